@@ -151,6 +151,14 @@ describe('one of several that is refused', () => {
 	it.each<[string, Array<string | undefined>, early: boolean, ids: unknown[], reason: unknown]>([
 		['with its id, before the others', [own, a, b, c], true, three, 'UNSAFE'],
 		['with its id, after them', [a, b, c, own], true, three, 'UNSAFE'],
+		[
+			'with its id and for lack of credit, before the others',
+			[error({ id: 'x', error: 'insufficient_credits' }), a, b, c],
+			true,
+			three,
+			'insufficient_credits',
+		],
+		['and made after all', [error({ id: 'a', error: 'UNSAFE' }), a, b, c, d], true, all, 'UNSAFE'],
 		['before the others', [bare, a, b, c], false, three, 'UNSAFE'],
 		['among them, told twice', [a, bare, bare, b, c], false, three, 'UNSAFE'],
 		['after them', [a, b, c, bare], false, three, 'UNSAFE'],

@@ -135,6 +135,8 @@ export class GenerationEvents {
 		for (const file of files) {
 			// A later completion may sign the address anew: that is valid longest.
 			const { id, fileUrl } = file;
+			// The service may have made it after all.
+			if (id !== undefined) this.failed.delete(id);
 			this.files.set(id === undefined ? fileUrl : `${id} ${unsigned(fileUrl)}`, file);
 			// The others may take minutes longer.
 			if (files.length < this.expected) this.onProgress('completed in part', id);
@@ -168,8 +170,9 @@ export class GenerationEvents {
 		const failure = new Failure(ownKind, { ...facts, text, transient });
 		if (text || !this.failure) this.failure = failure;
 		const isOfAccount = transient || means === 'credit' || means === 'token';
-		if (this.expected === 1 || (isOfAccount && this.heard < 2)) this.end(undefined, failure);
 		const id = idOf(error);
+		const isOfAll = isOfAccount && id === undefined && this.heard < 2;
+		if (this.expected === 1 || isOfAll) this.end(undefined, failure);
 		this.isFailing = id === undefined;
 		if (id === undefined || this.outcome) return;
 		this.failed.add(id);
