@@ -58,6 +58,8 @@ export class GenerationEvents {
 	/** The ids of those that have failed, and how one of them did. */
 	private readonly failed = new Set<string>();
 	private failure: Failure | undefined;
+	/** The ids of those that were told to be in progress. */
+	private readonly announced = new Set<string>();
 	/** What is known of the end if nothing more comes. */
 	private last = 'the stream was empty';
 	private lastValue: unknown;
@@ -96,7 +98,7 @@ export class GenerationEvents {
 		this.push(Buffer.from('\n\n'));
 		if (this.mode === 'plain' && !this.outcome) this.readPlain();
 		if (!this.outcome && !this.failure && saysWhy(this.lastValue)) this.fail(this.lastValue);
-		this.end(undefined, this.failure);
+		this.end(undefined, this.isFailing && !this.isAlive ? this.failure : undefined);
 		return this.outcome!;
 	}
 
@@ -150,6 +152,7 @@ export class GenerationEvents {
 			} else {
 				if (isUnderWay(entry)) lack = undefined;
 				const id = idOf(entry);
+				if (id !== undefined) this.announced.add(id);
 				const { status, message = undefined } = isRecord(entry) ? entry : { status: entry };
 				const word = asText(status) ?? asText(message) ?? (id && 'working');
 				// An id proves which entry of the history is the result.
@@ -179,6 +182,11 @@ export class GenerationEvents {
 		this.onProgress('failed', id);
 	}
 
+	/** One was told to be in progress, and not to have failed. */
+	private get isAlive(): boolean {
+		return [...this.announced].some((id) => !this.failed.has(id));
+	}
+
 	/** Nothing more is heard, because of `cut` unless it was the service that ended it. */
 	private end(cut?: string, failure?: Failure, isEmpty?: boolean): void {
 		const files = [...this.files.values()];
@@ -187,8 +195,7 @@ export class GenerationEvents {
 		// Files that have come are paid for, whatever follows.
 		if (files.length > 0) this.outcome ??= { files, cut: isAll ? undefined : cut, reason };
 		else {
-			// What comes after an error shows that it was of one of several.
-			const last = this.isFailing ? this.failure : undefined;
+			const last = this.isAlive && !this.isFailing ? undefined : this.failure;
 			this.outcome ??= failure ?? { files, cut: cut ?? this.last, isEmpty, reason, failure: last };
 		}
 	}
