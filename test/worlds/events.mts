@@ -96,7 +96,10 @@ export function* startsItself(trigger: Publication, book: Book): Iterable<string
 		const work = workOf(given, book);
 		const { process } = emitted.find((line) => line.key === key) ?? {};
 		// Another process has made it, as it may have before this one was started.
-		if (work && work.request?.process === process && isOwnOf(name, work.id, book))
+		const isOther = work?.request?.process !== process;
+		// Nobody knows what a create call of speech has made whose answer was lost.
+		const isUnknown = work && !work.isTold && given.json.task_id !== undefined;
+		if (work && !isOther && !isUnknown && isOwnOf(name, work.id, book))
 			yield `${work.id}, which it has made, starts ${name}`;
 	}
 }
