@@ -148,7 +148,7 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 		assert.equal(sent!.body.ingredients.length, 3);
 	});
 
-	it('a tool offers neither operations nor fields that need files', async () => {
+	it('a tool offers operations with images, which have addresses, and no fields for files', async () => {
 		await importFile(page, instance.baseUrl, example('agent').path);
 		await canvasNode(page, 'Create an image').dblclick();
 		await byId(page, 'parameter-input-resource').locator('input').first().click();
@@ -156,7 +156,7 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 		await byId(page, 'parameter-input-operation').locator('input').first().click();
 		await page.getByRole('option', { name: /Text to Video/ }).waitFor();
 		await picture('tool');
-		assert.equal(await page.getByRole('option', { name: /Ordered Images to Video/ }).count(), 0);
+		assert.equal(await page.getByRole('option', { name: /Ordered Images to Video/ }).count(), 1);
 		assert.equal(await page.getByText('Download File').count(), 0);
 	});
 
