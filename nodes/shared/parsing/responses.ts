@@ -83,10 +83,13 @@ export function readSpeechTask(raw: unknown, { baseUrl, redact }: Source): Speec
 	const record = unwrap(raw, 'status');
 	if (!isRecord(record)) return undefined;
 	// Some answers hold the file itself; its size is limited with theirs.
-	const inline = (value: unknown) =>
-		typeof value === 'string' && /^data:[^,]{1,100};base64,/.test(value) && value;
+	const inline = (value: unknown): string | undefined => {
+		if (isRecord(value)) return ADDRESS_KEYS.map((key) => inline(value[key])).find(Boolean);
+		const isFile = typeof value === 'string' && /^data:[^,]{1,100};base64,/.test(value);
+		return isFile ? value : undefined;
+	};
 	const addressUnder = (...keys: string[]) =>
-		keys.map((key) => inline(record[key]) || readFileUrl(record[key], baseUrl)).find(Boolean);
+		keys.map((key) => inline(record[key]) ?? readFileUrl(record[key], baseUrl)).find(Boolean);
 	const audioUrl = addressUnder('audio_url', 'result', 'file_url', 'url');
 	const word = asText(record.status);
 	if (word === undefined) return undefined;
