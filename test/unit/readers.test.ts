@@ -59,7 +59,11 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['percentage', 100, ['100%', '100 %', ' 100% ', 100]],
 	['percentage', 99, ['99.9%']],
 	['percentage', undefined, ['%', 'half']],
-	['audio address', DATA, [{ audio_url: DATA }, { result: DATA }, { file_url: DATA }, { result: { url: DATA } }]],
+	[
+		'audio address',
+		DATA,
+		[{ audio_url: DATA }, { result: DATA }, { file_url: DATA }, { result: { url: DATA } }],
+	],
 	['text', 'padded', ['  padded ']],
 	['text', '0', [0, '0']],
 	['text', undefined, [...notThere, NaN]],
