@@ -66,9 +66,6 @@ export class GenerationEvents {
 	private readonly parser = createParser({
 		maxBufferSize: MAX_EVENT_CHARS,
 		onEvent: (event) => this.onEvent(event),
-		onError: ({ type }) => {
-			if (type === 'max-buffer-size-exceeded') this.end('an event was larger than any result');
-		},
 	});
 
 	constructor(
@@ -86,10 +83,19 @@ export class GenerationEvents {
 		const text = this.mode ? decoded : decoded.trimStart();
 		if (this.outcome || text === '') return this.outcome;
 		this.mode ??= /^[[{<]/.test(text) ? 'plain' : 'events';
-		if (this.mode === 'events') this.parser.feed(text);
+		if (this.mode === 'events') this.feed(text);
 		else this.plain += text;
 		if (this.plain.length > MAX_EVENT_CHARS) this.end('the answer was larger than any result');
 		return this.outcome;
+	}
+
+	/** The parser throws once an event is too large. Told of errors, it makes one with a stack for each odd line. */
+	private feed(text: string): void {
+		try {
+			this.parser.feed(text);
+		} catch {
+			this.end('an event was larger than any result');
+		}
 	}
 
 	/** The stream ended by itself. */
