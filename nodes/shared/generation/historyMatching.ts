@@ -13,7 +13,7 @@ export interface Match {
 }
 
 /** How long after the search for it has ended a generation may still finish, in ms. */
-const LINGERS_MS = 20 * 60 * 1000;
+export const LINGERS_MS = 20 * 60 * 1000;
 /** `created_at` and Date headers are cut to the second. */
 const CLOCK_TOLERANCE_MS = 2000;
 

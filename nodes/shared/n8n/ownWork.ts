@@ -1,6 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { sleep } from '../async/deadline';
 import type { SentRequest } from '../contract';
+import { LINGERS_MS } from '../generation/historyMatching';
 import type { SentRequests } from '../generation/sentRequests';
 import { unsigned } from '../parsing/coerce';
 
@@ -13,8 +14,6 @@ interface ExecutionInternals {
 const RECHECK_MS = 1000;
 /** How long an event waits for requests of other prompts, which a service may rewrite, in ms. */
 const GRACE_MS = 5000;
-/** How long after its request was given up a result may still appear in the history, in ms. */
-const LATE_RESULT_MS = 20 * 60 * 1000;
 
 /** A sub-workflow, and the workflow that called it. */
 export type SubWorkflow = NonNullable<SentRequest['creator']>;
@@ -55,7 +54,7 @@ function compare(request: SentRequest, product: Product, heardAt: number) {
 	const isAllTold = Math.max(told.length, known.length) >= expected;
 	const isSame = prompt === request.prompt;
 	if (searchUntil !== undefined) {
-		const mayBeLate = Date.now() < searchUntil + LATE_RESULT_MS && (failed || !isAllTold);
+		const mayBeLate = Date.now() < searchUntil + LINGERS_MS && (failed || !isAllTold);
 		return mayBeLate && isSame && prompt ? 'made' : undefined;
 	}
 	if (isAllTold || request.sentAt > heardAt) return undefined;
