@@ -13,8 +13,12 @@ function stage() {
 				result instanceof Failure ? reject(result) : resolve(result);
 			begun.push({ signal, end });
 		});
-	const ask = async (since = now(), signal = new AbortController().signal, line?: Queue) =>
-		await readings.share('task', since, signal, read, line);
+	const ask = async (
+		since = now(),
+		signal = new AbortController().signal,
+		line?: Queue,
+		key = 'task',
+	) => await readings.share(key, since, signal, read, line);
 	return { begun, ask };
 }
 const now = () => performance.timeOrigin + performance.now();
@@ -35,6 +39,21 @@ test('whoever asks meanwhile shares the reading, its failure too, and a recent r
 	await turn();
 	begun[2]!.end('done');
 	expect([await third, await ask(now() - 60_000), begun.length]).toEqual(['done', 'done', 3]);
+});
+
+test('a result, which may be a whole file, is not kept for long', async () => {
+	const { begun, ask } = stage();
+	const first = ask();
+	await turn();
+	begun[0]!.end('large');
+	await first;
+	const before = performance.now();
+	jest.spyOn(performance, 'now').mockReturnValue(before + 20_000);
+	void ask(0, undefined, undefined, 'another');
+	void ask(0);
+	await turn();
+	expect(begun.length).toBe(3);
+	jest.restoreAllMocks();
 });
 
 test('a reading from before the news does for nobody who has heard them', async () => {

@@ -1,11 +1,10 @@
-import { dropOldest } from '../limits';
 import { anyOf, NO_REASON, steadyNow, throwIfAborted, whenAborted } from './deadline';
 import type { Queue } from './queue';
 
 /** How old a reading may be that serves whoever asks unannounced, in ms. */
 export const RECENT_MS = 3000;
-/** How many readings are remembered. */
-const MAX_READINGS = 1000;
+/** How long a reading is kept that began so long ago, in ms: nobody asks for an older one, and it may be large. */
+const KEPT_MS = 15_000;
 
 interface SharedReading<T> {
 	/** By `steadyNow`; Infinity before. */
@@ -34,8 +33,8 @@ export class SharedReadings {
 		throwIfAborted(signal);
 		let reading = this.latest.get(key) as SharedReading<T> | undefined;
 		if (!reading || reading.began <= since) {
+			this.dropOld();
 			this.latest.set(key, (reading = begin(read, line)));
-			dropOldest(this.latest, MAX_READINGS);
 		}
 		const { over, result } = reading;
 		reading.readers++;
@@ -49,6 +48,11 @@ export class SharedReadings {
 				if (this.latest.get(key) === reading) this.latest.delete(key);
 			}
 		}
+	}
+
+	private dropOld(): void {
+		const oldest = steadyNow() - KEPT_MS;
+		for (const [key, { began }] of this.latest) if (began < oldest) this.latest.delete(key);
 	}
 }
 
