@@ -66,8 +66,6 @@ export interface SpeechTask {
 	percentage?: number;
 	/** Why the task failed, when the service says so. */
 	message?: string;
-	/** The service's clock minus ours when it answered, in ms. */
-	clockOffsetMs?: number;
 	/** Everything the service sent. */
 	fields: ServiceRecord;
 }

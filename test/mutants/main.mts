@@ -47,7 +47,6 @@ const MUTANTS = [
 	// The trigger.
 	`activation/eventStore.ts => item.state = state; =>`,
 	`activation/eventStore.ts => this.store[this.room] = { ...this.kept() } as IDataObject; => void this.store;`,
-	`tasks/taskFollower.ts => this.notBefore = 0; =>`,
 	`tasks/taskFollower.ts => emission === this.latest => (emission ?? this.latest)`,
 	`activation/executionQueue.ts => [this.activation.scope, about, name] => [this.activation.scope, about, name, Math.random()]`,
 	`generated/historyWatch.ts => await this.look(closing).then( => await Promise.resolve().then(`,

@@ -10,7 +10,6 @@ import type { Activation } from '../activation/activation';
 import type { EventStore } from '../activation/eventStore';
 import type { Emission, ExecutionQueue } from '../activation/executionQueue';
 import type { TaskEventKind } from '../activation/settings';
-import { endedBefore } from './endedBefore';
 
 /** How long a task may be silent before it is read, in ms; doubles up to 5 minutes. */
 const SILENCE_MS = 30_000;
@@ -27,13 +26,11 @@ export class TaskFollower {
 	/** Resolves when all events so far have been dealt with. */
 	private emitted = Promise.resolve();
 
-	/** A task that ended before `notBefore` (ms since 1970) is passed over. */
 	constructor(
 		private readonly activation: Activation,
 		private readonly store: EventStore,
 		private readonly executionQueue: ExecutionQueue,
 		private readonly taskId: string,
-		private readonly notBefore: number,
 	) {}
 
 	/** Resolves when its end is known, or there is nothing to follow. Never rejects. */
@@ -69,15 +66,12 @@ export class TaskFollower {
 		this.highest = percentage;
 		// It is kept with the task, so that the next activation does not report it again.
 		const task = this.store.events.get(this.taskId)!;
-		// A task that may have ended long ago makes no progress.
-		if (this.notBefore > 0 || percentage < (task.reported ?? 0) + progressStep) return;
+		if (percentage < (task.reported ?? 0) + progressStep) return;
 		task.reported = percentage;
 		if (events.has('progress')) this.emit('progress');
 	}
 
-	private complete(task: SpeechTask): void {
-		if (endedBefore(task, this.notBefore)) return this.store.mark(this.taskId, 'over');
-		const { status, audioUrl } = task;
+	private complete({ status, audioUrl }: SpeechTask): void {
 		this.end('completed', { status, ...(audioUrl && { audio_url: audioUrl }) }, audioUrl);
 	}
 

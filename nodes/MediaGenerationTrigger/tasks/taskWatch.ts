@@ -44,14 +44,9 @@ export class TaskWatch {
 		const subscription = subscribe(api.credential, context);
 		closing.addEventListener('abort', () => void subscription.release(), { once: true });
 		for (const taskId of [...this.store.in('underWay'), ...taskIds]) {
-			void this.follow(subscription, taskId, 'stored', 0);
+			void this.follow(subscription, taskId, 'stored');
 		}
-		const since = Date.now();
-		const onMessage = (taskId: string, percentage?: number) => {
-			// What ended before is none of its business.
-			const mayBeOld = percentage === 100 && !isSelective;
-			void this.follow(subscription, taskId, 'heard', mayBeOld ? since : 0);
-		};
+		const onMessage = (taskId: string) => void this.follow(subscription, taskId, 'heard');
 		subscription.followAll(onMessage, closing);
 		// Whoever creates a task as soon as the workflow is active expects it to be heard.
 		subscription.openNow();
@@ -69,7 +64,6 @@ export class TaskWatch {
 		subscription: Connection,
 		taskId: string,
 		begins: 'heard' | 'stored',
-		notBefore: number,
 	): Promise<void> {
 		const { activation, store, executionQueue, followed } = this;
 		const { closing } = activation;
@@ -80,7 +74,7 @@ export class TaskWatch {
 		followed.set(taskId, over);
 		for (const oldest of [...followed.values()].slice(0, -MAX_FOLLOWED)) oldest.abort(NO_REASON);
 		const { signal, stop } = startDeadline(MAX_WATCHED_MS, closing, over.signal);
-		const follower = new TaskFollower(activation, store, executionQueue, taskId, notBefore);
+		const follower = new TaskFollower(activation, store, executionQueue, taskId);
 		await follower.follow(subscription, begins, signal);
 		stop();
 		followed.delete(taskId);

@@ -43,8 +43,7 @@ export class Api extends RetryingClient {
 	): Promise<SpeechTask> {
 		const call: ApiCall = { method: 'GET', path: taskPath(taskId), repeat, signal };
 		const read = (raw: unknown) => readSpeechTask(raw, this.credential);
-		const { found, clockOffsetMs } = await this.json(call, read);
-		return { ...found, clockOffsetMs };
+		return (await this.json(call, read)).found;
 	}
 
 	/** §4.3. Deleting twice does no harm, so it is repeated like a read. Throws a Failure. */

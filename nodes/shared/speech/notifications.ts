@@ -31,7 +31,7 @@ const tell = (follower: Follower, percentage: number | undefined) =>
 	follower(percentage === 100 ? 'outcome' : 'progress', percentage);
 
 /** Hears of every task of the account. */
-type TaskListener = (taskId: string, percentage: number | undefined) => void;
+type TaskListener = (taskId: string) => void;
 
 /** One WebSocket; its times by `steadyNow`. */
 interface Session {
@@ -131,7 +131,7 @@ export class Connection {
 		this.latest.set(taskId, highest);
 		dropOldest(this.latest, MAX_TASKS);
 		for (const follower of this.followers.get(taskId) ?? []) tell(follower, percentage);
-		for (const listener of this.listeners) listener(taskId, percentage);
+		for (const listener of this.listeners) listener(taskId);
 	}
 
 	private async live(allowed: Promise<void>): Promise<void> {
