@@ -2,7 +2,8 @@ import type { IDataObject } from 'n8n-workflow';
 import { EventStore } from '../../nodes/MediaGenerationTrigger/activation/eventStore';
 import {
 	type HistoryStore,
-	NewEntries,
+	newEntries,
+	readListed,
 } from '../../nodes/MediaGenerationTrigger/generated/newEntries';
 import type { ServiceRecord } from '../../nodes/shared/contract';
 import { readPage } from '../../nodes/shared/parsing/responses';
@@ -45,12 +46,14 @@ class Setting {
 		this.now += MINUTE;
 		this.pages = 0;
 		const { accountKey } = this;
-		const newEntries = new NewEntries(this.store, { accountKey, baseUrl: BASE });
-		const ended = await newEntries.look(async (page) => {
+		const read = async (page: number) => {
 			this.pages = page;
 			this.between();
 			return readPage(this.page(page))!;
-		}, this.now);
+		};
+		const listed = await readListed(read, this.store, BASE);
+		const { ended, next } = newEntries(listed, this.store, accountKey, this.now);
+		Object.assign(this.store, next);
 		for (const { mark } of ended) this.store.mark(mark, 'over');
 		this.store.save();
 		return ended.map(({ record }) => idOf(record));

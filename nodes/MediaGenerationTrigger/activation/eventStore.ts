@@ -33,7 +33,7 @@ class LeftBehind extends Map<string, KeptEvents<never, never>> {}
  */
 export class EventStore<Item extends Stateful = Stateful, Cursor = undefined> {
 	/** By name: the id of a task, or the mark of an entry. Those that are over are last. */
-	readonly events = new Map<string, Item>();
+	events = new Map<string, Item>();
 	/** How far the trigger has come, if it has begun. */
 	cursor?: Cursor;
 

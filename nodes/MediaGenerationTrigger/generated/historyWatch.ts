@@ -11,7 +11,7 @@ import { failureOfAnswer, saysNothing } from '../../shared/parsing/errors';
 import { withTypes } from '../../shared/parsing/responses';
 import type { Activation } from '../activation/activation';
 import { ExecutionQueue } from '../activation/executionQueue';
-import { NewEntries, type HistoryStore, type MarkedEntry } from './newEntries';
+import { newEntries, readListed, type HistoryStore, type MarkedEntry } from './newEntries';
 
 /** How long an activation waits for the first look, in ms; it is made again later. */
 const FIRST_LOOK_MS = 20_000;
@@ -23,15 +23,12 @@ const APART_MS = 100;
 export class HistoryWatch {
 	private isInTrouble = false;
 	private readonly executionQueue: ExecutionQueue;
-	private readonly newEntries: NewEntries;
 
 	constructor(
 		private readonly activation: Activation,
 		readonly store: HistoryStore,
 	) {
 		this.executionQueue = new ExecutionQueue(activation, store);
-		// By hand the newest entry is shown, whatever was there before.
-		this.newEntries = new NewEntries(store, activation.api.credential, activation.isManual);
 	}
 
 	/**
@@ -66,17 +63,24 @@ export class HistoryWatch {
 
 	/** Reads as much of the history as there may be news in, and has it emitted. */
 	private async look(signal: AbortSignal): Promise<void> {
-		const { store, newEntries } = this;
+		const { store } = this;
 		const { api, closing, settings, isManual } = this.activation;
 		const { readings, watchLine } = api.pace;
+		const { accountKey, baseUrl } = api.credential;
 		const began = steadyNow();
-		const ended = await newEntries.look(async (page) => {
+		const read = async (page: number) => {
 			// A later page from before the first one lacks what has moved on to it since.
 			const since = page === 1 && !isManual ? began - RECENT_MS : began;
-			const read = async (shared: AbortSignal) =>
+			const list = async (shared: AbortSignal) =>
 				await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, shared);
-			return await readings.share(`history ${page}`, since, signal, read, watchLine);
-		});
+			return await readings.share(`history ${page}`, since, signal, list, watchLine);
+		};
+		const listed = await readListed(read, store, baseUrl);
+		// By hand the newest entry is shown, whatever was there before.
+		const isShown = isManual && !store.cursor;
+		const { ended, next } = newEntries(listed, store, accountKey);
+		Object.assign(store, next);
+		if (isShown) ended.push(...listed.filter(({ files }) => files.length > 0).slice(-1));
 		if (closing.aborted) return;
 		for (const entry of ended) {
 			if (entry.failed && !settings.events.has('failed')) store.mark(entry.mark, 'over');

@@ -6,7 +6,6 @@ import {
 	readHistory,
 	type HistoryEntry,
 } from '../../shared/generation/historyEntries';
-import type { Credential } from '../../shared/http/credential';
 import { asText, unsigned } from '../../shared/parsing/coerce';
 import type { Page } from '../../shared/parsing/responses';
 import type { EventStore, Stateful } from '../activation/eventStore';
@@ -42,113 +41,98 @@ interface Cursor {
 
 export type HistoryStore = EventStore<KnownEntry, Cursor>;
 
-/** Finds what is new in the history of an account, look by look. */
-export class NewEntries {
-	/** `showsNewest`: the newest entry counts as new at first, when there is nothing to go by. */
-	constructor(
-		private readonly store: HistoryStore,
-		private readonly credential: Pick<Credential, 'accountKey' | 'baseUrl'>,
-		private readonly showsNewest = false,
-	) {}
+/** What earlier looks have left. */
+export type Seen = Pick<HistoryStore, 'events' | 'cursor'>;
 
-	/**
-	 * Looks into the history as far back as something may be new; resolves with what is and has its file, or
-	 * has failed, the oldest first. `read` fetches a page, the first being 1; others change the history
-	 * meanwhile.
-	 *
-	 * New is what is unknown and made after the floor or, without times, listed above something known: what
-	 * a deletion moves up is neither. Only times of the service are compared, with one another.
-	 */
-	async look(read: (page: number) => Promise<Page>, now = Date.now()): Promise<MarkedEntry[]> {
-		const { events } = this.store;
-		const { accountKey: account } = this.credential;
-		const listed = new Set<string>();
-		let firstFloor: number | undefined;
-		const records = await readAllPages({
-			first: 1,
-			limit: MAX_ENTRIES,
-			fetch: read,
-			isEnough: ({ items }) => {
-				const entries = this.entriesOf(items);
-				const newest = entries.at(-1)!.createdAt;
-				firstFloor ??= items.length < MIN_PAGE_SIZE ? EVERYTHING : newest - FOLLOWED_MS;
-				for (const { mark } of entries) listed.add(mark);
-				if (!this.store.cursor) return !(entries[0]!.createdAt > firstFloor);
-				return !this.mayGoOn(entries[0]!, listed);
-			},
-		});
-		const seen = this.entriesOf(records);
-		const isFirst = this.store.cursor?.account !== account && !this.isKnown(listed);
-		if (isFirst) events.clear();
-		const floor = isFirst ? (firstFloor ?? EVERYTHING) : this.floor;
-		this.store.cursor = { account, floor };
-
-		const ended: MarkedEntry[] = [];
-		let isAboveKnown = floor === EVERYTHING;
-		for (const entry of seen) {
-			const { mark, id, createdAt, files, failed } = entry;
-			const known = events.get(mark);
-			const isUnknown = !isFirst && this.isLater(createdAt, isAboveKnown);
-			const isNew = known ? known.state === 'underWay' : isUnknown;
-			const next: KnownEntry = known ?? { state: 'over', createdAt, since: now };
-			if (files.length > 0 || failed) {
-				if (isNew) ended.push(entry);
-				if (isNew) next.state = 'waiting';
-			} else if (!known && id !== undefined) {
-				// Without an id it can't be known again once it has a file: that makes it a new one.
-				next.state = 'underWay';
-			}
-			// Those that are still there must not be the first to be forgotten.
-			events.delete(mark);
-			events.set(mark, next);
-			isAboveKnown ||= known !== undefined;
-		}
-		this.forgetOld(now);
-		if (isFirst && this.showsNewest) {
-			ended.push(...seen.filter(({ files }) => files.length > 0).slice(-1));
-		}
-		return oldestFirst(ended);
+/**
+ * What is new in a history of which `listed`, the oldest first, was read: what has its file, or has failed,
+ * the oldest first; and what the next look is to know. Pure.
+ *
+ * New is what is unknown and made after the floor or, without times, listed above something known.
+ * Deletions only shift older entries up, so they never match. Times of the service are compared with one
+ * another only. `account` is whose history it is: that of another one begins anew.
+ */
+export function newEntries(
+	listed: MarkedEntry[],
+	seen: Seen,
+	account: string,
+	now = Date.now(),
+): { ended: MarkedEntry[]; next: Seen } {
+	const isFirst = seen.cursor?.account !== account && !isAnyKnown(listed, seen);
+	const events: Seen['events'] = new Map(isFirst ? [] : seen.events);
+	let floor = isFirst ? firstFloor(listed) : floorOf(seen);
+	const ended: MarkedEntry[] = [];
+	let isAboveKnown = floor === EVERYTHING;
+	for (const entry of listed) {
+		const { mark, id, createdAt, files, failed } = entry;
+		const known = events.get(mark);
+		const isUnknown = !isFirst && isLater(createdAt, floor, isAboveKnown);
+		const isNew = known ? known.state === 'underWay' : isUnknown;
+		const hasEnded = files.length > 0 || failed;
+		if (isNew && hasEnded) ended.push(entry);
+		// Without an id it can't be known again once it has a file: that makes it a new one.
+		const state = known?.state ?? (hasEnded || id === undefined ? 'over' : 'underWay');
+		// Those that are still there must not be the first to be forgotten.
+		events.delete(mark);
+		const next = { createdAt, since: now, ...known, state };
+		events.set(mark, isNew && hasEnded ? { ...next, state: 'waiting' } : next);
+		isAboveKnown ||= known !== undefined;
 	}
-
-	private get floor(): number {
-		return this.store.cursor?.floor ?? NaN;
+	for (const [mark, entry] of events) {
+		const isOver = entry.state === 'underWay' && now - entry.since > FOLLOWED_MS;
+		if (isOver) events.set(mark, { ...entry, state: 'over' });
 	}
-
-	/** Whether something new, or in the making, may come after `last`, the last of what is `listed`. */
-	private mayGoOn({ mark, createdAt }: MarkedEntry, listed: ReadonlySet<string>): boolean {
-		const { events } = this.store;
-		if (!events.has(mark) && this.isLater(createdAt, !this.isKnown(listed))) return true;
-		return this.store
-			.in('underWay')
-			.some((name) => !listed.has(name) && !(createdAt < (events.get(name)!.createdAt ?? NaN)));
+	for (const [mark, { createdAt }] of [...events].slice(0, -MAX_REMEMBERED)) {
+		events.delete(mark);
+		floor = Math.max(floor, createdAt ?? NaN);
 	}
-
-	/** Whether one of these is remembered. */
-	private isKnown(marks: ReadonlySet<string>): boolean {
-		return [...marks].some((mark) => this.store.events.has(mark));
-	}
-
-	private isLater(createdAt: number, isAboveKnown: boolean): boolean {
-		return isAboveKnown ? !(createdAt < this.floor) : createdAt > this.floor;
-	}
-
-	private forgetOld(now: number): void {
-		const { events, cursor } = this.store;
-		for (const entry of events.values()) {
-			if (entry.state === 'underWay' && now - entry.since > FOLLOWED_MS) entry.state = 'over';
-		}
-		for (const [mark, { createdAt }] of [...events].slice(0, -MAX_REMEMBERED)) {
-			events.delete(mark);
-			cursor!.floor = Math.max(this.floor, createdAt ?? NaN);
-		}
-	}
-
-	/** The last of them in front. */
-	private entriesOf(records: ServiceRecord[]): MarkedEntry[] {
-		const entries = readHistory(records.slice(0, MAX_ENTRIES), this.credential.baseUrl);
-		return entries.map((entry) => ({ ...entry, mark: markOf(entry) }));
-	}
+	return { ended: oldestFirst(ended), next: { events, cursor: { account, floor } } };
 }
+
+/**
+ * Reads a history as far back as something may be new; resolves with its entries, the oldest first. `read`
+ * fetches a page, the first being 1; others change the history meanwhile. Throws as `read` does.
+ */
+export async function readListed(
+	read: (page: number) => Promise<Page>,
+	seen: Seen,
+	baseUrl: string,
+): Promise<MarkedEntry[]> {
+	let listed: MarkedEntry[] = [];
+	const isEnough = ({ items }: Page) => {
+		listed = [...entriesOf(items, baseUrl), ...listed];
+		return !mayGoOn(listed, seen);
+	};
+	const paging = { first: 1, limit: MAX_ENTRIES, fetch: read, isEnough };
+	return entriesOf(await readAllPages(paging), baseUrl);
+}
+
+/** Whether something new, or in the making, may come after those that are `listed`. */
+function mayGoOn(listed: MarkedEntry[], seen: Seen): boolean {
+	const { mark, createdAt } = listed[0]!;
+	if (!seen.cursor) return createdAt > firstFloor(listed);
+	const isNew = isLater(createdAt, floorOf(seen), !isAnyKnown(listed, seen));
+	if (isNew && !seen.events.has(mark)) return true;
+	const marks = new Set(listed.map((entry) => entry.mark));
+	return [...seen.events].some(
+		([name, known]) =>
+			known.state === 'underWay' && !marks.has(name) && !(createdAt < (known.createdAt ?? NaN)),
+	);
+}
+
+const isAnyKnown = (listed: MarkedEntry[], { events }: Seen): boolean =>
+	listed.some(({ mark }) => events.has(mark));
+
+const isLater = (createdAt: number, floor: number, isAboveKnown: boolean): boolean =>
+	isAboveKnown ? !(createdAt < floor) : createdAt > floor;
+
+const floorOf = ({ cursor }: Seen): number => cursor?.floor ?? NaN;
+
+const firstFloor = (listed: MarkedEntry[]): number =>
+	listed.length < MIN_PAGE_SIZE ? EVERYTHING : listed.at(-1)!.createdAt - FOLLOWED_MS;
+
+const entriesOf = (records: ServiceRecord[], baseUrl: string): MarkedEntry[] =>
+	readHistory(records, baseUrl).map((entry) => ({ ...entry, mark: markOf(entry) }));
 
 /** What an entry is known again by: the same for an id that is a number here and a text there. */
 function markOf({ id, files, record, prompt }: HistoryEntry): string {
