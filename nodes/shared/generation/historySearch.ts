@@ -1,4 +1,3 @@
-import { accountOf } from '../account';
 import type { Api } from '../api/api';
 import { remainingMs, steadyNow, withDeadline } from '../async/deadline';
 import { pollUntil, type Reading } from '../async/pollUntil';
@@ -10,7 +9,7 @@ import { failureOfAnswer } from '../parsing/errors';
 import { marksOf } from '../parsing/responses';
 import { isKnown, type HistoryEntry } from './historyEntries';
 import { isOpenBeside, isProvenFor, matchHistory, sinceOf } from './historyMatching';
-import { HistoryReader } from './historyReader';
+import { readHistorySince } from './historyReader';
 import { requestsOf } from './sentRequests';
 
 /** Milliseconds between looks into the history; all items that search share one look. */
@@ -68,14 +67,12 @@ export async function findInHistory(
 		const alike = requests.alike(request);
 		const open = [request, ...alike.filter(isOpenBeside(request))];
 		const since = Math.min(...open.map(sinceOf));
-		const entries = await accountOf(api.credential)
-			.shared(HistoryReader)
-			.look(api, since, signal, isLast ? steadyNow() - 1000 : undefined)
-			.catch((error: unknown) => {
-				if (leftMs() <= 0) throw new Failure('streamLost');
-				// A replica that lags behind may answer so for minutes.
-				throw isFailure(error, 'notFound') ? error.with({ transient: true }) : error;
-			});
+		const asOf = isLast ? steadyNow() - 1000 : undefined;
+		const entries = await readHistorySince(api, since, signal, asOf).catch((error: unknown) => {
+			if (leftMs() <= 0) throw new Failure('streamLost');
+			// A replica that lags behind may answer so for minutes.
+			throw isFailure(error, 'notFound') ? error.with({ transient: true }) : error;
+		});
 		const match = matchHistory(request, alike, entries);
 		const failed = match.own.filter((entry) => entry.failed);
 		const had = new Set(marksOf(got));
@@ -106,8 +103,7 @@ export async function findRenewed(
 	const index = request.files.filter(isSame).indexOf(file);
 	const search = async (over: AbortSignal) => {
 		for (const asOf of [steadyNow() - RENEWAL_MS, undefined]) {
-			const reader = accountOf(api.credential).shared(HistoryReader);
-			const entries = await reader.look(api, sinceOf(request), over, asOf);
+			const entries = await readHistorySince(api, sinceOf(request), over, asOf);
 			const files = entries.filter(isProvenFor(request)).flatMap((entry) => entry.files);
 			const found = files.filter(isSame)[index];
 			if (found && found.fileUrl !== file.fileUrl) return found;
