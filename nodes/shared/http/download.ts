@@ -58,7 +58,7 @@ async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal): Pro
 	const text = `the file host responded with ${status}${said ? ` (${said})` : ''}`;
 	throw badFile(text, isEdge || !isFinal, {
 		status: isEdge ? undefined : status,
-		isRefused: [401, 403, 404, 410].includes(status),
+		isRefused: [400, 401, 403, 404, 410].includes(status),
 		retryAfterMs: readRetryAfter(headers),
 	});
 }
