@@ -165,7 +165,7 @@ export interface Page {
 	total?: number;
 	/** Items per page, if the service says so. */
 	pageSize?: number;
-	/** A bare array says nothing about further pages. */
+	/** It came as an array alone, which may be the whole list however long. */
 	bare: boolean;
 }
 
