@@ -108,8 +108,9 @@ function typeFound(
 	// Subtitles are text, whatever their header says.
 	const wrong = whyNoFile(head, contentType, isSubtitles);
 	if (!wrong && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
+	const mayPass = url !== 'data:';
 	// … and in another form they mostly stay.
-	throw badFile(wrong ?? 'it is neither SRT nor VTT', true, isSubtitles ? { status: 200 } : {});
+	throw badFile(wrong ?? 'it is neither SRT nor VTT', mayPass, isSubtitles ? { status: 200 } : {});
 }
 
 /** Fetches once. The bytes go straight into n8n's binary storage. */
