@@ -2,12 +2,12 @@ import type { Api } from '../api/api';
 import { remainingMs, steadyNow, withDeadline } from '../async/deadline';
 import { pollUntil, type Reading } from '../async/pollUntil';
 import type { GeneratedFile, SentRequest } from '../contract';
-import { Failure, isFailure, withFacts } from '../failure';
+import { Failure, isFailure, withFacts, type FailureFacts } from '../failure';
 import { MAX_FILES } from '../limits';
 import { asText } from '../parsing/coerce';
 import { failureOfAnswer } from '../parsing/errors';
 import { marksOf } from '../parsing/responses';
-import { isKnown, type HistoryEntry } from './historyEntries';
+import { isKnown } from './historyEntries';
 import { isOpenBeside, isProvenFor, matchHistory, sinceOf } from './historyMatching';
 import { readHistorySince } from './historyReader';
 import { requestsOf } from './sentRequests';
@@ -34,7 +34,7 @@ export async function findInHistory(
 	const { files: got, expected, searchUntil = 0 } = request;
 	const leftMs = () => searchUntil - Date.now();
 	let found = got;
-	let candidates: HistoryEntry[] = [];
+	let candidates: FailureFacts['candidates'];
 
 	const wait = async (over: AbortSignal) =>
 		await pollUntil({
@@ -51,12 +51,7 @@ export async function findInHistory(
 		// If the history can't be read, the generation is still paid for.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withFacts(error, { maybeAccepted: true });
-		throw lost.with({
-			candidates: candidates.map(({ id = '', record }) => ({
-				id,
-				createdAt: asText(record.created_at),
-			})),
-		});
+		throw lost.with({ candidates });
 	});
 
 	async function look(signal: AbortSignal, remainsMs: number): Promise<Reading<GeneratedFile[]>> {
@@ -77,7 +72,9 @@ export async function findInHistory(
 		const failed = match.own.filter((entry) => entry.failed);
 		const had = new Set(marksOf(got));
 		const further = match.own.filter((entry) => !isKnown(entry, had));
-		candidates = match.candidates;
+		candidates = match.candidates.map(({ id = '', record }) => {
+			return { id, createdAt: asText(record.created_at) };
+		});
 		found = [...got, ...further.flatMap(({ files }) => files)].slice(0, MAX_FILES);
 		if (found.length + failed.length >= expected) {
 			if (found.length > 0) return { done: true, value: found };
