@@ -22,7 +22,7 @@ class Registry {
 
 /**
  * Everything that this process shares for one account: its socket (Connection), its pace (Pace), who
- * made what (SentRequests, SpeechRequests), and the last look into its history (HistoryReader).
+ * made what (SentRequests, SpeechRequests), and the looks into its history (HistoryLooks).
  */
 class Account extends Registry {
 	users = 0;

@@ -10,8 +10,8 @@ const MIB = 1024 * 1024;
 export const MAX_JSON_BYTES = 16 * MIB;
 /** Bytes of an answer with an error status that are read; only its first words are shown. */
 export const MAX_ERROR_BYTES = 64 * 1024;
-/** Characters of an event or a plain answer of a generation stream; 100 files take a tenth of it. */
-export const MAX_EVENT_CHARS = 2 * MIB;
+/** Characters of an event or a plain answer of a generation stream, which may hold the files themselves. */
+export const MAX_EVENT_CHARS = 16 * MIB;
 /** Nested arrays and objects: readers, and n8n itself, walk them recursively. */
 export const MAX_JSON_LEVELS = 100;
 /** Pages of a list: 100 000 records in pages of the usual size. */

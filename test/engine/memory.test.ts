@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { event } from '../faults/row.mts';
 import { MIB } from '../service/bodies.mts';
 import { split } from './longText';
 import { allClosed, expectServed, good, only } from './seen';
-import { ALWAYS, answer, onFile } from './service';
+import { ALWAYS, answer, onCreate, onFile } from './service';
 import { run, sim, start, video } from './setup';
 
 /* What large files cost in memory. */
@@ -54,6 +57,24 @@ function mp3(): Buffer {
 	Buffer.from([0xff, 0xf3, 0x40, 0xc0]).copy(frame);
 	return Buffer.alloc(Math.floor(PART_BYTES / frame.length) * frame.length, frame);
 }
+
+test('files that came in the stream itself are not kept once their runs are over', async () => {
+	setFlagsFromString('--expose-gc');
+	const collect = runInNewContext('gc') as () => void;
+	const bytes = `\0${'a video'.repeat(MIB)}`;
+	const file_url = `data:video/mp4;base64,${Buffer.from(bytes).toString('base64')}`;
+	const sse = [event('video_generation_complete', [{ file_url }])];
+	onCreate({ sse }, ALWAYS);
+	const heap = async () => {
+		good(await run(video('P'), disk));
+		await sleep(0);
+		collect();
+		return process.memoryUsage().heapUsed;
+	};
+	const before = await heap();
+	for (let runs = 1; runs < 5; runs++) await heap();
+	expect((await heap()) - before).toBeLessThan(20 * MIB);
+});
 
 test.each(['WAV', 'MP3'])(
 	'parts that are joined, %s: at most twice the joined file',

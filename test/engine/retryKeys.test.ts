@@ -98,6 +98,10 @@ test('a task that was said to have failed, and goes on, is named when the next a
 
 const XML = { 'Content-Type': 'application/xml' };
 test.each<[string, FaultAction]>([
+	[
+		'400',
+		answer(400, '<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>'),
+	],
 	['401', answer(401, { error: 'signature_expired' })],
 	['403', answer(403, '<Error>AccessDenied</Error>', XML)],
 	['403 and a page', answer(403, PAGE, { 'Content-Type': 'text/html' })],

@@ -1,5 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import type { RawStreamStep } from '../../simulator/simulator.mts';
-import { expectServed, good, hints, only, origins } from './seen';
+import { bad, expectServed, good, hints, only, origins } from './seen';
 import { answer, looks, onCreate, onFile, posts, requests } from './service';
 import { image, node, RETRY, run, said, sim, speech, start, video } from './setup';
 import { event } from '../faults/row.mts';
@@ -94,6 +95,33 @@ test.each<[string, RawStreamStep[]]>([
 	expect(json).toEqual({ id: 'new', file_url: `${sim.baseUrl}/files/a.mp4` });
 	expect(binary!.data!.fileName).toBe('video-new.mp4');
 	expect([looks(), sim.leaks.length]).toEqual([0, 0]);
+});
+
+test.each<[string, (addresses: string[]) => unknown]>([
+	['file_url', (addresses) => addresses.map((file_url) => ({ file_url }))],
+	['url', (addresses) => addresses.map((url) => ({ url }))],
+	['a list', (addresses) => addresses],
+])('files that come in the stream itself are stored at once: %s', async (_, completion) => {
+	const bytes = await readFile('simulator/media/landscape.mp4');
+	// Larger than most, and of another content.
+	const large = Buffer.concat([bytes, Buffer.alloc(3_000_000)]);
+	const addresses = [bytes, large].map(
+		(file) => `data:video/mp4;base64,${file.toString('base64')}`,
+	);
+	onCreate({ sse: [event('video_generation_complete', completion(addresses))] });
+	const result = await run(video('P', {}, { numberOfVideos: 2 }));
+	const files = good(result).map(({ binary }) => binary!.data!);
+	expect(files.map(({ fileName }) => fileName)).toEqual(['video-file.mp4', 'video-file-2.mp4']);
+	expect((await result.bytes(files[1]!)).equals(large)).toBe(true);
+	expect(looks()).toBe(0);
+});
+
+test('a file that comes in the stream itself, and is none, is not spelled out in the message', async () => {
+	const file_url = `data:video/mp4;base64,${Buffer.from('Not found '.repeat(99)).toString('base64')}`;
+	onCreate({ sse: [event('video_generation_complete', [{ file_url }])] });
+	const { message, description } = bad(await run(video('P')));
+	expect(message).toContain('text was returned instead of the file');
+	expect(`${message}${description}`).not.toContain('base64');
 });
 
 test('a warning beside a result is passed on, and the next attempt pays for nothing', async () => {

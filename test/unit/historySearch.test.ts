@@ -1,8 +1,8 @@
 import type { Api } from '../../nodes/shared/api/api';
-import { startDeadline } from '../../nodes/shared/async/deadline';
+import { startDeadline, throwIfAborted, whenAborted } from '../../nodes/shared/async/deadline';
 import type { ServiceRecord, SentRequest } from '../../nodes/shared/contract';
 import { Failure } from '../../nodes/shared/failure';
-import { HistoryReader } from '../../nodes/shared/generation/historyReader';
+import { readHistorySince } from '../../nodes/shared/generation/historyReader';
 import { findInHistory, findRenewed } from '../../nodes/shared/generation/historySearch';
 import { requestsOf } from '../../nodes/shared/generation/sentRequests';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
@@ -100,7 +100,7 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	['all, where one had come and the stream is over', all, { asked, search: 0 }, 'a,b,c', 0, 1],
 	['nothing new', one, { asked, search: 0 }, 'a', 0, 1],
 	['more than were asked for', more, { asked, search: 0 }, 'a', 0, 1],
-	['the one that came, by a look that hangs', one, { asked, ...hangs }, 'a', 15, 1],
+	['the one that came, by a look after one that hangs', one, { asked, ...hangs }, 'a', 13.5, 2],
 	['the one that came, at the end', one, { asked }, 'a', 600, 61],
 	['the one that came, at the deadline', one, { asked, limit: 30 }, 'a', 30, 4],
 	['the one that came, as the others failed', others, { asked }, 'a', 0, 1],
@@ -110,11 +110,10 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 });
 
 test('a look serves all that wait, an earlier request only if it goes back far enough', async () => {
-	const [reader, never] = [new HistoryReader(), new AbortController().signal];
 	const listHistory = jest.fn(async ({ page }: { page: number }) => pageOf(old, page));
-	const look = async (seconds: number) => {
-		return await reader.look(apiOf(listHistory), SENT_AT + seconds * 1000, never);
-	};
+	const [api, never] = [apiOf(listHistory), new AbortController().signal];
+	const look = async (seconds: number) =>
+		await readHistorySince(api, SENT_AT + seconds * 1000, never);
 	const found = await Promise.all([look(0), look(10), look(-120)]);
 	expect(found.map(({ length }) => length)).toEqual([100, 100, 300]);
 	expect((await look(0)).length).toBe(300);
@@ -124,14 +123,34 @@ test('a look serves all that wait, an earlier request only if it goes back far e
 	expect(listHistory).toHaveBeenCalledTimes(6);
 });
 
-test("who is stopped does not wait for another's look", async () => {
-	const reader = new HistoryReader();
-	const [patient, stopped] = [new AbortController(), new AbortController()];
-	const api = apiOf(async () => await new Promise<never>(() => {}));
-	void reader.look(api, SENT_AT, patient.signal);
-	const looking = reader.look(api, SENT_AT, stopped.signal);
-	stopped.abort(new Failure('canceled'));
-	await expect(looking).rejects.toMatchObject({ kind: 'canceled' });
+test('who is stopped leaves at once, and the look goes on for those who wait', async () => {
+	const first = new AbortController();
+	let answer = (_: unknown) => {};
+	const listHistory = jest.fn(async (_: unknown, signal: AbortSignal) => {
+		const stopped = whenAborted(signal).then(() => throwIfAborted(signal));
+		return await Promise.race([stopped, new Promise((resolve) => (answer = resolve))]);
+	});
+	const api = apiOf(listHistory);
+	const stopped = readHistorySince(api, SENT_AT, first.signal);
+	const patient = readHistorySince(api, SENT_AT, new AbortController().signal);
+	await jest.advanceTimersByTimeAsync(20_000);
+	const late = readHistorySince(api, SENT_AT, new AbortController().signal);
+	first.abort(new Failure('canceled'));
+	await expect(stopped).rejects.toMatchObject({ kind: 'canceled' });
+	expect(listHistory).toHaveBeenCalledTimes(1);
+	answer(pageOf(old, 1));
+	expect((await patient).length).toBe(100);
+	await jest.advanceTimersByTimeAsync(0);
+	expect(listHistory).toHaveBeenCalledTimes(2);
+	answer(pageOf(one, 1));
+	expect((await late).length).toBe(1);
+});
+
+test('a look that failed serves nobody who comes later', async () => {
+	const listHistory = jest.fn(async () => pageOf(one, 1)).mockRejectedValueOnce(down);
+	const [api, never] = [apiOf(listHistory), new AbortController().signal];
+	await expect(readHistorySince(api, SENT_AT, never)).rejects.toBe(down);
+	expect((await readHistorySince(api, SENT_AT, never)).length).toBe(1);
 });
 
 /** Requests of "P", one a minute, the last a minute before; each has the entry of its number. */

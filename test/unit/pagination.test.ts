@@ -32,6 +32,8 @@ describe('all records of a paged list', () => {
 		['figures are texts', paged(250, { total: '250', page: '1', page_size: '100' }), 250, 3],
 		['pages are smaller than asked for', paged(250, { total: 250 }, 20), 250, 13],
 		['the total is reached', paged(200, { total: 200 }), 200, 2],
+		['pages without a total are smaller than asked for', paged(95, {}, 20), 95, 5],
+		['such a page says its size', paged(45, { page_size: 20 }, 20), 45, 3],
 		['the total never comes', paged(130, { total: 500 }), 130, 3],
 		['every page is the same', () => ({ data: records(100), total: 100_000 }), 100, 2],
 		['a bare array is no page', (page) => (page === 1 ? records(250) : []), 250, 1],

@@ -64,6 +64,7 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 		DATA,
 		[{ audio_url: DATA }, { result: DATA }, { file_url: DATA }, { result: { url: DATA } }],
 	],
+	['files', [DATA], [{ file_url: DATA }, [{ url: DATA }], DATA, { images: [DATA] }]],
 	['text', 'padded', ['  padded ']],
 	['text', '0', [0, '0']],
 	['text', undefined, [...notThere, NaN]],

@@ -31,7 +31,7 @@ test('whoever asks meanwhile shares the reading, its failure too, and a recent r
 	first.push(ask(0));
 	begun[0]!.end(new Failure('rateLimited'));
 	for (const { status } of await Promise.allSettled(first)) expect(status).toBe('rejected');
-	const second = ask();
+	const second = ask(0);
 	await turn();
 	begun[1]!.end('pending');
 	expect(await second).toBe('pending');

@@ -99,6 +99,11 @@ export class GenerationRecord {
 		this.receive(files);
 		if (!this.isLost) markEnded(this.request!);
 		this.keepState();
+		// The others need only what the files are recognised by, and one within an answer may be large.
+		const marked = files.map(({ id, fileUrl }) => {
+			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), fields: {} };
+		});
+		this.requests.remember({ ...this.request!, files: marked });
 		if (files.length < expected) {
 			const hint = this.isLost
 				? `Found ${files.length} of ${expected} files: reporting stopped. The others are charged and may still come: see History → Get Many`

@@ -21,15 +21,14 @@ export interface Paging {
 
 /**
  * True when `found` is the last page of a list. `seen` records came with it and the pages before;
- * `pageSize` were asked for. Bare arrays may be of another size, that of the first, `fullSize`.
+ * `pageSize` were asked for. Without a total, pages may be of another size, that of the first, `fullSize`.
  */
 export function isLastPage(found: Page, seen: number, pageSize: number, fullSize: number): boolean {
 	const { items, total, pageSize: echoed, bare } = found;
 	if (items.length === 0) return true;
-	if (bare) return items.length < Math.min(fullSize, pageSize) || items.length > pageSize;
-	return total !== undefined
-		? seen >= total
-		: items.length < Math.min(echoed || pageSize, pageSize);
+	if (total !== undefined) return seen >= total;
+	const isShort = items.length < Math.min(fullSize, echoed || pageSize, pageSize);
+	return isShort || (bare && items.length > pageSize);
 }
 
 /**

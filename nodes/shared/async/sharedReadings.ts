@@ -10,7 +10,7 @@ interface SharedReading<T> {
 	/** By `steadyNow`; Infinity before. */
 	began: number;
 	readers: number;
-	/** Aborts at the end, or when nobody waits any more. */
+	/** Aborts once there is a result, or when nobody waits any more. */
 	over: AbortController;
 	result: Promise<T>;
 }
@@ -62,7 +62,9 @@ function begin<T>(read: (signal: AbortSignal) => Promise<T>, line?: Queue): Shar
 		// It begins later in any case, so that all who hear the same news ask before.
 		await line?.enter(over.signal);
 		reading.began = steadyNow();
-		return await read(over.signal).finally(() => over.abort(NO_REASON));
+		const result = await read(over.signal);
+		over.abort(NO_REASON);
+		return result;
 	};
 	const reading: SharedReading<T> = { began: Infinity, readers: 0, over, result: work() };
 	return reading;

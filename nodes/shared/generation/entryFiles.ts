@@ -1,17 +1,18 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { download, type FileContext } from '../http/download';
 import type { Credential } from '../http/credential';
+import { asWebUrl } from '../parsing/coerce';
 import { kindSaid } from '../parsing/fileType';
 import type { GeneratedFile } from '../contract';
 import type { HistoryEntry } from './historyEntries';
 
 /**
- * The names of files: their ids, or the last part of their addresses. Several of one element share its id;
- * saved to disk, none may overwrite another.
+ * The names of files: their ids, or the last part of their addresses, if they lie at one. Several of one
+ * element share its id; saved to disk, none may overwrite another.
  */
 export function namesOf(files: GeneratedFile[]): string[] {
 	const wanted = files.map(({ id, fileUrl }) => {
-		const last = new URL(fileUrl).pathname.split('/').pop()!;
+		const last = asWebUrl(fileUrl)?.pathname.split('/').pop() ?? 'file';
 		return id ?? last.replace(/\.\w{1,5}$/, '');
 	});
 	return wanted.map((name, index) => {

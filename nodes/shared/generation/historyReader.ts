@@ -1,7 +1,8 @@
-import { steadyNow, throwIfAborted, whenAborted } from '../async/deadline';
-import { readAllPages } from '../api/pagination';
+import { accountOf } from '../account';
 import type { Api } from '../api/api';
-import { isFailure } from '../failure';
+import { readAllPages } from '../api/pagination';
+import { steadyNow } from '../async/deadline';
+import { SharedReadings } from '../async/sharedReadings';
 import { asTime } from '../parsing/coerce';
 import { oldestFirst, readHistory, type HistoryEntry } from './historyEntries';
 
@@ -19,32 +20,26 @@ interface HistoryLook {
 	readAt: number;
 }
 
-/** The history (§4.9) of an account, in which lost results are looked up: one look serves all that wait. */
-export class HistoryReader {
-	private last: HistoryLook | undefined;
-	/** That of one of those who wait. */
-	private underWay: Promise<HistoryLook> | undefined;
+/** The looks into the history (§4.9) of an account: one serves all that wait. */
+class HistoryLooks extends SharedReadings {}
 
-	/**
-	 * The entries made after `since`, in ms since 1970 by our clock, and perhaps older ones, the oldest first;
-	 * read at `asOf` or later, by `steadyNow`: some seconds ago unless given. Throws a Failure.
-	 */
-	async look(api: Api, since: number, signal: AbortSignal, asOf?: number): Promise<HistoryEntry[]> {
-		const oldest = asOf ?? steadyNow() - FRESH_MS;
-		while (!this.last || this.last.readAt < oldest || this.last.since > since) {
-			throwIfAborted(signal);
-			if (this.underWay) {
-				await Promise.race([this.underWay, whenAborted(signal)]).catch((error: unknown) => {
-					// Where only that one's time was up, the next one looks.
-					if (!isFailure(error, 'canceled', 'timedOut')) throw error;
-				});
-				continue;
-			}
-			this.underWay = readBackTo(api, since, signal).finally(() => (this.underWay = undefined));
-			this.last = await this.underWay;
-		}
-		return this.last.entries;
-	}
+/**
+ * The entries of the history made after `since`, in ms since 1970 by our clock, and perhaps older ones, the
+ * oldest first; read at `asOf` or later, by `steadyNow`: some seconds ago unless given. Throws a Failure.
+ */
+export async function readHistorySince(
+	api: Api,
+	since: number,
+	signal: AbortSignal,
+	asOf = steadyNow() - FRESH_MS,
+): Promise<HistoryEntry[]> {
+	const looks = accountOf(api.credential).shared(HistoryLooks);
+	const read = async (shared: AbortSignal) => await readBackTo(api, since, shared);
+	let look: HistoryLook | undefined;
+	// Also one that is too old is waited for: a slow history must not be read by several at a time.
+	do look = await looks.share('', look?.readAt ?? -Infinity, signal, read);
+	while (look.readAt < asOf || look.since > since);
+	return look.entries;
 }
 
 /** Reads back to `since`, or as far as a look goes. */

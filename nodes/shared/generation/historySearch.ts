@@ -1,16 +1,15 @@
-import { accountOf } from '../account';
 import type { Api } from '../api/api';
 import { remainingMs, steadyNow, withDeadline } from '../async/deadline';
 import { pollUntil, type Reading } from '../async/pollUntil';
 import type { GeneratedFile, SentRequest } from '../contract';
-import { Failure, isFailure, withFacts } from '../failure';
+import { Failure, isFailure, withFacts, type FailureFacts } from '../failure';
 import { MAX_FILES } from '../limits';
 import { asText } from '../parsing/coerce';
 import { failureOfAnswer } from '../parsing/errors';
 import { marksOf } from '../parsing/responses';
-import { isKnown, type HistoryEntry } from './historyEntries';
+import { isKnown } from './historyEntries';
 import { isOpenBeside, isProvenFor, matchHistory, sinceOf } from './historyMatching';
-import { HistoryReader } from './historyReader';
+import { readHistorySince } from './historyReader';
 import { requestsOf } from './sentRequests';
 
 /** Milliseconds between looks into the history; all items that search share one look. */
@@ -35,7 +34,7 @@ export async function findInHistory(
 	const { files: got, expected, searchUntil = 0 } = request;
 	const leftMs = () => searchUntil - Date.now();
 	let found = got;
-	let candidates: HistoryEntry[] = [];
+	let candidates: FailureFacts['candidates'];
 
 	const wait = async (over: AbortSignal) =>
 		await pollUntil({
@@ -52,12 +51,7 @@ export async function findInHistory(
 		// If the history can't be read, the generation is still paid for.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withFacts(error, { maybeAccepted: true });
-		throw lost.with({
-			candidates: candidates.map(({ id = '', record }) => ({
-				id,
-				createdAt: asText(record.created_at),
-			})),
-		});
+		throw lost.with({ candidates });
 	});
 
 	async function look(signal: AbortSignal, remainsMs: number): Promise<Reading<GeneratedFile[]>> {
@@ -68,19 +62,19 @@ export async function findInHistory(
 		const alike = requests.alike(request);
 		const open = [request, ...alike.filter(isOpenBeside(request))];
 		const since = Math.min(...open.map(sinceOf));
-		const entries = await accountOf(api.credential)
-			.shared(HistoryReader)
-			.look(api, since, signal, isLast ? steadyNow() - 1000 : undefined)
-			.catch((error: unknown) => {
-				if (leftMs() <= 0) throw new Failure('streamLost');
-				// A replica that lags behind may answer so for minutes.
-				throw isFailure(error, 'notFound') ? error.with({ transient: true }) : error;
-			});
+		const asOf = isLast ? steadyNow() - 1000 : undefined;
+		const entries = await readHistorySince(api, since, signal, asOf).catch((error: unknown) => {
+			if (leftMs() <= 0) throw new Failure('streamLost');
+			// A replica that lags behind may answer so for minutes.
+			throw isFailure(error, 'notFound') ? error.with({ transient: true }) : error;
+		});
 		const match = matchHistory(request, alike, entries);
 		const failed = match.own.filter((entry) => entry.failed);
 		const had = new Set(marksOf(got));
 		const further = match.own.filter((entry) => !isKnown(entry, had));
-		candidates = match.candidates;
+		candidates = match.candidates.map(({ id = '', record }) => {
+			return { id, createdAt: asText(record.created_at) };
+		});
 		found = [...got, ...further.flatMap(({ files }) => files)].slice(0, MAX_FILES);
 		if (found.length + failed.length >= expected) {
 			if (found.length > 0) return { done: true, value: found };
@@ -106,8 +100,7 @@ export async function findRenewed(
 	const index = request.files.filter(isSame).indexOf(file);
 	const search = async (over: AbortSignal) => {
 		for (const asOf of [steadyNow() - RENEWAL_MS, undefined]) {
-			const reader = accountOf(api.credential).shared(HistoryReader);
-			const entries = await reader.look(api, sinceOf(request), over, asOf);
+			const entries = await readHistorySince(api, sinceOf(request), over, asOf);
 			const files = entries.filter(isProvenFor(request)).flatMap((entry) => entry.files);
 			const found = files.filter(isSame)[index];
 			if (found && found.fileUrl !== file.fileUrl) return found;

@@ -58,7 +58,7 @@ async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal): Pro
 	const text = `the file host responded with ${status}${said ? ` (${said})` : ''}`;
 	throw badFile(text, isEdge || !isFinal, {
 		status: isEdge ? undefined : status,
-		isRefused: [401, 403, 404, 410].includes(status),
+		isRefused: [400, 401, 403, 404, 410].includes(status),
 		retryAfterMs: readRetryAfter(headers),
 	});
 }
@@ -108,8 +108,9 @@ function typeFound(
 	// Subtitles are text, whatever their header says.
 	const wrong = whyNoFile(head, contentType, isSubtitles);
 	if (!wrong && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
+	const mayPass = url !== 'data:';
 	// … and in another form they mostly stay.
-	throw badFile(wrong ?? 'it is neither SRT nor VTT', true, isSubtitles ? { status: 200 } : {});
+	throw badFile(wrong ?? 'it is neither SRT nor VTT', mayPass, isSubtitles ? { status: 200 } : {});
 }
 
 /** Fetches once. The bytes go straight into n8n's binary storage. */

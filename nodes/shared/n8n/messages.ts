@@ -43,9 +43,9 @@ const UNREACHABLE: Record<string, Wording> = {
 	},
 };
 
-/** Where the files are, the failed one first. */
+/** Where the files are, the failed one first; a `data:` address is the file itself. */
 const whereabouts = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
-	const addresses = [fileUrl, ...otherFiles].filter((address) => address !== undefined);
+	const addresses = [fileUrl, ...otherFiles].filter((address) => /^http/.test(address ?? ''));
 	return addresses.length > 0 ? ` and is available at ${addresses.join(' , ')}` : '';
 };
 

@@ -31,13 +31,17 @@ export interface Source {
 /** Where an object may hold an address, the most certain first. */
 const ADDRESS_KEYS = ['file_url', 'audio_url', 'result', 'url', 'audio', 'href', 'path', 'data'];
 
-/** The file address in a value, or anywhere within it, resolved against `baseUrl`; undefined if none. */
+/**
+ * The file address in a value, or anywhere within it, resolved against `baseUrl`; undefined if none. A
+ * `data:` address holds the file itself: its size is limited with the answer's.
+ */
 export function readFileUrl(value: unknown, baseUrl: string): string | undefined {
 	if (typeof value === 'object' && value !== null) {
 		const inner = isRecord(value) ? ADDRESS_KEYS.map((key) => value[key]) : Object.values(value);
 		return inner.map((entry) => readFileUrl(entry, baseUrl)).find((url) => url !== undefined);
 	}
 	const text = typeof value === 'string' ? value.trim() : '';
+	if (/^data:[^,]{1,100};base64,/.test(text)) return text;
 	if (text.length > MAX_ADDRESS_CHARS) return undefined;
 	// A word or a sentence would resolve as well, to a meaningless path.
 	if (!/^(?:https?:\/)?\/\S|^\S+\.\w{2,5}(?:\?\S*)?$/i.test(text)) return undefined;
@@ -82,14 +86,8 @@ export function readCreatedTaskId(raw: unknown): string | undefined {
 export function readSpeechTask(raw: unknown, { baseUrl, redact }: Source): SpeechTask | undefined {
 	const record = unwrap(raw, 'status');
 	if (!isRecord(record)) return undefined;
-	// Some answers hold the file itself; its size is limited with theirs.
-	const inline = (value: unknown): string | undefined => {
-		if (isRecord(value)) return ADDRESS_KEYS.map((key) => inline(value[key])).find(Boolean);
-		const isFile = typeof value === 'string' && /^data:[^,]{1,100};base64,/.test(value);
-		return isFile ? value : undefined;
-	};
 	const addressUnder = (...keys: string[]) =>
-		keys.map((key) => inline(record[key]) ?? readFileUrl(record[key], baseUrl)).find(Boolean);
+		keys.map((key) => readFileUrl(record[key], baseUrl)).find(Boolean);
 	const audioUrl = addressUnder('audio_url', 'result', 'file_url', 'url');
 	const word = asText(record.status);
 	if (word === undefined) return undefined;
@@ -125,7 +123,7 @@ export function readNotification(
 export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile[] {
 	if (Array.isArray(raw)) return raw.flatMap((entry) => readGeneratedFiles(entry, baseUrl));
 	if (typeof raw === 'string') {
-		const fileUrl = /^(?:https?:)?\/\//.test(raw) ? readFileUrl(raw, baseUrl) : undefined;
+		const fileUrl = /^(?:data:|(?:https?:)?\/\/)/.test(raw) ? readFileUrl(raw, baseUrl) : undefined;
 		return fileUrl === undefined ? [] : [{ fileUrl, fields: {} }];
 	}
 	if (!isRecord(raw)) return [];
@@ -165,7 +163,7 @@ export interface Page {
 	total?: number;
 	/** Items per page, if the service says so. */
 	pageSize?: number;
-	/** A bare array says nothing about further pages. */
+	/** It came as an array alone, which may be the whole list however long. */
 	bare: boolean;
 }
 
