@@ -17,7 +17,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
-const simulator = await startSimulator({ pace: 0.5 });
+const simulator = await startSimulator({ pace: 0.5, media: 'rendered' });
 const credentials = {
 	mediaGenerationApi: { apiToken: simulator.token, baseUrl: simulator.baseUrl },
 };
@@ -31,7 +31,7 @@ try {
 	console.log(
 		stopping.signal.aborted
 			? 'Stopped.'
-			: `Play them: they are in ${out}. The simulator's speech is a row of tones.
+			: `Play them: they are in ${out}.
 ${simulator.creates} requests were made, and each paid for once.
 Next: build with it in the complete n8n: npm run n8n`,
 	);

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { takeFault } from './faults.mts';
-import { piecesOf, sizeOf } from './files.mts';
+import { piecesOf } from './files.mts';
 import { cutOff, head, instead, send, type Exchange } from './http.mts';
 import { htmlReply, problem, type PlainReply } from './replies.mts';
 import type { World } from './world.mts';
@@ -40,12 +40,13 @@ export async function serveFile(world: World, exchange: Exchange): Promise<void>
 		return send(world, exchange, { status: 302, body: '', headers });
 	}
 	const { response } = exchange;
-	const size = sizeOf(file);
+	const start = await file.head();
+	const size = file.size ?? start.length;
 	head(world, exchange, 200, { 'Content-Type': file.contentType, 'Content-Length': size });
 	// With a cut after no bytes at all, the head must still arrive.
 	response.flushHeaders();
 	const isWhole = action.truncate === undefined;
-	const source = Readable.from(piecesOf(file, Math.min(size, action.truncate ?? size)));
+	const source = Readable.from(piecesOf(start, Math.min(size, action.truncate ?? size)));
 	source.pipe(response, { end: isWhole });
 	if (!isWhole) source.on('end', () => cutOff(exchange));
 }

@@ -1,6 +1,9 @@
 import { freeBoxHeader, imagePng, speechMp3, videoMp4 } from './media/clips.mts';
+import type { Renderer } from './media/renderer.mts';
+import type { Speech } from './media/speaking.mts';
+import { cuesFor, subtitlesOf, TYPES } from './media/subtitles.mts';
 import { speechSeconds, speechWav, wavHeader } from './media/wav.mts';
-import { figure, scenarioOf, type Scenario } from './scenarios.mts';
+import { figure, scenarioOf, withoutScenario, type Scenario } from './scenarios.mts';
 import type { HistoryItem, TaskRecord } from './types.mts';
 import type { World } from './world.mts';
 
@@ -10,12 +13,14 @@ const FILLER_BYTES = 64 * 1024;
 const LEAST_SPEECH = 1024;
 const MOST_IN_MEMORY = 512 * MEBIBYTE;
 
+type Made = Buffer | Promise<Buffer>;
+
 /** A file that can be downloaded: a head, and for a big one repeated filler up to `size`. */
 export interface StoredFile {
 	path: string;
 	contentType: string;
-	/** The first (for most files: all) bytes; made on first use. */
-	head(): Buffer;
+	/** The first (for most files: all) bytes; made on first use, a promise of them where they are rendered. */
+	head(): Made;
 	/** Whole size in bytes, for files that go on after the head. */
 	size: number | undefined;
 }
@@ -24,20 +29,51 @@ export interface StoredFile {
 const filler = Buffer.alloc(FILLER_BYTES);
 for (let i = 0; i < FILLER_BYTES; i += 2) filler[i] = (i * 7 + (i >> 8)) & 0x7f;
 
-/** Puts the sound file of a speech task up and returns its address as the API gives it. */
-export function storeSpeech(world: World, { id, input, voiceId }: TaskRecord, s: Scenario): string {
-	if (s.has('mp3')) {
-		return store(
-			world,
-			`/files/audio/${id}.mp3`,
-			'audio/mpeg',
-			() => speechMp3(speechSeconds(input)),
-			s,
-		);
-	}
-	const big = bigSize(s, LEAST_SPEECH);
-	const head = big ? () => wavHeader(big - 44) : () => speechWav(input, voiceId);
-	return store(world, `/files/audio/${id}.wav`, 'audio/wav', head, s, big);
+/** Puts the files of a speech task up and returns their addresses as the API gives them. */
+export function storeSpeech(
+	world: World,
+	{ id, input, voiceId, settings }: TaskRecord,
+	s: Scenario,
+): Pick<TaskRecord, 'audioUrl' | 'subtitleUrl'> {
+	const format = s.has('mp3') ? 'mp3' : 'wav';
+	const big = format === 'mp3' ? undefined : bigSize(s, LEAST_SPEECH);
+	let spoken: ReturnType<Renderer['speak']> | undefined;
+	const speak = big ? undefined : speaker(world, input, voiceId, format, Number(settings.speed));
+	const once = speak && (() => (spoken ??= speak()));
+	const cheap = {
+		mp3: () => speechMp3(speechSeconds(input)),
+		wav: () => (big ? wavHeader(big - 44) : speechWav(input, voiceId)),
+	}[format];
+	const make = once ? async () => (await once()).file : cheap;
+	const type = format === 'mp3' ? 'audio/mpeg' : 'audio/wav';
+	const audioUrl = store(world, `/files/audio/${id}.${format}`, type, make, s, big);
+	if (s.get('subtitles') === 'none') return { audioUrl };
+	const kind = s.get('subtitles') === 'vtt' ? 'vtt' : 'srt';
+	const subtitles = once
+		? async () => subtitlesOf((await once()).cues, kind)
+		: () => subtitlesOf(cuesFor(input, speechSeconds(input)), kind);
+	const path = `/files/subtitle/${id}.${kind}`;
+	return { audioUrl, subtitleUrl: store(world, path, TYPES[kind], subtitles) };
+}
+
+/** What speaks a text as a voice of the catalog does; undefined where files are cheap. */
+function speaker(
+	{ renderer, voices }: World,
+	input: string,
+	id: string,
+	format: Speech['format'] = 'wav',
+	speed = 1,
+): (() => ReturnType<Renderer['speak']>) | undefined {
+	const { language, gender } = voices.find(({ voice_id }) => voice_id === id)!;
+	const voice = { id, language: language?.trim() ?? '', gender: gender?.trim() ?? '', speed };
+	return renderer && (() => renderer.speak({ text: withoutScenario(input), voice, format }));
+}
+
+/** Puts the sample of a voice up and returns its address. */
+export function storePreview(world: World, id: string, text: string): string {
+	const speak = speaker(world, text, id);
+	const make = speak ? async () => (await speak()).file : () => speechWav(text, id);
+	return store(world, `/files/preview/${id}.wav`, 'audio/wav', make);
 }
 
 /** Puts the file of a generated video or image up and returns its address. */
@@ -45,14 +81,18 @@ export function storeGenerated(world: World, item: HistoryItem): string {
 	const { id, prompt, type, aspect_ratio: ratio = '' } = item;
 	const scenario = scenarioOf(prompt);
 	const big = bigSize(scenario);
+	const { renderer } = world;
+	const drawing = { id, prompt: withoutScenario(prompt), portrait: ratio.endsWith('PORTRAIT') };
 	if (type === 'image') {
-		return store(world, `/files/image/${id}.png`, 'image/png', () => imagePng(id), scenario, big);
+		const make = renderer ? () => renderer.image(drawing) : () => imagePng(id);
+		return store(world, `/files/image/${id}.png`, 'image/png', make, scenario, big);
 	}
-	const head = () => {
-		const video = videoMp4(id, ratio.endsWith('PORTRAIT'));
-		return big ? Buffer.concat([video, freeBoxHeader(big - video.length - 8)]) : video;
-	};
-	return store(world, `/files/video/${id}.mp4`, 'video/mp4', head, scenario, big);
+	const fill = (video: Buffer) =>
+		big ? Buffer.concat([video, freeBoxHeader(big - video.length - 8)]) : video;
+	const make = renderer
+		? async () => fill(await renderer.video(drawing))
+		: () => fill(videoMp4(id, drawing.portrait));
+	return store(world, `/files/video/${id}.mp4`, 'video/mp4', make, scenario, big);
 }
 
 function bigSize(scenario: Scenario, least = MEBIBYTE): number | undefined {
@@ -63,15 +103,15 @@ function bigSize(scenario: Scenario, least = MEBIBYTE): number | undefined {
 }
 
 /** Puts a file up, one of `size` bytes beyond its head if told, and returns its address. */
-export function store(
+function store(
 	world: World,
 	path: string,
 	type: string,
-	make: () => Buffer,
+	make: () => Made,
 	scenario: Scenario = new Map(),
 	size?: number,
 ): string {
-	let made: Buffer | undefined;
+	let made: Made | undefined;
 	const wrong = scenario.get('wrong-type');
 	world.files.set(path, {
 		path,
@@ -83,23 +123,19 @@ export function store(
 	return `${redirectFiles || apiFiles !== 'open' ? world.baseUrl : world.fileOrigin}${path}`;
 }
 
-/** Size of a file in bytes. */
-export function sizeOf(file: StoredFile): number {
-	return file.size ?? file.head().length;
-}
-
 /** The first bytes of a file up to `end`, in pieces of at most 64 KiB behind the head. */
-export function* piecesOf(file: StoredFile, end: number): Generator<Buffer> {
-	const head = file.head();
+export function* piecesOf(head: Buffer, end: number): Generator<Buffer> {
 	yield head.subarray(0, end);
 	for (let at = head.length; at < end; at += FILLER_BYTES) {
 		yield filler.subarray(0, Math.min(FILLER_BYTES, end - at));
 	}
 }
 
-/** All bytes of a file by its address or path; undefined when unknown or above 512 MiB. */
+/** All bytes of a file by its address or path; undefined when unknown, rendered or above 512 MiB. */
 export function bytesOf(world: World, url: string): Buffer | undefined {
 	const file = world.files.get(new URL(url, world.fileOrigin).pathname);
-	if (!file || sizeOf(file) > MOST_IN_MEMORY) return undefined;
-	return file.size === undefined ? file.head() : Buffer.concat([...piecesOf(file, file.size)]);
+	const head = file?.head();
+	if (!file || !Buffer.isBuffer(head)) return undefined;
+	const { size = head.length } = file;
+	return size > MOST_IN_MEMORY ? undefined : Buffer.concat([...piecesOf(head, size)]);
 }

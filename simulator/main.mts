@@ -10,6 +10,7 @@ const { values } = parseArgs({
 		credits: { type: 'string' },
 		'most-at-once': { type: 'string' },
 		dialect: { type: 'string', default: '{}' },
+		media: { type: 'string', default: 'rendered' },
 	},
 });
 
@@ -20,6 +21,7 @@ const simulator = await startSimulator({
 	port,
 	filePort: port === 0 ? 0 : port + 1,
 	pace: Number(values.pace),
+	media: values.media === 'cheap' ? 'cheap' : 'rendered',
 	credits: figure(values.credits),
 	mostAtOnce: figure(values['most-at-once']),
 	dialect: JSON.parse(values.dialect),

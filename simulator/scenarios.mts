@@ -5,7 +5,7 @@ export const scenarioWords: Readonly<Record<string, string>> = {
 	'late-address': 'speech: completed 4 s before the audio address appears; =SECONDS',
 	'silent-socket': 'speech: no WebSocket messages for this task',
 	'messages-first': 'speech: WebSocket messages before the create response',
-	mp3: 'speech: an MP3 file of tones instead of WAV',
+	mp3: 'speech: an MP3 file instead of WAV',
 	subtitles: 'speech: =vtt or =none instead of SRT',
 	'duplicate-progress': 'speech: percentages repeat',
 	'backward-progress': 'speech: percentages go back at times',
@@ -30,6 +30,9 @@ export function scenarioOf(text: string): Scenario {
 	}
 	return scenario;
 }
+
+/** What is spoken or drawn of a text: all but its scenario words, unless there is nothing else. */
+export const withoutScenario = (text: string) => text.replace(/\[sim:[^\]]*\]/g, '').trim() || text;
 
 /** The number given with a word, or `otherwise` when the word has none. */
 export function figure(scenario: Scenario, name: string, otherwise: number): number {

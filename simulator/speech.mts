@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { store, storeSpeech } from './files.mts';
-import { subtitlesFor, TYPES } from './media/subtitles.mts';
-import { speechSeconds } from './media/wav.mts';
+import { storeSpeech } from './files.mts';
 import { problem, refusal, type Call, type Reply } from './replies.mts';
 import { figure, scenarioOf, type Scenario } from './scenarios.mts';
 import { readOrder } from './speech-order.mts';
@@ -166,14 +164,7 @@ function advance(world: World, task: TaskRecord, scenario: Scenario, percentage:
 /** The audio becomes available: from here on a read carries its address. */
 function publish(world: World, task: TaskRecord, scenario: Scenario): void {
 	task.readyAt = Date.now();
-	task.audioUrl = storeSpeech(world, task, scenario);
-	const format = scenario.get('subtitles') === 'vtt' ? 'vtt' : 'srt';
-	if (scenario.get('subtitles') !== 'none') {
-		const { id, input } = task;
-		const path = `/files/subtitle/${id}.${format}`;
-		const make = () => subtitlesFor(input, speechSeconds(input), format);
-		task.subtitleUrl = store(world, path, TYPES[format], make);
-	}
+	Object.assign(task, storeSpeech(world, task, scenario));
 	world.changed();
 	sendCallback(world, task);
 }

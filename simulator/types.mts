@@ -14,6 +14,8 @@ export interface SimulatorOptions {
 	dialect?: Partial<Dialect>;
 	/** Creates that may be accepted before the answer is 402; nothing means no limit. */
 	credits?: number;
+	/** `rendered`: speech is spoken, images and videos show their prompt; `cheap`, the default, is for tests. */
+	media?: 'cheap' | 'rendered';
 	/** Pieces of work of one account that may run at once; a create beyond them is answered 429. */
 	mostAtOnce?: number;
 	/** One account's requests to the API in each window by the real clock; beyond, the answer is 429. */

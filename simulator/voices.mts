@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { store } from './files.mts';
+import { storePreview } from './files.mts';
 import { randomFrom, seedOf } from './media/random.mts';
-import { speechWav } from './media/wav.mts';
 import { pageOf, type Call, type Reply } from './replies.mts';
 import type { World } from './world.mts';
 
@@ -79,9 +78,7 @@ function fits(voice: Voice, query: URLSearchParams): boolean {
 
 function wireVoice(world: World, voice: Voice): Record<string, unknown> {
 	const { voice_id, name, category, use_cases, description, ...traits } = voice;
-	const preview_url = store(world, `/files/preview/${voice_id}.wav`, 'audio/wav', () =>
-		speechWav(`Hello, my name is ${name.trim()}.`, voice_id),
-	);
+	const preview_url = storePreview(world, voice_id, `Hello, my name is ${name.trim()}.`);
 	const labels = world.dialect.voiceTraits === 'labels';
 	return {
 		voice_id,

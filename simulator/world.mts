@@ -2,6 +2,7 @@ import { type Dialect, dialectOf } from './dialect.mts';
 import type { PendingRule } from './faults.mts';
 import { bytesOf, type StoredFile } from './files.mts';
 import type { Listener } from './http.mts';
+import { Renderer } from './media/renderer.mts';
 import { SocketHub } from './sockets.mts';
 import { Timers } from './timers.mts';
 import type {
@@ -46,6 +47,8 @@ export class World {
 	readonly history: HistoryItem[] = [];
 	readonly files = new Map<string, StoredFile>();
 	readonly voices = makeVoices();
+	/** Makes the files; without it they are cheap ones. */
+	readonly renderer: Renderer | undefined;
 	readonly faults: PendingRule[] = [];
 	readonly timers = new Timers();
 	readonly hub = new SocketHub();
@@ -68,6 +71,7 @@ export class World {
 		this.options = { ...DEFAULTS, ...options };
 		this.token = this.options.token;
 		this.dialect = { ...dialectOf(([usual]) => usual), ...options.dialect };
+		this.renderer = options.media === 'rendered' ? new Renderer() : undefined;
 		this.mostAtOnce = options.mostAtOnce;
 		this.requestLimit = options.requestLimit;
 	}
@@ -103,7 +107,7 @@ export class World {
 		this.requests.filter((r) => r.method === method && r.path.startsWith(pathPrefix)).length;
 	/** Those that speech tasks accept. */
 	voiceIds = () => this.voices.map((voice) => voice.voice_id);
-	/** The bytes behind an address handed out; undefined when unknown or above 512 MiB. */
+	/** The bytes behind an address handed out; undefined when unknown, rendered or above 512 MiB. */
 	fileBytes = (url: string) => bytesOf(this, url);
 	/** Sends anything to all sockets: a string or Buffer as it is, else as JSON. */
 	push = (message: unknown) => this.hub.push(message);
@@ -167,6 +171,7 @@ export class World {
 		if (this.closing.signal.aborted) return;
 		this.closing.abort();
 		this.timers.close();
+		this.renderer?.close();
 		this.hub.drop();
 		await Promise.all(this.listeners.map((listener) => listener.close()));
 		this.#isClosed = true;

@@ -3,24 +3,39 @@ export const TYPES = { srt: 'application/x-subrip', vtt: 'text/vtt' };
 /** Letters of a cue, unless a single word has more. */
 const MOST_LETTERS = 42;
 
-/** Subtitles of a text whose speech lasts so long: at each time what is then spoken. */
-export function subtitlesFor(text: string, seconds: number, format: keyof typeof TYPES): Buffer {
-	const lines = linesOf(text);
-	const letters = lines.reduce((sum, line) => sum + line.length, 0);
-	const time = (spoken: number) => {
-		const clock = new Date((seconds * 1000 * spoken) / letters).toISOString().slice(11, 23);
-		return format === 'srt' ? clock.replace('.', ',') : clock;
-	};
-	let spoken = 0;
-	const cues = lines.map((line, index) => {
-		const start = time(spoken);
-		spoken += line.length;
-		return `${index + 1}\n${start} --> ${time(spoken)}\n${line}\n`;
-	});
-	return Buffer.from((format === 'vtt' ? ['WEBVTT\n', ...cues] : cues).join('\n'));
+/** A line and when it is spoken, in seconds. */
+export interface Cue {
+	text: string;
+	start: number;
+	end: number;
 }
 
-function linesOf(text: string): string[] {
+/** The lines of a text whose speech lasts so many seconds, each letter as long as any other. */
+export function cuesFor(text: string, seconds: number): Cue[] {
+	const lines = linesOf(text);
+	const letters = lines.reduce((sum, line) => sum + line.length, 0);
+	let spoken = 0;
+	return lines.map((line) => {
+		const start = (seconds * spoken) / letters;
+		spoken += line.length;
+		return { text: line, start, end: (seconds * spoken) / letters };
+	});
+}
+
+/** A file of subtitles. */
+export function subtitlesOf(cues: readonly Cue[], format: keyof typeof TYPES): Buffer {
+	const time = (seconds: number) => {
+		const clock = new Date(seconds * 1000).toISOString().slice(11, 23);
+		return format === 'srt' ? clock.replace('.', ',') : clock;
+	};
+	const blocks = cues.map(
+		({ text, start, end }, index) => `${index + 1}\n${time(start)} --> ${time(end)}\n${text}\n`,
+	);
+	return Buffer.from((format === 'vtt' ? ['WEBVTT\n', ...blocks] : blocks).join('\n'));
+}
+
+/** A text's lines of at most 42 letters, unless a single word has more. */
+export function linesOf(text: string): string[] {
 	const lines: string[] = [];
 	for (const word of text.trim().split(/\s+/)) {
 		const longer = `${lines.at(-1) ?? ''} ${word}`.trim();

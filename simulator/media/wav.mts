@@ -3,7 +3,7 @@ import { randomFrom, seedOf } from './random.mts';
 const RATE = 16_000;
 const LETTERS_PER_SECOND = 15;
 /** Keeps a very long text from making a file of hundreds of megabytes. */
-const LONGEST_SECONDS = 600;
+export const LONGEST_SECONDS = 600;
 const HEADER_BYTES = 44;
 
 /** Duration in seconds of the speech for a text: 15 letters a second, 1 s to 10 min. */
@@ -11,8 +11,8 @@ export function speechSeconds(text: string): number {
 	return Math.min(LONGEST_SECONDS, Math.max(1, text.length / LETTERS_PER_SECOND));
 }
 
-/** A 44-byte header for PCM, 16 bit, mono, 16 kHz. */
-export function wavHeader(dataBytes: number): Buffer {
+/** A 44-byte header for PCM, 16 bit, mono, of so many samples a second. */
+export function wavHeader(dataBytes: number, rate = RATE): Buffer {
 	const header = Buffer.alloc(HEADER_BYTES);
 	header.write('RIFF', 0, 'latin1');
 	header.writeUInt32LE(dataBytes + HEADER_BYTES - 8, 4);
@@ -20,8 +20,8 @@ export function wavHeader(dataBytes: number): Buffer {
 	header.writeUInt32LE(16, 16);
 	header.writeUInt16LE(1, 20);
 	header.writeUInt16LE(1, 22);
-	header.writeUInt32LE(RATE, 24);
-	header.writeUInt32LE(RATE * 2, 28);
+	header.writeUInt32LE(rate, 24);
+	header.writeUInt32LE(rate * 2, 28);
 	header.writeUInt16LE(2, 32);
 	header.writeUInt16LE(16, 34);
 	header.write('data', 36, 'latin1');

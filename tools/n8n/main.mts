@@ -21,7 +21,7 @@ if (!(await isFree(EDITOR_PORT))) {
 // On its usual ports, or on any others when those are taken.
 const areFree = (await isFree(SERVICE_PORT)) && (await isFree(SERVICE_PORT + 1));
 const usual = { port: SERVICE_PORT, filePort: SERVICE_PORT + 1 };
-const service = await startSimulator({ pace: 1, ...(areFree && usual) });
+const service = await startSimulator({ pace: 1, media: 'rendered', ...(areFree && usual) });
 const n8n = new Instance(folder, { editor: EDITOR_PORT, broker: await freePort() });
 
 let closing: Promise<void> | undefined;

@@ -1,0 +1,128 @@
+import { initWasm, Resvg } from '@resvg/resvg-wasm';
+import h264 from 'h264-mp4-encoder';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { seedOf } from './random.mts';
+
+const require = createRequire(import.meta.url);
+await initWasm(readFileSync(require.resolve('@resvg/resvg-wasm/index_bg.wasm')));
+
+/** What is drawn: `id` chooses the colour, so that two files of one prompt differ. */
+export interface Drawing {
+	id: string;
+	prompt: string;
+	portrait: boolean;
+}
+
+interface Size {
+	width: number;
+	height: number;
+}
+
+const FRAMES = 20;
+const FRAMES_PER_SECOND = 5;
+const MARGIN = 32;
+/** Below the prompt, for the line that says what it is, and the number. */
+const FOOT = 104;
+const DIGIT: Size = { width: 40, height: 72 };
+const FONT_SIZES = [56, 44, 36, 28, 22, 17];
+/** A letter's mean width and a line's height, in font sizes. */
+const LETTER = 0.58;
+const LINE = 1.3;
+
+const font = readFileSync(require.resolve('inter-ui/web/Inter-Regular.woff2'));
+
+/** A PNG file that shows its prompt. */
+export const drawImage = (drawing: Drawing): Uint8Array =>
+	render(sceneOf(drawing, 'Image'), sizeOf(drawing)).asPng();
+
+/** An MP4 file of four seconds that shows its prompt, its shape, and a number that counts. */
+export async function drawVideo(drawing: Drawing): Promise<Uint8Array> {
+	const size = sizeOf(drawing);
+	const shape = drawing.portrait ? '9:16 portrait' : '16:9 landscape';
+	const scene = render(sceneOf(drawing, `Video, ${shape}`), size).pixels;
+	const digits = render(digitsFor(drawing), { ...DIGIT, width: 10 * DIGIT.width }).pixels;
+	const encoder = await h264.createH264MP4Encoder();
+	Object.assign(encoder, size, {
+		frameRate: FRAMES_PER_SECOND,
+		speed: 8,
+		groupOfPictures: 1,
+		quantizationParameter: 30,
+	});
+	encoder.initialize();
+	for (let number = 1; number <= FRAMES; number++) {
+		for (const [place, digit] of [...String(number).padStart(2, '0')].entries()) {
+			for (let y = 0; y < DIGIT.height; y++) {
+				const from = (y * 10 + Number(digit)) * DIGIT.width;
+				const left = size.width - MARGIN - (2 - place) * DIGIT.width;
+				const to = (size.height - MARGIN - DIGIT.height + y) * size.width + left;
+				scene.set(digits.subarray(from * 4, (from + DIGIT.width) * 4), to * 4);
+			}
+		}
+		encoder.addFrameRgba(scene);
+	}
+	encoder.finalize();
+	const file = encoder.FS.readFile(encoder.outputFilename);
+	encoder.delete();
+	return file;
+}
+
+const sizeOf = ({ portrait }: Drawing): Size =>
+	portrait ? { width: 360, height: 640 } : { width: 640, height: 360 };
+
+const colour = ({ id }: Drawing, lightness: number) =>
+	`hsl(${seedOf(id) % 360}, 55%, ${lightness}%)`;
+
+/** The prompt, in letters as large as there is room for, over a line that says what it is. */
+function sceneOf(drawing: Drawing, what: string): string {
+	const { width, height } = sizeOf(drawing);
+	const room = { width: width - 2 * MARGIN, height: height - MARGIN - FOOT };
+	const layouts = FONT_SIZES.map((size) => {
+		const lines = wrap(drawing.prompt, Math.floor(room.width / (size * LETTER)));
+		return { size, lines, most: Math.floor(room.height / (size * LINE)) };
+	});
+	const { size, lines, most } =
+		layouts.find((layout) => layout.lines.length <= layout.most) ?? layouts.at(-1)!;
+	const shown = lines.length > most ? [...lines.slice(0, most - 1), '…'] : lines;
+	const texts = shown.map((line, index) =>
+		text(MARGIN, MARGIN + size * (1 + index * LINE), size, line),
+	);
+	return `<defs><linearGradient id="ground" x2="1" y2="1">
+		<stop stop-color="${colour(drawing, 22)}"/><stop offset="1" stop-color="${colour(drawing, 42)}"/>
+		</linearGradient></defs><rect width="100%" height="100%" fill="url(#ground)"/>
+		${texts.join('')}${text(MARGIN, height - MARGIN, 17, what)}`;
+}
+
+function digitsFor(drawing: Drawing): string {
+	const places = Array.from({ length: 10 }, (_, digit) =>
+		text(digit * DIGIT.width + 2, DIGIT.height - 12, 60, String(digit)),
+	);
+	const ground = `<rect width="100%" height="100%" fill="${colour(drawing, 15)}"/>`;
+	return ground + places.join('');
+}
+
+/** A text's lines of at most so many letters; a longer word is cut. */
+function wrap(prompt: string, most: number): string[] {
+	const lines: string[] = [];
+	for (const word of prompt.split(/\s+/).flatMap((long) => long.match(pieces(most)) ?? [])) {
+		const longer = `${lines.at(-1) ?? ''} ${word}`.trim();
+		if (lines.length > 0 && longer.length <= most) lines[lines.length - 1] = longer;
+		else lines.push(word);
+	}
+	return lines;
+}
+
+const pieces = (most: number) => new RegExp(`.{1,${most}}`, 'gu');
+
+function text(x: number, y: number, size: number, letters: string): string {
+	// XML has no control characters and no halves of a pair.
+	const plain = letters.toWellFormed().replace(/[\0-\x1f\ufffe\uffff]/g, ' ');
+	const escaped = plain.replace(/[&<]/g, (letter) => `&#${letter.charCodeAt(0)};`);
+	return `<text x="${x}" y="${y}" font-size="${size}" fill="white">${escaped}</text>`;
+}
+
+function render(content: string, { width, height }: Size) {
+	const namespace = 'http://www.w3.org/2000/svg';
+	const svg = `<svg xmlns="${namespace}" width="${width}" height="${height}">${content}</svg>`;
+	return new Resvg(svg, { font: { fontBuffers: [font], defaultFontFamily: 'Inter' } }).render();
+}
