@@ -2,14 +2,14 @@ import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { errorKindOf, Failure } from '../shared/failure';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Redactor } from '../shared/parsing/redaction';
-import type { NotMade } from './run/job';
+import type { FailedResult } from './run/itemTask';
 import { isToolRun } from './run/run';
 
 /** The item that "continue on fail" puts in place of one that could not be made. */
 export function failedItem(
 	context: IExecuteFunctions,
 	index: number,
-	{ error: cause }: NotMade,
+	{ error: cause }: FailedResult,
 	redact?: Redactor,
 ): INodeExecutionData {
 	const node = context.getNode();
@@ -20,12 +20,12 @@ export function failedItem(
 	// n8n lays this over the columns of the row, of which `description` is often one.
 	const isTaken = hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
 	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};
-	const { taskIds, unclearParts = [], fileUrl } = facts;
+	const { taskIds, indeterminateParts = [], fileUrl } = facts;
 	const taskId = facts.taskId ?? taskIds?.[0];
 	// A workflow that keeps a list has to tell a task to collect from one to create again. In a speech of
 	// several parts, one may be doubtful while others have tasks.
-	const isDoubtful = (facts.maybeAccepted || kind === 'streamLost') && facts.taskId === undefined;
-	const hasDoubtful = isDoubtful || unclearParts.length > 0;
+	const isDoubtful = (facts.mayBeCharged || kind === 'streamLost') && facts.taskId === undefined;
+	const hasDoubtful = isDoubtful || indeterminateParts.length > 0;
 	const json = {
 		error: error.message,
 		error_kind: errorKindOf(cause),

@@ -1,19 +1,19 @@
 import type { ITriggerFunctions, ITriggerResponse, WorkflowActivateMode } from 'n8n-workflow';
 import { accountOf } from '../shared/account';
 import { Api } from '../shared/api/api';
-import { checkToken, confirmRefusal, passes } from '../shared/api/tokenCheck';
+import { tokenError, confirmRefusal, isTemporary } from '../shared/api/tokenCheck';
 import { Failure } from '../shared/failure';
 import { readCredential, type Credential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { wordingOf } from '../shared/n8n/messages';
 import { toNodeError } from '../shared/n8n/nodeErrors';
-import { canListen } from '../shared/speech/notifications';
+import { canListen } from '../shared/speech/accountSocket';
 import type { Activation } from './activation/activation';
-import { EventStore } from './activation/eventStore';
-import { dropsDuplicates } from './activation/executionQueue';
+import { Outbox } from './activation/outbox';
+import { supportsDeduplication } from './activation/executionQueue';
 import { HistoryWatch } from './generated/historyWatch';
 import type { HistoryStore } from './generated/newEntries';
-import { ownWorkOf, refuseSelfStart } from './activation/followers';
+import { subWorkflowCreations, refuseSelfStart } from './activation/downstream';
 import { readSettings } from './activation/settings';
 import { TaskWatch } from './tasks/taskWatch';
 
@@ -21,7 +21,10 @@ import { TaskWatch } from './tasks/taskWatch';
  * n8n itself activates, as after a restart. It tries five times within some 15 s and then leaves the trigger
  * dead, so what may pass is no reason to throw; a person who publishes is told at once.
  */
-const PATIENT = new Set<string>(['init', 'leadershipChange'] satisfies WorkflowActivateMode[]);
+const SYSTEM_ACTIVATION_MODES = new Set<string>([
+	'init',
+	'leadershipChange',
+] satisfies WorkflowActivateMode[]);
 
 /**
  * Listens for what happens to speech tasks, and looks for new videos and images: until it is closed,
@@ -37,7 +40,7 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 	const closeFunction = async () => {
 		if (closing.signal.aborted) return;
 		closing.abort(new Failure('canceled'));
-		if (!isManual) for (const { store } of watches) store.leaveBehind();
+		if (!isManual) for (const { store } of watches) store.handOver();
 		// n8n (2.41) waits for an event even when listening was stopped: a worker would be busy for ever.
 		else context.emit([]);
 	};
@@ -53,7 +56,7 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 		const { redact } = credential;
 		const { signal } = closing;
 		if (signal.aborted) return;
-		signal.addEventListener('abort', accountOf(credential).use(), { once: true });
+		signal.addEventListener('abort', accountOf(credential).retain(), { once: true });
 		const api = new Api(context, credential);
 		const onFatal = async (failure: Failure) => {
 			const mayPass = failure.kind === 'tokenRefused';
@@ -66,25 +69,25 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 			context,
 			api,
 			settings,
-			scope: `${context.getWorkflow().id}\n${node.id}\n${credential.baseUrl}`,
+			identityKey: `${context.getWorkflow().id}\n${node.id}\n${credential.baseUrl}`,
 			isManual,
 			closing: signal,
-			isOwnWork: ownWorkOf(context, credential, signal),
+			isOwnWork: subWorkflowCreations(context, credential, signal),
 			warn: (text) => context.logger.warn(redact.text(`Media Generation Trigger: ${text}`)),
 			onFatal: (failure) => void onFatal(failure),
 		};
 		watches = watchesOf(activation);
-		if (!PATIENT.has(context.getActivationMode())) {
-			const trouble = await checkToken(api, 0, signal);
+		if (!SYSTEM_ACTIVATION_MODES.has(context.getActivationMode())) {
+			const trouble = await tokenError(api, 0, signal);
 			if (signal.aborted) return;
 			// A service that is away for the moment is no reason, unless a person waits for an event.
-			if (trouble !== undefined && (isManual || !passes(trouble))) throw trouble;
+			if (trouble !== undefined && (isManual || !isTemporary(trouble))) throw trouble;
 			await Promise.all(watches.map(async (watch) => await watch.start()));
 			return;
 		}
 		for (const watch of watches) {
 			void watch.start().catch((error: unknown) => {
-				const failure = error instanceof Failure ? error : new Failure('noAnswer');
+				const failure = error instanceof Failure ? error : new Failure('noResponse');
 				if (failure.kind === 'tokenRefused') void onFatal(failure);
 				else activation.warn(`${wordingOf(failure).message}. It goes on trying`);
 			});
@@ -104,19 +107,19 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 
 /** What listens for the chosen events. Another service may know other things by the same names. */
 function watchesOf(activation: Activation) {
-	const { api, context, settings, scope, isManual } = activation;
+	const { api, context, settings, identityKey, isManual } = activation;
 	const { baseUrl } = api.credential;
 	// By hand nothing is saved, so nothing of earlier tests counts.
 	const kept = isManual ? {} : context.getWorkflowStaticData('node');
-	const key = isManual ? '' : scope;
-	const emitsAgain = dropsDuplicates(context);
+	const key = isManual ? '' : identityKey;
+	const emitsAgain = supportsDeduplication(context);
 	const watches = [];
 	if (settings.ofTasks) {
-		const store = new EventStore(kept, `tasks ${baseUrl}`, key, emitsAgain);
+		const store = new Outbox(kept, `tasks ${baseUrl}`, key, emitsAgain);
 		watches.push(new TaskWatch(activation, store));
 	}
 	if (settings.events.has('generated')) {
-		const store: HistoryStore = new EventStore(kept, `generated ${baseUrl}`, key, emitsAgain);
+		const store: HistoryStore = new Outbox(kept, `generated ${baseUrl}`, key, emitsAgain);
 		watches.push(new HistoryWatch(activation, store));
 	}
 	return watches;

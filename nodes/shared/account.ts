@@ -1,22 +1,19 @@
 /** How long an unused account is kept, in ms: a lost video may still appear within the hour. */
-const KEPT_MS = 3_600_000;
+const IDLE_TTL_MS = 3_600_000;
 
 /** Shared objects, each found by its class. */
-class Registry {
-	private readonly held = new Map<object, object>();
+class ServiceContainer {
+	private readonly instances = new Map<object, object>();
 
 	/** The one object of this class, made from `args` on first use. */
-	shared<T extends object, Args extends unknown[]>(
-		Class: new (...args: Args) => T,
-		...args: Args
-	): T {
-		if (!this.held.has(Class)) this.held.set(Class, new Class(...args));
-		return this.held.get(Class) as T;
+	get<T extends object, Args extends unknown[]>(Class: new (...args: Args) => T, ...args: Args): T {
+		if (!this.instances.has(Class)) this.instances.set(Class, new Class(...args));
+		return this.instances.get(Class) as T;
 	}
 
 	/** The next caller of `shared` gets a new one. */
-	drop(Class: object): void {
-		this.held.delete(Class);
+	evict(Class: object): void {
+		this.instances.delete(Class);
 	}
 }
 
@@ -24,16 +21,16 @@ class Registry {
  * Everything that this process shares for one account: its socket (Connection), its pace (Pace), who
  * made what (SentRequests, SpeechRequests), and the looks into its history (HistoryLooks).
  */
-class Account extends Registry {
-	users = 0;
+class Account extends ServiceContainer {
+	refCount = 0;
 	/** In ms since 1970. */
 	lastUsed = 0;
 
 	/** Counts one more user until the returned function is called. */
-	use(): () => void {
-		this.users++;
+	retain(): () => void {
+		this.refCount++;
 		return () => {
-			this.users--;
+			this.refCount--;
 			this.lastUsed = Date.now();
 		};
 	}
@@ -43,7 +40,7 @@ class Account extends Registry {
  * What belongs to no account: what a trigger leaves to its next activation (LeftBehind), and a
  * model's calls where n8n keeps nothing (ModelCalls).
  */
-export const thisProcess = new Registry();
+export const processContainer = new ServiceContainer();
 
 const accounts = new Map<string, Account>();
 
@@ -52,8 +49,8 @@ export function accountOf({ accountKey: key }: { accountKey: string }): Account 
 	const now = Date.now();
 	let account = accounts.get(key);
 	if (!account) {
-		for (const [other, { users, lastUsed }] of accounts) {
-			if (users === 0 && now - lastUsed > KEPT_MS) accounts.delete(other);
+		for (const [other, { refCount, lastUsed }] of accounts) {
+			if (refCount === 0 && now - lastUsed > IDLE_TTL_MS) accounts.delete(other);
 		}
 		account = new Account();
 		accounts.set(key, account);

@@ -37,7 +37,7 @@ export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1 } as const;
 export const ACCOUNT_PATH = '/v1/video/me';
 
 /** §6.1: the names of events that end a stream; those of deployments have the same endings. */
-export const STREAM_ENDS = {
+export const TERMINAL_EVENTS = {
 	complete: /_complete$/,
 	failed: /^error$|_(?:error|failed)$/i,
 } as const;
@@ -67,7 +67,7 @@ export interface SpeechTask {
 	/** Why the task failed, when the service says so. */
 	message?: string;
 	/** Everything the service sent. */
-	fields: ServiceRecord;
+	raw: ServiceRecord;
 }
 
 /** §2.3, one element of a completion event or of the history. */
@@ -75,7 +75,7 @@ export interface GeneratedFile {
 	id?: string;
 	/** Absolute address of the file. */
 	fileUrl: string;
-	fields: ServiceRecord;
+	raw: ServiceRecord;
 }
 
 /**
@@ -134,7 +134,7 @@ export const PAID_OPERATIONS: readonly PaidOperation[] = [SPEAK, ...Object.value
 export type Generation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
 
 /** A request for videos or images, from its create call on. It is kept with the execution for a retry. */
-export interface SentRequest {
+export interface GenerationRequest {
 	/** Unique, also among the requests of other processes. */
 	key: string;
 	/** Trimmed; '' if none. */
@@ -142,7 +142,7 @@ export interface SentRequest {
 	kind: MediaKind;
 	aspectRatio?: string;
 	/** Files asked for; once the service has ended it, those that it has made. */
-	expected: number;
+	requestedCount: number;
 	/** Images are part of it: its prompt alone says little. */
 	withImages: boolean;
 	/** The workflow that sent it, if another has called that. */
@@ -150,7 +150,7 @@ export interface SentRequest {
 	/** When it went out, in ms since 1970 by our clock. */
 	sentAt: number;
 	/** Ids of its files that the service has told. */
-	told: string[];
+	announcedIds: string[];
 	/** Those that have come. */
 	files: GeneratedFile[];
 	/** Why others have failed, as the service says. */

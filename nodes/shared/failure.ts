@@ -3,8 +3,8 @@ export type FailureKind =
 	| 'invalidInput'
 	| 'badImage'
 	| 'unreachable'
-	| 'noAnswer'
-	| 'notTheService'
+	| 'noResponse'
+	| 'foreignServer'
 	| 'redirected'
 	| 'tokenRefused'
 	| 'outOfCredit'
@@ -15,15 +15,15 @@ export type FailureKind =
 	| 'unavailable'
 	| 'taskFailed'
 	| 'generationFailed'
-	| 'unclear'
+	| 'indeterminate'
 	| 'tooLarge'
 	| 'noAddress'
-	| 'badFile'
+	| 'downloadFailed'
 	| 'streamLost'
 	| 'noWebSocket'
 	| 'noSocket'
 	| 'noHistory'
-	| 'startsItself'
+	| 'selfTrigger'
 	| 'timedOut'
 	| 'canceled';
 
@@ -54,7 +54,7 @@ export interface FailureFacts {
 	retryAfterMs?: number;
 	limitMs?: number;
 	/** A create call may have been accepted (and charged) without an answer. */
-	maybeAccepted?: boolean;
+	mayBeCharged?: boolean;
 	isSpeech?: boolean;
 	transient?: boolean;
 	taskId?: string;
@@ -63,7 +63,7 @@ export interface FailureFacts {
 	/** The (paid) tasks of all parts of a speech, in order, as far as there are any. */
 	taskIds?: string[];
 	/** Its parts, from 1, that may have been accepted without an answer, besides the one this is about. */
-	unclearParts?: number[];
+	indeterminateParts?: number[];
 	/** Identifiers of a (paid) generation under way, as far as they are known. */
 	ids?: string[];
 	/** Its host refuses the address, or does not know it: it may have expired. */
@@ -72,7 +72,7 @@ export interface FailureFacts {
 	fileUrl?: string;
 	/** Addresses of the other files of the same request, which are paid as well. */
 	otherFiles?: string[];
-	lastNews?: string;
+	lastKnownStatus?: string;
 	/** History entries that may be the lost result. */
 	candidates?: Array<{ id: string; createdAt?: string }>;
 }
@@ -87,7 +87,7 @@ export class Failure extends Error {
 	}
 
 	/** The same failure with more facts; what is already known stays. */
-	with(facts: FailureFacts): Failure {
+	withDefaults(facts: FailureFacts): Failure {
 		return new Failure(this.kind, { ...facts, ...this.facts });
 	}
 }
@@ -102,23 +102,23 @@ export const isFailure = (error: unknown, ...kinds: FailureKind[]): error is Fai
 	error instanceof Failure && kinds.includes(error.kind);
 
 /** The same error; a failure with more facts, of which those it has already stay. */
-export const withFacts = (error: unknown, facts: FailureFacts): unknown =>
-	error instanceof Failure ? error.with(facts) : error;
+export const withDefaultFacts = (error: unknown, facts: FailureFacts): unknown =>
+	error instanceof Failure ? error.withDefaults(facts) : error;
 
 /** What a failure is for a workflow where the service does not say what it means. */
 const KIND_BY_FAILURE = {
 	...{ invalidInput: 'input', badImage: 'input', rejected: 'input', invalidVoice: 'input' },
-	...{ unreachable: 'unavailable', noAnswer: 'unavailable', unavailable: 'unavailable' },
-	...{ notTheService: 'unavailable', rateLimited: 'throttled', outOfCredit: 'credit' },
-	...{ tokenRefused: 'token', streamLost: 'indeterminate', unclear: 'indeterminate' },
-	...{ timedOut: 'timeout', noAddress: 'file', badFile: 'file' },
+	...{ unreachable: 'unavailable', noResponse: 'unavailable', unavailable: 'unavailable' },
+	...{ foreignServer: 'unavailable', rateLimited: 'throttled', outOfCredit: 'credit' },
+	...{ tokenRefused: 'token', streamLost: 'indeterminate', indeterminate: 'indeterminate' },
+	...{ timedOut: 'timeout', noAddress: 'file', downloadFailed: 'file' },
 } as const satisfies Partial<Record<FailureKind, string>>;
 
 /** The `error_kind` of an item that failed, by which workflows decide; saved ones hold these words. */
 export function errorKindOf(error: unknown): string {
 	if (!(error instanceof Failure)) return 'other';
 	const { kind, facts } = error;
-	if (facts.maybeAccepted && kind !== 'timedOut') return 'indeterminate';
+	if (facts.mayBeCharged && kind !== 'timedOut') return 'indeterminate';
 	// A server error may be any, and the token of what was begun is one of the service's own.
 	const isUnsure = kind === 'unavailable' || facts.means === 'token';
 	const means = isUnsure ? undefined : facts.means;
@@ -132,7 +132,7 @@ export function isTransient(error: unknown): error is Failure {
 }
 
 /** The failure of a first call to an address: a page, or no such path, is another web server's. */
-export const asWrongAddress = (error: unknown): unknown =>
-	isFailure(error, 'notFound', 'rejected', 'notTheService') && !error.facts.means
-		? new Failure('notTheService', { status: error.facts.status })
+export const toWrongBaseUrl = (error: unknown): unknown =>
+	isFailure(error, 'notFound', 'rejected', 'foreignServer') && !error.facts.means
+		? new Failure('foreignServer', { status: error.facts.status })
 		: error;

@@ -34,12 +34,12 @@ export const MAX_JOINED_BYTES = 256 * MIB;
 export const MAX_UNANNOUNCED_BYTES = 256 * MIB;
 
 /** Drops the oldest of what is remembered until at most `most` are left. */
-export function dropOldest<Key>(
-	kept: { size: number; keys(): Iterable<Key>; delete(key: Key): unknown },
-	most: number,
+export function evictOldest<Key>(
+	entries: { size: number; keys(): Iterable<Key>; delete(key: Key): unknown },
+	max: number,
 ): void {
-	for (const key of kept.keys()) {
-		if (kept.size <= most) return;
-		kept.delete(key);
+	for (const key of entries.keys()) {
+		if (entries.size <= max) return;
+		entries.delete(key);
 	}
 }

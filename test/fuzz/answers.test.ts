@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Failure } from '../../nodes/shared/failure';
-import * as single from '../../nodes/shared/parsing/coerce';
+import * as single from '../../nodes/shared/parsing/values';
 import * as errors from '../../nodes/shared/parsing/errors';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
 import * as readers from '../../nodes/shared/parsing/responses';
@@ -52,10 +52,10 @@ test.each<[string, (raw: unknown) => void]>([
 		'files',
 		(raw) => {
 			isAddress(readers.readFileUrl(raw, BASE));
-			for (const { id, fileUrl, fields } of readers.readGeneratedFiles(raw, BASE)) {
+			for (const { id, fileUrl, raw: record } of readers.readGeneratedFiles(raw, BASE)) {
 				isId(id);
 				isAddress(fileUrl);
-				expect(single.isRecord(fields)).toBe(true);
+				expect(single.isRecord(record)).toBe(true);
 			}
 		},
 	],

@@ -8,7 +8,7 @@ import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
 import { MAX_EVENT_CHARS, MAX_JSON_LEVELS } from '../../nodes/shared/limits';
 import * as readers from '../../nodes/shared/parsing/responses';
 import * as reasons from '../../nodes/shared/parsing/errors';
-import { parseJson } from '../../nodes/shared/parsing/coerce';
+import { parseJson } from '../../nodes/shared/parsing/values';
 import { BASE, SOURCE, valueOrFailure } from './check';
 
 const MIB = 1024 * 1024;

@@ -8,30 +8,30 @@ import { join } from 'node:path';
  */
 const MUTANTS = [
 	// What was paid for.
-	`paid/payments.ts => countSent();\n\t\tthis.keep(request); => countSent();\n\t\tvoid request;`,
-	`paid/payments.ts => countRefused();\n\t\tthis.forget(); => countRefused();`,
+	`paid/payments.ts => countSent();\n\t\tthis.write(request); => countSent();\n\t\tvoid request;`,
+	`paid/payments.ts => countRefused();\n\t\tthis.delete(); => countRefused();`,
 	`paid/payments.ts => this.log.spending.countSent(); =>`,
 	`paid/payments.ts => return this.log.entries[this.key]; => return undefined;`,
 	`speech/submit.ts => report.recordPayment({ kind: 'speech', ...own, task: taskId }); => void own;`,
-	`speech/submit.ts => record.keep({ state: 'task', taskId });\n\treport.progress => report.progress`,
-	`speech/submit.ts => record.markSent({ state: 'sent' }); => void record;`,
+	`speech/submit.ts => record.write({ state: 'task', taskId });\n\treport.progress => report.progress`,
+	`speech/submit.ts => record.setSent({ state: 'sent' }); => void record;`,
 	`speech/submit.ts => withDeadline(part.timeoutMs, work.canceled, => withDeadline(part.timeoutMs, begin,`,
-	`run/generationRecord.ts => this.paid.markSent({ state: 'sent', asked: request }); =>`,
-	`run/generationRecord.ts => this.paid.markRefused(); =>`,
+	`run/generationRecord.ts => this.paid.setSent({ state: 'sent', request }); =>`,
+	`run/generationRecord.ts => this.paid.setNotAccepted(); =>`,
 	`run/run.ts => !outcomes.flat().some(isFailed) => outcomes.flat().some(isFailed)`,
 	`api/retry.ts => if (repeat === 'create') return true; => if (repeat === 'create') return false;`,
-	`api/retry.ts => if (!last.facts.maybeAccepted) => if (true)`,
+	`api/retry.ts => if (!lastFailure.facts.mayBeCharged) => if (true)`,
 	// Whose file.
 	`generation/historyMatching.ts => !request.withImages && =>`,
-	`generation/historySearch.ts => const LOOK_MS = 10_000; => const LOOK_MS = 10_000_000;`,
+	`generation/historySearch.ts => const SEARCH_INTERVAL_MS = 10_000; => const SEARCH_INTERVAL_MS = 10_000_000;`,
 	// Waiting.
 	`async/pollUntil.ts => pauseMs = 0;\n\t\t\tnextAt = now; => pauseMs = 0;`,
-	`async/pollUntil.ts => nextAt = steadyNow() + pauseMs;\n\t} => nextAt = Infinity;\n\t}`,
+	`async/pollUntil.ts => nextAt = monotonicNow() + pauseMs;\n\t} => nextAt = Infinity;\n\t}`,
 	`async/pollUntil.ts => LAST_MS = 2000; => LAST_MS = -2000;`,
-	`http/download.ts => if (!isTransient(made) => if (Date.now() > 0 || !isTransient(made)`,
+	`http/download.ts => if (!isTransient(result) => if (Date.now() > 0 || !isTransient(result)`,
 	`http/download.ts => // Closes the connection if the file was given up.\n\t\tanswer.close(); =>`,
 	`http/download.ts => stream.destroy(tooMuch); => void tooMuch;`,
-	`speech/notifications.ts => if (users === 0 && current && !leaving) return this.use(undefined); =>`,
+	`speech/accountSocket.ts => if (users === 0 && current && !closing) return this.switchTo(undefined); =>`,
 	// Pace.
 	`pace/breaker.ts => this.failures = 0;\n\t\tthis.isOutage => this.isOutage`,
 	`pace/breaker.ts => if (this.refusedAt > 0) this.learn(); => if (this.refusedAt < 0) this.learn();`,
@@ -45,11 +45,11 @@ const MUTANTS = [
 	`pace/watchLine.ts => fullAt = Math.max(fullAt, last) + EVERY_MS; =>`,
 	`run/concurrency.ts => this.active--; =>`,
 	// The trigger.
-	`activation/eventStore.ts => item.state = state; =>`,
-	`activation/eventStore.ts => this.store[this.room] = { ...this.kept() } as IDataObject; => void this.store;`,
-	`tasks/taskFollower.ts => emission === this.latest => (emission ?? this.latest)`,
-	`activation/executionQueue.ts => [this.activation.scope, about, name] => [this.activation.scope, about, name, Math.random()]`,
-	`generated/historyWatch.ts => await this.look(closing).then( => await Promise.resolve().then(`,
+	`activation/outbox.ts => item.state = state; =>`,
+	`activation/outbox.ts => this.store[this.namespace] = { ...this.snapshot() } as IDataObject; => void this.store;`,
+	`tasks/taskPoller.ts => emission === this.latest => (emission ?? this.latest)`,
+	`activation/executionQueue.ts => [this.activation.identityKey, eventId, name] => [this.activation.scope, about, name, Math.random()]`,
+	`generated/historyWatch.ts => await this.poll(closing).then( => await Promise.resolve().then(`,
 	// The token.
 	`http/request.ts => const bearsToken = new URL(url).origin === request.credential.origin; => const bearsToken = true;`,
 ].map((line) => line.split(/ => ?/) as [file: string, from: string, to: string]);

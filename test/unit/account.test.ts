@@ -6,7 +6,7 @@ class Part {}
 
 const address = (apiToken: string) =>
 	readCredential({ apiToken, baseUrl: 'https://media.example.com' });
-const partOf = (apiToken: string) => accountOf(address(apiToken)).shared(Part);
+const partOf = (apiToken: string) => accountOf(address(apiToken)).get(Part);
 let count = 0;
 /** Accounts that nobody wants go when another one comes. */
 const comeAnother = (afterMs: number) => {
@@ -20,7 +20,7 @@ test('what a process shares for an account is kept while it is used, and an hour
 	expect(partOf('other')).not.toBe(first);
 	comeAnother(HOUR);
 	expect(partOf('mine')).toBe(first);
-	const leave = accountOf(address('mine')).use();
+	const leave = accountOf(address('mine')).retain();
 	comeAnother(24 * HOUR);
 	expect(partOf('mine')).toBe(first);
 	leave();

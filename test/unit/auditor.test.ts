@@ -135,7 +135,7 @@ const DAMAGED: Record<string, Line[]> = {
 		...[{ ...GOOD.at(-2)!, at: 9100 }, again('published', 9.2)],
 	].sort((a, b) => a.at - b.at),
 	'eventsKept: an emission that starts nothing': lacking('started'),
-	'startsItself: what its sub-workflow has made': change('begun', {
+	'selfTrigger: what its sub-workflow has made': change('begun', {
 		asked: { ...asked, calledBy: trigger },
 	}),
 	'bounded: a timer': change('left', { timers: 1 }),

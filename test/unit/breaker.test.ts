@@ -1,4 +1,4 @@
-import { startDeadline, steadyNow } from '../../nodes/shared/async/deadline';
+import { startDeadline, monotonicNow } from '../../nodes/shared/async/deadline';
 import { Failure } from '../../nodes/shared/failure';
 import { Room } from '../../nodes/shared/pace/breaker';
 import { Pace } from '../../nodes/shared/pace/pace';
@@ -15,12 +15,12 @@ test.each([
 	['gives nobody up if another was accepted meanwhile', true],
 ])('whoever is refused until the time is up %s', async (_, isAnother) => {
 	const pace = new Pace();
-	const since = steadyNow();
+	const since = monotonicNow();
 	if (isAnother) pace.recordEnd('create', since, 'accepted');
 	const last = new Failure('rateLimited');
-	pace.recordEnd('create', steadyNow(), 'refused', last);
+	pace.recordEnd('create', monotonicNow(), 'refused', last);
 	await expect(pace.acquireSlot('create', startDeadline(20).signal, since)).rejects.toEqual(last);
 	expect(pace.isGivenUp).toBe(!isAnother);
-	pace.recordEnd('create', steadyNow(), 'accepted');
+	pace.recordEnd('create', monotonicNow(), 'accepted');
 	expect(pace.isGivenUp).toBe(false);
 });

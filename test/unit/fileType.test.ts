@@ -3,8 +3,8 @@ import {
 	fileNameOf,
 	fileTypeOf,
 	isImage,
-	kindSaid,
-	whyNoFile,
+	declaredKind,
+	invalidFileReason,
 } from '../../nodes/shared/parsing/fileType';
 
 const bytes = (text: string) => Buffer.concat([Buffer.from(text, 'latin1'), Buffer.alloc(64)]);
@@ -41,7 +41,7 @@ it.each<[MediaKind, type: string, head: string]>([
 	const { mimeType, extension } = fileTypeOf(bytes(head), 'text/plain', 'https://x/a.tiff', kind);
 	expect(`${mimeType} ${extension}`).toBe(type);
 	for (const header of [undefined, 'text/html', 'application/json']) {
-		expect(whyNoFile(bytes(head), header)).toBeUndefined();
+		expect(invalidFileReason(bytes(head), header)).toBeUndefined();
 	}
 	expect(isImage(bytes(head))).toBe(kind === 'image');
 });
@@ -82,11 +82,11 @@ it.each([
 	const [header, path, extension, start] = row;
 	const samples = Buffer.from(start);
 	expect(fileTypeOf(samples, header, `https://x${path}`, 'speech').extension).toBe(extension);
-	expect(whyNoFile(samples, header)).toBeUndefined();
+	expect(invalidFileReason(samples, header)).toBeUndefined();
 });
 
 it.each([0x7f, 0xff, 0xd5])('silence in µ-law or A-law, %i, is no text', (level) => {
-	expect(whyNoFile(Buffer.alloc(512, level), 'audio/basic')).toBeUndefined();
+	expect(invalidFileReason(Buffer.alloc(512, level), 'audio/basic')).toBeUndefined();
 });
 
 // More: docs/faults.md.
@@ -100,7 +100,7 @@ it.each([
 	['Not found', undefined, /^text was returned instead of the file$/],
 	['"not ready"', 'application/json; charset=utf-8', /JSON/],
 ])('%j with the type %s is no media file', (text, header, reason) => {
-	expect(whyNoFile(Buffer.from(text), header)).toMatch(reason);
+	expect(invalidFileReason(Buffer.from(text), header)).toMatch(reason);
 });
 
 it.each([
@@ -121,5 +121,5 @@ it.each([
 	[{}, '/a.mp4', 'video'],
 	[{}, '/a', undefined],
 ])('the kind of an entry of the history: %j at %s', (entry, path, expected) => {
-	expect(kindSaid(entry, `https://files.example.com${path}`)).toBe(expected);
+	expect(declaredKind(entry, `https://files.example.com${path}`)).toBe(expected);
 });

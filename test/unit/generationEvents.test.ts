@@ -19,7 +19,7 @@ const SOURCE = { baseUrl: 'https://media.example.com', redact: redactor('') };
 /** An outcome as a record. */
 function shown(outcome: GenerationEvents['outcome']) {
 	if (outcome instanceof Failure) return { kind: outcome.kind, text: outcome.facts.text };
-	if (outcome?.files.length === 0) return { kind: 'lost', text: outcome.cut };
+	if (outcome?.files.length === 0) return { kind: 'lost', text: outcome.interruptedBecause };
 	return { kind: 'complete', ...outcome };
 }
 const filesOf = (outcome: object) => (outcome as { files?: GeneratedFile[] }).files ?? [];
@@ -44,7 +44,7 @@ const completion = (...entries: unknown[]) =>
 const COMPLETE = completion(ITEM);
 const WORDS = ['starting', 'processing'];
 const STREAM = WORDS.map(status).join('') + COMPLETE;
-const COMPLETED = { kind: 'complete', files: [{ id: 'v1', fileUrl: FILE, fields: ITEM }] };
+const COMPLETED = { kind: 'complete', files: [{ id: 'v1', fileUrl: FILE, raw: ITEM }] };
 
 const failed = (text?: string) => ({ kind: 'generationFailed', text });
 const lost = (text: RegExp) => ({ kind: 'lost', text: expect.stringMatching(text) as unknown });
@@ -85,7 +85,7 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['half a JSON answer', '[{"id":"v1","file_ur', lost(/broke off/)],
 	['JSON without a file', '{"status":"accepted"}', lost(/no file/)],
 	['nothing', '', lost(/empty/)],
-	['a page', '\n<html><body>502</body></html>', { kind: 'notTheService' }],
+	['a page', '\n<html><body>502</body></html>', { kind: 'foreignServer' }],
 	['a failure told by a status', status({ status: 'FAILED', message: 'No' }), failed('No')],
 	['one without a reason', status('failed'), failed()],
 ])('%s', (...row) => {
@@ -115,7 +115,8 @@ describe('completions that come one per video', () => {
 	])('all count, in the order they came: %s', (_, events, early, ids, cutBy) => {
 		for (const ending of ENDINGS) {
 			const heard = hear(events, ending, 3);
-			const isCut = 'cut' in heard.outcome && heard.outcome.cut !== undefined;
+			const isCut =
+				'interruptedBecause' in heard.outcome && heard.outcome.interruptedBecause !== undefined;
 			const found = { early: heard.early, ids: filesOf(heard.outcome).map(({ id }) => id), isCut };
 			expect(found).toEqual({ early, ids, isCut: cutBy.includes(ending) });
 		}
@@ -209,7 +210,11 @@ describe('one of several that is refused', () => {
 		const silent = new GenerationEvents(SOURCE, undefined, 4);
 		silent.push(Buffer.from(bare));
 		const failure = { kind: 'generationFailed', facts: { text: 'UNSAFE' } };
-		expect(silent.markBroken('silent')).toMatchObject({ files: [], cut: 'silent', failure });
+		expect(silent.markBroken('silent')).toMatchObject({
+			files: [],
+			interruptedBecause: 'silent',
+			failure,
+		});
 		expect(hear([error([])], 'markEnded', 4).outcome.kind).toBe('generationFailed');
 		// Where others may be in progress, the history is searched although the service ended the stream.
 		const isSearched = { outcome: { kind: 'lost' } };
@@ -221,7 +226,7 @@ describe('one of several that is refused', () => {
 	});
 
 	it('leaves the others to the history where the stream breaks', () => {
-		const [isLost, isCut] = [{ kind: 'lost' }, { cut: 'broken' }];
+		const [isLost, isCut] = [{ kind: 'lost' }, { interruptedBecause: 'broken' }];
 		const broken = (...events: Array<string | undefined>) => {
 			const told = new GenerationEvents(SOURCE, undefined, 4);
 			for (const one of events) told.push(Buffer.from(one!));

@@ -1,4 +1,4 @@
-import type { ServiceRecord, SentRequest } from '../../nodes/shared/contract';
+import type { ServiceRecord, GenerationRequest } from '../../nodes/shared/contract';
 import { oldestFirst, readHistory } from '../../nodes/shared/generation/historyEntries';
 import { matchHistory } from '../../nodes/shared/generation/historyMatching';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
@@ -17,7 +17,7 @@ const listed = (fields: ServiceRecord, number: number): ServiceRecord => {
 	return { id: `e${number}`, prompt: 'P', file_url, created_at: at(5 + number), ...fields };
 };
 
-type Other = Partial<SentRequest> & {
+type Other = Partial<GenerationRequest> & {
 	/** Its stream goes on: it was lost unless told so. */
 	isHeard?: boolean;
 	/** What it has got. */
@@ -25,11 +25,11 @@ type Other = Partial<SentRequest> & {
 };
 
 /** A request whose stream was lost when it was sent. */
-function lost({ isHeard, got, ...fields }: Other): SentRequest {
+function lost({ isHeard, got, ...fields }: Other): GenerationRequest {
 	const request = sent(fields);
 	if (!isHeard) request.searchUntil = request.sentAt + 10 * MINUTE;
 	if (!got) return request;
-	return { ...request, files: readGeneratedFiles(got, SERVICE), expected: got.length };
+	return { ...request, files: readGeneratedFiles(got, SERVICE), requestedCount: got.length };
 }
 
 /** What it gets: these entries, or nothing while all that may be its own are listed. */
@@ -53,7 +53,7 @@ const afterHour = { mine: { sentAt: SENT_AT + 60 * MINUTE } };
 const failed = { status: 'failed', file_url: '' };
 
 test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
-	['a part of its entries', [{}], [0], { mine: { expected: 2 } }],
+	['a part of its entries', [{}], [0], { mine: { requestedCount: 2 } }],
 	['nothing of more than it asked for', [{}, {}], 'listed'],
 	['nothing of another prompt', [{ prompt: 'Q' }, { prompt: 'p' }, { prompt: undefined }], []],
 	['what has no prompt, where none was sent', [{ prompt: '' }, {}], [0], { mine: { prompt: '' } }],
@@ -63,9 +63,9 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	['an image without an ending', [{ file_url: '/download/17' }], [0], { mine: { kind: 'image' } }],
 	['what has its own shape', [{ aspect_ratio: '9:16' }, { aspect_ratio: '16:9' }], [1], wide],
 	['nothing that tells no shape, beside one of another', [{}], 'listed', wide],
-	['what an event told', [{}, { prompt: 'other' }], [1], { mine: { told: ['e1'] } }],
-	['nothing of another id than was told', [{}], 'listed', { mine: { told: ['e9'] } }],
-	['nothing told to another', [{}, {}], [1], { others: [{ told: ['e0'] }] }],
+	['what an event told', [{}, { prompt: 'other' }], [1], { mine: { announcedIds: ['e1'] } }],
+	['nothing of another id than was told', [{}], 'listed', { mine: { announcedIds: ['e9'] } }],
+	['nothing told to another', [{}, {}], [1], { others: [{ announcedIds: ['e0'] }] }],
 	['nothing that somebody has', [{}, {}], [1], { others: [{ got: [first] }] }],
 	['nothing whose address somebody has', [{}, {}], [1], { others: [{ got: [nameless] }] }],
 	['its share of equal requests', [{}, {}], [1], { others: [{}] }],
@@ -83,7 +83,7 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	['a failed entry, when it is alone', [failed], [0]],
 	['what a failed one has not made', [failed, {}], [1], { others: [{ got: [] }] }],
 	['nothing with images: another may have sent the same words', [{}], 'listed', { mine: images }],
-	['what an event told, with images', [{}, {}], [1], { mine: { ...images, told: ['e1'] } }],
+	['what an event told, with images', [{}, {}], [1], { mine: { ...images, announcedIds: ['e1'] } }],
 	['no share with images', [{}, {}], 'listed', { mine: images, others: [images] }],
 ])('a request gets %s', (_, entries, expected, setting = {}) => {
 	const { mine = {}, others = [], later = [] } = setting;
@@ -91,9 +91,9 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	const alike = [...others.map(lost), request, ...later.map(lost)];
 	const all = entries.map(listed);
 	const history = oldestFirst(readHistory(all.toReversed(), SERVICE));
-	const { own, candidates } = matchHistory(request, alike, history);
+	const { matched, candidates } = matchHistory(request, alike, history);
 	const isOwn = Array.isArray(expected);
-	const records = [own, candidates].map((some) => some.map(({ record }) => record));
+	const records = [matched, candidates].map((some) => some.map(({ record }) => record));
 	const none = expected === 'listed' ? all.toReversed() : [];
 	expect(records).toEqual([isOwn ? expected.map((index) => all[index]) : [], none]);
 });

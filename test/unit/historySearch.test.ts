@@ -1,10 +1,10 @@
 import type { Api } from '../../nodes/shared/api/api';
 import { startDeadline, throwIfAborted, whenAborted } from '../../nodes/shared/async/deadline';
-import type { ServiceRecord, SentRequest } from '../../nodes/shared/contract';
+import type { ServiceRecord, GenerationRequest } from '../../nodes/shared/contract';
 import { Failure } from '../../nodes/shared/failure';
 import { readHistorySince } from '../../nodes/shared/generation/historyReader';
 import { findInHistory, findRenewed } from '../../nodes/shared/generation/historySearch';
-import { requestsOf } from '../../nodes/shared/generation/sentRequests';
+import { requestsOf } from '../../nodes/shared/generation/requestLedger';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { sent, SENT_AT } from './sent';
 
@@ -22,7 +22,7 @@ const file = (id: string, seconds = 5): ServiceRecord => ({
 const failed = (id: string) => ({ ...file(id), file_url: '', status: 'failed' });
 
 interface Setting {
-	asked?: Partial<SentRequest>;
+	asked?: Partial<GenerationRequest>;
 	/** What is listed, newest first, once so many seconds have passed. */
 	after?: number;
 	/** What each look meets first. */
@@ -41,7 +41,11 @@ function apiOf(listHistory: unknown): Api {
 	return { listHistory, credential } as unknown as Api;
 }
 const pageOf = (list: ServiceRecord[], page: number) => {
-	return { items: list.slice((page - 1) * 100, page * 100), bare: false, clockOffsetMs: 0 };
+	return {
+		items: list.slice((page - 1) * 100, page * 100),
+		isUnpagedArray: false,
+		clockOffsetMs: 0,
+	};
 };
 
 /** The ids that a search finds, or its words; after how many seconds; and the pages that it reads. */
@@ -69,16 +73,16 @@ async function search(list: ServiceRecord[], setting: Setting) {
 }
 
 const times = (count: number, failure: Failure) => Array.from({ length: count }, () => failure);
-const edge = new Failure('notTheService', { status: 404, transient: true });
+const edge = new Failure('foreignServer', { status: 404, transient: true });
 const lagging = new Failure('notFound', { status: 404, text: 'not_found' });
 const down = new Failure('unavailable', { status: 502, transient: true });
 const refused = new Failure('tokenRefused');
 const old = Array.from({ length: 300 }, (_, index) => file(`old ${index}`, -60));
-const [one, images, three] = [[file('a')], { withImages: true }, { expected: 3 }];
+const [one, images, three] = [[file('a')], { withImages: true }, { requestedCount: 3 }];
 /** Of three files that were asked for one has come. */
 const asked = {
-	...{ expected: 3, told: ['a'] },
-	files: [{ id: 'a', fileUrl: 'https://files.example.com/a.mp4', fields: {} }],
+	...{ requestedCount: 3, told: ['a'] },
+	files: [{ id: 'a', fileUrl: 'https://files.example.com/a.mp4', raw: {} }],
 };
 const [all, more] = [
 	['c', 'b', 'a'].map((id) => file(id)),
@@ -170,7 +174,7 @@ test('earlier requests of a constant prompt cost neither pages nor time', async 
 	const list = [...one, ...entries];
 	const listHistory = jest.fn(async ({ page }: { page: number }) => pageOf(list, page));
 	const api = apiOf(listHistory);
-	for (const request of requests) requestsOf(api.credential).remember(request);
+	for (const request of requests) requestsOf(api.credential).add(request);
 	const never = new AbortController().signal;
 	const search = async () => {
 		const request = sent({ searchUntil: Date.now() });
@@ -183,11 +187,11 @@ test('earlier requests of a constant prompt cost neither pages nor time', async 
 test('what another process has found for a request is known as taken', async () => {
 	const api = apiOf(async ({ page }: { page: number }) => pageOf([file('b'), file('a')], page));
 	const requests = requestsOf(api.credential);
-	const [before, after] = [sent({ expected: 2, searchUntil: Date.now() }), one];
-	requests.remember(before);
+	const [before, after] = [sent({ requestedCount: 2, searchUntil: Date.now() }), one];
+	requests.add(before);
 	const files = readGeneratedFiles(after, 'https://media.example.com');
-	requests.recall({ ...before, files });
-	requests.recall({ ...before });
+	requests.restore({ ...before, files });
+	requests.restore({ ...before });
 	const request = sent({ withImages: true, searchUntil: Date.now() });
 	const lost = new Failure('streamLost');
 	const failed = findInHistory(api, request, lost, new AbortController().signal);
@@ -210,14 +214,14 @@ test.each<
 	['of no ID: it stays', [{ url: '/old1.mp4' }], [], [signed], ['old1']],
 	['that the history lacks: it stays', [{ ...a, url: '/old1.mp4' }], ['a'], one.slice(1), ['old1']],
 	['and the history refuses: it stays', [{ ...a, url: '/old1.mp4' }], ['a'], refused, ['old1']],
-])('an expired address is renewed: %s', async (_, kept, told, list, found) => {
+])('an expired address is renewed: %s', async (_, kept, announcedIds, list, found) => {
 	const api = apiOf(async ({ page }: { page: number }) => {
 		if (list instanceof Failure) throw list;
 		return pageOf(list, page);
 	});
 	const host = 'https://media.example.com/';
 	const files = readGeneratedFiles(kept, host);
-	const request = sent({ told, files });
+	const request = sent({ announcedIds, files });
 	const never = new AbortController().signal;
 	const renewed = files.map(async (each) => await findRenewed(api, request, each, never));
 	const urls = (await Promise.all(renewed)).map(({ fileUrl }) => fileUrl);

@@ -1,5 +1,5 @@
 import type { IDataObject } from 'n8n-workflow';
-import { EventStore } from '../../nodes/MediaGenerationTrigger/activation/eventStore';
+import { Outbox } from '../../nodes/MediaGenerationTrigger/activation/outbox';
 import {
 	type HistoryStore,
 	newEntries,
@@ -37,7 +37,7 @@ class Setting {
 	) {}
 
 	private open(): HistoryStore {
-		return new EventStore(this.data, 'generated', this.key, true, this.now);
+		return new Outbox(this.data, 'generated', this.key, true, this.now);
 	}
 
 	/** What a look tells, after these, newest first, have come on top. */
@@ -54,7 +54,7 @@ class Setting {
 		const listed = await readListed(read, this.store, BASE);
 		const { ended, next } = newEntries(listed, this.store, accountKey, this.now);
 		Object.assign(this.store, next);
-		for (const { mark } of ended) this.store.mark(mark, 'over');
+		for (const { fingerprint } of ended) this.store.setState(fingerprint, 'over');
 		this.store.save();
 		return ended.map(({ record }) => idOf(record));
 	}
@@ -69,7 +69,7 @@ class Setting {
 	/** n8n was killed, or the workflow taken back and published again before n8n has saved anything. */
 	restart(how: 'killed' | 'closed', accountKey = this.accountKey): void {
 		this.accountKey = accountKey;
-		if (how === 'closed') this.store.leaveBehind();
+		if (how === 'closed') this.store.handOver();
 		else this.key = `node ${++keys}`;
 		this.data = how === 'closed' ? {} : (JSON.parse(JSON.stringify(this.data)) as IDataObject);
 		this.store = this.open();

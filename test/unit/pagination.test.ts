@@ -17,7 +17,7 @@ const bare = (count: number, most: number) => (page: number) => paged(count, {},
 async function read(answer: (page: number) => unknown, limit = Infinity) {
 	let pages = 0;
 	const found = await readAllPages({
-		first: 1,
+		firstPage: 1,
 		limit,
 		async fetch(page) {
 			if (++pages > 2000) throw new Error('it never ends');

@@ -8,7 +8,7 @@ import {
 	readPage,
 	readSpeechTask,
 } from '../../nodes/shared/parsing/responses';
-import * as values from '../../nodes/shared/parsing/coerce';
+import * as values from '../../nodes/shared/parsing/values';
 import { readReason, saysFailure } from '../../nodes/shared/parsing/errors';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
@@ -51,7 +51,7 @@ type Reader = keyof typeof read;
 const bigIds = '{"data":{"task_id" : 12345678901234567890},"id": 7}';
 const quoted = JSON.stringify({ prompt: 'say "id":12345678901234567890, please' });
 const angles = 'speed must be > 0.7 and < 1.2, style < 1 or > 0';
-const page = { items: [{ id: 1 }], bare: false, total: undefined, pageSize: undefined };
+const page = { items: [{ id: 1 }], isUnpagedArray: false, total: undefined, pageSize: undefined };
 const notThere = ['', '  ', null, undefined, true, {}];
 const nothing = ['', ' ', undefined, null, false, 0, [], {}, { code: 0, message: '' }];
 
@@ -143,7 +143,7 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['files', [FILE, OTHER], [{ file_url: FILE, file_urls: [FILE, OTHER] }]],
 	['files', [], ['processing', { file_url: null, status: 'processing' }, { file_urls: [] }, []]],
 	['files', [], [{ error: 'UNSAFE_GENERATION' }, { status: 'processing', result: 'none' }]],
-	['page', { ...page, bare: true }, [[{ id: 1 }]]],
+	['page', { ...page, isUnpagedArray: true }, [[{ id: 1 }]]],
 	['page', { ...page, total: 3, pageSize: 1 }, [{ voices: [{ id: 1 }], total: '3', page_size: 1 }]],
 	['page', page, [{ items: [{ id: 1 }] }, { data: [{ id: 1 }] }]],
 	['page', undefined, [null, 'x', {}, { total: 3 }, { error: 'no' }, { voices: null }]],
@@ -157,7 +157,7 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 });
 
 test('a time without a zone is in UTC, wherever n8n runs', () => {
-	const built = join(__dirname, '../../dist/nodes/shared/parsing/coerce.js');
+	const built = join(__dirname, '../../dist/nodes/shared/parsing/values.js');
 	const texts = ['2026-01-01T08:00:00.250', '2026-01-01 08:00:00', '2026-01-01T08:00'];
 	const script = `${JSON.stringify(texts)}.map(require(${JSON.stringify(built)}).asTime).join()`;
 	const env = { ...process.env, TZ: 'Asia/Tokyo' };
@@ -169,5 +169,5 @@ test("generated files have an id and the service's fields each", () => {
 	const raw = [
 		{ id: 2, prompt: 'p', file_url: FILE, status: 'MEDIA_GENERATION_STATUS_SUCCESSFUL' },
 	];
-	expect(readGeneratedFiles(raw, BASE)).toEqual([{ id: '2', fileUrl: FILE, fields: raw[0] }]);
+	expect(readGeneratedFiles(raw, BASE)).toEqual([{ id: '2', fileUrl: FILE, raw: raw[0] }]);
 });

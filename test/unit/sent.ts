@@ -1,13 +1,13 @@
-import type { SentRequest } from '../../nodes/shared/contract';
+import type { GenerationRequest } from '../../nodes/shared/contract';
 
 export const SENT_AT = Date.parse('2026-01-01T10:00:00Z');
 
 let count = 0;
 
 /** A request as it is kept, for one video of "P" unless `fields` say otherwise. */
-export const sent = (fields: Partial<SentRequest> = {}): SentRequest => ({
+export const sent = (fields: Partial<GenerationRequest> = {}): GenerationRequest => ({
 	key: `request ${count++}`,
-	...{ prompt: 'P', kind: 'video', expected: 1, withImages: false, sentAt: SENT_AT },
-	...{ told: [], files: [] },
+	...{ prompt: 'P', kind: 'video', requestedCount: 1, withImages: false, sentAt: SENT_AT },
+	...{ announcedIds: [], files: [] },
 	...fields,
 });

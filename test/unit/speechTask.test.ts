@@ -4,7 +4,7 @@ import { SharedReadings } from '../../nodes/shared/async/sharedReadings';
 import type { SpeechTask } from '../../nodes/shared/contract';
 import type { Failure } from '../../nodes/shared/failure';
 import { failureOfStatus } from '../../nodes/shared/parsing/errors';
-import type { Connection } from '../../nodes/shared/speech/notifications';
+import type { AccountSocket } from '../../nodes/shared/speech/accountSocket';
 import { waitForTask, type TaskWait } from '../../nodes/shared/speech/speechTask';
 
 const JSON_404 = () => failureOfStatus(404, '{"error":"task_not_found"}');
@@ -14,21 +14,21 @@ const PASSING = () => failureOfStatus(503, '');
 const task = (state: SpeechTask['state']): SpeechTask => ({
 	state,
 	status: state,
-	fields: {},
+	raw: {},
 	...(state === 'completed' ? { audioUrl: 'https://files.example/a.wav' } : {}),
 });
 const PENDING = () => task('pending');
 const DONE = () => task('completed');
 /** Words of other services, beside what they need to be an end. */
 const SUCCEEDED = (): SpeechTask => ({
-	...{ state: 'processing', status: 'succeeded', seems: 'completed', fields: {} },
+	...{ state: 'processing', status: 'succeeded', seems: 'completed', raw: {} },
 	audioUrl: 'https://files.example/a.wav',
 });
 const EXPIRED = (): SpeechTask => ({
-	...{ state: 'processing', status: 'expired', seems: 'error', fields: {} },
+	...{ state: 'processing', status: 'expired', seems: 'error', raw: {} },
 	message: 'Too late',
 });
-const NO_ADDRESS = (): SpeechTask => ({ state: 'completed', status: 'completed', fields: {} });
+const NO_ADDRESS = (): SpeechTask => ({ state: 'completed', status: 'completed', raw: {} });
 /** `seconds`: since the first reading. */
 type Answer = (seconds: number) => SpeechTask | Failure;
 /** The service is there again after so many seconds. */
@@ -48,7 +48,7 @@ afterEach(() => {
 
 /** Waits for a task that is read as `answers` say, the last of them from then on. */
 async function outcomeOf(
-	begins: TaskWait['begins'],
+	mode: TaskWait['mode'],
 	answers: Answer[],
 	{ timeoutMs = 1_800_000, announcedMs = 1_700_000 } = {},
 ) {
@@ -71,14 +71,14 @@ async function outcomeOf(
 			return answer;
 		},
 	} as unknown as Api;
-	const follow: Connection['follow'] = (_, hear) => {
+	const onTask: AccountSocket['onTask'] = (_, hear) => {
 		const announcing = setTimeout(() => hear('outcome', 100), announcedMs);
 		return () => clearTimeout(announcing);
 	};
-	const subscription = { isOpen: false, follow } as unknown as Connection;
+	const subscription = { isOpen: false, onTask } as unknown as AccountSocket;
 	const wait: TaskWait = {
 		taskId: '12',
-		begins,
+		mode,
 		signal: startDeadline(timeoutMs).signal,
 		pollIntervalMs: 5000,
 		subscription,
@@ -97,12 +97,12 @@ async function outcomeOf(
 	return await Promise.race([ended, Promise.resolve(undefined)]);
 }
 
-const FIRST = { created: 5, kept: 0, given: 0, heard: 5, stored: 0 };
+const FIRST = { new: 5, reused: 0, userSupplied: 0, announced: 5, restored: 0 };
 const REPEATED = times(20, PENDING, JSON_404);
 const passing = [PENDING, JSON_404, PASSING, JSON_404];
 
 /** How it ends, and from when to when after the first reading, in seconds. */
-describe.each(Object.keys(FIRST) as Array<TaskWait['begins']>)('a task %s', (begins) => {
+describe.each(Object.keys(FIRST) as Array<TaskWait['mode']>)('a task %s', (mode) => {
 	it.each<[string, Answer[], end: object, from: number, to: number]>([
 		['is there', [DONE], { status: 'completed' }, 0, 0],
 		['is missed by a replica that lags', [JSON_404, JSON_404, DONE], { readings: 3 }, 0, 11],
@@ -117,28 +117,28 @@ describe.each(Object.keys(FIRST) as Array<TaskWait['begins']>)('a task %s', (beg
 		['has expired now and then', [...times(20, EXPIRED, PENDING), DONE], { readings: 41 }, 1, 300],
 		['gets no address for a minute', [NO_ADDRESS], { kind: 'noAddress' }, 60, 300],
 	])('%s', async (_, answers, end, from, to) => {
-		const found = await outcomeOf(begins, answers);
+		const found = await outcomeOf(mode, answers);
 		expect(found).toMatchObject(end);
-		expect(found!.seconds - FIRST[begins]).toBeGreaterThanOrEqual(from);
-		expect(found!.seconds - FIRST[begins]).toBeLessThanOrEqual(to);
+		expect(found!.seconds - FIRST[mode]).toBeGreaterThanOrEqual(from);
+		expect(found!.seconds - FIRST[mode]).toBeLessThanOrEqual(to);
 	});
 });
 
-it.each<[TaskWait['begins'], timeoutMs: number, object | undefined]>([
-	['given', 1_800_000, { kind: 'unavailable', seconds: 121 }],
-	['given', 45_000, { kind: 'unavailable', seconds: 45 }],
-	['created', 45_000, { kind: 'timedOut', seconds: 45 }],
-	['created', 1_800_000, undefined],
-])('a task %s that never answers, within %d ms: %j', async (begins, timeoutMs, end) => {
-	const found = await outcomeOf(begins, [PASSING], { timeoutMs });
+it.each<[TaskWait['mode'], timeoutMs: number, object | undefined]>([
+	['userSupplied', 1_800_000, { kind: 'unavailable', seconds: 121 }],
+	['userSupplied', 45_000, { kind: 'unavailable', seconds: 45 }],
+	['new', 45_000, { kind: 'timedOut', seconds: 45 }],
+	['new', 1_800_000, undefined],
+])('a task %s that never answers, within %d ms: %j', async (mode, timeoutMs, end) => {
+	const found = await outcomeOf(mode, [PASSING], { timeoutMs });
 	expect(found).toEqual(end && expect.objectContaining(end));
 });
 
 it.each<[string, Parameters<typeof outcomeOf>[2], object]>([
 	['shortly before the time is up', { timeoutMs: 9000 }, { seconds: 8, readings: 2 }],
 	['again in a moment, once it is announced', { announcedMs: 100 }, { seconds: 0, readings: 2 }],
-])('a task created is read %s', async (_, more, found) => {
-	expect(await outcomeOf('created', [PENDING, DONE], more)).toEqual({
+])('a new task is read %s', async (_, more, found) => {
+	expect(await outcomeOf('new', [PENDING, DONE], more)).toEqual({
 		status: 'completed',
 		...found,
 	});

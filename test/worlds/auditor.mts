@@ -1,5 +1,5 @@
 import { MINUTE, SECOND } from './clock.mts';
-import { eventsAll, eventsKept, eventsOnce, startsItself } from './events.mts';
+import { eventsAll, eventsKept, eventsOnce, selfTrigger } from './events.mts';
 import { beyond, type Book, bookOf, count, type Family, type Line } from './ledger.mts';
 import { deliveredOrNamed, errorOf, ownFile, paidOnce } from './paid.mts';
 import { API, TOKEN } from './service.mts';
@@ -182,7 +182,7 @@ function* tokenNowhere({ lines, requests }: Book): Iterable<string> {
 }
 
 const ofEach = [paidOnce, ownFile, deliveredOrNamed, inTime, endsWell, heardAtOnce, atPace];
-const ofTrigger = [eventsOnce, eventsAll, eventsKept, startsItself];
+const ofTrigger = [eventsOnce, eventsAll, eventsKept, selfTrigger];
 const ofAll = [afterOutage, bounded, tokenNowhere];
 
 /** All that is wrong with what happened in a world, each with the promise that it breaks. */

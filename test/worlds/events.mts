@@ -90,7 +90,7 @@ export function* eventsKept(trigger: Publication, book: Book): Iterable<string> 
 }
 
 /** 6d. No workflow starts itself: what its sub-workflows create is passed over. */
-export function* startsItself(trigger: Publication, book: Book): Iterable<string> {
+export function* selfTrigger(trigger: Publication, book: Book): Iterable<string> {
 	const { name, started, emitted } = trigger;
 	for (const { given, key } of started) {
 		const work = workOf(given, book);

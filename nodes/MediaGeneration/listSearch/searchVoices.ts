@@ -5,7 +5,7 @@ import type { ServiceRecord } from '../../shared/contract';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { allVoices, isLastPage, MAX_PAGE_SIZE, MIN_PAGE_SIZE } from '../../shared/api/pagination';
-import { asText, asWebUrl, isRecord } from '../../shared/parsing/coerce';
+import { asText, asWebUrl, isRecord } from '../../shared/parsing/values';
 import { Api } from '../../shared/api/api';
 import { languageCodes, languageNames, plain } from './languages';
 

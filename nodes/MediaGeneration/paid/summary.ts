@@ -1,27 +1,27 @@
-import { clip } from '../../shared/parsing/coerce';
-import type { PaidRequest } from './paidLog';
+import { truncate } from '../../shared/parsing/values';
+import type { JournalValue } from './journal';
 
 /** How many ids or items a message names, and how many characters of each. */
 const MAX_NAMED = 5;
 const MAX_CHARS = 300;
 
 /** The first of `names`, and how many more there are. */
-export function firstOf(names: string[], separator: string): string {
-	const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
-	return names.slice(0, MAX_NAMED).join(separator) + more;
+export function firstOf(texts: string[], separator: string): string {
+	const more = texts.length > MAX_NAMED ? ` and ${texts.length - MAX_NAMED} more` : '';
+	return texts.slice(0, MAX_NAMED).join(separator) + more;
 }
 
 /** What is kept of a request of an item of the run. */
-export type ItemRequest = PaidRequest & { index: number };
+export type ItemRequest = JournalValue & { index: number };
 
 /** What a request has made, or may have made, each with its item. */
-function namesOf(request: ItemRequest): string[] {
+function describe(request: ItemRequest): string[] {
 	const item = `item ${request.index}:`;
-	if ('taskId' in request) return [`${item} task ${clip(request.taskId, MAX_CHARS)}`];
-	const { kind = 'speech', files = [], told = [] } = request.asked ?? {};
-	const ids = files.length > 0 ? files.map(({ id, fileUrl }) => id ?? fileUrl) : told;
+	if ('taskId' in request) return [`${item} task ${truncate(request.taskId, MAX_CHARS)}`];
+	const { kind = 'speech', files = [], announcedIds = [] } = request.request ?? {};
+	const ids = files.length > 0 ? files.map(({ id, fileUrl }) => id ?? fileUrl) : announcedIds;
 	if (ids.length === 0) return [`${item} ${kind} requested`];
-	return ids.map((id) => `${item} ${kind} ${clip(id, MAX_CHARS)}`);
+	return ids.map((id) => `${item} ${kind} ${truncate(id, MAX_CHARS)}`);
 }
 
 /**
@@ -29,10 +29,10 @@ function namesOf(request: ItemRequest): string[] {
  * nothing. `requests` are those of its items, in order; `failed` is the item that ends it, none when the run
  * is stopped.
  */
-export function paidWords(requests: ItemRequest[], failed?: number): string | undefined {
+export function chargeSummary(requests: ItemRequest[], failed?: number): string | undefined {
 	const others = requests.filter(({ index, state }) => index !== failed && state !== 'gone');
-	const paid = others.filter(({ state }) => state !== 'sent').flatMap(namesOf);
-	const unsure = others.filter(({ state }) => state === 'sent').flatMap(namesOf);
+	const paid = others.filter(({ state }) => state !== 'sent').flatMap(describe);
+	const unsure = others.filter(({ state }) => state === 'sent').flatMap(describe);
 	const isStopped = failed === undefined;
 	// In a retry the same input fails again, so it has to be let past. n8n offers none of a stopped run.
 	const way = isStopped

@@ -3,11 +3,11 @@ import { invalidInput } from '../../shared/failure';
 import { getAccount } from './account/get';
 import { getAllHistory } from './history/getAll';
 import { createImage } from './image/create';
-import type { Operation } from '../run/work';
+import type { Operation } from '../run/itemContext';
 import { deleteSpeech } from './speech/delete';
 import { getSpeech } from './speech/get';
 import { speak } from './speech/speak';
-import { waitForSpeech } from './speech/wait';
+import { collectSpeech } from './speech/collectOperation';
 import { framesToVideo } from './video/framesToVideo';
 import { ingredientsToVideo } from './video/ingredientsToVideo';
 import { textToVideo } from './video/textToVideo';
@@ -21,7 +21,7 @@ const RESOURCES: Array<{ name: string; value: string; operations: [Operation, ..
 	{
 		name: 'Speech',
 		value: 'speech',
-		operations: [speak, waitForSpeech, getSpeech, deleteSpeech],
+		operations: [speak, collectSpeech, getSpeech, deleteSpeech],
 	},
 	{
 		name: 'Video',

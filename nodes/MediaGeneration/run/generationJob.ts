@@ -1,8 +1,8 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { withDeadline } from '../../shared/async/deadline';
 import { beforeLast } from '../../shared/async/pollUntil';
-import type { GeneratedFile, MediaKind, SentRequest } from '../../shared/contract';
-import { namesOf } from '../../shared/generation/entryFiles';
+import type { GeneratedFile, MediaKind, GenerationRequest } from '../../shared/contract';
+import { fileNames } from '../../shared/generation/entryFiles';
 import { findInHistory, findRenewed } from '../../shared/generation/historySearch';
 import { Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
@@ -15,11 +15,11 @@ import {
 	outputField,
 	timeout,
 } from '../../shared/n8n/descriptions';
-import type { Heard } from '../../shared/parsing/generationEvents';
+import type { StreamResult } from '../../shared/parsing/generationEvents';
 import { GenerationRecord, type GenerationOrder } from './generationRecord';
 import { requestStream, type StreamLimits } from './generationStream';
-import { type Job, type Made, settled } from './job';
-import type { Work } from './work';
+import { type ItemTask, type ItemResult, captureFailure } from './itemTask';
+import type { ItemContext } from './itemContext';
 
 /* What all operations with a generation stream share: fields, stream, history, download, items. */
 
@@ -33,14 +33,14 @@ export const generationFields = (
 ];
 
 /** The job of one generation. */
-export function generationJob(work: Work, order: GenerationOrder): Job {
-	const { canceled, context, credential, parameters, paid } = work;
+export function generationJob(work: ItemContext, order: GenerationOrder): ItemTask {
+	const { canceled, context, credential, parameters, payments } = work;
 	const kind = order.generation.makes;
 	const timeoutMs = parameters.durationOption(timeout(kind));
 	const idleMs = parameters.durationOption(idleTimeout);
-	const isFileWanted = parameters.fileFlag(downloadField);
+	const isFileWanted = parameters.wantsFile(downloadField);
 	const fileField = parameters.outputField();
-	const [kept] = paid.plan(parameters);
+	const [kept] = payments.entriesFor(parameters);
 
 	return async () =>
 		await withDeadline(timeoutMs, work.signal, async (signal) => {
@@ -57,15 +57,15 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
 			});
 			const { files } = request;
 			// One file that can't be fetched must not cost the others, which are paid for as well.
-			const output: Made[] = [];
-			for (const [index, name] of namesOf(files).entries()) {
-				output.push(await settled(fileOutput(request, files[index]!, name, signal)));
+			const output: ItemResult[] = [];
+			for (const [index, name] of fileNames(files).entries()) {
+				output.push(await captureFailure(fileOutput(request, files[index]!, name, signal)));
 			}
 			return output;
 		});
 
 	async function fileOutput(
-		request: SentRequest,
+		request: GenerationRequest,
 		made: GeneratedFile,
 		name: string,
 		signal: AbortSignal,
@@ -78,7 +78,7 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
 			return await download(context, credential, { url, kind, id: name, renew }, signal);
 		};
 		const binary = isFileWanted ? { [fileField]: await fetch() } : undefined;
-		return work.output({ ...file.fields, file_url: file.fileUrl }, binary);
+		return work.output({ ...file.raw, file_url: file.fileUrl }, binary);
 	}
 }
 
@@ -88,22 +88,25 @@ export function generationJob(work: Work, order: GenerationOrder): Job {
  * Failure.
  */
 async function generate(
-	work: Work,
+	work: ItemContext,
 	order: GenerationOrder,
 	record: GenerationRecord,
 	limits: StreamLimits & { timeoutMs: number },
 ): Promise<GeneratedFile[]> {
 	const { request: earlier, why = 'an earlier attempt of this node lost the stream' } = record;
-	const { files, cut, reason, isEmpty, failure }: Heard = earlier
-		? { ...earlier, cut: why }
+	const { files, interruptedBecause, reason, isEmpty, failure }: StreamResult = earlier
+		? { ...earlier, interruptedBecause: why }
 		: await requestStream(work, order, record, limits);
 	const { request } = record;
-	if (files.length >= request!.expected) return files;
+	if (files.length >= request!.requestedCount) return files;
 	request!.reason = reason;
-	record.markIncomplete(files, cut, isEmpty);
+	record.markIncomplete(files, interruptedBecause, isEmpty);
 	const late = { limitMs: limits.timeoutMs, maybeAccepted: true };
 	const lost = limits.creating.aborted
 		? new Failure('timedOut', late)
-		: (failure ?? new Failure(record.why === undefined ? 'streamLost' : 'unclear', { text: cut }));
+		: (failure ??
+			new Failure(record.why === undefined ? 'streamLost' : 'indeterminate', {
+				text: interruptedBecause,
+			}));
 	return await findInHistory(work.api, request!, lost, limits.signal);
 }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { GeneratedFile, Generation, SentRequest } from '../../shared/contract';
-import { Failure, isFailure, withFacts } from '../../shared/failure';
+import type { GeneratedFile, Generation, GenerationRequest } from '../../shared/contract';
+import { Failure, isFailure, withDefaultFacts } from '../../shared/failure';
 import { MAX_FILES } from '../../shared/limits';
-import { creatorOf } from '../../shared/n8n/ownWork';
-import { markEnded, markLost, requestsOf } from '../../shared/generation/sentRequests';
-import { encounterOf, type PaidRecord } from '../paid/payments';
-import type { Work } from './work';
+import { creatorOf } from '../../shared/n8n/creatorRegistry';
+import { endRequest, startSearch, requestsOf } from '../../shared/generation/requestLedger';
+import { describeAttempt, type JournalEntry } from '../paid/payments';
+import type { ItemContext } from './itemContext';
 
 /** What is asked for. */
 export interface GenerationOrder {
@@ -29,7 +29,7 @@ const EMPTY_MS = 60_000;
 /** What this attempt, or an earlier one, has sent for an item, and what came of it. */
 export class GenerationRecord {
 	/** What was sent last, perhaps by an earlier attempt; undefined if nothing was. */
-	request: SentRequest | undefined;
+	request: GenerationRequest | undefined;
 	/** What the attempt met that sent it and got no clear answer. */
 	why: string | undefined;
 	/** Once the service has said that it has begun. */
@@ -38,13 +38,13 @@ export class GenerationRecord {
 	private isLost = false;
 
 	constructor(
-		private readonly work: Work,
-		private readonly paid: PaidRecord,
+		private readonly work: ItemContext,
+		private readonly paid: JournalEntry,
 		private readonly order: GenerationOrder,
 	) {
-		const { left } = paid;
-		if (!left || 'taskId' in left) return;
-		({ state: this.state, why: this.why, asked: this.request } = left);
+		const { previous } = paid;
+		if (!previous || 'taskId' in previous) return;
+		({ state: this.state, why: this.why, request: this.request } = previous);
 		if (this.request?.files.length) {
 			work.report.hint('Returned the result of an earlier attempt, at no extra charge');
 		}
@@ -55,19 +55,26 @@ export class GenerationRecord {
 		const { generation, prompt, expected, aspectRatio } = this.order;
 		const { makes: kind, withImages } = generation;
 		const sentAt = Date.now();
-		const asked = { prompt: prompt.trim(), kind, aspectRatio, expected, withImages, sentAt };
+		const fields = {
+			prompt: prompt.trim(),
+			kind,
+			aspectRatio,
+			requestedCount: expected,
+			withImages,
+			sentAt,
+		};
 		const creator = creatorOf(this.work.context);
-		const request = { ...asked, creator, key: randomUUID(), told: [], files: [] };
+		const request = { ...fields, creator, key: randomUUID(), announcedIds: [], files: [] };
 		this.request = request;
-		this.requests.remember(request);
-		this.paid.markSent({ state: 'sent', asked: request });
+		this.requests.add(request);
+		this.paid.setSent({ state: 'sent', request });
 		this.work.report.progress(`requesting the ${kind}`);
 	}
 
 	/** The service has surely not accepted the call. */
 	markRefused(): void {
-		this.requests.drop(this.request!);
-		this.paid.markRefused();
+		this.requests.remove(this.request!);
+		this.paid.setNotAccepted();
 	}
 
 	showProgress(status: string, id?: string): void {
@@ -78,16 +85,17 @@ export class GenerationRecord {
 	/** Only `files` have come; what `cut` the stream, unless the service has ended it, perhaps with none. */
 	markIncomplete(files: GeneratedFile[], cut: string | undefined, isEmpty = false): void {
 		const { request, requests, work } = this;
-		markLost(request!, cut === undefined ? 0 : isEmpty ? EMPTY_MS : undefined);
+		startSearch(request!, cut === undefined ? 0 : isEmpty ? EMPTY_MS : undefined);
 		if (files.length > 0) this.receive(files);
 		// What this node asked for and got for its other items, also in earlier attempts, is no other's.
-		const [account] = work.paid.key.split('/', 1);
-		for (const [key, left] of Object.entries(work.paid.log.entries)) {
-			if (key.startsWith(account!) && 'asked' in left && left.asked) requests.recall(left.asked);
+		const [account] = work.payments.key.split('/', 1);
+		for (const [key, previous] of Object.entries(work.payments.log.entries)) {
+			if (key.startsWith(account!) && 'request' in previous && previous.request)
+				requests.restore(previous.request);
 		}
 		if (cut === undefined) return;
 		this.isLost = true;
-		work.report.milestone(`${cut}; looking for the ${this.kind} in the history`);
+		work.report.log(`${cut}; looking for the ${this.kind} in the history`);
 		work.report.hint(
 			'The service stopped reporting. The result was looked up in the history. It was not requested a second time',
 		);
@@ -97,13 +105,13 @@ export class GenerationRecord {
 	markMade(files: GeneratedFile[]): void {
 		const { expected } = this.order;
 		this.receive(files);
-		if (!this.isLost) markEnded(this.request!);
+		if (!this.isLost) endRequest(this.request!);
 		this.keepState();
 		// The others need only what the files are recognised by, and one within an answer may be large.
 		const marked = files.map(({ id, fileUrl }) => {
-			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), fields: {} };
+			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };
 		});
-		this.requests.remember({ ...this.request!, files: marked });
+		this.requests.add({ ...this.request!, files: marked });
 		if (files.length < expected) {
 			const hint = this.isLost
 				? `Found ${files.length} of ${expected} files: reporting stopped. The others are charged and may still come: see History → Get Many`
@@ -112,7 +120,7 @@ export class GenerationRecord {
 			this.work.report.hint(hint);
 			if (reason) this.work.report.hint(`Why some were not generated: ${reason}`);
 		}
-		this.work.report.milestone(`${this.kind} done`);
+		this.work.report.log(`${this.kind} done`);
 	}
 
 	/** It has failed with `error`; returns that with what is known of the generation. */
@@ -120,31 +128,34 @@ export class GenerationRecord {
 		const { request } = this;
 		const mayStillCome =
 			!(error instanceof Failure) ||
-			error.facts.maybeAccepted ||
-			isFailure(error, 'streamLost', 'unclear');
+			error.facts.mayBeCharged ||
+			isFailure(error, 'streamLost', 'indeterminate');
 		if (!request || !mayStillCome) {
 			// The next attempt has to ask for it again.
-			if (request) markEnded(request);
-			this.paid.forget();
+			if (request) endRequest(request);
+			this.paid.delete();
 			return error;
 		}
-		const isUnlikely = isFailure(error, 'unavailable', 'notTheService');
-		markLost(request, isUnlikely ? UNLIKELY_MS : undefined);
+		const isUnlikely = isFailure(error, 'unavailable', 'foreignServer');
+		startSearch(request, isUnlikely ? UNLIKELY_MS : undefined);
 		const isUnclear = this.state === 'sent';
-		if (isUnclear && !this.isLost) this.why = encounterOf(error);
+		if (isUnclear && !this.isLost) this.why = describeAttempt(error);
 		this.keepState();
-		return withFacts(error, { ids: request.told, maybeAccepted: isUnclear || undefined });
+		return withDefaultFacts(error, {
+			ids: request.announcedIds,
+			mayBeCharged: isUnclear || undefined,
+		});
 	}
 
 	/** Keeps what the service has told: it has begun, so it is paid. */
-	private receive(files: GeneratedFile[], ...ids: Array<string | undefined>): void {
+	private receive(files: GeneratedFile[], ...newIds: Array<string | undefined>): void {
 		const request = this.request!;
 		request.files = files;
-		ids.push(...files.map(({ id }) => id));
-		const told = new Set([...request.told, ...ids].filter((id) => id !== undefined));
-		request.told = [...told].slice(0, MAX_FILES);
+		newIds.push(...files.map(({ id }) => id));
+		const ids = new Set([...request.announcedIds, ...newIds].filter((id) => id !== undefined));
+		request.announcedIds = [...ids].slice(0, MAX_FILES);
 		if (this.state === 'sent') {
-			const facts = told.size > 0 && { ids: request.told.join() };
+			const facts = ids.size > 0 && { ids: request.announcedIds.join() };
 			this.work.report.recordPayment({ kind: this.kind, ...facts });
 		}
 		this.state = 'accepted';
@@ -153,7 +164,7 @@ export class GenerationRecord {
 
 	private keepState(): void {
 		const { state, why, request } = this;
-		this.paid.keep({ state, why, asked: request });
+		this.paid.write({ state, why, request });
 	}
 
 	private get kind() {

@@ -1,18 +1,18 @@
-import type { Consume } from '../../shared/api/retry';
+import type { ResponseReader } from '../../shared/api/retry';
 import {
 	abortReason,
-	anyOf,
-	NO_REASON,
+	anySignal,
+	SILENT_ABORT,
 	sleep,
-	steadyNow,
+	monotonicNow,
 	throwIfAborted,
-	watchSilence,
+	watchIdle,
 	whenAborted,
 } from '../../shared/async/deadline';
 import { Failure, isTransient } from '../../shared/failure';
-import { GenerationEvents, type Heard } from '../../shared/parsing/generationEvents';
+import { GenerationEvents, type StreamResult } from '../../shared/parsing/generationEvents';
 import type { GenerationOrder, GenerationRecord } from './generationRecord';
-import type { Work } from './work';
+import type { ItemContext } from './itemContext';
 
 export interface StreamLimits {
 	/** Deadline and cancel of the item. */
@@ -33,13 +33,13 @@ const FIRST_EVENT_MS = 1000;
  * when the limits' signal aborts.
  */
 export async function requestStream(
-	{ api, concurrency }: Work,
+	{ api, concurrency }: ItemContext,
 	order: GenerationOrder,
 	record: GenerationRecord,
 	{ signal, creating, idleMs }: StreamLimits,
-): Promise<Heard> {
+): Promise<StreamResult> {
 	const closing = new AbortController();
-	const close = () => closing.abort(NO_REASON);
+	const close = () => closing.abort(SILENT_ABORT);
 	const fill = await order.body(signal);
 	const body: Parameters<typeof fill>[0] = {};
 	const free = () => {
@@ -52,7 +52,7 @@ export async function requestStream(
 	let endWork = () => {};
 	const call = {
 		body,
-		signal: anyOf(creating, closing.signal),
+		signal: anySignal(creating, closing.signal),
 		begin: signal,
 		limitMs: idleMs,
 		onSend: async () => {
@@ -66,10 +66,10 @@ export async function requestStream(
 			record.markRefused();
 		},
 	};
-	const read: Consume<Heard> = async (answer, _, accept) => {
+	const read: ResponseReader<StreamResult> = async (answer, _, accept) => {
 		const begin = () => {
 			if (began > 0) return;
-			began = steadyNow();
+			began = monotonicNow();
 			free();
 			concurrency.recordAccepted();
 			// It has answered, and said something or taken its time.
@@ -85,7 +85,7 @@ export async function requestStream(
 			throw new Failure('tokenRefused', outcome.facts);
 		}
 		begin();
-		if (signal.aborted) throw abortReason(signal).with({ maybeAccepted: true });
+		if (signal.aborted) throw abortReason(signal).withDefaults({ mayBeCharged: true });
 		if (!(outcome instanceof Failure)) return outcome;
 		api.pace.noteFailed(outcome, began);
 		throw outcome;
@@ -109,7 +109,7 @@ export async function requestStream(
 	async function outcomeOf(
 		parts: AsyncIterable<Uint8Array>,
 		begin: () => void,
-	): Promise<Heard | Failure> {
+	): Promise<StreamResult | Failure> {
 		const over = new AbortController();
 		const events = new GenerationEvents(
 			api.credential,
@@ -119,7 +119,7 @@ export async function requestStream(
 			},
 			order.expected,
 		);
-		let lastHeard = steadyNow();
+		let lastHeard = monotonicNow();
 		const silenceMs = () => (events.isFailing ? Math.min(idleMs, AFTER_ERROR_MS) : idleMs);
 		let why: string | undefined;
 		const giveUp = () => {
@@ -127,19 +127,19 @@ export async function requestStream(
 			close();
 		};
 		void sleep(FIRST_EVENT_MS, over.signal).then(() => over.signal.aborted || begin());
-		void watchSilence(() => lastHeard + silenceMs(), over.signal, giveUp);
+		void watchIdle(() => lastHeard + silenceMs(), over.signal, giveUp);
 		try {
 			for await (const part of parts) {
 				const { heard } = events;
 				const outcome = events.push(part);
 				if (outcome) return outcome;
-				if (events.heard > heard) lastHeard = steadyNow();
+				if (events.heard > heard) lastHeard = monotonicNow();
 			}
 			return events.markEnded();
 		} catch {
 			return events.markBroken(why);
 		} finally {
-			over.abort(NO_REASON);
+			over.abort(SILENT_ABORT);
 		}
 	}
 }
@@ -150,6 +150,6 @@ const NO_ANSWER_STATUSES = [504, 520, 524];
 /** A create call that was never answered, or not in time, may still have started a generation. */
 const mayBeUnderWay = (error: unknown): boolean =>
 	error instanceof Failure &&
-	error.facts.maybeAccepted === true &&
-	(['noAnswer', 'timedOut'].includes(error.kind) ||
+	error.facts.mayBeCharged === true &&
+	(['noResponse', 'timedOut'].includes(error.kind) ||
 		NO_ANSWER_STATUSES.includes(error.facts.status ?? 0));

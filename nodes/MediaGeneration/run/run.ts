@@ -10,14 +10,20 @@ import { NodeParameters } from '../../shared/n8n/parameters';
 import { saysNothing } from '../../shared/parsing/errors';
 import { redactAll, type Redactor } from '../../shared/parsing/redaction';
 import { withTypes } from '../../shared/parsing/responses';
-import { contextOf, entriesOf, type PaidLog } from '../paid/paidLog';
+import { storeFor, journalEntries, type Journal } from '../paid/journal';
 import { Payments } from '../paid/payments';
-import { keysIn } from '../paid/requestKey';
-import { Spending } from '../paid/spending';
-import { firstOf, paidWords, type ItemRequest } from '../paid/summary';
+import { keyFactory } from '../paid/idempotencyKey';
+import { Budget } from '../paid/budget';
+import { firstOf, chargeSummary, type ItemRequest } from '../paid/summary';
 import { Concurrency } from './concurrency';
-import { type Job, type Made, NotMade, toldTogether, withOtherFiles } from './job';
-import type { Work } from './work';
+import {
+	type ItemTask,
+	type ItemResult,
+	FailedResult,
+	mergeSameField,
+	withOtherFiles,
+} from './itemTask';
+import type { ItemContext } from './itemContext';
 import { Report } from './report';
 
 /**
@@ -30,50 +36,50 @@ export const isToolRun = (context: IExecuteFunctions): boolean =>
 /** One run of the node: what its items share, and what ends it. */
 export class Run {
 	/** By item; none for an item whose options can't be resolved. */
-	private readonly works: Work[] = [];
+	private readonly items: ItemContext[] = [];
 	/** By account. */
 	private readonly apis = new Map<string, Api>();
 	/** Takes out the tokens of all accounts. */
 	readonly redact: Redactor;
 	private readonly isTool: boolean;
-	private readonly log: Omit<PaidLog, 'redact'>;
-	private readonly keyOf: ReturnType<typeof keysIn>;
+	private readonly log: Omit<Journal, 'redact'>;
+	private readonly keyOf: ReturnType<typeof keyFactory>;
 	private readonly canceled: AbortSignal;
 	private readonly stopping = new AbortController();
 	private readonly stopped: AbortSignal;
 	private concurrency: Concurrency | undefined;
 	/** What ends the run, and of which item, unless it was canceled. */
-	private end: { error: unknown; itemIndex?: number } | undefined;
+	private fatal: { error: unknown; itemIndex?: number } | undefined;
 
 	constructor(
 		private readonly context: IExecuteFunctions,
 		/** By item. */
-		private readonly credentials: Array<Credential | NotMade>,
+		private readonly credentials: Array<Credential | FailedResult>,
 		/** True when one item's failure does not end the node. */
 		private readonly goesOn: boolean,
 	) {
 		for (const one of credentials) {
-			if (one instanceof NotMade || this.apis.has(one.accountKey)) continue;
+			if (one instanceof FailedResult || this.apis.has(one.accountKey)) continue;
 			this.apis.set(one.accountKey, new Api(context, one));
-			this.stopping.signal.addEventListener('abort', accountOf(one).use(), { once: true });
+			this.stopping.signal.addEventListener('abort', accountOf(one).retain(), { once: true });
 		}
 		this.redact = redactAll([...this.apis.values()].map(({ credential }) => credential.redact));
 		this.isTool = isToolRun(context);
-		const store = contextOf(context, this.isTool);
+		const store = storeFor(context, this.isTool);
 		const executionId = context.getExecutionId();
 		// Without an execution each call of a model counts by itself.
-		const spending = new Spending(executionId === undefined ? {} : store, executionId ?? '');
-		this.log = { entries: entriesOf(store), spending };
-		this.keyOf = keysIn(context, this.isTool);
+		const spending = new Budget(executionId === undefined ? {} : store, executionId ?? '');
+		this.log = { entries: journalEntries(store), spending };
+		this.keyOf = keyFactory(context, this.isTool);
 		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
 	}
 
 	/** What an operation gets of one input item. Throws a Failure when its options are no good. */
-	workOn(index: number): Work {
+	contextFor(index: number): ItemContext {
 		const { context, canceled, log } = this;
 		const credential = this.credentials[index]!;
-		if (credential instanceof NotMade) throw credential.error;
+		if (credential instanceof FailedResult) throw credential.error;
 		const { accountKey, redact } = credential;
 		const api = this.apis.get(accountKey)!;
 		const account = this.isTool || this.apis.size > 1 ? accountKey : '';
@@ -84,7 +90,7 @@ export class Run {
 		);
 		// The first item whose options can be resolved decides; one whose options can't be fails alone.
 		this.concurrency ??= new Concurrency(parameters.numberOption(concurrency));
-		const work: Work = {
+		const work: ItemContext = {
 			index,
 			context,
 			credential,
@@ -94,7 +100,7 @@ export class Run {
 			canceled,
 			concurrency: this.concurrency,
 			report: new Report(context, redact, index),
-			paid: new Payments({ ...log, redact }, this.keyOf(index, account)),
+			payments: new Payments({ ...log, redact }, this.keyOf(index, account)),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
 				// n8n takes an item with an `error` field for a failed one, and Retry On Fail runs the node again.
 				if (saysNothing(json.error)) delete json.error;
@@ -105,7 +111,7 @@ export class Run {
 				};
 			},
 		};
-		this.works[index] = work;
+		this.items[index] = work;
 		return work;
 	}
 
@@ -113,52 +119,54 @@ export class Run {
 	 * Does the jobs and returns what became of each. Unless the run goes on, the first failure ends the
 	 * others, and nothing is sent if a job is missing. Ends the run. Never rejects.
 	 */
-	async all(prepared: Array<Job | NotMade>): Promise<Made[][]> {
+	async all(prepared: Array<ItemTask | FailedResult>): Promise<ItemResult[][]> {
 		const jobs = this.withinLimit(prepared);
-		const outcomes = jobs.map((job): Made[] => (job instanceof NotMade ? [job] : []));
-		outcomes.forEach((parts, index) => this.noteFailure(parts, index));
-		if (this.end) this.end.error = toldTogether(this.end.error, jobs);
-		await this.concurrency?.forEach(this.works.filter(Boolean), async ({ index }) => {
+		const outcomes = jobs.map((job): ItemResult[] => (job instanceof FailedResult ? [job] : []));
+		outcomes.forEach((parts, index) => this.endOnFailure(parts, index));
+		if (this.fatal) this.fatal.error = mergeSameField(this.fatal.error, jobs);
+		await this.concurrency?.forEach(this.items.filter(Boolean), async ({ index }) => {
 			const job = jobs[index];
-			if (!job || job instanceof NotMade || this.stopped.aborted) return false;
-			outcomes[index] = await job().catch((error: unknown) => [new NotMade(error)]);
-			return !this.noteFailure(outcomes[index], index);
+			if (!job || job instanceof FailedResult || this.stopped.aborted) return false;
+			outcomes[index] = await job().catch((error: unknown) => [new FailedResult(error)]);
+			return !this.endOnFailure(outcomes[index], index);
 		});
 		// Stops what still runs in the background.
 		this.stopping.abort(new Failure('canceled'));
 		this.log.spending.settle();
 		// With Retry On Fail, n8n runs the node again for any `error` in the output.
-		const isFailed = (part: Made) => part instanceof NotMade || part.json.error;
+		const isFailed = (part: ItemResult) => part instanceof FailedResult || part.json.error;
 		if (!outcomes.flat().some(isFailed)) {
-			for (const { paid } of this.works) for (const record of paid.records) record.forget();
+			for (const { payments } of this.items) for (const record of payments.entries) record.delete();
 		}
 		// A canceled run is not a failed item: "continue on fail" must not swallow it.
-		if (this.canceled.aborted) this.end = { error: new Failure('canceled') };
+		if (this.canceled.aborted) this.fatal = { error: new Failure('canceled') };
 		else this.showHints();
 		return outcomes;
 	}
 
 	/** The jobs, without those that have to pay if all together would pay too often. */
-	private withinLimit(jobs: Array<Job | NotMade>): Array<Job | NotMade> {
+	private withinLimit(jobs: Array<ItemTask | FailedResult>): Array<ItemTask | FailedResult> {
 		let planned = 0;
 		let limit = Infinity;
-		for (const { paid } of this.works.filter(Boolean)) {
-			planned += paid.unpaid;
-			limit = Math.min(limit, paid.limit);
+		for (const { payments } of this.items.filter(Boolean)) {
+			planned += payments.pendingCharges;
+			limit = Math.min(limit, payments.limit);
 		}
 		const failure = this.log.spending.reserve(planned, limit);
 		if (!failure) return jobs;
 		return jobs.map((job, index) => {
-			const paid = this.works[index]?.paid;
-			return paid?.unpaid ? new NotMade(failure.with({ taskIds: paid.tasks() })) : job;
+			const paid = this.items[index]?.payments;
+			return paid?.pendingCharges
+				? new FailedResult(failure.withDefaults({ taskIds: paid.collectableTasks() }))
+				: job;
 		});
 	}
 
 	/** Notes and returns whether something of an item could not be made, which may end the run. */
-	private noteFailure(parts: Made[], itemIndex: number): boolean {
-		const missing = parts.find((part) => part instanceof NotMade);
+	private endOnFailure(parts: ItemResult[], itemIndex: number): boolean {
+		const missing = parts.find((part) => part instanceof FailedResult);
 		if (missing && !this.goesOn) {
-			this.end ??= { error: withOtherFiles(missing.error, parts), itemIndex };
+			this.fatal ??= { error: withOtherFiles(missing.error, parts), itemIndex };
 			this.stopping.abort(new Failure('canceled'));
 		}
 		return missing !== undefined;
@@ -166,13 +174,13 @@ export class Run {
 
 	/** Throws the error of a run that was canceled, or that one item's failure has ended. */
 	throwIfEnded(): void {
-		if (!this.end) return;
-		const { error, itemIndex } = this.end;
+		if (!this.fatal) return;
+		const { error, itemIndex } = this.fatal;
 		const { redact } = this;
-		const requests = this.works.flatMap(({ index, paid }) =>
-			paid.left().map((left): ItemRequest => ({ ...left, index })),
+		const requests = this.items.flatMap(({ index, payments }) =>
+			payments.previousValues().map((left): ItemRequest => ({ ...left, index })),
 		);
-		const note = paidWords(requests, itemIndex);
+		const note = chargeSummary(requests, itemIndex);
 		const thrown = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
 		// n8n may have closed a canceled execution before receiving the error, and throws its data away.
 		if (this.canceled.aborted && note) {
@@ -185,7 +193,7 @@ export class Run {
 	/** Shows the hints of all items, each once with the items it is about. */
 	private showHints(): void {
 		const itemsOf = new Map<string, string[]>();
-		for (const { index, report } of this.works.filter(Boolean)) {
+		for (const { index, report } of this.items.filter(Boolean)) {
 			for (const hint of report.hints) {
 				const items = itemsOf.get(hint) ?? [];
 				items.push(String(index));

@@ -1,7 +1,7 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
 import type { Api } from '../../shared/api/api';
 import type { Failure } from '../../shared/failure';
-import type { Product } from '../../shared/n8n/ownWork';
+import type { Product } from '../../shared/n8n/creatorRegistry';
 import type { Settings } from './settings';
 
 /** What all parts of the trigger share from its activation to its end. */
@@ -10,7 +10,7 @@ export interface Activation {
 	api: Api;
 	settings: Settings;
 	/** Identifies the trigger and the service, also after a restart. */
-	scope: string;
+	identityKey: string;
 	/** A person listens for one event, and is told of every problem. */
 	isManual: boolean;
 	/** Aborts when the trigger is closed. */

@@ -6,12 +6,12 @@ import type {
 	IRun,
 	ITriggerFunctions,
 } from 'n8n-workflow';
-import { backOffMs, settledWithin, sleep, withDeadline } from '../../shared/async/deadline';
+import { backOffMs, raceTimeout, sleep, withDeadline } from '../../shared/async/deadline';
 import { Semaphore } from '../../shared/async/queue';
 import { errorKindOf, Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { Activation } from './activation';
-import type { EventStore } from './eventStore';
+import type { Outbox } from './outbox';
 
 /** How many executions may run at once. */
 const MAX_AT_ONCE = 20;
@@ -27,7 +27,7 @@ const MAX_PAUSE_MS = 60_000;
 /** One event that is to start one execution. */
 export interface Emission {
 	/** What `store` knows it by. */
-	about: string;
+	eventId: string;
 	/** The same for the same event, also after a restart. */
 	name: string;
 	/** Only of progress: true once a newer percentage, or the task's end, makes it worthless. */
@@ -46,7 +46,7 @@ export class ExecutionQueue {
 
 	constructor(
 		private readonly activation: Activation,
-		private readonly store: Pick<EventStore, 'mark' | 'save'>,
+		private readonly store: Pick<Outbox, 'setState' | 'save'>,
 	) {}
 
 	/**
@@ -55,8 +55,8 @@ export class ExecutionQueue {
 	 */
 	async add(emission: Emission): Promise<void> {
 		const { isOwnWork, closing, warn } = this.activation;
-		const { about, name } = emission;
-		if (await isOwnWork(emission.product)) return this.store.mark(about, 'over');
+		const { eventId, name } = emission;
+		if (await isOwnWork(emission.product)) return this.store.setState(eventId, 'over');
 		for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
 			const release = await this.slots.acquire(1, closing).catch(() => undefined);
 			if (!release) return;
@@ -64,7 +64,7 @@ export class ExecutionQueue {
 			if (isDone) return;
 			await sleep(backOffMs(attempt, MAX_PAUSE_MS), closing);
 		}
-		warn(`n8n did not start the event '${name}' of ${about}`);
+		warn(`n8n did not start the event '${name}' of ${eventId}`);
 	}
 
 	/** Tells n8n. False if it could not start the execution; true once that is over or takes too long. */
@@ -76,20 +76,20 @@ export class ExecutionQueue {
 		const done = context.helpers.createDeferredPromise<IRun>();
 		const refused = done.promise.then(
 			() => false,
-			(error: unknown) => this.isRefusal(error),
+			(error: unknown) => this.failedToStart(error),
 		);
-		this.mark(emission, 'emitted');
+		this.setState(emission, 'emitted');
 		this.store.save();
 		context.emit([[item]], undefined, done, this.deduplicationKey(emission));
-		const isRefused = await settledWithin(MAX_EXECUTION_MS, closing, refused);
+		const isRefused = await raceTimeout(MAX_EXECUTION_MS, closing, refused);
 		// The next activation emits it again, under the same key.
 		if (closing.aborted && isRefused === undefined) return true;
-		this.mark(emission, isRefused ? 'waiting' : 'over');
+		this.setState(emission, isRefused ? 'waiting' : 'over');
 		return !isRefused;
 	}
 
-	private mark({ about, isOutdated }: Emission, state: 'waiting' | 'emitted' | 'over'): void {
-		if (!isOutdated) this.store.mark(about, state);
+	private setState({ eventId, isOutdated }: Emission, state: 'waiting' | 'emitted' | 'over'): void {
+		if (!isOutdated) this.store.setState(eventId, state);
 	}
 
 	private async itemOf({ json, fetchFiles }: Emission): Promise<INodeExecutionData> {
@@ -99,7 +99,7 @@ export class ExecutionQueue {
 		return await withDeadline(DOWNLOAD_MS, closing, fetchFiles).then(
 			(binary) => ({ json: redact.value(json), binary }),
 			(error: unknown) => {
-				const failure = error instanceof Failure ? error : new Failure('badFile');
+				const failure = error instanceof Failure ? error : new Failure('downloadFailed');
 				const { message } = wordingOf(failure);
 				const told = { ...json, error: message, error_kind: errorKindOf(failure) };
 				return { json: redact.value(told) };
@@ -111,18 +111,19 @@ export class ExecutionQueue {
 	 * n8n rejects the promise of an execution that it could not start just as that of a canceled one. An
 	 * n8n that does not drop duplicates only ever does the latter.
 	 */
-	private isRefusal(error: unknown): boolean {
+	private failedToStart(error: unknown): boolean {
 		const hasBegun = /cancell?ed|stalled|no active execution/i.test(String(error));
-		return dropsDuplicates(this.activation.context) && !hasBegun;
+		return supportsDeduplication(this.activation.context) && !hasBegun;
 	}
 
 	/** n8n starts no second execution with a key it knows; a key may have 255 characters. */
-	private deduplicationKey({ about, name }: Emission): string {
-		const parts = [this.activation.scope, about, name];
+	private deduplicationKey({ eventId, name }: Emission): string {
+		const parts = [this.activation.identityKey, eventId, name];
 		const digest = createHash('sha256').update(parts.join('\n')).digest('hex');
 		return `media-generation:${digest}`;
 	}
 }
 
 /** True when this n8n drops a second execution with the same key. */
-export const dropsDuplicates = (context: ITriggerFunctions): boolean => context.emit.length >= 4;
+export const supportsDeduplication = (context: ITriggerFunctions): boolean =>
+	context.emit.length >= 4;

@@ -92,7 +92,7 @@ export function readSettings(context: ITriggerFunctions) {
 		taskIds: new Set(fields.taskIds(taskIds.name, taskIds.displayName)),
 		/** Percentage points. */
 		progressStep: fields.numberOption(progressStep),
-		download: fields.fileFlag(downloadIfAsked),
+		download: fields.wantsFile(downloadIfAsked),
 		outputField: fields.outputField(),
 		/** How often the history is read. */
 		checkIntervalMs: fields.durationOption(checkInterval),

@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { MAX_PAGE_SIZE } from '../../shared/api/pagination';
-import { passes } from '../../shared/api/tokenCheck';
-import { sleep, steadyNow, withDeadline } from '../../shared/async/deadline';
+import { isTemporary } from '../../shared/api/tokenCheck';
+import { sleep, monotonicNow, withDeadline } from '../../shared/async/deadline';
 import { RECENT_MS } from '../../shared/async/sharedReadings';
 import { errorKindOf, Failure, isFailure } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
@@ -11,13 +11,13 @@ import { failureOfAnswer, saysNothing } from '../../shared/parsing/errors';
 import { withTypes } from '../../shared/parsing/responses';
 import type { Activation } from '../activation/activation';
 import { ExecutionQueue } from '../activation/executionQueue';
-import { newEntries, readListed, type HistoryStore, type MarkedEntry } from './newEntries';
+import { newEntries, readListed, type HistoryStore, type FingerprintedEntry } from './newEntries';
 
 /** How long an activation waits for the first look, in ms; it is made again later. */
-const FIRST_LOOK_MS = 20_000;
+const FIRST_POLL_MS = 20_000;
 
 /** The time between the events of two entries, in ms. */
-const APART_MS = 100;
+const EMISSION_SPACING_MS = 100;
 
 /** Reads the history of an account every so often, and emits what is new in it. */
 export class HistoryWatch {
@@ -37,24 +37,24 @@ export class HistoryWatch {
 	 */
 	async start(): Promise<void> {
 		const { closing, isManual } = this.activation;
-		const look = async (signal: AbortSignal) => await this.look(signal);
-		await withDeadline(FIRST_LOOK_MS, closing, look)
+		const look = async (signal: AbortSignal) => await this.poll(signal);
+		await withDeadline(FIRST_POLL_MS, closing, look)
 			.catch((trouble: unknown) => {
 				if (isFailure(trouble, 'notFound')) {
 					throw new Failure('noHistory', { status: trouble.facts.status });
 				}
-				if (isManual || !passes(trouble)) throw trouble;
+				if (isManual || !isTemporary(trouble)) throw trouble;
 				this.report(trouble);
 			})
-			.finally(() => void this.goOn());
+			.finally(() => void this.pollLoop());
 	}
 
-	private async goOn(): Promise<void> {
+	private async pollLoop(): Promise<void> {
 		const { closing, settings } = this.activation;
 		for (;;) {
 			await sleep(settings.checkIntervalMs, closing);
 			if (closing.aborted) return;
-			await this.look(closing).then(
+			await this.poll(closing).then(
 				() => (this.isInTrouble = false),
 				(error: unknown) => this.report(error),
 			);
@@ -62,12 +62,12 @@ export class HistoryWatch {
 	}
 
 	/** Reads as much of the history as there may be news in, and has it emitted. */
-	private async look(signal: AbortSignal): Promise<void> {
+	private async poll(signal: AbortSignal): Promise<void> {
 		const { store } = this;
 		const { api, closing, settings, isManual } = this.activation;
 		const { readings, watchLine } = api.pace;
 		const { accountKey, baseUrl } = api.credential;
-		const began = steadyNow();
+		const began = monotonicNow();
 		const read = async (page: number) => {
 			// A later page from before the first one lacks what has moved on to it since.
 			const since = page === 1 && !isManual ? began - RECENT_MS : began;
@@ -83,21 +83,21 @@ export class HistoryWatch {
 		if (isShown) ended.push(...listed.filter(({ files }) => files.length > 0).slice(-1));
 		if (closing.aborted) return;
 		for (const entry of ended) {
-			if (entry.failed && !settings.events.has('failed')) store.mark(entry.mark, 'over');
+			if (entry.failed && !settings.events.has('failed')) store.setState(entry.fingerprint, 'over');
 			else this.emit(entry);
 			// n8n may store executions that begin at the same time in another order.
-			await sleep(APART_MS, closing);
+			await sleep(EMISSION_SPACING_MS, closing);
 		}
 		store.save();
 	}
 
-	private emit(entry: MarkedEntry): void {
+	private emit(entry: FingerprintedEntry): void {
 		const { context, api, settings } = this.activation;
-		const { mark, failed } = entry;
+		const { fingerprint, failed } = entry;
 		const fetchFiles = async (signal: AbortSignal) =>
 			await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal);
 		void this.executionQueue.add({
-			about: mark,
+			eventId: fingerprint,
 			name: failed ? 'generation failed' : 'generated',
 			product: entry,
 			json: eventOf(entry),
@@ -109,7 +109,7 @@ export class HistoryWatch {
 	private report(trouble: unknown): void {
 		const { closing, settings, warn, onFatal } = this.activation;
 		if (closing.aborted) return;
-		const failure = trouble instanceof Failure ? trouble : new Failure('noAnswer');
+		const failure = trouble instanceof Failure ? trouble : new Failure('noResponse');
 		if (failure.kind === 'tokenRefused') return onFatal(failure);
 		if (this.isInTrouble) return;
 		this.isInTrouble = true;

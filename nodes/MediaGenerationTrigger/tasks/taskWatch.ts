@@ -1,12 +1,12 @@
-import { checkToken, FRESH_MS } from '../../shared/api/tokenCheck';
-import { NO_REASON, sleep, startDeadline } from '../../shared/async/deadline';
+import { tokenError, TOKEN_CHECK_TTL_MS } from '../../shared/api/tokenCheck';
+import { SILENT_ABORT, sleep, startDeadline } from '../../shared/async/deadline';
 import { Failure, isFailure } from '../../shared/failure';
 import { checkEgress } from '../../shared/http/request';
-import { subscribe, type Connection } from '../../shared/speech/notifications';
+import { subscribe, type AccountSocket } from '../../shared/speech/accountSocket';
 import type { Activation } from '../activation/activation';
-import type { EventStore } from '../activation/eventStore';
+import type { Outbox } from '../activation/outbox';
 import { ExecutionQueue } from '../activation/executionQueue';
-import { TaskFollower } from './taskFollower';
+import { TaskPoller } from './taskPoller';
 
 /** How many tasks are followed at once; the oldest gives way, and is taken up again by its next message. */
 const MAX_FOLLOWED = 1000;
@@ -15,7 +15,7 @@ const MAX_WATCHED_MS = 24 * 3600 * 1000;
 /** How much longer the socket may take to open than a first attempt, which may fail for what passes, in ms. */
 const OPENING_MS = 2000;
 /** How often it is seen whether the socket is open, in ms. */
-const LOOK_MS = 10_000;
+const SOCKET_CHECK_MS = 10_000;
 
 /** Watches the speech tasks of an account, and emits what becomes of them. */
 export class TaskWatch {
@@ -26,7 +26,7 @@ export class TaskWatch {
 
 	constructor(
 		private readonly activation: Activation,
-		readonly store: EventStore,
+		readonly store: Outbox,
 	) {
 		this.executionQueue = new ExecutionQueue(activation, store);
 	}
@@ -43,11 +43,11 @@ export class TaskWatch {
 		if (closing.aborted) return;
 		const subscription = subscribe(api.credential, context);
 		closing.addEventListener('abort', () => void subscription.release(), { once: true });
-		for (const taskId of [...this.store.in('underWay'), ...taskIds]) {
-			void this.follow(subscription, taskId, 'stored');
+		for (const taskId of [...this.store.namesIn('underWay'), ...taskIds]) {
+			void this.follow(subscription, taskId, 'restored');
 		}
-		const onMessage = (taskId: string) => void this.follow(subscription, taskId, 'heard');
-		subscription.followAll(onMessage, closing);
+		const onMessage = (taskId: string) => void this.follow(subscription, taskId, 'announced');
+		subscription.onAllTasks(onMessage, closing);
 		// Whoever creates a task as soon as the workflow is active expects it to be heard.
 		subscription.openNow();
 		await subscription.ready();
@@ -55,15 +55,16 @@ export class TaskWatch {
 		// Tasks that are named are looked up instead.
 		if (isSelective) return;
 		if (!subscription.isOpen) await sleep(OPENING_MS, closing);
-		const mayPass = subscription.isOpen || (await checkToken(api, FRESH_MS, closing)) !== undefined;
+		const mayPass =
+			subscription.isOpen || (await tokenError(api, TOKEN_CHECK_TTL_MS, closing)) !== undefined;
 		if (!mayPass && !closing.aborted) throw new Failure('noSocket');
 	}
 
 	/** Follows a task to its end, unless that is done already, or it is not wanted. */
 	private async follow(
-		subscription: Connection,
+		subscription: AccountSocket,
 		taskId: string,
-		begins: 'heard' | 'stored',
+		mode: 'announced' | 'restored',
 	): Promise<void> {
 		const { activation, store, executionQueue, followed } = this;
 		const { closing } = activation;
@@ -72,10 +73,10 @@ export class TaskWatch {
 		store.events.set(taskId, task);
 		const over = new AbortController();
 		followed.set(taskId, over);
-		for (const oldest of [...followed.values()].slice(0, -MAX_FOLLOWED)) oldest.abort(NO_REASON);
+		for (const oldest of [...followed.values()].slice(0, -MAX_FOLLOWED)) oldest.abort(SILENT_ABORT);
 		const { signal, stop } = startDeadline(MAX_WATCHED_MS, closing, over.signal);
-		const follower = new TaskFollower(activation, store, executionQueue, taskId);
-		await follower.follow(subscription, begins, signal);
+		const follower = new TaskPoller(activation, store, executionQueue, taskId);
+		await follower.follow(subscription, mode, signal);
 		stop();
 		followed.delete(taskId);
 		// Nothing came of it. A message may still name it again.
@@ -91,13 +92,13 @@ export class TaskWatch {
 	}
 
 	/** A socket that can't be opened does not say why: the account's answer does. */
-	private async tryTokenWhileClosed(subscription: Connection): Promise<void> {
+	private async tryTokenWhileClosed(subscription: AccountSocket): Promise<void> {
 		const { api, closing, onFatal } = this.activation;
 		while (!closing.aborted) {
-			await sleep(LOOK_MS, closing);
+			await sleep(SOCKET_CHECK_MS, closing);
 			if (closing.aborted || subscription.isOpen) continue;
 			// The token may have been revoked, and the socket dropped for that.
-			const trouble = await checkToken(api, FRESH_MS, closing);
+			const trouble = await tokenError(api, TOKEN_CHECK_TTL_MS, closing);
 			if (isFailure(trouble, 'tokenRefused')) onFatal(trouble);
 		}
 	}

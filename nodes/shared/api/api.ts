@@ -1,6 +1,6 @@
 import { isFailed, readAnswer } from '../parsing/errors';
 import { readText } from '../http/bodies';
-import { RetryingClient, type ApiCall, type Consume } from './retry';
+import { RetryingClient, type ApiCall, type ResponseReader } from './retry';
 import { ACCOUNT_PATH, type ServiceRecord, type SpeechTask, type Generation } from '../contract';
 import {
 	readCreatedTaskId,
@@ -11,7 +11,7 @@ import {
 } from '../parsing/responses';
 
 /** How long the create call of a speech task may take, in ms: one that is given up may be paid for. */
-const CREATE_MS = 120_000;
+const CREATE_TIMEOUT_MS = 120_000;
 
 type Query = ApiCall['query'];
 
@@ -29,7 +29,7 @@ export class Api extends RetryingClient {
 			path: '/v1/labs/task',
 			body: { bytes: Buffer.from(JSON.stringify(request)) },
 			repeat: 'create',
-			limitMs: CREATE_MS,
+			attemptTimeoutMs: CREATE_TIMEOUT_MS,
 			...options,
 		};
 		return (await this.json(call, readCreatedTaskId)).found;
@@ -59,8 +59,11 @@ export class Api extends RetryingClient {
 	 */
 	async generate<T>(
 		{ path }: Generation,
-		options: Pick<ApiCall, 'body' | 'signal' | 'begin' | 'limitMs' | 'onSend' | 'onRefused'>,
-		consume: Consume<T>,
+		options: Pick<
+			ApiCall,
+			'body' | 'signal' | 'begin' | 'attemptTimeoutMs' | 'onSend' | 'onRefused'
+		>,
+		consume: ResponseReader<T>,
 	): Promise<T> {
 		const call = { method: 'POST', path, repeat: 'create', streamed: true } as const;
 		return await this.send({ ...call, ...options }, consume);

@@ -3,7 +3,7 @@ import type { ServiceRecord } from '../contract';
 import { Failure } from '../failure';
 import { MAX_PAGES } from '../limits';
 import type { Page } from '../parsing/responses';
-import { asText } from '../parsing/coerce';
+import { asText } from '../parsing/values';
 
 export const MAX_PAGE_SIZE = 100;
 /** A first page with fewer records than this is the whole list: no service allows so few. */
@@ -11,12 +11,12 @@ export const MIN_PAGE_SIZE = 20;
 
 export interface Paging {
 	/** Number of the first page: 0 for voices, 1 for the history. */
-	first: number;
+	firstPage: number;
 	/** Number of records wanted at most. */
 	limit: number;
 	fetch(page: number, pageSize: number): Promise<Page>;
 	/** True when the pages after this one are of no use. */
-	isEnough?(page: Page): boolean;
+	shouldStop?(page: Page): boolean;
 }
 
 /**
@@ -24,11 +24,11 @@ export interface Paging {
  * `pageSize` were asked for. Without a total, pages may be of another size, that of the first, `fullSize`.
  */
 export function isLastPage(found: Page, seen: number, pageSize: number, fullSize: number): boolean {
-	const { items, total, pageSize: echoed, bare } = found;
+	const { items, total, pageSize: echoed, isUnpagedArray } = found;
 	if (items.length === 0) return true;
 	if (total !== undefined) return seen >= total;
 	const isShort = items.length < Math.min(fullSize, echoed || pageSize, pageSize);
-	return isShort || (bare && items.length > pageSize);
+	return isShort || (isUnpagedArray && items.length > pageSize);
 }
 
 /**
@@ -40,7 +40,7 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	const records = new Map<string, ServiceRecord>();
 	const pageSize = Math.min(MAX_PAGE_SIZE, paging.limit);
 	let fullSize = MIN_PAGE_SIZE;
-	for (let page = paging.first; ; page++) {
+	for (let page = paging.firstPage; ; page++) {
 		const found = await paging.fetch(page, pageSize);
 		const before = records.size;
 		fullSize = Math.max(fullSize, found.items.length);
@@ -51,10 +51,10 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 		const isLast =
 			records.size === before ||
 			records.size >= paging.limit ||
-			paging.isEnough?.(found) === true ||
+			paging.shouldStop?.(found) === true ||
 			isLastPage(found, records.size, pageSize, fullSize);
 		if (isLast) return [...records.values()].slice(0, paging.limit);
-		if (page - paging.first + 1 >= MAX_PAGES) {
+		if (page - paging.firstPage + 1 >= MAX_PAGES) {
 			throw new Failure('tooLarge', { text: `a list of more than ${MAX_PAGES} pages` });
 		}
 	}
@@ -68,7 +68,7 @@ export const allVoices = async (
 	signal: AbortSignal,
 ): Promise<ServiceRecord[]> =>
 	await readAllPages({
-		first: 0,
+		firstPage: 0,
 		limit,
 		fetch: async (page, pageSize) =>
 			await api.listVoices({ ...query, page, page_size: pageSize }, signal),

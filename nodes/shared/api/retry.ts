@@ -3,8 +3,8 @@ import { failureOfStatus, readRetryAfter } from '../parsing/errors';
 import { meaningOf } from '../parsing/errorTable';
 import { ACCOUNT_PATH } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
-import { abortReason, backOffMs, sleep, startDeadline, steadyNow } from '../async/deadline';
-import { Failure, isFailure, isTransient, withFacts } from '../failure';
+import { abortReason, backOffMs, sleep, startDeadline, monotonicNow } from '../async/deadline';
+import { Failure, isFailure, isTransient, withDefaultFacts } from '../failure';
 import {
 	sendRequest,
 	type HttpRequest,
@@ -12,30 +12,30 @@ import {
 	type ServiceContext,
 } from '../http/request';
 import { paceOf, type CallKind, type Ending, type Pace } from '../pace/pace';
-import { asWebUrl } from '../parsing/coerce';
+import { asWebUrl } from '../parsing/values';
 
 /** How long one reading may take before it is given up, in ms. */
-const READING_MS = 30_000;
+const READ_TIMEOUT_MS = 30_000;
 /** How long the reading may take that shows whether an outage is over, in ms. */
-const PROBE_MS = 10_000;
+const PROBE_TIMEOUT_MS = 10_000;
 /** How many times a read, or a create call that was definitely not accepted, is sent at most. */
-const MAX_ATTEMPTS = 5;
+const MAX_CALL_ATTEMPTS = 5;
 /** How long a read without a deadline of its own is sent again while the account is refused, in ms. */
-const MAX_REFUSED_MS = 300_000;
+const MAX_THROTTLED_READ_MS = 300_000;
 
 /**
  * Which failures are repeated: of a `read` all that may pass; of a `create` call, which is paid for once
  * it is accepted, only refusals (a connection, 429); `once`: never; the caller has its own loop.
  */
-type Repeat = 'read' | 'create' | 'once';
+type RetryPolicy = 'read' | 'create' | 'once';
 
 export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'signal'> {
 	path: string;
-	repeat: Repeat;
+	repeat: RetryPolicy;
 	/** Its bytes may be taken out once the call is accepted, to free their memory. */
 	body?: { bytes?: Buffer };
 	/** Milliseconds that one attempt may take; a reading's limit unless given. */
-	limitMs?: number;
+	attemptTimeoutMs?: number;
 	/** Aborts when no further attempt may begin; one under way goes on. */
 	begin?: AbortSignal;
 	/** Asks for an event stream. */
@@ -47,7 +47,7 @@ export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'signal'
 }
 
 /** Nobody has answered, or what stands in front of the service: a create call may be accepted all the same. */
-const UNANSWERED = ['noAnswer', 'unavailable', 'timedOut', 'notTheService'] as const;
+const NO_RESPONSE_KINDS = ['noResponse', 'unavailable', 'timedOut', 'foreignServer'] as const;
 
 /** How a call ended that has failed. */
 function endingOf(failure: Failure): Ending {
@@ -57,26 +57,28 @@ function endingOf(failure: Failure): Ending {
 	const saysBusy = facts.retryAfterMs !== undefined || facts.means === 'throttled';
 	const isBusy = kind === 'unavailable' && facts.status === 503 && saysBusy;
 	if (kind === 'rateLimited' || isBusy) return 'refused';
-	return isFailure(failure, ...UNANSWERED, 'unreachable') ? 'away' : 'answered';
+	return isFailure(failure, ...NO_RESPONSE_KINDS, 'unreachable') ? 'away' : 'answered';
 }
 
 /** How a call has failed, with the fact whether it may be charged all the same. Throws what is no Failure. */
-function failureOf({ repeat, signal }: ApiCall, error: unknown): Failure {
+function toCallFailure({ repeat, signal }: ApiCall, error: unknown): Failure {
 	// A reading given up at its own limit may be repeated.
-	const own = isFailure(error, 'timedOut') ? new Failure('noAnswer', { transient: true }) : error;
-	const failure = signal.aborted ? abortReason(signal) : own;
+	const failureOrTimeout = isFailure(error, 'timedOut')
+		? new Failure('noResponse', { transient: true })
+		: error;
+	const failure = signal.aborted ? abortReason(signal) : failureOrTimeout;
 	if (!(failure instanceof Failure)) throw failure;
-	const maybeAccepted =
-		isFailure(failure, ...UNANSWERED, 'canceled', 'tooLarge') &&
+	const mayBeCharged =
+		isFailure(failure, ...NO_RESPONSE_KINDS, 'canceled', 'tooLarge') &&
 		![401, 403, 404].includes(failure.facts.status ?? 0);
-	return repeat === 'create' && maybeAccepted ? failure.with({ maybeAccepted }) : failure;
+	return repeat === 'create' && mayBeCharged ? failure.withDefaults({ mayBeCharged }) : failure;
 }
 
 /**
  * Reads an answer. `accept` is to be called where the service has accepted a call whose answer takes long:
  * it no longer counts as a call, its limit no longer holds, and it is not sent again whatever comes.
  */
-export type Consume<T> = (
+export type ResponseReader<T> = (
 	answer: HttpResponse,
 	signal: AbortSignal,
 	accept: () => void,
@@ -99,20 +101,20 @@ export class RetryingClient {
 	}
 
 	/** Sends, and reads by `consume`, until an outcome, a failure not to repeat, or the signal. */
-	protected async send<T>(call: ApiCall, consume: Consume<T>): Promise<T> {
+	protected async send<T>(call: ApiCall, consume: ResponseReader<T>): Promise<T> {
 		const { pace } = this;
-		const { begin = call.signal, limitMs = READING_MS } = call;
+		const { begin = call.signal, attemptTimeoutMs = READ_TIMEOUT_MS } = call;
 		const kind: CallKind = call.repeat === 'create' ? 'create' : 'read';
-		const began = steadyNow();
-		let last: Failure | undefined;
+		const began = monotonicNow();
+		let lastFailure: Failure | undefined;
 		for (let attempt = 0; ;) {
 			await pace.acquireSlot(kind, begin, began).catch((reason: unknown) => {
 				// Nothing is under way here: what the service last said tells more.
-				throw last ?? reason;
+				throw lastFailure ?? reason;
 			});
 			const away = kind === 'create' && pace.needsReading ? await this.probe(begin) : undefined;
 			if (away) {
-				pace.recordEnd(kind, steadyNow(), endingOf(away), away);
+				pace.recordEnd(kind, monotonicNow(), endingOf(away), away);
 				if (pace.isGivenUp) throw away;
 				continue;
 			}
@@ -124,35 +126,40 @@ export class RetryingClient {
 				pace.recordEnd(kind, Infinity, 'unknown');
 				throw error;
 			});
-			const sentAt = steadyNow();
-			const limit = startDeadline(limitMs, call.signal);
+			const sentAt = monotonicNow();
+			const limit = startDeadline(attemptTimeoutMs, call.signal);
 			let isAccepted = false;
 			const accept = () => {
 				if (isAccepted) return;
 				isAccepted = true;
 				this.hasWorked = true;
-				limit.lift();
+				limit.disarm();
 				pace.recordEnd(kind, sentAt, 'accepted');
 			};
 			const result = await this.exchange(call, limit.signal, consume, accept)
 				.catch((error: unknown) => {
 					if (isAccepted) throw error;
-					return failureOf(call, error);
+					return toCallFailure(call, error);
 				})
 				.finally(() => limit.stop());
 			if (!(result instanceof Failure)) {
 				accept();
 				return result;
 			}
-			last = await this.withTokenChecked(call, result);
-			if (kind === 'create' && last.kind === 'tokenRefused') this.refused = last;
-			if (!last.facts.maybeAccepted) call.onRefused?.();
-			const isAgain = this.mayRepeat(call, last, attempt++, began);
+			lastFailure = await this.withTokenChecked(call, result);
+			if (kind === 'create' && lastFailure.kind === 'tokenRefused') this.refused = lastFailure;
+			if (!lastFailure.facts.mayBeCharged) call.onRefused?.();
+			const willRetry = this.mayRepeat(call, lastFailure, attempt++, began);
 			// A connection that was refused may only have come a moment too early.
-			const isEarly = isAgain && last.kind === 'unreachable';
-			pace.recordEnd(kind, sentAt, isEarly ? 'unknown' : endingOf(last), last);
-			if (!isAgain) throw last;
-			if (last.kind !== 'rateLimited') await sleep(backOffMs(attempt - 1), begin);
+			const isRetriedRefusal = willRetry && lastFailure.kind === 'unreachable';
+			pace.recordEnd(
+				kind,
+				sentAt,
+				isRetriedRefusal ? 'unknown' : endingOf(lastFailure),
+				lastFailure,
+			);
+			if (!willRetry) throw lastFailure;
+			if (lastFailure.kind !== 'rateLimited') await sleep(backOffMs(attempt - 1), begin);
 		}
 	}
 
@@ -175,7 +182,13 @@ export class RetryingClient {
 	/** Reads the account once: why that fails, if so. */
 	private async readAccount(signal: AbortSignal): Promise<Failure | undefined> {
 		const path = ACCOUNT_PATH;
-		const call: ApiCall = { method: 'GET', path, repeat: 'once', limitMs: PROBE_MS, signal };
+		const call: ApiCall = {
+			method: 'GET',
+			path,
+			repeat: 'once',
+			attemptTimeoutMs: PROBE_TIMEOUT_MS,
+			signal,
+		};
 		return await this.send(call, readText).then(
 			() => undefined,
 			(error: Failure) => error,
@@ -201,9 +214,9 @@ export class RetryingClient {
 			// A create call waits for its turn until its deadline, as a batch within a rate limit has to.
 			if (repeat === 'create') return true;
 			// So does a read that has none, where the account is known to be let through at other times.
-			if (this.pace.hasWorked && steadyNow() - began < MAX_REFUSED_MS) return true;
+			if (this.pace.hasWorked && monotonicNow() - began < MAX_THROTTLED_READ_MS) return true;
 		}
-		if (attempt + 1 >= MAX_ATTEMPTS) return false;
+		if (attempt + 1 >= MAX_CALL_ATTEMPTS) return false;
 		if (repeat === 'read') return isTransient(failure);
 		return failure.kind === 'unreachable' && failure.facts.text === 'refused';
 	}
@@ -212,7 +225,7 @@ export class RetryingClient {
 	private async exchange<T>(
 		call: ApiCall,
 		signal: AbortSignal,
-		consume: Consume<T>,
+		consume: ResponseReader<T>,
 		accept: () => void,
 	): Promise<T> {
 		const answer = await sendRequest(this.context, {
@@ -221,7 +234,7 @@ export class RetryingClient {
 			query: call.query,
 			body: call.body?.bytes,
 			accept: call.streamed ? 'text/event-stream, application/json' : 'application/json',
-			timeoutMs: call.limitMs ?? READING_MS,
+			timeoutMs: call.attemptTimeoutMs ?? READ_TIMEOUT_MS,
 			signal,
 			credential: this.credential,
 		});
@@ -232,7 +245,7 @@ export class RetryingClient {
 		return await read
 			.catch((error: unknown) => {
 				const retryAfterMs = readRetryAfter(answer.headers);
-				throw retryAfterMs === undefined ? error : withFacts(error, { retryAfterMs });
+				throw retryAfterMs === undefined ? error : withDefaultFacts(error, { retryAfterMs });
 			})
 			.finally(() => answer.close());
 	}
@@ -249,8 +262,8 @@ export class RetryingClient {
 		const target = location ? asWebUrl(location, answer.url)?.origin : undefined;
 		// Readings are sent on within the origin: one that comes to no end there is no API's.
 		if (method === 'GET' && target === this.credential.origin) {
-			throw new Failure('notTheService', { status: answer.status });
+			throw new Failure('foreignServer', { status: answer.status });
 		}
-		throw failure.with({ host: target });
+		throw failure.withDefaults({ host: target });
 	}
 }

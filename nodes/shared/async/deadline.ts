@@ -6,7 +6,7 @@ import { Failure } from '../failure';
  * later in this process: pauses, limits, what came first. Not for times that are kept or compared with
  * the service's.
  */
-export const steadyNow = (): number => performance.timeOrigin + performance.now();
+export const monotonicNow = (): number => performance.timeOrigin + performance.now();
 
 /**
  * Resolves after `ms` milliseconds or as soon as `signal` aborts; never rejects. n8n-workflow's
@@ -44,7 +44,7 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
  * reason is a Failure. What listens to a signal of `AbortSignal.any`, a whole request, is freed by a full
  * garbage collection only.
  */
-export function anyOf(...signals: AbortSignal[]): AbortSignal {
+export function anySignal(...signals: AbortSignal[]): AbortSignal {
 	const any = new AbortController();
 	const onAbort = () => {
 		for (const signal of signals) signal.removeEventListener('abort', onAbort);
@@ -56,15 +56,15 @@ export function anyOf(...signals: AbortSignal[]): AbortSignal {
 }
 
 /** Calls `onSilence` some seconds after `until` at the latest, by `steadyNow`, unless `over` aborts. */
-export async function watchSilence(
+export async function watchIdle(
 	until: () => number,
-	over: AbortSignal,
+	signal: AbortSignal,
 	onSilence: () => void,
 ): Promise<void> {
-	while (!over.aborted) {
-		const restMs = until() - steadyNow();
+	while (!signal.aborted) {
+		const restMs = until() - monotonicNow();
 		if (restMs <= 0) return onSilence();
-		await sleep(Math.min(restMs, 10_000), over);
+		await sleep(Math.min(restMs, 10_000), signal);
 	}
 }
 
@@ -72,46 +72,46 @@ export async function watchSilence(
  * For aborts whose reason nobody reads. An abort without a reason makes an exception with a stack,
  * some 40 µs each time, and an item makes a dozen of them.
  */
-export const NO_REASON = new Failure('canceled');
+export const SILENT_ABORT = new Failure('canceled');
 
 export interface Deadline {
 	/** Aborts at the deadline, on cancel, and when the work is over; its reason is a Failure. */
 	signal: AbortSignal;
 	/** The time no longer counts; the signals still do. */
-	lift(): void;
+	disarm(): void;
 	/** Call this when the work is over: it releases the timer and listeners. */
 	stop(): void;
 }
 
 /** When each deadline's signal aborts by itself, by `steadyNow`. */
-const ends = new WeakMap<AbortSignal, number>();
+const deadlines = new WeakMap<AbortSignal, number>();
 
-const endOf = (signal: AbortSignal) => ends.get(signal) ?? Infinity;
+const deadlineOf = (signal: AbortSignal) => deadlines.get(signal) ?? Infinity;
 
 /** Milliseconds until a deadline's signal aborts by itself; Infinity for any other signal. */
 export const remainingMs = (signal: AbortSignal): number =>
-	Math.max(0, endOf(signal) - steadyNow());
+	Math.max(0, deadlineOf(signal) - monotonicNow());
 
 /** A time limit of `ms` milliseconds (24 days at most), which also ends when one of `signals` aborts. */
 export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {
 	const listened = signals.filter((signal) => signal !== undefined);
 	const end = new AbortController();
 	const timer = new AbortController();
-	const signal = anyOf(end.signal, ...listened);
-	ends.set(signal, Math.min(steadyNow() + ms, ...listened.map(endOf)));
+	const signal = anySignal(end.signal, ...listened);
+	deadlines.set(signal, Math.min(monotonicNow() + ms, ...listened.map(deadlineOf)));
 	void sleep(ms, timer.signal).then(() => {
 		if (!timer.signal.aborted) end.abort(new Failure('timedOut', { limitMs: ms }));
 	});
-	const lift = () => {
-		ends.set(signal, Math.min(...listened.map(endOf)));
-		timer.abort(NO_REASON);
+	const disarm = () => {
+		deadlines.set(signal, Math.min(...listened.map(deadlineOf)));
+		timer.abort(SILENT_ABORT);
 	};
 	return {
 		signal,
-		lift,
+		disarm,
 		stop() {
-			lift();
-			end.abort(NO_REASON);
+			disarm();
+			end.abort(SILENT_ABORT);
 		},
 	};
 }
@@ -127,12 +127,12 @@ export async function withDeadline<T>(
 }
 
 /** What `work` comes to; undefined if that takes more than `ms` milliseconds, or `signal` aborts. */
-export async function settledWithin<T>(
+export async function raceTimeout<T>(
 	ms: number,
 	signal: AbortSignal,
 	work: Promise<T>,
 ): Promise<T | undefined> {
-	const race = async (over: AbortSignal) => await Promise.race([work, whenAborted(over)]);
+	const race = async (deadline: AbortSignal) => await Promise.race([work, whenAborted(deadline)]);
 	return (await withDeadline(ms, signal, race)) ?? undefined;
 }
 

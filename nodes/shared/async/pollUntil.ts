@@ -1,11 +1,11 @@
 import {
 	abortReason,
-	anyOf,
-	NO_REASON,
+	anySignal,
+	SILENT_ABORT,
 	remainingMs,
 	sleep,
 	startDeadline,
-	steadyNow,
+	monotonicNow,
 	whenAborted,
 } from './deadline';
 import { isFailure, isTransient } from '../failure';
@@ -56,7 +56,7 @@ export const beforeLast = (ms: number): number => ms - Math.min(LAST_MS, ms * LA
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	const { read, signal, pollMs, longestPauseMs = MAX_PAUSE_MS } = options;
 	let pauseMs = options.readFirst ? 0 : pollMs;
-	let nextAt = steadyNow() + pauseMs;
+	let nextAt = monotonicNow() + pauseMs;
 	/** The outcome is announced: it can be there any moment. */
 	let isDue = false;
 	/** Ends the pause, or the reading under way. */
@@ -76,10 +76,10 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	throw abortReason(signal);
 
 	function hear(kind: NewsKind): void {
-		const now = steadyNow();
+		const now = monotonicNow();
 		const isPausing = nextAt > now;
 		// A reading under way may hang, or report an earlier state.
-		if (isPausing || (kind === 'outcome' && !isDue)) step.abort(NO_REASON);
+		if (isPausing || (kind === 'outcome' && !isDue)) step.abort(SILENT_ABORT);
 		if (kind === 'outcome') {
 			isDue = true;
 			pauseMs = 0;
@@ -95,8 +95,8 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	async function pollDuring(over: AbortSignal): Promise<{ value: T } | undefined> {
 		while (!over.aborted) {
 			step = new AbortController();
-			const current = anyOf(over, step.signal);
-			const restMs = nextAt - steadyNow();
+			const current = anySignal(over, step.signal);
+			const restMs = nextAt - monotonicNow();
 			if (restMs > 0) {
 				await sleep(restMs, current);
 			} else {
@@ -104,7 +104,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 				if (found?.done) return found;
 				if (found) plan(found.soon === true);
 			}
-			step.abort(NO_REASON);
+			step.abort(SILENT_ABORT);
 		}
 		return undefined;
 	}
@@ -127,6 +127,6 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 		isDue = isSoon || (isDue && pauseMs < MAX_SOON_MS);
 		if (isDue) pauseMs = Math.min(MAX_SOON_MS, Math.max(MIN_SOON_MS, pauseMs * 2));
 		else pauseMs = isSlower ? Math.min(pauseMs * 2, Math.max(pollMs, longestPauseMs)) : pollMs;
-		nextAt = steadyNow() + pauseMs;
+		nextAt = monotonicNow() + pauseMs;
 	}
 }

@@ -1,4 +1,4 @@
-import { abortReason, NO_REASON, sleep, whenAborted } from './deadline';
+import { abortReason, SILENT_ABORT, sleep, whenAborted } from './deadline';
 
 /** Admits callers one after another, in order of arrival. */
 export class Queue {
@@ -39,7 +39,7 @@ export class Queue {
 
 	/** To be called when the result of `restMs` may have changed. */
 	nudge(): void {
-		this.wake.abort(NO_REASON);
+		this.wake.abort(SILENT_ABORT);
 	}
 
 	private async move(): Promise<void> {

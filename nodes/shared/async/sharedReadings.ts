@@ -1,4 +1,4 @@
-import { anyOf, NO_REASON, steadyNow, throwIfAborted, whenAborted } from './deadline';
+import { anySignal, SILENT_ABORT, monotonicNow, throwIfAborted, whenAborted } from './deadline';
 import type { Queue } from './queue';
 
 /** How old a reading may be that serves whoever asks unannounced, in ms. */
@@ -39,19 +39,19 @@ export class SharedReadings {
 		const { over, result } = reading;
 		reading.readers++;
 		try {
-			await Promise.race([result, whenAborted(anyOf(signal, over.signal))]);
+			await Promise.race([result, whenAborted(anySignal(signal, over.signal))]);
 			throwIfAborted(signal);
 			return await result;
 		} finally {
 			if (--reading.readers === 0 && !over.signal.aborted) {
-				over.abort(NO_REASON);
+				over.abort(SILENT_ABORT);
 				if (this.latest.get(key) === reading) this.latest.delete(key);
 			}
 		}
 	}
 
 	private dropOld(): void {
-		const oldest = steadyNow() - KEPT_MS;
+		const oldest = monotonicNow() - KEPT_MS;
 		for (const [key, { began }] of this.latest) if (began < oldest) this.latest.delete(key);
 	}
 }
@@ -61,9 +61,9 @@ function begin<T>(read: (signal: AbortSignal) => Promise<T>, line?: Queue): Shar
 	const work = async () => {
 		// It begins later in any case, so that all who hear the same news ask before.
 		await line?.enter(over.signal);
-		reading.began = steadyNow();
+		reading.began = monotonicNow();
 		const result = await read(over.signal);
-		over.abort(NO_REASON);
+		over.abort(SILENT_ABORT);
 		return result;
 	};
 	const reading: SharedReading<T> = { began: Infinity, readers: 0, over, result: work() };

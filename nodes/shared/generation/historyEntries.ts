@@ -1,7 +1,7 @@
 import type { GeneratedFile, ServiceRecord } from '../contract';
-import { asText, asTime } from '../parsing/coerce';
+import { asText, asTime } from '../parsing/values';
 import { isFailureWord, saysWhy } from '../parsing/errors';
-import { idOf, marksOf, readGeneratedFiles } from '../parsing/responses';
+import { idOf, identifiersOf, readGeneratedFiles } from '../parsing/responses';
 
 /** An entry of the history (§2.3), and how it is recognised. Pure. */
 export interface HistoryEntry {
@@ -15,7 +15,7 @@ export interface HistoryEntry {
 	/** The service says that it failed. */
 	failed: boolean;
 	/** Its id and addresses. */
-	marks: string[];
+	identifiers: string[];
 }
 
 /** The number of files that entries hold or will hold. */
@@ -23,8 +23,8 @@ export const countFiles = (entries: HistoryEntry[]): number =>
 	entries.reduce((sum, { files }) => sum + Math.max(1, files.length), 0);
 
 /** Whether `entry` has one of `marks`. */
-export const isKnown = (entry: HistoryEntry, marks: ReadonlySet<string>): boolean =>
-	entry.marks.some((mark) => marks.has(mark));
+export const hasOneOf = (entry: HistoryEntry, identifiers: ReadonlySet<string>): boolean =>
+	entry.identifiers.some((identifier) => identifiers.has(identifier));
 
 /** `history`, newest first, as entries, its last in front; `baseUrl` resolves relative addresses. */
 export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryEntry[] {
@@ -38,7 +38,7 @@ export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryE
 			createdAt: asTime(record.created_at),
 			files,
 			failed: files.length === 0 && (isFailureWord(record.status) || saysWhy(record)),
-			marks: [...(id === undefined ? [] : [id]), ...marksOf(files)],
+			identifiers: [...(id === undefined ? [] : [id]), ...identifiersOf(files)],
 		};
 	});
 	return entries.reverse();

@@ -1,18 +1,18 @@
 import { accountOf } from '../account';
 import type { Api } from '../api/api';
 import { readAllPages } from '../api/pagination';
-import { steadyNow } from '../async/deadline';
+import { monotonicNow } from '../async/deadline';
 import { SharedReadings } from '../async/sharedReadings';
-import { asTime } from '../parsing/coerce';
+import { asTime } from '../parsing/values';
 import { oldestFirst, readHistory, type HistoryEntry } from './historyEntries';
 
 /** How long a look is fresh enough for everyone, in ms. */
-const FRESH_MS = 8_000;
+const SNAPSHOT_TTL_MS = 8_000;
 /** How many entries a look reads at most. */
-const MAX_ENTRIES = 2000;
+const MAX_SNAPSHOT_ENTRIES = 2000;
 
 /** What was in the history when it was read. */
-interface HistoryLook {
+interface HistorySnapshot {
 	/** The oldest first, their times by our clock. */
 	entries: HistoryEntry[];
 	/** It goes back so far: in ms since 1970 by our clock. */
@@ -31,11 +31,11 @@ export async function readHistorySince(
 	api: Api,
 	since: number,
 	signal: AbortSignal,
-	asOf = steadyNow() - FRESH_MS,
+	asOf = monotonicNow() - SNAPSHOT_TTL_MS,
 ): Promise<HistoryEntry[]> {
-	const looks = accountOf(api.credential).shared(HistoryLooks);
+	const looks = accountOf(api.credential).get(HistoryLooks);
 	const read = async (shared: AbortSignal) => await readBackTo(api, since, shared);
-	let look: HistoryLook | undefined;
+	let look: HistorySnapshot | undefined;
 	// Also one that is too old is waited for: a slow history must not be read by several at a time.
 	do look = await looks.share('', look?.readAt ?? -Infinity, signal, read);
 	while (look.readAt < asOf || look.since > since);
@@ -43,19 +43,19 @@ export async function readHistorySince(
 }
 
 /** Reads back to `since`, or as far as a look goes. */
-async function readBackTo(api: Api, since: number, signal: AbortSignal): Promise<HistoryLook> {
-	const look = { since: -Infinity, readAt: steadyNow() };
+async function readBackTo(api: Api, since: number, signal: AbortSignal): Promise<HistorySnapshot> {
+	const look = { since: -Infinity, readAt: monotonicNow() };
 	/** The service's clock minus ours. */
 	let clockOffsetMs = 0;
 	const items = await readAllPages({
-		first: 1,
-		limit: MAX_ENTRIES,
+		firstPage: 1,
+		limit: MAX_SNAPSHOT_ENTRIES,
 		fetch: async (page, pageSize) => {
 			const found = await api.listHistory({ page, page_size: pageSize }, signal);
 			({ clockOffsetMs } = found);
 			return found;
 		},
-		isEnough: ({ items }) => {
+		shouldStop: ({ items }) => {
 			const isEnough = !(asTime(items.at(-1)?.created_at) >= since + clockOffsetMs);
 			if (isEnough) look.since = since;
 			return isEnough;

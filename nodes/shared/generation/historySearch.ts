@@ -1,21 +1,21 @@
 import type { Api } from '../api/api';
-import { remainingMs, steadyNow, withDeadline } from '../async/deadline';
+import { remainingMs, monotonicNow, withDeadline } from '../async/deadline';
 import { pollUntil, type Reading } from '../async/pollUntil';
-import type { GeneratedFile, SentRequest } from '../contract';
-import { Failure, isFailure, withFacts, type FailureFacts } from '../failure';
+import type { GeneratedFile, GenerationRequest } from '../contract';
+import { Failure, isFailure, withDefaultFacts, type FailureFacts } from '../failure';
 import { MAX_FILES } from '../limits';
-import { asText } from '../parsing/coerce';
+import { asText } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
-import { marksOf } from '../parsing/responses';
-import { isKnown } from './historyEntries';
-import { isOpenBeside, isProvenFor, matchHistory, sinceOf } from './historyMatching';
+import { identifiersOf } from '../parsing/responses';
+import { hasOneOf } from './historyEntries';
+import { isOpenBeside, matchesById, matchHistory, earliestEntryTime } from './historyMatching';
 import { readHistorySince } from './historyReader';
-import { requestsOf } from './sentRequests';
+import { requestsOf } from './requestLedger';
 
 /** Milliseconds between looks into the history; all items that search share one look. */
-const LOOK_MS = 10_000;
+const SEARCH_INTERVAL_MS = 10_000;
 /** How long the last look may take, in ms. */
-const LAST_LOOK_MS = 15_000;
+const LAST_SEARCH_MS = 15_000;
 /** How long a new address is looked for, and how long others may take one from that look, in ms. */
 const RENEWAL_MS = 60_000;
 
@@ -27,61 +27,61 @@ const RENEWAL_MS = 60_000;
  */
 export async function findInHistory(
 	api: Api,
-	request: SentRequest,
+	request: GenerationRequest,
 	lost: Failure,
 	signal: AbortSignal,
 ): Promise<GeneratedFile[]> {
-	const { files: got, expected, searchUntil = 0 } = request;
-	const leftMs = () => searchUntil - Date.now();
+	const { files: got, requestedCount, searchUntil = 0 } = request;
+	const remainingSearchMs = () => searchUntil - Date.now();
 	let found = got;
 	let candidates: FailureFacts['candidates'];
 
-	const wait = async (over: AbortSignal) =>
+	const wait = async (deadline: AbortSignal) =>
 		await pollUntil({
-			read: async (reading) => await look(reading, remainingMs(over)),
-			signal: over,
-			pollMs: LOOK_MS,
+			read: async (reading) => await search(reading, remainingMs(deadline)),
+			signal: deadline,
+			pollMs: SEARCH_INTERVAL_MS,
 			readFirst: true,
 		});
-	const limitMs = Math.max(0, leftMs()) + LAST_LOOK_MS;
+	const limitMs = Math.max(0, remainingSearchMs()) + LAST_SEARCH_MS;
 	return await withDeadline(limitMs, signal, wait).catch((error: unknown) => {
 		// A part of the files is better than nothing.
 		if (found.length > 0) return found;
 		if (isFailure(error, 'generationFailed')) throw error;
 		// If the history can't be read, the generation is still paid for.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
-			throw withFacts(error, { maybeAccepted: true });
-		throw lost.with({ candidates });
+			throw withDefaultFacts(error, { mayBeCharged: true });
+		throw lost.withDefaults({ candidates });
 	});
 
-	async function look(signal: AbortSignal, remainsMs: number): Promise<Reading<GeneratedFile[]>> {
+	async function search(signal: AbortSignal, remainsMs: number): Promise<Reading<GeneratedFile[]>> {
 		// Others may have looked some seconds ago.
-		const isLast = Math.min(leftMs(), remainsMs) < LOOK_MS;
+		const isLast = Math.min(remainingSearchMs(), remainsMs) < SEARCH_INTERVAL_MS;
 		const requests = requestsOf(api.credential);
-		requests.remember(request);
-		const alike = requests.alike(request);
+		requests.add(request);
+		const alike = requests.withPrompt(request);
 		const open = [request, ...alike.filter(isOpenBeside(request))];
-		const since = Math.min(...open.map(sinceOf));
-		const asOf = isLast ? steadyNow() - 1000 : undefined;
+		const since = Math.min(...open.map(earliestEntryTime));
+		const asOf = isLast ? monotonicNow() - 1000 : undefined;
 		const entries = await readHistorySince(api, since, signal, asOf).catch((error: unknown) => {
-			if (leftMs() <= 0) throw new Failure('streamLost');
+			if (remainingSearchMs() <= 0) throw new Failure('streamLost');
 			// A replica that lags behind may answer so for minutes.
-			throw isFailure(error, 'notFound') ? error.with({ transient: true }) : error;
+			throw isFailure(error, 'notFound') ? error.withDefaults({ transient: true }) : error;
 		});
 		const match = matchHistory(request, alike, entries);
-		const failed = match.own.filter((entry) => entry.failed);
-		const had = new Set(marksOf(got));
-		const further = match.own.filter((entry) => !isKnown(entry, had));
+		const failed = match.matched.filter((entry) => entry.failed);
+		const had = new Set(identifiersOf(got));
+		const further = match.matched.filter((entry) => !hasOneOf(entry, had));
 		candidates = match.candidates.map(({ id = '', record }) => {
 			return { id, createdAt: asText(record.created_at) };
 		});
 		found = [...got, ...further.flatMap(({ files }) => files)].slice(0, MAX_FILES);
-		if (found.length + failed.length >= expected) {
+		if (found.length + failed.length >= requestedCount) {
 			if (found.length > 0) return { done: true, value: found };
 			const { facts } = failureOfAnswer(api.credential.redact.value(failed[0]!.record));
 			throw new Failure('generationFailed', { text: facts.text, means: facts.means });
 		}
-		if (leftMs() <= 0) throw new Failure('streamLost');
+		if (remainingSearchMs() <= 0) throw new Failure('streamLost');
 		return { done: false };
 	}
 }
@@ -92,16 +92,16 @@ export async function findInHistory(
  */
 export async function findRenewed(
 	api: Api,
-	request: SentRequest,
+	request: GenerationRequest,
 	file: GeneratedFile,
 	signal: AbortSignal,
 ): Promise<GeneratedFile> {
 	const isSame = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
 	const index = request.files.filter(isSame).indexOf(file);
 	const search = async (over: AbortSignal) => {
-		for (const asOf of [steadyNow() - RENEWAL_MS, undefined]) {
-			const entries = await readHistorySince(api, sinceOf(request), over, asOf);
-			const files = entries.filter(isProvenFor(request)).flatMap((entry) => entry.files);
+		for (const asOf of [monotonicNow() - RENEWAL_MS, undefined]) {
+			const entries = await readHistorySince(api, earliestEntryTime(request), over, asOf);
+			const files = entries.filter(matchesById(request)).flatMap((entry) => entry.files);
 			const found = files.filter(isSame)[index];
 			if (found && found.fileUrl !== file.fileUrl) return found;
 		}

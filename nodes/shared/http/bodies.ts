@@ -1,4 +1,4 @@
-import { settledWithin, throwIfAborted } from '../async/deadline';
+import { raceTimeout, throwIfAborted } from '../async/deadline';
 import { Failure } from '../failure';
 import type { ByteStream, HttpResponse } from './request';
 import { MAX_ERROR_BYTES, MAX_JSON_BYTES } from '../limits';
@@ -12,7 +12,7 @@ const ERROR_BODY_MS = 5000;
 export async function readText(answer: HttpResponse, signal: AbortSignal): Promise<string> {
 	const read = await peek(answer.body, MAX_JSON_BYTES).catch(() => undefined);
 	throwIfAborted(signal);
-	if (!read) throw new Failure('noAnswer', { host: new URL(answer.url).host, transient: true });
+	if (!read) throw new Failure('noResponse', { host: new URL(answer.url).host, transient: true });
 	if (read.whole) return read.head.toString();
 	const megabytes = MAX_JSON_BYTES / 1024 / 1024;
 	throw new Failure('tooLarge', { text: `a response of more than ${megabytes} MB` });
@@ -26,7 +26,7 @@ export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): 
 	// The body of a redirect adds nothing to its headers.
 	if (answer.status < 400) return '';
 	const reading = peek(answer.body, MAX_ERROR_BYTES).catch(() => undefined);
-	const read = await settledWithin(ERROR_BODY_MS, signal, reading);
+	const read = await raceTimeout(ERROR_BODY_MS, signal, reading);
 	throwIfAborted(signal);
 	return answer.redact.text(read?.head.toString('utf8', 0, MAX_ERROR_BYTES) ?? '');
 }
@@ -37,14 +37,14 @@ export async function peek(
 	size: number,
 ): Promise<{ head: Buffer; whole: boolean }> {
 	const parts: Uint8Array[] = [];
-	let left = size;
+	let remaining = size;
 	for await (const part of stream.iterator({ destroyOnReturn: false })) {
 		parts.push(part);
-		left -= part.length;
-		if (left <= 0) break;
+		remaining -= part.length;
+		if (remaining <= 0) break;
 	}
 	const head = Buffer.concat(parts);
-	const whole = left > 0 || stream.readableEnded;
+	const whole = remaining > 0 || stream.readableEnded;
 	if (!whole) stream.unshift(head);
 	return { head, whole };
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { invalidInput } from '../failure';
-import { asText } from '../parsing/coerce';
+import { asText } from '../parsing/values';
 import { redactor, type Redactor } from '../parsing/redaction';
 
 /** The address of the service and the token for it, cleaned up. */

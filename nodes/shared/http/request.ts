@@ -5,11 +5,11 @@ import type {
 	ILoadOptionsFunctions,
 	ITriggerFunctions,
 } from 'n8n-workflow';
-import { abortReason, anyOf, NO_REASON, throwIfAborted } from '../async/deadline';
+import { abortReason, anySignal, SILENT_ABORT, throwIfAborted } from '../async/deadline';
 import type { Credential } from './credential';
 import { Failure } from '../failure';
 import { MAX_REDIRECTS } from '../limits';
-import { asWebUrl } from '../parsing/coerce';
+import { asWebUrl } from '../parsing/values';
 import type { Redactor } from '../parsing/redaction';
 
 /** Any n8n context that may talk to the service. */
@@ -18,7 +18,7 @@ export type ServiceContext = IExecuteFunctions | ILoadOptionsFunctions | ITrigge
 export const CREDENTIAL_TYPE = 'mediaGenerationApi';
 
 /** How a signed address may answer a request that also bears a token. */
-const REFUSALS = [400, 401, 403];
+const TOKEN_CONFLICT_STATUSES = [400, 401, 403];
 
 /** Node's readable stream (node:stream may not be imported, not even its types). */
 export type ByteStream = Exclude<
@@ -88,7 +88,7 @@ export function failureOfConnection(error: unknown, url: string): Failure {
 	}
 	const { name = '', message = '' } = (error ?? {}) as Partial<Error>;
 	if (/ssrf|blocked/i.test(`${name} ${message}`)) return unreachable('blocked');
-	return new Failure('noAnswer', { host, transient: true });
+	return new Failure('noResponse', { host, transient: true });
 }
 
 /** Where a request is redirected to; undefined if nowhere, or to where it may not go. */
@@ -96,8 +96,8 @@ function redirectTarget(request: HttpRequest, answer: HttpResponse): string | un
 	const { location } = answer.headers;
 	if (![301, 302, 303, 307, 308].includes(answer.status) || !location) return undefined;
 	const target = asWebUrl(location, answer.url);
-	const isHome = request.method === 'GET' && target?.origin === request.credential.origin;
-	return request.isFile || isHome ? target?.href : undefined;
+	const isSameOrigin = request.method === 'GET' && target?.origin === request.credential.origin;
+	return request.isFile || isSameOrigin ? target?.href : undefined;
 }
 
 /**
@@ -107,7 +107,7 @@ function redirectTarget(request: HttpRequest, answer: HttpResponse): string | un
  * that is never freed. It would also replace the signal by the execution's own, and repeat a request
  * that gets a 401.
  */
-async function ask(
+async function sendOnce(
 	context: ServiceContext,
 	request: HttpRequest,
 	url: string,
@@ -133,12 +133,12 @@ async function ask(
 		disableFollowRedirect: true,
 		sendCredentialsOnCrossOriginRedirect: false,
 		timeout: request.timeoutMs,
-		abortSignal: anyOf(request.signal, closing.signal),
+		abortSignal: anySignal(request.signal, closing.signal),
 	};
 	const sent: Promise<{ statusCode: number; headers: Record<string, string>; body: ByteStream }> =
 		context.helpers.httpRequest(options);
 	const { statusCode, headers, body } = await sent.catch((error: unknown) => {
-		closing.abort(NO_REASON);
+		closing.abort(SILENT_ABORT);
 		throw request.signal.aborted ? abortReason(request.signal) : failureOfConnection(error, url);
 	});
 	// Without a listener, a broken stream would take the process down.
@@ -151,7 +151,7 @@ async function ask(
 		redact,
 		close() {
 			// Destroying the stream alone can leave its connection open.
-			closing.abort(NO_REASON);
+			closing.abort(SILENT_ABORT);
 			body.destroy();
 		},
 	};
@@ -160,7 +160,9 @@ async function ask(
 /** Throws a Failure for an address elsewhere that has the token in it, whoever has put it there. */
 function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 	if (new URL(url).origin === origin || redact.text(url) === url) return;
-	throw new Failure('badFile', { text: 'its address, on another host, contains the API token' });
+	throw new Failure('downloadFailed', {
+		text: 'its address, on another host, contains the API token',
+	});
 }
 
 /**
@@ -177,10 +179,10 @@ export async function sendRequest(
 	for (let hop = 0; ; hop++) {
 		refuseTokenIn(url, request.credential);
 		const bearsToken = new URL(url).origin === request.credential.origin;
-		let answer = await ask(context, request, url, bearsToken);
-		if (bearsToken && request.isFile && REFUSALS.includes(answer.status)) {
+		let answer = await sendOnce(context, request, url, bearsToken);
+		if (bearsToken && request.isFile && TOKEN_CONFLICT_STATUSES.includes(answer.status)) {
 			answer.close();
-			answer = await ask(context, request, url, false);
+			answer = await sendOnce(context, request, url, false);
 		}
 		const target = hop < MAX_REDIRECTS ? redirectTarget(request, answer) : undefined;
 		if (target === undefined) return answer;

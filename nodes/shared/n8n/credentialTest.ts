@@ -4,7 +4,7 @@ import type {
 	INodeCredentialTestResult,
 } from 'n8n-workflow';
 import { ACCOUNT_PATH } from '../contract';
-import { asWrongAddress, Failure } from '../failure';
+import { toWrongBaseUrl, Failure } from '../failure';
 import { readCredential, type Credential } from '../http/credential';
 import { failureOfConnection } from '../http/request';
 import { failureOfStatus, readAnswer } from '../parsing/errors';
@@ -22,7 +22,7 @@ export async function testMediaGenerationApi(
 		await readAccount(this, readCredential(credential.data ?? {}));
 		return { status: 'OK', message: 'The service accepts the token' };
 	} catch (error) {
-		const failure = error instanceof Failure ? error : new Failure('noAnswer');
+		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		const { message, description } = wordingOf(failure);
 		// A bad field says enough: nothing was sent, and there is no item.
 		const text = failure.kind === 'invalidInput' ? message : `${message}. ${description}`;
@@ -37,7 +37,7 @@ async function readAccount(
 ): Promise<void> {
 	const url = baseUrl + ACCOUNT_PATH;
 	// n8n offers nothing newer than `request` to a credential test.
-	const asked: Promise<{ statusCode: number; body: unknown }> = context.helpers.request({
+	const response: Promise<{ statusCode: number; body: unknown }> = context.helpers.request({
 		method: 'GET',
 		uri: url,
 		headers: { Accept: 'application/json', Authorization: `Bearer ${apiToken}` },
@@ -46,12 +46,12 @@ async function readAccount(
 		followRedirect: false,
 		timeout: TEST_MS,
 	});
-	const { statusCode, body } = await asked.catch((error: unknown) => {
+	const { statusCode, body } = await response.catch((error: unknown) => {
 		throw failureOfConnection(error, url);
 	});
 	const text = typeof body === 'string' ? body : JSON.stringify(body ?? '');
 	if (statusCode < 200 || statusCode > 299) {
-		throw asWrongAddress(failureOfStatus(statusCode, redact.text(text)));
+		throw toWrongBaseUrl(failureOfStatus(statusCode, redact.text(text)));
 	}
 	readAnswer(text, redact, readRecord);
 }

@@ -1,5 +1,5 @@
 import type { Failure, FailureFacts, FailureKind, Meaning } from '../failure';
-import { clip } from '../parsing/coerce';
+import { truncate } from '../parsing/values';
 
 /** The only place that puts failures into words. Pure. */
 
@@ -10,7 +10,7 @@ export interface Wording {
 	description: string;
 }
 
-const said = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : '');
+const reasonSuffix = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : '');
 const seconds = (ms = 0) => (ms === 1000 ? '1 second' : `${ms / 1000} seconds`);
 const http = (status?: number) => (status ? ` (HTTP ${status})` : '');
 /** The items at fault, where there are several. */
@@ -18,7 +18,7 @@ const inItems = (items: number[]) =>
 	items.length > 1 ? ` in ${items.length} items: ${few(items.map(String))}` : '';
 /** The first few ids, and how many more there are. */
 const few = (texts: string[]) =>
-	clip(texts.slice(0, 5).join(', '), 1500) +
+	truncate(texts.slice(0, 5).join(', '), 1500) +
 	(texts.length > 5 ? ` and ${texts.length - 5} more` : '');
 
 /** By what prevents it. */
@@ -44,13 +44,13 @@ const UNREACHABLE: Record<string, Wording> = {
 };
 
 /** Where the files are, the failed one first; a `data:` address is the file itself. */
-const whereabouts = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
+const addressesOf = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
 	const addresses = [fileUrl, ...otherFiles].filter((address) => /^http/.test(address ?? ''));
 	return addresses.length > 0 ? ` and is available at ${addresses.join(' , ')}` : '';
 };
 
 /** Speech does not appear in the history (§4.9). */
-const unsure = ({ isSpeech }: FailureFacts) =>
+const mayBeChargedWarning = ({ isSpeech }: FailureFacts) =>
 	`The service may have accepted the request and charged for it. Check ${isSpeech ? "the provider's website" : "History → Get Many (or the provider's website)"} before you run this again.`;
 
 /** What to do before the next attempt, where it is not the input that has to change. */
@@ -86,11 +86,11 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		const { message, description } = UNREACHABLE[text]!;
 		return { message: `${host} ${message}`, description };
 	},
-	noAnswer: ({ host, maybeAccepted }) => ({
+	noResponse: ({ host, mayBeCharged }) => ({
 		message: `${host ?? 'The service'} did not respond`,
-		description: `The connection broke or took too long.${maybeAccepted ? '' : ' Try again in a moment.'}`,
+		description: `The connection broke or took too long.${mayBeCharged ? '' : ' Try again in a moment.'}`,
 	}),
-	notTheService: ({ status }) => ({
+	foreignServer: ({ status }) => ({
 		message: `The response does not come from a media generation service${http(status)}`,
 		description:
 			"Check 'Base URL' in the credential: it must be the address of the API, not of a web page.",
@@ -102,57 +102,57 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	tokenRefused: (facts) => ({
 		// n8n does not retry the activation of a workflow whose message holds its first word.
-		message: `Authorization failed: the service refused the API token${said(facts)}`,
+		message: `Authorization failed: the service refused the API token${reasonSuffix(facts)}`,
 		description: "Enter a new 'API Token' in the credential: it is wrong, expired or revoked.",
 	}),
 	outOfCredit: (facts) => ({
-		message: `The account is out of credit${said(facts)}`,
+		message: `The account is out of credit${reasonSuffix(facts)}`,
 		description:
 			'Add credit with the provider, then run this again. Account → Get shows what is left.',
 	}),
 	rateLimited: (facts) => ({
-		message: `${facts.means === 'quota' ? "The account's quota is used up" : 'The service received too many requests from this account'}${said(facts)}`,
+		message: `${facts.means === 'quota' ? "The account's quota is used up" : 'The service received too many requests from this account'}${reasonSuffix(facts)}`,
 		description:
 			facts.means === 'quota'
 				? 'A used-up quota comes back when its period ends, or with a larger plan. Account → Get shows what is left.'
 				: `Wait ${facts.retryAfterMs ? seconds(Math.ceil(facts.retryAfterMs / 1000) * 1000) : 'a minute'}, or set a lower 'Concurrency' under Options.`,
 	}),
 	invalidVoice: (facts) => ({
-		message: `The service does not accept this voice${said(facts)}`,
+		message: `The service does not accept this voice${reasonSuffix(facts)}`,
 		description:
 			"Enter the ID, not the name, or choose From list in 'Voice'. Voice → Get Many has the IDs, too.",
 	}),
 	notFound: (facts) => ({
 		message: facts.taskId
-			? `The service has no task with this ID${said(facts)}`
-			: `The service does not recognize this address${said(facts)}`,
+			? `The service has no task with this ID${reasonSuffix(facts)}`
+			: `The service does not recognize this address${reasonSuffix(facts)}`,
 		description: facts.taskId
 			? 'Check the task ID. The task may have been deleted, or belong to another account.'
 			: "Check 'Base URL' in the credential: it must be the part of the address before the API paths (/v1/…).",
 	}),
 	rejected: (facts) => ({
-		message: `The service rejected the request${said(facts)}`,
+		message: `The service rejected the request${reasonSuffix(facts)}`,
 		description: `${remedy(facts, 'Change the input that this refers to')}${http(facts.status)}.`,
 	}),
 	unavailable: (facts) => ({
-		message: `The service is not available${http(facts.status)}${said(facts)}`,
-		description: `Your workflow is not the cause.${facts.maybeAccepted ? '' : ' Try again later.'}`,
+		message: `The service is not available${http(facts.status)}${reasonSuffix(facts)}`,
+		description: `Your workflow is not the cause.${facts.mayBeCharged ? '' : ' Try again later.'}`,
 	}),
 	taskFailed: (facts) => ({
-		message: `The service could not generate the speech${said(facts)}`,
+		message: `The service could not generate the speech${reasonSuffix(facts)}`,
 		description: `${remedy(facts, 'Change the text, voice or model')} and run this again: it will be charged as a new task.`,
 	}),
 	generationFailed: (facts) => ({
-		message: `The service could not generate this${said(facts)}`,
+		message: `The service could not generate this${reasonSuffix(facts)}`,
 		description: `${remedy(facts, 'Change the prompt or images')} and run this again: it will be charged as a new generation.`,
 	}),
 	tooLarge: (facts) => ({
-		message: `The service sent more data than it should${said(facts)}`,
+		message: `The service sent more data than it should${reasonSuffix(facts)}`,
 		description:
 			"Nothing was returned, because it would have been incomplete. Request less, for example with a 'Limit' instead of 'Return All'. If that does not help, contact the provider of the service.",
 	}),
-	unclear: (facts) => ({
-		message: `An earlier attempt sent this request and got no clear response${said(facts)}`,
+	indeterminate: (facts) => ({
+		message: `An earlier attempt sent this request and got no clear response${reasonSuffix(facts)}`,
 		description:
 			'It is not sent again automatically, since it could be charged twice. To send it all the same, start the workflow from the beginning.',
 	}),
@@ -160,16 +160,16 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `The task is completed, but its file still has no address after ${seconds(limitMs)}`,
 		description: 'It may still come.',
 	}),
-	badFile: (facts) => ({
-		message: `The file was generated but could not be downloaded${said(facts)}`,
-		description: facts.taskId ? '' : `It has been charged${whereabouts(facts)}`,
+	downloadFailed: (facts) => ({
+		message: `The file was generated but could not be downloaded${reasonSuffix(facts)}`,
+		description: facts.taskId ? '' : `It has been charged${addressesOf(facts)}`,
 	}),
 	streamLost: (facts) => ({
-		message: `The service stopped reporting before the result was ready${said(facts)}`,
-		description: `The generation may still be running, and ${facts.maybeAccepted ? 'may have' : 'has'} been charged. Check History → Get Many before you run this again: it is not requested a second time automatically.`,
+		message: `The service stopped reporting before the result was ready${reasonSuffix(facts)}`,
+		description: `The generation may still be running, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged. Check History → Get Many before you run this again: it is not requested a second time automatically.`,
 	}),
-	timedOut: ({ limitMs, lastNews }) => ({
-		message: `No result after ${seconds(limitMs)}${lastNews ? ` (last known: ${lastNews})` : ''}`,
+	timedOut: ({ limitMs, lastKnownStatus }) => ({
+		message: `No result after ${seconds(limitMs)}${lastKnownStatus ? ` (last known: ${lastKnownStatus})` : ''}`,
 		description:
 			"The result may still come. If it usually takes longer, set a longer 'Timeout' under Options.",
 	}),
@@ -188,7 +188,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description:
 			"Take 'Video or Image Made' out of 'Trigger On': it can't be noticed without the history.",
 	}),
-	startsItself: ({ text = 'A node', isSpeech }) => ({
+	selfTrigger: ({ text = 'A node', isSpeech }) => ({
 		message: `'${text}' follows this trigger and creates what it listens for, so the workflow would start itself again and again. ${isSpeech ? "Enter the tasks to listen for in 'Task IDs', or call" : 'Call'} '${text}' in another workflow with 'Execute Sub-workflow'. In queue mode, in a sub-workflow of that one, or with HTTP Request, this would not be noticed`,
 		description:
 			"Each execution would pay for the event that starts the next one. By hand, with 'Execute step', the workflow can be tried as it is.",
@@ -207,7 +207,7 @@ function collecting(kind: FailureKind, { taskId, taskIds }: FailureFacts): strin
 
 /** Message and description of a failure, without item number. Never holds the token. */
 export function wordingOf({ kind, facts }: Failure): Wording {
-	const { taskId, part, ids, unclearParts } = facts;
+	const { taskId, part, ids, indeterminateParts } = facts;
 	const words = WORDS[kind](facts);
 	const about = [taskId !== undefined && `task ${taskId}`, part !== undefined && `part ${part}`];
 	const candidates = facts.candidates?.map(({ id, createdAt }) =>
@@ -217,14 +217,14 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 		words.description,
 		ids?.length
 			? `It has been charged, and appears in History → Get Many as ${few(ids)}.`
-			: facts.maybeAccepted && kind !== 'streamLost' && unsure(facts),
+			: facts.mayBeCharged && kind !== 'streamLost' && mayBeChargedWarning(facts),
 		collecting(kind, facts),
-		unclearParts?.length &&
-			`The service may have accepted and charged for these parts, too, without saying so: ${unclearParts.join(', ')}. A retry does not send them again.`,
+		indeterminateParts?.length &&
+			`The service may have accepted and charged for these parts, too, without saying so: ${indeterminateParts.join(', ')}. A retry does not send them again.`,
 		facts.fileUrl !== undefined &&
 			taskId === undefined &&
-			kind !== 'badFile' &&
-			`The file has been generated. It has been charged${whereabouts(facts)}`,
+			kind !== 'downloadFailed' &&
+			`The file has been generated. It has been charged${addressesOf(facts)}`,
 		candidates?.length && `These entries of the history may be the result: ${few(candidates)}.`,
 	];
 	return {

@@ -1,12 +1,12 @@
 import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
 import { redactor, type Redactor } from '../parsing/redaction';
 import { Failure } from '../failure';
-import { asText, clip, isRecord } from '../parsing/coerce';
+import { asText, truncate, isRecord } from '../parsing/values';
 import { wordingOf } from './messages';
 
 /** The only place that turns failures into n8n errors. */
 
-export interface ErrorPlace {
+export interface ErrorContext {
 	node: INode;
 	itemIndex?: number;
 	/** Of the credential, if one could be read. */
@@ -21,7 +21,7 @@ export interface ErrorPlace {
  */
 export function toNodeError(
 	error: unknown,
-	{ node, itemIndex, redact = redactor(''), note }: ErrorPlace,
+	{ node, itemIndex, redact = redactor(''), note }: ErrorContext,
 ): NodeApiError | NodeOperationError {
 	const withNote = (description?: string | null) => {
 		// An address at the end must not take up a full stop.
@@ -38,8 +38,8 @@ export function toNodeError(
 	if (!(error instanceof Failure)) {
 		// Only the text is kept: stack and cause may hold secrets.
 		const text = asText(isRecord(error) ? error.message : error);
-		const said = redact.text(text ?? 'Something unexpected went wrong in this node');
-		const message = clip(said, 2000) + item;
+		const redacted = redact.text(text ?? 'Something unexpected went wrong in this node');
+		const message = truncate(redacted, 2000) + item;
 		return new NodeOperationError(node, message, { itemIndex, description: withNote() });
 	}
 	// The words cut some of the facts: half a token would not be found.
@@ -48,12 +48,12 @@ export function toNodeError(
 	const description = withNote(words.description);
 	const options = { itemIndex, message, description };
 	const { status } = error.facts;
-	const made =
+	const nodeError =
 		status === undefined
 			? new NodeOperationError(node, message, options)
 			: new NodeApiError(node, { message }, { ...options, httpCode: String(status) });
 	// n8n replaces messages that happen to contain an error code.
-	made.message = message;
-	made.description = description;
-	return made;
+	nodeError.message = message;
+	nodeError.description = description;
+	return nodeError;
 }

@@ -1,6 +1,6 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { invalidInput } from '../failure';
-import { asId, asNumber, asWebUrl, isBlank, isRecord, wellFormed } from '../parsing/coerce';
+import { asId, asNumber, asWebUrl, isBlank, isRecord, wellFormed } from '../parsing/values';
 import { limit, returnAll, type NumberField, type SwitchField } from './descriptions';
 
 /** A parameter as the workflow holds it, expressions resolved. */
@@ -24,7 +24,7 @@ export class NodeParameters {
 		const value = this.raw(name, '');
 		const id = requireText(isRecord(value) ? value.value : value, displayName).trim();
 		if (!/\s/.test(id)) return id;
-		const text = `is a name ${got(id)}: enter the ID, not the name, or choose From list`;
+		const text = `is a name ${shownValue(id)}: enter the ID, not the name, or choose From list`;
 		throw invalidInput(displayName, text);
 	}
 
@@ -52,7 +52,7 @@ export class NodeParameters {
 		const chosen = aliases.get(text.toLowerCase()) ?? allowed.find((each) => each === text);
 		if (chosen !== undefined) return chosen;
 		const short = aliases.size > 0 ? [...aliases.keys()] : allowed;
-		throw invalidInput(displayName, `must be one of ${short.join(', ')} ${got(value)}`);
+		throw invalidInput(displayName, `must be one of ${short.join(', ')} ${shownValue(value)}`);
 	}
 
 	/** A switch, in the options or beside them. */
@@ -64,7 +64,7 @@ export class NodeParameters {
 	}
 
 	/** Whether the file that a switch asks for is to be fetched. */
-	fileFlag(field: SwitchField): boolean {
+	wantsFile(field: SwitchField): boolean {
 		return this.withFiles && this.flag(field);
 	}
 
@@ -89,11 +89,11 @@ export class NodeParameters {
 	}
 
 	/** The ids of the tasks that make up a speech, one at least and `most` at most. */
-	taskIdsOfSpeech(most: number): [string, ...string[]] {
+	taskIdsOfSpeech(max: number): [string, ...string[]] {
 		const [first, ...others] = this.taskIds('taskId', 'Task ID');
 		if (first === undefined) throw invalidInput('Task ID', 'is empty');
-		if (others.length < most) return [first, ...others];
-		throw invalidInput('Task ID', `names ${others.length + 1} tasks; ${most} can be named here`);
+		if (others.length < max) return [first, ...others];
+		throw invalidInput('Task ID', `names ${others.length + 1} tasks; ${max} can be named here`);
 	}
 
 	/** Several of `allowed`, at least one. */
@@ -102,7 +102,7 @@ export class NodeParameters {
 		if (chosen.length === 0) throw invalidInput(displayName, 'is empty: choose at least one');
 		const wrong = chosen.find((value) => !allowed.includes(value as T));
 		if (wrong === undefined) return chosen as T[];
-		throw invalidInput(displayName, `must be some of ${allowed.join(', ')} ${got(wrong)}`);
+		throw invalidInput(displayName, `must be some of ${allowed.join(', ')} ${shownValue(wrong)}`);
 	}
 
 	/** The field that receives the file. */
@@ -145,7 +145,7 @@ function requireTaskId(value: string, displayName: string): string {
 	);
 }
 
-const got = (value: unknown) => {
+const shownValue = (value: unknown) => {
 	const shown = typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value);
 	return `(it is ${shown ?? 'not set'})`;
 };
@@ -156,7 +156,8 @@ function requireText(value: unknown, displayName: string): string {
 	if (value === undefined || value === null || (typeof value === 'string' && isBlank(value))) {
 		throw invalidInput(displayName, 'is empty');
 	}
-	if (typeof value !== 'string') throw invalidInput(displayName, `must be text ${got(value)}`);
+	if (typeof value !== 'string')
+		throw invalidInput(displayName, `must be text ${shownValue(value)}`);
 	return value;
 }
 
@@ -170,5 +171,5 @@ function requireNumber(value: unknown, { displayName, typeOptions }: NumberField
 	}
 	const kind = isWhole ? 'a whole number' : 'a number';
 	const range = max === Infinity ? `of at least ${min}` : `from ${min} to ${max}`;
-	throw invalidInput(displayName, `must be ${kind} ${range} ${got(value)}`);
+	throw invalidInput(displayName, `must be ${kind} ${range} ${shownValue(value)}`);
 }

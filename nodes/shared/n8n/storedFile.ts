@@ -1,5 +1,5 @@
 import type { IBinaryData, IExecuteFunctions } from 'n8n-workflow';
-import { thisProcess } from '../account';
+import { processContainer } from '../account';
 import { Semaphore } from '../async/queue';
 
 type Helpers = IExecuteFunctions['helpers'];
@@ -22,4 +22,4 @@ export async function readStored(helpers: Helpers, { id, data }: IBinaryData): P
 const MEMORY_BYTES = 256 * 1024 * 1024;
 
 /** The memory for large buffers, in bytes, which all executions of this process share. */
-export const memory = (): Semaphore => thisProcess.shared(Semaphore, MEMORY_BYTES);
+export const memoryBudget = (): Semaphore => processContainer.get(Semaphore, MEMORY_BYTES);

@@ -1,4 +1,4 @@
-import { steadyNow } from '../async/deadline';
+import { monotonicNow } from '../async/deadline';
 
 /** The rest after a failure, in ms; doubled for each further one in a row. */
 const FIRST_REST_MS = 1000;
@@ -34,13 +34,13 @@ export class Breaker {
 	/** Milliseconds until the next request may go out; Infinity: not before the probe is over. */
 	get restMs(): number {
 		if (this.isClosed) return 0;
-		if (this.probedAt === undefined) return this.restsUntil - steadyNow();
-		return this.isOutage ? Infinity : this.probedAt + LATE_MS - steadyNow();
+		if (this.probedAt === undefined) return this.restsUntil - monotonicNow();
+		return this.isOutage ? Infinity : this.probedAt + LATE_MS - monotonicNow();
 	}
 
 	/** A request goes out: after a rest, as the probe. */
 	markSent(): void {
-		if (!this.isClosed) this.probedAt = steadyNow();
+		if (!this.isClosed) this.probedAt = monotonicNow();
 	}
 
 	/** What was sent at `sentAt` has failed. `toldMs`: the rest that the service asks for. */
@@ -48,7 +48,7 @@ export class Breaker {
 		// Of requests sent together only the first to fail counts.
 		if (sentAt > this.trippedAt) {
 			this.failures++;
-			this.trippedAt = steadyNow();
+			this.trippedAt = monotonicNow();
 			this.probedAt = undefined;
 		}
 		this.isOutage ||= isOutage;
@@ -58,7 +58,7 @@ export class Breaker {
 			Math.min(toldMs ?? 0, MAX_TOLD_REST_MS),
 			Math.min(ownMs, this.isOutage ? MAX_OUTAGE_REST_MS : MAX_REST_MS),
 		);
-		const restsUntil = steadyNow() + restMs + Math.random() * JITTER_MS;
+		const restsUntil = monotonicNow() + restMs + Math.random() * JITTER_MS;
 		this.restsUntil = Math.max(this.restsUntil, restsUntil);
 	}
 
@@ -102,7 +102,7 @@ export class Pause {
 	ms = 0;
 	private learntMs = 0;
 	/** Since when requests are counted. */
-	private since = steadyNow();
+	private since = monotonicNow();
 	private accepts = 0;
 	private refusals = 0;
 	/** 0: not since then. */
@@ -131,7 +131,7 @@ export class Pause {
 		if (this.refusedAt > 0) this.learn();
 		this.accepts++;
 		const accepts = this.learntMs < SLOW_MS ? CUBIC_ACCEPTS : 2 * CUBIC_ACCEPTS;
-		const x = Math.min((steadyNow() - this.since) / CUBIC_MS, this.accepts / accepts);
+		const x = Math.min((monotonicNow() - this.since) / CUBIC_MS, this.accepts / accepts);
 		this.ms = this.learntMs / (1 + CUBIC_SHARE * (x - 1) ** 3);
 		if (this.ms < MIN_MS) this.ms = this.learntMs = 0;
 		// Twice as fast is tried out before more: a service may count for a minute.
@@ -140,7 +140,7 @@ export class Pause {
 
 	private learn(): void {
 		const { accepts, since, refusedAt, learntMs } = this;
-		const now = steadyNow();
+		const now = monotonicNow();
 		const isNew = learntMs <= MIN_MS;
 		const isRare = isNew && accepts >= this.refusals * ACCEPTS_A_REFUSAL;
 		const averageMs = isNew ? (now - since) / accepts : this.ms + (now - refusedAt) / accepts;
@@ -153,7 +153,7 @@ export class Pause {
 
 	private begin(learntMs: number, x: number): void {
 		this.learntMs = learntMs;
-		this.since = steadyNow() - x * CUBIC_MS;
+		this.since = monotonicNow() - x * CUBIC_MS;
 		this.accepts = x * CUBIC_ACCEPTS;
 	}
 }

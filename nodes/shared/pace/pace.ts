@@ -1,5 +1,5 @@
 import { accountOf } from '../account';
-import { abortReason, sleep, steadyNow } from '../async/deadline';
+import { abortReason, sleep, monotonicNow } from '../async/deadline';
 import { Queue } from '../async/queue';
 import { SharedReadings } from '../async/sharedReadings';
 import { Failure } from '../failure';
@@ -59,7 +59,7 @@ export class Pace {
 	private readonly line = new Queue(
 		() => this.restMs(),
 		() => {
-			this.lastSent = steadyNow();
+			this.lastSent = monotonicNow();
 			this.all.markSent();
 		},
 	);
@@ -69,8 +69,8 @@ export class Pace {
 		() =>
 			this.isCreateNext || !this.line.isEmpty
 				? Infinity
-				: this.lastPolled + this.pause.ms - steadyNow(),
-		() => (this.lastPolled = steadyNow()),
+				: this.lastPolled + this.pause.ms - monotonicNow(),
+		() => (this.lastPolled = monotonicNow()),
 	);
 	/** For what a trigger reads unasked. */
 	readonly watchLine = new WatchLine();
@@ -126,7 +126,7 @@ export class Pace {
 				if (this.atOnce < Infinity) this.blameRate();
 				this.pause.believe();
 			}
-			this.acceptedAt = steadyNow();
+			this.acceptedAt = monotonicNow();
 			this.failing = undefined;
 			this.isGivenUp = false;
 		}
@@ -192,7 +192,7 @@ export class Pace {
 	/** Of calls sent before the last refusal, only that refusal counts. */
 	private isNews(sentAt: number): boolean {
 		if (sentAt <= this.refusedAt) return false;
-		this.refusedAt = steadyNow();
+		this.refusedAt = monotonicNow();
 		return true;
 	}
 
@@ -202,8 +202,8 @@ export class Pace {
 	}
 
 	private noteFailing(failure: Failure): void {
-		const now = steadyNow();
-		const { maybeAccepted, ...facts } = failure.facts;
+		const now = monotonicNow();
+		const { mayBeCharged, ...facts } = failure.facts;
 		const since = this.failing?.since ?? now;
 		this.failing = { since, last: new Failure(failure.kind, facts) };
 		const patienceMs = Math.max(GIVE_UP_MS, (facts.retryAfterMs ?? 0) + BEYOND_TOLD_MS);
@@ -229,10 +229,9 @@ export class Pace {
 
 	private restMs(): number {
 		if (this.isGivenUp) return 0;
-		return Math.max(this.all.restMs, this.lastSent + this.pause.ms - steadyNow());
+		return Math.max(this.all.restMs, this.lastSent + this.pause.ms - monotonicNow());
 	}
 }
 
 /** The pace of a credential's account in this process. */
-export const paceOf = (credential: { accountKey: string }): Pace =>
-	accountOf(credential).shared(Pace);
+export const paceOf = (credential: { accountKey: string }): Pace => accountOf(credential).get(Pace);

@@ -1,4 +1,4 @@
-import { steadyNow } from '../async/deadline';
+import { monotonicNow } from '../async/deadline';
 import { Queue } from '../async/queue';
 
 /** A trigger follows others' tasks for hours: the interval of all its readings together, in ms. */
@@ -15,9 +15,9 @@ export class WatchLine extends Queue {
 		/** When as many as may come in a row may do so again, by `steadyNow`. */
 		let fullAt = 0;
 		super(
-			() => Math.max(last + APART_MS, fullAt - SPARE_MS) - steadyNow(),
+			() => Math.max(last + APART_MS, fullAt - SPARE_MS) - monotonicNow(),
 			() => {
-				last = steadyNow();
+				last = monotonicNow();
 				fullAt = Math.max(fullAt, last) + EVERY_MS;
 			},
 		);

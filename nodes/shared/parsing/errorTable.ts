@@ -1,5 +1,5 @@
 import type { Meaning } from '../failure';
-import { asText, clip, isRecord, parseJson } from './coerce';
+import { asText, truncate, isRecord, parseJson } from './values';
 
 /**
  * What an answer means that refuses or fails: its signs, from the widest to the narrowest (HTTP status,
@@ -16,7 +16,7 @@ const SENT_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i
 function signsIn(value: unknown, isSign = true, depth = 0): string[] {
 	const text = asText(value);
 	const json = text && /^[[{]/.test(text) ? parseJson(text) : undefined;
-	if (text !== undefined && json === undefined) return isSign ? [clip(text, 1000)] : [];
+	if (text !== undefined && json === undefined) return isSign ? [truncate(text, 1000)] : [];
 	if (depth > 6) return [];
 	const inner = json ?? value;
 	if (Array.isArray(inner)) {
@@ -30,7 +30,7 @@ function signsIn(value: unknown, isSign = true, depth = 0): string[] {
 
 /** The signs as one text in small letters, with words of `machine_words`, `MachineWords` and `machine-words` apart. */
 const wordsOf = (value: unknown): string =>
-	clip(signsIn(value).join('. '), 4000)
+	truncate(signsIn(value).join('. '), 4000)
 		.replace(/[\s_-]+/g, ' ')
 		.replace(/’/g, "'")
 		.replace(/([a-z])([A-Z])/g, '$1 $2')

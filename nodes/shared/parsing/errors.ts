@@ -1,6 +1,6 @@
 import { Failure, isFailure, type FailureKind, type Meaning } from '../failure';
 import { MAX_REASON_CHARS } from '../limits';
-import { asText, clip, isRecord, looksLikeHtml, parseJson } from './coerce';
+import { asText, truncate, isRecord, looksLikeHtml, parseJson } from './values';
 import { meaningOf, signOf } from './errorTable';
 import type { Redactor } from './redaction';
 
@@ -36,8 +36,8 @@ export function readReason(value: unknown, depth = 0): string | undefined {
 
 /** Text without mark-up and control characters, not too long; undefined when nothing is left. */
 function plainText(text = ''): string | undefined {
-	const plain = clip(text, 4000).replace(/<[/!]?[a-z][^<>]*>/gi, ' ');
-	return asText(clip(plain.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_REASON_CHARS));
+	const plain = truncate(text, 4000).replace(/<[/!]?[a-z][^<>]*>/gi, ' ');
+	return asText(truncate(plain.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_REASON_CHARS));
 }
 
 /** True when the value of an `error` field means no error, as null or `{ code: 0, message: "" }`. */
@@ -148,12 +148,12 @@ export function failureOfStatus(status: number, body: string): Failure {
 	if (isSure || said.kind !== 'rejected' || (status !== 404 && status !== 410)) return said;
 	// What is no JSON comes from an ingress while the service is away, unless the address is wrong.
 	const isOther = status === 404 && body.trim() !== '' && json === undefined;
-	return isOther ? new Failure('notTheService', passing) : new Failure('notFound', facts);
+	return isOther ? new Failure('foreignServer', passing) : new Failure('notFound', facts);
 }
 
 /**
  * What `read` finds in the JSON of an answer with a success status. Throws the Failure that the answer
- * reports instead, or notTheService.
+ * reports instead, or foreignServer.
  */
 export function readAnswer<T>(
 	body: string,
@@ -163,7 +163,7 @@ export function readAnswer<T>(
 	const raw = parseJson(body);
 	const found = read(raw);
 	if (found !== undefined) return found;
-	if (!isFailed(raw)) throw new Failure('notTheService', { transient: true });
+	if (!isFailed(raw)) throw new Failure('foreignServer', { transient: true });
 	const { kind, facts } = failureOfAnswer(redact.value(raw));
 	const { means, text = 'no reason given' } = facts;
 	const isBegun = kind === 'rateLimited' && !saysRefused(raw);

@@ -6,7 +6,7 @@ import {
 	type MediaKind,
 	type ServiceRecord,
 } from '../contract';
-import { asText, looksLikeHtml } from './coerce';
+import { asText, looksLikeHtml } from './values';
 
 /** The type of a file, from its first bytes, its header and its address. Pure. */
 
@@ -74,7 +74,7 @@ function typeAtEndOf(url: string) {
 }
 
 /** The type in a Content-Type header, without its parameters; '' when there is none. */
-const typeNamedBy = (contentType: string | undefined) =>
+const mimeFromHeader = (contentType: string | undefined) =>
 	contentType?.slice(0, 200).split(';')[0]!.trim().toLowerCase() ?? '';
 
 /**
@@ -88,7 +88,7 @@ export function fileTypeOf(
 	url: string,
 	kind: MediaKind,
 ): FileType {
-	const said = named(typeNamedBy(contentType)) ?? typeAtEndOf(url);
+	const said = named(mimeFromHeader(contentType)) ?? typeAtEndOf(url);
 	const isRaw = bytes[0] === 0xff && RAW.includes(said?.[0] ?? '');
 	const found = (isRaw ? undefined : sniff(bytes)) ?? said ?? named(MEDIA[kind].mimeType)!;
 	const sound = kind === 'speech' ? withExtension(SOUND_IN.get(found[0])) : undefined;
@@ -119,7 +119,7 @@ export function subtitleTypeOf(text: string): FileType | undefined {
 }
 
 /** Why these first bytes are no media file, or undefined when they may be one; subtitles are text. */
-export function whyNoFile(
+export function invalidFileReason(
 	bytes: Uint8Array,
 	contentType: string | undefined,
 	areSubtitles = false,
@@ -128,7 +128,7 @@ export function whyNoFile(
 	const text = Buffer.from(bytes).toString().trimStart();
 	// Control characters other than tab and line ends do not occur in text.
 	if (/[\x00-\x08\x0e-\x1f]/.test(text)) return undefined;
-	const header = areSubtitles ? '' : typeNamedBy(contentType);
+	const header = areSubtitles ? '' : mimeFromHeader(contentType);
 	if (looksLikeHtml(text)) return 'a web page was returned instead of the file';
 	if (/^[{[]/.test(text) || header.includes('json')) {
 		return 'a JSON response was returned instead of the file';
@@ -149,7 +149,10 @@ export function fileNameOf(kind: MediaKind, id: string, extension: string): stri
 const GENERATED_KINDS = [...new Set(Object.values(GENERATIONS).map(({ makes }) => makes))];
 
 /** The kind of a history entry, by its `type` or its file's extension; else undefined. */
-export function kindSaid({ type }: ServiceRecord, url: string): Generation['makes'] | undefined {
+export function declaredKind(
+	{ type }: ServiceRecord,
+	url: string,
+): Generation['makes'] | undefined {
 	const words = asText(type)?.toLowerCase() ?? '';
 	// "image_to_video" is a video.
 	const named = GENERATED_KINDS.find((kind) => words.includes(kind));

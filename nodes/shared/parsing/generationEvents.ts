@@ -1,18 +1,18 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { STREAM_ENDS, type GeneratedFile } from '../contract';
+import { TERMINAL_EVENTS, type GeneratedFile } from '../contract';
 import { Failure } from '../failure';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_REASON_CHARS } from '../limits';
-import { asText, clip, isRecord, looksLikeHtml, parseJson, unsigned } from './coerce';
+import { asText, truncate, isRecord, looksLikeHtml, parseJson, withoutQuery } from './values';
 import { failureOfAnswer, isFailed, isFailureWord, saysRefused, saysWhy } from './errors';
-import { idOf, readGeneratedFiles, type Source } from './responses';
+import { idOf, readGeneratedFiles, type ReaderContext } from './responses';
 
 /** From the bytes of a generation stream to its outcome (§6.1; docs/contract.md, “Streams”). Pure. */
 
 /** What a stream has told. */
-export interface Heard {
+export interface StreamResult {
 	files: GeneratedFile[];
 	/** Why it ended before all files were there, unless the service has ended it. */
-	cut?: string;
+	interruptedBecause?: string;
 	/** Why some have failed, as the service says. */
 	reason?: string;
 	/** The service has ended it with an empty list: hardly anything was made. */
@@ -44,7 +44,7 @@ function readData(data: string): unknown {
  * is transient where too much was under way and nothing was begun.
  */
 export class GenerationEvents {
-	outcome: Heard | Failure | undefined;
+	outcome: StreamResult | Failure | undefined;
 	/** How many events have come; comments are none. */
 	heard = 0;
 	/** The last was an error that names no video: of one of several, or of all. */
@@ -61,7 +61,7 @@ export class GenerationEvents {
 	/** The ids of those that were told to be in progress. */
 	private readonly announced = new Set<string>();
 	/** What is known of the end if nothing more comes. */
-	private last = 'the stream was empty';
+	private defaultInterruption = 'the stream was empty';
 	private lastValue: unknown;
 	private readonly parser = createParser({
 		maxBufferSize: MAX_EVENT_CHARS,
@@ -69,7 +69,7 @@ export class GenerationEvents {
 	});
 
 	constructor(
-		private readonly source: Source,
+		private readonly source: ReaderContext,
 		/** Hears of status words, and of the id of an item in the making. */
 		private readonly onProgress: (status: string, id?: string) => void = () => {},
 		/** Files asked for. */
@@ -77,7 +77,7 @@ export class GenerationEvents {
 	) {}
 
 	/** Takes the next part, cut anywhere. Returns the outcome once there is one. */
-	push(part: Uint8Array): Heard | Failure | undefined {
+	push(part: Uint8Array): StreamResult | Failure | undefined {
 		const decoded = this.decoder.decode(part, { stream: true });
 		// Leading white space means nothing, however much there is.
 		const text = this.mode ? decoded : decoded.trimStart();
@@ -99,7 +99,7 @@ export class GenerationEvents {
 	}
 
 	/** The stream ended by itself. */
-	markEnded(): Heard | Failure {
+	markEnded(): StreamResult | Failure {
 		// The last event counts even without the blank line that should follow it.
 		this.push(Buffer.from('\n\n'));
 		if (this.mode === 'plain' && !this.outcome) this.readPlain();
@@ -109,15 +109,15 @@ export class GenerationEvents {
 	}
 
 	/** It broke, or was given up for the reason `why`: an event that is cut in two does not count. */
-	markBroken(why?: string): Heard | Failure {
-		this.end(why ?? this.last);
+	markBroken(why?: string): StreamResult | Failure {
+		this.end(why ?? this.defaultInterruption);
 		return this.outcome!;
 	}
 
 	private readPlain(): void {
 		const value = parseJson(this.plain);
 		const isPage = looksLikeHtml(this.plain);
-		if (isPage) this.end('', new Failure('notTheService', { maybeAccepted: true }));
+		if (isPage) this.end('', new Failure('foreignServer', { mayBeCharged: true }));
 		else if (value === undefined) this.end('the answer broke off');
 		else this.read(value, 'the answer named no file');
 	}
@@ -126,17 +126,17 @@ export class GenerationEvents {
 		if (this.outcome) return;
 		this.heard++;
 		this.isFailing = false;
-		this.last = 'the stream ended while it was in progress';
+		this.defaultInterruption = 'the stream ended while it was in progress';
 		const value = readData(data);
 		this.lastValue = value;
-		const isEnd = STREAM_ENDS.complete.test(event);
-		if (STREAM_ENDS.failed.test(event)) this.fail(value);
+		const isEnd = TERMINAL_EVENTS.complete.test(event);
+		if (TERMINAL_EVENTS.failed.test(event)) this.fail(value);
 		else this.read(value, isEnd ? 'the completion named no file' : undefined);
 		if (this.files.size + this.failed.size >= this.expected) this.end(undefined, this.failure);
 	}
 
 	/** `lack`: what a result lacks that names no file; undefined for what may be progress. */
-	private read(value: unknown, lack?: string): void {
+	private read(value: unknown, missingResultReason?: string): void {
 		const { baseUrl, redact } = this.source;
 		const files = readGeneratedFiles(value, baseUrl);
 		if (files.length > MAX_FILES) return this.end(`the completion named ${files.length} files`);
@@ -145,27 +145,28 @@ export class GenerationEvents {
 			const { id, fileUrl } = file;
 			// The service may have made it after all.
 			if (id !== undefined) this.failed.delete(id);
-			this.files.set(id === undefined ? fileUrl : `${id} ${unsigned(fileUrl)}`, file);
+			this.files.set(id === undefined ? fileUrl : `${id} ${withoutQuery(fileUrl)}`, file);
 			// The others may take minutes longer.
 			if (files.length < this.expected) this.onProgress('completed in part', id);
 		}
-		const isResult = lack !== undefined;
+		const isResult = missingResultReason !== undefined;
 		for (const entry of [value].flat().slice(0, MAX_FILES)) {
 			if (files.length > 0 && readGeneratedFiles(entry, baseUrl).length > 0) continue;
 			if (isFailed(entry) || isFailureWord(entry) || (isResult && saysWhy(entry))) {
 				this.fail(entry);
-				lack = undefined;
+				missingResultReason = undefined;
 			} else {
-				if (isUnderWay(entry)) lack = undefined;
+				if (isUnderWay(entry)) missingResultReason = undefined;
 				const id = idOf(entry);
 				if (id !== undefined) this.announced.add(id);
 				const { status, message = undefined } = isRecord(entry) ? entry : { status: entry };
 				const word = asText(status) ?? asText(message) ?? (id && 'working');
 				// An id proves which entry of the history is the result.
-				if (word) this.onProgress(clip(redact.text(word), MAX_REASON_CHARS), id);
+				if (word) this.onProgress(truncate(redact.text(word), MAX_REASON_CHARS), id);
 			}
 		}
-		if (lack !== undefined && files.length === 0) this.end(lack, undefined, isEmptyList(value));
+		if (missingResultReason !== undefined && files.length === 0)
+			this.end(missingResultReason, undefined, isEmptyList(value));
 	}
 
 	/** `error`: of the video that it names, else of one of several, or of all if nothing else is told. */
@@ -194,15 +195,26 @@ export class GenerationEvents {
 	}
 
 	/** Nothing more is heard, because of `cut` unless it was the service that ended it. */
-	private end(cut?: string, failure?: Failure, isEmpty?: boolean): void {
+	private end(interruptedBecause?: string, failure?: Failure, isEmpty?: boolean): void {
 		const files = [...this.files.values()];
 		const isAll = files.length + Math.max(this.failed.size, this.failure ? 1 : 0) >= this.expected;
 		const reason = this.failure?.facts.text;
 		// Files that have come are paid for, whatever follows.
-		if (files.length > 0) this.outcome ??= { files, cut: isAll ? undefined : cut, reason };
+		if (files.length > 0)
+			this.outcome ??= {
+				files,
+				interruptedBecause: isAll ? undefined : interruptedBecause,
+				reason,
+			};
 		else {
 			const last = this.isAlive && !this.isFailing ? undefined : this.failure;
-			this.outcome ??= failure ?? { files, cut: cut ?? this.last, isEmpty, reason, failure: last };
+			this.outcome ??= failure ?? {
+				files,
+				interruptedBecause: interruptedBecause ?? this.defaultInterruption,
+				isEmpty,
+				reason,
+				failure: last,
+			};
 		}
 	}
 }

@@ -14,14 +14,14 @@ import {
 	asPercentage,
 	asText,
 	asWebUrl,
-	clip,
+	truncate,
 	isRecord,
 	parseJson,
-} from './coerce';
+} from './values';
 
 /** Tolerant readers: raw answer → task, files, pages. Pure; docs/contract.md names each variation. */
 
-export interface Source {
+export interface ReaderContext {
 	/** Relative addresses are resolved against it. */
 	baseUrl: string;
 	/** Takes the token out of what is shown, before it is cut. */
@@ -83,7 +83,10 @@ export function readCreatedTaskId(raw: unknown): string | undefined {
 }
 
 /** §4.2: a speech task; undefined when the answer is none. */
-export function readSpeechTask(raw: unknown, { baseUrl, redact }: Source): SpeechTask | undefined {
+export function readSpeechTask(
+	raw: unknown,
+	{ baseUrl, redact }: ReaderContext,
+): SpeechTask | undefined {
 	const record = unwrap(raw, 'status');
 	if (!isRecord(record)) return undefined;
 	const addressUnder = (...keys: string[]) =>
@@ -91,7 +94,7 @@ export function readSpeechTask(raw: unknown, { baseUrl, redact }: Source): Speec
 	const audioUrl = addressUnder('audio_url', 'result', 'file_url', 'url');
 	const word = asText(record.status);
 	if (word === undefined) return undefined;
-	const shown = clip(redact.text(word.toLowerCase()), MAX_REASON_CHARS);
+	const shown = truncate(redact.text(word.toLowerCase()), MAX_REASON_CHARS);
 	const status = isFailureWord(shown) ? 'error' : shown;
 	const known = STATES.find((state) => state === status);
 	const state = known ?? 'processing';
@@ -104,7 +107,7 @@ export function readSpeechTask(raw: unknown, { baseUrl, redact }: Source): Speec
 		subtitleUrl: addressUnder('subtitle', 'subtitle_url'),
 		percentage: asPercentage(record.process_percentage),
 		message: (seems ?? state) === 'error' ? readReason(redact.value(record)) : undefined,
-		fields: record,
+		raw: record,
 	};
 }
 
@@ -124,16 +127,16 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 	if (Array.isArray(raw)) return raw.flatMap((entry) => readGeneratedFiles(entry, baseUrl));
 	if (typeof raw === 'string') {
 		const fileUrl = /^(?:data:|(?:https?:)?\/\/)/.test(raw) ? readFileUrl(raw, baseUrl) : undefined;
-		return fileUrl === undefined ? [] : [{ fileUrl, fields: {} }];
+		return fileUrl === undefined ? [] : [{ fileUrl, raw: {} }];
 	}
 	if (!isRecord(raw)) return [];
 	const id = idOf(raw);
 	const urlsOf = (values: unknown[]) =>
 		values.map((value) => readFileUrl(value, baseUrl)).filter((url) => url !== undefined);
 	const named = urlsOf([raw.file_url, raw.file_urls].flat());
-	const own = named.length > 0 ? named : urlsOf([raw.url, raw.result]).slice(0, 1);
-	if (own.length > 0) {
-		return [...new Set(own)].map((fileUrl) => ({ id, fileUrl, fields: raw }));
+	const urls = named.length > 0 ? named : urlsOf([raw.url, raw.result]).slice(0, 1);
+	if (urls.length > 0) {
+		return [...new Set(urls)].map((fileUrl) => ({ id, fileUrl, raw }));
 	}
 	for (const key of ['data', 'videos', 'images', 'files']) {
 		const inner = readGeneratedFiles(raw[key], baseUrl);
@@ -143,7 +146,7 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 }
 
 /** How files are recognised: by their ids and addresses. */
-export const marksOf = (files: GeneratedFile[]): string[] => [
+export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(files.flatMap(({ id, fileUrl }) => (id === undefined ? [fileUrl] : [id, fileUrl]))),
 ];
 
@@ -164,7 +167,7 @@ export interface Page {
 	/** Items per page, if the service says so. */
 	pageSize?: number;
 	/** It came as an array alone, which may be the whole list however long. */
-	bare: boolean;
+	isUnpagedArray: boolean;
 }
 
 /** A record that reports no failure (§4.10); else undefined. */
@@ -180,6 +183,6 @@ export function readPage(raw: unknown): Page | undefined {
 		items: list.filter(isRecord),
 		total: asNumber(total),
 		pageSize: asNumber(pageSize),
-		bare: list === raw,
+		isUnpagedArray: list === raw,
 	};
 }

@@ -1,11 +1,11 @@
 import type { Api } from '../api/api';
-import { steadyNow } from '../async/deadline';
+import { monotonicNow } from '../async/deadline';
 import { pollUntil, type Reading } from '../async/pollUntil';
 import { RECENT_MS } from '../async/sharedReadings';
 import type { SpeechTask } from '../contract';
-import { Failure, isFailure, isTransient, withFacts } from '../failure';
+import { Failure, isFailure, isTransient, withDefaultFacts } from '../failure';
 import { meaningOf } from '../parsing/errorTable';
-import type { Connection } from './notifications';
+import type { AccountSocket } from './accountSocket';
 
 /**
  * How long readings must find the same until it counts, in ms: a completed task without an address, an end
@@ -18,44 +18,44 @@ const GRACE_MS = { noAddress: 60_000, seems: 10_000, notFound: 10_000, away: 120
  * How a wait can begin. `readFirst`: the result may be there already. `isProven`: the task exists, so
  * the address of the service is right. `watched`: one of thousands that a trigger follows for hours.
  */
-const BEGINNINGS = {
+const WAIT_MODES = {
 	/** Its create call was just accepted. */
-	created: { readFirst: false, isProven: true, watched: false },
+	new: { readFirst: false, isProven: true, watched: false },
 	/** An earlier attempt has created it. */
-	kept: { readFirst: true, isProven: true, watched: false },
+	reused: { readFirst: true, isProven: true, watched: false },
 	/** A person has named it. */
-	given: { readFirst: true, isProven: false, watched: false },
+	userSupplied: { readFirst: true, isProven: false, watched: false },
 	/** A message has named it. */
-	heard: { readFirst: false, isProven: true, watched: true },
+	announced: { readFirst: false, isProven: true, watched: true },
 	/** A trigger knew it before n8n was restarted. */
-	stored: { readFirst: true, isProven: true, watched: true },
+	restored: { readFirst: true, isProven: true, watched: true },
 } as const;
 
 /** The pauses between readings of different tasks differ by this share at most, at random. */
-const SPREAD = 0.3;
+const JITTER = 0.3;
 /** Milliseconds of silence up to which the pause between readings of a watched task doubles. */
-const LONGEST_WATCHED_PAUSE_MS = 300_000;
+const BACKGROUND_MAX_BACKOFF_MS = 300_000;
 
 export interface TaskWait {
 	taskId: string;
-	begins: keyof typeof BEGINNINGS;
+	mode: keyof typeof WAIT_MODES;
 	/** Deadline and cancel. */
 	signal: AbortSignal;
 	/** Milliseconds without news before a reading. */
 	pollIntervalMs: number;
-	subscription: Connection;
+	subscription: AccountSocket;
 	/** Rising percentages, 0 to 100. */
 	onProgress(percentage: number): void;
 }
 
 /** What messages and readings have shown of a task so far. */
-class Sightings {
+class TaskObservations {
 	private highest = -1;
 	private status = 'pending';
 	/** What the last reading was answered with, if it failed. */
 	private httpStatus: number | undefined;
 	/** Why nothing has answered yet. */
-	private away: Failure | undefined;
+	private unavailable: Failure | undefined;
 	/** Since when readings find it so, by `steadyNow`. */
 	private readonly since: { [what in keyof typeof GRACE_MS]?: number } = {};
 
@@ -80,16 +80,16 @@ class Sightings {
 		this.status = task.status;
 		this.httpStatus = undefined;
 		this.since.notFound = undefined;
-		const { message: text, fields, seems } = task;
+		const { message: text, raw, seems } = task;
 		if (seems && !this.isLasting('seems')) return { done: false, soon: true };
 		const state = seems ?? task.state;
-		if (state === 'error') throw new Failure('taskFailed', { text, means: meaningOf(fields) });
+		if (state === 'error') throw new Failure('taskFailed', { text, means: meaningOf(raw) });
 		if (state !== 'completed') {
 			this.noteProgress(task.percentage);
 			return { done: false };
 		}
 		if (task.audioUrl !== undefined) return { done: true, value: { ...task, status: state } };
-		return this.bearWith('noAddress', new Failure('noAddress', { limitMs: GRACE_MS.noAddress }));
+		return this.tolerate('noAddress', new Failure('noAddress', { limitMs: GRACE_MS.noAddress }));
 	}
 
 	/** A reading has failed. Throws `error` unless that is borne with here. */
@@ -97,34 +97,34 @@ class Sightings {
 		if (!(error instanceof Failure)) throw error;
 		const { kind, facts } = error;
 		this.httpStatus = facts.status;
-		if (kind === 'notFound') return this.bearWith(kind, error);
+		if (kind === 'notFound') return this.tolerate(kind, error);
 		if (this.isProven || kind === 'rateLimited' || !isTransient(error)) throw error;
-		this.away = new Failure(kind, { ...facts, transient: false });
-		return this.bearWith('away', this.away);
+		this.unavailable = new Failure(kind, { ...facts, transient: false });
+		return this.tolerate('away', this.unavailable);
 	}
 
 	/** The wait ends with `error`: why nothing has ever answered tells more than that the time is up. */
 	explain(error: unknown): unknown {
-		return isFailure(error, 'timedOut') && !this.isProven ? (this.away ?? error) : error;
+		return isFailure(error, 'timedOut') && !this.isProven ? (this.unavailable ?? error) : error;
 	}
 
 	/** The last that is known, in words. */
-	get lastNews(): string {
+	get lastKnownStatus(): string {
 		const progress = this.highest > 0 ? `, ${this.highest} %` : '';
 		const trouble = this.httpStatus === undefined ? '' : `, then HTTP ${this.httpStatus}`;
 		return this.status + progress + trouble;
 	}
 
 	/** Reads on soon; throws `failure` once it has been found for long enough. */
-	private bearWith(what: keyof typeof GRACE_MS, failure: Failure): Reading<SpeechTask> {
+	private tolerate(what: keyof typeof GRACE_MS, failure: Failure): Reading<SpeechTask> {
 		if (!this.isLasting(what)) return { done: false, soon: true };
 		throw failure;
 	}
 
 	/** Whether readings have found it so for long enough. */
 	private isLasting(what: keyof typeof GRACE_MS): boolean {
-		const since = (this.since[what] ??= steadyNow());
-		return steadyNow() - since >= GRACE_MS[what];
+		const since = (this.since[what] ??= monotonicNow());
+		return monotonicNow() - since >= GRACE_MS[what];
 	}
 }
 
@@ -135,9 +135,9 @@ class Sightings {
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, subscription } = wait;
 	const { pace } = api;
-	const { readFirst, isProven, watched } = BEGINNINGS[wait.begins];
-	const sightings = new Sightings(isProven, wait.onProgress);
-	const began = steadyNow();
+	const { readFirst, isProven, watched } = WAIT_MODES[wait.mode];
+	const sightings = new TaskObservations(isProven, wait.onProgress);
+	const began = monotonicNow();
 	/** When this began, the outcome was announced, or it was read: what was read before is no news. */
 	let newsAt = began;
 	const endWait = watched ? () => {} : pace.markUnderWay();
@@ -145,11 +145,11 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		read: async (over, isAsked) => {
 			const line = isAsked ? undefined : watched ? pace.watchLine : pace.pollLine;
 			const key = `task ${line && watched} ${taskId}`;
-			const since = Math.max(newsAt, steadyNow() - RECENT_MS);
+			const since = Math.max(newsAt, monotonicNow() - RECENT_MS);
 			const getTask = async (shared: AbortSignal) => await api.getTask(taskId, shared, 'once');
 			return await pace.readings
 				.share(key, since, over, getTask, line)
-				.finally(() => (newsAt = over.aborted ? newsAt : steadyNow()))
+				.finally(() => (newsAt = over.aborted ? newsAt : monotonicNow()))
 				.then(
 					(task) => sightings.noteTask(task),
 					(error: unknown) => sightings.noteFailure(error),
@@ -157,24 +157,24 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		},
 		signal,
 		// Many that lose the same channel must not all read at once.
-		pollMs: wait.pollIntervalMs * (1 + SPREAD * (Math.random() - 0.5)),
-		longestPauseMs: watched ? LONGEST_WATCHED_PAUSE_MS : undefined,
+		pollMs: wait.pollIntervalMs * (1 + JITTER * (Math.random() - 0.5)),
+		longestPauseMs: watched ? BACKGROUND_MAX_BACKOFF_MS : undefined,
 		readFirst,
 		isLive: () => subscription.isOpen,
 		follow: (hear) =>
-			subscription.follow(taskId, (news, percentage) => {
+			subscription.onTask(taskId, (news, percentage) => {
 				if (news === 'progress' || news === 'outcome') sightings.noteProgress(percentage);
-				if (news === 'outcome') newsAt = steadyNow();
+				if (news === 'outcome') newsAt = monotonicNow();
 				hear(news);
 			}),
 	})
 		.catch((error: unknown) => {
 			if (!watched) pace.noteFailed(error, began);
-			throw aboutTask(sightings.explain(error), taskId, sightings.lastNews);
+			throw withTaskId(sightings.explain(error), taskId, sightings.lastKnownStatus);
 		})
 		.finally(endWait);
 }
 
 /** The same failure, with the id of the (paid) task it is about. */
-export const aboutTask = (error: unknown, taskId: string, lastNews?: string): unknown =>
-	withFacts(error, { taskId, lastNews });
+export const withTaskId = (error: unknown, taskId: string, lastKnownStatus?: string): unknown =>
+	withDefaultFacts(error, { taskId, lastKnownStatus });

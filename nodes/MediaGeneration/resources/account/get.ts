@@ -1,4 +1,4 @@
-import type { Operation } from '../../run/work';
+import type { Operation } from '../../run/itemContext';
 
 /** Account → Get (§4.10): the record as the service has it. */
 export const getAccount: Operation = {

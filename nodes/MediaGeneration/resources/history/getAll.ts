@@ -11,8 +11,8 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
-import { type Made, settled } from '../../run/job';
-import type { Operation } from '../../run/work';
+import { type ItemResult, captureFailure } from '../../run/itemTask';
+import type { Operation } from '../../run/itemContext';
 
 /** History → Get Many (§4.9). */
 export const getAllHistory: Operation = {
@@ -25,18 +25,18 @@ export const getAllHistory: Operation = {
 	fields: [returnAll, limit, options(concurrency, downloadIfAsked, outputField)],
 	prepare({ context, credential, api, parameters, signal, output }) {
 		const most = parameters.limit();
-		const downloads = parameters.fileFlag(downloadIfAsked);
+		const downloads = parameters.wantsFile(downloadIfAsked);
 		const fileField = parameters.outputField();
 
 		return async () => {
 			const entries = await readAllPages({
-				first: 1,
+				firstPage: 1,
 				limit: most,
 				fetch: async (page, pageSize) =>
 					await api.listHistory({ page, page_size: pageSize }, signal),
 			});
-			const made: Made[] = [];
-			for (const entry of entries) made.push(await settled(entryOutput(entry)));
+			const made: ItemResult[] = [];
+			for (const entry of entries) made.push(await captureFailure(entryOutput(entry)));
 			return made;
 		};
 

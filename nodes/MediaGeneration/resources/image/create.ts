@@ -1,7 +1,7 @@
 import { GENERATIONS } from '../../../shared/contract';
 import { prompt } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
-import type { Operation } from '../../run/work';
+import type { Operation } from '../../run/itemContext';
 
 /** Image → Create (§4.8). */
 export const createImage: Operation = {

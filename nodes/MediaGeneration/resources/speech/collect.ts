@@ -3,8 +3,8 @@ import { withDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { download, type FileToFetch } from '../../../shared/http/download';
-import { subscribe } from '../../../shared/speech/notifications';
-import { aboutTask, waitForTask } from '../../../shared/speech/speechTask';
+import { subscribe } from '../../../shared/speech/accountSocket';
+import { withTaskId, waitForTask } from '../../../shared/speech/speechTask';
 import {
 	download as downloadField,
 	pollInterval,
@@ -15,19 +15,19 @@ import {
 import { wordingOf } from '../../../shared/n8n/messages';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import { SoundLength } from '../../audio/soundLength';
-import type { Work } from '../../run/work';
-import { submit, type Order, type Part } from './submit';
+import type { ItemContext } from '../../run/itemContext';
+import { submit, type SpeechOrder, type SpeechPart } from './submit';
 
 /** How long the subtitles of a task may take, in ms: the sound is there and waits for them. */
 const SUBTITLES_MS = 60_000;
 
 /** The fields of operations that wait for a speech task. */
-export type WaitFields = ReturnType<typeof readWaitFields>;
+export type WaitOptions = ReturnType<typeof readWaitOptions>;
 
 /** Throws a Failure of kind invalidInput that names the field at fault. */
-export function readWaitFields(parameters: NodeParameters) {
+export function readWaitOptions(parameters: NodeParameters) {
 	const outputField = parameters.outputField();
-	const subtitles = parameters.fileFlag(subtitlesField);
+	const subtitles = parameters.wantsFile(subtitlesField);
 	if (subtitles && outputField === SUBTITLES_FIELD) {
 		const text = `must not be "${SUBTITLES_FIELD}", which is the field of the subtitles`;
 		throw invalidInput('Put Output File in Field', text);
@@ -35,14 +35,14 @@ export function readWaitFields(parameters: NodeParameters) {
 	return {
 		timeoutMs: parameters.durationOption(timeout('speech')),
 		pollIntervalMs: parameters.durationOption(pollInterval),
-		download: parameters.fileFlag(downloadField),
+		download: parameters.wantsFile(downloadField),
 		subtitles,
 		outputField,
 	};
 }
 
 /** A task that is done, with its file where that was wanted. */
-export interface Spoken {
+export interface SpeechResult {
 	taskId: string;
 	task: SpeechTask;
 	file?: IBinaryData;
@@ -56,40 +56,40 @@ export interface Spoken {
  * id is given, and fetches what is wanted of it. Throws a Failure with the task's id.
  */
 export async function collect(
-	work: Work,
-	part: Part,
-	wanted: WaitFields,
-	orderOrId: Order | string,
-): Promise<Spoken> {
+	work: ItemContext,
+	part: SpeechPart,
+	options: WaitOptions,
+	orderOrId: SpeechOrder | string,
+): Promise<SpeechResult> {
 	const { report } = work;
 	const { signal } = part;
 	// Messages can precede the create call's answer, so the socket is there before the task.
 	const subscription = subscribe(work.credential, work.context);
 	try {
-		const { taskId, begins } =
+		const { taskId, mode } =
 			typeof orderOrId === 'string'
-				? ({ taskId: orderOrId, begins: 'given' } as const)
+				? ({ taskId: orderOrId, mode: 'userSupplied' } as const)
 				: await submit(work, part, orderOrId, subscription.ready());
 		const began = Date.now();
 		const task = await waitForTask(work.api, {
-			...{ taskId, begins, signal, subscription, pollIntervalMs: wanted.pollIntervalMs },
+			...{ taskId, mode, signal, subscription, pollIntervalMs: options.pollIntervalMs },
 			onProgress: (percentage) => report.progress(`${part.name}task ${taskId}: ${percentage} %`),
 		});
-		report.milestone(`${part.name}task ${taskId} completed`);
+		report.log(`${part.name}task ${taskId} completed`);
 		const waited = Date.now() - began;
 		// A result that was there long before the first reading says nothing about the channel.
-		if (!subscription.isOpen && waited >= wanted.pollIntervalMs / 2) {
+		if (!subscription.isOpen && waited >= options.pollIntervalMs / 2) {
 			report.hint(
-				`The WebSocket of the service could not be used: results came every ${wanted.pollIntervalMs / 1000} s. Check 'WebSocket URL' and your proxy`,
+				`The WebSocket of the service could not be used: results came every ${options.pollIntervalMs / 1000} s. Check 'WebSocket URL' and your proxy`,
 			);
 		}
-		const spoken: Spoken = { taskId, task };
-		if (wanted.download) {
+		const spoken: SpeechResult = { taskId, task };
+		if (options.download) {
 			report.progress(`${part.name}task ${taskId}: downloading the file`);
 			Object.assign(spoken, await soundOf(work, taskId, task.audioUrl, signal));
 		}
 		// The subtitles of a part are of no use without its sound, which says how long it is.
-		if (wanted.subtitles && (wanted.download || part.count === 1)) {
+		if (options.subtitles && (options.download || part.count === 1)) {
 			spoken.subtitles = await subtitlesOf(work, spoken, signal);
 		}
 		return spoken;
@@ -100,11 +100,11 @@ export async function collect(
 
 /** The sound of a task, if there is any, and its length. Throws a Failure with the task's id. */
 export async function soundOf(
-	work: Work,
+	work: ItemContext,
 	id: string,
 	url: string | undefined,
 	signal: AbortSignal,
-): Promise<Pick<Spoken, 'file' | 'durationMs'>> {
+): Promise<Pick<SpeechResult, 'file' | 'durationMs'>> {
 	let length = new SoundLength();
 	const listen = () => {
 		const own = (length = new SoundLength());
@@ -116,7 +116,7 @@ export async function soundOf(
 
 /** One of the files of a task, if there is one. Throws a Failure with the task's id. */
 async function fileOf(
-	{ context, credential }: Work,
+	{ context, credential }: ItemContext,
 	id: string,
 	url: string | undefined,
 	signal: AbortSignal,
@@ -125,14 +125,14 @@ async function fileOf(
 	if (url === undefined) return undefined;
 	const file = { url, kind: 'speech', id, ...more } as const;
 	return await download(context, credential, file, signal).catch((error: unknown) => {
-		throw aboutTask(error, id);
+		throw withTaskId(error, id);
 	});
 }
 
 /** The subtitles of a task, if it has any. When they can't be fetched, a hint says why. */
 async function subtitlesOf(
-	work: Work,
-	{ taskId, task }: Spoken,
+	work: ItemContext,
+	{ taskId, task }: SpeechResult,
 	signal: AbortSignal,
 ): Promise<IBinaryData | undefined> {
 	const fetch = async (over: AbortSignal) =>
@@ -140,7 +140,7 @@ async function subtitlesOf(
 	return await withDeadline(SUBTITLES_MS, signal, fetch).catch((error: unknown) => {
 		if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 		const { kind, facts } = error;
-		const why = (kind === 'badFile' && facts.text) || wordingOf(error).message;
+		const why = (kind === 'downloadFailed' && facts.text) || wordingOf(error).message;
 		work.report.hint(
 			`Subtitles could not be downloaded: ${why}. Speech → Collect tries again at no extra charge`,
 		);
@@ -149,15 +149,15 @@ async function subtitlesOf(
 }
 
 /** The output item of a task, as it was read (§4.2). */
-export const spokenOutput = (
-	{ output }: Work,
-	{ taskId, task, file, durationMs, subtitles }: Spoken,
+export const speechItem = (
+	{ output }: ItemContext,
+	{ taskId, task, file, durationMs, subtitles }: SpeechResult,
 	outputField: string,
 	more: ServiceRecord = {},
 ): INodeExecutionData => {
-	const { audioUrl, fields, status } = task;
+	const { audioUrl, raw, status } = task;
 	const json = {
-		...fields,
+		...raw,
 		task_id: taskId,
 		status,
 		audio_url: audioUrl,
@@ -174,7 +174,7 @@ export const secondsOf = (ms: number | undefined): { duration_seconds?: number }
 /** The files of an output item. */
 export const binaryOf = (
 	outputField: string,
-	{ file, subtitles }: Pick<Spoken, 'file' | 'subtitles'>,
+	{ file, subtitles }: Pick<SpeechResult, 'file' | 'subtitles'>,
 ): INodeExecutionData['binary'] =>
 	file || subtitles
 		? {

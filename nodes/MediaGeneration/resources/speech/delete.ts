@@ -1,6 +1,6 @@
 import { taskId } from '../../../shared/n8n/descriptions';
-import { aboutTask } from '../../../shared/speech/speechTask';
-import type { Operation } from '../../run/work';
+import { withTaskId } from '../../../shared/speech/speechTask';
+import type { Operation } from '../../run/itemContext';
 
 /** Speech → Delete (§4.3). */
 export const deleteSpeech: Operation = {
@@ -16,7 +16,7 @@ export const deleteSpeech: Operation = {
 
 		return async () => {
 			await api.deleteTask(id, signal).catch((error: unknown) => {
-				throw aboutTask(error, id);
+				throw withTaskId(error, id);
 			});
 			return [output({ task_id: id, deleted: true })];
 		};

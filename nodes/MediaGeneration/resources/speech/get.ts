@@ -1,7 +1,7 @@
 import { downloadIfAsked, taskId } from '../../../shared/n8n/descriptions';
-import { aboutTask } from '../../../shared/speech/speechTask';
-import type { Operation } from '../../run/work';
-import { soundOf, spokenOutput } from './collect';
+import { withTaskId } from '../../../shared/speech/speechTask';
+import type { Operation } from '../../run/itemContext';
+import { soundOf, speechItem } from './collect';
 
 /** Speech → Get: reads a task once (§4.2), whatever its state. */
 export const getSpeech: Operation = {
@@ -15,16 +15,16 @@ export const getSpeech: Operation = {
 	prepare(work) {
 		const { parameters, api, signal } = work;
 		const [id] = parameters.taskIdsOfSpeech(1);
-		const isFileWanted = parameters.fileFlag(downloadIfAsked);
+		const isFileWanted = parameters.wantsFile(downloadIfAsked);
 		const outputField = parameters.outputField();
 
 		return async () => {
 			const task = await api.getTask(id, signal).catch((error: unknown) => {
-				throw aboutTask(error, id);
+				throw withTaskId(error, id);
 			});
 			const url = isFileWanted ? task.audioUrl : undefined;
 			const sound = await soundOf(work, id, url, signal);
-			return [spokenOutput(work, { taskId: id, task, ...sound }, outputField)];
+			return [speechItem(work, { taskId: id, task, ...sound }, outputField)];
 		};
 	},
 };

@@ -3,12 +3,12 @@ import { throwIfAborted, withDeadline } from '../../../shared/async/deadline';
 import { joinAudio } from '../../audio/joinAudio';
 import { joinSubtitles } from '../../audio/subtitles';
 import type { FileType } from '../../../shared/contract';
-import { Failure, withFacts } from '../../../shared/failure';
+import { Failure, withDefaultFacts } from '../../../shared/failure';
 import { fileNameOf } from '../../../shared/parsing/fileType';
-import { memory, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
-import type { Work } from '../../run/work';
-import { binaryOf, secondsOf, spokenOutput, type Spoken, type WaitFields } from './collect';
-import type { Part } from './submit';
+import { memoryBudget, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
+import type { ItemContext } from '../../run/itemContext';
+import { binaryOf, secondsOf, speechItem, type SpeechResult, type WaitOptions } from './collect';
+import type { SpeechPart } from './submit';
 
 /** Parts of one speech. */
 export const MAX_PARTS = 200;
@@ -17,23 +17,23 @@ export const MAX_PARTS = 200;
  * Does `speak` for each part of a speech, which may take `timeoutMs` milliseconds, side by side as far as
  * the run's concurrency goes. When one fails, no other is begun, and the failure names the part.
  */
-export async function forAllParts<Given, Result>(
-	work: Work,
-	given: Given[],
+export async function runParts<Given, Result>(
+	work: ItemContext,
+	inputs: Given[],
 	timeoutMs: number,
-	speak: (part: Part, one: Given) => Promise<Result>,
+	task: (part: SpeechPart, one: Given) => Promise<Result>,
 ): Promise<Result[]> {
-	const count = given.length;
+	const count = inputs.length;
 	const speakIn = async (index: number, name: string, over: AbortSignal) =>
 		await withDeadline(timeoutMs, over, async (signal) => {
-			return await speak({ index, count, name, signal, timeoutMs }, given[index]!);
+			return await task({ index, count, name, signal, timeoutMs }, inputs[index]!);
 		});
 	if (count === 1) return [await speakIn(0, '', work.signal)];
 	const stopping = new AbortController();
 	const over = AbortSignal.any([work.signal, stopping.signal]);
 	const results = new Array<Result>(count);
 	let failure: unknown;
-	const speakOne = async (_: Work, index: number) => {
+	const speakOne = async (_: ItemContext, index: number) => {
 		if (over.aborted) return false;
 		const place = `${index + 1} of ${count}`;
 		return await speakIn(index, `part ${place}, `, over).then(
@@ -42,13 +42,13 @@ export async function forAllParts<Given, Result>(
 				return true;
 			},
 			(error: unknown) => {
-				failure ??= withFacts(error, { part: place });
+				failure ??= withDefaultFacts(error, { part: place });
 				stopping.abort(new Failure('canceled'));
 				return false;
 			},
 		);
 	};
-	await work.concurrency.forEach(Array<Work>(count).fill(work), speakOne, 'part');
+	await work.concurrency.forEach(Array<ItemContext>(count).fill(work), speakOne, 'part');
 	if (failure !== undefined) throw failure;
 	throwIfAborted(work.signal);
 	return results;
@@ -56,11 +56,11 @@ export async function forAllParts<Given, Result>(
 
 /** What comes out of a speech: one item with its file, or one for each part where they can't be joined. */
 export async function speechOutput(
-	work: Work,
-	spoken: Spoken[],
-	{ outputField, subtitles }: Pick<WaitFields, 'outputField' | 'subtitles'>,
+	work: ItemContext,
+	spoken: SpeechResult[],
+	{ outputField, subtitles }: Pick<WaitOptions, 'outputField' | 'subtitles'>,
 ): Promise<INodeExecutionData[]> {
-	if (spoken.length === 1) return [spokenOutput(work, spoken[0]!, outputField)];
+	if (spoken.length === 1) return [speechItem(work, spoken[0]!, outputField)];
 	const json = {
 		status: 'completed',
 		task_id: spoken[0]!.taskId,
@@ -77,7 +77,7 @@ export async function speechOutput(
 		if (error instanceof Failure) throw error;
 		const { message = 'no reason given' } = error as Partial<Error>;
 		const text = `n8n could not store it: ${message}`;
-		throw new Failure('badFile', { text, taskIds: json.task_ids });
+		throw new Failure('downloadFailed', { text, taskIds: json.task_ids });
 	});
 	if ('file' in joined) {
 		const whole = { ...json, ...secondsOf(joined.durationMs) };
@@ -85,20 +85,22 @@ export async function speechOutput(
 	}
 	work.report.hint(`The parts of a speech could not be joined: ${joined.why}`);
 	return spoken.map((one, index) =>
-		spokenOutput(work, one, outputField, { part: index + 1, parts: spoken.length }),
+		speechItem(work, one, outputField, { part: index + 1, parts: spoken.length }),
 	);
 }
 
-const hintUnjoined = ({ report }: Work, why: string) =>
+const hintUnjoined = ({ report }: ItemContext, why: string) =>
 	report.hint(`Subtitles could not be joined: ${why}. For those of a part, use Speech → Collect`);
 
 /** The files of all parts as one in n8n's storage, with their subtitles, or why they can't be. */
 async function join(
-	work: Work,
-	spoken: Spoken[],
+	work: ItemContext,
+	spoken: SpeechResult[],
 	files: IBinaryData[],
 	id: string,
-): Promise<(Pick<Spoken, 'durationMs' | 'subtitles'> & { file: IBinaryData }) | { why: string }> {
+): Promise<
+	(Pick<SpeechResult, 'durationMs' | 'subtitles'> & { file: IBinaryData }) | { why: string }
+> {
 	const { helpers } = work.context;
 	const sounds = await Promise.all(
 		files.map(async (file) => ({
@@ -107,7 +109,7 @@ async function join(
 		})),
 	);
 	const total = sounds.reduce((sum, { bytes }) => sum + bytes, 0);
-	const release = await memory().acquire(total, work.signal);
+	const release = await memoryBudget().acquire(total, work.signal);
 	try {
 		const joined = await joinAudio(sounds);
 		if ('why' in joined) return joined;

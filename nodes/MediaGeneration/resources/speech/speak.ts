@@ -15,13 +15,13 @@ import {
 	useSpeakerBoost,
 	type NumberField,
 } from '../../../shared/n8n/descriptions';
-import { isBlank } from '../../../shared/parsing/coerce';
+import { isBlank } from '../../../shared/parsing/values';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
-import type { Job } from '../../run/job';
-import type { Operation, Work } from '../../run/work';
-import { collect, readWaitFields } from './collect';
-import { forAllParts, MAX_PARTS, speechOutput } from './parts';
-import { isGone, submit, type Order } from './submit';
+import type { ItemTask } from '../../run/itemTask';
+import type { Operation, ItemContext } from '../../run/itemContext';
+import { collect, readWaitOptions } from './collect';
+import { runParts, MAX_PARTS, speechOutput } from './parts';
+import { isGone, submit, type SpeechOrder } from './submit';
 
 const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
 
@@ -186,28 +186,28 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	);
 }
 
-function prepare(work: Work): Job {
-	const { parameters, paid, output } = work;
+function prepare(work: ItemContext): ItemTask {
+	const { parameters, payments, output } = work;
 	const request = readRequest(parameters);
 	const texts = readParts(parameters, request.input);
 	const waits = parameters.flag(waitForCompletion);
-	const wanted = readWaitFields(parameters);
-	const records = paid.plan(parameters, texts);
-	const orders = texts.map(({ text: input }, index): Order => {
+	const wanted = readWaitOptions(parameters);
+	const records = payments.entriesFor(parameters, texts);
+	const orders = texts.map(({ text: input }, index): SpeechOrder => {
 		return { request: { ...request, input }, record: records[index]! };
 	});
 
 	return async () => {
 		if (waits) {
-			const spoken = await forAllParts(work, orders, wanted.timeoutMs, async (part, order) => {
+			const spoken = await runParts(work, orders, wanted.timeoutMs, async (part, order) => {
 				return await collect(work, part, wanted, order).catch((error: unknown) => {
-					if (isGone(error)) order.record.markGone();
+					if (isGone(error)) order.record.setDead();
 					throw error;
 				});
 			}).catch(failWithTasks);
 			return await speechOutput(work, spoken, wanted);
 		}
-		const tasks = await forAllParts(work, orders, wanted.timeoutMs, async (part, order) => {
+		const tasks = await runParts(work, orders, wanted.timeoutMs, async (part, order) => {
 			return await submit(work, part, order);
 		}).catch(failWithTasks);
 		const taskIds = tasks.map(({ taskId }) => taskId);
@@ -220,9 +220,11 @@ function prepare(work: Work): Job {
 	function failWithTasks(error: unknown): never {
 		if (records.length === 1 || !(error instanceof Failure)) throw error;
 		const failedPart = Number.parseInt(error.facts.part ?? '');
-		const parts = records.flatMap(({ left }, index) => (left?.state === 'sent' ? [index + 1] : []));
-		const unclearParts = parts.filter((part) => part !== failedPart);
-		throw error.with({ taskIds: paid.tasks(), unclearParts });
+		const parts = records.flatMap(({ previous }, index) =>
+			previous?.state === 'sent' ? [index + 1] : [],
+		);
+		const indeterminateParts = parts.filter((part) => part !== failedPart);
+		throw error.withDefaults({ taskIds: payments.collectableTasks(), indeterminateParts });
 	}
 }
 

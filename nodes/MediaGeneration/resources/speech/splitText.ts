@@ -70,16 +70,17 @@ function afterSpace(text: string, at: number): number {
  * only when it is longer than a part, and then in no character or tag. Together the parts are the text;
  * only white space at the cuts is left out. Throws a RangeError when a single character or tag is longer than `most`.
  */
-export function* splitText(text: string, most: number): Generator<TextPart> {
+export function* splitText(text: string, maxLength: number): Generator<TextPart> {
 	const plain = text.replace(TAG, standIn);
 	const length = beforeSpace(text, text.length);
 	let start = afterSpace(text, 0);
 	while (start < length) {
 		let end = length;
-		if (length - start > most) {
-			const rest = plain.slice(start, start + most + LOOKAHEAD);
+		if (length - start > maxLength) {
+			const remaining = plain.slice(start, start + maxLength + LOOKAHEAD);
 			const cut =
-				cutBetweenWords(rest, most) ?? beforeTag(text.slice(start), cutInWord(rest, most));
+				cutBetweenWords(remaining, maxLength) ??
+				beforeTag(text.slice(start), cutInWord(remaining, maxLength));
 			if (cut === 0) throw new RangeError('A character or a tag is longer than a part');
 			end = start + cut;
 		}

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { SentRequest, ServiceRecord } from '../../../shared/contract';
+import type { GenerationRequest, ServiceRecord } from '../../../shared/contract';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
-import { Failure, isFailure, withFacts } from '../../../shared/failure';
-import { markLost, speechRequestsOf } from '../../../shared/generation/sentRequests';
-import { creatorOf } from '../../../shared/n8n/ownWork';
-import { aboutTask, type TaskWait } from '../../../shared/speech/speechTask';
-import { encounterOf, type PaidRecord } from '../../paid/payments';
-import type { Work } from '../../run/work';
+import { Failure, isFailure, withDefaultFacts } from '../../../shared/failure';
+import { startSearch, speechRequestsOf } from '../../../shared/generation/requestLedger';
+import { creatorOf } from '../../../shared/n8n/creatorRegistry';
+import { withTaskId, type TaskWait } from '../../../shared/speech/speechTask';
+import { describeAttempt, type JournalEntry } from '../../paid/payments';
+import type { ItemContext } from '../../run/itemContext';
 
 /** One of the tasks that make up a speech; most have only one. */
-export interface Part {
+export interface SpeechPart {
 	/** From 0. */
 	index: number;
 	/** How many there are. */
@@ -23,10 +23,10 @@ export interface Part {
 }
 
 /** What is to be said, and what is kept of it for a retry. */
-export interface Order {
+export interface SpeechOrder {
 	/** Its fields (§4.1). */
 	request: ServiceRecord;
-	record: PaidRecord;
+	record: JournalEntry;
 }
 
 /**
@@ -34,68 +34,72 @@ export interface Order {
  * `ready`, nor after the part's signal. Throws a Failure.
  */
 export async function submit(
-	work: Work,
-	part: Part,
-	{ request, record }: Order,
+	work: ItemContext,
+	part: SpeechPart,
+	{ request, record }: SpeechOrder,
 	ready?: Promise<void>,
-): Promise<Pick<TaskWait, 'taskId' | 'begins'>> {
+): Promise<Pick<TaskWait, 'taskId' | 'mode'>> {
 	const { api, concurrency, report } = work;
 	const { signal: begin } = part;
 	return await record.once(begin, async () => {
-		const { left } = record;
-		if (left && !('taskId' in left)) {
-			throw new Failure('unclear', { text: left.why, maybeAccepted: true, isSpeech: true });
+		const { previous } = record;
+		if (previous && !('taskId' in previous)) {
+			throw new Failure('indeterminate', {
+				text: previous.why,
+				mayBeCharged: true,
+				isSpeech: true,
+			});
 		}
 		// A failed task is worth nothing, but it is read once more before another is paid for.
-		if (left && (left.state === 'task' || (await isThere(work, left.taskId, begin)))) {
-			record.keep({ ...left, state: 'task' });
+		if (previous && (previous.state === 'task' || (await isUsable(work, previous.taskId, begin)))) {
+			record.write({ ...previous, state: 'task' });
 			report.hint('Collected the task of an earlier attempt, at no extra charge');
-			return { taskId: left.taskId, begins: 'kept' };
+			return { taskId: previous.taskId, mode: 'reused' };
 		}
 		// The deadline applies here, too.
 		await Promise.race([ready, whenAborted(begin)]);
-		report.milestone(`${part.name}sending the text`);
+		report.log(`${part.name}sending the text`);
 		const requests = speechRequestsOf(work.credential);
-		const asked = { prompt: '', kind: 'speech' as const, expected: 1, withImages: false };
+		const asked = { prompt: '', kind: 'speech' as const, requestedCount: 1, withImages: false };
 		const own = { creator: creatorOf(work.context), key: randomUUID() };
-		const sent: SentRequest = { ...asked, ...own, sentAt: 0, told: [], files: [] };
+		const sent: GenerationRequest = { ...asked, ...own, sentAt: 0, announcedIds: [], files: [] };
 		// Another item's failure does not end it: its answer says what was paid for.
 		const creating = withDeadline(part.timeoutMs, work.canceled, async (signal) => {
 			const onSend = async () => {
 				// The next attempt must not pay again for what may have been accepted.
-				record.markSent({ state: 'sent' });
+				record.setSent({ state: 'sent' });
 				sent.sentAt = Date.now();
-				requests.remember(sent);
+				requests.add(sent);
 			};
 			const onRefused = () => {
-				record.markRefused();
-				requests.drop(sent);
+				record.setNotAccepted();
+				requests.remove(sent);
 			};
 			return await api.createTask(request, { signal, begin, onSend, onRefused });
 		});
 		const taskId = await creating.catch((error: unknown) => {
-			markLost(sent, 0);
-			const isUnclear = error instanceof Failure && error.facts.maybeAccepted;
-			if (isUnclear) record.keep({ state: 'sent', why: encounterOf(error) });
-			throw withFacts(error, { isSpeech: true });
+			startSearch(sent, 0);
+			const isUnclear = error instanceof Failure && error.facts.mayBeCharged;
+			if (isUnclear) record.write({ state: 'sent', why: describeAttempt(error) });
+			throw withDefaultFacts(error, { isSpeech: true });
 		});
-		sent.told.push(taskId);
-		record.keep({ state: 'task', taskId });
+		sent.announcedIds.push(taskId);
+		record.write({ state: 'task', taskId });
 		report.progress(`${part.name}task ${taskId} created`);
 		const place = part.count > 1 && { part: part.index + 1 };
 		report.recordPayment({ kind: 'speech', ...place, task: taskId });
-		if (!concurrency.recordAccepted()) return { taskId, begins: 'created' };
-		const isAlive = await isThere(work, taskId, begin).catch(() => false);
+		if (!concurrency.recordAccepted()) return { taskId, mode: 'new' };
+		const isAlive = await isUsable(work, taskId, begin).catch(() => false);
 		if (isAlive) concurrency.recordAlive();
 		// If it has failed, the account's pace has to hear of that at once.
-		return { taskId, begins: isAlive ? 'created' : 'kept' };
+		return { taskId, mode: isAlive ? 'new' : 'reused' };
 	});
 }
 
 /** Reads whether the service has a task that has not failed. Throws a Failure. */
-async function isThere({ api }: Work, taskId: string, signal: AbortSignal) {
+async function isUsable({ api }: ItemContext, taskId: string, signal: AbortSignal) {
 	const task = await api.getTask(taskId, signal).catch((error: unknown) => {
-		if (!isGone(error)) throw aboutTask(error, taskId);
+		if (!isGone(error)) throw withTaskId(error, taskId);
 	});
 	return task !== undefined && task.state !== 'error';
 }

@@ -1,7 +1,7 @@
 import { GENERATIONS } from '../../../shared/contract';
 import { inputImages, prompt } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
-import type { Operation } from '../../run/work';
+import type { Operation } from '../../run/itemContext';
 import { inputImagesOf } from './images';
 
 const framesPrompt = prompt('e.g. Slow camera pan', 'What should happen between the images', false);

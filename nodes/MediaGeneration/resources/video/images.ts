@@ -3,10 +3,10 @@ import { Failure, invalidInput } from '../../../shared/failure';
 import { download as downloadFile } from '../../../shared/http/download';
 import { wordingOf } from '../../../shared/n8n/messages';
 import { isImage } from '../../../shared/parsing/fileType';
-import { asWebUrl, isRecord, parseJson } from '../../../shared/parsing/coerce';
-import { memory, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
+import { asWebUrl, isRecord, parseJson } from '../../../shared/parsing/values';
+import { memoryBudget, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
 import type { GenerationOrder } from '../../run/generationRecord';
-import type { Work } from '../../run/work';
+import type { ItemContext } from '../../run/itemContext';
 
 /* Input images → the base64 array of a create call (§4.6, §4.7). */
 
@@ -50,7 +50,7 @@ const badImage = (field: string, text: string) => new Failure('badImage', { fiel
  * names an unfit image, or the signal's reason.
  */
 export function inputImagesOf(
-	work: Work,
+	work: ItemContext,
 	displayName: string,
 	requestField: 'ingredients' | 'frames',
 ) {
@@ -79,7 +79,7 @@ export function inputImagesOf(
 		}
 		return async (body, inTime) => {
 			// The encoded images, and the body that is made of them.
-			body.release = await memory().acquire(2 * total, inTime);
+			body.release = await memoryBudget().acquire(2 * total, inTime);
 			body.bytes = await bodyOf(stored, rest);
 		};
 	};
@@ -115,7 +115,7 @@ export function inputImagesOf(
 		const stored = await download.catch((error: unknown) => {
 			// It would name the address as that of a result.
 			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
-			const why = (error.kind === 'badFile' && error.facts.text) || wordingOf(error).message;
+			const why = (error.kind === 'downloadFailed' && error.facts.text) || wordingOf(error).message;
 			throw badImage(displayName, `The image at ${field} could not be fetched: ${why}`);
 		});
 		return { field, data: stored, isTyped };

@@ -1,7 +1,7 @@
 import { GENERATIONS } from '../../../shared/contract';
 import { inputImages, videoPrompt } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
-import type { Operation } from '../../run/work';
+import type { Operation } from '../../run/itemContext';
 import { inputImagesOf } from './images';
 
 /** Video → Reference Images to Video (§4.6). */

@@ -6,7 +6,7 @@ import {
 } from '../../../shared/contract';
 import { videoPrompt, type NumberField } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
-import type { Operation } from '../../run/work';
+import type { Operation } from '../../run/itemContext';
 
 const [LANDSCAPE, PORTRAIT] = ASPECT_RATIOS;
 

@@ -1,9 +1,9 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { allVoices } from '../../../shared/api/pagination';
 import { limit, options, returnAll } from '../../../shared/n8n/descriptions';
-import { asText } from '../../../shared/parsing/coerce';
+import { asText } from '../../../shared/parsing/values';
 import { languageCodes, plain } from '../../listSearch/languages';
-import type { Operation } from '../../run/work';
+import type { Operation } from '../../run/itemContext';
 
 /** `middle_aged` → `Middle Aged`. */
 const titled = (value: string) =>

@@ -1,4 +1,4 @@
-import { isFailure, withFacts } from '../../../shared/failure';
+import { isFailure, withDefaultFacts } from '../../../shared/failure';
 import {
 	concurrency,
 	download,
@@ -9,12 +9,12 @@ import {
 	taskId as taskIdField,
 	timeout,
 } from '../../../shared/n8n/descriptions';
-import type { Operation } from '../../run/work';
-import { collect, readWaitFields } from './collect';
-import { forAllParts, MAX_PARTS, speechOutput } from './parts';
+import type { Operation } from '../../run/itemContext';
+import { collect, readWaitOptions } from './collect';
+import { runParts, MAX_PARTS, speechOutput } from './parts';
 
 /** Speech → Collect (`wait`): waits for existing tasks and fetches their audio, at no extra cost. */
-export const waitForSpeech: Operation = {
+export const collectSpeech: Operation = {
 	option: {
 		name: 'Collect',
 		value: 'wait',
@@ -33,16 +33,16 @@ export const waitForSpeech: Operation = {
 	],
 	prepare(work) {
 		const ids = work.parameters.taskIdsOfSpeech(MAX_PARTS);
-		const wanted = readWaitFields(work.parameters);
+		const wanted = readWaitOptions(work.parameters);
 
 		return async () => {
-			const spoken = await forAllParts(work, ids, wanted.timeoutMs, async (part, id) => {
+			const spoken = await runParts(work, ids, wanted.timeoutMs, async (part, id) => {
 				return await collect(work, part, wanted, id);
 			}).catch((error: unknown) => {
 				// A task that failed can't be collected, though it is named as what failed.
 				const gone = isFailure(error, 'taskFailed', 'notFound') ? error.facts.taskId : undefined;
 				const taskIds = ids.filter((id) => id !== gone);
-				throw ids.length > 1 ? withFacts(error, { taskIds }) : error;
+				throw ids.length > 1 ? withDefaultFacts(error, { taskIds }) : error;
 			});
 			return await speechOutput(work, spoken, wanted);
 		};

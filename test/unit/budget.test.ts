@@ -1,12 +1,12 @@
 import type { IDataObject } from 'n8n-workflow';
-import { Spending } from '../../nodes/MediaGeneration/paid/spending';
+import { Budget } from '../../nodes/MediaGeneration/paid/budget';
 
 /** A run that plans so many requests, sends some and has some refused; true when it may begin. */
 function run(
 	store: IDataObject,
 	{ planned = 1, unsent = 0, refused = 0, limit = 5, executionId = '1' } = {},
 ): boolean {
-	const spending = new Spending(store, executionId);
+	const spending = new Budget(store, executionId);
 	if (spending.reserve(planned, limit)) return false;
 	for (let n = unsent; n < planned; n++) spending.countSent();
 	for (let n = 0; n < refused; n++) spending.countRefused();

@@ -4,10 +4,10 @@ import type { SpeechTask } from '../../shared/contract';
 import { errorKindOf, Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import { wordingOf } from '../../shared/n8n/messages';
-import type { Connection } from '../../shared/speech/notifications';
+import type { AccountSocket } from '../../shared/speech/accountSocket';
 import { waitForTask } from '../../shared/speech/speechTask';
 import type { Activation } from '../activation/activation';
-import type { EventStore } from '../activation/eventStore';
+import type { Outbox } from '../activation/outbox';
 import type { Emission, ExecutionQueue } from '../activation/executionQueue';
 import type { TaskEventKind } from '../activation/settings';
 
@@ -18,7 +18,7 @@ const FIRST_PAUSE_MS = 20_000;
 const MAX_PAUSE_MS = 3_600_000;
 
 /** Follows one speech task to its end, and has its events emitted. */
-export class TaskFollower {
+export class TaskPoller {
 	/** The percentage that was last heard of. */
 	private highest = 0;
 	/** The latest percentage that is to be emitted; none once the task has ended. */
@@ -28,15 +28,15 @@ export class TaskFollower {
 
 	constructor(
 		private readonly activation: Activation,
-		private readonly store: EventStore,
+		private readonly store: Outbox,
 		private readonly executionQueue: ExecutionQueue,
 		private readonly taskId: string,
 	) {}
 
 	/** Resolves when its end is known, or there is nothing to follow. Never rejects. */
 	async follow(
-		subscription: Connection,
-		begins: 'heard' | 'stored',
+		subscription: AccountSocket,
+		mode: 'announced' | 'restored',
 		signal: AbortSignal,
 	): Promise<void> {
 		const { api, isManual, onFatal, warn } = this.activation;
@@ -46,7 +46,7 @@ export class TaskFollower {
 				signal,
 				pollIntervalMs: SILENCE_MS,
 				subscription,
-				begins,
+				mode,
 				onProgress: (percentage) => this.progress(percentage),
 			}).then(
 				(task) => this.complete(task),
@@ -77,7 +77,7 @@ export class TaskFollower {
 
 	/** Returns the failure unless it is an end of the task. */
 	private fail(error: unknown): Failure | undefined {
-		const failure = error instanceof Failure ? error : new Failure('noAnswer');
+		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		const error_kind = errorKindOf(failure);
 		if (failure.kind === 'noAddress') {
 			const { message } = wordingOf(failure);
@@ -92,7 +92,7 @@ export class TaskFollower {
 	private end(event: 'completed' | 'failed', facts: IDataObject, audioUrl?: string): void {
 		if (event === 'completed') this.highest = 100;
 		const isWanted = this.activation.settings.events.has(event);
-		this.store.mark(this.taskId, isWanted ? 'waiting' : 'over');
+		this.store.setState(this.taskId, isWanted ? 'waiting' : 'over');
 		if (isWanted) this.emit(event, facts, audioUrl);
 	}
 
@@ -107,7 +107,7 @@ export class TaskFollower {
 			return { [settings.outputField]: data };
 		};
 		const emission: Emission = {
-			about: id,
+			eventId: id,
 			name: isProgress ? `progress ${highest}` : event,
 			isOutdated: isProgress ? () => emission !== this.latest : undefined,
 			product: { id },

@@ -10,11 +10,11 @@ import type { Credential } from '../../shared/http/credential';
 import type { NodeParameters } from '../../shared/n8n/parameters';
 import type { Payments } from '../paid/payments';
 import type { Concurrency } from './concurrency';
-import type { Job } from './job';
+import type { ItemTask } from './itemTask';
 import type { Report } from './report';
 
 /** What an operation gets of one input item. */
-export interface Work {
+export interface ItemContext {
 	/** Of the item, from 0. */
 	readonly index: number;
 	readonly context: IExecuteFunctions;
@@ -29,7 +29,7 @@ export interface Work {
 	/** What a person is told of the item. */
 	readonly report: Report;
 	/** What the item pays for. */
-	readonly paid: Payments;
+	readonly payments: Payments;
 	/** One output item that belongs to this input item. */
 	output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData;
 }
@@ -40,5 +40,5 @@ export interface Operation {
 	option: INodePropertyOptions & { value: string; action: string };
 	fields: INodeProperties[];
 	/** Reads and checks the fields of an item, and returns its work. */
-	prepare(work: Work): Job;
+	prepare(work: ItemContext): ItemTask;
 }

@@ -2,37 +2,36 @@ import type { ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
 import { GENERATIONS, SPEAK, type PaidOperation } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
-import { requestsOf, speechRequestsOf } from '../../shared/generation/sentRequests';
-import { isOwnWork, type SubWorkflow } from '../../shared/n8n/ownWork';
-import { asText, isRecord } from '../../shared/parsing/coerce';
+import { requestsOf, speechRequestsOf } from '../../shared/generation/requestLedger';
+import { isOwnWork, type SubWorkflow } from '../../shared/n8n/creatorRegistry';
+import { asText, isRecord } from '../../shared/parsing/values';
 import type { Activation } from './activation';
 import type { Settings } from './settings';
 
 /**
- * Throws a Failure (startsItself) when a node that creates what the trigger hears of follows it: each
+ * Throws a Failure (selfTrigger) when a node that creates what the trigger hears of follows it: each
  * execution would pay for the event that starts the next one.
  */
 export function refuseSelfStart(context: ITriggerFunctions, settings: Settings): void {
 	const { events, ofTasks, taskIds } = settings;
-	const after = followersOf(context);
+	const after = downstreamNodes(context);
 	const findCreator = (operations: readonly PaidOperation[]) =>
 		after.find((node) => operations.some((operation) => mayRun(node, operation)));
 	const speechCreator = ofTasks && taskIds.size === 0 && findCreator([SPEAK]);
 	const mediaCreator = events.has('generated') && findCreator(Object.values(GENERATIONS));
-	if (speechCreator)
-		throw new Failure('startsItself', { text: speechCreator.name, isSpeech: true });
-	if (mediaCreator) throw new Failure('startsItself', { text: mediaCreator.name });
+	if (speechCreator) throw new Failure('selfTrigger', { text: speechCreator.name, isSpeech: true });
+	if (mediaCreator) throw new Failure('selfTrigger', { text: mediaCreator.name });
 }
 
 /**
  * Tells what sub-workflows that are called after the trigger have created, as far as this process knows.
  */
-export function ownWorkOf(
+export function subWorkflowCreations(
 	context: ITriggerFunctions,
 	credential: Credential,
 	signal: AbortSignal,
 ): Activation['isOwnWork'] {
-	const calls = followersOf(context)
+	const calls = downstreamNodes(context)
 		.filter(({ type }) => /\.(?:executeWorkflow|toolWorkflow)$/.test(type))
 		.map(({ parameters }) => parameters?.workflowId as unknown)
 		.map((called) => asText(isRecord(called) ? called.value : called) ?? '');
@@ -48,7 +47,7 @@ export function ownWorkOf(
 }
 
 /** The nodes that an execution of this trigger may reach, tools of an agent among them. */
-function followersOf(context: ITriggerFunctions): NodeTypeAndVersion[] {
+function downstreamNodes(context: ITriggerFunctions): NodeTypeAndVersion[] {
 	const isEnabled = ({ disabled }: NodeTypeAndVersion) => !disabled;
 	const options = { includeNodeParameters: true };
 	const after = context.getChildNodes(context.getNode().name, options).filter(isEnabled);

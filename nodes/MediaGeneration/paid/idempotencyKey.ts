@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { jsonStringify, type IExecuteFunctions, type INodeExecutionData } from 'n8n-workflow';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
-import { isRecord } from '../../shared/parsing/coerce';
+import { isRecord } from '../../shared/parsing/values';
 
 /*
  * How a retry recognises a request: by the node's parameters and the input item, not by the values
@@ -9,7 +9,7 @@ import { isRecord } from '../../shared/parsing/coerce';
  */
 
 /** Parameters and options that don't change what is paid for: with others, a retry still collects it. */
-const NOT_PAID_FOR = new Set([
+const IGNORED_IN_KEY = new Set([
 	...[
 		'callbackUrl',
 		'concurrency',
@@ -29,7 +29,7 @@ function paidParameters({ options, ...others }: Record<string, unknown>): unknow
 	// The whole collection may be an expression.
 	const chosen = isRecord(options) ? options : { options };
 	return Object.entries({ ...others, ...chosen })
-		.filter(([name, value]) => !NOT_PAID_FOR.has(name) && value !== undefined)
+		.filter(([name, value]) => !IGNORED_IN_KEY.has(name) && value !== undefined)
 		.map(([name, value]) => [name, valueOf(value)])
 		.sort();
 }
@@ -74,15 +74,15 @@ const digestOf = (...parts: unknown[]): string =>
  * it asks for. `account`: '' where all have that of the node's credential, also with a new token. A loop's
  * next round is another request; a model's repeated call is the same one.
  */
-export function keysIn(context: IExecuteFunctions, isTool: boolean) {
+export function keyFactory(context: IExecuteFunctions, isTool: boolean) {
 	const { parameters, credentials } = context.getNode();
 	const { id, name } = credentials?.[CREDENTIAL_TYPE] ?? {};
 	const round: unknown = isTool ? 'tool' : context.evaluateExpression('{{ $runIndex }}', 0);
 	const ofRun = digestOf(round ?? 0, isTool ? [] : paidParameters(parameters));
 	const items = context.getInputData();
 	return (index: number, account: string): string => {
-		const own = isTool ? calledParameters(context, index) : [];
-		const asked = digestOf(ofRun, own, itemIdentity(items[index]!));
+		const callParameters = isTool ? calledParameters(context, index) : [];
+		const asked = digestOf(ofRun, callParameters, itemIdentity(items[index]!));
 		return `${digestOf(id ?? name, account)}/${index}:${asked}`;
 	};
 }

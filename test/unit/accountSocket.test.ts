@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import type { Socket } from 'node:net';
 import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
 import type { NewsKind } from '../../nodes/shared/async/pollUntil';
-import { subscribe, type Connection } from '../../nodes/shared/speech/notifications';
+import { subscribe, type AccountSocket } from '../../nodes/shared/speech/accountSocket';
 import { readCredential } from '../../nodes/shared/http/credential';
 import type { ServiceContext } from '../../nodes/shared/http/request';
 import { FakeService } from '../service/fakeService.mts';
@@ -19,7 +19,7 @@ let requests: string[];
 /** The connection of the latest handshake. */
 let connection: Socket;
 let sockets: ServerSocket[];
-let subscriptions: Connection[];
+let subscriptions: AccountSocket[];
 let count = 0;
 let token: string;
 
@@ -55,7 +55,7 @@ afterEach(async () => {
 });
 
 /** Somebody who listens, once that has begun. */
-async function listen(apiToken = token): Promise<Connection> {
+async function listen(apiToken = token): Promise<AccountSocket> {
 	const credential = readCredential({ apiToken, baseUrl: service.url });
 	const subscription = subscribe(credential, { helpers: {} } as ServiceContext);
 	subscriptions.push(subscription);
@@ -64,7 +64,7 @@ async function listen(apiToken = token): Promise<Connection> {
 }
 
 /** Somebody no longer listens. */
-async function leave(subscription: Connection): Promise<void> {
+async function leave(subscription: AccountSocket): Promise<void> {
 	subscriptions.splice(subscriptions.indexOf(subscription), 1);
 	await subscription.release();
 }
@@ -74,7 +74,7 @@ async function follow(taskId = '1', apiToken = token) {
 	const subscription = await listen(apiToken);
 	const heard: Array<number | NewsKind> = [];
 	let wake = () => {};
-	subscription.follow(taskId, (news: NewsKind, percentage?: number) => {
+	subscription.onTask(taskId, (news: NewsKind, percentage?: number) => {
 		heard.push(percentage ?? news);
 		wake();
 	});

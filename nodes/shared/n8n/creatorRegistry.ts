@@ -1,9 +1,9 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { sleep } from '../async/deadline';
-import type { SentRequest } from '../contract';
-import { LINGERS_MS } from '../generation/historyMatching';
-import type { SentRequests } from '../generation/sentRequests';
-import { unsigned } from '../parsing/coerce';
+import type { GenerationRequest } from '../contract';
+import { LATE_RESULT_MS } from '../generation/historyMatching';
+import type { RequestLedger } from '../generation/requestLedger';
+import { withoutQuery } from '../parsing/values';
 
 /** What n8n knows of an execution but offers no method for; it may be missing. */
 interface ExecutionInternals {
@@ -16,10 +16,10 @@ const RECHECK_MS = 1000;
 const GRACE_MS = 5000;
 
 /** A sub-workflow, and the workflow that called it. */
-export type SubWorkflow = NonNullable<SentRequest['creator']>;
+export type SubWorkflow = NonNullable<GenerationRequest['creator']>;
 
 /** An entry of the history, or a speech task, of which only the id is known. */
-export type Product = Partial<Pick<SentRequest, 'prompt' | 'files'>> & {
+export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 	id?: string;
 	failed?: boolean;
 };
@@ -30,7 +30,7 @@ export type Product = Partial<Pick<SentRequest, 'prompt' | 'files'>> & {
  */
 export async function isOwnWork(
 	product: Product,
-	requests: SentRequests,
+	requests: RequestLedger,
 	isOwn: (creator: SubWorkflow) => boolean,
 	signal: AbortSignal,
 ): Promise<boolean> {
@@ -44,17 +44,17 @@ export async function isOwnWork(
 }
 
 /** Whether `request` has made `product`, of which an event was heard at `heardAt`. */
-function compare(request: SentRequest, product: Product, heardAt: number) {
+function compare(request: GenerationRequest, product: Product, heardAt: number) {
 	const { id, prompt, files = [], failed } = product;
-	const { told, expected, searchUntil } = request;
-	const known = request.files.map(({ fileUrl }) => unsigned(fileUrl));
-	const isFile = files.some(({ fileUrl }) => known.includes(unsigned(fileUrl)));
+	const { announcedIds, requestedCount, searchUntil } = request;
+	const known = request.files.map(({ fileUrl }) => withoutQuery(fileUrl));
+	const isFile = files.some(({ fileUrl }) => known.includes(withoutQuery(fileUrl)));
 	// Where there are ids, addresses may differ in their query alone.
-	if (id && told.length > 0 ? told.includes(id) : isFile) return 'made';
-	const isAllTold = Math.max(told.length, known.length) >= expected;
+	if (id && announcedIds.length > 0 ? announcedIds.includes(id) : isFile) return 'made';
+	const isAllTold = Math.max(announcedIds.length, known.length) >= requestedCount;
 	const isSame = prompt === request.prompt;
 	if (searchUntil !== undefined) {
-		const mayBeLate = Date.now() < searchUntil + LINGERS_MS && (failed || !isAllTold);
+		const mayBeLate = Date.now() < searchUntil + LATE_RESULT_MS && (failed || !isAllTold);
 		return mayBeLate && isSame && prompt ? 'made' : undefined;
 	}
 	if (isAllTold || request.sentAt > heardAt) return undefined;

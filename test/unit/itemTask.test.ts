@@ -1,11 +1,11 @@
-import { NotMade, withOtherFiles } from '../../nodes/MediaGeneration/run/job';
+import { FailedResult, withOtherFiles } from '../../nodes/MediaGeneration/run/itemTask';
 import { Failure } from '../../nodes/shared/failure';
 import { wordingOf } from '../../nodes/shared/n8n/messages';
 
 test('a file that failed is named with the others, and not with entries that have none', () => {
-	const failure = new Failure('badFile', { fileUrl: 'https://files.example/a' });
+	const failure = new Failure('downloadFailed', { fileUrl: 'https://files.example/a' });
 	const made = [{ json: { id: 1 } }, { json: { file_url: 'https://files.example/b' } }];
-	const told = withOtherFiles(failure, [...made, new NotMade(failure)]) as Failure;
+	const told = withOtherFiles(failure, [...made, new FailedResult(failure)]) as Failure;
 	expect(wordingOf(told).description).toBe(
 		'It has been charged and is available at https://files.example/a , https://files.example/b',
 	);

@@ -1,8 +1,8 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { contextOf, entriesOf } from '../../nodes/MediaGeneration/paid/paidLog';
-import { PaidRecord } from '../../nodes/MediaGeneration/paid/payments';
-import { keysIn } from '../../nodes/MediaGeneration/paid/requestKey';
-import { Spending } from '../../nodes/MediaGeneration/paid/spending';
+import { storeFor, journalEntries } from '../../nodes/MediaGeneration/paid/journal';
+import { JournalEntry } from '../../nodes/MediaGeneration/paid/payments';
+import { keyFactory } from '../../nodes/MediaGeneration/paid/idempotencyKey';
+import { Budget } from '../../nodes/MediaGeneration/paid/budget';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
 const TOKEN = 'token-of-the-test';
@@ -26,7 +26,7 @@ function execution(executionId: string | null = '1') {
 		/** The next run is another attempt of this round. */
 		again: () => void runIndex--,
 		/** The node runs once more: what is kept of the request of its first item. */
-		run(call: Partial<Call> = {}): PaidRecord {
+		run(call: Partial<Call> = {}): JournalEntry {
 			const round = ++runIndex;
 			const { text = 'Hello.', isTool = false, account = 'mine', accountKey = '' } = call;
 			const { items = [{ json: { t: 1 } }, { json: { t: 1 } }] } = call;
@@ -39,9 +39,9 @@ function execution(executionId: string | null = '1') {
 				getInputData: () => items,
 				getNode: () => ({ parameters: { text }, credentials }),
 			} as unknown as IExecuteFunctions;
-			const entries = entriesOf(contextOf(context, isTool));
-			const log = { entries, redact: redactor(TOKEN), spending: new Spending({}, '1') };
-			return new PaidRecord(log, keysIn(context, isTool)(0, accountKey));
+			const entries = journalEntries(storeFor(context, isTool));
+			const log = { entries, redact: redactor(TOKEN), spending: new Budget({}, '1') };
+			return new JournalEntry(log, keyFactory(context, isTool)(0, accountKey));
 		},
 	};
 }
@@ -49,12 +49,12 @@ type Execution = ReturnType<typeof execution>;
 
 /** A call that paid for a task and failed after it. */
 const failing = ({ run }: Execution, taskId: string, call?: Partial<Call>): void =>
-	run(call).keep({ state: 'task', taskId });
+	run(call).write({ state: 'task', taskId });
 
 /** What a call finds that was paid for before. */
 function foundBy({ run }: Execution, call?: Partial<Call>) {
-	const { left } = run(call);
-	return left?.state === 'task' ? left.taskId : undefined;
+	const { previous } = run(call);
+	return previous?.state === 'task' ? previous.taskId : undefined;
 }
 
 test('a loop’s next round is another request', () => {

@@ -1,4 +1,4 @@
-import { EventStore } from '../../nodes/MediaGenerationTrigger/activation/eventStore';
+import { Outbox } from '../../nodes/MediaGenerationTrigger/activation/outbox';
 
 /* What n8n has kept of a trigger, by the time it is back; the engine's tests do the rest. */
 
@@ -8,11 +8,11 @@ const ROOM = 'tasks https://media.example.com';
 /** What n8n has saved of a task under way, one that it was told of, and one that is over. */
 function saved() {
 	const data = {};
-	const store = new EventStore(data, ROOM, 'before', true);
+	const store = new Outbox(data, ROOM, 'before', true);
 	for (const taskId of ['under way', 'told', 'over'])
 		store.events.set(taskId, { state: 'underWay' });
-	store.mark('told', 'emitted');
-	store.mark('over', 'over');
+	store.setState('told', 'emitted');
+	store.setState('over', 'over');
 	store.save();
 	return structuredClone(data);
 }
@@ -31,19 +31,19 @@ it.each<[string, number, boolean, string, string[]]>([
 ])('a trigger that is back %s, after %d min, looks up what may have been missed', (...setting) => {
 	const [, minutes, emitsAgain, room, expected] = setting;
 	const now = Date.now() + minutes * MINUTE;
-	const store = new EventStore(saved(), room, `${setting.join()}`, emitsAgain, now);
-	expect(store.in('underWay')).toEqual(expected);
+	const store = new Outbox(saved(), room, `${setting.join()}`, emitsAgain, now);
+	expect(store.namesIn('underWay')).toEqual(expected);
 	expect(store.events.get('over')?.state).toBe(room === ROOM ? 'over' : undefined);
 });
 
 it('of thousands of tasks little is kept, those under way longest', () => {
 	const data = {};
-	const store = new EventStore(data, ROOM, 'thousands', true);
+	const store = new Outbox(data, ROOM, 'thousands', true);
 	for (let n = 0; n < 3000; n++) {
 		store.events.set(`task ${n}`, { state: 'underWay' });
-		if (n > 100) store.mark(`task ${n}`, 'over');
+		if (n > 100) store.setState(`task ${n}`, 'over');
 	}
 	store.save();
-	expect(store.in('underWay')).toContain('task 7');
+	expect(store.namesIn('underWay')).toContain('task 7');
 	expect(JSON.stringify(data).length).toBeLessThan(100_000);
 });

@@ -7,7 +7,7 @@ export const isRecord = (value: unknown): value is ServiceRecord =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A text cut to `length` characters, "…" included. Redact it first: half a token would not be found. */
-export const clip = (text: string, length: number): string =>
+export const truncate = (text: string, length: number): string =>
 	text.length <= length ? text : text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '') + '…';
 
 /** Whether a text shows nothing: white space, control and zero-width characters, the blank of braille. */
@@ -93,4 +93,4 @@ export const looksLikeHtml = (text: string): boolean =>
 	/^\s*<(?:!--|\?|(?:!doctype|html|head|body|h[1-6]|div|center|p|title|script)\b)/i.test(text);
 
 /** An address without its query, which holds a signature that changes each time. */
-export const unsigned = (address: string): string => address.split(/[?#]/, 1)[0]!;
+export const withoutQuery = (address: string): string => address.split(/[?#]/, 1)[0]!;

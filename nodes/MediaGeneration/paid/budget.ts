@@ -14,9 +14,9 @@ interface Sent {
  * loop, further attempts and an agent's calls have in common. "Retry execution" keeps the context, but is
  * another execution, and counts anew.
  */
-export class Spending {
+export class Budget {
 	/** Those that are counted as sent, but were not. */
-	private unsent = 0;
+	private reserved = 0;
 
 	constructor(
 		private readonly store: IDataObject,
@@ -30,7 +30,7 @@ export class Spending {
 	reserve(planned: number, limit: number): Failure | undefined {
 		const before = this.requests;
 		if (before + planned <= limit) {
-			this.unsent = planned;
+			this.reserved = planned;
 			this.requests = before + planned;
 			return undefined;
 		}
@@ -42,17 +42,17 @@ export class Spending {
 	}
 
 	countSent(): void {
-		this.unsent--;
+		this.reserved--;
 	}
 
 	/** The service has surely not accepted it. */
 	countRefused(): void {
-		this.unsent++;
+		this.reserved++;
 	}
 
 	/** The run is over: what was planned, but not sent, may be sent by the next one. */
 	settle(): void {
-		this.requests -= this.unsent;
+		this.requests -= this.reserved;
 	}
 
 	private get requests(): number {

@@ -1,13 +1,13 @@
 import type { IDataObject } from 'n8n-workflow';
-import { thisProcess } from '../../shared/account';
+import { processContainer } from '../../shared/account';
 
 /**
  * How long n8n still knows the key of an emitted event, in ms. It knows it as long as it keeps the
  * execution, which it may delete at any time if the workflow does not save executions.
  */
-const KEY_LASTS_MS = 120_000;
+const DEDUPLICATION_KEY_TTL_MS = 120_000;
 /** How many events that are over are remembered, so that a late message is not taken for a new task. */
-const MAX_OVER = 1000;
+const MAX_DONE = 1000;
 
 /** `waiting`: its end waits to be emitted; `emitted`: n8n was told; `over`: nothing more comes of it. */
 export interface Stateful {
@@ -17,7 +17,7 @@ export interface Stateful {
 }
 
 /** What is kept under one key of n8n's static data, assigned as a whole: n8n notices no deeper change. */
-interface KeptEvents<Item, Cursor> {
+interface SavedEvents<Item, Cursor> {
 	/** In ms since 1970. */
 	at: number;
 	cursor?: Cursor;
@@ -25,13 +25,13 @@ interface KeptEvents<Item, Cursor> {
 }
 
 /** By key: what the node's latest trigger has left when it was closed. */
-class LeftBehind extends Map<string, KeptEvents<never, never>> {}
+class Handover extends Map<string, SavedEvents<never, never>> {}
 
 /**
  * A trigger's memory of what it reports. A closed trigger leaves it to the next one of the same node in
  * this process: n8n saves static data only along with an execution, so that may be older.
  */
-export class EventStore<Item extends Stateful = Stateful, Cursor = undefined> {
+export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 	/** By name: the id of a task, or the mark of an entry. Those that are over are last. */
 	events = new Map<string, Item>();
 	/** How far the trigger has come, if it has begun. */
@@ -44,51 +44,51 @@ export class EventStore<Item extends Stateful = Stateful, Cursor = undefined> {
 	 */
 	constructor(
 		private readonly store: IDataObject,
-		private readonly room: string,
+		private readonly namespace: string,
 		private readonly key: string,
-		emitsAgain: boolean,
+		replaysEmitted: boolean,
 		now = Date.now(),
 	) {
-		const left = thisProcess.shared(LeftBehind).get(room + key);
-		const stored = store[room] as KeptEvents<Item, Cursor> | undefined;
-		const kept = stored && stored.at > (left?.at ?? 0) ? stored : left;
-		if (!kept) return;
-		this.cursor = kept.cursor;
-		const isSafe = emitsAgain && now - kept.at < KEY_LASTS_MS;
-		for (const [name, item] of kept.events as Array<[string, Item]>) {
+		const handedOver = processContainer.get(Handover).get(namespace + key);
+		const stored = store[namespace] as SavedEvents<Item, Cursor> | undefined;
+		const saved = stored && stored.at > (handedOver?.at ?? 0) ? stored : handedOver;
+		if (!saved) return;
+		this.cursor = saved.cursor;
+		const isSafe = replaysEmitted && now - saved.at < DEDUPLICATION_KEY_TTL_MS;
+		for (const [name, item] of saved.events as Array<[string, Item]>) {
 			const isOver = item.state === 'over' || (item.state === 'emitted' && !isSafe);
 			this.events.set(name, { ...item, state: isOver ? 'over' : 'underWay' });
 		}
 	}
 
 	/** Notes how far an event has come, unless it is forgotten. */
-	mark(name: string, state: Stateful['state']): void {
+	setState(name: string, state: Stateful['state']): void {
 		const item = this.events.get(name);
 		if (!item) return;
 		item.state = state;
 		if (state !== 'over') return;
 		this.events.delete(name);
 		this.events.set(name, item);
-		const over = this.in('over');
-		if (over.length > MAX_OVER) this.events.delete(over[0]!);
+		const done = this.namesIn('over');
+		if (done.length > MAX_DONE) this.events.delete(done[0]!);
 	}
 
 	/** The names of the events in this state. */
-	in(state: Stateful['state']): string[] {
+	namesIn(state: Stateful['state']): string[] {
 		return [...this.events].filter(([, item]) => item.state === state).map(([name]) => name);
 	}
 
 	/** Hands everything to n8n, which saves it along with the next execution that is started. */
 	save(): void {
-		this.store[this.room] = { ...this.kept() } as IDataObject;
+		this.store[this.namespace] = { ...this.snapshot() } as IDataObject;
 	}
 
 	/** Call this when the trigger is closed. Whether n8n starts what was emitted last is not known yet. */
-	leaveBehind(): void {
-		thisProcess.shared(LeftBehind).set(this.room + this.key, this.kept() as never);
+	handOver(): void {
+		processContainer.get(Handover).set(this.namespace + this.key, this.snapshot() as never);
 	}
 
-	private kept(): KeptEvents<Item, Cursor> {
+	private snapshot(): SavedEvents<Item, Cursor> {
 		return { at: Date.now(), cursor: this.cursor, events: [...this.events] };
 	}
 }
