@@ -3,7 +3,7 @@ export default {
 	entry: [
 		'credentials/*.ts',
 		'nodes/*/*.node.ts',
-		'{bench,simulator}/main.mts',
+		'{bench,check,simulator}/main.mts',
 		'demo/demo.mts',
 		'tools/*/main.mts',
 		'test/{leaks,mutants,nightly,pace,worlds}/main.mts',

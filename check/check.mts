@@ -1,0 +1,56 @@
+/* One check of a service, from the questions that cost nothing to the recording. */
+import { FREE, OWN_TEXTS, runAll } from './operations.mts';
+import { paidRows } from './paid.mts';
+import { askAll, type Service } from './questions.mts';
+import { StandIns, type Recording } from './recording.mts';
+import { gradeOf, type Row } from './report.mts';
+import { Wire } from './wire.mts';
+
+interface Checked {
+	rows: Row[];
+	recording: Recording;
+	/** What was replaced in it, by kind. */
+	replaced: string[];
+}
+
+/** Asks, lets the node do the paid operations named and the free ones, and records all of it. */
+export async function check(
+	service: Service,
+	pay: string[],
+	say: (what: string) => void,
+): Promise<Checked> {
+	const made = new Date().toISOString();
+	const wire = new Wire();
+	try {
+		const { rows, voice } = await askAll(wire, service, say);
+		const works = gradeOf(rows) !== 'fails';
+		const operations = works ? [...FREE, ...pay.filter((name) => name !== 'speech' || voice)] : [];
+		const base = new URL(service.baseUrl);
+		const socket = new URL(service.webSocketUrl.replace(/^ws/, 'http'));
+		const credential = {
+			apiToken: service.token,
+			baseUrl: (await wire.through(base.origin)) + base.pathname.replace(/\/$/, ''),
+			webSocketUrl:
+				(await wire.through(socket.origin)).replace('http', 'ws') +
+				socket.pathname.replace(/\/$/, ''),
+		};
+		const outcomes = await runAll(operations, { credential, voice }, (operation) => {
+			wire.cutStreams = operation === 'dropped';
+			say(`the node: ${operation}`);
+		});
+		rows.push(...paidRows(wire.exchanges, outcomes, pay));
+		const standIns = new StandIns(service.token, OWN_TEXTS, wire.aliases);
+		const exchanges = wire.exchanges.map((exchange) => standIns.exchange(exchange));
+		const recording: Recording = {
+			...{ format: 1, made, operations },
+			voice: voice && standIns.id(voice),
+			outcomes: outcomes.map(({ operation, lines }) => {
+				return { operation, lines: lines.map((line) => standIns.sentence(line)) };
+			}),
+			exchanges,
+		};
+		return { rows, recording, replaced: standIns.counts() };
+	} finally {
+		await wire.close();
+	}
+}
