@@ -130,7 +130,10 @@ export async function runAll(
 async function listen({ credential }: Place, awaited: Set<string>) {
 	const events = new Set<string>();
 	const errors: string[] = [];
-	const node = triggerNode({ events: ['completed', 'failed', 'generated'], checkInterval: 10 });
+	const node = triggerNode({
+		events: ['completed', 'failed', 'generated'],
+		options: { checkInterval: 10 },
+	});
 	let changed = () => {};
 	let error: string | undefined;
 	const response = await activateTrigger(
@@ -180,7 +183,9 @@ function linesOf(result: WorkflowResult): string[] {
 	return [
 		`items: ${items.length}`,
 		...new Set(items.map((item) => `fields: ${fields(item)}`)),
-		...files.map(({ mimeType, bytes, fileSize }) => `file: ${mimeType}, ${bytes ?? fileSize}`),
+		...files.map(
+			({ mimeType, bytes, fileSize }) => `file: ${mimeType}, ${bytes ?? fileSize} bytes`,
+		),
 		...(result.error ? [`error: ${steady(result.error.message)}`] : []),
 		...result.hints(NODE).map(({ message }) => `hint: ${steady(message)}`),
 	];

@@ -42,6 +42,7 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
 /** Puts stable stand-ins in the place of whatever may be somebody's. */
 export class StandIns {
 	readonly #known = new Map<string, Map<string, string>>();
+	readonly #made = new Set<string>();
 	readonly #token;
 	readonly #own: Set<string>;
 	/** Other addresses by which an origin is known. */
@@ -59,8 +60,11 @@ export class StandIns {
 	#standIn(kind: string, value: string, make: (number: number) => string): string {
 		const values = this.#known.get(kind) ?? new Map<string, string>();
 		this.#known.set(kind, values);
+		// A text is looked through more than once: a stand-in has none of its own.
+		if (this.#made.has(value)) return value;
 		const known = values.get(value) ?? make(values.size + 1);
 		values.set(value, known);
+		if (kind !== 'ID') this.#made.add(known);
 		return known;
 	}
 
@@ -173,11 +177,15 @@ export class StandIns {
 
 	/** What only resembles JSON, or is a page or a sentence. */
 	#broken(text: string): string {
-		const pairs = /"(\w+)"(\s*:\s*)"((?:[^"\\]|\\.)*)("?)/g;
+		const pairs = /"(\w+)"(\s*:\s*)(?:"((?:[^"\\]|\\.)*)("?)|(\d+))/g;
 		return this.sentence(
-			text.replace(pairs, (_, key: string, colon: string, value: string, end: string) => {
-				return `"${key}"${colon}"${this.#leaf(key, value)}${end}`;
-			}),
+			text.replace(
+				pairs,
+				(whole, ...[key, colon, value, end, number]: Array<string | undefined>) => {
+					if (value !== undefined) return `"${key}"${colon}"${this.#leaf(key!, value)}${end}`;
+					return number && ID_KEY.test(key!) ? `"${key}"${colon}${this.id(number)}` : whole;
+				},
+			),
 		);
 	}
 

@@ -11,6 +11,7 @@ export default {
 		'test/{audio,e2e,install,n8n,oldest,queue,storage}/*.test.mts',
 		// Processes of their own, started by name.
 		'bench/probe.mts',
+		'test/check/record.mts',
 		'test/leaks/service.mts',
 		'test/oldest/inEngine.mts',
 		'test/package/{load,scan}.mts',
