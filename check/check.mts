@@ -38,7 +38,7 @@ export async function check(
 			wire.cutStreams = operation === 'dropped';
 			say(`the node: ${operation}`);
 		});
-		rows.push(...paidRows(wire.exchanges, outcomes, pay));
+		if (works) rows.push(...paidRows(wire.exchanges, outcomes, pay));
 		const standIns = new StandIns(service.token, OWN_TEXTS, wire.aliases);
 		const exchanges = wire.exchanges.map((exchange) => standIns.exchange(exchange));
 		const recording: Recording = {

@@ -13,6 +13,8 @@ import { replay } from './replay.mts';
 import { EXIT, gradeOf, tableOf, verdictOf } from './report.mts';
 
 const folder = join(import.meta.dirname, '../recordings');
+/** Where nothing leaves the machine. */
+const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
 const isAsked = process.stdin.isTTY && process.stderr.isTTY;
 const spinner = ora({ stream: process.stderr });
 const say = (what: string) => {
@@ -84,6 +86,9 @@ function addressesOf(base: string, socket?: string): Omit<Service, 'token'> {
 			throw new Refusal(
 				`${name} must be an address like ${name === '--base-url' ? 'https' : 'wss'}://media.example.com, with no password, "?" or "#".`,
 			);
+		}
+		if (/^(?:http|ws):$/.test(url.protocol) && !LOOPBACK.test(url.hostname)) {
+			throw new Refusal(`${name} must be encrypted: the token could be read on the network.`);
 		}
 		const path = url.pathname.replace(/\/+$/, '').replace(tail, '').replace(/\/+$/, '');
 		return (

@@ -28,13 +28,10 @@ function recordOf(exchange: Exchange | undefined): Record<string, unknown> {
 /** One row for each operation, tried or not, and for what the trigger and Collect made of it. */
 export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string[]): Row[] {
 	const ofNode = exchanges.filter(({ by }) => by === 'node');
-	const rows = Object.keys(PAID).map((name): Row => {
+	const tried = outcomes.filter(({ operation }) => Object.hasOwn(PAID, operation));
+	const rows = tried.map((outcome): Row => {
+		const { operation: name } = outcome;
 		const [part, path] = PARTS[name]!;
-		const outcome = outcomes.find(({ operation }) => operation === name);
-		if (!outcome) {
-			const why = pay.includes(name) ? 'without a voice, or after what failed above' : '';
-			return { part, found: 'not tried', differs: why, inN8n: `--pay ${name}`, grade: 'works' };
-		}
 		const calls = ofNode.filter((each) => each.method === 'POST' && path.test(each.path));
 		const call = name === 'dropped' ? calls.at(-1) : calls[0];
 		const said = name === 'speech' ? saidOfSpeech(call, ofNode) : saidOfStream(call);
@@ -47,11 +44,32 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 		const outcome = outcomes.find(({ operation }) => operation === name);
 		if (outcome) rows.push({ part, found: 'there', differs: '', ...resultOf(outcome) });
 	}
+	const left = Object.keys(PAID).filter(
+		(name) => !tried.some(({ operation }) => operation === name),
+	);
+	const notTried = { found: 'not tried', grade: 'works' } as const;
+	if (left.length > 0) {
+		const why = left.some((name) => pay.includes(name))
+			? 'without a voice there is no speech'
+			: 'each costs';
+		rows.push({
+			...notTried,
+			part: '§4.1, 4.5–4.8, 6.1',
+			differs: why,
+			inN8n: `--pay ${left.join(',')}`,
+		});
+	}
+	rows.push({
+		...notTried,
+		part: '§4.3, 6.3 Delete, callback',
+		differs: '',
+		inN8n: 'no other operation needs them',
+	});
 	return rows;
 }
 
 function foundIn(said: string[], { lines }: Outcome): Pick<Row, 'found' | 'differs'> {
-	const isDifferent = said.some((text) => /called|no stream|unknown/.test(text));
+	const isDifferent = said.some((text) => /called|no stream|unknown|address is/.test(text));
 	const failed = lines.some((line) => line.startsWith('error: '));
 	return {
 		found: failed ? 'not there' : isDifferent ? 'different' : 'there',
@@ -93,6 +111,8 @@ function saidOfSpeech(create: Exchange | undefined, exchanges: Exchange[]): stri
 		idName === 'task_id' ? '' : `the ID is called \`${idName ?? 'nothing'}\``,
 		`status: ${words.join(', ')}`,
 		name === undefined ? 'no address came' : `address after ${seconds(ready!.at - create.at)}`,
+		typeof last[name ?? ''] === 'object' ? 'the address is within an object' : '',
+		/^\//.test(String(last[name ?? ''])) ? 'the address is a path' : '',
 		name === undefined || name === 'audio_url' ? '' : `audio addresses are called \`${name}\``,
 		done && ready && done !== ready ? `${seconds(ready.at - done.at)} after “completed”` : '',
 		messages.length > 0
@@ -124,8 +144,8 @@ function saidOfStream(call: Exchange | undefined): string[] {
 			const [, field, value = ''] = /^(event|data): ?(.*)$/.exec(line) ?? [];
 			if (field === 'event') name = value;
 			if (field !== 'data') continue;
-			const word = /^"?[\w ]{1,40}"?$/.test(value) ? ` ${value.replaceAll('"', '')}` : '';
-			events.push(`${name || 'no name'}${word} after ${seconds(ms)}`);
+			const [word = ''] = /^"?[\w ]{1,40}"?$|(?<=^\{"status": ?")\w+(?="\}$)/.exec(value) ?? [];
+			events.push(`${name || 'no name'} ${word.replaceAll('"', '')} after ${seconds(ms)}`);
 		}
 	}
 	const ends = events.some((event) => /_complete\b|^error/.test(event));

@@ -69,21 +69,16 @@ export async function askAll(
 	);
 	say('the account');
 	const account = await get('/v1/video/me');
-	if (account.status === 0) {
-		await socket;
-		const rows = [
-			row(
-				'The server',
-				'not there',
-				`${baseUrl}: ${account.broke}`,
-				'nothing works: check the Base URL',
-				'fails',
-			),
-		];
-		return { rows };
-	}
-	say('a wrong token');
 	const wrong = await get('/v1/video/me', 'a-token-that-nobody-has');
+	const first =
+		account.status === 0 ? [] : [await edgeRow(account, service), tokenRow(account, wrong)];
+	const known = accountRow(account, baseUrl);
+	// Behind a wrong address or with a wrong token, the rest would say nothing.
+	const tokenFails = first.some(({ grade }) => grade === 'fails');
+	if (tokenFails || known.grade === 'fails') {
+		await socket;
+		return { rows: tokenFails ? first : [...first.slice(0, 1), known] };
+	}
 	say('the voices');
 	const voices = [
 		await get(`/v1/labs/voices?page=0&page_size=${PAGE}`),
@@ -100,9 +95,8 @@ export async function askAll(
 	const heard = await socket;
 	const entry = entriesOf(voices[0]!, 'voices')?.find(isRecord);
 	const rows = [
-		await edgeRow(account, service),
-		tokenRow(account, wrong),
-		accountRow(account),
+		...first,
+		known,
 		voicesRow(voices),
 		historyRow(pages),
 		missingRow(missing),
@@ -150,9 +144,7 @@ function tokenRow(account: Exchange, wrong: Exchange): Row {
 			part,
 			'different',
 			`refused: ${trouble}`,
-			isKey
-				? 'nothing works: enter a valid API Token'
-				: 'nothing works: an edge refuses, not the service',
+			isKey ? 'enter a valid API Token' : 'an edge refuses, not the service',
 			'fails',
 		);
 	}
@@ -181,27 +173,27 @@ function tokenRow(account: Exchange, wrong: Exchange): Row {
 	);
 }
 
-function accountRow(exchange: Exchange): Row {
+function accountRow(exchange: Exchange, baseUrl: string): Row {
 	const part = '§4.10 Account';
-	const trouble = troubleOf(exchange);
 	const json = jsonOf(exchange);
-	if (trouble !== undefined)
+	const trouble = troubleOf(exchange) ?? (isRecord(json) ? undefined : 'no record');
+	if (trouble === undefined) {
 		return row(
 			part,
-			exchange.status === 404 ? 'not there' : 'different',
-			trouble,
-			'the credential’s test fails',
-			'fails',
+			'there',
+			`fields: ${Object.keys(json as Json).join(', ')}`,
+			'passed on as they are',
 		);
-	if (!isRecord(json))
-		return row(
-			part,
-			'different',
-			'no record',
-			'the credential’s test fails: this is not the service',
-			'fails',
-		);
-	return row(part, 'there', `fields: ${Object.keys(json).join(', ')}`, 'passed on as they are');
+	}
+	const found = exchange.status === 404 || exchange.status === 0 ? 'not there' : 'different';
+	const isAway = exchange.status >= 500 || exchange.status === 429;
+	const address = `check the Base URL, ${baseUrl}`;
+	const advice = isAway
+		? 'the service is not available: try again later'
+		: exchange.status === 0
+			? address
+			: `this is not the service: ${address}`;
+	return row(part, found, trouble, advice, 'fails');
 }
 
 /** The entries of a page, bare or under a name; undefined if there are none to be found. */

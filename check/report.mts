@@ -21,6 +21,7 @@ export function tableOf(rows: Row[], columns: number): string {
 		head: ['Part of the interface', '', 'Differs, or is open in the contract', 'In n8n'],
 		colWidths: widths,
 		wordWrap: true,
+		wrapOnWordBoundary: true,
 		style: { head: [], border: [] },
 	});
 	table.push(...rows.map(({ part, found, differs, inN8n }) => [part, found, differs, inN8n]));
@@ -37,10 +38,9 @@ export function verdictOf(rows: Row[]): string {
 	const why = rows
 		.filter((row) => row.grade === grade)
 		.map(({ part, inN8n }) => `${part}: ${inN8n}`);
-	const tried = rows
-		.filter(({ found }) => found === 'not tried')
-		.map(({ part }) => part.split(' ')[0]);
-	const rest = tried.length > 0 ? ` Not tried, as it costs: ${tried.join(', ')} (--pay).` : '';
-	if (grade === 'works') return `It works.${rest}`;
-	return `${grade === 'limits' ? 'It works with limits' : 'It does not work'}: ${why.join('; ')}.${grade === 'fails' ? '' : rest}`;
+	if (grade !== 'works') {
+		return `${grade === 'limits' ? 'It works with limits' : 'It does not work'}: ${why.join('; ')}.`;
+	}
+	const isFree = rows.some(({ inN8n }) => inN8n.startsWith('--pay speech,image,video'));
+	return isFree ? 'It works, as far as that can be told for nothing.' : 'It works.';
 }

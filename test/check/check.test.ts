@@ -47,7 +47,7 @@ describe('a stranger checks', () => {
 		await service.stop();
 		expect(await ask(url)).toMatchObject({
 			grade: 'fails',
-			text: expect.stringMatching(/ECONNREFUSED.*Base URL/),
+			text: expect.stringMatching(/ECONNREFUSED.*check the Base URL/),
 		});
 	});
 
