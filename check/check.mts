@@ -1,7 +1,8 @@
 /* One check of a service, from the questions that cost nothing to the recording. */
-import { FREE, OWN_TEXTS, runAll } from './operations.mts';
+import { redactor } from '../nodes/shared/parsing/redaction.ts';
+import { FREE, LATE, OWN_TEXTS, runAll } from './operations.mts';
 import { paidRows } from './paid.mts';
-import { askAll, type Service } from './questions.mts';
+import { askAll, MISSING_PART, type Service } from './questions.mts';
 import { StandIns, type Recording } from './recording.mts';
 import { gradeOf, type Row } from './report.mts';
 import { Wire } from './wire.mts';
@@ -38,6 +39,19 @@ export async function check(
 			wire.cutStreams = operation === 'dropped';
 			say(`the node: ${operation}`);
 		});
+		for (const { operation, lines } of outcomes) {
+			const error = lines.find((line) => line.startsWith('error: '));
+			if (operation === 'missing') tellOfMissing(rows, error);
+			else if (error && FREE.includes(operation)) {
+				rows.push({
+					part: `The node: ${operation}`,
+					found: 'different',
+					differs: '',
+					inN8n: error,
+					grade: 'limits',
+				});
+			}
+		}
 		if (works) rows.push(...paidRows(wire.exchanges, outcomes, pay));
 		const standIns = new StandIns(service.token, OWN_TEXTS, wire.aliases);
 		const exchanges = wire.exchanges.map((exchange) => standIns.exchange(exchange));
@@ -49,8 +63,18 @@ export async function check(
 			}),
 			exchanges,
 		};
-		return { rows, recording, replaced: standIns.counts() };
+		return { rows: redactor(service.token).value(rows), recording, replaced: standIns.counts() };
 	} finally {
 		await wire.close();
 	}
+}
+
+/** A task that does not exist has to end in an error, and soon. */
+function tellOfMissing(
+	rows: Row[],
+	error = 'no error: waiting for a wrong task ID ends with its Timeout',
+): void {
+	const isSoon = error.startsWith('error: ') && error !== LATE;
+	const row = rows.find(({ part }) => part === MISSING_PART);
+	if (row) Object.assign(row, { inN8n: error, grade: isSoon ? 'works' : 'limits' });
 }

@@ -31,6 +31,10 @@ export const PAID: Record<string, string> = {
 
 export const FREE = ['account', 'voices', 'history', 'missing'];
 
+/** How long the node may take for what costs nothing, in ms. */
+const FREE_MS = 12_000;
+export const LATE = 'error: the node goes on trying for minutes';
+
 interface Place {
 	credential: { apiToken: string; baseUrl: string; webSocketUrl: string };
 	voice?: string;
@@ -110,13 +114,17 @@ export async function runAll(
 		)) {
 			if (operation === 'collect' && taskId === '') continue;
 			before(operation);
+			// While the service is away, the node would go on trying for minutes.
+			const signal = FREE.includes(operation) ? AbortSignal.timeout(FREE_MS) : undefined;
 			const result = await runWorkflow({
 				workflow: workflow(node(parametersOf(operation, place.voice ?? '', taskId))),
 				credentials: { mediaGenerationApi: { ...place.credential } },
 				input: [image()],
+				signal,
 			});
 			taskId = String(result.items(NODE)[0]?.json.task_id ?? '');
-			outcomes.push({ operation, lines: linesOf(result) });
+			const lines = signal?.aborted ? [LATE] : linesOf(result);
+			outcomes.push({ operation, lines });
 		}
 		if (listening) before('trigger');
 		if (listening) outcomes.push({ operation: 'trigger', lines: await listening.heard() });

@@ -49,14 +49,13 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 	);
 	const notTried = { found: 'not tried', grade: 'works' } as const;
 	if (left.length > 0) {
-		const why = left.some((name) => pay.includes(name))
-			? 'without a voice there is no speech'
-			: 'each costs';
+		const isVoiceless = pay.includes('speech') && left.includes('speech');
+		const why = isVoiceless ? 'without a voice there is no speech' : 'each costs';
 		rows.push({
 			...notTried,
 			part: '§4.1, 4.5–4.8, 6.1',
-			differs: why,
-			inN8n: `--pay ${left.join(',')}`,
+			differs: `${left.join(', ')}: ${why}`,
+			inN8n: '--pay, see docs/check.md',
 		});
 	}
 	rows.push({

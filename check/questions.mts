@@ -12,6 +12,8 @@ export interface Service {
 
 type Json = Record<string, unknown>;
 
+/** The row of a task that does not exist. */
+export const MISSING_PART = '§4.2 Reading a task';
 const PAGE = 20;
 const SOCKET_MS = 10_000;
 
@@ -27,7 +29,7 @@ const isRecord = (value: unknown): value is Json =>
 const list = (words: string[]) => words.filter(Boolean).join('; ');
 
 /** What stands in the place of an answer, in words; undefined if it is JSON with status 200. */
-export function troubleOf(exchange: Exchange): string | undefined {
+function troubleOf(exchange: Exchange): string | undefined {
 	const { status, broke, headers } = exchange;
 	if (broke !== undefined) return `no answer: ${broke}`;
 	if (status >= 300 && status < 400) return `a redirect (${status}) to ${headers.location}`;
@@ -299,42 +301,15 @@ function historyRow(pages: Exchange[]): Row {
 	);
 }
 
+/** What it means to a workflow, the node itself tells afterwards. */
 function missingRow(exchange: Exchange): Row {
-	const part = '§4.2 Reading a task';
-	const trouble = troubleOf(exchange);
-	const isJson = jsonOf(exchange) !== undefined;
-	if (exchange.status === 404 && isJson)
-		return row(
-			part,
-			'there',
-			'a task that does not exist: 404 with JSON',
-			'a wrong task ID fails after ten seconds',
-		);
-	if (exchange.status === 404) {
-		return row(
-			part,
-			'different',
-			`a task that does not exist: ${trouble}`,
-			'taken for an outage: a wrong task ID fails only after minutes',
-			'limits',
-		);
-	}
-	if (trouble === undefined) {
-		return row(
-			part,
-			'different',
-			`a task that does not exist is answered: ${textOf(exchange).slice(0, 80)}`,
-			'waiting for a wrong task ID ends with its Timeout',
-			'limits',
-		);
-	}
-	const isOut = exchange.status >= 500 || exchange.broke !== undefined || !isJson;
+	const isKnown = exchange.status === 404 && jsonOf(exchange) !== undefined;
+	const said = troubleOf(exchange) ?? textOf(exchange).slice(0, 80);
 	return row(
-		part,
-		'different',
-		`a task that does not exist: ${trouble}`,
-		isOut ? 'taken for an outage: tried again for minutes' : 'a wrong task ID fails at once',
-		isOut ? 'limits' : 'works',
+		MISSING_PART,
+		isKnown ? 'there' : 'different',
+		`a task that does not exist: ${said}`,
+		'',
 	);
 }
 

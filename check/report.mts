@@ -21,7 +21,6 @@ export function tableOf(rows: Row[], columns: number): string {
 		head: ['Part of the interface', '', 'Differs, or is open in the contract', 'In n8n'],
 		colWidths: widths,
 		wordWrap: true,
-		wrapOnWordBoundary: true,
 		style: { head: [], border: [] },
 	});
 	table.push(...rows.map(({ part, found, differs, inN8n }) => [part, found, differs, inN8n]));
@@ -41,6 +40,6 @@ export function verdictOf(rows: Row[]): string {
 	if (grade !== 'works') {
 		return `${grade === 'limits' ? 'It works with limits' : 'It does not work'}: ${why.join('; ')}.`;
 	}
-	const isFree = rows.some(({ inN8n }) => inN8n.startsWith('--pay speech,image,video'));
+	const isFree = rows.some(({ differs }) => differs.startsWith('speech, image, video'));
 	return isFree ? 'It works, as far as that can be told for nothing.' : 'It works.';
 }

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { askAll } from '../../check/questions.mts';
+import { check } from '../../check/check.mts';
 import { StandIns, written, type Recording } from '../../check/recording.mts';
 import { replay } from '../../check/replay.mts';
 import { gradeOf } from '../../check/report.mts';
-import { Wire, type Exchange } from '../../check/wire.mts';
+import type { Exchange } from '../../check/wire.mts';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { startSimulator } from '../../simulator/simulator.mts';
 import { canary, findToken, formsOf } from '../faults/canary.mts';
@@ -32,9 +32,8 @@ describe('the node makes the same of each recording', () => {
 
 describe('a stranger checks', () => {
 	const ask = async (baseUrl: string, token = 'a-token-of-mine') => {
-		const wire = new Wire();
 		const service = { baseUrl, token, webSocketUrl: baseUrl.replace('http', 'ws') };
-		const { rows } = await askAll(wire, service, () => {}).finally(() => wire.close());
+		const { rows } = await check(service, [], () => {});
 		return {
 			grade: gradeOf(rows),
 			text: rows.map((row) => Object.values(row).join(' | ')).join('\n'),
@@ -61,12 +60,17 @@ describe('a stranger checks', () => {
 		await page.stop();
 	});
 
-	test('with a wrong token', async () => {
-		const simulator = await startSimulator();
-		const { grade, text } = await ask(simulator.baseUrl);
+	test('with a wrong token, which the service repeats', async () => {
+		const body = (authorization: string) => JSON.stringify({ error: `unknown: ${authorization}` });
+		const service = await FakeService.start((request, response) =>
+			response.writeHead(401).end(body(request.headers.authorization!)),
+		);
+		const { grade, text } = await ask(service.url);
 		expect(grade).toBe('fails');
-		expect(text).toMatch(/The token \| different \| refused: HTTP 401 with JSON: invalid_token/);
-		await simulator.close();
+		expect(text).toMatch(
+			/The token \| different \| refused: HTTP 401 with JSON: unknown: Bearer \*+ \|/,
+		);
+		await service.stop();
 	});
 
 	test('a service with paged lists and no WebSocket', async () => {
