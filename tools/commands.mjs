@@ -12,6 +12,8 @@ import {
 } from './setup.mjs';
 
 const jest = ['node_modules/jest/bin/jest.js'];
+/** Sources of the package, which has no `type`, are read as they are. */
+const UNTYPED = '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON';
 const GREEN = 'All green. See it at work: npm run n8n. Change something: CONTRIBUTING.md.';
 
 /**
@@ -20,6 +22,7 @@ const GREEN = 'All green. See it at work: npm run n8n. Change something: CONTRIB
  */
 export const commands = {
 	demo: { needs: [ensureDist], run: ['demo/demo.mts'] },
+	check: { needs: [ensureDist], run: [UNTYPED, 'check/main.mts'] },
 	test: { needs: [ensureDist, ensureLintTools, ensureNewestNode], run: jest, next: GREEN },
 	'test:n8n': nodeTests('test/n8n', ensureN8n),
 	'test:e2e': nodeTests('test/e2e', ensureN8n, ensureBrowser),

@@ -198,9 +198,9 @@ describe('one of several that is refused', () => {
 		],
 	])('%s: the others are heard', (_, events, early, ids, reason) => {
 		const heard = hear(events as string[], 'markEnded', 4);
-		const outcome = heard.outcome as { files: GeneratedFile[]; cut?: string; reason?: string };
+		const outcome = heard.outcome as { files: GeneratedFile[]; interruptedBecause?: string; reason?: string };
 		expect({ early: heard.early, ids: outcome.files.map(({ id }) => id) }).toEqual({ early, ids });
-		expect([outcome.cut, outcome.reason]).toEqual([undefined, reason]);
+		expect([outcome.interruptedBecause, outcome.reason]).toEqual([undefined, reason]);
 	});
 
 	it('is one of all: nothing else was told', () => {
@@ -236,7 +236,7 @@ describe('one of several that is refused', () => {
 		expect(broken(bare, status('processing'))).toMatchObject(isLost);
 		expect(broken(bare, a)).toMatchObject(isCut);
 		expect(broken(own, a, b)).toMatchObject(isCut);
-		expect(broken(bare, a, b, c)).toMatchObject({ cut: undefined });
+		expect(broken(bare, a, b, c)).toMatchObject({ interruptedBecause: undefined });
 	});
 
 	it('tells its id, by which the history knows it', () => {

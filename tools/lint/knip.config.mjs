@@ -3,7 +3,7 @@ export default {
 	entry: [
 		'credentials/*.ts',
 		'nodes/*/*.node.ts',
-		'{bench,simulator}/main.mts',
+		'{bench,check,simulator}/main.mts',
 		'demo/demo.mts',
 		'tools/*/main.mts',
 		'test/{leaks,mutants,nightly,pace,worlds}/main.mts',
@@ -12,6 +12,7 @@ export default {
 		// Processes of their own, started by name.
 		'bench/probe.mts',
 		'simulator/media/rendering.mts',
+		'test/check/record.mts',
 		'test/leaks/service.mts',
 		'test/oldest/inEngine.mts',
 		'test/package/{load,scan}.mts',

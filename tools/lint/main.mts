@@ -12,7 +12,7 @@ const eslint = 'tools/lint/node_modules/eslint/bin/eslint.js';
 const knip = 'tools/lint/node_modules/knip/bin/knip.js';
 
 /** Everything that is written in TypeScript. */
-const sources = ['bench', 'credentials', 'demo', 'nodes', 'simulator', 'test', 'tools'];
+const sources = ['bench', 'check', 'credentials', 'demo', 'nodes', 'simulator', 'test', 'tools'];
 
 const checks: Array<[title: string, ...command: string[]]> = [
 	["n8n's rules", eslint, ...(values.fix ? ['--fix'] : []), 'nodes', 'credentials', 'package.json'],

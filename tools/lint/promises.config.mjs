@@ -33,5 +33,5 @@ export default [
 	{ ignores: ['**/node_modules/**', 'dist/**', 'out/**'] },
 	{ linterOptions: { noInlineConfig: true } },
 	typed(['nodes/**/*.ts', 'credentials/**/*.ts'], 'tsconfig.json'),
-	typed(['{bench,demo,simulator,test,tools}/**/*.{ts,mts,mjs}'], 'tsconfig.tools.json'),
+	typed(['{bench,check,demo,simulator,test,tools}/**/*.{ts,mts,mjs}'], 'tsconfig.tools.json'),
 ];

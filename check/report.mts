@@ -1,0 +1,45 @@
+/* What the check found, for a person to read. */
+import Table from 'cli-table3';
+
+export interface Row {
+	part: string;
+	found: 'there' | 'different' | 'not there' | 'not tried';
+	/** In words; '' where nothing is to be said. */
+	differs: string;
+	/** What that means to a workflow. */
+	inN8n: string;
+	grade: 'works' | 'limits' | 'fails';
+}
+
+/** Exit codes: of the check 0, 1 or 2 by what it found; 3 if it could not be done. */
+export const EXIT = { works: 0, limits: 1, fails: 2, notDone: 3 } as const;
+
+export function tableOf(rows: Row[], columns: number): string {
+	const free = Math.max(80, Math.min(columns, 150)) - 24 - 11 - 13;
+	const widths = [24, 11, Math.ceil(free * 0.55), Math.floor(free * 0.45)];
+	const table = new Table({
+		head: ['Part of the interface', '', 'Differs, or is open in the contract', 'In n8n'],
+		colWidths: widths,
+		wordWrap: true,
+		style: { head: [], border: [] },
+	});
+	table.push(...rows.map(({ part, found, differs, inN8n }) => [part, found, differs, inN8n]));
+	return table.toString();
+}
+
+export const gradeOf = (rows: Row[]): Row['grade'] =>
+	(['fails', 'limits'] as const).find((grade) => rows.some((row) => row.grade === grade)) ??
+	'works';
+
+/** One sentence: works, works with limits, or does not work, and why. */
+export function verdictOf(rows: Row[]): string {
+	const grade = gradeOf(rows);
+	const why = rows
+		.filter((row) => row.grade === grade)
+		.map(({ part, inN8n }) => `${part}: ${inN8n}`);
+	if (grade !== 'works') {
+		return `${grade === 'limits' ? 'It works with limits' : 'It does not work'}: ${why.join('; ')}.`;
+	}
+	const isFree = rows.some(({ differs }) => differs.startsWith('speech, image, video'));
+	return isFree ? 'It works, as far as that can be told for nothing.' : 'It works.';
+}
