@@ -81,7 +81,7 @@ const old = Array.from({ length: 300 }, (_, index) => file(`old ${index}`, -60))
 const [one, images, three] = [[file('a')], { withImages: true }, { requestedCount: 3 }];
 /** Of three files that were asked for one has come. */
 const asked = {
-	...{ requestedCount: 3, told: ['a'] },
+	...{ requestedCount: 3, announcedIds: ['a'] },
 	files: [{ id: 'a', fileUrl: 'https://files.example.com/a.mp4', raw: {} }],
 };
 const [all, more] = [

@@ -101,7 +101,7 @@ async function generate(
 	if (files.length >= request!.requestedCount) return files;
 	request!.reason = reason;
 	record.markIncomplete(files, interruptedBecause, isEmpty);
-	const late = { limitMs: limits.timeoutMs, maybeAccepted: true };
+	const late = { limitMs: limits.timeoutMs, mayBeCharged: true };
 	const lost = limits.creating.aborted
 		? new Failure('timedOut', late)
 		: (failure ??

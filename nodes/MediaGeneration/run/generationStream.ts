@@ -54,7 +54,7 @@ export async function requestStream(
 		body,
 		signal: anySignal(creating, closing.signal),
 		begin: signal,
-		limitMs: idleMs,
+		attemptTimeoutMs: idleMs,
 		onSend: async () => {
 			await fill(body, signal);
 			throwIfAborted(signal);
@@ -94,7 +94,7 @@ export async function requestStream(
 		.generate(order.generation, call, read)
 		.catch((error: unknown) => {
 			if (!mayBeUnderWay(error)) throw error;
-			return { files: [], cut: 'the service did not respond in time' };
+			return { files: [], interruptedBecause: 'the service did not respond in time' };
 		})
 		.finally(() => {
 			close();
