@@ -13,7 +13,10 @@ const { signal } = new AbortController();
 const pass = (seconds: number) => void jest.advanceTimersByTime(seconds * 1000);
 
 beforeEach(() => void fakeTime());
-afterEach(() => void jest.useRealTimers());
+afterEach(() => {
+	jest.useRealTimers();
+	jest.restoreAllMocks();
+});
 
 describe('the circuit breaker', () => {
 	test('is closed, open after a failure, half-open after the cooldown, and closed by an answer', () => {
@@ -75,6 +78,8 @@ describe('the concurrency limit', () => {
 	});
 
 	test('leaves room for others when more is refused, and rises with the cube of the time', () => {
+		// Half of the jitter.
+		jest.spyOn(Math, 'random').mockReturnValue(0.5);
 		const limit = new ConcurrencyLimit();
 		limit.onRefused(10);
 		expect(limit.current).toBeCloseTo(9);
