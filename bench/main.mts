@@ -8,6 +8,7 @@ import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { step } from '../tools/progress.mjs';
 import { project } from '../tools/n8n/package.mts';
+import { sectionOf } from '../test/pace/section.mts';
 import { warmUp } from './contender.mts';
 import { handBuilt } from './handBuilt.mts';
 import { ours } from './ours.mts';
@@ -45,7 +46,8 @@ try {
 	const goals = [...limits, ...scale, ...all.flatMap((each) => each.goals)];
 	const text = await page(head(), goals, [latency, ...all.map(({ table }) => table)]);
 	console.log(`\n${text}`);
-	writeFileSync(join(project, 'docs/bench.md'), text);
+	const file = join(project, 'docs/bench.md');
+	writeFileSync(file, `${text.trimEnd()}\n\n${sectionOf(readFileSync(file, 'utf8'))}`);
 } finally {
 	await setting.close();
 }

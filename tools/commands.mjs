@@ -40,6 +40,7 @@ export const commands = {
 	'test:oldest': nodeTests('test/oldest', ensureOldest),
 	'test:audio': nodeTests('test/audio', ensureAudioPrograms, ensureBrowser),
 	worlds: { needs: [], run: ['test/worlds/main.mts'] },
+	pace: { needs: [], run: ['test/pace/main.mts'] },
 	leaks: { needs: [ensureDist], run: ['--expose-gc', 'test/leaks/main.mts'] },
 	n8n: { needs: [ensureDist, ensureN8n], run: ['tools/n8n/main.mts'] },
 	simulator: { needs: [], run: ['simulator/main.mts'] },

@@ -18,8 +18,8 @@ class ServiceContainer {
 }
 
 /**
- * Everything that this process shares for one account: its socket (Connection), its pace (Pace), who
- * made what (SentRequests, SpeechRequests), and the looks into its history (HistoryLooks).
+ * Everything that this process shares for one account: its socket (AccountSocket), its throttle (Throttle), who
+ * made what (RequestLedger), and the looks into its history (HistoryLooks).
  */
 class Account extends ServiceContainer {
 	refCount = 0;

@@ -73,6 +73,8 @@ export interface FailureFacts {
 	/** Addresses of the other files of the same request, which are paid as well. */
 	otherFiles?: string[];
 	lastKnownStatus?: string;
+	/** So many in flight were not too many, where more were. */
+	notTooMany?: number;
 	/** History entries that may be the lost result. */
 	candidates?: Array<{ id: string; createdAt?: string }>;
 }

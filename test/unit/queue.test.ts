@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { withDeadline } from '../../nodes/shared/async/deadline';
-import { Queue, Semaphore } from '../../nodes/shared/async/queue';
+import { Queue } from '../../nodes/shared/async/queue';
+import { Semaphore } from '../../nodes/shared/async/semaphore';
 
 test('more bytes than the limit come alone into memory, and are not overtaken', async () => {
 	const memory = new Semaphore(100);
@@ -34,7 +35,7 @@ test('what is over leaves nothing with a signal that lasts', async () => {
 	await new Queue(
 		() => 0,
 		() => {},
-	).enter(signal);
+	).enter(signal, undefined);
 	await withDeadline(1000, signal, async () => {});
 	expect(getEventListeners(signal, 'abort')).toEqual([]);
 });

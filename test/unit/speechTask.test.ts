@@ -1,9 +1,9 @@
 import type { Api } from '../../nodes/shared/api/api';
 import { startDeadline } from '../../nodes/shared/async/deadline';
-import { SharedReadings } from '../../nodes/shared/async/sharedReadings';
 import type { SpeechTask } from '../../nodes/shared/contract';
 import type { Failure } from '../../nodes/shared/failure';
 import { failureOfStatus } from '../../nodes/shared/parsing/errors';
+import { Throttle } from '../../nodes/shared/pace/throttle';
 import type { AccountSocket } from '../../nodes/shared/speech/accountSocket';
 import { waitForTask, type TaskWait } from '../../nodes/shared/speech/speechTask';
 
@@ -56,12 +56,7 @@ async function outcomeOf(
 	let readings = 0;
 	let first: number | undefined;
 	const api = {
-		pace: {
-			watchLine: { enter: async () => true },
-			markUnderWay: () => () => {},
-			noteFailed() {},
-			readings: new SharedReadings(),
-		},
+		throttle: new Throttle(),
 		async getTask() {
 			first ??= Date.now();
 			const answer = answers[Math.min(readings++, answers.length - 1)]!(

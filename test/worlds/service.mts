@@ -107,9 +107,11 @@ export function serviceOf({ seed, ...world }: World) {
 		const lost = faultOf('lost', call);
 		if (lost && !lost.isPaid) return failing(lost.as);
 		const failure = faultOf('fails', call) ? 'The content was refused' : isFull ? FULL : undefined;
+		const isEarly = as === 'early';
 		const amount = Number(sent.number_of_videos ?? 1);
 		const partly = amount > 1 && !failure ? faultOf('partly') : undefined;
-		const work = make(kind, text, { n, prompt: sent.prompt, amount, failure, partly: partly?.as });
+		const order = { n, prompt: sent.prompt, amount, failure, isEarly, partly: partly?.as };
+		const work = make(kind, text, order);
 		if (lost) return failing(lost.as);
 		if (kind !== 'speech') {
 			send(exchange, { status: 200, type: 'text/event-stream' });
@@ -148,7 +150,7 @@ export function serviceOf({ seed, ...world }: World) {
 		for (const step of steps) clock.after((ms * step) / 100, () => push(work, step));
 		const refusal = { code: 400, error: REFUSED, ...(order.partly === 'id' && { id: refused }) };
 		if (refused) clock.after(0.5 * ms, () => write(work, 'error', refusal));
-		clock.after(failure ? 0.8 * ms : ms, () => {
+		clock.after(failure ? (order.isEarly ? 0.15 : 0.8) * ms : ms, () => {
 			Object.assign(work, { over: clock.now, status: failure ? 'failed' : 'completed' });
 			note(failure ? { what: 'failed', id, isTold: false } : { what: 'made', id, marks });
 			if (!failure) push(work, 100);

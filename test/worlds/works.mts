@@ -17,6 +17,8 @@ export interface Order {
 	prompt?: string;
 	amount?: number;
 	failure?: string;
+	/** It fails within the first fifth of its time. */
+	isEarly?: boolean;
 	/** One of its files is refused; 'id': its maker is told which. */
 	partly?: Fault['as'];
 }

@@ -27,6 +27,8 @@ export interface StreamLimits {
 const AFTER_ERROR_MS = 30_000;
 /** How long an answer may say nothing until the call counts as accepted, in ms. */
 const FIRST_EVENT_MS = 1000;
+/** What fails since too much is in flight mostly does so sooner, in ms. */
+const ALIVE_MS = 4000;
 
 /**
  * Sends a create call and reads its stream to the end. Throws a Failure when it is refused or fails, or
@@ -49,7 +51,6 @@ export async function requestStream(
 	};
 	/** By `steadyNow`; 0 before it is accepted. */
 	let began = 0;
-	let endWork = () => {};
 	const call = {
 		body,
 		signal: anySignal(creating, closing.signal),
@@ -71,11 +72,7 @@ export async function requestStream(
 			if (began > 0) return;
 			began = monotonicNow();
 			free();
-			concurrency.recordAccepted();
-			// It has answered, and said something or taken its time.
-			concurrency.recordAlive();
 			accept();
-			endWork = api.pace.markUnderWay();
 		};
 		void whenAborted(signal).then(close);
 		const outcome = await outcomeOf(answer.body, begin);
@@ -87,7 +84,6 @@ export async function requestStream(
 		begin();
 		if (signal.aborted) throw abortReason(signal).withDefaults({ mayBeCharged: true });
 		if (!(outcome instanceof Failure)) return outcome;
-		api.pace.noteFailed(outcome, began);
 		throw outcome;
 	};
 	return await api
@@ -99,7 +95,6 @@ export async function requestStream(
 		.finally(() => {
 			close();
 			free();
-			endWork();
 		});
 
 	/**
@@ -127,6 +122,7 @@ export async function requestStream(
 			close();
 		};
 		void sleep(FIRST_EVENT_MS, over.signal).then(() => over.signal.aborted || begin());
+		void sleep(ALIVE_MS, over.signal).then(() => over.signal.aborted || concurrency.onAlive());
 		void watchIdle(() => lastHeard + silenceMs(), over.signal, giveUp);
 		try {
 			for await (const part of parts) {

@@ -7,7 +7,7 @@ import type {
 	ITriggerFunctions,
 } from 'n8n-workflow';
 import { backOffMs, raceTimeout, sleep, withDeadline } from '../../shared/async/deadline';
-import { Semaphore } from '../../shared/async/queue';
+import { Semaphore } from '../../shared/async/semaphore';
 import { errorKindOf, Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { Activation } from './activation';

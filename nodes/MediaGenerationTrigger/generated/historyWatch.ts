@@ -65,7 +65,7 @@ export class HistoryWatch {
 	private async poll(signal: AbortSignal): Promise<void> {
 		const { store } = this;
 		const { api, closing, settings, isManual } = this.activation;
-		const { readings, watchLine } = api.pace;
+		const { readings, backgroundQueue } = api.throttle;
 		const { accountKey, baseUrl } = api.credential;
 		const began = monotonicNow();
 		const read = async (page: number) => {
@@ -73,7 +73,7 @@ export class HistoryWatch {
 			const since = page === 1 && !isManual ? began - RECENT_MS : began;
 			const list = async (shared: AbortSignal) =>
 				await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, shared);
-			return await readings.share(`history ${page}`, since, signal, list, watchLine);
+			return await readings.share(`history ${page}`, since, signal, list, backgroundQueue);
 		};
 		const listed = await readListed(read, store, baseUrl);
 		// By hand the newest entry is shown, whatever was there before.

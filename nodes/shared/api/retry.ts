@@ -11,7 +11,7 @@ import {
 	type HttpResponse,
 	type ServiceContext,
 } from '../http/request';
-import { paceOf, type CallKind, type Ending, type Pace } from '../pace/pace';
+import { throttleOf, type CallKind, type Outcome, type Throttle } from '../pace/throttle';
 import { asWebUrl } from '../parsing/values';
 
 /** How long one reading may take before it is given up, in ms. */
@@ -50,14 +50,14 @@ export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'signal'
 const NO_RESPONSE_KINDS = ['noResponse', 'unavailable', 'timedOut', 'foreignServer'] as const;
 
 /** How a call ended that has failed. */
-function endingOf(failure: Failure): Ending {
+function outcomeOf(failure: Failure): Outcome {
 	const { kind, facts } = failure;
 	if (kind === 'canceled') return 'unknown';
 	// With 503 it may have begun something all the same.
 	const saysBusy = facts.retryAfterMs !== undefined || facts.means === 'throttled';
 	const isBusy = kind === 'unavailable' && facts.status === 503 && saysBusy;
-	if (kind === 'rateLimited' || isBusy) return 'refused';
-	return isFailure(failure, ...NO_RESPONSE_KINDS, 'unreachable') ? 'away' : 'answered';
+	if (kind === 'rateLimited' || isBusy) return 'throttled';
+	return isFailure(failure, ...NO_RESPONSE_KINDS, 'unreachable') ? 'unavailable' : 'rejected';
 }
 
 /** How a call has failed, with the fact whether it may be charged all the same. Throws what is no Failure. */
@@ -87,7 +87,7 @@ export type ResponseReader<T> = (
 /** Sends calls to the service's API, with the repetitions and limits that each may have. */
 export class RetryingClient {
 	/** How the account may be asked. */
-	readonly pace: Pace;
+	readonly throttle: Throttle;
 	/** How the token was refused: no further create call goes out. */
 	private refused: Failure | undefined;
 	/** The service has done what it was asked with this token. */
@@ -97,53 +97,52 @@ export class RetryingClient {
 		readonly context: ServiceContext,
 		readonly credential: Credential,
 	) {
-		this.pace = paceOf(credential);
+		this.throttle = throttleOf(credential);
 	}
 
 	/** Sends, and reads by `consume`, until an outcome, a failure not to repeat, or the signal. */
 	protected async send<T>(call: ApiCall, consume: ResponseReader<T>): Promise<T> {
-		const { pace } = this;
+		const { throttle } = this;
 		const { begin = call.signal, attemptTimeoutMs = READ_TIMEOUT_MS } = call;
 		const kind: CallKind = call.repeat === 'create' ? 'create' : 'read';
 		const began = monotonicNow();
 		let lastFailure: Failure | undefined;
 		for (let attempt = 0; ;) {
-			await pace.acquireSlot(kind, begin, began).catch((reason: unknown) => {
+			const turn = await throttle.admit(kind, begin, began).catch((reason: unknown) => {
 				// Nothing is under way here: what the service last said tells more.
 				throw lastFailure ?? reason;
 			});
-			const away = kind === 'create' && pace.needsReading ? await this.probe(begin) : undefined;
+			const away = kind === 'create' && throttle.needsReading ? await this.probe(begin) : undefined;
 			if (away) {
-				pace.recordEnd(kind, monotonicNow(), endingOf(away), away);
-				if (pace.isGivenUp) throw away;
+				turn.end(outcomeOf(away), away);
+				if (throttle.isExhausted) throw away;
 				continue;
 			}
 			if (kind === 'create' && this.refused) {
-				pace.recordEnd(kind, Infinity, 'unknown');
+				turn.end('unknown');
 				throw this.refused;
 			}
 			await call.onSend?.().catch((error: unknown) => {
-				pace.recordEnd(kind, Infinity, 'unknown');
+				turn.end('unknown');
 				throw error;
 			});
-			const sentAt = monotonicNow();
 			const limit = startDeadline(attemptTimeoutMs, call.signal);
 			let isAccepted = false;
 			const accept = () => {
 				if (isAccepted) return;
 				isAccepted = true;
-				this.hasWorked = true;
 				limit.disarm();
-				pace.recordEnd(kind, sentAt, 'accepted');
+				turn.accept();
 			};
 			const result = await this.exchange(call, limit.signal, consume, accept)
 				.catch((error: unknown) => {
-					if (isAccepted) throw error;
-					return toCallFailure(call, error);
+					if (!isAccepted) return toCallFailure(call, error);
+					throw turn.end('rejected', error);
 				})
 				.finally(() => limit.stop());
 			if (!(result instanceof Failure)) {
-				accept();
+				this.hasWorked = true;
+				turn.end('succeeded');
 				return result;
 			}
 			lastFailure = await this.withTokenChecked(call, result);
@@ -152,12 +151,7 @@ export class RetryingClient {
 			const willRetry = this.mayRepeat(call, lastFailure, attempt++, began);
 			// A connection that was refused may only have come a moment too early.
 			const isRetriedRefusal = willRetry && lastFailure.kind === 'unreachable';
-			pace.recordEnd(
-				kind,
-				sentAt,
-				isRetriedRefusal ? 'unknown' : endingOf(lastFailure),
-				lastFailure,
-			);
+			turn.end(isRetriedRefusal ? 'unknown' : outcomeOf(lastFailure), lastFailure);
 			if (!willRetry) throw lastFailure;
 			if (lastFailure.kind !== 'rateLimited') await sleep(backOffMs(attempt - 1), begin);
 		}
@@ -198,7 +192,7 @@ export class RetryingClient {
 	/** After an outage a reading has to go well before something is paid for: why it does not, if so. */
 	private async probe(signal: AbortSignal): Promise<Failure | undefined> {
 		const failure = await this.readAccount(signal);
-		const isAway = failure && ['away', 'unknown'].includes(endingOf(failure));
+		const isAway = failure && ['unavailable', 'unknown'].includes(outcomeOf(failure));
 		return isAway ? failure : undefined;
 	}
 
@@ -210,11 +204,11 @@ export class RetryingClient {
 	): boolean {
 		if (repeat === 'once' || signal.aborted) return false;
 		if (failure.kind === 'rateLimited') {
-			if (this.pace.isGivenUp) return false;
+			if (this.throttle.isExhausted) return false;
 			// A create call waits for its turn until its deadline, as a batch within a rate limit has to.
 			if (repeat === 'create') return true;
 			// So does a read that has none, where the account is known to be let through at other times.
-			if (this.pace.hasWorked && monotonicNow() - began < MAX_THROTTLED_READ_MS) return true;
+			if (this.throttle.hasWorked && monotonicNow() - began < MAX_THROTTLED_READ_MS) return true;
 		}
 		if (attempt + 1 >= MAX_CALL_ATTEMPTS) return false;
 		if (repeat === 'read') return isTransient(failure);

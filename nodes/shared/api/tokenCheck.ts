@@ -22,7 +22,7 @@ export async function tokenError(
 	const read = async (inTime: AbortSignal) => await api.getAccount(inTime, 'once');
 	const check = async (shared: AbortSignal) =>
 		await withDeadline(CHECK_TIMEOUT_MS, shared, read).then(() => undefined, toWrongBaseUrl);
-	const reading = api.pace.readings.share('account', monotonicNow() - maxAgeMs, signal, check);
+	const reading = api.throttle.readings.share('account', monotonicNow() - maxAgeMs, signal, check);
 	return await reading.catch((reason: unknown) => reason);
 }
 

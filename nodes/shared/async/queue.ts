@@ -1,88 +1,78 @@
-import { abortReason, SILENT_ABORT, sleep, whenAborted } from './deadline';
+import { SILENT_ABORT, sleep } from './deadline';
 
-/** Admits callers one after another, in order of arrival. */
-export class Queue {
-	/** What ends each wait, with true when the turn has come, and what is its own: an interval, or an amount. */
-	private readonly waiting = new Map<(isMine: boolean) => void, number>();
-	private wake = new AbortController();
+/** Admits callers in order of arrival; who is ready goes before who is not, and a lower lane before a higher. */
+export class Queue<Own = void> {
+	/** To be called when the result of `delayMs` may have changed. */
+	nudge = () => {};
+	/** By lane: what ends each wait, with true when the turn has come, and what is its own. */
+	private readonly lanes: Array<Map<(isAdmitted: boolean) => void, Own>>;
 	private isMoving = false;
 
 	/**
-	 * `restMs` returns how many milliseconds the next one still has to wait, given what is its own.
+	 * `delayMs` returns how many milliseconds the first of a lane still has to wait, given what is its own.
 	 * `onAdmit` is called right before it is admitted.
 	 */
 	constructor(
-		private readonly restMs: (own: number) => number,
-		private readonly onAdmit: (own: number) => void,
-	) {}
+		private readonly delayMs: (own: Own) => number,
+		private readonly onAdmit: (own: Own) => void,
+		lanes = 1,
+	) {
+		this.lanes = Array.from({ length: lanes }, () => new Map());
+	}
 
-	get isEmpty(): boolean {
-		return this.waiting.size === 0;
+	/** Whether nobody waits in a lane. */
+	isEmpty(lane: number): boolean {
+		return this.lanes[lane]!.size === 0;
 	}
 
 	/** Resolves with true when the turn comes, with false if `signal` aborts first. */
-	async enter(signal: AbortSignal, own = Infinity): Promise<boolean> {
+	async enter(signal: AbortSignal, own: Own, lane = 0): Promise<boolean> {
 		if (signal.aborted) return false;
+		const waiting = this.lanes[lane]!;
 		return await new Promise<boolean>((resolve) => {
 			const leave = () => end(false);
-			const end = (isMine: boolean) => {
-				this.waiting.delete(end);
+			const end = (isAdmitted: boolean) => {
+				waiting.delete(end);
 				signal.removeEventListener('abort', leave);
 				this.nudge();
-				resolve(isMine);
+				resolve(isAdmitted);
 			};
-			this.waiting.set(end, own);
+			waiting.set(end, own);
 			signal.addEventListener('abort', leave, { once: true });
+			if (waiting.size === 1) this.nudge();
 			void this.move();
 		});
-	}
-
-	/** To be called when the result of `restMs` may have changed. */
-	nudge(): void {
-		this.wake.abort(SILENT_ABORT);
 	}
 
 	private async move(): Promise<void> {
 		if (this.isMoving) return;
 		this.isMoving = true;
-		for (let [next] = this.waiting; next; [next] = this.waiting) {
-			const [end, own] = next;
-			const restMs = Math.ceil(this.restMs(own));
-			if (restMs > 0) {
-				const { signal } = (this.wake = new AbortController());
-				await (restMs < Infinity ? sleep(restMs, signal) : whenAborted(signal));
-			} else {
-				this.onAdmit(own);
-				end(true);
+		for (let next = this.next(); next; next = this.next()) {
+			if (next.delayMs > 0) await this.pause(next.delayMs);
+			else {
+				this.onAdmit(next.own);
+				next.end(true);
 			}
 		}
 		this.isMoving = false;
 	}
-}
 
-/**
- * Limits what is in use at once, such as bytes in memory or running executions. A request for more
- * than the limit gets its turn when nothing else is in use.
- */
-export class Semaphore {
-	private used = 0;
-	/** In order of arrival, so that a large one is not overtaken forever. */
-	private readonly line = new Queue(
-		(amount) => (this.used > 0 && this.used + amount > this.limit ? Infinity : 0),
-		(amount) => (this.used += amount),
-	);
+	/** Who is ready first. */
+	private next() {
+		const firsts = this.lanes.flatMap((lane) => {
+			for (const [end, own] of lane) return { end, own, delayMs: Math.max(0, this.delayMs(own)) };
+			return [];
+		});
+		const leastMs = Math.min(...firsts.map(({ delayMs }) => delayMs));
+		return firsts.find(({ delayMs }) => delayMs === leastMs);
+	}
 
-	constructor(private readonly limit: number) {}
-
-	/**
-	 * Resolves, once there is room, with the function that gives the amount back, to be called once.
-	 * Throws the signal's reason (a Failure) if it aborts first.
-	 */
-	async acquire(amount: number, signal: AbortSignal): Promise<() => void> {
-		if (!(await this.line.enter(signal, amount))) throw abortReason(signal);
-		return () => {
-			this.used -= amount;
-			this.line.nudge();
-		};
+	private async pause(ms: number): Promise<void> {
+		const timer = new AbortController();
+		await new Promise<void>((resolve) => {
+			this.nudge = resolve;
+			if (ms < Infinity) void sleep(Math.ceil(ms), timer.signal).then(resolve);
+		});
+		timer.abort(SILENT_ABORT);
 	}
 }

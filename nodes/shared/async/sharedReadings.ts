@@ -1,10 +1,14 @@
 import { anySignal, SILENT_ABORT, monotonicNow, throwIfAborted, whenAborted } from './deadline';
-import type { Queue } from './queue';
 
 /** How old a reading may be that serves whoever asks unannounced, in ms. */
 export const RECENT_MS = 3000;
 /** How long a reading is kept that began so long ago, in ms: nobody asks for an older one, and it may be large. */
 const KEPT_MS = 15_000;
+
+/** Where a reading waits for its turn. */
+interface Line {
+	enter(signal: AbortSignal): Promise<unknown>;
+}
 
 interface SharedReading<T> {
 	/** By `steadyNow`; Infinity before. */
@@ -28,7 +32,7 @@ export class SharedReadings {
 		since: number,
 		signal: AbortSignal,
 		read: (signal: AbortSignal) => Promise<T>,
-		line?: Queue,
+		line?: Line,
 	): Promise<T> {
 		throwIfAborted(signal);
 		let reading = this.latest.get(key) as SharedReading<T> | undefined;
@@ -56,7 +60,7 @@ export class SharedReadings {
 	}
 }
 
-function begin<T>(read: (signal: AbortSignal) => Promise<T>, line?: Queue): SharedReading<T> {
+function begin<T>(read: (signal: AbortSignal) => Promise<T>, line?: Line): SharedReading<T> {
 	const over = new AbortController();
 	const work = async () => {
 		// It begins later in any case, so that all who hear the same news ask before.

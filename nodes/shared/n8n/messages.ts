@@ -61,7 +61,10 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 	not_allowed: 'Choose a voice, a model or settings that the provider lets your account use',
 	unavailable: 'Wait some minutes',
 };
-const remedy = ({ means }: FailureFacts, change: string) => (means && REMEDIES[means]) ?? change;
+const remedy = ({ means, notTooMany }: FailureFacts, change: string) => {
+	const known = notTooMany ? ` (${notTooMany} at once were not too many)` : '';
+	return ((means && REMEDIES[means]) ?? change) + known;
+};
 
 const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	invalidInput: ({ field = 'A field', text = 'is not valid', items = [] }) => ({

@@ -1,6 +1,6 @@
 import type { IBinaryData, IExecuteFunctions } from 'n8n-workflow';
 import { processContainer } from '../account';
-import { Semaphore } from '../async/queue';
+import { Semaphore } from '../async/semaphore';
 
 type Helpers = IExecuteFunctions['helpers'];
 

@@ -31,6 +31,8 @@ const WAIT_MODES = {
 	restored: { readFirst: true, isProven: true, watched: true },
 } as const;
 
+/** Milliseconds between the first readings of one that may be too much for the service. */
+const SPOT_CHECK_MS = 1000;
 /** The pauses between readings of different tasks differ by this share at most, at random. */
 const JITTER = 0.3;
 /** Milliseconds of silence up to which the pause between readings of a watched task doubles. */
@@ -46,6 +48,8 @@ export interface TaskWait {
 	subscription: AccountSocket;
 	/** Rising percentages, 0 to 100. */
 	onProgress(percentage: number): void;
+	/** A reading shows it in progress. */
+	onReading?(): void;
 }
 
 /** What messages and readings have shown of a task so far. */
@@ -62,7 +66,7 @@ class TaskObservations {
 	constructor(
 		/** Whether the task was seen, so that the address is that of the service. */
 		private isProven: boolean,
-		private readonly onProgress: (percentage: number) => void,
+		private readonly wait: Pick<TaskWait, 'onProgress' | 'onReading'>,
 	) {}
 
 	/** A message or a reading has shown the task under way. */
@@ -70,7 +74,7 @@ class TaskObservations {
 		this.isProven = true;
 		if (percentage === undefined || percentage <= this.highest) return;
 		this.highest = percentage;
-		this.onProgress(percentage);
+		this.wait.onProgress(percentage);
 	}
 
 	/** A reading has shown the task. Throws a Failure when nothing more will come of it. */
@@ -86,6 +90,7 @@ class TaskObservations {
 		if (state === 'error') throw new Failure('taskFailed', { text, means: meaningOf(raw) });
 		if (state !== 'completed') {
 			this.noteProgress(task.percentage);
+			this.wait.onReading?.();
 			return { done: false };
 		}
 		if (task.audioUrl !== undefined) return { done: true, value: { ...task, status: state } };
@@ -134,20 +139,20 @@ class TaskObservations {
  */
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, subscription } = wait;
-	const { pace } = api;
+	const { throttle } = api;
 	const { readFirst, isProven, watched } = WAIT_MODES[wait.mode];
-	const sightings = new TaskObservations(isProven, wait.onProgress);
-	const began = monotonicNow();
+	const work = watched ? undefined : await throttle.admit('task', signal);
+	const isSpotCheck = work?.isSpotCheck ?? false;
+	const sightings = new TaskObservations(isProven, wait);
 	/** When this began, the outcome was announced, or it was read: what was read before is no news. */
-	let newsAt = began;
-	const endWait = watched ? () => {} : pace.markUnderWay();
+	let newsAt = monotonicNow();
 	return await pollUntil({
 		read: async (over, isAsked) => {
-			const line = isAsked ? undefined : watched ? pace.watchLine : pace.pollLine;
+			const line = isAsked ? undefined : watched ? throttle.backgroundQueue : throttle.pollQueue;
 			const key = `task ${line && watched} ${taskId}`;
 			const since = Math.max(newsAt, monotonicNow() - RECENT_MS);
 			const getTask = async (shared: AbortSignal) => await api.getTask(taskId, shared, 'once');
-			return await pace.readings
+			return await throttle.readings
 				.share(key, since, over, getTask, line)
 				.finally(() => (newsAt = over.aborted ? newsAt : monotonicNow()))
 				.then(
@@ -157,9 +162,10 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		},
 		signal,
 		// Many that lose the same channel must not all read at once.
-		pollMs: wait.pollIntervalMs * (1 + JITTER * (Math.random() - 0.5)),
+		pollMs:
+			(isSpotCheck ? SPOT_CHECK_MS : wait.pollIntervalMs) * (1 + JITTER * (Math.random() - 0.5)),
 		longestPauseMs: watched ? BACKGROUND_MAX_BACKOFF_MS : undefined,
-		readFirst,
+		readFirst: readFirst || isSpotCheck,
 		isLive: () => subscription.isOpen,
 		follow: (hear) =>
 			subscription.onTask(taskId, (news, percentage) => {
@@ -167,12 +173,16 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 				if (news === 'outcome') newsAt = monotonicNow();
 				hear(news);
 			}),
-	})
-		.catch((error: unknown) => {
-			if (!watched) pace.noteFailed(error, began);
-			throw withTaskId(sightings.explain(error), taskId, sightings.lastKnownStatus);
-		})
-		.finally(endWait);
+	}).then(
+		(task) => {
+			work?.end('succeeded');
+			return task;
+		},
+		(error: unknown) => {
+			const known = work ? work.end('rejected', error) : error;
+			throw withTaskId(sightings.explain(known), taskId, sightings.lastKnownStatus);
+		},
+	);
 }
 
 /** The same failure, with the id of the (paid) task it is about. */

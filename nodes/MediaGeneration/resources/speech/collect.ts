@@ -42,6 +42,9 @@ export function readWaitOptions(parameters: NodeParameters) {
 }
 
 /** A task that is done, with its file where that was wanted. */
+/** Up to that percentage a task may still fail since too much is in flight. */
+const ALIVE_PERCENT = 20;
+
 export interface SpeechResult {
 	taskId: string;
 	task: SpeechTask;
@@ -71,9 +74,18 @@ export async function collect(
 				? ({ taskId: orderOrId, mode: 'userSupplied' } as const)
 				: await submit(work, part, orderOrId, subscription.ready());
 		const began = Date.now();
+		let isAlive = false;
+		const onAlive = () => {
+			if (!isAlive) work.concurrency.onAlive();
+			isAlive = true;
+		};
 		const task = await waitForTask(work.api, {
 			...{ taskId, mode, signal, subscription, pollIntervalMs: options.pollIntervalMs },
-			onProgress: (percentage) => report.progress(`${part.name}task ${taskId}: ${percentage} %`),
+			onProgress(percentage) {
+				report.progress(`${part.name}task ${taskId}: ${percentage} %`);
+				if (percentage >= ALIVE_PERCENT) onAlive();
+			},
+			onReading: onAlive,
 		});
 		report.log(`${part.name}task ${taskId} completed`);
 		const waited = Date.now() - began;

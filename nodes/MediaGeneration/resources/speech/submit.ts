@@ -39,7 +39,7 @@ export async function submit(
 	{ request, record }: SpeechOrder,
 	ready?: Promise<void>,
 ): Promise<Pick<TaskWait, 'taskId' | 'mode'>> {
-	const { api, concurrency, report } = work;
+	const { api, report } = work;
 	const { signal: begin } = part;
 	return await record.once(begin, async () => {
 		const { previous } = record;
@@ -88,11 +88,7 @@ export async function submit(
 		report.progress(`${part.name}task ${taskId} created`);
 		const place = part.count > 1 && { part: part.index + 1 };
 		report.recordPayment({ kind: 'speech', ...place, task: taskId });
-		if (!concurrency.recordAccepted()) return { taskId, mode: 'new' };
-		const isAlive = await isUsable(work, taskId, begin).catch(() => false);
-		if (isAlive) concurrency.recordAlive();
-		// If it has failed, the account's pace has to hear of that at once.
-		return { taskId, mode: isAlive ? 'new' : 'reused' };
+		return { taskId, mode: 'new' };
 	});
 }
 

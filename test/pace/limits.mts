@@ -1,0 +1,129 @@
+import { MINUTE } from '../worlds/clock.mts';
+import type { Fault } from '../worlds/world.mts';
+
+/** A limit that nobody tells the node of, and what the node has to reach beside one who knows it. */
+export interface Row {
+	faults: Fault[];
+	operation?: 'speak';
+	/** Another client takes a part of it, or it is another one from some minute on. */
+	changes?: true;
+	/** What is possible is what so many rows take under these faults, and so many ms more. */
+	beside?: { faults: Fault[]; items: number; later: number };
+	/** The row's Timeout in seconds. */
+	timeout?: number;
+	/** The greatest share of rows that may be lost, by the number of processes; none unless given. */
+	lost?: Partial<Record<number, number>>;
+	/** A second batch of as many rows begins in the first process alone, so many ms later. */
+	againAt?: number;
+	items?: number;
+	share?: Partial<Record<number, number>>;
+	refused?: Partial<Record<number, number>>;
+	spread?: Partial<Record<number, number>>;
+}
+
+/** Limits from one minute to another. */
+const from = (first: number, last: number, more: Omit<Fault, 'at' | 'forMs'>): Fault => {
+	return { at: first * MINUTE, forMs: (last - first) * MINUTE, ...more };
+};
+const always = (more: Omit<Fault, 'at' | 'forMs'>) => from(0, 6000, more);
+const second = (most: number) => ({ kind: 'rate', ms: 1000, as: 'told', most }) as const;
+const minute = (most: number, as = 'told') => ({ kind: 'rate', ms: MINUTE, as, most }) as const;
+const atOnce = (most: number, as: number | string = 429) => ({ kind: 'atOnce', as, most }) as const;
+/** What another client of the account leaves: by turns all, and a part. */
+const shared = (limitOf: typeof second | typeof atOnce, all: number, part: number) =>
+	Array.from({ length: 240 }, (_, turn) => from(turn, turn + 1, limitOf(turn % 2 ? part : all)));
+const MESSAGES = { none: 'none', early: 'early' } as const;
+const messages = (as: keyof typeof MESSAGES) => always({ kind: 'messages', as });
+
+export const LIMITS: Record<string, Row> = {
+	'2 a second': { faults: [always(second(2))] },
+	'5 a second': { faults: [always(second(5))] },
+	'2 a second, then 5': {
+		faults: [from(0, 1, second(2)), from(1, 6000, second(5))],
+		changes: true,
+	},
+	'30 a minute': { faults: [always(minute(30))] },
+	'100 a minute': { faults: [always(minute(100))] },
+	'60 a minute, untold': { faults: [always(minute(60, ''))] },
+	// Each task is read, too, which counts; 'early': messages come before the answer to the create call.
+	'30 a minute, speech': { faults: [always(minute(30))], operation: 'speak' },
+	'30 a minute, speech without messages': {
+		...{ faults: [always(minute(30)), messages('none')], operation: 'speak' },
+	},
+	'60 a minute, speech, late': {
+		...{ faults: [always(minute(60, '')), messages('early')], operation: 'speak' },
+	},
+	'a second, shared': { faults: shared(second, 4, 2), changes: true },
+	'4 at once': { faults: [always(atOnce(4))] },
+	'15 at once': { faults: [always(atOnce(15))] },
+	'10 at once, then 4': {
+		faults: [from(0, 1, atOnce(10)), from(1, 6000, atOnce(4))],
+		changes: true,
+	},
+	'at once, shared': { faults: shared(atOnce, 10, 6), changes: true },
+	'4 at once, taken for eleven minutes, Timeout an hour': {
+		...{ faults: [from(0, 11, atOnce(0)), from(11, 6000, atOnce(4))], changes: true },
+		...{ timeout: 3600, items: 200 },
+	},
+	'4 at once, Timeout an hour': { faults: [always(atOnce(4))], timeout: 3600, items: 300 },
+	'30 a minute, a second batch later': {
+		...{ faults: [always(minute(30))], againAt: 12 * MINUTE, items: 240 },
+	},
+	'6 a minute, then free': {
+		...{ faults: [from(0, 5, minute(6))], beside: { faults: [], items: 970, later: 5 * MINUTE } },
+		...{ changes: true },
+	},
+	'15 at once, charged, failing early': {
+		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.05, 3: 0.05, 10: 0.2 } },
+	},
+	'15 at once, charged, failing late': {
+		...{ faults: [always(atOnce(15, 'task'))], lost: { 1: 0.12, 3: 0.3, 10: 1 } },
+	},
+	'15 texts at once, charged, failing early': {
+		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.1, 3: 0.08, 10: 0.26 } },
+		operation: 'speak',
+	},
+	'replicas that lag': {
+		...{
+			faults: [always({ kind: 'lag', ms: 5000 })],
+			beside: { faults: [], items: 60, later: 0 },
+			operation: 'speak',
+			items: 60,
+		},
+	},
+};
+
+/** Where a figure is out of reach, what is held instead, by the number of processes. */
+export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
+	'2 a second': { share: { 3: 0.61, 10: 0.5 }, spread: { 3: 2.3, 10: 2.2 }, refused: { 10: 0.43 } },
+	'5 a second': { share: { 10: 0.62 }, refused: { 10: 0.25 }, spread: { 10: 2.3 } },
+	'2 a second, then 5': { refused: { 10: 0.29 }, spread: { 10: 2.1 } },
+	'30 a minute': { refused: { 1: 0.1, 3: 0.21, 10: 0.49 } },
+	'100 a minute': { refused: { 10: 0.18 } },
+	'60 a minute, untold': { refused: { 1: 0.08, 3: 0.19, 10: 0.46 } },
+	'30 a minute, speech': { refused: { 1: 0.07, 3: 0.16, 10: 0.37 } },
+	'30 a minute, speech without messages': { refused: { 3: 0.15, 10: 0.38 } },
+	'60 a minute, speech, late': { refused: { 10: 0.32 } },
+	'a second, shared': {
+		share: { 1: 0.67, 10: 0.51 },
+		spread: { 3: 2.0, 10: 2.2 },
+		refused: { 10: 0.36 },
+	},
+	'4 at once': { spread: { 3: 2.0, 10: 2.2 }, refused: { 10: 0.22 } },
+	'15 at once': { spread: { 3: 2.0, 10: 4.0 } },
+	'10 at once, then 4': { spread: { 3: 2.5, 10: 2.3 }, refused: { 10: 0.24 } },
+	'at once, shared': { share: { 1: 0.68 }, spread: { 3: 1.9, 10: 5.8 }, refused: { 10: 0.16 } },
+	'4 at once, taken for eleven minutes, Timeout an hour': {
+		refused: { 10: 0.27 },
+		spread: { 10: 2.3 },
+	},
+	'4 at once, Timeout an hour': {
+		share: { 10: 0.69 },
+		refused: { 3: 0.13, 10: 0.25 },
+		spread: { 3: 2.1, 10: 5.8 },
+	},
+	'30 a minute, a second batch later': {
+		refused: { 1: 0.13, 3: 0.16, 10: 0.34 },
+		spread: { 10: 2.1 },
+	},
+};

@@ -1,0 +1,169 @@
+import { startDeadline, monotonicNow } from '../../nodes/shared/async/deadline';
+import { Failure } from '../../nodes/shared/failure';
+import { CircuitBreaker } from '../../nodes/shared/pace/circuitBreaker';
+import { ConcurrencyLimit } from '../../nodes/shared/pace/concurrencyLimit';
+import { RequestInterval } from '../../nodes/shared/pace/requestInterval';
+import { Throttle } from '../../nodes/shared/pace/throttle';
+import { fakeTime } from '../service/fakeTime.mts';
+
+const QUOTA = new Failure('rateLimited', { means: 'quota' });
+const FULL = new Failure('rateLimited', { text: 'Too many concurrent tasks' });
+const OVERLOAD = new Failure('taskFailed', { text: 'Too many concurrent tasks' });
+const { signal } = new AbortController();
+const pass = (seconds: number) => void jest.advanceTimersByTime(seconds * 1000);
+
+beforeEach(() => void fakeTime());
+afterEach(() => {
+	jest.useRealTimers();
+	jest.restoreAllMocks();
+});
+
+describe('the circuit breaker', () => {
+	test('is closed, open after a failure, half-open after the cooldown, and closed by an answer', () => {
+		const breaker = new CircuitBreaker('closed');
+		const sentAt = monotonicNow();
+		expect(breaker.delayMs).toBe(0);
+		pass(1);
+		breaker.onFailure(sentAt, false);
+		expect(breaker.delayMs).toBe(1000);
+		pass(1);
+		expect(breaker.delayMs).toBeLessThanOrEqual(0);
+		breaker.onSent();
+		expect(breaker.delayMs).toBe(2000);
+		const probedAt = monotonicNow();
+		breaker.onSuccess(sentAt);
+		expect(breaker.delayMs).toBe(2000);
+		breaker.onSuccess(probedAt);
+		expect(breaker.delayMs).toBe(0);
+	});
+
+	test('doubles its cooldown, but obeys the service', () => {
+		const breaker = new CircuitBreaker('closed');
+		const cooldowns = [undefined, undefined, undefined, 100, 90_000].map((retryAfterMs) => {
+			pass(100);
+			breaker.onFailure(monotonicNow(), false, retryAfterMs);
+			return breaker.delayMs;
+		});
+		expect(cooldowns).toEqual([1000, 2000, 4000, 100, 60_000]);
+	});
+});
+
+test('an interval is the average of what was accepted, grows, and is gone some minutes later', () => {
+	const interval = new RequestInterval();
+	expect(interval.ms).toBe(0);
+	for (let n = 0; n < 10; n++) interval.onAccepted();
+	interval.onThrottled();
+	pass(10);
+	interval.onAccepted();
+	expect(interval.ms).toBe(1000);
+	interval.onThrottled();
+	expect(interval.ms).toBe(1200);
+	pass(60);
+	expect(interval.ms).toBe(600);
+	pass(60);
+	expect(interval.ms).toBe(0);
+});
+
+describe('the concurrency limit', () => {
+	test('rises within seconds in slow start, then to four times what has proved good', () => {
+		const limit = new ConcurrencyLimit(10, 100);
+		expect([limit.current, limit.delayMs(10)]).toEqual([10, 125]);
+		pass(2);
+		const risen = [5, 1, 4, 20].map((good) => {
+			for (let n = 0; n < good; n++) limit.onAlive();
+			return limit.current;
+		});
+		expect(risen).toEqual([22, 24, 40, 100]);
+		expect(limit.delayMs(100)).toBe(Infinity);
+	});
+
+	test('leaves room for others when more is refused, and rises with the cube of the time', () => {
+		// Half of the jitter.
+		jest.spyOn(Math, 'random').mockReturnValue(0.5);
+		const limit = new ConcurrencyLimit();
+		limit.onRefused(10);
+		expect(limit.current).toBeCloseTo(9);
+		pass(70);
+		expect(limit.current).toBeCloseTo(10, 0);
+		pass(170);
+		expect(limit.current).toBeGreaterThan(17);
+		limit.onRefused(10);
+		expect(limit.delayMs(10)).toBeGreaterThan(90_000);
+	});
+
+	test('what was on its way when another was refused is not forgotten', () => {
+		const limit = new ConcurrencyLimit();
+		limit.onRefused(2);
+		for (let inFlight = 3; inFlight < 11; inFlight++) limit.onAccepted(inFlight);
+		expect(limit.current).toBeCloseTo(9);
+	});
+
+	test('stays below what is charged and fails, and time changes nothing', () => {
+		const limit = new ConcurrencyLimit();
+		for (const inFlight of [20, 6, 5, 12]) limit.onOverload(inFlight);
+		pass(3600);
+		expect(limit.current).toBe(5);
+	});
+
+	test('tries one again after minutes where others hold all places', () => {
+		const limit = new ConcurrencyLimit();
+		limit.onRefused(0);
+		expect(limit.delayMs(0)).toBeGreaterThan(120_000);
+		pass(300);
+		expect(limit.current).toBeGreaterThanOrEqual(1);
+	});
+});
+
+describe('the throttle', () => {
+	/** Sends one call, which fails. */
+	const refuse = async (throttle: Throttle, failure: Failure) =>
+		(await throttle.admit('create', signal)).end('throttled', failure);
+	const late = async (throttle: Throttle, since: number) => {
+		const waiting = throttle.admit('create', startDeadline(20).signal, since);
+		const outcome = expect(waiting).rejects.toBeInstanceOf(Failure);
+		await jest.advanceTimersByTimeAsync(30);
+		await outcome;
+	};
+
+	test.each([
+		['a used-up quota fails all that waits, until a call is accepted', QUOTA, false, true],
+		['nobody who waits fails if another was accepted meanwhile', QUOTA, true, false],
+		['nobody fails early where the service speaks of what is in flight', FULL, false, false],
+	])('%s', async (_, failure, isAnother, isExhausted) => {
+		const throttle = new Throttle();
+		const since = monotonicNow();
+		pass(1);
+		if (isAnother) (await throttle.admit('create', signal)).end('succeeded');
+		await refuse(throttle, failure);
+		await late(throttle, since);
+		expect(throttle.isExhausted).toBe(isExhausted);
+	});
+
+	test('a poll waits while a create call does, unless others in flight hold that up', async () => {
+		const throttle = new Throttle();
+		(await throttle.admit('create', signal)).end('succeeded');
+		await refuse(throttle, new Failure('rateLimited', { text: 'Too many requests' }));
+		const order: string[] = [];
+		const poll = throttle.pollQueue.enter(signal).then(() => order.push('poll'));
+		const create = throttle.admit('create', signal).then(() => order.push('create'));
+		await jest.advanceTimersByTimeAsync(60_000);
+		await Promise.all([poll, create]);
+		expect(order).toEqual(['create', 'poll']);
+		await refuse(throttle, FULL);
+		void throttle.admit('create', signal).catch(() => {});
+		await jest.advanceTimersByTimeAsync(40_000);
+		await expect(throttle.pollQueue.enter(signal)).resolves.toBe(true);
+	});
+
+	test('a call counts until it ends, however it ends', async () => {
+		const throttle = new Throttle();
+		const task = await throttle.admit('task', signal);
+		const stream = await throttle.admit('create', signal);
+		stream.accept();
+		expect(throttle.inFlight).toBe(2);
+		stream.end('succeeded');
+		task.end('rejected', OVERLOAD);
+		expect(throttle.inFlight).toBe(0);
+		expect(throttle.limit.current).toBe(1);
+	});
+});
