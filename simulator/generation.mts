@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { storeGenerated } from './files.mts';
 import { figure, scenarioOf, type Scenario } from './scenarios.mts';
-import type { HistoryItem } from './types.mts';
+import type { GeneratedKind, HistoryItem } from './types.mts';
 import type { World } from './world.mts';
 import type { Call } from './replies.mts';
 
-const VIDEO_MS = 10_000;
-const IMAGE_MS = 4_000;
+/** How long each kind takes, in ms. */
+const USUAL_MS: Record<GeneratedKind, number> = { video: 10_000, image: 4_000 };
 /** How long after the usual end an item of a broken stream enters the history. */
 const LATE_HISTORY_MS = 5_000;
 
@@ -18,12 +18,12 @@ export type JobEvent =
 
 /** A generation under way; it goes on, and is paid, whether or not anyone is told. */
 export interface GenerationJob {
-	kind: 'video' | 'image';
+	kind: GeneratedKind;
 	tell(event: JobEvent): void;
 }
 
 export interface Order {
-	kind: 'video' | 'image';
+	kind: GeneratedKind;
 	prompt: string;
 	aspectRatio: string;
 	count: number;
@@ -49,7 +49,7 @@ export function startGeneration(world: World, call: Call, order: Order): Generat
 		world.working.delete(work);
 		return finished();
 	};
-	const usual = order.kind === 'video' ? VIDEO_MS : IMAGE_MS;
+	const usual = USUAL_MS[order.kind];
 	const duration = world.paced(figure(scenario, 'slow', usual / 1000) * 1000);
 	const at = (share: number, act: () => void) => world.timers.after(duration * share, act);
 	const sayAt = (share: number, word: string) =>

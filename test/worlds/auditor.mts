@@ -28,8 +28,15 @@ function* inTime(
 		if (end === Infinity && !killed) yield `${execution} does not end`;
 		// n8n itself goes through what is left of Retry On Fail, a second each.
 		if (end > stop + asked.tries * SECOND) yield `${execution} does not stop`;
+		// A reading that others wait for goes on without the one that began it.
+		const isShared = ({ method, at }: (typeof requests)[number]) => {
+			const isOver = (one: string) =>
+				book.of('ended').some((line) => line.execution === one && line.at < at);
+			const others = book.of('begun').filter((line) => line.process === process && line.at <= at);
+			return method === 'GET' && others.some((line) => !isOver(line.execution));
+		};
 		const after = count(requests, (line) => {
-			return line.execution === execution && line.at > stop + SECOND;
+			return line.execution === execution && line.at > stop + SECOND && !isShared(line);
 		});
 		if (after > 0) yield `${execution} sends ${after} requests after its end`;
 		// It may wait so long while nothing happens, here or at the service.
