@@ -4,7 +4,7 @@ import { operations } from '../../nodes/MediaGeneration/resources';
 import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { schemaOf } from '../service/schemas.mts';
 import { bad, good } from './seen';
-import { answer, onCreate, onFile, posts } from './service';
+import { ALWAYS, answer, onCreate, onFile, onHistory, posts } from './service';
 import { node, RETRY, run, sim, start } from './setup';
 import { activate } from './triggerSetup';
 
@@ -128,7 +128,13 @@ describe.each(cases)('%s', (_, one) => {
 
 	it.each([
 		['a refusal', () => onCreate(answer(422))],
-		['an outcome that nobody knows', () => onCreate({ accepted: true, reset: true })],
+		[
+			'an outcome that nobody knows',
+			() => {
+				onCreate({ accepted: true, reset: true });
+				onHistory(answer(200, '{"items":[]}'), ALWAYS);
+			},
+		],
 		['a file that is not there', () => onFile(GONE)],
 	])('fails without a word of other kinds of media: %s', async (_, fault) => {
 		fault();

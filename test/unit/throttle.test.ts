@@ -29,10 +29,10 @@ describe('the circuit breaker', () => {
 		pass(1);
 		expect(breaker.delayMs).toBeLessThanOrEqual(0);
 		breaker.onSent();
-		expect(breaker.delayMs).toBe(2000);
+		expect(breaker.delayMs).toBe(1500);
 		const probedAt = monotonicNow();
 		breaker.onSuccess(sentAt);
-		expect(breaker.delayMs).toBe(2000);
+		expect(breaker.delayMs).toBe(1500);
 		breaker.onSuccess(probedAt);
 		expect(breaker.delayMs).toBe(0);
 	});
