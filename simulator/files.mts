@@ -37,9 +37,9 @@ export function storeSpeech(
 ): Pick<TaskRecord, 'audioUrl' | 'subtitleUrl'> {
 	const format = s.has('mp3') ? 'mp3' : 'wav';
 	const big = format === 'mp3' ? undefined : bigSize(s, LEAST_SPEECH);
-	let spoken: ReturnType<Renderer['speak']> | undefined;
+	let speech: ReturnType<Renderer['speak']> | undefined;
 	const speak = big ? undefined : speaker(world, input, voiceId, format, Number(settings.speed));
-	const once = speak && (() => (spoken ??= speak()));
+	const once = speak && (() => (speech ??= speak()));
 	const cheap = {
 		mp3: () => speechMp3(speechSeconds(input)),
 		wav: () => (big ? wavHeader(big - 44) : speechWav(input, voiceId)),
@@ -114,12 +114,12 @@ function store(
 	scenario: Scenario = new Map(),
 	size?: number,
 ): string {
-	let made: Made | undefined;
+	let content: Made | undefined;
 	const wrong = scenario.get('wrong-type');
 	world.files.set(path, {
 		path,
 		contentType: wrong === undefined ? type : wrong || 'application/octet-stream',
-		head: () => (made ??= make()),
+		head: () => (content ??= make()),
 		size,
 	});
 	const { redirectFiles, apiFiles } = world.dialect;

@@ -43,10 +43,10 @@ export function startGeneration(world: World, call: Call, order: Order): Generat
 		return job;
 	}
 
-	const work = { token: call.token };
-	world.working.add(work);
+	const slot = { token: call.token };
+	world.working.add(slot);
 	const done = () => {
-		world.working.delete(work);
+		world.working.delete(slot);
 		return finished();
 	};
 	const usual = USUAL_MS[order.kind];
@@ -63,7 +63,7 @@ export function startGeneration(world: World, call: Call, order: Order): Generat
 	const failure = failureOf(scenario);
 	if (failure) {
 		at(0.5, () => {
-			world.working.delete(work);
+			world.working.delete(slot);
 			for (const item of listed ?? []) item.status = 'failed';
 			world.changed();
 			job.tell(failure);
@@ -117,11 +117,11 @@ function finish(world: World, items: HistoryItem[]): HistoryItem[] {
 
 /** A history object as the dialect sends it (§2.3). */
 export function wireItem(world: World, item: HistoryItem): Record<string, unknown> {
-	const { owner: _owner, file_url, status, ...rest } = item;
+	const { owner: _owner, file_url, status, ...fields } = item;
 	const { dialect } = world;
 	const urls = dialect.historyFiles === 'file_urls' ? { file_urls: [file_url] } : { file_url };
 	return {
-		...rest,
+		...fields,
 		...(file_url === '' ? {} : urls),
 		status: status === 'completed' ? dialect.itemStatus : status,
 	};

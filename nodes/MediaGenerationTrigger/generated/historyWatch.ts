@@ -83,7 +83,7 @@ export class HistoryWatch {
 		if (isShown) ended.push(...listed.filter(({ files }) => files.length > 0).slice(-1));
 		if (closing.aborted) return;
 		for (const entry of ended) {
-			if (entry.failed && !settings.events.has('failed')) store.setState(entry.fingerprint, 'over');
+			if (entry.failed && !settings.events.has('failed')) store.setState(entry.fingerprint, 'done');
 			else this.emit(entry);
 			// n8n may store executions that begin at the same time in another order.
 			await sleep(EMISSION_SPACING_MS, closing);
