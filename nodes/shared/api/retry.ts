@@ -112,10 +112,10 @@ export class RetryingClient {
 				// Nothing is under way here: what the service last said tells more.
 				throw lastFailure ?? reason;
 			});
-			const away = kind === 'create' && pace.needsReading ? await this.probe(begin) : undefined;
-			if (away) {
-				pace.recordEnd(kind, monotonicNow(), endingOf(away), away);
-				if (pace.isGivenUp) throw away;
+			const outage = kind === 'create' && pace.needsReading ? await this.probe(begin) : undefined;
+			if (outage) {
+				pace.recordEnd(kind, monotonicNow(), endingOf(outage), outage);
+				if (pace.isGivenUp) throw outage;
 				continue;
 			}
 			if (kind === 'create' && this.refused) {

@@ -120,19 +120,20 @@ export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefi
 export async function withDeadline<T>(
 	ms: number,
 	signal: AbortSignal | undefined,
-	work: (signal: AbortSignal) => Promise<T>,
+	action: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
 	const deadline = startDeadline(ms, signal);
-	return await work(deadline.signal).finally(() => deadline.stop());
+	return await action(deadline.signal).finally(() => deadline.stop());
 }
 
 /** What `work` comes to; undefined if that takes more than `ms` milliseconds, or `signal` aborts. */
 export async function raceTimeout<T>(
 	ms: number,
 	signal: AbortSignal,
-	work: Promise<T>,
+	promise: Promise<T>,
 ): Promise<T | undefined> {
-	const race = async (deadline: AbortSignal) => await Promise.race([work, whenAborted(deadline)]);
+	const race = async (deadline: AbortSignal) =>
+		await Promise.race([promise, whenAborted(deadline)]);
 	return (await withDeadline(ms, signal, race)) ?? undefined;
 }
 

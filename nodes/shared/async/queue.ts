@@ -3,7 +3,7 @@ import { abortReason, SILENT_ABORT, sleep, whenAborted } from './deadline';
 /** Admits callers one after another, in order of arrival. */
 export class Queue {
 	/** What ends each wait, with true when the turn has come, and what is its own: an interval, or an amount. */
-	private readonly waiting = new Map<(isMine: boolean) => void, number>();
+	private readonly waiting = new Map<(isAdmitted: boolean) => void, number>();
 	private wake = new AbortController();
 	private isMoving = false;
 
@@ -12,8 +12,8 @@ export class Queue {
 	 * `onAdmit` is called right before it is admitted.
 	 */
 	constructor(
-		private readonly restMs: (own: number) => number,
-		private readonly onAdmit: (own: number) => void,
+		private readonly restMs: (weight: number) => number,
+		private readonly onAdmit: (weight: number) => void,
 	) {}
 
 	get isEmpty(): boolean {
@@ -21,24 +21,24 @@ export class Queue {
 	}
 
 	/** Resolves with true when the turn comes, with false if `signal` aborts first. */
-	async enter(signal: AbortSignal, own = Infinity): Promise<boolean> {
+	async enter(signal: AbortSignal, weight = Infinity): Promise<boolean> {
 		if (signal.aborted) return false;
 		return await new Promise<boolean>((resolve) => {
 			const leave = () => end(false);
-			const end = (isMine: boolean) => {
+			const end = (isAdmitted: boolean) => {
 				this.waiting.delete(end);
 				signal.removeEventListener('abort', leave);
-				this.nudge();
-				resolve(isMine);
+				this.notify();
+				resolve(isAdmitted);
 			};
-			this.waiting.set(end, own);
+			this.waiting.set(end, weight);
 			signal.addEventListener('abort', leave, { once: true });
 			void this.move();
 		});
 	}
 
 	/** To be called when the result of `restMs` may have changed. */
-	nudge(): void {
+	notify(): void {
 		this.wake.abort(SILENT_ABORT);
 	}
 
@@ -46,13 +46,13 @@ export class Queue {
 		if (this.isMoving) return;
 		this.isMoving = true;
 		for (let [next] = this.waiting; next; [next] = this.waiting) {
-			const [end, own] = next;
-			const restMs = Math.ceil(this.restMs(own));
+			const [end, weight] = next;
+			const restMs = Math.ceil(this.restMs(weight));
 			if (restMs > 0) {
 				const { signal } = (this.wake = new AbortController());
 				await (restMs < Infinity ? sleep(restMs, signal) : whenAborted(signal));
 			} else {
-				this.onAdmit(own);
+				this.onAdmit(weight);
 				end(true);
 			}
 		}
@@ -82,7 +82,7 @@ export class Semaphore {
 		if (!(await this.line.enter(signal, amount))) throw abortReason(signal);
 		return () => {
 			this.used -= amount;
-			this.line.nudge();
+			this.line.notify();
 		};
 	}
 }

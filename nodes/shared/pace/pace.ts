@@ -94,7 +94,7 @@ export class Pace {
 	async acquireSlot(kind: CallKind, signal: AbortSignal, since: number): Promise<void> {
 		if (kind === 'read') {
 			const isMine = await this.line.enter(signal);
-			this.pollLine.nudge();
+			this.pollLine.notify();
 			if (isMine) return;
 			throw abortReason(signal);
 		}
@@ -217,9 +217,9 @@ export class Pace {
 	}
 
 	private nudge(): void {
-		this.createLine.nudge();
-		this.line.nudge();
-		this.pollLine.nudge();
+		this.createLine.notify();
+		this.line.notify();
+		this.pollLine.notify();
 	}
 
 	private createRestMs(): number {

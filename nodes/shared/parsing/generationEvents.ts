@@ -46,7 +46,7 @@ function readData(data: string): unknown {
 export class GenerationEvents {
 	outcome: StreamResult | Failure | undefined;
 	/** How many events have come; comments are none. */
-	heard = 0;
+	eventCount = 0;
 	/** The last was an error that names no video: of one of several, or of all. */
 	isFailing = false;
 	private readonly decoder = new TextDecoder('utf-8');
@@ -109,8 +109,8 @@ export class GenerationEvents {
 	}
 
 	/** It broke, or was given up for the reason `why`: an event that is cut in two does not count. */
-	markBroken(why?: string): StreamResult | Failure {
-		this.end(why ?? this.defaultInterruption);
+	markBroken(reason?: string): StreamResult | Failure {
+		this.end(reason ?? this.defaultInterruption);
 		return this.outcome!;
 	}
 
@@ -124,7 +124,7 @@ export class GenerationEvents {
 
 	private onEvent({ event = '', data }: EventSourceMessage): void {
 		if (this.outcome) return;
-		this.heard++;
+		this.eventCount++;
 		this.isFailing = false;
 		this.defaultInterruption = 'the stream ended while it was in progress';
 		const value = readData(data);
@@ -181,7 +181,7 @@ export class GenerationEvents {
 		if (text || !this.failure) this.failure = failure;
 		const isOfAccount = transient || means === 'credit' || means === 'token';
 		const id = idOf(error);
-		const isOfAll = isOfAccount && id === undefined && this.heard < 2;
+		const isOfAll = isOfAccount && id === undefined && this.eventCount < 2;
 		if (this.expected === 1 || isOfAll) this.end(undefined, failure);
 		this.isFailing = id === undefined;
 		if (id === undefined || this.outcome) return;
