@@ -11,15 +11,15 @@ class ServiceContainer {
 		return this.instances.get(Class) as T;
 	}
 
-	/** The next caller of `shared` gets a new one. */
+	/** The next caller of `get` gets a new one. */
 	evict(Class: object): void {
 		this.instances.delete(Class);
 	}
 }
 
 /**
- * Everything that this process shares for one account: its socket (Connection), its pace (Pace), who
- * made what (SentRequests, SpeechRequests), and the looks into its history (HistoryLooks).
+ * Everything that this process shares for one account: its socket (AccountSocket), its pace (Pace), who
+ * made what (RequestLedger, SpeechRequests), and the looks into its history (HistoryLooks).
  */
 class Account extends ServiceContainer {
 	refCount = 0;

@@ -2,13 +2,13 @@ import { abortReason, SILENT_ABORT, sleep, whenAborted } from './deadline';
 
 /** Admits callers one after another, in order of arrival. */
 export class Queue {
-	/** What ends each wait, with true when the turn has come, and what is its own: an interval, or an amount. */
+	/** What ends each wait, with true when the turn has come, and its weight: an interval, or an amount. */
 	private readonly waiting = new Map<(isAdmitted: boolean) => void, number>();
 	private wake = new AbortController();
 	private isMoving = false;
 
 	/**
-	 * `restMs` returns how many milliseconds the next one still has to wait, given what is its own.
+	 * `restMs` returns how many milliseconds the next one still has to wait, given its weight.
 	 * `onAdmit` is called right before it is admitted.
 	 */
 	constructor(

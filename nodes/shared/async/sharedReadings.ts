@@ -7,7 +7,7 @@ export const RECENT_MS = 3000;
 const KEPT_MS = 15_000;
 
 interface SharedReading<T> {
-	/** By `steadyNow`; Infinity before. */
+	/** By `monotonicNow`; Infinity before. */
 	began: number;
 	readers: number;
 	/** Aborts once there is a result, or when nobody waits any more. */
@@ -21,7 +21,7 @@ export class SharedReadings {
 
 	/**
 	 * Does `read` when its turn in `line` comes, unless a reading of the same `key` serves: one that began,
-	 * or will begin, after `since` (by `steadyNow`). Throws as `read` does, or the signal's reason.
+	 * or will begin, after `since` (by `monotonicNow`). Throws as `read` does, or the signal's reason.
 	 */
 	async share<T>(
 		key: string,

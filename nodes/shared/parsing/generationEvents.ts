@@ -108,7 +108,7 @@ export class GenerationEvents {
 		return this.outcome!;
 	}
 
-	/** It broke, or was given up for the reason `why`: an event that is cut in two does not count. */
+	/** It broke, or was given up for `reason`: an event that is cut in two does not count. */
 	markBroken(reason?: string): StreamResult | Failure {
 		this.end(reason ?? this.defaultInterruption);
 		return this.outcome!;
@@ -135,7 +135,7 @@ export class GenerationEvents {
 		if (this.files.size + this.failed.size >= this.expected) this.end(undefined, this.failure);
 	}
 
-	/** `lack`: what a result lacks that names no file; undefined for what may be progress. */
+	/** `missingResultReason`: what a result lacks that names no file; undefined for what may be progress. */
 	private read(value: unknown, missingResultReason?: string): void {
 		const { baseUrl, redact } = this.source;
 		const files = readGeneratedFiles(value, baseUrl);
@@ -194,7 +194,7 @@ export class GenerationEvents {
 		return [...this.announced].some((id) => !this.failed.has(id));
 	}
 
-	/** Nothing more is heard, because of `cut` unless it was the service that ended it. */
+	/** Nothing more is heard, because of `interruptedBecause` unless it was the service that ended it. */
 	private end(interruptedBecause?: string, failure?: Failure, isEmpty?: boolean): void {
 		const files = [...this.files.values()];
 		const isAll = files.length + Math.max(this.failed.size, this.failure ? 1 : 0) >= this.expected;

@@ -33,7 +33,7 @@ const tell = (follower: TaskSubscriber, percentage: number | undefined) =>
 /** Hears of every task of the account. */
 type TaskListener = (taskId: string) => void;
 
-/** One WebSocket; its times by `steadyNow`. */
+/** One WebSocket; its times by `monotonicNow`. */
 interface SocketSession {
 	socket: WebSocket;
 	began: number;
@@ -63,7 +63,7 @@ export class AccountSocket {
 	private wakeUp = new AbortController();
 	/** Attempts in a row that came to nothing. */
 	private failures = 0;
-	/** When the next attempt is due while none is open, by `steadyNow`. */
+	/** When the next attempt is due while none is open, by `monotonicNow`. */
 	private retryAt = 0;
 
 	constructor(

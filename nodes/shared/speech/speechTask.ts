@@ -56,7 +56,7 @@ class TaskObservations {
 	private httpStatus: number | undefined;
 	/** Why nothing has answered yet. */
 	private unavailable: Failure | undefined;
-	/** Since when readings find it so, by `steadyNow`. */
+	/** Since when readings find it so, by `monotonicNow`. */
 	private readonly since: { [what in keyof typeof GRACE_MS]?: number } = {};
 
 	constructor(
