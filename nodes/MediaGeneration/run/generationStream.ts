@@ -126,10 +126,10 @@ export async function requestStream(
 		void watchIdle(() => lastHeard + silenceMs(), over.signal, giveUp);
 		try {
 			for await (const part of parts) {
-				const { heard } = events;
+				const { eventCount } = events;
 				const outcome = events.push(part);
 				if (outcome) return outcome;
-				if (events.heard > heard) lastHeard = monotonicNow();
+				if (events.eventCount > eventCount) lastHeard = monotonicNow();
 			}
 			return events.markEnded();
 		} catch {

@@ -54,7 +54,7 @@ export class Api extends RetryingClient {
 	}
 
 	/**
-	 * §4.5–4.8: starts a generation, its headers at the latest after `limitMs`, and has its event stream read.
+	 * §4.5–4.8: starts a generation, its headers at the latest after `attemptTimeoutMs`, and has its event stream read.
 	 * Throws a Failure; `mayBeCharged` says when it may be paid.
 	 */
 	async generate<T>(

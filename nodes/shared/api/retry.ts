@@ -112,10 +112,10 @@ export class RetryingClient {
 				// Nothing is under way here: what the service last said tells more.
 				throw lastFailure ?? reason;
 			});
-			const away = kind === 'create' && throttle.needsReading ? await this.probe(begin) : undefined;
-			if (away) {
-				turn.end(outcomeOf(away), away);
-				if (throttle.isExhausted) throw away;
+			const outage = kind === 'create' && throttle.needsReading ? await this.probe(begin) : undefined;
+			if (outage) {
+				turn.end(outcomeOf(outage), outage);
+				if (throttle.isExhausted) throw outage;
 				continue;
 			}
 			if (kind === 'create' && this.refused) {

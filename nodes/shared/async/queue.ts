@@ -3,7 +3,7 @@ import { SILENT_ABORT, sleep } from './deadline';
 /** Admits callers in order of arrival; who is ready goes before who is not, and a lower lane before a higher. */
 export class Queue<Own = void> {
 	/** To be called when the result of `delayMs` may have changed. */
-	nudge = () => {};
+	notify = () => {};
 	/** By lane: what ends each wait, with true when the turn has come, and what is its own. */
 	private readonly lanes: Array<Map<(isAdmitted: boolean) => void, Own>>;
 	private isMoving = false;
@@ -34,12 +34,12 @@ export class Queue<Own = void> {
 			const end = (isAdmitted: boolean) => {
 				waiting.delete(end);
 				signal.removeEventListener('abort', leave);
-				this.nudge();
+				this.notify();
 				resolve(isAdmitted);
 			};
 			waiting.set(end, own);
 			signal.addEventListener('abort', leave, { once: true });
-			if (waiting.size === 1) this.nudge();
+			if (waiting.size === 1) this.notify();
 			void this.move();
 		});
 	}
@@ -70,7 +70,7 @@ export class Queue<Own = void> {
 	private async pause(ms: number): Promise<void> {
 		const timer = new AbortController();
 		await new Promise<void>((resolve) => {
-			this.nudge = resolve;
+			this.notify = resolve;
 			if (ms < Infinity) void sleep(Math.ceil(ms), timer.signal).then(resolve);
 		});
 		timer.abort(SILENT_ABORT);

@@ -25,7 +25,7 @@ class HistoryLooks extends SharedReadings {}
 
 /**
  * The entries of the history made after `since`, in ms since 1970 by our clock, and perhaps older ones, the
- * oldest first; read at `asOf` or later, by `steadyNow`: some seconds ago unless given. Throws a Failure.
+ * oldest first; read at `asOf` or later, by `monotonicNow`: some seconds ago unless given. Throws a Failure.
  */
 export async function readHistorySince(
 	api: Api,

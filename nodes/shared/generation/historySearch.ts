@@ -28,12 +28,12 @@ const RENEWAL_MS = 60_000;
 export async function findInHistory(
 	api: Api,
 	request: GenerationRequest,
-	lost: Failure,
+	streamFailure: Failure,
 	signal: AbortSignal,
 ): Promise<GeneratedFile[]> {
-	const { files: got, requestedCount, searchUntil = 0 } = request;
+	const { files: received, requestedCount, searchUntil = 0 } = request;
 	const remainingSearchMs = () => searchUntil - Date.now();
-	let found = got;
+	let found = received;
 	let candidates: FailureFacts['candidates'];
 
 	const wait = async (deadline: AbortSignal) =>
@@ -51,7 +51,7 @@ export async function findInHistory(
 		// If the history can't be read, the generation is still paid for.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
-		throw lost.withDefaults({ candidates });
+		throw streamFailure.withDefaults({ candidates });
 	});
 
 	async function search(signal: AbortSignal, remainsMs: number): Promise<Reading<GeneratedFile[]>> {
@@ -70,12 +70,12 @@ export async function findInHistory(
 		});
 		const match = matchHistory(request, alike, entries);
 		const failed = match.matched.filter((entry) => entry.failed);
-		const had = new Set(identifiersOf(got));
+		const had = new Set(identifiersOf(received));
 		const further = match.matched.filter((entry) => !hasOneOf(entry, had));
 		candidates = match.candidates.map(({ id = '', record }) => {
 			return { id, createdAt: asText(record.created_at) };
 		});
-		found = [...got, ...further.flatMap(({ files }) => files)].slice(0, MAX_FILES);
+		found = [...received, ...further.flatMap(({ files }) => files)].slice(0, MAX_FILES);
 		if (found.length + failed.length >= requestedCount) {
 			if (found.length > 0) return { done: true, value: found };
 			const { facts } = failureOfAnswer(api.credential.redact.value(failed[0]!.record));
@@ -98,9 +98,9 @@ export async function findRenewed(
 ): Promise<GeneratedFile> {
 	const isSame = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
 	const index = request.files.filter(isSame).indexOf(file);
-	const search = async (over: AbortSignal) => {
+	const search = async (deadline: AbortSignal) => {
 		for (const asOf of [monotonicNow() - RENEWAL_MS, undefined]) {
-			const entries = await readHistorySince(api, earliestEntryTime(request), over, asOf);
+			const entries = await readHistorySince(api, earliestEntryTime(request), deadline, asOf);
 			const files = entries.filter(matchesById(request)).flatMap((entry) => entry.files);
 			const found = files.filter(isSame)[index];
 			if (found && found.fileUrl !== file.fileUrl) return found;

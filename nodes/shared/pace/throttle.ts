@@ -98,7 +98,7 @@ export class Throttle {
 		const reason = abortReason(signal);
 		if (kind === 'read') throw reason;
 		if (reason.kind === 'timedOut') this.failFast.onTimedOut(since, this.inFlight === 0);
-		this.queue.nudge();
+		this.queue.notify();
 		throw this.failFast.last ?? reason;
 	}
 
@@ -157,7 +157,7 @@ export class Throttle {
 				const isTooMuch = isOverload(error);
 				if (isTooMuch) this.limit.onOverload(inFlight - 1);
 				this.inFlight--;
-				this.queue.nudge();
+				this.queue.notify();
 				return isTooMuch ? withDefaultFacts(error, { notTooMany: this.limit.notTooMany }) : error;
 			},
 		};
@@ -171,7 +171,7 @@ export class Throttle {
 		if (hasAnswered) requests.onSuccess(sentAt);
 		if (outcome === 'throttled') this.slowDown(isCreate, sentAt, error as Failure);
 		requests.onEnd(sentAt);
-		if (!isCreate) return this.queue.nudge();
+		if (!isCreate) return this.queue.notify();
 		if (hasAnswered) creates.onSuccess(sentAt);
 		if (outcome === 'unavailable') creates.onFailure(sentAt, true);
 		creates.onEnd(sentAt);
@@ -181,7 +181,7 @@ export class Throttle {
 		// The task that was created is in flight a moment later, and must not be missing meanwhile.
 		void sleep(0).then(() => {
 			this.unanswered--;
-			this.queue.nudge();
+			this.queue.notify();
 		});
 	}
 
