@@ -33,8 +33,8 @@ export const generationFields = (
 ];
 
 /** The job of one generation. */
-export function generationJob(work: ItemContext, order: GenerationOrder): ItemTask {
-	const { canceled, context, credential, parameters, payments } = work;
+export function generationJob(item: ItemContext, order: GenerationOrder): ItemTask {
+	const { canceled, context, credential, parameters, payments } = item;
 	const kind = order.generation.makes;
 	const timeoutMs = parameters.durationOption(timeout(kind));
 	const idleMs = parameters.durationOption(idleTimeout);
@@ -43,16 +43,16 @@ export function generationJob(work: ItemContext, order: GenerationOrder): ItemTa
 	const [kept] = payments.entriesFor(parameters);
 
 	return async () =>
-		await withDeadline(timeoutMs, work.signal, async (signal) => {
+		await withDeadline(timeoutMs, item.signal, async (signal) => {
 			const request = await kept!.once(signal, async () => {
-				const record = new GenerationRecord(work, kept!, order);
+				const record = new GenerationRecord(item, kept!, order);
 				const generating = withDeadline(beforeLast(timeoutMs), canceled, async (creating) => {
-					return await generate(work, order, record, { signal, creating, idleMs, timeoutMs });
+					return await generate(item, order, record, { signal, creating, idleMs, timeoutMs });
 				});
-				const made = await generating.catch((error: unknown) => {
+				const files = await generating.catch((error: unknown) => {
 					throw record.markFailed(error);
 				});
-				record.markMade(made);
+				record.markMade(files);
 				return record.request!;
 			});
 			const { files } = request;
@@ -71,14 +71,14 @@ export function generationJob(work: ItemContext, order: GenerationOrder): ItemTa
 		signal: AbortSignal,
 	): Promise<INodeExecutionData> {
 		let file = made;
-		const renew = async () => (file = await findRenewed(work.api, request, made, signal)).fileUrl;
+		const renew = async () => (file = await findRenewed(item.api, request, made, signal)).fileUrl;
 		const fetch = async () => {
-			work.report.progress(`downloading the ${kind}`);
+			item.report.progress(`downloading the ${kind}`);
 			const { fileUrl: url } = made;
 			return await download(context, credential, { url, kind, id: name, renew }, signal);
 		};
 		const binary = isFileWanted ? { [fileField]: await fetch() } : undefined;
-		return work.output({ ...file.raw, file_url: file.fileUrl }, binary);
+		return item.output({ ...file.raw, file_url: file.fileUrl }, binary);
 	}
 }
 
@@ -88,7 +88,7 @@ export function generationJob(work: ItemContext, order: GenerationOrder): ItemTa
  * Failure.
  */
 async function generate(
-	work: ItemContext,
+	item: ItemContext,
 	order: GenerationOrder,
 	record: GenerationRecord,
 	limits: StreamLimits & { timeoutMs: number },
@@ -96,17 +96,17 @@ async function generate(
 	const { request: earlier, why = 'an earlier attempt of this node lost the stream' } = record;
 	const { files, interruptedBecause, reason, isEmpty, failure }: StreamResult = earlier
 		? { ...earlier, interruptedBecause: why }
-		: await requestStream(work, order, record, limits);
+		: await requestStream(item, order, record, limits);
 	const { request } = record;
 	if (files.length >= request!.requestedCount) return files;
 	request!.reason = reason;
 	record.markIncomplete(files, interruptedBecause, isEmpty);
 	const late = { limitMs: limits.timeoutMs, mayBeCharged: true };
-	const lost = limits.creating.aborted
+	const failureIfMissing = limits.creating.aborted
 		? new Failure('timedOut', late)
 		: (failure ??
 			new Failure(record.why === undefined ? 'streamLost' : 'indeterminate', {
 				text: interruptedBecause,
 			}));
-	return await findInHistory(work.api, request!, lost, limits.signal);
+	return await findInHistory(item.api, request!, failureIfMissing, limits.signal);
 }

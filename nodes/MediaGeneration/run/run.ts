@@ -90,7 +90,7 @@ export class Run {
 		);
 		// The first item whose options can be resolved decides; one whose options can't be fails alone.
 		this.concurrency ??= new Concurrency(parameters.numberOption(concurrency));
-		const work: ItemContext = {
+		const item: ItemContext = {
 			index,
 			context,
 			credential,
@@ -111,8 +111,8 @@ export class Run {
 				};
 			},
 		};
-		this.items[index] = work;
-		return work;
+		this.items[index] = item;
+		return item;
 	}
 
 	/**

@@ -18,7 +18,7 @@ export const MAX_PARTS = 200;
  * the run's concurrency goes. When one fails, no other is begun, and the failure names the part.
  */
 export async function runParts<Given, Result>(
-	work: ItemContext,
+	item: ItemContext,
 	inputs: Given[],
 	timeoutMs: number,
 	task: (part: SpeechPart, one: Given) => Promise<Result>,
@@ -28,9 +28,9 @@ export async function runParts<Given, Result>(
 		await withDeadline(timeoutMs, over, async (signal) => {
 			return await task({ index, count, name, signal, timeoutMs }, inputs[index]!);
 		});
-	if (count === 1) return [await speakIn(0, '', work.signal)];
+	if (count === 1) return [await speakIn(0, '', item.signal)];
 	const stopping = new AbortController();
-	const over = AbortSignal.any([work.signal, stopping.signal]);
+	const over = AbortSignal.any([item.signal, stopping.signal]);
 	const results = new Array<Result>(count);
 	let failure: unknown;
 	const speakOne = async (_: ItemContext, index: number) => {
@@ -48,19 +48,19 @@ export async function runParts<Given, Result>(
 			},
 		);
 	};
-	await work.concurrency.forEach(Array<ItemContext>(count).fill(work), speakOne, 'part');
+	await item.concurrency.forEach(Array<ItemContext>(count).fill(item), speakOne, 'part');
 	if (failure !== undefined) throw failure;
-	throwIfAborted(work.signal);
+	throwIfAborted(item.signal);
 	return results;
 }
 
 /** What comes out of a speech: one item with its file, or one for each part where they can't be joined. */
 export async function speechOutput(
-	work: ItemContext,
+	item: ItemContext,
 	spoken: SpeechResult[],
 	{ outputField, subtitles }: Pick<WaitOptions, 'outputField' | 'subtitles'>,
 ): Promise<INodeExecutionData[]> {
-	if (spoken.length === 1) return [speechItem(work, spoken[0]!, outputField)];
+	if (spoken.length === 1) return [speechItem(item, spoken[0]!, outputField)];
 	const json = {
 		status: 'completed',
 		task_id: spoken[0]!.taskId,
@@ -70,10 +70,10 @@ export async function speechOutput(
 	};
 	const files = spoken.map(({ file }) => file).filter((file) => file !== undefined);
 	if (files.length < spoken.length) {
-		if (subtitles) hintUnjoined(work, "that needs their sound. Turn on 'Download File'");
-		return [work.output(json)];
+		if (subtitles) hintUnjoined(item, "that needs their sound. Turn on 'Download File'");
+		return [item.output(json)];
 	}
-	const joined = await join(work, spoken, files, json.task_id).catch((error: unknown) => {
+	const joined = await join(item, spoken, files, json.task_id).catch((error: unknown) => {
 		if (error instanceof Failure) throw error;
 		const { message = 'no reason given' } = error as Partial<Error>;
 		const text = `n8n could not store it: ${message}`;
@@ -81,11 +81,11 @@ export async function speechOutput(
 	});
 	if ('file' in joined) {
 		const whole = { ...json, ...secondsOf(joined.durationMs) };
-		return [work.output(whole, binaryOf(outputField, joined))];
+		return [item.output(whole, binaryOf(outputField, joined))];
 	}
-	work.report.hint(`The parts of a speech could not be joined: ${joined.why}`);
+	item.report.hint(`The parts of a speech could not be joined: ${joined.why}`);
 	return spoken.map((one, index) =>
-		speechItem(work, one, outputField, { part: index + 1, parts: spoken.length }),
+		speechItem(item, one, outputField, { part: index + 1, parts: spoken.length }),
 	);
 }
 
@@ -94,14 +94,14 @@ const hintUnjoined = ({ report }: ItemContext, why: string) =>
 
 /** The files of all parts as one in n8n's storage, with their subtitles, or why they can't be. */
 async function join(
-	work: ItemContext,
+	item: ItemContext,
 	spoken: SpeechResult[],
 	files: IBinaryData[],
 	id: string,
 ): Promise<
 	(Pick<SpeechResult, 'durationMs' | 'subtitles'> & { file: IBinaryData }) | { why: string }
 > {
-	const { helpers } = work.context;
+	const { helpers } = item.context;
 	const sounds = await Promise.all(
 		files.map(async (file) => ({
 			bytes: await sizeOfStored(helpers, file),
@@ -109,7 +109,7 @@ async function join(
 		})),
 	);
 	const total = sounds.reduce((sum, { bytes }) => sum + bytes, 0);
-	const release = await memoryBudget().acquire(total, work.signal);
+	const release = await memoryBudget().acquire(total, item.signal);
 	try {
 		const joined = await joinAudio(sounds);
 		if ('why' in joined) return joined;
@@ -132,12 +132,12 @@ async function join(
 			return { text: (await readStored(helpers, file)).toString(), startMs };
 		});
 		const joined = joinSubtitles(await Promise.all(texts));
-		if ('why' in joined) return void hintUnjoined(work, joined.why);
+		if ('why' in joined) return void hintUnjoined(item, joined.why);
 		return await store({ ...joined, bytes: Buffer.from(joined.text) });
 	}
 
 	async function store({ bytes, mimeType, extension }: FileType & { bytes: Buffer }) {
-		const name = fileNameOf('speech', work.credential.redact.text(id), extension);
+		const name = fileNameOf('speech', item.credential.redact.text(id), extension);
 		return await helpers.prepareBinaryData(bytes, name, mimeType);
 	}
 }

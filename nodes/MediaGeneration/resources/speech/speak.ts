@@ -186,8 +186,8 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	);
 }
 
-function prepare(work: ItemContext): ItemTask {
-	const { parameters, payments, output } = work;
+function prepare(item: ItemContext): ItemTask {
+	const { parameters, payments, output } = item;
 	const request = readRequest(parameters);
 	const texts = readParts(parameters, request.input);
 	const waits = parameters.flag(waitForCompletion);
@@ -199,16 +199,16 @@ function prepare(work: ItemContext): ItemTask {
 
 	return async () => {
 		if (waits) {
-			const spoken = await runParts(work, orders, wanted.timeoutMs, async (part, order) => {
-				return await collect(work, part, wanted, order).catch((error: unknown) => {
+			const spoken = await runParts(item, orders, wanted.timeoutMs, async (part, order) => {
+				return await collect(item, part, wanted, order).catch((error: unknown) => {
 					if (isGone(error)) order.record.setDead();
 					throw error;
 				});
 			}).catch(failWithTasks);
-			return await speechOutput(work, spoken, wanted);
+			return await speechOutput(item, spoken, wanted);
 		}
-		const tasks = await runParts(work, orders, wanted.timeoutMs, async (part, order) => {
-			return await submit(work, part, order);
+		const tasks = await runParts(item, orders, wanted.timeoutMs, async (part, order) => {
+			return await submit(item, part, order);
 		}).catch(failWithTasks);
 		const taskIds = tasks.map(({ taskId }) => taskId);
 		const status = 'pending';

@@ -34,12 +34,12 @@ export interface SpeechOrder {
  * `ready`, nor after the part's signal. Throws a Failure.
  */
 export async function submit(
-	work: ItemContext,
+	item: ItemContext,
 	part: SpeechPart,
 	{ request, record }: SpeechOrder,
 	ready?: Promise<void>,
 ): Promise<Pick<TaskWait, 'taskId' | 'mode'>> {
-	const { api, report } = work;
+	const { api, report } = item;
 	const { signal: begin } = part;
 	return await record.once(begin, async () => {
 		const { previous } = record;
@@ -51,7 +51,7 @@ export async function submit(
 			});
 		}
 		// A failed task is worth nothing, but it is read once more before another is paid for.
-		if (previous && (previous.state === 'task' || (await isUsable(work, previous.taskId, begin)))) {
+		if (previous && (previous.state === 'task' || (await isUsable(item, previous.taskId, begin)))) {
 			record.write({ ...previous, state: 'task' });
 			report.hint('Collected the task of an earlier attempt, at no extra charge');
 			return { taskId: previous.taskId, mode: 'reused' };
@@ -59,12 +59,12 @@ export async function submit(
 		// The deadline applies here, too.
 		await Promise.race([ready, whenAborted(begin)]);
 		report.log(`${part.name}sending the text`);
-		const requests = speechRequestsOf(work.credential);
+		const requests = speechRequestsOf(item.credential);
 		const asked = { prompt: '', kind: 'speech' as const, requestedCount: 1, withImages: false };
-		const own = { creator: creatorOf(work.context), key: randomUUID() };
+		const own = { creator: creatorOf(item.context), key: randomUUID() };
 		const sent: GenerationRequest = { ...asked, ...own, sentAt: 0, announcedIds: [], files: [] };
 		// Another item's failure does not end it: its answer says what was paid for.
-		const creating = withDeadline(part.timeoutMs, work.canceled, async (signal) => {
+		const creating = withDeadline(part.timeoutMs, item.canceled, async (signal) => {
 			const onSend = async () => {
 				// The next attempt must not pay again for what may have been accepted.
 				record.setSent({ state: 'sent' });

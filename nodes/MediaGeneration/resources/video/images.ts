@@ -50,11 +50,11 @@ const badImage = (field: string, text: string) => new Failure('badImage', { fiel
  * names an unfit image, or the signal's reason.
  */
 export function inputImagesOf(
-	work: ItemContext,
+	item: ItemContext,
 	displayName: string,
 	requestField: 'ingredients' | 'frames',
 ) {
-	const { context, index, parameters } = work;
+	const { context, index, parameters } = item;
 	const given = givenIn(parameters.raw('binaryPropertyName', 'data') ?? '');
 	if (given.length === 0) {
 		const text = 'is empty: enter the name of an input field that holds an image';
@@ -111,7 +111,7 @@ export function inputImagesOf(
 		if (!(data instanceof URL)) return { field, data, isTyped };
 		const maxBytes = (MAX_BODY_BYTES / 4) * 3;
 		const file = { url: data.href, kind: 'image', id: 'input', maxBytes } as const;
-		const download = downloadFile(context, work.credential, file, signal);
+		const download = downloadFile(context, item.credential, file, signal);
 		const stored = await download.catch((error: unknown) => {
 			// It would name the address as that of a result.
 			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
