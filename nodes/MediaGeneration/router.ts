@@ -11,7 +11,8 @@ import { isToolRun, Run } from './run/run';
 export async function router(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const node = this.getNode();
 	// A model is told what went wrong and what to do; some agents don't pass on a thrown error.
-	const continueOnFail = this.continueOnFail() || (isToolRun(this) && node.onError !== 'stopWorkflow');
+	const continueOnFail =
+		this.continueOnFail() || (isToolRun(this) && node.onError !== 'stopWorkflow');
 	// An expression in the credential may resolve to another account for each item.
 	const credentials = this.getInputData().map(async (_, index) => {
 		return await this.getCredentials(CREDENTIAL_TYPE, index)

@@ -12,10 +12,10 @@ const MUTANTS = [
 	`paid/payments.ts => countRefused();\n\t\tthis.delete(); => countRefused();`,
 	`paid/payments.ts => this.log.spending.countSent(); =>`,
 	`paid/payments.ts => return this.log.entries[this.key]; => return undefined;`,
-	`speech/submit.ts => report.recordPayment({ kind: 'speech', ...own, task: taskId }); => void own;`,
-	`speech/submit.ts => record.write({ state: 'task', taskId });\n\treport.progress => report.progress`,
+	`speech/submit.ts => report.recordPayment({ kind: 'speech', ...place, task: taskId }); => void place;`,
+	`speech/submit.ts => record.write({ state: 'task', taskId });\n\t\treport.progress => report.progress`,
 	`speech/submit.ts => record.setSent({ state: 'sent' }); => void record;`,
-	`speech/submit.ts => withDeadline(part.timeoutMs, work.canceled, => withDeadline(part.timeoutMs, begin,`,
+	`speech/submit.ts => withDeadline(part.timeoutMs, item.canceled, => withDeadline(part.timeoutMs, stopStarting,`,
 	`run/generationRecord.ts => this.paid.setSent({ state: 'sent', request }); =>`,
 	`run/generationRecord.ts => this.paid.setNotAccepted(); =>`,
 	`run/run.ts => !outcomes.flat().some(isFailed) => outcomes.flat().some(isFailed)`,
@@ -46,7 +46,7 @@ const MUTANTS = [
 	// The trigger.
 	`activation/outbox.ts => item.state = state; =>`,
 	`activation/outbox.ts => this.store[this.namespace] = { ...this.snapshot() } as IDataObject; => void this.store;`,
-	`tasks/taskPoller.ts => emission === this.latest => (emission ?? this.latest)`,
+	`tasks/taskPoller.ts => emission !== this.latest => false`,
 	`activation/executionQueue.ts => [this.activation.identityKey, eventId, name] => [this.activation.scope, about, name, Math.random()]`,
 	`generated/historyWatch.ts => await this.poll(closing).then( => await Promise.resolve().then(`,
 	// The token.

@@ -9,7 +9,7 @@ const join = async (...files: Buffer[]) =>
 	await joinAudio(files.map((file) => ({ bytes: file.length, read: async () => file })));
 const joined = async (...files: Buffer[]) => {
 	const result = await join(...files);
-	if ('why' in result) throw new Error(result.why);
+	if ('reason' in result) throw new Error(result.reason);
 	return result;
 };
 

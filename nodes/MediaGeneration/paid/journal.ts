@@ -7,10 +7,10 @@ import type { Budget } from './budget';
 /** What is kept of one create call that may have to be paid for. */
 export type JournalValue =
 	/**
-	 * 'sent': nobody can tell whether the service has accepted it. `why`: what the attempt met. 'accepted':
+	 * 'sent': nobody can tell whether the service has accepted it. `indeterminateBecause`: what the attempt met. 'accepted':
 	 * a video or an image that the service has begun.
 	 */
-	| { state: 'sent' | 'accepted'; why?: string; request?: GenerationRequest }
+	| { state: 'sent' | 'accepted'; indeterminateBecause?: string; request?: GenerationRequest }
 	/** Speech: its task. 'gone': the service said that it has failed, or that it does not know it. */
 	| { state: 'task' | 'gone'; taskId: string };
 

@@ -31,15 +31,15 @@ export class JournalEntry {
 	async once<T>(signal: AbortSignal, create: () => Promise<T>): Promise<T> {
 		const live = processContainer.get(LiveCalls, []).of(this.log.entries);
 		for (let other = live.get(this.key); other; other = live.get(this.key)) {
-			const made = await Promise.race([other, whenAborted(signal)]).catch((error: unknown) => {
+			const result = await Promise.race([other, whenAborted(signal)]).catch((error: unknown) => {
 				if (!isFailure(error, 'canceled', 'timedOut')) throw error;
 			});
 			throwIfAborted(signal);
-			if (made !== undefined) return made as T;
+			if (result !== undefined) return result as T;
 		}
-		const own = create().finally(() => live.delete(this.key));
-		live.set(this.key, own);
-		return await own;
+		const call = create().finally(() => live.delete(this.key));
+		live.set(this.key, call);
+		return await call;
 	}
 
 	/** Right before the call goes out: from now on the service may have accepted it. */

@@ -4,7 +4,7 @@ import { beforeLast } from '../../shared/async/pollUntil';
 import type { GeneratedFile, MediaKind, GenerationRequest } from '../../shared/contract';
 import { fileNames } from '../../shared/generation/entryFiles';
 import { findInHistory, findRenewed } from '../../shared/generation/historySearch';
-import { Failure } from '../../shared/failure';
+import { Failure, type FailureFacts } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import {
 	concurrency,
@@ -40,12 +40,12 @@ export function generationJob(item: ItemContext, order: GenerationOrder): ItemTa
 	const idleMs = parameters.durationOption(idleTimeout);
 	const isFileWanted = parameters.wantsFile(downloadField);
 	const fileField = parameters.outputField();
-	const [kept] = payments.entriesFor(parameters);
+	const [entry] = payments.entriesFor(parameters);
 
 	return async () =>
 		await withDeadline(timeoutMs, item.signal, async (signal) => {
-			const request = await kept!.once(signal, async () => {
-				const record = new GenerationRecord(item, kept!, order);
+			const request = await entry!.once(signal, async () => {
+				const record = new GenerationRecord(item, entry!, order);
 				const generating = withDeadline(beforeLast(timeoutMs), canceled, async (creating) => {
 					return await generate(item, order, record, { signal, creating, idleMs, timeoutMs });
 				});
@@ -66,15 +66,16 @@ export function generationJob(item: ItemContext, order: GenerationOrder): ItemTa
 
 	async function fileOutput(
 		request: GenerationRequest,
-		made: GeneratedFile,
+		generated: GeneratedFile,
 		name: string,
 		signal: AbortSignal,
 	): Promise<INodeExecutionData> {
-		let file = made;
-		const renew = async () => (file = await findRenewed(item.api, request, made, signal)).fileUrl;
+		let file = generated;
+		const renew = async () =>
+			(file = await findRenewed(item.api, request, generated, signal)).fileUrl;
 		const fetch = async () => {
 			item.report.progress(`downloading the ${kind}`);
-			const { fileUrl: url } = made;
+			const { fileUrl: url } = generated;
 			return await download(context, credential, { url, kind, id: name, renew }, signal);
 		};
 		const binary = isFileWanted ? { [fileField]: await fetch() } : undefined;
@@ -93,19 +94,22 @@ async function generate(
 	record: GenerationRecord,
 	limits: StreamLimits & { timeoutMs: number },
 ): Promise<GeneratedFile[]> {
-	const { request: earlier, why = 'an earlier attempt of this node lost the stream' } = record;
+	const {
+		request: earlier,
+		indeterminateBecause = 'an earlier attempt of this node lost the stream',
+	} = record;
 	const { files, interruptedBecause, reason, isEmpty, failure }: StreamResult = earlier
-		? { ...earlier, interruptedBecause: why }
+		? { ...earlier, interruptedBecause: indeterminateBecause }
 		: await requestStream(item, order, record, limits);
 	const { request } = record;
 	if (files.length >= request!.requestedCount) return files;
 	request!.reason = reason;
 	record.markIncomplete(files, interruptedBecause, isEmpty);
-	const late = { limitMs: limits.timeoutMs, mayBeCharged: true };
+	const late: FailureFacts = { limitMs: limits.timeoutMs, mayBeCharged: true };
 	const failureIfMissing = limits.creating.aborted
 		? new Failure('timedOut', late)
 		: (failure ??
-			new Failure(record.why === undefined ? 'streamLost' : 'indeterminate', {
+			new Failure(record.indeterminateBecause === undefined ? 'streamLost' : 'indeterminate', {
 				text: interruptedBecause,
 			}));
 	return await findInHistory(item.api, request!, failureIfMissing, limits.signal);

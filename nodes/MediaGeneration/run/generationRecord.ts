@@ -31,22 +31,26 @@ export class GenerationRecord {
 	/** What was sent last, perhaps by an earlier attempt; undefined if nothing was. */
 	request: GenerationRequest | undefined;
 	/** What the attempt met that sent it and got no clear answer. */
-	why: string | undefined;
+	indeterminateBecause: string | undefined;
 	/** Once the service has said that it has begun. */
 	private state: 'sent' | 'accepted' = 'sent';
 	/** Its stream was lost: what the history lacks may still come. */
 	private isLost = false;
 
 	constructor(
-		private readonly work: ItemContext,
+		private readonly item: ItemContext,
 		private readonly paid: JournalEntry,
 		private readonly order: GenerationOrder,
 	) {
 		const { previous } = paid;
 		if (!previous || 'taskId' in previous) return;
-		({ state: this.state, why: this.why, request: this.request } = previous);
+		({
+			state: this.state,
+			indeterminateBecause: this.indeterminateBecause,
+			request: this.request,
+		} = previous);
 		if (this.request?.files.length) {
-			work.report.hint('Returned the result of an earlier attempt, at no extra charge');
+			item.report.hint('Returned the result of an earlier attempt, at no extra charge');
 		}
 	}
 
@@ -63,12 +67,12 @@ export class GenerationRecord {
 			withImages,
 			sentAt,
 		};
-		const creator = creatorOf(this.work.context);
+		const creator = creatorOf(this.item.context);
 		const request = { ...fields, creator, key: randomUUID(), announcedIds: [], files: [] };
 		this.request = request;
 		this.requests.add(request);
 		this.paid.setSent({ state: 'sent', request });
-		this.work.report.progress(`requesting the ${kind}`);
+		this.item.report.progress(`requesting the ${kind}`);
 	}
 
 	/** The service has surely not accepted the call. */
@@ -79,24 +83,24 @@ export class GenerationRecord {
 
 	showProgress(status: string, id?: string): void {
 		this.receive(this.request!.files, id);
-		this.work.report.progress(`${this.kind} ${status}`);
+		this.item.report.progress(`${this.kind} ${status}`);
 	}
 
 	/** Only `files` have come; what `cut` the stream, unless the service has ended it, perhaps with none. */
 	markIncomplete(files: GeneratedFile[], cut: string | undefined, isEmpty = false): void {
-		const { request, requests, work } = this;
+		const { request, requests, item } = this;
 		startSearch(request!, cut === undefined ? 0 : isEmpty ? EMPTY_MS : undefined);
 		if (files.length > 0) this.receive(files);
 		// What this node asked for and got for its other items, also in earlier attempts, is no other's.
-		const [account] = work.payments.key.split('/', 1);
-		for (const [key, previous] of Object.entries(work.payments.log.entries)) {
+		const [account] = item.payments.key.split('/', 1);
+		for (const [key, previous] of Object.entries(item.payments.log.entries)) {
 			if (key.startsWith(account!) && 'request' in previous && previous.request)
 				requests.restore(previous.request);
 		}
 		if (cut === undefined) return;
 		this.isLost = true;
-		work.report.log(`${cut}; looking for the ${this.kind} in the history`);
-		work.report.hint(
+		item.report.log(`${cut}; looking for the ${this.kind} in the history`);
+		item.report.hint(
 			'The service stopped reporting. The result was looked up in the history. It was not requested a second time',
 		);
 	}
@@ -117,10 +121,10 @@ export class GenerationRecord {
 				? `Found ${files.length} of ${expected} files: reporting stopped. The others are charged and may still come: see History → Get Many`
 				: 'The service generated fewer files than requested';
 			const { reason } = this.request!;
-			this.work.report.hint(hint);
-			if (reason) this.work.report.hint(`Why some were not generated: ${reason}`);
+			this.item.report.hint(hint);
+			if (reason) this.item.report.hint(`Why some were not generated: ${reason}`);
 		}
-		this.work.report.log(`${this.kind} done`);
+		this.item.report.log(`${this.kind} done`);
 	}
 
 	/** It has failed with `error`; returns that with what is known of the generation. */
@@ -139,7 +143,7 @@ export class GenerationRecord {
 		const isUnlikely = isFailure(error, 'unavailable', 'foreignServer');
 		startSearch(request, isUnlikely ? UNLIKELY_MS : undefined);
 		const isUnclear = this.state === 'sent';
-		if (isUnclear && !this.isLost) this.why = describeAttempt(error);
+		if (isUnclear && !this.isLost) this.indeterminateBecause = describeAttempt(error);
 		this.keepState();
 		return withDefaultFacts(error, {
 			ids: request.announcedIds,
@@ -156,15 +160,15 @@ export class GenerationRecord {
 		request.announcedIds = [...ids].slice(0, MAX_FILES);
 		if (this.state === 'sent') {
 			const facts = ids.size > 0 && { ids: request.announcedIds.join() };
-			this.work.report.recordPayment({ kind: this.kind, ...facts });
+			this.item.report.recordPayment({ kind: this.kind, ...facts });
 		}
 		this.state = 'accepted';
 		this.keepState();
 	}
 
 	private keepState(): void {
-		const { state, why, request } = this;
-		this.paid.write({ state, why, request });
+		const { state, indeterminateBecause, request } = this;
+		this.paid.write({ state, indeterminateBecause, request });
 	}
 
 	private get kind() {
@@ -172,6 +176,6 @@ export class GenerationRecord {
 	}
 
 	private get requests() {
-		return requestsOf(this.work.credential);
+		return requestsOf(this.item.credential);
 	}
 }

@@ -56,7 +56,7 @@ export class Run {
 		/** By item. */
 		private readonly credentials: Array<Credential | FailedResult>,
 		/** True when one item's failure does not end the node. */
-		private readonly goesOn: boolean,
+		private readonly continueOnFail: boolean,
 	) {
 		for (const one of credentials) {
 			if (one instanceof FailedResult || this.apis.has(one.accountKey)) continue;
@@ -165,7 +165,7 @@ export class Run {
 	/** Notes and returns whether something of an item could not be made, which may end the run. */
 	private endOnFailure(parts: ItemResult[], itemIndex: number): boolean {
 		const missing = parts.find((part) => part instanceof FailedResult);
-		if (missing && !this.goesOn) {
+		if (missing && !this.continueOnFail) {
 			this.fatal ??= { error: withOtherFiles(missing.error, parts), itemIndex };
 			this.stopping.abort(new Failure('canceled'));
 		}
@@ -178,7 +178,7 @@ export class Run {
 		const { error, itemIndex } = this.fatal;
 		const { redact } = this;
 		const requests = this.items.flatMap(({ index, payments }) =>
-			payments.previousValues().map((left): ItemRequest => ({ ...left, index })),
+			payments.previousValues().map((remaining): ItemRequest => ({ ...remaining, index })),
 		);
 		const note = chargeSummary(requests, itemIndex);
 		const thrown = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });

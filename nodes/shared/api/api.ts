@@ -22,7 +22,7 @@ export class Api extends RetryingClient {
 	/** §4.1, shape A. Returns the task's id. Throws a Failure; `mayBeCharged` says when it may be paid. */
 	async createTask(
 		request: ServiceRecord,
-		options: Pick<ApiCall, 'signal' | 'begin' | 'onSend' | 'onRefused'>,
+		options: Pick<ApiCall, 'signal' | 'stopStarting' | 'onSend' | 'onRefused'>,
 	): Promise<string> {
 		const call: ApiCall = {
 			method: 'POST',
@@ -61,7 +61,7 @@ export class Api extends RetryingClient {
 		{ path }: Generation,
 		options: Pick<
 			ApiCall,
-			'body' | 'signal' | 'begin' | 'attemptTimeoutMs' | 'onSend' | 'onRefused'
+			'body' | 'signal' | 'stopStarting' | 'attemptTimeoutMs' | 'onSend' | 'onRefused'
 		>,
 		consume: ResponseReader<T>,
 	): Promise<T> {

@@ -37,8 +37,8 @@ export class ConcurrencyLimit {
 	get current(): number {
 		const ms = monotonicNow() - this.startedAt;
 		const since = ms / this.doubledAfterMs - BACK_AFTER;
-		const begun = this.start + RISE * Math.min(1, ms / RISE_MS);
-		const slowStart = Math.max(begun, GROWTH * this.alive);
+		const startLimit = this.start + RISE * Math.min(1, ms / RISE_MS);
+		const slowStart = Math.max(startLimit, GROWTH * this.alive);
 		const risen = this.wMax === undefined ? slowStart : this.wMax * (1 + since ** 3);
 		return Math.min(this.max, this.ceiling, risen);
 	}
@@ -50,15 +50,15 @@ export class ConcurrencyLimit {
 
 	/** Milliseconds until one more than `inFlight` may be, if nothing happens until then; Infinity: never. */
 	delayMs(inFlight: number): number {
-		const wanted = inFlight + 1;
-		if (wanted <= this.current) return 0;
-		if (wanted > Math.min(this.max, this.ceiling)) return Infinity;
-		const share = (wanted - this.start) / RISE;
+		const next = inFlight + 1;
+		if (next <= this.current) return 0;
+		if (next > Math.min(this.max, this.ceiling)) return Infinity;
+		const share = (next - this.start) / RISE;
 		const beginsMs = share <= 1 ? share * RISE_MS : Infinity;
 		const risesMs =
 			this.wMax === undefined
 				? beginsMs
-				: this.doubledAfterMs * (BACK_AFTER + Math.cbrt(wanted / this.wMax - 1));
+				: this.doubledAfterMs * (BACK_AFTER + Math.cbrt(next / this.wMax - 1));
 		return Math.max(1, this.startedAt + risesMs - monotonicNow());
 	}
 

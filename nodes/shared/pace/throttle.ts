@@ -89,7 +89,7 @@ export class Throttle {
 	 * or a quota is used up.
 	 */
 	async admit(kind: CallKind, signal: AbortSignal, since = 0): Promise<Call> {
-		if (kind === 'task') return this.work();
+		if (kind === 'task') return this.startWork();
 		const wasExhausted = this.isExhausted;
 		const isAdmitted = await this.queue.enter(signal, kind, LANES[kind]);
 		const call = isAdmitted ? this.request(kind === 'create') : undefined;
@@ -128,15 +128,15 @@ export class Throttle {
 
 	private request(isCreate: boolean): Call {
 		const sentAt = monotonicNow();
-		let work: Call | undefined;
+		let accepted: Call | undefined;
 		return {
 			isSpotCheck: false,
 			accept: () => {
 				this.onAnswer(isCreate, sentAt, 'succeeded');
-				work = this.work();
+				accepted = this.startWork();
 			},
 			end: (outcome, error) => {
-				if (work) return work.end(outcome, error);
+				if (accepted) return accepted.end(outcome, error);
 				this.onAnswer(isCreate, sentAt, outcome, error);
 				return error;
 			},
@@ -144,7 +144,7 @@ export class Throttle {
 	}
 
 	/** Something that the service works on. */
-	private work(): Call {
+	private startWork(): Call {
 		const inFlight = ++this.inFlight;
 		const isSpotCheck = inFlight > this.mostInFlight && SPOT_CHECKS.includes(inFlight);
 		this.mostInFlight = Math.max(this.mostInFlight, inFlight);

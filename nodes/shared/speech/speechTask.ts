@@ -141,8 +141,8 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	const { taskId, signal, subscription } = wait;
 	const { throttle } = api;
 	const { readFirst, isProven, watched } = WAIT_MODES[wait.mode];
-	const work = watched ? undefined : await throttle.admit('task', signal);
-	const isSpotCheck = work?.isSpotCheck ?? false;
+	const call = watched ? undefined : await throttle.admit('task', signal);
+	const isSpotCheck = call?.isSpotCheck ?? false;
 	const observations = new TaskObservations(isProven, wait);
 	/** When this began, the outcome was announced, or it was read: what was read before is no news. */
 	let freshAfter = monotonicNow();
@@ -175,11 +175,11 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			}),
 	}).then(
 		(task) => {
-			work?.end('succeeded');
+			call?.end('succeeded');
 			return task;
 		},
 		(error: unknown) => {
-			const known = work ? work.end('rejected', error) : error;
+			const known = call ? call.end('rejected', error) : error;
 			throw withTaskId(observations.explain(known), taskId, observations.lastKnownStatus);
 		},
 	);

@@ -95,16 +95,16 @@ export async function collect(
 				`The WebSocket of the service could not be used: results came every ${options.pollIntervalMs / 1000} s. Check 'WebSocket URL' and your proxy`,
 			);
 		}
-		const spoken: SpeechResult = { taskId, task };
+		const result: SpeechResult = { taskId, task };
 		if (options.download) {
 			report.progress(`${part.name}task ${taskId}: downloading the file`);
-			Object.assign(spoken, await soundOf(item, taskId, task.audioUrl, signal));
+			Object.assign(result, await soundOf(item, taskId, task.audioUrl, signal));
 		}
 		// The subtitles of a part are of no use without its sound, which says how long it is.
 		if (options.subtitles && (options.download || part.count === 1)) {
-			spoken.subtitles = await subtitlesOf(item, spoken, signal);
+			result.subtitles = await subtitlesOf(item, result, signal);
 		}
-		return spoken;
+		return result;
 	} finally {
 		void subscription.release();
 	}
@@ -119,8 +119,8 @@ export async function soundOf(
 ): Promise<Pick<SpeechResult, 'file' | 'durationMs'>> {
 	let length = new SoundLength();
 	const listen = () => {
-		const own = (length = new SoundLength());
-		return (bytes: Uint8Array) => own.push(bytes);
+		const attempt = (length = new SoundLength());
+		return (bytes: Uint8Array) => attempt.push(bytes);
 	};
 	const file = await fileOf(item, id, url, signal, { listen });
 	return { file, durationMs: length.ms() };
@@ -147,14 +147,14 @@ async function subtitlesOf(
 	{ taskId, task }: SpeechResult,
 	signal: AbortSignal,
 ): Promise<IBinaryData | undefined> {
-	const fetch = async (over: AbortSignal) =>
-		await fileOf(item, taskId, task.subtitleUrl, over, { isSubtitles: true });
+	const fetch = async (deadline: AbortSignal) =>
+		await fileOf(item, taskId, task.subtitleUrl, deadline, { isSubtitles: true });
 	return await withDeadline(SUBTITLES_MS, signal, fetch).catch((error: unknown) => {
 		if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 		const { kind, facts } = error;
-		const why = (kind === 'downloadFailed' && facts.text) || wordingOf(error).message;
+		const reason = (kind === 'downloadFailed' && facts.text) || wordingOf(error).message;
 		item.report.hint(
-			`Subtitles could not be downloaded: ${why}. Speech → Collect tries again at no extra charge`,
+			`Subtitles could not be downloaded: ${reason}. Speech → Collect tries again at no extra charge`,
 		);
 		return undefined;
 	});

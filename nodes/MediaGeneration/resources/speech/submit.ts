@@ -40,29 +40,43 @@ export async function submit(
 	ready?: Promise<void>,
 ): Promise<Pick<TaskWait, 'taskId' | 'mode'>> {
 	const { api, report } = item;
-	const { signal: begin } = part;
-	return await record.once(begin, async () => {
+	const { signal: stopStarting } = part;
+	return await record.once(stopStarting, async () => {
 		const { previous } = record;
 		if (previous && !('taskId' in previous)) {
 			throw new Failure('indeterminate', {
-				text: previous.why,
+				text: previous.indeterminateBecause,
 				mayBeCharged: true,
 				isSpeech: true,
 			});
 		}
 		// A failed task is worth nothing, but it is read once more before another is paid for.
-		if (previous && (previous.state === 'task' || (await isUsable(item, previous.taskId, begin)))) {
+		if (
+			previous &&
+			(previous.state === 'task' || (await isUsable(item, previous.taskId, stopStarting)))
+		) {
 			record.write({ ...previous, state: 'task' });
 			report.hint('Collected the task of an earlier attempt, at no extra charge');
 			return { taskId: previous.taskId, mode: 'reused' };
 		}
 		// The deadline applies here, too.
-		await Promise.race([ready, whenAborted(begin)]);
+		await Promise.race([ready, whenAborted(stopStarting)]);
 		report.log(`${part.name}sending the text`);
 		const requests = speechRequestsOf(item.credential);
-		const asked = { prompt: '', kind: 'speech' as const, requestedCount: 1, withImages: false };
-		const own = { creator: creatorOf(item.context), key: randomUUID() };
-		const sent: GenerationRequest = { ...asked, ...own, sentAt: 0, announcedIds: [], files: [] };
+		const ledgerEntry = {
+			prompt: '',
+			kind: 'speech' as const,
+			requestedCount: 1,
+			withImages: false,
+		};
+		const creation = { creator: creatorOf(item.context), key: randomUUID() };
+		const sent: GenerationRequest = {
+			...ledgerEntry,
+			...creation,
+			sentAt: 0,
+			announcedIds: [],
+			files: [],
+		};
 		// Another item's failure does not end it: its answer says what was paid for.
 		const creating = withDeadline(part.timeoutMs, item.canceled, async (signal) => {
 			const onSend = async () => {
@@ -75,12 +89,12 @@ export async function submit(
 				record.setNotAccepted();
 				requests.remove(sent);
 			};
-			return await api.createTask(request, { signal, begin, onSend, onRefused });
+			return await api.createTask(request, { signal, stopStarting, onSend, onRefused });
 		});
 		const taskId = await creating.catch((error: unknown) => {
 			startSearch(sent, 0);
 			const isUnclear = error instanceof Failure && error.facts.mayBeCharged;
-			if (isUnclear) record.write({ state: 'sent', why: describeAttempt(error) });
+			if (isUnclear) record.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
 			throw withDefaultFacts(error, { isSpeech: true });
 		});
 		sent.announcedIds.push(taskId);
