@@ -7,6 +7,7 @@ import { Throttle } from '../../nodes/shared/pace/throttle';
 import { fakeTime } from '../service/fakeTime.mts';
 
 const QUOTA = new Failure('rateLimited', { means: 'quota' });
+const RATE = new Failure('rateLimited', { text: 'Too many requests' });
 const FULL = new Failure('rateLimited', { text: 'Too many concurrent tasks' });
 const OVERLOAD = new Failure('taskFailed', { text: 'Too many concurrent tasks' });
 const { signal } = new AbortController();
@@ -127,6 +128,12 @@ describe('the throttle', () => {
 
 	test.each([
 		['a used-up quota fails all that waits, until a call is accepted', QUOTA, false, true],
+		[
+			'a call that has waited its whole time for none to be accepted says the same',
+			RATE,
+			false,
+			true,
+		],
 		['nobody who waits fails if another was accepted meanwhile', QUOTA, true, false],
 		['nobody fails early where the service speaks of what is in flight', FULL, false, false],
 	])('%s', async (_, failure, isAnother, isExhausted) => {
