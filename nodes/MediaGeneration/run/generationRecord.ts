@@ -1,9 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import type { GeneratedFile, Generation, GenerationRequest } from '../../shared/contract';
 import { Failure, isFailure, withDefaultFacts } from '../../shared/failure';
 import { MAX_FILES } from '../../shared/limits';
 import { creatorOf } from '../../shared/n8n/creatorRegistry';
-import { endRequest, startSearch, requestsOf } from '../../shared/generation/requestLedger';
+import {
+	endRequest,
+	newRequest,
+	requestsOf,
+	startSearch,
+} from '../../shared/generation/requestLedger';
 import { describeAttempt, type JournalEntry } from '../paid/payments';
 import type { ItemContext } from './itemContext';
 
@@ -13,7 +17,7 @@ export interface GenerationOrder {
 	/** As sent, '' when none is; the history is searched by it. */
 	prompt: string;
 	/** Files asked for. */
-	expected: number;
+	requestedCount: number;
 	aspectRatio?: string;
 	/** Checks the content, and returns what fills a body with it; `release` gives back its room in memory. */
 	body(
@@ -39,10 +43,10 @@ export class GenerationRecord {
 
 	constructor(
 		private readonly item: ItemContext,
-		private readonly paid: JournalEntry,
+		private readonly entry: JournalEntry,
 		private readonly order: GenerationOrder,
 	) {
-		const { previous } = paid;
+		const { previous } = entry;
 		if (!previous || 'taskId' in previous) return;
 		({
 			state: this.state,
@@ -56,29 +60,22 @@ export class GenerationRecord {
 
 	/** Right before each create call. */
 	markSent(): void {
-		const { generation, prompt, expected, aspectRatio } = this.order;
+		const { generation, prompt, requestedCount, aspectRatio } = this.order;
 		const { makes: kind, withImages } = generation;
-		const sentAt = Date.now();
-		const fields = {
-			prompt: prompt.trim(),
-			kind,
-			aspectRatio,
-			requestedCount: expected,
-			withImages,
-			sentAt,
-		};
-		const creator = creatorOf(this.item.context);
-		const request = { ...fields, creator, key: randomUUID(), announcedIds: [], files: [] };
+		const request = newRequest({
+			...{ prompt: prompt.trim(), kind, aspectRatio, requestedCount, withImages },
+			...{ creator: creatorOf(this.item.context), sentAt: Date.now() },
+		});
 		this.request = request;
 		this.requests.add(request);
-		this.paid.setSent({ state: 'sent', request });
+		this.entry.setSent({ state: 'sent', request });
 		this.item.report.progress(`requesting the ${kind}`);
 	}
 
 	/** The service has surely not accepted the call. */
 	markRefused(): void {
 		this.requests.remove(this.request!);
-		this.paid.setNotAccepted();
+		this.entry.setNotAccepted();
 	}
 
 	showProgress(status: string, id?: string): void {
@@ -86,20 +83,24 @@ export class GenerationRecord {
 		this.item.report.progress(`${this.kind} ${status}`);
 	}
 
-	/** Only `files` have come; what `cut` the stream, unless the service has ended it, perhaps with none. */
-	markIncomplete(files: GeneratedFile[], cut: string | undefined, isEmpty = false): void {
+	/** Only `files` have come. `interruptedBecause`: what cut the stream, unless the service has ended it, perhaps with none. */
+	markIncomplete(
+		files: GeneratedFile[],
+		interruptedBecause: string | undefined,
+		isEmpty = false,
+	): void {
 		const { request, requests, item } = this;
-		startSearch(request!, cut === undefined ? 0 : isEmpty ? EMPTY_MS : undefined);
+		startSearch(request!, interruptedBecause === undefined ? 0 : isEmpty ? EMPTY_MS : undefined);
 		if (files.length > 0) this.receive(files);
 		// What this node asked for and got for its other items, also in earlier attempts, is no other's.
 		const [account] = item.payments.key.split('/', 1);
-		for (const [key, previous] of Object.entries(item.payments.log.entries)) {
+		for (const [key, previous] of Object.entries(item.payments.journal.entries)) {
 			if (key.startsWith(account!) && 'request' in previous && previous.request)
 				requests.restore(previous.request);
 		}
-		if (cut === undefined) return;
+		if (interruptedBecause === undefined) return;
 		this.isLost = true;
-		item.report.log(`${cut}; looking for the ${this.kind} in the history`);
+		item.report.log(`${interruptedBecause}; looking for the ${this.kind} in the history`);
 		item.report.hint(
 			'The service stopped reporting. The result was looked up in the history. It was not requested a second time',
 		);
@@ -107,7 +108,7 @@ export class GenerationRecord {
 
 	/** Its files are there, as many as asked for or fewer. */
 	markMade(files: GeneratedFile[]): void {
-		const { expected } = this.order;
+		const { requestedCount } = this.order;
 		this.receive(files);
 		if (!this.isLost) endRequest(this.request!);
 		this.keepState();
@@ -116,9 +117,9 @@ export class GenerationRecord {
 			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };
 		});
 		this.requests.add({ ...this.request!, files: marked });
-		if (files.length < expected) {
+		if (files.length < requestedCount) {
 			const hint = this.isLost
-				? `Found ${files.length} of ${expected} files: reporting stopped. The others are charged and may still come: see History → Get Many`
+				? `Found ${files.length} of ${requestedCount} files: reporting stopped. The others are charged and may still come: see History → Get Many`
 				: 'The service generated fewer files than requested';
 			const { reason } = this.request!;
 			this.item.report.hint(hint);
@@ -137,7 +138,7 @@ export class GenerationRecord {
 		if (!request || !mayStillCome) {
 			// The next attempt has to ask for it again.
 			if (request) endRequest(request);
-			this.paid.delete();
+			this.entry.delete();
 			return error;
 		}
 		const isUnlikely = isFailure(error, 'unavailable', 'foreignServer');
@@ -168,7 +169,7 @@ export class GenerationRecord {
 
 	private keepState(): void {
 		const { state, indeterminateBecause, request } = this;
-		this.paid.write({ state, indeterminateBecause, request });
+		this.entry.write({ state, indeterminateBecause, request });
 	}
 
 	private get kind() {

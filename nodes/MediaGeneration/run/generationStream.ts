@@ -49,7 +49,7 @@ export async function requestStream(
 		delete body.release;
 		delete body.bytes;
 	};
-	/** By `steadyNow`; 0 before it is accepted. */
+	/** By `monotonicNow`; 0 before it is accepted. */
 	let began = 0;
 	const call: Parameters<typeof api.generate>[1] = {
 		body,
@@ -112,7 +112,7 @@ export async function requestStream(
 				onSign();
 				record.showProgress(status, id);
 			},
-			order.expected,
+			order.requestedCount,
 		);
 		let lastHeard = monotonicNow();
 		const silenceMs = () => (events.isFailing ? Math.min(idleMs, AFTER_ERROR_MS) : idleMs);

@@ -106,10 +106,10 @@ export class HistoryWatch {
 	}
 
 	/** Writes one line to the log until a look has gone well again. */
-	private report(trouble: unknown): void {
+	private report(error: unknown): void {
 		const { closing, settings, warn, onFatal } = this.activation;
 		if (closing.aborted) return;
-		const failure = trouble instanceof Failure ? trouble : new Failure('noResponse');
+		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		if (failure.kind === 'tokenRefused') return onFatal(failure);
 		if (this.isInTrouble) return;
 		this.isInTrouble = true;

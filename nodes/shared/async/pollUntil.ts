@@ -10,7 +10,7 @@ import {
 } from './deadline';
 import { isFailure, isTransient } from '../failure';
 
-/** What one reading found: the outcome, or none yet; `soon`: it can be there any moment. */
+/** What one reading found: the outcome, or none yet; `expectSoon`: it can be there any moment. */
 export type Reading<T> = { done: true; value: T } | { done: false; expectSoon?: boolean };
 
 /**
@@ -20,8 +20,8 @@ export type Reading<T> = { done: true; value: T } | { done: false; expectSoon?: 
 export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnected';
 
 export interface PollOptions<T> {
-	/** Reads once, `isAsked` if that can't wait; throws a Failure: a transient one is repeated, others end it. */
-	read(signal: AbortSignal, isAsked: boolean): Promise<Reading<T>>;
+	/** Reads once, `isUrgent` if that can't wait; throws a Failure: a transient one is repeated, others end it. */
+	read(signal: AbortSignal, isUrgent: boolean): Promise<Reading<T>>;
 	/** Deadline and cancel: the wait throws its reason (a Failure) at once. */
 	signal: AbortSignal;
 	/** Milliseconds of silence before a reading. */
@@ -110,11 +110,11 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	}
 
 	/** One reading; undefined when it is given up. */
-	async function readOnce(current: AbortSignal, isAsked: boolean) {
-		const reading = read(current, isAsked).catch((error: unknown) => {
+	async function readOnce(current: AbortSignal, isUrgent: boolean) {
+		const reading = read(current, isUrgent).catch((error: unknown) => {
 			if (current.aborted) return undefined;
 			if (!isTransient(error)) throw error;
-			// The next one goes out as soon as the account's pace lets it.
+			// The next one goes out as soon as the account's throttle lets it.
 			return { done: false as const, expectSoon: isFailure(error, 'rateLimited') };
 		});
 		return (await Promise.race([reading, whenAborted(current)])) ?? undefined;

@@ -20,7 +20,10 @@ interface HistorySnapshot {
 	readAt: number;
 }
 
-/** The looks into the history (§4.9) of an account: one serves all that wait. */
+/**
+ * The looks into the history (§4.9) of an account: one serves all that wait. The last one stays, however old: a
+ * renewed address may be taken from a look of a minute ago.
+ */
 class HistoryLooks extends SharedReadings {}
 
 /**

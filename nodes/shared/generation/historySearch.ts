@@ -22,7 +22,7 @@ const RENEWAL_MS = 60_000;
 /**
  * The files of a generation whose stream has told too little: those that had come, and what the history
  * has or will have by the request's `searchUntil`; it is looked into once at least. Throws a Failure if
- * there are none: `lost` with the entries that may be its own, generationFailed, or the signal's reason.
+ * there are none: `streamFailure` with the entries that may be its own, generationFailed, or the signal's reason.
  * Never creates anything.
  */
 export async function findInHistory(

@@ -66,7 +66,7 @@ export class Throttle {
 	};
 	/** What all who use the account read together. */
 	readonly readings = new SharedReadings();
-	/** All times by `steadyNow`. */
+	/** All times by `monotonicNow`. */
 	private throttledAt = 0;
 	private lastSent = 0;
 	private lastPolled = 0;

@@ -20,7 +20,7 @@ export const createImage: Operation = {
 		return generationJob(item, {
 			generation: GENERATIONS.image,
 			prompt: request.prompt,
-			expected: 1,
+			requestedCount: 1,
 			body: async () => async (body) => (body.bytes = Buffer.from(JSON.stringify(request))),
 		});
 	},

@@ -194,14 +194,14 @@ function prepare(item: ItemContext): ItemTask {
 	const waitOptions = readWaitOptions(parameters);
 	const records = payments.entriesFor(parameters, texts);
 	const orders = texts.map(({ text: input }, index): SpeechOrder => {
-		return { request: { ...request, input }, record: records[index]! };
+		return { request: { ...request, input }, entry: records[index]! };
 	});
 
 	return async () => {
 		if (waits) {
 			const results = await runParts(item, orders, waitOptions.timeoutMs, async (part, order) => {
 				return await collect(item, part, waitOptions, order).catch((error: unknown) => {
-					if (isGone(error)) order.record.setDead();
+					if (isGone(error)) order.entry.setDead();
 					throw error;
 				});
 			}).catch(failWithTasks);

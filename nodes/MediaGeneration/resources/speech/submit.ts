@@ -1,8 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import type { GenerationRequest, ServiceRecord } from '../../../shared/contract';
+import type { ServiceRecord } from '../../../shared/contract';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withDefaultFacts } from '../../../shared/failure';
-import { startSearch, speechRequestsOf } from '../../../shared/generation/requestLedger';
+import {
+	newRequest,
+	speechRequestsOf,
+	startSearch,
+} from '../../../shared/generation/requestLedger';
 import { creatorOf } from '../../../shared/n8n/creatorRegistry';
 import { withTaskId, type TaskWait } from '../../../shared/speech/speechTask';
 import { describeAttempt, type JournalEntry } from '../../paid/payments';
@@ -26,7 +29,7 @@ export interface SpeechPart {
 export interface SpeechOrder {
 	/** Its fields (§4.1). */
 	request: ServiceRecord;
-	record: JournalEntry;
+	entry: JournalEntry;
 }
 
 /**
@@ -36,13 +39,13 @@ export interface SpeechOrder {
 export async function submit(
 	item: ItemContext,
 	part: SpeechPart,
-	{ request, record }: SpeechOrder,
+	{ request, entry }: SpeechOrder,
 	ready?: Promise<void>,
 ): Promise<Pick<TaskWait, 'taskId' | 'mode'>> {
 	const { api, report } = item;
 	const { signal: stopStarting } = part;
-	return await record.once(stopStarting, async () => {
-		const { previous } = record;
+	return await entry.once(stopStarting, async () => {
+		const { previous } = entry;
 		if (previous && !('taskId' in previous)) {
 			throw new Failure('indeterminate', {
 				text: previous.indeterminateBecause,
@@ -55,7 +58,7 @@ export async function submit(
 			previous &&
 			(previous.state === 'task' || (await isUsable(item, previous.taskId, stopStarting)))
 		) {
-			record.write({ ...previous, state: 'task' });
+			entry.write({ ...previous, state: 'task' });
 			report.hint('Collected the task of an earlier attempt, at no extra charge');
 			return { taskId: previous.taskId, mode: 'reused' };
 		}
@@ -63,30 +66,20 @@ export async function submit(
 		await Promise.race([ready, whenAborted(stopStarting)]);
 		report.log(`${part.name}sending the text`);
 		const requests = speechRequestsOf(item.credential);
-		const ledgerEntry = {
-			prompt: '',
-			kind: 'speech' as const,
-			requestedCount: 1,
-			withImages: false,
-		};
-		const creation = { creator: creatorOf(item.context), key: randomUUID() };
-		const sent: GenerationRequest = {
-			...ledgerEntry,
-			...creation,
-			sentAt: 0,
-			announcedIds: [],
-			files: [],
-		};
+		const sent = newRequest({
+			...{ prompt: '', kind: 'speech', requestedCount: 1, withImages: false },
+			...{ creator: creatorOf(item.context), sentAt: 0 },
+		});
 		// Another item's failure does not end it: its answer says what was paid for.
 		const creating = withDeadline(part.timeoutMs, item.canceled, async (signal) => {
 			const onSend = async () => {
 				// The next attempt must not pay again for what may have been accepted.
-				record.setSent({ state: 'sent' });
+				entry.setSent({ state: 'sent' });
 				sent.sentAt = Date.now();
 				requests.add(sent);
 			};
 			const onRefused = () => {
-				record.setNotAccepted();
+				entry.setNotAccepted();
 				requests.remove(sent);
 			};
 			return await api.createTask(request, { signal, stopStarting, onSend, onRefused });
@@ -94,11 +87,11 @@ export async function submit(
 		const taskId = await creating.catch((error: unknown) => {
 			startSearch(sent, 0);
 			const isUnclear = error instanceof Failure && error.facts.mayBeCharged;
-			if (isUnclear) record.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
+			if (isUnclear) entry.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
 			throw withDefaultFacts(error, { isSpeech: true });
 		});
 		sent.announcedIds.push(taskId);
-		record.write({ state: 'task', taskId });
+		entry.write({ state: 'task', taskId });
 		report.progress(`${part.name}task ${taskId} created`);
 		const place = part.count > 1 && { part: part.index + 1 };
 		report.recordPayment({ kind: 'speech', ...place, task: taskId });

@@ -24,7 +24,7 @@ export const framesToVideo: Operation = {
 		return generationJob(item, {
 			generation: GENERATIONS.framesToVideo,
 			prompt: text ?? '',
-			expected: 1,
+			requestedCount: 1,
 			body: async (signal) => await bodyOf(text ? { prompt: text } : {}, signal),
 		});
 	},

@@ -23,7 +23,7 @@ export const ingredientsToVideo: Operation = {
 		return generationJob(item, {
 			generation: GENERATIONS.ingredientsToVideo,
 			prompt,
-			expected: 1,
+			requestedCount: 1,
 			body: async (signal) => await bodyOf({ prompt }, signal),
 		});
 	},

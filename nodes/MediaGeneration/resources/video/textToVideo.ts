@@ -63,7 +63,7 @@ export const textToVideo: Operation = {
 		return generationJob(item, {
 			generation: GENERATIONS.textToVideo,
 			prompt: request.prompt,
-			expected: request.number_of_videos,
+			requestedCount: request.number_of_videos,
 			aspectRatio: request.aspect_ratio,
 			body: async () => async (body) => (body.bytes = Buffer.from(JSON.stringify(request))),
 		});
