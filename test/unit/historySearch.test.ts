@@ -127,6 +127,29 @@ test('a look serves all that wait, an earlier request only if it goes back far e
 	expect(listHistory).toHaveBeenCalledTimes(6);
 });
 
+test.each<[string, limit: number, facts: object]>([
+	[
+		'it has failed, once the search is over',
+		1000,
+		{ kind: 'generationFailed', mayBeCharged: undefined },
+	],
+	['it may still come, if the time is up before', 30, { kind: 'timedOut', mayBeCharged: true }],
+])('where one of several was refused, no other comes: %s', async (_, limit, found) => {
+	const request = sent({
+		requestedCount: 2,
+		announcedIds: ['a'],
+		searchUntil: Date.now() + 600_000,
+	});
+	const oneRefused = new Failure('generationFailed', { text: 'UNSAFE' });
+	const api = apiOf(async () => pageOf([], 1));
+	const searched = findInHistory(api, request, oneRefused, startDeadline(limit * 1000).signal);
+	const failed = searched.catch(({ kind, facts }: Failure) => ({
+		...{ kind, mayBeCharged: facts.mayBeCharged },
+	}));
+	await jest.advanceTimersByTimeAsync(700_000);
+	expect(await failed).toEqual(found);
+});
+
 test('who is stopped leaves at once, and the look goes on for those who wait', async () => {
 	const first = new AbortController();
 	let answer = (_: unknown) => {};

@@ -1,5 +1,5 @@
 import type { Api } from '../api/api';
-import { remainingMs, monotonicNow, withDeadline } from '../async/deadline';
+import { abortReason, remainingMs, monotonicNow, withDeadline } from '../async/deadline';
 import { pollUntil, type Reading } from '../async/pollUntil';
 import type { GeneratedFile, GenerationRequest } from '../contract';
 import { Failure, isFailure, withDefaultFacts, type FailureFacts } from '../failure';
@@ -51,7 +51,12 @@ export async function findInHistory(
 		// If the history can't be read, the generation is still paid for.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
-		throw streamFailure.withDefaults({ candidates });
+		// One was refused, and the item's time was up before the history could tell of the others.
+		const isEarly = signal.aborted && isFailure(streamFailure, 'generationFailed');
+		const failure = isEarly
+			? abortReason(signal).withDefaults({ mayBeCharged: true })
+			: streamFailure;
+		throw failure.withDefaults({ candidates });
 	});
 
 	async function search(signal: AbortSignal, remainsMs: number): Promise<Reading<GeneratedFile[]>> {
