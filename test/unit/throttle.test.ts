@@ -92,6 +92,12 @@ describe('the concurrency limit', () => {
 		expect(limit.delayMs(10)).toBeGreaterThan(90_000);
 	});
 
+	test('lets one more out at once when its only one has ended', () => {
+		const limit = new ConcurrencyLimit();
+		limit.onRefused(1);
+		expect([limit.delayMs(0), limit.delayMs(1) > 60_000]).toEqual([0, true]);
+	});
+
 	test('what was on its way when another was refused is not forgotten', () => {
 		const limit = new ConcurrencyLimit();
 		limit.onRefused(2);
@@ -106,8 +112,11 @@ describe('the concurrency limit', () => {
 		expect(limit.current).toBe(5);
 	});
 
-	test('tries one again after minutes where others hold all places', () => {
+	test('tries one again after seconds where others hold all places, in the end after minutes', () => {
 		const limit = new ConcurrencyLimit();
+		limit.onRefused(0);
+		expect(limit.delayMs(0)).toBeLessThan(8000);
+		limit.onRefused(0);
 		limit.onRefused(0);
 		expect(limit.delayMs(0)).toBeGreaterThan(120_000);
 		pass(300);
