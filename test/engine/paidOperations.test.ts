@@ -139,7 +139,7 @@ describe.each(cases)('%s', (_, one) => {
 	])('fails without a word of other kinds of media: %s', async (_, fault) => {
 		fault();
 		const { all } = bad(
-			await run(node(parametersOf(one, { timeout: 10 })), { input: itemsOf('One') }),
+			await run(node(parametersOf(one, { timeout: 5 })), { input: itemsOf('One') }),
 		);
 		expect(othersIn(all)).toEqual([]);
 	});

@@ -14,7 +14,7 @@ test('hundreds of worlds keep the promises, as do new ones each time', async () 
 	console.log(`New worlds: npm run worlds -- --seed ${fresh} --count 250`);
 	// Two processes, each for so many seconds at most: a busy machine plays fewer.
 	const halves = [0, 1].map(async (half) => [
-		await run(`main.mts --seed ${1 + half * 375} --count 375 --within 20`),
+		await run(`main.mts --seed ${1 + half * 375} --count 375 --within 10`),
 		await run(`main.mts --seed ${fresh + half * 125} --count 125 --within 9`),
 	]);
 	for (const half of await Promise.all(halves)) expect(half).toEqual([allGood, allGood]);
