@@ -108,9 +108,13 @@ async function generate(
 	const late: FailureFacts = { limitMs: limits.timeoutMs, mayBeCharged: true };
 	const failureIfMissing = limits.creating.aborted
 		? new Failure('timedOut', late)
-		: (failure ??
-			new Failure(record.indeterminateBecause === undefined ? 'streamLost' : 'indeterminate', {
-				text: interruptedBecause,
-			}));
+		: (failure ?? missingFailure());
 	return await findInHistory(item.api, request!, failureIfMissing, limits.signal);
+
+	/** Nothing has come; an earlier attempt may have heard an error. */
+	function missingFailure(): Failure {
+		if (reason !== undefined) return new Failure('generationFailed', { text: reason });
+		const isLost = record.indeterminateBecause === undefined;
+		return new Failure(isLost ? 'streamLost' : 'indeterminate', { text: interruptedBecause });
+	}
 }

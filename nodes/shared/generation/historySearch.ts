@@ -56,7 +56,10 @@ export async function findInHistory(
 		const failure = isEarly
 			? abortReason(signal).withDefaults({ mayBeCharged: true })
 			: streamFailure;
-		throw failure.withDefaults({ candidates });
+		// One was refused, and another may have been made: that nobody can tell.
+		const isUnknown = candidates && candidates.length > 0 && isFailure(failure, 'generationFailed');
+		const { text } = failure.facts;
+		throw (isUnknown ? new Failure('streamLost', { text }) : failure).withDefaults({ candidates });
 	});
 
 	async function search(signal: AbortSignal, remainsMs: number): Promise<Reading<GeneratedFile[]>> {
@@ -77,7 +80,11 @@ export async function findInHistory(
 		const failed = match.matched.filter((entry) => entry.failed);
 		const had = new Set(identifiersOf(received));
 		const further = match.matched.filter((entry) => !hasOneOf(entry, had));
-		candidates = match.candidates.map(({ id = '', record }) => {
+		// Without a time an entry may be that of any request with its prompt.
+		const undated = entries.filter(
+			({ prompt, createdAt }) => prompt === request.prompt && Number.isNaN(createdAt),
+		);
+		candidates = [...match.candidates, ...undated].map(({ id = '', record }) => {
 			return { id, createdAt: asText(record.created_at) };
 		});
 		found = [...received, ...further.flatMap(({ files }) => files)].slice(0, MAX_FILES);
@@ -87,6 +94,8 @@ export async function findInHistory(
 			throw new Failure('generationFailed', { text: facts.text, means: facts.means });
 		}
 		if (remainingSearchMs() <= 0) throw new Failure('streamLost');
+		// Those that are there are still to be downloaded.
+		if (found.length > 0 && remainsMs < SEARCH_INTERVAL_MS) return { done: true, value: found };
 		return { done: false };
 	}
 }
