@@ -20,6 +20,12 @@ test('hundreds of worlds keep the promises, as do new ones each time', async () 
 	for (const half of await Promise.all(halves)) expect(half).toEqual([allGood, allGood]);
 });
 
+test('worlds in which a promise was broken once keep it', async () => {
+	const seeds = [2194, 2729, 3298, 3686, 3794];
+	const all = await Promise.all(seeds.map(async (seed) => await run(`main.mts --seed ${seed}`)));
+	for (const each of all) expect(each).toEqual(allGood);
+});
+
 test('a seed is the same world twice', async () => {
 	const [once, twice] = await Promise.all(
 		[1, 2].map(async () => await run('main.mts --seed 17 --count 12 --verbose')),
