@@ -54,7 +54,7 @@ export class GenerationRecord {
 			request: this.request,
 		} = previous);
 		if (this.request?.files.length) {
-			item.report.hint('Returned the result of an earlier attempt, at no extra charge');
+			item.report.hint(entry.collectedHint);
 		}
 	}
 

@@ -58,8 +58,8 @@ export async function submit(
 			previous &&
 			(previous.state === 'task' || (await isUsable(item, previous.taskId, stopStarting)))
 		) {
+			report.hint(entry.collectedHint);
 			entry.write({ ...previous, state: 'task' });
-			report.hint('Collected the task of an earlier attempt, at no extra charge');
 			return { taskId: previous.taskId, mode: 'reused' };
 		}
 		// The deadline applies here, too.
