@@ -23,8 +23,9 @@ export const MUTANTS = [
 	`generation/historyMatching.ts => !request.withImages && =>`,
 	`generation/historySearch.ts => const SEARCH_INTERVAL_MS = 10_000; => const SEARCH_INTERVAL_MS = 10_000_000;`,
 	// Waiting.
-	`async/pollUntil.ts => pauseMs = 0;\n\t\t\tnextAt = now; => pauseMs = 0;`,
-	`async/pollUntil.ts => nextAt = monotonicNow() + pauseMs;\n\t} => nextAt = Infinity;\n\t}`,
+	`async/pollSchedule.ts => return after(0, true); => return schedule;`,
+	`async/pollSchedule.ts => nextAt: Math.min(nextAt, now + pollMs) => nextAt: now + pollMs`,
+	`async/pollSchedule.ts => nextAt: now + ms, => nextAt: Infinity,`,
 	`async/pollUntil.ts => LAST_MS = 2000; => LAST_MS = -2000;`,
 	`http/download.ts => if (!isTransient(result) => if (Date.now() > 0 || !isTransient(result)`,
 	`http/download.ts => // Closes the connection if the file was given up.\n\t\tanswer.close(); =>`,

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import type { Socket } from 'node:net';
 import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
-import type { ChannelEvent } from '../../nodes/shared/async/pollUntil';
+import type { ChannelEvent } from '../../nodes/shared/async/pollSchedule';
 import { subscribe, type AccountSocket } from '../../nodes/shared/speech/accountSocket';
 import { readCredential } from '../../nodes/shared/http/credential';
 import type { ServiceContext } from '../../nodes/shared/http/request';

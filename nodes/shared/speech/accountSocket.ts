@@ -1,6 +1,6 @@
 import { accountOf } from '../account';
 import { backOffMs, sleep, monotonicNow } from '../async/deadline';
-import type { ChannelEvent } from '../async/pollUntil';
+import type { ChannelEvent } from '../async/pollSchedule';
 import type { Credential } from '../http/credential';
 import { checkEgress, type ServiceContext } from '../http/request';
 import { evictOldest } from '../limits';
