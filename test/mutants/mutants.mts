@@ -13,7 +13,6 @@ export const MUTANTS = [
 	`speech/submit.ts => report.recordPayment({ kind: 'speech', ...place, task: taskId }); => void place;`,
 	`speech/submit.ts => entry.write({ state: 'task', taskId });\n\t\treport.progress => report.progress`,
 	`speech/submit.ts => entry.setSent({ state: 'sent' }); => void entry;`,
-	`speech/submit.ts => withDeadline(part.timeoutMs, item.canceled, => withDeadline(part.timeoutMs, stopStarting,`,
 	`run/generationRecord.ts => this.entry.setSent({ state: 'sent', request }); =>`,
 	`run/generationRecord.ts => this.entry.setNotAccepted(); =>`,
 	`run/run.ts => !outcomes.flat().some(isFailed) => outcomes.flat().some(isFailed)`,

@@ -1,4 +1,5 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
+import type { AbortInFlight } from '../../shared/async/callSignals';
 import { withDeadline } from '../../shared/async/deadline';
 import { beforeLast } from '../../shared/async/pollUntil';
 import type { GeneratedFile, MediaKind, GenerationRequest } from '../../shared/contract';
@@ -34,7 +35,7 @@ export const generationFields = (
 
 /** The job of one generation. */
 export function generationJob(item: ItemContext, order: GenerationOrder): ItemTask {
-	const { canceled, context, credential, parameters, payments } = item;
+	const { context, credential, parameters, payments } = item;
 	const kind = order.generation.makes;
 	const timeoutMs = parameters.durationOption(timeout(kind));
 	const idleMs = parameters.durationOption(idleTimeout);
@@ -43,12 +44,15 @@ export function generationJob(item: ItemContext, order: GenerationOrder): ItemTa
 	const [entry] = payments.entriesFor(parameters);
 
 	return async () =>
-		await withDeadline(timeoutMs, item.signal, async (signal) => {
-			const request = await entry!.once(signal, async () => {
+		await withDeadline(timeoutMs, item.stopStarting, async (stopStarting) => {
+			const request = await entry!.once(stopStarting, async () => {
 				const record = new GenerationRecord(item, entry!, order);
-				const generating = withDeadline(beforeLast(timeoutMs), canceled, async (creating) => {
-					return await generate(item, order, record, { signal, creating, idleMs, timeoutMs });
-				});
+				const createMs = beforeLast(timeoutMs);
+				const send = async (abortInFlight: AbortInFlight) => {
+					const limits = { stopStarting, abortInFlight, idleMs, timeoutMs };
+					return await generate(item, order, record, limits);
+				};
+				const generating = withDeadline(createMs, item.abortInFlight, send);
 				const files = await generating.catch((error: unknown) => {
 					throw record.markFailed(error);
 				});
@@ -59,7 +63,7 @@ export function generationJob(item: ItemContext, order: GenerationOrder): ItemTa
 			// One file that can't be fetched must not cost the others, which are paid for as well.
 			const output: ItemResult[] = [];
 			for (const [index, name] of fileNames(files).entries()) {
-				output.push(await captureFailure(fileOutput(request, files[index]!, name, signal)));
+				output.push(await captureFailure(fileOutput(request, files[index]!, name, stopStarting)));
 			}
 			return output;
 		});
@@ -106,10 +110,10 @@ async function generate(
 	request!.reason = reason;
 	record.markIncomplete(files, interruptedBecause, isEmpty);
 	const late: FailureFacts = { limitMs: limits.timeoutMs, mayBeCharged: true };
-	const failureIfMissing = limits.creating.aborted
+	const failureIfMissing = limits.abortInFlight.aborted
 		? new Failure('timedOut', late)
 		: (failure ?? missingFailure());
-	return await findInHistory(item.api, request!, failureIfMissing, limits.signal);
+	return await findInHistory(item.api, request!, failureIfMissing, limits.stopStarting);
 
 	/** Nothing has come; an earlier attempt may have heard an error. */
 	function missingFailure(): Failure {

@@ -1,4 +1,5 @@
 import type { ResponseReader } from '../../shared/api/retry';
+import type { CallSignals } from '../../shared/async/callSignals';
 import {
 	abortReason,
 	anySignal,
@@ -14,11 +15,8 @@ import { GenerationEvents, type StreamResult } from '../../shared/parsing/genera
 import type { GenerationOrder, GenerationRecord } from './generationRecord';
 import type { ItemContext } from './itemContext';
 
-export interface StreamLimits {
-	/** Deadline and cancel of the item. */
-	signal: AbortSignal;
-	/** Ends a call under way, when its time is up. Another item's failure does not: it may be paid for. */
-	creating: AbortSignal;
+/** The signals also abort when the time of the item, or of the call, is up. */
+export interface StreamLimits extends CallSignals {
 	/** Milliseconds of silence after which the stream counts as lost. */
 	idleMs: number;
 }
@@ -32,17 +30,17 @@ const ALIVE_MS = 4000;
 
 /**
  * Sends a create call and reads its stream to the end. Throws a Failure when it is refused or fails, or
- * when the limits' signal aborts.
+ * when `stopStarting` aborts.
  */
 export async function requestStream(
 	{ api, concurrency }: ItemContext,
 	order: GenerationOrder,
 	record: GenerationRecord,
-	{ signal, creating, idleMs }: StreamLimits,
+	{ stopStarting, abortInFlight, idleMs }: StreamLimits,
 ): Promise<StreamResult> {
 	const closing = new AbortController();
 	const close = () => closing.abort(SILENT_ABORT);
-	const fill = await order.body(signal);
+	const fill = await order.body(stopStarting);
 	const body: Parameters<typeof fill>[0] = {};
 	const releaseBody = () => {
 		body.release?.();
@@ -53,13 +51,13 @@ export async function requestStream(
 	let began = 0;
 	const call: Parameters<typeof api.generate>[1] = {
 		body,
-		signal: anySignal(creating, closing.signal),
-		stopStarting: signal,
+		stopStarting,
+		abortInFlight: anySignal(abortInFlight, closing.signal),
 		attemptTimeoutMs: idleMs,
 		onSend: async () => {
-			await fill(body, signal);
-			throwIfAborted(signal);
-			throwIfAborted(creating);
+			await fill(body, stopStarting);
+			throwIfAborted(stopStarting);
+			throwIfAborted(abortInFlight);
 			record.markSent();
 		},
 		onRefused: () => {
@@ -74,7 +72,7 @@ export async function requestStream(
 			releaseBody();
 			accept();
 		};
-		void whenAborted(signal).then(close);
+		void whenAborted(stopStarting).then(close);
 		const outcome = await outcomeOf(answer.body, onAccepted);
 		// Some services accept every call, and refuse by the first event.
 		if (began === 0 && isTransient(outcome)) throw new Failure('rateLimited', outcome.facts);
@@ -82,7 +80,7 @@ export async function requestStream(
 			throw new Failure('tokenRefused', outcome.facts);
 		}
 		onAccepted();
-		if (signal.aborted) throw abortReason(signal).withDefaults({ mayBeCharged: true });
+		if (stopStarting.aborted) throw abortReason(stopStarting).withDefaults({ mayBeCharged: true });
 		if (!(outcome instanceof Failure)) return outcome;
 		throw outcome;
 	};
