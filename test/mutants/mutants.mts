@@ -13,7 +13,7 @@ export const MUTANTS = [
 	`speech/submit.ts => report.recordPayment({ kind: 'speech', ...place, task: taskId }); => void place;`,
 	`speech/submit.ts => entry.write({ state: 'task', taskId });\n\t\treport.progress => report.progress`,
 	`speech/submit.ts => entry.setSent({ state: 'sent' }); => void entry;`,
-	`run/generationRecord.ts => this.entry.setSent({ state: 'sent', request }); =>`,
+	`run/generationRecord.ts => this.entry.setSent({ state: 'sent', request: this.request }); =>`,
 	`run/generationRecord.ts => this.entry.setNotAccepted(); =>`,
 	`run/run.ts => !outcomes.flat().some(isFailed) => outcomes.flat().some(isFailed)`,
 	`api/retry.ts => if (repeat === 'create') return true; => if (repeat === 'create') return false;`,

@@ -5,7 +5,7 @@ import { beforeLast } from '../../shared/async/pollUntil';
 import type { GeneratedFile, MediaKind, GenerationRequest } from '../../shared/contract';
 import { fileNames } from '../../shared/generation/entryFiles';
 import { findInHistory, findRenewed } from '../../shared/generation/historySearch';
-import { Failure, type FailureFacts } from '../../shared/failure';
+import { Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import {
 	concurrency,
@@ -16,7 +16,6 @@ import {
 	outputField,
 	timeout,
 } from '../../shared/n8n/descriptions';
-import type { StreamResult } from '../../shared/parsing/generationEvents';
 import { GenerationRecord, type GenerationOrder } from './generationRecord';
 import { requestStream, type StreamLimits } from './generationStream';
 import { type ItemTask, type ItemResult, captureFailure } from './itemTask';
@@ -57,7 +56,7 @@ export function generationJob(item: ItemContext, order: GenerationOrder): ItemTa
 					throw record.markFailed(error);
 				});
 				record.markMade(files);
-				return record.request!;
+				return record.request;
 			});
 			const { files } = request;
 			// One file that can't be fetched must not cost the others, which are paid for as well.
@@ -98,27 +97,17 @@ async function generate(
 	record: GenerationRecord,
 	limits: StreamLimits & { timeoutMs: number },
 ): Promise<GeneratedFile[]> {
-	const {
-		request: earlier,
-		indeterminateBecause = 'an earlier attempt of this node lost the stream',
-	} = record;
-	const { files, interruptedBecause, reason, isEmpty, failure }: StreamResult = earlier
-		? { ...earlier, interruptedBecause: indeterminateBecause }
-		: await requestStream(item, order, record, limits);
+	const result = record.previousResult ?? (await requestStream(item, order, record, limits));
 	const { request } = record;
-	if (files.length >= request!.requestedCount) return files;
-	request!.reason = reason;
-	record.markIncomplete(files, interruptedBecause, isEmpty);
-	const late: FailureFacts = { limitMs: limits.timeoutMs, mayBeCharged: true };
-	const failureIfMissing = limits.abortInFlight.aborted
-		? new Failure('timedOut', late)
-		: (failure ?? missingFailure());
-	return await findInHistory(item.api, request!, failureIfMissing, limits.stopStarting);
-
-	/** Nothing has come; an earlier attempt may have heard an error. */
-	function missingFailure(): Failure {
-		if (reason !== undefined) return new Failure('generationFailed', { text: reason });
-		const isLost = record.indeterminateBecause === undefined;
-		return new Failure(isLost ? 'streamLost' : 'indeterminate', { text: interruptedBecause });
-	}
+	const { files, reason, interruptedBecause } = result;
+	if (files.length >= request.requestedCount) return files;
+	record.markIncomplete(result);
+	const { abortInFlight, stopStarting, timeoutMs } = limits;
+	const failureIfMissing = abortInFlight.aborted
+		? new Failure('timedOut', { limitMs: timeoutMs, mayBeCharged: true })
+		: (result.failure ??
+			new Failure(reason === undefined ? 'streamLost' : 'generationFailed', {
+				text: reason ?? interruptedBecause,
+			}));
+	return await findInHistory(item.api, request, failureIfMissing, stopStarting);
 }

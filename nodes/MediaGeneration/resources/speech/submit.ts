@@ -2,11 +2,7 @@ import type { ServiceRecord } from '../../../shared/contract';
 import type { StopStarting } from '../../../shared/async/callSignals';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withDefaultFacts } from '../../../shared/failure';
-import {
-	newRequest,
-	speechRequestsOf,
-	startSearch,
-} from '../../../shared/generation/requestLedger';
+import { newRequest, speechRequestsOf, searchEnd } from '../../../shared/generation/requestLedger';
 import { creatorOf } from '../../../shared/n8n/creatorRegistry';
 import { withTaskId, type TaskWait } from '../../../shared/speech/speechTask';
 import { describeAttempt, type JournalEntry } from '../../paid/payments';
@@ -86,7 +82,7 @@ export async function submit(
 			return await api.createTask(request, { stopStarting, abortInFlight, onSend, onRefused });
 		});
 		const taskId = await creating.catch((error: unknown) => {
-			startSearch(sent, 0);
+			sent.searchUntil = searchEnd(sent, 0);
 			const isUnclear = error instanceof Failure && error.facts.mayBeCharged;
 			if (isUnclear) entry.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
 			throw withDefaultFacts(error, { isSpeech: true });
