@@ -1,4 +1,5 @@
 import { processContainer } from '../../shared/account';
+import type { StopStarting } from '../../shared/async/callSignals';
 import { throwIfAborted, whenAborted } from '../../shared/async/deadline';
 import { Failure, isFailure } from '../../shared/failure';
 import { maxPaid } from '../../shared/n8n/descriptions';
@@ -60,13 +61,15 @@ export class JournalEntry {
 	 * What `create` comes to, or the same call that another run has in flight, such as a model's repeated one.
 	 * Where only that run was canceled or out of time, `create` goes on from what it has left.
 	 */
-	async once<T>(signal: AbortSignal, create: () => Promise<T>): Promise<T> {
+	async once<T>(stopStarting: StopStarting, create: () => Promise<T>): Promise<T> {
 		const live = processContainer.get(LiveCalls, []).of(this.journal.entries);
 		for (let other = live.get(this.key); other; other = live.get(this.key)) {
-			const result = await Promise.race([other, whenAborted(signal)]).catch((error: unknown) => {
-				if (!isFailure(error, 'canceled', 'timedOut')) throw error;
-			});
-			throwIfAborted(signal);
+			const result = await Promise.race([other, whenAborted(stopStarting)]).catch(
+				(error: unknown) => {
+					if (!isFailure(error, 'canceled', 'timedOut')) throw error;
+				},
+			);
+			throwIfAborted(stopStarting);
 			if (result !== undefined) return result as T;
 		}
 		const call = create().finally(() => live.delete(this.key));

@@ -1,10 +1,11 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
+import type { AbortInFlight } from '../../shared/async/callSignals';
 import { withDeadline } from '../../shared/async/deadline';
 import { beforeLast } from '../../shared/async/pollUntil';
 import type { GeneratedFile, MediaKind, GenerationRequest } from '../../shared/contract';
 import { fileNames } from '../../shared/generation/entryFiles';
 import { findInHistory, findRenewed } from '../../shared/generation/historySearch';
-import { Failure, type FailureFacts } from '../../shared/failure';
+import { Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import {
 	concurrency,
@@ -15,7 +16,6 @@ import {
 	outputField,
 	timeout,
 } from '../../shared/n8n/descriptions';
-import type { StreamResult } from '../../shared/parsing/generationEvents';
 import { GenerationRecord, type GenerationOrder } from './generationRecord';
 import { requestStream, type StreamLimits } from './generationStream';
 import { type ItemTask, type ItemResult, captureFailure } from './itemTask';
@@ -34,7 +34,7 @@ export const generationFields = (
 
 /** The job of one generation. */
 export function generationJob(item: ItemContext, order: GenerationOrder): ItemTask {
-	const { canceled, context, credential, parameters, payments } = item;
+	const { context, credential, parameters, payments } = item;
 	const kind = order.generation.makes;
 	const timeoutMs = parameters.durationOption(timeout(kind));
 	const idleMs = parameters.durationOption(idleTimeout);
@@ -43,23 +43,26 @@ export function generationJob(item: ItemContext, order: GenerationOrder): ItemTa
 	const [entry] = payments.entriesFor(parameters);
 
 	return async () =>
-		await withDeadline(timeoutMs, item.signal, async (signal) => {
-			const request = await entry!.once(signal, async () => {
+		await withDeadline(timeoutMs, item.stopStarting, async (stopStarting) => {
+			const request = await entry!.once(stopStarting, async () => {
 				const record = new GenerationRecord(item, entry!, order);
-				const generating = withDeadline(beforeLast(timeoutMs), canceled, async (creating) => {
-					return await generate(item, order, record, { signal, creating, idleMs, timeoutMs });
-				});
+				const createMs = beforeLast(timeoutMs);
+				const send = async (abortInFlight: AbortInFlight) => {
+					const limits = { stopStarting, abortInFlight, idleMs, timeoutMs };
+					return await generate(item, order, record, limits);
+				};
+				const generating = withDeadline(createMs, item.abortInFlight, send);
 				const files = await generating.catch((error: unknown) => {
 					throw record.markFailed(error);
 				});
 				record.markMade(files);
-				return record.request!;
+				return record.request;
 			});
 			const { files } = request;
 			// One file that can't be fetched must not cost the others, which are paid for as well.
 			const output: ItemResult[] = [];
 			for (const [index, name] of fileNames(files).entries()) {
-				output.push(await captureFailure(fileOutput(request, files[index]!, name, signal)));
+				output.push(await captureFailure(fileOutput(request, files[index]!, name, stopStarting)));
 			}
 			return output;
 		});
@@ -94,27 +97,17 @@ async function generate(
 	record: GenerationRecord,
 	limits: StreamLimits & { timeoutMs: number },
 ): Promise<GeneratedFile[]> {
-	const {
-		request: earlier,
-		indeterminateBecause = 'an earlier attempt of this node lost the stream',
-	} = record;
-	const { files, interruptedBecause, reason, isEmpty, failure }: StreamResult = earlier
-		? { ...earlier, interruptedBecause: indeterminateBecause }
-		: await requestStream(item, order, record, limits);
+	const result = record.previousResult ?? (await requestStream(item, order, record, limits));
 	const { request } = record;
-	if (files.length >= request!.requestedCount) return files;
-	request!.reason = reason;
-	record.markIncomplete(files, interruptedBecause, isEmpty);
-	const late: FailureFacts = { limitMs: limits.timeoutMs, mayBeCharged: true };
-	const failureIfMissing = limits.creating.aborted
-		? new Failure('timedOut', late)
-		: (failure ?? missingFailure());
-	return await findInHistory(item.api, request!, failureIfMissing, limits.signal);
-
-	/** Nothing has come; an earlier attempt may have heard an error. */
-	function missingFailure(): Failure {
-		if (reason !== undefined) return new Failure('generationFailed', { text: reason });
-		const isLost = record.indeterminateBecause === undefined;
-		return new Failure(isLost ? 'streamLost' : 'indeterminate', { text: interruptedBecause });
-	}
+	const { files, reason, interruptedBecause } = result;
+	if (files.length >= request.requestedCount) return files;
+	record.markIncomplete(result);
+	const { abortInFlight, stopStarting, timeoutMs } = limits;
+	const failureIfMissing = abortInFlight.aborted
+		? new Failure('timedOut', { limitMs: timeoutMs, mayBeCharged: true })
+		: (result.failure ??
+			new Failure(reason === undefined ? 'streamLost' : 'generationFailed', {
+				text: reason ?? interruptedBecause,
+			}));
+	return await findInHistory(item.api, request, failureIfMissing, stopStarting);
 }

@@ -2,12 +2,8 @@ import type { GeneratedFile, Generation, GenerationRequest } from '../../shared/
 import { Failure, isFailure, withDefaultFacts } from '../../shared/failure';
 import { MAX_FILES } from '../../shared/limits';
 import { creatorOf } from '../../shared/n8n/creatorRegistry';
-import {
-	endRequest,
-	newRequest,
-	requestsOf,
-	startSearch,
-} from '../../shared/generation/requestLedger';
+import { endOf, newRequest, requestsOf, searchEnd } from '../../shared/generation/requestLedger';
+import type { StreamResult } from '../../shared/parsing/generationEvents';
 import { describeAttempt, type JournalEntry } from '../paid/payments';
 import type { ItemContext } from './itemContext';
 
@@ -30,14 +26,14 @@ const UNLIKELY_MS = 10_000;
 /** … and for what ended with an empty list: it was most likely filtered. */
 const EMPTY_MS = 60_000;
 
-/** What this attempt, or an earlier one, has sent for an item, and what came of it. */
+/** The request of an item, which this attempt or an earlier one has sent, and what came of it. */
 export class GenerationRecord {
-	/** What was sent last, perhaps by an earlier attempt; undefined if nothing was. */
-	request: GenerationRequest | undefined;
-	/** What the attempt met that sent it and got no clear answer. */
-	indeterminateBecause: string | undefined;
-	/** Once the service has said that it has begun. */
+	readonly request: GenerationRequest;
+	private isSent = false;
+	/** 'accepted' once the service has said that it has begun, so that it is charged. */
 	private state: 'sent' | 'accepted' = 'sent';
+	/** What the attempt met that sent it and got no clear answer. */
+	private indeterminateBecause: string | undefined;
 	/** Its stream was lost: what the history lacks may still come. */
 	private isLost = false;
 
@@ -47,58 +43,70 @@ export class GenerationRecord {
 		private readonly order: GenerationOrder,
 	) {
 		const { previous } = entry;
-		if (!previous || 'taskId' in previous) return;
-		({
-			state: this.state,
-			indeterminateBecause: this.indeterminateBecause,
-			request: this.request,
-		} = previous);
-		if (this.request?.files.length) {
-			item.report.hint(entry.collectedHint);
+		if (previous && 'request' in previous && previous.request) {
+			this.isSent = true;
+			({ state: this.state, indeterminateBecause: this.indeterminateBecause } = previous);
+			this.request = previous.request;
+			if (this.request.files.length > 0) {
+				item.report.hint(entry.collectedHint);
+			}
+			return;
 		}
+		const { generation, prompt, requestedCount, aspectRatio } = order;
+		const { makes: kind, withImages } = generation;
+		this.request = newRequest({
+			...{ prompt: prompt.trim(), kind, aspectRatio, requestedCount, withImages },
+			...{ creator: creatorOf(item.context), sentAt: 0 },
+		});
+	}
+
+	/** What an earlier attempt has heard, if it has sent the request. */
+	get previousResult(): StreamResult | undefined {
+		if (!this.isSent) return undefined;
+		const { files, reason } = this.request;
+		const text = this.indeterminateBecause;
+		const isIndeterminate = reason === undefined && text !== undefined;
+		const failure = isIndeterminate ? new Failure('indeterminate', { text }) : undefined;
+		const interruptedBecause = text ?? 'an earlier attempt of this node lost the stream';
+		return { files, interruptedBecause, reason, failure };
 	}
 
 	/** Right before each create call. */
 	markSent(): void {
-		const { generation, prompt, requestedCount, aspectRatio } = this.order;
-		const { makes: kind, withImages } = generation;
-		const request = newRequest({
-			...{ prompt: prompt.trim(), kind, aspectRatio, requestedCount, withImages },
-			...{ creator: creatorOf(this.item.context), sentAt: Date.now() },
-		});
-		this.request = request;
-		this.requests.add(request);
-		this.entry.setSent({ state: 'sent', request });
-		this.item.report.progress(`requesting the ${kind}`);
+		this.isSent = true;
+		this.request.sentAt = Date.now();
+		this.requests.add(this.request);
+		this.entry.setSent({ state: 'sent', request: this.request });
+		this.item.report.progress(`requesting the ${this.kind}`);
 	}
 
 	/** The service has surely not accepted the call. */
 	markRefused(): void {
-		this.requests.remove(this.request!);
+		this.isSent = false;
+		this.requests.remove(this.request);
 		this.entry.setNotAccepted();
 	}
 
 	showProgress(status: string, id?: string): void {
-		this.receive(this.request!.files, id);
+		this.receive({ files: this.request.files }, id);
 		this.item.report.progress(`${this.kind} ${status}`);
 	}
 
-	/** Only `files` have come. `interruptedBecause`: what cut the stream, unless the service has ended it, perhaps with none. */
-	markIncomplete(
-		files: GeneratedFile[],
-		interruptedBecause: string | undefined,
-		isEmpty = false,
-	): void {
-		const { request, requests, item } = this;
-		startSearch(request!, interruptedBecause === undefined ? 0 : isEmpty ? EMPTY_MS : undefined);
-		if (files.length > 0) this.receive(files);
+	/** Only some files have come, or none. */
+	markIncomplete({ files, interruptedBecause, reason, isEmpty }: StreamResult): void {
+		const { requests, item } = this;
+		const isEnded = interruptedBecause === undefined;
+		const searchMs = isEnded ? 0 : isEmpty ? EMPTY_MS : undefined;
+		const known = { reason, searchUntil: searchEnd(this.request, searchMs) };
+		if (files.length > 0) this.receive({ files, ...known });
+		else this.update(known);
 		// What this node asked for and got for its other items, also in earlier attempts, is no other's.
 		const [account] = item.payments.key.split('/', 1);
 		for (const [key, previous] of Object.entries(item.payments.journal.entries)) {
 			if (key.startsWith(account!) && 'request' in previous && previous.request)
 				requests.restore(previous.request);
 		}
-		if (interruptedBecause === undefined) return;
+		if (isEnded) return;
 		this.isLost = true;
 		item.report.log(`${interruptedBecause}; looking for the ${this.kind} in the history`);
 		item.report.hint(
@@ -109,19 +117,17 @@ export class GenerationRecord {
 	/** Its files are there, as many as asked for or fewer. */
 	markMade(files: GeneratedFile[]): void {
 		const { requestedCount } = this.order;
-		this.receive(files);
-		if (!this.isLost) endRequest(this.request!);
-		this.keepState();
+		this.receive({ files, ...(!this.isLost && endOf(this.request, files)) });
 		// The others need only what the files are recognised by, and one within an answer may be large.
 		const marked = files.map(({ id, fileUrl }) => {
 			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };
 		});
-		this.requests.add({ ...this.request!, files: marked });
+		this.requests.add({ ...this.request, files: marked });
 		if (files.length < requestedCount) {
 			const hint = this.isLost
 				? `Found ${files.length} of ${requestedCount} files: reporting stopped. The others are charged and may still come: see History → Get Many`
 				: 'The service generated fewer files than requested';
-			const { reason } = this.request!;
+			const { reason } = this.request;
 			this.item.report.hint(hint);
 			if (reason) this.item.report.hint(`Why some were not generated: ${reason}`);
 		}
@@ -135,39 +141,41 @@ export class GenerationRecord {
 			!(error instanceof Failure) ||
 			error.facts.mayBeCharged ||
 			isFailure(error, 'streamLost', 'indeterminate');
-		if (!request || !mayStillCome) {
+		if (!this.isSent || !mayStillCome) {
 			// The next attempt has to ask for it again.
-			if (request) endRequest(request);
+			Object.assign(request, endOf(request, request.files));
 			this.entry.delete();
 			return error;
 		}
 		const isUnlikely = isFailure(error, 'unavailable', 'foreignServer');
-		startSearch(request, isUnlikely ? UNLIKELY_MS : undefined);
 		const isUnclear = this.state === 'sent';
 		if (isUnclear && !this.isLost) this.indeterminateBecause = describeAttempt(error);
-		this.keepState();
+		this.update({ searchUntil: searchEnd(request, isUnlikely ? UNLIKELY_MS : undefined) });
 		return withDefaultFacts(error, {
 			ids: request.announcedIds,
 			mayBeCharged: isUnclear || undefined,
 		});
 	}
 
-	/** Keeps what the service has told: it has begun, so it is paid. */
-	private receive(files: GeneratedFile[], ...newIds: Array<string | undefined>): void {
-		const request = this.request!;
-		request.files = files;
-		newIds.push(...files.map(({ id }) => id));
-		const ids = new Set([...request.announcedIds, ...newIds].filter((id) => id !== undefined));
-		request.announcedIds = [...ids].slice(0, MAX_FILES);
+	/** The service has told something: it has begun, so it is charged. */
+	private receive(
+		change: Partial<GenerationRequest> & { files: GeneratedFile[] },
+		newId?: string,
+	): void {
+		const { announcedIds } = this.request;
+		const all = [...announcedIds, newId, ...change.files.map(({ id }) => id)];
+		const ids = [...new Set(all.filter((id) => id !== undefined))].slice(0, MAX_FILES);
 		if (this.state === 'sent') {
-			const facts = ids.size > 0 && { ids: request.announcedIds.join() };
+			const facts = ids.length > 0 && { ids: ids.join() };
 			this.item.report.recordPayment({ kind: this.kind, ...facts });
 		}
 		this.state = 'accepted';
-		this.keepState();
+		this.update({ ...change, announcedIds: ids });
 	}
 
-	private keepState(): void {
+	/** Every change is kept for the next attempt. The request is the one that all who search know. */
+	private update(change: Partial<GenerationRequest>): void {
+		Object.assign(this.request, change);
 		const { state, indeterminateBecause, request } = this;
 		this.entry.write({ state, indeterminateBecause, request });
 	}

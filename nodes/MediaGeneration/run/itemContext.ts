@@ -5,6 +5,7 @@ import type {
 	INodePropertyOptions,
 } from 'n8n-workflow';
 import type { Api } from '../../shared/api/api';
+import type { CallSignals } from '../../shared/async/callSignals';
 import type { ServiceRecord } from '../../shared/contract';
 import type { Credential } from '../../shared/http/credential';
 import type { NodeParameters } from '../../shared/n8n/parameters';
@@ -13,18 +14,17 @@ import type { Concurrency } from './concurrency';
 import type { ItemTask } from './itemTask';
 import type { Report } from './report';
 
-/** What an operation gets of one input item. */
-export interface ItemContext {
+/**
+ * What an operation gets of one input item. `stopStarting` aborts when the run ends: n8n cancels it, or another
+ * item's failure ends the node. `abortInFlight` aborts only when n8n cancels.
+ */
+export interface ItemContext extends CallSignals {
 	/** Of the item, from 0. */
 	readonly index: number;
 	readonly context: IExecuteFunctions;
 	readonly credential: Credential;
 	readonly api: Api;
 	readonly parameters: NodeParameters;
-	/** Aborts when the run ends: n8n cancels it, or another item's failure ends the node. */
-	readonly signal: AbortSignal;
-	/** Aborts only when n8n cancels: the answer to a create call under way says what was paid for. */
-	readonly canceled: AbortSignal;
 	readonly concurrency: Concurrency;
 	/** What a person is told of the item. */
 	readonly report: Report;

@@ -1,6 +1,7 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { accountOf } from '../../shared/account';
 import { Api } from '../../shared/api/api';
+import { callSignals, type CallSignals } from '../../shared/async/callSignals';
 import type { ServiceRecord } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
@@ -45,9 +46,8 @@ export class Run {
 	private readonly isTool: boolean;
 	private readonly journal: Omit<Journal, 'redact'>;
 	private readonly keyOf: ReturnType<typeof keyFactory>;
-	private readonly canceled: AbortSignal;
 	private readonly stopping = new AbortController();
-	private readonly stopped: AbortSignal;
+	private readonly signals: CallSignals;
 	private concurrency: Concurrency | undefined;
 	/** What ends the run, and of which item, unless it was canceled. */
 	private fatal: { error: unknown; itemIndex?: number } | undefined;
@@ -74,13 +74,13 @@ export class Run {
 		const recent = isManual ? new RecentRequests(context) : undefined;
 		this.journal = { entries: journalEntries(store), budget, recent };
 		this.keyOf = keyFactory(context, this.isTool);
-		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
-		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
+		const canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
+		this.signals = callSignals({ canceled, stopping: this.stopping.signal });
 	}
 
 	/** What an operation gets of one input item. Throws a Failure when its options are no good. */
 	contextFor(index: number): ItemContext {
-		const { context, canceled, journal } = this;
+		const { context, signals, journal } = this;
 		const credential = this.credentials[index]!;
 		if (credential instanceof FailedResult) throw credential.error;
 		const { accountKey, redact } = credential;
@@ -99,8 +99,7 @@ export class Run {
 			credential,
 			api,
 			parameters,
-			signal: this.stopped,
-			canceled,
+			...signals,
 			concurrency: this.concurrency,
 			report: new Report(context, redact, index),
 			payments: new Payments({ ...journal, redact }, this.keyOf(index, account), index),
@@ -129,7 +128,7 @@ export class Run {
 		if (this.fatal) this.fatal.error = mergeSameField(this.fatal.error, jobs);
 		await this.concurrency?.forEach(this.items.filter(Boolean), async ({ index }) => {
 			const job = jobs[index];
-			if (!job || job instanceof FailedResult || this.stopped.aborted) return false;
+			if (!job || job instanceof FailedResult || this.signals.stopStarting.aborted) return false;
 			outcomes[index] = await job().catch((error: unknown) => [new FailedResult(error)]);
 			return !this.endOnFailure(outcomes[index], index);
 		});
@@ -142,7 +141,7 @@ export class Run {
 			for (const { payments } of this.items) for (const record of payments.entries) record.close();
 		}
 		// A canceled run is not a failed item: "continue on fail" must not swallow it.
-		if (this.canceled.aborted) this.fatal = { error: new Failure('canceled') };
+		if (this.signals.abortInFlight.aborted) this.fatal = { error: new Failure('canceled') };
 		else this.showHints();
 		return outcomes;
 	}
@@ -186,7 +185,7 @@ export class Run {
 		const note = chargeSummary(requests, itemIndex);
 		const thrown = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
 		// n8n may have closed a canceled execution before receiving the error, and throws its data away.
-		if (this.canceled.aborted && note) {
+		if (this.signals.abortInFlight.aborted && note) {
 			this.context.sendMessageToUI(`Stopped. ${note}`);
 			this.context.logger.warn(`Media Generation: ${thrown.message}. ${note}`);
 		}

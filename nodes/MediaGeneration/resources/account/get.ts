@@ -10,6 +10,6 @@ export const getAccount: Operation = {
 	},
 	fields: [],
 	prepare:
-		({ api, signal, output }) =>
-		async () => [output(await api.getAccount(signal))],
+		({ api, stopStarting, output }) =>
+		async () => [output(await api.getAccount(stopStarting))],
 };

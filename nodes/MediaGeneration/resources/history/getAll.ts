@@ -23,7 +23,7 @@ export const getAllHistory: Operation = {
 		action: 'Get many videos and images from history',
 	},
 	fields: [returnAll, limit, options(concurrency, downloadIfAsked, outputField)],
-	prepare({ context, credential, api, parameters, signal, output }) {
+	prepare({ context, credential, api, parameters, stopStarting, output }) {
 		const limit = parameters.limit();
 		const downloads = parameters.wantsFile(downloadIfAsked);
 		const fileField = parameters.outputField();
@@ -33,7 +33,7 @@ export const getAllHistory: Operation = {
 				firstPage: 1,
 				limit,
 				fetch: async (page, pageSize) =>
-					await api.listHistory({ page, page_size: pageSize }, signal),
+					await api.listHistory({ page, page_size: pageSize }, stopStarting),
 			});
 			const results: ItemResult[] = [];
 			for (const entry of entries) results.push(await captureFailure(entryOutput(entry)));
@@ -46,7 +46,10 @@ export const getAllHistory: Operation = {
 			const json = files.length > 0 ? { ...record, file_url: files[0]!.fileUrl } : { ...record };
 			if (!downloads || files.length === 0) return output(json);
 			const entry = { record, files };
-			return output(json, await fetchEntryFiles(context, credential, entry, fileField, signal));
+			return output(
+				json,
+				await fetchEntryFiles(context, credential, entry, fileField, stopStarting),
+			);
 		}
 	},
 };

@@ -65,7 +65,7 @@ export async function collect(
 	orderOrId: SpeechOrder | string,
 ): Promise<SpeechResult> {
 	const { report } = item;
-	const { signal } = part;
+	const { stopStarting: signal } = part;
 	// Messages can precede the create call's answer, so the socket is there before the task.
 	const subscription = subscribe(item.credential, item.context);
 	try {

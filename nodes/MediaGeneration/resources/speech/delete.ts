@@ -11,11 +11,11 @@ export const deleteSpeech: Operation = {
 		action: 'Delete speech task',
 	},
 	fields: [taskId],
-	prepare({ api, parameters, signal, output }) {
+	prepare({ api, parameters, stopStarting, output }) {
 		const [id] = parameters.taskIdsOfSpeech(1);
 
 		return async () => {
-			await api.deleteTask(id, signal).catch((error: unknown) => {
+			await api.deleteTask(id, stopStarting).catch((error: unknown) => {
 				throw withTaskId(error, id);
 			});
 			return [output({ task_id: id, deleted: true })];

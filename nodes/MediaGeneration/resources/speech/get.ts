@@ -13,17 +13,17 @@ export const getSpeech: Operation = {
 	},
 	fields: [taskId, downloadIfAsked],
 	prepare(item) {
-		const { parameters, api, signal } = item;
+		const { parameters, api, stopStarting } = item;
 		const [id] = parameters.taskIdsOfSpeech(1);
 		const isFileWanted = parameters.wantsFile(downloadIfAsked);
 		const outputField = parameters.outputField();
 
 		return async () => {
-			const task = await api.getTask(id, signal).catch((error: unknown) => {
+			const task = await api.getTask(id, stopStarting).catch((error: unknown) => {
 				throw withTaskId(error, id);
 			});
 			const url = isFileWanted ? task.audioUrl : undefined;
-			const sound = await soundOf(item, id, url, signal);
+			const sound = await soundOf(item, id, url, stopStarting);
 			return [speechItem(item, { taskId: id, task, ...sound }, outputField)];
 		};
 	},

@@ -1,5 +1,11 @@
 import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
-import { throwIfAborted, withDeadline } from '../../../shared/async/deadline';
+import type { StopStarting } from '../../../shared/async/callSignals';
+import {
+	anySignal,
+	SILENT_ABORT,
+	throwIfAborted,
+	withDeadline,
+} from '../../../shared/async/deadline';
 import { joinAudio } from '../../audio/joinAudio';
 import { joinSubtitles } from '../../audio/subtitles';
 import type { FileType } from '../../../shared/contract';
@@ -24,19 +30,19 @@ export async function runParts<Given, Result>(
 	task: (part: SpeechPart, one: Given) => Promise<Result>,
 ): Promise<Result[]> {
 	const count = inputs.length;
-	const speakIn = async (index: number, name: string, signal: AbortSignal) =>
-		await withDeadline(timeoutMs, signal, async (signal) => {
-			return await task({ index, count, name, signal, timeoutMs }, inputs[index]!);
+	const speakIn = async (index: number, name: string, signal: StopStarting) =>
+		await withDeadline(timeoutMs, signal, async (stopStarting) => {
+			return await task({ index, count, name, stopStarting, timeoutMs }, inputs[index]!);
 		});
-	if (count === 1) return [await speakIn(0, '', item.signal)];
+	if (count === 1) return [await speakIn(0, '', item.stopStarting)];
 	const stopping = new AbortController();
-	const signal = AbortSignal.any([item.signal, stopping.signal]);
+	const stopStarting = anySignal(item.stopStarting, stopping.signal);
 	const results = new Array<Result>(count);
 	let failure: unknown;
 	const speakOne = async (_: ItemContext, index: number) => {
-		if (signal.aborted) return false;
+		if (stopStarting.aborted) return false;
 		const place = `${index + 1} of ${count}`;
-		return await speakIn(index, `part ${place}, `, signal).then(
+		return await speakIn(index, `part ${place}, `, stopStarting).then(
 			(result) => {
 				results[index] = result;
 				return true;
@@ -49,8 +55,9 @@ export async function runParts<Given, Result>(
 		);
 	};
 	await item.concurrency.forEach(Array<ItemContext>(count).fill(item), speakOne, 'part');
+	stopping.abort(SILENT_ABORT);
 	if (failure !== undefined) throw failure;
-	throwIfAborted(item.signal);
+	throwIfAborted(item.stopStarting);
 	return results;
 }
 
@@ -111,7 +118,7 @@ async function join(
 		})),
 	);
 	const total = sounds.reduce((sum, { bytes }) => sum + bytes, 0);
-	const release = await memoryBudget().acquire(total, item.signal);
+	const release = await memoryBudget().acquire(total, item.stopStarting);
 	try {
 		const joined = await joinAudio(sounds);
 		if ('reason' in joined) return joined;

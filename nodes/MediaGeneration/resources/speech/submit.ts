@@ -1,11 +1,8 @@
 import type { ServiceRecord } from '../../../shared/contract';
+import type { StopStarting } from '../../../shared/async/callSignals';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withDefaultFacts } from '../../../shared/failure';
-import {
-	newRequest,
-	speechRequestsOf,
-	startSearch,
-} from '../../../shared/generation/requestLedger';
+import { newRequest, speechRequestsOf, searchEnd } from '../../../shared/generation/requestLedger';
 import { creatorOf } from '../../../shared/n8n/creatorRegistry';
 import { withTaskId, type TaskWait } from '../../../shared/speech/speechTask';
 import { describeAttempt, type JournalEntry } from '../../paid/payments';
@@ -20,7 +17,7 @@ export interface SpeechPart {
 	/** In front of what is said about it: `part 3 of 12, `, or nothing for the only one. */
 	name: string;
 	/** Aborts when its time is up, the run ends, or another part has failed. */
-	signal: AbortSignal;
+	stopStarting: StopStarting;
 	/** Its time, in ms. */
 	timeoutMs: number;
 }
@@ -34,7 +31,7 @@ export interface SpeechOrder {
 
 /**
  * The task of a text: that of an earlier attempt, or a new one, which is paid; none is created before
- * `ready`, nor after the part's signal. Throws a Failure.
+ * `ready`, nor after `stopStarting` of the part. Throws a Failure.
  */
 export async function submit(
 	item: ItemContext,
@@ -43,7 +40,7 @@ export async function submit(
 	ready?: Promise<void>,
 ): Promise<Pick<TaskWait, 'taskId' | 'mode'>> {
 	const { api, report } = item;
-	const { signal: stopStarting } = part;
+	const { stopStarting } = part;
 	return await entry.once(stopStarting, async () => {
 		const { previous } = entry;
 		if (previous && !('taskId' in previous)) {
@@ -71,7 +68,7 @@ export async function submit(
 			...{ creator: creatorOf(item.context), sentAt: 0 },
 		});
 		// Another item's failure does not end it: its answer says what was paid for.
-		const creating = withDeadline(part.timeoutMs, item.canceled, async (signal) => {
+		const creating = withDeadline(part.timeoutMs, item.abortInFlight, async (abortInFlight) => {
 			const onSend = async () => {
 				// The next attempt must not pay again for what may have been accepted.
 				entry.setSent({ state: 'sent' });
@@ -82,10 +79,10 @@ export async function submit(
 				entry.setNotAccepted();
 				requests.remove(sent);
 			};
-			return await api.createTask(request, { signal, stopStarting, onSend, onRefused });
+			return await api.createTask(request, { stopStarting, abortInFlight, onSend, onRefused });
 		});
 		const taskId = await creating.catch((error: unknown) => {
-			startSearch(sent, 0);
+			sent.searchUntil = searchEnd(sent, 0);
 			const isUnclear = error instanceof Failure && error.facts.mayBeCharged;
 			if (isUnclear) entry.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
 			throw withDefaultFacts(error, { isSpeech: true });

@@ -52,7 +52,7 @@ export const getAllVoices: Operation = {
 		action: 'Get many voices',
 	},
 	fields: [returnAll, limit, options(...Object.values(FILTERS))],
-	prepare({ parameters, api, signal, output, report }) {
+	prepare({ parameters, api, stopStarting, output, report }) {
 		const maxResults = parameters.limit();
 		const query: Record<string, string> = {};
 		for (const [parameter, { name }] of Object.entries(FILTERS)) {
@@ -62,9 +62,11 @@ export const getAllVoices: Operation = {
 
 		return async () => {
 			const language = languageCodes().get(plain(query.language ?? ''));
-			let voices = language ? await allVoices(api, { ...query, language }, maxResults, signal) : [];
+			let voices = language
+				? await allVoices(api, { ...query, language }, maxResults, stopStarting)
+				: [];
 			// Some services know languages by their names.
-			if (voices.length === 0) voices = await allVoices(api, query, maxResults, signal);
+			if (voices.length === 0) voices = await allVoices(api, query, maxResults, stopStarting);
 			if (voices.length === 0) {
 				report.hint('No voice matches: check the filters, or leave some out');
 			}
