@@ -2,7 +2,7 @@ import type { INodeProperties } from 'n8n-workflow';
 import { allVoices } from '../../../shared/api/pagination';
 import { limit, options, returnAll } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/values';
-import { languageCodes, plain } from '../../listSearch/languages';
+import { languageCodes, normalize } from '../../listSearch/languages';
 import type { Operation } from '../../run/itemContext';
 
 /** `middle_aged` → `Middle Aged`. */
@@ -61,7 +61,7 @@ export const getAllVoices: Operation = {
 		}
 
 		return async () => {
-			const language = languageCodes().get(plain(query.language ?? ''));
+			const language = languageCodes().get(normalize(query.language ?? ''));
 			let voices = language ? await allVoices(api, { ...query, language }, maxResults, signal) : [];
 			// Some services know languages by their names.
 			if (voices.length === 0) voices = await allVoices(api, query, maxResults, signal);
