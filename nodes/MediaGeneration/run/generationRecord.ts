@@ -11,34 +11,41 @@ import {
 import { describeAttempt, type JournalEntry } from '../paid/payments';
 import type { ItemContext } from './itemContext';
 
-/** What is asked for. */
+/** The create call of one item, before it is sent. */
 export interface GenerationOrder {
 	generation: Generation;
-	/** As sent, '' when none is; the history is searched by it. */
+	/** The prompt as sent; '' if none is sent. A lost result is found in the history by its prompt. */
 	prompt: string;
-	/** Files asked for. */
+	/** Number of files that are requested. */
 	requestedCount: number;
 	aspectRatio?: string;
-	/** Checks the content, and returns what fills a body with it; `release` gives back its room in memory. */
+	/**
+	 * Checks the content, and resolves with a function that writes it into a `body` right before it is sent. If
+	 * that function sets `release`, call it once the bytes are no longer needed: it frees reserved memory.
+	 */
 	body(
 		signal: AbortSignal,
 	): Promise<(body: { bytes?: Buffer; release?(): void }, signal: AbortSignal) => Promise<unknown>>;
 }
 
-/** How long to search for what was answered with an error, in ms: hardly any such request was accepted. */
-const UNLIKELY_MS = 10_000;
-/** … and for what ended with an empty list: it was most likely filtered. */
-const EMPTY_MS = 60_000;
+/** How long the history is searched after a server error, in ms. Such a request was hardly ever accepted. */
+const SEARCH_AFTER_ERROR_MS = 10_000;
+/** How long the history is searched after an empty list, in ms. The content was most likely filtered. */
+const SEARCH_AFTER_EMPTY_MS = 60_000;
 
-/** What this attempt, or an earlier one, has sent for an item, and what came of it. */
+/**
+ * The state of one create call for videos or images, from before it is sent to its files. Each change is
+ * written to the journal, so that the next attempt continues from there. The account's request ledger is
+ * updated as well, so that a search in the history does not give one file to two requests.
+ */
 export class GenerationRecord {
-	/** What was sent last, perhaps by an earlier attempt; undefined if nothing was. */
+	/** The request that this attempt or an earlier one has sent; undefined if none has. */
 	request: GenerationRequest | undefined;
-	/** What the attempt met that sent it and got no clear answer. */
+	/** Why it is indeterminate whether the service has accepted the request, in words. */
 	indeterminateBecause: string | undefined;
-	/** Once the service has said that it has begun. */
+	/** 'accepted': the service has said that it has begun. */
 	private state: 'sent' | 'accepted' = 'sent';
-	/** Its stream was lost: what the history lacks may still come. */
+	/** The stream was lost, so files that the history lacks may still be made. */
 	private isLost = false;
 
 	constructor(
@@ -58,7 +65,10 @@ export class GenerationRecord {
 		}
 	}
 
-	/** Right before each create call. */
+	/**
+	 * Writes to journal and ledger that the call was sent. Call it right before each attempt to send: from then
+	 * on the service may have accepted the call.
+	 */
 	markSent(): void {
 		const { generation, prompt, requestedCount, aspectRatio } = this.order;
 		const { makes: kind, withImages } = generation;
@@ -72,27 +82,36 @@ export class GenerationRecord {
 		this.item.report.progress(`requesting the ${kind}`);
 	}
 
-	/** The service has surely not accepted the call. */
+	/** Takes back `markSent`. Call it only when the service has surely not accepted the call. */
 	markRefused(): void {
 		this.requests.remove(this.request!);
 		this.entry.setNotAccepted();
 	}
 
+	/** Shows a status of the service, which proves that it has accepted the call. `id`: that of a file. */
 	showProgress(status: string, id?: string): void {
 		this.receive(this.request!.files, id);
 		this.item.report.progress(`${this.kind} ${status}`);
 	}
 
-	/** Only `files` have come. `interruptedBecause`: what cut the stream, unless the service has ended it, perhaps with none. */
+	/**
+	 * Call it before the history is searched, when fewer files are known than requested. `interruptedBecause`
+	 * says why the stream told too little; it is undefined if the service has said that the others failed.
+	 * `isEmpty`: the service has ended the stream with an empty list.
+	 */
 	markIncomplete(
 		files: GeneratedFile[],
 		interruptedBecause: string | undefined,
 		isEmpty = false,
 	): void {
 		const { request, requests, item } = this;
-		startSearch(request!, interruptedBecause === undefined ? 0 : isEmpty ? EMPTY_MS : undefined);
+		startSearch(
+			request!,
+			interruptedBecause === undefined ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined,
+		);
 		if (files.length > 0) this.receive(files);
-		// What this node asked for and got for its other items, also in earlier attempts, is no other's.
+		// The ledger must know the node's other requests and their files, also those of earlier attempts:
+		// otherwise the search in the history could give one of their files to this request.
 		const [account] = item.payments.key.split('/', 1);
 		for (const [key, previous] of Object.entries(item.payments.journal.entries)) {
 			if (key.startsWith(account!) && 'request' in previous && previous.request)
@@ -106,17 +125,17 @@ export class GenerationRecord {
 		);
 	}
 
-	/** Its files are there, as many as asked for or fewer. */
+	/** Call it when the generation has ended with `files`, which may be fewer than requested. */
 	markMade(files: GeneratedFile[]): void {
 		const { requestedCount } = this.order;
 		this.receive(files);
 		if (!this.isLost) endRequest(this.request!);
 		this.keepState();
-		// The others need only what the files are recognised by, and one within an answer may be large.
-		const marked = files.map(({ id, fileUrl }) => {
+		// The ledger needs only ids and addresses. A data: URL contains the whole file, so it is cut off.
+		const identified = files.map(({ id, fileUrl }) => {
 			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };
 		});
-		this.requests.add({ ...this.request!, files: marked });
+		this.requests.add({ ...this.request!, files: identified });
 		if (files.length < requestedCount) {
 			const hint = this.isLost
 				? `Found ${files.length} of ${requestedCount} files: reporting stopped. The others are charged and may still come: see History → Get Many`
@@ -128,7 +147,10 @@ export class GenerationRecord {
 		this.item.report.log(`${this.kind} done`);
 	}
 
-	/** It has failed with `error`; returns that with what is known of the generation. */
+	/**
+	 * Call it when no file was obtained. Returns the error to throw: a Failure that may concern a charged
+	 * request also says so, and names the ids that the service has announced.
+	 */
 	markFailed(error: unknown): unknown {
 		const { request } = this;
 		const mayStillCome =
@@ -136,23 +158,23 @@ export class GenerationRecord {
 			error.facts.mayBeCharged ||
 			isFailure(error, 'streamLost', 'indeterminate');
 		if (!request || !mayStillCome) {
-			// The next attempt has to ask for it again.
+			// Nothing will come of this request, so the next attempt sends a new one.
 			if (request) endRequest(request);
 			this.entry.delete();
 			return error;
 		}
 		const isUnlikely = isFailure(error, 'unavailable', 'foreignServer');
-		startSearch(request, isUnlikely ? UNLIKELY_MS : undefined);
-		const isUnclear = this.state === 'sent';
-		if (isUnclear && !this.isLost) this.indeterminateBecause = describeAttempt(error);
+		startSearch(request, isUnlikely ? SEARCH_AFTER_ERROR_MS : undefined);
+		const isIndeterminate = this.state === 'sent';
+		if (isIndeterminate && !this.isLost) this.indeterminateBecause = describeAttempt(error);
 		this.keepState();
 		return withDefaultFacts(error, {
 			ids: request.announcedIds,
-			mayBeCharged: isUnclear || undefined,
+			mayBeCharged: isIndeterminate || undefined,
 		});
 	}
 
-	/** Keeps what the service has told: it has begun, so it is paid. */
+	/** Writes what the service has said to the journal. It has begun to generate, so the call is charged. */
 	private receive(files: GeneratedFile[], ...newIds: Array<string | undefined>): void {
 		const request = this.request!;
 		request.files = files;
