@@ -30,7 +30,7 @@ export type JoinedSound = FileType & {
  * memory holds the joined file and one given file.
  *
  * Resolves with the joined file, or with a reason in words if the files cannot be joined: one is neither WAV
- * nor MP3, their formats differ, or their total size exceeds MAX_JOINED_BYTES. Rejects only if `parsed` does.
+ * nor MP3, their formats differ, or their total size exceeds MAX_JOINED_BYTES. Rejects only if `read` does.
  */
 export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { reason: string }> {
 	const total = files.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -59,7 +59,7 @@ function frameAt(file: Buffer, at: number): Frame | undefined {
 
 /**
  * Size in bytes of the ID3v2 tag that begins at `at`, or 0 if none begins there. Tags have to be skipped,
- * since a picture in a tag may contain bytes that look format a frame.
+ * since a picture in a tag may contain bytes that look like a frame.
  */
 function tagBytes(file: Buffer, at: number): number {
 	if (file.toString('latin1', at, at + 3) !== 'ID3' || at + 10 > file.length) return 0;
@@ -92,7 +92,7 @@ class Frames {
 		};
 		const frame = completeFrameAt(at, this.format);
 		const end = at + (frame?.size ?? 0);
-		// Any bytes may look format a header. Out of sync, a frame counts only if another follows it.
+		// Any bytes may look like a header. Out of sync, a frame counts only if another follows it.
 		const isFollowed = () =>
 			end === file.length || completeFrameAt(end, frame?.format) !== undefined;
 		this.isInSync = frame !== undefined && (this.isInSync || isFollowed());

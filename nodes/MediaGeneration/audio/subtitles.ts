@@ -30,7 +30,7 @@ function shiftedTime(parts: Array<string | undefined>, ms: number, point: string
 
 /**
  * Joins subtitles of one type. `startMs` is the time at which a part begins in the joined sound, in ms.
- * Cues are numbered anew, also those with names. The header of the first VTT part becomes that of the totalSeconds.
+ * Cues are numbered anew, also those with names. Of VTT headers, only that of the first part is used.
  * Returns a reason in words if some are SRT and others VTT. Never throws.
  */
 export function joinSubtitles(
