@@ -40,8 +40,8 @@ export function paidParameters({ options, ...others }: Record<string, unknown>):
 }
 
 /**
- * The same for a call by a model. The unresolved parameters of a tool are equal in all calls. What the model
- * asks for is in the values of expressions, so these count resolved.
+ * Returns the parameters that decide what is charged, for a call by a model. Unresolved, they are equal in all
+ * calls. What the model requests is in the values of the expressions, so these count resolved.
  */
 const calledParameters = (context: IExecuteFunctions, index: number): unknown[] =>
 	paidParameters(context.getNode().parameters).map(([name, value]) => {

@@ -9,11 +9,12 @@ import type { JournalValue } from './journal';
 const TTL_MS = 3_600_000;
 /** Most requests that are remembered for all nodes together. One takes about 1 kB. */
 const MAX_REQUESTS = 5000;
-/** True if the answer contained the file itself. Such a value would take megabytes. */
+/** True if the answer contained the file itself, as a data: URL. Such a value would take megabytes. */
 const hasInlineFile = (value: JournalValue): boolean =>
 	'request' in value &&
 	value.request?.files.some(({ fileUrl }) => /^data:/i.test(fileUrl)) === true;
 
+/** The remembered values of all nodes, the oldest first. */
 class RequestsByKey extends Map<string, JournalValue & { keptAt: number }> {}
 
 /**
@@ -43,9 +44,8 @@ export class RecentRequests {
 
 	/**
 	 * Returns the first part of an item's keys here; the item's idempotency key is to be appended. It contains
-	 * the resolved values of the parameters that decide what is charged. They count because somebody may have
-	 * edited the nodes that the expressions refer to, which cannot happen before a retry. Throws if an
-	 * expression cannot be resolved.
+	 * the resolved values of the parameters that decide what is charged: since the last run, somebody may have
+	 * edited the nodes that the expressions refer to. Throws if an expression cannot be resolved.
 	 */
 	keyOf(index: number): string {
 		const { parameters } = this.context.getNode();

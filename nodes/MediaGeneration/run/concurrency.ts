@@ -2,7 +2,7 @@ import { SILENT_ABORT, sleep } from '../../shared/async/deadline';
 import { ConcurrencyLimit } from '../../shared/pace/concurrencyLimit';
 import type { Throttle } from '../../shared/pace/throttle';
 
-/** Items in work with automatic concurrency: how many at first, and how many at most. */
+/** Number of slots with automatic concurrency, at the start of a run and at most. */
 const AUTOMATIC_START = 10;
 const AUTOMATIC_MAX = 100;
 /** Longest wait before the limits are checked again, in ms, if no end of the wait is known. */
@@ -112,8 +112,8 @@ export class Concurrency {
 	}
 
 	/**
-	 * Milliseconds until an account may start one more unit. An account without any may always start one: that one
-	 * waits in the account's request queue, where a deadline applies.
+	 * Milliseconds until an account may start one more unit. An account that uses no slot may always start one. Its
+	 * unit then waits in the account's request queue, where the unit's deadline counts.
 	 */
 	private delayMsOf({ throttle, active }: Share): number {
 		const accountMs = active > 0 ? throttle.limit.delayMs(active) : 0;

@@ -23,7 +23,7 @@ import type { ItemContext } from './itemContext';
 
 /* What all operations with a generation stream share: fields, stream, history, download, output items. */
 
-/** The fields that all these operations end with. `more` are options that only one of them has. */
+/** The last fields of every operation with a generation stream. `more`: options that only one of them has. */
 export const generationFields = (
 	kind: MediaKind,
 	...more: INodeProperties[]
@@ -115,7 +115,7 @@ async function generate(
 		: (failure ?? missingFailure());
 	return await findInHistory(item.api, request!, failureIfMissing, limits.signal);
 
-	/** The failure if the history has no file either. */
+	/** Makes the failure to report if the history has no file either. */
 	function missingFailure(): Failure {
 		if (reason !== undefined) return new Failure('generationFailed', { text: reason });
 		const isLost = record.indeterminateBecause === undefined;

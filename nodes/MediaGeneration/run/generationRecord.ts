@@ -88,7 +88,7 @@ export class GenerationRecord {
 		this.entry.setNotAccepted();
 	}
 
-	/** Shows a status of the service, which proves that it has accepted the call. `id`: that of a file. */
+	/** Shows a status that the service sent, which proves that it has accepted the call. `id`: that of a file. */
 	showProgress(status: string, id?: string): void {
 		this.receive(this.request!.files, id);
 		this.item.report.progress(`${this.kind} ${status}`);
@@ -96,7 +96,7 @@ export class GenerationRecord {
 
 	/**
 	 * Call it before the history is searched, when fewer files are known than requested. `interruptedBecause`
-	 * says why the stream told too little; it is undefined if the service has said that the others failed.
+	 * says why the stream ended early; it is undefined if the service has said that the other files failed.
 	 * `isEmpty`: the service has ended the stream with an empty list.
 	 */
 	markIncomplete(

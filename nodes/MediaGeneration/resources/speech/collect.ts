@@ -24,7 +24,7 @@ const SUBTITLES_MS = 60_000;
 /** The values of the fields that Speak and Collect share: how to wait for a task, and what to download. */
 export type WaitOptions = ReturnType<typeof readWaitOptions>;
 
-/** Reads these fields. Throws a Failure of kind invalidInput that names an invalid one. */
+/** Reads the fields that Speak and Collect share. Throws a Failure of kind invalidInput that names a bad one. */
 export function readWaitOptions(parameters: NodeParameters) {
 	const outputField = parameters.outputField();
 	const subtitles = parameters.wantsFile(subtitlesField);

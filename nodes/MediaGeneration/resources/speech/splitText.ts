@@ -10,9 +10,10 @@ export interface TextPart {
 /** White space at which a text may be cut: all but non-breaking spaces. */
 const SPACE = /[^\S\u00a0\u202f\ufeff]+/g;
 const TAG = /<[A-Za-z/!?][^<>]*>/g;
-/** A character, or a punctuation mark, of a script that puts no spaces between words. */
+/** A letter or punctuation mark of a script that puts no spaces between words, such as Chinese or Thai. */
 const BLANKLESS =
 	'[\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\\u3001-\\u303f\\uff01-\\uff0f\\uff1a-\\uff65]';
+/** The places right after and right before such a letter. Combining marks stay with their letter. */
 const [AFTER, BEFORE] = [`(?<=${BLANKLESS}\\p{M}*)(?!\\p{M})`, `(?=${BLANKLESS})(?!\\p{M})`];
 const sticky = (pattern: string) => new RegExp(pattern, 'uy');
 /** The place where a script without spaces begins or ends next to another script. */
@@ -153,7 +154,7 @@ const sentenceEndsOf = (text: string) =>
 		.map(({ index }) => beforeSpace(text, index))
 		.filter((end) => end > 0 && !isAbbreviated(text, end));
 
-/** Where to cut a word that is longer than a part: before the character that would not fit; 0 if it is the first. */
+/** Where to cut a word that is longer than a part: before the character that does not fit. 0: even one does not. */
 const cutInWord = (text: string, maxLength: number) =>
 	graphemes.segment(text).containing(maxLength)!.index;
 
