@@ -4,7 +4,7 @@ import { invalidInput, type Failure } from '../../shared/failure';
 const FIELD = 'mediaGenerationSent';
 
 /** The number of billable requests that a node has sent in one execution, as n8n stores it. */
-interface Sent {
+interface StoredCount {
 	executionId: string;
 	requests: number;
 }
@@ -61,7 +61,7 @@ export class Budget {
 	}
 
 	private get requests(): number {
-		const sent = this.store[FIELD] as Sent | undefined;
+		const sent = this.store[FIELD] as StoredCount | undefined;
 		return sent?.executionId === this.executionId ? sent.requests : 0;
 	}
 

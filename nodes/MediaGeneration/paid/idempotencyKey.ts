@@ -43,7 +43,7 @@ export function paidParameters({ options, ...others }: Record<string, unknown>):
  * Returns the parameters that decide what is charged, for a call by a model. Unresolved, they are equal in all
  * calls. What the model requests is in the values of the expressions, so these count resolved.
  */
-const calledParameters = (context: IExecuteFunctions, index: number): unknown[] =>
+const resolvedParameters = (context: IExecuteFunctions, index: number): unknown[] =>
 	paidParameters(context.getNode().parameters).map(([name, value]) => {
 		const isExpression = typeof value === 'string' && value.startsWith('=');
 		return [name, isExpression ? context.evaluateExpression(value.slice(1), index) : value];
@@ -89,7 +89,7 @@ export function keyFactory(context: IExecuteFunctions, isTool: boolean) {
 	const runDigest = digestOf(round ?? 0, isTool ? [] : paidParameters(parameters));
 	const items = context.getInputData();
 	return (index: number, account: string): string => {
-		const callParameters = isTool ? calledParameters(context, index) : [];
+		const callParameters = isTool ? resolvedParameters(context, index) : [];
 		const request = digestOf(runDigest, callParameters, itemIdentity(items[index]!));
 		return `${digestOf(id ?? name, account)}/${index}:${request}`;
 	};

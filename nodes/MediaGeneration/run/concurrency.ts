@@ -52,18 +52,18 @@ export class Concurrency {
 	async forEach<One extends { api: { throttle: Throttle } }>(
 		all: One[],
 		work: (one: One, index: number) => Promise<boolean>,
-		of: Unit = 'item',
+		unit: Unit = 'item',
 	): Promise<void> {
 		let remaining = all.length;
 		const started = all.map(async (one, index) => {
 			const share = this.shareOf(one.api.throttle);
-			await new Promise<void>((start) => share[of].add(start));
+			await new Promise<void>((start) => share[unit].add(start));
 			if (await work(one, index)) this.onAlive();
 			remaining--;
 			// The last part keeps its slot for the item, which goes on.
-			if (of === 'item' || remaining > 0) this.release(share);
+			if (unit === 'item' || remaining > 0) this.release(share);
 		});
-		if (of === 'part') this.release(this.shareOf(all[0]!.api.throttle));
+		if (unit === 'part') this.release(this.shareOf(all[0]!.api.throttle));
 		this.startMore();
 		await Promise.all(started);
 	}

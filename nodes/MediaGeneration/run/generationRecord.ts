@@ -90,7 +90,7 @@ export class GenerationRecord {
 
 	/** Shows a status that the service sent, which proves that it has accepted the call. `id`: that of a file. */
 	showProgress(status: string, id?: string): void {
-		this.receive(this.request!.files, id);
+		this.recordAccepted(this.request!.files, id);
 		this.item.report.progress(`${this.kind} ${status}`);
 	}
 
@@ -109,7 +109,7 @@ export class GenerationRecord {
 			request!,
 			interruptedBecause === undefined ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined,
 		);
-		if (files.length > 0) this.receive(files);
+		if (files.length > 0) this.recordAccepted(files);
 		// The ledger must know the node's other requests and their files, also those of earlier attempts:
 		// otherwise the search in the history could give one of their files to this request.
 		const [account] = item.payments.key.split('/', 1);
@@ -128,7 +128,7 @@ export class GenerationRecord {
 	/** Call it when the generation has ended with `files`, which may be fewer than requested. */
 	markMade(files: GeneratedFile[]): void {
 		const { requestedCount } = this.order;
-		this.receive(files);
+		this.recordAccepted(files);
 		if (!this.isLost) endRequest(this.request!);
 		this.keepState();
 		// The ledger needs only ids and addresses. A data: URL contains the whole file, so it is cut off.
@@ -175,7 +175,7 @@ export class GenerationRecord {
 	}
 
 	/** Writes what the service has said to the journal. It has begun to generate, so the call is charged. */
-	private receive(files: GeneratedFile[], ...newIds: Array<string | undefined>): void {
+	private recordAccepted(files: GeneratedFile[], ...newIds: Array<string | undefined>): void {
 		const request = this.request!;
 		request.files = files;
 		newIds.push(...files.map(({ id }) => id));

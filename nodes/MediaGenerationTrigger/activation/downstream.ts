@@ -14,9 +14,9 @@ import type { Settings } from './settings';
  */
 export function refuseSelfStart(context: ITriggerFunctions, settings: Settings): void {
 	const { events, ofTasks, taskIds } = settings;
-	const after = downstreamNodes(context);
+	const downstream = downstreamNodes(context);
 	const findCreator = (operations: readonly PaidOperation[]) =>
-		after.find((node) => operations.some((operation) => mayRun(node, operation)));
+		downstream.find((node) => operations.some((operation) => mayRun(node, operation)));
 	const speechCreator = ofTasks && taskIds.size === 0 && findCreator(SPEECH_OPERATIONS);
 	const mediaCreator = events.has('generated') && findCreator(Object.values(GENERATIONS));
 	if (speechCreator) throw new Failure('selfTrigger', { text: speechCreator.name, isSpeech: true });
@@ -37,10 +37,10 @@ export function subWorkflowCreations(
 		.map(({ parameters }) => parameters?.workflowId as unknown)
 		.map((called) => asText(isRecord(called) ? called.value : called) ?? '');
 	// If the sub-workflow is given by an expression or as JSON, it can be any workflow.
-	const isAny = calls.some((called) => called === '' || called.startsWith('='));
+	const mayBeAnyWorkflow = calls.some((called) => called === '' || called.startsWith('='));
 	const { id: workflowId } = context.getWorkflow();
 	const isOwn = ({ id, calledBy }: SubWorkflow) =>
-		calledBy === workflowId && (isAny || calls.includes(id));
+		calledBy === workflowId && (mayBeAnyWorkflow || calls.includes(id));
 	return async (product) => {
 		const requestsOfKind = product.prompt === undefined ? speechRequestsOf : requestsOf;
 		return await isOwnWork(product, requestsOfKind(credential), isOwn, signal);
@@ -51,11 +51,11 @@ export function subWorkflowCreations(
 function downstreamNodes(context: ITriggerFunctions): NodeTypeAndVersion[] {
 	const isEnabled = ({ disabled }: NodeTypeAndVersion) => !disabled;
 	const options = { includeNodeParameters: true };
-	const after = context.getChildNodes(context.getNode().name, options).filter(isEnabled);
-	const tools = after.flatMap(({ name }) =>
+	const downstream = context.getChildNodes(context.getNode().name, options).filter(isEnabled);
+	const tools = downstream.flatMap(({ name }) =>
 		context.getParentNodes(name, { ...options, connectionType: 'ai_tool' }),
 	);
-	return [...after, ...tools.filter(isEnabled)];
+	return [...downstream, ...tools.filter(isEnabled)];
 }
 
 /**

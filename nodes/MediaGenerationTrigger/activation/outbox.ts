@@ -66,9 +66,9 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 		const saved = stored && stored.at > (handedOver?.at ?? 0) ? stored : handedOver;
 		if (!saved) return;
 		this.cursor = saved.cursor;
-		const isSafe = replaysEmitted && now - saved.at < DEDUPLICATION_KEY_TTL_MS;
+		const canReplay = replaysEmitted && now - saved.at < DEDUPLICATION_KEY_TTL_MS;
 		for (const [name, item] of saved.events as Array<[string, Item]>) {
-			const isDone = item.state === 'done' || (item.state === 'emitted' && !isSafe);
+			const isDone = item.state === 'done' || (item.state === 'emitted' && !canReplay);
 			this.events.set(name, { ...item, state: isDone ? 'done' : 'tracking' });
 		}
 	}

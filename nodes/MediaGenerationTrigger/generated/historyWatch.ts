@@ -69,11 +69,11 @@ export class HistoryWatch {
 		const { api, closing, settings, isManual } = this.activation;
 		const { readings, backgroundQueue } = api.throttle;
 		const { accountKey, baseUrl } = api.credential;
-		const began = monotonicNow();
+		const pollStartedAt = monotonicNow();
 		const read = async (page: number) => {
 			// Page 1 may be a reading that somebody else in this process made within RECENT_MS. Later pages must
 			// be newer: new entries push older ones to later pages, so an earlier reading could miss some.
-			const since = page === 1 && !isManual ? began - RECENT_MS : began;
+			const since = page === 1 && !isManual ? pollStartedAt - RECENT_MS : pollStartedAt;
 			const list = async (shared: AbortSignal) =>
 				await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, shared);
 			return await readings.share(`history ${page}`, since, signal, list, backgroundQueue);

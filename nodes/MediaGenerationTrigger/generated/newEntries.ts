@@ -74,10 +74,10 @@ export function newEntries(
 	for (const entry of listed) {
 		const { fingerprint, id, createdAt, files, failed } = entry;
 		const known = events.get(fingerprint);
-		const isUnknown = !isFirst && isAboveWatermark(createdAt, watermark, isAboveKnown);
-		const isNew = known ? known.state === 'tracking' : isUnknown;
+		const isNew = !isFirst && isAboveWatermark(createdAt, watermark, isAboveKnown);
+		const isUnreported = known ? known.state === 'tracking' : isNew;
 		const hasEnded = files.length > 0 || failed;
-		if (isNew && hasEnded) ended.push(entry);
+		if (isUnreported && hasEnded) ended.push(entry);
 		// The fingerprint of an entry without an id changes when it gets a file. It is then found as a new entry,
 		// so it is not tracked before.
 		const state = known?.state ?? (hasEnded || id === undefined ? 'done' : 'tracking');
@@ -85,7 +85,7 @@ export function newEntries(
 		// those that the history no longer lists.
 		events.delete(fingerprint);
 		const next = { createdAt, since: now, ...known, state };
-		events.set(fingerprint, isNew && hasEnded ? { ...next, state: 'pending' } : next);
+		events.set(fingerprint, isUnreported && hasEnded ? { ...next, state: 'pending' } : next);
 		isAboveKnown ||= known !== undefined;
 	}
 	for (const [fingerprint, entry] of events) {

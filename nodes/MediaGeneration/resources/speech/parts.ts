@@ -131,11 +131,11 @@ async function join(
 
 	/** Joins the subtitles of the parts that have any. If they cannot be joined, a hint says why. */
 	async function subtitlesOf(startsMs: number[]): Promise<IBinaryData | undefined> {
-		const there = results.flatMap(({ subtitles }, index) =>
+		const withSubtitles = results.flatMap(({ subtitles }, index) =>
 			subtitles ? [{ file: subtitles, startMs: startsMs[index]! }] : [],
 		);
-		if (there.length === 0) return undefined;
-		const texts = there.map(async ({ file, startMs }) => {
+		if (withSubtitles.length === 0) return undefined;
+		const texts = withSubtitles.map(async ({ file, startMs }) => {
 			return { text: (await readStored(helpers, file)).toString(), startMs };
 		});
 		const joined = joinSubtitles(await Promise.all(texts));

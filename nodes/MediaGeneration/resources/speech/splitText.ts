@@ -75,13 +75,13 @@ function afterSpace(text: string, at: number): number {
  * cut: the next step throws a RangeError if a single one is longer than `maxLength`.
  */
 export function* splitText(text: string, maxLength: number): Generator<TextPart> {
-	const plain = text.replace(TAG, standIn);
+	const textWithoutTags = text.replace(TAG, tagSubstitute);
 	const length = beforeSpace(text, text.length);
 	let start = afterSpace(text, 0);
 	while (start < length) {
 		let end = length;
 		if (length - start > maxLength) {
-			const remaining = plain.slice(start, start + maxLength + LOOKAHEAD);
+			const remaining = textWithoutTags.slice(start, start + maxLength + LOOKAHEAD);
 			const cut =
 				cutBetweenWords(remaining, maxLength) ??
 				beforeTag(text.slice(start), cutInWord(remaining, maxLength));
@@ -98,9 +98,10 @@ export function* splitText(text: string, maxLength: number): Generator<TextPart>
  * letters, so that it belongs to the sentence after it. Any other tag becomes quotation marks, so that it
  * belongs to the sentence before it.
  */
-const standIn = (tag: string) => (/^<[A-Za-z][^]*[^/]>$/.test(tag) ? 'X' : '"').repeat(tag.length);
+const tagSubstitute = (tag: string) =>
+	(/^<[A-Za-z][^]*[^/]>$/.test(tag) ? 'X' : '"').repeat(tag.length);
 
-/** The best place between two words to cut a text that is longer than `maxLength`; undefined if there is none. */
+/** The best place between two words to cut `text`, at `maxLength` at the latest; undefined if there is none. */
 function cutBetweenWords(text: string, maxLength: number): number | undefined {
 	const sentenceEnds = new Set(sentenceEndsOf(text));
 	/** By position: 1 if a cut there would be inside of a token. */
@@ -119,13 +120,14 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 		const isSentence = sentenceEnds.has(at);
 		return { at, lines, isSentence, isParagraph: lines > 1 || (lines === 1 && isSentence) };
 	});
-	const between = [...sentenceEnds]
+	const placesWithoutSpace = [...sentenceEnds]
 		.filter((at) => !isSpace(text, at) && isAt(WORD_END, at))
 		.map((at) => ({ at, lines: 0, isSentence: true, isParagraph: false }));
 	// Places to cut, the last one first.
-	const places = [...spaces, ...between]
+	const places = [...spaces, ...placesWithoutSpace]
 		.filter(({ at }) => at > 0 && at <= maxLength)
 		.sort((one, other) => other.at - one.at);
+	// Kinds of places, the best kind first.
 	const preferred: Array<(place: (typeof places)[number]) => boolean> = [
 		({ at, isParagraph }) => isParagraph && at >= (maxLength * 2) / 3,
 		({ isParagraph, isSentence }) => isParagraph || isSentence,
@@ -133,14 +135,14 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 		({ at }) => !isAbbreviated(text, at),
 		() => true,
 	];
-	const filled = places.filter(({ at }) => at >= maxLength / 3);
-	for (const isWanted of preferred) {
-		const place = filled.find(isWanted);
+	const longEnough = places.filter(({ at }) => at >= maxLength / 3);
+	for (const isPreferred of preferred) {
+		const place = longEnough.find(isPreferred);
 		if (place) return place.at;
 	}
-	const inWords = words.segment(text);
+	const wordSegments = words.segment(text);
 	const isWordEnd = (at: number) =>
-		isAt(WORD_END, at) && (isAt(CHANGE, at) || inWords.containing(at)!.index === at);
+		isAt(WORD_END, at) && (isAt(CHANGE, at) || wordSegments.containing(at)!.index === at);
 	for (const isEnd of [isWordEnd, (at: number) => isAt(CHANGE, at)]) {
 		for (let at = maxLength; at > 0; at--) if (isEnd(at)) return at;
 	}
