@@ -18,7 +18,7 @@ import { router } from './router';
  * Describes an operation's output to builders of workflows. The files in `__schema__` would do that, but
  * n8n (2.41) shows builders those of its own nodes only.
  */
-const outputHint = (output: string, show: IDisplayOptions['show']) => ({
+const puts = (output: string, show: IDisplayOptions['show']) => ({
 	content: `@output ${output}`,
 	displayOptions: { show },
 });
@@ -28,22 +28,20 @@ const builderHint: IBuilderHint = {
 	searchHint:
 		'Waits by itself until the file is there: add no Wait node and no polling loop. Pass all items at once, without a loop: they are processed side by side, and the output keeps their order. For lists set onError to continueErrorOutput, so that a bad row leaves by the second output while the others go on. For what others make, use the Media Generation Trigger.',
 	extraTypeDefContent: [
-		outputHint(
+		puts(
 			'one item per text or task: { json: { task_id: string, status: string, audio_url?: string }, binary?: { data } }',
 			{
 				resource: ['speech'],
 				operation: [...SPEECH_OPERATIONS.map(({ operation }) => operation), 'wait', 'get'],
 			},
 		),
-		outputHint('{ json: { task_id: string, deleted: true } }', { operation: ['delete'] }),
-		outputHint('one item per file: { json: { file_url: string }, binary: { data } }', {
+		puts('{ json: { task_id: string, deleted: true } }', { operation: ['delete'] }),
+		puts('one item per file: { json: { file_url: string }, binary: { data } }', {
 			resource: [...new Set(Object.values(GENERATIONS).map(({ resource }) => resource))],
 		}),
-		outputHint('one item per voice: { json: { voice_id, name } }', { resource: ['voice'] }),
-		outputHint('one item per entry: { json: { id, prompt, file_url } }', { resource: ['history'] }),
-		outputHint('what is known of: { json: { available_quota?, balance? } }', {
-			resource: ['account'],
-		}),
+		puts('one item per voice: { json: { voice_id, name } }', { resource: ['voice'] }),
+		puts('one item per entry: { json: { id, prompt, file_url } }', { resource: ['history'] }),
+		puts('what is known of: { json: { available_quota?, balance? } }', { resource: ['account'] }),
 	],
 };
 

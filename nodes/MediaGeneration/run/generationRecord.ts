@@ -29,9 +29,9 @@ export interface GenerationOrder {
 }
 
 /** How long the history is searched after a server error, in ms. Such a request was hardly ever accepted. */
-const SEARCH_AFTER_ERROR_MS = 10_000;
+const UNLIKELY_MS = 10_000;
 /** How long the history is searched after an empty list, in ms. The content was most likely filtered. */
-const SEARCH_AFTER_EMPTY_MS = 60_000;
+const EMPTY_MS = 60_000;
 
 /**
  * The state of one create call for videos or images, from before it is sent to its files. Each change is
@@ -90,7 +90,7 @@ export class GenerationRecord {
 
 	/** Shows a status that the service sent, which proves that it has accepted the call. `id`: that of a file. */
 	showProgress(status: string, id?: string): void {
-		this.recordAccepted(this.request!.files, id);
+		this.receive(this.request!.files, id);
 		this.item.report.progress(`${this.kind} ${status}`);
 	}
 
@@ -105,11 +105,8 @@ export class GenerationRecord {
 		isEmpty = false,
 	): void {
 		const { request, requests, item } = this;
-		startSearch(
-			request!,
-			interruptedBecause === undefined ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined,
-		);
-		if (files.length > 0) this.recordAccepted(files);
+		startSearch(request!, interruptedBecause === undefined ? 0 : isEmpty ? EMPTY_MS : undefined);
+		if (files.length > 0) this.receive(files);
 		// The ledger must know the node's other requests and their files, also those of earlier attempts:
 		// otherwise the search in the history could give one of their files to this request.
 		const [account] = item.payments.key.split('/', 1);
@@ -128,14 +125,14 @@ export class GenerationRecord {
 	/** Call it when the generation has ended with `files`, which may be fewer than requested. */
 	markMade(files: GeneratedFile[]): void {
 		const { requestedCount } = this.order;
-		this.recordAccepted(files);
+		this.receive(files);
 		if (!this.isLost) endRequest(this.request!);
 		this.keepState();
 		// The ledger needs only ids and addresses. A data: URL contains the whole file, so it is cut off.
-		const identified = files.map(({ id, fileUrl }) => {
+		const marked = files.map(({ id, fileUrl }) => {
 			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };
 		});
-		this.requests.add({ ...this.request!, files: identified });
+		this.requests.add({ ...this.request!, files: marked });
 		if (files.length < requestedCount) {
 			const hint = this.isLost
 				? `Found ${files.length} of ${requestedCount} files: reporting stopped. The others are charged and may still come: see History → Get Many`
@@ -164,18 +161,18 @@ export class GenerationRecord {
 			return error;
 		}
 		const isUnlikely = isFailure(error, 'unavailable', 'foreignServer');
-		startSearch(request, isUnlikely ? SEARCH_AFTER_ERROR_MS : undefined);
-		const isIndeterminate = this.state === 'sent';
-		if (isIndeterminate && !this.isLost) this.indeterminateBecause = describeAttempt(error);
+		startSearch(request, isUnlikely ? UNLIKELY_MS : undefined);
+		const isUnclear = this.state === 'sent';
+		if (isUnclear && !this.isLost) this.indeterminateBecause = describeAttempt(error);
 		this.keepState();
 		return withDefaultFacts(error, {
 			ids: request.announcedIds,
-			mayBeCharged: isIndeterminate || undefined,
+			mayBeCharged: isUnclear || undefined,
 		});
 	}
 
 	/** Writes what the service has said to the journal. It has begun to generate, so the call is charged. */
-	private recordAccepted(files: GeneratedFile[], ...newIds: Array<string | undefined>): void {
+	private receive(files: GeneratedFile[], ...newIds: Array<string | undefined>): void {
 		const request = this.request!;
 		request.files = files;
 		newIds.push(...files.map(({ id }) => id));

@@ -87,9 +87,8 @@ export async function submit(
 		});
 		const taskId = await creating.catch((error: unknown) => {
 			startSearch(sent, 0);
-			const isIndeterminate = error instanceof Failure && error.facts.mayBeCharged;
-			if (isIndeterminate)
-				entry.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
+			const isUnclear = error instanceof Failure && error.facts.mayBeCharged;
+			if (isUnclear) entry.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
 			throw withDefaultFacts(error, { isSpeech: true });
 		});
 		sent.announcedIds.push(taskId);

@@ -60,12 +60,12 @@ export function inputImagesOf(
 	requestField: 'ingredients' | 'frames',
 ) {
 	const { context, index, parameters } = item;
-	const sources = sourcesIn(parameters.raw('binaryPropertyName', 'data') ?? '');
-	if (sources.length === 0) {
+	const names = sourcesIn(parameters.raw('binaryPropertyName', 'data') ?? '');
+	if (names.length === 0) {
 		const text = 'is empty: enter the name of an input field that holds an image';
 		throw invalidInput(displayName, text);
 	}
-	const images = sources.map(imageIn);
+	const images = names.map(imageIn);
 
 	return async (
 		remaining: Record<string, string>,
