@@ -14,6 +14,7 @@ import { startTrigger } from './trigger';
 const WHILE_BUILDING =
 	"<b>While building your workflow</b>, click 'Execute step', then create a speech task, with this package or anywhere else. The first selected event will show up in this editor; of videos and images, the newest one shows up at once.";
 
+/** The trigger node, as n8n loads it. */
 export class MediaGenerationTrigger implements INodeType {
 	description: INodeTypeDescription = {
 		displayName: 'Media Generation Trigger',
@@ -22,7 +23,7 @@ export class MediaGenerationTrigger implements INodeType {
 		group: ['trigger'],
 		version: 1,
 		subtitle,
-		// The nodes panel shows this for the action node as well.
+		// The nodes panel lists both nodes as one, and shows this description for both.
 		description:
 			'Generate speech, videos and images, or start the workflow when a speech task completes or fails, or a video or image is made',
 		defaults: { name: 'Media Generation Trigger' },
@@ -71,6 +72,7 @@ export class MediaGenerationTrigger implements INodeType {
 
 	methods = { credentialTest: { testMediaGenerationApi } };
 
+	/** n8n calls this when the workflow is published, and for a manual test. Throws an n8n error. */
 	async trigger(this: ITriggerFunctions): Promise<ITriggerResponse> {
 		return await startTrigger(this);
 	}

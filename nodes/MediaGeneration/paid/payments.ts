@@ -11,46 +11,48 @@ import { LiveCalls, type JournalEntries, type JournalValue } from './journal';
 import type { RecentRequests } from './recentRequests';
 
 /**
- * What this node has paid for in this execution, or may have: written before each create call and after
- * its answer. n8n keeps the node's context for Retry On Fail and "Retry execution", so that the next
- * attempt collects what was paid for instead of creating it again. It is stored in clear text.
+ * The idempotency journal: the create calls of this node in this execution that were charged or may have been.
+ * An entry is written before each create call, and again after its answer. n8n keeps the node's context for
+ * Retry On Fail and "Retry execution". So the next attempt finds the entry and collects the result instead of
+ * paying again. n8n stores the context unencrypted, so entries are redacted.
  */
 export interface Journal {
-	/** Of all items, rounds and attempts of the node. */
+	/** The entries of all items, loop rounds and attempts of the node. */
 	entries: JournalEntries;
-	/** Of a manual run only. */
+	/** What earlier manual runs have requested. Set in a manual run only. */
 	recent?: RecentRequests;
 	redact: Redactor;
 	budget: Budget;
 }
 
-/** What an attempt met that got no clear answer, and when, for the next one. */
+/** Says in words why it is indeterminate whether a call was accepted, and when it failed (UTC). */
 export function describeAttempt(error: unknown): string {
 	const failure = error instanceof Failure ? error : new Failure('noResponse');
 	return `${wordingOf(failure).message} at ${new Date().toISOString()}`;
 }
 
-/** One create call: what is kept of it, for this attempt and the next. */
+/** The journal's entry for one create call. */
 export class JournalEntry {
 	constructor(
 		private readonly journal: Journal,
+		/** The idempotency key. */
 		private readonly key: string,
-		/** In `journal.recent`. */
+		/** The key of the same call in `journal.recent`. */
 		private readonly recentKey = key,
 	) {}
 
-	/** What this attempt, or an earlier one, has left. */
+	/** The value that this attempt or an earlier one has written last; undefined if there is none. */
 	get previous(): JournalValue | undefined {
 		return this.journal.entries[this.key] ?? this.recent;
 	}
 
-	/** What an earlier run has left, where this one collects it. */
+	/** The value that an earlier manual run has written, if this run may collect it. */
 	private get recent(): JournalValue | undefined {
 		const { recent } = this.journal;
 		return recent?.isCollecting ? recent.get(this.recentKey) : undefined;
 	}
 
-	/** A hint for an output that has not been requested by this attempt. */
+	/** A hint for the output panel: the result was requested earlier, and this attempt costs nothing. */
 	get collectedHint(): string {
 		return this.journal.entries[this.key] || !this.recent
 			? 'Collected the result of an earlier attempt, at no extra charge'
@@ -58,8 +60,10 @@ export class JournalEntry {
 	}
 
 	/**
-	 * What `create` comes to, or the same call that another run has in flight, such as a model's repeated one.
-	 * Where only that run was canceled or out of time, `create` goes on from what it has left.
+	 * Runs `create`, unless another run of this process has the same call in flight, as when a model repeats a
+	 * call. Then it resolves or rejects as that call does. If that call was canceled or timed out, `create` runs
+	 * after all: it finds what the other run has written as `previous`. Rejects with the reason of the signal when
+	 * that aborts while it waits for another run.
 	 */
 	async once<T>(stopStarting: StopStarting, create: () => Promise<T>): Promise<T> {
 		const live = processContainer.get(LiveCalls, []).of(this.journal.entries);
@@ -77,12 +81,16 @@ export class JournalEntry {
 		return await call;
 	}
 
-	/** Right before the call goes out: from now on the service may have accepted it. */
+	/**
+	 * Writes the entry and counts a charge. Call it right before the create call is sent: from then on the
+	 * service may have accepted the call, even if n8n stops before the answer.
+	 */
 	setSent(request: JournalValue): void {
 		this.journal.budget.countSent();
 		this.write(request);
 	}
 
+	/** Overwrites the entry, without secrets. */
 	write(request: JournalValue): void {
 		const { entries, recent, redact } = this.journal;
 		const value = { ...redact.value(request), keptAt: Date.now() };
@@ -90,49 +98,51 @@ export class JournalEntry {
 		recent?.set(this.recentKey, value);
 	}
 
-	/** Its task has failed, or the service does not know it. */
+	/** Marks the task of the entry as failed or unknown to the service, so that a retry creates a new one. */
 	setDead(): void {
 		const { previous } = this;
 		if (previous && 'taskId' in previous) this.write({ ...previous, state: 'gone' });
 	}
 
-	/** The service has surely not accepted the call: the next attempt has to send it again. */
+	/** Takes back `setSent`. Call it only when the service has surely not accepted the call. */
 	setNotAccepted(): void {
 		this.journal.budget.countRefused();
 		this.delete();
 	}
 
-	/** The next attempt or run has to send it again. */
+	/** Deletes the entry everywhere, so that the next attempt or run sends the call again. */
 	delete(): void {
 		this.close();
 		this.journal.recent?.delete(this.recentKey);
 	}
 
-	/** The run has succeeded: no attempt follows that collects it. */
+	/** Deletes the entry when the run has succeeded. Later manual runs can still collect the result. */
 	close(): void {
 		delete this.journal.entries[this.key];
 	}
 }
 
-/** What one input item pays for. */
+/** The billable requests of one input item. */
 export class Payments {
-	/** In the order of its parts. */
+	/** One entry per create call: one, or one for each part of a split text, in order. */
 	entries: JournalEntry[] = [];
-	/** How many paid requests it is about to send. */
+	/** Number of create calls that the item still has to send. Each one is charged. */
 	pendingCharges = 0;
-	/** How many the node may send in one execution. */
+	/** Most billable requests of the node in one execution (Max Paid Requests per Execution). */
 	limit = Infinity;
 
 	constructor(
 		readonly journal: Journal,
-		/** Of the whole item: its account, `/`, and what it asks for. */
+		/** The idempotency key of the item (see `keyFactory`). */
 		readonly key: string,
 		private readonly index: number,
 	) {}
 
 	/**
-	 * Plans the item's create calls: one, or one for each of the stretches that its text is cut into.
-	 * What an earlier attempt has left is named in a failure also if the run ends before their turn.
+	 * Returns the journal entries for the item's create calls: one, or one per range of a text that is split.
+	 * Call it once, in `prepare`, before any item is started. The run counts the planned charges of all
+	 * items first. If it then fails early, its error can name the charges of earlier attempts, also those of
+	 * items that it has not started. Throws a Failure if Max Paid Requests per Execution is invalid.
 	 */
 	entriesFor(
 		parameters: NodeParameters,
@@ -150,12 +160,12 @@ export class Payments {
 		return this.entries;
 	}
 
-	/** What is kept of its calls. */
+	/** The values of all entries that have one. */
 	previousValues(): JournalValue[] {
 		return this.entries.flatMap(({ previous }) => previous ?? []);
 	}
 
-	/** The tasks that are paid for and can be collected. */
+	/** The ids of speech tasks that have been charged and can be collected. */
 	collectableTasks(): string[] {
 		return this.previousValues().flatMap((one) => (one.state === 'task' ? [one.taskId] : []));
 	}

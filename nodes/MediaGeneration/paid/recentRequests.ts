@@ -7,30 +7,32 @@ import type { JournalValue } from './journal';
 
 /** How long a request of a manual run can be collected, in ms. */
 const TTL_MS = 3_600_000;
-/** Most requests remembered, of all nodes together; one takes about 1 kB. */
+/** Most requests that are remembered for all nodes together. One takes about 1 kB. */
 const MAX_REQUESTS = 5000;
-/** A file inside the answer itself would take megabytes each. */
+/** True if the answer contained the file itself, as a data: URL. Such a value would take megabytes. */
 const hasInlineFile = (value: JournalValue): boolean =>
 	'request' in value &&
 	value.request?.files.some(({ fileUrl }) => /^data:/i.test(fileUrl)) === true;
 
+/** The remembered values of all nodes, the oldest first. */
 class RequestsByKey extends Map<string, JournalValue & { keptAt: number }> {}
 
 /**
- * What manual runs of one node have requested within the last hour, in this process. The editor loses a
- * node's output when the node is edited or the page is reloaded, and then runs it again for a step on a
- * later node (n8n 2.41). Such a run collects what is remembered here; any other manual run requests anew.
+ * What manual runs of one node have requested in this process within the last hour. The editor loses the
+ * output of a node when somebody edits the node or reloads the page. "Execute step" on a later node then
+ * runs this node again (n8n 2.41). Such a run collects what is remembered here. A manual run of this node
+ * itself requests everything anew.
  */
 export class RecentRequests {
 	private readonly all: RequestsByKey = processContainer.get(RequestsByKey);
-	/** Whether this run collects. */
+	/** True if this run exists only because somebody executes a later node. */
 	readonly isCollecting: boolean;
 	private readonly prefix: string;
 
-	/** For manual runs only. */
+	/** Make one only for a manual run. */
 	constructor(private readonly context: IExecuteFunctions) {
 		const node = context.getNode();
-		// n8n tells nowhere else which node a person runs. Before n8n 2, the destination was its name.
+		// The node that a person executes is found only here. Before n8n 2, it was given by its name.
 		const { runExecutionData } = context as unknown as {
 			runExecutionData?: { startData?: { destinationNode?: string | { nodeName: string } } };
 		};
@@ -41,9 +43,9 @@ export class RecentRequests {
 	}
 
 	/**
-	 * The part of an item's keys here that its journal's key lacks: the values that its paid parameters have now.
-	 * Other than in a retry, the nodes that they refer to may have been edited. Throws when an expression can't
-	 * be resolved.
+	 * Returns the first part of an item's keys here; the item's idempotency key is to be appended. It contains
+	 * the resolved values of the parameters that decide what is charged: since the last run, somebody may have
+	 * edited the nodes that the expressions refer to. Throws if an expression cannot be resolved.
 	 */
 	keyOf(index: number): string {
 		const { parameters } = this.context.getNode();
@@ -55,17 +57,20 @@ export class RecentRequests {
 		return `${this.prefix}/${createHash('sha256').update(jsonStringify(paid)).digest('hex')}`;
 	}
 
+	/** Returns the value that was set within the last hour, or undefined. */
 	get(key: string): JournalValue | undefined {
 		const value = this.all.get(key);
 		return value && Date.now() - value.keptAt < TTL_MS ? value : undefined;
 	}
 
+	/** Remembers a value, unless it contains a file. Beyond MAX_REQUESTS, the oldest value is forgotten. */
 	set(key: string, value: JournalValue & { keptAt: number }): void {
 		this.all.delete(key);
 		if (!hasInlineFile(value)) this.all.set(key, value);
 		evictOldest(this.all, MAX_REQUESTS);
 	}
 
+	/** Forgets a value. */
 	delete(key: string): void {
 		this.all.delete(key);
 	}

@@ -21,9 +21,9 @@ import { requestStream, type StreamLimits } from './generationStream';
 import { type ItemTask, type ItemResult, captureFailure } from './itemTask';
 import type { ItemContext } from './itemContext';
 
-/* What all operations with a generation stream share: fields, stream, history, download, items. */
+/* What all operations with a generation stream share: fields, stream, history, download, output items. */
 
-/** The last fields of each; `more` are further options. */
+/** The last fields of every operation with a generation stream. `more`: options that only one of them has. */
 export const generationFields = (
 	kind: MediaKind,
 	...more: INodeProperties[]
@@ -32,7 +32,11 @@ export const generationFields = (
 	options(concurrency, idleTimeout, maxPaid, ...more, outputField, timeout(kind)),
 ];
 
-/** The job of one generation. */
+/**
+ * Makes the task of one item: it sends the create call, waits for the files, and downloads them. One create
+ * call may make several files, and each file becomes one output item. Call it once, in `prepare`. Throws a
+ * Failure that names an option that is invalid.
+ */
 export function generationJob(item: ItemContext, order: GenerationOrder): ItemTask {
 	const { context, credential, parameters, payments } = item;
 	const kind = order.generation.makes;
@@ -59,7 +63,7 @@ export function generationJob(item: ItemContext, order: GenerationOrder): ItemTa
 				return record.request;
 			});
 			const { files } = request;
-			// One file that can't be fetched must not cost the others, which are paid for as well.
+			// A file that cannot be downloaded must not discard the others, which were charged as well.
 			const output: ItemResult[] = [];
 			for (const [index, name] of fileNames(files).entries()) {
 				output.push(await captureFailure(fileOutput(request, files[index]!, name, stopStarting)));
@@ -87,9 +91,9 @@ export function generationJob(item: ItemContext, order: GenerationOrder): ItemTa
 }
 
 /**
- * The files of one create call: its stream tells of them, or, if that ends too early, the history, since
- * the generation goes on and is paid for. What an earlier attempt has sent is not sent again. Throws a
- * Failure.
+ * Resolves with the files of one create call. They come from its stream. If the stream ends too early, the
+ * service goes on and charges all the same, so the files are looked up in the history. If an earlier attempt
+ * has sent the call, it is not sent again, and only the history is read. Throws a Failure.
  */
 async function generate(
 	item: ItemContext,

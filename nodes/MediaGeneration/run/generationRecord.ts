@@ -7,34 +7,42 @@ import type { StreamResult } from '../../shared/parsing/generationEvents';
 import { describeAttempt, type JournalEntry } from '../paid/payments';
 import type { ItemContext } from './itemContext';
 
-/** What is asked for. */
+/** The create call of one item, before it is sent. */
 export interface GenerationOrder {
 	generation: Generation;
-	/** As sent, '' when none is; the history is searched by it. */
+	/** The prompt as sent; '' if none is sent. A lost result is found in the history by its prompt. */
 	prompt: string;
-	/** Files asked for. */
+	/** Number of files that are requested. */
 	requestedCount: number;
 	aspectRatio?: string;
-	/** Checks the content, and returns what fills a body with it; `release` gives back its room in memory. */
+	/**
+	 * Checks the content, and resolves with a function that writes it into a `body` right before it is sent. If
+	 * that function sets `release`, call it once the bytes are no longer needed: it frees reserved memory.
+	 */
 	body(
 		signal: AbortSignal,
 	): Promise<(body: { bytes?: Buffer; release?(): void }, signal: AbortSignal) => Promise<unknown>>;
 }
 
-/** How long to search for what was answered with an error, in ms: hardly any such request was accepted. */
+/** How long the history is searched after a server error, in ms. Such a request was hardly ever accepted. */
 const UNLIKELY_MS = 10_000;
-/** … and for what ended with an empty list: it was most likely filtered. */
+/** How long the history is searched after an empty list, in ms. The content was most likely filtered. */
 const EMPTY_MS = 60_000;
 
-/** The request of an item, which this attempt or an earlier one has sent, and what came of it. */
+/**
+ * The state of one create call for videos or images, from before it is sent to its files. Each change is
+ * written to the journal, so that the next attempt continues from there. The account's request ledger is
+ * updated as well, so that a search in the history does not give one file to two requests.
+ */
 export class GenerationRecord {
+	/** The request that this attempt or an earlier one has sent, or that is about to be sent. */
 	readonly request: GenerationRequest;
 	private isSent = false;
-	/** 'accepted' once the service has said that it has begun, so that it is charged. */
+	/** 'accepted': the service has said that it has begun, so the call is charged. */
 	private state: 'sent' | 'accepted' = 'sent';
-	/** What the attempt met that sent it and got no clear answer. */
+	/** Why it is indeterminate whether the service has accepted the request, in words. */
 	private indeterminateBecause: string | undefined;
-	/** Its stream was lost: what the history lacks may still come. */
+	/** The stream was lost, so files that the history lacks may still be made. */
 	private isLost = false;
 
 	constructor(
@@ -71,7 +79,10 @@ export class GenerationRecord {
 		return { files, interruptedBecause, reason, failure };
 	}
 
-	/** Right before each create call. */
+	/**
+	 * Writes to journal and ledger that the call was sent. Call it right before each attempt to send: from then
+	 * on the service may have accepted the call.
+	 */
 	markSent(): void {
 		this.isSent = true;
 		this.request.sentAt = Date.now();
@@ -80,19 +91,24 @@ export class GenerationRecord {
 		this.item.report.progress(`requesting the ${this.kind}`);
 	}
 
-	/** The service has surely not accepted the call. */
+	/** Takes back `markSent`. Call it only when the service has surely not accepted the call. */
 	markRefused(): void {
 		this.isSent = false;
 		this.requests.remove(this.request);
 		this.entry.setNotAccepted();
 	}
 
+	/** Shows a status that the service sent, which proves that it has accepted the call. `id`: that of a file. */
 	showProgress(status: string, id?: string): void {
 		this.receive({ files: this.request.files }, id);
 		this.item.report.progress(`${this.kind} ${status}`);
 	}
 
-	/** Only some files have come, or none. */
+	/**
+	 * Call it before the history is searched, when fewer files are known than requested. `interruptedBecause`
+	 * says why the stream ended early; it is undefined if the service has said that the other files failed.
+	 * `isEmpty`: the service has ended the stream with an empty list.
+	 */
 	markIncomplete({ files, interruptedBecause, reason, isEmpty }: StreamResult): void {
 		const { requests, item } = this;
 		const isEnded = interruptedBecause === undefined;
@@ -100,7 +116,8 @@ export class GenerationRecord {
 		const known = { reason, searchUntil: searchEnd(this.request, searchMs) };
 		if (files.length > 0) this.receive({ files, ...known });
 		else this.update(known);
-		// What this node asked for and got for its other items, also in earlier attempts, is no other's.
+		// The ledger must know the node's other requests and their files, also those of earlier attempts:
+		// otherwise the search in the history could give one of their files to this request.
 		const [account] = item.payments.key.split('/', 1);
 		for (const [key, previous] of Object.entries(item.payments.journal.entries)) {
 			if (key.startsWith(account!) && 'request' in previous && previous.request)
@@ -114,11 +131,11 @@ export class GenerationRecord {
 		);
 	}
 
-	/** Its files are there, as many as asked for or fewer. */
+	/** Call it when the generation has ended with `files`, which may be fewer than requested. */
 	markMade(files: GeneratedFile[]): void {
 		const { requestedCount } = this.order;
 		this.receive({ files, ...(!this.isLost && endOf(this.request, files)) });
-		// The others need only what the files are recognised by, and one within an answer may be large.
+		// The ledger needs only ids and addresses. A data: URL contains the whole file, so it is cut off.
 		const marked = files.map(({ id, fileUrl }) => {
 			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };
 		});
@@ -134,7 +151,10 @@ export class GenerationRecord {
 		this.item.report.log(`${this.kind} done`);
 	}
 
-	/** It has failed with `error`; returns that with what is known of the generation. */
+	/**
+	 * Call it when no file was obtained. Returns the error to throw: a Failure that may concern a charged
+	 * request also says so, and names the ids that the service has announced.
+	 */
 	markFailed(error: unknown): unknown {
 		const { request } = this;
 		const mayStillCome =
@@ -142,7 +162,7 @@ export class GenerationRecord {
 			error.facts.mayBeCharged ||
 			isFailure(error, 'streamLost', 'indeterminate');
 		if (!this.isSent || !mayStillCome) {
-			// The next attempt has to ask for it again.
+			// Nothing will come of this request, so the next attempt sends a new one.
 			Object.assign(request, endOf(request, request.files));
 			this.entry.delete();
 			return error;
@@ -157,7 +177,7 @@ export class GenerationRecord {
 		});
 	}
 
-	/** The service has told something: it has begun, so it is charged. */
+	/** Writes what the service has said to the journal. It has begun to generate, so the call is charged. */
 	private receive(
 		change: Partial<GenerationRequest> & { files: GeneratedFile[] },
 		newId?: string,

@@ -2,7 +2,7 @@ import type { INodeProperties, ITriggerFunctions } from 'n8n-workflow';
 import { downloadIfAsked, type NumberField } from '../../shared/n8n/descriptions';
 import { NodeParameters } from '../../shared/n8n/parameters';
 
-/** All that may start an execution; saved workflows hold `value`. */
+/** The events that can start an execution. Saved workflows contain `value`, so it never changes. */
 const EVENTS = [
 	{
 		name: 'Task Completed',
@@ -26,6 +26,7 @@ const EVENTS = [
 	},
 ] as const;
 
+/** The field with the events to listen for. */
 export const triggerOn: INodeProperties = {
 	displayName: 'Trigger On',
 	name: 'events',
@@ -35,6 +36,7 @@ export const triggerOn: INodeProperties = {
 	default: ['completed'],
 };
 
+/** The field with the speech tasks to listen for. */
 export const taskIds: INodeProperties = {
 	displayName: 'Task IDs',
 	name: 'taskIds',
@@ -46,6 +48,7 @@ export const taskIds: INodeProperties = {
 		'The speech tasks to listen for, separated by commas, blanks or lines. Leave empty for every task of the account.',
 };
 
+/** The option with the time between two reads of the history, in seconds. */
 export const checkInterval: NumberField = {
 	displayName: 'Check Interval',
 	name: 'checkInterval',
@@ -56,6 +59,7 @@ export const checkInterval: NumberField = {
 	description: 'Seconds between two checks for new videos and images',
 };
 
+/** The option with the least rise between two progress events, in percentage points. */
 export const progressStep: NumberField = {
 	displayName: 'Progress Step',
 	name: 'progressStep',
@@ -67,18 +71,21 @@ export const progressStep: NumberField = {
 		'By how many percentage points the progress must rise before the workflow starts again',
 };
 
-/** The text below the node on the canvas. An expression knows no display names, so it brings its own. */
+/**
+ * The text below the node on the canvas. It is an expression, and expressions cannot read display names, so it
+ * contains a table of them.
+ */
 export const subtitle = `={{ $parameter.events.map((event) => (${JSON.stringify(
 	Object.fromEntries(EVENTS.map(({ name, value }) => [value, name])),
 )})[event]).join(", ") }}`;
 
-/** What happens to a speech task. */
+/** The events of speech tasks. */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], 'generated'>;
 
-/** What the trigger's parameters say. */
+/** The values of the trigger's parameters. */
 export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
-/** Throws a Failure of kind invalidInput that names the field at fault. */
+/** Reads the trigger's parameters. Throws a Failure of kind invalidInput that names an invalid field. */
 export function readSettings(context: ITriggerFunctions) {
 	const fields = new NodeParameters((name, fallback) => context.getNodeParameter(name, fallback));
 	const { name, displayName } = triggerOn;
@@ -86,15 +93,15 @@ export function readSettings(context: ITriggerFunctions) {
 	const events = new Set(fields.choices(name, displayName, allowed));
 	return {
 		events,
-		/** Whether one of them is an event of speech tasks. */
+		/** True if at least one of the events is about speech tasks. */
 		ofTasks: [...events].some((event) => event !== 'generated'),
-		/** Empty: every task of the account. */
+		/** The tasks to listen for. Empty: all tasks of the account. */
 		taskIds: new Set(fields.taskIds(taskIds.name, taskIds.displayName)),
-		/** Percentage points. */
+		/** Least rise between two progress events, in percentage points. */
 		progressStep: fields.numberOption(progressStep),
 		download: fields.wantsFile(downloadIfAsked),
 		outputField: fields.outputField(),
-		/** How often the history is read. */
+		/** Time between two reads of the history. */
 		checkIntervalMs: fields.durationOption(checkInterval),
 	};
 }

@@ -1,6 +1,6 @@
 import type { Operation } from '../../run/itemContext';
 
-/** Account → Get (§4.10): the record as the service has it. */
+/** Account → Get (§4.10): returns the account as the service sends it. */
 export const getAccount: Operation = {
 	option: {
 		name: 'Get',

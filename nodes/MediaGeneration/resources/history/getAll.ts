@@ -14,7 +14,7 @@ import { readGeneratedFiles } from '../../../shared/parsing/responses';
 import { type ItemResult, captureFailure } from '../../run/itemTask';
 import type { Operation } from '../../run/itemContext';
 
-/** History → Get Many (§4.9). */
+/** History → Get Many (§4.9): reads earlier generations page by page, and downloads their files if asked to. */
 export const getAllHistory: Operation = {
 	option: {
 		name: 'Get Many',
@@ -40,7 +40,7 @@ export const getAllHistory: Operation = {
 			return results;
 		};
 
-		/** One item per entry. If it has several files, the later ones get numbered fields. */
+		/** Makes the item of one entry. If the entry has several files, the later ones get numbered fields. */
 		async function entryOutput(record: ServiceRecord): Promise<INodeExecutionData> {
 			const files = readGeneratedFiles(record, credential.baseUrl);
 			const json = files.length > 0 ? { ...record, file_url: files[0]!.fileUrl } : { ...record };

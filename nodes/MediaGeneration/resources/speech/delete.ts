@@ -2,7 +2,7 @@ import { taskId } from '../../../shared/n8n/descriptions';
 import { withTaskId } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/itemContext';
 
-/** Speech → Delete (§4.3). */
+/** Speech → Delete (§4.3): deletes a speech task. */
 export const deleteSpeech: Operation = {
 	option: {
 		name: 'Delete',

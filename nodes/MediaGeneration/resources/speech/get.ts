@@ -3,7 +3,7 @@ import { withTaskId } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/itemContext';
 import { soundOf, speechItem } from './collect';
 
-/** Speech → Get: reads a task once (§4.2), whatever its state. */
+/** Speech → Get (§4.2): reads a speech task once and returns it, whether it has ended or not. */
 export const getSpeech: Operation = {
 	option: {
 		name: 'Get',

@@ -16,12 +16,14 @@ import type { ItemContext } from '../../run/itemContext';
 import { binaryOf, secondsOf, speechItem, type SpeechResult, type WaitOptions } from './collect';
 import type { SpeechPart } from './submit';
 
-/** Parts of one speech. */
+/** Most parts that one speech may have. */
 export const MAX_PARTS = 200;
 
 /**
- * Does `speak` for each part of a speech, which may take `timeoutMs` milliseconds, side by side as far as
- * the run's concurrency goes. When one fails, no other is begun, and the failure names the part.
+ * Runs `task` for each part of a speech, as many at the same time as the run's concurrency allows. `inputs` has
+ * one value per part. Each part has a deadline of `timeoutMs`. Resolves with the results, in the order of the
+ * parts. If a part fails, no further part is started, and the Failure that is thrown names the part. Call it
+ * only from the item's task, since the parts use the item's slot.
  */
 export async function runParts<Given, Result>(
 	item: ItemContext,
@@ -61,7 +63,10 @@ export async function runParts<Given, Result>(
 	return results;
 }
 
-/** What comes out of a speech: one item with its file, or one for each part where they can't be joined. */
+/**
+ * Makes the output items of a speech: one item with the joined file. If the parts cannot be joined, it makes
+ * one item per part, and a hint says why. Throws a Failure if n8n cannot store the joined file.
+ */
 export async function speechOutput(
 	item: ItemContext,
 	results: SpeechResult[],
@@ -101,7 +106,7 @@ const hintUnjoined = ({ report }: ItemContext, reason: string) =>
 		`Subtitles could not be joined: ${reason}. For those of a part, use Speech → Collect`,
 	);
 
-/** The files of all parts as one in n8n's storage, with their subtitles, or why they can't be. */
+/** Joins the files and the subtitles of all parts in n8n's storage. Resolves with a reason if that fails. */
 async function join(
 	item: ItemContext,
 	results: SpeechResult[],
@@ -122,7 +127,7 @@ async function join(
 	try {
 		const joined = await joinAudio(sounds);
 		if ('reason' in joined) return joined;
-		// Where n8n keeps files in memory, those of the parts are not needed any more.
+		// If n8n keeps files in memory, this frees the files of the parts.
 		for (const file of files) if (file.id === undefined) file.data = '';
 		const file = await store(joined);
 		const { durationMs, startsMs } = joined;
@@ -131,13 +136,13 @@ async function join(
 		release();
 	}
 
-	/** Those that there are; a hint says why they can't be joined. */
+	/** Joins the subtitles of the parts that have any. If they cannot be joined, a hint says why. */
 	async function subtitlesOf(startsMs: number[]): Promise<IBinaryData | undefined> {
-		const there = results.flatMap(({ subtitles }, index) =>
+		const withSubtitles = results.flatMap(({ subtitles }, index) =>
 			subtitles ? [{ file: subtitles, startMs: startsMs[index]! }] : [],
 		);
-		if (there.length === 0) return undefined;
-		const texts = there.map(async ({ file, startMs }) => {
+		if (withSubtitles.length === 0) return undefined;
+		const texts = withSubtitles.map(async ({ file, startMs }) => {
 			return { text: (await readStored(helpers, file)).toString(), startMs };
 		});
 		const joined = joinSubtitles(await Promise.all(texts));

@@ -6,7 +6,7 @@ import { inputImagesOf } from './images';
 
 const framesPrompt = prompt('e.g. Slow camera pan', 'What should happen between the images', false);
 
-/** Video → Ordered Images to Video (§4.7); a prompt is sent only when there is one. */
+/** Video → Ordered Images to Video (§4.7): generates one video. It is charged. The prompt is optional. */
 export const framesToVideo: Operation = {
 	option: {
 		name: 'Ordered Images to Video',
