@@ -3,7 +3,6 @@ import { errorKindOf, Failure } from '../shared/failure';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Redactor } from '../shared/parsing/redaction';
 import type { FailedResult } from './run/itemTask';
-import { isToolRun } from './run/run';
 
 /** The item that "continue on fail" puts in place of one that could not be made. */
 export function failedItem(
@@ -14,9 +13,7 @@ export function failedItem(
 ): INodeExecutionData {
 	const node = context.getNode();
 	const hasErrorOutput = node.onError === 'continueErrorOutput';
-	// A model asks for one thing at a time, and at the error output the row's own columns are there.
-	const itemIndex = isToolRun(context) || hasErrorOutput ? undefined : index;
-	const error = toNodeError(cause, { node, itemIndex, redact });
+	const error = toNodeError(cause, { node, redact });
 	// n8n lays this over the columns of the row, of which `description` is often one.
 	const isTaken = hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
 	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};

@@ -26,7 +26,7 @@ export type JoinedSound = FileType & { bytes: Buffer; startsMs: number[]; durati
 export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { reason: string }> {
 	const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
 	if (total > MAX_JOINED_BYTES) {
-		return { reason: `together they have more than ${MAX_JOINED_BYTES / 1024 / 1024} MB` };
+		return { reason: `they are larger than ${MAX_JOINED_BYTES / 1024 / 1024} MB in total` };
 	}
 	const joined = Buffer.allocUnsafe(HEAD_BYTES + total);
 	const startsMs: number[] = [];
@@ -36,7 +36,7 @@ export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { rea
 	for (const [index, file] of files.entries()) {
 		const bytes = await file.read();
 		const read = readWav(bytes) ?? readMp3(bytes);
-		if (!read) return { reason: `part ${index + 1} has no sound in it that is WAV or MP3` };
+		if (!read) return { reason: `part ${index + 1} is neither WAV nor MP3` };
 		const { stretches, ...sound } = read;
 		first ??= sound;
 		if (sound.format !== first.format) {

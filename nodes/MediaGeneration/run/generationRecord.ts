@@ -10,6 +10,7 @@ import {
 } from '../../shared/generation/requestLedger';
 import { describeAttempt, type JournalEntry } from '../paid/payments';
 import type { ItemContext } from './itemContext';
+import { OF_EARLIER_ATTEMPT } from './report';
 
 /** What is asked for. */
 export interface GenerationOrder {
@@ -54,7 +55,7 @@ export class GenerationRecord {
 			request: this.request,
 		} = previous);
 		if (this.request?.files.length) {
-			item.report.hint('Returned the result of an earlier attempt, at no extra charge');
+			item.report.hint(OF_EARLIER_ATTEMPT);
 		}
 	}
 
@@ -102,7 +103,7 @@ export class GenerationRecord {
 		this.isLost = true;
 		item.report.log(`${interruptedBecause}; looking for the ${this.kind} in the history`);
 		item.report.hint(
-			'The service stopped reporting. The result was looked up in the history. It was not requested a second time',
+			'The connection was lost, so the result was looked up in the history. It was not requested a second time',
 		);
 	}
 
@@ -119,7 +120,7 @@ export class GenerationRecord {
 		this.requests.add({ ...this.request!, files: marked });
 		if (files.length < requestedCount) {
 			const hint = this.isLost
-				? `Found ${files.length} of ${requestedCount} files: reporting stopped. The others are charged and may still come: see History → Get Many`
+				? `The connection was lost: found ${files.length} of ${requestedCount} files. The others are charged and may still appear in History → Get Many`
 				: 'The service generated fewer files than requested';
 			const { reason } = this.request!;
 			this.item.report.hint(hint);
@@ -128,9 +129,10 @@ export class GenerationRecord {
 		this.item.report.log(`${this.kind} done`);
 	}
 
-	/** It has failed with `error`; returns that with what is known of the generation. */
-	markFailed(error: unknown): unknown {
+	/** It has failed with `cause`; returns that with what is known of the generation. */
+	markFailed(cause: unknown): unknown {
 		const { request } = this;
+		const error = withDefaultFacts(cause, { makes: this.kind });
 		const mayStillCome =
 			!(error instanceof Failure) ||
 			error.facts.mayBeCharged ||

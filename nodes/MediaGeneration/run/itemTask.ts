@@ -16,12 +16,13 @@ export type ItemTask = () => Promise<ItemResult[]>;
 /** The failure of an empty field, with all items that lack the same: a person mends them together. */
 export function mergeSameField(error: unknown, jobs: Array<ItemTask | FailedResult>): unknown {
 	if (!isFailure(error, 'invalidInput') || error.facts.text !== 'is empty') return error;
-	const { field, text } = error.facts;
+	const { field, text, isInCredential } = error.facts;
+	if (isInCredential) return error;
 	const items = jobs.flatMap((job, index) => {
 		const failed = job instanceof FailedResult && isFailure(job.error, 'invalidInput') && job.error;
 		return failed && failed.facts.field === field && failed.facts.text === text ? [index] : [];
 	});
-	return error.withDefaults({ items });
+	return error.withDefaults({ items, itemCount: jobs.length });
 }
 
 /** The outcome of `work`; its failure must not cost the other files of the item. */

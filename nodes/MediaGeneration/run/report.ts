@@ -1,6 +1,9 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import type { Redactor } from '../../shared/parsing/redaction';
 
+/** The hint of an item that a retry has found paid for. */
+export const OF_EARLIER_ATTEMPT = 'Collected from an earlier attempt, at no extra charge';
+
 /** What is told of one item: in the browser's console, in n8n's log, and with the output. */
 export class Report {
 	/** What the output panel says about it. */
@@ -14,7 +17,7 @@ export class Report {
 
 	/** Shows progress in the browser's console to whoever runs the workflow by hand. */
 	progress(text: string): void {
-		this.context.sendMessageToUI(this.redact.text(`Item ${this.index}: ${text}`));
+		this.context.sendMessageToUI(this.redact.text(`Row ${this.index + 1}: ${text}`));
 	}
 
 	/** The same, plus a line in n8n's log, which costs some 50 µs even when it is not written. */
@@ -41,7 +44,7 @@ export class Report {
 	}
 
 	private write(level: 'debug' | 'info', text: string): void {
-		const line = `Media Generation, Item ${this.index}: ${text}`;
+		const line = `Media Generation, row ${this.index + 1}: ${text}`;
 		this.context.logger[level](this.redact.text(line));
 	}
 }

@@ -5,6 +5,7 @@ import type { ServiceRecord } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
 import { concurrency } from '../../shared/n8n/descriptions';
+import { rowsOf } from '../../shared/n8n/messages';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { NodeParameters } from '../../shared/n8n/parameters';
 import { saysNothing } from '../../shared/parsing/errors';
@@ -14,7 +15,7 @@ import { storeFor, journalEntries, type Journal } from '../paid/journal';
 import { Payments } from '../paid/payments';
 import { keyFactory } from '../paid/idempotencyKey';
 import { Budget } from '../paid/budget';
-import { firstOf, chargeSummary, type ItemRequest } from '../paid/summary';
+import { chargeSummary, type ItemRequest } from '../paid/summary';
 import { Concurrency } from './concurrency';
 import {
 	type ItemTask,
@@ -49,7 +50,7 @@ export class Run {
 	private readonly stopped: AbortSignal;
 	private concurrency: Concurrency | undefined;
 	/** What ends the run, and of which item, unless it was canceled. */
-	private fatal: { error: unknown; itemIndex?: number } | undefined;
+	private fatal: { error: unknown; index?: number } | undefined;
 
 	constructor(
 		private readonly context: IExecuteFunctions,
@@ -163,10 +164,10 @@ export class Run {
 	}
 
 	/** Notes and returns whether something of an item could not be made, which may end the run. */
-	private endOnFailure(parts: ItemResult[], itemIndex: number): boolean {
+	private endOnFailure(parts: ItemResult[], index: number): boolean {
 		const missing = parts.find((part) => part instanceof FailedResult);
 		if (missing && !this.continueOnFail) {
-			this.fatal ??= { error: withOtherFiles(missing.error, parts), itemIndex };
+			this.fatal ??= { error: withOtherFiles(missing.error, parts), index };
 			this.stopping.abort(new Failure('canceled'));
 		}
 		return missing !== undefined;
@@ -175,12 +176,13 @@ export class Run {
 	/** Throws the error of a run that was canceled, or that one item's failure has ended. */
 	throwIfEnded(): void {
 		if (!this.fatal) return;
-		const { error, itemIndex } = this.fatal;
+		const { error, index } = this.fatal;
 		const { redact } = this;
 		const requests = this.items.flatMap(({ index, payments }) =>
 			payments.previousValues().map((value): ItemRequest => ({ ...value, index })),
 		);
-		const note = chargeSummary(requests, itemIndex);
+		const note = chargeSummary(requests, index === undefined ? undefined : { index, error });
+		const itemIndex = this.credentials.length > 1 ? index : undefined;
 		const thrown = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
 		// n8n may have closed a canceled execution before receiving the error, and throws its data away.
 		if (this.canceled.aborted && note) {
@@ -190,18 +192,19 @@ export class Run {
 		throw thrown;
 	}
 
-	/** Shows the hints of all items, each once with the items it is about. */
+	/** Shows the hints of all items, each once with the rows it is about. */
 	private showHints(): void {
-		const itemsOf = new Map<string, string[]>();
+		const itemsOf = new Map<string, number[]>();
 		for (const { index, report } of this.items.filter(Boolean)) {
 			for (const hint of report.hints) {
 				const items = itemsOf.get(hint) ?? [];
-				items.push(String(index));
+				items.push(index);
 				itemsOf.set(hint, items);
 			}
 		}
 		for (const [hint, items] of itemsOf) {
-			const message = this.redact.text(`${hint} (item ${firstOf(items, ', ')})`);
+			const rows = this.credentials.length > 1 ? ` (${rowsOf(items)})` : '';
+			const message = this.redact.text(hint + rows);
 			this.context.addExecutionHints({ message, location: 'outputPane' });
 		}
 	}

@@ -92,7 +92,7 @@ export async function collect(
 		// A result that was there long before the first reading says nothing about the channel.
 		if (!subscription.isOpen && waited >= options.pollIntervalMs / 2) {
 			report.hint(
-				`The WebSocket of the service could not be used: results came every ${options.pollIntervalMs / 1000} s. Check 'WebSocket URL' and your proxy`,
+				`The WebSocket could not be opened: the node checked every ${options.pollIntervalMs / 1000} s. Check 'WebSocket URL' in the credential, and your proxy`,
 			);
 		}
 		const result: SpeechResult = { taskId, task };
@@ -154,7 +154,7 @@ async function subtitlesOf(
 		const { kind, facts } = error;
 		const reason = (kind === 'downloadFailed' && facts.text) || wordingOf(error).message;
 		item.report.hint(
-			`Subtitles could not be downloaded: ${reason}. Speech → Collect tries again at no extra charge`,
+			`Subtitles could not be downloaded: ${reason}. Use Speech → Collect to try again at no extra charge`,
 		);
 		return undefined;
 	});

@@ -8,6 +8,7 @@ import {
 } from '../../../shared/generation/requestLedger';
 import { creatorOf } from '../../../shared/n8n/creatorRegistry';
 import { withTaskId, type TaskWait } from '../../../shared/speech/speechTask';
+import { OF_EARLIER_ATTEMPT } from '../../run/report';
 import { describeAttempt, type JournalEntry } from '../../paid/payments';
 import type { ItemContext } from '../../run/itemContext';
 
@@ -50,7 +51,7 @@ export async function submit(
 			throw new Failure('indeterminate', {
 				text: previous.indeterminateBecause,
 				mayBeCharged: true,
-				isSpeech: true,
+				makes: 'speech',
 			});
 		}
 		// A failed task is worth nothing, but it is read once more before another is paid for.
@@ -59,7 +60,7 @@ export async function submit(
 			(previous.state === 'task' || (await isUsable(item, previous.taskId, stopStarting)))
 		) {
 			entry.write({ ...previous, state: 'task' });
-			report.hint('Collected the task of an earlier attempt, at no extra charge');
+			report.hint(OF_EARLIER_ATTEMPT);
 			return { taskId: previous.taskId, mode: 'reused' };
 		}
 		// The deadline applies here, too.
@@ -88,7 +89,7 @@ export async function submit(
 			startSearch(sent, 0);
 			const isUnclear = error instanceof Failure && error.facts.mayBeCharged;
 			if (isUnclear) entry.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
-			throw withDefaultFacts(error, { isSpeech: true });
+			throw withDefaultFacts(error, { makes: 'speech' });
 		});
 		sent.announcedIds.push(taskId);
 		entry.write({ state: 'task', taskId });

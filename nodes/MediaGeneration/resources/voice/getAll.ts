@@ -66,7 +66,7 @@ export const getAllVoices: Operation = {
 			// Some services know languages by their names.
 			if (voices.length === 0) voices = await allVoices(api, query, maxResults, signal);
 			if (voices.length === 0) {
-				report.hint('No voice matches: check the filters, or leave some out');
+				report.hint('No voices match these filters. Remove or change some of them');
 			}
 			return voices.map((voice) => output(voice));
 		};
