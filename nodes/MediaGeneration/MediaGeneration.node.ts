@@ -72,7 +72,8 @@ export class MediaGeneration implements INodeType {
 		subtitle,
 		description: 'Generate speech, videos and images, and wait until the file is ready',
 		defaults: { name: 'Media Generation' },
-		usableAsTool: true,
+		// Nobody looks at the console, or at this panel, when a model runs it.
+		usableAsTool: { replacements: { hints: [] } },
 		builderHint,
 		inputs: [NodeConnectionTypes.Main],
 		outputs: [NodeConnectionTypes.Main],

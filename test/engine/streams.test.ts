@@ -76,7 +76,7 @@ test('an error for one of several, and then nothing: the history is searched bef
 		drip(response, BEAT, 10_000);
 	};
 	const { result, seconds } = await generate(handle, video('A', {}, { numberOfVideos: 2 }));
-	expect(bad(result).message).toContain('could not generate this: UNSAFE');
+	expect(bad(result).message).toContain('could not generate the video: UNSAFE');
 	expect(seconds).toBeGreaterThan(600);
 	expect(seconds).toBeLessThan(660);
 });

@@ -133,6 +133,6 @@ it.each<[string, first: Buffer, second: Buffer, why: string]>([
 test('what is too large together is not even read', async () => {
 	const read = jest.fn();
 	const files = [MAX_JOINED_BYTES, 1].map((bytes) => ({ bytes, read }));
-	expect(await joinAudio(files)).toEqual({ reason: 'together they have more than 256 MB' });
+	expect(await joinAudio(files)).toEqual({ reason: 'they are larger than 256 MB in total' });
 	expect(read).not.toHaveBeenCalled();
 });

@@ -16,9 +16,10 @@ const WITHOUT_ROW =
 	"To continue, open Executions and choose 'Retry with currently saved workflow': only what is missing is charged.";
 // In a retry the same row fails again, so it has to be let past.
 const PAST_ROW =
-	"To get the others at no extra charge, set On Error to 'Continue (using error output)' in the node's settings, save, and choose 'Retry with currently saved workflow' under Executions. A retry uses the rows as first read.";
+	"To get the others at no extra charge, set On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions.";
 
-const kindOf = (one: JournalValue) => ('taskId' in one ? 'speech' : (one.request?.kind ?? 'speech'));
+const kindOf = (one: JournalValue) =>
+	'taskId' in one ? 'speech' : (one.request?.kind ?? 'speech');
 const several = (kind: string, count: number) =>
 	count > 1 && kind !== 'speech' ? `${kind}s` : kind;
 
@@ -34,13 +35,13 @@ function namesOf(requests: ItemRequest[], max?: number): string {
 			continue;
 		}
 		const { files = [], announcedIds = [] } = one.request ?? {};
-		const own = files.length > 0 ? files.map(({ id, fileUrl }) => id ?? fileUrl) : announcedIds;
-		if (own.length > 0) note(ids, kindOf(one), ...own);
+		const names = files.length > 0 ? files.map(({ id, fileUrl }) => id ?? fileUrl) : announcedIds;
+		if (names.length > 0) note(ids, kindOf(one), ...names);
 		else note(unnamed, kindOf(one), one.index);
 	}
 	return [
-		...[...ids].map(([kind, own]) => `${several(kind, own.length)} ${firstOf(own, max)}`),
-		...[...unnamed].map(([kind, own]) => `${several(kind, own.length)} of ${rowsOf(own)}`),
+		...[...ids].map(([kind, all]) => `${several(kind, all.length)} ${firstOf(all, max)}`),
+		...[...unnamed].map(([kind, rows]) => `${several(kind, rows.length)} of ${rowsOf(rows)}`),
 	].join('; ');
 }
 
@@ -54,9 +55,8 @@ export function chargeSummary(
 	failed?: { index: number; error: unknown },
 ): string | undefined {
 	const known = requests.filter(({ state }) => state !== 'gone');
-	const [own, others] = [true, false].map((isOwn) =>
-		known.filter(({ index }) => (index === failed?.index) === isOwn),
-	) as [ItemRequest[], ItemRequest[]];
+	const ofFailed = known.filter(({ index }) => index === failed?.index);
+	const others = known.filter(({ index }) => index !== failed?.index);
 	const paid = others.filter(({ state }) => state !== 'sent');
 	const unsure = others.filter(({ state }) => state === 'sent');
 	const unconfirmed = `Possibly charged (the service didn't confirm): ${namesOf(unsure)}.`;
@@ -74,14 +74,15 @@ export function chargeSummary(
 		);
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
-	const isUnclear = own.some(({ state }) => state === 'sent');
+	const isUnclear = ofFailed.some(({ state }) => state === 'sent');
 	const isOfRow = isUnclear || !(NOT_OF_A_ROW.has(kind) || NOT_OF_A_ROW.has(facts?.means));
 	const items = new Set(paid.map(({ index }) => index)).size;
 	return sentences(
-		isOfRow ? paid.length > 0 && PAST_ROW : paid.length + own.length > 0 && WITHOUT_ROW,
+		isOfRow ? paid.length > 0 && PAST_ROW : paid.length + ofFailed.length > 0 && WITHOUT_ROW,
 		paid.length > 0 &&
 			`Already paid for: ${items} other item${items > 1 ? 's' : ''} (${namesOf(paid)}).`,
 		unsure.length > 0 && `${unconfirmed} A retry does not send this again.`,
+		isOfRow && paid.length > 0 && 'A retry uses the rows as they were first read.',
 	);
 }
 

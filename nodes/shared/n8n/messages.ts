@@ -69,7 +69,7 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
 	credit: 'Add credit with your provider',
-	not_allowed: 'Choose a voice, a model or settings that the provider lets your account use',
+	not_allowed: 'Choose a voice, a model or settings that your provider lets your account use',
 	unavailable: 'Wait some minutes',
 };
 const remedy = ({ means, notTooMany }: FailureFacts, change: string) => {
@@ -90,11 +90,12 @@ function inputRemedy(facts: FailureFacts): string {
 	if (text !== 'is empty') return `Correct '${field}'.`;
 	if (items.length === 0 || items.length === itemCount) {
 		// n8n itself refuses a required field that is left empty, so it is an expression.
-		const fill = items.length > 1 ? 'Check' : `Fill in '${field}', or check`;
-		return `${fill} the column's name in the expression of '${field}'.`;
+		return items.length > 1
+			? `Check the column's name in the expression of '${field}'.`
+			: "Fill it in, or check the column's name in its expression.";
 	}
 	const [rows, them] = items.length > 1 ? ['these rows', 'them'] : ['this row', 'it'];
-	return `Fill in ${rows}, or let ${them} pass: set On Error to 'Continue (using error output)' in the node's settings.`;
+	return `Fill in ${rows}, or let ${them} pass: set On Error to 'Continue (using error output)' in Settings.`;
 }
 
 const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
@@ -126,12 +127,13 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	redirected: ({ host }) => ({
 		message: `The service redirects to ${host ?? 'another URL'}`,
 		description:
-			"The API token is never sent to another host automatically. If you trust this one, enter its URL as 'Base URL' in the credential.",
+			"The API token is never sent to another host automatically. If you trust this one, enter it as 'Base URL' in the credential.",
 	}),
 	tokenRefused: (facts) => ({
 		// n8n does not retry the activation of a workflow whose message holds its first word.
 		message: `Authorization failed: the service refused the API token${reasonSuffix(facts)}`,
-		description: "Enter a new 'API Token' in the credential: the current one is wrong, expired or revoked.",
+		description:
+			"Enter a new 'API Token' in the credential: the current one is wrong, expired or revoked.",
 	}),
 	outOfCredit: (facts) => ({
 		message: `The account is out of credit${reasonSuffix(facts)}`,
@@ -146,8 +148,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	invalidVoice: (facts) => ({
 		message: `Your account has no voice with this ID${reasonSuffix(facts)}`,
-		description:
-			"Choose one with 'From list' in 'Voice', or get the IDs with Voice → Get Many.",
+		description: "Choose one with 'From list' in 'Voice', or get the IDs with Voice → Get Many.",
 	}),
 	notFound: (facts) => ({
 		message: facts.taskId
@@ -180,7 +181,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	indeterminate: (facts) => ({
 		message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
-		description: `It isn't sent again automatically, because you might be charged twice: check ${placesOf(facts)} first. To send it anyway, pass it to the node in a new execution; that is charged.`,
+		description: `It isn't sent again automatically, because you might be charged twice: check ${placesOf(facts)} first. To send it anyway, start a new execution with it.`,
 	}),
 	noAddress: ({ limitMs }) => ({
 		message: `The task is complete, but its audio is not available yet (waited ${seconds(limitMs)})`,
@@ -192,7 +193,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	streamLost: (facts) => ({
 		message: `The connection to the service was lost before the result was ready${reasonSuffix(facts)}`,
-		description: `It may still come, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many. It is not requested a second time automatically.`,
+		description: `It may still come, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many. It is not requested a second time.`,
 	}),
 	timedOut: ({ limitMs, lastKnownStatus }) => ({
 		message: `No result after ${seconds(limitMs)}${lastKnownStatus ? ` (last known: ${lastKnownStatus})` : ''}`,
@@ -215,8 +216,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	selfTrigger: ({ text = 'A node', makes }) => ({
 		message: `'${text}' creates what this trigger listens for, so the workflow would start itself in an endless loop. ${makes === 'speech' ? "Enter the tasks in 'Task IDs', or move" : 'Move'} '${text}' to a workflow called with 'Execute Sub-workflow'. In queue mode, in deeper sub-workflows, and with HTTP Request, the loop would go unnoticed`,
-		description:
-			"Each execution would pay for the event that starts the next one. By hand, with 'Execute step', the workflow can be tried as it is.",
+		description: "By hand, with 'Execute step', you can try the workflow as it is.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
 };
@@ -241,10 +241,10 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 	const sentences = [
 		words.description,
 		ids?.length
-			? `It has been charged. In History → Get Many it has the ID${ids.length > 1 ? 's' : ''} ${firstOf(ids)}.`
+			? `${kind === 'streamLost' ? '' : 'It has been charged. '}In History → Get Many it has the ID${ids.length > 1 ? 's' : ''} ${firstOf(ids)}.`
 			: facts.mayBeCharged &&
 				!['streamLost', 'indeterminate'].includes(kind) &&
-				`The service may have accepted the request and charged for it: check ${placesOf(facts)} before you send it again.`,
+				`The request may have been accepted and charged: check ${placesOf(facts)} before you send it again.`,
 		collecting(kind, facts),
 		indeterminateParts?.length &&
 			`Parts ${indeterminateParts.join(', ')} may also have been charged, although the service didn't confirm it.`,

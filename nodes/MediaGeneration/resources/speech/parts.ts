@@ -83,7 +83,9 @@ export async function speechOutput(
 		const whole = { ...json, ...secondsOf(joined.durationMs) };
 		return [item.output(whole, binaryOf(outputField, joined))];
 	}
-	item.report.hint(`The parts could not be joined into one file: ${joined.reason}. They come out as separate items`);
+	item.report.hint(
+		`The parts could not be joined into one file: ${joined.reason}. They come out as separate items`,
+	);
 	return results.map((one, index) =>
 		speechItem(item, one, outputField, { part: index + 1, parts: results.length }),
 	);
