@@ -72,8 +72,8 @@ export class MediaGeneration implements INodeType {
 		subtitle,
 		description: 'Generate speech, videos and images, and wait until the file is ready',
 		defaults: { name: 'Media Generation' },
-		// Nobody looks at the console, or at this panel, when a model runs it.
-		usableAsTool: { replacements: { hints: [] } },
+		// Nobody looks at the console when a model runs it. n8n replaces more than its type names.
+		usableAsTool: { replacements: { hints: [] } as Partial<INodeTypeDescription> },
 		builderHint,
 		inputs: [NodeConnectionTypes.Main],
 		outputs: [NodeConnectionTypes.Main],

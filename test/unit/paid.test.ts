@@ -31,7 +31,8 @@ test('a stop names every task, since n8n offers no retry of it', () => {
 test('what is paid and what may be are told apart; the rest is not named', () => {
 	const request = { kind: 'video', files: [], announcedIds: ['v1', 'v2'] };
 	const video = { index: 3, state: 'accepted', request } as unknown as ItemRequest;
-	const requests = [sent(0), task(1, '7'), { ...task(2, '8'), state: 'gone' as const }, video];
+	const gone: ItemRequest = { index: 2, state: 'gone', taskId: '8' };
+	const requests = [sent(0), task(1, '7'), gone, video];
 	expect(chargeSummary(requests)).toBe(
 		"At no extra charge, get the audio with Speech → Collect, and videos and images with History → Get Many. Already paid for: task 7; videos v1, v2. Possibly charged (the service didn't confirm): speech of row 1. Check History → Get Many, or the provider's website, before you run the workflow again.",
 	);
