@@ -36,7 +36,7 @@ export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { rea
 	for (const [index, file] of files.entries()) {
 		const bytes = await file.read();
 		const read = readWav(bytes) ?? readMp3(bytes);
-		if (!read) return { reason: `part ${index + 1} is neither WAV nor MP3` };
+		if (!read) return { reason: `part ${index + 1} has no WAV or MP3 audio in it` };
 		const { stretches, ...sound } = read;
 		first ??= sound;
 		if (sound.format !== first.format) {
