@@ -23,7 +23,7 @@ test('following the message brings the 99 that are paid for; only the bad one is
 	expect(message).toContain(`(row ${BAD + 1})`);
 	expect(message.length).toBeLessThan(200);
 	expect(description).toMatch(
-		/ set On Error to .* Already paid for: 99 other items \(tasks .* and 94 more\)\.$/,
+		/ set On Error to .* Already paid for: 99 other items \(tasks .* and 94 more\)\. A retry uses the rows as they were first read\.$/,
 	);
 	expect(description.match(/\d{2,}(?=, | and )/g)).toHaveLength(5);
 	expect(posts()).toBe(100);
