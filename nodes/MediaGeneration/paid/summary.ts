@@ -23,7 +23,7 @@ const kindOf = (one: JournalValue) =>
 const several = (kind: string, count: number) =>
 	count > 1 && kind !== 'speech' ? `${kind}s` : kind;
 
-/** What requests have made, as the service names it, at most `max` of a kind: `tasks 1, 2; video a`. */
+/** What requests have made, as the service names it, the first `max` of a kind: `tasks 1, 2; video a`. */
 function namesOf(requests: ItemRequest[], max?: number): string {
 	const ids = new Map<string, string[]>();
 	const unnamed = new Map<string, number[]>();
@@ -41,7 +41,7 @@ function namesOf(requests: ItemRequest[], max?: number): string {
 	}
 	return [
 		...[...ids].map(([kind, all]) => `${several(kind, all.length)} ${firstOf(all, max)}`),
-		...[...unnamed].map(([kind, rows]) => `${several(kind, rows.length)} of ${rowsOf(rows)}`),
+		...[...unnamed].map(([kind, rows]) => `${several(kind, rows.length)} of ${rowsOf(rows, max)}`),
 	].join('; ');
 }
 
@@ -59,30 +59,34 @@ export function chargeSummary(
 	const others = known.filter(({ index }) => index !== failed?.index);
 	const paid = others.filter(({ state }) => state !== 'sent');
 	const unsure = others.filter(({ state }) => state === 'sent');
-	const unconfirmed = `Possibly charged (the service didn't confirm): ${namesOf(unsure)}.`;
+	const unconfirmed = (max?: number) =>
+		`Possibly charged (the service didn't confirm): ${namesOf(unsure, max)}.`;
 	if (!failed) {
 		const kinds = new Set(paid.map(kindOf));
 		const ways = [
-			kinds.delete('speech') && 'the audio with Speech → Collect',
+			kinds.delete('speech') && 'the audio with Speech → Collect (one ID per item)',
 			kinds.size > 0 && 'videos and images with History → Get Many',
 		];
 		return sentences(
 			paid.length > 0 &&
 				`At no extra charge, get ${ways.filter(Boolean).join(', and ')}. Already paid for: ${namesOf(paid, Infinity)}.`,
 			unsure.length > 0 &&
-				`${unconfirmed} Check History → Get Many, or the provider's website, before you run the workflow again.`,
+				`${unconfirmed(Infinity)} Check History → Get Many, or the provider's website, before you run the workflow again.`,
 		);
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
+	// What got no clear answer is not sent again: in a retry its row fails again.
 	const isUnclear = ofFailed.some(({ state }) => state === 'sent');
 	const isOfRow = isUnclear || !(NOT_OF_A_ROW.has(kind) || NOT_OF_A_ROW.has(facts?.means));
+	const isPast = isOfRow && paid.length > 0;
+	const isCollected = paid.length > 0 || (ofFailed.length > 0 && !isUnclear);
 	const items = new Set(paid.map(({ index }) => index)).size;
 	return sentences(
-		isOfRow ? paid.length > 0 && PAST_ROW : paid.length + ofFailed.length > 0 && WITHOUT_ROW,
+		isPast ? PAST_ROW : isCollected && WITHOUT_ROW,
 		paid.length > 0 &&
 			`Already paid for: ${items} other item${items > 1 ? 's' : ''} (${namesOf(paid)}).`,
-		unsure.length > 0 && `${unconfirmed} A retry does not send this again.`,
-		isOfRow && paid.length > 0 && 'A retry uses the rows as they were first read.',
+		unsure.length > 0 && `${unconfirmed()} A retry does not send this again.`,
+		isPast && 'A retry uses the rows as they were first read.',
 	);
 }
 

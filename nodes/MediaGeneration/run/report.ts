@@ -13,11 +13,14 @@ export class Report {
 		private readonly context: IExecuteFunctions,
 		private readonly redact: Redactor,
 		private readonly index: number,
+		/** How many items there are. */
+		private readonly count: number,
 	) {}
 
 	/** Shows progress in the browser's console to whoever runs the workflow by hand. */
 	progress(text: string): void {
-		this.context.sendMessageToUI(this.redact.text(`Row ${this.index + 1}: ${text}`));
+		const row = `Row ${this.index + 1} of ${this.count}`;
+		this.context.sendMessageToUI(this.redact.text(`${row}: ${text}`));
 	}
 
 	/** The same, plus a line in n8n's log, which costs some 50 µs even when it is not written. */

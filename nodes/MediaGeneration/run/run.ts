@@ -100,7 +100,7 @@ export class Run {
 			signal: this.stopped,
 			canceled,
 			concurrency: this.concurrency,
-			report: new Report(context, redact, index),
+			report: new Report(context, redact, index, this.credentials.length),
 			payments: new Payments({ ...journal, redact }, this.keyOf(index, account)),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
 				// n8n takes an item with an `error` field for a failed one, and Retry On Fail runs the node again.

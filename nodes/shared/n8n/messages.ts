@@ -25,11 +25,11 @@ export const firstOf = (texts: string[], max = MAX_NAMED) =>
 		.join(', ') + (texts.length > max ? ` and ${texts.length - max} more` : '');
 
 /** Items as a person counts the rows of a table: `row 13`, `rows 13 and 66`. */
-export function rowsOf(items: number[]): string {
+export function rowsOf(items: number[], max = MAX_NAMED): string {
 	const rows = items.map((item) => String(item + 1));
 	if (rows.length === 1) return `row ${rows[0]}`;
-	const last = rows.length > MAX_NAMED ? '' : ` and ${rows.pop()}`;
-	return `rows ${firstOf(rows)}${last}`;
+	const last = rows.length > max ? '' : ` and ${rows.pop()}`;
+	return `rows ${firstOf(rows, max)}${last}`;
 }
 
 /** By what prevents it. */

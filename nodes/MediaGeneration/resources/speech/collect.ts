@@ -154,7 +154,7 @@ async function subtitlesOf(
 		const { kind, facts } = error;
 		const reason = (kind === 'downloadFailed' && facts.text) || wordingOf(error).message;
 		item.report.hint(
-			`Subtitles could not be downloaded: ${reason}. Use Speech → Collect to try again at no extra charge`,
+			`Subtitles could not be downloaded: ${reason}. Speech → Collect tries again at no extra charge`,
 		);
 		return undefined;
 	});
