@@ -72,8 +72,7 @@ export class MediaGeneration implements INodeType {
 		subtitle,
 		description: 'Generate speech, videos and images, and wait until the file is ready',
 		defaults: { name: 'Media Generation' },
-		// Nobody looks at the console when a model runs it. n8n replaces more than its type names.
-		usableAsTool: { replacements: { hints: [] } as Partial<INodeTypeDescription> },
+		usableAsTool: true,
 		builderHint,
 		inputs: [NodeConnectionTypes.Main],
 		outputs: [NodeConnectionTypes.Main],

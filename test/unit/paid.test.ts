@@ -25,7 +25,7 @@ test('where the row is not at fault, a retry continues', () => {
 
 test('a stop names every task, since n8n offers no retry of it', () => {
 	expect(chargeSummary(tasks(7))).toBe(
-		'At no extra charge, get the audio with Speech → Collect (one ID per item). Already paid for: tasks t0, t1, t2, t3, t4, t5, t6.',
+		"At no extra charge, get the audio with Speech → Collect ('Join Into One File' turned off). Already paid for: tasks t0, t1, t2, t3, t4, t5, t6.",
 	);
 	expect(chargeSummary([0, 1, 2, 3, 4, 5].map(sent))).toContain('rows 1, 2, 3, 4, 5 and 6.');
 });
@@ -36,7 +36,7 @@ test('what is paid and what may be are told apart; the rest is not named', () =>
 	const gone: ItemRequest = { index: 2, state: 'gone', taskId: '8' };
 	const requests = [sent(0), task(1, '7'), gone, video];
 	expect(chargeSummary(requests)).toBe(
-		"At no extra charge, get the audio with Speech → Collect (one ID per item), and videos and images with History → Get Many. Already paid for: task 7; videos v1, v2. Possibly charged (the service didn't confirm): speech of row 1. Check History → Get Many, or the provider's website, before you run the workflow again.",
+		"At no extra charge, get the audio with Speech → Collect ('Join Into One File' turned off), and videos and images with History → Get Many. Already paid for: task 7; videos v1, v2. Possibly charged (the service didn't confirm): speech of row 1. Check History → Get Many, or the provider's website, before you run the workflow again.",
 	);
 	expect(chargeSummary([sent(0)], failed(1, 'taskFailed'))).toBe(
 		"Possibly charged (the service didn't confirm): speech of row 1. A retry does not send this again.",

@@ -31,8 +31,6 @@ test('hints take at most 120 characters, and are not the same for speech, video 
 		return shown.map(({ message }) => message).join();
 	});
 	expect(new Set(said).size).toBe(4);
-	// In the panel of a model's tool nobody waits before a browser.
-	expect(action.usableAsTool).toEqual({ replacements: { hints: [] } });
 	expect(panel.filter((hint) => hint.endsWith('is charged; a retry is not.'))).toHaveLength(2);
 });
 

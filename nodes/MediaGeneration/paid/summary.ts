@@ -64,7 +64,7 @@ export function chargeSummary(
 	if (!failed) {
 		const kinds = new Set(paid.map(kindOf));
 		const ways = [
-			kinds.delete('speech') && 'the audio with Speech → Collect (one ID per item)',
+			kinds.delete('speech') && "the audio with Speech → Collect ('Join Into One File' turned off)",
 			kinds.size > 0 && 'videos and images with History → Get Many',
 		];
 		return sentences(
