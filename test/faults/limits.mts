@@ -96,7 +96,7 @@ const limits: Row[] = [
 	row('A file could not be downloaded, and Retry On Fail is on', [SPEAK, VIDEO], {
 		setting: { node: RETRY },
 		faults: [{ ...on.file, ...answer(410) }],
-		hints: 'from an earlier attempt, at no extra charge',
+		hints: 'of an earlier attempt, at no extra charge',
 	}),
 ];
 

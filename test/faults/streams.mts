@@ -103,8 +103,7 @@ const shapes: Row[] = [
 			},
 			faults: [{ ...on.file, ...answer(410) }, FILE],
 			isOwnFile: true,
-			hints:
-				'from an earlier attempt…fewer files than requested…Why some were not generated: UNSAFE',
+			hints: 'of an earlier attempt…fewer files than requested…Why some were not generated: UNSAFE',
 			check: (_, result) => assert.equal(result.items(NODE).length, 3),
 			note: 'also where the node has to try again',
 		}),
@@ -141,7 +140,7 @@ const shapes: Row[] = [
 	row('Fewer videos than asked for, and the node has to try again', [VIDEO], {
 		setting: { text: 'A [sim:fewer]', parameters: { numberOfVideos: 3 }, node: RETRY },
 		faults: [{ ...on.file, ...answer(410) }],
-		hints: 'from an earlier attempt…fewer files than requested',
+		hints: 'of an earlier attempt…fewer files than requested',
 		check: ({ sim }) => assert.equal(sim.count('GET', '/v1/video/histories'), 1),
 	}),
 	...ERROR_EVENTS.map(([errorShape, shape, operations]) =>

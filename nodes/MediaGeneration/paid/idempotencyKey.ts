@@ -24,8 +24,8 @@ const IGNORED_IN_KEY = new Set([
 /** Of a resource locator only the value counts, not its mode or the cached name. */
 const valueOf = (held: unknown) => (isRecord(held) && '__rl' in held ? held.value : held);
 
-/** The unresolved parameters that decide what is paid for, each as its name and value. */
-function paidParameters({ options, ...others }: Record<string, unknown>): unknown[][] {
+/** The parameters among these that decide what is paid for, each as its name and value. */
+export function paidParameters({ options, ...others }: Record<string, unknown>): unknown[][] {
 	// The whole collection may be an expression.
 	const chosen = isRecord(options) ? options : { options };
 	return Object.entries({ ...others, ...chosen })

@@ -1,8 +1,6 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
 import type { GenerationRequest } from '../../shared/contract';
-import type { Redactor } from '../../shared/parsing/redaction';
-import type { Budget } from './budget';
 
 /** What is kept of one create call that may have to be paid for. */
 export type JournalValue =
@@ -15,19 +13,7 @@ export type JournalValue =
 	| { state: 'task' | 'gone'; taskId: string };
 
 /** By the keys of requests (idempotencyKey.ts). */
-type JournalEntries = Record<string, JournalValue & { keptAt: number }>;
-
-/**
- * What this node has paid for in this execution, or may have: written before each create call and after
- * its answer. n8n keeps the node's context for Retry On Fail and "Retry execution", so that the next
- * attempt collects what was paid for instead of creating it again. It is stored in clear text.
- */
-export interface Journal {
-	/** Of all items, rounds and attempts of the node. */
-	entries: JournalEntries;
-	redact: Redactor;
-	budget: Budget;
-}
+export type JournalEntries = Record<string, JournalValue & { keptAt: number }>;
 
 const FIELD = 'mediaGenerationCreated';
 

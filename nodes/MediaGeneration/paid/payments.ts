@@ -4,7 +4,24 @@ import { Failure, isFailure } from '../../shared/failure';
 import { maxPaid } from '../../shared/n8n/descriptions';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { NodeParameters } from '../../shared/n8n/parameters';
-import { LiveCalls, type Journal, type JournalValue } from './journal';
+import type { Redactor } from '../../shared/parsing/redaction';
+import type { Budget } from './budget';
+import { LiveCalls, type JournalEntries, type JournalValue } from './journal';
+import type { RecentRequests } from './recentRequests';
+
+/**
+ * What this node has paid for in this execution, or may have: written before each create call and after
+ * its answer. n8n keeps the node's context for Retry On Fail and "Retry execution", so that the next
+ * attempt collects what was paid for instead of creating it again. It is stored in clear text.
+ */
+export interface Journal {
+	/** Of all items, rounds and attempts of the node. */
+	entries: JournalEntries;
+	/** Of a manual run only. */
+	recent?: RecentRequests;
+	redact: Redactor;
+	budget: Budget;
+}
 
 /** What an attempt met that got no clear answer, and when, for the next one. */
 export function describeAttempt(error: unknown): string {
@@ -17,11 +34,26 @@ export class JournalEntry {
 	constructor(
 		private readonly journal: Journal,
 		private readonly key: string,
+		/** In `journal.recent`. */
+		private readonly recentKey = key,
 	) {}
 
 	/** What this attempt, or an earlier one, has left. */
 	get previous(): JournalValue | undefined {
-		return this.journal.entries[this.key];
+		return this.journal.entries[this.key] ?? this.recent;
+	}
+
+	/** What an earlier run has left, where this one collects it. */
+	private get recent(): JournalValue | undefined {
+		const { recent } = this.journal;
+		return recent?.isCollecting ? recent.get(this.recentKey) : undefined;
+	}
+
+	/** A hint for an output that has not been requested by this attempt. */
+	get collectedHint(): string {
+		return this.journal.entries[this.key] || !this.recent
+			? 'Collected the result of an earlier attempt, at no extra charge'
+			: 'Collected from your last run, at no extra charge. To generate anew, execute this node itself';
 	}
 
 	/**
@@ -49,8 +81,10 @@ export class JournalEntry {
 	}
 
 	write(request: JournalValue): void {
-		const { entries, redact } = this.journal;
-		entries[this.key] = { ...redact.value(request), keptAt: Date.now() };
+		const { entries, recent, redact } = this.journal;
+		const value = { ...redact.value(request), keptAt: Date.now() };
+		entries[this.key] = value;
+		recent?.set(this.recentKey, value);
 	}
 
 	/** Its task has failed, or the service does not know it. */
@@ -65,7 +99,14 @@ export class JournalEntry {
 		this.delete();
 	}
 
+	/** The next attempt or run has to send it again. */
 	delete(): void {
+		this.close();
+		this.journal.recent?.delete(this.recentKey);
+	}
+
+	/** The run has succeeded: no attempt follows that collects it. */
+	close(): void {
 		delete this.journal.entries[this.key];
 	}
 }
@@ -83,6 +124,7 @@ export class Payments {
 		readonly journal: Journal,
 		/** Of the whole item: its account, `/`, and what it asks for. */
 		readonly key: string,
+		private readonly index: number,
 	) {}
 
 	/**
@@ -96,7 +138,8 @@ export class Payments {
 		const { key, journal } = this;
 		const keys =
 			ranges.length < 2 ? [key] : ranges.map(({ start, end }) => `${key}/${start}-${end}`);
-		this.entries = keys.map((each) => new JournalEntry(journal, each));
+		const recentKey = journal.recent?.keyOf(this.index) ?? '';
+		this.entries = keys.map((each) => new JournalEntry(journal, each, recentKey + each));
 		this.limit = parameters.numberOption(maxPaid) || Infinity;
 		this.pendingCharges = this.entries.filter(
 			({ previous }) => !previous || previous.state === 'gone',

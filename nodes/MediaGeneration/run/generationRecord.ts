@@ -10,7 +10,6 @@ import {
 } from '../../shared/generation/requestLedger';
 import { describeAttempt, type JournalEntry } from '../paid/payments';
 import type { ItemContext } from './itemContext';
-import { OF_EARLIER_ATTEMPT } from './report';
 
 /** What is asked for. */
 export interface GenerationOrder {
@@ -55,7 +54,7 @@ export class GenerationRecord {
 			request: this.request,
 		} = previous);
 		if (this.request?.files.length) {
-			item.report.hint(OF_EARLIER_ATTEMPT);
+			item.report.hint(entry.collectedHint);
 		}
 	}
 

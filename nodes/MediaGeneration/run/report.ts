@@ -1,9 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import type { Redactor } from '../../shared/parsing/redaction';
 
-/** The hint of an item that a retry has found paid for. */
-export const OF_EARLIER_ATTEMPT = 'Collected from an earlier attempt, at no extra charge';
-
 /** What is told of one item: in the browser's console, in n8n's log, and with the output. */
 export class Report {
 	/** What the output panel says about it. */

@@ -11,10 +11,11 @@ import { NodeParameters } from '../../shared/n8n/parameters';
 import { saysNothing } from '../../shared/parsing/errors';
 import { redactAll, type Redactor } from '../../shared/parsing/redaction';
 import { withTypes } from '../../shared/parsing/responses';
-import { storeFor, journalEntries, type Journal } from '../paid/journal';
-import { Payments } from '../paid/payments';
+import { storeFor, journalEntries } from '../paid/journal';
+import { Payments, type Journal } from '../paid/payments';
 import { keyFactory } from '../paid/idempotencyKey';
 import { Budget } from '../paid/budget';
+import { RecentRequests } from '../paid/recentRequests';
 import { chargeSummary, type ItemRequest } from '../paid/summary';
 import { Concurrency } from './concurrency';
 import {
@@ -70,7 +71,9 @@ export class Run {
 		const executionId = context.getExecutionId();
 		// Without an execution each call of a model counts by itself.
 		const budget = new Budget(executionId === undefined ? {} : store, executionId ?? '');
-		this.journal = { entries: journalEntries(store), budget };
+		const isManual = context.getMode() === 'manual' && !this.isTool;
+		const recent = isManual ? new RecentRequests(context) : undefined;
+		this.journal = { entries: journalEntries(store), budget, recent };
 		this.keyOf = keyFactory(context, this.isTool);
 		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
@@ -101,7 +104,7 @@ export class Run {
 			canceled,
 			concurrency: this.concurrency,
 			report: new Report(context, redact, index, this.credentials.length),
-			payments: new Payments({ ...journal, redact }, this.keyOf(index, account)),
+			payments: new Payments({ ...journal, redact }, this.keyOf(index, account), index),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
 				// n8n takes an item with an `error` field for a failed one, and Retry On Fail runs the node again.
 				if (saysNothing(json.error)) delete json.error;
@@ -137,7 +140,7 @@ export class Run {
 		// With Retry On Fail, n8n runs the node again for any `error` in the output.
 		const isFailed = (part: ItemResult) => part instanceof FailedResult || part.json.error;
 		if (!outcomes.flat().some(isFailed)) {
-			for (const { payments } of this.items) for (const record of payments.entries) record.delete();
+			for (const { payments } of this.items) for (const record of payments.entries) record.close();
 		}
 		// A canceled run is not a failed item: "continue on fail" must not swallow it.
 		if (this.canceled.aborted) this.fatal = { error: new Failure('canceled') };

@@ -8,7 +8,6 @@ import {
 } from '../../../shared/generation/requestLedger';
 import { creatorOf } from '../../../shared/n8n/creatorRegistry';
 import { withTaskId, type TaskWait } from '../../../shared/speech/speechTask';
-import { OF_EARLIER_ATTEMPT } from '../../run/report';
 import { describeAttempt, type JournalEntry } from '../../paid/payments';
 import type { ItemContext } from '../../run/itemContext';
 
@@ -59,8 +58,8 @@ export async function submit(
 			previous &&
 			(previous.state === 'task' || (await isUsable(item, previous.taskId, stopStarting)))
 		) {
+			report.hint(entry.collectedHint);
 			entry.write({ ...previous, state: 'task' });
-			report.hint(OF_EARLIER_ATTEMPT);
 			return { taskId: previous.taskId, mode: 'reused' };
 		}
 		// The deadline applies here, too.
