@@ -9,12 +9,13 @@ import { isRecord } from '../../shared/parsing/values';
  */
 
 /** Parameters and options that don't change what is paid for: with others, a retry still collects it. */
-const IGNORED_IN_KEY = new Set([
+export const IGNORED_IN_KEY = new Set([
 	...[
 		'callbackUrl',
 		'concurrency',
 		'download',
 		'idleTimeout',
+		'joinFiles',
 		'maxPaidPerExecution',
 		'outputField',
 	],
