@@ -17,15 +17,23 @@ import { getAllVoices } from './voice/getAll';
  * All that the node can do; the first operation of each resource is its default. What makes something
  * comes first: n8n's panel lists the actions in this order.
  */
-const RESOURCES: Array<{ name: string; value: string; operations: [Operation, ...Operation[]] }> = [
+const RESOURCES: Array<{
+	name: string;
+	value: string;
+	/** That of its only operation unless given. */
+	description?: string;
+	operations: [Operation, ...Operation[]];
+}> = [
 	{
 		name: 'Speech',
 		value: 'speech',
+		description: 'Convert text to speech, and collect earlier results',
 		operations: [speak, collectSpeech, getSpeech, deleteSpeech],
 	},
 	{
 		name: 'Video',
 		value: 'video',
+		description: 'Generate videos from text or images',
 		operations: [textToVideo, ingredientsToVideo, framesToVideo],
 	},
 	{ name: 'Image', value: 'image', operations: [createImage] },
@@ -39,11 +47,11 @@ export const resource: INodeProperties = {
 	name: 'resource',
 	type: 'options',
 	noDataExpression: true,
-	options: RESOURCES.map(({ name, value, operations: [{ option }, ...others] }) => ({
+	options: RESOURCES.map(({ name, value, description, operations: [{ option }] }) => ({
 		name,
 		value,
 		// Builders are shown this; without it, what `getAll` or `get` says of another resource.
-		...(others.length === 0 && { description: option.description }),
+		description: description ?? option.description,
 	})),
 	default: 'speech',
 };
@@ -68,8 +76,12 @@ export const operations: INodeProperties[] = RESOURCES.flatMap(({ value, operati
 	];
 });
 
+/** Short, since the canvas cuts what is longer than 26 characters. */
 const displayNames = RESOURCES.flatMap(({ name, value, operations: offered }) =>
-	offered.map(({ option }) => [`${value}:${option.value}`, `${name}: ${option.name}`]),
+	offered.map(({ option }) => {
+		const shown = option.name.includes(name) ? option.name : `${name}: ${option.name}`;
+		return [`${value}:${option.value}`, shown];
+	}),
 );
 
 /** The text below the node on the canvas. An expression knows no display names, so it brings its own. */
