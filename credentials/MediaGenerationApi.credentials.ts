@@ -29,7 +29,7 @@ export class MediaGenerationApi implements ICredentialType {
 			typeOptions: { password: true },
 			required: true,
 			default: '',
-			description: 'The token that the service issued to you',
+			description: "The API token from your provider's website",
 		},
 		{
 			displayName: 'Base URL',
@@ -38,7 +38,7 @@ export class MediaGenerationApi implements ICredentialType {
 			required: true,
 			default: '',
 			placeholder: 'e.g. https://media.example.com',
-			description: 'The address of the API, without the paths that begin with /v1',
+			description: 'The URL of the API: the part before /v1',
 		},
 		{
 			displayName: 'WebSocket URL',
@@ -46,7 +46,8 @@ export class MediaGenerationApi implements ICredentialType {
 			type: 'string',
 			default: '',
 			placeholder: 'e.g. wss://media.example.com',
-			description: 'Where the service reports progress. Leave empty unless told otherwise.',
+			description: 'Where the service reports progress, if not at the base URL',
+			hint: 'Leave empty, unless your provider gave you a separate WebSocket URL',
 		},
 		{
 			displayName: 'Allow Unencrypted Connection',
@@ -54,7 +55,7 @@ export class MediaGenerationApi implements ICredentialType {
 			type: 'boolean',
 			default: false,
 			description:
-				'Whether to allow http:// and ws:// for hosts other than this machine. The token can then be read on the network.',
+				'Whether to allow http:// and ws:// for hosts other than this computer. Others on the network can then read the token.',
 		},
 	];
 

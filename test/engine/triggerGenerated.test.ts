@@ -24,8 +24,12 @@ function add(changes: Partial<HistoryItem> = {}): HistoryItem {
 }
 
 /** A trigger for entries of the history, and nothing else. Readings that follow one another take time. */
-const follow = async (options: IDataObject = {}, setting: TriggerSetting = {}) => {
-	const parameters = { events: ['generated'], options };
+const follow = async (
+	options: IDataObject = {},
+	setting: TriggerSetting = {},
+	download = false,
+) => {
+	const parameters = { events: ['generated'], download, options };
 	return await passWhile(activate({ parameters, ...setting }));
 };
 
@@ -48,7 +52,7 @@ describe('a new video', () => {
 	it('brings its file along where asked to', async () => {
 		await hasten(video('A real file', {}, { download: false }));
 		const [item] = sim.history.splice(0);
-		const trigger = await follow({ download: true, outputField: 'clip' });
+		const trigger = await follow({ outputField: 'clip' }, {}, true);
 		sim.history.unshift(item!);
 		await nextLook();
 		const { clip } = trigger.started[0]!.item.binary!;

@@ -41,7 +41,7 @@ const sent = (at = 0) => {
 };
 
 describe.each<BinaryMode>(['default', 'filesystem'])('images in the %s mode', (binaryMode) => {
-	/** Image → Create first, so that the files lie where n8n itself has put them. */
+	/** Image → Text to Image first, so that the files lie where n8n itself has put them. */
 	async function made(subject: IDataObject, options: IDataObject = {}) {
 		const maker = node(image('={{ $json.p }}', options), { name: 'Maker', id: 'maker' });
 		const items = [{ p: 'a' }, { p: 'b' }];

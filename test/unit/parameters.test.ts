@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
-import { returnAll, type NumberField } from '../../nodes/shared/n8n/descriptions';
+import { returnAll, taskId, type NumberField } from '../../nodes/shared/n8n/descriptions';
 import type { ServiceRecord } from '../../nodes/shared/contract';
 import { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import {
@@ -34,8 +34,8 @@ const read = {
 		option('setting', value).numberOption(field({ minValue: 0.7, maxValue: 1.2 })),
 	seconds: (value: unknown) =>
 		option('setting', value).durationOption(field({ minValue: 1, maxValue: 60 })),
-	task: (value: unknown) => fields({ taskId: value }).taskIdsOfSpeech(1)[0],
-	tasks: (value: unknown) => fields({ taskId: value }).taskIdsOfSpeech(2),
+	task: (value: unknown) => fields({ taskId: value }).taskIdsOfSpeech(taskId, 1)[0],
+	tasks: (value: unknown) => fields({ taskId: value }).taskIdsOfSpeech(taskId, 2),
 	output: (value: unknown) => option('outputField', value).outputField(),
 	option: (value: unknown) =>
 		option('prompt', value).textOption({
@@ -137,11 +137,11 @@ describe('a voice in the picker', () => {
 			{ name: 'Ann', language: 'pt-BR', age: 'middle_aged' },
 			'Ann (Brazilian Portuguese, middle aged)',
 		],
-		['traits under labels', { name: 'Ann', labels: { accent: 'irish' } }, 'Ann (irish)'],
+		['traits under labels', { name: 'Ann', labels: { accent: 'irish' } }, 'Ann (Irish)'],
 		[
 			'the use that was looked for',
 			{ name: 'Ann', language: 'en', use_cases: ['ads', 'audio_narration'] },
-			'Ann (audio narration, English)',
+			'Ann (English · audio narration)',
 		],
 	])('is shown with %s', (_, voice, name) => {
 		const entry = voiceEntry({ voice_id: 'v1', ...voice }, searchPatterns('ann narrator'));

@@ -34,8 +34,12 @@ const idOf = (voice: ServiceRecord) => asText(voice.voice_id) ?? asText(voice.id
 /** The English name of a voice's language, and its other traits, in words. */
 function traitsOf(voice: ServiceRecord): string[] {
 	const language = traitOf(voice, 'language') ?? '';
-	const traits = TRAITS.map((trait) => traitOf(voice, trait)?.replaceAll('_', ' '));
-	return [languageNames(language)[0] ?? language, ...traits].filter((trait) => !!trait) as string[];
+	const [accent, ...others] = TRAITS.map((trait) => traitOf(voice, trait)?.replaceAll('_', ' '));
+	// Services send it as "american".
+	const capitalized = accent?.replace(/(?<!\S)\p{Ll}/gu, (letter) => letter.toUpperCase());
+	return [languageNames(language)[0] ?? language, capitalized, ...others].filter(
+		(trait) => !!trait,
+	) as string[];
 }
 
 /**
@@ -47,7 +51,7 @@ export function voiceEntry(voice: ServiceRecord, patterns: RegExp[]) {
 	if (value === undefined) return undefined;
 	const short = traitsOf(voice).filter((trait) => trait.length <= 30);
 	const found = usesOf(voice).filter((use) => patterns.some((one) => one.test(`| ${use} `)));
-	const traits = [...new Set([...found.slice(0, 1), ...short.slice(0, 4)])].join(', ');
+	const traits = [[...new Set(short.slice(0, 4))].join(', '), found[0]].filter(Boolean).join(' · ');
 	const name = asText(voice.name) ?? value;
 	const preview = asWebUrl(asText(voice.preview_url) ?? '');
 	return {

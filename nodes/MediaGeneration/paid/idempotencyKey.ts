@@ -10,12 +10,13 @@ import { isRecord } from '../../shared/parsing/values';
  */
 
 /** Parameters and options that do not change what is charged. A retry with other values still collects. */
-const IGNORED_IN_KEY = new Set([
+export const IGNORED_IN_KEY = new Set([
 	...[
 		'callbackUrl',
 		'concurrency',
 		'download',
 		'idleTimeout',
+		'joinFiles',
 		'maxPaidPerExecution',
 		'outputField',
 	],

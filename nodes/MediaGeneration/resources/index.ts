@@ -17,15 +17,23 @@ import { getAllVoices } from './voice/getAll';
  * All resources and operations of the node. The first operation of a resource is its default. n8n's panel lists
  * the actions in this order, so those that generate something come first.
  */
-const RESOURCES: Array<{ name: string; value: string; operations: [Operation, ...Operation[]] }> = [
+const RESOURCES: Array<{
+	name: string;
+	value: string;
+	/** That of its only operation unless given. */
+	description?: string;
+	operations: [Operation, ...Operation[]];
+}> = [
 	{
 		name: 'Speech',
 		value: 'speech',
+		description: 'Convert text to speech, and collect earlier results',
 		operations: [speak, collectSpeech, getSpeech, deleteSpeech],
 	},
 	{
 		name: 'Video',
 		value: 'video',
+		description: 'Generate videos from text or images',
 		operations: [textToVideo, ingredientsToVideo, framesToVideo],
 	},
 	{ name: 'Image', value: 'image', operations: [createImage] },
@@ -40,12 +48,12 @@ export const resource: INodeProperties = {
 	name: 'resource',
 	type: 'options',
 	noDataExpression: true,
-	options: RESOURCES.map(({ name, value, operations: [{ option }, ...others] }) => ({
+	options: RESOURCES.map(({ name, value, description, operations: [{ option }] }) => ({
 		name,
 		value,
 		// Builders of workflows see this text. Without it, they see the description that an operation of the same
 		// name has in another resource.
-		...(others.length === 0 && { description: option.description }),
+		description: description ?? option.description,
 	})),
 	default: 'speech',
 };
@@ -70,8 +78,12 @@ export const operations: INodeProperties[] = RESOURCES.flatMap(({ value, operati
 	];
 });
 
+/** Short, since the canvas cuts what is longer than 26 characters. */
 const displayNames = RESOURCES.flatMap(({ name, value, operations: offered }) =>
-	offered.map(({ option }) => [`${value}:${option.value}`, `${name}: ${option.name}`]),
+	offered.map(({ option }) => {
+		const shown = option.name.includes(name) ? option.name : `${name}: ${option.name}`;
+		return [`${value}:${option.value}`, shown];
+	}),
 );
 
 /**

@@ -89,11 +89,11 @@ export class NodeParameters {
 	}
 
 	/** The ids of the tasks that make up a speech, one at least and `max` at most. */
-	taskIdsOfSpeech(max: number): [string, ...string[]] {
-		const [first, ...others] = this.taskIds('taskId', 'Task ID');
-		if (first === undefined) throw invalidInput('Task ID', 'is empty');
+	taskIdsOfSpeech({ name, displayName }: INodeProperties, max: number): [string, ...string[]] {
+		const [first, ...others] = this.taskIds(name, displayName);
+		if (first === undefined) throw invalidInput(displayName, 'is empty');
 		if (others.length < max) return [first, ...others];
-		throw invalidInput('Task ID', `names ${others.length + 1} tasks; ${max} can be named here`);
+		throw invalidInput(displayName, `names ${others.length + 1} tasks; ${max} can be named here`);
 	}
 
 	/** Several of `allowed`, at least one. */

@@ -5,7 +5,7 @@ export const getAccount: Operation = {
 	option: {
 		name: 'Get',
 		value: 'get',
-		description: 'Get the account, with its remaining quota or credit',
+		description: "Get the account's remaining quota or credit",
 		action: 'Get account quota or credit',
 	},
 	fields: [],

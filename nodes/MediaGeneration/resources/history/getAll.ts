@@ -19,7 +19,7 @@ export const getAllHistory: Operation = {
 	option: {
 		name: 'Get Many',
 		value: 'getAll',
-		description: 'List the videos and images generated so far, newest first',
+		description: "List the videos and images in the account's history, newest first",
 		action: 'Get many videos and images from history',
 	},
 	fields: [returnAll, limit, options(concurrency, downloadIfAsked, outputField)],

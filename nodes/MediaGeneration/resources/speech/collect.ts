@@ -176,11 +176,12 @@ export const speechItem = (
 	more: ServiceRecord = {},
 ): INodeExecutionData => {
 	const { audioUrl, raw, status } = task;
+	// First, whatever the order in which the service sends its fields.
+	const known = { task_id: taskId, status, audio_url: audioUrl };
 	const json = {
+		...known,
 		...raw,
-		task_id: taskId,
-		status,
-		audio_url: audioUrl,
+		...known,
 		...secondsOf(durationMs),
 		...more,
 	};

@@ -7,12 +7,12 @@ export const deleteSpeech: Operation = {
 	option: {
 		name: 'Delete',
 		value: 'delete',
-		description: 'Delete a speech task',
+		description: 'Delete a speech task from the service',
 		action: 'Delete speech task',
 	},
 	fields: [taskId],
 	prepare({ api, parameters, stopStarting, output }) {
-		const [id] = parameters.taskIdsOfSpeech(1);
+		const [id] = parameters.taskIdsOfSpeech(taskId, 1);
 
 		return async () => {
 			await api.deleteTask(id, stopStarting).catch((error: unknown) => {

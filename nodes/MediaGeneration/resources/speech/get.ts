@@ -8,13 +8,13 @@ export const getSpeech: Operation = {
 	option: {
 		name: 'Get',
 		value: 'get',
-		description: 'Get the current state of a speech task',
+		description: 'Get the status of a speech task',
 		action: 'Get speech task',
 	},
 	fields: [taskId, downloadIfAsked],
 	prepare(item) {
 		const { parameters, api, stopStarting } = item;
-		const [id] = parameters.taskIdsOfSpeech(1);
+		const [id] = parameters.taskIdsOfSpeech(taskId, 1);
 		const isFileWanted = parameters.wantsFile(downloadIfAsked);
 		const outputField = parameters.outputField();
 

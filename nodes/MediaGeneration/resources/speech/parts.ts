@@ -74,8 +74,8 @@ export async function speechOutput(
 ): Promise<INodeExecutionData[]> {
 	if (results.length === 1) return [speechItem(item, results[0]!, outputField)];
 	const json = {
-		status: 'completed',
 		task_id: results[0]!.taskId,
+		status: 'completed',
 		task_ids: results.map(({ taskId }) => taskId),
 		audio_urls: results.map(({ task }) => task.audioUrl),
 		parts: results.length,

@@ -9,12 +9,15 @@ export const ingredientsToVideo: Operation = {
 	option: {
 		name: 'Reference Images to Video',
 		value: 'ingredientsToVideo',
-		description: 'Generate a video that contains what your images show',
+		description: 'Generate a video in which the people, things or places in your images appear',
 		action: 'Generate video from reference images',
 	},
 	fields: [
 		videoPrompt,
-		inputImages('Reference Images', 'People, things or places that the video should contain'),
+		inputImages(
+			'Reference Images',
+			'Images of people, things or places that should appear in the video',
+		),
 		...generationFields('video'),
 	],
 	prepare(item) {

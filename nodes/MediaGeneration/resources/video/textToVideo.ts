@@ -20,7 +20,7 @@ const numberOfVideos: NumberField = {
 	typeOptions: { minValue, maxValue, numberPrecision: 0 },
 	default: ONE,
 	description:
-		'How many videos to generate from the prompt. Each is charged and becomes one output item.',
+		'How many videos to generate from the prompt. Each one is charged, and becomes a separate output item.',
 };
 
 /** Video → Text to Video (§4.5): generates one to four videos with one create call. Each video is charged. */
@@ -43,7 +43,7 @@ export const textToVideo: Operation = {
 			],
 			default: LANDSCAPE,
 			description:
-				'The shape of the video. An expression can also give 16:9, 9:16, landscape or portrait.',
+				"The video's aspect ratio. An expression can also give 16:9, 9:16, landscape or portrait.",
 		},
 		numberOfVideos,
 		...generationFields('video'),

@@ -37,10 +37,15 @@ const FILTERS: Record<string, INodeProperties> = {
 	age: trait('age', 'young', 'middle_aged', 'old'),
 	category: trait('category', 'cloned', 'generated', 'high_quality', 'premade', 'professional'),
 	gender: trait('gender', 'female', 'male', 'neutral'),
-	language: text('Language', 'language', 'German', 'Only of this language, by name or code'),
-	search: text('Search', 'search', 'warm narrator', 'Only voices that match this text'),
+	language: text('Language', 'language', 'German', 'Only voices in this language (name or code)'),
+	search: text(
+		'Search',
+		'search',
+		'warm narrator',
+		'Only voices that contain this text in name or description',
+	),
 	sort: { ...trait('sort', 'name'), description: 'How to sort the voices' },
-	use_cases: text('Use Cases', 'useCases', 'audiobook', 'Only voices suited to this use'),
+	use_cases: text('Use Cases', 'useCases', 'audiobook', 'Only voices for this use'),
 };
 
 /** Voice → Get Many (§4.4): lists voices that match the filters. */
