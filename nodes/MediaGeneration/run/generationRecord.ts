@@ -128,7 +128,7 @@ export class GenerationRecord {
 		this.isLost = true;
 		item.report.log(`${interruptedBecause}; looking for the ${this.kind} in the history`);
 		item.report.hint(
-			'The service stopped reporting. The result was looked up in the history. It was not requested a second time',
+			'The connection was lost, so the result was looked up in the history. It was not requested a second time',
 		);
 	}
 
@@ -143,7 +143,7 @@ export class GenerationRecord {
 		this.requests.add({ ...this.request, files: identified });
 		if (files.length < requestedCount) {
 			const hint = this.isLost
-				? `Found ${files.length} of ${requestedCount} files: reporting stopped. The others are charged and may still come: see History → Get Many`
+				? `The connection was lost: found ${files.length} of ${requestedCount} files. The others are charged and may still appear in History → Get Many`
 				: 'The service generated fewer files than requested';
 			const { reason } = this.request;
 			this.item.report.hint(hint);
@@ -156,8 +156,9 @@ export class GenerationRecord {
 	 * Call it when no file was obtained. Returns the error to throw. If the request may have been charged, the
 	 * error says so, and has the ids that the service has announced.
 	 */
-	markFailed(error: unknown): unknown {
+	markFailed(cause: unknown): unknown {
 		const { request } = this;
+		const error = withDefaultFacts(cause, { makes: this.kind });
 		const mayStillCome =
 			!(error instanceof Failure) ||
 			error.facts.mayBeCharged ||
