@@ -2,20 +2,23 @@ import { Failure, type FailureKind, type Meaning } from '../../shared/failure';
 import { firstOf, rowsOf } from '../../shared/n8n/messages';
 import type { JournalValue } from './journal';
 
-/** What is kept of a request of an item of the run. */
+/** The journal's value for a create call, with the index of its input item. */
 export type ItemRequest = JournalValue & { index: number };
 
-/** What has to change is not in the rows, or nothing has: a retry of all of them may bring the missing ones. */
-const NOT_OF_A_ROW = new Set<FailureKind | Meaning | undefined>([
+/**
+ * Failures whose cause is not in the input item, such as a refused token or an outage. Once the cause is gone, a
+ * retry of the same items succeeds.
+ */
+const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | Meaning | undefined>([
 	...(['outOfCredit', 'rateLimited', 'tokenRefused', 'overBudget', 'timedOut'] as const),
 	...(['unreachable', 'noResponse', 'unavailable', 'foreignServer', 'redirected'] as const),
 	...(['credit', 'quota', 'throttled', 'token'] as const),
 ]);
 
-const WITHOUT_ROW =
+const RETRY_ADVICE =
 	"To continue, open Executions and choose 'Retry with currently saved workflow': only what is missing is charged.";
-// In a retry the same row fails again, so it has to be let past.
-const PAST_ROW =
+// The item fails again in a retry, so On Error has to let the others continue.
+const RETRY_PAST_ITEM_ADVICE =
 	"To get the others at no extra charge, set On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions.";
 
 const kindOf = (one: JournalValue) =>
@@ -23,7 +26,10 @@ const kindOf = (one: JournalValue) =>
 const several = (kind: string, count: number) =>
 	count > 1 && kind !== 'speech' ? `${kind}s` : kind;
 
-/** What requests have made, as the service names it, the first `max` of a kind: `tasks 1, 2; video a`. */
+/**
+ * Lists in words what requests have made, by the service's ids: `tasks 1, 2; video a`. If the service has given
+ * no id, the item is named instead. `max` is the most names of each kind.
+ */
 function namesOf(requests: ItemRequest[], max?: number): string {
 	const ids = new Map<string, string[]>();
 	const unnamed = new Map<string, number[]>();
@@ -46,9 +52,10 @@ function namesOf(requests: ItemRequest[], max?: number): string {
 }
 
 /**
- * In words, what a run that ends early has paid for, or may have, and the only way to it: a retry, or, of a
- * stopped run, of which n8n offers none, the service. Undefined when that is nothing. `requests` are those of
- * its items, in order; `failed` is what ends it, none when the run is stopped.
+ * Says in words what a run that ended early has been charged for, or may have been, and how to get it. After a
+ * failure, that is a retry. A run that a person has stopped cannot be retried in n8n, so its results have to be
+ * fetched from the service. Returns undefined if nothing was charged. `requests` are those of all items, in
+ * order. `failed` is the failure that ended the run; undefined if a person has stopped it.
  */
 export function chargeSummary(
 	requests: ItemRequest[],
@@ -75,14 +82,16 @@ export function chargeSummary(
 		);
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
-	// What got no clear answer is not sent again: in a retry its row fails again.
-	const isUnclear = ofFailed.some(({ state }) => state === 'sent');
-	const isOfRow = isUnclear || !(NOT_OF_A_ROW.has(kind) || NOT_OF_A_ROW.has(facts?.means));
+	// A request whose outcome is indeterminate is never sent again, so its item fails again in a retry.
+	const isIndeterminate = ofFailed.some(({ state }) => state === 'sent');
+	const isOfRow =
+		isIndeterminate ||
+		!(CAUSES_OUTSIDE_OF_ITEM.has(kind) || CAUSES_OUTSIDE_OF_ITEM.has(facts?.means));
 	const isPast = isOfRow && paid.length > 0;
-	const isCollected = paid.length > 0 || (ofFailed.length > 0 && !isUnclear);
+	const isCollected = paid.length > 0 || (ofFailed.length > 0 && !isIndeterminate);
 	const items = new Set(paid.map(({ index }) => index)).size;
 	return sentences(
-		isPast ? PAST_ROW : isCollected && WITHOUT_ROW,
+		isPast ? RETRY_PAST_ITEM_ADVICE : isCollected && RETRY_ADVICE,
 		paid.length > 0 &&
 			`Already paid for: ${items} other item${items > 1 ? 's' : ''} (${namesOf(paid)}).`,
 		unsure.length > 0 && `${unconfirmed()} A retry does not send this again.`,

@@ -10,7 +10,7 @@ export class Report {
 		private readonly context: IExecuteFunctions,
 		private readonly redact: Redactor,
 		private readonly index: number,
-		/** How many items there are. */
+		/** Number of items of the run. */
 		private readonly count: number,
 	) {}
 
