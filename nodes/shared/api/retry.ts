@@ -113,7 +113,7 @@ export class RetryingClient {
 				throw lastFailure ?? reason;
 			});
 			const outage =
-				kind === 'create' && throttle.needsReading ? await this.probe(stopStarting) : undefined;
+				kind === 'create' && throttle.needsHealthCheck ? await this.probe(stopStarting) : undefined;
 			if (outage) {
 				turn.end(outcomeOf(outage), outage);
 				if (throttle.isExhausted) throw outage;
@@ -209,7 +209,8 @@ export class RetryingClient {
 			// A create call waits for its turn until its deadline, as a batch within a rate limit has to.
 			if (repeat === 'create') return true;
 			// So does a read that has none, where the account is known to be let through at other times.
-			if (this.throttle.hasWorked && monotonicNow() - began < MAX_THROTTLED_READ_MS) return true;
+			if (this.throttle.hasEverAnswered && monotonicNow() - began < MAX_THROTTLED_READ_MS)
+				return true;
 		}
 		if (attempt + 1 >= MAX_CALL_ATTEMPTS) return false;
 		if (repeat === 'read') return isTransient(failure);
