@@ -38,7 +38,7 @@ const read = {
 	'subtitle address': (fields: unknown) =>
 		task({ ...done, audio_url: FILE, ...(fields as object) })?.subtitleUrl,
 	'state and word of a task': (raw: unknown) => [task(raw)?.state, task(raw)?.status],
-	'end that a task seems to say': (raw: unknown) => task(raw)?.seems,
+	'end that a task seems to say': (raw: unknown) => task(raw)?.apparentEnd,
 	notification: (text: unknown) => readNotification(text as string),
 	files: (raw: unknown) => readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl),
 	page: readPage,

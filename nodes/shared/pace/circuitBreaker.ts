@@ -39,7 +39,7 @@ export class CircuitBreaker {
 		return this.isOutage ? Infinity : this.probedAt + PROBE_TIMEOUT_MS - monotonicNow();
 	}
 
-	/** To be called when a request goes out. The first request after the cooldown becomes the probe. */
+	/** Call this when a request goes out. The first request after the cooldown becomes the probe. */
 	onSent(): void {
 		if (this.state === 'closed') return;
 		if (this.state === 'open') this.probedAt = undefined;
@@ -48,7 +48,7 @@ export class CircuitBreaker {
 	}
 
 	/**
-	 * To be called when a request that was sent at `sentAt` was answered. It closes the breaker. An answer to a
+	 * Call this when a request that was sent at `sentAt` was answered. It closes the breaker. An answer to a
 	 * request from before the last failure is ignored, because it says nothing about the present.
 	 */
 	onSuccess(sentAt: number): void {
@@ -59,7 +59,7 @@ export class CircuitBreaker {
 	}
 
 	/**
-	 * To be called when a request that was sent at `sentAt` has failed. It opens the breaker for `retryAfterMs`,
+	 * Call this when a request that was sent at `sentAt` has failed. It opens the breaker for `retryAfterMs`,
 	 * or else for the doubled cooldown. A random part of `jitterMs` is added. `isOutage` means that nobody
 	 * answered.
 	 */
@@ -82,7 +82,7 @@ export class CircuitBreaker {
 	}
 
 	/**
-	 * To be called when a request that was sent at `sentAt` has ended in any way. If the breaker is half-open,
+	 * Call this when a request that was sent at `sentAt` has ended in any way. If the breaker is half-open,
 	 * the next request may be the probe.
 	 */
 	onEnd(sentAt: number): void {

@@ -89,7 +89,7 @@ export class ConcurrencyLimit {
 	}
 
 	/**
-	 * To be called when a call was accepted; `inFlight` includes it. If that exceeds the limit, the call was sent
+	 * Call this when a call was accepted; `inFlight` includes it. If that exceeds the limit, the call was sent
 	 * before another was refused, so the limit was cut too far.
 	 */
 	onAccepted(inFlight: number): void {
@@ -100,17 +100,17 @@ export class ConcurrencyLimit {
 		if (this.wMax !== undefined && inFlight > this.current) this.wMax = inFlight;
 	}
 
-	/** To be called when a call has proved healthy: it succeeded, or got past the point where overloads fail. */
+	/** Call this when a call has proved healthy: it succeeded, or got past the point where overloads fail. */
 	onAlive(): void {
 		this.aliveCount++;
 	}
 
-	/** To be called when a call has succeeded; `inFlight` is how many were in flight when it was accepted, with it. */
+	/** Call this when a call has succeeded; `inFlight` is how many were in flight when it was accepted, with it. */
 	onSuccess(inFlight: number): void {
 		if (inFlight > this.ceiling - 1) this.ceiling += 1 / (ROUNDS_PER_PROBE * this.ceiling);
 	}
 
-	/** To be called when a call was refused because `inFlight` others were in flight; 0: other clients' calls were. */
+	/** Call this when a call was refused because `inFlight` others were in flight; 0: other clients' calls were. */
 	onRefused(inFlight: number): void {
 		this.wMax = Math.max(0.5, inFlight);
 		this.epochStart = monotonicNow();
@@ -121,7 +121,7 @@ export class ConcurrencyLimit {
 		this.doublingMs = meanDoublingMs * (0.75 + Math.random() / 2);
 	}
 
-	/** To be called when a call was accepted beside `inFlight` others, charged, and failed because of overload. */
+	/** Call this when a call was accepted beside `inFlight` others, charged, and failed because of overload. */
 	onOverload(inFlight: number): void {
 		this.ceiling = Math.min(this.ceiling, Math.max(1, inFlight));
 	}

@@ -31,7 +31,7 @@ export class FailFast {
 	/** Since when every failure has named a quota, from `monotonicNow`; Infinity: the last one did not. */
 	private quotaRefusedSince = Infinity;
 
-	/** To be called when a create call was accepted. */
+	/** Call this when a create call was accepted. */
 	onAccepted(): void {
 		this.acceptedAt = monotonicNow();
 		this.quotaRefusedSince = Infinity;
@@ -39,7 +39,7 @@ export class FailFast {
 		this.lastFailure = undefined;
 	}
 
-	/** To be called when a create call has failed for a temporary reason; `isIdle`: nothing is in flight. */
+	/** Call this when a create call has failed for a temporary reason; `isIdle`: nothing is in flight. */
 	onFailure({ kind, facts }: Failure, isIdle: boolean): void {
 		const { mayBeCharged, ...otherFacts } = facts;
 		this.lastFailure = new Failure(kind, otherFacts);
@@ -49,7 +49,7 @@ export class FailFast {
 		this.isOn ||= isIdle && monotonicNow() - this.quotaRefusedSince >= confirmMs;
 	}
 
-	/** To be called when a create call that has waited since `waitingSince` reached its deadline. */
+	/** Call this when a create call that has waited since `waitingSince` reached its deadline. */
 	onTimedOut(waitingSince: number, isIdle: boolean): void {
 		const mayBeQuota = this.lastFailure !== undefined && !saysAtOnce(this.lastFailure.facts.text);
 		this.isOn ||= isIdle && mayBeQuota && this.acceptedAt < waitingSince;

@@ -39,13 +39,13 @@ export class RequestInterval {
 		return ms < MIN_INTERVAL_MS / 4 ? 0 : Math.max(MIN_INTERVAL_MS, ms);
 	}
 
-	/** To be called when a request was throttled; once for requests that were in flight together. */
+	/** Call this when a request was throttled; once for requests that were in flight together. */
 	onThrottled(): void {
 		this.throttled++;
 		this.set(this.ms * INCREASE);
 	}
 
-	/** To be called when a request was answered without being throttled. */
+	/** Call this when a request was answered without being throttled. */
 	onAccepted(): void {
 		if (this.throttled > 0 && this.initialMs <= MIN_INTERVAL_MS) this.estimate();
 		this.accepted++;

@@ -43,10 +43,10 @@ export type Outcome = 'succeeded' | 'rejected' | 'throttled' | 'unavailable' | '
 export interface Call {
 	/** True when this call has raised the number in flight to a new spot check: read its task early. */
 	readonly isSpotCheck: boolean;
-	/** To be called at most once, when the service has accepted a create call. It is in flight until `end`. */
+	/** Call this at most once, when the service has accepted a create call. It is in flight until `end`. */
 	accept(): void;
 	/**
-	 * To be called exactly once, however the call ended; until then the call counts. Returns `error`. If `error`
+	 * Call this exactly once, however the call ended; until then the call counts. Returns `error`. If `error`
 	 * is an overload, the returned copy also says how many in flight were not too many.
 	 */
 	end(outcome: Outcome, error?: unknown): unknown;

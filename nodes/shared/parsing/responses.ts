@@ -60,7 +60,11 @@ const ENDED_BADLY =
 	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
 
 /** What an unknown status of a task seems to say: an end, beside an address or a reason. */
-function endSaid(status: string, record: ServiceRecord, audioUrl?: string): SpeechTask['seems'] {
+function endSaid(
+	status: string,
+	record: ServiceRecord,
+	audioUrl?: string,
+): SpeechTask['apparentEnd'] {
 	if (ONGOING.test(status)) return undefined;
 	const isBad = ENDED_BADLY.test(status);
 	if (readReason(isBad ? record : record.error) !== undefined) return 'error';
@@ -101,7 +105,7 @@ export function readSpeechTask(
 	const seems = known ? undefined : endSaid(status, record, audioUrl);
 	return {
 		state,
-		seems,
+		apparentEnd: seems,
 		status,
 		audioUrl,
 		subtitleUrl: addressUnder('subtitle', 'subtitle_url'),

@@ -12,7 +12,7 @@ import type { AccountSocket } from './accountSocket';
  * in other words than the contract's, 404s (of a replica that lags), and, if nothing has answered yet,
  * none: the address may be wrong.
  */
-const GRACE_MS = { noAddress: 60_000, seems: 10_000, notFound: 10_000, unreachable: 120_000 };
+const GRACE_MS = { noAddress: 60_000, apparentEnd: 10_000, notFound: 10_000, unreachable: 120_000 };
 
 /**
  * How a wait can begin. `readFirst`: the result may be there already. `isProven`: the task exists, so
@@ -80,12 +80,12 @@ class TaskObservations {
 	/** A reading has shown the task. Throws a Failure when nothing more will come of it. */
 	noteTask(task: SpeechTask): Reading<SpeechTask> {
 		this.isProven = true;
-		if (!task.seems || task.status !== this.status) this.since.seems = undefined;
+		if (!task.apparentEnd || task.status !== this.status) this.since.apparentEnd = undefined;
 		this.status = task.status;
 		this.httpStatus = undefined;
 		this.since.notFound = undefined;
-		const { message: text, raw, seems } = task;
-		if (seems && !this.isLasting('seems')) return { done: false, expectSoon: true };
+		const { message: text, raw, apparentEnd: seems } = task;
+		if (seems && !this.isLasting('apparentEnd')) return { done: false, expectSoon: true };
 		const state = seems ?? task.state;
 		if (state === 'error') throw new Failure('taskFailed', { text, means: meaningOf(raw) });
 		if (state !== 'completed') {
