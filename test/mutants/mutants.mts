@@ -28,7 +28,7 @@ export const MUTANTS = [
 	`async/pollUntil.ts => LAST_MS = 2000; => LAST_MS = -2000;`,
 	`http/download.ts => if (!isTransient(result) => if (Date.now() > 0 || !isTransient(result)`,
 	`http/download.ts => // Closes the connection if the file was given up.\n\t\tanswer.close(); =>`,
-	`http/download.ts => stream.destroy(tooMuch); => void tooMuch;`,
+	`http/download.ts => stream.destroy(tooLarge); => void tooLarge;`,
 	`speech/accountSocket.ts => if (users === 0 && current && !closing) return this.switchTo(undefined); =>`,
 	// Pace.
 	`pace/circuitBreaker.ts => this.consecutiveFailures = 0;\n\t\tthis.isOutage => this.isOutage`,
