@@ -7,9 +7,9 @@ import type { Credential } from '../../shared/http/credential';
 import { concurrency } from '../../shared/n8n/descriptions';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { NodeParameters } from '../../shared/n8n/parameters';
-import { saysNothing } from '../../shared/parsing/errors';
+import { isEmptyError } from '../../shared/parsing/errors';
 import { redactAll, type Redactor } from '../../shared/parsing/redaction';
-import { withTypes } from '../../shared/parsing/responses';
+import { toOutputRecord } from '../../shared/parsing/responses';
 import { storeFor, journalEntries, type Journal } from '../paid/journal';
 import { Payments } from '../paid/payments';
 import { keyFactory } from '../paid/idempotencyKey';
@@ -103,9 +103,9 @@ export class Run {
 			payments: new Payments({ ...journal, redact }, this.keyOf(index, account)),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
 				// n8n takes an item with an `error` field for a failed one, and Retry On Fail runs the node again.
-				if (saysNothing(json.error)) delete json.error;
+				if (isEmptyError(json.error)) delete json.error;
 				return {
-					json: redact.value(withTypes(json)) as INodeExecutionData['json'],
+					json: redact.value(toOutputRecord(json)) as INodeExecutionData['json'],
 					...(binary ? { binary } : {}),
 					pairedItem: { item: index },
 				};

@@ -7,8 +7,8 @@ import { errorKindOf, Failure, isFailure } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { wordingOf } from '../../shared/n8n/messages';
-import { failureOfAnswer, saysNothing } from '../../shared/parsing/errors';
-import { withTypes } from '../../shared/parsing/responses';
+import { failureOfAnswer, isEmptyError } from '../../shared/parsing/errors';
+import { toOutputRecord } from '../../shared/parsing/responses';
 import type { Activation } from '../activation/activation';
 import { ExecutionQueue } from '../activation/executionQueue';
 import { newEntries, readListed, type HistoryStore, type FingerprintedEntry } from './newEntries';
@@ -121,7 +121,7 @@ export class HistoryWatch {
 
 /** The event of an entry that has its file, or has failed. */
 function eventOf({ record, id, files, failed }: HistoryEntry): IDataObject {
-	const named = withTypes(id === undefined ? record : { ...record, id });
+	const named = toOutputRecord(id === undefined ? record : { ...record, id });
 	if (failed) {
 		const { facts } = failureOfAnswer(record);
 		const error = facts.text ?? 'The service gave no reason';
@@ -130,6 +130,6 @@ function eventOf({ record, id, files, failed }: HistoryEntry): IDataObject {
 	}
 	const event = { ...named, event: 'generated', file_url: files[0]!.fileUrl } as IDataObject;
 	// In an event, an `error` says that the file could not be fetched.
-	if (saysNothing(record.error)) delete event.error;
+	if (isEmptyError(record.error)) delete event.error;
 	return event;
 }

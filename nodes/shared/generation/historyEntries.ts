@@ -1,6 +1,6 @@
 import type { GeneratedFile, ServiceRecord } from '../contract';
 import { asText, asTime } from '../parsing/values';
-import { isFailureWord, saysWhy } from '../parsing/errors';
+import { isFailureWord, statesFinalReason } from '../parsing/errors';
 import { idOf, identifiersOf, readGeneratedFiles } from '../parsing/responses';
 
 /** An entry of the history (§2.3), and what identifies it. */
@@ -38,7 +38,7 @@ export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryE
 			prompt: asText(record.prompt) ?? '',
 			createdAt: asTime(record.created_at),
 			files,
-			failed: files.length === 0 && (isFailureWord(record.status) || saysWhy(record)),
+			failed: files.length === 0 && (isFailureWord(record.status) || statesFinalReason(record)),
 			identifiers: [...(id === undefined ? [] : [id]), ...identifiersOf(files)],
 		};
 	});

@@ -1,6 +1,6 @@
 import { monotonicNow } from '../async/deadline';
 import { Failure } from '../failure';
-import { saysAtOnce } from '../parsing/errorTable';
+import { mentionsConcurrency } from '../parsing/errorTable';
 
 /**
  * How long all create calls must be refused for a quota until the quota counts as used up, in ms. A quota of
@@ -51,7 +51,8 @@ export class FailFast {
 
 	/** Call this when a create call that has waited since `waitingSince` reached its deadline. */
 	onTimedOut(waitingSince: number, isIdle: boolean): void {
-		const mayBeQuota = this.lastFailure !== undefined && !saysAtOnce(this.lastFailure.facts.text);
+		const mayBeQuota =
+			this.lastFailure !== undefined && !mentionsConcurrency(this.lastFailure.facts.text);
 		this.isOn ||= isIdle && mayBeQuota && this.acceptedAt < waitingSince;
 	}
 }

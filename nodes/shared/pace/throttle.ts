@@ -4,7 +4,7 @@ import { Queue } from '../async/queue';
 import { SharedReadings } from '../async/sharedReadings';
 import { Failure, withDefaultFacts } from '../failure';
 import { isOverload } from '../parsing/errors';
-import { saysAtOnce } from '../parsing/errorTable';
+import { mentionsConcurrency } from '../parsing/errorTable';
 import { CircuitBreaker } from './circuitBreaker';
 import { ConcurrencyLimit } from './concurrencyLimit';
 import { FailFast } from './failFast';
@@ -223,7 +223,7 @@ export class Throttle {
 		// Requests that were sent before the last throttled answer met the same limit, so they do not count again.
 		const isNewThrottling = sentAt > this.lastThrottledAt;
 		if (isNewThrottling) this.lastThrottledAt = monotonicNow();
-		if (isCreate && saysAtOnce(text)) {
+		if (isCreate && mentionsConcurrency(text)) {
 			if (isNewThrottling) this.limit.onRefused(this.inFlight);
 		} else if (isCreate && kind !== 'rateLimited') {
 			// A 503 means that the service is overloaded. It says nothing about this account's limits.
