@@ -49,6 +49,7 @@ export class SocketHub {
 		world.changed();
 	}
 
+	/** Adds an opened socket, until it closes. */
 	#add(world: World, socket: WebSocket, token: string): void {
 		this.openedCount++;
 		this.#open.set(socket, token);

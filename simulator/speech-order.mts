@@ -66,6 +66,7 @@ function fromShapeB(body: Record<string, unknown>): Record<string, unknown> {
 	return { ...fields, similarity, input, voice_id, model_id };
 }
 
+/** True for an http(s) URL. */
 function isWebAddress(value: string): boolean {
 	return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 }

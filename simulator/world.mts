@@ -29,7 +29,9 @@ const DEFAULTS = {
  * `startSimulator` creates it.
  */
 export class World {
+	/** The options of `startSimulator`, with defaults. */
 	readonly options: SimulatorOptions & typeof DEFAULTS;
+	/** The first valid token. */
 	readonly token: string;
 	/** The dialect. A test may change its values at any time; they count from the next answer on. */
 	readonly dialect: Dialect;
@@ -37,9 +39,13 @@ export class World {
 	mostAtOnce: SimulatorOptions['mostAtOnce'];
 	/** See SimulatorOptions. A test may change it at any time. */
 	requestLimit: SimulatorOptions['requestLimit'];
+	/** The origin of the API. */
 	baseUrl = '';
+	/** The origin of the WebSocket. */
 	webSocketUrl = '';
+	/** The second origin, which serves files. */
 	fileOrigin = '';
+	/** The running servers. */
 	listeners: Listener[] = [];
 	/** All requests, in the order in which their bodies were read. */
 	readonly requests: RequestRecord[] = [];
@@ -55,11 +61,13 @@ export class World {
 	readonly history: HistoryItem[] = [];
 	/** All files that can be downloaded, by path. */
 	readonly files = new Map<string, StoredFile>();
+	/** The catalog of voices. */
 	readonly voices = makeVoices();
 	/** Renders the files; undefined if files are cheap. */
 	readonly renderer: Renderer | undefined;
 	/** Fault rules, in the order in which they were added. */
 	readonly faults: PendingRule[] = [];
+	/** All timers, which end when the simulator closes. */
 	readonly timers = new Timers();
 	/** The WebSockets. */
 	readonly hub = new SocketHub();

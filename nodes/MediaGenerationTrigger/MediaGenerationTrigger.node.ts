@@ -6,7 +6,7 @@ import {
 	type ITriggerFunctions,
 	type ITriggerResponse,
 } from 'n8n-workflow';
-import { downloadIfAsked, options, outputField } from '../shared/n8n/descriptions';
+import { downloadOffByDefault, options, outputField } from '../shared/n8n/descriptions';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
 import { checkInterval, progressStep, subtitle, taskIds, triggerOn } from './activation/settings';
 import { startTrigger } from './trigger';
@@ -59,7 +59,7 @@ export class MediaGenerationTrigger implements INodeType {
 			options(
 				checkInterval,
 				{
-					...downloadIfAsked,
+					...downloadOffByDefault,
 					description:
 						'Whether to put the file itself into the output when a task is completed, or a video or image is made',
 				},

@@ -128,6 +128,7 @@ function text(x: number, y: number, size: number, letters: string): string {
 	return `<text x="${x}" y="${y}" font-size="${size}" fill="white">${escaped}</text>`;
 }
 
+/** Renders the content of an SVG to pixels. */
 function render(content: string, { width, height }: Size) {
 	const namespace = 'http://www.w3.org/2000/svg';
 	const svg = `<svg xmlns="${namespace}" width="${width}" height="${height}">${content}</svg>`;

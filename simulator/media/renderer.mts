@@ -37,6 +37,7 @@ export class Renderer {
 	/** Ends the thread. What it is rendering never settles. */
 	close = () => void this.#thread.terminate();
 
+	/** Sends a message to the thread and resolves with its answer. */
 	#order<Result>(order: RenderOrder): Promise<Result> {
 		const result = Promise.withResolvers<Result>();
 		this.#waiting.push(result);

@@ -12,6 +12,7 @@ parentPort!.on('message', (order: RenderOrder) => {
 	});
 });
 
+/** Renders the file that a message asks for. */
 async function render([kind, input]: RenderOrder): Promise<unknown> {
 	if (kind === 'speak') return speak(input);
 	return kind === 'image' ? drawImage(input) : await drawVideo(input);

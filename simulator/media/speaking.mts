@@ -87,11 +87,13 @@ function chooseVoice({ id, language, gender, speed }: Speech['voice'], text: str
 const bytesOf = ({ buffer, byteOffset, byteLength }: Int16Array) =>
 	new Uint8Array(buffer, byteOffset, byteLength);
 
+/** The WAV file of the samples. */
 function wavOf(sounds: Int16Array[]): Buffer {
 	const bytes = sounds.reduce((sum, sound) => sum + sound.byteLength, 0);
 	return Buffer.concat([wavHeader(bytes, SAMPLES_PER_SECOND), ...sounds.map(bytesOf)]);
 }
 
+/** The MP3 file of the samples. */
 function mp3Of(sounds: Int16Array[]): Buffer {
 	const encoder = new Mp3Encoder(1, SAMPLES_PER_SECOND, MP3_BIT_RATE);
 	const parts = [...sounds.map((sound) => encoder.encodeBuffer(sound)), encoder.flush()];

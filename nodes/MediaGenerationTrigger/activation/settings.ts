@@ -1,5 +1,5 @@
 import type { INodeProperties, ITriggerFunctions } from 'n8n-workflow';
-import { downloadIfAsked, type NumberField } from '../../shared/n8n/descriptions';
+import { downloadOffByDefault, type NumberField } from '../../shared/n8n/descriptions';
 import { NodeParameters } from '../../shared/n8n/parameters';
 
 /** All that may start an execution; saved workflows hold `value`. */
@@ -92,7 +92,7 @@ export function readSettings(context: ITriggerFunctions) {
 		taskIds: new Set(fields.taskIds(taskIds.name, taskIds.displayName)),
 		/** Percentage points. */
 		progressStep: fields.numberOption(progressStep),
-		download: fields.wantsFile(downloadIfAsked),
+		download: fields.wantsFile(downloadOffByDefault),
 		outputField: fields.outputField(),
 		/** How often the history is read. */
 		checkIntervalMs: fields.durationOption(checkInterval),

@@ -69,6 +69,7 @@ export class SharedReadings {
 	}
 }
 
+/** Starts a read, which is sent once its turn in `queue` has come. */
 function startReading<T>(
 	read: (signal: AbortSignal) => Promise<T>,
 	queue?: AdmissionQueue,

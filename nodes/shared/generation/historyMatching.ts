@@ -23,7 +23,7 @@ export const earliestEntryTime = ({ sentAt }: GenerationRequest): number =>
 
 /**
  * Returns a predicate for other requests. It is true for a request that could own the same entries as `request`: one
- * that still misses a file whose id was not announced, and whose search did not end long before `request` was sent.
+ * that still misses a file whose id was not announced, and whose search ended at most 20 min before `request` was sent.
  */
 export const isOpenBeside =
 	(request: GenerationRequest) =>

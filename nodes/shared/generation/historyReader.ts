@@ -15,7 +15,10 @@ const MAX_SNAPSHOT_ENTRIES = 2000;
 interface HistorySnapshot {
 	/** The entries, oldest first, with times by our clock. */
 	entries: HistoryEntry[];
-	/** The snapshot has all entries since this time, in ms since 1970 by our clock. */
+	/**
+	 * The snapshot has all entries since this time, in ms since 1970 by our clock; -Infinity: it has all that it can
+	 * have.
+	 */
 	since: number;
 	/** When the read started, from `monotonicNow`. */
 	readAt: number;
@@ -41,7 +44,7 @@ export async function readHistorySince(
 	minReadAt = monotonicNow() - SNAPSHOT_TTL_MS,
 ): Promise<HistoryEntry[]> {
 	const snapshots = accountOf(api.credential).get(HistorySnapshots);
-	const read = async (shared: AbortSignal) => await readBackTo(api, since, shared);
+	const read = async (sharedSignal: AbortSignal) => await readBackTo(api, since, sharedSignal);
 	let snapshot: HistorySnapshot | undefined;
 	// The first call waits for a read in flight even if that turns out too old. Several reads of a slow history at a
 	// time would only make it slower.

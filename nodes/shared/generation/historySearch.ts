@@ -77,8 +77,8 @@ export async function findInHistory(
 		const requests = requestsOf(api.credential);
 		requests.add(request);
 		const samePrompt = requests.withPrompt(request);
-		const open = [request, ...samePrompt.filter(isOpenBeside(request))];
-		const since = Math.min(...open.map(earliestEntryTime));
+		const competing = [request, ...samePrompt.filter(isOpenBeside(request))];
+		const since = Math.min(...competing.map(earliestEntryTime));
 		const minReadAt = isLast ? monotonicNow() - 1000 : undefined;
 		const entries = await readHistorySince(api, since, signal, minReadAt).catch(
 			(error: unknown) => {

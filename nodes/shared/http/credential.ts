@@ -61,9 +61,9 @@ function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: bool
 	);
 }
 
-/** Origin and path of a URL without trailing slashes and without `tail`. */
-const withoutSuffix = ({ origin, pathname }: URL, tail: RegExp) =>
-	origin + pathname.replace(/\/+$/, '').replace(tail, '').replace(/\/+$/, '');
+/** Origin and path of a URL without trailing slashes and without `suffix`. */
+const withoutSuffix = ({ origin, pathname }: URL, suffix: RegExp) =>
+	origin + pathname.replace(/\/+$/, '').replace(suffix, '').replace(/\/+$/, '');
 
 /** Checks and normalizes the fields of the credential. Throws a Failure of kind invalidInput that names the field. */
 export function readCredential(credential: Record<string, unknown>): Credential {

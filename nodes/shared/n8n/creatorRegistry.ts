@@ -64,8 +64,8 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 	const hasAllFiles = Math.max(announcedIds.length, knownUrls.length) >= requestedCount;
 	const hasSamePrompt = prompt === request.prompt;
 	if (searchUntil !== undefined) {
-		const mayBeLate = Date.now() < searchUntil + LATE_RESULT_MS && (failed || !hasAllFiles);
-		return mayBeLate && hasSamePrompt && prompt ? 'made' : undefined;
+		const mayStillArrive = Date.now() < searchUntil + LATE_RESULT_MS && (failed || !hasAllFiles);
+		return mayStillArrive && hasSamePrompt && prompt ? 'made' : undefined;
 	}
 	if (hasAllFiles || request.sentAt > receivedAt) return undefined;
 	const hasOtherPrompt = prompt && request.prompt && !hasSamePrompt;

@@ -96,7 +96,7 @@ export const download = {
 } satisfies INodeProperties;
 
 /** The same switch, off by default, for operations where the URL alone is usually enough. */
-export const downloadIfAsked = { ...download, default: false } satisfies INodeProperties;
+export const downloadOffByDefault = { ...download, default: false } satisfies INodeProperties;
 
 /** The name of the binary field that receives the subtitles. */
 export const SUBTITLES_FIELD = 'subtitles';

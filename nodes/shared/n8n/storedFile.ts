@@ -25,7 +25,7 @@ export async function readStored(helpers: Helpers, { id, data }: IBinaryData): P
 }
 
 /** How many bytes of encoded images, and of audio to join, may be in memory at once. */
-const MEMORY_BYTES = 256 * 1024 * 1024;
+const MEMORY_BUDGET_BYTES = 256 * 1024 * 1024;
 
 /** The budget for large buffers, in bytes. All executions of this process share it. */
-export const memoryBudget = (): Semaphore => processContainer.get(Semaphore, MEMORY_BYTES);
+export const memoryBudget = (): Semaphore => processContainer.get(Semaphore, MEMORY_BUDGET_BYTES);

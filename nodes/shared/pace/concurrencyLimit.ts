@@ -15,9 +15,9 @@ const DOUBLING_MS = 150_000;
  * the account occupy the whole limit, and the next call should try again soon.
  */
 const MIN_EMPTY_DOUBLING_MS = 4000;
-/** Each further such refusal multiplies that doubling time by this factor. */
+/** Each further refusal of that kind multiplies the doubling time by this factor. */
 const EMPTY_DOUBLING_INCREASE = 16;
-/** Each accepted call divides that doubling time by this factor. */
+/** Each accepted call divides the doubling time for refusals of that kind by this factor. */
 const EMPTY_DOUBLING_DECREASE = 1.2;
 /** CUBIC's K as a share of the doubling time: how long after a refusal the limit is back at `wMax`. */
 const CUBIC_K = Math.cbrt(1 - BACKOFF_RATIO);

@@ -59,6 +59,7 @@ export class RequestInterval {
 		this.accepted = this.throttled = 0;
 	}
 
+	/** Sets the interval, from 50 ms to 30 s. */
 	private set(ms: number): void {
 		this.initialMs = Math.min(MAX_INTERVAL_MS, Math.max(MIN_INTERVAL_MS, ms));
 		this.setAt = monotonicNow();

@@ -14,8 +14,8 @@ import { TokenBucket } from './tokenBucket';
 /** Priorities in the queue, the lowest number first. A poll is a read that no message has announced. */
 const LANES = { read: 0, create: 1, poll: 2 };
 /**
- * The first time that this many are in flight, the newest task is read early. That shows soon whether the service
- * is overloaded, which costs money per failed task.
+ * The first time that this many are in flight, the newest task is read early. An overloaded service fails tasks that
+ * are charged, so an overload must show before more tasks are created.
  */
 const SPOT_CHECK_COUNTS = [16, 32, 64, 128, 256];
 /** The least jitter of a cooldown, in ms. It keeps processes that share an account from sending at once. */
@@ -41,7 +41,7 @@ export type Outcome = 'succeeded' | 'rejected' | 'throttled' | 'unavailable' | '
 
 /** A call that was admitted by `Throttle.admit`. */
 export interface Call {
-	/** True when this call has raised the number in flight to a new spot check: read its task early. */
+	/** True if this call was the first to raise the number in flight to a count for a spot check. Read its task early. */
 	readonly isSpotCheck: boolean;
 	/** Call this at most once, when the service has accepted a create call. It is in flight until `end`. */
 	accept(): void;
@@ -68,12 +68,15 @@ export class Throttle {
 	readonly limit = new ConcurrencyLimit();
 	/** The queue of reads that a trigger does in the background. */
 	readonly backgroundQueue = new TokenBucket();
+	/** The least time between two requests. */
 	private readonly interval = new RequestInterval();
+	/** Ends the wait of create calls once a quota is used up. */
 	private readonly failFast = new FailFast();
 	/** Stops all requests after a throttled one. */
 	private readonly requestBreaker = new CircuitBreaker('closed');
 	/** Stops create calls while the service is unavailable. It starts half-open: the first create call is a probe. */
 	private readonly createBreaker = new CircuitBreaker('half-open');
+	/** All requests that wait to be sent, one lane per kind. */
 	private readonly queue = new Queue<keyof typeof LANES>(
 		(kind) => this.delayMs(kind),
 		(kind) => this.onAdmit(kind),
@@ -87,7 +90,9 @@ export class Throttle {
 	readonly readings = new SharedReadings();
 	/** When the last request was throttled, from `monotonicNow`, as all times here. */
 	private lastThrottledAt = 0;
+	/** When the last read or create call was sent. */
 	private lastSentAt = 0;
+	/** When the last poll was admitted. */
 	private lastPolledAt = 0;
 	/** How many create calls were sent and not answered yet. */
 	private unansweredCreates = 0;
@@ -107,9 +112,9 @@ export class Throttle {
 	/**
 	 * Resolves once a call of this kind may go out. The caller must call `end` of the result.
 	 *
-	 * `waitingSince` is when the caller first tried to send this call, from `monotonicNow`. Throws a Failure if
-	 * `signal` aborts first or, for a create call, a quota turns out to be used up: the last one of a create call,
-	 * or the signal's reason.
+	 * `waitingSince` is when the caller first tried to send this call, from `monotonicNow`. If `signal` aborts first, a
+	 * read throws the signal's reason. A create call then throws the last temporary Failure of a create call, if there
+	 * is one. It throws the same when a quota turns out to be used up while it waits.
 	 */
 	async admit(kind: CallKind, signal: AbortSignal, waitingSince = 0): Promise<Call> {
 		if (kind === 'task') return this.trackInFlight();
@@ -144,6 +149,7 @@ export class Throttle {
 		return isPollNext ? requestDelayMs : Infinity;
 	}
 
+	/** Takes in that a request of this kind is admitted now. */
 	private onAdmit(kind: keyof typeof LANES): void {
 		// The read that follows a poll's turn is queued again as a read, so it is not counted as sent here.
 		if (kind === 'poll') return void (this.lastPolledAt = monotonicNow());
@@ -196,17 +202,17 @@ export class Throttle {
 
 	/** Updates all limits after a request that was sent at `sentAt` has ended. */
 	private onAnswer(isCreate: boolean, sentAt: number, outcome: Outcome, error?: unknown): void {
-		const { requestBreaker: requests, createBreaker: creates, failFast } = this;
+		const { requestBreaker, createBreaker, failFast } = this;
 		const hasAnswered = outcome === 'succeeded' || outcome === 'rejected';
 		this.hasEverAnswered ||= hasAnswered;
 		if (hasAnswered && sentAt > this.lastThrottledAt) this.interval.onAccepted();
-		if (hasAnswered) requests.onSuccess(sentAt);
+		if (hasAnswered) requestBreaker.onSuccess(sentAt);
 		if (outcome === 'throttled') this.onThrottled(isCreate, sentAt, error as Failure);
-		requests.onEnd(sentAt);
+		requestBreaker.onEnd(sentAt);
 		if (!isCreate) return this.queue.notify();
-		if (hasAnswered) creates.onSuccess(sentAt);
-		if (outcome === 'unavailable') creates.onFailure(sentAt, true);
-		creates.onEnd(sentAt);
+		if (hasAnswered) createBreaker.onSuccess(sentAt);
+		if (outcome === 'unavailable') createBreaker.onFailure(sentAt, true);
+		createBreaker.onEnd(sentAt);
 		if (outcome === 'succeeded') failFast.onAccepted();
 		const isTemporary = outcome === 'throttled' || outcome === 'unavailable';
 		if (isTemporary) failFast.onFailure(error as Failure, this.inFlight === 0);

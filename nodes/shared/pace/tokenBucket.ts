@@ -1,7 +1,10 @@
 import { monotonicNow } from '../async/deadline';
 import { Queue } from '../async/queue';
 
-/** One token is added per this many ms. A trigger follows tasks for hours, so its reads must stay rare. */
+/**
+ * A token is added each time this many ms have passed. A trigger follows tasks for hours, so its reads must stay
+ * rare.
+ */
 const REFILL_MS = 2000;
 /** The most tokens in the bucket. After a restart, hundreds of tasks may have ended unnoticed and are read at once. */
 const BURST = 200;

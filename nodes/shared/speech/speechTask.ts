@@ -63,7 +63,7 @@ export interface TaskWait {
 	onReading?(): void;
 }
 
-/** What messages and readings have shown of a task so far. */
+/** What messages and reads have shown of a task so far, and what the next one means. */
 class TaskObservations {
 	/** The highest percentage so far; -1 before the first. */
 	private highestPercentage = -1;
@@ -174,7 +174,8 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 					: throttle.pollQueue;
 			const key = `task ${queue && isBackground} ${taskId}`;
 			const since = Math.max(freshAfter, monotonicNow() - RECENT_MS);
-			const getTask = async (shared: AbortSignal) => await api.getTask(taskId, shared, 'once');
+			const getTask = async (sharedSignal: AbortSignal) =>
+				await api.getTask(taskId, sharedSignal, 'once');
 			return await throttle.readings
 				.share(key, since, signal, getTask, queue)
 				.finally(() => (freshAfter = signal.aborted ? freshAfter : monotonicNow()))
