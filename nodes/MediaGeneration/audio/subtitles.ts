@@ -1,5 +1,5 @@
 import type { FileType } from '../../shared/contract';
-import { CUE_TIME, plainLines, SRT, subtitleTypeOf } from '../../shared/parsing/fileType';
+import { CUE_TIME, normalizeLines, SRT, subtitleTypeOf } from '../../shared/parsing/fileType';
 
 /*
  * WebVTT follows the W3C's "WebVTT: The Web Video Text Tracks Format", chapters 4 and 6. SRT has no standard:
@@ -45,7 +45,7 @@ export function joinSubtitles(
 	let count = 0;
 
 	for (const [index, { text, startMs }] of parts.entries()) {
-		const cues = plainLines(text).split(/\n(?:[ \t]*\n)+/);
+		const cues = normalizeLines(text).split(/\n(?:[ \t]*\n)+/);
 		if (isVtt && index > 0) cues.shift();
 		for (const block of cues.map((each) => each.replace(/^\n+|\n+$/g, ''))) {
 			const lines = block.split('\n');

@@ -9,9 +9,9 @@ import { concurrency } from '../../shared/n8n/descriptions';
 import { rowsOf } from '../../shared/n8n/messages';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { NodeParameters } from '../../shared/n8n/parameters';
-import { saysNothing } from '../../shared/parsing/errors';
+import { isEmptyError } from '../../shared/parsing/errors';
 import { redactAll, type Redactor } from '../../shared/parsing/redaction';
-import { withTypes } from '../../shared/parsing/responses';
+import { toOutputRecord } from '../../shared/parsing/responses';
 import { storeFor, journalEntries } from '../paid/journal';
 import { Payments, type Journal } from '../paid/payments';
 import { keyFactory } from '../paid/idempotencyKey';
@@ -111,10 +111,10 @@ export class Run {
 			report: new Report(context, redact, index, this.credentials.length),
 			payments: new Payments({ ...journal, redact }, this.keyOf(index, account), index),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
-				// n8n takes an item with an `error` field for a failed item: Retry On Fail would run the node again.
-				if (saysNothing(json.error)) delete json.error;
+				// n8n takes an item with an `error` field for a failed one, and Retry On Fail runs the node again.
+				if (isEmptyError(json.error)) delete json.error;
 				return {
-					json: redact.value(withTypes(json)) as INodeExecutionData['json'],
+					json: redact.value(toOutputRecord(json)) as INodeExecutionData['json'],
 					...(binary ? { binary } : {}),
 					pairedItem: { item: index },
 				};

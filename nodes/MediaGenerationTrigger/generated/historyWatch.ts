@@ -7,8 +7,8 @@ import { errorKindOf, Failure, isFailure } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { wordingOf } from '../../shared/n8n/messages';
-import { failureOfAnswer, saysNothing } from '../../shared/parsing/errors';
-import { withTypes } from '../../shared/parsing/responses';
+import { failureOfAnswer, isEmptyError } from '../../shared/parsing/errors';
+import { toOutputRecord } from '../../shared/parsing/responses';
 import type { Activation } from '../activation/activation';
 import { ExecutionQueue } from '../activation/executionQueue';
 import { newEntries, readListed, type HistoryStore, type FingerprintedEntry } from './newEntries';
@@ -124,7 +124,7 @@ export class HistoryWatch {
 
 /** The json of an event about an entry that has a file, or has failed. */
 function eventOf({ record, id, files, failed }: HistoryEntry): IDataObject {
-	const recordWithId = withTypes(id === undefined ? record : { ...record, id });
+	const recordWithId = toOutputRecord(id === undefined ? record : { ...record, id });
 	if (failed) {
 		const { facts } = failureOfAnswer(record);
 		const error = facts.text ?? 'The service gave no reason';
@@ -132,7 +132,7 @@ function eventOf({ record, id, files, failed }: HistoryEntry): IDataObject {
 		return { ...recordWithId, event: 'failed', error, error_kind } as IDataObject;
 	}
 	const event = { ...recordWithId, event: 'generated', file_url: files[0]!.fileUrl } as IDataObject;
-	// `error` in an event says that the file could not be downloaded. An empty one would mislead.
-	if (saysNothing(record.error)) delete event.error;
+	// In an event, an `error` says that the file could not be fetched.
+	if (isEmptyError(record.error)) delete event.error;
 	return event;
 }

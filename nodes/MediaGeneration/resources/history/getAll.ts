@@ -3,7 +3,7 @@ import type { ServiceRecord } from '../../../shared/contract';
 import { fetchEntryFiles } from '../../../shared/generation/entryFiles';
 import {
 	concurrency,
-	downloadIfAsked,
+	downloadOffByDefault,
 	limit,
 	options,
 	outputField,
@@ -22,10 +22,10 @@ export const getAllHistory: Operation = {
 		description: "List the videos and images in the account's history, newest first",
 		action: 'Get many videos and images from history',
 	},
-	fields: [returnAll, limit, options(concurrency, downloadIfAsked, outputField)],
+	fields: [returnAll, limit, options(concurrency, downloadOffByDefault, outputField)],
 	prepare({ context, credential, api, parameters, stopStarting, output }) {
 		const limit = parameters.limit();
-		const downloads = parameters.wantsFile(downloadIfAsked);
+		const downloads = parameters.wantsFile(downloadOffByDefault);
 		const fileField = parameters.outputField();
 
 		return async () => {

@@ -127,7 +127,7 @@ export async function soundOf(
 		const attempt = (length = new SoundLength());
 		return (bytes: Uint8Array) => attempt.push(bytes);
 	};
-	const file = await fileOf(item, id, url, signal, { listen });
+	const file = await fileOf(item, id, url, signal, { onAttempt: listen });
 	return { file, durationMs: length.ms() };
 }
 
@@ -137,7 +137,7 @@ async function fileOf(
 	id: string,
 	url: string | undefined,
 	signal: AbortSignal,
-	more: Pick<FileToFetch, 'isSubtitles' | 'listen'>,
+	more: Pick<FileToFetch, 'isSubtitles' | 'onAttempt'>,
 ): Promise<IBinaryData | undefined> {
 	if (url === undefined) return undefined;
 	const file = { url, kind: 'speech', id, ...more } as const;

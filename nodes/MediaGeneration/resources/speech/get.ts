@@ -1,4 +1,4 @@
-import { downloadIfAsked, taskId } from '../../../shared/n8n/descriptions';
+import { downloadOffByDefault, taskId } from '../../../shared/n8n/descriptions';
 import { withTaskId } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/itemContext';
 import { soundOf, speechItem } from './collect';
@@ -11,11 +11,11 @@ export const getSpeech: Operation = {
 		description: 'Get the status of a speech task',
 		action: 'Get speech task',
 	},
-	fields: [taskId, downloadIfAsked],
+	fields: [taskId, downloadOffByDefault],
 	prepare(item) {
 		const { parameters, api, stopStarting } = item;
 		const [id] = parameters.taskIdsOfSpeech(taskId, 1);
-		const isFileWanted = parameters.wantsFile(downloadIfAsked);
+		const isFileWanted = parameters.wantsFile(downloadOffByDefault);
 		const outputField = parameters.outputField();
 
 		return async () => {
