@@ -268,7 +268,7 @@ function historyRow(pages: Exchange[]): Row {
 	const trouble = troubleOf(pages[0]!);
 	const entries = entriesOf(pages[0]!, 'data');
 	const lost =
-		'a video or image whose stream breaks is not found again; no events “Video or Image Made”';
+		'a video or image whose stream breaks is not found again; no events “Video or Image Created”';
 	if (trouble !== undefined)
 		return row(part, pages[0]!.status === 404 ? 'not there' : 'different', trouble, lost, 'limits');
 	if (!entries) return row(part, 'different', 'no list in the answer', lost, 'limits');

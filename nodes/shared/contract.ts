@@ -83,9 +83,9 @@ export interface GeneratedFile {
  * of `Timeout` in seconds, and how long it usually takes. A new kind needs a row here, and no other list.
  */
 export const MEDIA = {
-	speech: { mimeType: 'audio/mpeg', timeoutSeconds: 3600, takes: 'seconds to minutes' },
-	video: { mimeType: 'video/mp4', timeoutSeconds: 1800, takes: 'minutes, longer under load' },
-	image: { mimeType: 'image/png', timeoutSeconds: 900, takes: 'seconds to minutes' },
+	speech: { mimeType: 'audio/mpeg', timeoutSeconds: 3600, takes: 'seconds to a few minutes' },
+	video: { mimeType: 'video/mp4', timeoutSeconds: 1800, takes: 'one to two minutes, or more' },
+	image: { mimeType: 'image/png', timeoutSeconds: 900, takes: 'seconds to a few minutes' },
 } as const;
 
 export type MediaKind = keyof typeof MEDIA;

@@ -68,7 +68,11 @@ const TRIALS: Record<string, Step[]> = {
 				[/an image from/g, 'a piece of music from'],
 				[/Generate image/g, 'Generate music'],
 				[/A lighthouse at dawn, watercolor/, 'A waltz for two cellos'],
-				['What the image should show', 'What the music should sound like'],
+				[
+					'Describe the image: subject, style, mood',
+					'Describe the music: instruments, style, mood',
+				],
+				['Text to Image', 'Text to Music'],
 			],
 		},
 		{

@@ -58,7 +58,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 
 	describe('by hand, on a worker', () => {
 		const listening = async () => {
-			const parameters = { events: ['completed'], options: { download: true } };
+			const parameters = { events: ['completed'], download: true };
 			const { id } = await add(triggered('By hand', parameters));
 			const execution = await runByHand(rest, id, 'When it happens');
 			await simulator.waitFor(() => simulator.sockets() === 1, PATIENCE_MS);

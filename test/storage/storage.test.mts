@@ -315,8 +315,8 @@ describe('videos-to-s3: every new video of the account', { timeout: 600_000 }, (
 	};
 
 	before(async () => {
-		const often = '"download":true,"checkInterval":10';
-		workflow = await addCopy('videos-to-s3', '"download":true', often);
+		const often = '"download":true,"options":{"checkInterval":10}';
+		workflow = await addCopy('videos-to-s3', '"download":true,"options":{}', often);
 		await make('text-to-video', 'Made before');
 		await workflow.publish();
 	});

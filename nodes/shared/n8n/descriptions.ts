@@ -37,7 +37,7 @@ export const concurrency: NumberField = {
 	typeOptions: { minValue: 0, maxValue: 500, numberPrecision: 0 },
 	default: 0,
 	description:
-		'How many items to process at once. 0 adjusts automatically: it starts with 10, goes up while the service accepts them, and down when it refuses. The output keeps the order of the items.',
+		'How many items to process at once. 0 adjusts automatically: the node starts with 10, adds more while the service accepts requests, and slows down when it refuses any. The output keeps the order of the items.',
 };
 
 export const maxPaid: NumberField = {
@@ -47,7 +47,7 @@ export const maxPaid: NumberField = {
 	typeOptions: { minValue: 0, maxValue: 1_000_000, numberPrecision: 0 },
 	default: 0,
 	description:
-		'How many paid requests this node may send in one execution, counting loops, retries and the calls of an agent. A run that would need more is refused before anything is sent. 0 means no limit.',
+		'The most paid requests this node may send in one execution, including loops, retries and calls by an agent. A run that would need more is refused before anything is sent. 0 means no limit.',
 };
 
 export const pollInterval: NumberField = {
@@ -57,7 +57,7 @@ export const pollInterval: NumberField = {
 	typeOptions: { minValue: 1, maxValue: 3600 },
 	default: 5,
 	description:
-		'Seconds without news of a task before its status is looked up. While the WebSocket is open, the interval doubles with each lookup, up to 30 s, since the service reports progress itself.',
+		'How many seconds without progress before the node asks the service for the status of the task. While the WebSocket is connected, the interval doubles each time, up to 30 s.',
 };
 
 /** A week. */
@@ -74,7 +74,7 @@ export const timeout = (kind: MediaKind): NumberField => {
 		typeOptions: { minValue: 1, maxValue: MAX_SECONDS },
 		default: byDefault,
 		description:
-			'Seconds to wait for one generation, from the request to the file. A result that comes later is not lost: the message says how to collect it.',
+			'How many seconds to wait for one result, including the download. A result that comes later is not lost: the message says how to get it.',
 	};
 };
 
@@ -84,10 +84,10 @@ export const download = {
 	type: 'boolean',
 	default: true,
 	displayOptions: NOT_FOR_TOOLS,
-	description: 'Whether to put the file itself into the output, not only its URL',
+	description: 'Whether to download the file. If off, the output has only its URL.',
 } satisfies INodeProperties;
 
-/** `Download File` where the address alone is usually enough. */
+/** `Download File` where the URL alone is usually enough. */
 export const downloadIfAsked = { ...download, default: false } satisfies INodeProperties;
 
 /** The binary field of subtitles. */
@@ -100,7 +100,7 @@ export const subtitles = {
 	default: false,
 	displayOptions: NOT_FOR_TOOLS,
 	description:
-		'Whether to put the subtitles into the output as well, in the field subtitles, where the service has made any',
+		'Whether to also download the subtitles, if there are any, into the binary field "subtitles"',
 } satisfies INodeProperties;
 
 export const taskId: INodeProperties = {
@@ -110,7 +110,7 @@ export const taskId: INodeProperties = {
 	required: true,
 	default: '',
 	placeholder: 'e.g. 184467',
-	description: 'The ID of the task: task_id in the output of Speech → Speak',
+	description: 'The task_id from the output of Speech → Text to Speech',
 };
 
 /** The "Options" collection of an operation. */
@@ -148,7 +148,7 @@ export const idleTimeout: NumberField = {
 	typeOptions: { minValue: 1, maxValue: MAX_SECONDS },
 	default: 300,
 	description:
-		'Seconds without a message from the service after which the connection counts as lost. The result is then looked up in the history; it is not requested a second time.',
+		'How many seconds without a message from the service before the connection counts as lost. The result is then taken from the history, not requested again.',
 };
 
 /** A prompt, with an example and a description. */
@@ -177,8 +177,8 @@ export const inputImages = (displayName: string, description: string): INodeProp
 	required: true,
 	default: 'data',
 	placeholder: 'e.g. data, https://example.com/cat.png',
-	description,
-	hint: 'Input fields or https:// addresses, separated by commas. For several items, put Aggregate before (Include Binaries on).',
+	description: `${description}. Images in several items? Add an Aggregate node first, with Include Binaries on.`,
+	hint: 'Input binary fields or https:// URLs, separated by commas. Images in several items? Add Aggregate first.',
 	builderHint: {
 		propertyHint:
 			"Each item becomes a video of its own. For one video of several images put them into one item: n8n-nodes-base.aggregate with aggregate: 'aggregateAllItemData' and options.includeBinaries, then expr(\"{{ Object.keys($binary).join(', ') }}\") here",
@@ -188,13 +188,14 @@ export const inputImages = (displayName: string, description: string): INodeProp
 /** What two of the video operations need. */
 export const videoPrompt = prompt(
 	'e.g. A paper boat sails down a rainy street',
-	'What the video should show',
+	'Describe the video: scene, movement, style',
 );
 
 export const useSpeakerBoost = {
-	displayName: 'Use Speaker Boost',
+	displayName: 'Voice: Speaker Boost',
 	name: 'useSpeakerBoost',
 	type: 'boolean',
 	default: true,
-	description: 'Whether to make the speech sound more like the original speaker',
+	description:
+		'Whether to bring the speech even closer to the original speaker, in addition to Voice: Similarity',
 } satisfies INodeProperties;
