@@ -150,7 +150,7 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 
 	it('a tool offers operations with images, which have addresses, and no fields for files', async () => {
 		await importFile(page, instance.baseUrl, example('agent').path);
-		await canvasNode(page, 'Create an image').dblclick();
+		await canvasNode(page, 'Generate an image').dblclick();
 		await byId(page, 'parameter-input-resource').locator('input').first().click();
 		await page.getByRole('option', { name: /^Video\b/ }).click();
 		await byId(page, 'parameter-input-operation').locator('input').first().click();
@@ -163,7 +163,7 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 	it('the videos play in the output', async () => {
 		await importFile(page, instance.baseUrl, example('images-and-videos').path);
 		await execute(page);
-		await canvasNode(page, 'Make the videos').dblclick();
+		await canvasNode(page, 'Generate videos').dblclick();
 		assert.ok((await playOutput(page, 'video')) > 0);
 		const width = await page.locator('video').evaluate((video) => (video as any).videoWidth);
 		assert.ok(width > 0, 'there is a picture');

@@ -233,8 +233,8 @@ describe('failed-again: what failed executions have paid for', { timeout: 600_00
 	async function speakInVain(texts: readonly string[], splitLongerThan = 0): Promise<void> {
 		const speak = await setting.addOnCall('speak-sheet', (node, settings) => {
 			const rows = JSON.stringify(texts.map((text) => ({ text })));
-			node('Rows').parameters.assignments.assignments[0].value = rows;
-			const row = node('Speak each row');
+			node('Sample rows').parameters.assignments.assignments[0].value = rows;
+			const row = node('Convert each row');
 			delete row.onError;
 			Object.assign(row.parameters.options, { timeout: 3, splitLongerThan });
 			settings.errorWorkflow = id;
