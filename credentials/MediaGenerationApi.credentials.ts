@@ -7,6 +7,10 @@ import type {
 } from 'n8n-workflow';
 import { cleanToken } from '../nodes/shared/http/credential';
 
+/**
+ * The credential, as n8n loads it. Both nodes send the token themselves; `authenticate` serves n8n's HTTP Request
+ * node, where people can choose this credential as well.
+ */
 export class MediaGenerationApi implements ICredentialType {
 	name = 'mediaGenerationApi';
 
@@ -55,6 +59,7 @@ export class MediaGenerationApi implements ICredentialType {
 		},
 	];
 
+	/** Adds the token to a request. Never throws. */
 	async authenticate(
 		credentials: ICredentialDataDecryptedObject,
 		requestOptions: IHttpRequestOptions,

@@ -21,6 +21,7 @@ import { startTrigger } from './trigger';
 const WHILE_BUILDING =
 	"<b>While building your workflow</b>, click 'Execute step', then generate speech, in another workflow or outside n8n. The first matching event shows up here. With 'Video or Image Created', the newest one shows up right away.";
 
+/** The trigger node, as n8n loads it. */
 export class MediaGenerationTrigger implements INodeType {
 	description: INodeTypeDescription = {
 		displayName: 'Media Generation Trigger',
@@ -29,7 +30,7 @@ export class MediaGenerationTrigger implements INodeType {
 		group: ['trigger'],
 		version: 1,
 		subtitle,
-		// The nodes panel shows this for the action node as well.
+		// The nodes panel lists both nodes as one, and shows this description for both.
 		description:
 			'Generate speech, videos and images, or start a workflow when one is ready or has failed',
 		defaults: { name: 'Media Generation Trigger' },
@@ -70,6 +71,7 @@ export class MediaGenerationTrigger implements INodeType {
 
 	methods = { credentialTest: { testMediaGenerationApi } };
 
+	/** n8n calls this when the workflow is published, and for a manual test. Throws an n8n error. */
 	async trigger(this: ITriggerFunctions): Promise<ITriggerResponse> {
 		return await startTrigger(this);
 	}

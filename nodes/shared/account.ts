@@ -10,11 +10,6 @@ class ServiceContainer {
 		if (!this.instances.has(Class)) this.instances.set(Class, new Class(...args));
 		return this.instances.get(Class) as T;
 	}
-
-	/** The next caller of `get` gets a new one. */
-	evict(Class: object): void {
-		this.instances.delete(Class);
-	}
 }
 
 /**

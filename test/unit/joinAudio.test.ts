@@ -40,7 +40,7 @@ function wav(
 
 const one = Buffer.from([1, 0, 2, 0, 3, 0]);
 const two = Buffer.from([4, 0, 5, 0]);
-const samplesOf = ({ bytes }: JoinedSound) => readWav(bytes)!.stretches[0];
+const samplesOf = ({ bytes }: JoinedSound) => readWav(bytes)!.soundData[0];
 const LIST = chunk('LIST', Buffer.from('INFOIART\x05\0\0\0who?\0', 'latin1'));
 
 /** Frames of MPEG-2 layer III, 24 kHz, mono, at 64 kbit/s: 192 bytes each, told apart by their end. */
@@ -74,7 +74,7 @@ const APE = cat(Buffer.from('APETAGEX'), u32(2000, 200, 1, 0xa0000000, 0, 0), Bu
 const low = cat(frame(1, 0x54).subarray(0, 120), frame(2, 0x54).subarray(0, 120));
 /** At 22,050 Hz. */
 const slow = cat(frame(1, 0x80), Buffer.alloc(16), frame(2, 0x80), Buffer.alloc(16));
-const framesOf = ({ bytes }: JoinedSound) => Buffer.concat(readMp3(bytes)!.stretches);
+const framesOf = ({ bytes }: JoinedSound) => Buffer.concat(readMp3(bytes)!.soundData);
 
 it('WAV is joined sample by sample, with sizes that are right', async () => {
 	const sound = await joined(wav(one), wav(two));

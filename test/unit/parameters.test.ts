@@ -4,7 +4,7 @@ import { returnAll, taskId, type NumberField } from '../../nodes/shared/n8n/desc
 import type { ServiceRecord } from '../../nodes/shared/contract';
 import { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import {
-	lookedFor,
+	searchPatterns,
 	matches,
 	searchVoices,
 	voiceEntry,
@@ -134,7 +134,7 @@ describe('a voice in the picker', () => {
 			'Ann (English · audio narration)',
 		],
 	])('is shown with %s', (_, voice, name) => {
-		const entry = voiceEntry({ voice_id: 'v1', ...voice }, lookedFor('ann narrator'));
+		const entry = voiceEntry({ voice_id: 'v1', ...voice }, searchPatterns('ann narrator'));
 		expect(entry).toEqual({ name, value: 'v1' });
 	});
 
@@ -161,7 +161,7 @@ describe('a voice in the picker', () => {
 		[false, { language: 'Mandarin', description: 'many tones' }, ['man']],
 	])('is found (%p), %j, by %j', (isFound, voice, filters) => {
 		for (const filter of filters) {
-			expect([filter, matches(voice, lookedFor(filter))]).toEqual([filter, isFound]);
+			expect([filter, matches(voice, searchPatterns(filter))]).toEqual([filter, isFound]);
 		}
 	});
 });

@@ -1,4 +1,5 @@
 import type { ResponseReader } from '../../shared/api/retry';
+import type { CallSignals } from '../../shared/async/callSignals';
 import {
 	abortReason,
 	anySignal,
@@ -14,11 +15,8 @@ import { GenerationEvents, type StreamResult } from '../../shared/parsing/genera
 import type { GenerationOrder, GenerationRecord } from './generationRecord';
 import type { ItemContext } from './itemContext';
 
-export interface StreamLimits {
-	/** Deadline and cancel of the item. */
-	signal: AbortSignal;
-	/** Ends a call under way, when its time is up. Another item's failure does not: it may be paid for. */
-	creating: AbortSignal;
+/** The signals also abort when the time of the item, or of the call, is up. */
+export interface StreamLimits extends CallSignals {
 	/** Milliseconds of silence after which the stream counts as lost. */
 	idleMs: number;
 }
@@ -32,100 +30,115 @@ const ALIVE_MS = 4000;
 
 /**
  * Sends a create call and reads its stream to the end. Throws a Failure when it is refused or fails, or
- * when the limits' signal aborts.
+ * when `stopStarting` aborts.
  */
 export async function requestStream(
-	{ api, concurrency }: ItemContext,
+	item: ItemContext,
 	order: GenerationOrder,
 	record: GenerationRecord,
-	{ signal, creating, idleMs }: StreamLimits,
+	limits: StreamLimits,
 ): Promise<StreamResult> {
-	const closing = new AbortController();
-	const close = () => closing.abort(SILENT_ABORT);
-	const fill = await order.body(signal);
-	const body: Parameters<typeof fill>[0] = {};
-	const releaseBody = () => {
-		body.release?.();
-		delete body.release;
-		delete body.bytes;
-	};
-	/** By `monotonicNow`; 0 before it is accepted. */
-	let began = 0;
-	const call: Parameters<typeof api.generate>[1] = {
-		body,
-		signal: anySignal(creating, closing.signal),
-		stopStarting: signal,
-		attemptTimeoutMs: idleMs,
-		onSend: async () => {
-			await fill(body, signal);
-			throwIfAborted(signal);
-			throwIfAborted(creating);
-			record.markSent();
-		},
-		onRefused: () => {
-			releaseBody();
-			record.markRefused();
-		},
-	};
-	const read: ResponseReader<StreamResult> = async (answer, _, accept) => {
-		const onAccepted = () => {
-			if (began > 0) return;
-			began = monotonicNow();
-			releaseBody();
-			accept();
+	const fill = await order.body(limits.stopStarting);
+	return await new GenerationCall(item, order, record, limits, fill).send();
+}
+
+/** One create call, which may have to be sent again, and its stream. */
+class GenerationCall {
+	private state: 'unanswered' | 'accepted' = 'unanswered';
+	private readonly closing = new AbortController();
+	private readonly body: { bytes?: Buffer; release?(): void } = {};
+
+	constructor(
+		private readonly item: ItemContext,
+		private readonly order: GenerationOrder,
+		private readonly record: GenerationRecord,
+		private readonly limits: StreamLimits,
+		private readonly fill: Awaited<ReturnType<GenerationOrder['body']>>,
+	) {}
+
+	/** To be called once. */
+	async send(): Promise<StreamResult> {
+		const { body, order, record } = this;
+		const { stopStarting, abortInFlight, idleMs } = this.limits;
+		const call = {
+			body,
+			stopStarting,
+			abortInFlight: anySignal(abortInFlight, this.closing.signal),
+			attemptTimeoutMs: idleMs,
+			onSend: async () => {
+				await this.fill(body, stopStarting);
+				throwIfAborted(stopStarting);
+				throwIfAborted(abortInFlight);
+				record.markSent();
+			},
+			onRefused: () => {
+				this.freeBody();
+				record.markRefused();
+			},
 		};
-		void whenAborted(signal).then(close);
-		const outcome = await outcomeOf(answer.body, onAccepted);
-		// Some services accept every call, and refuse by the first event.
-		if (began === 0 && isTransient(outcome)) throw new Failure('rateLimited', outcome.facts);
-		if (began === 0 && outcome instanceof Failure && outcome.facts.means === 'token') {
-			throw new Failure('tokenRefused', outcome.facts);
-		}
+		const read: ResponseReader<StreamResult> = async (answer, _, accept) =>
+			await this.read(answer.body, () => this.markAccepted(accept));
+		return await this.item.api
+			.generate(order.generation, call, read)
+			.catch((error: unknown) => {
+				if (!mayBeUnderWay(error)) throw error;
+				return { files: [], interruptedBecause: 'the service did not respond in time' };
+			})
+			.finally(() => {
+				this.close();
+				this.freeBody();
+			});
+	}
+
+	/** Reads an answer to its end. Some services accept every call, and refuse by the first event. */
+	private async read(
+		parts: AsyncIterable<Uint8Array>,
+		onAccepted: () => void,
+	): Promise<StreamResult> {
+		const { stopStarting } = this.limits;
+		void whenAborted(stopStarting).then(() => this.close());
+		const outcome = await this.outcomeOf(parts, onAccepted);
+		const refusal = this.state === 'unanswered' && refusalOf(outcome);
+		if (refusal) throw refusal;
 		onAccepted();
-		if (signal.aborted) throw abortReason(signal).withDefaults({ mayBeCharged: true });
-		if (!(outcome instanceof Failure)) return outcome;
-		throw outcome;
-	};
-	return await api
-		.generate(order.generation, call, read)
-		.catch((error: unknown) => {
-			if (!mayBeUnderWay(error)) throw error;
-			return { files: [], interruptedBecause: 'the service did not respond in time' };
-		})
-		.finally(() => {
-			close();
-			releaseBody();
-		});
+		if (stopStarting.aborted) throw abortReason(stopStarting).withDefaults({ mayBeCharged: true });
+		if (outcome instanceof Failure) throw outcome;
+		return outcome;
+	}
 
 	/**
 	 * Reads a stream to its outcome, to a silence, or until it is closed. Calls `onSign` once it has said
 	 * something, or taken longer than a service needs to refuse.
 	 */
-	async function outcomeOf(
+	private async outcomeOf(
 		parts: AsyncIterable<Uint8Array>,
 		onSign: () => void,
 	): Promise<StreamResult | Failure> {
-		const finished = new AbortController();
-		const events = new GenerationEvents(
-			api.credential,
-			(status, id) => {
-				onSign();
-				record.showProgress(status, id);
-			},
-			order.requestedCount,
-		);
-		let lastHeard = monotonicNow();
-		const silenceMs = () => (events.isFailing ? Math.min(idleMs, AFTER_ERROR_MS) : idleMs);
-		let reason: string | undefined;
-		const giveUp = () => {
-			reason = `nothing was heard for ${silenceMs() / 1000} s`;
-			close();
+		const { idleMs } = this.limits;
+		const { api, concurrency } = this.item;
+		const onProgress = (status: string, id?: string) => {
+			onSign();
+			this.record.showProgress(status, id);
 		};
-		void sleep(FIRST_EVENT_MS, finished.signal).then(() => finished.signal.aborted || onSign());
-		void sleep(ALIVE_MS, finished.signal).then(
-			() => finished.signal.aborted || concurrency.onAlive(),
+		const events = new GenerationEvents(api.credential, onProgress, this.order.requestedCount);
+		const finished = new AbortController();
+		const after = async (ms: number, action: () => void) => {
+			await sleep(ms, finished.signal);
+			if (!finished.signal.aborted) action();
+		};
+		void after(FIRST_EVENT_MS, onSign);
+		void after(ALIVE_MS, () => concurrency.onAlive());
+		let lastHeard = monotonicNow();
+		let reason: string | undefined;
+		const silenceMs = () => (events.isFailing ? Math.min(idleMs, AFTER_ERROR_MS) : idleMs);
+		void watchIdle(
+			() => lastHeard + silenceMs(),
+			finished.signal,
+			() => {
+				reason = `nothing was heard for ${silenceMs() / 1000} s`;
+				this.close();
+			},
 		);
-		void watchIdle(() => lastHeard + silenceMs(), finished.signal, giveUp);
 		try {
 			for await (const part of parts) {
 				const { eventCount } = events;
@@ -140,6 +153,31 @@ export async function requestStream(
 			finished.abort(SILENT_ABORT);
 		}
 	}
+
+	/** It is not sent again, and no longer counts as a call. */
+	private markAccepted(accept: () => void): void {
+		this.state = 'accepted';
+		this.freeBody();
+		accept();
+	}
+
+	private freeBody(): void {
+		this.body.release?.();
+		delete this.body.release;
+		delete this.body.bytes;
+	}
+
+	private close(): void {
+		this.closing.abort(SILENT_ABORT);
+	}
+}
+
+/** Why a service that answers with a stream has not accepted the call, if its first event says so. */
+function refusalOf(outcome: StreamResult | Failure): Failure | undefined {
+	if (!(outcome instanceof Failure)) return undefined;
+	const { facts } = outcome;
+	if (isTransient(outcome)) return new Failure('rateLimited', facts);
+	return facts.means === 'token' ? new Failure('tokenRefused', facts) : undefined;
 }
 
 /** How an edge says that the service did not answer. */

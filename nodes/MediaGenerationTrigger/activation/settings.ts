@@ -2,7 +2,7 @@ import type { INodeProperties, ITriggerFunctions } from 'n8n-workflow';
 import { download, type NumberField } from '../../shared/n8n/descriptions';
 import { NodeParameters } from '../../shared/n8n/parameters';
 
-/** All that may start an execution; saved workflows hold `value`. */
+/** The events that can start an execution. Saved workflows contain `value`, so it never changes. */
 const EVENTS = [
 	{
 		name: 'Speech Completed',
@@ -27,6 +27,7 @@ const EVENTS = [
 	},
 ] as const;
 
+/** The field with the events to listen for. */
 export const triggerOn: INodeProperties = {
 	displayName: 'Trigger On',
 	name: 'events',
@@ -36,6 +37,7 @@ export const triggerOn: INodeProperties = {
 	default: ['completed'],
 };
 
+/** The field with the speech tasks to listen for. */
 export const taskIds: INodeProperties = {
 	displayName: 'Task IDs',
 	name: 'taskIds',
@@ -47,6 +49,7 @@ export const taskIds: INodeProperties = {
 	hint: 'Leave empty to listen for all speech tasks of the account',
 };
 
+/** The switch that adds the files to what is emitted. */
 export const downloadFile = {
 	...download,
 	displayOptions: { show: { events: ['completed', 'generated'] } },
@@ -54,6 +57,7 @@ export const downloadFile = {
 		'Whether to download the audio, video or image. n8n does not delete these files along with the execution: if you expect many, turn this off and use the URL.',
 } satisfies INodeProperties;
 
+/** The option with the time between two reads of the history, in seconds. */
 export const checkInterval: NumberField = {
 	displayName: 'Check Interval',
 	name: 'checkInterval',
@@ -64,6 +68,7 @@ export const checkInterval: NumberField = {
 	description: 'How often to check for new videos and images, in seconds',
 };
 
+/** The option with the least rise between two progress events, in percentage points. */
 export const progressStep: NumberField = {
 	displayName: 'Progress Step',
 	name: 'progressStep',
@@ -77,18 +82,18 @@ export const progressStep: NumberField = {
 const displayNames = Object.fromEntries(EVENTS.map(({ name, value }) => [value, name]));
 
 /**
- * The text below the node on the canvas, which cuts what is longer than 26 characters. An expression knows no
- * display names, so it brings its own.
+ * The text below the node on the canvas, which cuts what is longer than 26 characters. It is an expression, and
+ * expressions cannot read display names, so it contains a table of them.
  */
 export const subtitle = `={{ ((${JSON.stringify(displayNames)})[$parameter.events[0]] ?? "") + ($parameter.events.length > 1 ? " +" + ($parameter.events.length - 1) : "") }}`;
 
-/** What happens to a speech task. */
+/** The events of speech tasks. */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], 'generated'>;
 
-/** What the trigger's parameters say. */
+/** The values of the trigger's parameters. */
 export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
-/** Throws a Failure of kind invalidInput that names the field at fault. */
+/** Reads the trigger's parameters. Throws a Failure of kind invalidInput that names an invalid field. */
 export function readSettings(context: ITriggerFunctions) {
 	const fields = new NodeParameters((name, fallback) => context.getNodeParameter(name, fallback));
 	const { name, displayName } = triggerOn;
@@ -96,15 +101,15 @@ export function readSettings(context: ITriggerFunctions) {
 	const events = new Set(fields.choices(name, displayName, allowed));
 	return {
 		events,
-		/** Whether one of them is an event of speech tasks. */
+		/** True if at least one of the events is about speech tasks. */
 		ofTasks: [...events].some((event) => event !== 'generated'),
-		/** Empty: every task of the account. */
+		/** The tasks to listen for. Empty: all tasks of the account. */
 		taskIds: new Set(fields.taskIds(taskIds.name, taskIds.displayName)),
-		/** Percentage points. */
+		/** Least rise between two progress events, in percentage points. */
 		progressStep: fields.numberOption(progressStep),
 		download: fields.wantsFile(downloadFile),
 		outputField: fields.outputField(),
-		/** How often the history is read. */
+		/** Time between two reads of the history. */
 		checkIntervalMs: fields.durationOption(checkInterval),
 	};
 }

@@ -1,6 +1,12 @@
 import { isFailed, readAnswer } from '../parsing/errors';
 import { readText } from '../http/bodies';
-import { RetryingClient, type ApiCall, type ResponseReader } from './retry';
+import {
+	RetryingClient,
+	type ApiCall,
+	type CreateCall,
+	type ReadCall,
+	type ResponseReader,
+} from './retry';
 import { ACCOUNT_PATH, type ServiceRecord, type SpeechTask, type Generation } from '../contract';
 import {
 	readCreatedTaskId,
@@ -22,9 +28,9 @@ export class Api extends RetryingClient {
 	/** §4.1, shape A. Returns the task's id. Throws a Failure; `mayBeCharged` says when it may be paid. */
 	async createTask(
 		request: ServiceRecord,
-		options: Pick<ApiCall, 'signal' | 'stopStarting' | 'onSend' | 'onRefused'>,
+		options: Pick<CreateCall, 'stopStarting' | 'abortInFlight' | 'onSend' | 'onRefused'>,
 	): Promise<string> {
-		const call: ApiCall = {
+		const call: CreateCall = {
 			method: 'POST',
 			path: '/v1/labs/task',
 			body: { bytes: Buffer.from(JSON.stringify(request)) },
@@ -41,14 +47,14 @@ export class Api extends RetryingClient {
 		signal: AbortSignal,
 		repeat: 'read' | 'once' = 'read',
 	): Promise<SpeechTask> {
-		const call: ApiCall = { method: 'GET', path: taskPath(taskId), repeat, signal };
+		const call: ReadCall = { method: 'GET', path: taskPath(taskId), repeat, signal };
 		const read = (raw: unknown) => readSpeechTask(raw, this.credential);
 		return (await this.json(call, read)).found;
 	}
 
 	/** §4.3. Deleting twice does no harm, so it is repeated like a read. Throws a Failure. */
 	async deleteTask(taskId: string, signal: AbortSignal): Promise<void> {
-		const call: ApiCall = { method: 'DELETE', path: taskPath(taskId), repeat: 'read', signal };
+		const call: ReadCall = { method: 'DELETE', path: taskPath(taskId), repeat: 'read', signal };
 		// The body is unspecified (§4.3): only an explicit error counts.
 		await this.json(call, (raw) => !isFailed(raw) || undefined);
 	}
@@ -60,8 +66,8 @@ export class Api extends RetryingClient {
 	async generate<T>(
 		{ path }: Generation,
 		options: Pick<
-			ApiCall,
-			'body' | 'signal' | 'stopStarting' | 'attemptTimeoutMs' | 'onSend' | 'onRefused'
+			CreateCall,
+			'body' | 'stopStarting' | 'abortInFlight' | 'attemptTimeoutMs' | 'onSend' | 'onRefused'
 		>,
 		consume: ResponseReader<T>,
 	): Promise<T> {
@@ -81,12 +87,12 @@ export class Api extends RetryingClient {
 
 	/** §4.10. `repeat` 'once' leaves repeating to the caller. */
 	async getAccount(signal: AbortSignal, repeat: 'read' | 'once' = 'read'): Promise<ServiceRecord> {
-		const call: ApiCall = { method: 'GET', path: ACCOUNT_PATH, repeat, signal };
+		const call: ReadCall = { method: 'GET', path: ACCOUNT_PATH, repeat, signal };
 		return (await this.json(call, readRecord)).found;
 	}
 
 	private async page(path: string, query: Query, signal: AbortSignal) {
-		const call: ApiCall = { method: 'GET', path, query, repeat: 'read', signal };
+		const call: ReadCall = { method: 'GET', path, query, repeat: 'read', signal };
 		const { found, clockOffsetMs } = await this.json(call, readPage);
 		return { ...found, clockOffsetMs };
 	}

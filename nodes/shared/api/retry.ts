@@ -3,6 +3,7 @@ import { failureOfStatus, readRetryAfter } from '../parsing/errors';
 import { meaningOf } from '../parsing/errorTable';
 import { ACCOUNT_PATH } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
+import type { CallSignals } from '../async/callSignals';
 import { abortReason, backOffMs, sleep, startDeadline, monotonicNow } from '../async/deadline';
 import { Failure, isFailure, isTransient, withDefaultFacts } from '../failure';
 import {
@@ -23,21 +24,12 @@ const MAX_CALL_ATTEMPTS = 5;
 /** How long a read without a deadline of its own is sent again while the account is refused, in ms. */
 const MAX_THROTTLED_READ_MS = 300_000;
 
-/**
- * Which failures are repeated: of a `read` all that may pass; of a `create` call, which is paid for once
- * it is accepted, only refusals (a connection, 429); `once`: never; the caller has its own loop.
- */
-type RetryPolicy = 'read' | 'create' | 'once';
-
-export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'signal'> {
+interface AnyCall extends Pick<HttpRequest, 'method' | 'query'> {
 	path: string;
-	repeat: RetryPolicy;
 	/** Its bytes may be taken out once the call is accepted, to free their memory. */
 	body?: { bytes?: Buffer };
 	/** Milliseconds that one attempt may take; a reading's limit unless given. */
 	attemptTimeoutMs?: number;
-	/** Aborts when no further attempt may begin; one under way goes on. */
-	stopStarting?: AbortSignal;
 	/** Asks for an event stream. */
 	streamed?: boolean;
 	/** Called right before each attempt goes out, after any rest; puts the bytes into the body. */
@@ -45,6 +37,23 @@ export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'signal'
 	/** Called when the service has definitely not accepted an attempt of a create call. */
 	onRefused?(): void;
 }
+
+/** Its failures are repeated if they may pass; with `once` never, since the caller has its own loop. */
+export interface ReadCall extends AnyCall {
+	repeat: 'read' | 'once';
+	signal: AbortSignal;
+}
+
+/** It is charged once it is accepted: only refusals (a connection, 429) are repeated. */
+export interface CreateCall extends AnyCall, CallSignals {
+	repeat: 'create';
+}
+
+export type ApiCall = ReadCall | CreateCall;
+
+/** When no further attempt of a call may begin, and when one in flight is aborted. */
+const signalsOf = (call: ApiCall): { stopStarting: AbortSignal; abortInFlight: AbortSignal } =>
+	call.repeat === 'create' ? call : { stopStarting: call.signal, abortInFlight: call.signal };
 
 /** Nobody has answered, or what stands in front of the service: a create call may be accepted all the same. */
 const NO_RESPONSE_KINDS = ['noResponse', 'unavailable', 'timedOut', 'foreignServer'] as const;
@@ -61,17 +70,20 @@ function outcomeOf(failure: Failure): Outcome {
 }
 
 /** How a call has failed, with the fact whether it may be charged all the same. Throws what is no Failure. */
-function toCallFailure({ repeat, signal }: ApiCall, error: unknown): Failure {
+function toCallFailure(call: ApiCall, error: unknown): Failure {
+	const { abortInFlight } = signalsOf(call);
 	// A reading given up at its own limit may be repeated.
 	const failureOrTimeout = isFailure(error, 'timedOut')
 		? new Failure('noResponse', { transient: true })
 		: error;
-	const failure = signal.aborted ? abortReason(signal) : failureOrTimeout;
+	const failure = abortInFlight.aborted ? abortReason(abortInFlight) : failureOrTimeout;
 	if (!(failure instanceof Failure)) throw failure;
 	const mayBeCharged =
 		isFailure(failure, ...NO_RESPONSE_KINDS, 'canceled', 'tooLarge') &&
 		![401, 403, 404].includes(failure.facts.status ?? 0);
-	return repeat === 'create' && mayBeCharged ? failure.withDefaults({ mayBeCharged }) : failure;
+	return call.repeat === 'create' && mayBeCharged
+		? failure.withDefaults({ mayBeCharged })
+		: failure;
 }
 
 /**
@@ -103,7 +115,8 @@ export class RetryingClient {
 	/** Sends, and reads by `consume`, until an outcome, a failure not to repeat, or the signal. */
 	protected async send<T>(call: ApiCall, consume: ResponseReader<T>): Promise<T> {
 		const { throttle } = this;
-		const { stopStarting = call.signal, attemptTimeoutMs = READ_TIMEOUT_MS } = call;
+		const { attemptTimeoutMs = READ_TIMEOUT_MS } = call;
+		const { stopStarting, abortInFlight } = signalsOf(call);
 		const kind: CallKind = call.repeat === 'create' ? 'create' : 'read';
 		const began = monotonicNow();
 		let lastFailure: Failure | undefined;
@@ -127,7 +140,7 @@ export class RetryingClient {
 				turn.end('unknown');
 				throw error;
 			});
-			const limit = startDeadline(attemptTimeoutMs, call.signal);
+			const limit = startDeadline(attemptTimeoutMs, abortInFlight);
 			let isAccepted = false;
 			const accept = () => {
 				if (isAccepted) return;
@@ -170,14 +183,14 @@ export class RetryingClient {
 		const isToken =
 			!hasWorked &&
 			(meaningOf(facts.text) === 'token' ||
-				isFailure(await this.readAccount(call.signal), 'tokenRefused'));
+				isFailure(await this.readAccount(signalsOf(call).abortInFlight), 'tokenRefused'));
 		return isToken ? failure : new Failure('rejected', { ...facts, means: 'not_allowed' });
 	}
 
 	/** Reads the account once: why that fails, if so. */
 	private async readAccount(signal: AbortSignal): Promise<Failure | undefined> {
 		const path = ACCOUNT_PATH;
-		const call: ApiCall = {
+		const call: ReadCall = {
 			method: 'GET',
 			path,
 			repeat: 'once',
@@ -197,13 +210,9 @@ export class RetryingClient {
 		return isAway ? failure : undefined;
 	}
 
-	private mayRepeat(
-		{ repeat, signal }: ApiCall,
-		failure: Failure,
-		attempt: number,
-		began: number,
-	): boolean {
-		if (repeat === 'once' || signal.aborted) return false;
+	private mayRepeat(call: ApiCall, failure: Failure, attempt: number, began: number): boolean {
+		const { repeat } = call;
+		if (repeat === 'once' || signalsOf(call).abortInFlight.aborted) return false;
 		if (failure.kind === 'rateLimited') {
 			if (this.throttle.isExhausted) return false;
 			// A create call waits for its turn until its deadline, as a batch within a rate limit has to.

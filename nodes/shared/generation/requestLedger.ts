@@ -22,7 +22,7 @@ export class RequestLedger {
 	restore(request: GenerationRequest): void {
 		const held = this.byKey.get(request.key);
 		if (held && held.files.length >= request.files.length) return;
-		startSearch(request);
+		request.searchUntil = searchEnd(request);
 		this.add(request);
 	}
 
@@ -49,16 +49,16 @@ export const newRequest = (
 	request: Omit<GenerationRequest, 'key' | 'announcedIds' | 'files'>,
 ): GenerationRequest => ({ ...request, key: randomUUID(), announcedIds: [], files: [] });
 
-/** The stream is gone: the history is searched for so many ms from now on. */
-export function startSearch(request: GenerationRequest, searchMs = SEARCH_WINDOW_MS): void {
-	request.searchUntil ??= Date.now() + searchMs;
-}
+/** Until when the history is searched, for so many ms from now on if the stream is gone only now. */
+export const searchEnd = (
+	{ searchUntil }: GenerationRequest,
+	searchMs = SEARCH_WINDOW_MS,
+): number => searchUntil ?? Date.now() + searchMs;
 
-/** Nothing comes any more of what it has not got. */
-export function endRequest(request: GenerationRequest): void {
-	request.requestedCount = request.files.length;
-	startSearch(request, 0);
-}
+/** What changes in a request when nothing comes any more but `files`. */
+export const endOf = (request: GenerationRequest, { length }: unknown[]) => {
+	return { requestedCount: length, searchUntil: searchEnd(request, 0) };
+};
 
 /** The requests of an account in this process. */
 export const requestsOf = (credential: Credential): RequestLedger =>

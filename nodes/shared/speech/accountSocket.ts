@@ -1,6 +1,6 @@
 import { accountOf } from '../account';
 import { backOffMs, sleep, monotonicNow } from '../async/deadline';
-import type { ChannelEvent } from '../async/pollUntil';
+import type { ChannelEvent } from '../async/pollSchedule';
 import type { Credential } from '../http/credential';
 import { checkEgress, type ServiceContext } from '../http/request';
 import { evictOldest } from '../limits';
@@ -54,6 +54,8 @@ export class AccountSocket {
 	private readonly listeners = new Set<TaskListener>();
 	private readonly url: string;
 	private users = 0;
+	/** Opens, replaces and closes the socket, as long as it has users or is open. */
+	private isRunning = false;
 	private current: SocketSession | undefined;
 	/** Has been asked to close, but is still open. */
 	private closing: SocketSession | undefined;
@@ -66,21 +68,19 @@ export class AccountSocket {
 	/** When the next attempt is due while none is open, by `monotonicNow`. */
 	private retryAt = 0;
 
-	constructor(
-		private readonly credential: Credential,
-		context: ServiceContext,
-	) {
+	constructor(private readonly credential: Credential) {
 		this.url = `${credential.webSocketUrl}/ws`;
-		void this.runLoop(checkEgress(context, this.url));
 	}
 
 	get isOpen(): boolean {
 		return this.current !== undefined;
 	}
 
-	/** Opens the socket for one more user. */
-	subscribe(): this {
-		if (this.users++ === 0) this.openNow();
+	/** Opens the socket for one more user, unless the policy of its instance forbids that. */
+	subscribe(context: ServiceContext): this {
+		const isFirst = this.users++ === 0;
+		if (isFirst || !this.isRunning) this.openNow();
+		if (!this.isRunning) void this.run(checkEgress(context, this.url));
 		return this;
 	}
 
@@ -134,13 +134,14 @@ export class AccountSocket {
 		for (const listener of this.listeners) listener(taskId);
 	}
 
-	private async runLoop(allowed: Promise<void>): Promise<void> {
+	private async run(allowed: Promise<void>): Promise<void> {
+		this.isRunning = true;
 		const isAllowed = await allowed.then(canListen, () => false);
 		// The runtime has none, or the policy forbids it: polling still works, by n8n's request helper.
 		if (!isAllowed) this.settled.abort();
 		while (isAllowed && (this.users > 0 || this.current || this.closing)) await this.step();
-		// From now on another takes its place.
-		accountOf(this.credential).evict(AccountSocket);
+		this.isRunning = false;
+		this.lastPercentages.clear();
 	}
 
 	/** Does what is to be done next, or waits until it is due or anything has changed. */
@@ -228,4 +229,4 @@ export class AccountSocket {
 
 /** The account's socket, which is opened for the first user and closed after the last. */
 export const subscribe = (credential: Credential, context: ServiceContext): AccountSocket =>
-	accountOf(credential).get(AccountSocket, credential, context).subscribe();
+	accountOf(credential).get(AccountSocket, credential).subscribe(context);

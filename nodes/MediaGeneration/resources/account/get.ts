@@ -1,6 +1,6 @@
 import type { Operation } from '../../run/itemContext';
 
-/** Account → Get (§4.10): the record as the service has it. */
+/** Account → Get (§4.10): returns the account as the service sends it. */
 export const getAccount: Operation = {
 	option: {
 		name: 'Get',
@@ -10,6 +10,6 @@ export const getAccount: Operation = {
 	},
 	fields: [],
 	prepare:
-		({ api, signal, output }) =>
-		async () => [output(await api.getAccount(signal))],
+		({ api, stopStarting, output }) =>
+		async () => [output(await api.getAccount(stopStarting))],
 };

@@ -3,7 +3,7 @@ import { prompt } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/itemContext';
 
-/** Image → Text to Image (§4.8). */
+/** Image → Text to Image (§4.8): generates one image. It is charged. */
 export const createImage: Operation = {
 	option: {
 		name: 'Text to Image',

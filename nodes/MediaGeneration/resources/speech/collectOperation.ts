@@ -74,7 +74,7 @@ export const collectSpeech: Operation = {
 			const results = await runParts(item, ids, waitOptions.timeoutMs, async (part, id) => {
 				return await collect(item, part, waitOptions, id);
 			}).catch((error: unknown) => {
-				// A task that failed can't be collected, though it is named as what failed.
+				// The message lists the tasks that can still be collected, so the failed one is not among them.
 				const gone = isFailure(error, 'taskFailed', 'notFound') ? error.facts.taskId : undefined;
 				const collectable = ids.filter((id) => id !== gone);
 				throw ids.length > 1 ? withDefaultFacts(error, { taskIds: collectable }) : error;

@@ -3,7 +3,7 @@ import { withTaskId } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/itemContext';
 import { soundOf, speechItem } from './collect';
 
-/** Speech → Get: reads a task once (§4.2), whatever its state. */
+/** Speech → Get (§4.2): reads a speech task once and returns it, whether it has ended or not. */
 export const getSpeech: Operation = {
 	option: {
 		name: 'Get',
@@ -13,17 +13,17 @@ export const getSpeech: Operation = {
 	},
 	fields: [taskId, downloadIfAsked],
 	prepare(item) {
-		const { parameters, api, signal } = item;
+		const { parameters, api, stopStarting } = item;
 		const [id] = parameters.taskIdsOfSpeech(taskId, 1);
 		const isFileWanted = parameters.wantsFile(downloadIfAsked);
 		const outputField = parameters.outputField();
 
 		return async () => {
-			const task = await api.getTask(id, signal).catch((error: unknown) => {
+			const task = await api.getTask(id, stopStarting).catch((error: unknown) => {
 				throw withTaskId(error, id);
 			});
 			const url = isFileWanted ? task.audioUrl : undefined;
-			const sound = await soundOf(item, id, url, signal);
+			const sound = await soundOf(item, id, url, stopStarting);
 			return [speechItem(item, { taskId: id, task, ...sound }, outputField)];
 		};
 	},

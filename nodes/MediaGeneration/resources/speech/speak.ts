@@ -27,7 +27,7 @@ const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
 
 const { min: SLOWEST, max: FASTEST } = SPEECH_SETTINGS.speed;
 
-/** What each setting is called, and what it does. */
+/** Display name and description of each voice setting. */
 const SETTINGS: Record<keyof typeof SPEECH_SETTINGS, [string, string]> = {
 	similarity: [
 		'Voice: Similarity',
@@ -155,7 +155,10 @@ const fields: INodeProperties[] = [
 	),
 ];
 
-/** §4.1, shape A. Every setting is sent, since documents and deployments disagree on the defaults. */
+/**
+ * Reads the request body (§4.1, shape A). It contains every setting, since the service's documents and its
+ * deployments have different defaults. Throws a Failure that names an invalid field.
+ */
 function readRequest(parameters: NodeParameters) {
 	const callbackUrl = parameters.callbackUrl();
 	return {
@@ -171,7 +174,10 @@ function readRequest(parameters: NodeParameters) {
 	};
 }
 
-/** The texts to send, each of them paid: the whole one, or parts of one that is too long. */
+/**
+ * Returns the texts to send: the whole text, or its parts if it is too long. Each one is charged. Throws a
+ * Failure if the text cannot be split, or not into MAX_PARTS parts.
+ */
 function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	const { displayName } = splitLongerThan;
 	const maxLength = parameters.numberOption(splitLongerThan);
@@ -225,7 +231,7 @@ function prepare(item: ItemContext): ItemTask {
 		return [output({ task_ids: taskIds, parts: taskIds.length, status })];
 	};
 
-	/** Names the tasks of all parts, which are paid, and the parts that may be. */
+	/** Adds to a failure the tasks of all parts, which were charged, and the parts that may have been. */
 	function failWithTasks(error: unknown): never {
 		if (records.length === 1 || !(error instanceof Failure)) throw error;
 		const failedPart = Number.parseInt(error.facts.part ?? '');

@@ -4,7 +4,7 @@ import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/itemContext';
 import { inputImagesOf } from './images';
 
-/** Video → Reference Images to Video (§4.6). */
+/** Video → Reference Images to Video (§4.6): generates one video. It is charged. */
 export const ingredientsToVideo: Operation = {
 	option: {
 		name: 'Reference Images to Video',

@@ -2,7 +2,7 @@ import type { INodeProperties } from 'n8n-workflow';
 import { allVoices } from '../../../shared/api/pagination';
 import { limit, options, returnAll } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/values';
-import { languageCodes, plain } from '../../listSearch/languages';
+import { languageCodes, normalize } from '../../listSearch/languages';
 import type { Operation } from '../../run/itemContext';
 
 /** `middle_aged` → `Middle Aged`. */
@@ -32,7 +32,7 @@ const text = (
 	description,
 });
 
-/** The service's filters (§4.4), by its own names for them. */
+/** The filters of the service (§4.4): the field of each, by the name of its query parameter. */
 const FILTERS: Record<string, INodeProperties> = {
 	age: trait('age', 'young', 'middle_aged', 'old'),
 	category: trait('category', 'cloned', 'generated', 'high_quality', 'premade', 'professional'),
@@ -48,7 +48,7 @@ const FILTERS: Record<string, INodeProperties> = {
 	use_cases: text('Use Cases', 'useCases', 'audiobook', 'Only voices for this use'),
 };
 
-/** Voice → Get Many (§4.4). */
+/** Voice → Get Many (§4.4): lists voices that match the filters. */
 export const getAllVoices: Operation = {
 	option: {
 		name: 'Get Many',
@@ -57,7 +57,7 @@ export const getAllVoices: Operation = {
 		action: 'Get many voices',
 	},
 	fields: [returnAll, limit, options(...Object.values(FILTERS))],
-	prepare({ parameters, api, signal, output, report }) {
+	prepare({ parameters, api, stopStarting, output, report }) {
 		const maxResults = parameters.limit();
 		const query: Record<string, string> = {};
 		for (const [parameter, { name }] of Object.entries(FILTERS)) {
@@ -66,10 +66,12 @@ export const getAllVoices: Operation = {
 		}
 
 		return async () => {
-			const language = languageCodes().get(plain(query.language ?? ''));
-			let voices = language ? await allVoices(api, { ...query, language }, maxResults, signal) : [];
-			// Some services know languages by their names.
-			if (voices.length === 0) voices = await allVoices(api, query, maxResults, signal);
+			const language = languageCodes().get(normalize(query.language ?? ''));
+			let voices = language
+				? await allVoices(api, { ...query, language }, maxResults, stopStarting)
+				: [];
+			// Some services filter by the name of a language instead of its code.
+			if (voices.length === 0) voices = await allVoices(api, query, maxResults, stopStarting);
 			if (voices.length === 0) {
 				report.hint('No voice matches: check the filters, or leave some out');
 			}
