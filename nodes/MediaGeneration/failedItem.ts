@@ -3,7 +3,6 @@ import { errorKindOf, Failure } from '../shared/failure';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Redactor } from '../shared/parsing/redaction';
 import type { FailedResult } from './run/itemTask';
-import { isToolRun } from './run/run';
 
 /**
  * Makes the output item for an input item that failed, if On Error says to continue. Workflows read `error`,
@@ -18,9 +17,7 @@ export function failedItem(
 ): INodeExecutionData {
 	const node = context.getNode();
 	const hasErrorOutput = node.onError === 'continueErrorOutput';
-	// A model asks for one thing at a time, and at the error output the row's own columns are there.
-	const itemIndex = isToolRun(context) || hasErrorOutput ? undefined : index;
-	const error = toNodeError(cause, { node, itemIndex, redact });
+	const error = toNodeError(cause, { node, redact });
 	// At the error output, n8n merges this json over that of the input item. An input item often has a
 	// `description` of its own, which must stay.
 	const hasOwnDescription =

@@ -1,5 +1,4 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { withDefaultFacts } from '../shared/failure';
 import { readCredential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { failedItem } from './failedItem';
@@ -21,8 +20,7 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 	const credentials = this.getInputData().map(async (_, index) => {
 		return await this.getCredentials(CREDENTIAL_TYPE, index)
 			.then(readCredential)
-			// It is no field of the item, to be told together with the same of other items.
-			.catch((error: unknown) => new FailedResult(withDefaultFacts(error, { items: [] })));
+			.catch((error: unknown) => new FailedResult(error));
 	});
 	const run = new Run(this, await Promise.all(credentials), continueOnFail);
 	const outcomes = await run.all(prepareItems(this, run));

@@ -19,8 +19,9 @@ import { readSettings, type Settings } from './activation/settings';
 import { TaskWatch } from './tasks/taskWatch';
 
 /**
- * n8n itself activates, as after a restart. It tries five times within some 15 s and then leaves the trigger
- * dead, so what may pass is no reason to throw; a person who publishes is told at once.
+ * Modes in which n8n activates a trigger by itself, for example after a restart. n8n tries five times within
+ * about 15 s, and then gives the trigger up. So a failure that may be temporary must not be thrown in these
+ * modes. In any other mode, a person waits, and is told about it immediately.
  */
 const SYSTEM_ACTIVATION_MODES = new Set<string>([
 	'init',
@@ -28,8 +29,9 @@ const SYSTEM_ACTIVATION_MODES = new Set<string>([
 ] satisfies WorkflowActivateMode[]);
 
 /**
- * Listens for what happens to speech tasks, and looks for new videos and images: until it is closed,
- * or by hand until the first event. Throws the n8n error that names what to change.
+ * Starts the trigger: it listens to the events of speech tasks, and polls the history for new videos and images,
+ * until n8n closes it. In a manual test, it starts when n8n calls `manualTriggerFunction`, and n8n closes it
+ * after the first event. Throws an n8n error that says what to change.
  */
 export async function startTrigger(context: ITriggerFunctions): Promise<ITriggerResponse> {
 	const trigger = new ListeningTrigger(context);
@@ -51,7 +53,7 @@ class ListeningTrigger {
 		this.isManual = context.getMode() === 'manual';
 	}
 
-	/** To be called once. Throws the n8n error that names what to change, and is closed then. */
+	/** Starts to listen. Call it once. If it fails, closes the trigger and throws an n8n error. */
 	async activate(): Promise<void> {
 		await this.listen().catch((error: unknown) => {
 			this.close();
@@ -59,22 +61,25 @@ class ListeningTrigger {
 		});
 	}
 
+	/** Ends the trigger. Further calls do nothing. Outside of a manual test, hands its events over. */
 	close(): void {
 		const { closing, context, isManual, watches } = this;
 		if (closing.signal.aborted) return;
 		closing.abort(new Failure('canceled'));
 		if (!isManual) for (const { store } of watches) store.handOver();
-		// n8n (2.41) waits for an event even when listening was stopped: a worker would be busy for ever.
+		// n8n (2.41) waits for an event of a manual test even after the test was stopped. Without this empty one,
+		// a worker would wait forever.
 		else context.emit([]);
 	}
 
 	private async listen(): Promise<void> {
 		const { context, isManual } = this;
 		const settings = readSettings(context);
-		// By hand only one event comes.
+		// A manual test ends after one event, so it cannot start itself again and again.
 		if (!isManual) refuseSelfStart(context, settings);
-		const isHeard = settings.ofTasks && settings.taskIds.size === 0;
-		if (isHeard && !canListen()) throw new Failure('noWebSocket');
+		// Without task ids, only the socket tells which tasks there are.
+		const needsSocket = settings.ofTasks && settings.taskIds.size === 0;
+		if (needsSocket && !canListen()) throw new Failure('noWebSocket');
 		const credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
 		this.redact = credential.redact;
 		const { signal } = this.closing;
@@ -83,10 +88,10 @@ class ListeningTrigger {
 		const activation = this.activationFor(credential, settings);
 		this.watches = watchesOf(activation);
 		if (SYSTEM_ACTIVATION_MODES.has(context.getActivationMode()))
-			return this.startPatiently(activation);
+			return this.startInBackground(activation);
 		const error = await tokenError(activation.api, 0, signal);
 		if (signal.aborted) return;
-		// A service that is away for the moment is no reason, unless a person waits for an event.
+		// A temporary outage does not prevent publishing. In a manual test, a person has to know about it.
 		if (error !== undefined && (isManual || !isTemporary(error))) throw error;
 		await Promise.all(this.watches.map(async (watch) => await watch.start()));
 	}
@@ -105,8 +110,8 @@ class ListeningTrigger {
 		};
 	}
 
-	/** Nobody waits for the start: what is wrong ends it only if it is the token, and is logged otherwise. */
-	private startPatiently({ onFatal, warn }: Activation): void {
+	/** Starts the watches in the background. A refused token ends the trigger; any other failure is logged. */
+	private startInBackground({ onFatal, warn }: Activation): void {
 		for (const watch of this.watches) {
 			void watch.start().catch((error: unknown) => {
 				const failure = error instanceof Failure ? error : new Failure('noResponse');
@@ -116,11 +121,11 @@ class ListeningTrigger {
 		}
 	}
 
-	/** Tells n8n of `failure` and closes, unless it is a refused token that is accepted again. */
+	/** Closes the trigger and reports `failure` to n8n. A refused token must be confirmed first. */
 	private async end(failure: Failure, api: Api): Promise<void> {
 		const { signal } = this.closing;
-		const mayPass = failure.kind === 'tokenRefused';
-		const fatal = mayPass ? await confirmRefusal(api, signal) : failure;
+		const mayBeTemporary = failure.kind === 'tokenRefused';
+		const fatal = mayBeTemporary ? await confirmRefusal(api, signal) : failure;
 		if (!fatal || signal.aborted) return;
 		this.context.emitError(this.asNodeError(fatal));
 		this.close();
@@ -131,11 +136,14 @@ class ListeningTrigger {
 	}
 }
 
-/** What listens for the chosen events. Another service may know other things by the same names. */
+/**
+ * Makes the watches that the chosen events need. Each has an outbox of its own. The outbox is named by the
+ * service's base URL: another service may use the same ids for other things.
+ */
 function watchesOf(activation: Activation) {
 	const { api, context, settings, identityKey, isManual } = activation;
 	const { baseUrl } = api.credential;
-	// By hand nothing is saved, so nothing of earlier tests counts.
+	// A manual test starts with an empty outbox and saves nothing.
 	const staticData = isManual ? {} : context.getWorkflowStaticData('node');
 	const key = isManual ? '' : identityKey;
 	const replaysEmitted = supportsDeduplication(context);

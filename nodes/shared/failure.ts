@@ -1,7 +1,10 @@
+import type { MediaKind } from './contract';
+
 /** What can go wrong, as facts. `n8n/messages.ts` is the only place that puts them into words. */
 export type FailureKind =
 	| 'invalidInput'
 	| 'badImage'
+	| 'overBudget'
 	| 'unreachable'
 	| 'noResponse'
 	| 'foreignServer'
@@ -43,8 +46,11 @@ export interface FailureFacts {
 	means?: Meaning;
 	/** Display name of the parameter or credential field at fault. */
 	field?: string;
-	/** The items at fault, when bad input ends a run. */
+	/** It is a field of the credential. */
+	isInCredential?: boolean;
+	/** The items at fault, from 0, when bad input ends a run, and how many items there are. */
 	items?: number[];
+	itemCount?: number;
 	/** What the service (or the check) says, readable, without mark-up. */
 	text?: string;
 	/** HTTP status. */
@@ -53,9 +59,12 @@ export interface FailureFacts {
 	host?: string;
 	retryAfterMs?: number;
 	limitMs?: number;
+	/** The most that is allowed. */
+	limit?: number;
 	/** A create call may have been accepted (and charged) without an answer. */
 	mayBeCharged?: boolean;
-	isSpeech?: boolean;
+	/** What was asked for. */
+	makes?: MediaKind;
 	transient?: boolean;
 	taskId?: string;
 	/** Which part of a speech this is about, as in `3 of 12`. */
@@ -109,9 +118,10 @@ export const withDefaultFacts = (error: unknown, facts: FailureFacts): unknown =
 
 /** What a failure is for a workflow where the service does not say what it means. */
 const KIND_BY_FAILURE = {
-	...{ invalidInput: 'input', badImage: 'input', rejected: 'input', invalidVoice: 'input' },
+	...{ invalidInput: 'input', badImage: 'input', overBudget: 'input', rejected: 'input' },
+	...{ invalidVoice: 'input', outOfCredit: 'credit' },
 	...{ unreachable: 'unavailable', noResponse: 'unavailable', unavailable: 'unavailable' },
-	...{ foreignServer: 'unavailable', rateLimited: 'throttled', outOfCredit: 'credit' },
+	...{ foreignServer: 'unavailable', rateLimited: 'throttled' },
 	...{ tokenRefused: 'token', streamLost: 'indeterminate', indeterminate: 'indeterminate' },
 	...{ timedOut: 'timeout', noAddress: 'file', downloadFailed: 'file' },
 } as const satisfies Partial<Record<FailureKind, string>>;

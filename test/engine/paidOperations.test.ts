@@ -109,7 +109,9 @@ describe.each(cases)('%s', (_, one) => {
 	it('is counted by Max Paid Requests per Execution', async () => {
 		const given = parametersOf(one, { [LIMIT]: 1 });
 		const { message } = bad(await run(node(given), { input: itemsOf('One', 'Two') }));
-		expect(message).toMatch('is 1, but this run needs 2');
+		expect(message).toMatch(
+			"This run needs 2 paid requests, but 'Max Paid Requests per Execution' is 1",
+		);
 		expect(posts()).toBe(0);
 	});
 
@@ -119,7 +121,7 @@ describe.each(cases)('%s', (_, one) => {
 		for (const stored of [{ resource, operation }, { resource }]) {
 			const behind = [node(stored, { name: 'Again' })];
 			await expect(activate({ parameters, behind })).rejects.toThrow(
-				"'Again' follows this trigger",
+				"'Again' creates what this trigger listens for",
 			);
 		}
 		expect(sim.requests).toEqual([]);

@@ -121,7 +121,7 @@ describe('bad input is refused before anything is sent', () => {
 	afterEach(() => expect(sim.requests).toEqual([]));
 
 	test.each([
-		[1, 'a'.repeat(300), 'would split the text of 300 characters into more than 200 parts'],
+		[1, 'a'.repeat(300), 'would split the text (300 characters) into more than 200 parts'],
 		[2, '👍🏽👍🏽 <break/>', "'Split Text Longer Than' is too small"],
 		[1000, 'word '.repeat(1_000_000), 'more than 200 parts'],
 	])('%s for %.20s', async (splitLongerThan, text, words) => {

@@ -60,7 +60,7 @@ it('a task that has completed is told a minute later without its audio, and why'
 	const seconds = await passUntil(() => trigger.started.length > 0, 120);
 	expect(seconds).toBeGreaterThan(55);
 	expect(trigger.started[0]!.item.json).toMatchObject({ event: 'completed', task_id: 'bare' });
-	expect(trigger.started[0]!.item.json.error).toMatch(/address/);
+	expect(trigger.started[0]!.item.json.error).toMatch(/audio is not available yet/);
 });
 
 describe('progress', () => {

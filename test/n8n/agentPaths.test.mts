@@ -120,7 +120,7 @@ for (const [path, converse] of Object.entries(paths)) {
 			const files = new Set<string>();
 			for (const { audio_url, error } of recordsOf(1)) {
 				if (error === undefined) files.add(String(audio_url));
-				else assert.match(String(error), /no clear response/);
+				else assert.match(String(error), /unclear whether/);
 			}
 			for (const url of files) assert.ok(simulator.fileBytes(url), `there is a file at ${url}`);
 			assert.ok(files.size > 0);
@@ -130,7 +130,7 @@ for (const [path, converse] of Object.entries(paths)) {
 			assert.equal(collected!.task_id, failed!.task_id);
 			assert.equal(paid(), files.size + 1, 'what is paid is delivered');
 			assert.equal(empty!.error, "'Text' is empty");
-			assert.match(String(empty!.description), /^Change 'Text'/);
+			assert.match(String(empty!.description), /^Fill in 'Text'/);
 			assert.match(String(unknown!.error), /nobody/);
 		});
 	});

@@ -205,7 +205,7 @@ test('the token is nowhere: not in the database, not in a log, not in a file', a
 		'the search finds what is there',
 	);
 	const log = readFileSync(instance.logFile, 'utf8');
-	assert.match(log, /Media Generation, Item 0: sending the text/, 'the log holds every step');
+	assert.match(log, /Media Generation, row 1: sending the text/, 'the log holds every step');
 	for (const form of formsOf(simulator.token)) {
 		assert.deepEqual(filesWith(form, instance.folder), []);
 	}

@@ -178,7 +178,11 @@ test('operations that are added as the guide says keep what every paid operation
 	const project = mkdtempSync(join(tmpdir(), 'media-generation-trial-'));
 	const { WITHOUT, JEST_WORKER_ID: _, ...env } = process.env;
 	const run = async (...command: string[]) =>
-		await promisify(execFile)(process.execPath, command, { cwd: project, env });
+		await promisify(execFile)(process.execPath, command, {
+			...{ cwd: project, env },
+			// A step that is left out may leave a test waiting for ever.
+			timeout: 200_000,
+		});
 	try {
 		for (const path of [...COPIED, ...TESTS, ...SETTINGS]) {
 			cpSync(join(root, path), join(project, path), { recursive: true });

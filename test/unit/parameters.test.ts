@@ -87,7 +87,12 @@ it.each<[Kind, name: string, RegExp, values: unknown[]]>([
 	],
 	['text', 'Text', /must be text/, [{}, ['a'], true, NaN]],
 	['voice', 'Voice', EMPTY, [{ mode: 'list', value: '' }, { value: null }, {}, undefined]],
-	['voice', 'Voice', /^is a name \(it is "Ann S"\): .* choose From list$/, ['Ann S']],
+	[
+		'voice',
+		'Voice',
+		/^must be an ID, not a name \(it is "Ann S"\): switch to 'From list' /,
+		['Ann S'],
+	],
 	['ratio', 'Ratio', /must be one of tall \(/, ['16:9', 'portrait', '', null, 7, 'constructor']],
 	['whole', 'Setting', /whole number from 1 to 4/, [0, 5, 1.5, 'two', '', null, true, {}, [2]]],
 	['speed', 'Setting', /a number from 0\.7 to 1\.2/, [0.69, 1.21, -1]],
@@ -99,7 +104,12 @@ it.each<[Kind, name: string, RegExp, values: unknown[]]>([
 	['tasks', 'Task ID', /names 3 tasks; 2 can/, ['1, 2, 3']],
 	['option', 'Prompt', /must be text/, [{}]],
 	['output', 'Put Output File in Field', EMPTY, [' ']],
-	['callback', 'Callback URL', /not a URL/, ['example.com/done', 'javascript:alert(1)', 7, {}]],
+	[
+		'callback',
+		'Callback URL',
+		/^must begin with https:\/\/ or http:\/\//,
+		['example.com/done', 'javascript:alert(1)', 7, {}],
+	],
 ])('%s: "%s" is refused by its name, %s', (kind, name, text, values) => {
 	for (const value of values) {
 		const refused = { field: name, text: expect.stringMatching(text) as string };

@@ -35,7 +35,7 @@ export type JoinedSound = FileType & {
 export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { reason: string }> {
 	const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
 	if (total > MAX_JOINED_BYTES) {
-		return { reason: `together they have more than ${MAX_JOINED_BYTES / 1024 / 1024} MB` };
+		return { reason: `they are larger than ${MAX_JOINED_BYTES / 1024 / 1024} MB in total` };
 	}
 	const joined = Buffer.allocUnsafe(HEAD_BYTES + total);
 	const startsMs: number[] = [];
@@ -45,7 +45,7 @@ export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { rea
 	for (const [index, file] of files.entries()) {
 		const bytes = await file.read();
 		const parsed = readWav(bytes) ?? readMp3(bytes);
-		if (!parsed) return { reason: `part ${index + 1} has no sound in it that is WAV or MP3` };
+		if (!parsed) return { reason: `part ${index + 1} has no WAV or MP3 audio in it` };
 		const { soundData, ...sound } = parsed;
 		first ??= sound;
 		if (sound.format !== first.format) {

@@ -1,5 +1,5 @@
 import type { IDataObject } from 'n8n-workflow';
-import { invalidInput, type Failure } from '../../shared/failure';
+import { Failure } from '../../shared/failure';
 
 const FIELD = 'mediaGenerationSent';
 
@@ -40,9 +40,9 @@ export class Budget {
 		}
 		const needs =
 			before === 0
-				? `this run needs ${planned}`
-				: `${before} were sent in this execution already, and this run needs ${planned} more`;
-		return invalidInput('Max Paid Requests per Execution', `is ${limit}, but ${needs}`);
+				? `This run needs ${planned} paid requests`
+				: `${before} paid requests were sent in this execution already, and this run needs ${planned} more`;
+		return new Failure('overBudget', { text: needs, limit });
 	}
 
 	/** Call right before a request is sent. */

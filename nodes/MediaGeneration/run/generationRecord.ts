@@ -25,9 +25,9 @@ export interface GenerationOrder {
 }
 
 /** How long the history is searched after a server error, in ms. Such a request was hardly ever accepted. */
-const UNLIKELY_MS = 10_000;
+const SEARCH_AFTER_ERROR_MS = 10_000;
 /** How long the history is searched after an empty list, in ms. The content was most likely filtered. */
-const EMPTY_MS = 60_000;
+const SEARCH_AFTER_EMPTY_MS = 60_000;
 
 /**
  * The state of one create call for videos or images, from before it is sent to its files. Each change is
@@ -37,6 +37,7 @@ const EMPTY_MS = 60_000;
 export class GenerationRecord {
 	/** The request that this attempt or an earlier one has sent, or that is about to be sent. */
 	readonly request: GenerationRequest;
+	/** The request was sent, by this attempt or an earlier one, and the service has not refused it. */
 	private isSent = false;
 	/** 'accepted': the service has said that it has begun, so the call is charged. */
 	private state: 'sent' | 'accepted' = 'sent';
@@ -68,7 +69,7 @@ export class GenerationRecord {
 		});
 	}
 
-	/** What an earlier attempt has heard, if it has sent the request. */
+	/** The result of an earlier attempt's stream; undefined if no attempt has sent the request. */
 	get previousResult(): StreamResult | undefined {
 		if (!this.isSent) return undefined;
 		const { files, reason } = this.request;
@@ -100,7 +101,7 @@ export class GenerationRecord {
 
 	/** Shows a status that the service sent, which proves that it has accepted the call. `id`: that of a file. */
 	showProgress(status: string, id?: string): void {
-		this.receive({ files: this.request.files }, id);
+		this.recordAccepted({ files: this.request.files }, id);
 		this.item.report.progress(`${this.kind} ${status}`);
 	}
 
@@ -112,9 +113,9 @@ export class GenerationRecord {
 	markIncomplete({ files, interruptedBecause, reason, isEmpty }: StreamResult): void {
 		const { requests, item } = this;
 		const isEnded = interruptedBecause === undefined;
-		const searchMs = isEnded ? 0 : isEmpty ? EMPTY_MS : undefined;
+		const searchMs = isEnded ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined;
 		const known = { reason, searchUntil: searchEnd(this.request, searchMs) };
-		if (files.length > 0) this.receive({ files, ...known });
+		if (files.length > 0) this.recordAccepted({ files, ...known });
 		else this.update(known);
 		// The ledger must know the node's other requests and their files, also those of earlier attempts:
 		// otherwise the search in the history could give one of their files to this request.
@@ -127,22 +128,22 @@ export class GenerationRecord {
 		this.isLost = true;
 		item.report.log(`${interruptedBecause}; looking for the ${this.kind} in the history`);
 		item.report.hint(
-			'The service stopped reporting. The result was looked up in the history. It was not requested a second time',
+			'The connection was lost, so the result was looked up in the history. It was not requested a second time',
 		);
 	}
 
 	/** Call it when the generation has ended with `files`, which may be fewer than requested. */
 	markMade(files: GeneratedFile[]): void {
 		const { requestedCount } = this.order;
-		this.receive({ files, ...(!this.isLost && endOf(this.request, files)) });
+		this.recordAccepted({ files, ...(!this.isLost && endOf(this.request, files)) });
 		// The ledger needs only ids and addresses. A data: URL contains the whole file, so it is cut off.
-		const marked = files.map(({ id, fileUrl }) => {
+		const identified = files.map(({ id, fileUrl }) => {
 			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };
 		});
-		this.requests.add({ ...this.request, files: marked });
+		this.requests.add({ ...this.request, files: identified });
 		if (files.length < requestedCount) {
 			const hint = this.isLost
-				? `Found ${files.length} of ${requestedCount} files: reporting stopped. The others are charged and may still come: see History → Get Many`
+				? `The connection was lost: found ${files.length} of ${requestedCount} files. The others are charged and may still appear in History → Get Many`
 				: 'The service generated fewer files than requested';
 			const { reason } = this.request;
 			this.item.report.hint(hint);
@@ -152,11 +153,12 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Call it when no file was obtained. Returns the error to throw: a Failure that may concern a charged
-	 * request also says so, and names the ids that the service has announced.
+	 * Call it when no file was obtained. Returns the error to throw. If the request may have been charged, the
+	 * error says so, and has the ids that the service has announced.
 	 */
-	markFailed(error: unknown): unknown {
+	markFailed(cause: unknown): unknown {
 		const { request } = this;
+		const error = withDefaultFacts(cause, { makes: this.kind });
 		const mayStillCome =
 			!(error instanceof Failure) ||
 			error.facts.mayBeCharged ||
@@ -170,7 +172,9 @@ export class GenerationRecord {
 		const isUnlikely = isFailure(error, 'unavailable', 'foreignServer');
 		const isUnclear = this.state === 'sent';
 		if (isUnclear && !this.isLost) this.indeterminateBecause = describeAttempt(error);
-		this.update({ searchUntil: searchEnd(request, isUnlikely ? UNLIKELY_MS : undefined) });
+		this.update({
+			searchUntil: searchEnd(request, isUnlikely ? SEARCH_AFTER_ERROR_MS : undefined),
+		});
 		return withDefaultFacts(error, {
 			ids: request.announcedIds,
 			mayBeCharged: isUnclear || undefined,
@@ -178,7 +182,7 @@ export class GenerationRecord {
 	}
 
 	/** Writes what the service has said to the journal. It has begun to generate, so the call is charged. */
-	private receive(
+	private recordAccepted(
 		change: Partial<GenerationRequest> & { files: GeneratedFile[] },
 		newId?: string,
 	): void {
@@ -193,7 +197,7 @@ export class GenerationRecord {
 		this.update({ ...change, announcedIds: ids });
 	}
 
-	/** Every change is kept for the next attempt. The request is the one that all who search know. */
+	/** Changes the request, which the ledger shares, and writes it to the journal for the next attempt. */
 	private update(change: Partial<GenerationRequest>): void {
 		Object.assign(this.request, change);
 		const { state, indeterminateBecause, request } = this;

@@ -15,22 +15,26 @@ import { GenerationEvents, type StreamResult } from '../../shared/parsing/genera
 import type { GenerationOrder, GenerationRecord } from './generationRecord';
 import type { ItemContext } from './itemContext';
 
-/** The signals also abort when the time of the item, or of the call, is up. */
+/** What limits a create call. `stopStarting` and `abortInFlight` also abort when its time is up. */
 export interface StreamLimits extends CallSignals {
 	/** Milliseconds of silence after which the stream counts as lost. */
 	idleMs: number;
 }
 
-/** How long a stream is read on after an error of one of several videos, or of all, in ms. */
+/**
+ * How long a stream may be silent after an error event that names no file, in ms. The error may be about one of
+ * several videos, so others may still come.
+ */
 const AFTER_ERROR_MS = 30_000;
-/** How long an answer may say nothing until the call counts as accepted, in ms. */
+/** A call counts as accepted if its stream is open for this time, in ms, even if it has sent no event. */
 const FIRST_EVENT_MS = 1000;
-/** What fails since too much is in flight mostly does so sooner, in ms. */
+/** If too many calls are in flight, most of them fail before this time, in ms. */
 const ALIVE_MS = 4000;
 
 /**
- * Sends a create call and reads its stream to the end. Throws a Failure when it is refused or fails, or
- * when `stopStarting` aborts.
+ * Sends a create call and reads its event stream to the end. Resolves with what the stream has told, which may
+ * be less than was requested, for example because the stream was lost. Throws a Failure if the service refuses
+ * the call or says that the generation failed, or if `stopStarting` aborts.
  */
 export async function requestStream(
 	item: ItemContext,
@@ -42,10 +46,12 @@ export async function requestStream(
 	return await new GenerationCall(item, order, record, limits, fill).send();
 }
 
-/** One create call, which may have to be sent again, and its stream. */
+/** One create call and its stream. The call is sent again while the service surely refuses it for rate or load. */
 class GenerationCall {
 	private state: 'unanswered' | 'accepted' = 'unanswered';
+	/** Closes the stream. */
 	private readonly closing = new AbortController();
+	/** The request body, from right before it is sent until the service has accepted or refused it. */
 	private readonly body: { bytes?: Buffer; release?(): void } = {};
 
 	constructor(
@@ -56,7 +62,7 @@ class GenerationCall {
 		private readonly fill: Awaited<ReturnType<GenerationOrder['body']>>,
 	) {}
 
-	/** To be called once. */
+	/** Sends the call and reads its stream, as `requestStream` says. Call it once. */
 	async send(): Promise<StreamResult> {
 		const { body, order, record } = this;
 		const { stopStarting, abortInFlight, idleMs } = this.limits;
@@ -81,7 +87,7 @@ class GenerationCall {
 		return await this.item.api
 			.generate(order.generation, call, read)
 			.catch((error: unknown) => {
-				if (!mayBeUnderWay(error)) throw error;
+				if (!mayHaveStarted(error)) throw error;
 				return { files: [], interruptedBecause: 'the service did not respond in time' };
 			})
 			.finally(() => {
@@ -90,7 +96,10 @@ class GenerationCall {
 			});
 	}
 
-	/** Reads an answer to its end. Some services accept every call, and refuse by the first event. */
+	/**
+	 * Reads the stream to its end. Throws a Failure if the first event refuses the call: some services answer every
+	 * call with status 200. Calls `onAccepted` when the service has accepted the call, perhaps several times.
+	 */
 	private async read(
 		parts: AsyncIterable<Uint8Array>,
 		onAccepted: () => void,
@@ -107,17 +116,17 @@ class GenerationCall {
 	}
 
 	/**
-	 * Reads a stream to its outcome, to a silence, or until it is closed. Calls `onSign` once it has said
-	 * something, or taken longer than a service needs to refuse.
+	 * Reads the stream until it tells the outcome, is silent for too long, or is closed. Calls `onAccepted` for
+	 * each progress event, and when the stream has been open for FIRST_EVENT_MS. Never rejects.
 	 */
 	private async outcomeOf(
 		parts: AsyncIterable<Uint8Array>,
-		onSign: () => void,
+		onAccepted: () => void,
 	): Promise<StreamResult | Failure> {
 		const { idleMs } = this.limits;
 		const { api, concurrency } = this.item;
 		const onProgress = (status: string, id?: string) => {
-			onSign();
+			onAccepted();
 			this.record.showProgress(status, id);
 		};
 		const events = new GenerationEvents(api.credential, onProgress, this.order.requestedCount);
@@ -126,13 +135,13 @@ class GenerationCall {
 			await sleep(ms, finished.signal);
 			if (!finished.signal.aborted) action();
 		};
-		void after(FIRST_EVENT_MS, onSign);
+		void after(FIRST_EVENT_MS, onAccepted);
 		void after(ALIVE_MS, () => concurrency.onAlive());
-		let lastHeard = monotonicNow();
+		let lastEventAt = monotonicNow();
 		let reason: string | undefined;
 		const silenceMs = () => (events.isFailing ? Math.min(idleMs, AFTER_ERROR_MS) : idleMs);
 		void watchIdle(
-			() => lastHeard + silenceMs(),
+			() => lastEventAt + silenceMs(),
 			finished.signal,
 			() => {
 				reason = `nothing was heard for ${silenceMs() / 1000} s`;
@@ -144,7 +153,7 @@ class GenerationCall {
 				const { eventCount } = events;
 				const outcome = events.push(part);
 				if (outcome) return outcome;
-				if (events.eventCount > eventCount) lastHeard = monotonicNow();
+				if (events.eventCount > eventCount) lastEventAt = monotonicNow();
 			}
 			return events.markEnded();
 		} catch {
@@ -154,7 +163,7 @@ class GenerationCall {
 		}
 	}
 
-	/** It is not sent again, and no longer counts as a call. */
+	/** From now on the call is not sent again. Frees the body's memory. `accept` tells the throttle. */
 	private markAccepted(accept: () => void): void {
 		this.state = 'accepted';
 		this.freeBody();
@@ -172,7 +181,7 @@ class GenerationCall {
 	}
 }
 
-/** Why a service that answers with a stream has not accepted the call, if its first event says so. */
+/** The Failure to throw if the first event of a stream says that the service has refused the call. */
 function refusalOf(outcome: StreamResult | Failure): Failure | undefined {
 	if (!(outcome instanceof Failure)) return undefined;
 	const { facts } = outcome;
@@ -180,11 +189,11 @@ function refusalOf(outcome: StreamResult | Failure): Failure | undefined {
 	return facts.means === 'token' ? new Failure('tokenRefused', facts) : undefined;
 }
 
-/** How an edge says that the service did not answer. */
+/** Statuses with which a proxy says that the service did not answer in time. */
 const NO_ANSWER_STATUSES = [504, 520, 524];
 
-/** A create call that was never answered, or not in time, may still have started a generation. */
-const mayBeUnderWay = (error: unknown): boolean =>
+/** True if a create call failed without an answer, so that it may have started a generation all the same. */
+const mayHaveStarted = (error: unknown): boolean =>
 	error instanceof Failure &&
 	error.facts.mayBeCharged === true &&
 	(['noResponse', 'timedOut'].includes(error.kind) ||

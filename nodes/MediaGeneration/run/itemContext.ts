@@ -14,7 +14,10 @@ import type { Concurrency } from './concurrency';
 import type { ItemTask } from './itemTask';
 import type { Report } from './report';
 
-/** What an operation gets of one input item. */
+/**
+ * What an operation needs to process one input item. `stopStarting` aborts when the run ends: n8n cancels it, or
+ * the failure of another item ends the node. `abortInFlight` aborts only when n8n cancels the run.
+ */
 export interface ItemContext extends CallSignals {
 	/** Index of the input item, from 0. */
 	readonly index: number;

@@ -19,12 +19,13 @@ export type ItemTask = () => Promise<ItemResult[]>;
  */
 export function mergeSameField(error: unknown, jobs: Array<ItemTask | FailedResult>): unknown {
 	if (!isFailure(error, 'invalidInput') || error.facts.text !== 'is empty') return error;
-	const { field, text } = error.facts;
+	const { field, text, isInCredential } = error.facts;
+	if (isInCredential) return error;
 	const items = jobs.flatMap((job, index) => {
 		const failed = job instanceof FailedResult && isFailure(job.error, 'invalidInput') && job.error;
 		return failed && failed.facts.field === field && failed.facts.text === text ? [index] : [];
 	});
-	return error.withDefaults({ items });
+	return error.withDefaults({ items, itemCount: jobs.length });
 }
 
 /**

@@ -10,11 +10,14 @@ export class Report {
 		private readonly context: IExecuteFunctions,
 		private readonly redact: Redactor,
 		private readonly index: number,
+		/** Number of items of the run. */
+		private readonly count: number,
 	) {}
 
 	/** Shows a text in the browser's console of the person who runs the workflow manually. */
 	progress(text: string): void {
-		this.context.sendMessageToUI(this.redact.text(`Item ${this.index}: ${text}`));
+		const row = `Row ${this.index + 1} of ${this.count}`;
+		this.context.sendMessageToUI(this.redact.text(`${row}: ${text}`));
 	}
 
 	/**
@@ -44,7 +47,7 @@ export class Report {
 	}
 
 	private write(level: 'debug' | 'info', text: string): void {
-		const line = `Media Generation, Item ${this.index}: ${text}`;
+		const line = `Media Generation, row ${this.index + 1}: ${text}`;
 		this.context.logger[level](this.redact.text(line));
 	}
 }

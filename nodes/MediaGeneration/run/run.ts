@@ -6,6 +6,7 @@ import type { ServiceRecord } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
 import { concurrency } from '../../shared/n8n/descriptions';
+import { rowsOf } from '../../shared/n8n/messages';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { NodeParameters } from '../../shared/n8n/parameters';
 import { saysNothing } from '../../shared/parsing/errors';
@@ -16,7 +17,7 @@ import { Payments, type Journal } from '../paid/payments';
 import { keyFactory } from '../paid/idempotencyKey';
 import { Budget } from '../paid/budget';
 import { RecentRequests } from '../paid/recentRequests';
-import { firstOf, chargeSummary, type ItemRequest } from '../paid/summary';
+import { chargeSummary, type ItemRequest } from '../paid/summary';
 import { Concurrency } from './concurrency';
 import {
 	type ItemTask,
@@ -53,7 +54,7 @@ export class Run {
 	private readonly signals: CallSignals;
 	private concurrency: Concurrency | undefined;
 	/** The error that ends the run, and the item it is about; no item if the run was canceled. */
-	private fatal: { error: unknown; itemIndex?: number } | undefined;
+	private fatal: { error: unknown; index?: number } | undefined;
 
 	constructor(
 		private readonly context: IExecuteFunctions,
@@ -107,7 +108,7 @@ export class Run {
 			parameters,
 			...signals,
 			concurrency: this.concurrency,
-			report: new Report(context, redact, index),
+			report: new Report(context, redact, index, this.credentials.length),
 			payments: new Payments({ ...journal, redact }, this.keyOf(index, account), index),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
 				// n8n takes an item with an `error` field for a failed item: Retry On Fail would run the node again.
@@ -176,10 +177,10 @@ export class Run {
 	}
 
 	/** Returns whether an item has a failed result. If so, ends the run, unless `continueOnFail`. */
-	private endOnFailure(parts: ItemResult[], itemIndex: number): boolean {
+	private endOnFailure(parts: ItemResult[], index: number): boolean {
 		const missing = parts.find((part) => part instanceof FailedResult);
 		if (missing && !this.continueOnFail) {
-			this.fatal ??= { error: withOtherFiles(missing.error, parts), itemIndex };
+			this.fatal ??= { error: withOtherFiles(missing.error, parts), index };
 			this.stopping.abort(new Failure('canceled'));
 		}
 		return missing !== undefined;
@@ -191,12 +192,13 @@ export class Run {
 	 */
 	throwIfEnded(): void {
 		if (!this.fatal) return;
-		const { error, itemIndex } = this.fatal;
+		const { error, index } = this.fatal;
 		const { redact } = this;
 		const requests = this.items.flatMap(({ index, payments }) =>
 			payments.previousValues().map((value): ItemRequest => ({ ...value, index })),
 		);
-		const note = chargeSummary(requests, itemIndex);
+		const note = chargeSummary(requests, index === undefined ? undefined : { index, error });
+		const itemIndex = this.credentials.length > 1 ? index : undefined;
 		const thrown = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
 		// n8n may have finished a canceled execution before it receives the error, and then drops the error. So
 		// the charges are shown in the browser's console and logged as well.
@@ -207,18 +209,19 @@ export class Run {
 		throw thrown;
 	}
 
-	/** Shows the hints of all items in the output panel. Equal hints become one that names its items. */
+	/** Shows the hints of all items in the output panel. Equal hints become one that names its rows. */
 	private showHints(): void {
-		const itemsOf = new Map<string, string[]>();
+		const itemsOf = new Map<string, number[]>();
 		for (const { index, report } of this.items.filter(Boolean)) {
 			for (const hint of report.hints) {
 				const items = itemsOf.get(hint) ?? [];
-				items.push(String(index));
+				items.push(index);
 				itemsOf.set(hint, items);
 			}
 		}
 		for (const [hint, items] of itemsOf) {
-			const message = this.redact.text(`${hint} (item ${firstOf(items, ', ')})`);
+			const rows = this.credentials.length > 1 ? ` (${rowsOf(items)})` : '';
+			const message = this.redact.text(hint + rows);
 			this.context.addExecutionHints({ message, location: 'outputPane' });
 		}
 	}

@@ -19,7 +19,8 @@ export function refuseSelfStart(context: ITriggerFunctions, settings: Settings):
 		downstream.find((node) => operations.some((operation) => mayRun(node, operation)));
 	const speechCreator = ofTasks && taskIds.size === 0 && findCreator(SPEECH_OPERATIONS);
 	const mediaCreator = events.has('generated') && findCreator(Object.values(GENERATIONS));
-	if (speechCreator) throw new Failure('selfTrigger', { text: speechCreator.name, isSpeech: true });
+	if (speechCreator)
+		throw new Failure('selfTrigger', { text: speechCreator.name, makes: 'speech' });
 	if (mediaCreator) throw new Failure('selfTrigger', { text: mediaCreator.name });
 }
 

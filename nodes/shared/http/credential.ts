@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { invalidInput } from '../failure';
+import { Failure } from '../failure';
 import { asText } from '../parsing/values';
 import { redactor, type Redactor } from '../parsing/redaction';
 
@@ -21,12 +21,15 @@ export interface Credential {
 const BEARER_PREFIX = /^(?:authorization\s*:\s*)?bearer(?:\s+|$)/i;
 const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
 
+const refusal = (field: string, text: string) =>
+	new Failure('invalidInput', { field, text, isInCredential: true });
+
 /**
  * The bearer token (§5) as it is sent, without outer white space and a pasted "Bearer ". Throws a
  * Failure of kind invalidInput if it is empty or can't be sent in a header.
  */
 export function cleanToken(raw: unknown): string {
-	const refuse = (text: string) => invalidInput('API Token', text);
+	const refuse = (text: string) => refusal('API Token', text);
 	const token = (asText(raw) ?? '').replace(BEARER_PREFIX, '').trim();
 	if (token === '') throw refuse('is empty');
 	if (!/^[\x21-\x7e]+$/.test(token)) {
@@ -39,7 +42,7 @@ export function cleanToken(raw: unknown): string {
 
 /** The address in a field. `schemes` are allowed for it, the one to recommend first. */
 function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: boolean): URL {
-	const refuse = (text: string) => invalidInput(field, text);
+	const refuse = (text: string) => refusal(field, text);
 	const text = asText(raw);
 	if (text === undefined) throw refuse('is empty');
 	const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -2,12 +2,13 @@ import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
 import { redactor, type Redactor } from '../parsing/redaction';
 import { Failure } from '../failure';
 import { asText, truncate, isRecord } from '../parsing/values';
-import { wordingOf } from './messages';
+import { rowsOf, wordingOf } from './messages';
 
 /** The only place that turns failures into n8n errors. */
 
 export interface ErrorContext {
 	node: INode;
+	/** The item that it is about, where the node has several. */
 	itemIndex?: number;
 	/** Of the credential, if one could be read. */
 	redact?: Redactor;
@@ -16,7 +17,7 @@ export interface ErrorContext {
 }
 
 /**
- * The n8n error that the user sees for any thrown value: item number, what happened, and what to do.
+ * The n8n error that the user sees for any thrown value: what happened, in which row, and what to do.
  * n8n's own errors (a broken expression, say) keep their words.
  */
 export function toNodeError(
@@ -33,20 +34,23 @@ export function toNodeError(
 		if (note) error.description = withNote(error.description);
 		return error;
 	}
-	const isTogether = error instanceof Failure && (error.facts.items?.length ?? 0) > 1;
-	const item = itemIndex === undefined || isTogether ? '' : ` [item ${itemIndex}]`;
+	// n8n is not told the item: it would add its number, counted from 0.
+	const isTogether =
+		error instanceof Failure &&
+		(error.kind === 'overBudget' || (error.facts.items?.length ?? 0) > 1);
+	const row = itemIndex === undefined || isTogether ? '' : ` (${rowsOf([itemIndex])})`;
 	if (!(error instanceof Failure)) {
 		// Only the text is kept: stack and cause may hold secrets.
 		const text = asText(isRecord(error) ? error.message : error);
-		const redacted = redact.text(text ?? 'Something unexpected went wrong in this node');
-		const message = truncate(redacted, 2000) + item;
-		return new NodeOperationError(node, message, { itemIndex, description: withNote() });
+		const redacted = redact.text(text ?? 'An unexpected error occurred in this node');
+		const message = truncate(redacted, 2000) + row;
+		return new NodeOperationError(node, message, { description: withNote() });
 	}
 	// The words cut some of the facts: half a token would not be found.
 	const words = wordingOf(new Failure(error.kind, redact.value(error.facts)));
-	const message = words.message + item;
+	const message = words.message + row;
 	const description = withNote(words.description);
-	const options = { itemIndex, message, description };
+	const options = { message, description };
 	const { status } = error.facts;
 	const nodeError =
 		status === undefined

@@ -24,7 +24,7 @@ export class NodeParameters {
 		const value = this.raw(name, '');
 		const id = requireText(isRecord(value) ? value.value : value, displayName).trim();
 		if (!/\s/.test(id)) return id;
-		const text = `is a name ${shownValue(id)}: enter the ID, not the name, or choose From list`;
+		const text = `must be an ID, not a name ${shownValue(id)}: switch to 'From list' to search by name`;
 		throw invalidInput(displayName, text);
 	}
 
@@ -122,7 +122,7 @@ export class NodeParameters {
 		if (value === undefined || value === null || value === '') return undefined;
 		const text = String(value).trim();
 		if (asWebUrl(text)) return text;
-		throw invalidInput('Callback URL', 'is not a URL: it must begin with https://');
+		throw invalidInput('Callback URL', 'must begin with https:// or http://');
 	}
 }
 

@@ -6,6 +6,6 @@ import * as n8nWorkflow from 'n8n-workflow';
  */
 if (!('NodeConnectionTypes' in n8nWorkflow)) {
 	throw new Error(
-		'This version of n8n-nodes-media-generation needs n8n 1.101 or later. Update n8n, or install an older version of the package.',
+		'This version of n8n-nodes-media-generation needs n8n 1.101 or later. Update n8n.',
 	);
 }

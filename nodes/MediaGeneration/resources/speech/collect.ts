@@ -94,7 +94,7 @@ export async function collect(
 		// If the result came early, the socket may just not have been open yet.
 		if (!subscription.isOpen && waited >= options.pollIntervalMs / 2) {
 			report.hint(
-				`The WebSocket of the service could not be used: results came every ${options.pollIntervalMs / 1000} s. Check 'WebSocket URL' and your proxy`,
+				`The WebSocket could not be opened: the node checked every ${options.pollIntervalMs / 1000} s. Check 'WebSocket URL' in the credential, and your proxy`,
 			);
 		}
 		const result: SpeechResult = { taskId, task };

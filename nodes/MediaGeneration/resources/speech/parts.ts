@@ -82,7 +82,7 @@ export async function speechOutput(
 	};
 	const files = results.map(({ file }) => file).filter((file) => file !== undefined);
 	if (files.length < results.length) {
-		if (subtitles) hintUnjoined(item, "that needs their sound. Turn on 'Download File'");
+		if (subtitles) hintUnjoined(item, "that takes the audio. Turn on 'Download File'");
 		return [item.output(json)];
 	}
 	const joined = await join(item, results, files, json.task_id).catch((error: unknown) => {
@@ -95,7 +95,9 @@ export async function speechOutput(
 		const whole = { ...json, ...secondsOf(joined.durationMs) };
 		return [item.output(whole, binaryOf(outputField, joined))];
 	}
-	item.report.hint(`The parts of a speech could not be joined: ${joined.reason}`);
+	item.report.hint(
+		`The parts could not be joined into one file: ${joined.reason}. They come out as separate items`,
+	);
 	return results.map((one, index) =>
 		speechItem(item, one, outputField, { part: index + 1, parts: results.length }),
 	);
@@ -103,7 +105,7 @@ export async function speechOutput(
 
 const hintUnjoined = ({ report }: ItemContext, reason: string) =>
 	report.hint(
-		`Subtitles could not be joined: ${reason}. For those of a part, use Speech → Collect`,
+		`Subtitles could not be joined: ${reason}. For those of single parts, use Speech → Collect`,
 	);
 
 /** Joins the files and the subtitles of all parts in n8n's storage. Resolves with a reason if that fails. */

@@ -191,13 +191,13 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	} catch {
 		throw invalidInput(
 			displayName,
-			'is too small: a single character or tag of the text is longer',
+			'is too small: a single tag or character of the text is longer than that',
 		);
 	}
 	if (parts.length <= MAX_PARTS) return parts;
 	throw invalidInput(
 		displayName,
-		`would split the text of ${text.length} characters into more than ${MAX_PARTS} parts, which is the most for one item`,
+		`would split the text (${text.length} characters) into more than ${MAX_PARTS} parts, the maximum`,
 	);
 }
 

@@ -48,7 +48,7 @@ export async function submit(
 			throw new Failure('indeterminate', {
 				text: previous.indeterminateBecause,
 				mayBeCharged: true,
-				isSpeech: true,
+				makes: 'speech',
 			});
 		}
 		// An earlier attempt has found the task failed or unknown. It is read once more before a new one is paid.
@@ -86,7 +86,7 @@ export async function submit(
 			sent.searchUntil = searchEnd(sent, 0);
 			const isUnclear = error instanceof Failure && error.facts.mayBeCharged;
 			if (isUnclear) entry.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
-			throw withDefaultFacts(error, { isSpeech: true });
+			throw withDefaultFacts(error, { makes: 'speech' });
 		});
 		sent.announcedIds.push(taskId);
 		entry.write({ state: 'task', taskId });

@@ -62,7 +62,7 @@ export function inputImagesOf(
 	const { context, index, parameters } = item;
 	const names = sourcesIn(parameters.raw('binaryPropertyName', 'data') ?? '');
 	if (names.length === 0) {
-		const text = 'is empty: enter the name of an input field that holds an image';
+		const text = 'is empty: enter the name of an input binary field that holds an image';
 		throw invalidInput(displayName, text);
 	}
 	const images = names.map(imageIn);
@@ -79,7 +79,7 @@ export function inputImagesOf(
 			const megabytes = Math.round(total / 1024 / 1024);
 			throw invalidInput(
 				displayName,
-				`add up to ${megabytes} MB when encoded, more than can be sent at once: use fewer or smaller images`,
+				`are too large together: ${megabytes} MB when encoded, the limit is ${MAX_BODY_BYTES / 1024 / 1024} MB. Use fewer or smaller images`,
 			);
 		}
 		return async (body, inTime) => {
@@ -141,9 +141,8 @@ export function inputImagesOf(
 		try {
 			return context.helpers.assertBinaryData(index, inJson?.[one as string] ?? named);
 		} catch {
-			const has = Object.keys(files).join(', ');
-			const all = has ? `This item's files: ${has}` : 'This item has no files';
-			throw badImage(displayName, `No file in '${field}'. ${all}`);
+			const has = Object.keys(files).join(', ') || 'none';
+			throw badImage(displayName, `The item has no binary field '${field}' (it has ${has})`);
 		}
 	}
 
