@@ -16,7 +16,7 @@ const node = { name: 'Media Generation', parameters: {} } as INode;
 const KINDS: Record<FailureKind, FailureFacts> = {
 	invalidInput: { field: 'Text', text: 'is empty' },
 	badImage: {
-		field: 'Images, in Order',
+		field: 'Images (in Order)',
 		text: "The item has no binary field 'data' (it has none)",
 	},
 	overBudget: { text: 'This run needs 2 paid requests', limit: 1 },
@@ -52,7 +52,7 @@ const failure = (kind: FailureKind, facts: FailureFacts = {}) =>
 /** What a person reads of each kind: read it aloud before you change a word. */
 const ALOUD = `
 'Text' is empty. Fill it in, or check the column's name in its expression. Nothing was sent to the service.
-The item has no binary field 'data' (it has none). 'Images, in Order' must name input binary fields that hold images, or image URLs (https://…). Nothing was sent to the service.
+The item has no binary field 'data' (it has none). 'Images (in Order)' must name input binary fields that hold images, or image URLs (https://…). Nothing was sent to the service.
 This run needs 2 paid requests, but 'Max Paid Requests per Execution' is 1. Raise the limit, or pass fewer items. Nothing was sent in this run.
 media.example.com refused the connection. Check 'Base URL' in the credential, and whether the service is running.
 media.example.com did not respond. The connection was lost or took too long. Try again in a moment.

@@ -49,6 +49,7 @@ export const taskIds: INodeProperties = {
 	hint: 'Leave empty to listen for all speech tasks of the account',
 };
 
+/** The switch that adds the files to what is emitted. */
 export const downloadFile = {
 	...download,
 	displayOptions: { show: { events: ['completed', 'generated'] } },
