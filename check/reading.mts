@@ -19,6 +19,7 @@ export const { redactor } = from(
 export const {
 	readCreatedTaskId,
 	readFileUrl,
+	readGeneratedFiles,
 	readNotification,
 	readPage,
 	readRecord,

@@ -12,6 +12,7 @@ import {
 	parseJson,
 	readCreatedTaskId,
 	readFileUrl,
+	readGeneratedFiles,
 	readNotification,
 	readPage,
 	readReason,
@@ -31,16 +32,19 @@ const isError = (line: string) => line.startsWith('error: ');
 const shortly = (line: string) =>
 	line.replace(/^\w+: /, '').replace(/ – task.*| [[(]item \d+[\])].*|(?<=\w{3})\. .*/s, '');
 
+/** What does not hold is left out. */
+type Said = Array<string | false | undefined>;
+
 const row = (
 	part: string,
 	found: Row['found'],
-	said: string[],
+	said: Said,
 	inN8n: string,
 	grade: Row['grade'] = 'works',
 ): Row => ({ part, found, differs: said.filter(Boolean).join('; '), inN8n, grade });
 
 /** What stands in the place of an answer, in words; undefined if it is JSON with status 200. */
-export function troubleOf(exchange: Exchange): string | undefined {
+function troubleOf(exchange: Exchange): string | undefined {
 	const { status, broke, headers } = exchange;
 	if (broke !== undefined) return `no answer: ${broke}`;
 	if (status >= 300 && status < 400) return `redirects (${status}) to ${headers.location}`;
@@ -83,12 +87,12 @@ export function edgeRow({ account, protocol, exchanges }: Asked): Row {
 		'there',
 		[
 			`HTTP/${http}`,
-			protocol === 'h2' ? 'offers HTTP/2' : '',
-			headers.server ? `server: ${headers.server}` : '',
-			headers.via ? `via: ${headers.via}` : '',
-			headers['content-encoding'] ? `compresses answers (${headers['content-encoding']})` : '',
-			headers['set-cookie'] ? 'sets cookies' : '',
-			origin.startsWith('http:') ? 'not encrypted' : '',
+			protocol === 'h2' && 'offers HTTP/2',
+			headers.server && `server: ${headers.server}`,
+			headers.via && `via: ${headers.via}`,
+			headers['content-encoding'] && `compresses answers (${headers['content-encoding']})`,
+			headers['set-cookie'] && 'sets cookies',
+			origin.startsWith('http:') && 'not encrypted',
 			...new Set(
 				redirects.map(({ path, status }) => `redirects ${path.split('?')[0]} (${status})`),
 			),
@@ -119,7 +123,7 @@ function listRow(
 	[first, second]: Exchange[],
 	error: string | undefined,
 	[reads, lost, empty]: [reads: string, lost: string, empty: string],
-	entrySays: (entry: Json) => string[],
+	entrySays: (entry: Json) => Said,
 ): Row {
 	const trouble = troubleOf(first!);
 	const json = jsonOf(first!);
@@ -133,18 +137,16 @@ function listRow(
 	);
 	const said = [
 		trouble ?? (list ? `${list.length} entries` : 'no list in the answer'),
-		list ? (path === '' ? 'a bare array' : `under \`${path}\``) : '',
-		entries.length > PAGE ? 'ignores page_size' : '',
-		isSame ? 'repeats the first page as the second' : '',
-		figures.some(([, value]) => typeof value === 'string') ? 'page figures are texts' : '',
-		list && figures.length === 0 && path !== '' ? 'no total' : '',
+		list && (path === '' ? 'a bare array' : `under \`${path}\``),
+		entries.length > PAGE && 'ignores page_size',
+		isSame && 'repeats the first page as the second',
+		figures.some(([, value]) => typeof value === 'string') && 'page figures are texts',
+		list && figures.length === 0 && path !== '' && 'no total',
 		isRecord(other) &&
-		other.page !== undefined &&
-		other.page === figures.find(([key]) => key === 'page')?.[1]
-			? `calls the second page ${String(other.page)}`
-			: '',
+			figures.some(([key, value]) => key === 'page' && value === other.page) &&
+			'calls the second page like the first',
 	];
-	const entry = entries[0] ? entrySays(entries[0]) : [];
+	const entry = entries[0] ? entrySays(entries[0]).filter(Boolean) : [];
 	if (error !== undefined || (list && !page)) {
 		const found = first!.status === 404 ? 'not there' : 'different';
 		return row(part, found, [...said, ...entry], `${lost}. ${shortly(error ?? '')}`, 'limits');
@@ -171,25 +173,22 @@ const VOICES = [
 	'voices must be entered By ID: the list is empty',
 ] as [string, string, string];
 
-function historyEntry(entry: Json): string[] {
+function historyEntry(entry: Json): Said {
 	const names = addressesIn(entry);
 	const lacks = ['id', 'prompt', 'created_at'].filter((name) => entry[name] === undefined);
 	return [
-		names.includes('file_url')
-			? ''
-			: names[0]
-				? `addresses are called ${quoted(names)}`
-				: 'an entry has no address',
-		lacks.length > 0 ? `entries have no ${quoted(lacks)}` : '',
-	].filter(Boolean);
+		names.length === 0 && 'an entry has no address',
+		names[0] !== 'file_url' && names[0] && `addresses are called ${quoted(names)}`,
+		lacks.length > 0 && `entries have no ${quoted(lacks)}`,
+	];
 }
 
-function voiceEntry(entry: Json): string[] {
+function voiceEntry(entry: Json): Said {
 	const keys = Object.keys(entry);
 	return [
-		entry.voice_id === undefined ? `no \`voice_id\`, but ${quoted(keys)}` : '',
-		isRecord(entry.labels) ? 'traits are under `labels`' : '',
-	].filter(Boolean);
+		entry.voice_id === undefined && `no \`voice_id\`, but ${quoted(keys)}`,
+		isRecord(entry.labels) && 'traits are under `labels`',
+	];
 }
 
 function missingRow(exchange: Exchange, error = 'no error'): Row {
@@ -209,13 +208,7 @@ function socketRow({ status, broke, pieces }: Exchange): Row {
 	const part = '§6.2 WebSocket';
 	const heard = pieces.length > 0 ? `${pieces.length} messages` : 'silent, as nothing is made';
 	if (status !== 101)
-		return row(
-			part,
-			'not there',
-			[broke ?? 'no answer'],
-			'results come by polling, every 5 s',
-			'limits',
-		);
+		return row(part, 'not there', [broke], 'results come by polling, every 5 s', 'limits');
 	if (broke?.startsWith('closed'))
 		return row(part, 'different', [broke, heard], 'opens it again, and polls in between', 'limits');
 	return row(part, 'there', [`open for ten seconds; ${heard}`], 'results come at once');
@@ -254,17 +247,13 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 				PAID[operation] ?? {};
 			const calls = ofNode.filter((each) => each.method === 'POST' && each.path.endsWith(path));
 			const call = operation === 'dropped' ? calls.at(-1) : calls[0];
-			const said =
-				path === ''
-					? []
-					: !call
-						? ['never sent']
-						: operation === 'speech'
-							? saidOfSpeech(call, ofNode)
-							: saidOfStream(call);
+			const saidOf = operation === 'speech' ? saidOfSpeech : saidOfStream;
+			const said = path === '' ? [] : call ? saidOf(call, ofNode) : ['never sent'];
 			const shown = lines.filter((line) => /^(?:error|hint|file|event): /.test(line));
 			const isBad = shown.length === 0 || shown.some(isError);
-			const isDifferent = said.some((text) => /called|no stream|does not read/.test(text));
+			const isDifferent = said.some(
+				(text) => text && /called|no stream|that the node reads/.test(text),
+			);
 			return row(
 				part,
 				isBad ? 'not there' : isDifferent ? 'different' : 'there',
@@ -278,10 +267,7 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 		(name) => !outcomes.some((each) => each.operation === name),
 	);
 	const isVoiceless = pay.includes('speech') && left.includes('speech');
-	const said = [
-		`${left.join(', ')}: each is charged`,
-		isVoiceless ? 'no voice was found to speak with' : '',
-	];
+	const said = [`${left.join(', ')}: each is charged`, isVoiceless && 'no voice to speak with'];
 	if (left.length > 0)
 		rows.push(row('§4.1, 4.5–4.8, 6.1', 'not tried', said, 'try them with --pay (docs/check.md)'));
 	return [
@@ -290,7 +276,7 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 	];
 }
 
-function saidOfSpeech(create: Exchange, exchanges: Exchange[]): string[] {
+function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 	const answer = jsonOf(create);
 	const id = readCreatedTaskId(answer);
 	if (id === undefined)
@@ -320,13 +306,13 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): string[] {
 		.filter(({ taskId }) => taskId === id);
 	return [
 		`created in ${seconds(create.pieces.at(-1)?.ms ?? 0)}`,
-		idName === 'task_id' ? '' : `the ID is called \`${idName}\``,
+		idName !== 'task_id' && `the ID is called \`${idName}\``,
 		`status: ${[...new Set(reads.map(({ task }) => task.raw.status))].join(', ')}`,
 		ready ? `address after ${seconds(ready.at)}` : 'no address that the node reads',
-		typeof value === 'object' ? 'the address is within an object' : '',
+		typeof value === 'object' && 'the address is within an object',
 		/^\/(?!\/)/.test(String(value)) ? 'the address is a path' : '',
-		name === undefined || name === 'audio_url' ? '' : `audio addresses are called \`${name}\``,
-		done && ready && done !== ready ? `${seconds(ready.at - done.at)} after “completed”` : '',
+		name !== 'audio_url' && name && `audio addresses are called \`${name}\``,
+		done && ready && done !== ready && `${seconds(ready.at - done.at)} after “completed”`,
 		messages.length > 0
 			? `messages: first after ${seconds(messages[0]!.at)}, ${messages.map(({ percentage }) => percentage ?? '?').join(', ')} %`
 			: 'no message on the WebSocket',
@@ -334,7 +320,7 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): string[] {
 	];
 }
 
-function saidOfStream(call: Exchange): string[] {
+function saidOfStream(call: Exchange): Said {
 	const after = seconds(call.pieces.at(-1)?.ms ?? 0);
 	if (!isStream(call)) return [`no stream, but ${troubleOf(call) ?? 'JSON'}, after ${after}`];
 	const events: string[] = [];
@@ -347,7 +333,7 @@ function saidOfStream(call: Exchange): string[] {
 			events.push(
 				`${event}${typeof word === 'string' && /^[\w ]{1,40}$/.test(word) ? ` ${word}` : ''} after ${seconds(ms)}`,
 			);
-			if (typeof json === 'object') ending = event;
+			if (readGeneratedFiles(json, BASE).length > 0) ending = event;
 		},
 	});
 	for (const piece of call.pieces) {
@@ -357,7 +343,9 @@ function saidOfStream(call: Exchange): string[] {
 	const isKnown = Object.values(TERMINAL_EVENTS).some((name) => name.test(ending));
 	return [
 		`events: ${events.join(', ') || 'none'}`,
-		isKnown || call.broke ? '' : `the end is called \`${ending}\``,
-		call.broke ? `then ${call.broke}` : '',
+		!isKnown &&
+			!call.broke &&
+			(ending ? `the end is called \`${ending}\`` : 'no event with a file that the node reads'),
+		call.broke && `then ${call.broke}`,
 	];
 }
