@@ -163,6 +163,10 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 	it('the videos play in the output', async () => {
 		await importFile(page, instance.baseUrl, example('images-and-videos').path);
 		await execute(page);
+		// All nodes, as large as they fit; the canvas glides there, which no event tells.
+		await page.keyboard.press('1');
+		await page.waitForTimeout(1000);
+		await picture('canvas');
 		await canvasNode(page, 'Generate videos').dblclick();
 		assert.ok((await playOutput(page, 'video')) > 0);
 		const width = await page.locator('video').evaluate((video) => (video as any).videoWidth);

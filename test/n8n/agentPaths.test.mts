@@ -130,7 +130,7 @@ for (const [path, converse] of Object.entries(paths)) {
 			assert.equal(collected!.task_id, failed!.task_id);
 			assert.equal(paid(), files.size + 1, 'what is paid is delivered');
 			assert.equal(empty!.error, "'Text' is empty");
-			assert.match(String(empty!.description), /^Fill in 'Text'/);
+			assert.match(String(empty!.description), /^Fill it in/);
 			assert.match(String(unknown!.error), /nobody/);
 		});
 	});
