@@ -181,7 +181,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	indeterminate: (facts) => ({
 		message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
-		description: `It isn't sent again automatically, because you might be charged twice: check ${placesOf(facts)} first. To send it anyway, start a new execution with it.`,
+		description: `It isn't sent again automatically, because you might be charged twice: check ${placesOf(facts)} first. To send it anyway, start a new execution with it, or execute this node itself.`,
 	}),
 	noAddress: ({ limitMs }) => ({
 		message: `The task is complete, but its audio is not available yet (waited ${seconds(limitMs)})`,
