@@ -3,7 +3,7 @@ import { readCredential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { failedItem } from './failedItem';
 import { findOperation } from './resources';
-import { FailedResult, type ItemTask } from './run/itemTask';
+import { FailedResult } from './run/itemTask';
 import { isToolRun, Run } from './run/run';
 
 /**
@@ -23,25 +23,14 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 			.catch((error: unknown) => new FailedResult(error));
 	});
 	const run = new Run(this, await Promise.all(credentials), continueOnFail);
-	const outcomes = await run.all(prepareItems(this, run));
-	run.throwIfEnded();
-	const items = outcomes.flatMap((parts, index) =>
-		parts.map((part) =>
-			part instanceof FailedResult ? failedItem(this, index, part, run.redact) : part,
+	const outcomes = await run.all((item) => {
+		const resource = this.getNodeParameter('resource', 0);
+		return findOperation(resource, this.getNodeParameter('operation', 0)).prepare(item);
+	});
+	const items = outcomes.flatMap((results, index) =>
+		results.map((result) =>
+			result instanceof FailedResult ? failedItem(this, index, result, run.redact) : result,
 		),
 	);
 	return [items];
-}
-
-/** Reads the fields of all items, so that a mistake in one is found before anything is sent for another. */
-function prepareItems(context: IExecuteFunctions, run: Run): Array<ItemTask | FailedResult> {
-	return context.getInputData().map((_, index) => {
-		try {
-			const resource = context.getNodeParameter('resource', 0);
-			const operation = findOperation(resource, context.getNodeParameter('operation', 0));
-			return operation.prepare(run.contextFor(index));
-		} catch (error) {
-			return new FailedResult(error);
-		}
-	});
 }

@@ -6,13 +6,13 @@ const root = join(import.meta.dirname, '../..');
 /** Defects: the end of a file's path, what stands in it exactly once, and what is planted instead. */
 export const MUTANTS = [
 	// What was paid for.
-	`paid/payments.ts => countSent();\n\t\tthis.write(request); => countSent();\n\t\tvoid request;`,
-	`paid/payments.ts => countRefused();\n\t\tthis.delete(); => countRefused();`,
-	`paid/payments.ts => this.journal.budget.countSent(); =>`,
-	`paid/payments.ts => return this.journal.entries[this.key] ?? this.recent; => return undefined;`,
+	`paid/journal.ts => reserved--;\n\t\tthis.write(value); => reserved--;\n\t\tvoid value;`,
+	`paid/journal.ts => reserved++;\n\t\tthis.delete(); => reserved++;`,
+	`paid/journal.ts => this.journal.reserved--; =>`,
+	`paid/journal.ts => return this.journal.entries[this.key] ?? this.recent; => return undefined;`,
 	`paid/recentRequests.ts => name !== undefined && name !== node.name => name !== undefined`,
-	`speech/submit.ts => report.recordPayment({ kind: 'speech', ...place, task: taskId }); => void place;`,
-	`speech/submit.ts => entry.write({ state: 'task', taskId });\n\t\treport.progress => report.progress`,
+	`speech/submit.ts => report.recordPayment('speech', { task: taskId }); =>`,
+	`speech/submit.ts => entry.write({ state: 'task', taskId });\n\treport.progress => report.progress`,
 	`speech/submit.ts => entry.setSent({ state: 'sent' }); => void entry;`,
 	`run/generationRecord.ts => this.entry.setSent({ state: 'sent', request: this.request }); =>`,
 	`run/generationRecord.ts => this.entry.setNotAccepted(); =>`,

@@ -1,16 +1,28 @@
-import type { IDataObject } from 'n8n-workflow';
-import { Budget } from '../../nodes/MediaGeneration/paid/budget';
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
+import { Journal } from '../../nodes/MediaGeneration/paid/journal';
+import type { NodeParameters } from '../../nodes/shared/n8n/parameters';
+import { redactor } from '../../nodes/shared/parsing/redaction';
 
 /** A run that plans so many requests, sends some and has some refused; true when it may begin. */
 function run(
 	store: IDataObject,
 	{ planned = 1, unsent = 0, refused = 0, limit = 5, executionId = '1' } = {},
 ): boolean {
-	const spending = new Budget(store, executionId);
-	if (spending.reserve(planned, limit)) return false;
-	for (let n = unsent; n < planned; n++) spending.countSent();
-	for (let n = 0; n < refused; n++) spending.countRefused();
-	spending.settle();
+	const context = {
+		evaluateExpression: () => 0,
+		getContext: () => store,
+		getExecutionId: () => executionId,
+		getInputData: () => [{ json: {} }],
+		getMode: () => 'trigger',
+		getNode: () => ({ parameters: {} }),
+	} as unknown as IExecuteFunctions;
+	const journal = new Journal(context, false);
+	if (journal.reserve(planned, limit)) return false;
+	const item = { index: 0, account: '', parameters: {} as NodeParameters, redact: redactor('') };
+	const [entry] = journal.entriesFor(item, ['']);
+	for (let n = unsent; n < planned; n++) entry!.setSent({ state: 'sent' });
+	for (let n = 0; n < refused; n++) entry!.setNotAccepted();
+	journal.settle();
 	return true;
 }
 

@@ -1,4 +1,4 @@
-import type { JournalEntry } from '../../nodes/MediaGeneration/paid/payments';
+import type { JournalEntry } from '../../nodes/MediaGeneration/paid/journal';
 import type { Api } from '../../nodes/shared/api/api';
 import { callSignals, type CallSignals } from '../../nodes/shared/async/callSignals';
 import { anySignal, withDeadline } from '../../nodes/shared/async/deadline';

@@ -1,8 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { storeFor, journalEntries } from '../../nodes/MediaGeneration/paid/journal';
-import { JournalEntry } from '../../nodes/MediaGeneration/paid/payments';
-import { keyFactory } from '../../nodes/MediaGeneration/paid/idempotencyKey';
-import { Budget } from '../../nodes/MediaGeneration/paid/budget';
+import { Journal, type JournalEntry } from '../../nodes/MediaGeneration/paid/journal';
+import type { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
 const TOKEN = 'token-of-the-test';
@@ -37,11 +35,12 @@ function execution(executionId: string | null = '1') {
 				evaluateExpression: (expression: string) =>
 					expression.replaceAll('{{ $runIndex }}', String(round)),
 				getInputData: () => items,
+				getMode: () => 'trigger',
 				getNode: () => ({ parameters: { text }, credentials }),
 			} as unknown as IExecuteFunctions;
-			const entries = journalEntries(storeFor(context, isTool));
-			const log = { entries, redact: redactor(TOKEN), budget: new Budget({}, '1') };
-			return new JournalEntry(log, keyFactory(context, isTool)(0, accountKey));
+			const parameters = {} as NodeParameters;
+			const item = { index: 0, account: accountKey, parameters, redact: redactor(TOKEN) };
+			return new Journal(context, isTool).entriesFor(item, [''])[0]!;
 		},
 	};
 }
@@ -61,6 +60,13 @@ test('a loop’s next round is another request', () => {
 	const here = execution();
 	failing(here, '1');
 	expect(foundBy(here)).toBeUndefined();
+});
+
+test('what an earlier version has saved is found', () => {
+	const key = '718c4e4c40b891a8342c40ece4442929/0:d58264cfe8044fbdd3fbc47e7b3afbcc';
+	const here = execution();
+	here.store.mediaGenerationCreated = { [key]: { state: 'task', taskId: '1', keptAt: 1 } };
+	expect(foundBy(here)).toBe('1');
 });
 
 test('neither key nor log holds the token', () => {

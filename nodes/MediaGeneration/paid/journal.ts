@@ -1,66 +1,219 @@
-import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
-import { processContainer } from '../../shared/account';
+import type { IExecuteFunctions } from 'n8n-workflow';
+import type { StopStarting } from '../../shared/async/callSignals';
+import { throwIfAborted, whenAborted } from '../../shared/async/deadline';
 import type { GenerationRequest } from '../../shared/contract';
-
-/** What the journal says about one create call that may have been charged. */
-export type JournalValue =
-	/**
-	 * 'sent': it is indeterminate whether the service has accepted the call. `indeterminateBecause` then says
-	 * what happened to the attempt. 'accepted': the service has begun to generate the video or image.
-	 * `request` is set for videos and images only.
-	 */
-	| { state: 'sent' | 'accepted'; indeterminateBecause?: string; request?: GenerationRequest }
-	/**
-	 * The service has created a speech task. 'task': it can be collected. 'gone': the service has said that
-	 * the task failed or does not exist.
-	 */
-	| { state: 'task' | 'gone'; taskId: string };
-
-/** Values by idempotency key (idempotencyKey.ts). `keptAt`: when written, in ms since 1970. */
-export type JournalEntries = Record<string, JournalValue & { keptAt: number }>;
-
-const FIELD = 'mediaGenerationCreated';
-
-/** Returns the journal's entries in a node's context. They are added to the context if it has none. */
-export const journalEntries = (store: IDataObject): JournalEntries =>
-	(store[FIELD] ??= {}) as JournalEntries;
+import { Failure, isFailure } from '../../shared/failure';
+import { wordingOf } from '../../shared/n8n/messages';
+import type { NodeParameters } from '../../shared/n8n/parameters';
+import type { Redactor } from '../../shared/parsing/redaction';
+import { keyFactory } from './idempotencyKey';
+import {
+	inFlightCalls,
+	storeFor,
+	type JournalEntries,
+	type JournalStore,
+	type JournalValue,
+} from './journalStore';
+import { RecentRequests } from './recentRequests';
 
 /**
- * The create calls of this process that are in flight. Two runs that share their entries, such as two calls
- * of a model, find each other's calls here.
+ * The idempotency journal: the create calls of this node in this execution that were charged or may have been.
+ * An entry is written before each create call, and again after its answer. n8n keeps the node's context for
+ * Retry On Fail and "Retry execution". So the next attempt finds the entry and collects the result instead of
+ * paying again. n8n stores the context unencrypted, so entries are redacted.
+ *
+ * The journal also counts billable requests, for Max Paid Requests per Execution. The rounds of a loop, all
+ * attempts and all calls of an agent count together. "Retry execution" keeps the context, but it is a new
+ * execution, so its count begins at 0.
+ *
+ * A run makes one journal. It calls `entriesFor` for each item, `reserve` once, and `settle` at its end.
  */
-export class LiveCalls extends WeakMap<JournalEntries, Map<string, Promise<unknown>>> {
-	/** Returns the calls in flight of all runs that share `entries`, by idempotency key. */
-	of(entries: JournalEntries): Map<string, Promise<unknown>> {
-		if (!this.has(entries)) this.set(entries, new Map());
-		return this.get(entries)!;
+export class Journal {
+	readonly entries: JournalEntries;
+	/** The create calls in flight of all runs that share `entries`, by idempotency key. */
+	readonly inFlight: Map<string, Promise<unknown>>;
+	/** What earlier manual runs have requested. Set in a manual run only. */
+	readonly recent: RecentRequests | undefined;
+	/** Requests that are in the count, but have not been sent. */
+	reserved = 0;
+	private readonly keyOf: ReturnType<typeof keyFactory>;
+	private readonly executionId: string;
+	/** Holds the count. */
+	private readonly store: JournalStore;
+
+	constructor(context: IExecuteFunctions, isTool: boolean) {
+		const store = storeFor(context, isTool);
+		this.entries = store.mediaGenerationCreated ??= {};
+		this.inFlight = inFlightCalls(this.entries);
+		const isManual = context.getMode() === 'manual' && !isTool;
+		this.recent = isManual ? new RecentRequests(context) : undefined;
+		this.keyOf = keyFactory(context, isTool);
+		const executionId = context.getExecutionId();
+		this.executionId = executionId ?? '';
+		// A model may call without an execution. Then each call has a count of its own.
+		this.store = executionId === undefined ? {} : store;
+	}
+
+	/**
+	 * Returns the entries of an item's create calls, one for each of `callKeys` (see `BillableTask`). `account`:
+	 * see `keyFactory`. Throws if an expression of the item cannot be resolved.
+	 */
+	entriesFor(
+		item: { index: number; account: string; parameters: NodeParameters; redact: Redactor },
+		callKeys: string[],
+	): JournalEntry[] {
+		const itemKey = this.keyOf(item.index, item.account);
+		const recentKey = (this.recent?.keyOf(item.parameters) ?? '') + itemKey;
+		return callKeys.map(
+			(key) => new JournalEntry(this, itemKey + key, recentKey + key, item.redact),
+		);
+	}
+
+	/**
+	 * Adds `planned` requests to the count before they are sent. Otherwise concurrent calls of an agent could
+	 * each stay within the limit and exceed it together. If the limit does not allow them, the count stays as
+	 * it is, and the Failure to report is returned.
+	 */
+	reserve(planned: number, limit: number): Failure | undefined {
+		const before = this.requests;
+		if (before + planned <= limit) {
+			this.reserved = planned;
+			this.requests = before + planned;
+			return undefined;
+		}
+		const needs =
+			before === 0
+				? `This run needs ${planned} paid requests`
+				: `${before} paid requests were sent in this execution already, and this run needs ${planned} more`;
+		return new Failure('overBudget', { text: needs, limit });
+	}
+
+	/** Takes the requests out of the count again that were reserved but not sent. */
+	settle(): void {
+		this.requests -= this.reserved;
+	}
+
+	private get requests(): number {
+		const sent = this.store.mediaGenerationSent;
+		return sent?.executionId === this.executionId ? sent.requests : 0;
+	}
+
+	private set requests(requests: number) {
+		this.store.mediaGenerationSent = { executionId: this.executionId, requests };
 	}
 }
 
-/** How long an entry in the process's own store can be collected, in ms. */
-const TOOL_CALL_TTL_MS = 3_600_000;
+/** The journal's entry for one create call. */
+export class JournalEntry {
+	constructor(
+		private readonly journal: Journal,
+		/** The idempotency key. */
+		private readonly key: string,
+		/** The key of the same call in `journal.recent`. */
+		private readonly recentKey: string,
+		private readonly redact: Redactor,
+	) {}
 
-/** The process's own store, for a model's calls: n8n may keep nothing from one call to the next. */
-class ToolCallStore {
-	readonly context: IDataObject = {};
+	/** The value that this attempt or an earlier one has written last; undefined if there is none. */
+	get previous(): JournalValue | undefined {
+		return this.journal.entries[this.key] ?? this.recent;
+	}
+
+	/** The value that an earlier manual run has written, if this run may collect it. */
+	private get recent(): JournalValue | undefined {
+		const { recent } = this.journal;
+		return recent?.isCollecting ? recent.get(this.recentKey) : undefined;
+	}
+
+	/** True if the create call is still to be sent, and so to be charged. */
+	get isPending(): boolean {
+		return !this.previous || this.previous.state === 'gone';
+	}
+
+	/** A hint for the output panel: the result was requested earlier, and this attempt costs nothing. */
+	get collectedHint(): string {
+		return this.journal.entries[this.key] || !this.recent
+			? 'Collected the result of an earlier attempt, at no extra charge'
+			: 'Collected from your last run, at no extra charge. To generate anew, execute this node itself';
+	}
+
+	/** The requests for videos and images that this node has sent to the same account, also in earlier attempts. */
+	get requestsOfAccount(): GenerationRequest[] {
+		const [account = ''] = this.key.split('/', 1);
+		return Object.entries(this.journal.entries).flatMap(([key, value]) =>
+			key.startsWith(account) && 'request' in value && value.request ? [value.request] : [],
+		);
+	}
+
+	/**
+	 * Runs `create`, unless another run of this process has the same call in flight, as when a model repeats a
+	 * call. Then it resolves or rejects as that call does. If that call was canceled or timed out, `create` runs
+	 * after all: it finds what the other run has written as `previous`. Rejects with the reason of the signal when
+	 * that aborts while it waits for another run.
+	 */
+	async once<T>(stopStarting: StopStarting, create: () => Promise<T>): Promise<T> {
+		const { inFlight } = this.journal;
+		for (let other = inFlight.get(this.key); other; other = inFlight.get(this.key)) {
+			const result = await Promise.race([other, whenAborted(stopStarting)]).catch(
+				(error: unknown) => {
+					if (!isFailure(error, 'canceled', 'timedOut')) throw error;
+				},
+			);
+			throwIfAborted(stopStarting);
+			if (result !== undefined) return result as T;
+		}
+		const call = create().finally(() => inFlight.delete(this.key));
+		inFlight.set(this.key, call);
+		return await call;
+	}
+
+	/**
+	 * Writes the entry and counts a charge. Call it right before the create call is sent: from then on the
+	 * service may have accepted the call, even if n8n stops before the answer.
+	 */
+	setSent(value: JournalValue): void {
+		this.journal.reserved--;
+		this.write(value);
+	}
+
+	/** Overwrites the entry, without secrets. */
+	write(value: JournalValue): void {
+		const { entries, recent } = this.journal;
+		const entry = { ...this.redact.value(value), keptAt: Date.now() };
+		entries[this.key] = entry;
+		recent?.set(this.recentKey, entry);
+	}
+
+	/** Marks the task of the entry as failed or unknown to the service, so that a retry creates a new one. */
+	setDead(): void {
+		const { previous } = this;
+		if (previous && 'taskId' in previous) this.write({ ...previous, state: 'gone' });
+	}
+
+	/** Takes back `setSent`. Call it only when the service has surely not accepted the call. */
+	setNotAccepted(): void {
+		this.journal.reserved++;
+		this.delete();
+	}
+
+	/** Deletes the entry everywhere, so that the next attempt or run sends the call again. */
+	delete(): void {
+		this.close();
+		this.journal.recent?.delete(this.recentKey);
+	}
+
+	/** Deletes the entry when the run has succeeded. Later manual runs can still collect the result. */
+	close(): void {
+		delete this.journal.entries[this.key];
+	}
 }
 
-/**
- * Returns the object that holds the journal and the budget from one attempt to the next: the node's context,
- * which n8n saves with the execution. Two kinds of calls by a model get the process's own store instead: the
- * MCP Server Trigger makes a new context for each call, before there is an execution, and n8n's own Agents
- * have no context at all. Never throws.
- */
-export function storeFor(context: IExecuteFunctions, isTool: boolean): IDataObject {
-	const { context: processStore } = processContainer.get(ToolCallStore);
-	const entries = journalEntries(processStore);
-	for (const [key, { keptAt }] of Object.entries(entries)) {
-		if (Date.now() - keptAt > TOOL_CALL_TTL_MS) delete entries[key];
-	}
-	if (isTool && context.getExecutionId() === undefined) return processStore;
-	try {
-		return context.getContext('node');
-	} catch {
-		return processStore;
-	}
+/** The ids of the speech tasks that were charged and can be collected. */
+export const collectableTasks = (entries: JournalEntry[]): string[] =>
+	entries.flatMap(({ previous }) => (previous?.state === 'task' ? [previous.taskId] : []));
+
+/** Says in words why it is indeterminate whether a call was accepted, and when it failed (UTC). */
+export function describeAttempt(error: unknown): string {
+	const failure = error instanceof Failure ? error : new Failure('noResponse');
+	return `${wordingOf(failure).message} at ${new Date().toISOString()}`;
 }

@@ -3,12 +3,13 @@ import { processContainer } from '../../shared/account';
 import { evictOldest } from '../../shared/limits';
 import type { NodeParameters } from '../../shared/n8n/parameters';
 import { digestOf, paidParameters } from './idempotencyKey';
-import type { JournalValue } from './journal';
+import type { JournalValue } from './journalStore';
 
 /** How long a request of a manual run can be collected, in ms. */
 const TTL_MS = 3_600_000;
 /** Most requests that are remembered for all nodes together. One takes about 1 kB. */
 const MAX_REQUESTS = 5000;
+
 /** True if the answer contained the file itself, as a data: URL. Such a value would take megabytes. */
 const hasInlineFile = (value: JournalValue): boolean =>
 	'request' in value &&

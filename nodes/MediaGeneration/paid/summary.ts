@@ -1,6 +1,6 @@
 import { Failure, type FailureKind, type Meaning } from '../../shared/failure';
 import { firstOf, rowsOf } from '../../shared/n8n/messages';
-import type { JournalValue } from './journal';
+import type { JournalValue } from './journalStore';
 
 /** The journal's value for a create call, with the index of its input item. */
 export type ItemRequest = JournalValue & { index: number };

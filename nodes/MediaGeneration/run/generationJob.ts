@@ -16,9 +16,10 @@ import {
 	outputField,
 	timeout,
 } from '../../shared/n8n/descriptions';
+import type { JournalEntry } from '../paid/journal';
 import { GenerationRecord, type GenerationOrder } from './generationRecord';
 import { requestStream, type StreamLimits } from './generationStream';
-import { type ItemTask, type ItemResult, captureFailure } from './itemTask';
+import { type BillableTask, type ItemResult, captureFailure } from './itemTask';
 import type { ItemContext } from './itemContext';
 
 /* What all operations with a generation stream share: fields, stream, history, download, output items. */
@@ -34,20 +35,20 @@ export const generationFields = (
 
 /**
  * Makes the task of one item: it sends the create call, waits for the files, and downloads them. One create
- * call may make several files, and each file becomes one output item. Call it once, in `prepare`. Throws a
- * Failure that names an option that is invalid.
+ * call may make several files, and each file becomes one output item. Throws a Failure that names an option that
+ * is invalid.
  */
-export function generationJob(item: ItemContext, order: GenerationOrder): ItemTask {
-	const { context, credential, parameters, payments } = item;
+export function generationJob(item: ItemContext, order: GenerationOrder): BillableTask {
+	const { context, credential, parameters } = item;
 	const kind = order.generation.makes;
 	const timeoutMs = parameters.durationOption(timeout(kind));
 	const idleMs = parameters.durationOption(idleTimeout);
 	const isFileWanted = parameters.wantsFile(downloadField);
 	const fileField = parameters.outputField();
-	const [entry] = payments.entriesFor(parameters);
+	return { callKeys: [''], run };
 
-	return async () =>
-		await withDeadline(timeoutMs, item.stopStarting, async (stopStarting) => {
+	async function run([entry]: JournalEntry[]): Promise<ItemResult[]> {
+		return await withDeadline(timeoutMs, item.stopStarting, async (stopStarting) => {
 			const request = await entry!.once(stopStarting, async () => {
 				const record = new GenerationRecord(item, entry!, order);
 				const createMs = msBeforeFinalRead(timeoutMs);
@@ -70,6 +71,7 @@ export function generationJob(item: ItemContext, order: GenerationOrder): ItemTa
 			}
 			return output;
 		});
+	}
 
 	async function fileOutput(
 		request: GenerationRequest,
@@ -101,7 +103,7 @@ async function generate(
 	record: GenerationRecord,
 	limits: StreamLimits & { timeoutMs: number },
 ): Promise<GeneratedFile[]> {
-	const result = record.previousResult ?? (await requestStream(item, order, record, limits));
+	const result = record.resume() ?? (await requestStream(item, order, record, limits));
 	const { request } = record;
 	const { files, reason, interruptedBecause } = result;
 	if (files.length >= request.requestedCount) return files;

@@ -4,7 +4,7 @@ import { MAX_FILES } from '../../shared/limits';
 import { creatorOf } from '../../shared/n8n/creatorRegistry';
 import { endOf, newRequest, requestsOf, searchEnd } from '../../shared/generation/requestLedger';
 import type { StreamResult } from '../../shared/parsing/generationEvents';
-import { describeAttempt, type JournalEntry } from '../paid/payments';
+import { describeAttempt, type JournalEntry } from '../paid/journal';
 import type { ItemContext } from './itemContext';
 
 /** The create call of one item, before it is sent. */
@@ -56,9 +56,6 @@ export class GenerationRecord {
 			this.isSent = true;
 			({ state: this.state, indeterminateBecause: this.indeterminateBecause } = previous);
 			this.request = previous.request;
-			if (this.request.files.length > 0) {
-				item.report.hint(entry.collectedHint);
-			}
 			return;
 		}
 		const { generation, prompt, requestedCount, aspectRatio } = order;
@@ -69,10 +66,14 @@ export class GenerationRecord {
 		});
 	}
 
-	/** The result of an earlier attempt's stream; undefined if no attempt has sent the request. */
-	get previousResult(): StreamResult | undefined {
+	/**
+	 * Continues from an earlier attempt: returns the result of its stream, and shows a hint if it has files.
+	 * Returns undefined if no attempt has sent the request.
+	 */
+	resume(): StreamResult | undefined {
 		if (!this.isSent) return undefined;
 		const { files, reason } = this.request;
+		if (files.length > 0) this.item.report.hint(this.entry.collectedHint);
 		const text = this.indeterminateBecause;
 		const isIndeterminate = reason === undefined && text !== undefined;
 		const failure = isIndeterminate ? new Failure('indeterminate', { text }) : undefined;
@@ -119,11 +120,7 @@ export class GenerationRecord {
 		else this.update(known);
 		// The ledger must know the node's other requests and their files, also those of earlier attempts:
 		// otherwise the search in the history could give one of their files to this request.
-		const [account] = item.payments.key.split('/', 1);
-		for (const [key, previous] of Object.entries(item.payments.journal.entries)) {
-			if (key.startsWith(account!) && 'request' in previous && previous.request)
-				requests.restore(previous.request);
-		}
+		for (const request of this.entry.requestsOfAccount) requests.restore(request);
 		if (isEnded) return;
 		this.isLost = true;
 		item.report.log(`${interruptedBecause}; looking for the ${this.kind} in the history`);
@@ -170,14 +167,14 @@ export class GenerationRecord {
 			return error;
 		}
 		const isUnlikely = isFailure(error, 'unavailable', 'foreignServer');
-		const isUnclear = this.state === 'sent';
-		if (isUnclear && !this.isLost) this.indeterminateBecause = describeAttempt(error);
+		const isIndeterminate = this.state === 'sent';
+		if (isIndeterminate && !this.isLost) this.indeterminateBecause = describeAttempt(error);
 		this.update({
 			searchUntil: searchEnd(request, isUnlikely ? SEARCH_AFTER_ERROR_MS : undefined),
 		});
 		return withDefaultFacts(error, {
 			ids: request.announcedIds,
-			mayBeCharged: isUnclear || undefined,
+			mayBeCharged: isIndeterminate || undefined,
 		});
 	}
 
@@ -190,8 +187,7 @@ export class GenerationRecord {
 		const all = [...announcedIds, newId, ...change.files.map(({ id }) => id)];
 		const ids = [...new Set(all.filter((id) => id !== undefined))].slice(0, MAX_FILES);
 		if (this.state === 'sent') {
-			const facts = ids.length > 0 && { ids: ids.join() };
-			this.item.report.recordPayment({ kind: this.kind, ...facts });
+			this.item.report.recordPayment(this.kind, ids.length > 0 ? { ids: ids.join() } : {});
 		}
 		this.state = 'accepted';
 		this.update({ ...change, announcedIds: ids });

@@ -9,13 +9,13 @@ import type { CallSignals } from '../../shared/async/callSignals';
 import type { ServiceRecord } from '../../shared/contract';
 import type { Credential } from '../../shared/http/credential';
 import type { NodeParameters } from '../../shared/n8n/parameters';
-import type { Payments } from '../paid/payments';
 import type { Concurrency } from './concurrency';
 import type { ItemTask } from './itemTask';
 import type { Report } from './report';
 
 /**
- * What an operation needs to process one input item. `stopStarting` aborts when the run ends: n8n cancels it, or
+ * What an operation needs to process one input item. Each part of a long speech has a context of its own, made
+ * from that of its item (see `runParts`). `stopStarting` aborts when the run ends: n8n cancels it, or
  * the failure of another item ends the node. `abortInFlight` aborts only when n8n cancels the run.
  */
 export interface ItemContext extends CallSignals {
@@ -28,8 +28,6 @@ export interface ItemContext extends CallSignals {
 	readonly concurrency: Concurrency;
 	/** Progress, log lines and hints about the item. */
 	readonly report: Report;
-	/** The item's billable requests. An operation that is charged plans them in `prepare`. */
-	readonly payments: Payments;
 	/** Makes an output item that n8n links to this input item. The account's token is redacted. */
 	output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData;
 }

@@ -1,6 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { Failure, isFailure } from '../../shared/failure';
 import { asText } from '../../shared/parsing/values';
+import type { JournalEntry } from '../paid/journal';
 
 /** Takes the place of an output item that could not be made. `error` says why. */
 export class FailedResult {
@@ -11,21 +12,34 @@ export class FailedResult {
 export type ItemResult = INodeExecutionData | FailedResult;
 
 /** Does the operation for one item, whose fields are valid. Rejects with the item's failure. */
-export type ItemTask = () => Promise<ItemResult[]>;
+export type ItemTask = (() => Promise<ItemResult[]>) | BillableTask;
+
+/** An item task that sends create calls. Each of them is charged. */
+export interface BillableTask {
+	/**
+	 * One key per create call, '' if there is only one. Appended to the item's idempotency key, it tells the
+	 * calls of the item apart. A retry with the same keys collects.
+	 */
+	callKeys: string[];
+	/** `entries`: the journal's entry of each call, in the order of `callKeys`. */
+	run(entries: JournalEntry[]): Promise<ItemResult[]>;
+}
 
 /**
  * Adds to the failure of an empty field the indexes of all items in which the same field is empty, so that a
- * person can correct them together. Returns any other error as it is. `jobs` are those of all items, by index.
+ * person can correct them together. Returns any other error as it is. `outcomes`: the results of all items, by
+ * index.
  */
-export function mergeSameField(error: unknown, jobs: Array<ItemTask | FailedResult>): unknown {
+export function mergeSameField(error: unknown, outcomes: ItemResult[][]): unknown {
 	if (!isFailure(error, 'invalidInput') || error.facts.text !== 'is empty') return error;
 	const { field, text, isInCredential } = error.facts;
 	if (isInCredential) return error;
-	const items = jobs.flatMap((job, index) => {
-		const failed = job instanceof FailedResult && isFailure(job.error, 'invalidInput') && job.error;
-		return failed && failed.facts.field === field && failed.facts.text === text ? [index] : [];
+	const items = outcomes.flatMap(([result], index) => {
+		if (!(result instanceof FailedResult) || !isFailure(result.error, 'invalidInput')) return [];
+		const { facts } = result.error;
+		return facts.field === field && facts.text === text ? [index] : [];
 	});
-	return error.withDefaults({ items, itemCount: jobs.length });
+	return error.withDefaults({ items, itemCount: outcomes.length });
 }
 
 /**

@@ -1,23 +1,37 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
+import type { MediaKind } from '../../shared/contract';
 import type { Redactor } from '../../shared/parsing/redaction';
+
+/** Which item a report is about, and which part of it. */
+interface ReportPlace {
+	/** Index of the item, from 0. */
+	index: number;
+	/** Number of items of the run. */
+	count: number;
+	/** Number of the part, from 1, and how many there are. Set if the item is a speech of several parts. */
+	part?: { number: number; count: number };
+}
 
 /** Reports about one item: in the browser's console, in n8n's log, and in the output panel. */
 export class Report {
-	/** The hints for the output panel. */
-	readonly hints = new Set<string>();
-
 	constructor(
 		private readonly context: IExecuteFunctions,
 		private readonly redact: Redactor,
-		private readonly index: number,
-		/** Number of items of the run. */
-		private readonly count: number,
+		private readonly place: ReportPlace,
+		/** The hints for the output panel. */
+		readonly hints = new Set<string>(),
 	) {}
+
+	/** Returns the report of one part of the item. Its texts name the part. Its hints are those of the item. */
+	forPart(part: NonNullable<ReportPlace['part']>): Report {
+		return new Report(this.context, this.redact, { ...this.place, part }, this.hints);
+	}
 
 	/** Shows a text in the browser's console of the person who runs the workflow manually. */
 	progress(text: string): void {
-		const row = `Row ${this.index + 1} of ${this.count}`;
-		this.context.sendMessageToUI(this.redact.text(`${row}: ${text}`));
+		const { index, count } = this.place;
+		const row = `Row ${index + 1} of ${count}`;
+		this.context.sendMessageToUI(this.redact.text(`${row}: ${this.partName}${text}`));
 	}
 
 	/**
@@ -26,7 +40,7 @@ export class Report {
 	 */
 	log(text: string): void {
 		this.progress(text);
-		this.write('debug', text);
+		this.write('debug', this.partName + text);
 	}
 
 	/** Adds a hint to the output panel. If several items have the same hint, the panel shows it once. */
@@ -38,16 +52,22 @@ export class Report {
 	 * Writes to n8n's log that the service has accepted a billable request. If the process is killed before the
 	 * execution is saved, this line is the only record of the charge.
 	 */
-	recordPayment(facts: Record<string, string | number>): void {
+	recordPayment(kind: MediaKind, ids: Record<string, string>): void {
+		const part = this.place.part && { part: `${this.place.part.number}` };
 		// The service chooses the ids. Quotes keep one from looking like another pair or another line.
-		const pairs = Object.entries(facts).map(([key, value]) => {
-			return ` ${key}=${/[\s="]/.test(`${value}`) ? JSON.stringify(value) : value}`;
+		const pairs = Object.entries({ kind, ...part, ...ids }).map(([key, value]) => {
+			return ` ${key}=${/[\s="]/.test(value) ? JSON.stringify(value) : value}`;
 		});
 		this.write('info', `paid${pairs.join('')}`);
 	}
 
+	private get partName(): string {
+		const { part } = this.place;
+		return part ? `part ${part.number} of ${part.count}, ` : '';
+	}
+
 	private write(level: 'debug' | 'info', text: string): void {
-		const line = `Media Generation, row ${this.index + 1}: ${text}`;
+		const line = `Media Generation, row ${this.place.index + 1}: ${text}`;
 		this.context.logger[level](this.redact.text(line));
 	}
 }

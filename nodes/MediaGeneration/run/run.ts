@@ -5,18 +5,14 @@ import { callSignals, type CallSignals } from '../../shared/async/callSignals';
 import type { ServiceRecord } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
-import { concurrency } from '../../shared/n8n/descriptions';
+import { concurrency, maxPaid } from '../../shared/n8n/descriptions';
 import { rowsOf } from '../../shared/n8n/messages';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { NodeParameters } from '../../shared/n8n/parameters';
 import { isEmptyError } from '../../shared/parsing/errors';
 import { redactAll, type Redactor } from '../../shared/parsing/redaction';
 import { toOutputRecord } from '../../shared/parsing/responses';
-import { storeFor, journalEntries } from '../paid/journal';
-import { Payments, type Journal } from '../paid/payments';
-import { keyFactory } from '../paid/idempotencyKey';
-import { Budget } from '../paid/budget';
-import { RecentRequests } from '../paid/recentRequests';
+import { collectableTasks, Journal, type JournalEntry } from '../paid/journal';
 import { chargeSummary, type ItemRequest } from '../paid/summary';
 import { Concurrency } from './concurrency';
 import {
@@ -36,23 +32,26 @@ import { Report } from './report';
 export const isToolRun = (context: IExecuteFunctions): boolean =>
 	context.isToolExecution?.() === true || context.getNode().type.endsWith('Tool');
 
-/**
- * One run of the node: what its items share, and what ends it. Call `contextFor` for each item, then `all`
- * once, then `throwIfEnded`.
- */
+/** An item whose fields are valid, ready to run. */
+interface PreparedItem extends ItemContext {
+	/** The journal's entry of each create call; none if the item is not charged. */
+	readonly entries: JournalEntry[];
+	run(): Promise<ItemResult[]>;
+}
+
+/** One run of the node: what its items share, and what ends it. */
 export class Run {
-	/** Contexts by index. An item whose options cannot be resolved has none. */
-	private readonly items: ItemContext[] = [];
 	/** Clients of the API by account key. */
 	private readonly apis = new Map<string, Api>();
 	/** Removes the tokens of all accounts. */
 	readonly redact: Redactor;
 	private readonly isTool: boolean;
-	private readonly journal: Omit<Journal, 'redact'>;
-	private readonly keyOf: ReturnType<typeof keyFactory>;
+	private readonly journal: Journal;
 	private readonly stopping = new AbortController();
 	private readonly signals: CallSignals;
 	private concurrency: Concurrency | undefined;
+	/** Most billable requests of the node in one execution: the lowest number of all items. */
+	private maxPaid = Infinity;
 	/** The error that ends the run, and the item it is about; no item if the run was canceled. */
 	private fatal: { error: unknown; index?: number } | undefined;
 
@@ -66,33 +65,83 @@ export class Run {
 		for (const one of credentials) {
 			if (one instanceof FailedResult || this.apis.has(one.accountKey)) continue;
 			this.apis.set(one.accountKey, new Api(context, one));
-			this.stopping.signal.addEventListener('abort', accountOf(one).retain(), { once: true });
 		}
 		this.redact = redactAll([...this.apis.values()].map(({ credential }) => credential.redact));
 		this.isTool = isToolRun(context);
-		const store = storeFor(context, this.isTool);
-		const executionId = context.getExecutionId();
-		// A model may call without an execution. Then each call has a count of its own.
-		const budget = new Budget(executionId === undefined ? {} : store, executionId ?? '');
-		const isManual = context.getMode() === 'manual' && !this.isTool;
-		const recent = isManual ? new RecentRequests(context) : undefined;
-		this.journal = { entries: journalEntries(store), budget, recent };
-		this.keyOf = keyFactory(context, this.isTool);
+		this.journal = new Journal(context, this.isTool);
 		const canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.signals = callSignals({ canceled, stopping: this.stopping.signal });
 	}
 
 	/**
-	 * Makes the context of one input item. Call it once per item, before `all`. Throws a Failure if the item's
-	 * credential or options are invalid.
+	 * Prepares all items with `prepare` (see `Operation`), then runs their tasks. Resolves with the results of each
+	 * item, by index. Call it once. Unless `continueOnFail`, the first failure stops the other items, and nothing
+	 * is sent if an item cannot be prepared. Throws an n8n error if the run was canceled, or ended by the failure
+	 * of an item.
 	 */
-	contextFor(index: number): ItemContext {
-		const { context, signals, journal } = this;
-		const credential = this.credentials[index]!;
-		if (credential instanceof FailedResult) throw credential.error;
+	async all(prepare: (item: ItemContext) => ItemTask): Promise<ItemResult[][]> {
+		for (const { credential } of this.apis.values()) {
+			this.stopping.signal.addEventListener('abort', accountOf(credential).retain(), {
+				once: true,
+			});
+		}
+		const prepared = this.credentials.map((_, index) => this.prepareItem(index, prepare));
+		const items = prepared.flatMap((one) => (one instanceof FailedResult ? [] : [one]));
+		const outcomes = prepared.map((one): ItemResult[] =>
+			one instanceof FailedResult ? [one] : [],
+		);
+		for (const { index, error } of this.overBudget(items)) outcomes[index] = [error];
+		outcomes.forEach((results, index) => this.endOnFailure(results, index));
+		if (this.fatal) this.fatal.error = mergeSameField(this.fatal.error, outcomes);
+		await this.concurrency?.forEach(items, async ({ index, run }) => {
+			if (outcomes[index]!.length > 0 || this.signals.stopStarting.aborted) return false;
+			const results = await run().catch((error: unknown) => [new FailedResult(error)]);
+			outcomes[index] = results;
+			return !this.endOnFailure(results, index);
+		});
+		// Stops what still runs in the background, and releases the accounts.
+		this.stopping.abort(new Failure('canceled'));
+		this.journal.settle();
+		// With Retry On Fail, n8n also runs the node again if an output item has an `error` field. That attempt
+		// needs the journal.
+		const isFailed = (part: ItemResult) => part instanceof FailedResult || part.json.error;
+		if (!outcomes.flat().some(isFailed)) {
+			for (const { entries } of items) for (const entry of entries) entry.close();
+		}
+		// Cancellation ends the node with an error, even if On Error says to continue.
+		if (this.signals.abortInFlight.aborted) this.fatal = { error: new Failure('canceled') };
+		else this.showHints(items);
+		if (this.fatal) throw this.errorOf(this.fatal, items);
+		return outcomes;
+	}
+
+	/** Makes an item's context, its task and its entries in the journal. Sends nothing. */
+	private prepareItem(
+		index: number,
+		prepare: (item: ItemContext) => ItemTask,
+	): PreparedItem | FailedResult {
+		try {
+			const credential = this.credentials[index]!;
+			if (credential instanceof FailedResult) return credential;
+			const item = this.contextFor(index, credential);
+			const task = prepare(item);
+			if (typeof task === 'function') return { ...item, entries: [], run: task };
+			const { parameters } = item;
+			const { accountKey, redact } = credential;
+			const account = this.isTool || this.apis.size > 1 ? accountKey : '';
+			const place = { index, account, parameters, redact };
+			const entries = this.journal.entriesFor(place, task.callKeys);
+			this.maxPaid = Math.min(this.maxPaid, parameters.numberOption(maxPaid) || Infinity);
+			return { ...item, entries, run: async () => await task.run(entries) };
+		} catch (error) {
+			return new FailedResult(error);
+		}
+	}
+
+	/** Makes the context of one input item. Throws a Failure if the item's options are invalid. */
+	private contextFor(index: number, credential: Credential): ItemContext {
+		const { context } = this;
 		const { accountKey, redact } = credential;
-		const api = this.apis.get(accountKey)!;
-		const account = this.isTool || this.apis.size > 1 ? accountKey : '';
 		// A model reads text only. It gets the URL of a file instead of the file.
 		const parameters = new NodeParameters(
 			(name, fallback) => context.getNodeParameter(name, index, fallback as never),
@@ -100,16 +149,15 @@ export class Run {
 		);
 		// The first item whose options can be resolved sets the concurrency of the run.
 		this.concurrency ??= new Concurrency(parameters.numberOption(concurrency));
-		const item: ItemContext = {
+		return {
 			index,
 			context,
 			credential,
-			api,
+			api: this.apis.get(accountKey)!,
 			parameters,
-			...signals,
+			...this.signals,
 			concurrency: this.concurrency,
-			report: new Report(context, redact, index, this.credentials.length),
-			payments: new Payments({ ...journal, redact }, this.keyOf(index, account)),
+			report: new Report(context, redact, { index, count: this.credentials.length }),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
 				// n8n takes an item with an `error` field for a failed one, and Retry On Fail runs the node again.
 				if (isEmptyError(json.error)) delete json.error;
@@ -120,108 +168,69 @@ export class Run {
 				};
 			},
 		};
-		this.items[index] = item;
-		return item;
 	}
 
 	/**
-	 * Runs the tasks of all items, and resolves with the results of each item, by index. Call it once; it ends the
-	 * run. Unless `continueOnFail`, the first failure stops the other items, and nothing is sent if `prepared`
-	 * contains a failure. Never rejects: `throwIfEnded` throws the error that ended the run.
+	 * Checks Max Paid Requests per Execution for all items together. If they would exceed it, returns a failure
+	 * for each item that would be charged. Its earlier charges are named.
 	 */
-	async all(prepared: Array<ItemTask | FailedResult>): Promise<ItemResult[][]> {
-		const jobs = this.withinLimit(prepared);
-		const outcomes = jobs.map((job): ItemResult[] => (job instanceof FailedResult ? [job] : []));
-		outcomes.forEach((parts, index) => this.endOnFailure(parts, index));
-		if (this.fatal) this.fatal.error = mergeSameField(this.fatal.error, jobs);
-		await this.concurrency?.forEach(this.items.filter(Boolean), async ({ index }) => {
-			const job = jobs[index];
-			if (!job || job instanceof FailedResult || this.signals.stopStarting.aborted) return false;
-			outcomes[index] = await job().catch((error: unknown) => [new FailedResult(error)]);
-			return !this.endOnFailure(outcomes[index], index);
-		});
-		// Stops what still runs in the background, and releases the accounts.
-		this.stopping.abort(new Failure('canceled'));
-		this.journal.budget.settle();
-		// With Retry On Fail, n8n also runs the node again if an output item has an `error` field. That attempt
-		// needs the journal.
-		const isFailed = (part: ItemResult) => part instanceof FailedResult || part.json.error;
-		if (!outcomes.flat().some(isFailed)) {
-			for (const { payments } of this.items) for (const entry of payments.entries) entry.close();
-		}
-		// Cancellation ends the node with an error, even if On Error says to continue.
-		if (this.signals.abortInFlight.aborted) this.fatal = { error: new Failure('canceled') };
-		else this.showHints();
-		return outcomes;
-	}
-
-	/**
-	 * Checks Max Paid Requests per Execution for all items together. If they would exceed it, replaces each task
-	 * that would be charged with a failure.
-	 */
-	private withinLimit(jobs: Array<ItemTask | FailedResult>): Array<ItemTask | FailedResult> {
-		let planned = 0;
-		let limit = Infinity;
-		for (const { payments } of this.items.filter(Boolean)) {
-			planned += payments.pendingCharges;
-			limit = Math.min(limit, payments.limit);
-		}
-		const failure = this.journal.budget.reserve(planned, limit);
-		if (!failure) return jobs;
-		return jobs.map((job, index) => {
-			const paid = this.items[index]?.payments;
-			return paid?.pendingCharges
-				? new FailedResult(failure.withDefaults({ taskIds: paid.collectableTasks() }))
-				: job;
-		});
+	private overBudget(items: PreparedItem[]) {
+		const isPending = ({ isPending }: JournalEntry) => isPending;
+		const planned = items.flatMap(({ entries }) => entries.filter(isPending)).length;
+		const failure = this.journal.reserve(planned, this.maxPaid);
+		if (!failure) return [];
+		return items
+			.filter(({ entries }) => entries.some(isPending))
+			.map(({ index, entries }) => {
+				const error = failure.withDefaults({ taskIds: collectableTasks(entries) });
+				return { index, error: new FailedResult(error) };
+			});
 	}
 
 	/** Returns whether an item has a failed result. If so, ends the run, unless `continueOnFail`. */
-	private endOnFailure(parts: ItemResult[], index: number): boolean {
-		const missing = parts.find((part) => part instanceof FailedResult);
-		if (missing && !this.continueOnFail) {
-			this.fatal ??= { error: withOtherFiles(missing.error, parts), index };
+	private endOnFailure(results: ItemResult[], index: number): boolean {
+		const failed = results.find((result) => result instanceof FailedResult);
+		if (failed && !this.continueOnFail) {
+			this.fatal ??= { error: withOtherFiles(failed.error, results), index };
 			this.stopping.abort(new Failure('canceled'));
 		}
-		return missing !== undefined;
+		return failed !== undefined;
 	}
 
-	/**
-	 * Throws an n8n error if the run was canceled, or ended by the failure of an item. The error also names what
-	 * has been charged. Call it after `all`.
-	 */
-	throwIfEnded(): void {
-		if (!this.fatal) return;
-		const { error, index } = this.fatal;
+	/** Makes the n8n error that ends the node. It also names what has been charged for all items. */
+	private errorOf(
+		{ error, index }: { error: unknown; index?: number },
+		items: PreparedItem[],
+	): Error {
 		const { redact } = this;
-		const requests = this.items.flatMap(({ index, payments }) =>
-			payments.previousValues().map((value): ItemRequest => ({ ...value, index })),
+		const requests = items.flatMap(({ index, entries }) =>
+			entries.flatMap(({ previous }): ItemRequest[] => (previous ? [{ ...previous, index }] : [])),
 		);
 		const note = chargeSummary(requests, index === undefined ? undefined : { index, error });
 		const itemIndex = this.credentials.length > 1 ? index : undefined;
-		const thrown = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
+		const nodeError = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
 		// n8n may have finished a canceled execution before it receives the error, and then drops the error. So
 		// the charges are shown in the browser's console and logged as well.
 		if (this.signals.abortInFlight.aborted && note) {
 			this.context.sendMessageToUI(`Stopped. ${note}`);
-			this.context.logger.warn(`Media Generation: ${thrown.message}. ${note}`);
+			this.context.logger.warn(`Media Generation: ${nodeError.message}. ${note}`);
 		}
-		throw thrown;
+		return nodeError;
 	}
 
 	/** Shows the hints of all items in the output panel. Equal hints become one that names its rows. */
-	private showHints(): void {
-		const itemsOf = new Map<string, number[]>();
-		for (const { index, report } of this.items.filter(Boolean)) {
+	private showHints(items: PreparedItem[]): void {
+		const rowsByHint = new Map<string, number[]>();
+		for (const { index, report } of items) {
 			for (const hint of report.hints) {
-				const items = itemsOf.get(hint) ?? [];
-				items.push(index);
-				itemsOf.set(hint, items);
+				const rows = rowsByHint.get(hint) ?? [];
+				rows.push(index);
+				rowsByHint.set(hint, rows);
 			}
 		}
-		for (const [hint, items] of itemsOf) {
-			const rows = this.credentials.length > 1 ? ` (${rowsOf(items)})` : '';
-			const message = this.redact.text(hint + rows);
+		for (const [hint, rows] of rowsByHint) {
+			const suffix = this.credentials.length > 1 ? ` (${rowsOf(rows)})` : '';
+			const message = this.redact.text(hint + suffix);
 			this.context.addExecutionHints({ message, location: 'outputPane' });
 		}
 	}

@@ -16,7 +16,7 @@ import { wordingOf } from '../../../shared/n8n/messages';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import { SoundLength } from '../../audio/soundLength';
 import type { ItemContext } from '../../run/itemContext';
-import { submit, type SpeechOrder, type SpeechPart } from './submit';
+import { submit, type SpeechOrder } from './submit';
 
 /** Deadline of the download of subtitles, in ms. The sound has arrived, and the output waits for them. */
 const SUBTITLES_MS = 60_000;
@@ -55,18 +55,17 @@ export interface SpeechResult {
 }
 
 /**
- * Waits for a speech task, and downloads the files that `options` request. `orderOrId` is the id of an existing
- * task, or the create call of a task. The call is sent unless an earlier attempt has created the task. Throws a
- * Failure. If a task exists, the Failure has its id, so that a user can collect it later.
+ * Waits for a speech task until `stopStarting` aborts, and downloads the files that `options` request. `orderOrId`
+ * is the id of an existing task, or the create call of a task. The call is sent unless an earlier attempt has
+ * created the task. Throws a Failure. If a task exists, the Failure has its id, so that a user can collect it
+ * later.
  */
 export async function collect(
 	item: ItemContext,
-	part: SpeechPart,
 	options: WaitOptions,
 	orderOrId: SpeechOrder | string,
 ): Promise<SpeechResult> {
-	const { report } = item;
-	const { stopStarting: signal } = part;
+	const { report, stopStarting: signal } = item;
 	// The first messages about a task may arrive before the answer of its create call. So the socket is opened
 	// before the call is sent.
 	const subscription = subscribe(item.credential, item.context);
@@ -74,7 +73,7 @@ export async function collect(
 		const { taskId, mode } =
 			typeof orderOrId === 'string'
 				? ({ taskId: orderOrId, mode: 'userSupplied' } as const)
-				: await submit(item, part, orderOrId, subscription.ready());
+				: await submit(item, orderOrId, options.timeoutMs, subscription.ready());
 		const began = Date.now();
 		let isAlive = false;
 		const onAlive = () => {
@@ -84,12 +83,12 @@ export async function collect(
 		const task = await waitForTask(item.api, {
 			...{ taskId, mode, signal, subscription, pollIntervalMs: options.pollIntervalMs },
 			onProgress(percentage) {
-				report.progress(`${part.name}task ${taskId}: ${percentage} %`);
+				report.progress(`task ${taskId}: ${percentage} %`);
 				if (percentage >= ALIVE_PERCENT) onAlive();
 			},
 			onReading: onAlive,
 		});
-		report.log(`${part.name}task ${taskId} completed`);
+		report.log(`task ${taskId} completed`);
 		const waited = Date.now() - began;
 		// If the result came early, the socket may just not have been open yet.
 		if (!subscription.isOpen && waited >= options.pollIntervalMs / 2) {
@@ -99,13 +98,10 @@ export async function collect(
 		}
 		const result: SpeechResult = { taskId, task };
 		if (options.download) {
-			report.progress(`${part.name}task ${taskId}: downloading the file`);
+			report.progress(`task ${taskId}: downloading the file`);
 			Object.assign(result, await soundOf(item, taskId, task.audioUrl, signal));
 		}
-		// The subtitles of several parts can be joined only with the durations of their sound.
-		if (options.subtitles && (options.download || part.count === 1)) {
-			result.subtitles = await subtitlesOf(item, result, signal);
-		}
+		if (options.subtitles) result.subtitles = await subtitlesOf(item, result, signal);
 		return result;
 	} finally {
 		void subscription.release();

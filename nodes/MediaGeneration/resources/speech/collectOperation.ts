@@ -13,7 +13,7 @@ import {
 import { captureFailure } from '../../run/itemTask';
 import type { ItemContext, Operation } from '../../run/itemContext';
 import { collect, readWaitOptions, speechItem } from './collect';
-import { runParts, MAX_PARTS, speechOutput } from './parts';
+import { collectParts, MAX_PARTS, runParts, speechOutput } from './parts';
 
 const taskIds = {
 	...taskId,
@@ -62,18 +62,15 @@ export const collectSpeech: Operation = {
 
 		return async () => {
 			if (!isJoined) {
-				return await runParts(item, ids, waitOptions.timeoutMs, async (part, id) => {
-					const alone = { ...part, index: 0, count: 1, name: '' };
-					const collecting = collect(item, alone, waitOptions, id);
+				return await runParts(item, ids, waitOptions.timeoutMs, async ({ stopStarting }, id) => {
+					const collecting = collect({ ...item, stopStarting }, waitOptions, id);
 					// The failure of one task must not cost the audio of the others.
 					return await captureFailure(
 						collecting.then((result) => speechItem(item, result, waitOptions.outputField)),
 					);
 				});
 			}
-			const results = await runParts(item, ids, waitOptions.timeoutMs, async (part, id) => {
-				return await collect(item, part, waitOptions, id);
-			}).catch((error: unknown) => {
+			const results = await collectParts(item, waitOptions, ids).catch((error: unknown) => {
 				// The message lists the tasks that can still be collected, so the failed one is not among them.
 				const gone = isFailure(error, 'taskFailed', 'notFound') ? error.facts.taskId : undefined;
 				const collectable = ids.filter((id) => id !== gone);

@@ -1,5 +1,4 @@
 import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
-import type { StopStarting } from '../../../shared/async/callSignals';
 import {
 	anySignal,
 	SILENT_ABORT,
@@ -13,54 +12,84 @@ import { Failure, withDefaultFacts } from '../../../shared/failure';
 import { fileNameOf } from '../../../shared/parsing/fileType';
 import { memoryBudget, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
 import type { ItemContext } from '../../run/itemContext';
-import { binaryOf, secondsOf, speechItem, type SpeechResult, type WaitOptions } from './collect';
-import type { SpeechPart } from './submit';
+import {
+	binaryOf,
+	collect,
+	secondsOf,
+	speechItem,
+	type SpeechResult,
+	type WaitOptions,
+} from './collect';
+import { isGone, type SpeechOrder } from './submit';
 
 /** Most parts that one speech may have. */
 export const MAX_PARTS = 200;
 
 /**
  * Runs `task` for each part of a speech, as many at the same time as the run's concurrency allows. `inputs` has
- * one value per part. Each part has a deadline of `timeoutMs`. Resolves with the results, in the order of the
- * parts. If a part fails, no further part is started, and the Failure that is thrown names the part. Call it
- * only from the item's task, since the parts use the item's slot.
+ * one value per part. The context of a part is that of the item, with a deadline of `timeoutMs` and with the part
+ * named in its report. Resolves with the results, in the order of the parts. If a part fails, no further part is
+ * started, and the Failure that is thrown names the part. Call it only from the item's task, since the parts use
+ * the item's slot.
  */
-export async function runParts<Given, Result>(
+export async function runParts<Input, Result>(
 	item: ItemContext,
-	inputs: Given[],
+	inputs: Input[],
 	timeoutMs: number,
-	task: (part: SpeechPart, one: Given) => Promise<Result>,
+	task: (part: ItemContext, input: Input) => Promise<Result>,
 ): Promise<Result[]> {
-	const count = inputs.length;
-	const speakIn = async (index: number, name: string, signal: StopStarting) =>
-		await withDeadline(timeoutMs, signal, async (stopStarting) => {
-			return await task({ index, count, name, stopStarting, timeoutMs }, inputs[index]!);
+	const runPart = async (part: ItemContext, index: number) =>
+		await withDeadline(timeoutMs, part.stopStarting, async (stopStarting) => {
+			return await task({ ...part, stopStarting }, inputs[index]!);
 		});
-	if (count === 1) return [await speakIn(0, '', item.stopStarting)];
+	const count = inputs.length;
+	if (count === 1) return [await runPart(item, 0)];
 	const stopping = new AbortController();
 	const stopStarting = anySignal(item.stopStarting, stopping.signal);
+	const parts = inputs.map((_, index): ItemContext => {
+		return { ...item, stopStarting, report: item.report.forPart({ number: index + 1, count }) };
+	});
 	const results = new Array<Result>(count);
 	let failure: unknown;
-	const speakOne = async (_: ItemContext, index: number) => {
+	const runUnlessStopped = async (part: ItemContext, index: number) => {
 		if (stopStarting.aborted) return false;
-		const place = `${index + 1} of ${count}`;
-		return await speakIn(index, `part ${place}, `, stopStarting).then(
+		return await runPart(part, index).then(
 			(result) => {
 				results[index] = result;
 				return true;
 			},
 			(error: unknown) => {
-				failure ??= withDefaultFacts(error, { part: place });
+				failure ??= withDefaultFacts(error, { part: `${index + 1} of ${count}` });
 				stopping.abort(new Failure('canceled'));
 				return false;
 			},
 		);
 	};
-	await item.concurrency.forEach(Array<ItemContext>(count).fill(item), speakOne, 'part');
+	await item.concurrency.forEach(parts, runUnlessStopped, 'part');
 	stopping.abort(SILENT_ABORT);
 	if (failure !== undefined) throw failure;
 	throwIfAborted(item.stopStarting);
 	return results;
+}
+
+/**
+ * Collects all parts of one speech (see `collect`). `ordersOrIds` has one value per part. Throws a Failure. If it
+ * says that a task is dead, the next attempt creates a new one.
+ */
+export async function collectParts(
+	item: ItemContext,
+	options: WaitOptions,
+	ordersOrIds: Array<SpeechOrder | string>,
+): Promise<SpeechResult[]> {
+	// The subtitles of several parts can be joined only with the durations of their sound.
+	const subtitles = options.subtitles && (options.download || ordersOrIds.length === 1);
+	return await runParts(item, ordersOrIds, options.timeoutMs, async (part, orderOrId) => {
+		const collecting = collect(part, { ...options, subtitles }, orderOrId);
+		return await collecting.catch((error: unknown) => {
+			if (typeof orderOrId !== 'string' && isGone(error)) orderOrId.entry.setDead();
+			throw error;
+		});
+	});
 }
 
 /**

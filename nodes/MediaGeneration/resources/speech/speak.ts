@@ -1,4 +1,4 @@
-import type { INodeProperties } from 'n8n-workflow';
+import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { MODEL_IDS, SPEECH_SETTINGS } from '../../../shared/contract';
 import { splitText, type TextPart } from './splitText';
 import { Failure, invalidInput } from '../../../shared/failure';
@@ -17,11 +17,12 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { isBlank } from '../../../shared/parsing/values';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
-import type { ItemTask } from '../../run/itemTask';
+import { collectableTasks, type JournalEntry } from '../../paid/journal';
+import type { BillableTask } from '../../run/itemTask';
 import type { Operation, ItemContext } from '../../run/itemContext';
-import { collect, readWaitOptions } from './collect';
-import { runParts, MAX_PARTS, speechOutput } from './parts';
-import { isGone, submit, type SpeechOrder } from './submit';
+import { readWaitOptions } from './collect';
+import { collectParts, MAX_PARTS, runParts, speechOutput } from './parts';
+import { submit, type SpeechOrder } from './submit';
 
 const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
 
@@ -201,46 +202,46 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	);
 }
 
-function prepare(item: ItemContext): ItemTask {
-	const { parameters, payments, output } = item;
+function prepare(item: ItemContext): BillableTask {
+	const { parameters, output } = item;
 	const request = readRequest(parameters);
-	const texts = readParts(parameters, request.input);
+	const parts = readParts(parameters, request.input);
 	const waits = parameters.flag(waitForCompletion);
 	const waitOptions = readWaitOptions(parameters);
-	const records = payments.entriesFor(parameters, texts);
-	const orders = texts.map(({ text: input }, index): SpeechOrder => {
-		return { request: { ...request, input }, entry: records[index]! };
-	});
+	const callKeys = parts.length === 1 ? [''] : parts.map(({ start, end }) => `/${start}-${end}`);
+	return { callKeys, run };
 
-	return async () => {
+	async function run(entries: JournalEntry[]): Promise<INodeExecutionData[]> {
+		const orders = entries.map((entry, index): SpeechOrder => {
+			return { request: { ...request, input: parts[index]!.text }, entry };
+		});
+		const failWithTasks = (error: unknown) => {
+			throw withTasks(error, entries);
+		};
 		if (waits) {
-			const results = await runParts(item, orders, waitOptions.timeoutMs, async (part, order) => {
-				return await collect(item, part, waitOptions, order).catch((error: unknown) => {
-					if (isGone(error)) order.entry.setDead();
-					throw error;
-				});
-			}).catch(failWithTasks);
+			const results = await collectParts(item, waitOptions, orders).catch(failWithTasks);
 			return await speechOutput(item, results, waitOptions);
 		}
-		const tasks = await runParts(item, orders, waitOptions.timeoutMs, async (part, order) => {
-			return await submit(item, part, order);
+		const { timeoutMs } = waitOptions;
+		const tasks = await runParts(item, orders, timeoutMs, async (part, order) => {
+			return await submit(part, order, timeoutMs);
 		}).catch(failWithTasks);
 		const taskIds = tasks.map(({ taskId }) => taskId);
 		const status = 'pending';
 		if (taskIds.length === 1) return [output({ task_id: taskIds[0], status })];
 		return [output({ task_ids: taskIds, parts: taskIds.length, status })];
-	};
-
-	/** Adds to a failure the tasks of all parts, which were charged, and the parts that may have been. */
-	function failWithTasks(error: unknown): never {
-		if (records.length === 1 || !(error instanceof Failure)) throw error;
-		const failedPart = Number.parseInt(error.facts.part ?? '');
-		const parts = records.flatMap(({ previous }, index) =>
-			previous?.state === 'sent' ? [index + 1] : [],
-		);
-		const indeterminateParts = parts.filter((part) => part !== failedPart);
-		throw error.withDefaults({ taskIds: payments.collectableTasks(), indeterminateParts });
 	}
+}
+
+/** Adds to the failure of a part the tasks of all parts, which were charged, and the parts that may have been. */
+function withTasks(error: unknown, entries: JournalEntry[]): unknown {
+	if (entries.length === 1 || !(error instanceof Failure)) return error;
+	const failedPart = Number.parseInt(error.facts.part ?? '');
+	const sentParts = entries.flatMap(({ previous }, index) =>
+		previous?.state === 'sent' ? [index + 1] : [],
+	);
+	const indeterminateParts = sentParts.filter((part) => part !== failedPart);
+	return error.withDefaults({ taskIds: collectableTasks(entries), indeterminateParts });
 }
 
 /** Speech → Text to Speech: creates the tasks of a text (§4.1), waits for them (§6.2, §4.2), fetches their audio. */

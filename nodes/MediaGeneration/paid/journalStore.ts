@@ -1,0 +1,66 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+import { processContainer } from '../../shared/account';
+import type { GenerationRequest } from '../../shared/contract';
+
+/** What the journal says about one create call that may have been charged. */
+export type JournalValue =
+	/**
+	 * 'sent': it is indeterminate whether the service has accepted the call. `indeterminateBecause` then says
+	 * what happened to the attempt. 'accepted': the service has begun to generate the video or image.
+	 * `request` is set for videos and images only.
+	 */
+	| { state: 'sent' | 'accepted'; indeterminateBecause?: string; request?: GenerationRequest }
+	/**
+	 * The service has created a speech task. 'task': it can be collected. 'gone': the service has said that
+	 * the task failed or does not exist.
+	 */
+	| { state: 'task' | 'gone'; taskId: string };
+
+/** Values by idempotency key. `keptAt`: when written, in ms since 1970. */
+export type JournalEntries = Record<string, JournalValue & { keptAt: number }>;
+
+/** The journal as n8n saves it. Saved executions contain it, so its names and values never change. */
+export interface JournalStore {
+	/** The entries of all items, loop rounds and attempts of the node. */
+	mediaGenerationCreated?: JournalEntries;
+	/** The number of billable requests that the node has sent in one execution. */
+	mediaGenerationSent?: { executionId: string; requests: number };
+}
+
+/** How long an entry in the process's own store can be collected, in ms. */
+const TOOL_CALL_TTL_MS = 3_600_000;
+
+/** What this process shares among the journals of all runs. */
+class SharedJournals {
+	/** The store for calls by a model, if n8n keeps none from one call to the next. */
+	readonly toolCalls = { mediaGenerationCreated: {} as JournalEntries };
+	/** The create calls in flight, by idempotency key, for each set of entries that runs share. */
+	readonly inFlight = new WeakMap<JournalEntries, Map<string, Promise<unknown>>>();
+}
+
+/**
+ * Returns the object that holds the journal from one attempt to the next: the node's context, which n8n saves
+ * with the execution. Two kinds of calls by a model get the process's own store instead: the MCP Server Trigger
+ * makes a new context for each call, before there is an execution, and n8n's own Agents have no context at all.
+ */
+export function storeFor(context: IExecuteFunctions, isTool: boolean): JournalStore {
+	const { toolCalls } = processContainer.get(SharedJournals);
+	const entries = toolCalls.mediaGenerationCreated;
+	for (const [key, { keptAt }] of Object.entries(entries)) {
+		if (Date.now() - keptAt > TOOL_CALL_TTL_MS) delete entries[key];
+	}
+	if (isTool && context.getExecutionId() === undefined) return toolCalls;
+	try {
+		return context.getContext('node');
+	} catch {
+		return toolCalls;
+	}
+}
+
+/** Returns the create calls in flight of all runs that share `entries`, by idempotency key. */
+export function inFlightCalls(entries: JournalEntries): Map<string, Promise<unknown>> {
+	const { inFlight } = processContainer.get(SharedJournals);
+	const calls = inFlight.get(entries) ?? new Map<string, Promise<unknown>>();
+	inFlight.set(entries, calls);
+	return calls;
+}
