@@ -10,9 +10,7 @@ const BANNED = new Set(
 );
 
 /** `folder or file: word` → why it stays there; without a word, for all of them. */
-const EXCEPTIONS: Record<string, string> = {
-	'nodes/MediaGeneration/run/concurrency.ts: work': 'a function that is run for each',
-};
+const EXCEPTIONS: Record<string, string> = {};
 
 /** The names that a file declares; not the fields of others that it reads, nor the keys of literals that types demand. */
 function declaredNames(path: string) {

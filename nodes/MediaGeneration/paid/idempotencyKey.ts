@@ -78,7 +78,7 @@ export const digestOf = (...parts: unknown[]): string =>
 /**
  * Returns a function that makes the idempotency key of an item. Call it once per run of the node. A key is
  * `<account>/<index>:<request>`. The next round of a loop gets other keys; a model that repeats a call gets
- * the same key.
+ * the same key. The journal appends the range of each part of a text that is split, such as `/0-2500`.
  *
  * `account` is the account's key if the run has several accounts, or if a model calls the node. Otherwise it
  * is '': then only the node's credential counts, so a retry with a new token in it still collects.

@@ -121,8 +121,7 @@ export class JournalEntry {
 
 	/** The value that an earlier manual run has written, if this run may collect it. */
 	private get recent(): JournalValue | undefined {
-		const { recent } = this.journal;
-		return recent?.isCollecting ? recent.get(this.recentKey) : undefined;
+		return this.journal.recent?.get(this.recentKey);
 	}
 
 	/** True if the create call is still to be sent, and so to be charged. */

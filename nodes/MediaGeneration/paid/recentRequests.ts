@@ -27,7 +27,7 @@ class RequestsByKey extends Map<string, JournalValue & { keptAt: number }> {}
 export class RecentRequests {
 	private readonly all: RequestsByKey = processContainer.get(RequestsByKey);
 	/** True if this run exists only because somebody executes a later node. */
-	readonly isCollecting: boolean;
+	private readonly isCollecting: boolean;
 	private readonly prefix: string;
 	private readonly parameters: INodeParameters;
 
@@ -55,9 +55,12 @@ export class RecentRequests {
 		return `${this.prefix}/${digestOf(paidParameters(Object.fromEntries(resolved)))}`;
 	}
 
-	/** Returns the value that was set within the last hour, or undefined. */
+	/**
+	 * Returns the value that was set within the last hour. Returns undefined if there is none, or if somebody
+	 * executes this node itself.
+	 */
 	get(key: string): JournalValue | undefined {
-		const value = this.all.get(key);
+		const value = this.isCollecting ? this.all.get(key) : undefined;
 		return value && Date.now() - value.keptAt < TTL_MS ? value : undefined;
 	}
 

@@ -17,13 +17,13 @@ const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | Meaning | undefined>([
 
 const RETRY_ADVICE =
 	"To continue, open Executions and choose 'Retry with currently saved workflow': only what is missing is charged.";
-// The item fails again in a retry, so On Error has to let the others continue.
+/** The item fails again in a retry, so On Error has to let the others continue. */
 const RETRY_PAST_ITEM_ADVICE =
 	"To get the others at no extra charge, set On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions.";
 
 const kindOf = (one: JournalValue) =>
 	'taskId' in one ? 'speech' : (one.request?.kind ?? 'speech');
-const several = (kind: string, count: number) =>
+const pluralOf = (kind: string, count: number) =>
 	count > 1 && kind !== 'speech' ? `${kind}s` : kind;
 
 /**
@@ -33,21 +33,21 @@ const several = (kind: string, count: number) =>
 function namesOf(requests: ItemRequest[], max?: number): string {
 	const ids = new Map<string, string[]>();
 	const unnamed = new Map<string, number[]>();
-	const note = <T>(map: Map<string, T[]>, kind: string, ...more: T[]) =>
+	const add = <T>(map: Map<string, T[]>, kind: string, ...more: T[]) =>
 		map.set(kind, [...(map.get(kind) ?? []), ...more]);
 	for (const one of requests) {
 		if ('taskId' in one) {
-			note(ids, 'task', one.taskId);
+			add(ids, 'task', one.taskId);
 			continue;
 		}
 		const { files = [], announcedIds = [] } = one.request ?? {};
 		const names = files.length > 0 ? files.map(({ id, fileUrl }) => id ?? fileUrl) : announcedIds;
-		if (names.length > 0) note(ids, kindOf(one), ...names);
-		else note(unnamed, kindOf(one), one.index);
+		if (names.length > 0) add(ids, kindOf(one), ...names);
+		else add(unnamed, kindOf(one), one.index);
 	}
 	return [
-		...[...ids].map(([kind, all]) => `${several(kind, all.length)} ${firstOf(all, max)}`),
-		...[...unnamed].map(([kind, rows]) => `${several(kind, rows.length)} of ${rowsOf(rows, max)}`),
+		...[...ids].map(([kind, all]) => `${pluralOf(kind, all.length)} ${firstOf(all, max)}`),
+		...[...unnamed].map(([kind, rows]) => `${pluralOf(kind, rows.length)} of ${rowsOf(rows, max)}`),
 	].join('; ');
 }
 
@@ -61,41 +61,41 @@ export function chargeSummary(
 	requests: ItemRequest[],
 	failed?: { index: number; error: unknown },
 ): string | undefined {
-	const known = requests.filter(({ state }) => state !== 'gone');
-	const ofFailed = known.filter(({ index }) => index === failed?.index);
-	const others = known.filter(({ index }) => index !== failed?.index);
-	const paid = others.filter(({ state }) => state !== 'sent');
-	const unsure = others.filter(({ state }) => state === 'sent');
+	const live = requests.filter(({ state }) => state !== 'gone');
+	const ofFailed = live.filter(({ index }) => index === failed?.index);
+	const others = live.filter(({ index }) => index !== failed?.index);
+	const charged = others.filter(({ state }) => state !== 'sent');
+	const indeterminate = others.filter(({ state }) => state === 'sent');
 	const unconfirmed = (max?: number) =>
-		`Possibly charged (the service didn't confirm): ${namesOf(unsure, max)}.`;
+		`Possibly charged (the service didn't confirm): ${namesOf(indeterminate, max)}.`;
 	if (!failed) {
-		const kinds = new Set(paid.map(kindOf));
+		const kinds = new Set(charged.map(kindOf));
 		const ways = [
 			kinds.delete('speech') && "the audio with Speech → Collect ('Join Into One File' turned off)",
 			kinds.size > 0 && 'videos and images with History → Get Many',
 		];
 		return sentences(
-			paid.length > 0 &&
-				`At no extra charge, get ${ways.filter(Boolean).join(', and ')}. Already paid for: ${namesOf(paid, Infinity)}.`,
-			unsure.length > 0 &&
+			charged.length > 0 &&
+				`At no extra charge, get ${ways.filter(Boolean).join(', and ')}. Already paid for: ${namesOf(charged, Infinity)}.`,
+			indeterminate.length > 0 &&
 				`${unconfirmed(Infinity)} Check History → Get Many, or the provider's website, before you run the workflow again.`,
 		);
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
 	// A request whose outcome is indeterminate is never sent again, so its item fails again in a retry.
 	const isIndeterminate = ofFailed.some(({ state }) => state === 'sent');
-	const isOfRow =
+	const failsAgain =
 		isIndeterminate ||
 		!(CAUSES_OUTSIDE_OF_ITEM.has(kind) || CAUSES_OUTSIDE_OF_ITEM.has(facts?.means));
-	const isPast = isOfRow && paid.length > 0;
-	const isCollected = paid.length > 0 || (ofFailed.length > 0 && !isIndeterminate);
-	const items = new Set(paid.map(({ index }) => index)).size;
+	const mustSkip = failsAgain && charged.length > 0;
+	const isCollectable = charged.length > 0 || (ofFailed.length > 0 && !isIndeterminate);
+	const items = new Set(charged.map(({ index }) => index)).size;
 	return sentences(
-		isPast ? RETRY_PAST_ITEM_ADVICE : isCollected && RETRY_ADVICE,
-		paid.length > 0 &&
-			`Already paid for: ${items} other item${items > 1 ? 's' : ''} (${namesOf(paid)}).`,
-		unsure.length > 0 && `${unconfirmed()} A retry does not send this again.`,
-		isPast && 'A retry uses the rows as they were first read.',
+		mustSkip ? RETRY_PAST_ITEM_ADVICE : isCollectable && RETRY_ADVICE,
+		charged.length > 0 &&
+			`Already paid for: ${items} other item${items > 1 ? 's' : ''} (${namesOf(charged)}).`,
+		indeterminate.length > 0 && `${unconfirmed()} A retry does not send this again.`,
+		mustSkip && 'A retry uses the rows as they were first read.',
 	);
 }
 

@@ -2,8 +2,9 @@ import { SILENT_ABORT, sleep } from '../../shared/async/deadline';
 import { ConcurrencyLimit } from '../../shared/pace/concurrencyLimit';
 import type { Throttle } from '../../shared/pace/throttle';
 
-/** Number of slots with automatic concurrency, at the start of a run and at most. */
+/** Number of slots at the start of a run, if the concurrency is chosen automatically. */
 const AUTOMATIC_START = 10;
+/** Most slots, if the concurrency is chosen automatically. */
 const AUTOMATIC_MAX = 100;
 /** Longest wait before the limits are checked again, in ms, if no end of the wait is known. */
 const RECHECK_MS = 60_000;
@@ -22,8 +23,11 @@ type Share = { throttle: Throttle; active: number } & Record<Unit, Set<() => voi
  */
 export class Concurrency {
 	private readonly limit: ConcurrencyLimit;
+	/** Number of slots in use. */
 	private active = 0;
+	/** The account that got its last slot the longest ago comes first. */
 	private readonly shares = new Map<Throttle, Share>();
+	/** Ends the wait for the time at which the next unit may start. */
 	private timer = new AbortController();
 
 	/** `concurrency`: the number of slots, 1 to 500; 0 chooses it automatically. */
@@ -42,27 +46,28 @@ export class Concurrency {
 	}
 
 	/**
-	 * Runs `work` for each of `all`, as many at the same time as the limits allow. The units of one account start
-	 * in the given order. `work` resolves with whether it succeeded, and must not reject. Resolves when all
+	 * Calls `run` for each of `all`, as many at the same time as the limits allow. The units of one account start
+	 * in the given order. `run` resolves with whether it succeeded, and must not reject. Resolves when all
 	 * have ended. Never rejects.
 	 *
-	 * An item that consists of parts calls this with 'part' from its own `work`, with all parts of one account.
-	 * Its slot is free while its parts take slots of their own. Waiting parts start before waiting items.
+	 * An item that consists of parts calls this with 'part' from its own `run`, with all its parts, while it has a
+	 * slot. That slot is free while its parts take slots of their own. Waiting parts start before waiting items.
 	 */
 	async forEach<One extends { api: { throttle: Throttle } }>(
 		all: One[],
-		work: (one: One, index: number) => Promise<boolean>,
+		run: (one: One, index: number) => Promise<boolean>,
 		unit: Unit = 'item',
 	): Promise<void> {
 		let remaining = all.length;
 		const started = all.map(async (one, index) => {
 			const share = this.shareOf(one.api.throttle);
 			await new Promise<void>((start) => share[unit].add(start));
-			if (await work(one, index)) this.onAlive();
+			if (await run(one, index)) this.onAlive();
 			remaining--;
 			// The last part keeps its slot for the item, which goes on.
 			if (unit === 'item' || remaining > 0) this.release(share);
 		});
+		// While the parts run, the item itself has no slot.
 		if (unit === 'part') this.release(this.shareOf(all[0]!.api.throttle));
 		this.startMore();
 		await Promise.all(started);
@@ -82,7 +87,7 @@ export class Concurrency {
 		this.startMore();
 	}
 
-	/** Starts as many waiting units as the limits allow, and sets a timer for the next one. */
+	/** Starts as many waiting units as the limits allow. Does so again when the next one may start. */
 	private startMore(): void {
 		this.timer.abort(SILENT_ABORT);
 		for (let next = this.next(); next; next = this.next()) {
@@ -95,13 +100,14 @@ export class Concurrency {
 			starts.delete(start!);
 			share.active++;
 			this.active++;
+			// Moves the account to the end.
 			this.shares.delete(share.throttle);
 			this.shares.set(share.throttle, share);
 			start!();
 		}
 	}
 
-	/** The account and the kind of unit that may start first, and in how many ms; undefined if none waits. */
+	/** The share whose unit may start first, and in how many ms; undefined if no unit waits. */
 	private next() {
 		const shares = [...this.shares.values()].sort((one, other) => one.active - other.active);
 		return (['part', 'item'] as const)

@@ -1,6 +1,6 @@
 import { GENERATIONS } from '../../../shared/contract';
 import { prompt } from '../../../shared/n8n/descriptions';
-import { generationFields, generationJob } from '../../run/generationJob';
+import { generationFields, generationTask } from '../../run/generationTask';
 import type { Operation } from '../../run/itemContext';
 
 /** Image → Text to Image (§4.8): generates one image. It is charged. */
@@ -17,7 +17,7 @@ export const createImage: Operation = {
 	],
 	prepare(item) {
 		const request = { prompt: item.parameters.text('prompt', 'Prompt') };
-		return generationJob(item, {
+		return generationTask(item, {
 			generation: GENERATIONS.image,
 			prompt: request.prompt,
 			requestedCount: 1,

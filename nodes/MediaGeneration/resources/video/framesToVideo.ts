@@ -1,6 +1,6 @@
 import { GENERATIONS } from '../../../shared/contract';
 import { inputImages, prompt } from '../../../shared/n8n/descriptions';
-import { generationFields, generationJob } from '../../run/generationJob';
+import { generationFields, generationTask } from '../../run/generationTask';
 import type { Operation } from '../../run/itemContext';
 import { inputImagesOf } from './images';
 
@@ -23,7 +23,7 @@ export const framesToVideo: Operation = {
 	prepare(item) {
 		const text = item.parameters.textOption(framesPrompt);
 		const bodyOf = inputImagesOf(item, IMAGES, 'frames');
-		return generationJob(item, {
+		return generationTask(item, {
 			generation: GENERATIONS.framesToVideo,
 			prompt: text ?? '',
 			requestedCount: 1,

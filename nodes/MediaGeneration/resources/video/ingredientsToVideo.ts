@@ -1,6 +1,6 @@
 import { GENERATIONS } from '../../../shared/contract';
 import { inputImages, videoPrompt } from '../../../shared/n8n/descriptions';
-import { generationFields, generationJob } from '../../run/generationJob';
+import { generationFields, generationTask } from '../../run/generationTask';
 import type { Operation } from '../../run/itemContext';
 import { inputImagesOf } from './images';
 
@@ -23,7 +23,7 @@ export const ingredientsToVideo: Operation = {
 	prepare(item) {
 		const prompt = item.parameters.text('prompt', 'Prompt');
 		const bodyOf = inputImagesOf(item, 'Reference Images', 'ingredients');
-		return generationJob(item, {
+		return generationTask(item, {
 			generation: GENERATIONS.ingredientsToVideo,
 			prompt,
 			requestedCount: 1,

@@ -5,7 +5,7 @@ import {
 	NUMBER_OF_VIDEOS,
 } from '../../../shared/contract';
 import { videoPrompt, type NumberField } from '../../../shared/n8n/descriptions';
-import { generationFields, generationJob } from '../../run/generationJob';
+import { generationFields, generationTask } from '../../run/generationTask';
 import type { Operation } from '../../run/itemContext';
 
 const [LANDSCAPE, PORTRAIT] = ASPECT_RATIOS;
@@ -60,7 +60,7 @@ export const textToVideo: Operation = {
 			),
 			number_of_videos: parameters.number(numberOfVideos),
 		};
-		return generationJob(item, {
+		return generationTask(item, {
 			generation: GENERATIONS.textToVideo,
 			prompt: request.prompt,
 			requestedCount: request.number_of_videos,

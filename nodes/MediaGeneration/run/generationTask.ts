@@ -38,7 +38,7 @@ export const generationFields = (
  * call may make several files, and each file becomes one output item. Throws a Failure that names an option that
  * is invalid.
  */
-export function generationJob(item: ItemContext, order: GenerationOrder): BillableTask {
+export function generationTask(item: ItemContext, order: GenerationOrder): BillableTask {
 	const { context, credential, parameters } = item;
 	const kind = order.generation.makes;
 	const timeoutMs = parameters.durationOption(timeout(kind));
