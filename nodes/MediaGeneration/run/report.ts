@@ -2,34 +2,27 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import type { MediaKind } from '../../shared/contract';
 import type { Redactor } from '../../shared/parsing/redaction';
 
-/** Which item a report is about, and which part of it. */
-interface ReportPlace {
-	/** Index of the item, from 0. */
-	index: number;
-	/** Number of items of the run. */
-	count: number;
-	/** Number of the part, from 1, and how many there are. Set if the item is a speech of several parts. */
-	part?: { number: number; count: number };
-}
-
 /** Reports about one item: in the browser's console, in n8n's log, and in the output panel. */
 export class Report {
 	constructor(
 		private readonly context: IExecuteFunctions,
 		private readonly redact: Redactor,
-		private readonly place: ReportPlace,
+		/** Index of the item, from 0, and the number of items of the run. */
+		private readonly item: { index: number; count: number },
+		/** Number of the part, from 1, and how many there are. Set for one part of a long speech. */
+		private readonly part?: { number: number; count: number },
 		/** The hints for the output panel. */
 		readonly hints = new Set<string>(),
 	) {}
 
 	/** Returns the report of one part of the item. Its texts name the part. Its hints are those of the item. */
-	forPart(part: NonNullable<ReportPlace['part']>): Report {
-		return new Report(this.context, this.redact, { ...this.place, part }, this.hints);
+	forPart(part: { number: number; count: number }): Report {
+		return new Report(this.context, this.redact, this.item, part, this.hints);
 	}
 
 	/** Shows a text in the browser's console of the person who runs the workflow manually. */
 	progress(text: string): void {
-		const { index, count } = this.place;
+		const { index, count } = this.item;
 		const row = `Row ${index + 1} of ${count}`;
 		this.context.sendMessageToUI(this.redact.text(`${row}: ${this.partName}${text}`));
 	}
@@ -53,7 +46,7 @@ export class Report {
 	 * execution is saved, this line is the only record of the charge.
 	 */
 	recordPayment(kind: MediaKind, ids: Record<string, string>): void {
-		const part = this.place.part && { part: `${this.place.part.number}` };
+		const part = this.part && { part: `${this.part.number}` };
 		// The service chooses the ids. Quotes keep one from looking like another pair or another line.
 		const pairs = Object.entries({ kind, ...part, ...ids }).map(([key, value]) => {
 			return ` ${key}=${/[\s="]/.test(value) ? JSON.stringify(value) : value}`;
@@ -62,12 +55,12 @@ export class Report {
 	}
 
 	private get partName(): string {
-		const { part } = this.place;
+		const { part } = this;
 		return part ? `part ${part.number} of ${part.count}, ` : '';
 	}
 
 	private write(level: 'debug' | 'info', text: string): void {
-		const line = `Media Generation, row ${this.place.index + 1}: ${text}`;
+		const line = `Media Generation, row ${this.item.index + 1}: ${text}`;
 		this.context.logger[level](this.redact.text(line));
 	}
 }
