@@ -1,4 +1,5 @@
 import { logged, removeLog } from '../faults/log.mts';
+import { SENTENCES, split } from './longText';
 import { bad, stop } from './seen';
 import { answer, onCreate, onFile, posts, taskOf, tasks } from './service';
 import {
@@ -118,6 +119,16 @@ test('what is paid leaves one line, also when a retry collects it', async () => 
 	await run(image('A paper boat'));
 	expect(await linesAtInfo()).toEqual([expect.stringContaining('row 1: paid kind=image')]);
 	expect(await logged()).toContain('row 1: image done');
+});
+
+test('each part of a long speech leaves a line that says which it is', async () => {
+	await linesAtInfo();
+	await run(split(SENTENCES.slice(0, 2).join(' ')));
+	const ids = SENTENCES.slice(0, 2).map((sentence) => taskOf(sentence).id);
+	expect((await linesAtInfo()).sort()).toEqual(
+		ids.map((id, n) => `Media Generation, row 1: paid kind=speech part=${n + 1} task=${id}`),
+	);
+	expect(said.join('\n')).toContain(`Row 1 of 1: part 2 of 2, task ${ids[1]} created`);
 });
 
 test('what costs nothing leaves no line, and no line holds a token', async () => {
