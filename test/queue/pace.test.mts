@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { parse } from 'flatted';
+import { CREDENTIAL } from '../../tools/examples.mts';
+import { eventually } from '../../tools/eventually.mts';
+import { postJson } from '../../tools/n8n/executions.mts';
+import { itemsOf } from '../../tools/n8n/results.mts';
+import { node, workflowOf } from '../n8n/workflows.mts';
+import { setUp } from './setting.mts';
+
+/*
+ * Four workers share an account that allows only so much. The figures come from the service's own
+ * record; docs/queue-mode.md has a table of them.
+ */
+
+const ROWS_EACH = 10;
+/** How long the service works at a row. */
+const TASK_MS = 2000;
+const PATIENCE_MS = 400_000;
+const POLL_MS = 1000;
+
+const setting = await setUp({ pace: 1 });
+const { cluster, simulator, rest, start, close, add } = setting;
+after(close);
+
+const ours = (name: string, parameters: object) => {
+	const credentials = { mediaGenerationApi: { id: CREDENTIAL.id, name: 'Any' } };
+	const type = 'n8n-nodes-media-generation.mediaGeneration';
+	return node(name, type, 1, { ...parameters }, { credentials });
+};
+const splitOut = () => node('Each', 'n8n-nodes-base.splitOut', 1, { fieldToSplitOut: 'row' });
+const makeImage = () =>
+	ours('Make', { resource: 'image', operation: 'create', prompt: '={{ $json.prompt }}' });
+
+/** Publishes a workflow that makes `rows`, an expression over the prompts of the webhook's body. */
+async function onCall(path: string, rows: string, first = [] as ReturnType<typeof ours>[]) {
+	const parameters = { httpMethod: 'POST', path, responseMode: 'onReceived' };
+	const webhook = node('Called', 'n8n-nodes-base.webhook', 2, parameters, { webhookId: path });
+	const value = `={{ (${rows}).map((prompt) => ({ prompt })) }}`;
+	const assignments = { assignments: [{ id: 'row', name: 'row', type: 'array', value }] };
+	const set = node('Rows', 'n8n-nodes-base.set', 3.4, { assignments }, { executeOnce: true });
+	const workflow = await add(workflowOf(path, [webhook, ...first, set, splitOut(), makeImage()]));
+	await workflow.publish();
+	const call = async (prompts: string[]) =>
+		await postJson(`${rest.baseUrl}/webhook/${path}`, { prompts });
+	return { ...workflow, call };
+}
+
+const PROMPTS = `$('Called').first().json.body.prompts`;
+const isOver = ({ status }: { status: string }) => !/^(new|running|waiting)$/.test(status);
+
+describe('four workers with one account', { timeout: 600_000 }, () => {
+	let make: Awaited<ReturnType<typeof onCall>>;
+	/** Makes those of the prompts that the account's history does not have. */
+	let makeMissing: typeof make;
+
+	before(async () => {
+		await start();
+		await Promise.all([cluster.addWorker(), cluster.addWorker()]);
+		make = await onCall('make', PROMPTS);
+		const history = ours('History', { resource: 'history', operation: 'getAll', returnAll: true });
+		const missing = `((made) => ${PROMPTS}.filter((prompt) => !made.has(prompt)))(new Set($('History').all().map(({ json }) => json.prompt)))`;
+		makeMissing = await onCall('make-missing', missing, [{ ...history, alwaysOutputData: true }]);
+	});
+
+	/** Makes so many rows, `ROWS_EACH` per execution; resolves once all are over. */
+	async function batch(about: string, count: number, meanwhile = async () => {}) {
+		const prompts = Array.from(
+			{ length: count },
+			(_, row) => `[sim:slow=${TASK_MS / 1000}] ${about}, row ${row}.`,
+		);
+		const earlier = new Set((await make.list()).map(({ id }) => id));
+		const requestsBefore = simulator.requests.length;
+		const parts = Array.from({ length: count / ROWS_EACH }, (_, part) =>
+			prompts.slice(part * ROWS_EACH, (part + 1) * ROWS_EACH),
+		);
+		for (const part of parts) await make.call(part);
+		const [executions] = await Promise.all([ended(make, parts.length, earlier), meanwhile()]);
+		const failed = executions.filter(({ status }) => status !== 'success');
+		if (failed.length > 0) {
+			await makeMissing.call(prompts);
+			const [again] = await ended(makeMissing, 1, new Set());
+			assert.equal(again!.status, 'success');
+		}
+		const creates = simulator.requests
+			.slice(requestsBefore)
+			.filter(({ path }) => path === '/v1/video/create-image');
+		const accepted = creates.filter(({ status }) => status === 200);
+		const times = accepted.map(({ time }) => time);
+		const seconds = (Math.max(...times) + TASK_MS - Math.min(...times)) / 1000;
+		const made = simulator.history.filter(({ prompt }) => prompts.includes(prompt));
+		assert.deepEqual(
+			made.map(({ prompt, status }) => `${prompt} ${status}`).sort(),
+			prompts.map((prompt) => `${prompt} completed`).sort(),
+			'each row was paid once, and is there',
+		);
+		const refusedShare = creates.filter(({ status }) => status === 429).length / creates.length;
+		return { executions, failed, seconds, refusedShare };
+	}
+
+	const ended = async (workflow: typeof make, count: number, earlier: Set<string>) =>
+		await eventually(
+			`${count} executions to end`,
+			PATIENCE_MS,
+			async () => {
+				const all = (await workflow.list()).filter(({ id }) => !earlier.has(id));
+				return all.length === count && all.every(isOver) && all;
+			},
+			POLL_MS,
+		);
+
+	const say = (what: string, seconds: number, possible: number, refused: number) =>
+		console.log(
+			`${what}: ${seconds.toFixed(1)} s of ${possible} (${(seconds / possible).toFixed(2)}), ` +
+				`${(100 * refused).toFixed(1)} % refused`,
+		);
+
+	it('8 at once, 400 rows, a worker killed: none is lost, none paid twice', async () => {
+		const [count, atOnce] = [400, 8];
+		simulator.mostAtOnce = atOnce;
+		const creates = simulator.creates;
+		const outcome = await batch('At once', count, async () => {
+			await simulator.waitFor(() => simulator.creates - creates >= 0.3 * count, PATIENCE_MS);
+			await cluster.workers[0]!.crash();
+			await cluster.addWorker();
+		}).finally(() => (simulator.mostAtOnce = undefined));
+		const possible = ((count / atOnce) * TASK_MS) / 1000;
+		say(`${atOnce} at once`, outcome.seconds, possible, outcome.refusedShare);
+		assert.ok(outcome.failed.length <= 1, 'the killed worker had one execution');
+		await assertOutput(outcome.executions);
+	});
+
+	it('60 a minute, 80 rows: none is lost, none paid twice', async () => {
+		const count = 80;
+		// A minute's 60, in windows that are short enough for a test.
+		simulator.requestLimit = { requests: 5, seconds: 5 };
+		const outcome = await batch('A minute', count).finally(
+			() => (simulator.requestLimit = undefined),
+		);
+		say('60 a minute', outcome.seconds, count, outcome.refusedShare);
+		assert.equal(outcome.failed.length, 0);
+		await assertOutput(outcome.executions);
+	});
+
+	/** Each execution that has succeeded put out all its rows. */
+	async function assertOutput(executions: Array<{ id: string; status: string }>) {
+		for (const { id } of executions.filter(({ status }) => status === 'success')) {
+			const { data } = await rest.request('GET', `/rest/executions/${id}`);
+			const items = itemsOf({ data: parse(data) }, 'Make');
+			assert.equal(items.filter(({ json }) => json.status === 'completed').length, ROWS_EACH);
+		}
+	}
+});
