@@ -60,11 +60,14 @@ class Replay {
 			socket.on('close', () => this.#connections.delete(socket));
 		});
 		server.on('upgrade', (request, socket, head) => {
+			// The node may be gone before the answer.
+			socket.on('error', () => socket.destroy());
 			const recorded = this.#next(origin, 'WEBSOCKET', '/ws');
 			if (recorded?.status === 101) {
-				return this.#listeners.handleUpgrade(request, socket, head, (opened) =>
-					this.#sockets.add(opened),
-				);
+				return this.#listeners.handleUpgrade(request, socket, head, (opened) => {
+					opened.on('error', () => opened.terminate());
+					this.#sockets.add(opened);
+				});
 			}
 			const status = recorded?.status || 404;
 			socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);

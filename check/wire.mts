@@ -193,6 +193,7 @@ export class Wire {
 		upstream.on('open', () => {
 			server.handleUpgrade(request, socket, head, (opened) => {
 				upstream.on('message', (data: Buffer) => opened.send(data.toString('utf8')));
+				opened.on('error', () => opened.terminate());
 				opened.on('close', () => upstream.close());
 			});
 		});

@@ -6,7 +6,7 @@ import type { World } from './world.mts';
 export interface PendingRule {
 	rule: FaultRule;
 	skip: number;
-	left: number;
+	remaining: number;
 }
 
 /**
@@ -18,8 +18,8 @@ export function takeFault(world: World, on: 'api' | 'file', exchange: Exchange):
 	for (const pending of world.faults) {
 		if (!matches(pending.rule, on, exchange)) continue;
 		if (pending.skip > 0) pending.skip--;
-		else if (!action && pending.left > 0) {
-			pending.left--;
+		else if (!action && pending.remaining > 0) {
+			pending.remaining--;
 			pending.skip = (pending.rule.every ?? 1) - 1;
 			action = pending.rule.action;
 		}

@@ -4,7 +4,7 @@ import type { Speech } from './media/speaking.mts';
 import { cuesFor, subtitlesOf, TYPES } from './media/subtitles.mts';
 import { speechSeconds, speechWav, wavHeader } from './media/wav.mts';
 import { figure, scenarioOf, withoutScenario, type Scenario } from './scenarios.mts';
-import type { HistoryItem, TaskRecord } from './types.mts';
+import type { GeneratedKind, HistoryItem, TaskRecord } from './types.mts';
 import type { World } from './world.mts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -37,9 +37,9 @@ export function storeSpeech(
 ): Pick<TaskRecord, 'audioUrl' | 'subtitleUrl'> {
 	const format = s.has('mp3') ? 'mp3' : 'wav';
 	const big = format === 'mp3' ? undefined : bigSize(s, LEAST_SPEECH);
-	let spoken: ReturnType<Renderer['speak']> | undefined;
+	let speech: ReturnType<Renderer['speak']> | undefined;
 	const speak = big ? undefined : speaker(world, input, voiceId, format, Number(settings.speed));
-	const once = speak && (() => (spoken ??= speak()));
+	const once = speak && (() => (speech ??= speak()));
 	const cheap = {
 		mp3: () => speechMp3(speechSeconds(input)),
 		wav: () => (big ? wavHeader(big - 44) : speechWav(input, voiceId)),
@@ -76,23 +76,26 @@ export function storePreview(world: World, id: string, text: string): string {
 	return store(world, `/files/preview/${id}.wav`, 'audio/wav', make);
 }
 
-/** Puts the file of a generated video or image up and returns its address. */
+/** Puts the file of a generation up and returns its address. */
 export function storeGenerated(world: World, item: HistoryItem): string {
 	const { id, prompt, type, aspect_ratio: ratio = '' } = item;
 	const scenario = scenarioOf(prompt);
 	const big = bigSize(scenario);
 	const { renderer } = world;
 	const drawing = { id, prompt: withoutScenario(prompt), portrait: ratio.endsWith('PORTRAIT') };
-	if (type === 'image') {
-		const make = renderer ? () => renderer.image(drawing) : () => imagePng(id);
-		return store(world, `/files/image/${id}.png`, 'image/png', make, scenario, big);
-	}
 	const fill = (video: Buffer) =>
 		big ? Buffer.concat([video, freeBoxHeader(big - video.length - 8)]) : video;
-	const make = renderer
-		? async () => fill(await renderer.video(drawing))
-		: () => fill(videoMp4(id, drawing.portrait));
-	return store(world, `/files/video/${id}.mp4`, 'video/mp4', make, scenario, big);
+	const files: Record<GeneratedKind, [extension: string, mimeType: string, make: () => Made]> = {
+		video: [
+			...(['mp4', 'video/mp4'] as const),
+			renderer
+				? async () => fill(await renderer.video(drawing))
+				: () => fill(videoMp4(id, drawing.portrait)),
+		],
+		image: ['png', 'image/png', renderer ? () => renderer.image(drawing) : () => imagePng(id)],
+	};
+	const [extension, mimeType, make] = files[type];
+	return store(world, `/files/${type}/${id}.${extension}`, mimeType, make, scenario, big);
 }
 
 function bigSize(scenario: Scenario, least = MEBIBYTE): number | undefined {
@@ -111,12 +114,12 @@ function store(
 	scenario: Scenario = new Map(),
 	size?: number,
 ): string {
-	let made: Made | undefined;
+	let content: Made | undefined;
 	const wrong = scenario.get('wrong-type');
 	world.files.set(path, {
 		path,
 		contentType: wrong === undefined ? type : wrong || 'application/octet-stream',
-		head: () => (made ??= make()),
+		head: () => (content ??= make()),
 		size,
 	});
 	const { redirectFiles, apiFiles } = world.dialect;

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { storeGenerated } from './files.mts';
 import { figure, scenarioOf, type Scenario } from './scenarios.mts';
-import type { HistoryItem } from './types.mts';
+import type { GeneratedKind, HistoryItem } from './types.mts';
 import type { World } from './world.mts';
 import type { Call } from './replies.mts';
 
-const VIDEO_MS = 10_000;
-const IMAGE_MS = 4_000;
+/** How long each kind takes, in ms. */
+const USUAL_MS: Record<GeneratedKind, number> = { video: 10_000, image: 4_000 };
 /** How long after the usual end an item of a broken stream enters the history. */
 const LATE_HISTORY_MS = 5_000;
 
@@ -18,12 +18,12 @@ export type JobEvent =
 
 /** A generation under way; it goes on, and is paid, whether or not anyone is told. */
 export interface GenerationJob {
-	kind: 'video' | 'image';
+	kind: GeneratedKind;
 	tell(event: JobEvent): void;
 }
 
 export interface Order {
-	kind: 'video' | 'image';
+	kind: GeneratedKind;
 	prompt: string;
 	aspectRatio: string;
 	count: number;
@@ -43,13 +43,13 @@ export function startGeneration(world: World, call: Call, order: Order): Generat
 		return job;
 	}
 
-	const work = { token: call.token };
-	world.working.add(work);
+	const slot = { token: call.token };
+	world.working.add(slot);
 	const done = () => {
-		world.working.delete(work);
+		world.working.delete(slot);
 		return finished();
 	};
-	const usual = order.kind === 'video' ? VIDEO_MS : IMAGE_MS;
+	const usual = USUAL_MS[order.kind];
 	const duration = world.paced(figure(scenario, 'slow', usual / 1000) * 1000);
 	const at = (share: number, act: () => void) => world.timers.after(duration * share, act);
 	const sayAt = (share: number, word: string) =>
@@ -63,7 +63,7 @@ export function startGeneration(world: World, call: Call, order: Order): Generat
 	const failure = failureOf(scenario);
 	if (failure) {
 		at(0.5, () => {
-			world.working.delete(work);
+			world.working.delete(slot);
 			for (const item of listed ?? []) item.status = 'failed';
 			world.changed();
 			job.tell(failure);
@@ -117,11 +117,11 @@ function finish(world: World, items: HistoryItem[]): HistoryItem[] {
 
 /** A history object as the dialect sends it (§2.3). */
 export function wireItem(world: World, item: HistoryItem): Record<string, unknown> {
-	const { owner: _owner, file_url, status, ...rest } = item;
+	const { owner: _owner, file_url, status, ...fields } = item;
 	const { dialect } = world;
 	const urls = dialect.historyFiles === 'file_urls' ? { file_urls: [file_url] } : { file_url };
 	return {
-		...rest,
+		...fields,
 		...(file_url === '' ? {} : urls),
 		status: status === 'completed' ? dialect.itemStatus : status,
 	};

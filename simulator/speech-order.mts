@@ -33,9 +33,9 @@ export function readOrder(world: World, call: Call): SpeechOrder | PlainReply {
 		return problem(400, 'invalid_model_id');
 	}
 	const settings: Record<string, unknown> = {};
-	for (const [name, otherwise, least, most] of SETTINGS) {
+	for (const [name, otherwise, least, greatest] of SETTINGS) {
 		const value = body[name] ?? otherwise;
-		if (typeof value !== 'number' || value < least || value > most) {
+		if (typeof value !== 'number' || value < least || value > greatest) {
 			return problem(400, `invalid_${name}`);
 		}
 		settings[name] = value;
@@ -56,9 +56,9 @@ export function readOrder(world: World, call: Call): SpeechOrder | PlainReply {
 function fromShapeB(body: Record<string, unknown>): Record<string, unknown> {
 	const nested = body.voice_settings;
 	const settings = typeof nested === 'object' && nested !== null ? { ...nested } : {};
-	const { similarity_boost: similarity, ...rest } = settings as Record<string, unknown>;
+	const { similarity_boost: similarity, ...fields } = settings as Record<string, unknown>;
 	const { text: input, voice_id, model_id = MODELS[0] } = body;
-	return { ...rest, similarity, input, voice_id, model_id };
+	return { ...fields, similarity, input, voice_id, model_id };
 }
 
 function isWebAddress(value: string): boolean {

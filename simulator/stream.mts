@@ -1,7 +1,7 @@
 import { wireCompletion, type JobEvent } from './generation.mts';
 import { cutOff, head, send, type Exchange } from './http.mts';
 import type { Reply } from './replies.mts';
-import type { RawStreamStep } from './types.mts';
+import type { GeneratedKind, RawStreamStep } from './types.mts';
 import type { World } from './world.mts';
 
 const STREAM_HEADERS = {
@@ -39,12 +39,12 @@ function answerAtEnd(world: World, exchange: Exchange, event: JobEvent): void {
 	}
 }
 
-export function stepsOf(world: World, kind: 'video' | 'image', event: JobEvent): RawStreamStep[] {
+export function stepsOf(world: World, kind: GeneratedKind, event: JobEvent): RawStreamStep[] {
 	switch (event.type) {
 		case 'status':
 			return [frame(world, `${kind}_generation_status`, statusData(world, event.word))];
 		case 'complete': {
-			const name = kind === 'video' ? 'video_generation_complete' : world.dialect.imageEndEvent;
+			const name = kind === 'image' ? world.dialect.imageEndEvent : `${kind}_generation_complete`;
 			return [frame(world, name, JSON.stringify(wireCompletion(world, event.items))), 'END'];
 		}
 		case 'error':

@@ -57,11 +57,14 @@ export interface TaskRecord {
 	reads: number;
 }
 
+/** What a generation makes. */
+export type GeneratedKind = 'video' | 'image';
+
 /** A video or image, in the contract's own shape (§2.3); newest first in `history`. Without a file it is in the making, or has failed. */
 export interface HistoryItem {
 	id: string;
 	prompt: string;
-	type: 'video' | 'image';
+	type: GeneratedKind;
 	file_url: string;
 	status: string;
 	created_at: string;

@@ -98,10 +98,10 @@ function histories(world: World, call: Call): Reply {
 
 function account(world: World): Record<string, unknown> {
 	const total = world.options.credits ?? 1000;
-	const left = Math.max(0, total - world.creates);
+	const remaining = Math.max(0, total - world.creates);
 	if (world.dialect.account === 'quota') {
-		return { total_quota: total, used_quota: total - left, available_quota: left };
+		return { total_quota: total, used_quota: total - remaining, available_quota: remaining };
 	}
 	const expires = new Date(Date.now() + 30 * 86_400_000).toISOString();
-	return { balance: 0, credits: [{ amount: left, expire_at: expires }] };
+	return { balance: 0, credits: [{ amount: remaining, expire_at: expires }] };
 }

@@ -69,8 +69,8 @@ function fits(voice: Voice, query: URLSearchParams): boolean {
 	const search = plain(query.get('search'));
 	if (search && !plain(`${voice.name} ${voice.description ?? ''}`).includes(search)) return false;
 	for (const trait of ['language', 'gender', 'age', 'category'] as const) {
-		const wanted = plain(query.get(trait));
-		if (wanted && plain(voice[trait]) !== wanted) return false;
+		const filter = plain(query.get(trait));
+		if (filter && plain(voice[trait]) !== filter) return false;
 	}
 	const uses = plain(query.get('use_cases')).split(',').filter(Boolean);
 	return uses.length === 0 || uses.some((use) => voice.use_cases.includes(use.trim()));

@@ -115,7 +115,7 @@ export class World {
 	clearFaults = () => void this.faults.splice(0);
 
 	fault(rule: FaultRule): void {
-		this.faults.push({ rule, skip: rule.after ?? 0, left: rule.times ?? 1 });
+		this.faults.push({ rule, skip: rule.after ?? 0, remaining: rule.times ?? 1 });
 	}
 
 	setWebSocketMode(mode: WebSocketMode): void {

@@ -8,7 +8,7 @@ import {
 	type INodeType,
 	type INodeTypeDescription,
 } from 'n8n-workflow';
-import { GENERATIONS, MEDIA, PAID_OPERATIONS } from '../shared/contract';
+import { GENERATIONS, MEDIA, PAID_OPERATIONS, SPEECH_OPERATIONS } from '../shared/contract';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
 import { searchVoices } from './listSearch/searchVoices';
 import { operations, resource, subtitle } from './resources';
@@ -27,7 +27,10 @@ const builderHint: IBuilderHint = {
 	extraTypeDefContent: [
 		puts(
 			'one item per text or task: { json: { task_id: string, status: string, audio_url?: string }, binary?: { data } }',
-			{ resource: ['speech'], operation: ['speak', 'wait', 'get'] },
+			{
+				resource: ['speech'],
+				operation: [...SPEECH_OPERATIONS.map(({ operation }) => operation), 'wait', 'get'],
+			},
 		),
 		puts('{ json: { task_id: string, deleted: true } }', { operation: ['delete'] }),
 		puts('one item per file: { json: { file_url: string }, binary: { data } }', {
@@ -45,15 +48,18 @@ const CHARGED = 'Each run is charged; a retry is not.';
 /** How long the kinds of media take, each once. */
 const DURATIONS = [...new Set(Object.values(MEDIA).map(({ takes }) => takes))];
 
-/** What the output panel says before the first run, by operation. */
+/** What the output panel says before the first run, by `resource:operation`. */
 const HINTS: Array<[string[], string]> = [
 	...DURATIONS.map((takes): [string[], string] => {
 		const alike = PAID_OPERATIONS.filter(({ makes }) => MEDIA[makes].takes === takes);
-		const names = alike.map(({ operation }) => operation);
+		const names = alike.map(({ resource, operation }) => `${resource}:${operation}`);
 		return [names, `Takes ${takes}. ${PROGRESS} ${CHARGED}`];
 	}),
-	[['wait'], `Waits until the speech is ready. ${PROGRESS} Nothing is charged.`],
-	[['getAll'], 'Returns as many as Limit says, unless Return All is on. Nothing is charged.'],
+	[['speech:wait'], `Waits until the speech is ready. ${PROGRESS} Nothing is charged.`],
+	[
+		['voice:getAll', 'history:getAll'],
+		'Returns as many as Limit says, unless Return All is on. Nothing is charged.',
+	],
 ];
 
 export class MediaGeneration implements INodeType {
@@ -75,7 +81,7 @@ export class MediaGeneration implements INodeType {
 		],
 		hints: HINTS.map(([operations, message]) => ({
 			message,
-			displayCondition: `={{ ${JSON.stringify(operations)}.includes($parameter["operation"]) }}`,
+			displayCondition: `={{ ${JSON.stringify(operations)}.includes($parameter["resource"] + ":" + $parameter["operation"]) }}`,
 			whenToDisplay: 'beforeExecution',
 			location: 'outputPane',
 		})),

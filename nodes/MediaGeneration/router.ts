@@ -11,7 +11,8 @@ import { isToolRun, Run } from './run/run';
 export async function router(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const node = this.getNode();
 	// A model is told what went wrong and what to do; some agents don't pass on a thrown error.
-	const goesOn = this.continueOnFail() || (isToolRun(this) && node.onError !== 'stopWorkflow');
+	const continueOnFail =
+		this.continueOnFail() || (isToolRun(this) && node.onError !== 'stopWorkflow');
 	// An expression in the credential may resolve to another account for each item.
 	const credentials = this.getInputData().map(async (_, index) => {
 		return await this.getCredentials(CREDENTIAL_TYPE, index)
@@ -19,7 +20,7 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 			// It is no field of the item, to be told together with the same of other items.
 			.catch((error: unknown) => new FailedResult(withDefaultFacts(error, { items: [] })));
 	});
-	const run = new Run(this, await Promise.all(credentials), goesOn);
+	const run = new Run(this, await Promise.all(credentials), continueOnFail);
 	const outcomes = await run.all(readJobs(this, run));
 	run.throwIfEnded();
 	const items = outcomes.flatMap((parts, index) =>

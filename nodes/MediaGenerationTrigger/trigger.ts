@@ -78,10 +78,10 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 		};
 		watches = watchesOf(activation);
 		if (!SYSTEM_ACTIVATION_MODES.has(context.getActivationMode())) {
-			const trouble = await tokenError(api, 0, signal);
+			const error = await tokenError(api, 0, signal);
 			if (signal.aborted) return;
 			// A service that is away for the moment is no reason, unless a person waits for an event.
-			if (trouble !== undefined && (isManual || !isTemporary(trouble))) throw trouble;
+			if (error !== undefined && (isManual || !isTemporary(error))) throw error;
 			await Promise.all(watches.map(async (watch) => await watch.start()));
 			return;
 		}
@@ -110,16 +110,16 @@ function watchesOf(activation: Activation) {
 	const { api, context, settings, identityKey, isManual } = activation;
 	const { baseUrl } = api.credential;
 	// By hand nothing is saved, so nothing of earlier tests counts.
-	const kept = isManual ? {} : context.getWorkflowStaticData('node');
+	const staticData = isManual ? {} : context.getWorkflowStaticData('node');
 	const key = isManual ? '' : identityKey;
-	const emitsAgain = supportsDeduplication(context);
+	const replaysEmitted = supportsDeduplication(context);
 	const watches = [];
 	if (settings.ofTasks) {
-		const store = new Outbox(kept, `tasks ${baseUrl}`, key, emitsAgain);
+		const store = new Outbox(staticData, `tasks ${baseUrl}`, key, replaysEmitted);
 		watches.push(new TaskWatch(activation, store));
 	}
 	if (settings.events.has('generated')) {
-		const store: HistoryStore = new Outbox(kept, `generated ${baseUrl}`, key, emitsAgain);
+		const store: HistoryStore = new Outbox(staticData, `generated ${baseUrl}`, key, replaysEmitted);
 		watches.push(new HistoryWatch(activation, store));
 	}
 	return watches;

@@ -11,7 +11,7 @@ class ServiceContainer {
 		return this.instances.get(Class) as T;
 	}
 
-	/** The next caller of `shared` gets a new one. */
+	/** The next caller of `get` gets a new one. */
 	evict(Class: object): void {
 		this.instances.delete(Class);
 	}

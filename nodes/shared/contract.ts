@@ -128,8 +128,14 @@ export const GENERATIONS = {
 	},
 } as const satisfies Record<string, PaidOperation & { path: string; withImages: boolean }>;
 
+/** The operations that create speech tasks. */
+export const SPEECH_OPERATIONS: readonly PaidOperation[] = [SPEAK];
+
 /** All operations that are charged. */
-export const PAID_OPERATIONS: readonly PaidOperation[] = [SPEAK, ...Object.values(GENERATIONS)];
+export const PAID_OPERATIONS: readonly PaidOperation[] = [
+	...SPEECH_OPERATIONS,
+	...Object.values(GENERATIONS),
+];
 
 export type Generation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
 

@@ -33,7 +33,7 @@ export const MAX_JOINED_BYTES = 256 * MIB;
 /** Bytes of a file of unannounced size, or a compressed one, which can unpack to any size. */
 export const MAX_UNANNOUNCED_BYTES = 256 * MIB;
 
-/** Drops the oldest of what is remembered until at most `most` are left. */
+/** Drops the oldest of what is remembered until at most `max` are left. */
 export function evictOldest<Key>(
 	entries: { size: number; keys(): Iterable<Key>; delete(key: Key): unknown },
 	max: number,

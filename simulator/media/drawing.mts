@@ -54,8 +54,8 @@ export async function drawVideo(drawing: Drawing): Promise<Uint8Array> {
 		for (const [place, digit] of [...String(number).padStart(2, '0')].entries()) {
 			for (let y = 0; y < DIGIT.height; y++) {
 				const from = (y * 10 + Number(digit)) * DIGIT.width;
-				const left = size.width - MARGIN - (2 - place) * DIGIT.width;
-				const to = (size.height - MARGIN - DIGIT.height + y) * size.width + left;
+				const x = size.width - MARGIN - (2 - place) * DIGIT.width;
+				const to = (size.height - MARGIN - DIGIT.height + y) * size.width + x;
 				scene.set(digits.subarray(from * 4, (from + DIGIT.width) * 4), to * 4);
 			}
 		}
@@ -76,14 +76,14 @@ const colour = ({ id }: Drawing, lightness: number) =>
 /** The prompt, in letters as large as there is room for, over a line that says what it is. */
 function sceneOf(drawing: Drawing, what: string): string {
 	const { width, height } = sizeOf(drawing);
-	const room = { width: width - 2 * MARGIN, height: height - MARGIN - FOOT };
+	const area = { width: width - 2 * MARGIN, height: height - MARGIN - FOOT };
 	const layouts = FONT_SIZES.map((size) => {
-		const lines = wrap(drawing.prompt, Math.floor(room.width / (size * LETTER)));
-		return { size, lines, most: Math.floor(room.height / (size * LINE)) };
+		const lines = wrap(drawing.prompt, Math.floor(area.width / (size * LETTER)));
+		return { size, lines, maxLines: Math.floor(area.height / (size * LINE)) };
 	});
-	const { size, lines, most } =
-		layouts.find((layout) => layout.lines.length <= layout.most) ?? layouts.at(-1)!;
-	const shown = lines.length > most ? [...lines.slice(0, most - 1), '…'] : lines;
+	const { size, lines, maxLines } =
+		layouts.find((layout) => layout.lines.length <= layout.maxLines) ?? layouts.at(-1)!;
+	const shown = lines.length > maxLines ? [...lines.slice(0, maxLines - 1), '…'] : lines;
 	const texts = shown.map((line, index) =>
 		text(MARGIN, MARGIN + size * (1 + index * LINE), size, line),
 	);
@@ -102,17 +102,17 @@ function digitsFor(drawing: Drawing): string {
 }
 
 /** A text's lines of at most so many letters; a longer word is cut. */
-function wrap(prompt: string, most: number): string[] {
+function wrap(prompt: string, maxLetters: number): string[] {
 	const lines: string[] = [];
-	for (const word of prompt.split(/\s+/).flatMap((long) => long.match(pieces(most)) ?? [])) {
+	for (const word of prompt.split(/\s+/).flatMap((long) => long.match(pieces(maxLetters)) ?? [])) {
 		const longer = `${lines.at(-1) ?? ''} ${word}`.trim();
-		if (lines.length > 0 && longer.length <= most) lines[lines.length - 1] = longer;
+		if (lines.length > 0 && longer.length <= maxLetters) lines[lines.length - 1] = longer;
 		else lines.push(word);
 	}
 	return lines;
 }
 
-const pieces = (most: number) => new RegExp(`.{1,${most}}`, 'gu');
+const pieces = (maxLetters: number) => new RegExp(`.{1,${maxLetters}}`, 'gu');
 
 function text(x: number, y: number, size: number, letters: string): string {
 	// XML has no control characters and no halves of a pair.

@@ -14,10 +14,10 @@ export class Renderer {
 	constructor() {
 		this.#thread = new Worker(new URL('./rendering.mts', import.meta.url));
 		this.#thread.unref();
-		this.#thread.on('message', (made) => {
+		this.#thread.on('message', (answer) => {
 			const { resolve, reject } = this.#waiting.shift()!;
-			if (types.isNativeError(made)) reject(made);
-			else resolve(made);
+			if (types.isNativeError(answer)) reject(answer);
+			else resolve(answer);
 		});
 	}
 
@@ -34,9 +34,9 @@ export class Renderer {
 	close = () => void this.#thread.terminate();
 
 	#order<Made>(order: Order): Promise<Made> {
-		const made = Promise.withResolvers<Made>();
-		this.#waiting.push(made);
+		const result = Promise.withResolvers<Made>();
+		this.#waiting.push(result);
 		this.#thread.postMessage(order);
-		return made.promise;
+		return result.promise;
 	}
 }

@@ -7,8 +7,8 @@ import { speak } from './speaking.mts';
 let last: Promise<unknown> = Promise.resolve();
 parentPort!.on('message', (order: Order) => {
 	last = last.then(async () => {
-		const made = await render(order).catch((error: unknown) => error);
-		parentPort!.postMessage(made);
+		const answer = await render(order).catch((error: unknown) => error);
+		parentPort!.postMessage(answer);
 	});
 });
 

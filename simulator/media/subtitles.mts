@@ -14,11 +14,11 @@ export interface Cue {
 export function cuesFor(text: string, seconds: number): Cue[] {
 	const lines = linesOf(text);
 	const letters = lines.reduce((sum, line) => sum + line.length, 0);
-	let spoken = 0;
+	let lettersSoFar = 0;
 	return lines.map((line) => {
-		const start = (seconds * spoken) / letters;
-		spoken += line.length;
-		return { text: line, start, end: (seconds * spoken) / letters };
+		const start = (seconds * lettersSoFar) / letters;
+		lettersSoFar += line.length;
+		return { text: line, start, end: (seconds * lettersSoFar) / letters };
 	});
 }
 

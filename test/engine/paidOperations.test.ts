@@ -4,7 +4,7 @@ import { operations } from '../../nodes/MediaGeneration/resources';
 import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { schemaOf } from '../service/schemas.mts';
 import { bad, good } from './seen';
-import { answer, onFile, posts } from './service';
+import { ALWAYS, answer, onCreate, onFile, onHistory, posts } from './service';
 import { node, RETRY, run, sim, start } from './setup';
 import { activate } from './triggerSetup';
 
@@ -31,6 +31,9 @@ const cases = charged.map((one) => {
 });
 
 type Charged = (typeof cases)[number][1];
+
+/** For a file: it is not asked for again, so that the attempt fails with all paid for. */
+const GONE = answer(410);
 
 const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex');
 
@@ -73,8 +76,8 @@ describe.each(cases)('%s', (_, one) => {
 	});
 
 	it('is collected by a retry', async () => {
-		// The first file can't be downloaded, so the first attempt fails with all paid for.
-		onFile(answer(422));
+		// The first attempt fails here, as the last test of failures shows.
+		onFile(GONE);
 		const given = parametersOf(one, {});
 		expect(good(await run(node(given, RETRY), { input: itemsOf('One', 'Two') }))).toHaveLength(2);
 		expect(posts()).toBe(2);
@@ -107,10 +110,38 @@ describe.each(cases)('%s', (_, one) => {
 			return shown?.includes(resource) && (only?.includes(operation) ?? true);
 		});
 		expect(outputs).toHaveLength(1);
+		// Of two that are shown, one would say how long something else takes.
 		const shown = hints!.filter(({ displayCondition }) =>
-			displayCondition!.includes(`"${operation}"`),
+			displayCondition!.includes(`"${resource}:${operation}"`),
 		);
-		expect(shown.map(({ message }) => message).join()).toMatch('Each run is charged');
+		expect(shown.map(({ message }) => message)).toEqual([
+			expect.stringMatching(`^Takes ${MEDIA[kind].takes}\\. .*Each run is charged`),
+		]);
+	});
+
+	const others = Object.keys(MEDIA).filter((other) => other !== kind);
+	/** Images may be what goes in. */
+	const othersIn = (words: string) => {
+		const own = words.toLowerCase().replace(/(?:from|your|of) (?:\w+ )?images?/g, '');
+		return others.filter((other) => own.includes(other));
+	};
+
+	it.each([
+		['a refusal', () => onCreate(answer(422))],
+		[
+			'an outcome that nobody knows',
+			() => {
+				onCreate({ accepted: true, reset: true });
+				onHistory(answer(200, '{"items":[]}'), ALWAYS);
+			},
+		],
+		['a file that is not there', () => onFile(GONE)],
+	])('fails without a word of other kinds of media: %s', async (_, fault) => {
+		fault();
+		const { all } = bad(
+			await run(node(parametersOf(one, { timeout: 5 })), { input: itemsOf('One') }),
+		);
+		expect(othersIn(all)).toEqual([]);
 	});
 
 	it('mentions no other kind of media', () => {
@@ -120,11 +151,6 @@ describe.each(cases)('%s', (_, one) => {
 		const { action, description } = options!.find((option) => {
 			return 'value' in option && option.value === operation;
 		}) as { action: string; description: string };
-		const others = Object.keys(MEDIA).filter((other) => other !== kind);
-		// Images may be what goes in.
-		const words = `${action}. ${description}`
-			.toLowerCase()
-			.replace(/(?:from|your) (?:\w+ )?images/g, '');
-		expect(others.filter((other) => words.includes(other))).toEqual([]);
+		expect(othersIn(`${action}. ${description}`)).toEqual([]);
 	});
 });

@@ -82,7 +82,8 @@ test('an error for one of several, and then nothing: the history is searched bef
 });
 
 test('images that wait for their turn leave the memory to others, before each attempt', async () => {
-	const { result } = await hasten(image('A'), { binaryMode: 'filesystem' });
+	// n8n writes the image to the disk, and later reads it there, which takes real time.
+	const result = await passWhile(run(image('A'), { binaryMode: 'filesystem' }));
 	// It counts as large as the room is.
 	const large = { ...only(result).binary!.data!, bytes: 100 * MIB };
 	const fields = { operation: 'ingredientsToVideo', binaryPropertyName: 'data' };
@@ -98,7 +99,6 @@ test('images that wait for their turn leave the memory to others, before each at
 		input: [{ json: {}, binary: { data: large } }],
 	});
 	for (const [index, refused] of refusals.entries()) {
-		// n8n reads the image from the disk, which takes real time.
 		await passWhile(refused);
 		const speaking = await begin(
 			split('One sentence. Another sentence.', { splitLongerThan: 20, timeout: 15 }),

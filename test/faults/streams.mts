@@ -128,8 +128,11 @@ const shapes: Row[] = [
 		make: (stage) => {
 			entries(stage, 'a');
 			const end = event('x_complete', stage.sim.history.pop());
-			const pause = { delayMs: 700 };
-			stage.sim.fault(stream([status('starting'), pause, status('processing'), pause, end, 'END']));
+			const pause = { delayMs: 500 };
+			const processing = [status('processing'), pause];
+			stage.sim.fault(
+				stream([status('starting'), pause, ...processing, ...processing, end, 'END']),
+			);
 		},
 		faults: [FILE],
 		isOwnFile: true,

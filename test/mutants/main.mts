@@ -1,57 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { MUTANTS, textOf } from './mutants.mts';
 
 /*
  * node test/mutants/main.mts [WORD] [--worlds]: plants defects in the sources, one at a time, and says what
  * finds each: the worlds or, without --worlds, all tests.
  */
-const MUTANTS = [
-	// What was paid for.
-	`paid/payments.ts => countSent();\n\t\tthis.write(request); => countSent();\n\t\tvoid request;`,
-	`paid/payments.ts => countRefused();\n\t\tthis.delete(); => countRefused();`,
-	`paid/payments.ts => this.log.spending.countSent(); =>`,
-	`paid/payments.ts => return this.log.entries[this.key]; => return undefined;`,
-	`speech/submit.ts => report.recordPayment({ kind: 'speech', ...own, task: taskId }); => void own;`,
-	`speech/submit.ts => record.write({ state: 'task', taskId });\n\treport.progress => report.progress`,
-	`speech/submit.ts => record.setSent({ state: 'sent' }); => void record;`,
-	`speech/submit.ts => withDeadline(part.timeoutMs, work.canceled, => withDeadline(part.timeoutMs, begin,`,
-	`run/generationRecord.ts => this.paid.setSent({ state: 'sent', request }); =>`,
-	`run/generationRecord.ts => this.paid.setNotAccepted(); =>`,
-	`run/run.ts => !outcomes.flat().some(isFailed) => outcomes.flat().some(isFailed)`,
-	`api/retry.ts => if (repeat === 'create') return true; => if (repeat === 'create') return false;`,
-	`api/retry.ts => if (!lastFailure.facts.mayBeCharged) => if (true)`,
-	// Whose file.
-	`generation/historyMatching.ts => !request.withImages && =>`,
-	`generation/historySearch.ts => const SEARCH_INTERVAL_MS = 10_000; => const SEARCH_INTERVAL_MS = 10_000_000;`,
-	// Waiting.
-	`async/pollUntil.ts => pauseMs = 0;\n\t\t\tnextAt = now; => pauseMs = 0;`,
-	`async/pollUntil.ts => nextAt = monotonicNow() + pauseMs;\n\t} => nextAt = Infinity;\n\t}`,
-	`async/pollUntil.ts => LAST_MS = 2000; => LAST_MS = -2000;`,
-	`http/download.ts => if (!isTransient(result) => if (Date.now() > 0 || !isTransient(result)`,
-	`http/download.ts => // Closes the connection if the file was given up.\n\t\tanswer.close(); =>`,
-	`http/download.ts => stream.destroy(tooMuch); => void tooMuch;`,
-	`speech/accountSocket.ts => if (users === 0 && current && !closing) return this.switchTo(undefined); =>`,
-	// Pace.
-	`pace/circuitBreaker.ts => this.failures = 0;\n\t\tthis.isOutage => this.isOutage`,
-	`pace/circuitBreaker.ts => if (sentAt <= this.openedAt) return; =>`,
-	`pace/requestInterval.ts => this.start(this.ms * INCREASE); =>`,
-	`pace/concurrencyLimit.ts => this.wMax = Math.max(0.5, inFlight); =>`,
-	`pace/concurrencyLimit.ts => this.ceiling = Math.min(this.ceiling, Math.max(1, inFlight)); =>`,
-	`pace/failFast.ts => this.isOn = false; =>`,
-	`pace/throttle.ts => this.unanswered--; =>`,
-	`pace/throttle.ts => this.inFlight--; =>`,
-	`pace/tokenBucket.ts => fullAt = Math.max(fullAt, last) + REFILL_MS; =>`,
-	`run/concurrency.ts => this.active--; =>`,
-	// The trigger.
-	`activation/outbox.ts => item.state = state; =>`,
-	`activation/outbox.ts => this.store[this.namespace] = { ...this.snapshot() } as IDataObject; => void this.store;`,
-	`tasks/taskPoller.ts => emission === this.latest => (emission ?? this.latest)`,
-	`activation/executionQueue.ts => [this.activation.identityKey, eventId, name] => [this.activation.scope, about, name, Math.random()]`,
-	`generated/historyWatch.ts => await this.poll(closing).then( => await Promise.resolve().then(`,
-	// The token.
-	`http/request.ts => const bearsToken = new URL(url).origin === request.credential.origin; => const bearsToken = true;`,
-].map((line) => line.split(/ => ?/) as [file: string, from: string, to: string]);
 
 const root = join(import.meta.dirname, '../..');
 const [word = ''] = process.argv.slice(2).filter((each) => each !== '--worlds');
@@ -76,9 +31,7 @@ function findDefect(): string | undefined {
 
 let missed = 0;
 for (const [file, from, to = ''] of MUTANTS.filter(([name]) => name.includes(word))) {
-	const [path = file] = globSync(join(root, 'nodes/**', file));
-	const text = readFileSync(path, 'utf8');
-	if (text.split(from).length !== 2) throw new Error(`${file}: ${from}`);
+	const { path, text } = textOf(file, from);
 	writeFileSync(
 		path,
 		text.replace(from, () => to),

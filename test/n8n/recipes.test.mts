@@ -175,7 +175,7 @@ describe('sheets-drive', { timeout: 400_000 }, async () => {
 		simulator.fault({ method: 'POST', action: { reset: true, accepted: true } });
 		fill(['A', 'Unclear.']);
 		for (let nights = 0; nights < 2; nights++) await night();
-		assert.equal(statuses(), 'indeterminate');
+		assert.equal(statuses(), 'unclear');
 		assert.equal(paid(), 1);
 	});
 

@@ -64,7 +64,7 @@ export function remoteWorkflow(rest: Rest, id: string) {
 			const { staticData } = await rest.request('GET', `/rest/workflows/${id}`);
 			const rooms = Object.entries<Kept>(staticData?.[`node:${TRIGGER}`] ?? {});
 			const saved = new Map(rooms.find(([room]) => room.startsWith('tasks'))?.[1].events);
-			return taskIds.every((taskId) => saved.get(taskId)?.state === 'underWay');
+			return taskIds.every((taskId) => saved.get(taskId)?.state === 'tracking');
 		},
 	};
 }

@@ -20,7 +20,7 @@ export async function judge(): Promise<string[]> {
 	// The worker was killed between marking a row and noting its task.
 	const begun = rows.filter(({ file }) => file === 'begun').length;
 	if (begun > 1) problems.push(`${begun} rows are left as begun`);
-	const unclear = rows.filter(({ file }) => file === 'indeterminate').length;
+	const unclear = rows.filter(({ file }) => file === 'unclear').length;
 	const posts = simulator.requests.filter(({ method }) => method === 'POST');
 	const gateway = posts.filter(({ status }) => status === 502).length;
 	if (unclear > gateway) problems.push(`${unclear} rows are unclear after ${gateway} times 502`);

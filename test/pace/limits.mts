@@ -74,13 +74,13 @@ export const LIMITS: Record<string, Row> = {
 		...{ changes: true },
 	},
 	'15 at once, charged, failing early': {
-		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.05, 3: 0.05, 10: 0.15 } },
+		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.05, 3: 0.05, 10: 0.2 } },
 	},
 	'15 at once, charged, failing late': {
 		...{ faults: [always(atOnce(15, 'task'))], lost: { 1: 0.12, 3: 0.3, 10: 1 } },
 	},
 	'15 texts at once, charged, failing early': {
-		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.1, 3: 0.1, 10: 0.15 } },
+		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.1, 3: 0.08, 10: 0.26 } },
 		operation: 'speak',
 	},
 	'replicas that lag': {
@@ -109,8 +109,17 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 		spread: { 3: 2.0, 10: 2.2 },
 		refused: { 10: 0.36 },
 	},
-	'4 at once': { spread: { 3: 2.0, 10: 2.2 }, refused: { 10: 0.22 } },
-	'15 at once': { spread: { 3: 2.0, 10: 4.0 } },
-	'at once, shared': { share: { 1: 0.68 } },
-	'30 a minute, a second batch later': { refused: { 1: 0.13 } },
+	'4 at once': { spread: { 10: 3.5 }, refused: { 10: 0.19 } },
+	'15 at once': { spread: { 3: 1.9, 10: 2.8 } },
+	'10 at once, then 4': { spread: { 10: 3.5 }, refused: { 10: 0.19 } },
+	'at once, shared': { share: { 1: 0.68 }, refused: { 10: 0.19 }, spread: { 10: 2.4 } },
+	'4 at once, taken for eleven minutes, Timeout an hour': {
+		refused: { 3: 0.13, 10: 0.27 },
+		spread: { 10: 2.1 },
+	},
+	'4 at once, Timeout an hour': { refused: { 3: 0.13, 10: 0.26 }, spread: { 3: 1.8, 10: 4.0 } },
+	'30 a minute, a second batch later': {
+		refused: { 1: 0.13, 3: 0.16, 10: 0.34 },
+		spread: { 10: 2.1 },
+	},
 };

@@ -183,7 +183,7 @@ function nightly(name: string, { openTable, path, noPlace }: Recipe) {
 		const [row] = await add('Unclear.');
 		for (let nights = 0; nights < 2; nights++) {
 			await nextNight();
-			assert.equal((await rowOf(row)).file, 'indeterminate');
+			assert.equal((await rowOf(row)).file, 'unclear');
 		}
 		assert.equal(paid(), 1);
 		await table.change(row, { file: null });
@@ -202,7 +202,7 @@ function nightly(name: string, { openTable, path, noPlace }: Recipe) {
 		assert.equal(taskIds.split(',').length, 2);
 		assert.ok((await fileAt(file)).length > 44);
 		const failed = await rowOf(half);
-		assert.deepEqual([failed.task_id, failed.file], [null, 'indeterminate']);
+		assert.deepEqual([failed.task_id, failed.file], [null, 'unclear']);
 		assert.equal(paid(), 4);
 	});
 }

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import type { Socket } from 'node:net';
 import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
-import type { NewsKind } from '../../nodes/shared/async/pollUntil';
+import type { ChannelEvent } from '../../nodes/shared/async/pollUntil';
 import { subscribe, type AccountSocket } from '../../nodes/shared/speech/accountSocket';
 import { readCredential } from '../../nodes/shared/http/credential';
 import type { ServiceContext } from '../../nodes/shared/http/request';
@@ -72,9 +72,9 @@ async function leave(subscription: AccountSocket): Promise<void> {
 /** Somebody who listens to a task: all that they hear, which the test can wait for. */
 async function follow(taskId = '1', apiToken = token) {
 	const subscription = await listen(apiToken);
-	const heard: Array<number | NewsKind> = [];
+	const heard: Array<number | ChannelEvent> = [];
 	let wake = () => {};
-	subscription.onTask(taskId, (news: NewsKind, percentage?: number) => {
+	subscription.onTask(taskId, (news: ChannelEvent, percentage?: number) => {
 		heard.push(percentage ?? news);
 		wake();
 	});
@@ -156,7 +156,7 @@ describe('the socket of an account', () => {
 		expect(subscription.isOpen).toBe(false);
 		mode = 'accept';
 		if (how === 'hang') connection.destroy();
-		expect(await has(1)).toEqual(['back']);
+		expect(await has(1)).toEqual(['reconnected']);
 		expect(subscription.isOpen).toBe(true);
 	});
 });
@@ -239,7 +239,7 @@ describe('a socket that is silent', () => {
 		expect(subscription.isOpen).toBe(true);
 		await jest.advanceTimersByTimeAsync(15_000);
 		await over;
-		expect(await has(3)).toEqual([21, 43, 'lost']);
+		expect(await has(3)).toEqual([21, 43, 'disconnected']);
 		expect(subscription.isOpen).toBe(false);
 	});
 

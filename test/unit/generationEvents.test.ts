@@ -198,7 +198,11 @@ describe('one of several that is refused', () => {
 		],
 	])('%s: the others are heard', (_, events, early, ids, reason) => {
 		const heard = hear(events as string[], 'markEnded', 4);
-		const outcome = heard.outcome as { files: GeneratedFile[]; interruptedBecause?: string; reason?: string };
+		const outcome = heard.outcome as {
+			files: GeneratedFile[];
+			interruptedBecause?: string;
+			reason?: string;
+		};
 		expect({ early: heard.early, ids: outcome.files.map(({ id }) => id) }).toEqual({ early, ids });
 		expect([outcome.interruptedBecause, outcome.reason]).toEqual([undefined, reason]);
 	});

@@ -99,7 +99,7 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 });
 
 test.each([
-	['have all they asked for', (number: number) => ({ told: [`e${number}`] })],
+	['have all they asked for', (number: number) => ({ announcedIds: [`e${number}`] })],
 	['lack something', () => ({})],
 ])('900 earlier requests of its prompt that %s hold nobody up', (_, fields) => {
 	const all = Array.from({ length: 2000 }, (_, number) => listed({}, number));

@@ -81,7 +81,7 @@ const old = Array.from({ length: 300 }, (_, index) => file(`old ${index}`, -60))
 const [one, images, three] = [[file('a')], { withImages: true }, { requestedCount: 3 }];
 /** Of three files that were asked for one has come. */
 const asked = {
-	...{ requestedCount: 3, told: ['a'] },
+	...{ requestedCount: 3, announcedIds: ['a'] },
 	files: [{ id: 'a', fileUrl: 'https://files.example.com/a.mp4', raw: {} }],
 };
 const [all, more] = [
@@ -93,6 +93,14 @@ const others = [failed('b'), failed('c'), file('a')];
 
 test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, looks: number]>([
 	['at once, on one page', [...one, ...old], {}, 'a', 0, 1],
+	[
+		'one of two, before the time is up',
+		one,
+		{ asked: { requestedCount: 2 }, limit: 60 },
+		'a',
+		58,
+		7,
+	],
 	['nothing with images, to the end', one, { asked: images }, 'it broke: a', 600, 61],
 	['nothing with images, by a retry', one, { asked: images, search: 0 }, 'it broke: a', 0, 1],
 	['at the end, of more that were asked for', one, { asked: three }, 'a', 600, 61],
@@ -106,7 +114,7 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	['more than were asked for', more, { asked, search: 0 }, 'a', 0, 1],
 	['the one that came, by a look after one that hangs', one, { asked, ...hangs }, 'a', 13.5, 2],
 	['the one that came, at the end', one, { asked }, 'a', 600, 61],
-	['the one that came, at the deadline', one, { asked, limit: 30 }, 'a', 30, 4],
+	['the one that came, right before the deadline', one, { asked, limit: 30 }, 'a', 28, 4],
 	['the one that came, as the others failed', others, { asked }, 'a', 0, 1],
 	['the one that came, as the history refuses', one, { asked, meets: [refused] }, 'a', 0, 1],
 ])('a search finds: %s', async (_, list, setting, found, seconds, looks) => {
@@ -125,6 +133,39 @@ test('a look serves all that wait, an earlier request only if it goes back far e
 	jest.advanceTimersByTime(9000);
 	await look(0);
 	expect(listHistory).toHaveBeenCalledTimes(6);
+});
+
+test.each<[string, limit: number, facts: object]>([
+	[
+		'it has failed, once the search is over',
+		1000,
+		{ kind: 'generationFailed', mayBeCharged: undefined },
+	],
+	['it may still come, if the time is up before', 30, { kind: 'timedOut', mayBeCharged: true }],
+])('where one of several was refused, no other comes: %s', async (_, limit, found) => {
+	const request = sent({
+		requestedCount: 2,
+		announcedIds: ['a'],
+		searchUntil: Date.now() + 600_000,
+	});
+	const oneRefused = new Failure('generationFailed', { text: 'UNSAFE' });
+	const api = apiOf(async () => pageOf([], 1));
+	const searched = findInHistory(api, request, oneRefused, startDeadline(limit * 1000).signal);
+	const failed = searched.catch(({ kind, facts }: Failure) => ({
+		...{ kind, mayBeCharged: facts.mayBeCharged },
+	}));
+	await jest.advanceTimersByTimeAsync(700_000);
+	expect(await failed).toEqual(found);
+});
+
+test('where one of several was refused, an entry without a time may be the other', async () => {
+	const request = sent({ requestedCount: 2, searchUntil: Date.now() + 60_000 });
+	const oneRefused = new Failure('generationFailed', { text: 'UNSAFE' });
+	const api = apiOf(async () => pageOf([{ ...file('x'), created_at: undefined }], 1));
+	const searched = findInHistory(api, request, oneRefused, startDeadline(600_000).signal);
+	const failed = searched.catch(({ kind, facts }: Failure) => [kind, facts.candidates?.[0]?.id]);
+	await jest.advanceTimersByTimeAsync(700_000);
+	expect(await failed).toEqual(['streamLost', 'x']);
 });
 
 test('who is stopped leaves at once, and the look goes on for those who wait', async () => {

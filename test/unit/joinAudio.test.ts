@@ -9,7 +9,7 @@ const join = async (...files: Buffer[]) =>
 	await joinAudio(files.map((file) => ({ bytes: file.length, read: async () => file })));
 const joined = async (...files: Buffer[]) => {
 	const result = await join(...files);
-	if ('why' in result) throw new Error(result.why);
+	if ('reason' in result) throw new Error(result.reason);
 	return result;
 };
 
@@ -127,12 +127,12 @@ it.each<[string, first: Buffer, second: Buffer, why: string]>([
 	['no frames', mp3(3), ID3_2, 'part 2 has no sound'],
 	['only an index', mp3(3), index(), 'part 2 has no sound'],
 ])('is not joined with %s', async (_, first, second, why) => {
-	expect(await join(first, second)).toEqual({ why: expect.stringContaining(why) });
+	expect(await join(first, second)).toEqual({ reason: expect.stringContaining(why) });
 });
 
 test('what is too large together is not even read', async () => {
 	const read = jest.fn();
 	const files = [MAX_JOINED_BYTES, 1].map((bytes) => ({ bytes, read }));
-	expect(await joinAudio(files)).toEqual({ why: 'together they have more than 256 MB' });
+	expect(await joinAudio(files)).toEqual({ reason: 'together they have more than 256 MB' });
 	expect(read).not.toHaveBeenCalled();
 });

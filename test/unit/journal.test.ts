@@ -40,7 +40,7 @@ function execution(executionId: string | null = '1') {
 				getNode: () => ({ parameters: { text }, credentials }),
 			} as unknown as IExecuteFunctions;
 			const entries = journalEntries(storeFor(context, isTool));
-			const log = { entries, redact: redactor(TOKEN), spending: new Budget({}, '1') };
+			const log = { entries, redact: redactor(TOKEN), budget: new Budget({}, '1') };
 			return new JournalEntry(log, keyFactory(context, isTool)(0, accountKey));
 		},
 	};

@@ -54,7 +54,7 @@ class Setting {
 		const listed = await readListed(read, this.store, BASE);
 		const { ended, next } = newEntries(listed, this.store, accountKey, this.now);
 		Object.assign(this.store, next);
-		for (const { fingerprint } of ended) this.store.setState(fingerprint, 'over');
+		for (const { fingerprint } of ended) this.store.setState(fingerprint, 'done');
 		this.store.save();
 		return ended.map(({ record }) => idOf(record));
 	}

@@ -10,9 +10,9 @@ function saved() {
 	const data = {};
 	const store = new Outbox(data, ROOM, 'before', true);
 	for (const taskId of ['under way', 'told', 'over'])
-		store.events.set(taskId, { state: 'underWay' });
+		store.events.set(taskId, { state: 'tracking' });
 	store.setState('told', 'emitted');
-	store.setState('over', 'over');
+	store.setState('over', 'done');
 	store.save();
 	return structuredClone(data);
 }
@@ -32,18 +32,18 @@ it.each<[string, number, boolean, string, string[]]>([
 	const [, minutes, emitsAgain, room, expected] = setting;
 	const now = Date.now() + minutes * MINUTE;
 	const store = new Outbox(saved(), room, `${setting.join()}`, emitsAgain, now);
-	expect(store.namesIn('underWay')).toEqual(expected);
-	expect(store.events.get('over')?.state).toBe(room === ROOM ? 'over' : undefined);
+	expect(store.namesIn('tracking')).toEqual(expected);
+	expect(store.events.get('over')?.state).toBe(room === ROOM ? 'done' : undefined);
 });
 
 it('of thousands of tasks little is kept, those under way longest', () => {
 	const data = {};
 	const store = new Outbox(data, ROOM, 'thousands', true);
 	for (let n = 0; n < 3000; n++) {
-		store.events.set(`task ${n}`, { state: 'underWay' });
-		if (n > 100) store.setState(`task ${n}`, 'over');
+		store.events.set(`task ${n}`, { state: 'tracking' });
+		if (n > 100) store.setState(`task ${n}`, 'done');
 	}
 	store.save();
-	expect(store.namesIn('underWay')).toContain('task 7');
+	expect(store.namesIn('tracking')).toContain('task 7');
 	expect(JSON.stringify(data).length).toBeLessThan(100_000);
 });

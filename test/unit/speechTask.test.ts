@@ -67,7 +67,7 @@ async function outcomeOf(
 		},
 	} as unknown as Api;
 	const onTask: AccountSocket['onTask'] = (_, hear) => {
-		const announcing = setTimeout(() => hear('outcome', 100), announcedMs);
+		const announcing = setTimeout(() => hear('announced', 100), announcedMs);
 		return () => clearTimeout(announcing);
 	};
 	const subscription = { isOpen: false, onTask } as unknown as AccountSocket;

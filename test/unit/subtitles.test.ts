@@ -3,7 +3,7 @@ import { subtitleTypeOf } from '../../nodes/shared/parsing/fileType';
 
 const joined = (...parts: Array<[startMs: number, text: string]>) => {
 	const result = joinSubtitles(parts.map(([startMs, text]) => ({ startMs, text })));
-	if ('why' in result) throw new Error(result.why);
+	if ('reason' in result) throw new Error(result.reason);
 	return result.text;
 };
 const srt = (...cues: string[]) => `${cues.join('\n\n')}\n`;

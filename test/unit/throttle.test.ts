@@ -7,6 +7,7 @@ import { Throttle } from '../../nodes/shared/pace/throttle';
 import { fakeTime } from '../service/fakeTime.mts';
 
 const QUOTA = new Failure('rateLimited', { means: 'quota' });
+const RATE = new Failure('rateLimited', { text: 'Too many requests' });
 const FULL = new Failure('rateLimited', { text: 'Too many concurrent tasks' });
 const OVERLOAD = new Failure('taskFailed', { text: 'Too many concurrent tasks' });
 const { signal } = new AbortController();
@@ -29,10 +30,10 @@ describe('the circuit breaker', () => {
 		pass(1);
 		expect(breaker.delayMs).toBeLessThanOrEqual(0);
 		breaker.onSent();
-		expect(breaker.delayMs).toBe(2000);
+		expect(breaker.delayMs).toBe(1500);
 		const probedAt = monotonicNow();
 		breaker.onSuccess(sentAt);
-		expect(breaker.delayMs).toBe(2000);
+		expect(breaker.delayMs).toBe(1500);
 		breaker.onSuccess(probedAt);
 		expect(breaker.delayMs).toBe(0);
 	});
@@ -91,6 +92,12 @@ describe('the concurrency limit', () => {
 		expect(limit.delayMs(10)).toBeGreaterThan(90_000);
 	});
 
+	test('lets one more out at once when its only one has ended', () => {
+		const limit = new ConcurrencyLimit();
+		limit.onRefused(1);
+		expect([limit.delayMs(0), limit.delayMs(1) > 60_000]).toEqual([0, true]);
+	});
+
 	test('what was on its way when another was refused is not forgotten', () => {
 		const limit = new ConcurrencyLimit();
 		limit.onRefused(2);
@@ -105,8 +112,11 @@ describe('the concurrency limit', () => {
 		expect(limit.current).toBe(5);
 	});
 
-	test('tries one again after minutes where others hold all places', () => {
+	test('tries one again after seconds where others hold all places, in the end after minutes', () => {
 		const limit = new ConcurrencyLimit();
+		limit.onRefused(0);
+		expect(limit.delayMs(0)).toBeLessThan(8000);
+		limit.onRefused(0);
 		limit.onRefused(0);
 		expect(limit.delayMs(0)).toBeGreaterThan(120_000);
 		pass(300);
@@ -127,6 +137,12 @@ describe('the throttle', () => {
 
 	test.each([
 		['a used-up quota fails all that waits, until a call is accepted', QUOTA, false, true],
+		[
+			'a call that has waited its whole time for none to be accepted says the same',
+			RATE,
+			false,
+			true,
+		],
 		['nobody who waits fails if another was accepted meanwhile', QUOTA, true, false],
 		['nobody fails early where the service speaks of what is in flight', FULL, false, false],
 	])('%s', async (_, failure, isAnother, isExhausted) => {

@@ -27,7 +27,7 @@ test('hints take at most 120 characters, and are not the same for speech, video 
 	const hints = [...panel, ...entries.flatMap(({ hint }) => hint ?? [])];
 	expect(hints.filter((hint) => hint.length > 120)).toEqual([]);
 	const said = ['speak', 'wait', 'textToVideo', 'getAll'].map((operation) => {
-		const shown = action.hints!.filter((hint) => hint.displayCondition!.includes(`"${operation}"`));
+		const shown = action.hints!.filter((hint) => hint.displayCondition!.includes(`:${operation}"`));
 		return shown.map(({ message }) => message).join();
 	});
 	expect(new Set(said).size).toBe(4);

@@ -7,11 +7,14 @@ import { play } from './play.mts';
 import { without, worldOf } from './world.mts';
 
 /*
- * npm run worlds -- --seed N --count M [--verbose]: plays worlds, and shrinks those in which a promise is broken.
+ * npm run worlds -- --seed N --count M [--verbose]: plays worlds, and shrinks those in which a promise is broken;
+ * N may be several, as 1,17; without it the first 750.
  * --without 1,2 leaves out parts of it; --kill N kills the process at its effect N, --kills at each, in a world for
  * each, if it has at most six parts; --ledger prints all that happened; --within N stops after so many seconds,
  * --first at the first violation, as it is.
  */
+/** How many worlds are played when none is named. */
+const ALL = 750;
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 const { values } = parseArgs({
@@ -59,8 +62,12 @@ async function judge(seed: number, kill?: number): Promise<number> {
 	return effects;
 }
 
-const from = Number(values.seed ?? 1);
-for (let seed = from; seed < from + Number(values.count ?? 1) && mayGoOn(); seed++) {
+const count = Number(values.count ?? (values.seed ? 1 : ALL));
+const seeds = (values.seed ?? '1').split(',').flatMap((from) => {
+	return Array.from({ length: count }, (_, index) => Number(from) + index);
+});
+for (const seed of seeds) {
+	if (!mayGoOn()) break;
 	if (values.kills && without(worldOf(seed), []).size > 6) continue;
 	const effects = await judge(seed, values.kill ? Number(values.kill) : undefined);
 	for (let kill = 1; values.kills && kill <= effects && mayGoOn(); kill++) await judge(seed, kill);

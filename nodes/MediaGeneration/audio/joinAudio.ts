@@ -23,10 +23,10 @@ export type JoinedSound = FileType & { bytes: Buffer; startsMs: number[]; durati
  * Joins WAV or MP3 files of one format; holds the joined file and one of the others in memory. Returns
  * why not, in words, when they are something else, differ, or are too large together.
  */
-export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { why: string }> {
+export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { reason: string }> {
 	const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
 	if (total > MAX_JOINED_BYTES) {
-		return { why: `together they have more than ${MAX_JOINED_BYTES / 1024 / 1024} MB` };
+		return { reason: `together they have more than ${MAX_JOINED_BYTES / 1024 / 1024} MB` };
 	}
 	const joined = Buffer.allocUnsafe(HEAD_BYTES + total);
 	const startsMs: number[] = [];
@@ -36,11 +36,11 @@ export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { why
 	for (const [index, file] of files.entries()) {
 		const bytes = await file.read();
 		const read = readWav(bytes) ?? readMp3(bytes);
-		if (!read) return { why: `part ${index + 1} has no sound in it that is WAV or MP3` };
+		if (!read) return { reason: `part ${index + 1} has no sound in it that is WAV or MP3` };
 		const { stretches, ...sound } = read;
 		first ??= sound;
 		if (sound.format !== first.format) {
-			return { why: `part 1 is ${first.format}, part ${index + 1} is ${sound.format}` };
+			return { reason: `part 1 is ${first.format}, part ${index + 1} is ${sound.format}` };
 		}
 		for (const stretch of stretches) end += stretch.copy(joined, end);
 		startsMs.push(durationMs);

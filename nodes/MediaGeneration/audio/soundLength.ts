@@ -17,13 +17,13 @@ function* readLength(reader: { at: number }): ByteReading<number> {
 export class SoundLength {
 	/** Bytes passed over. */
 	at = 0;
-	private rest = Buffer.alloc(0);
+	private unread = Buffer.alloc(0);
 	private readonly reading = readLength(this);
 	private state = this.reading.next();
 
 	push(piece: Uint8Array): void {
 		if (this.state.done) return;
-		this.rest = Buffer.concat([this.rest, piece]);
+		this.unread = Buffer.concat([this.unread, piece]);
 		this.readOn(false);
 	}
 
@@ -37,15 +37,15 @@ export class SoundLength {
 	private readOn(isEnd: boolean): void {
 		try {
 			while (!this.state.done) {
-				const wanted = this.state.value;
-				const size = Math.min(Math.abs(wanted), this.rest.length);
-				const bytes = this.rest.subarray(0, size);
-				if (wanted < 0) {
-					this.rest = this.rest.subarray(size);
+				const neededBytes = this.state.value;
+				const size = Math.min(Math.abs(neededBytes), this.unread.length);
+				const bytes = this.unread.subarray(0, size);
+				if (neededBytes < 0) {
+					this.unread = this.unread.subarray(size);
 					this.at += size;
 					this.state.value += size;
 				}
-				const isThere = wanted < 0 ? this.state.value === 0 : size === wanted;
+				const isThere = neededBytes < 0 ? this.state.value === 0 : size === neededBytes;
 				if (!isThere && !isEnd) return;
 				this.state = this.reading.next(bytes);
 			}
@@ -53,6 +53,6 @@ export class SoundLength {
 			// Its headers are broken.
 			this.state = { done: true, value: 0 };
 		}
-		this.rest = Buffer.alloc(0);
+		this.unread = Buffer.alloc(0);
 	}
 }

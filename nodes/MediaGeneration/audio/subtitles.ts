@@ -27,19 +27,19 @@ function later(parts: Array<string | undefined>, ms: number, point: string): str
  */
 export function joinSubtitles(
 	parts: Array<{ text: string; startMs: number }>,
-): (FileType & { text: string }) | { why: string } {
+): (FileType & { text: string }) | { reason: string } {
 	const types = new Set(parts.map(({ text }) => subtitleTypeOf(text)));
 	const [type = SRT, other] = types;
-	if (other !== undefined) return { why: 'some are SRT, others VTT' };
+	if (other !== undefined) return { reason: 'some are SRT, others VTT' };
 	const isVtt = type !== SRT;
 	const point = isVtt ? '.' : ',';
 	const blocks: string[] = [];
 	let count = 0;
 
 	for (const [index, { text, startMs }] of parts.entries()) {
-		const own = plainLines(text).split(/\n(?:[ \t]*\n)+/);
-		if (isVtt && index > 0) own.shift();
-		for (const block of own.map((each) => each.replace(/^\n+|\n+$/g, ''))) {
+		const cues = plainLines(text).split(/\n(?:[ \t]*\n)+/);
+		if (isVtt && index > 0) cues.shift();
+		for (const block of cues.map((each) => each.replace(/^\n+|\n+$/g, ''))) {
 			const lines = block.split('\n');
 			const at = lines.slice(0, 2).findIndex((line) => TIMES.test(line));
 			const times = TIMES.exec(lines[at] ?? '');

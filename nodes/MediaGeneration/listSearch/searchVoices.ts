@@ -37,11 +37,11 @@ function traitsOf(voice: ServiceRecord): string[] {
 }
 
 /** One entry of the picker, with where to hear it and the use that was looked for; none without an id. */
-export function voiceEntry(voice: ServiceRecord, looked: RegExp[]) {
+export function voiceEntry(voice: ServiceRecord, patterns: RegExp[]) {
 	const value = idOf(voice);
 	if (value === undefined) return undefined;
 	const short = traitsOf(voice).filter((trait) => trait.length <= 30);
-	const found = usesOf(voice).filter((use) => looked.some((one) => one.test(`| ${use} `)));
+	const found = usesOf(voice).filter((use) => patterns.some((one) => one.test(`| ${use} `)));
 	const traits = [...new Set([...found.slice(0, 1), ...short.slice(0, 4)])].join(', ');
 	const name = asText(voice.name) ?? value;
 	const preview = asWebUrl(asText(voice.preview_url) ?? '');
@@ -68,18 +68,18 @@ export function lookedFor(filter: string): RegExp[] {
 			const alike = ALIKE.find((group) => group.split('|').includes(word));
 			if (alike) return new RegExp(` (?:${alike}) `);
 			const language = languageNames(codes.get(word) ?? word).map(plain);
-			const begun = [word.replace(ENDINGS, ''), ...language].join('|');
-			return new RegExp(`^[^|]*${word}| (?:${begun})`);
+			const wordStart = [word.replace(ENDINGS, ''), ...language].join('|');
+			return new RegExp(`^[^|]*${word}| (?:${wordStart})`);
 		});
 }
 
 /** True when all of it appears in the voice's name or id, or begins a word of what describes it. */
-export function matches(voice: ServiceRecord, looked: RegExp[]): boolean {
+export function matches(voice: ServiceRecord, patterns: RegExp[]): boolean {
 	const language = traitOf(voice, 'language') ?? '';
 	const known = [...traitsOf(voice), ...usesOf(voice), ...languageNames(language), language];
 	const named = plain([asText(voice.name), idOf(voice)].join(' '));
 	const words = ` ${named} | ${plain(known.join(' '))} `;
-	return looked.every((one) => one.test(words));
+	return patterns.every((one) => one.test(words));
 }
 
 /** Where the picker goes on: at which page, after how many voices, and how the last page began. */
@@ -115,12 +115,12 @@ async function findVoices(
 ): Promise<INodeListSearchResult> {
 	const { redact } = api.credential;
 	// The editor shows what it is given, and saves what is picked in clear.
-	const looked = lookedFor(search);
+	const patterns = lookedFor(search);
 	const entriesOf = (records: ServiceRecord[]) =>
 		redact
 			.value(records)
-			.filter((voice) => matches(voice, looked))
-			.map((voice) => voiceEntry(voice, looked))
+			.filter((voice) => matches(voice, patterns))
+			.map((voice) => voiceEntry(voice, patterns))
 			.filter((entry) => entry !== undefined);
 	const query = { page, page_size: MAX_PAGE_SIZE, ...(search ? { search } : {}) };
 	const found = await api.listVoices(query, signal);

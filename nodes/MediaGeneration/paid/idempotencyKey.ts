@@ -82,7 +82,7 @@ export function keyFactory(context: IExecuteFunctions, isTool: boolean) {
 	const items = context.getInputData();
 	return (index: number, account: string): string => {
 		const callParameters = isTool ? calledParameters(context, index) : [];
-		const asked = digestOf(ofRun, callParameters, itemIdentity(items[index]!));
-		return `${digestOf(id ?? name, account)}/${index}:${asked}`;
+		const request = digestOf(ofRun, callParameters, itemIdentity(items[index]!));
+		return `${digestOf(id ?? name, account)}/${index}:${request}`;
 	};
 }

@@ -7,14 +7,14 @@ import type { Budget } from './budget';
 /** What is kept of one create call that may have to be paid for. */
 export type JournalValue =
 	/**
-	 * 'sent': nobody can tell whether the service has accepted it. `why`: what the attempt met. 'accepted':
-	 * a video or an image that the service has begun.
+	 * 'sent': nobody can tell whether the service has accepted it. 'accepted': a video or an image that it has
+	 * begun. `indeterminateBecause`: what the attempt met that got no clear answer.
 	 */
-	| { state: 'sent' | 'accepted'; why?: string; request?: GenerationRequest }
+	| { state: 'sent' | 'accepted'; indeterminateBecause?: string; request?: GenerationRequest }
 	/** Speech: its task. 'gone': the service said that it has failed, or that it does not know it. */
 	| { state: 'task' | 'gone'; taskId: string };
 
-/** By the keys of requests (requestKey.ts). */
+/** By the keys of requests (idempotencyKey.ts). */
 type JournalEntries = Record<string, JournalValue & { keptAt: number }>;
 
 /**
@@ -26,7 +26,7 @@ export interface Journal {
 	/** Of all items, rounds and attempts of the node. */
 	entries: JournalEntries;
 	redact: Redactor;
-	spending: Budget;
+	budget: Budget;
 }
 
 const FIELD = 'mediaGenerationCreated';

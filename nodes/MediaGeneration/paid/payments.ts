@@ -15,13 +15,13 @@ export function describeAttempt(error: unknown): string {
 /** One create call: what is kept of it, for this attempt and the next. */
 export class JournalEntry {
 	constructor(
-		private readonly log: Journal,
+		private readonly journal: Journal,
 		private readonly key: string,
 	) {}
 
 	/** What this attempt, or an earlier one, has left. */
 	get previous(): JournalValue | undefined {
-		return this.log.entries[this.key];
+		return this.journal.entries[this.key];
 	}
 
 	/**
@@ -29,27 +29,27 @@ export class JournalEntry {
 	 * Where only that run was canceled or out of time, `create` goes on from what it has left.
 	 */
 	async once<T>(signal: AbortSignal, create: () => Promise<T>): Promise<T> {
-		const live = processContainer.get(LiveCalls, []).of(this.log.entries);
+		const live = processContainer.get(LiveCalls, []).of(this.journal.entries);
 		for (let other = live.get(this.key); other; other = live.get(this.key)) {
-			const made = await Promise.race([other, whenAborted(signal)]).catch((error: unknown) => {
+			const result = await Promise.race([other, whenAborted(signal)]).catch((error: unknown) => {
 				if (!isFailure(error, 'canceled', 'timedOut')) throw error;
 			});
 			throwIfAborted(signal);
-			if (made !== undefined) return made as T;
+			if (result !== undefined) return result as T;
 		}
-		const own = create().finally(() => live.delete(this.key));
-		live.set(this.key, own);
-		return await own;
+		const call = create().finally(() => live.delete(this.key));
+		live.set(this.key, call);
+		return await call;
 	}
 
 	/** Right before the call goes out: from now on the service may have accepted it. */
 	setSent(request: JournalValue): void {
-		this.log.spending.countSent();
+		this.journal.budget.countSent();
 		this.write(request);
 	}
 
 	write(request: JournalValue): void {
-		const { entries, redact } = this.log;
+		const { entries, redact } = this.journal;
 		entries[this.key] = { ...redact.value(request), keptAt: Date.now() };
 	}
 
@@ -61,12 +61,12 @@ export class JournalEntry {
 
 	/** The service has surely not accepted the call: the next attempt has to send it again. */
 	setNotAccepted(): void {
-		this.log.spending.countRefused();
+		this.journal.budget.countRefused();
 		this.delete();
 	}
 
 	delete(): void {
-		delete this.log.entries[this.key];
+		delete this.journal.entries[this.key];
 	}
 }
 
@@ -80,7 +80,7 @@ export class Payments {
 	limit = Infinity;
 
 	constructor(
-		readonly log: Journal,
+		readonly journal: Journal,
 		/** Of the whole item: its account, `/`, and what it asks for. */
 		readonly key: string,
 	) {}
@@ -93,10 +93,10 @@ export class Payments {
 		parameters: NodeParameters,
 		ranges: Array<{ start: number; end: number }> = [],
 	): JournalEntry[] {
-		const { key, log } = this;
+		const { key, journal } = this;
 		const keys =
 			ranges.length < 2 ? [key] : ranges.map(({ start, end }) => `${key}/${start}-${end}`);
-		this.entries = keys.map((each) => new JournalEntry(log, each));
+		this.entries = keys.map((each) => new JournalEntry(journal, each));
 		this.limit = parameters.numberOption(maxPaid) || Infinity;
 		this.pendingCharges = this.entries.filter(
 			({ previous }) => !previous || previous.state === 'gone',

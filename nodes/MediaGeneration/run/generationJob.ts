@@ -4,7 +4,7 @@ import { beforeLast } from '../../shared/async/pollUntil';
 import type { GeneratedFile, MediaKind, GenerationRequest } from '../../shared/contract';
 import { fileNames } from '../../shared/generation/entryFiles';
 import { findInHistory, findRenewed } from '../../shared/generation/historySearch';
-import { Failure } from '../../shared/failure';
+import { Failure, type FailureFacts } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import {
 	concurrency,
@@ -33,26 +33,26 @@ export const generationFields = (
 ];
 
 /** The job of one generation. */
-export function generationJob(work: ItemContext, order: GenerationOrder): ItemTask {
-	const { canceled, context, credential, parameters, payments } = work;
+export function generationJob(item: ItemContext, order: GenerationOrder): ItemTask {
+	const { canceled, context, credential, parameters, payments } = item;
 	const kind = order.generation.makes;
 	const timeoutMs = parameters.durationOption(timeout(kind));
 	const idleMs = parameters.durationOption(idleTimeout);
 	const isFileWanted = parameters.wantsFile(downloadField);
 	const fileField = parameters.outputField();
-	const [kept] = payments.entriesFor(parameters);
+	const [entry] = payments.entriesFor(parameters);
 
 	return async () =>
-		await withDeadline(timeoutMs, work.signal, async (signal) => {
-			const request = await kept!.once(signal, async () => {
-				const record = new GenerationRecord(work, kept!, order);
+		await withDeadline(timeoutMs, item.signal, async (signal) => {
+			const request = await entry!.once(signal, async () => {
+				const record = new GenerationRecord(item, entry!, order);
 				const generating = withDeadline(beforeLast(timeoutMs), canceled, async (creating) => {
-					return await generate(work, order, record, { signal, creating, idleMs, timeoutMs });
+					return await generate(item, order, record, { signal, creating, idleMs, timeoutMs });
 				});
-				const made = await generating.catch((error: unknown) => {
+				const files = await generating.catch((error: unknown) => {
 					throw record.markFailed(error);
 				});
-				record.markMade(made);
+				record.markMade(files);
 				return record.request!;
 			});
 			const { files } = request;
@@ -66,19 +66,20 @@ export function generationJob(work: ItemContext, order: GenerationOrder): ItemTa
 
 	async function fileOutput(
 		request: GenerationRequest,
-		made: GeneratedFile,
+		generated: GeneratedFile,
 		name: string,
 		signal: AbortSignal,
 	): Promise<INodeExecutionData> {
-		let file = made;
-		const renew = async () => (file = await findRenewed(work.api, request, made, signal)).fileUrl;
+		let file = generated;
+		const renew = async () =>
+			(file = await findRenewed(item.api, request, generated, signal)).fileUrl;
 		const fetch = async () => {
-			work.report.progress(`downloading the ${kind}`);
-			const { fileUrl: url } = made;
+			item.report.progress(`downloading the ${kind}`);
+			const { fileUrl: url } = generated;
 			return await download(context, credential, { url, kind, id: name, renew }, signal);
 		};
 		const binary = isFileWanted ? { [fileField]: await fetch() } : undefined;
-		return work.output({ ...file.raw, file_url: file.fileUrl }, binary);
+		return item.output({ ...file.raw, file_url: file.fileUrl }, binary);
 	}
 }
 
@@ -88,25 +89,32 @@ export function generationJob(work: ItemContext, order: GenerationOrder): ItemTa
  * Failure.
  */
 async function generate(
-	work: ItemContext,
+	item: ItemContext,
 	order: GenerationOrder,
 	record: GenerationRecord,
 	limits: StreamLimits & { timeoutMs: number },
 ): Promise<GeneratedFile[]> {
-	const { request: earlier, why = 'an earlier attempt of this node lost the stream' } = record;
+	const {
+		request: earlier,
+		indeterminateBecause = 'an earlier attempt of this node lost the stream',
+	} = record;
 	const { files, interruptedBecause, reason, isEmpty, failure }: StreamResult = earlier
-		? { ...earlier, interruptedBecause: why }
-		: await requestStream(work, order, record, limits);
+		? { ...earlier, interruptedBecause: indeterminateBecause }
+		: await requestStream(item, order, record, limits);
 	const { request } = record;
 	if (files.length >= request!.requestedCount) return files;
 	request!.reason = reason;
 	record.markIncomplete(files, interruptedBecause, isEmpty);
-	const late = { limitMs: limits.timeoutMs, maybeAccepted: true };
-	const lost = limits.creating.aborted
+	const late: FailureFacts = { limitMs: limits.timeoutMs, mayBeCharged: true };
+	const failureIfMissing = limits.creating.aborted
 		? new Failure('timedOut', late)
-		: (failure ??
-			new Failure(record.why === undefined ? 'streamLost' : 'indeterminate', {
-				text: interruptedBecause,
-			}));
-	return await findInHistory(work.api, request!, lost, limits.signal);
+		: (failure ?? missingFailure());
+	return await findInHistory(item.api, request!, failureIfMissing, limits.signal);
+
+	/** Nothing has come; an earlier attempt may have heard an error. */
+	function missingFailure(): Failure {
+		if (reason !== undefined) return new Failure('generationFailed', { text: reason });
+		const isLost = record.indeterminateBecause === undefined;
+		return new Failure(isLost ? 'streamLost' : 'indeterminate', { text: interruptedBecause });
+	}
 }

@@ -1,9 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import type { GeneratedFile, Generation, GenerationRequest } from '../../shared/contract';
 import { Failure, isFailure, withDefaultFacts } from '../../shared/failure';
 import { MAX_FILES } from '../../shared/limits';
 import { creatorOf } from '../../shared/n8n/creatorRegistry';
-import { endRequest, startSearch, requestsOf } from '../../shared/generation/requestLedger';
+import {
+	endRequest,
+	newRequest,
+	requestsOf,
+	startSearch,
+} from '../../shared/generation/requestLedger';
 import { describeAttempt, type JournalEntry } from '../paid/payments';
 import type { ItemContext } from './itemContext';
 
@@ -13,7 +17,7 @@ export interface GenerationOrder {
 	/** As sent, '' when none is; the history is searched by it. */
 	prompt: string;
 	/** Files asked for. */
-	expected: number;
+	requestedCount: number;
 	aspectRatio?: string;
 	/** Checks the content, and returns what fills a body with it; `release` gives back its room in memory. */
 	body(
@@ -31,79 +35,80 @@ export class GenerationRecord {
 	/** What was sent last, perhaps by an earlier attempt; undefined if nothing was. */
 	request: GenerationRequest | undefined;
 	/** What the attempt met that sent it and got no clear answer. */
-	why: string | undefined;
+	indeterminateBecause: string | undefined;
 	/** Once the service has said that it has begun. */
 	private state: 'sent' | 'accepted' = 'sent';
 	/** Its stream was lost: what the history lacks may still come. */
 	private isLost = false;
 
 	constructor(
-		private readonly work: ItemContext,
-		private readonly paid: JournalEntry,
+		private readonly item: ItemContext,
+		private readonly entry: JournalEntry,
 		private readonly order: GenerationOrder,
 	) {
-		const { previous } = paid;
+		const { previous } = entry;
 		if (!previous || 'taskId' in previous) return;
-		({ state: this.state, why: this.why, request: this.request } = previous);
+		({
+			state: this.state,
+			indeterminateBecause: this.indeterminateBecause,
+			request: this.request,
+		} = previous);
 		if (this.request?.files.length) {
-			work.report.hint('Returned the result of an earlier attempt, at no extra charge');
+			item.report.hint('Returned the result of an earlier attempt, at no extra charge');
 		}
 	}
 
 	/** Right before each create call. */
 	markSent(): void {
-		const { generation, prompt, expected, aspectRatio } = this.order;
+		const { generation, prompt, requestedCount, aspectRatio } = this.order;
 		const { makes: kind, withImages } = generation;
-		const sentAt = Date.now();
-		const fields = {
-			prompt: prompt.trim(),
-			kind,
-			aspectRatio,
-			requestedCount: expected,
-			withImages,
-			sentAt,
-		};
-		const creator = creatorOf(this.work.context);
-		const request = { ...fields, creator, key: randomUUID(), announcedIds: [], files: [] };
+		const request = newRequest({
+			...{ prompt: prompt.trim(), kind, aspectRatio, requestedCount, withImages },
+			...{ creator: creatorOf(this.item.context), sentAt: Date.now() },
+		});
 		this.request = request;
 		this.requests.add(request);
-		this.paid.setSent({ state: 'sent', request });
-		this.work.report.progress(`requesting the ${kind}`);
+		this.entry.setSent({ state: 'sent', request });
+		this.item.report.progress(`requesting the ${kind}`);
 	}
 
 	/** The service has surely not accepted the call. */
 	markRefused(): void {
 		this.requests.remove(this.request!);
-		this.paid.setNotAccepted();
+		this.entry.setNotAccepted();
 	}
 
 	showProgress(status: string, id?: string): void {
 		this.receive(this.request!.files, id);
-		this.work.report.progress(`${this.kind} ${status}`);
+		this.item.report.progress(`${this.kind} ${status}`);
 	}
 
-	/** Only `files` have come; what `cut` the stream, unless the service has ended it, perhaps with none. */
-	markIncomplete(files: GeneratedFile[], cut: string | undefined, isEmpty = false): void {
-		const { request, requests, work } = this;
-		startSearch(request!, cut === undefined ? 0 : isEmpty ? EMPTY_MS : undefined);
+	/** Only `files` have come. `interruptedBecause`: what cut the stream, unless the service has ended it, perhaps with none. */
+	markIncomplete(
+		files: GeneratedFile[],
+		interruptedBecause: string | undefined,
+		isEmpty = false,
+	): void {
+		const { request, requests, item } = this;
+		startSearch(request!, interruptedBecause === undefined ? 0 : isEmpty ? EMPTY_MS : undefined);
 		if (files.length > 0) this.receive(files);
 		// What this node asked for and got for its other items, also in earlier attempts, is no other's.
-		const [account] = work.payments.key.split('/', 1);
-		for (const [key, previous] of Object.entries(work.payments.log.entries)) {
+		const [account] = item.payments.key.split('/', 1);
+		for (const [key, previous] of Object.entries(item.payments.journal.entries)) {
 			if (key.startsWith(account!) && 'request' in previous && previous.request)
 				requests.restore(previous.request);
 		}
-		if (cut === undefined) return;
+		if (interruptedBecause === undefined) return;
 		this.isLost = true;
-		work.report.log(`${cut}; looking for the ${this.kind} in the history`);
-		work.report.hint(
+		item.report.log(`${interruptedBecause}; looking for the ${this.kind} in the history`);
+		item.report.hint(
 			'The service stopped reporting. The result was looked up in the history. It was not requested a second time',
 		);
 	}
 
 	/** Its files are there, as many as asked for or fewer. */
 	markMade(files: GeneratedFile[]): void {
-		const { expected } = this.order;
+		const { requestedCount } = this.order;
 		this.receive(files);
 		if (!this.isLost) endRequest(this.request!);
 		this.keepState();
@@ -112,15 +117,15 @@ export class GenerationRecord {
 			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };
 		});
 		this.requests.add({ ...this.request!, files: marked });
-		if (files.length < expected) {
+		if (files.length < requestedCount) {
 			const hint = this.isLost
-				? `Found ${files.length} of ${expected} files: reporting stopped. The others are charged and may still come: see History → Get Many`
+				? `Found ${files.length} of ${requestedCount} files: reporting stopped. The others are charged and may still come: see History → Get Many`
 				: 'The service generated fewer files than requested';
 			const { reason } = this.request!;
-			this.work.report.hint(hint);
-			if (reason) this.work.report.hint(`Why some were not generated: ${reason}`);
+			this.item.report.hint(hint);
+			if (reason) this.item.report.hint(`Why some were not generated: ${reason}`);
 		}
-		this.work.report.log(`${this.kind} done`);
+		this.item.report.log(`${this.kind} done`);
 	}
 
 	/** It has failed with `error`; returns that with what is known of the generation. */
@@ -133,13 +138,13 @@ export class GenerationRecord {
 		if (!request || !mayStillCome) {
 			// The next attempt has to ask for it again.
 			if (request) endRequest(request);
-			this.paid.delete();
+			this.entry.delete();
 			return error;
 		}
 		const isUnlikely = isFailure(error, 'unavailable', 'foreignServer');
 		startSearch(request, isUnlikely ? UNLIKELY_MS : undefined);
 		const isUnclear = this.state === 'sent';
-		if (isUnclear && !this.isLost) this.why = describeAttempt(error);
+		if (isUnclear && !this.isLost) this.indeterminateBecause = describeAttempt(error);
 		this.keepState();
 		return withDefaultFacts(error, {
 			ids: request.announcedIds,
@@ -156,15 +161,15 @@ export class GenerationRecord {
 		request.announcedIds = [...ids].slice(0, MAX_FILES);
 		if (this.state === 'sent') {
 			const facts = ids.size > 0 && { ids: request.announcedIds.join() };
-			this.work.report.recordPayment({ kind: this.kind, ...facts });
+			this.item.report.recordPayment({ kind: this.kind, ...facts });
 		}
 		this.state = 'accepted';
 		this.keepState();
 	}
 
 	private keepState(): void {
-		const { state, why, request } = this;
-		this.paid.write({ state, why, request });
+		const { state, indeterminateBecause, request } = this;
+		this.entry.write({ state, indeterminateBecause, request });
 	}
 
 	private get kind() {
@@ -172,6 +177,6 @@ export class GenerationRecord {
 	}
 
 	private get requests() {
-		return requestsOf(this.work.credential);
+		return requestsOf(this.item.credential);
 	}
 }

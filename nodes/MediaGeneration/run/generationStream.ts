@@ -44,18 +44,18 @@ export async function requestStream(
 	const close = () => closing.abort(SILENT_ABORT);
 	const fill = await order.body(signal);
 	const body: Parameters<typeof fill>[0] = {};
-	const free = () => {
+	const releaseBody = () => {
 		body.release?.();
 		delete body.release;
 		delete body.bytes;
 	};
-	/** By `steadyNow`; 0 before it is accepted. */
+	/** By `monotonicNow`; 0 before it is accepted. */
 	let began = 0;
-	const call = {
+	const call: Parameters<typeof api.generate>[1] = {
 		body,
 		signal: anySignal(creating, closing.signal),
-		begin: signal,
-		limitMs: idleMs,
+		stopStarting: signal,
+		attemptTimeoutMs: idleMs,
 		onSend: async () => {
 			await fill(body, signal);
 			throwIfAborted(signal);
@@ -63,25 +63,25 @@ export async function requestStream(
 			record.markSent();
 		},
 		onRefused: () => {
-			free();
+			releaseBody();
 			record.markRefused();
 		},
 	};
 	const read: ResponseReader<StreamResult> = async (answer, _, accept) => {
-		const begin = () => {
+		const onAccepted = () => {
 			if (began > 0) return;
 			began = monotonicNow();
-			free();
+			releaseBody();
 			accept();
 		};
 		void whenAborted(signal).then(close);
-		const outcome = await outcomeOf(answer.body, begin);
+		const outcome = await outcomeOf(answer.body, onAccepted);
 		// Some services accept every call, and refuse by the first event.
 		if (began === 0 && isTransient(outcome)) throw new Failure('rateLimited', outcome.facts);
 		if (began === 0 && outcome instanceof Failure && outcome.facts.means === 'token') {
 			throw new Failure('tokenRefused', outcome.facts);
 		}
-		begin();
+		onAccepted();
 		if (signal.aborted) throw abortReason(signal).withDefaults({ mayBeCharged: true });
 		if (!(outcome instanceof Failure)) return outcome;
 		throw outcome;
@@ -90,52 +90,54 @@ export async function requestStream(
 		.generate(order.generation, call, read)
 		.catch((error: unknown) => {
 			if (!mayBeUnderWay(error)) throw error;
-			return { files: [], cut: 'the service did not respond in time' };
+			return { files: [], interruptedBecause: 'the service did not respond in time' };
 		})
 		.finally(() => {
 			close();
-			free();
+			releaseBody();
 		});
 
 	/**
-	 * Reads a stream to its outcome, to a silence, or until it is closed. Calls `begin` once it has said
+	 * Reads a stream to its outcome, to a silence, or until it is closed. Calls `onSign` once it has said
 	 * something, or taken longer than a service needs to refuse.
 	 */
 	async function outcomeOf(
 		parts: AsyncIterable<Uint8Array>,
-		begin: () => void,
+		onSign: () => void,
 	): Promise<StreamResult | Failure> {
-		const over = new AbortController();
+		const finished = new AbortController();
 		const events = new GenerationEvents(
 			api.credential,
 			(status, id) => {
-				begin();
+				onSign();
 				record.showProgress(status, id);
 			},
-			order.expected,
+			order.requestedCount,
 		);
 		let lastHeard = monotonicNow();
 		const silenceMs = () => (events.isFailing ? Math.min(idleMs, AFTER_ERROR_MS) : idleMs);
-		let why: string | undefined;
+		let reason: string | undefined;
 		const giveUp = () => {
-			why = `nothing was heard for ${silenceMs() / 1000} s`;
+			reason = `nothing was heard for ${silenceMs() / 1000} s`;
 			close();
 		};
-		void sleep(FIRST_EVENT_MS, over.signal).then(() => over.signal.aborted || begin());
-		void sleep(ALIVE_MS, over.signal).then(() => over.signal.aborted || concurrency.onAlive());
-		void watchIdle(() => lastHeard + silenceMs(), over.signal, giveUp);
+		void sleep(FIRST_EVENT_MS, finished.signal).then(() => finished.signal.aborted || onSign());
+		void sleep(ALIVE_MS, finished.signal).then(
+			() => finished.signal.aborted || concurrency.onAlive(),
+		);
+		void watchIdle(() => lastHeard + silenceMs(), finished.signal, giveUp);
 		try {
 			for await (const part of parts) {
-				const { heard } = events;
+				const { eventCount } = events;
 				const outcome = events.push(part);
 				if (outcome) return outcome;
-				if (events.heard > heard) lastHeard = monotonicNow();
+				if (events.eventCount > eventCount) lastHeard = monotonicNow();
 			}
 			return events.markEnded();
 		} catch {
-			return events.markBroken(why);
+			return events.markBroken(reason);
 		} finally {
-			over.abort(SILENT_ABORT);
+			finished.abort(SILENT_ABORT);
 		}
 	}
 }

@@ -40,5 +40,5 @@ export interface Operation {
 	option: INodePropertyOptions & { value: string; action: string };
 	fields: INodeProperties[];
 	/** Reads and checks the fields of an item, and returns its work. */
-	prepare(work: ItemContext): ItemTask;
+	prepare(item: ItemContext): ItemTask;
 }

@@ -25,8 +25,8 @@ export function mergeSameField(error: unknown, jobs: Array<ItemTask | FailedResu
 }
 
 /** The outcome of `work`; its failure must not cost the other files of the item. */
-export const captureFailure = async (work: Promise<INodeExecutionData>): Promise<ItemResult> =>
-	await work.catch((error: unknown) => {
+export const captureFailure = async (promise: Promise<INodeExecutionData>): Promise<ItemResult> =>
+	await promise.catch((error: unknown) => {
 		if (!(error instanceof Failure)) throw error;
 		return new FailedResult(error);
 	});

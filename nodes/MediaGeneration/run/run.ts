@@ -42,7 +42,7 @@ export class Run {
 	/** Takes out the tokens of all accounts. */
 	readonly redact: Redactor;
 	private readonly isTool: boolean;
-	private readonly log: Omit<Journal, 'redact'>;
+	private readonly journal: Omit<Journal, 'redact'>;
 	private readonly keyOf: ReturnType<typeof keyFactory>;
 	private readonly canceled: AbortSignal;
 	private readonly stopping = new AbortController();
@@ -56,7 +56,7 @@ export class Run {
 		/** By item. */
 		private readonly credentials: Array<Credential | FailedResult>,
 		/** True when one item's failure does not end the node. */
-		private readonly goesOn: boolean,
+		private readonly continueOnFail: boolean,
 	) {
 		for (const one of credentials) {
 			if (one instanceof FailedResult || this.apis.has(one.accountKey)) continue;
@@ -68,8 +68,8 @@ export class Run {
 		const store = storeFor(context, this.isTool);
 		const executionId = context.getExecutionId();
 		// Without an execution each call of a model counts by itself.
-		const spending = new Budget(executionId === undefined ? {} : store, executionId ?? '');
-		this.log = { entries: journalEntries(store), spending };
+		const budget = new Budget(executionId === undefined ? {} : store, executionId ?? '');
+		this.journal = { entries: journalEntries(store), budget };
 		this.keyOf = keyFactory(context, this.isTool);
 		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
@@ -77,7 +77,7 @@ export class Run {
 
 	/** What an operation gets of one input item. Throws a Failure when its options are no good. */
 	contextFor(index: number): ItemContext {
-		const { context, canceled, log } = this;
+		const { context, canceled, journal } = this;
 		const credential = this.credentials[index]!;
 		if (credential instanceof FailedResult) throw credential.error;
 		const { accountKey, redact } = credential;
@@ -90,7 +90,7 @@ export class Run {
 		);
 		// The first item whose options can be resolved decides; one whose options can't be fails alone.
 		this.concurrency ??= new Concurrency(parameters.numberOption(concurrency));
-		const work: ItemContext = {
+		const item: ItemContext = {
 			index,
 			context,
 			credential,
@@ -100,7 +100,7 @@ export class Run {
 			canceled,
 			concurrency: this.concurrency,
 			report: new Report(context, redact, index),
-			payments: new Payments({ ...log, redact }, this.keyOf(index, account)),
+			payments: new Payments({ ...journal, redact }, this.keyOf(index, account)),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
 				// n8n takes an item with an `error` field for a failed one, and Retry On Fail runs the node again.
 				if (saysNothing(json.error)) delete json.error;
@@ -111,8 +111,8 @@ export class Run {
 				};
 			},
 		};
-		this.items[index] = work;
-		return work;
+		this.items[index] = item;
+		return item;
 	}
 
 	/**
@@ -132,7 +132,7 @@ export class Run {
 		});
 		// Stops what still runs in the background.
 		this.stopping.abort(new Failure('canceled'));
-		this.log.spending.settle();
+		this.journal.budget.settle();
 		// With Retry On Fail, n8n runs the node again for any `error` in the output.
 		const isFailed = (part: ItemResult) => part instanceof FailedResult || part.json.error;
 		if (!outcomes.flat().some(isFailed)) {
@@ -152,7 +152,7 @@ export class Run {
 			planned += payments.pendingCharges;
 			limit = Math.min(limit, payments.limit);
 		}
-		const failure = this.log.spending.reserve(planned, limit);
+		const failure = this.journal.budget.reserve(planned, limit);
 		if (!failure) return jobs;
 		return jobs.map((job, index) => {
 			const paid = this.items[index]?.payments;
@@ -165,7 +165,7 @@ export class Run {
 	/** Notes and returns whether something of an item could not be made, which may end the run. */
 	private endOnFailure(parts: ItemResult[], itemIndex: number): boolean {
 		const missing = parts.find((part) => part instanceof FailedResult);
-		if (missing && !this.goesOn) {
+		if (missing && !this.continueOnFail) {
 			this.fatal ??= { error: withOtherFiles(missing.error, parts), itemIndex };
 			this.stopping.abort(new Failure('canceled'));
 		}
@@ -178,7 +178,7 @@ export class Run {
 		const { error, itemIndex } = this.fatal;
 		const { redact } = this;
 		const requests = this.items.flatMap(({ index, payments }) =>
-			payments.previousValues().map((left): ItemRequest => ({ ...left, index })),
+			payments.previousValues().map((value): ItemRequest => ({ ...value, index })),
 		);
 		const note = chargeSummary(requests, itemIndex);
 		const thrown = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });

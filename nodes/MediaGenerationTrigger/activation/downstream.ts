@@ -1,5 +1,5 @@
 import type { ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
-import { GENERATIONS, SPEAK, type PaidOperation } from '../../shared/contract';
+import { GENERATIONS, SPEAK, SPEECH_OPERATIONS, type PaidOperation } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
 import { requestsOf, speechRequestsOf } from '../../shared/generation/requestLedger';
@@ -17,7 +17,7 @@ export function refuseSelfStart(context: ITriggerFunctions, settings: Settings):
 	const after = downstreamNodes(context);
 	const findCreator = (operations: readonly PaidOperation[]) =>
 		after.find((node) => operations.some((operation) => mayRun(node, operation)));
-	const speechCreator = ofTasks && taskIds.size === 0 && findCreator([SPEAK]);
+	const speechCreator = ofTasks && taskIds.size === 0 && findCreator(SPEECH_OPERATIONS);
 	const mediaCreator = events.has('generated') && findCreator(Object.values(GENERATIONS));
 	if (speechCreator) throw new Failure('selfTrigger', { text: speechCreator.name, isSpeech: true });
 	if (mediaCreator) throw new Failure('selfTrigger', { text: mediaCreator.name });

@@ -56,7 +56,7 @@ export class ExecutionQueue {
 	async add(emission: Emission): Promise<void> {
 		const { isOwnWork, closing, warn } = this.activation;
 		const { eventId, name } = emission;
-		if (await isOwnWork(emission.product)) return this.store.setState(eventId, 'over');
+		if (await isOwnWork(emission.product)) return this.store.setState(eventId, 'done');
 		for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
 			const release = await this.slots.acquire(1, closing).catch(() => undefined);
 			if (!release) return;
@@ -84,11 +84,11 @@ export class ExecutionQueue {
 		const isRefused = await raceTimeout(MAX_EXECUTION_MS, closing, refused);
 		// The next activation emits it again, under the same key.
 		if (closing.aborted && isRefused === undefined) return true;
-		this.setState(emission, isRefused ? 'waiting' : 'over');
+		this.setState(emission, isRefused ? 'pending' : 'done');
 		return !isRefused;
 	}
 
-	private setState({ eventId, isOutdated }: Emission, state: 'waiting' | 'emitted' | 'over'): void {
+	private setState({ eventId, isOutdated }: Emission, state: 'pending' | 'emitted' | 'done'): void {
 		if (!isOutdated) this.store.setState(eventId, state);
 	}
 
@@ -101,8 +101,8 @@ export class ExecutionQueue {
 			(error: unknown) => {
 				const failure = error instanceof Failure ? error : new Failure('downloadFailed');
 				const { message } = wordingOf(failure);
-				const told = { ...json, error: message, error_kind: errorKindOf(failure) };
-				return { json: redact.value(told) };
+				const withError = { ...json, error: message, error_kind: errorKindOf(failure) };
+				return { json: redact.value(withError) };
 			},
 		);
 	}

@@ -6,12 +6,12 @@ import { processContainer } from '../../shared/account';
  * execution, which it may delete at any time if the workflow does not save executions.
  */
 const DEDUPLICATION_KEY_TTL_MS = 120_000;
-/** How many events that are over are remembered, so that a late message is not taken for a new task. */
+/** How many done events are remembered, so that a late message is not taken for a new task. */
 const MAX_DONE = 1000;
 
-/** `waiting`: its end waits to be emitted; `emitted`: n8n was told; `over`: nothing more comes of it. */
+/** `tracking`: it has not ended; `pending`: its end is to be emitted; `emitted`: n8n was told; `done`: it needs nothing more. */
 export interface Stateful {
-	state: 'underWay' | 'waiting' | 'emitted' | 'over';
+	state: 'tracking' | 'pending' | 'emitted' | 'done';
 	/** The percentage of a task that was last reported. */
 	reported?: number;
 }
@@ -32,14 +32,14 @@ class Handover extends Map<string, SavedEvents<never, never>> {}
  * this process: n8n saves static data only along with an execution, so that may be older.
  */
 export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
-	/** By name: the id of a task, or the mark of an entry. Those that are over are last. */
+	/** By name: the id of a task, or the fingerprint of an entry. Done events come last. */
 	events = new Map<string, Item>();
 	/** How far the trigger has come, if it has begun. */
 	cursor?: Cursor;
 
 	/**
-	 * `store` is the node's static data, kept under `room`; `key` identifies the node in this process. With
-	 * `emitsAgain`, which is safe where n8n drops duplicates, what was emitted right before n8n stopped is
+	 * `store` is the node's static data, saved under `namespace`; `key` identifies the node in this process. With
+	 * `replaysEmitted`, which is safe where n8n drops duplicates, what was emitted right before n8n stopped is
 	 * emitted again if n8n is soon back: its execution may not have begun.
 	 */
 	constructor(
@@ -56,8 +56,8 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 		this.cursor = saved.cursor;
 		const isSafe = replaysEmitted && now - saved.at < DEDUPLICATION_KEY_TTL_MS;
 		for (const [name, item] of saved.events as Array<[string, Item]>) {
-			const isOver = item.state === 'over' || (item.state === 'emitted' && !isSafe);
-			this.events.set(name, { ...item, state: isOver ? 'over' : 'underWay' });
+			const isDone = item.state === 'done' || (item.state === 'emitted' && !isSafe);
+			this.events.set(name, { ...item, state: isDone ? 'done' : 'tracking' });
 		}
 	}
 
@@ -66,10 +66,10 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 		const item = this.events.get(name);
 		if (!item) return;
 		item.state = state;
-		if (state !== 'over') return;
+		if (state !== 'done') return;
 		this.events.delete(name);
 		this.events.set(name, item);
-		const done = this.namesIn('over');
+		const done = this.namesIn('done');
 		if (done.length > MAX_DONE) this.events.delete(done[0]!);
 	}
 

@@ -83,7 +83,7 @@ export class HistoryWatch {
 		if (isShown) ended.push(...listed.filter(({ files }) => files.length > 0).slice(-1));
 		if (closing.aborted) return;
 		for (const entry of ended) {
-			if (entry.failed && !settings.events.has('failed')) store.setState(entry.fingerprint, 'over');
+			if (entry.failed && !settings.events.has('failed')) store.setState(entry.fingerprint, 'done');
 			else this.emit(entry);
 			// n8n may store executions that begin at the same time in another order.
 			await sleep(EMISSION_SPACING_MS, closing);
@@ -106,10 +106,10 @@ export class HistoryWatch {
 	}
 
 	/** Writes one line to the log until a look has gone well again. */
-	private report(trouble: unknown): void {
+	private report(error: unknown): void {
 		const { closing, settings, warn, onFatal } = this.activation;
 		if (closing.aborted) return;
-		const failure = trouble instanceof Failure ? trouble : new Failure('noResponse');
+		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		if (failure.kind === 'tokenRefused') return onFatal(failure);
 		if (this.isInTrouble) return;
 		this.isInTrouble = true;

@@ -67,20 +67,20 @@ export function newEntries(
 		const { fingerprint, id, createdAt, files, failed } = entry;
 		const known = events.get(fingerprint);
 		const isUnknown = !isFirst && isAboveWatermark(createdAt, watermark, isAboveKnown);
-		const isNew = known ? known.state === 'underWay' : isUnknown;
+		const isNew = known ? known.state === 'tracking' : isUnknown;
 		const hasEnded = files.length > 0 || failed;
 		if (isNew && hasEnded) ended.push(entry);
 		// Without an id it can't be known again once it has a file: that makes it a new one.
-		const state = known?.state ?? (hasEnded || id === undefined ? 'over' : 'underWay');
+		const state = known?.state ?? (hasEnded || id === undefined ? 'done' : 'tracking');
 		// Those that are still there must not be the first to be forgotten.
 		events.delete(fingerprint);
 		const next = { createdAt, since: now, ...known, state };
-		events.set(fingerprint, isNew && hasEnded ? { ...next, state: 'waiting' } : next);
+		events.set(fingerprint, isNew && hasEnded ? { ...next, state: 'pending' } : next);
 		isAboveKnown ||= known !== undefined;
 	}
 	for (const [fingerprint, entry] of events) {
-		const isOver = entry.state === 'underWay' && now - entry.since > FOLLOWED_MS;
-		if (isOver) events.set(fingerprint, { ...entry, state: 'over' });
+		const isExpired = entry.state === 'tracking' && now - entry.since > FOLLOWED_MS;
+		if (isExpired) events.set(fingerprint, { ...entry, state: 'done' });
 	}
 	for (const [fingerprint, { createdAt }] of [...events].slice(0, -MAX_KNOWN_ENTRIES)) {
 		events.delete(fingerprint);
@@ -116,7 +116,7 @@ function needsNextPage(listed: FingerprintedEntry[], seen: Seen): boolean {
 	const fingerprints = new Set(listed.map((entry) => entry.fingerprint));
 	return [...seen.events].some(
 		([name, known]) =>
-			known.state === 'underWay' &&
+			known.state === 'tracking' &&
 			!fingerprints.has(name) &&
 			!(createdAt < (known.createdAt ?? NaN)),
 	);

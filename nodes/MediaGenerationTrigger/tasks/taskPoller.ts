@@ -92,7 +92,7 @@ export class TaskPoller {
 	private end(event: 'completed' | 'failed', facts: IDataObject, audioUrl?: string): void {
 		if (event === 'completed') this.highest = 100;
 		const isWanted = this.activation.settings.events.has(event);
-		this.store.setState(this.taskId, isWanted ? 'waiting' : 'over');
+		this.store.setState(this.taskId, isWanted ? 'pending' : 'done');
 		if (isWanted) this.emit(event, facts, audioUrl);
 	}
 

@@ -43,7 +43,7 @@ export class TaskWatch {
 		if (closing.aborted) return;
 		const subscription = subscribe(api.credential, context);
 		closing.addEventListener('abort', () => void subscription.release(), { once: true });
-		for (const taskId of [...this.store.namesIn('underWay'), ...taskIds]) {
+		for (const taskId of [...this.store.namesIn('tracking'), ...taskIds]) {
 			void this.follow(subscription, taskId, 'restored');
 		}
 		const onMessage = (taskId: string) => void this.follow(subscription, taskId, 'announced');
@@ -68,19 +68,19 @@ export class TaskWatch {
 	): Promise<void> {
 		const { activation, store, executionQueue, followed } = this;
 		const { closing } = activation;
-		const task = store.events.get(taskId) ?? { state: 'underWay' };
-		if (!this.isWanted(taskId) || followed.has(taskId) || task.state !== 'underWay') return;
+		const task = store.events.get(taskId) ?? { state: 'tracking' };
+		if (!this.isWanted(taskId) || followed.has(taskId) || task.state !== 'tracking') return;
 		store.events.set(taskId, task);
-		const over = new AbortController();
-		followed.set(taskId, over);
+		const evicted = new AbortController();
+		followed.set(taskId, evicted);
 		for (const oldest of [...followed.values()].slice(0, -MAX_FOLLOWED)) oldest.abort(SILENT_ABORT);
-		const { signal, stop } = startDeadline(MAX_WATCHED_MS, closing, over.signal);
-		const follower = new TaskPoller(activation, store, executionQueue, taskId);
-		await follower.follow(subscription, mode, signal);
+		const { signal, stop } = startDeadline(MAX_WATCHED_MS, closing, evicted.signal);
+		const poller = new TaskPoller(activation, store, executionQueue, taskId);
+		await poller.follow(subscription, mode, signal);
 		stop();
 		followed.delete(taskId);
 		// Nothing came of it. A message may still name it again.
-		if (task.state === 'underWay' && !closing.aborted) store.events.delete(taskId);
+		if (task.state === 'tracking' && !closing.aborted) store.events.delete(taskId);
 	}
 
 	private isWanted(taskId: string): boolean {

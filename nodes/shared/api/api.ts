@@ -19,10 +19,10 @@ const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)
 
 /** Every call to the service's API (§4). */
 export class Api extends RetryingClient {
-	/** §4.1, shape A. Returns the task's id. Throws a Failure; `maybeAccepted` says when it may be paid. */
+	/** §4.1, shape A. Returns the task's id. Throws a Failure; `mayBeCharged` says when it may be paid. */
 	async createTask(
 		request: ServiceRecord,
-		options: Pick<ApiCall, 'signal' | 'begin' | 'onSend' | 'onRefused'>,
+		options: Pick<ApiCall, 'signal' | 'stopStarting' | 'onSend' | 'onRefused'>,
 	): Promise<string> {
 		const call: ApiCall = {
 			method: 'POST',
@@ -54,14 +54,14 @@ export class Api extends RetryingClient {
 	}
 
 	/**
-	 * §4.5–4.8: starts a generation, its headers at the latest after `limitMs`, and has its event stream read.
-	 * Throws a Failure; `maybeAccepted` says when it may be paid.
+	 * §4.5–4.8: starts a generation, its headers at the latest after `attemptTimeoutMs`, and has its event stream read.
+	 * Throws a Failure; `mayBeCharged` says when it may be paid.
 	 */
 	async generate<T>(
 		{ path }: Generation,
 		options: Pick<
 			ApiCall,
-			'body' | 'signal' | 'begin' | 'attemptTimeoutMs' | 'onSend' | 'onRefused'
+			'body' | 'signal' | 'stopStarting' | 'attemptTimeoutMs' | 'onSend' | 'onRefused'
 		>,
 		consume: ResponseReader<T>,
 	): Promise<T> {

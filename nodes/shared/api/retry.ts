@@ -37,7 +37,7 @@ export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'signal'
 	/** Milliseconds that one attempt may take; a reading's limit unless given. */
 	attemptTimeoutMs?: number;
 	/** Aborts when no further attempt may begin; one under way goes on. */
-	begin?: AbortSignal;
+	stopStarting?: AbortSignal;
 	/** Asks for an event stream. */
 	streamed?: boolean;
 	/** Called right before each attempt goes out, after any rest; puts the bytes into the body. */
@@ -103,19 +103,20 @@ export class RetryingClient {
 	/** Sends, and reads by `consume`, until an outcome, a failure not to repeat, or the signal. */
 	protected async send<T>(call: ApiCall, consume: ResponseReader<T>): Promise<T> {
 		const { throttle } = this;
-		const { begin = call.signal, attemptTimeoutMs = READ_TIMEOUT_MS } = call;
+		const { stopStarting = call.signal, attemptTimeoutMs = READ_TIMEOUT_MS } = call;
 		const kind: CallKind = call.repeat === 'create' ? 'create' : 'read';
 		const began = monotonicNow();
 		let lastFailure: Failure | undefined;
 		for (let attempt = 0; ;) {
-			const turn = await throttle.admit(kind, begin, began).catch((reason: unknown) => {
+			const turn = await throttle.admit(kind, stopStarting, began).catch((reason: unknown) => {
 				// Nothing is under way here: what the service last said tells more.
 				throw lastFailure ?? reason;
 			});
-			const away = kind === 'create' && throttle.needsReading ? await this.probe(begin) : undefined;
-			if (away) {
-				turn.end(outcomeOf(away), away);
-				if (throttle.isExhausted) throw away;
+			const outage =
+				kind === 'create' && throttle.needsReading ? await this.probe(stopStarting) : undefined;
+			if (outage) {
+				turn.end(outcomeOf(outage), outage);
+				if (throttle.isExhausted) throw outage;
 				continue;
 			}
 			if (kind === 'create' && this.refused) {
@@ -153,7 +154,7 @@ export class RetryingClient {
 			const isRetriedRefusal = willRetry && lastFailure.kind === 'unreachable';
 			turn.end(isRetriedRefusal ? 'unknown' : outcomeOf(lastFailure), lastFailure);
 			if (!willRetry) throw lastFailure;
-			if (lastFailure.kind !== 'rateLimited') await sleep(backOffMs(attempt - 1), begin);
+			if (lastFailure.kind !== 'rateLimited') await sleep(backOffMs(attempt - 1), stopStarting);
 		}
 	}
 

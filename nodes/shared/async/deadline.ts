@@ -55,7 +55,7 @@ export function anySignal(...signals: AbortSignal[]): AbortSignal {
 	return any.signal;
 }
 
-/** Calls `onSilence` some seconds after `until` at the latest, by `steadyNow`, unless `over` aborts. */
+/** Calls `onSilence` some seconds after `until` at the latest, by `monotonicNow`, unless `signal` aborts. */
 export async function watchIdle(
 	until: () => number,
 	signal: AbortSignal,
@@ -83,7 +83,7 @@ export interface Deadline {
 	stop(): void;
 }
 
-/** When each deadline's signal aborts by itself, by `steadyNow`. */
+/** When each deadline's signal aborts by itself, by `monotonicNow`. */
 const deadlines = new WeakMap<AbortSignal, number>();
 
 const deadlineOf = (signal: AbortSignal) => deadlines.get(signal) ?? Infinity;
@@ -116,23 +116,24 @@ export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefi
 	};
 }
 
-/** Does `work` under a time limit of `ms` milliseconds, which also ends when `signal` aborts. */
+/** Does `action` under a time limit of `ms` milliseconds, which also ends when `signal` aborts. */
 export async function withDeadline<T>(
 	ms: number,
 	signal: AbortSignal | undefined,
-	work: (signal: AbortSignal) => Promise<T>,
+	action: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
 	const deadline = startDeadline(ms, signal);
-	return await work(deadline.signal).finally(() => deadline.stop());
+	return await action(deadline.signal).finally(() => deadline.stop());
 }
 
-/** What `work` comes to; undefined if that takes more than `ms` milliseconds, or `signal` aborts. */
+/** What `promise` resolves with; undefined if that takes more than `ms` milliseconds, or `signal` aborts. */
 export async function raceTimeout<T>(
 	ms: number,
 	signal: AbortSignal,
-	work: Promise<T>,
+	promise: Promise<T>,
 ): Promise<T | undefined> {
-	const race = async (deadline: AbortSignal) => await Promise.race([work, whenAborted(deadline)]);
+	const race = async (deadline: AbortSignal) =>
+		await Promise.race([promise, whenAborted(deadline)]);
 	return (await withDeadline(ms, signal, race)) ?? undefined;
 }
 

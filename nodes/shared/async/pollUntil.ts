@@ -10,18 +10,18 @@ import {
 } from './deadline';
 import { isFailure, isTransient } from '../failure';
 
-/** What one reading found: the outcome, or none yet; `soon`: it can be there any moment. */
-export type Reading<T> = { done: true; value: T } | { done: false; soon?: boolean };
+/** What one reading found: the outcome, or none yet; `expectSoon`: it can be there any moment. */
+export type Reading<T> = { done: true; value: T } | { done: false; expectSoon?: boolean };
 
 /**
- * What is heard besides readings. 'progress': the silence begins anew; 'outcome': the outcome is
- * announced; 'lost', 'back': the channel was lost or is there again, and something may have been missed.
+ * What is heard besides readings. 'progress': the silence begins anew; 'announced': the outcome is
+ * announced; 'disconnected', 'reconnected': the channel was lost or is there again, and something may have been missed.
  */
-export type NewsKind = 'progress' | 'outcome' | 'lost' | 'back';
+export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnected';
 
 export interface PollOptions<T> {
-	/** Reads once, `isAsked` if that can't wait; throws a Failure: a transient one is repeated, others end it. */
-	read(signal: AbortSignal, isAsked: boolean): Promise<Reading<T>>;
+	/** Reads once, `isUrgent` if that can't wait; throws a Failure: a transient one is repeated, others end it. */
+	read(signal: AbortSignal, isUrgent: boolean): Promise<Reading<T>>;
 	/** Deadline and cancel: the wait throws its reason (a Failure) at once. */
 	signal: AbortSignal;
 	/** Milliseconds of silence before a reading. */
@@ -33,7 +33,7 @@ export interface PollOptions<T> {
 	/** True while a channel brings news: readings may then be rare. */
 	isLive?(): boolean;
 	/** Begins to bring news; returns what ends it. */
-	follow?(hear: (news: NewsKind) => void): () => void;
+	follow?(onEvent: (event: ChannelEvent) => void): () => void;
 }
 
 const MAX_PAUSE_MS = 30_000;
@@ -62,10 +62,10 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	/** Ends the pause, or the reading under way. */
 	let step = new AbortController();
 	const early = startDeadline(beforeLast(remainingMs(signal)), signal);
-	const unfollow = options.follow?.(hear);
+	const unfollow = options.follow?.(onEvent);
 	try {
-		for (const over of [early.signal, signal]) {
-			const outcome = await pollDuring(over);
+		for (const limit of [early.signal, signal]) {
+			const outcome = await pollDuring(limit);
 			if (outcome) return outcome.value;
 			pauseMs = nextAt = 0;
 		}
@@ -75,34 +75,34 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	}
 	throw abortReason(signal);
 
-	function hear(kind: NewsKind): void {
+	function onEvent(event: ChannelEvent): void {
 		const now = monotonicNow();
 		const isPausing = nextAt > now;
 		// A reading under way may hang, or report an earlier state.
-		if (isPausing || (kind === 'outcome' && !isDue)) step.abort(SILENT_ABORT);
-		if (kind === 'outcome') {
+		if (isPausing || (event === 'announced' && !isDue)) step.abort(SILENT_ABORT);
+		if (event === 'announced') {
 			isDue = true;
 			pauseMs = 0;
 			nextAt = now;
 		} else if (!isDue) {
-			const dueAt = now + (kind === 'back' ? Math.min(pollMs, CATCH_UP_MS) : pollMs);
+			const dueAt = now + (event === 'reconnected' ? Math.min(pollMs, CATCH_UP_MS) : pollMs);
 			// A channel that comes and goes must not put the next reading off again and again.
-			nextAt = kind === 'progress' ? dueAt : Math.min(nextAt, dueAt);
+			nextAt = event === 'progress' ? dueAt : Math.min(nextAt, dueAt);
 		}
 	}
 
-	/** Pauses and reads until there is an outcome, or `over` aborts. */
-	async function pollDuring(over: AbortSignal): Promise<{ value: T } | undefined> {
-		while (!over.aborted) {
+	/** Pauses and reads until there is an outcome, or `limit` aborts. */
+	async function pollDuring(limit: AbortSignal): Promise<{ value: T } | undefined> {
+		while (!limit.aborted) {
 			step = new AbortController();
-			const current = anySignal(over, step.signal);
+			const current = anySignal(limit, step.signal);
 			const restMs = nextAt - monotonicNow();
 			if (restMs > 0) {
 				await sleep(restMs, current);
 			} else {
-				const found = await readOnce(current, isDue || over === signal);
+				const found = await readOnce(current, isDue || limit === signal);
 				if (found?.done) return found;
-				if (found) plan(found.soon === true);
+				if (found) plan(found.expectSoon === true);
 			}
 			step.abort(SILENT_ABORT);
 		}
@@ -110,12 +110,12 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	}
 
 	/** One reading; undefined when it is given up. */
-	async function readOnce(current: AbortSignal, isAsked: boolean) {
-		const reading = read(current, isAsked).catch((error: unknown) => {
+	async function readOnce(current: AbortSignal, isUrgent: boolean) {
+		const reading = read(current, isUrgent).catch((error: unknown) => {
 			if (current.aborted) return undefined;
 			if (!isTransient(error)) throw error;
-			// The next one goes out as soon as the account's pace lets it.
-			return { done: false as const, soon: isFailure(error, 'rateLimited') };
+			// The next one goes out as soon as the account's throttle lets it.
+			return { done: false as const, expectSoon: isFailure(error, 'rateLimited') };
 		});
 		return (await Promise.race([reading, whenAborted(current)])) ?? undefined;
 	}

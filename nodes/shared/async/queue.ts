@@ -1,20 +1,20 @@
 import { SILENT_ABORT, sleep } from './deadline';
 
 /** Admits callers in order of arrival; who is ready goes before who is not, and a lower lane before a higher. */
-export class Queue<Own = void> {
+export class Queue<Entry = void> {
 	/** To be called when the result of `delayMs` may have changed. */
-	nudge = () => {};
-	/** By lane: what ends each wait, with true when the turn has come, and what is its own. */
-	private readonly lanes: Array<Map<(isAdmitted: boolean) => void, Own>>;
+	notify = () => {};
+	/** By lane: what ends each wait, with true when the turn has come, and its entry. */
+	private readonly lanes: Array<Map<(isAdmitted: boolean) => void, Entry>>;
 	private isMoving = false;
 
 	/**
-	 * `delayMs` returns how many milliseconds the first of a lane still has to wait, given what is its own.
+	 * `delayMs` returns how many milliseconds the first of a lane still has to wait, given its entry.
 	 * `onAdmit` is called right before it is admitted.
 	 */
 	constructor(
-		private readonly delayMs: (own: Own) => number,
-		private readonly onAdmit: (own: Own) => void,
+		private readonly delayMs: (entry: Entry) => number,
+		private readonly onAdmit: (entry: Entry) => void,
 		lanes = 1,
 	) {
 		this.lanes = Array.from({ length: lanes }, () => new Map());
@@ -26,7 +26,7 @@ export class Queue<Own = void> {
 	}
 
 	/** Resolves with true when the turn comes, with false if `signal` aborts first. */
-	async enter(signal: AbortSignal, own: Own, lane = 0): Promise<boolean> {
+	async enter(signal: AbortSignal, entry: Entry, lane = 0): Promise<boolean> {
 		if (signal.aborted) return false;
 		const waiting = this.lanes[lane]!;
 		return await new Promise<boolean>((resolve) => {
@@ -34,12 +34,12 @@ export class Queue<Own = void> {
 			const end = (isAdmitted: boolean) => {
 				waiting.delete(end);
 				signal.removeEventListener('abort', leave);
-				this.nudge();
+				this.notify();
 				resolve(isAdmitted);
 			};
-			waiting.set(end, own);
+			waiting.set(end, entry);
 			signal.addEventListener('abort', leave, { once: true });
-			if (waiting.size === 1) this.nudge();
+			if (waiting.size === 1) this.notify();
 			void this.move();
 		});
 	}
@@ -50,7 +50,7 @@ export class Queue<Own = void> {
 		for (let next = this.next(); next; next = this.next()) {
 			if (next.delayMs > 0) await this.pause(next.delayMs);
 			else {
-				this.onAdmit(next.own);
+				this.onAdmit(next.entry);
 				next.end(true);
 			}
 		}
@@ -60,7 +60,8 @@ export class Queue<Own = void> {
 	/** Who is ready first. */
 	private next() {
 		const firsts = this.lanes.flatMap((lane) => {
-			for (const [end, own] of lane) return { end, own, delayMs: Math.max(0, this.delayMs(own)) };
+			for (const [end, entry] of lane)
+				return { end, entry, delayMs: Math.max(0, this.delayMs(entry)) };
 			return [];
 		});
 		const leastMs = Math.min(...firsts.map(({ delayMs }) => delayMs));
@@ -70,7 +71,7 @@ export class Queue<Own = void> {
 	private async pause(ms: number): Promise<void> {
 		const timer = new AbortController();
 		await new Promise<void>((resolve) => {
-			this.nudge = resolve;
+			this.notify = resolve;
 			if (ms < Infinity) void sleep(Math.ceil(ms), timer.signal).then(resolve);
 		});
 		timer.abort(SILENT_ABORT);

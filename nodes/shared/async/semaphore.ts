@@ -23,7 +23,7 @@ export class Semaphore {
 		if (!(await this.queue.enter(signal, amount))) throw abortReason(signal);
 		return () => {
 			this.used -= amount;
-			this.queue.nudge();
+			this.queue.notify();
 		};
 	}
 }

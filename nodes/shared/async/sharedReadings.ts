@@ -11,11 +11,11 @@ interface Line {
 }
 
 interface SharedReading<T> {
-	/** By `steadyNow`; Infinity before. */
+	/** By `monotonicNow`; Infinity before. */
 	began: number;
 	readers: number;
 	/** Aborts once there is a result, or when nobody waits any more. */
-	over: AbortController;
+	finished: AbortController;
 	result: Promise<T>;
 }
 
@@ -25,7 +25,7 @@ export class SharedReadings {
 
 	/**
 	 * Does `read` when its turn in `line` comes, unless a reading of the same `key` serves: one that began,
-	 * or will begin, after `since` (by `steadyNow`). Throws as `read` does, or the signal's reason.
+	 * or will begin, after `since` (by `monotonicNow`). Throws as `read` does, or the signal's reason.
 	 */
 	async share<T>(
 		key: string,
@@ -38,17 +38,17 @@ export class SharedReadings {
 		let reading = this.latest.get(key) as SharedReading<T> | undefined;
 		if (!reading || reading.began <= since) {
 			this.dropOld();
-			this.latest.set(key, (reading = begin(read, line)));
+			this.latest.set(key, (reading = startReading(read, line)));
 		}
-		const { over, result } = reading;
+		const { finished, result } = reading;
 		reading.readers++;
 		try {
-			await Promise.race([result, whenAborted(anySignal(signal, over.signal))]);
+			await Promise.race([result, whenAborted(anySignal(signal, finished.signal))]);
 			throwIfAborted(signal);
 			return await result;
 		} finally {
-			if (--reading.readers === 0 && !over.signal.aborted) {
-				over.abort(SILENT_ABORT);
+			if (--reading.readers === 0 && !finished.signal.aborted) {
+				finished.abort(SILENT_ABORT);
 				if (this.latest.get(key) === reading) this.latest.delete(key);
 			}
 		}
@@ -60,16 +60,16 @@ export class SharedReadings {
 	}
 }
 
-function begin<T>(read: (signal: AbortSignal) => Promise<T>, line?: Line): SharedReading<T> {
-	const over = new AbortController();
-	const work = async () => {
+function startReading<T>(read: (signal: AbortSignal) => Promise<T>, line?: Line): SharedReading<T> {
+	const finished = new AbortController();
+	const run = async () => {
 		// It begins later in any case, so that all who hear the same news ask before.
-		await line?.enter(over.signal);
+		await line?.enter(finished.signal);
 		reading.began = monotonicNow();
-		const result = await read(over.signal);
-		over.abort(SILENT_ABORT);
+		const result = await read(finished.signal);
+		finished.abort(SILENT_ABORT);
 		return result;
 	};
-	const reading: SharedReading<T> = { began: Infinity, readers: 0, over, result: work() };
+	const reading: SharedReading<T> = { began: Infinity, readers: 0, finished, result: run() };
 	return reading;
 }

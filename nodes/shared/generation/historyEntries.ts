@@ -22,7 +22,7 @@ export interface HistoryEntry {
 export const countFiles = (entries: HistoryEntry[]): number =>
 	entries.reduce((sum, { files }) => sum + Math.max(1, files.length), 0);
 
-/** Whether `entry` has one of `marks`. */
+/** Whether `entry` has one of `identifiers`. */
 export const hasOneOf = (entry: HistoryEntry, identifiers: ReadonlySet<string>): boolean =>
 	entry.identifiers.some((identifier) => identifiers.has(identifier));
 

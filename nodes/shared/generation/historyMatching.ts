@@ -42,7 +42,7 @@ export function matchHistory(
 ): Match {
 	const proven = entries.filter(matchesById(request));
 	const others = alike.filter((other) => other !== request);
-	const taken = new Set(others.flatMap(marksFor));
+	const taken = new Set(others.flatMap(identifiersFor));
 	const unclaimed = entries
 		.filter((entry) => entry.prompt === request.prompt && !proven.includes(entry))
 		// One that failed may be what was told to another as an error.
@@ -50,14 +50,16 @@ export function matchHistory(
 	/** The newest first: most others may have made that, too. */
 	const possible = unclaimed.filter(couldBelongTo(request)).reverse();
 
-	const marked = new Map(
-		entries.flatMap((entry) => entry.identifiers.map((mark) => [mark, entry] as const)),
+	const byIdentifier = new Map(
+		entries.flatMap((entry) => entry.identifiers.map((identifier) => [identifier, entry] as const)),
 	);
 	const missingFilesOf = (owner: GenerationRequest) => {
-		const own = new Set(marksFor(owner).flatMap((mark) => marked.get(mark) ?? []));
+		const ownEntries = new Set(
+			identifiersFor(owner).flatMap((identifier) => byIdentifier.get(identifier) ?? []),
+		);
 		return (
 			owner.requestedCount -
-			Math.max(countFiles([...own]), owner.announcedIds.length, owner.files.length)
+			Math.max(countFiles([...ownEntries]), owner.announcedIds.length, owner.files.length)
 		);
 	};
 	/** Whoever may have made one of `mine`, once for each file that it lacks, in the order they were sent. */
@@ -85,14 +87,14 @@ const isEqual = (a: GenerationRequest, b: GenerationRequest) =>
 	a.withImages === b.withImages && a.kind === b.kind && a.aspectRatio === b.aspectRatio;
 
 /** Ids that were told to a request, and the marks of the files that it has. */
-const marksFor = ({ announcedIds, files }: GenerationRequest) => [
+const identifiersFor = ({ announcedIds, files }: GenerationRequest) => [
 	...announcedIds,
 	...identifiersOf(files),
 ];
 
 /** Its id was told to `owner`, or it holds a file that `owner` has. */
 export function matchesById(owner: GenerationRequest): (entry: HistoryEntry) => boolean {
-	const identifiers = new Set(marksFor(owner));
+	const identifiers = new Set(identifiersFor(owner));
 	return (entry) => hasOneOf(entry, identifiers);
 }
 

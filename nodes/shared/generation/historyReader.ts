@@ -20,12 +20,15 @@ interface HistorySnapshot {
 	readAt: number;
 }
 
-/** The looks into the history (§4.9) of an account: one serves all that wait. */
+/**
+ * The looks into the history (§4.9) of an account: one serves all that wait. The last one stays, however old: a
+ * renewed address may be taken from a look of a minute ago.
+ */
 class HistoryLooks extends SharedReadings {}
 
 /**
  * The entries of the history made after `since`, in ms since 1970 by our clock, and perhaps older ones, the
- * oldest first; read at `asOf` or later, by `steadyNow`: some seconds ago unless given. Throws a Failure.
+ * oldest first; read at `asOf` or later, by `monotonicNow`: some seconds ago unless given. Throws a Failure.
  */
 export async function readHistorySince(
 	api: Api,

@@ -1,5 +1,5 @@
 import type { Api } from '../api/api';
-import { remainingMs, monotonicNow, withDeadline } from '../async/deadline';
+import { abortReason, remainingMs, monotonicNow, withDeadline } from '../async/deadline';
 import { pollUntil, type Reading } from '../async/pollUntil';
 import type { GeneratedFile, GenerationRequest } from '../contract';
 import { Failure, isFailure, withDefaultFacts, type FailureFacts } from '../failure';
@@ -22,18 +22,18 @@ const RENEWAL_MS = 60_000;
 /**
  * The files of a generation whose stream has told too little: those that had come, and what the history
  * has or will have by the request's `searchUntil`; it is looked into once at least. Throws a Failure if
- * there are none: `lost` with the entries that may be its own, generationFailed, or the signal's reason.
+ * there are none: `streamFailure` with the entries that may be its own, generationFailed, or the signal's reason.
  * Never creates anything.
  */
 export async function findInHistory(
 	api: Api,
 	request: GenerationRequest,
-	lost: Failure,
+	streamFailure: Failure,
 	signal: AbortSignal,
 ): Promise<GeneratedFile[]> {
-	const { files: got, requestedCount, searchUntil = 0 } = request;
+	const { files: received, requestedCount, searchUntil = 0 } = request;
 	const remainingSearchMs = () => searchUntil - Date.now();
-	let found = got;
+	let found = received;
 	let candidates: FailureFacts['candidates'];
 
 	const wait = async (deadline: AbortSignal) =>
@@ -51,7 +51,15 @@ export async function findInHistory(
 		// If the history can't be read, the generation is still paid for.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
-		throw lost.withDefaults({ candidates });
+		// One was refused, and the item's time was up before the history could tell of the others.
+		const isEarly = signal.aborted && isFailure(streamFailure, 'generationFailed');
+		const failure = isEarly
+			? abortReason(signal).withDefaults({ mayBeCharged: true })
+			: streamFailure;
+		// One was refused, and another may have been made: that nobody can tell.
+		const isUnknown = candidates && candidates.length > 0 && isFailure(failure, 'generationFailed');
+		const { text } = failure.facts;
+		throw (isUnknown ? new Failure('streamLost', { text }) : failure).withDefaults({ candidates });
 	});
 
 	async function search(signal: AbortSignal, remainsMs: number): Promise<Reading<GeneratedFile[]>> {
@@ -70,18 +78,24 @@ export async function findInHistory(
 		});
 		const match = matchHistory(request, alike, entries);
 		const failed = match.matched.filter((entry) => entry.failed);
-		const had = new Set(identifiersOf(got));
+		const had = new Set(identifiersOf(received));
 		const further = match.matched.filter((entry) => !hasOneOf(entry, had));
-		candidates = match.candidates.map(({ id = '', record }) => {
+		// Without a time an entry may be that of any request with its prompt.
+		const undated = entries.filter(
+			({ prompt, createdAt }) => prompt === request.prompt && Number.isNaN(createdAt),
+		);
+		candidates = [...match.candidates, ...undated].map(({ id = '', record }) => {
 			return { id, createdAt: asText(record.created_at) };
 		});
-		found = [...got, ...further.flatMap(({ files }) => files)].slice(0, MAX_FILES);
+		found = [...received, ...further.flatMap(({ files }) => files)].slice(0, MAX_FILES);
 		if (found.length + failed.length >= requestedCount) {
 			if (found.length > 0) return { done: true, value: found };
 			const { facts } = failureOfAnswer(api.credential.redact.value(failed[0]!.record));
 			throw new Failure('generationFailed', { text: facts.text, means: facts.means });
 		}
 		if (remainingSearchMs() <= 0) throw new Failure('streamLost');
+		// Those that are there are still to be downloaded.
+		if (found.length > 0 && remainsMs < SEARCH_INTERVAL_MS) return { done: true, value: found };
 		return { done: false };
 	}
 }
@@ -98,9 +112,9 @@ export async function findRenewed(
 ): Promise<GeneratedFile> {
 	const isSame = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
 	const index = request.files.filter(isSame).indexOf(file);
-	const search = async (over: AbortSignal) => {
+	const search = async (deadline: AbortSignal) => {
 		for (const asOf of [monotonicNow() - RENEWAL_MS, undefined]) {
-			const entries = await readHistorySince(api, earliestEntryTime(request), over, asOf);
+			const entries = await readHistorySince(api, earliestEntryTime(request), deadline, asOf);
 			const files = entries.filter(matchesById(request)).flatMap((entry) => entry.files);
 			const found = files.filter(isSame)[index];
 			if (found && found.fileUrl !== file.fileUrl) return found;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { accountOf } from '../account';
 import type { GenerationRequest } from '../contract';
 import type { Credential } from '../http/credential';
@@ -43,7 +44,12 @@ export class RequestLedger {
 /** Those for speech, which never appears in the history. */
 class SpeechRequests extends RequestLedger {}
 
-/** Only the history can tell more of it, within so many ms. */
+/** A request that is about to go out. */
+export const newRequest = (
+	request: Omit<GenerationRequest, 'key' | 'announcedIds' | 'files'>,
+): GenerationRequest => ({ ...request, key: randomUUID(), announcedIds: [], files: [] });
+
+/** The stream is gone: the history is searched for so many ms from now on. */
 export function startSearch(request: GenerationRequest, searchMs = SEARCH_WINDOW_MS): void {
 	request.searchUntil ??= Date.now() + searchMs;
 }

@@ -66,7 +66,7 @@ async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal): Pro
 /**
  * Measures how much comes in, and when, in ms since 1970, and passes it to `listen`. A
  * listener on the stream would start it before n8n's storage reads it. Ends it with `tooMuch` beyond
- * `most` bytes.
+ * `maxBytes` bytes.
  */
 function countBytes(
 	stream: ByteStream,
@@ -179,7 +179,7 @@ function retryWindowMs({ facts: { status, retryAfterMs } }: Failure): number {
 /**
  * Fetches a generated file into n8n's binary storage, streamed, with the type that its bytes show.
  * Follows redirects; the token goes to the API's origin only. Repeated a few times while the failure
- * may pass, and for as long as `patienceMs` says; a refused address is renewed once. Throws a Failure of
+ * may pass, and for as long as `retryWindowMs` says; a refused address is renewed once. Throws a Failure of
  * kind downloadFailed with the address, or the signal's.
  */
 export async function download(

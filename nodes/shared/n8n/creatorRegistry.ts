@@ -36,8 +36,8 @@ export async function isOwnWork(
 ): Promise<boolean> {
 	const heardAt = Date.now();
 	for (; !signal.aborted; await sleep(RECHECK_MS, signal)) {
-		const own = requests.all().filter(({ creator }) => creator && isOwn(creator));
-		const found = new Set(own.map((request) => compare(request, product, heardAt)));
+		const ownRequests = requests.all().filter(({ creator }) => creator && isOwn(creator));
+		const found = new Set(ownRequests.map((request) => compare(request, product, heardAt)));
 		if (found.has('made') || !found.has('perhaps')) return found.has('made');
 	}
 	return false;

@@ -88,7 +88,7 @@ export class NodeParameters {
 		return [...new Set(ids.map((id) => requireTaskId(id, displayName)))];
 	}
 
-	/** The ids of the tasks that make up a speech, one at least and `most` at most. */
+	/** The ids of the tasks that make up a speech, one at least and `max` at most. */
 	taskIdsOfSpeech(max: number): [string, ...string[]] {
 		const [first, ...others] = this.taskIds('taskId', 'Task ID');
 		if (first === undefined) throw invalidInput('Task ID', 'is empty');

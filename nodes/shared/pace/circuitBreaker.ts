@@ -8,7 +8,7 @@ const MAX_OUTAGE_COOLDOWN_MS = 10_000;
 /** The longest that the service may ask for, in ms: some ask for a day. */
 const MAX_RETRY_AFTER_MS = 60_000;
 /** How long others wait for the answer to a probe, in ms; after an outage, until it comes. */
-const PROBE_TIMEOUT_MS = 2000;
+const PROBE_TIMEOUT_MS = 1500;
 
 /**
  * A circuit breaker (Nygard, “Release It!”). Closed: requests go out. Open, after a failure: none does until the
@@ -33,11 +33,12 @@ export class CircuitBreaker {
 		return this.isOutage ? Infinity : this.probedAt + PROBE_TIMEOUT_MS - monotonicNow();
 	}
 
-	/** A request goes out: after the cooldown, as the probe. */
+	/** A request goes out: the first one after the cooldown is the probe. */
 	onSent(): void {
 		if (this.state === 'closed') return;
+		if (this.state === 'open') this.probedAt = undefined;
 		this.state = 'half-open';
-		this.probedAt = monotonicNow();
+		this.probedAt ??= monotonicNow();
 	}
 
 	/** What was sent at `sentAt` was answered; if before the last failure, that says nothing about now. */

@@ -9,6 +9,11 @@ const GROWTH = 4;
 const BACKOFF_RATIO = 0.9;
 /** So long after it is back at that number, the limit is twice as high, in ms. */
 const DOUBLED_AFTER_MS = 150_000;
+/** With none in flight, others hold all places. How long the first wait for one takes, about, in ms, … */
+const FIRST_IDLE_MS = 4000;
+/** … by what each further one is multiplied, and by what it is divided with each call that was accepted. */
+const IDLE_INCREASE = 16;
+const IDLE_DECREASE = 1.2;
 /** CUBIC's K, as a share of that time: when the limit is back at the number that was refused more. */
 const BACK_AFTER = Math.cbrt(1 - BACKOFF_RATIO);
 /** Where more was charged and failed, one more is tried after so many rounds: each try may cost money. */
@@ -25,6 +30,8 @@ export class ConcurrencyLimit {
 	/** When more was refused or, before that, when it began. */
 	private startedAt = monotonicNow();
 	private doubledAfterMs = 0;
+	/** What `doubledAfterMs` is, where others hold all places. */
+	private idleMs = FIRST_IDLE_MS;
 	private alive = 0;
 	/** What was not too much where more was charged and failed. */
 	private ceiling = Infinity;
@@ -37,10 +44,12 @@ export class ConcurrencyLimit {
 	get current(): number {
 		const ms = monotonicNow() - this.startedAt;
 		const since = ms / this.doubledAfterMs - BACK_AFTER;
-		const begun = this.start + RISE * Math.min(1, ms / RISE_MS);
-		const slowStart = Math.max(begun, GROWTH * this.alive);
+		const startLimit = this.start + RISE * Math.min(1, ms / RISE_MS);
+		const slowStart = Math.max(startLimit, GROWTH * this.alive);
+		// A place of one's own is free once it has ended.
+		const least = (this.wMax ?? 0) < 1 ? 0 : 1;
 		const risen = this.wMax === undefined ? slowStart : this.wMax * (1 + since ** 3);
-		return Math.min(this.max, this.ceiling, risen);
+		return Math.min(this.max, this.ceiling, Math.max(least, risen));
 	}
 
 	/** How many were not too many, where more were; Infinity: not known. */
@@ -50,20 +59,21 @@ export class ConcurrencyLimit {
 
 	/** Milliseconds until one more than `inFlight` may be, if nothing happens until then; Infinity: never. */
 	delayMs(inFlight: number): number {
-		const wanted = inFlight + 1;
-		if (wanted <= this.current) return 0;
-		if (wanted > Math.min(this.max, this.ceiling)) return Infinity;
-		const share = (wanted - this.start) / RISE;
+		const next = inFlight + 1;
+		if (next <= this.current) return 0;
+		if (next > Math.min(this.max, this.ceiling)) return Infinity;
+		const share = (next - this.start) / RISE;
 		const beginsMs = share <= 1 ? share * RISE_MS : Infinity;
 		const risesMs =
 			this.wMax === undefined
 				? beginsMs
-				: this.doubledAfterMs * (BACK_AFTER + Math.cbrt(wanted / this.wMax - 1));
+				: this.doubledAfterMs * (BACK_AFTER + Math.cbrt(next / this.wMax - 1));
 		return Math.max(1, this.startedAt + risesMs - monotonicNow());
 	}
 
 	/** One was accepted, so many are in flight with it: it was on its way when another was refused. */
 	onAccepted(inFlight: number): void {
+		this.idleMs = Math.max(FIRST_IDLE_MS, this.idleMs / IDLE_DECREASE);
 		if (this.wMax !== undefined && inFlight > this.current) this.wMax = inFlight;
 	}
 
@@ -81,8 +91,10 @@ export class ConcurrencyLimit {
 	onRefused(inFlight: number): void {
 		this.wMax = Math.max(0.5, inFlight);
 		this.startedAt = monotonicNow();
+		const doubledAfterMs = inFlight > 0 ? DOUBLED_AFTER_MS : this.idleMs;
+		if (inFlight === 0) this.idleMs = Math.min(DOUBLED_AFTER_MS, IDLE_INCREASE * this.idleMs);
 		// Processes that share an account must not try for more at the same time.
-		this.doubledAfterMs = DOUBLED_AFTER_MS * (0.75 + Math.random() / 2);
+		this.doubledAfterMs = doubledAfterMs * (0.75 + Math.random() / 2);
 	}
 
 	/** One more than these was accepted, charged, and has failed since they were too many. */

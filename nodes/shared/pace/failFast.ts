@@ -1,5 +1,6 @@
 import { monotonicNow } from '../async/deadline';
 import { Failure } from '../failure';
+import { saysAtOnce } from '../parsing/errorTable';
 
 /** For how long nothing may be accepted until a quota counts as used up, in ms: a quota of requests refills. */
 const PATIENCE_MS = 600_000;
@@ -8,7 +9,8 @@ const BEYOND_RETRY_AFTER_MS = 60_000;
 
 /**
  * Fail-fast (Shore, IEEE Software 2004): once a quota is used up, which does not pass within a run, each call is
- * tried once, until one is accepted. What fails for any other reason waits as long as it may.
+ * tried once, until one is accepted. The service's words say so; in other words, one call has waited its whole time
+ * while none of the account was accepted. Where all places are taken, each call waits as long as it may.
  */
 export class FailFast {
 	isOn = false;
@@ -36,6 +38,7 @@ export class FailFast {
 
 	/** The time of a create call that waited since `since` is up. */
 	onTimedOut(since: number, isIdle: boolean): void {
-		this.isOn ||= isIdle && this.since < Infinity && this.acceptedAt < since;
+		const isQuota = this.last !== undefined && !saysAtOnce(this.last.facts.text);
+		this.isOn ||= isIdle && isQuota && this.acceptedAt < since;
 	}
 }

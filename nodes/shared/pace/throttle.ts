@@ -66,7 +66,7 @@ export class Throttle {
 	};
 	/** What all who use the account read together. */
 	readonly readings = new SharedReadings();
-	/** All times by `steadyNow`. */
+	/** All times by `monotonicNow`. */
 	private throttledAt = 0;
 	private lastSent = 0;
 	private lastPolled = 0;
@@ -89,7 +89,7 @@ export class Throttle {
 	 * or a quota is used up.
 	 */
 	async admit(kind: CallKind, signal: AbortSignal, since = 0): Promise<Call> {
-		if (kind === 'task') return this.work();
+		if (kind === 'task') return this.startWork();
 		const wasExhausted = this.isExhausted;
 		const isAdmitted = await this.queue.enter(signal, kind, LANES[kind]);
 		const call = isAdmitted ? this.request(kind === 'create') : undefined;
@@ -98,7 +98,7 @@ export class Throttle {
 		const reason = abortReason(signal);
 		if (kind === 'read') throw reason;
 		if (reason.kind === 'timedOut') this.failFast.onTimedOut(since, this.inFlight === 0);
-		this.queue.nudge();
+		this.queue.notify();
 		throw this.failFast.last ?? reason;
 	}
 
@@ -128,15 +128,15 @@ export class Throttle {
 
 	private request(isCreate: boolean): Call {
 		const sentAt = monotonicNow();
-		let work: Call | undefined;
+		let accepted: Call | undefined;
 		return {
 			isSpotCheck: false,
 			accept: () => {
 				this.onAnswer(isCreate, sentAt, 'succeeded');
-				work = this.work();
+				accepted = this.startWork();
 			},
 			end: (outcome, error) => {
-				if (work) return work.end(outcome, error);
+				if (accepted) return accepted.end(outcome, error);
 				this.onAnswer(isCreate, sentAt, outcome, error);
 				return error;
 			},
@@ -144,7 +144,7 @@ export class Throttle {
 	}
 
 	/** Something that the service works on. */
-	private work(): Call {
+	private startWork(): Call {
 		const inFlight = ++this.inFlight;
 		const isSpotCheck = inFlight > this.mostInFlight && SPOT_CHECKS.includes(inFlight);
 		this.mostInFlight = Math.max(this.mostInFlight, inFlight);
@@ -157,7 +157,7 @@ export class Throttle {
 				const isTooMuch = isOverload(error);
 				if (isTooMuch) this.limit.onOverload(inFlight - 1);
 				this.inFlight--;
-				this.queue.nudge();
+				this.queue.notify();
 				return isTooMuch ? withDefaultFacts(error, { notTooMany: this.limit.notTooMany }) : error;
 			},
 		};
@@ -171,7 +171,7 @@ export class Throttle {
 		if (hasAnswered) requests.onSuccess(sentAt);
 		if (outcome === 'throttled') this.slowDown(isCreate, sentAt, error as Failure);
 		requests.onEnd(sentAt);
-		if (!isCreate) return this.queue.nudge();
+		if (!isCreate) return this.queue.notify();
 		if (hasAnswered) creates.onSuccess(sentAt);
 		if (outcome === 'unavailable') creates.onFailure(sentAt, true);
 		creates.onEnd(sentAt);
@@ -181,7 +181,7 @@ export class Throttle {
 		// The task that was created is in flight a moment later, and must not be missing meanwhile.
 		void sleep(0).then(() => {
 			this.unanswered--;
-			this.queue.nudge();
+			this.queue.notify();
 		});
 	}
 

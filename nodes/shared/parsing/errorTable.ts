@@ -152,14 +152,14 @@ const find = (table: readonly Row[], words: string) =>
 /** What a value that refuses or fails means; undefined where nothing in it says so. */
 export function meaningOf(value: unknown, status = 0): Meaning | undefined {
 	const words = wordsOf(value);
-	const told = find(TELLING, words);
+	const precise = find(TELLING, words);
 	// Who has to pay, or asks too often, is also told what a larger plan would allow.
-	if (status === 402 && told === 'quota') return 'credit';
-	if (status === 429 && told !== 'quota' && told !== 'credit') return 'throttled';
+	if (status === 402 && precise === 'quota') return 'credit';
+	if (status === 429 && precise !== 'quota' && precise !== 'credit') return 'throttled';
 	const broad = find(BROAD, words);
 	// What a server was denied is its own matter, as a file that it may not write.
 	const isItsOwn = status >= 500 && broad === 'not_allowed';
-	return told ?? BY_STATUS[status] ?? (isItsOwn ? undefined : broad);
+	return precise ?? BY_STATUS[status] ?? (isItsOwn ? undefined : broad);
 }
 
 /** True when words say that too much is under way at once. */

@@ -29,8 +29,8 @@ export function readReason(value: unknown, depth = 0): string | undefined {
 		return plainText(value.map(within).filter(Boolean).slice(0, 3).join('; '));
 	}
 	const record = isRecord(value) ? value : {};
-	const told = REASONS_UNDER.map((key) => record[key]).filter((reason) => !saysNothing(reason));
-	const reasons = told.map(within).filter((reason) => reason !== undefined);
+	const values = REASONS_UNDER.map((key) => record[key]).filter((reason) => !saysNothing(reason));
+	const reasons = values.map(within).filter((reason) => reason !== undefined);
 	return reasons.find((reason) => !SAYS_LITTLE.test(reason)) ?? reasons[0];
 }
 
@@ -130,22 +130,22 @@ export const saysWhy = (result: unknown): boolean =>
 export function failureOfStatus(status: number, body: string): Failure {
 	const json = parseJson(body);
 	const isPage = looksLikeHtml(body);
-	const said = failureOfAnswer(json === undefined && !isPage ? body : json, status);
-	const { text, means } = said.facts;
+	const reported = failureOfAnswer(json === undefined && !isPage ? body : json, status);
+	const { text, means } = reported.facts;
 	const facts = { status, text, means };
 	const passing = { ...facts, transient: true };
 	if (status >= 300 && status < 400) return new Failure('redirected', facts);
 	const isSure = SURE.includes(means);
 	if (status >= 500) {
 		const isAgain = OVERLOAD_STATUSES.includes(status) && saysRefused(json);
-		const isRefused = said.kind === 'rateLimited' ? isAgain : isSure;
-		return json !== undefined && isRefused ? said : new Failure('unavailable', passing);
+		const isRefused = reported.kind === 'rateLimited' ? isAgain : isSure;
+		return json !== undefined && isRefused ? reported : new Failure('unavailable', passing);
 	}
 	// A web page with 401 or 403 comes from an edge in front of the service, and passes.
 	if (status === 408 || (isPage && (status === 401 || status === 403))) {
 		return new Failure('unavailable', passing);
 	}
-	if (isSure || said.kind !== 'rejected' || (status !== 404 && status !== 410)) return said;
+	if (isSure || reported.kind !== 'rejected' || (status !== 404 && status !== 410)) return reported;
 	// What is no JSON comes from an ingress while the service is away, unless the address is wrong.
 	const isOther = status === 404 && body.trim() !== '' && json === undefined;
 	return isOther ? new Failure('foreignServer', passing) : new Failure('notFound', facts);

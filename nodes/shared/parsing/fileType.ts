@@ -56,8 +56,7 @@ const SOUND_IN = new Map([
 ]);
 const RAW = ['pcm', 'raw', 'ulaw', 'alaw'];
 
-const withExtension = (wanted: string | undefined) =>
-	TYPES.find(([extension]) => extension === wanted);
+const withExtension = (name: string | undefined) => TYPES.find(([extension]) => extension === name);
 
 const named = (name: string) => TYPES.find(([, , ...names]) => names.includes(name));
 
@@ -88,9 +87,9 @@ export function fileTypeOf(
 	url: string,
 	kind: MediaKind,
 ): FileType {
-	const said = named(mimeFromHeader(contentType)) ?? typeAtEndOf(url);
-	const isRaw = bytes[0] === 0xff && RAW.includes(said?.[0] ?? '');
-	const found = (isRaw ? undefined : sniff(bytes)) ?? said ?? named(MEDIA[kind].mimeType)!;
+	const declared = named(mimeFromHeader(contentType)) ?? typeAtEndOf(url);
+	const isRaw = bytes[0] === 0xff && RAW.includes(declared?.[0] ?? '');
+	const found = (isRaw ? undefined : sniff(bytes)) ?? declared ?? named(MEDIA[kind].mimeType)!;
 	const sound = kind === 'speech' ? withExtension(SOUND_IN.get(found[0])) : undefined;
 	const [extension, , mimeType] = sound ?? found;
 	return { mimeType, extension };

@@ -46,7 +46,7 @@ function readData(data: string): unknown {
 export class GenerationEvents {
 	outcome: StreamResult | Failure | undefined;
 	/** How many events have come; comments are none. */
-	heard = 0;
+	eventCount = 0;
 	/** The last was an error that names no video: of one of several, or of all. */
 	isFailing = false;
 	private readonly decoder = new TextDecoder('utf-8');
@@ -108,9 +108,9 @@ export class GenerationEvents {
 		return this.outcome!;
 	}
 
-	/** It broke, or was given up for the reason `why`: an event that is cut in two does not count. */
-	markBroken(why?: string): StreamResult | Failure {
-		this.end(why ?? this.defaultInterruption);
+	/** It broke, or was given up for `reason`: an event that is cut in two does not count. */
+	markBroken(reason?: string): StreamResult | Failure {
+		this.end(reason ?? this.defaultInterruption);
 		return this.outcome!;
 	}
 
@@ -124,7 +124,7 @@ export class GenerationEvents {
 
 	private onEvent({ event = '', data }: EventSourceMessage): void {
 		if (this.outcome) return;
-		this.heard++;
+		this.eventCount++;
 		this.isFailing = false;
 		this.defaultInterruption = 'the stream ended while it was in progress';
 		const value = readData(data);
@@ -135,7 +135,7 @@ export class GenerationEvents {
 		if (this.files.size + this.failed.size >= this.expected) this.end(undefined, this.failure);
 	}
 
-	/** `lack`: what a result lacks that names no file; undefined for what may be progress. */
+	/** `missingResultReason`: what a result lacks that names no file; undefined for what may be progress. */
 	private read(value: unknown, missingResultReason?: string): void {
 		const { baseUrl, redact } = this.source;
 		const files = readGeneratedFiles(value, baseUrl);
@@ -181,7 +181,7 @@ export class GenerationEvents {
 		if (text || !this.failure) this.failure = failure;
 		const isOfAccount = transient || means === 'credit' || means === 'token';
 		const id = idOf(error);
-		const isOfAll = isOfAccount && id === undefined && this.heard < 2;
+		const isOfAll = isOfAccount && id === undefined && this.eventCount < 2;
 		if (this.expected === 1 || isOfAll) this.end(undefined, failure);
 		this.isFailing = id === undefined;
 		if (id === undefined || this.outcome) return;
@@ -194,7 +194,7 @@ export class GenerationEvents {
 		return [...this.announced].some((id) => !this.failed.has(id));
 	}
 
-	/** Nothing more is heard, because of `cut` unless it was the service that ended it. */
+	/** Nothing more is heard, because of `interruptedBecause` unless it was the service that ended it. */
 	private end(interruptedBecause?: string, failure?: Failure, isEmpty?: boolean): void {
 		const files = [...this.files.values()];
 		const isAll = files.length + Math.max(this.failed.size, this.failure ? 1 : 0) >= this.expected;

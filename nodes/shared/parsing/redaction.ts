@@ -15,7 +15,7 @@ function characterPattern(character: string): string {
 
 /** Made once for each credential. A token of fewer than six characters is left: words may contain it. */
 export function redactor(apiToken: string): Redactor {
-	if (apiToken.length < 6) return { text: (said) => said, value: (value) => value };
+	if (apiToken.length < 6) return { text: (text) => text, value: (value) => value };
 	const characters = Array.from(apiToken, characterPattern);
 	// The service may have cut it off, so this much is enough; nor can an expression be of any length.
 	const requiredLength = Math.max(12, Math.min(500, Math.ceil(characters.length / 2)));
@@ -42,6 +42,6 @@ export function redactor(apiToken: string): Redactor {
 
 /** Takes the tokens of several accounts out of what is said of all of them. */
 export const redactAll = (redactors: Redactor[]): Redactor => ({
-	text: (said) => redactors.reduce((text, redact) => redact.text(text), said),
+	text: (shown) => redactors.reduce((text, redact) => redact.text(text), shown),
 	value: (value) => redactors.reduce((part, redact) => redact.value(part), value),
 });

@@ -1,6 +1,6 @@
 import { accountOf } from '../account';
 import { backOffMs, sleep, monotonicNow } from '../async/deadline';
-import type { NewsKind } from '../async/pollUntil';
+import type { ChannelEvent } from '../async/pollUntil';
 import type { Credential } from '../http/credential';
 import { checkEgress, type ServiceContext } from '../http/request';
 import { evictOldest } from '../limits';
@@ -25,15 +25,15 @@ const MAX_TASKS = 5000;
 export const canListen = (): boolean => typeof WebSocket === 'function';
 
 /** Hears of the one task it follows, and of the socket. `percentage` (0–100) is that of a message, if known. */
-type TaskSubscriber = (news: NewsKind, percentage?: number) => void;
+type TaskSubscriber = (event: ChannelEvent, percentage?: number) => void;
 
 const tell = (follower: TaskSubscriber, percentage: number | undefined) =>
-	follower(percentage === 100 ? 'outcome' : 'progress', percentage);
+	follower(percentage === 100 ? 'announced' : 'progress', percentage);
 
 /** Hears of every task of the account. */
 type TaskListener = (taskId: string) => void;
 
-/** One WebSocket; its times by `steadyNow`. */
+/** One WebSocket; its times by `monotonicNow`. */
 interface SocketSession {
 	socket: WebSocket;
 	began: number;
@@ -63,7 +63,7 @@ export class AccountSocket {
 	private wakeUp = new AbortController();
 	/** Attempts in a row that came to nothing. */
 	private failures = 0;
-	/** When the next attempt is due while none is open, by `steadyNow`. */
+	/** When the next attempt is due while none is open, by `monotonicNow`. */
 	private retryAt = 0;
 
 	constructor(
@@ -203,7 +203,7 @@ export class AccountSocket {
 		this.current = next;
 		if (!previous !== !next) {
 			const followers = [...this.subscribers.values()].flatMap((those) => [...those]);
-			for (const follower of followers) follower(next ? 'back' : 'lost');
+			for (const follower of followers) follower(next ? 'reconnected' : 'disconnected');
 		}
 		if (!previous || previous.socket.readyState === WebSocket.CLOSED) return;
 		this.closing = previous;

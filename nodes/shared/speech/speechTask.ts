@@ -12,7 +12,7 @@ import type { AccountSocket } from './accountSocket';
  * in other words than the contract's, 404s (of a replica that lags), and, if nothing has answered yet,
  * none: the address may be wrong.
  */
-const GRACE_MS = { noAddress: 60_000, seems: 10_000, notFound: 10_000, away: 120_000 };
+const GRACE_MS = { noAddress: 60_000, seems: 10_000, notFound: 10_000, unreachable: 120_000 };
 
 /**
  * How a wait can begin. `readFirst`: the result may be there already. `isProven`: the task exists, so
@@ -60,7 +60,7 @@ class TaskObservations {
 	private httpStatus: number | undefined;
 	/** Why nothing has answered yet. */
 	private unavailable: Failure | undefined;
-	/** Since when readings find it so, by `steadyNow`. */
+	/** Since when readings find it so, by `monotonicNow`. */
 	private readonly since: { [what in keyof typeof GRACE_MS]?: number } = {};
 
 	constructor(
@@ -85,7 +85,7 @@ class TaskObservations {
 		this.httpStatus = undefined;
 		this.since.notFound = undefined;
 		const { message: text, raw, seems } = task;
-		if (seems && !this.isLasting('seems')) return { done: false, soon: true };
+		if (seems && !this.isLasting('seems')) return { done: false, expectSoon: true };
 		const state = seems ?? task.state;
 		if (state === 'error') throw new Failure('taskFailed', { text, means: meaningOf(raw) });
 		if (state !== 'completed') {
@@ -105,7 +105,7 @@ class TaskObservations {
 		if (kind === 'notFound') return this.tolerate(kind, error);
 		if (this.isProven || kind === 'rateLimited' || !isTransient(error)) throw error;
 		this.unavailable = new Failure(kind, { ...facts, transient: false });
-		return this.tolerate('away', this.unavailable);
+		return this.tolerate('unreachable', this.unavailable);
 	}
 
 	/** The wait ends with `error`: why nothing has ever answered tells more than that the time is up. */
@@ -122,7 +122,7 @@ class TaskObservations {
 
 	/** Reads on soon; throws `failure` once it has been found for long enough. */
 	private tolerate(what: keyof typeof GRACE_MS, failure: Failure): Reading<SpeechTask> {
-		if (!this.isLasting(what)) return { done: false, soon: true };
+		if (!this.isLasting(what)) return { done: false, expectSoon: true };
 		throw failure;
 	}
 
@@ -141,23 +141,23 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	const { taskId, signal, subscription } = wait;
 	const { throttle } = api;
 	const { readFirst, isProven, watched } = WAIT_MODES[wait.mode];
-	const work = watched ? undefined : await throttle.admit('task', signal);
-	const isSpotCheck = work?.isSpotCheck ?? false;
-	const sightings = new TaskObservations(isProven, wait);
+	const call = watched ? undefined : await throttle.admit('task', signal);
+	const isSpotCheck = call?.isSpotCheck ?? false;
+	const observations = new TaskObservations(isProven, wait);
 	/** When this began, the outcome was announced, or it was read: what was read before is no news. */
-	let newsAt = monotonicNow();
+	let freshAfter = monotonicNow();
 	return await pollUntil({
-		read: async (over, isAsked) => {
-			const line = isAsked ? undefined : watched ? throttle.backgroundQueue : throttle.pollQueue;
+		read: async (reading, isUrgent) => {
+			const line = isUrgent ? undefined : watched ? throttle.backgroundQueue : throttle.pollQueue;
 			const key = `task ${line && watched} ${taskId}`;
-			const since = Math.max(newsAt, monotonicNow() - RECENT_MS);
+			const since = Math.max(freshAfter, monotonicNow() - RECENT_MS);
 			const getTask = async (shared: AbortSignal) => await api.getTask(taskId, shared, 'once');
 			return await throttle.readings
-				.share(key, since, over, getTask, line)
-				.finally(() => (newsAt = over.aborted ? newsAt : monotonicNow()))
+				.share(key, since, reading, getTask, line)
+				.finally(() => (freshAfter = reading.aborted ? freshAfter : monotonicNow()))
 				.then(
-					(task) => sightings.noteTask(task),
-					(error: unknown) => sightings.noteFailure(error),
+					(task) => observations.noteTask(task),
+					(error: unknown) => observations.noteFailure(error),
 				);
 		},
 		signal,
@@ -167,20 +167,20 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		longestPauseMs: watched ? BACKGROUND_MAX_BACKOFF_MS : undefined,
 		readFirst: readFirst || isSpotCheck,
 		isLive: () => subscription.isOpen,
-		follow: (hear) =>
-			subscription.onTask(taskId, (news, percentage) => {
-				if (news === 'progress' || news === 'outcome') sightings.noteProgress(percentage);
-				if (news === 'outcome') newsAt = monotonicNow();
-				hear(news);
+		follow: (onEvent) =>
+			subscription.onTask(taskId, (event, percentage) => {
+				if (event === 'progress' || event === 'announced') observations.noteProgress(percentage);
+				if (event === 'announced') freshAfter = monotonicNow();
+				onEvent(event);
 			}),
 	}).then(
 		(task) => {
-			work?.end('succeeded');
+			call?.end('succeeded');
 			return task;
 		},
 		(error: unknown) => {
-			const known = work ? work.end('rejected', error) : error;
-			throw withTaskId(sightings.explain(known), taskId, sightings.lastKnownStatus);
+			const known = call ? call.end('rejected', error) : error;
+			throw withTaskId(observations.explain(known), taskId, observations.lastKnownStatus);
 		},
 	);
 }

@@ -24,20 +24,20 @@ export const getAllHistory: Operation = {
 	},
 	fields: [returnAll, limit, options(concurrency, downloadIfAsked, outputField)],
 	prepare({ context, credential, api, parameters, signal, output }) {
-		const most = parameters.limit();
+		const limit = parameters.limit();
 		const downloads = parameters.wantsFile(downloadIfAsked);
 		const fileField = parameters.outputField();
 
 		return async () => {
 			const entries = await readAllPages({
 				firstPage: 1,
-				limit: most,
+				limit,
 				fetch: async (page, pageSize) =>
 					await api.listHistory({ page, page_size: pageSize }, signal),
 			});
-			const made: ItemResult[] = [];
-			for (const entry of entries) made.push(await captureFailure(entryOutput(entry)));
-			return made;
+			const results: ItemResult[] = [];
+			for (const entry of entries) results.push(await captureFailure(entryOutput(entry)));
+			return results;
 		};
 
 		/** One item per entry. If it has several files, the later ones get numbered fields. */

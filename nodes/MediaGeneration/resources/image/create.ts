@@ -15,12 +15,12 @@ export const createImage: Operation = {
 		prompt('e.g. A lighthouse at dawn, watercolor', 'What the image should show'),
 		...generationFields('image'),
 	],
-	prepare(work) {
-		const request = { prompt: work.parameters.text('prompt', 'Prompt') };
-		return generationJob(work, {
+	prepare(item) {
+		const request = { prompt: item.parameters.text('prompt', 'Prompt') };
+		return generationJob(item, {
 			generation: GENERATIONS.image,
 			prompt: request.prompt,
-			expected: 1,
+			requestedCount: 1,
 			body: async () => async (body) => (body.bytes = Buffer.from(JSON.stringify(request))),
 		});
 	},

@@ -59,27 +59,27 @@ export interface SpeechResult {
  * id is given, and fetches what is wanted of it. Throws a Failure with the task's id.
  */
 export async function collect(
-	work: ItemContext,
+	item: ItemContext,
 	part: SpeechPart,
 	options: WaitOptions,
 	orderOrId: SpeechOrder | string,
 ): Promise<SpeechResult> {
-	const { report } = work;
+	const { report } = item;
 	const { signal } = part;
 	// Messages can precede the create call's answer, so the socket is there before the task.
-	const subscription = subscribe(work.credential, work.context);
+	const subscription = subscribe(item.credential, item.context);
 	try {
 		const { taskId, mode } =
 			typeof orderOrId === 'string'
 				? ({ taskId: orderOrId, mode: 'userSupplied' } as const)
-				: await submit(work, part, orderOrId, subscription.ready());
+				: await submit(item, part, orderOrId, subscription.ready());
 		const began = Date.now();
 		let isAlive = false;
 		const onAlive = () => {
-			if (!isAlive) work.concurrency.onAlive();
+			if (!isAlive) item.concurrency.onAlive();
 			isAlive = true;
 		};
-		const task = await waitForTask(work.api, {
+		const task = await waitForTask(item.api, {
 			...{ taskId, mode, signal, subscription, pollIntervalMs: options.pollIntervalMs },
 			onProgress(percentage) {
 				report.progress(`${part.name}task ${taskId}: ${percentage} %`);
@@ -95,16 +95,16 @@ export async function collect(
 				`The WebSocket of the service could not be used: results came every ${options.pollIntervalMs / 1000} s. Check 'WebSocket URL' and your proxy`,
 			);
 		}
-		const spoken: SpeechResult = { taskId, task };
+		const result: SpeechResult = { taskId, task };
 		if (options.download) {
 			report.progress(`${part.name}task ${taskId}: downloading the file`);
-			Object.assign(spoken, await soundOf(work, taskId, task.audioUrl, signal));
+			Object.assign(result, await soundOf(item, taskId, task.audioUrl, signal));
 		}
 		// The subtitles of a part are of no use without its sound, which says how long it is.
 		if (options.subtitles && (options.download || part.count === 1)) {
-			spoken.subtitles = await subtitlesOf(work, spoken, signal);
+			result.subtitles = await subtitlesOf(item, result, signal);
 		}
-		return spoken;
+		return result;
 	} finally {
 		void subscription.release();
 	}
@@ -112,17 +112,17 @@ export async function collect(
 
 /** The sound of a task, if there is any, and its length. Throws a Failure with the task's id. */
 export async function soundOf(
-	work: ItemContext,
+	item: ItemContext,
 	id: string,
 	url: string | undefined,
 	signal: AbortSignal,
 ): Promise<Pick<SpeechResult, 'file' | 'durationMs'>> {
 	let length = new SoundLength();
 	const listen = () => {
-		const own = (length = new SoundLength());
-		return (bytes: Uint8Array) => own.push(bytes);
+		const attempt = (length = new SoundLength());
+		return (bytes: Uint8Array) => attempt.push(bytes);
 	};
-	const file = await fileOf(work, id, url, signal, { listen });
+	const file = await fileOf(item, id, url, signal, { listen });
 	return { file, durationMs: length.ms() };
 }
 
@@ -143,18 +143,18 @@ async function fileOf(
 
 /** The subtitles of a task, if it has any. When they can't be fetched, a hint says why. */
 async function subtitlesOf(
-	work: ItemContext,
+	item: ItemContext,
 	{ taskId, task }: SpeechResult,
 	signal: AbortSignal,
 ): Promise<IBinaryData | undefined> {
-	const fetch = async (over: AbortSignal) =>
-		await fileOf(work, taskId, task.subtitleUrl, over, { isSubtitles: true });
+	const fetch = async (deadline: AbortSignal) =>
+		await fileOf(item, taskId, task.subtitleUrl, deadline, { isSubtitles: true });
 	return await withDeadline(SUBTITLES_MS, signal, fetch).catch((error: unknown) => {
 		if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 		const { kind, facts } = error;
-		const why = (kind === 'downloadFailed' && facts.text) || wordingOf(error).message;
-		work.report.hint(
-			`Subtitles could not be downloaded: ${why}. Speech → Collect tries again at no extra charge`,
+		const reason = (kind === 'downloadFailed' && facts.text) || wordingOf(error).message;
+		item.report.hint(
+			`Subtitles could not be downloaded: ${reason}. Speech → Collect tries again at no extra charge`,
 		);
 		return undefined;
 	});

@@ -31,20 +31,20 @@ export const collectSpeech: Operation = {
 		download,
 		options(concurrency, subtitles, pollInterval, outputField, timeout('speech')),
 	],
-	prepare(work) {
-		const ids = work.parameters.taskIdsOfSpeech(MAX_PARTS);
-		const wanted = readWaitOptions(work.parameters);
+	prepare(item) {
+		const ids = item.parameters.taskIdsOfSpeech(MAX_PARTS);
+		const waitOptions = readWaitOptions(item.parameters);
 
 		return async () => {
-			const spoken = await runParts(work, ids, wanted.timeoutMs, async (part, id) => {
-				return await collect(work, part, wanted, id);
+			const results = await runParts(item, ids, waitOptions.timeoutMs, async (part, id) => {
+				return await collect(item, part, waitOptions, id);
 			}).catch((error: unknown) => {
 				// A task that failed can't be collected, though it is named as what failed.
 				const gone = isFailure(error, 'taskFailed', 'notFound') ? error.facts.taskId : undefined;
 				const taskIds = ids.filter((id) => id !== gone);
 				throw ids.length > 1 ? withDefaultFacts(error, { taskIds }) : error;
 			});
-			return await speechOutput(work, spoken, wanted);
+			return await speechOutput(item, results, waitOptions);
 		};
 	},
 };

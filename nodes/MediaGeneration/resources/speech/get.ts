@@ -12,8 +12,8 @@ export const getSpeech: Operation = {
 		action: 'Get speech task',
 	},
 	fields: [taskId, downloadIfAsked],
-	prepare(work) {
-		const { parameters, api, signal } = work;
+	prepare(item) {
+		const { parameters, api, signal } = item;
 		const [id] = parameters.taskIdsOfSpeech(1);
 		const isFileWanted = parameters.wantsFile(downloadIfAsked);
 		const outputField = parameters.outputField();
@@ -23,8 +23,8 @@ export const getSpeech: Operation = {
 				throw withTaskId(error, id);
 			});
 			const url = isFileWanted ? task.audioUrl : undefined;
-			const sound = await soundOf(work, id, url, signal);
-			return [speechItem(work, { taskId: id, task, ...sound }, outputField)];
+			const sound = await soundOf(item, id, url, signal);
+			return [speechItem(item, { taskId: id, task, ...sound }, outputField)];
 		};
 	},
 };

@@ -18,25 +18,25 @@ export const MAX_PARTS = 200;
  * the run's concurrency goes. When one fails, no other is begun, and the failure names the part.
  */
 export async function runParts<Given, Result>(
-	work: ItemContext,
+	item: ItemContext,
 	inputs: Given[],
 	timeoutMs: number,
 	task: (part: SpeechPart, one: Given) => Promise<Result>,
 ): Promise<Result[]> {
 	const count = inputs.length;
-	const speakIn = async (index: number, name: string, over: AbortSignal) =>
-		await withDeadline(timeoutMs, over, async (signal) => {
+	const speakIn = async (index: number, name: string, signal: AbortSignal) =>
+		await withDeadline(timeoutMs, signal, async (signal) => {
 			return await task({ index, count, name, signal, timeoutMs }, inputs[index]!);
 		});
-	if (count === 1) return [await speakIn(0, '', work.signal)];
+	if (count === 1) return [await speakIn(0, '', item.signal)];
 	const stopping = new AbortController();
-	const over = AbortSignal.any([work.signal, stopping.signal]);
+	const signal = AbortSignal.any([item.signal, stopping.signal]);
 	const results = new Array<Result>(count);
 	let failure: unknown;
 	const speakOne = async (_: ItemContext, index: number) => {
-		if (over.aborted) return false;
+		if (signal.aborted) return false;
 		const place = `${index + 1} of ${count}`;
-		return await speakIn(index, `part ${place}, `, over).then(
+		return await speakIn(index, `part ${place}, `, signal).then(
 			(result) => {
 				results[index] = result;
 				return true;
@@ -48,32 +48,32 @@ export async function runParts<Given, Result>(
 			},
 		);
 	};
-	await work.concurrency.forEach(Array<ItemContext>(count).fill(work), speakOne, 'part');
+	await item.concurrency.forEach(Array<ItemContext>(count).fill(item), speakOne, 'part');
 	if (failure !== undefined) throw failure;
-	throwIfAborted(work.signal);
+	throwIfAborted(item.signal);
 	return results;
 }
 
 /** What comes out of a speech: one item with its file, or one for each part where they can't be joined. */
 export async function speechOutput(
-	work: ItemContext,
-	spoken: SpeechResult[],
+	item: ItemContext,
+	results: SpeechResult[],
 	{ outputField, subtitles }: Pick<WaitOptions, 'outputField' | 'subtitles'>,
 ): Promise<INodeExecutionData[]> {
-	if (spoken.length === 1) return [speechItem(work, spoken[0]!, outputField)];
+	if (results.length === 1) return [speechItem(item, results[0]!, outputField)];
 	const json = {
 		status: 'completed',
-		task_id: spoken[0]!.taskId,
-		task_ids: spoken.map(({ taskId }) => taskId),
-		audio_urls: spoken.map(({ task }) => task.audioUrl),
-		parts: spoken.length,
+		task_id: results[0]!.taskId,
+		task_ids: results.map(({ taskId }) => taskId),
+		audio_urls: results.map(({ task }) => task.audioUrl),
+		parts: results.length,
 	};
-	const files = spoken.map(({ file }) => file).filter((file) => file !== undefined);
-	if (files.length < spoken.length) {
-		if (subtitles) hintUnjoined(work, "that needs their sound. Turn on 'Download File'");
-		return [work.output(json)];
+	const files = results.map(({ file }) => file).filter((file) => file !== undefined);
+	if (files.length < results.length) {
+		if (subtitles) hintUnjoined(item, "that needs their sound. Turn on 'Download File'");
+		return [item.output(json)];
 	}
-	const joined = await join(work, spoken, files, json.task_id).catch((error: unknown) => {
+	const joined = await join(item, results, files, json.task_id).catch((error: unknown) => {
 		if (error instanceof Failure) throw error;
 		const { message = 'no reason given' } = error as Partial<Error>;
 		const text = `n8n could not store it: ${message}`;
@@ -81,27 +81,29 @@ export async function speechOutput(
 	});
 	if ('file' in joined) {
 		const whole = { ...json, ...secondsOf(joined.durationMs) };
-		return [work.output(whole, binaryOf(outputField, joined))];
+		return [item.output(whole, binaryOf(outputField, joined))];
 	}
-	work.report.hint(`The parts of a speech could not be joined: ${joined.why}`);
-	return spoken.map((one, index) =>
-		speechItem(work, one, outputField, { part: index + 1, parts: spoken.length }),
+	item.report.hint(`The parts of a speech could not be joined: ${joined.reason}`);
+	return results.map((one, index) =>
+		speechItem(item, one, outputField, { part: index + 1, parts: results.length }),
 	);
 }
 
-const hintUnjoined = ({ report }: ItemContext, why: string) =>
-	report.hint(`Subtitles could not be joined: ${why}. For those of a part, use Speech → Collect`);
+const hintUnjoined = ({ report }: ItemContext, reason: string) =>
+	report.hint(
+		`Subtitles could not be joined: ${reason}. For those of a part, use Speech → Collect`,
+	);
 
 /** The files of all parts as one in n8n's storage, with their subtitles, or why they can't be. */
 async function join(
-	work: ItemContext,
-	spoken: SpeechResult[],
+	item: ItemContext,
+	results: SpeechResult[],
 	files: IBinaryData[],
 	id: string,
 ): Promise<
-	(Pick<SpeechResult, 'durationMs' | 'subtitles'> & { file: IBinaryData }) | { why: string }
+	(Pick<SpeechResult, 'durationMs' | 'subtitles'> & { file: IBinaryData }) | { reason: string }
 > {
-	const { helpers } = work.context;
+	const { helpers } = item.context;
 	const sounds = await Promise.all(
 		files.map(async (file) => ({
 			bytes: await sizeOfStored(helpers, file),
@@ -109,10 +111,10 @@ async function join(
 		})),
 	);
 	const total = sounds.reduce((sum, { bytes }) => sum + bytes, 0);
-	const release = await memoryBudget().acquire(total, work.signal);
+	const release = await memoryBudget().acquire(total, item.signal);
 	try {
 		const joined = await joinAudio(sounds);
-		if ('why' in joined) return joined;
+		if ('reason' in joined) return joined;
 		// Where n8n keeps files in memory, those of the parts are not needed any more.
 		for (const file of files) if (file.id === undefined) file.data = '';
 		const file = await store(joined);
@@ -124,7 +126,7 @@ async function join(
 
 	/** Those that there are; a hint says why they can't be joined. */
 	async function subtitlesOf(startsMs: number[]): Promise<IBinaryData | undefined> {
-		const there = spoken.flatMap(({ subtitles }, index) =>
+		const there = results.flatMap(({ subtitles }, index) =>
 			subtitles ? [{ file: subtitles, startMs: startsMs[index]! }] : [],
 		);
 		if (there.length === 0) return undefined;
@@ -132,12 +134,12 @@ async function join(
 			return { text: (await readStored(helpers, file)).toString(), startMs };
 		});
 		const joined = joinSubtitles(await Promise.all(texts));
-		if ('why' in joined) return void hintUnjoined(work, joined.why);
+		if ('reason' in joined) return void hintUnjoined(item, joined.reason);
 		return await store({ ...joined, bytes: Buffer.from(joined.text) });
 	}
 
 	async function store({ bytes, mimeType, extension }: FileType & { bytes: Buffer }) {
-		const name = fileNameOf('speech', work.credential.redact.text(id), extension);
+		const name = fileNameOf('speech', item.credential.redact.text(id), extension);
 		return await helpers.prepareBinaryData(bytes, name, mimeType);
 	}
 }

@@ -165,11 +165,11 @@ function readRequest(parameters: NodeParameters) {
 /** The texts to send, each of them paid: the whole one, or parts of one that is too long. */
 function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	const { displayName } = splitLongerThan;
-	const most = parameters.numberOption(splitLongerThan);
-	if (most === 0 || text.length <= most) return [{ text, start: 0, end: text.length }];
+	const maxLength = parameters.numberOption(splitLongerThan);
+	if (maxLength === 0 || text.length <= maxLength) return [{ text, start: 0, end: text.length }];
 	const parts: TextPart[] = [];
 	try {
-		for (const part of splitText(text, most)) {
+		for (const part of splitText(text, maxLength)) {
 			if (!isBlank(part.text)) parts.push(part);
 			if (parts.length > MAX_PARTS) break;
 		}
@@ -186,29 +186,29 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	);
 }
 
-function prepare(work: ItemContext): ItemTask {
-	const { parameters, payments, output } = work;
+function prepare(item: ItemContext): ItemTask {
+	const { parameters, payments, output } = item;
 	const request = readRequest(parameters);
 	const texts = readParts(parameters, request.input);
 	const waits = parameters.flag(waitForCompletion);
-	const wanted = readWaitOptions(parameters);
+	const waitOptions = readWaitOptions(parameters);
 	const records = payments.entriesFor(parameters, texts);
 	const orders = texts.map(({ text: input }, index): SpeechOrder => {
-		return { request: { ...request, input }, record: records[index]! };
+		return { request: { ...request, input }, entry: records[index]! };
 	});
 
 	return async () => {
 		if (waits) {
-			const spoken = await runParts(work, orders, wanted.timeoutMs, async (part, order) => {
-				return await collect(work, part, wanted, order).catch((error: unknown) => {
-					if (isGone(error)) order.record.setDead();
+			const results = await runParts(item, orders, waitOptions.timeoutMs, async (part, order) => {
+				return await collect(item, part, waitOptions, order).catch((error: unknown) => {
+					if (isGone(error)) order.entry.setDead();
 					throw error;
 				});
 			}).catch(failWithTasks);
-			return await speechOutput(work, spoken, wanted);
+			return await speechOutput(item, results, waitOptions);
 		}
-		const tasks = await runParts(work, orders, wanted.timeoutMs, async (part, order) => {
-			return await submit(work, part, order);
+		const tasks = await runParts(item, orders, waitOptions.timeoutMs, async (part, order) => {
+			return await submit(item, part, order);
 		}).catch(failWithTasks);
 		const taskIds = tasks.map(({ taskId }) => taskId);
 		const status = 'pending';

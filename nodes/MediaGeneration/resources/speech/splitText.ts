@@ -96,47 +96,47 @@ export function* splitText(text: string, maxLength: number): Generator<TextPart>
 const standIn = (tag: string) => (/^<[A-Za-z][^]*[^/]>$/.test(tag) ? 'X' : '"').repeat(tag.length);
 
 /** The best place between two words to cut a text at that is longer than `most`; undefined if there is none. */
-function cutBetweenWords(rest: string, most: number): number | undefined {
-	const sentenceEnds = new Set(sentenceEndsOf(rest));
+function cutBetweenWords(text: string, maxLength: number): number | undefined {
+	const sentenceEnds = new Set(sentenceEndsOf(text));
 	/** 1 where a cut would be inside of a token. */
-	const inTokens = new Uint8Array(rest.length);
-	for (const { index, 0: token } of rest.matchAll(TOKEN)) {
+	const inTokens = new Uint8Array(text.length);
+	for (const { index, 0: token } of text.matchAll(TOKEN)) {
 		inTokens.fill(1, index + 1, index + token.length);
 	}
 	const isAt = (place: RegExp, at: number) => {
 		place.lastIndex = at;
 		// Between the halves of a character, an expression would look at its beginning.
-		return !inTokens[at] && !/[\udc00-\udfff]/.test(rest.charAt(at)) && place.test(rest);
+		return !inTokens[at] && !/[\udc00-\udfff]/.test(text.charAt(at)) && place.test(text);
 	};
-	const spaces = [...rest.matchAll(SPACE)].map(({ index: at, 0: run }) => {
+	const spaces = [...text.matchAll(SPACE)].map(({ index: at, 0: run }) => {
 		const lines = run.split(/\r\n|[\n\r\u2028\u2029]/).length - 1;
 		const isSentence = sentenceEnds.has(at);
 		return { at, lines, isSentence, isParagraph: lines > 1 || (lines === 1 && isSentence) };
 	});
 	const between = [...sentenceEnds]
-		.filter((at) => !isSpace(rest, at) && isAt(WORD_END, at))
+		.filter((at) => !isSpace(text, at) && isAt(WORD_END, at))
 		.map((at) => ({ at, lines: 0, isSentence: true, isParagraph: false }));
 	// The last one first.
 	const places = [...spaces, ...between]
-		.filter(({ at }) => at > 0 && at <= most)
+		.filter(({ at }) => at > 0 && at <= maxLength)
 		.sort((one, other) => other.at - one.at);
-	const wanted: Array<(place: (typeof places)[number]) => boolean> = [
-		({ at, isParagraph }) => isParagraph && at >= (most * 2) / 3,
+	const preferred: Array<(place: (typeof places)[number]) => boolean> = [
+		({ at, isParagraph }) => isParagraph && at >= (maxLength * 2) / 3,
 		({ isParagraph, isSentence }) => isParagraph || isSentence,
 		({ lines }) => lines > 0,
-		({ at }) => !isAbbreviated(rest, at),
+		({ at }) => !isAbbreviated(text, at),
 		() => true,
 	];
-	const filled = places.filter(({ at }) => at >= most / 3);
-	for (const isWanted of wanted) {
+	const filled = places.filter(({ at }) => at >= maxLength / 3);
+	for (const isWanted of preferred) {
 		const place = filled.find(isWanted);
 		if (place) return place.at;
 	}
-	const inWords = words.segment(rest);
+	const inWords = words.segment(text);
 	const isWordEnd = (at: number) =>
 		isAt(WORD_END, at) && (isAt(CHANGE, at) || inWords.containing(at)!.index === at);
 	for (const isEnd of [isWordEnd, (at: number) => isAt(CHANGE, at)]) {
-		for (let at = most; at > 0; at--) if (isEnd(at)) return at;
+		for (let at = maxLength; at > 0; at--) if (isEnd(at)) return at;
 	}
 	return places[0]?.at;
 }
@@ -149,7 +149,8 @@ const sentenceEndsOf = (text: string) =>
 		.filter((end) => end > 0 && !isAbbreviated(text, end));
 
 /** Where to cut a word that is longer than a part: between two characters; 0 if there are none. */
-const cutInWord = (rest: string, most: number) => graphemes.segment(rest).containing(most)!.index;
+const cutInWord = (text: string, maxLength: number) =>
+	graphemes.segment(text).containing(maxLength)!.index;
 
 /** `at`, or where the tag begins that is around it. */
 function beforeTag(text: string, at: number): number {

@@ -1,8 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import type { GenerationRequest, ServiceRecord } from '../../../shared/contract';
+import type { ServiceRecord } from '../../../shared/contract';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withDefaultFacts } from '../../../shared/failure';
-import { startSearch, speechRequestsOf } from '../../../shared/generation/requestLedger';
+import {
+	newRequest,
+	speechRequestsOf,
+	startSearch,
+} from '../../../shared/generation/requestLedger';
 import { creatorOf } from '../../../shared/n8n/creatorRegistry';
 import { withTaskId, type TaskWait } from '../../../shared/speech/speechTask';
 import { describeAttempt, type JournalEntry } from '../../paid/payments';
@@ -26,7 +29,7 @@ export interface SpeechPart {
 export interface SpeechOrder {
 	/** Its fields (§4.1). */
 	request: ServiceRecord;
-	record: JournalEntry;
+	entry: JournalEntry;
 }
 
 /**
@@ -34,57 +37,61 @@ export interface SpeechOrder {
  * `ready`, nor after the part's signal. Throws a Failure.
  */
 export async function submit(
-	work: ItemContext,
+	item: ItemContext,
 	part: SpeechPart,
-	{ request, record }: SpeechOrder,
+	{ request, entry }: SpeechOrder,
 	ready?: Promise<void>,
 ): Promise<Pick<TaskWait, 'taskId' | 'mode'>> {
-	const { api, report } = work;
-	const { signal: begin } = part;
-	return await record.once(begin, async () => {
-		const { previous } = record;
+	const { api, report } = item;
+	const { signal: stopStarting } = part;
+	return await entry.once(stopStarting, async () => {
+		const { previous } = entry;
 		if (previous && !('taskId' in previous)) {
 			throw new Failure('indeterminate', {
-				text: previous.why,
+				text: previous.indeterminateBecause,
 				mayBeCharged: true,
 				isSpeech: true,
 			});
 		}
 		// A failed task is worth nothing, but it is read once more before another is paid for.
-		if (previous && (previous.state === 'task' || (await isUsable(work, previous.taskId, begin)))) {
-			record.write({ ...previous, state: 'task' });
+		if (
+			previous &&
+			(previous.state === 'task' || (await isUsable(item, previous.taskId, stopStarting)))
+		) {
+			entry.write({ ...previous, state: 'task' });
 			report.hint('Collected the task of an earlier attempt, at no extra charge');
 			return { taskId: previous.taskId, mode: 'reused' };
 		}
 		// The deadline applies here, too.
-		await Promise.race([ready, whenAborted(begin)]);
+		await Promise.race([ready, whenAborted(stopStarting)]);
 		report.log(`${part.name}sending the text`);
-		const requests = speechRequestsOf(work.credential);
-		const asked = { prompt: '', kind: 'speech' as const, requestedCount: 1, withImages: false };
-		const own = { creator: creatorOf(work.context), key: randomUUID() };
-		const sent: GenerationRequest = { ...asked, ...own, sentAt: 0, announcedIds: [], files: [] };
+		const requests = speechRequestsOf(item.credential);
+		const sent = newRequest({
+			...{ prompt: '', kind: 'speech', requestedCount: 1, withImages: false },
+			...{ creator: creatorOf(item.context), sentAt: 0 },
+		});
 		// Another item's failure does not end it: its answer says what was paid for.
-		const creating = withDeadline(part.timeoutMs, work.canceled, async (signal) => {
+		const creating = withDeadline(part.timeoutMs, item.canceled, async (signal) => {
 			const onSend = async () => {
 				// The next attempt must not pay again for what may have been accepted.
-				record.setSent({ state: 'sent' });
+				entry.setSent({ state: 'sent' });
 				sent.sentAt = Date.now();
 				requests.add(sent);
 			};
 			const onRefused = () => {
-				record.setNotAccepted();
+				entry.setNotAccepted();
 				requests.remove(sent);
 			};
-			return await api.createTask(request, { signal, begin, onSend, onRefused });
+			return await api.createTask(request, { signal, stopStarting, onSend, onRefused });
 		});
 		const taskId = await creating.catch((error: unknown) => {
 			startSearch(sent, 0);
 			const isUnclear = error instanceof Failure && error.facts.mayBeCharged;
-			if (isUnclear) record.write({ state: 'sent', why: describeAttempt(error) });
+			if (isUnclear) entry.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
 			throw withDefaultFacts(error, { isSpeech: true });
 		});
 		sent.announcedIds.push(taskId);
-		record.write({ state: 'task', taskId });
+		entry.write({ state: 'task', taskId });
 		report.progress(`${part.name}task ${taskId} created`);
 		const place = part.count > 1 && { part: part.index + 1 };
 		report.recordPayment({ kind: 'speech', ...place, task: taskId });

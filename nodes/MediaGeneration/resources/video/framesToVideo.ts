@@ -18,13 +18,13 @@ export const framesToVideo: Operation = {
 		inputImages('Images, in Order', 'The images that the video moves through, in this order'),
 		...generationFields('video', framesPrompt),
 	],
-	prepare(work) {
-		const text = work.parameters.textOption(framesPrompt);
-		const bodyOf = inputImagesOf(work, 'Images, in Order', 'frames');
-		return generationJob(work, {
+	prepare(item) {
+		const text = item.parameters.textOption(framesPrompt);
+		const bodyOf = inputImagesOf(item, 'Images, in Order', 'frames');
+		return generationJob(item, {
 			generation: GENERATIONS.framesToVideo,
 			prompt: text ?? '',
-			expected: 1,
+			requestedCount: 1,
 			body: async (signal) => await bodyOf(text ? { prompt: text } : {}, signal),
 		});
 	},

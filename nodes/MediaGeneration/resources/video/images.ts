@@ -50,20 +50,20 @@ const badImage = (field: string, text: string) => new Failure('badImage', { fiel
  * names an unfit image, or the signal's reason.
  */
 export function inputImagesOf(
-	work: ItemContext,
+	item: ItemContext,
 	displayName: string,
 	requestField: 'ingredients' | 'frames',
 ) {
-	const { context, index, parameters } = work;
-	const given = givenIn(parameters.raw('binaryPropertyName', 'data') ?? '');
-	if (given.length === 0) {
+	const { context, index, parameters } = item;
+	const names = givenIn(parameters.raw('binaryPropertyName', 'data') ?? '');
+	if (names.length === 0) {
 		const text = 'is empty: enter the name of an input field that holds an image';
 		throw invalidInput(displayName, text);
 	}
-	const images = given.map(imageIn);
+	const images = names.map(imageIn);
 
 	return async (
-		rest: Record<string, string>,
+		remaining: Record<string, string>,
 		signal: AbortSignal,
 	): ReturnType<GenerationOrder['body']> => {
 		const fetching = images.map(async (image) => await fetched(image, signal));
@@ -80,7 +80,7 @@ export function inputImagesOf(
 		return async (body, inTime) => {
 			// The encoded images, and the body that is made of them.
 			body.release = await memoryBudget().acquire(2 * total, inTime);
-			body.bytes = await bodyOf(stored, rest);
+			body.bytes = await bodyOf(stored, remaining);
 		};
 	};
 
@@ -111,12 +111,13 @@ export function inputImagesOf(
 		if (!(data instanceof URL)) return { field, data, isTyped };
 		const maxBytes = (MAX_BODY_BYTES / 4) * 3;
 		const file = { url: data.href, kind: 'image', id: 'input', maxBytes } as const;
-		const download = downloadFile(context, work.credential, file, signal);
+		const download = downloadFile(context, item.credential, file, signal);
 		const stored = await download.catch((error: unknown) => {
 			// It would name the address as that of a result.
 			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
-			const why = (error.kind === 'downloadFailed' && error.facts.text) || wordingOf(error).message;
-			throw badImage(displayName, `The image at ${field} could not be fetched: ${why}`);
+			const reason =
+				(error.kind === 'downloadFailed' && error.facts.text) || wordingOf(error).message;
+			throw badImage(displayName, `The image at ${field} could not be fetched: ${reason}`);
 		});
 		return { field, data: stored, isTyped };
 	}
@@ -140,8 +141,8 @@ export function inputImagesOf(
 		}
 	}
 
-	async function bodyOf(images: Image[], rest: Record<string, string>): Promise<Buffer> {
-		const json = JSON.stringify({ [requestField]: [], ...rest });
+	async function bodyOf(images: Image[], remaining: Record<string, string>): Promise<Buffer> {
+		const json = JSON.stringify({ [requestField]: [], ...remaining });
 		const inside = json.indexOf('[') + 1;
 		const parts: Uint8Array[] = [];
 		for (const image of images) {

@@ -17,13 +17,13 @@ export const ingredientsToVideo: Operation = {
 		inputImages('Reference Images', 'People, things or places that the video should contain'),
 		...generationFields('video'),
 	],
-	prepare(work) {
-		const prompt = work.parameters.text('prompt', 'Prompt');
-		const bodyOf = inputImagesOf(work, 'Reference Images', 'ingredients');
-		return generationJob(work, {
+	prepare(item) {
+		const prompt = item.parameters.text('prompt', 'Prompt');
+		const bodyOf = inputImagesOf(item, 'Reference Images', 'ingredients');
+		return generationJob(item, {
 			generation: GENERATIONS.ingredientsToVideo,
 			prompt,
-			expected: 1,
+			requestedCount: 1,
 			body: async (signal) => await bodyOf({ prompt }, signal),
 		});
 	},

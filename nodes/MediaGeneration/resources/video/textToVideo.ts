@@ -48,8 +48,8 @@ export const textToVideo: Operation = {
 		numberOfVideos,
 		...generationFields('video'),
 	],
-	prepare(work) {
-		const { parameters } = work;
+	prepare(item) {
+		const { parameters } = item;
 		const request = {
 			prompt: parameters.text('prompt', 'Prompt'),
 			aspect_ratio: parameters.choice(
@@ -60,10 +60,10 @@ export const textToVideo: Operation = {
 			),
 			number_of_videos: parameters.number(numberOfVideos),
 		};
-		return generationJob(work, {
+		return generationJob(item, {
 			generation: GENERATIONS.textToVideo,
 			prompt: request.prompt,
-			expected: request.number_of_videos,
+			requestedCount: request.number_of_videos,
 			aspectRatio: request.aspect_ratio,
 			body: async () => async (body) => (body.bytes = Buffer.from(JSON.stringify(request))),
 		});

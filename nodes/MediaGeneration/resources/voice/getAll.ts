@@ -53,7 +53,7 @@ export const getAllVoices: Operation = {
 	},
 	fields: [returnAll, limit, options(...Object.values(FILTERS))],
 	prepare({ parameters, api, signal, output, report }) {
-		const most = parameters.limit();
+		const maxResults = parameters.limit();
 		const query: Record<string, string> = {};
 		for (const [parameter, { name }] of Object.entries(FILTERS)) {
 			const value = asText(parameters.options[name]);
@@ -62,9 +62,9 @@ export const getAllVoices: Operation = {
 
 		return async () => {
 			const language = languageCodes().get(plain(query.language ?? ''));
-			let voices = language ? await allVoices(api, { ...query, language }, most, signal) : [];
+			let voices = language ? await allVoices(api, { ...query, language }, maxResults, signal) : [];
 			// Some services know languages by their names.
-			if (voices.length === 0) voices = await allVoices(api, query, most, signal);
+			if (voices.length === 0) voices = await allVoices(api, query, maxResults, signal);
 			if (voices.length === 0) {
 				report.hint('No voice matches: check the filters, or leave some out');
 			}

@@ -1,0 +1,60 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Defects: the end of a file's path, what stands in it exactly once, and what is planted instead. */
+export const MUTANTS = [
+	// What was paid for.
+	`paid/payments.ts => countSent();\n\t\tthis.write(request); => countSent();\n\t\tvoid request;`,
+	`paid/payments.ts => countRefused();\n\t\tthis.delete(); => countRefused();`,
+	`paid/payments.ts => this.journal.budget.countSent(); =>`,
+	`paid/payments.ts => return this.journal.entries[this.key]; => return undefined;`,
+	`speech/submit.ts => report.recordPayment({ kind: 'speech', ...place, task: taskId }); => void place;`,
+	`speech/submit.ts => entry.write({ state: 'task', taskId });\n\t\treport.progress => report.progress`,
+	`speech/submit.ts => entry.setSent({ state: 'sent' }); => void entry;`,
+	`speech/submit.ts => withDeadline(part.timeoutMs, item.canceled, => withDeadline(part.timeoutMs, stopStarting,`,
+	`run/generationRecord.ts => this.entry.setSent({ state: 'sent', request }); =>`,
+	`run/generationRecord.ts => this.entry.setNotAccepted(); =>`,
+	`run/run.ts => !outcomes.flat().some(isFailed) => outcomes.flat().some(isFailed)`,
+	`api/retry.ts => if (repeat === 'create') return true; => if (repeat === 'create') return false;`,
+	`api/retry.ts => if (!lastFailure.facts.mayBeCharged) => if (true)`,
+	// Whose file.
+	`generation/historyMatching.ts => !request.withImages && =>`,
+	`generation/historySearch.ts => const SEARCH_INTERVAL_MS = 10_000; => const SEARCH_INTERVAL_MS = 10_000_000;`,
+	// Waiting.
+	`async/pollUntil.ts => pauseMs = 0;\n\t\t\tnextAt = now; => pauseMs = 0;`,
+	`async/pollUntil.ts => nextAt = monotonicNow() + pauseMs;\n\t} => nextAt = Infinity;\n\t}`,
+	`async/pollUntil.ts => LAST_MS = 2000; => LAST_MS = -2000;`,
+	`http/download.ts => if (!isTransient(result) => if (Date.now() > 0 || !isTransient(result)`,
+	`http/download.ts => // Closes the connection if the file was given up.\n\t\tanswer.close(); =>`,
+	`http/download.ts => stream.destroy(tooMuch); => void tooMuch;`,
+	`speech/accountSocket.ts => if (users === 0 && current && !closing) return this.switchTo(undefined); =>`,
+	// Pace.
+	`pace/circuitBreaker.ts => this.failures = 0;\n\t\tthis.isOutage => this.isOutage`,
+	`pace/circuitBreaker.ts => if (sentAt <= this.openedAt) return; =>`,
+	`pace/requestInterval.ts => this.start(this.ms * INCREASE); =>`,
+	`pace/concurrencyLimit.ts => this.wMax = Math.max(0.5, inFlight); =>`,
+	`pace/concurrencyLimit.ts => this.ceiling = Math.min(this.ceiling, Math.max(1, inFlight)); =>`,
+	`pace/failFast.ts => this.isOn = false; =>`,
+	`pace/throttle.ts => this.unanswered--; =>`,
+	`pace/throttle.ts => this.inFlight--; =>`,
+	`pace/tokenBucket.ts => fullAt = Math.max(fullAt, last) + REFILL_MS; =>`,
+	`run/concurrency.ts => this.active--; =>`,
+	// The trigger.
+	`activation/outbox.ts => item.state = state; =>`,
+	`activation/outbox.ts => this.store[this.namespace] = { ...this.snapshot() } as IDataObject; => void this.store;`,
+	`tasks/taskPoller.ts => emission !== this.latest => false`,
+	`activation/executionQueue.ts => [this.activation.identityKey, eventId, name] => [this.activation.scope, about, name, Math.random()]`,
+	`generated/historyWatch.ts => await this.poll(closing).then( => await Promise.resolve().then(`,
+	// The token.
+	`http/request.ts => const bearsToken = new URL(url).origin === request.credential.origin; => const bearsToken = true;`,
+].map((line) => line.split(/ => ?/) as [file: string, from: string, to: string]);
+
+/** The file of a mutant, and its text. Throws where its code is not there, or more than once. */
+export function textOf(file: string, from: string): { path: string; text: string } {
+	const [path = file] = globSync(join(root, 'nodes/**', file));
+	const text = readFileSync(path, 'utf8');
+	if (text.split(from).length !== 2) throw new Error(`${file}: ${from}`);
+	return { path, text };
+}

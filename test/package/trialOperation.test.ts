@@ -1,0 +1,201 @@
+import { execFile } from 'node:child_process';
+import {
+	cpSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+/*
+ * Two operations that the package does not have, one with a stream and one without, are added to a copy of it
+ * as CONTRIBUTING says, and nothing else. They keep all that test/engine/paidOperations.test.ts asks of every
+ * operation that is charged. `WITHOUT=<part of a step's path>` leaves steps out: then it has to be red.
+ */
+
+const root = join(__dirname, '../..');
+const COPIED = ['credentials', 'demo', 'icons', 'nodes', 'simulator', 'tools/eventually.mts'];
+const TESTS = ['engine', 'faults', 'service', 'equality.js', 'sequencer.js'].map(
+	(name) => `test/${name}`,
+);
+const SETTINGS = ['gulpfile.js', 'jest.config.js', 'package.json', 'tsconfig.json'];
+
+type Replacement = [old: string | RegExp, replacement: string];
+
+/** What is done to a file: it is edited, or made from another one. */
+interface Step {
+	file: string;
+	madeFrom?: string;
+	replacements: Replacement[];
+}
+
+/** Puts a line in front of another one. */
+const before = (line: string, added: string): Replacement => [line, `${added}\n${line}`];
+const RESOURCES = 'nodes/MediaGeneration/resources';
+const SCHEMAS = 'nodes/MediaGeneration/__schema__/v1.0.0';
+const CONTRACT = 'nodes/shared/contract.ts';
+
+const TRIALS: Record<string, Step[]> = {
+	'An operation with a stream': [
+		{
+			file: CONTRACT,
+			replacements: [
+				before(
+					'\timage: { mimeType',
+					"\tmusic: { mimeType: 'audio/mpeg', timeoutSeconds: 1200, takes: 'a minute or two' },",
+				),
+				before(
+					'\timage: {\n\t\t...{ resource',
+					`	music: {
+		...{ resource: 'music', operation: 'create', makes: 'music' },
+		...{ path: '/v1/music/generate', withImages: false },
+	},`,
+				),
+			],
+		},
+		{
+			file: `${RESOURCES}/music/create.ts`,
+			madeFrom: `${RESOURCES}/image/create.ts`,
+			replacements: [
+				[/createImage/g, 'createMusic'],
+				[/GENERATIONS\.image/g, 'GENERATIONS.music'],
+				["generationFields('image')", "generationFields('music')"],
+				[/an image from/g, 'a piece of music from'],
+				[/Generate image/g, 'Generate music'],
+				[/A lighthouse at dawn, watercolor/, 'A waltz for two cellos'],
+				['What the image should show', 'What the music should sound like'],
+			],
+		},
+		{
+			file: `${RESOURCES}/index.ts`,
+			replacements: [
+				before('import type { Operation }', "import { createMusic } from './music/create';"),
+				before(
+					"\t{ name: 'Voice'",
+					"\t{ name: 'Music', value: 'music', operations: [createMusic] },",
+				),
+			],
+		},
+		{
+			file: `${SCHEMAS}/music/create.json`,
+			madeFrom: `${SCHEMAS}/image/create.json`,
+			replacements: [],
+		},
+		{
+			file: 'simulator/types.mts',
+			replacements: [["GeneratedKind = 'video'", "GeneratedKind = 'video' | 'music'"]],
+		},
+		{
+			file: 'simulator/generation.mts',
+			replacements: [['{ video: 10_000,', '{ video: 10_000, music: 6_000,']],
+		},
+		{
+			file: 'simulator/files.mts',
+			replacements: [
+				before("\t\timage: ['png'", "\t\tmusic: ['mp3', 'audio/mpeg', () => speechMp3(2)],"),
+			],
+		},
+		{
+			file: 'simulator/video.mts',
+			replacements: [
+				before(
+					"\t\tcase 'GET /v1/video/histories'",
+					"\t\tcase 'POST /v1/music/generate':\n\t\t\treturn generate(world, call, 'music');",
+				),
+			],
+		},
+	],
+	'An operation with a speech task': [
+		{
+			file: CONTRACT,
+			replacements: [
+				[
+					'PaidOperation[] = [SPEAK]',
+					"PaidOperation[] = [SPEAK, { resource: 'speech', operation: 'recite', makes: 'speech' }]",
+				],
+			],
+		},
+		{
+			file: `${RESOURCES}/speech/recite.ts`,
+			madeFrom: `${RESOURCES}/speech/speak.ts`,
+			replacements: [
+				['const speak: Operation', 'const recite: Operation'],
+				["value: 'speak'", "value: 'recite'"],
+			],
+		},
+		{
+			file: `${RESOURCES}/index.ts`,
+			replacements: [
+				before('import { speak }', "import { recite } from './speech/recite';"),
+				['operations: [speak,', 'operations: [speak, recite,'],
+			],
+		},
+		{
+			file: `${SCHEMAS}/speech/recite.json`,
+			madeFrom: `${SCHEMAS}/speech/speak.json`,
+			replacements: [],
+		},
+	],
+};
+
+const steps = Object.entries(TRIALS).flatMap(([heading, all]) =>
+	all.map((step) => ({ heading, ...step })),
+);
+
+test('the guide names every file that a trial touches', () => {
+	const guide = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
+	const unnamed = steps.filter(({ heading, file }) => {
+		const section = guide.split(`\n#### ${heading}\n`)[1]?.split(/\n#+ /)[0] ?? '';
+		// The names that the guide makes up are those of the trials.
+		const named = [...section.matchAll(/`([\w./]+\.\w+)`/g)].map(([, name]) => name!);
+		return !named.some((name) => file.endsWith(name));
+	});
+	expect(unnamed.map(({ heading, file }) => `${heading}: ${file}`)).toEqual([]);
+});
+
+function follow(project: string, { file, madeFrom = file, replacements }: Step): void {
+	const target = join(project, file);
+	let text = readFileSync(join(project, madeFrom), 'utf8');
+	for (const [old, replacement] of replacements) {
+		const changed = text.replace(old, () => replacement);
+		if (changed === text) throw new Error(`${madeFrom} has no ${old}`);
+		text = changed;
+	}
+	mkdirSync(dirname(target), { recursive: true });
+	writeFileSync(target, text);
+}
+
+test('operations that are added as the guide says keep what every paid operation promises', async () => {
+	const project = mkdtempSync(join(tmpdir(), 'media-generation-trial-'));
+	const { WITHOUT, JEST_WORKER_ID: _, ...env } = process.env;
+	const run = async (...command: string[]) =>
+		await promisify(execFile)(process.execPath, command, { cwd: project, env });
+	try {
+		for (const path of [...COPIED, ...TESTS, ...SETTINGS]) {
+			cpSync(join(root, path), join(project, path), { recursive: true });
+		}
+		symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'));
+		for (const step of steps) {
+			if (!WITHOUT || !step.file.includes(WITHOUT)) follow(project, step);
+		}
+		await run('node_modules/gulp/bin/gulp.js', 'build');
+		const only = [
+			'--runInBand',
+			'--testNamePattern',
+			'the table names all|music: create|speech: recite',
+		];
+		const file = 'test/engine/paidOperations.test.ts';
+		const { stderr } = await run('node_modules/jest/bin/jest.js', file, ...only);
+		expect(stderr).toMatch(/^Tests: .* 19 passed/m);
+	} catch (error) {
+		const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+		throw new Error(`${String(error)}\n${stdout}\n${stderr}`);
+	} finally {
+		rmSync(project, { recursive: true });
+	}
+}, 240_000);

@@ -1,0 +1,67 @@
+import { globSync, readFileSync } from 'node:fs';
+import ts from 'typescript';
+
+/** Words that the glossary of CONTRIBUTING.md replaces: no value, parameter, field or method is called so. */
+const BANNED = new Set(
+	`left told mark marks over rest kept asked lack mine said heard spoken looked got most begin begins away soon
+	news hear underWay unclear isMine nudge goesOn wanted given room free lost own made why work begun`.split(
+		/\s+/,
+	),
+);
+
+/** `folder or file: word` → why it stays there; without a word, for all of them. */
+const EXCEPTIONS: Record<string, string> = {
+	'nodes/MediaGeneration/run/concurrency.ts: work': 'a function that is run for each',
+};
+
+/** The names that a file declares; not the fields of others that it reads, nor the keys of literals that types demand. */
+function declaredNames(path: string) {
+	const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest);
+	const names: Array<{ name: string; line: number }> = [];
+	const visit = (node: ts.Node): void => {
+		const isDeclaration =
+			ts.isVariableDeclaration(node) ||
+			ts.isParameter(node) ||
+			ts.isPropertyDeclaration(node) ||
+			ts.isPropertySignature(node) ||
+			ts.isPropertyAssignment(node) ||
+			ts.isShorthandPropertyAssignment(node) ||
+			ts.isMethodDeclaration(node) ||
+			ts.isMethodSignature(node) ||
+			ts.isAccessor(node) ||
+			ts.isFunctionDeclaration(node) ||
+			(ts.isBindingElement(node) && node.propertyName === undefined);
+		if (
+			isDeclaration &&
+			node.name &&
+			(ts.isIdentifier(node.name) || ts.isPrivateIdentifier(node.name))
+		) {
+			const { line } = ts.getLineAndCharacterOfPosition(source, node.name.getStart(source));
+			names.push({ name: node.name.text.replace(/^#/, ''), line: line + 1 });
+		}
+		ts.forEachChild(node, visit);
+	};
+	visit(source);
+	return names;
+}
+
+test('no value, parameter, field or method has a name that the glossary replaces', () => {
+	const paths = globSync(['nodes/**/*.ts', 'credentials/**/*.ts', 'simulator/**/*.mts']).sort();
+	const used = new Set<string>();
+	const found = paths.flatMap((path) =>
+		declaredNames(path)
+			.filter(({ name }) => BANNED.has(name))
+			.filter(({ name }) => {
+				const exception = Object.keys(EXCEPTIONS).find((place) => {
+					const [start = '', word = name] = place.split(': ');
+					return path.startsWith(start) && word === name;
+				});
+				if (exception) used.add(exception);
+				return !exception;
+			})
+			.map(({ name, line }) => `${path}:${line} ${name}`),
+	);
+	expect(paths.length).toBeGreaterThan(100);
+	expect(found).toEqual([]);
+	expect([...used].sort()).toEqual(Object.keys(EXCEPTIONS).sort());
+});
