@@ -7,12 +7,14 @@ const RISE_MS = 1500;
 const GROWTH = 4;
 /** What is left of the number in flight when more was refused: room for others who share the account. */
 const BACKOFF_RATIO = 0.9;
-/** So long after it is back at that number, the limit is twice as high, in ms. */
+/** So many rounds after it is back at that number, the limit is twice as high, … */
+const DOUBLED_AFTER_ROUNDS = 9;
+/** … at the latest after so many ms. */
 const DOUBLED_AFTER_MS = 150_000;
-/** With none in flight, others hold all places. How long the first wait for one takes, about, in ms, … */
-const FIRST_IDLE_MS = 4000;
-/** … by what each further one is multiplied, and by what it is divided with each call that was accepted. */
+/** With none in flight, others hold all places. By what each further wait for one is multiplied, … */
 const IDLE_INCREASE = 16;
+/** … from what on, in ms, and by what it is divided with each call that was accepted. */
+const LEAST_IDLE_MS = 250;
 const IDLE_DECREASE = 1.2;
 /** CUBIC's K, as a share of that time: when the limit is back at the number that was refused more. */
 const BACK_AFTER = Math.cbrt(1 - BACKOFF_RATIO);
@@ -29,9 +31,12 @@ export class ConcurrencyLimit {
 	private wMax: number | undefined;
 	/** When more was refused or, before that, when it began. */
 	private startedAt = monotonicNow();
-	private doubledAfterMs = 0;
-	/** What `doubledAfterMs` is, where others hold all places. */
-	private idleMs = FIRST_IDLE_MS;
+	/** Processes that share an account must not try for more at the same time. */
+	private jitter = 1;
+	/** How long the last wait was, where others hold all places. */
+	private idleMs = LEAST_IDLE_MS;
+	/** How long one takes, smoothed as a round-trip time (RFC 6298), in ms; 0: none has succeeded yet. */
+	private roundMs = 0;
 	private alive = 0;
 	/** What was not too much where more was charged and failed. */
 	private ceiling = Infinity;
@@ -57,6 +62,13 @@ export class ConcurrencyLimit {
 		return Math.floor(this.ceiling);
 	}
 
+	/** In ms. Tasks of seconds free places within seconds: who is then slow to try leaves them empty. */
+	private get doubledAfterMs(): number {
+		const roundsMs = DOUBLED_AFTER_ROUNDS * (this.roundMs || Infinity);
+		const isIdle = this.wMax !== undefined && this.wMax < 1;
+		return this.jitter * (isIdle ? this.idleMs : Math.min(DOUBLED_AFTER_MS, roundsMs));
+	}
+
 	/** Milliseconds until one more than `inFlight` may be, if nothing happens until then; Infinity: never. */
 	delayMs(inFlight: number): number {
 		const next = inFlight + 1;
@@ -73,7 +85,7 @@ export class ConcurrencyLimit {
 
 	/** One was accepted, so many are in flight with it: it was on its way when another was refused. */
 	onAccepted(inFlight: number): void {
-		this.idleMs = Math.max(FIRST_IDLE_MS, this.idleMs / IDLE_DECREASE);
+		this.idleMs = Math.max(LEAST_IDLE_MS, this.idleMs / IDLE_DECREASE);
 		if (this.wMax !== undefined && inFlight > this.current) this.wMax = inFlight;
 	}
 
@@ -82,8 +94,9 @@ export class ConcurrencyLimit {
 		this.alive++;
 	}
 
-	/** The last of so many has succeeded. */
-	onSuccess(inFlight: number): void {
+	/** The last of so many has succeeded, after so many ms. */
+	onSuccess(inFlight: number, ms: number): void {
+		this.roundMs = this.roundMs ? (7 * this.roundMs + ms) / 8 : ms;
 		if (inFlight > this.ceiling - 1) this.ceiling += 1 / (ROUNDS_TO_TRY * this.ceiling);
 	}
 
@@ -91,10 +104,8 @@ export class ConcurrencyLimit {
 	onRefused(inFlight: number): void {
 		this.wMax = Math.max(0.5, inFlight);
 		this.startedAt = monotonicNow();
-		const doubledAfterMs = inFlight > 0 ? DOUBLED_AFTER_MS : this.idleMs;
 		if (inFlight === 0) this.idleMs = Math.min(DOUBLED_AFTER_MS, IDLE_INCREASE * this.idleMs);
-		// Processes that share an account must not try for more at the same time.
-		this.doubledAfterMs = doubledAfterMs * (0.75 + Math.random() / 2);
+		this.jitter = 0.75 + Math.random() / 2;
 	}
 
 	/** One more than these was accepted, charged, and has failed since they were too many. */

@@ -146,6 +146,7 @@ export class Throttle {
 	/** Something that the service works on. */
 	private startWork(): Call {
 		const inFlight = ++this.inFlight;
+		const startedAt = monotonicNow();
 		const isSpotCheck = inFlight > this.mostInFlight && SPOT_CHECKS.includes(inFlight);
 		this.mostInFlight = Math.max(this.mostInFlight, inFlight);
 		this.limit.onAccepted(inFlight);
@@ -153,7 +154,7 @@ export class Throttle {
 			isSpotCheck,
 			accept: () => {},
 			end: (outcome, error) => {
-				if (outcome === 'succeeded') this.limit.onSuccess(inFlight);
+				if (outcome === 'succeeded') this.limit.onSuccess(inFlight, monotonicNow() - startedAt);
 				const isTooMuch = isOverload(error);
 				if (isTooMuch) this.limit.onOverload(inFlight - 1);
 				this.inFlight--;
