@@ -131,6 +131,9 @@ describe('the concurrency limit', () => {
 		limit.onRefused(0);
 		limit.onRefused(0);
 		expect(limit.delayMs(0)).toBeGreaterThan(120_000);
+		limit.onSuccess(1, 4000);
+		limit.onRefused(0);
+		expect(limit.delayMs(0)).toBeLessThan(70_000);
 		pass(300);
 		expect(limit.current).toBeGreaterThanOrEqual(1);
 	});

@@ -33,7 +33,7 @@ export class ConcurrencyLimit {
 	private startedAt = monotonicNow();
 	/** Processes that share an account must not try for more at the same time. */
 	private jitter = 1;
-	/** How long the last wait was, where others hold all places. */
+	/** How long the last wait was where others hold all places, about. */
 	private idleMs = LEAST_IDLE_MS;
 	/** How long one takes, smoothed as a round-trip time (RFC 6298), in ms; 0: none has succeeded yet. */
 	private roundMs = 0;
@@ -63,10 +63,13 @@ export class ConcurrencyLimit {
 	}
 
 	/** In ms. Tasks of seconds free places within seconds: who is then slow to try leaves them empty. */
+	private get longestMs(): number {
+		return Math.min(DOUBLED_AFTER_MS, DOUBLED_AFTER_ROUNDS * (this.roundMs || Infinity));
+	}
+
 	private get doubledAfterMs(): number {
-		const roundsMs = DOUBLED_AFTER_ROUNDS * (this.roundMs || Infinity);
 		const isIdle = this.wMax !== undefined && this.wMax < 1;
-		return this.jitter * (isIdle ? this.idleMs : Math.min(DOUBLED_AFTER_MS, roundsMs));
+		return this.jitter * (isIdle ? this.idleMs : this.longestMs);
 	}
 
 	/** Milliseconds until one more than `inFlight` may be, if nothing happens until then; Infinity: never. */
@@ -104,7 +107,7 @@ export class ConcurrencyLimit {
 	onRefused(inFlight: number): void {
 		this.wMax = Math.max(0.5, inFlight);
 		this.startedAt = monotonicNow();
-		if (inFlight === 0) this.idleMs = Math.min(DOUBLED_AFTER_MS, IDLE_INCREASE * this.idleMs);
+		if (inFlight === 0) this.idleMs = Math.min(this.longestMs, IDLE_INCREASE * this.idleMs);
 		this.jitter = 0.75 + Math.random() / 2;
 	}
 
