@@ -1,11 +1,17 @@
 /* One check of a service, from the questions that cost nothing to the recording. */
-import { redactor } from '../nodes/shared/parsing/redaction.ts';
-import { FREE, LATE, OWN_TEXTS, runAll } from './operations.mts';
-import { paidRows } from './paid.mts';
-import { askAll, MISSING_PART, type Service } from './questions.mts';
+import { askAll } from './ask.mts';
+import { FREE, OWN_TEXTS, runAll } from './operations.mts';
 import { StandIns, type Recording } from './recording.mts';
-import { gradeOf, type Row } from './report.mts';
+import type { Row } from './report.mts';
+import { blockedRows, edgeRow, freeRows, paidRows } from './rows.mts';
 import { Wire } from './wire.mts';
+import { redactor } from './reading.mts';
+
+export interface Service {
+	baseUrl: string;
+	webSocketUrl: string;
+	token: string;
+}
 
 interface Checked {
 	rows: Row[];
@@ -14,67 +20,50 @@ interface Checked {
 	replaced: string[];
 }
 
-/** Asks, lets the node do the paid operations named and the free ones, and records all of it. */
+/** Asks, lets the node do what is free and what is named in `pay`, and records all of it. */
 export async function check(
-	service: Service,
+	{ baseUrl, webSocketUrl, token }: Service,
 	pay: string[],
 	say: (what: string) => void,
 ): Promise<Checked> {
 	const made = new Date().toISOString();
 	const wire = new Wire();
+	const through = async (address: string) => {
+		const { origin, pathname } = new URL(address.replace(/^ws/, 'http'));
+		return (await wire.through(origin)) + pathname.replace(/\/$/, '');
+	};
 	try {
-		const { rows, voice } = await askAll(wire, service, say);
-		const works = gradeOf(rows) !== 'fails';
-		const operations = works ? [...FREE, ...pay.filter((name) => name !== 'speech' || voice)] : [];
-		const base = new URL(service.baseUrl);
-		const socket = new URL(service.webSocketUrl.replace(/^ws/, 'http'));
 		const credential = {
-			apiToken: service.token,
-			baseUrl: (await wire.through(base.origin)) + base.pathname.replace(/\/$/, ''),
-			webSocketUrl:
-				(await wire.through(socket.origin)).replace('http', 'ws') +
-				socket.pathname.replace(/\/$/, ''),
+			apiToken: token,
+			baseUrl: await through(baseUrl),
+			webSocketUrl: (await through(webSocketUrl)).replace('http', 'ws'),
 		};
-		const outcomes = await runAll(operations, { credential, voice }, (operation) => {
+		const isBlocked = (asked: Parameters<typeof blockedRows>[0]) =>
+			blockedRows(asked, baseUrl).length > 0;
+		const asked = await askAll(wire, credential, isBlocked, say);
+		const { voice, account } = asked;
+		const blocked = blockedRows(asked, baseUrl);
+		const payable = pay.filter((name) => name !== 'speech' || voice !== undefined);
+		const operations = blocked.length > 0 ? [] : [...FREE, ...payable];
+		wire.by = 'node';
+		const outcomes = await runAll(operations, credential, voice, (operation) => {
 			wire.cutStreams = operation === 'dropped';
 			say(`the node: ${operation}`);
 		});
-		for (const { operation, lines } of outcomes) {
-			const error = lines.find((line) => line.startsWith('error: '));
-			if (operation === 'missing') tellOfMissing(rows, error);
-			else if (error && FREE.includes(operation)) {
-				rows.push({
-					part: `The node: ${operation}`,
-					found: 'different',
-					differs: '',
-					inN8n: error,
-					grade: 'limits',
-				});
-			}
-		}
-		if (works) rows.push(...paidRows(wire.exchanges, outcomes, pay));
-		const standIns = new StandIns(service.token, OWN_TEXTS, wire.aliases);
-		const exchanges = wire.exchanges.map((exchange) => standIns.exchange(exchange));
+		const rows =
+			blocked.length > 0
+				? [...(account.status === 0 ? [] : [edgeRow(asked)]), ...blocked]
+				: [...freeRows(asked, outcomes), ...paidRows(wire.exchanges, outcomes, pay)];
+		const standIns = new StandIns(token, OWN_TEXTS, wire.aliases);
+		const exchanges = standIns.exchanges(wire.exchanges);
+		const lines = (of: string[]) => of.map((line) => standIns.line(line));
 		const recording: Recording = {
-			...{ format: 1, made, operations },
-			voice: voice && standIns.id(voice),
-			outcomes: outcomes.map(({ operation, lines }) => {
-				return { operation, lines: lines.map((line) => standIns.sentence(line)) };
-			}),
+			...{ format: 1, made, operations, voice: voice && standIns.id(voice) },
+			outcomes: outcomes.map((each) => ({ ...each, lines: lines(each.lines) })),
 			exchanges,
 		};
-		return { rows: redactor(service.token).value(rows), recording, replaced: standIns.counts() };
+		return { rows: redactor(token).value(rows), recording, replaced: standIns.counts() };
 	} finally {
 		await wire.close();
 	}
-}
-
-/** A task that does not exist has to end in an error, and soon. */
-function tellOfMissing(
-	rows: Row[],
-	error = 'no error: waiting for a wrong task ID ends with its Timeout',
-): void {
-	const isSoon = error.startsWith('error: ') && error !== LATE;
-	const row = rows.find(({ part }) => part === MISSING_PART);
-	if (row) Object.assign(row, { inN8n: error, grade: isSoon ? 'works' : 'limits' });
 }

@@ -5,16 +5,14 @@ import { parseArgs } from 'node:util';
 import { confirm, password } from '@inquirer/prompts';
 import ora from 'ora';
 import { startSimulator } from '../simulator/simulator.mts';
-import { check } from './check.mts';
+import { check, type Service } from './check.mts';
 import { PAID } from './operations.mts';
-import type { Service } from './questions.mts';
+import { readCredential } from './reading.mts';
 import { fileNameOf, written, type Recording } from './recording.mts';
 import { replay } from './replay.mts';
 import { EXIT, gradeOf, tableOf, verdictOf } from './report.mts';
 
 const folder = join(import.meta.dirname, '../recordings');
-/** Where nothing leaves the machine. */
-const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
 const isAsked = process.stdin.isTTY && process.stderr.isTTY;
 const spinner = ora({ stream: process.stderr });
 const say = (what: string) => {
@@ -56,11 +54,11 @@ async function main(): Promise<number> {
 	if (unknown.length > 0)
 		throw new Refusal(`--pay knows ${Object.keys(PAID).join(', ')}, not ${unknown.join(', ')}.`);
 
-	if (values['base-url'] !== undefined) {
-		const addresses = addressesOf(values['base-url'], values['web-socket-url']);
-		const token = await tokenOf();
-		if (pay.length > 0) await askToPay(pay, addresses.baseUrl);
-		return await run({ ...addresses, token }, pay);
+	const base = values['base-url'];
+	if (base !== undefined) {
+		const service = serviceOf(base, values['web-socket-url'], await tokenOf());
+		if (pay.length > 0) await askToPay(pay, service.baseUrl);
+		return await run(service, pay);
 	}
 	const simulator = await startSimulator({ pace: 0.5 });
 	console.log(`No --base-url: the simulator is checked, at ${simulator.baseUrl}.\n`);
@@ -71,47 +69,27 @@ async function main(): Promise<number> {
 	}
 }
 
-/** The addresses as the credential reads them: without `/v1` and `/ws`. */
-function addressesOf(base: string, socket?: string): Omit<Service, 'token'> {
-	const read = (name: string, value: string, schemes: RegExp, tail: RegExp) => {
-		const url = URL.parse(value.trim());
-		if (
-			!url ||
-			!schemes.test(url.protocol) ||
-			url.search ||
-			url.hash ||
-			url.username ||
-			url.password
-		) {
-			throw new Refusal(
-				`${name} must be an address like ${name === '--base-url' ? 'https' : 'wss'}://media.example.com, with no password, "?" or "#".`,
-			);
-		}
-		if (/^(?:http|ws):$/.test(url.protocol) && !LOOPBACK.test(url.hostname)) {
-			throw new Refusal(`${name} must be encrypted: the token could be read on the network.`);
-		}
-		const path = url.pathname.replace(/\/+$/, '').replace(tail, '').replace(/\/+$/, '');
-		return (
-			url.protocol.replace('http', tail.source.includes('ws') ? 'ws' : 'http') +
-			`//${url.host}${path}`
-		);
-	};
-	const baseUrl = read('--base-url', base, /^https?:$/, /\/v1$/i);
-	const given = socket?.trim() || new URL(baseUrl).origin;
-	return { baseUrl, webSocketUrl: read('--web-socket-url', given, /^(?:https?|wss?):$/, /\/ws$/i) };
-}
-
 async function tokenOf(): Promise<string> {
 	const given = process.env.MEDIA_GENERATION_TOKEN;
-	if (given === undefined && !isAsked)
-		throw new Refusal(
-			'Put the API token into MEDIA_GENERATION_TOKEN: there is no terminal to ask at.',
-		);
-	const raw = given ?? (await password({ message: 'API token (it is not shown):' }));
-	const token = raw.trim().replace(/^(?:authorization\s*:\s*)?bearer\s+/i, '');
-	if (!/^[\x21-\x7e]{6,}$/.test(token))
-		throw new Refusal('The API token is empty, shorter than six characters, or not in one piece.');
-	return token;
+	if (given !== undefined) return given;
+	if (isAsked) return await password({ message: 'API token (it is not shown):' });
+	throw new Refusal(
+		'Put the API token into MEDIA_GENERATION_TOKEN: there is no terminal to ask at.',
+	);
+}
+
+/** The fields as the node reads them. A shorter token could not be told from words, nor be replaced. */
+function serviceOf(baseUrl: string, webSocketUrl = '', apiToken: string): Service {
+	try {
+		const credential = readCredential({ baseUrl, webSocketUrl, apiToken });
+		if (credential.apiToken.length < 6)
+			throw new Refusal('The API token is shorter than six characters.');
+		return { ...credential, token: credential.apiToken };
+	} catch (error) {
+		if (error instanceof Refusal) throw error;
+		const { field, text } = (error as { facts: { field: string; text: string } }).facts;
+		throw new Refusal(`'${field}' ${text.split('. For ')[0]}.`);
+	}
 }
 
 async function askToPay(pay: string[], baseUrl: string): Promise<void> {

@@ -1,9 +1,7 @@
 /* The service as it was recorded, and whether the node makes the same of it. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { WebSocket, WebSocketServer } from 'ws';
+import { WebSocketServer } from 'ws';
+import { FakeService, type Handler, type Upgrade } from '../test/service/fakeService.mts';
 import { runAll } from './operations.mts';
 import type { Outcome, Recording } from './recording.mts';
 import type { Exchange } from './wire.mts';
@@ -12,23 +10,21 @@ const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g;
 
 /** Answers by origin, method, path and order; the last answer to a request is repeated. */
 class Replay {
-	readonly #recording: Recording;
+	readonly #ofNode: Exchange[];
 	readonly #answers = new Map<string, Exchange[]>();
-	readonly #local = new Map<string, string>();
-	readonly #servers: Server[] = [];
-	readonly #connections = new Set<Socket>();
-	readonly #sockets = new Set<WebSocket>();
-	readonly #listeners = new WebSocketServer({ noServer: true });
-	readonly #stopping = new AbortController();
+	/** By the origins that they stand in for. */
+	readonly #servers = new Map<string, FakeService>();
+	readonly #sockets = new WebSocketServer({ noServer: true });
+	readonly #closing = new AbortController();
 	/** By how much the service's times are later than in the recording, in ms. */
-	#shift = 0;
+	readonly #shift: number;
 	/** Requests that the recording has no answer to. */
 	readonly unknown: string[] = [];
 
-	constructor(recording: Recording) {
-		this.#recording = recording;
-		for (const exchange of recording.exchanges) {
-			if (exchange.by !== 'node') continue;
+	constructor({ exchanges, made }: Recording) {
+		this.#ofNode = exchanges.filter(({ by }) => by === 'node');
+		this.#shift = Date.now() - Date.parse(made) - this.#ofNode[0]!.at;
+		for (const exchange of this.#ofNode) {
 			for (const path of new Set([exchange.path, exchange.path.split('?')[0]!])) {
 				const key = `${exchange.origin} ${exchange.method} ${path}`;
 				this.#answers.set(key, [...(this.#answers.get(key) ?? []), exchange]);
@@ -37,45 +33,28 @@ class Replay {
 	}
 
 	async start(): Promise<{ baseUrl: string; webSocketUrl: string }> {
-		const { exchanges, made } = this.#recording;
-		const first = exchanges.find(({ by }) => by === 'node');
-		this.#shift = Date.now() - Date.parse(made) - (first?.at ?? 0);
-		for (const origin of new Set(exchanges.map((exchange) => exchange.origin)))
-			await this.#open(origin);
-		const socket = exchanges.find(({ method }) => method === 'WEBSOCKET')?.origin;
-		// Addresses in the answers may be of hosts from which nothing was read.
-		const baseUrl = this.#local.get(exchanges[0]!.origin)!;
-		return {
-			baseUrl,
-			webSocketUrl: (this.#local.get(socket ?? '') ?? baseUrl).replace('http', 'ws'),
-		};
+		for (const { origin } of this.#ofNode) {
+			if (this.#servers.has(origin)) continue;
+			const server = await FakeService.start(this.#answer(origin) as Handler, this.#shake(origin));
+			this.#servers.set(origin, server);
+		}
+		const socket = this.#ofNode.find(({ method }) => method === 'WEBSOCKET');
+		const url = (exchange: Exchange) => this.#servers.get(exchange.origin)!.url;
+		const baseUrl = url(this.#ofNode.find(({ method }) => method === 'GET')!);
+		return { baseUrl, webSocketUrl: (socket ? url(socket) : baseUrl).replace('http', 'ws') };
 	}
 
-	async #open(origin: string): Promise<void> {
-		const server = createServer((request, response) => {
-			void this.#answer(origin, request, response).catch(() => response.destroy());
-		});
-		server.on('connection', (socket) => {
-			this.#connections.add(socket);
-			socket.on('close', () => this.#connections.delete(socket));
-		});
-		server.on('upgrade', (request, socket, head) => {
-			// The node may be gone before the answer.
-			socket.on('error', () => socket.destroy());
+	#shake = (origin: string): Upgrade => {
+		return (request, socket, early) => {
 			const recorded = this.#next(origin, 'WEBSOCKET', '/ws');
-			if (recorded?.status === 101) {
-				return this.#listeners.handleUpgrade(request, socket, head, (opened) => {
+			if (recorded?.status === 101)
+				return this.#sockets.handleUpgrade(request, socket, early, (opened) => {
 					opened.on('error', () => opened.terminate());
-					this.#sockets.add(opened);
 				});
-			}
 			const status = recorded?.status || 404;
 			socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
-		});
-		await once(server.listen(0, '127.0.0.1'), 'listening');
-		this.#servers.push(server);
-		this.#local.set(origin, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-	}
+		};
+	};
 
 	#next(origin: string, method: string, path: string): Exchange | undefined {
 		for (const known of [path, path.split('?')[0]!]) {
@@ -87,119 +66,101 @@ class Replay {
 
 	/** A recorded text with today's times and local addresses. */
 	#today(text: string): string {
-		const moved = text.replace(TIME, (time) =>
-			new Date(Date.parse(time) + this.#shift).toISOString(),
+		const later = (time: string) => new Date(Date.parse(time) + this.#shift).toISOString();
+		return [...this.#servers].reduce(
+			(all, [origin, { url }]) => all.replaceAll(origin, url),
+			text.replace(TIME, later),
 		);
-		return [...this.#local].reduce((all, [origin, local]) => all.replaceAll(origin, local), moved);
 	}
 
 	/** A text of the node with the recording's names of the hosts. */
-	asRecorded(text: string): string {
-		return [...this.#local].reduce((all, [origin, local]) => all.replaceAll(local, origin), text);
-	}
+	asRecorded = (text: string) =>
+		[...this.#servers].reduce((all, [origin, { url }]) => all.replaceAll(url, origin), text);
 
-	async #answer(origin: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-		request.resume();
-		const exchange = this.#next(origin, request.method!, request.url!);
-		if (!exchange) {
-			this.unknown.push(`${request.method} ${request.url!}`);
-			return void response
-				.writeHead(404, { 'content-type': 'application/json' })
-				.end('{"error":"not recorded"}');
-		}
-		if (request.method === 'POST') this.#sendMessages(exchange);
-		const { status, headers, pieces, bytes, broke } = exchange;
-		const began = performance.now();
-		const until = async (ms: number) =>
-			await pause(Math.max(0, ms - (performance.now() - began)), undefined, {
-				signal: this.#stopping.signal,
+	#answer = (origin: string) => {
+		return async (request: Parameters<Handler>[0], response: Parameters<Handler>[1]) => {
+			request.resume();
+			const exchange = this.#next(origin, request.method!, request.url!);
+			if (!exchange) {
+				this.unknown.push(`${request.method} ${request.url!}`);
+				return response.writeHead(404).end('{"error":"not recorded"}');
+			}
+			if (request.method === 'POST') this.#sendMessages(exchange);
+			const { status, headers, pieces, bytes, broke } = exchange;
+			if (status === 0) return request.socket.resetAndDestroy();
+			const { date, location, 'content-encoding': _, ...rest } = headers;
+			response.writeHead(status, {
+				...rest,
+				...(date && { date: new Date(Date.parse(date) + this.#shift).toUTCString() }),
+				...(location && { location: this.#today(location) }),
 			});
-		if (status === 0) return void request.socket.resetAndDestroy();
-		const { date, location, 'content-encoding': _, ...rest } = headers;
-		response.writeHead(status, {
-			...rest,
-			...(date ? { date: new Date(Date.parse(date) + this.#shift).toUTCString() } : {}),
-			...(location ? { location: this.#today(location) } : {}),
-		});
-		response.flushHeaders();
-		for (const { ms, text, base64 } of pieces) {
-			// A file comes at once: how long it took says nothing of the service.
-			if (text !== undefined) await until(ms);
-			if (text !== undefined) response.write(this.#today(text));
-			else this.#sendFile(response, base64!, bytes);
-		}
-		if (broke === undefined || broke === 'ended by the node') response.end();
-		else request.socket.destroySoon();
-	}
+			response.flushHeaders();
+			let last = 0;
+			for (const { ms, text, base64 = '' } of pieces) {
+				if (text === undefined) {
+					// A file comes at once, zeros after its beginning: how long it took says nothing of the service.
+					const head = Buffer.from(base64, 'base64');
+					response.write(Buffer.concat([head, Buffer.alloc(bytes - head.length)]));
+				} else {
+					await this.#pause(ms - last);
+					response.write(this.#today(text));
+				}
+				last = ms;
+			}
+			if (broke === undefined || broke === 'ended by the node') response.end();
+			else request.socket.destroySoon();
+		};
+	};
 
-	/** The first kilobyte, then nothing but zeros. */
-	#sendFile(response: ServerResponse, base64: string, bytes: number): void {
-		const head = Buffer.from(base64, 'base64');
-		response.write(head);
-		for (let left = bytes - head.length; left > 0; left -= 65_536) {
-			response.write(Buffer.alloc(Math.min(left, 65_536)));
-		}
-	}
+	#pause = async (ms: number) =>
+		await pause(ms, undefined, { signal: this.#closing.signal }).catch(() => {});
 
 	/** The messages that came after a create call and before the next one, as long after it as then. */
 	#sendMessages(create: Exchange): void {
-		const { exchanges } = this.#recording;
-		const ofNode = exchanges.filter(({ by }) => by === 'node');
-		const next =
-			ofNode.find(({ method, at }) => method === 'POST' && at > create.at)?.at ?? Infinity;
-		for (const { at, pieces } of ofNode.filter(({ method }) => method === 'WEBSOCKET')) {
-			for (const { ms, text } of pieces) {
-				const after = at + ms - create.at;
-				if (after < 0 || at + ms >= next) continue;
-				void pause(after, undefined, { signal: this.#stopping.signal })
-					.then(() => this.#sockets.forEach((socket) => socket.send(this.#today(text!))))
-					.catch(() => {});
+		const next = this.#ofNode.find(({ method, at }) => method === 'POST' && at > create.at);
+		for (const { at, method, pieces } of this.#ofNode) {
+			for (const { ms, text } of method === 'WEBSOCKET' ? pieces : []) {
+				if (at + ms < create.at || (next && at + ms >= next.at)) continue;
+				void this.#pause(at + ms - create.at).then(() =>
+					this.#sockets.clients.forEach((socket) => socket.send(this.#today(text!))),
+				);
 			}
 		}
 	}
 
-	close(): void {
-		this.#stopping.abort();
-		for (const server of this.#servers) server.close();
-		for (const connection of this.#connections) connection.destroy();
+	async close(): Promise<void> {
+		this.#closing.abort();
+		for (const server of this.#servers.values()) await server.stop();
 	}
 }
 
 /** Plays a recording through the node; resolves with the differences, a line each. */
 export async function replay(
 	recording: Recording,
-	before: (operation: string) => void = () => {},
+	before?: (operation: string) => void,
 ): Promise<string[]> {
-	if (recording.exchanges.length === 0) return ['The recording is empty.'];
+	if (recording.operations.length === 0) return [];
 	const service = new Replay(recording);
 	try {
 		const credential = {
 			apiToken: `replay-${Date.now()}-${Math.random()}`,
 			...(await service.start()),
 		};
-		const outcomes = await runAll(
-			recording.operations,
-			{ credential, voice: recording.voice },
-			before,
-		);
-		const now = outcomes.map(({ operation, lines }) => {
-			return { operation, lines: lines.map((line) => service.asRecorded(line)) };
-		});
+		const now = await runAll(recording.operations, credential, recording.voice, before);
+		// Stand-ins sort otherwise than what they stand for.
+		const sorted = (line: string) =>
+			line.replace(/(?<=^fields: ).*/, (names) => names.split(', ').sort().join(', '));
+		const linesOf = (outcomes: Outcome[]) =>
+			outcomes.flatMap(({ operation, lines }) =>
+				lines.map((line) => `${operation}: ${sorted(service.asRecorded(line))}`),
+			);
+		const [then, today] = [linesOf(recording.outcomes), linesOf(now)];
 		return [
-			...differences(recording.outcomes, now),
+			...then.filter((line) => !today.includes(line)).map((line) => `then: ${line}`),
+			...today.filter((line) => !then.includes(line)).map((line) => `now:  ${line}`),
 			...service.unknown.map((line) => `asked now, but not then: ${line}`),
 		];
 	} finally {
-		service.close();
+		await service.close();
 	}
-}
-
-function differences(then: Outcome[], now: Outcome[]): string[] {
-	const linesOf = (outcomes: Outcome[]) =>
-		outcomes.flatMap(({ operation, lines }) => lines.map((line) => `${operation}: ${line}`));
-	const [before, after] = [linesOf(then), linesOf(now)];
-	return [
-		...before.filter((line) => !after.includes(line)).map((line) => `then: ${line}`),
-		...after.filter((line) => !before.includes(line)).map((line) => `now:  ${line}`),
-	];
 }

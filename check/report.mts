@@ -41,5 +41,5 @@ export function verdictOf(rows: Row[]): string {
 		return `${grade === 'limits' ? 'It works with limits' : 'It does not work'}: ${why.join('; ')}.`;
 	}
 	const isFree = rows.some(({ differs }) => differs.startsWith('speech, image, video'));
-	return isFree ? 'It works, as far as that can be told for nothing.' : 'It works.';
+	return isFree ? 'It works, as far as free requests can tell.' : 'It works.';
 }

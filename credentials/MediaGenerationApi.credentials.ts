@@ -7,6 +7,10 @@ import type {
 } from 'n8n-workflow';
 import { cleanToken } from '../nodes/shared/http/credential';
 
+/**
+ * The credential, as n8n loads it. Both nodes send the token themselves; `authenticate` serves n8n's HTTP Request
+ * node, where people can choose this credential as well.
+ */
 export class MediaGenerationApi implements ICredentialType {
 	name = 'mediaGenerationApi';
 
@@ -25,7 +29,7 @@ export class MediaGenerationApi implements ICredentialType {
 			typeOptions: { password: true },
 			required: true,
 			default: '',
-			description: 'The token that the service issued to you',
+			description: "The API token from your provider's website",
 		},
 		{
 			displayName: 'Base URL',
@@ -34,7 +38,7 @@ export class MediaGenerationApi implements ICredentialType {
 			required: true,
 			default: '',
 			placeholder: 'e.g. https://media.example.com',
-			description: 'The address of the API, without the paths that begin with /v1',
+			description: 'The URL of the API: the part before /v1',
 		},
 		{
 			displayName: 'WebSocket URL',
@@ -42,7 +46,8 @@ export class MediaGenerationApi implements ICredentialType {
 			type: 'string',
 			default: '',
 			placeholder: 'e.g. wss://media.example.com',
-			description: 'Where the service reports progress. Leave empty unless told otherwise.',
+			description: 'Where the service reports progress, if not at the base URL',
+			hint: 'Leave empty, unless your provider gave you a separate WebSocket URL',
 		},
 		{
 			displayName: 'Allow Unencrypted Connection',
@@ -50,10 +55,11 @@ export class MediaGenerationApi implements ICredentialType {
 			type: 'boolean',
 			default: false,
 			description:
-				'Whether to allow http:// and ws:// for hosts other than this machine. The token can then be read on the network.',
+				'Whether to allow http:// and ws:// for hosts other than this computer. Others on the network can then read the token.',
 		},
 	];
 
+	/** Adds the token to a request. Never throws. */
 	async authenticate(
 		credentials: ICredentialDataDecryptedObject,
 		requestOptions: IHttpRequestOptions,

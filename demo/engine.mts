@@ -36,6 +36,8 @@ export interface RunOptions {
 	credentials: Credentials;
 	/** `manual` is a person pressing the button; only then does progress reach the browser. */
 	mode?: WorkflowExecuteMode;
+	/** The node that the person runs with Execute step, unless they run the whole workflow. */
+	destination?: string;
 	/** Items that the workflow's trigger puts out, instead of one empty item. */
 	input?: INodeExecutionData[];
 	/** What a node sends to the browser with sendMessageToUI, one call per message. */
@@ -101,7 +103,7 @@ export async function startWorkflow(options: RunOptions): Promise<RunningWorkflo
 	const input = { data: { main: [options.input ?? [{ json: {} }]] } } as unknown as ITaskData;
 	const execution = options.retryOf
 		? engine.processRunExecutionData(workflow)
-		: startEngine(engine, workflow, { name: '', data: input });
+		: startEngine(engine, workflow, { name: '', data: input }, options.destination);
 	const cancel = () => execution.cancel();
 	options.signal?.addEventListener('abort', cancel, { once: true });
 	if (options.signal?.aborted) cancel();
@@ -125,11 +127,19 @@ function startEngine(
 	engine: Engine,
 	workflow: Start['workflow'],
 	triggerToStartFrom: Start['triggerToStartFrom'],
+	destination?: string,
 ): ReturnType<Engine['run']> {
-	if (engine.run.length <= 1) return engine.run({ workflow, triggerToStartFrom });
+	if (engine.run.length <= 1) {
+		const destinationNode = destination && { nodeName: destination, mode: 'inclusive' as const };
+		return engine.run({
+			workflow,
+			triggerToStartFrom,
+			...(destinationNode && { destinationNode }),
+		});
+	}
 	// Before n8n 2.x: run(workflow, startNode, destinationNode, pinData, triggerToStartFrom).
 	const run = engine.run.bind(engine) as (...args: unknown[]) => ReturnType<Engine['run']>;
-	return run(workflow, undefined, undefined, undefined, triggerToStartFrom);
+	return run(workflow, undefined, destination, undefined, triggerToStartFrom);
 }
 
 function resultOf(run: IRun): WorkflowResult {

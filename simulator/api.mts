@@ -1,6 +1,6 @@
 import { takeFault } from './faults.mts';
 import { serveFile } from './file-server.mts';
-import { instead, send, type Exchange } from './http.mts';
+import { respondWithFault, send, type Exchange } from './http.mts';
 import { problem, type Call, type Reply } from './replies.mts';
 import { createTask, deleteTask, readTask } from './speech.mts';
 import { sendJob, sendRaw } from './stream.mts';
@@ -9,14 +9,14 @@ import { videoArea } from './video.mts';
 import { listVoices } from './voices.mts';
 import type { World } from './world.mts';
 
-/** Handles one request to the API's origin: first the fault ordered for it, then the contract. */
+/** Handles one request to the API's origin. A fault that is due replaces or delays the answer of the contract. */
 export async function handleApi(world: World, exchange: Exchange): Promise<void> {
 	const { url } = exchange;
 	if (url.pathname.startsWith('/files/')) return await serveFile(world, exchange);
 	const action = takeFault(world, 'api', exchange);
 	if (action.delayMs) await world.timers.pause(action.delayMs);
 	if (action.accepted) answer(world, exchange, action);
-	if (instead(world, exchange, action)) return;
+	if (respondWithFault(world, exchange, action)) return;
 	const reply = answer(world, exchange, action);
 	if ('job' in reply) {
 		if (action.sse) return sendRaw(world, exchange, action.sse);
@@ -26,7 +26,7 @@ export async function handleApi(world: World, exchange: Exchange): Promise<void>
 	send(world, exchange, reply);
 }
 
-/** Checks the token (§5) and the body, then finds the endpoint. */
+/** The answer of the contract: checks the token (§5), the request limit and the body, then calls the endpoint. */
 function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 	const { record, url } = exchange;
 	const header = exchange.request.headers.authorization ?? '';
@@ -46,20 +46,21 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 	return labsArea(world, call) ?? videoArea(world, call) ?? problem(404, 'not_found');
 }
 
-/** The 429 of a token that has sent more than it may; `Retry-After` leads into the next window. */
+/** The 429 for a token that has exceeded its request limit, or undefined. `Retry-After` ends in the next window. */
 function overLimit(world: World, token: string): Reply | undefined {
 	if (!world.requestLimit) return undefined;
 	const { requests, seconds } = world.requestLimit;
 	const now = Date.now() / 1000 / seconds;
 	const window = Math.floor(now);
-	const last = world.inWindow.get(token);
-	const sent = last?.window === window ? last.requests + 1 : 1;
-	world.inWindow.set(token, { window, requests: sent });
-	if (sent <= requests) return undefined;
-	const restSeconds = Math.ceil((window + 1 - now) * seconds);
-	return problem(429, 'rate_limited', { 'Retry-After': String(restSeconds) });
+	const lastWindow = world.inWindow.get(token);
+	const requestsInWindow = lastWindow?.window === window ? lastWindow.requests + 1 : 1;
+	world.inWindow.set(token, { window, requests: requestsInWindow });
+	if (requestsInWindow <= requests) return undefined;
+	const remainingSeconds = Math.ceil((window + 1 - now) * seconds);
+	return problem(429, 'rate_limited', { 'Retry-After': String(remainingSeconds) });
 }
 
+/** Answers the calls of the speech area (§4.1 to §4.4); undefined for an unknown path. */
 function labsArea(world: World, call: Call): Reply | undefined {
 	if (call.method === 'POST' && call.path === '/v1/labs/task') return createTask(world, call);
 	if (call.method === 'GET' && call.path === '/v1/labs/voices') return listVoices(world, call);

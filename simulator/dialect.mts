@@ -1,62 +1,80 @@
 /**
- * The ways in which deployments of the service differ where the contract (docs/contract.md) is silent: first
- * what the contract shows, or else the commonest.
+ * How deployments of the service differ where the contract (docs/contract.md) is silent. The first value of each row is
+ * the default: what the contract shows, or else the most common.
  */
 const dialects = {
-	/** Where a read response carries the audio address; `nested` is `audio_url: { url }`. */
+	/** The field with the audio URL in the answer to a read; `nested` is `audio_url: { url }`. */
 	audioField: ['audio_url', 'result', 'nested'],
-	/** The audio address is a path on the API's own origin. */
+	/** True: the audio URL is sent as a path on the API's origin. */
 	relativeAudioUrl: [false, true],
-	/** `string`: digits, a number in the read response. `uuid`: a UUID string in both. */
+	/**
+	 * `string`: digits in the answer to the create call, a number when the task is read. `uuid`: a UUID string in
+	 * both.
+	 */
 	taskId: ['string', 'uuid'],
+	/** The field with the task's id in the answer to the create call. */
 	createIdField: ['task_id', 'id'],
+	/** Whether status words are sent in lower or upper case. */
 	statusCase: ['lower', 'UPPER'],
+	/** The status word of a task that has failed. */
 	failureWord: ['error', 'failed', 'cancelled', 'canceled'],
+	/** The field with the reason of a task that has failed. */
 	failureField: ['error', 'message', 'none'],
+	/** A page of voices is an array, or a record with the array and the paging fields. */
 	voices: ['array', 'paged'],
+	/** The traits of a voice are fields of the voice itself, or of a record `labels`. */
 	voiceTraits: ['flat', 'labels'],
 	/** `wrong`: a page of voices or history always claims to be page 1. */
 	pageEcho: ['right', 'wrong'],
+	/** A page of the history is an array, or a record with the array and the paging fields. */
 	history: ['array', 'paged'],
-	/** The address of an item, in completions too. */
+	/** The field with the URL of a file, in the history and in completion events. */
 	historyFiles: ['file_url', 'file_urls'],
+	/** True: the paging fields of the history are strings. */
 	historyFiguresAsStrings: [false, true],
-	/** Items are in the history, without a file, as soon as the request for them is accepted. */
+	/** True: an item enters the history without a file as soon as its request is accepted. False: once it is finished. */
 	historyMaking: [false, true],
+	/** Which fields say what remains of the account's credits. */
 	account: ['quota', 'balance'],
+	/** The data of a status event: a quoted word, a bare word, or `{ status }`. */
 	sseStatus: ['quoted', 'bare', 'object'],
-	/** `more`: also sends `uploading_images` and `generating`. */
+	/** `more`: status events also have the words `uploading_images` and `generating`. */
 	sseStatusWords: ['contract', 'more'],
-	/** A space after the colon of `event:` and `data:`. */
+	/** True: a space follows the colon of `event:` and `data:`. */
 	sseSpace: [true, false],
+	/** The line break in event streams. */
 	sseNewline: ['\n', '\r\n'],
-	/** A comment line before every event. */
+	/** True: a comment line is sent before every event. */
 	sseComments: [false, true],
-	/** Bytes per write of a stream; 0 writes an event at once. */
+	/** How many bytes of an event stream are written at a time; 0 writes a whole event. */
 	sseChunk: [0, 1],
+	/** The name of the completion event for images. */
 	imageEndEvent: ['image_generation_complete', 'all_set'],
-	/** `object`: a single item comes without the array around it. */
+	/** `object`: a completion event with a single item has no array around it. */
 	completion: ['array', 'object'],
+	/** The status word of a finished item. */
 	itemStatus: ['completed', 'MEDIA_GENERATION_STATUS_SUCCESSFUL'],
-	/** Data of the stream's `error` event. */
+	/** The data of an `error` event; `broken` is truncated JSON. */
 	errorShape: ['object', 'message', 'string', 'broken'],
-	/** File addresses are on the API's origin and answer 302 to the file origin. */
+	/** True: URLs of files are on the API's origin, which redirects to the file origin with 302. */
 	redirectFiles: [false, true],
 	/**
-	 * `open`: files are on the file origin. `private`: on the API's, for its token only. `signed`: on the
-	 * API's, which refuses a request for one that also bears the token, with `signedStatus`.
+	 * `open`: files are on the file origin. `private`: files are on the API's origin and need its token. `signed`: files
+	 * are on the API's origin, which refuses the token with `signedStatus`.
 	 */
 	apiFiles: ['open', 'private', 'signed'],
+	/** The status with which a signed URL refuses a request that has the token. */
 	signedStatus: [400, 401, 403],
-	/** Seconds by which the service's clock (Date header, created_at) is ahead of the real one. */
+	/** How many seconds the service's clock (Date header, created_at) is ahead of the real one. */
 	clockSkewSeconds: [0, 3600, -3600],
 } as const;
 
+/** One value of each difference. */
 export type Dialect = {
 	-readonly [Way in keyof typeof dialects]: (typeof dialects)[Way][number];
 };
 
-/** The dialect in which each way is the one that `pick` takes. */
+/** Builds a dialect: `pick` chooses one of the values of each difference. */
 export const dialectOf = (pick: (ways: readonly unknown[], name: string) => unknown) =>
 	Object.fromEntries(
 		Object.entries(dialects).map(([name, ways]) => [name, pick(ways, name)]),

@@ -2,16 +2,19 @@ import type { Exchange } from './http.mts';
 import type { FaultAction, FaultRule } from './types.mts';
 import type { World } from './world.mts';
 
-/** A fault that somebody ordered: how many requests it still lets pass, and how many it still hits. */
+/** A fault rule and its counters. */
 export interface PendingRule {
 	rule: FaultRule;
+	/** How many matching requests still pass before the next hit. */
 	skip: number;
+	/** How many requests the rule still hits. */
 	remaining: number;
 }
 
 /**
- * The action for one request: that of the first rule that is due, in the order in which they came. Every
- * matching rule sees every request, so `after: n` always means the (n+1)-th, whatever other rules do.
+ * The fault for one request: the action of the first rule that is due, in the order in which the rules were added; `{}`
+ * if none is. Every matching rule counts every request. So `after: n` always means the (n+1)-th matching request,
+ * whatever other rules do.
  */
 export function takeFault(world: World, on: 'api' | 'file', exchange: Exchange): FaultAction {
 	let action: FaultAction | undefined;
@@ -27,12 +30,13 @@ export function takeFault(world: World, on: 'api' | 'file', exchange: Exchange):
 	return action ?? {};
 }
 
+/** True if a rule applies to a request. */
 function matches(rule: FaultRule, on: 'api' | 'file', { record, url }: Exchange): boolean {
 	if ((rule.on ?? 'api') !== on) return false;
 	if (rule.method && rule.method !== record.method) return false;
 	if (rule.body && !JSON.stringify(record.body ?? null).includes(rule.body)) return false;
 	const path = rule.path ?? '';
 	if (typeof path === 'string') return url.pathname.startsWith(path);
-	// `search` restarts at 0 even for an expression with the g or y flag.
+	// `search` always starts at 0. `test` would not, for an expression with the flag g or y.
 	return url.pathname.search(path) >= 0 || (url.pathname + url.search).search(path) >= 0;
 }

@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { takeFault } from './faults.mts';
-import { piecesOf } from './files.mts';
-import { cutOff, head, instead, send, type Exchange } from './http.mts';
+import { chunksOf } from './files.mts';
+import { cutOff, writeHead, respondWithFault, send, type Exchange } from './http.mts';
 import { htmlReply, problem, type PlainReply } from './replies.mts';
 import type { World } from './world.mts';
 
-/** A shorter token might be in an address or header by chance. */
-const LEAST_TELLING = 8;
+/** The length below which a token is not searched for. A shorter one may be in a URL or header by chance. */
+const MIN_TOKEN_LENGTH = 8;
 
-/** Handles a request to the file origin: one that carries the token is a leak, answered 400. */
+/** Handles a request to the file origin. A request with the token is recorded as a leak and answered with 400. */
 export async function handleFile(world: World, exchange: Exchange): Promise<void> {
 	const { record, request } = exchange;
 	if (carriesToken(world, request)) {
@@ -19,18 +19,21 @@ export async function handleFile(world: World, exchange: Exchange): Promise<void
 	await serveFile(world, exchange);
 }
 
+/** True if a request has the token in any header or in its URL. */
 function carriesToken(world: World, request: IncomingMessage): boolean {
 	if (request.headers.authorization !== undefined) return true;
 	const sent = JSON.stringify([request.url, request.headers]);
-	return world.validTokens().some((token) => token.length >= LEAST_TELLING && sent.includes(token));
+	return world
+		.validTokens()
+		.some((token) => token.length >= MIN_TOKEN_LENGTH && sent.includes(token));
 }
 
-/** Serves a file on either origin, with the fault ordered for it. */
+/** Serves a file on either origin, or the fault that is due for this request. */
 export async function serveFile(world: World, exchange: Exchange): Promise<void> {
 	const { record, url } = exchange;
 	const action = takeFault(world, 'file', exchange);
 	if (action.delayMs) await world.timers.pause(action.delayMs);
-	if (instead(world, exchange, action)) return;
+	if (respondWithFault(world, exchange, action)) return;
 	const refusal = record.on === 'api' ? refusalOf(world, exchange.request) : undefined;
 	if (refusal !== undefined) return send(world, exchange, refusal);
 	const file = world.files.get(url.pathname);
@@ -42,16 +45,19 @@ export async function serveFile(world: World, exchange: Exchange): Promise<void>
 	const { response } = exchange;
 	const start = await file.head();
 	const size = file.size ?? start.length;
-	head(world, exchange, 200, { 'Content-Type': file.contentType, 'Content-Length': size });
-	// With a cut after no bytes at all, the head must still arrive.
+	writeHead(world, exchange, 200, { 'Content-Type': file.contentType, 'Content-Length': size });
+	// The headers must arrive even if the connection is cut before the first byte of the body.
 	response.flushHeaders();
 	const isWhole = action.truncate === undefined;
-	const source = Readable.from(piecesOf(start, Math.min(size, action.truncate ?? size)));
+	const source = Readable.from(chunksOf(start, Math.min(size, action.truncate ?? size)));
 	source.pipe(response, { end: isWhole });
 	if (!isWhole) source.on('end', () => cutOff(exchange));
 }
 
-/** Why the API's origin does not hand out a file: the token is missing, or one proof too many. */
+/**
+ * The answer with which the API's origin refuses a file: the token is missing, or a signed URL came with a token.
+ * Undefined if it serves the file.
+ */
 function refusalOf(world: World, request: IncomingMessage): PlainReply | undefined {
 	const { apiFiles, signedStatus: status } = world.dialect;
 	const bearsToken = request.headers.authorization !== undefined;

@@ -3,61 +3,73 @@ import type { Renderer } from './media/renderer.mts';
 import type { Speech } from './media/speaking.mts';
 import { cuesFor, subtitlesOf, TYPES } from './media/subtitles.mts';
 import { speechSeconds, speechWav, wavHeader } from './media/wav.mts';
-import { figure, scenarioOf, withoutScenario, type Scenario } from './scenarios.mts';
+import { numberOf, scenarioOf, withoutScenario, type Scenario } from './scenarios.mts';
 import type { GeneratedKind, HistoryItem, TaskRecord } from './types.mts';
 import type { World } from './world.mts';
 
 const MEBIBYTE = 1024 * 1024;
+/** How long the repeated filler of big files is. */
 const FILLER_BYTES = 64 * 1024;
-/** A WAV file needs no more than its header and something to hear. */
-const LEAST_SPEECH = 1024;
-const MOST_IN_MEMORY = 512 * MEBIBYTE;
+/** The least size of a big WAV file: its header and something to hear. */
+const MIN_BIG_WAV_BYTES = 1024;
+/** The largest file that `bytesOf` returns. */
+const MAX_BYTES_IN_MEMORY = 512 * MEBIBYTE;
 
-type Made = Buffer | Promise<Buffer>;
+/** The bytes of a file, or a promise of them if they must be rendered. */
+type FileBytes = Buffer | Promise<Buffer>;
 
-/** A file that can be downloaded: a head, and for a big one repeated filler up to `size`. */
+/** A file that can be downloaded. A big file has a head, followed by repeated filler up to `size`. */
 export interface StoredFile {
+	/** The path of its URL. */
 	path: string;
 	contentType: string;
-	/** The first (for most files: all) bytes; made on first use, a promise of them where they are rendered. */
-	head(): Made;
-	/** Whole size in bytes, for files that go on after the head. */
+	/** The first bytes of a big file, or all bytes of any other. They are made on the first call. */
+	head(): FileBytes;
+	/** The size in bytes of a big file; undefined for any other. */
 	size: number | undefined;
 }
 
-/** Low, uneven bytes: quiet noise in a WAV file, and no two offsets of a line alike. */
+/**
+ * Low bytes that differ, so that they sound like quiet noise in a WAV file, and a chunk at the wrong offset is
+ * noticed.
+ */
 const filler = Buffer.alloc(FILLER_BYTES);
 for (let i = 0; i < FILLER_BYTES; i += 2) filler[i] = (i * 7 + (i >> 8)) & 0x7f;
 
-/** Puts the files of a speech task up and returns their addresses as the API gives them. */
+/** Stores the audio and the subtitles of a speech task and returns their URLs, as the API sends them. */
 export function storeSpeech(
 	world: World,
 	{ id, input, voiceId, settings }: TaskRecord,
-	s: Scenario,
+	scenario: Scenario,
 ): Pick<TaskRecord, 'audioUrl' | 'subtitleUrl'> {
-	const format = s.has('mp3') ? 'mp3' : 'wav';
-	const big = format === 'mp3' ? undefined : bigSize(s, LEAST_SPEECH);
+	const format = scenario.has('mp3') ? 'mp3' : 'wav';
+	const bigBytes = format === 'mp3' ? undefined : bigFileBytes(scenario, MIN_BIG_WAV_BYTES);
 	let speech: ReturnType<Renderer['speak']> | undefined;
-	const speak = big ? undefined : speaker(world, input, voiceId, format, Number(settings.speed));
-	const once = speak && (() => (speech ??= speak()));
-	const cheap = {
+	const speak = bigBytes
+		? undefined
+		: speechRenderer(world, input, voiceId, format, Number(settings.speed));
+	const speakOnce = speak && (() => (speech ??= speak()));
+	const makeCheap = {
 		mp3: () => speechMp3(speechSeconds(input)),
-		wav: () => (big ? wavHeader(big - 44) : speechWav(input, voiceId)),
+		wav: () => (bigBytes ? wavHeader(bigBytes - 44) : speechWav(input, voiceId)),
 	}[format];
-	const make = once ? async () => (await once()).file : cheap;
+	const make = speakOnce ? async () => (await speakOnce()).file : makeCheap;
 	const type = format === 'mp3' ? 'audio/mpeg' : 'audio/wav';
-	const audioUrl = store(world, `/files/audio/${id}.${format}`, type, make, s, big);
-	if (s.get('subtitles') === 'none') return { audioUrl };
-	const kind = s.get('subtitles') === 'vtt' ? 'vtt' : 'srt';
-	const subtitles = once
-		? async () => subtitlesOf((await once()).cues, kind)
+	const audioUrl = store(world, `/files/audio/${id}.${format}`, type, make, scenario, bigBytes);
+	if (scenario.get('subtitles') === 'none') return { audioUrl };
+	const kind = scenario.get('subtitles') === 'vtt' ? 'vtt' : 'srt';
+	const subtitles = speakOnce
+		? async () => subtitlesOf((await speakOnce()).cues, kind)
 		: () => subtitlesOf(cuesFor(input, speechSeconds(input)), kind);
 	const path = `/files/subtitle/${id}.${kind}`;
 	return { audioUrl, subtitleUrl: store(world, path, TYPES[kind], subtitles) };
 }
 
-/** What speaks a text as a voice of the catalog does; undefined where files are cheap. */
-function speaker(
+/**
+ * Returns a function that renders a text with a voice of the catalog; undefined if files are cheap. `id` is the
+ * voice's.
+ */
+function speechRenderer(
 	{ renderer, voices }: World,
 	input: string,
 	id: string,
@@ -69,56 +81,58 @@ function speaker(
 	return renderer && (() => renderer.speak({ text: withoutScenario(input), voice, format }));
 }
 
-/** Puts the sample of a voice up and returns its address. */
+/** Stores the sample of a voice and returns its URL. */
 export function storePreview(world: World, id: string, text: string): string {
-	const speak = speaker(world, text, id);
+	const speak = speechRenderer(world, text, id);
 	const make = speak ? async () => (await speak()).file : () => speechWav(text, id);
 	return store(world, `/files/preview/${id}.wav`, 'audio/wav', make);
 }
 
-/** Puts the file of a generation up and returns its address. */
+/** Stores the file of a generated video or image and returns its URL. */
 export function storeGenerated(world: World, item: HistoryItem): string {
 	const { id, prompt, type, aspect_ratio: ratio = '' } = item;
 	const scenario = scenarioOf(prompt);
-	const big = bigSize(scenario);
+	const bigBytes = bigFileBytes(scenario);
 	const { renderer } = world;
 	const drawing = { id, prompt: withoutScenario(prompt), portrait: ratio.endsWith('PORTRAIT') };
-	const fill = (video: Buffer) =>
-		big ? Buffer.concat([video, freeBoxHeader(big - video.length - 8)]) : video;
-	const files: Record<GeneratedKind, [extension: string, mimeType: string, make: () => Made]> = {
-		video: [
-			...(['mp4', 'video/mp4'] as const),
-			renderer
-				? async () => fill(await renderer.video(drawing))
-				: () => fill(videoMp4(id, drawing.portrait)),
-		],
-		image: ['png', 'image/png', renderer ? () => renderer.image(drawing) : () => imagePng(id)],
-	};
+	const padToBigFile = (video: Buffer) =>
+		bigBytes ? Buffer.concat([video, freeBoxHeader(bigBytes - video.length - 8)]) : video;
+	const files: Record<GeneratedKind, [extension: string, mimeType: string, make: () => FileBytes]> =
+		{
+			video: [
+				...(['mp4', 'video/mp4'] as const),
+				renderer
+					? async () => padToBigFile(await renderer.video(drawing))
+					: () => padToBigFile(videoMp4(id, drawing.portrait)),
+			],
+			image: ['png', 'image/png', renderer ? () => renderer.image(drawing) : () => imagePng(id)],
+		};
 	const [extension, mimeType, make] = files[type];
-	return store(world, `/files/${type}/${id}.${extension}`, mimeType, make, scenario, big);
+	return store(world, `/files/${type}/${id}.${extension}`, mimeType, make, scenario, bigBytes);
 }
 
-function bigSize(scenario: Scenario, least = MEBIBYTE): number | undefined {
+/** The size in bytes that the scenario `big-file` asks for, at least `minBytes`; undefined without it. */
+function bigFileBytes(scenario: Scenario, minBytes = MEBIBYTE): number | undefined {
 	if (!scenario.has('big-file')) return undefined;
-	// Above 4 GiB neither the WAV header nor the box length can say the size.
-	const bytes = Math.round(Math.min(4095, figure(scenario, 'big-file', 64)) * MEBIBYTE);
-	return Math.max(least, bytes);
+	// Neither a WAV header nor the length of an MP4 box can express 4 GiB or more.
+	const bytes = Math.round(Math.min(4095, numberOf(scenario, 'big-file', 64)) * MEBIBYTE);
+	return Math.max(minBytes, bytes);
 }
 
-/** Puts a file up, one of `size` bytes beyond its head if told, and returns its address. */
+/** Stores a file and returns its URL. `make` creates its head on the first download; `size` is that of a big file. */
 function store(
 	world: World,
 	path: string,
 	type: string,
-	make: () => Made,
+	make: () => FileBytes,
 	scenario: Scenario = new Map(),
 	size?: number,
 ): string {
-	let content: Made | undefined;
-	const wrong = scenario.get('wrong-type');
+	let content: FileBytes | undefined;
+	const wrongType = scenario.get('wrong-type');
 	world.files.set(path, {
 		path,
-		contentType: wrong === undefined ? type : wrong || 'application/octet-stream',
+		contentType: wrongType === undefined ? type : wrongType || 'application/octet-stream',
 		head: () => (content ??= make()),
 		size,
 	});
@@ -126,19 +140,19 @@ function store(
 	return `${redirectFiles || apiFiles !== 'open' ? world.baseUrl : world.fileOrigin}${path}`;
 }
 
-/** The first bytes of a file up to `end`, in pieces of at most 64 KiB behind the head. */
-export function* piecesOf(head: Buffer, end: number): Generator<Buffer> {
+/** The first `end` bytes of a file: the head, then filler in chunks of at most 64 KiB. */
+export function* chunksOf(head: Buffer, end: number): Generator<Buffer> {
 	yield head.subarray(0, end);
 	for (let at = head.length; at < end; at += FILLER_BYTES) {
 		yield filler.subarray(0, Math.min(FILLER_BYTES, end - at));
 	}
 }
 
-/** All bytes of a file by its address or path; undefined when unknown, rendered or above 512 MiB. */
+/** All bytes of a stored file, by its URL or path; undefined if it is unknown, rendered or larger than 512 MiB. */
 export function bytesOf(world: World, url: string): Buffer | undefined {
 	const file = world.files.get(new URL(url, world.fileOrigin).pathname);
 	const head = file?.head();
 	if (!file || !Buffer.isBuffer(head)) return undefined;
 	const { size = head.length } = file;
-	return size > MOST_IN_MEMORY ? undefined : Buffer.concat([...piecesOf(head, size)]);
+	return size > MAX_BYTES_IN_MEMORY ? undefined : Buffer.concat([...chunksOf(head, size)]);
 }

@@ -1,45 +1,51 @@
 import { randomUUID } from 'node:crypto';
 import { storeGenerated } from './files.mts';
-import { figure, scenarioOf, type Scenario } from './scenarios.mts';
+import { numberOf, scenarioOf, type Scenario } from './scenarios.mts';
 import type { GeneratedKind, HistoryItem } from './types.mts';
 import type { World } from './world.mts';
 import type { Call } from './replies.mts';
 
-/** How long each kind takes, in ms. */
-const USUAL_MS: Record<GeneratedKind, number> = { video: 10_000, image: 4_000 };
-/** How long after the usual end an item of a broken stream enters the history. */
+/** How long each kind of media takes, in ms, before the pace is applied. */
+const DURATION_MS: Record<GeneratedKind, number> = { video: 10_000, image: 4_000 };
+/** How long after the usual end an item of a broken stream enters the history, in ms, before the pace is applied. */
 const LATE_HISTORY_MS = 5_000;
 
+/** What happens to a generation: a status word, the result, a failure, or a lost connection. */
 export type JobEvent =
 	| { type: 'status'; word: string }
 	| { type: 'complete'; items: HistoryItem[] }
 	| { type: 'error'; code: string; status: number }
 	| { type: 'cut' };
 
-/** A generation under way; it goes on, and is paid, whether or not anyone is told. */
+/** A generation in flight. It goes on, and is charged, even if nobody listens. */
 export interface GenerationJob {
 	kind: GeneratedKind;
-	tell(event: JobEvent): void;
+	/** Is called with each event. Whoever sends the events to the client replaces it. */
+	onEvent(event: JobEvent): void;
 }
 
-export interface Order {
+/** A checked request for videos or images. */
+export interface GenerationOrder {
 	kind: GeneratedKind;
 	prompt: string;
 	aspectRatio: string;
+	/** How many videos or images are asked for. */
 	count: number;
 	hasImages: boolean;
 }
 
-/** Accepts (and charges) a generation and starts it: 10 s for video, 4 s for an image, paced. */
-export function startGeneration(world: World, call: Call, order: Order): GenerationJob {
+/** Accepts, charges and starts a generation. At pace 1 a video takes 10 s and an image 4 s. */
+export function startGeneration(world: World, call: Call, order: GenerationOrder): GenerationJob {
 	const scenario = scenarioOf(order.prompt);
-	const job: GenerationJob = { kind: order.kind, tell: () => {} };
+	const job: GenerationJob = { kind: order.kind, onEvent: () => {} };
 	world.creates++;
-	const listed = world.dialect.historyMaking ? list(world, call, order) : undefined;
-	const finished = () => finish(world, listed ?? list(world, call, order));
+	const itemsInProgress = world.dialect.historyMaking
+		? addToHistory(world, call, order)
+		: undefined;
+	const finished = () => finish(world, itemsInProgress ?? addToHistory(world, call, order));
 	if (call.muted) {
-		const wait = call.muted.finishesAfterMs;
-		if (wait !== undefined) world.timers.after(wait, () => void finished());
+		const finishesAfterMs = call.muted.finishesAfterMs;
+		if (finishesAfterMs !== undefined) world.timers.after(finishesAfterMs, () => void finished());
 		return job;
 	}
 
@@ -49,35 +55,36 @@ export function startGeneration(world: World, call: Call, order: Order): Generat
 		world.working.delete(slot);
 		return finished();
 	};
-	const usual = USUAL_MS[order.kind];
-	const duration = world.paced(figure(scenario, 'slow', usual / 1000) * 1000);
-	const at = (share: number, act: () => void) => world.timers.after(duration * share, act);
-	const sayAt = (share: number, word: string) =>
-		at(share, () => job.tell({ type: 'status', word }));
-	const saysMore = world.dialect.sseStatusWords === 'more';
+	const usualMs = DURATION_MS[order.kind];
+	const durationMs = world.paced(numberOf(scenario, 'slow', usualMs / 1000) * 1000);
+	const at = (share: number, act: () => void) => world.timers.after(durationMs * share, act);
+	const statusAt = (share: number, word: string) =>
+		at(share, () => job.onEvent({ type: 'status', word }));
+	const hasMoreStatuses = world.dialect.sseStatusWords === 'more';
 
-	sayAt(0, 'starting');
-	if (saysMore && order.hasImages) sayAt(0.04, 'uploading_images');
-	sayAt(0.15, 'processing');
-	if (saysMore) sayAt(0.6, 'generating');
+	statusAt(0, 'starting');
+	if (hasMoreStatuses && order.hasImages) statusAt(0.04, 'uploading_images');
+	statusAt(0.15, 'processing');
+	if (hasMoreStatuses) statusAt(0.6, 'generating');
 	const failure = failureOf(scenario);
 	if (failure) {
 		at(0.5, () => {
 			world.working.delete(slot);
-			for (const item of listed ?? []) item.status = 'failed';
+			for (const item of itemsInProgress ?? []) item.status = 'failed';
 			world.changed();
-			job.tell(failure);
+			job.onEvent(failure);
 		});
 	} else if (scenario.has('stream-resets')) {
-		at(0.5, () => job.tell({ type: 'cut' }));
-		const late = duration + world.paced(LATE_HISTORY_MS);
-		world.timers.after(late, () => void done());
+		at(0.5, () => job.onEvent({ type: 'cut' }));
+		const lateMs = durationMs + world.paced(LATE_HISTORY_MS);
+		world.timers.after(lateMs, () => void done());
 	} else {
-		at(1, () => job.tell({ type: 'complete', items: done() }));
+		at(1, () => job.onEvent({ type: 'complete', items: done() }));
 	}
 	return job;
 }
 
+/** The error event that a scenario asks for; undefined if it asks for none. */
 function failureOf(scenario: Scenario): JobEvent | undefined {
 	if (scenario.has('unsafe')) return { type: 'error', code: 'UNSAFE_GENERATION', status: 400 };
 	if (scenario.get('no-credits') === 'event') {
@@ -86,8 +93,8 @@ function failureOf(scenario: Scenario): JobEvent | undefined {
 	return undefined;
 }
 
-/** Puts the items of a generation into the history, without files; returns them. */
-function list(world: World, call: Call, order: Order): HistoryItem[] {
+/** Adds the items of a generation to the history, still without files, and returns them. */
+function addToHistory(world: World, call: Call, order: GenerationOrder): HistoryItem[] {
 	const scenario = scenarioOf(order.prompt);
 	const count = scenario.has('fewer') ? Math.max(1, order.count - 1) : order.count;
 	const items = Array.from({ length: count }, (): HistoryItem => ({
@@ -105,7 +112,7 @@ function list(world: World, call: Call, order: Order): HistoryItem[] {
 	return items;
 }
 
-/** Gives items their files; returns them. */
+/** Stores the files of items, marks the items as completed, and returns them. */
 function finish(world: World, items: HistoryItem[]): HistoryItem[] {
 	for (const item of items) {
 		item.file_url = storeGenerated(world, item);
@@ -115,7 +122,7 @@ function finish(world: World, items: HistoryItem[]): HistoryItem[] {
 	return items;
 }
 
-/** A history object as the dialect sends it (§2.3). */
+/** A history item (§2.3) in the JSON of the dialect. */
 export function wireItem(world: World, item: HistoryItem): Record<string, unknown> {
 	const { owner: _owner, file_url, status, ...fields } = item;
 	const { dialect } = world;
@@ -127,7 +134,7 @@ export function wireItem(world: World, item: HistoryItem): Record<string, unknow
 	};
 }
 
-/** The data of a completion: the array of items, or a single item bare if the dialect says so. */
+/** The data of a completion event: an array of items, or a single item without the array if the dialect says so. */
 export function wireCompletion(world: World, items: HistoryItem[]): unknown {
 	const wire = items.map((item) => wireItem(world, item));
 	return world.dialect.completion === 'object' && wire.length === 1 ? wire[0] : wire;

@@ -12,18 +12,23 @@ import type { PlainReply } from './replies.mts';
 import type { FaultAction, RequestRecord } from './types.mts';
 import type { World } from './world.mts';
 
-/** One request with its answer and its record. */
+/** One request and its answer. */
 export interface Exchange {
+	/** What tests see of the request. */
 	record: RequestRecord;
 	url: URL;
 	request: IncomingMessage;
 	response: ServerResponse;
-	/** Set before the simulator itself cuts the connection, which then is not the client's doing. */
-	cut: boolean;
-	/** The body was sent but is not JSON. */
+	/**
+	 * Set before the simulator itself cuts the connection, so that the client is not recorded as the one who closed
+	 * it.
+	 */
+	cutByService: boolean;
+	/** True if a body was sent that is not JSON. */
 	badBody: boolean;
 }
 
+/** A running HTTP server. */
 export interface Listener {
 	server: Server;
 	port: number;
@@ -31,7 +36,10 @@ export interface Listener {
 	close(): Promise<void>;
 }
 
-/** Starts an HTTP server whose every request is recorded, then handled. */
+/**
+ * Starts an HTTP server that records each request and then calls `handle`. Resolves once it listens. `port` 0 is
+ * any free port.
+ */
 export async function listen(
 	world: World,
 	on: 'api' | 'file',
@@ -42,7 +50,7 @@ export async function listen(
 	const server = createServer((request, response) => {
 		void receive(world, on, request, response, handle);
 	});
-	// Big uploads over slow links must not be cut by Node's own limit.
+	// Node's time limit for requests would cut big uploads over slow links.
 	server.requestTimeout = 0;
 	server.on('connection', (socket) => {
 		connections.add(socket);
@@ -60,7 +68,7 @@ export async function listen(
 	};
 }
 
-/** The record of a request, not yet entered among the world's. */
+/** Creates the record of a request. The caller adds it to `world.requests`. */
 export const recordOf = (
 	on: RequestRecord['on'],
 	request: IncomingMessage,
@@ -77,13 +85,14 @@ export const recordOf = (
 	closedByClient: false,
 });
 
-/** The address of a request; one that cannot be parsed becomes `/`. */
+/** The URL of a request. One that cannot be parsed becomes `/`. */
 export function addressOf(request: IncomingMessage): URL {
-	// Leading slashes would make the first folder a host name.
+	// With two leading slashes the first folder would be parsed as a host name.
 	const path = request.url!.replace(/^\/+/, '/');
 	return URL.parse(path, 'http://simulator') ?? new URL('http://simulator/');
 }
 
+/** Records a request, reads its body, and calls `handle`. An error of `handle` becomes a 500. */
 async function receive(
 	world: World,
 	on: 'api' | 'file',
@@ -93,7 +102,14 @@ async function receive(
 ): Promise<void> {
 	const url = addressOf(request);
 	const record = recordOf(on, request, url);
-	const exchange: Exchange = { record, url, request, response, cut: false, badBody: false };
+	const exchange: Exchange = {
+		record,
+		url,
+		request,
+		response,
+		cutByService: false,
+		badBody: false,
+	};
 	world.open.add(exchange);
 	let entered = false;
 	const enter = () => {
@@ -103,7 +119,7 @@ async function receive(
 	response.on('close', () => {
 		world.open.delete(exchange);
 		record.closedByClient =
-			!response.writableFinished && !exchange.cut && !world.closing.signal.aborted;
+			!response.writableFinished && !exchange.cutByService && !world.closing.signal.aborted;
 		enter();
 		world.changed();
 	});
@@ -113,15 +129,16 @@ async function receive(
 		world.changed();
 		await handle(exchange);
 	} catch (error) {
-		// Once its body is read, a request counts as destroyed, however alive its client is.
+		// The client has gone. `request.destroyed` cannot tell, because it is true once the body was read.
 		if (response.destroyed || !request.complete) return;
-		// As text: of an error from another realm, such as a test's, it would not be taken.
+		// `emitWarning` does not accept an Error of another realm, such as Jest's, so it gets a text.
 		process.emitWarning(String(error));
 		if (response.headersSent) cutOff(exchange);
 		else send(world, exchange, { status: 500, body: { error: `simulator: ${error}` } });
 	}
 }
 
+/** Reads the JSON body of a request into its record. */
 async function readBody(exchange: Exchange): Promise<void> {
 	const chunks: Buffer[] = [];
 	for await (const chunk of exchange.request) chunks.push(chunk as Buffer);
@@ -133,8 +150,8 @@ async function readBody(exchange: Exchange): Promise<void> {
 	}
 }
 
-/** Writes the head of an answer, with the service's own clock in its Date header. */
-export function head(
+/** Writes the status and headers of an answer. The Date header has the time of the service's clock. */
+export function writeHead(
 	world: World,
 	exchange: Exchange,
 	status: number,
@@ -145,36 +162,41 @@ export function head(
 	world.changed();
 }
 
-/** Sends a whole answer: a string as it is, anything else as JSON. */
+/** Sends a whole answer. A string or a Buffer is sent as it is, anything else as JSON. */
 export function send(world: World, exchange: Exchange, reply: PlainReply): void {
 	if (exchange.response.destroyed) return;
 	const { status, headers } = reply;
-	const asIs = typeof reply.body === 'string' || Buffer.isBuffer(reply.body);
-	const text = asIs ? (reply.body as string | Buffer) : JSON.stringify(reply.body);
+	const isRaw = typeof reply.body === 'string' || Buffer.isBuffer(reply.body);
+	const text = isRaw ? (reply.body as string | Buffer) : JSON.stringify(reply.body);
 	const body = typeof text === 'string' ? Buffer.from(text) : text;
-	const type = asIs ? {} : { 'Content-Type': 'application/json; charset=utf-8' };
-	head(world, exchange, status, { ...type, 'Content-Length': body.length, ...headers });
-	// Node takes a part whose client has gone for sent: of one large part it could not be told.
-	if (body.length <= PIECE) exchange.response.end(body);
-	else Readable.from(piecesOf(body)).pipe(exchange.response);
+	const type = isRaw ? {} : { 'Content-Type': 'application/json; charset=utf-8' };
+	writeHead(world, exchange, status, { ...type, 'Content-Length': body.length, ...headers });
+	// Node counts a chunk as sent even if the client has gone. In small chunks it is noticed that a client has closed.
+	if (body.length <= CHUNK_BYTES) exchange.response.end(body);
+	else Readable.from(chunksOf(body)).pipe(exchange.response);
 }
 
-const PIECE = 1024 * 1024;
+/** The size of the chunks of a large body. */
+const CHUNK_BYTES = 1024 * 1024;
 
-function* piecesOf(body: Buffer): Iterable<Buffer> {
-	for (let at = 0; at < body.length; at += PIECE) yield body.subarray(at, at + PIECE);
+/** The chunks of a large body. */
+function* chunksOf(body: Buffer): Iterable<Buffer> {
+	for (let at = 0; at < body.length; at += CHUNK_BYTES) yield body.subarray(at, at + CHUNK_BYTES);
 }
 
-/** Cuts a connection from the service's side; what has been written still arrives. */
+/** Cuts a connection from the service's side. Bytes that were written before still arrive. */
 export function cutOff(exchange: Exchange): void {
-	exchange.cut = true;
+	exchange.cutByService = true;
 	const { socket } = exchange.request;
 	if (exchange.response.headersSent) socket.destroySoon();
 	else socket.resetAndDestroy();
 }
 
-/** Carries out what a fault puts in the place of the answer, on either origin; whether it does so. */
-export function instead(world: World, exchange: Exchange, action: FaultAction): boolean {
+/**
+ * Does what a fault does instead of the answer, on either origin. Returns false if the normal answer is still to
+ * be sent.
+ */
+export function respondWithFault(world: World, exchange: Exchange, action: FaultAction): boolean {
 	const { hang, reset, respond, redirect, status = 302 } = action;
 	if (reset) {
 		cutOff(exchange);

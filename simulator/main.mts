@@ -15,15 +15,16 @@ const { values } = parseArgs({
 });
 
 const port = Number(values.port);
-const figure = (value: string | undefined) => (value === undefined ? undefined : Number(value));
+const optionalNumber = (value: string | undefined) =>
+	value === undefined ? undefined : Number(value);
 const simulator = await startSimulator({
 	...values,
 	port,
 	filePort: port === 0 ? 0 : port + 1,
 	pace: Number(values.pace),
 	media: values.media === 'cheap' ? 'cheap' : 'rendered',
-	credits: figure(values.credits),
-	mostAtOnce: figure(values['most-at-once']),
+	credits: optionalNumber(values.credits),
+	mostAtOnce: optionalNumber(values['most-at-once']),
 	dialect: JSON.parse(values.dialect),
 });
 

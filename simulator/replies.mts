@@ -9,38 +9,43 @@ export interface Call {
 	query: URLSearchParams;
 	body: unknown;
 	token: string;
-	/** Set by the `sse` fault: the job says nothing and finishes when told, if at all. */
+	/** Set by the fault `sse`: the job sends no events. It finishes after this many ms, or never. */
 	muted?: { finishesAfterMs: number | undefined };
 }
 
+/** An answer that is sent as a whole. */
 export interface PlainReply {
 	status: number;
 	/** A string is sent as it is, anything else as JSON. */
 	body: unknown;
 	headers?: Record<string, string>;
-	/** Milliseconds to hold the answer back. */
+	/** How long the answer is delayed, in ms. */
 	delayMs?: number;
 }
 
+/**
+ * An answer to an API call: sent as a whole, or the events of a generation. `plainJson` sends one JSON answer
+ * instead of a stream.
+ */
 export type Reply = PlainReply | { job: GenerationJob; plainJson: boolean };
 
-/** An HTML page as an edge in front of the service would answer it. */
+/** A web page, as a proxy in front of the service would send it. */
 export function htmlReply(status: number, title: string): PlainReply {
 	const body = `<!DOCTYPE html><html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>`;
 	return { status, body, headers: { 'Content-Type': 'text/html; charset=utf-8' } };
 }
 
-/** An HTTP error; it is the machine word (docs/contract.md, “HTTP”), or a sentence. */
+/** An HTTP error of the API. `error` is a machine word (docs/contract.md, “HTTP”) or a sentence. */
 export const problem = (status: number, error: string, headers = {}): PlainReply => {
 	return { status, body: { error }, headers };
 };
 
-/** The fields of a call's body; none of anything but a JSON object. */
+/** The fields of a call's JSON body; an empty object if the body is no object. */
 export const bodyOf = ({ body }: Call) => Object(body) as Record<string, unknown>;
 
-/** The answer to a valid create call that is not accepted (so not paid), or undefined. */
+/** The answer with which a valid create call is refused, and so not charged; undefined if it is accepted. */
 export function refusal(world: World, call: Call, scenario: Scenario): PlainReply | undefined {
-	// A slip of the pen must not pass in silence.
+	// A misspelled scenario must not be ignored.
 	const unknown = [...scenario.keys()].find((name) => !Object.hasOwn(scenarioWords, name));
 	if (unknown !== undefined) {
 		const known = Object.keys(scenarioWords).join(', ');
@@ -54,28 +59,28 @@ export function refusal(world: World, call: Call, scenario: Scenario): PlainRepl
 	if (credits === 'sentence') {
 		return problem(400, 'You do not have enough credits to perform this action.');
 	}
-	const used = world.options.credits !== undefined && world.creates >= world.options.credits;
-	if (used || (credits !== undefined && credits !== 'event')) {
+	const isUsedUp = world.options.credits !== undefined && world.creates >= world.options.credits;
+	if (isUsedUp || (credits !== undefined && credits !== 'event')) {
 		return problem(402, 'insufficient_credits');
 	}
 	return undefined;
 }
 
 /**
- * The page of `all` that a call asks for, as the dialect numbers it: `page` counted from `first`,
- * `page_size` 1 to 100 (default 20); or the error.
+ * The page of `all` that a call asks for, or the answer to bad parameters. The query's `page` counts from `firstPage`.
+ * Its `page_size` is 1 to 100, by default 20. The returned number of the page may be wrong if the dialect says so.
  */
 export function pageOf<Item>(
 	world: World,
 	call: Call,
 	all: readonly Item[],
-	first: 0 | 1,
+	firstPage: 0 | 1,
 ): { items: Item[]; page: number; page_size: number } | PlainReply {
-	const page = Number(call.query.get('page') ?? first);
+	const page = Number(call.query.get('page') ?? firstPage);
 	const size = Number(call.query.get('page_size') ?? 20);
-	if (!Number.isInteger(page) || page < first) return problem(400, 'invalid_page');
+	if (!Number.isInteger(page) || page < firstPage) return problem(400, 'invalid_page');
 	if (!Number.isInteger(size) || size < 1 || size > 100) return problem(400, 'invalid_page_size');
-	const start = (page - first) * size;
+	const start = (page - firstPage) * size;
 	const echoed = world.dialect.pageEcho === 'wrong' ? 1 : page;
 	return { items: all.slice(start, start + size), page: echoed, page_size: size };
 }

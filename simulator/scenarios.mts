@@ -1,4 +1,7 @@
-/** Scenario words that a person can write into a text or prompt, `[sim:NAME]` or `[sim:NAME=VALUE]`. */
+/**
+ * The scenarios that a user can write into a text or prompt, as `[sim:NAME]` or `[sim:NAME=VALUE]`, and what they
+ * do.
+ */
 export const scenarioWords: Readonly<Record<string, string>> = {
 	'task-fails': 'speech: fails early, without a WebSocket message',
 	'task-fails-late': 'speech: fails after 93 %',
@@ -19,10 +22,10 @@ export const scenarioWords: Readonly<Record<string, string>> = {
 	'wrong-type': 'all: the file claims another Content-Type; =TYPE',
 };
 
-/** The scenario words found in a text, name to value ('' without one). */
+/** The scenarios in a text: values by name. The value is '' if none was given. */
 export type Scenario = Map<string, string>;
 
-/** Reads the scenario words in a text, known or not. */
+/** Reads the scenarios in a text, including unknown ones. */
 export function scenarioOf(text: string): Scenario {
 	const scenario: Scenario = new Map();
 	for (const [, name = '', value = ''] of text.matchAll(/\[sim:([\w-]+)(?:=([^\]]*))?\]/g)) {
@@ -31,11 +34,11 @@ export function scenarioOf(text: string): Scenario {
 	return scenario;
 }
 
-/** What is spoken or drawn of a text: all but its scenario words, unless there is nothing else. */
+/** The text without its scenarios, to be spoken or drawn. If nothing else is in it, the text itself. */
 export const withoutScenario = (text: string) => text.replace(/\[sim:[^\]]*\]/g, '').trim() || text;
 
-/** The number given with a word, or `otherwise` when the word has none. */
-export function figure(scenario: Scenario, name: string, otherwise: number): number {
+/** The number that is the value of a scenario, or `fallback` if it has none. */
+export function numberOf(scenario: Scenario, name: string, fallback: number): number {
 	const value = Number.parseFloat(scenario.get(name) ?? '');
-	return Number.isFinite(value) && value >= 0 ? value : otherwise;
+	return Number.isFinite(value) && value >= 0 ? value : fallback;
 }

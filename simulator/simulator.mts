@@ -9,7 +9,10 @@ export { scenarioWords } from './scenarios.mts';
 export type * from './types.mts';
 export type { World as Simulator } from './world.mts';
 
-/** Starts the service: the API with its WebSocket, and the file server on a second origin. */
+/**
+ * Starts the service: the API with its WebSocket, and the file server on a second origin. Resolves once both listen. The
+ * caller must call `close` of the result. Throws if a port is in use.
+ */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<World> {
 	const world = new World(options);
 	const { host, port, filePort } = world.options;

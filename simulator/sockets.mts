@@ -5,18 +5,21 @@ import { addressOf, recordOf } from './http.mts';
 import type { WebSocketMode } from './types.mts';
 import type { World } from './world.mts';
 
-/** The open notification sockets (§6.2), each bound to the token it came with. */
+/** The WebSockets for messages about tasks (§6.2), each with the token that opened it. */
 export class SocketHub {
 	readonly #server = new WebSocketServer({ noServer: true });
 	readonly #open = new Map<WebSocket, string>();
+	/** How handshakes and messages are handled. */
 	mode: WebSocketMode = 'normal';
-	ever = 0;
+	/** How many sockets were ever opened. */
+	openedCount = 0;
 
+	/** How many sockets are open. */
 	get size(): number {
 		return this.#open.size;
 	}
 
-	/** Answers a handshake on `/ws?token=`; 401 for a wrong token. */
+	/** Answers a handshake on `/ws?token=`, with 401 for a wrong token. `early` are bytes that came with it. */
 	upgrade(world: World, request: IncomingMessage, socket: Duplex, early: Buffer): void {
 		const url = addressOf(request);
 		const record = recordOf('socket', request, url);
@@ -35,7 +38,7 @@ export class SocketHub {
 				this.#add(world, opened, token);
 			});
 		} else {
-			// Nobody reads an unanswered handshake: without this its end would go unseen.
+			// Nothing reads a handshake that is left unanswered, so without `resume` its end would not be noticed.
 			socket.resume();
 			socket.on('end', () => socket.destroy());
 			socket.on('close', () => {
@@ -46,8 +49,9 @@ export class SocketHub {
 		world.changed();
 	}
 
+	/** Adds an opened socket, until it closes. */
 	#add(world: World, socket: WebSocket, token: string): void {
-		this.ever++;
+		this.openedCount++;
 		this.#open.set(socket, token);
 		socket.on('error', () => socket.terminate());
 		socket.on('close', () => {
@@ -57,7 +61,7 @@ export class SocketHub {
 		world.changed();
 	}
 
-	/** Sends a message to every socket of a token; none when the mode is `silent`. */
+	/** Sends a message to all sockets of a token; to none if the mode is `silent`. */
 	send(token: string, message: object): void {
 		if (this.mode === 'silent') return;
 		for (const [socket, owner] of this.#open) {
@@ -65,7 +69,7 @@ export class SocketHub {
 		}
 	}
 
-	/** Sends anything to all sockets in any mode: a string or Buffer as it is, else as JSON. */
+	/** Sends anything to all sockets in any mode. A string or Buffer is sent as it is, anything else as JSON. */
 	push(message: unknown): void {
 		const raw = typeof message === 'string' || Buffer.isBuffer(message);
 		for (const socket of this.#open.keys()) {
@@ -73,7 +77,7 @@ export class SocketHub {
 		}
 	}
 
-	/** Ends all sockets, or those of a token, without a closing handshake. */
+	/** Ends all sockets, or only those of `token`, without a closing handshake. */
 	drop(token?: string): void {
 		for (const [socket, owner] of this.#open) {
 			if (token !== undefined && owner !== token) continue;

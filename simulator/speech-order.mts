@@ -12,15 +12,19 @@ const SETTINGS = [
 	['speed', 1, 0.7, 1.2],
 ] as const;
 
+/** A checked request for speech. */
 export type SpeechOrder = Pick<
 	TaskRecord,
 	'input' | 'voiceId' | 'modelId' | 'settings' | 'callBackUrl'
 >;
 
-/** Checks the body of a create call, in shape A or B (§4.1); the order, or the error. */
+/**
+ * Checks the body of a create call, in shape A or B (§4.1). Returns the checked request, or the answer that
+ * refuses it.
+ */
 export function readOrder(world: World, call: Call): SpeechOrder | PlainReply {
 	let body = bodyOf(call);
-	// With fields of both shapes, `input` decides: that case is not shown.
+	// The contract does not show a body with fields of both shapes. Here `input` makes it shape A.
 	if (body.input === undefined && body.text !== undefined) body = fromShapeB(body);
 	const { input, voice_id: voiceId, model_id: model, call_back_url: callBackUrl } = body;
 	if (typeof input !== 'string' || input.trim() === '') {
@@ -33,9 +37,9 @@ export function readOrder(world: World, call: Call): SpeechOrder | PlainReply {
 		return problem(400, 'invalid_model_id');
 	}
 	const settings: Record<string, unknown> = {};
-	for (const [name, otherwise, least, greatest] of SETTINGS) {
-		const value = body[name] ?? otherwise;
-		if (typeof value !== 'number' || value < least || value > greatest) {
+	for (const [name, byDefault, min, max] of SETTINGS) {
+		const value = body[name] ?? byDefault;
+		if (typeof value !== 'number' || value < min || value > max) {
 			return problem(400, `invalid_${name}`);
 		}
 		settings[name] = value;
@@ -53,6 +57,7 @@ export function readOrder(world: World, call: Call): SpeechOrder | PlainReply {
 	return { input, voiceId, modelId: model, settings, callBackUrl };
 }
 
+/** Converts a body of shape B to shape A. */
 function fromShapeB(body: Record<string, unknown>): Record<string, unknown> {
 	const nested = body.voice_settings;
 	const settings = typeof nested === 'object' && nested !== null ? { ...nested } : {};
@@ -61,6 +66,7 @@ function fromShapeB(body: Record<string, unknown>): Record<string, unknown> {
 	return { ...fields, similarity, input, voice_id, model_id };
 }
 
+/** True for an http(s) URL. */
 function isWebAddress(value: string): boolean {
 	return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 }

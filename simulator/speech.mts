@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { storeSpeech } from './files.mts';
 import { problem, refusal, type Call, type Reply } from './replies.mts';
-import { figure, scenarioOf, type Scenario } from './scenarios.mts';
+import { numberOf, scenarioOf, type Scenario } from './scenarios.mts';
 import { readOrder } from './speech-order.mts';
 import type { TaskRecord } from './types.mts';
 import type { World } from './world.mts';
 
-/** Share of the whole duration, and the percentage then reached; 100 is reached at the end. */
+/**
+ * A message of progress: when it is sent, as a share of the whole duration, and its percentage. 100 % follows at
+ * the end.
+ */
 type Step = readonly [share: number, percentage: number];
 
 const STEPS: readonly Step[] = [
@@ -16,15 +19,17 @@ const STEPS: readonly Step[] = [
 	[0.7, 71],
 	[0.88, 93],
 ];
-const EARLIEST_MS = 4_000;
+/** A task takes this long, in ms, plus some time per character, before the pace is applied. */
+const BASE_DURATION_MS = 4_000;
 const MS_PER_LETTER = 8;
-const LATEST_MS = 8_000;
-/** Share of the duration after which `task-fails` fails: before the first message. */
+const MAX_DURATION_MS = 8_000;
+/** When `task-fails` fails, as a share of the duration: before the first message. */
 const EARLY_FAILURE = 0.15;
 const LATE_ADDRESS_SECONDS = 4;
-/** How long `messages-first` holds the create response back: paced, but never too short to tell. */
+/** How long `messages-first` delays the answer to the create call, in ms, before the pace is applied. */
 const HELD_BACK_MS = 500;
-const HELD_BACK_LEAST_MS = 50;
+/** The shortest of those delays, in ms, so that the messages surely come before. */
+const MIN_HELD_BACK_MS = 50;
 
 /** POST /v1/labs/task (§4.1): accepts, charges and starts a speech task. */
 export function createTask(world: World, call: Call): Reply {
@@ -45,21 +50,21 @@ export function createTask(world: World, call: Call): Reply {
 	};
 	world.tasks.set(task.id, task);
 	world.working.add(task);
-	run(world, task, scenario);
+	runTask(world, task, scenario);
 	const body = { [world.dialect.createIdField]: task.id };
 	if (!scenario.has('messages-first')) return { status: 200, body };
-	const delayMs = Math.max(HELD_BACK_LEAST_MS, world.paced(HELD_BACK_MS));
+	const delayMs = Math.max(MIN_HELD_BACK_MS, world.paced(HELD_BACK_MS));
 	return { status: 200, body, delayMs };
 }
 
-/** GET /v1/labs/task/{task_id} (§4.2). */
+/** GET /v1/labs/task/{task_id} (§4.2): sends the task in the JSON of the dialect. */
 export function readTask(world: World, call: Call, id: string): Reply {
 	const task = world.tasks.get(id);
 	if (task?.token !== call.token) return problem(404, 'task_not_found');
 	task.reads++;
 	const { dialect } = world;
 	const word = task.status === 'failed' ? dialect.failureWord : task.status;
-	const failed = task.error !== undefined && dialect.failureField !== 'none';
+	const showsError = task.error !== undefined && dialect.failureField !== 'none';
 	const body = {
 		id: /^\d+$/.test(task.id) ? Number(task.id) : task.id,
 		status: dialect.statusCase === 'UPPER' ? word.toUpperCase() : word,
@@ -70,12 +75,12 @@ export function readTask(world: World, call: Call, id: string): Reply {
 		model_id: task.modelId,
 		...task.settings,
 		created_at: task.createdAt,
-		...(failed ? { [dialect.failureField]: task.error } : {}),
+		...(showsError ? { [dialect.failureField]: task.error } : {}),
 	};
 	return { status: 200, body };
 }
 
-/** DELETE /v1/labs/task/{task_id} (§4.3): a running task stops; what it cost stays paid. */
+/** DELETE /v1/labs/task/{task_id} (§4.3): deletes a task. A running one stops, and is charged all the same. */
 export function deleteTask(world: World, call: Call, id: string): Reply {
 	if (world.tasks.get(id)?.token !== call.token) return problem(404, 'task_not_found');
 	world.runs.get(id)?.cancel();
@@ -86,56 +91,59 @@ export function deleteTask(world: World, call: Call, id: string): Reply {
 	return { status: 200, body: { success: true } };
 }
 
+/** The URLs of a task in the fields of the dialect. */
 function addressFields(world: World, task: TaskRecord): Record<string, unknown> {
 	const { audioField, relativeAudioUrl } = world.dialect;
-	const shown = (url: string) => (relativeAudioUrl ? new URL(url).pathname : url);
-	// Deployments that say `result` send it as null from the start; the contract leaves it out.
+	const asSent = (url: string) => (relativeAudioUrl ? new URL(url).pathname : url);
+	// Deployments with the field `result` send null until there is a URL. The contract omits the field.
 	if (!task.audioUrl) return audioField === 'result' ? { result: null, subtitle: null } : {};
-	const address = shown(task.audioUrl);
+	const address = asSent(task.audioUrl);
 	const field = audioField === 'result' ? 'result' : 'audio_url';
 	return {
 		[field]: audioField === 'nested' ? { url: address } : address,
-		subtitle: task.subtitleUrl === undefined ? null : shown(task.subtitleUrl),
+		subtitle: task.subtitleUrl === undefined ? null : asSent(task.subtitleUrl),
 	};
 }
 
-function run(world: World, task: TaskRecord, scenario: Scenario): void {
-	const usual = Math.min(LATEST_MS, EARLIEST_MS + task.input.length * MS_PER_LETTER);
-	const duration = world.paced(figure(scenario, 'slow', usual / 1000) * 1000);
+/** Schedules everything that happens to a task until it ends. */
+function runTask(world: World, task: TaskRecord, scenario: Scenario): void {
+	const usualMs = Math.min(MAX_DURATION_MS, BASE_DURATION_MS + task.input.length * MS_PER_LETTER);
+	const durationMs = world.paced(numberOf(scenario, 'slow', usualMs / 1000) * 1000);
 	const cancels: Array<() => void> = [];
 	const cancel = () => cancels.splice(0).forEach((stop) => stop());
-	const later = (ms: number, act: () => void) => cancels.push(world.timers.after(ms, act));
+	const schedule = (ms: number, act: () => void) => cancels.push(world.timers.after(ms, act));
 	const endAfter = (ms: number, act: () => void) => {
 		const end = () => {
 			cancel();
 			act();
 		};
 		world.runs.set(task.id, { cancel, end });
-		later(ms, end);
+		schedule(ms, end);
 	};
 
 	if (scenario.has('task-fails')) {
-		return endAfter(duration * EARLY_FAILURE, () => fail(world, task));
+		return endAfter(durationMs * EARLY_FAILURE, () => fail(world, task));
 	}
 	for (const [share, percentage] of stepsOf(scenario)) {
-		if (share === 0) advance(world, task, scenario, percentage);
-		else later(duration * share, () => advance(world, task, scenario, percentage));
+		if (share === 0) reportProgress(world, task, scenario, percentage);
+		else schedule(durationMs * share, () => reportProgress(world, task, scenario, percentage));
 	}
-	endAfter(duration, () => {
+	endAfter(durationMs, () => {
 		if (scenario.has('task-fails-late')) return fail(world, task);
 		task.status = 'completed';
 		world.working.delete(task);
 		if (scenario.has('late-address')) {
-			const lateMs = world.paced(figure(scenario, 'late-address', LATE_ADDRESS_SECONDS) * 1000);
-			later(lateMs, () => publish(world, task, scenario));
+			const lateMs = world.paced(numberOf(scenario, 'late-address', LATE_ADDRESS_SECONDS) * 1000);
+			schedule(lateMs, () => publish(world, task, scenario));
 		} else {
 			publish(world, task, scenario);
 		}
-		advance(world, task, scenario, 100);
-		if (scenario.has('duplicate-progress')) advance(world, task, scenario, 100);
+		reportProgress(world, task, scenario, 100);
+		if (scenario.has('duplicate-progress')) reportProgress(world, task, scenario, 100);
 	});
 }
 
+/** The messages of progress that a scenario asks for. */
 function stepsOf(scenario: Scenario): readonly Step[] {
 	if (scenario.has('messages-first')) {
 		return STEPS.map(([share, percentage]) => [percentage < 50 ? 0 : share, percentage]);
@@ -150,7 +158,13 @@ function stepsOf(scenario: Scenario): readonly Step[] {
 	return STEPS;
 }
 
-function advance(world: World, task: TaskRecord, scenario: Scenario, percentage: number): void {
+/** Sets the progress of a task and sends the message about it. */
+function reportProgress(
+	world: World,
+	task: TaskRecord,
+	scenario: Scenario,
+	percentage: number,
+): void {
 	if (task.status === 'pending') task.status = 'processing';
 	task.percentage = percentage;
 	world.changed();
@@ -161,7 +175,7 @@ function advance(world: World, task: TaskRecord, scenario: Scenario, percentage:
 	});
 }
 
-/** The audio becomes available: from here on a read carries its address. */
+/** Stores the files of a completed task. From now on a read has their URLs. */
 function publish(world: World, task: TaskRecord, scenario: Scenario): void {
 	task.readyAt = Date.now();
 	Object.assign(task, storeSpeech(world, task, scenario));
@@ -169,6 +183,7 @@ function publish(world: World, task: TaskRecord, scenario: Scenario): void {
 	sendCallback(world, task);
 }
 
+/** Ends a task as failed. */
 function fail(world: World, task: TaskRecord): void {
 	task.status = 'failed';
 	world.working.delete(task);
@@ -177,7 +192,7 @@ function fail(world: World, task: TaskRecord): void {
 	sendCallback(world, task);
 }
 
-/** Calls the address given with a task that has ended (§6.3); unsigned, tried once. */
+/** Calls the callback URL of a task that has ended (§6.3). The call has no signature and is tried once. */
 function sendCallback(world: World, task: TaskRecord): void {
 	if (!task.callBackUrl) return;
 	const body = {
@@ -193,6 +208,6 @@ function sendCallback(world: World, task: TaskRecord): void {
 		body: JSON.stringify(body),
 		signal: world.closing.signal,
 	});
-	// A callback nobody answers is lost, as with the service itself.
+	// A callback that fails is lost, as with the service itself.
 	call.then((response) => response.body?.cancel()).catch(() => {});
 }

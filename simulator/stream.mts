@@ -1,5 +1,5 @@
 import { wireCompletion, type JobEvent } from './generation.mts';
-import { cutOff, head, send, type Exchange } from './http.mts';
+import { cutOff, writeHead, send, type Exchange } from './http.mts';
 import type { Reply } from './replies.mts';
 import type { GeneratedKind, RawStreamStep } from './types.mts';
 import type { World } from './world.mts';
@@ -9,26 +9,30 @@ const STREAM_HEADERS = {
 	'Cache-Control': 'no-cache',
 	'X-Accel-Buffering': 'no',
 };
-/** Lets the last bytes reach the reader before a reset would discard them. */
+/** How long a reset waits, in ms. Earlier, it would discard the last bytes before the client has read them. */
 const RESET_AFTER_MS = 20;
 
 type JobReply = Extract<Reply, { job: unknown }>;
 
-/** Answers with the events of a generation, as a stream or at the end as JSON (§6.1). */
+/**
+ * Answers with the events of a generation (§6.1): as an event stream, or with `plainJson` as one JSON answer at
+ * the end.
+ */
 export function sendJob(world: World, exchange: Exchange, { job, plainJson }: JobReply): void {
 	if (plainJson) {
-		job.tell = (event) => answerAtEnd(world, exchange, event);
+		job.onEvent = (event) => answerAtEnd(world, exchange, event);
 		return;
 	}
 	const write = openStream(world, exchange);
-	job.tell = (event) => stepsOf(world, job.kind, event).forEach(write);
+	job.onEvent = (event) => stepsOf(world, job.kind, event).forEach(write);
 }
 
-/** Writes raw bytes in place of a generation's events; see `FaultAction.sse`. */
+/** Writes raw bytes instead of a generation's events; see `FaultAction.sse`. */
 export function sendRaw(world: World, exchange: Exchange, steps: RawStreamStep[]): void {
 	steps.forEach(openStream(world, exchange));
 }
 
+/** Sends the JSON answer for the last event of a generation; nothing for a status event. */
 function answerAtEnd(world: World, exchange: Exchange, event: JobEvent): void {
 	if (event.type === 'complete') {
 		send(world, exchange, { status: 200, body: wireCompletion(world, event.items) });
@@ -39,22 +43,24 @@ function answerAtEnd(world: World, exchange: Exchange, event: JobEvent): void {
 	}
 }
 
+/** Converts an event to what is written to the stream, in the dialect. */
 export function stepsOf(world: World, kind: GeneratedKind, event: JobEvent): RawStreamStep[] {
 	switch (event.type) {
 		case 'status':
-			return [frame(world, `${kind}_generation_status`, statusData(world, event.word))];
+			return [eventText(world, `${kind}_generation_status`, statusData(world, event.word))];
 		case 'complete': {
 			const name = kind === 'image' ? world.dialect.imageEndEvent : `${kind}_generation_complete`;
-			return [frame(world, name, JSON.stringify(wireCompletion(world, event.items))), 'END'];
+			return [eventText(world, name, JSON.stringify(wireCompletion(world, event.items))), 'END'];
 		}
 		case 'error':
-			return [frame(world, 'error', errorData(world, event.status, event.code)), 'END'];
+			return [eventText(world, 'error', errorData(world, event.status, event.code)), 'END'];
 		case 'cut':
 			return ['RESET'];
 	}
 }
 
-function frame(world: World, name: string, data: string): string {
+/** The text of one server-sent event. */
+function eventText(world: World, name: string, data: string): string {
 	const { sseComments, sseNewline, sseSpace } = world.dialect;
 	const colon = sseSpace ? ': ' : ':';
 	const lines = [`event${colon}${name}`, `data${colon}${data}`, '', ''];
@@ -62,11 +68,13 @@ function frame(world: World, name: string, data: string): string {
 	return lines.join(sseNewline);
 }
 
+/** The data of a status event. */
 function statusData(world: World, word: string): string {
 	if (world.dialect.sseStatus === 'bare') return word;
 	return JSON.stringify(world.dialect.sseStatus === 'object' ? { status: word } : word);
 }
 
+/** The data of an error event. */
 function errorData(world: World, status: number, code: string): string {
 	const shapes = {
 		object: JSON.stringify({ code: status, error: code }),
@@ -77,17 +85,20 @@ function errorData(world: World, status: number, code: string): string {
 	return shapes[world.dialect.errorShape];
 }
 
-/** Begins a stream; returns what writes its steps in order. Those after a lost connection are dropped. */
+/**
+ * Starts an event stream. Returns the function that writes its steps in their order. Steps after a lost connection
+ * are dropped.
+ */
 function openStream(world: World, exchange: Exchange): (step: RawStreamStep) => void {
 	const { request, response } = exchange;
 	const write = async (step: RawStreamStep) => {
-		// Timers that are late run in no order: a status can come after the end.
+		// Late timers may fire in any order, so a status may come after the end.
 		if (response.destroyed || response.writableEnded) return;
 		if (step === 'END') {
 			response.end();
 		} else if (step === 'RESET') {
 			await world.timers.pause(RESET_AFTER_MS);
-			exchange.cut = true;
+			exchange.cutByService = true;
 			request.socket.resetAndDestroy();
 		} else if (typeof step === 'object' && 'delayMs' in step) {
 			await world.timers.pause(step.delayMs);
@@ -96,12 +107,12 @@ function openStream(world: World, exchange: Exchange): (step: RawStreamStep) => 
 			const size = world.dialect.sseChunk || data.length;
 			for (let at = 0; at < data.length && response.writable; at += size) {
 				response.write(data.subarray(at, at + size));
-				// One turn of the loop between pieces keeps them apart on the wire.
+				// A turn of the event loop between two writes keeps them in separate packets.
 				await new Promise((resolve) => setImmediate(resolve));
 			}
 		}
 	};
-	head(world, exchange, 200, STREAM_HEADERS);
+	writeHead(world, exchange, 200, STREAM_HEADERS);
 	response.flushHeaders();
 	let written = Promise.resolve();
 	return (step) => {

@@ -1,44 +1,57 @@
 import type { Dialect } from './dialect.mts';
 
+/** The options of `startSimulator`. */
 export interface SimulatorOptions {
-	/** Port of the API; 0 or nothing takes any free one. */
+	/** The port of the API. 0, the default, takes any free one. */
 	port?: number;
-	/** Port of the file server (the second origin); 0 or nothing takes any free one. */
+	/** The port of the file server, which is the second origin. 0, the default, takes any free one. */
 	filePort?: number;
 	host?: string;
 	token?: string;
-	/** Further valid tokens; each sees only its own tasks, messages and history. */
+	/** Other valid tokens. Each is an account that sees only its own tasks, messages and history. */
 	otherTokens?: string[];
-	/** Multiplier of every duration of the service itself; 1 suits a person who watches. */
+	/** The factor of all durations of the service itself. The default 1 suits a person who watches. */
 	pace?: number;
+	/** Differences from the default dialect. */
 	dialect?: Partial<Dialect>;
-	/** Creates that may be accepted before the answer is 402; nothing means no limit. */
+	/** How many create calls are accepted before the answer is 402. By default there is no limit. */
 	credits?: number;
-	/** `rendered`: speech is spoken, images and videos show their prompt; `cheap`, the default, is for tests. */
+	/**
+	 * `rendered`: speech is spoken, and images and videos show their prompt. `cheap`, the default, is fast, for
+	 * tests.
+	 */
 	media?: 'cheap' | 'rendered';
-	/** Pieces of work of one account that may run at once; a create beyond them is answered 429. */
+	/** How many tasks and generations of one account may be in flight. A further create call is answered with 429. */
 	mostAtOnce?: number;
-	/** One account's requests to the API in each window by the real clock; beyond, the answer is 429. */
+	/**
+	 * How many requests one account may send to the API in each window of the real clock. A further one is answered
+	 * with 429.
+	 */
 	requestLimit?: { requests: number; seconds: number };
 }
 
+/** What tests see of a request. */
 export interface RequestRecord {
+	/** What received it: the API, the file server, or the WebSocket. */
 	on: 'api' | 'file' | 'socket';
 	method: string;
 	path: string;
 	query: Record<string, string>;
 	headers: Record<string, string | string[] | undefined>;
-	/** The parsed JSON body; undefined without one or when it does not parse. */
+	/** The parsed JSON body; undefined if there is none or it is no JSON. */
 	body: any;
-	/** Arrival, milliseconds since 1970 by the real clock. */
+	/** When it arrived, in ms since 1970 by the real clock. */
 	time: number;
-	/** 0 until answered; stays 0 when the connection was cut or left hanging. */
+	/** The status of the answer; 0 before. It stays 0 if the connection is cut or never answered. */
 	status: number;
+	/** True if the client closed the connection before the answer was complete. */
 	closedByClient: boolean;
 }
 
+/** A speech task. */
 export interface TaskRecord {
 	id: string;
+	/** The token that created it. */
 	token: string;
 	input: string;
 	voiceId: string;
@@ -50,17 +63,20 @@ export interface TaskRecord {
 	subtitleUrl?: string;
 	error?: string;
 	createdAt: string;
-	/** When its audio could first be had, milliseconds since 1970 by the real clock. */
+	/** When its audio became available, in ms since 1970 by the real clock. */
 	readyAt?: number;
 	callBackUrl?: string;
-	/** How often the task has been read. */
+	/** How many times the task was read. */
 	reads: number;
 }
 
-/** What a generation makes. */
+/** The kinds of media that generations make. */
 export type GeneratedKind = 'video' | 'image';
 
-/** A video or image, in the contract's own shape (§2.3); newest first in `history`. Without a file it is in the making, or has failed. */
+/**
+ * A video or image in the history, with the fields of the contract (§2.3). Without a file it is in progress or has
+ * failed.
+ */
 export interface HistoryItem {
 	id: string;
 	prompt: string;
@@ -69,52 +85,57 @@ export interface HistoryItem {
 	status: string;
 	created_at: string;
 	aspect_ratio?: string;
-	/** Token that made it; an item without owner is everyone's. Never sent. */
+	/** The token that created it. An item without owner is in every account's history. It is never sent. */
 	owner?: string;
 }
 
+/** A step of a raw stream: text or bytes to write, a pause, the proper end, or a reset of the connection. */
 export type RawStreamStep = string | Buffer | { delayMs: number } | 'END' | 'RESET';
 
-/** What happens instead of, or before, the normal answer. Milliseconds here are not paced. */
+/** What happens before or instead of the normal answer. The pace is not applied to its times. */
 export interface FaultAction {
-	/** Waits, then goes on with the rest of this action or as normal. */
+	/** Waits for this many ms, then does the rest of this action, or answers normally. */
 	delayMs?: number;
+	/** Sends this answer. */
 	respond?: { status: number; headers?: Record<string, string>; body?: string | object };
 	/** Never answers. */
 	hang?: boolean;
 	/** Cuts the connection before answering. */
 	reset?: boolean;
-	/** With respond, hang or reset: the work is started and paid for all the same. */
+	/** With respond, hang or reset: the request is accepted and charged all the same. */
 	accepted?: boolean;
-	/** Files: declares the whole length and cuts the connection after this many bytes. */
+	/** For files: announces the whole length and cuts the connection after this many bytes. */
 	truncate?: number;
+	/** Redirects to this URL. */
 	redirect?: string;
-	/** Status of the `redirect`; 302 by default. */
+	/** The status of the redirect; by default 302. */
 	status?: number;
 	/**
-	 * Generation endpoints: raw bytes instead of the events. Without a final END or RESET the
-	 * stream stays open and silent.
+	 * For generations: writes these raw bytes instead of the events. Without END or RESET as the last step, the stream
+	 * stays open and silent.
 	 */
 	sse?: RawStreamStep[];
-	/** With sse: when the item enters the history; never by default. */
+	/** With sse: after how many ms the item enters the history. By default it never does. */
 	finishesInHistoryAfterMs?: number;
 }
 
+/** A fault, and the requests that it hits. */
 export interface FaultRule {
 	method?: string;
-	/** A prefix of the path, or an expression tried on the path and on the path with query. */
+	/** The start of the path, or an expression that matches the path or the path with its query. */
 	path?: string | RegExp;
-	/** Part of what the JSON body must hold, as in `"input":"Hello`. */
+	/** A text that the JSON body must contain, as in `"input":"Hello`. */
 	body?: string;
-	/** How many requests it hits; 1 by default, Infinity for all. */
+	/** How many requests it hits. The default is 1; Infinity means all. */
 	times?: number;
-	/** Matching requests it lets pass first, those that another rule hits included. */
+	/** How many matching requests pass before the first hit. Requests that another rule hits count, too. */
 	after?: number;
-	/** Hits one in so many of the matching requests: 20 is a share of 5 %. */
+	/** Hits every n-th of the matching requests. 20 means 5 %. */
 	every?: number;
-	/** `api` by default; `file` is any download, whatever the origin. */
+	/** `api`, the default, or `file`: any download, whatever the origin. */
 	on?: 'api' | 'file';
 	action: FaultAction;
 }
 
+/** `normal`; `refuse` answers handshakes with 403; `hang` never answers them; `silent` sends no messages. */
 export type WebSocketMode = 'normal' | 'refuse' | 'hang' | 'silent';

@@ -1,4 +1,4 @@
-import { startGeneration, wireItem, type Order } from './generation.mts';
+import { startGeneration, wireItem, type GenerationOrder } from './generation.mts';
 import { bodyOf, pageOf, problem, refusal, type Call, type Reply } from './replies.mts';
 import { scenarioOf } from './scenarios.mts';
 import type { World } from './world.mts';
@@ -26,10 +26,11 @@ export function videoArea(world: World, call: Call): Reply | undefined {
 	}
 }
 
+/** Checks a request for videos or images (§4.5 to §4.8) and starts it. */
 function generate(
 	world: World,
 	call: Call,
-	kind: Order['kind'],
+	kind: GenerationOrder['kind'],
 	images?: 'ingredients' | 'frames',
 ): Reply {
 	const body = bodyOf(call);
@@ -37,7 +38,7 @@ function generate(
 	if (typeof prompt !== 'string' || (prompt.trim() === '' && images !== 'frames')) {
 		return problem(400, 'prompt_required');
 	}
-	// A request without them may be accepted in spite of §4.5, so both have a default here.
+	// §4.5 requires the aspect ratio and the number of videos, but deployments may accept a request without them.
 	const ratio = body.aspect_ratio ?? LANDSCAPE;
 	if (kind === 'video' && ratio !== LANDSCAPE && ratio !== PORTRAIT) {
 		return problem(400, 'invalid_aspect_ratio');
@@ -69,7 +70,7 @@ function generate(
 /** Whether a value is padded base64 (no data-URL prefix) of a PNG, JPEG or WebP file. */
 function isImage(value: unknown): boolean {
 	if (typeof value !== 'string' || value.length % 4 !== 0) return false;
-	// A regular expression may find no room for a value of many megabytes.
+	// A regular expression may overflow the stack on a value of many megabytes, so the value is decoded and encoded.
 	if (Buffer.from(value, 'base64').toString('base64') !== value) return false;
 	const start = Buffer.from(value.slice(0, 24), 'base64').toString('latin1');
 	return (
@@ -79,23 +80,25 @@ function isImage(value: unknown): boolean {
 	);
 }
 
+/** One page of the history (§4.9). */
 function histories(world: World, call: Call): Reply {
 	const all = world.history.filter((item) => (item.owner ?? call.token) === call.token);
 	const page = pageOf(world, call, all, 1);
 	if ('status' in page) return page;
 	const data = page.items.map((item) => wireItem(world, item));
 	if (world.dialect.history === 'array') return { status: 200, body: data };
-	const figure = (value: number) => (world.dialect.historyFiguresAsStrings ? String(value) : value);
+	const asSent = (value: number) => (world.dialect.historyFiguresAsStrings ? String(value) : value);
 	const body = {
 		data,
-		total: figure(all.length),
-		page: figure(page.page),
-		page_size: figure(page.page_size),
-		total_pages: figure(Math.ceil(all.length / page.page_size)),
+		total: asSent(all.length),
+		page: asSent(page.page),
+		page_size: asSent(page.page_size),
+		total_pages: asSent(Math.ceil(all.length / page.page_size)),
 	};
 	return { status: 200, body };
 }
 
+/** The account (§4.10) in the fields of the dialect. */
 function account(world: World): Record<string, unknown> {
 	const total = world.options.credits ?? 1000;
 	const remaining = Math.max(0, total - world.creates);

@@ -20,11 +20,12 @@ const CATEGORIES = ['premade', 'professional', 'high_quality', 'generated'];
 const USE_CASES = ['narration', 'conversational', 'advertisement', 'social_media', 'characters'];
 const CHARACTERS = ['Warm', 'Bright', 'Calm', 'Deep', 'Crisp'];
 
-/** 230 voices, the same every time; some traits are null or padded, as in the field. */
+/** Creates 230 voices, always the same. Some traits are null or have extra spaces, as real deployments send them. */
 export function makeVoices(): Voice[] {
 	return CHARACTERS.flatMap((character) => NAMES.map((name) => makeVoice(name, character)));
 }
 
+/** Creates a voice whose traits depend only on its name. */
 function makeVoice(name: string, character: string) {
 	const random = randomFrom(seedOf(`${name} ${character}`));
 	const pick = (list: readonly string[]) => list[Math.floor(random() * list.length)]!;
@@ -52,30 +53,33 @@ function makeVoice(name: string, character: string) {
  * `search` in name and description, filters by trait, `sort=name`.
  */
 export function listVoices(world: World, call: Call): Reply {
-	const found = world.voices.filter((voice) => fits(voice, call.query));
+	const found = world.voices.filter((voice) => matches(voice, call.query));
 	if (call.query.get('sort') === 'name') {
 		found.sort((a, b) => a.name.trim().localeCompare(b.name.trim()));
 	}
 	const page = pageOf(world, call, found, 0);
 	if ('status' in page) return page;
-	const { items, ...figures } = page;
+	const { items, ...paging } = page;
 	const voices = items.map((voice) => wireVoice(world, voice));
 	if (world.dialect.voices === 'array') return { status: 200, body: voices };
-	return { status: 200, body: { voices, total: found.length, ...figures } };
+	return { status: 200, body: { voices, total: found.length, ...paging } };
 }
 
-function fits(voice: Voice, query: URLSearchParams): boolean {
-	const plain = (value: string | null) => (value ?? '').trim().toLowerCase();
-	const search = plain(query.get('search'));
-	if (search && !plain(`${voice.name} ${voice.description ?? ''}`).includes(search)) return false;
+/** True if a voice matches the search and the filters of a query. */
+function matches(voice: Voice, query: URLSearchParams): boolean {
+	const normalize = (value: string | null) => (value ?? '').trim().toLowerCase();
+	const search = normalize(query.get('search'));
+	if (search && !normalize(`${voice.name} ${voice.description ?? ''}`).includes(search))
+		return false;
 	for (const trait of ['language', 'gender', 'age', 'category'] as const) {
-		const filter = plain(query.get(trait));
-		if (filter && plain(voice[trait]) !== filter) return false;
+		const filter = normalize(query.get(trait));
+		if (filter && normalize(voice[trait]) !== filter) return false;
 	}
-	const uses = plain(query.get('use_cases')).split(',').filter(Boolean);
+	const uses = normalize(query.get('use_cases')).split(',').filter(Boolean);
 	return uses.length === 0 || uses.some((use) => voice.use_cases.includes(use.trim()));
 }
 
+/** A voice in the JSON of the dialect. */
 function wireVoice(world: World, voice: Voice): Record<string, unknown> {
 	const { voice_id, name, category, use_cases, description, ...traits } = voice;
 	const preview_url = storePreview(world, voice_id, `Hello, my name is ${name.trim()}.`);

@@ -24,49 +24,72 @@ const DEFAULTS = {
 	pace: 1,
 };
 
-/** The state of one running simulator: what its parts share, and what tests see and do. */
+/**
+ * The state of a running simulator, shared by its parts. Tests use it to see what happened and to cause faults.
+ * `startSimulator` creates it.
+ */
 export class World {
+	/** The options of `startSimulator`, with defaults. */
 	readonly options: SimulatorOptions & typeof DEFAULTS;
+	/** The first valid token. */
 	readonly token: string;
-	/** May be changed while running, like the next two; holds from the next answer on. */
+	/** The dialect. A test may change its values at any time; they count from the next answer on. */
 	readonly dialect: Dialect;
+	/** See SimulatorOptions. A test may change it at any time. */
 	mostAtOnce: SimulatorOptions['mostAtOnce'];
+	/** See SimulatorOptions. A test may change it at any time. */
 	requestLimit: SimulatorOptions['requestLimit'];
+	/** The origin of the API. */
 	baseUrl = '';
+	/** The origin of the WebSocket. */
 	webSocketUrl = '';
+	/** The second origin, which serves files. */
 	fileOrigin = '';
+	/** The running servers. */
 	listeners: Listener[] = [];
+	/** All requests, in the order in which their bodies were read. */
 	readonly requests: RequestRecord[] = [];
-	/** Requests to the file origin that carried an Authorization header or the token. */
+	/** Requests to the file origin that had an Authorization header or the token. */
 	readonly leaks: RequestRecord[] = [];
+	/** All speech tasks by id. */
 	readonly tasks = new Map<string, TaskRecord>();
-	/** Per task: cancels all that is still to come, or ends it as it would have ended in its time. */
+	/** By task id: `cancel` stops a running task; `end` ends it at once as it would have ended later. */
 	readonly runs = new Map<string, { cancel(): void; end(): void }>();
-	/** Tasks and generations at work, each with the token that made it. */
+	/** Tasks and generations in flight, each with the token that created it. */
 	readonly working = new Set<{ token: string }>();
+	/** All videos and images, newest first. */
 	readonly history: HistoryItem[] = [];
+	/** All files that can be downloaded, by path. */
 	readonly files = new Map<string, StoredFile>();
+	/** The catalog of voices. */
 	readonly voices = makeVoices();
-	/** Makes the files; without it they are cheap ones. */
+	/** Renders the files; undefined if files are cheap. */
 	readonly renderer: Renderer | undefined;
+	/** Fault rules, in the order in which they were added. */
 	readonly faults: PendingRule[] = [];
+	/** All timers, which end when the simulator closes. */
 	readonly timers = new Timers();
+	/** The WebSockets. */
 	readonly hub = new SocketHub();
-	/** Responses still in progress. */
+	/** Exchanges whose response is not complete. */
 	readonly open = new Set<object>();
-	/** Tokens that were valid once. */
+	/** Tokens that `revoke` has made invalid. */
 	readonly revoked = new Set<string>();
-	/** Aborted on closing. */
+	/** Is aborted when the simulator closes. */
 	readonly closing = new AbortController();
-	/** Create calls accepted, hence paid for. */
+	/** How many create calls were accepted, and so charged. */
 	creates = 0;
-	/** Requests of each token in the window that began last. */
+	/** How many requests each token has sent in its latest window; see `requestLimit`. */
 	readonly inWindow = new Map<string, { window: number; requests: number }>();
-	/** Task numbers go on over restarts, as a service's do: one a second is more than it ever makes. */
+	/**
+	 * The id of the next task. It starts with the seconds since 2026, so that ids rise over restarts as a service's
+	 * do.
+	 */
 	nextTask = Math.floor((Date.now() - Date.parse('2026-01-01')) / 1000);
 	readonly #checks = new Set<() => void>();
 	#isClosed = false;
 
+	/** Use `startSimulator` instead, which also starts the servers. */
 	constructor(options: SimulatorOptions) {
 		this.options = { ...DEFAULTS, ...options };
 		this.token = this.options.token;
@@ -76,12 +99,12 @@ export class World {
 		this.requestLimit = options.requestLimit;
 	}
 
-	/** Scales a duration in milliseconds by the simulator's pace. */
+	/** A duration in ms, multiplied by the simulator's pace. */
 	paced(ms: number): number {
 		return ms * this.options.pace;
 	}
 
-	/** The service's clock, which may run ahead of or behind the real one. */
+	/** The time of the service's clock, which may be ahead of or behind the real one. */
 	now(): Date {
 		return new Date(Date.now() + this.dialect.clockSkewSeconds * 1000);
 	}
@@ -91,44 +114,51 @@ export class World {
 		return this.now().toISOString().replace('Z', '+00:00');
 	}
 
-	/** All tokens that are valid. */
+	/** All valid tokens. */
 	validTokens(): string[] {
 		return [this.token, ...this.options.otherTokens].filter((token) => !this.revoked.has(token));
 	}
 
+	/** How many WebSockets were ever opened. */
 	get socketsEver(): number {
-		return this.hub.ever;
+		return this.hub.openedCount;
 	}
 
+	/** How many WebSockets are open. */
 	sockets = () => this.hub.size;
-	/** Requests whose response (stream, download, hanging answer) is still in progress. */
+	/** How many responses are not complete: streams, downloads, and requests without an answer. */
 	openConnections = () => this.open.size;
+	/** How many requests had this method and a path that starts with `pathPrefix`. */
 	count = (method: string, pathPrefix: string) =>
 		this.requests.filter((r) => r.method === method && r.path.startsWith(pathPrefix)).length;
-	/** Those that speech tasks accept. */
+	/** The ids of the voices that a speech task may use. */
 	voiceIds = () => this.voices.map((voice) => voice.voice_id);
-	/** The bytes behind an address handed out; undefined when unknown, rendered or above 512 MiB. */
+	/** The bytes of a file by its URL; undefined if it is unknown, rendered or larger than 512 MiB. */
 	fileBytes = (url: string) => bytesOf(this, url);
-	/** Sends anything to all sockets: a string or Buffer as it is, else as JSON. */
+	/** Sends anything to all WebSockets. A string or Buffer is sent as it is, anything else as JSON. */
 	push = (message: unknown) => this.hub.push(message);
+	/** Ends all WebSockets without a closing handshake. */
 	dropSockets = () => this.hub.drop();
+	/** Removes all fault rules. */
 	clearFaults = () => void this.faults.splice(0);
 
+	/** Adds a fault rule. It hits the next matching request unless the rule says otherwise. */
 	fault(rule: FaultRule): void {
 		this.faults.push({ rule, skip: rule.after ?? 0, remaining: rule.times ?? 1 });
 	}
 
+	/** Sets how handshakes and messages are handled from now on. */
 	setWebSocketMode(mode: WebSocketMode): void {
 		this.hub.mode = mode;
 	}
 
-	/** From now on a token is refused everywhere, and the sockets opened with it end. */
+	/** Makes a token invalid and ends the WebSockets that it has opened. */
 	revoke(token: string): void {
 		this.revoked.add(token);
 		this.hub.drop(token);
 	}
 
-	/** Ends a speech task that is under way now, before its time; throws for any other. */
+	/** Ends a running speech task at once, as it would have ended later. Throws if the task is not running. */
 	endTask(id: string): void {
 		const status = this.tasks.get(id)?.status;
 		if (status !== 'pending' && status !== 'processing') {
@@ -137,15 +167,18 @@ export class World {
 		this.runs.get(id)?.end();
 	}
 
-	/** To be called after whatever somebody may wait for. */
+	/** Tries all predicates of `waitFor` again. Call this after each change that a test may wait for. */
 	changed(): void {
 		for (const check of [...this.#checks]) check();
 	}
 
-	/** Resolves once the predicate holds; it is tried again after every recorded event. */
+	/**
+	 * Resolves once `predicate` returns true. It is tried now and after each change. Throws after `timeoutMs` ms,
+	 * once the simulator is closed, or what `predicate` throws.
+	 */
 	async waitFor(predicate: () => boolean, timeoutMs = 100_000): Promise<void> {
 		let stop = () => {};
-		// Not Promise.withResolvers: the tests of the oldest n8n run this on Node 20.
+		// Promise.withResolvers does not exist on Node 20, on which the tests of the oldest n8n run.
 		const seen = new Promise<void>((resolve, reject) => {
 			const check = () => {
 				try {
@@ -167,6 +200,7 @@ export class World {
 		await seen.finally(stop);
 	}
 
+	/** Stops the simulator and ends all connections at once. */
 	async close(): Promise<void> {
 		if (this.closing.signal.aborted) return;
 		this.closing.abort();

@@ -28,14 +28,17 @@ async function npmCi(title, folder, ...flags) {
 	if (isCurrent) return;
 	await step(title, async (say) => {
 		const run = async (...command) => {
-			let fetched = 0;
+			let [begun, fetched] = [0, 0];
+			say('npm reads what to fetch');
 			await runQuietly(npm, [...command, ...QUIET, ...flags], {
 				cwd: folder,
 				env: cleanEnvironment(),
 				onLine(line) {
-					// One such line for each package that is fetched, or taken from npm's cache.
-					if (/^npm http (cache |fetch GET 200 .*\.tgz)/.test(line)) fetched++;
-					say(`${Math.min(fetched, size)} of ${size} packages fetched`);
+					// Each package is looked for in npm's cache, and fetched if it is not there.
+					if (line.startsWith('npm http cache ')) begun++;
+					if (/^npm http fetch GET 200 .*\.tgz/.test(line)) fetched++;
+					const [count, done] = fetched > 0 ? [fetched, 'fetched'] : [begun, 'begun'];
+					say(`${Math.min(count, size)} of ${size} packages ${done}`);
 				},
 			});
 		};

@@ -14,16 +14,19 @@ import { searchVoices } from './listSearch/searchVoices';
 import { operations, resource, subtitle } from './resources';
 import { router } from './router';
 
-/** What comes out, said here because n8n (2.41) reads output schemas to builders for its own nodes only. */
+/**
+ * Describes an operation's output to builders of workflows. The files in `__schema__` would do that, but
+ * n8n (2.41) shows builders those of its own nodes only.
+ */
 const puts = (output: string, show: IDisplayOptions['show']) => ({
 	content: `@output ${output}`,
 	displayOptions: { show },
 });
 
-/** For n8n's Assistant and other builders of workflows, where they would go wrong. */
+/** Advice for n8n's Assistant and other builders of workflows: what they get wrong without it. */
 const builderHint: IBuilderHint = {
 	searchHint:
-		'Waits by itself until the file is there: add no Wait node and no polling loop. Pass all items at once, without a loop: they are processed side by side, and the output keeps their order. For lists set onError to continueErrorOutput, so that a bad row leaves by the second output while the others go on. For what others make, use the Media Generation Trigger.',
+		'Waits by itself until the file is there: add no Wait node and no polling loop. Pass all items at once, without a loop: they are processed side by side, and the output keeps their order. For lists set onError to continueErrorOutput, so that a failed row leaves by the second output while the others go on. For what others generate, use the Media Generation Trigger.',
 	extraTypeDefContent: [
 		puts(
 			'one item per text or task: { json: { task_id: string, status: string, audio_url?: string }, binary?: { data } }',
@@ -37,31 +40,36 @@ const builderHint: IBuilderHint = {
 			resource: [...new Set(Object.values(GENERATIONS).map(({ resource }) => resource))],
 		}),
 		puts('one item per voice: { json: { voice_id, name } }', { resource: ['voice'] }),
-		puts('one item per entry: { json: { id, prompt, file_url } }', { resource: ['history'] }),
+		puts('one item per video or image: { json: { id, prompt, file_url } }', {
+			resource: ['history'],
+		}),
 		puts('what is known of: { json: { available_quota?, balance? } }', { resource: ['account'] }),
 	],
 };
 
-const PROGRESS = "Progress is in the browser's console (F12).";
-const CHARGED = 'Each run is charged; a retry is not.';
+const PROGRESS = 'Progress: browser console (F12).';
+const CHARGED = 'Each run is charged; retrying a failed one is not.';
 
-/** How long the kinds of media take, each once. */
+/** The usual durations of all kinds of media, without repetitions. */
 const DURATIONS = [...new Set(Object.values(MEDIA).map(({ takes }) => takes))];
 
-/** What the output panel says before the first run, by `resource:operation`. */
+/** Hints of the output panel before the first run: the operations (`resource:operation`), and the text. */
 const HINTS: Array<[string[], string]> = [
 	...DURATIONS.map((takes): [string[], string] => {
-		const alike = PAID_OPERATIONS.filter(({ makes }) => MEDIA[makes].takes === takes);
-		const names = alike.map(({ resource, operation }) => `${resource}:${operation}`);
+		const operationsOfDuration = PAID_OPERATIONS.filter(
+			({ makes }) => MEDIA[makes].takes === takes,
+		);
+		const names = operationsOfDuration.map(({ resource, operation }) => `${resource}:${operation}`);
 		return [names, `Takes ${takes}. ${PROGRESS} ${CHARGED}`];
 	}),
-	[['speech:wait'], `Waits until the speech is ready. ${PROGRESS} Nothing is charged.`],
+	[['speech:wait'], `Waits until the audio is ready. ${PROGRESS} This is free of charge.`],
 	[
 		['voice:getAll', 'history:getAll'],
-		'Returns as many as Limit says, unless Return All is on. Nothing is charged.',
+		'Returns up to Limit results; turn on Return All for all. This is free of charge.',
 	],
 ];
 
+/** The action node, as n8n loads it. `resources/` has its operations, `run/` executes them. */
 export class MediaGeneration implements INodeType {
 	description: INodeTypeDescription = {
 		displayName: 'Media Generation',
@@ -70,9 +78,10 @@ export class MediaGeneration implements INodeType {
 		group: ['transform'],
 		version: 1,
 		subtitle,
-		description: 'Generate speech, videos and images, and wait until the file is ready',
+		description: 'Generate speech, videos and images and get the finished files',
 		defaults: { name: 'Media Generation' },
-		usableAsTool: true,
+		// Nobody looks at the console when a model runs it. n8n replaces more than its type names.
+		usableAsTool: { replacements: { hints: [] } as Partial<INodeTypeDescription> },
 		builderHint,
 		inputs: [NodeConnectionTypes.Main],
 		outputs: [NodeConnectionTypes.Main],
@@ -93,6 +102,7 @@ export class MediaGeneration implements INodeType {
 		listSearch: { searchVoices },
 	};
 
+	/** n8n calls this for each run. Throws an n8n error that says what to change. */
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 		return await router.call(this);
 	}

@@ -3,9 +3,12 @@ import { errorKindOf, Failure } from '../shared/failure';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Redactor } from '../shared/parsing/redaction';
 import type { FailedResult } from './run/itemTask';
-import { isToolRun } from './run/run';
 
-/** The item that "continue on fail" puts in place of one that could not be made. */
+/**
+ * Makes the output item for an input item that failed, if On Error says to continue. Workflows read `error`,
+ * `error_kind`, `task_id` and the other fields of its json. `index` is that of the input item. `redact`
+ * removes the accounts' tokens.
+ */
 export function failedItem(
 	context: IExecuteFunctions,
 	index: number,
@@ -14,31 +17,32 @@ export function failedItem(
 ): INodeExecutionData {
 	const node = context.getNode();
 	const hasErrorOutput = node.onError === 'continueErrorOutput';
-	// A model asks for one thing at a time, and at the error output the row's own columns are there.
-	const itemIndex = isToolRun(context) || hasErrorOutput ? undefined : index;
-	const error = toNodeError(cause, { node, itemIndex, redact });
-	// n8n lays this over the columns of the row, of which `description` is often one.
-	const isTaken = hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
+	const error = toNodeError(cause, { node, redact });
+	// At the error output, n8n merges this json over that of the input item. An input item often has a
+	// `description` of its own, which must stay.
+	const hasOwnDescription =
+		hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
 	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};
 	const { taskIds, indeterminateParts = [], fileUrl } = facts;
 	const taskId = facts.taskId ?? taskIds?.[0];
-	// A workflow that keeps a list has to tell a task to collect from one to create again. In a speech of
-	// several parts, one may be doubtful while others have tasks.
-	const isDoubtful = (facts.mayBeCharged || kind === 'streamLost') && facts.taskId === undefined;
-	const hasDoubtful = isDoubtful || indeterminateParts.length > 0;
+	// A workflow needs to know whether to collect a task, to create it again, or to check the history first.
+	// In a speech of several parts, one part may be indeterminate while others have tasks.
+	const isIndeterminate =
+		(facts.mayBeCharged || kind === 'streamLost') && facts.taskId === undefined;
+	const mayBePaid = isIndeterminate || indeterminateParts.length > 0;
 	const json = {
 		error: error.message,
 		error_kind: errorKindOf(cause),
-		...(error.description && !isTaken ? { description: error.description } : {}),
+		...(error.description && !hasOwnDescription ? { description: error.description } : {}),
 		...(taskId === undefined ? {} : { task_id: taskId }),
 		...(taskIds?.length ? { task_ids: taskIds } : {}),
 		...(fileUrl === undefined ? {} : { file_url: fileUrl }),
 		...(kind === 'taskFailed' ? { status: 'error' } : {}),
-		...(hasDoubtful ? { maybe_paid: true } : {}),
+		...(mayBePaid ? { maybe_paid: true } : {}),
 	};
 	const item = { json: redact?.value(json) ?? json, pairedItem: { item: index } };
 	if (!hasErrorOutput) return item;
-	// n8n sends items with an `error` to the error output, but reduces their json to the message if it
-	// finds the `error` there, too. Hidden from n8n's copy, the rest of the json survives.
+	// n8n sends an item with an `error` to the error output. If that property is enumerable, n8n also reduces
+	// the item's json to the error message. So the property is hidden, and the rest of the json survives.
 	return Object.defineProperty(item, 'error', { value: error, enumerable: false });
 }

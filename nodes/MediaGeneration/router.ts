@@ -1,5 +1,4 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { withDefaultFacts } from '../shared/failure';
 import { readCredential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { failedItem } from './failedItem';
@@ -7,21 +6,24 @@ import { findOperation } from './resources';
 import { FailedResult, type ItemTask } from './run/itemTask';
 import { isToolRun, Run } from './run/run';
 
-/** Runs the chosen operation for every input item. */
+/**
+ * Runs the chosen operation for all input items. Resolves with the output items, in the order of the input.
+ * Throws an n8n error if the run was canceled, or if an item failed and On Error is Stop Workflow.
+ */
 export async function router(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const node = this.getNode();
-	// A model is told what went wrong and what to do; some agents don't pass on a thrown error.
+	// A model needs to read what went wrong and what to do. Some agents hide a thrown error from it, so a
+	// failure is an output item.
 	const continueOnFail =
 		this.continueOnFail() || (isToolRun(this) && node.onError !== 'stopWorkflow');
-	// An expression in the credential may resolve to another account for each item.
+	// An expression in the credential may resolve to a different account for each item.
 	const credentials = this.getInputData().map(async (_, index) => {
 		return await this.getCredentials(CREDENTIAL_TYPE, index)
 			.then(readCredential)
-			// It is no field of the item, to be told together with the same of other items.
-			.catch((error: unknown) => new FailedResult(withDefaultFacts(error, { items: [] })));
+			.catch((error: unknown) => new FailedResult(error));
 	});
 	const run = new Run(this, await Promise.all(credentials), continueOnFail);
-	const outcomes = await run.all(readJobs(this, run));
+	const outcomes = await run.all(prepareItems(this, run));
 	run.throwIfEnded();
 	const items = outcomes.flatMap((parts, index) =>
 		parts.map((part) =>
@@ -31,8 +33,8 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 	return [items];
 }
 
-/** Reads the fields of all items before anything is sent for one of them. */
-function readJobs(context: IExecuteFunctions, run: Run): Array<ItemTask | FailedResult> {
+/** Reads the fields of all items, so that a mistake in one is found before anything is sent for another. */
+function prepareItems(context: IExecuteFunctions, run: Run): Array<ItemTask | FailedResult> {
 	return context.getInputData().map((_, index) => {
 		try {
 			const resource = context.getNodeParameter('resource', 0);

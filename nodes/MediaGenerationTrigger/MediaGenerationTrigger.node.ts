@@ -6,14 +6,22 @@ import {
 	type ITriggerFunctions,
 	type ITriggerResponse,
 } from 'n8n-workflow';
-import { downloadIfAsked, options, outputField } from '../shared/n8n/descriptions';
+import { options, outputField } from '../shared/n8n/descriptions';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
-import { checkInterval, progressStep, subtitle, taskIds, triggerOn } from './activation/settings';
+import {
+	checkInterval,
+	downloadFile,
+	progressStep,
+	subtitle,
+	taskIds,
+	triggerOn,
+} from './activation/settings';
 import { startTrigger } from './trigger';
 
 const WHILE_BUILDING =
-	"<b>While building your workflow</b>, click 'Execute step', then create a speech task, with this package or anywhere else. The first selected event will show up in this editor; of videos and images, the newest one shows up at once.";
+	"<b>While building your workflow</b>, click 'Execute step', then generate speech, in another workflow or outside n8n. The first matching event shows up here. With 'Video or Image Created', the newest one shows up right away.";
 
+/** The trigger node, as n8n loads it. */
 export class MediaGenerationTrigger implements INodeType {
 	description: INodeTypeDescription = {
 		displayName: 'Media Generation Trigger',
@@ -22,11 +30,11 @@ export class MediaGenerationTrigger implements INodeType {
 		group: ['trigger'],
 		version: 1,
 		subtitle,
-		// The nodes panel shows this for the action node as well.
+		// The nodes panel lists both nodes as one, and shows this description for both.
 		description:
-			'Generate speech, videos and images, or start the workflow when a speech task completes or fails, or a video or image is made',
+			'Generate speech, videos and images, or start a workflow when one is ready or has failed',
 		defaults: { name: 'Media Generation Trigger' },
-		eventTriggerDescription: 'Waiting for the next event of a speech task, or for a video or image',
+		eventTriggerDescription: 'Waiting for the next event: speech, video or image',
 		activationMessage: 'Now listening: every selected event starts this workflow.',
 		triggerPanel: {
 			header: 'Listen for speech tasks, videos and images',
@@ -43,7 +51,7 @@ export class MediaGenerationTrigger implements INodeType {
 		},
 		builderHint: {
 			searchHint:
-				'For what others make: generated is of videos and images, the other events are of speech. What this workflow makes itself, the Media Generation node waits for: publishing is refused where that node follows this trigger, unless taskIds is set.',
+				'For what others generate: generated is of videos and images, the other events are of speech. What this workflow generates itself, the Media Generation node waits for: publishing is refused where that node follows this trigger, unless taskIds is set.',
 			extraTypeDefContent: [
 				{ content: '@output { json: { event, task_id?, audio_url?, file_url?, error? } }' },
 			],
@@ -56,21 +64,14 @@ export class MediaGenerationTrigger implements INodeType {
 		properties: [
 			triggerOn,
 			taskIds,
-			options(
-				checkInterval,
-				{
-					...downloadIfAsked,
-					description:
-						'Whether to put the file itself into the output when a task is completed, or a video or image is made',
-				},
-				progressStep,
-				outputField,
-			),
+			downloadFile,
+			options(checkInterval, progressStep, outputField),
 		],
 	};
 
 	methods = { credentialTest: { testMediaGenerationApi } };
 
+	/** n8n calls this when the workflow is published, and for a manual test. Throws an n8n error. */
 	async trigger(this: ITriggerFunctions): Promise<ITriggerResponse> {
 		return await startTrigger(this);
 	}

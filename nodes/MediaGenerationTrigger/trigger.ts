@@ -7,6 +7,7 @@ import { readCredential, type Credential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { wordingOf } from '../shared/n8n/messages';
 import { toNodeError } from '../shared/n8n/nodeErrors';
+import type { Redactor } from '../shared/parsing/redaction';
 import { canListen } from '../shared/speech/accountSocket';
 import type { Activation } from './activation/activation';
 import { Outbox } from './activation/outbox';
@@ -14,12 +15,13 @@ import { supportsDeduplication } from './activation/executionQueue';
 import { HistoryWatch } from './generated/historyWatch';
 import type { HistoryStore } from './generated/newEntries';
 import { subWorkflowCreations, refuseSelfStart } from './activation/downstream';
-import { readSettings } from './activation/settings';
+import { readSettings, type Settings } from './activation/settings';
 import { TaskWatch } from './tasks/taskWatch';
 
 /**
- * n8n itself activates, as after a restart. It tries five times within some 15 s and then leaves the trigger
- * dead, so what may pass is no reason to throw; a person who publishes is told at once.
+ * Modes in which n8n activates a trigger by itself, for example after a restart. n8n tries five times within
+ * about 15 s, and then gives the trigger up. So a failure that may be temporary must not be thrown in these
+ * modes. In any other mode, a person waits, and is told about it immediately.
  */
 const SYSTEM_ACTIVATION_MODES = new Set<string>([
 	'init',
@@ -27,89 +29,121 @@ const SYSTEM_ACTIVATION_MODES = new Set<string>([
 ] satisfies WorkflowActivateMode[]);
 
 /**
- * Listens for what happens to speech tasks, and looks for new videos and images: until it is closed,
- * or by hand until the first event. Throws the n8n error that names what to change.
+ * Starts the trigger: it listens to the events of speech tasks, and polls the history for new videos and images,
+ * until n8n closes it. In a manual test, it starts when n8n calls `manualTriggerFunction`, and n8n closes it
+ * after the first event. Throws an n8n error that says what to change.
  */
 export async function startTrigger(context: ITriggerFunctions): Promise<ITriggerResponse> {
-	const node = context.getNode();
-	const isManual = context.getMode() === 'manual';
-	const closing = new AbortController();
-	let credential: Credential | undefined;
-	let watches: Array<TaskWatch | HistoryWatch> = [];
-
-	const closeFunction = async () => {
-		if (closing.signal.aborted) return;
-		closing.abort(new Failure('canceled'));
-		if (!isManual) for (const { store } of watches) store.handOver();
-		// n8n (2.41) waits for an event even when listening was stopped: a worker would be busy for ever.
-		else context.emit([]);
-	};
-	const asNodeError = (error: unknown) => toNodeError(error, { node, redact: credential?.redact });
-
-	const listen = async () => {
-		const settings = readSettings(context);
-		// By hand only one event comes.
-		if (!isManual) refuseSelfStart(context, settings);
-		const isHeard = settings.ofTasks && settings.taskIds.size === 0;
-		if (isHeard && !canListen()) throw new Failure('noWebSocket');
-		credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
-		const { redact } = credential;
-		const { signal } = closing;
-		if (signal.aborted) return;
-		signal.addEventListener('abort', accountOf(credential).retain(), { once: true });
-		const api = new Api(context, credential);
-		const onFatal = async (failure: Failure) => {
-			const mayPass = failure.kind === 'tokenRefused';
-			const fatal = mayPass ? await confirmRefusal(api, signal) : failure;
-			if (!fatal || signal.aborted) return;
-			context.emitError(asNodeError(fatal));
-			void closeFunction();
-		};
-		const activation: Activation = {
-			context,
-			api,
-			settings,
-			identityKey: `${context.getWorkflow().id}\n${node.id}\n${credential.baseUrl}`,
-			isManual,
-			closing: signal,
-			isOwnWork: subWorkflowCreations(context, credential, signal),
-			warn: (text) => context.logger.warn(redact.text(`Media Generation Trigger: ${text}`)),
-			onFatal: (failure) => void onFatal(failure),
-		};
-		watches = watchesOf(activation);
-		if (!SYSTEM_ACTIVATION_MODES.has(context.getActivationMode())) {
-			const error = await tokenError(api, 0, signal);
-			if (signal.aborted) return;
-			// A service that is away for the moment is no reason, unless a person waits for an event.
-			if (error !== undefined && (isManual || !isTemporary(error))) throw error;
-			await Promise.all(watches.map(async (watch) => await watch.start()));
-			return;
-		}
-		for (const watch of watches) {
-			void watch.start().catch((error: unknown) => {
-				const failure = error instanceof Failure ? error : new Failure('noResponse');
-				if (failure.kind === 'tokenRefused') void onFatal(failure);
-				else activation.warn(`${wordingOf(failure).message}. It goes on trying`);
-			});
-		}
-	};
-
-	const start = async () =>
-		await listen().catch(async (error: unknown) => {
-			await closeFunction();
-			throw asNodeError(error);
-		});
-
-	if (isManual) return { closeFunction, manualTriggerFunction: start };
+	const trigger = new ListeningTrigger(context);
+	const start = async () => await trigger.activate();
+	const closeFunction = async () => trigger.close();
+	if (trigger.isManual) return { closeFunction, manualTriggerFunction: start };
 	await start();
 	return { closeFunction };
 }
 
-/** What listens for the chosen events. Another service may know other things by the same names. */
+/** One activation of the trigger, from its start until `close`. */
+class ListeningTrigger {
+	readonly isManual: boolean;
+	private readonly closing = new AbortController();
+	private redact: Redactor | undefined;
+	private watches: Array<TaskWatch | HistoryWatch> = [];
+
+	constructor(private readonly context: ITriggerFunctions) {
+		this.isManual = context.getMode() === 'manual';
+	}
+
+	/** Starts to listen. Call it once. If it fails, closes the trigger and throws an n8n error. */
+	async activate(): Promise<void> {
+		await this.listen().catch((error: unknown) => {
+			this.close();
+			throw this.asNodeError(error);
+		});
+	}
+
+	/** Ends the trigger. Further calls do nothing. Outside of a manual test, hands its events over. */
+	close(): void {
+		const { closing, context, isManual, watches } = this;
+		if (closing.signal.aborted) return;
+		closing.abort(new Failure('canceled'));
+		if (!isManual) for (const { store } of watches) store.handOver();
+		// n8n (2.41) waits for an event of a manual test even after the test was stopped. Without this empty one,
+		// a worker would wait forever.
+		else context.emit([]);
+	}
+
+	private async listen(): Promise<void> {
+		const { context, isManual } = this;
+		const settings = readSettings(context);
+		// A manual test ends after one event, so it cannot start itself again and again.
+		if (!isManual) refuseSelfStart(context, settings);
+		// Without task ids, only the socket tells which tasks there are.
+		const needsSocket = settings.ofTasks && settings.taskIds.size === 0;
+		if (needsSocket && !canListen()) throw new Failure('noWebSocket');
+		const credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
+		this.redact = credential.redact;
+		const { signal } = this.closing;
+		if (signal.aborted) return;
+		signal.addEventListener('abort', accountOf(credential).retain(), { once: true });
+		const activation = this.activationFor(credential, settings);
+		this.watches = watchesOf(activation);
+		if (SYSTEM_ACTIVATION_MODES.has(context.getActivationMode()))
+			return this.startInBackground(activation);
+		const error = await tokenError(activation.api, 0, signal);
+		if (signal.aborted) return;
+		// A temporary outage does not prevent publishing. In a manual test, a person has to know about it.
+		if (error !== undefined && (isManual || !isTemporary(error))) throw error;
+		await Promise.all(this.watches.map(async (watch) => await watch.start()));
+	}
+
+	private activationFor(credential: Credential, settings: Settings): Activation {
+		const { context, isManual } = this;
+		const { baseUrl, redact } = credential;
+		const { signal: closing } = this.closing;
+		const api = new Api(context, credential);
+		return {
+			...{ context, api, settings, isManual, closing },
+			identityKey: `${context.getWorkflow().id}\n${context.getNode().id}\n${baseUrl}`,
+			isOwnWork: subWorkflowCreations(context, credential, closing),
+			warn: (text) => context.logger.warn(redact.text(`Media Generation Trigger: ${text}`)),
+			onFatal: (failure) => void this.end(failure, api),
+		};
+	}
+
+	/** Starts the watches in the background. A refused token ends the trigger; any other failure is logged. */
+	private startInBackground({ onFatal, warn }: Activation): void {
+		for (const watch of this.watches) {
+			void watch.start().catch((error: unknown) => {
+				const failure = error instanceof Failure ? error : new Failure('noResponse');
+				if (failure.kind === 'tokenRefused') onFatal(failure);
+				else warn(`${wordingOf(failure).message}. It goes on trying`);
+			});
+		}
+	}
+
+	/** Closes the trigger and reports `failure` to n8n. A refused token must be confirmed first. */
+	private async end(failure: Failure, api: Api): Promise<void> {
+		const { signal } = this.closing;
+		const mayBeTemporary = failure.kind === 'tokenRefused';
+		const fatal = mayBeTemporary ? await confirmRefusal(api, signal) : failure;
+		if (!fatal || signal.aborted) return;
+		this.context.emitError(this.asNodeError(fatal));
+		this.close();
+	}
+
+	private asNodeError(error: unknown) {
+		return toNodeError(error, { node: this.context.getNode(), redact: this.redact });
+	}
+}
+
+/**
+ * Makes the watches that the chosen events need. Each has an outbox of its own. The outbox is named by the
+ * service's base URL: another service may use the same ids for other things.
+ */
 function watchesOf(activation: Activation) {
 	const { api, context, settings, identityKey, isManual } = activation;
 	const { baseUrl } = api.credential;
-	// By hand nothing is saved, so nothing of earlier tests counts.
+	// A manual test starts with an empty outbox and saves nothing.
 	const staticData = isManual ? {} : context.getWorkflowStaticData('node');
 	const key = isManual ? '' : identityKey;
 	const replaysEmitted = supportsDeduplication(context);

@@ -1,32 +1,28 @@
-/** How long an unused account is kept, in ms: a lost video may still appear within the hour. */
+/** How long an unused account is kept, in ms. A lost video may still appear in its history within the hour. */
 const IDLE_TTL_MS = 3_600_000;
 
-/** Shared objects, each found by its class. */
+/** Holds one shared object per class. */
 class ServiceContainer {
 	private readonly instances = new Map<object, object>();
 
-	/** The one object of this class, made from `args` on first use. */
+	/** Returns the one instance of `Class`. The first call creates it from `args`; later calls ignore `args`. */
 	get<T extends object, Args extends unknown[]>(Class: new (...args: Args) => T, ...args: Args): T {
 		if (!this.instances.has(Class)) this.instances.set(Class, new Class(...args));
 		return this.instances.get(Class) as T;
 	}
-
-	/** The next caller of `get` gets a new one. */
-	evict(Class: object): void {
-		this.instances.delete(Class);
-	}
 }
 
 /**
- * Everything that this process shares for one account: its socket (AccountSocket), its throttle (Throttle), who
- * made what (RequestLedger), and the looks into its history (HistoryLooks).
+ * Everything that this process shares for one account: its WebSocket (AccountSocket), its throttle (Throttle), its
+ * generation requests (RequestLedger), and its history snapshots (HistorySnapshots).
  */
 class Account extends ServiceContainer {
+	/** How many users have not called the function that `retain` returned. */
 	refCount = 0;
-	/** In ms since 1970. */
+	/** When the account was last looked up or released, in ms since 1970. */
 	lastUsed = 0;
 
-	/** Counts one more user until the returned function is called. */
+	/** Keeps the account alive until the returned function is called. Call that exactly once. */
 	retain(): () => void {
 		this.refCount++;
 		return () => {
@@ -37,20 +33,23 @@ class Account extends ServiceContainer {
 }
 
 /**
- * What belongs to no account: what a trigger leaves to its next activation (LeftBehind), and a
- * model's calls where n8n keeps nothing (ModelCalls).
+ * Objects that this process shares for all accounts, such as the memory budget, and the states that a trigger hands
+ * over to its next activation.
  */
 export const processContainer = new ServiceContainer();
 
 const accounts = new Map<string, Account>();
 
-/** The account of a credential, in this process. */
+/**
+ * The shared state of a credential's account in this process. It is created on first use. Creating one evicts the
+ * accounts that have had no user for an hour.
+ */
 export function accountOf({ accountKey: key }: { accountKey: string }): Account {
 	const now = Date.now();
 	let account = accounts.get(key);
 	if (!account) {
-		for (const [other, { refCount, lastUsed }] of accounts) {
-			if (refCount === 0 && now - lastUsed > IDLE_TTL_MS) accounts.delete(other);
+		for (const [otherKey, { refCount, lastUsed }] of accounts) {
+			if (refCount === 0 && now - lastUsed > IDLE_TTL_MS) accounts.delete(otherKey);
 		}
 		account = new Account();
 		accounts.set(key, account);

@@ -1,6 +1,6 @@
-/** What the service's contract fixes; § numbers are sections of docs/contract.md. */
+/** What the service's contract fixes. The § numbers are sections of docs/contract.md. */
 
-/** §4.1; the default is the first. */
+/** The models for speech (§4.1). The first is the default. */
 export const MODEL_IDS = [
 	'labs_multilingual_v2',
 	'labs_turbo_v2_5',
@@ -8,13 +8,16 @@ export const MODEL_IDS = [
 	'labs_v3',
 ] as const;
 
-/** §4.5; the default is the first. */
+/** The aspect ratios of videos (§4.5). The first is the default. */
 export const ASPECT_RATIOS = [
 	'VIDEO_ASPECT_RATIO_LANDSCAPE',
 	'VIDEO_ASPECT_RATIO_PORTRAIT',
 ] as const;
 
-/** What a table, a model or a history would rather say. */
+/**
+ * Other words for the aspect ratios, as users write them in tables, language models in tool calls, and deployments
+ * in the history.
+ */
 export const ASPECT_RATIO_ALIASES = new Map<string, (typeof ASPECT_RATIOS)[number]>([
 	['16:9', ASPECT_RATIOS[0]],
 	['9:16', ASPECT_RATIOS[1]],
@@ -22,7 +25,7 @@ export const ASPECT_RATIO_ALIASES = new Map<string, (typeof ASPECT_RATIOS)[numbe
 	['portrait', ASPECT_RATIOS[1]],
 ]);
 
-/** §8: ranges of the speech settings; §4.1: defaults. */
+/** The speech settings: their ranges (§8) and defaults (§4.1). */
 export const SPEECH_SETTINGS = {
 	stability: { min: 0, max: 1, default: 0.75 },
 	similarity: { min: 0, max: 1, default: 0.5 },
@@ -30,84 +33,88 @@ export const SPEECH_SETTINGS = {
 	speed: { min: 0.7, max: 1.2, default: 1 },
 } as const;
 
-/** §8: the range; §4.5: the default. */
+/** How many videos one request may ask for (§8), and the default (§4.5). */
 export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1 } as const;
 
-/** §4.10; read by the credential's test as well, which can't use the calls of `api/`. */
+/** The path of the account (§4.10). The credential test needs it too, because it cannot use `api/`. */
 export const ACCOUNT_PATH = '/v1/video/me';
 
-/** §6.1: the names of events that end a stream; those of deployments have the same endings. */
+/** The names of the events that end a stream (§6.1). Deployments use other names with the same endings. */
 export const TERMINAL_EVENTS = {
 	complete: /_complete$/,
 	failed: /^error$|_(?:error|failed)$/i,
 } as const;
 
-/** §6.2: the type of the messages about speech tasks. */
+/** The `type` of WebSocket messages about speech tasks (§6.2). */
 export const TASK_MESSAGE = 'labs_status_updated';
 
-/** A record as the service sends it; fields beyond the contract are passed through. */
+/** A JSON object as the service sends it. Fields that the contract does not name are kept. */
 export type ServiceRecord = Record<string, unknown>;
 
-/** §3; any unknown word means: not finished yet. */
+/** The states of a speech task (§3). An unknown status word counts as not finished. */
 export type TaskState = 'pending' | 'processing' | 'completed' | 'error';
 
-/** §2.1, read tolerantly. */
+/** A speech task (§2.1), as `readSpeechTask` understands it. */
 export interface SpeechTask {
 	state: TaskState;
-	/** The end that a status outside the contract says: it counts once it is found for long enough. */
-	seems?: 'completed' | 'error';
-	/** The service's status word, in its own words if the contract has none. */
+	/** The final state that an unknown status word seems to mean. It counts only after it was read for long enough. */
+	apparentEnd?: 'completed' | 'error';
+	/** The status word in lower case: that of the contract, or else the service's own. */
 	status: string;
-	/** Absolute address of the audio file, once there is one. */
+	/** Absolute URL of the audio file, once there is one. */
 	audioUrl?: string;
-	/** Absolute address of its subtitles, where the service makes any. */
+	/** Absolute URL of the subtitles, if the service has made any. */
 	subtitleUrl?: string;
-	/** 0 to 100. */
+	/** Progress in percent, 0 to 100. */
 	percentage?: number;
 	/** Why the task failed, when the service says so. */
 	message?: string;
-	/** Everything the service sent. */
+	/** The whole record that the service sent. */
 	raw: ServiceRecord;
 }
 
-/** §2.3, one element of a completion event or of the history. */
+/** One generated file, from a completion event or a history entry (§2.3). */
 export interface GeneratedFile {
 	id?: string;
-	/** Absolute address of the file. */
+	/** Absolute URL of the file. */
 	fileUrl: string;
+	/** The whole record that the service sent for it. */
 	raw: ServiceRecord;
 }
 
 /**
- * The kinds of media, and what is said of each: the type of a file that does not show its own, the default
- * of `Timeout` in seconds, and how long it usually takes. A new kind needs a row here, and no other list.
+ * The kinds of media. `mimeType` is the type of a file whose bytes and header do not tell. `timeoutSeconds` is the
+ * default of the parameter Timeout. `takes` tells users how long one usually takes. A new kind needs a row here, and
+ * no other list.
  */
 export const MEDIA = {
-	speech: { mimeType: 'audio/mpeg', timeoutSeconds: 3600, takes: 'seconds to minutes' },
-	video: { mimeType: 'video/mp4', timeoutSeconds: 1800, takes: 'minutes, longer under load' },
-	image: { mimeType: 'image/png', timeoutSeconds: 900, takes: 'seconds to minutes' },
+	speech: { mimeType: 'audio/mpeg', timeoutSeconds: 3600, takes: 'seconds to a few minutes' },
+	video: { mimeType: 'video/mp4', timeoutSeconds: 1800, takes: 'one to two minutes, or more' },
+	image: { mimeType: 'image/png', timeoutSeconds: 900, takes: 'seconds to a few minutes' },
 } as const;
 
+/** A kind of media. */
 export type MediaKind = keyof typeof MEDIA;
 
+/** The type of a file; `extension` without a dot. */
 export interface FileType {
 	mimeType: string;
 	extension: string;
 }
 
-/** An operation that is charged, by what saved workflows hold of it, and the kind of media that it makes. */
+/** An operation that is charged, as saved workflows name it, and the kind of media that it makes. */
 export interface PaidOperation {
 	resource: string;
 	operation: string;
 	makes: MediaKind;
 }
 
-/** §4.1: the operation that creates speech tasks. */
+/** The operation that creates speech tasks (§4.1). */
 export const SPEAK = { resource: 'speech', operation: 'speak', makes: 'speech' } as const;
 
 /**
- * §4.5–4.8: the operations with an event stream. `withImages`: images are part of the request, so that its
- * prompt alone says little.
+ * The operations that answer with an event stream (§4.5–4.8). `withImages` is true where images are part of the
+ * request: many such requests have the same prompt, so the prompt does not identify the result.
  */
 export const GENERATIONS = {
 	textToVideo: {
@@ -137,30 +144,34 @@ export const PAID_OPERATIONS: readonly PaidOperation[] = [
 	...Object.values(GENERATIONS),
 ];
 
+/** A row of `GENERATIONS`. */
 export type Generation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
 
-/** A request for videos or images, from its create call on. It is kept with the execution for a retry. */
+/**
+ * A request for videos or images, and what is known of its result. n8n stores it with the execution, so that a retry
+ * collects the result instead of paying again.
+ */
 export interface GenerationRequest {
-	/** Unique, also among the requests of other processes. */
+	/** A UUID, unique among all processes. */
 	key: string;
-	/** Trimmed; '' if none. */
+	/** The prompt without surrounding white space; '' if there is none. */
 	prompt: string;
 	kind: MediaKind;
 	aspectRatio?: string;
-	/** Files asked for; once the service has ended it, those that it has made. */
+	/** How many files the request asked for. Once the service makes no more, how many it has made. */
 	requestedCount: number;
-	/** Images are part of it: its prompt alone says little. */
+	/** True if images are part of the request, so that the prompt does not identify the result. */
 	withImages: boolean;
-	/** The workflow that sent it, if another has called that. */
+	/** Ids of the workflow that sent the request and of the one that called it. Only for sub-workflows. */
 	creator?: { id: string; calledBy: string };
-	/** When it went out, in ms since 1970 by our clock. */
+	/** When the request was sent, in ms since 1970 by our clock. */
 	sentAt: number;
-	/** Ids of its files that the service has told. */
+	/** The ids of its files that the service has announced. */
 	announcedIds: string[];
-	/** Those that have come. */
+	/** The files that are finished. */
 	files: GeneratedFile[];
-	/** Why others have failed, as the service says. */
+	/** Why the missing files have failed, in the service's words. */
 	reason?: string;
-	/** Until when the history is searched for the others, in ms since 1970; none while its stream goes on. */
+	/** Until when the history is searched for missing files, in ms since 1970; undefined while the stream is open. */
 	searchUntil?: number;
 }

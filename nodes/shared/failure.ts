@@ -1,7 +1,10 @@
-/** What can go wrong, as facts. `n8n/messages.ts` is the only place that puts them into words. */
+import type { MediaKind } from './contract';
+
+/** What can go wrong. `n8n/messages.ts` has the message to the user for each kind; no other file has any. */
 export type FailureKind =
 	| 'invalidInput'
 	| 'badImage'
+	| 'overBudget'
 	| 'unreachable'
 	| 'noResponse'
 	| 'foreignServer'
@@ -27,7 +30,7 @@ export type FailureKind =
 	| 'timedOut'
 	| 'canceled';
 
-/** What the service means by a refusal or a failure (parsing/errorTable.ts). */
+/** What the service means by a refusal or a failure. `parsing/errorTable.ts` derives it from the answer. */
 export type Meaning =
 	| 'throttled'
 	| 'quota'
@@ -38,48 +41,64 @@ export type Meaning =
 	| 'voice'
 	| 'unavailable';
 
+/** Details of a failure. Each is present only where it is known and applies. */
 export interface FailureFacts {
-	/** What the service means, where its answer tells. */
+	/** What the service means by its answer. */
 	means?: Meaning;
 	/** Display name of the parameter or credential field at fault. */
 	field?: string;
-	/** The items at fault, when bad input ends a run. */
+	/** True if `field` is a field of the credential. */
+	isInCredential?: boolean;
+	/** Indexes, from 0, of the input items with the same fault, when bad input ends a run. */
 	items?: number[];
-	/** What the service (or the check) says, readable, without mark-up. */
+	/** How many input items the run has. */
+	itemCount?: number;
+	/** The reason in the words of the service or of our check: readable, without HTML tags, without the token. */
 	text?: string;
 	/** HTTP status. */
 	status?: number;
-	/** The host that was asked, without path or query. */
+	/** The host that the request went to, with its port, without path or query. */
 	host?: string;
+	/** The pause that the service asks for before the next request, in ms. */
 	retryAfterMs?: number;
+	/** The time limit that was exceeded, in ms. */
 	limitMs?: number;
-	/** A create call may have been accepted (and charged) without an answer. */
+	/** The greatest value that is allowed. */
+	limit?: number;
+	/** True when a create call got no usable answer: the service may have accepted and charged it. */
 	mayBeCharged?: boolean;
-	isSpeech?: boolean;
+	/** The kind of media that was requested. */
+	makes?: MediaKind;
+	/** True when the same request may succeed a moment later. */
 	transient?: boolean;
+	/** The id of the speech task that failed. */
 	taskId?: string;
-	/** Which part of a speech this is about, as in `3 of 12`. */
+	/** The part of a long speech that failed, as in `3 of 12`. */
 	part?: string;
-	/** The (paid) tasks of all parts of a speech, in order, as far as there are any. */
+	/** The ids of the charged tasks of all parts of a speech, in the order of the parts. */
 	taskIds?: string[];
-	/** Its parts, from 1, that may have been accepted without an answer, besides the one this is about. */
+	/** Numbers, from 1, of the other parts of this speech that may have been charged without an answer. */
 	indeterminateParts?: number[];
-	/** Identifiers of a (paid) generation under way, as far as they are known. */
+	/** The announced ids of a charged generation. */
 	ids?: string[];
-	/** Its host refuses the address, or does not know it: it may have expired. */
+	/** True when the file's host refuses the address or does not know it. The address may have expired. */
 	isRefused?: boolean;
-	/** Address of a finished (paid) file that could not be fetched. */
+	/** The address of a charged file that could not be downloaded. */
 	fileUrl?: string;
-	/** Addresses of the other files of the same request, which are paid as well. */
+	/** The addresses of the other charged files of the same request. */
 	otherFiles?: string[];
+	/** The last status of the task that is known, in words for the user. */
 	lastKnownStatus?: string;
-	/** So many in flight were not too many, where more were. */
+	/** How many requests in flight at once did not overload the service, when more did. */
 	notTooMany?: number;
-	/** History entries that may be the lost result. */
+	/** History entries that may be the lost result; `createdAt` as the service wrote it. */
 	candidates?: Array<{ id: string; createdAt?: string }>;
 }
 
-/** A failure below the n8n layer: a kind and facts, no wording, no n8n. */
+/**
+ * Any failure below the n8n layer: its kind and its facts, without a message to the user. `n8n/nodeErrors.ts` turns
+ * it into n8n's error.
+ */
 export class Failure extends Error {
 	constructor(
 		readonly kind: FailureKind,
@@ -88,52 +107,59 @@ export class Failure extends Error {
 		super(kind);
 	}
 
-	/** The same failure with more facts; what is already known stays. */
+	/** A copy of this failure with more facts. Facts that it already has win over those in `facts`. */
 	withDefaults(facts: FailureFacts): Failure {
 		return new Failure(this.kind, { ...facts, ...this.facts });
 	}
 }
 
-/** A bad parameter: `field` is its display name, `text` what is wrong with it. */
+/** The Failure of a bad parameter. `field` is its display name. `text` says what is wrong, as in “is empty”. */
 export function invalidInput(field: string, text: string): Failure {
 	return new Failure('invalidInput', { field, text });
 }
 
-/** True for a failure of one of these kinds. */
+/** True when `error` is a Failure of one of these kinds. */
 export const isFailure = (error: unknown, ...kinds: FailureKind[]): error is Failure =>
 	error instanceof Failure && kinds.includes(error.kind);
 
-/** The same error; a failure with more facts, of which those it has already stay. */
+/** Does `withDefaults` to a Failure. Any other error is returned as it is. */
 export const withDefaultFacts = (error: unknown, facts: FailureFacts): unknown =>
 	error instanceof Failure ? error.withDefaults(facts) : error;
 
-/** What a failure is for a workflow where the service does not say what it means. */
+/** The `error_kind` of each kind of failure, unless the service says what it means. Other kinds are `other`. */
 const KIND_BY_FAILURE = {
-	...{ invalidInput: 'input', badImage: 'input', rejected: 'input', invalidVoice: 'input' },
+	...{ invalidInput: 'input', badImage: 'input', overBudget: 'input', rejected: 'input' },
+	...{ invalidVoice: 'input', outOfCredit: 'credit' },
 	...{ unreachable: 'unavailable', noResponse: 'unavailable', unavailable: 'unavailable' },
-	...{ foreignServer: 'unavailable', rateLimited: 'throttled', outOfCredit: 'credit' },
+	...{ foreignServer: 'unavailable', rateLimited: 'throttled' },
 	...{ tokenRefused: 'token', streamLost: 'indeterminate', indeterminate: 'indeterminate' },
 	...{ timedOut: 'timeout', noAddress: 'file', downloadFailed: 'file' },
 } as const satisfies Partial<Record<FailureKind, string>>;
 
-/** The `error_kind` of an item that failed, by which workflows decide; saved ones hold these words. */
+/**
+ * The `error_kind` of a failed item. Saved workflows compare it with these words to decide what to do, so the words
+ * never change.
+ */
 export function errorKindOf(error: unknown): string {
 	if (!(error instanceof Failure)) return 'other';
 	const { kind, facts } = error;
 	if (facts.mayBeCharged && kind !== 'timedOut') return 'indeterminate';
-	// A server error may be any, and the token of what was begun is one of the service's own.
+	// A server error may have any cause. If a generation fails for a token, it is a token of the service's own.
 	const isUnsure = kind === 'unavailable' || facts.means === 'token';
 	const means = isUnsure ? undefined : facts.means;
 	const byFailure: Partial<Record<FailureKind, string>> = KIND_BY_FAILURE;
 	return means === 'voice' ? 'input' : (means ?? byFailure[kind] ?? 'other');
 }
 
-/** True when the same read may well succeed a moment later (docs/contract.md, “HTTP”). */
+/** True when the same request may succeed a moment later (docs/contract.md, “HTTP”). */
 export function isTransient(error: unknown): error is Failure {
 	return error instanceof Failure && error.facts.transient === true;
 }
 
-/** The failure of a first call to an address: a page, or no such path, is another web server's. */
+/**
+ * Converts the error of the first call to a Base URL. An answer that no media generation service gives, such as a
+ * 404 or a web page, becomes the failure that another web server is at the Base URL.
+ */
 export const toWrongBaseUrl = (error: unknown): unknown =>
 	isFailure(error, 'notFound', 'rejected', 'foreignServer') && !error.facts.means
 		? new Failure('foreignServer', { status: error.facts.status })

@@ -7,13 +7,14 @@ import { seedOf } from './random.mts';
 const require = createRequire(import.meta.url);
 await initWasm(readFileSync(require.resolve('@resvg/resvg-wasm/index_bg.wasm')));
 
-/** What is drawn: `id` chooses the colour, so that two files of one prompt differ. */
+/** What to draw. The color depends on `id`, so that two files of one prompt differ. */
 export interface Drawing {
 	id: string;
 	prompt: string;
 	portrait: boolean;
 }
 
+/** In pixels. */
 interface Size {
 	width: number;
 	height: number;
@@ -22,21 +23,23 @@ interface Size {
 const FRAMES = 20;
 const FRAMES_PER_SECOND = 5;
 const MARGIN = 32;
-/** Below the prompt, for the line that says what it is, and the number. */
-const FOOT = 104;
+/** The height in pixels below the prompt, for the caption and the number. */
+const FOOTER_HEIGHT = 104;
+/** The size of a digit of the number. */
 const DIGIT: Size = { width: 40, height: 72 };
 const FONT_SIZES = [56, 44, 36, 28, 22, 17];
-/** A letter's mean width and a line's height, in font sizes. */
-const LETTER = 0.58;
-const LINE = 1.3;
+/** The mean width of a letter, as a multiple of the font size. */
+const LETTER_WIDTH = 0.58;
+/** The height of a line, as a multiple of the font size. */
+const LINE_HEIGHT = 1.3;
 
 const font = readFileSync(require.resolve('inter-ui/web/Inter-Regular.woff2'));
 
-/** A PNG file that shows its prompt. */
+/** Draws a PNG file that shows its prompt. */
 export const drawImage = (drawing: Drawing): Uint8Array =>
 	render(sceneOf(drawing, 'Image'), sizeOf(drawing)).asPng();
 
-/** An MP4 file of four seconds that shows its prompt, its shape, and a number that counts. */
+/** Draws an MP4 file of four seconds that shows its prompt, its aspect ratio, and a number that counts up. */
 export async function drawVideo(drawing: Drawing): Promise<Uint8Array> {
 	const size = sizeOf(drawing);
 	const shape = drawing.portrait ? '9:16 portrait' : '16:9 landscape';
@@ -73,26 +76,27 @@ const sizeOf = ({ portrait }: Drawing): Size =>
 const colour = ({ id }: Drawing, lightness: number) =>
 	`hsl(${seedOf(id) % 360}, 55%, ${lightness}%)`;
 
-/** The prompt, in letters as large as there is room for, over a line that says what it is. */
-function sceneOf(drawing: Drawing, what: string): string {
+/** The SVG of the prompt, in the largest font that fits, above a caption. */
+function sceneOf(drawing: Drawing, caption: string): string {
 	const { width, height } = sizeOf(drawing);
-	const area = { width: width - 2 * MARGIN, height: height - MARGIN - FOOT };
+	const area = { width: width - 2 * MARGIN, height: height - MARGIN - FOOTER_HEIGHT };
 	const layouts = FONT_SIZES.map((size) => {
-		const lines = wrap(drawing.prompt, Math.floor(area.width / (size * LETTER)));
-		return { size, lines, maxLines: Math.floor(area.height / (size * LINE)) };
+		const lines = wrap(drawing.prompt, Math.floor(area.width / (size * LETTER_WIDTH)));
+		return { size, lines, maxLines: Math.floor(area.height / (size * LINE_HEIGHT)) };
 	});
 	const { size, lines, maxLines } =
 		layouts.find((layout) => layout.lines.length <= layout.maxLines) ?? layouts.at(-1)!;
 	const shown = lines.length > maxLines ? [...lines.slice(0, maxLines - 1), '…'] : lines;
 	const texts = shown.map((line, index) =>
-		text(MARGIN, MARGIN + size * (1 + index * LINE), size, line),
+		text(MARGIN, MARGIN + size * (1 + index * LINE_HEIGHT), size, line),
 	);
 	return `<defs><linearGradient id="ground" x2="1" y2="1">
 		<stop stop-color="${colour(drawing, 22)}"/><stop offset="1" stop-color="${colour(drawing, 42)}"/>
 		</linearGradient></defs><rect width="100%" height="100%" fill="url(#ground)"/>
-		${texts.join('')}${text(MARGIN, height - MARGIN, 17, what)}`;
+		${texts.join('')}${text(MARGIN, height - MARGIN, 17, caption)}`;
 }
 
+/** The SVG of the ten digits side by side. */
 function digitsFor(drawing: Drawing): string {
 	const places = Array.from({ length: 10 }, (_, digit) =>
 		text(digit * DIGIT.width + 2, DIGIT.height - 12, 60, String(digit)),
@@ -101,26 +105,30 @@ function digitsFor(drawing: Drawing): string {
 	return ground + places.join('');
 }
 
-/** A text's lines of at most so many letters; a longer word is cut. */
+/** Breaks a text into lines of at most `maxLetters` letters. A longer word is broken, too. */
 function wrap(prompt: string, maxLetters: number): string[] {
 	const lines: string[] = [];
-	for (const word of prompt.split(/\s+/).flatMap((long) => long.match(pieces(maxLetters)) ?? [])) {
-		const longer = `${lines.at(-1) ?? ''} ${word}`.trim();
-		if (lines.length > 0 && longer.length <= maxLetters) lines[lines.length - 1] = longer;
+	for (const word of prompt
+		.split(/\s+/)
+		.flatMap((long) => long.match(chunksPattern(maxLetters)) ?? [])) {
+		const extended = `${lines.at(-1) ?? ''} ${word}`.trim();
+		if (lines.length > 0 && extended.length <= maxLetters) lines[lines.length - 1] = extended;
 		else lines.push(word);
 	}
 	return lines;
 }
 
-const pieces = (maxLetters: number) => new RegExp(`.{1,${maxLetters}}`, 'gu');
+const chunksPattern = (maxLetters: number) => new RegExp(`.{1,${maxLetters}}`, 'gu');
 
+/** The SVG of one line of text. */
 function text(x: number, y: number, size: number, letters: string): string {
-	// XML has no control characters and no halves of a pair.
-	const plain = letters.toWellFormed().replace(/[\0-\x1f\ufffe\uffff]/g, ' ');
-	const escaped = plain.replace(/[&<]/g, (letter) => `&#${letter.charCodeAt(0)};`);
+	// XML allows neither control characters nor lone surrogates.
+	const validXml = letters.toWellFormed().replace(/[\0-\x1f\ufffe\uffff]/g, ' ');
+	const escaped = validXml.replace(/[&<]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 	return `<text x="${x}" y="${y}" font-size="${size}" fill="white">${escaped}</text>`;
 }
 
+/** Renders the content of an SVG to pixels. */
 function render(content: string, { width, height }: Size) {
 	const namespace = 'http://www.w3.org/2000/svg';
 	const svg = `<svg xmlns="${namespace}" width="${width}" height="${height}">${content}</svg>`;

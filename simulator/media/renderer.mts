@@ -1,13 +1,14 @@
 import { types } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import type { Drawing } from './drawing.mts';
-import type { Speech, Spoken } from './speaking.mts';
+import type { Speech, RenderedSpeech } from './speaking.mts';
 
-/** What the thread is asked for; it answers in the order in which it was asked. */
-export type Order = ['speak', Speech] | ['image' | 'video', Drawing];
+/** A message to the thread. It answers messages in their order. */
+export type RenderOrder = ['speak', Speech] | ['image' | 'video', Drawing];
 
-/** Renders files in a thread of its own, one at a time, so that the service goes on meanwhile. */
+/** Renders files in a worker thread, one at a time, so that the service is not blocked. Call `close` at the end. */
 export class Renderer {
+	/** The promises of the orders that the thread has not answered yet, in their order. */
 	readonly #waiting: Array<PromiseWithResolvers<any>> = [];
 	readonly #thread: Worker;
 
@@ -21,20 +22,24 @@ export class Renderer {
 		});
 	}
 
-	/** The speech's file, and its subtitles. */
-	async speak(speech: Speech): Promise<Spoken & { file: Buffer }> {
-		const { file, cues } = await this.#order<Spoken>(['speak', speech]);
+	/** Renders speech. Resolves with the audio file and the cues of its subtitles. Throws the thread's error. */
+	async speak(speech: Speech): Promise<RenderedSpeech & { file: Buffer }> {
+		const { file, cues } = await this.#order<RenderedSpeech>(['speak', speech]);
 		return { file: Buffer.from(file), cues };
 	}
 
+	/** Renders an image as PNG. Throws the thread's error. */
 	image = async (drawing: Drawing) =>
 		Buffer.from(await this.#order<Uint8Array>(['image', drawing]));
+	/** Renders a video as MP4. Throws the thread's error. */
 	video = async (drawing: Drawing) =>
 		Buffer.from(await this.#order<Uint8Array>(['video', drawing]));
+	/** Ends the thread. What it is rendering never settles. */
 	close = () => void this.#thread.terminate();
 
-	#order<Made>(order: Order): Promise<Made> {
-		const result = Promise.withResolvers<Made>();
+	/** Sends a message to the thread and resolves with its answer. */
+	#order<Result>(order: RenderOrder): Promise<Result> {
+		const result = Promise.withResolvers<Result>();
 		this.#waiting.push(result);
 		this.#thread.postMessage(order);
 		return result.promise;

@@ -1,18 +1,19 @@
-/* The thread of a Renderer. */
+/* The worker thread of a Renderer. */
 import { parentPort } from 'node:worker_threads';
 import { drawImage, drawVideo } from './drawing.mts';
-import type { Order } from './renderer.mts';
+import type { RenderOrder } from './renderer.mts';
 import { speak } from './speaking.mts';
 
-let last: Promise<unknown> = Promise.resolve();
-parentPort!.on('message', (order: Order) => {
-	last = last.then(async () => {
+let previous: Promise<unknown> = Promise.resolve();
+parentPort!.on('message', (order: RenderOrder) => {
+	previous = previous.then(async () => {
 		const answer = await render(order).catch((error: unknown) => error);
 		parentPort!.postMessage(answer);
 	});
 });
 
-async function render([kind, what]: Order): Promise<unknown> {
-	if (kind === 'speak') return speak(what);
-	return kind === 'image' ? drawImage(what) : await drawVideo(what);
+/** Renders the file that a message asks for. */
+async function render([kind, input]: RenderOrder): Promise<unknown> {
+	if (kind === 'speak') return speak(input);
+	return kind === 'image' ? drawImage(input) : await drawVideo(input);
 }

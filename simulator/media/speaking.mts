@@ -3,29 +3,31 @@ import { Mp3Encoder } from '@breezystack/lamejs';
 import startESpeak from '@echogarden/espeak-ng-emscripten';
 import { seedOf } from './random.mts';
 import { linesOf, type Cue } from './subtitles.mts';
-import { LONGEST_SECONDS, wavHeader } from './wav.mts';
+import { MAX_SECONDS, wavHeader } from './wav.mts';
 
-const RATE = 22_050;
-/** In kbit/s. */
+const SAMPLES_PER_SECOND = 22_050;
+/** The bit rate of MP3 files, in kbit/s. */
 const MP3_BIT_RATE = 48;
 const ENGLISH = ['en-us', 'en', 'en-gb-scotland', 'en-gb-x-rp'];
 const ENGLISH_WORDS = /\b(?:the|and|of|is|are|this|that|you|with|by|my|for)\b/gi;
 
-/** What the synthesiser tells of a part: times in ms, positions in characters from 1. */
+/** An event of the synthesizer. `audio_position` is in ms; `text_position` counts characters from 1. */
 interface WordEvent {
 	type: string;
 	text_position: number;
 	audio_position: number;
 }
 
+/** What to speak. */
 export interface Speech {
 	text: string;
-	/** Who speaks it, at what multiple of the usual speed. */
+	/** The voice; `speed` is a multiple of its usual speed. */
 	voice: { id: string; language: string; gender: string; speed: number };
 	format: 'wav' | 'mp3';
 }
 
-export interface Spoken {
+/** The audio file, and when each line is spoken. */
+export interface RenderedSpeech {
 	file: Uint8Array;
 	cues: Cue[];
 }
@@ -33,10 +35,10 @@ export interface Spoken {
 const { eSpeakNGWorker: ESpeak } = await startESpeak();
 const espeak = new ESpeak();
 
-/** Speaks a text, of a long one the first ten minutes, with a cue for each line that is spoken. */
-export function speak({ text, voice, format }: Speech): Spoken {
+/** Speaks a text, up to ten minutes of it. Returns the file and a cue for each line that is spoken. */
+export function speak({ text, voice, format }: Speech): RenderedSpeech {
 	const lines = linesOf(text);
-	choose(voice, text);
+	chooseVoice(voice, text);
 	const sounds: Int16Array[] = [];
 	const words: WordEvent[] = [];
 	let samples = 0;
@@ -44,17 +46,17 @@ export function speak({ text, voice, format }: Speech): Spoken {
 		sounds.push(sound);
 		samples += sound.length;
 		words.push(...events.filter(({ type }) => type === 'word'));
-		const isEnough = samples >= LONGEST_SECONDS * RATE;
-		return isEnough;
+		const isLongEnough = samples >= MAX_SECONDS * SAMPLES_PER_SECOND;
+		return isLongEnough;
 	});
-	const seconds = samples / RATE;
+	const seconds = samples / SAMPLES_PER_SECOND;
 	let position = 1;
 	const starts = lines.map((line) => {
 		const first = words.find((word) => word.text_position >= position);
 		position += [...line].length + 1;
 		return first ? first.audio_position / 1000 : seconds;
 	});
-	// What has no word of its own, such as a smiley, is not heard.
+	// A line without a word, such as a smiley, is not spoken and gets no cue. The first one always starts at 0.
 	starts[0] = 0;
 	const cues = lines.map((line, index) => {
 		return { text: line, start: starts[index]!, end: starts[index + 1] ?? seconds };
@@ -65,8 +67,11 @@ export function speak({ text, voice, format }: Speech): Spoken {
 	};
 }
 
-/** Each voice has an accent, a timbre, a pitch and a pace of its own; it reads English as English, and all else in its language. */
-function choose({ id, language, gender, speed }: Speech['voice'], text: string): void {
+/**
+ * Sets up the synthesizer. Each voice has its own accent, timbre, pitch and pace. An English text is read in
+ * English, any other text in the voice's language.
+ */
+function chooseVoice({ id, language, gender, speed }: Speech['voice'], text: string): void {
 	const seed = seedOf(id);
 	const english = text.match(ENGLISH_WORDS)?.length ?? 0;
 	const isEnglish = language === 'en' || english * 10 >= text.split(/\s+/).length;
@@ -82,13 +87,15 @@ function choose({ id, language, gender, speed }: Speech['voice'], text: string):
 const bytesOf = ({ buffer, byteOffset, byteLength }: Int16Array) =>
 	new Uint8Array(buffer, byteOffset, byteLength);
 
+/** The WAV file of the samples. */
 function wavOf(sounds: Int16Array[]): Buffer {
 	const bytes = sounds.reduce((sum, sound) => sum + sound.byteLength, 0);
-	return Buffer.concat([wavHeader(bytes, RATE), ...sounds.map(bytesOf)]);
+	return Buffer.concat([wavHeader(bytes, SAMPLES_PER_SECOND), ...sounds.map(bytesOf)]);
 }
 
+/** The MP3 file of the samples. */
 function mp3Of(sounds: Int16Array[]): Buffer {
-	const encoder = new Mp3Encoder(1, RATE, MP3_BIT_RATE);
+	const encoder = new Mp3Encoder(1, SAMPLES_PER_SECOND, MP3_BIT_RATE);
 	const parts = [...sounds.map((sound) => encoder.encodeBuffer(sound)), encoder.flush()];
 	return Buffer.concat(parts.map((part) => Uint8Array.from(part)));
 }

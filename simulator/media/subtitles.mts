@@ -1,16 +1,17 @@
+/** The MIME types of subtitles. */
 export const TYPES = { srt: 'application/x-subrip', vtt: 'text/vtt' };
 
-/** Letters of a cue, unless a single word has more. */
-const MOST_LETTERS = 42;
+/** The most letters of a line, unless a single word has more. */
+const MAX_LINE_LETTERS = 42;
 
-/** A line and when it is spoken, in seconds. */
+/** A line of subtitles, and when it is spoken, in seconds from the start. */
 export interface Cue {
 	text: string;
 	start: number;
 	end: number;
 }
 
-/** The lines of a text whose speech lasts so many seconds, each letter as long as any other. */
+/** The cues of a text that is spoken in `seconds`. Each letter takes the same time. */
 export function cuesFor(text: string, seconds: number): Cue[] {
 	const lines = linesOf(text);
 	const letters = lines.reduce((sum, line) => sum + line.length, 0);
@@ -22,7 +23,7 @@ export function cuesFor(text: string, seconds: number): Cue[] {
 	});
 }
 
-/** A file of subtitles. */
+/** The file of subtitles with these cues. */
 export function subtitlesOf(cues: readonly Cue[], format: keyof typeof TYPES): Buffer {
 	const time = (seconds: number) => {
 		const clock = new Date(seconds * 1000).toISOString().slice(11, 23);
@@ -34,12 +35,12 @@ export function subtitlesOf(cues: readonly Cue[], format: keyof typeof TYPES): B
 	return Buffer.from((format === 'vtt' ? ['WEBVTT\n', ...blocks] : blocks).join('\n'));
 }
 
-/** A text's lines of at most 42 letters, unless a single word has more. */
+/** Breaks a text into lines of at most 42 letters, unless a single word has more. */
 export function linesOf(text: string): string[] {
 	const lines: string[] = [];
 	for (const word of text.trim().split(/\s+/)) {
-		const longer = `${lines.at(-1) ?? ''} ${word}`.trim();
-		if (lines.length > 0 && longer.length <= MOST_LETTERS) lines[lines.length - 1] = longer;
+		const extended = `${lines.at(-1) ?? ''} ${word}`.trim();
+		if (lines.length > 0 && extended.length <= MAX_LINE_LETTERS) lines[lines.length - 1] = extended;
 		else lines.push(word);
 	}
 	return lines;

@@ -1,18 +1,18 @@
 import { randomFrom, seedOf } from './random.mts';
 
-const RATE = 16_000;
+const SAMPLES_PER_SECOND = 16_000;
 const LETTERS_PER_SECOND = 15;
-/** Keeps a very long text from making a file of hundreds of megabytes. */
-export const LONGEST_SECONDS = 600;
+/** The longest audio in seconds. A very long text would otherwise make a file of hundreds of megabytes. */
+export const MAX_SECONDS = 600;
 const HEADER_BYTES = 44;
 
 /** Duration in seconds of the speech for a text: 15 letters a second, 1 s to 10 min. */
 export function speechSeconds(text: string): number {
-	return Math.min(LONGEST_SECONDS, Math.max(1, text.length / LETTERS_PER_SECOND));
+	return Math.min(MAX_SECONDS, Math.max(1, text.length / LETTERS_PER_SECOND));
 }
 
-/** A 44-byte header for PCM, 16 bit, mono, of so many samples a second. */
-export function wavHeader(dataBytes: number, rate = RATE): Buffer {
+/** The 44-byte header of a WAV file: PCM, 16 bit, mono. `rate` is in samples per second. */
+export function wavHeader(dataBytes: number, rate = SAMPLES_PER_SECOND): Buffer {
 	const header = Buffer.alloc(HEADER_BYTES);
 	header.write('RIFF', 0, 'latin1');
 	header.writeUInt32LE(dataBytes + HEADER_BYTES - 8, 4);
@@ -30,25 +30,28 @@ export function wavHeader(dataBytes: number, rate = RATE): Buffer {
 }
 
 /**
- * A playable WAV file of something like speech, the same every time for the same text and voice: at the
- * voice's pitch a fading tone for each letter, noise for consonants, pauses between words.
+ * A playable WAV file that sounds a little like speech: a fading tone at the voice's pitch for each letter, noise for
+ * consonants, and silence between words. The same text and voice always make the same file.
  */
 export function speechWav(text: string, voice: string): Buffer {
-	const samples = Math.round(speechSeconds(text) * RATE);
+	const samples = Math.round(speechSeconds(text) * SAMPLES_PER_SECOND);
 	const data = Buffer.alloc(samples * 2);
 	const pitch = 95 + (seedOf(voice) % 110);
 	const random = randomFrom(seedOf(text));
 	let phase = 0;
 	let loudness = 0;
 	for (let at = 0, index = 0; at < samples; index++) {
-		const end = Math.min(samples, Math.round(((index + 1) * RATE) / LETTERS_PER_SECOND));
+		const end = Math.min(
+			samples,
+			Math.round(((index + 1) * SAMPLES_PER_SECOND) / LETTERS_PER_SECOND),
+		);
 		const letter = (text[index] ?? ' ').toLowerCase();
-		const isHeard = /[\p{L}\p{N}]/u.test(letter);
+		const isAudible = /[\p{L}\p{N}]/u.test(letter);
 		const isNoise = /[bcdfghkpqstxz]/.test(letter);
 		const formant = 300 + ((letter.charCodeAt(0) * 97) % 1000);
 		for (; at < end; at++) {
-			loudness += ((isHeard ? 1 : 0) - loudness) * 0.004;
-			phase = (phase + pitch / RATE) % 1;
+			loudness += ((isAudible ? 1 : 0) - loudness) * 0.004;
+			phase = (phase + pitch / SAMPLES_PER_SECOND) % 1;
 			const tone = Math.exp(-4 * phase) * Math.sin((2 * Math.PI * formant * phase) / pitch);
 			const value = isNoise ? 0.2 * (random() * 2 - 1) : tone;
 			data.writeInt16LE(Math.round(value * loudness * 22_000), at * 2);

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { check } from '../../check/check.mts';
 import { StandIns, written, type Recording } from '../../check/recording.mts';
 import { replay } from '../../check/replay.mts';
-import { gradeOf } from '../../check/report.mts';
+import { gradeOf, verdictOf } from '../../check/report.mts';
 import type { Exchange } from '../../check/wire.mts';
 import { removeEngineFolder } from '../../demo/engine.mts';
-import { startSimulator } from '../../simulator/simulator.mts';
 import { canary, findToken, formsOf } from '../faults/canary.mts';
-import { FakeService } from '../service/fakeService.mts';
+import { FakeService, type Handler } from '../service/fakeService.mts';
 
 /* `npm run check`: what it says of services, what it keeps of them, and what the node makes of that. */
 
@@ -30,59 +30,106 @@ describe('the node makes the same of each recording', () => {
 	});
 });
 
+async function ask(handle: Handler, token = 'a-token-of-mine', pay: string[] = [], folders = '') {
+	const service = await FakeService.start(handle);
+	const baseUrl = service.url + folders;
+	const webSocketUrl = baseUrl.replace('http', 'ws');
+	const { rows, recording } = await check({ baseUrl, token, webSocketUrl }, pay, () => {});
+	await service.stop();
+	const text = rows.map((row) => Object.values(row).join(' | ')).join('\n');
+	return { grade: gradeOf(rows), verdict: verdictOf(rows), text, recording };
+}
+
+const SECRETS = {
+	accountName: 'Anna Bell',
+	email: 'anna@acme.example',
+	userId: 'user-4711',
+	prompt: 'My secret plan',
+	phone: 15550142,
+	message:
+		'Sorry, anna@acme.example at 10.1.2.3: no file at https://acme.example/x/plan.mp4?sig=s3cr3t',
+	errorMessage: 'Anna Bell asked "My secret plan", as did Carl Cole with user-4712 and 12345678901',
+	file_url: 'https://files.acme.example/users/anna/plan.mp4?sig=s3cr3t',
+	audio: '/users/anna/plan.mp3?sig=s3cr3t',
+	'anna@acme.example': 1,
+	'user-4711': true,
+	big: { user_id: 1 },
+};
+const SECRET = /anna|bell|carl|acme|471[12]|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142/i;
+
 describe('a stranger checks', () => {
-	const ask = async (baseUrl: string, token = 'a-token-of-mine') => {
-		const service = { baseUrl, token, webSocketUrl: baseUrl.replace('http', 'ws') };
-		const { rows } = await check(service, [], () => {});
-		return {
-			grade: gradeOf(rows),
-			text: rows.map((row) => Object.values(row).join(' | ')).join('\n'),
-		};
-	};
-
-	test('a dead port', async () => {
-		const service = await FakeService.start(() => {});
-		const { url } = service;
-		await service.stop();
-		expect(await ask(url)).toMatchObject({
-			grade: 'fails',
-			text: expect.stringMatching(/ECONNREFUSED.*check the Base URL/),
-		});
-	});
-
-	test('a web server that is not the service', async () => {
-		const page = await FakeService.start((_, response) =>
-			response.writeHead(200).end('<html>Hello</html>'),
-		);
-		const { grade, text } = await ask(page.url);
+	const cut: Handler = (request) => request.socket.resetAndDestroy();
+	test.each<[string, Handler, RegExp]>([
+		['a dead port', cut, /Account \| not there \| no answer: ECONNRESET \| check the Base URL/],
+		[
+			'a web server that is not the service',
+			(_, response) => response.end('<html>Hello</html>'),
+			/Account \| different \| a web page in place of JSON/,
+		],
+		[
+			'with a wrong token, which the service repeats',
+			({ headers }, response) =>
+				response.writeHead(401).end(JSON.stringify({ error: `no: ${headers.authorization}` })),
+			/The token \| different \| refused: HTTP 401 with JSON: no: Bearer \*+ \| enter a valid/,
+		],
+	])('%s', async (_, handle, said) => {
+		const { grade, text } = await ask(handle);
 		expect(grade).toBe('fails');
-		expect(text).toMatch(/Account \| different \| a web page in place of JSON/);
-		await page.stop();
+		expect(text).toMatch(said);
 	});
 
-	test('with a wrong token, which the service repeats', async () => {
-		const body = (authorization: string) => JSON.stringify({ error: `unknown: ${authorization}` });
-		const service = await FakeService.start((request, response) =>
-			response.writeHead(401).end(body(request.headers.authorization!)),
+	test('a service in a dialect that nobody knows', async () => {
+		const token = canary();
+		const id = '7700000000000000123';
+		const wav = Buffer.from('UklGRgAAAABXQVZFZm10IA==', 'base64');
+		const { verdict, text, recording } = await ask(
+			(request, response) => {
+				const [path = '', query = ''] = request.url!.slice('/tenant/acme'.length).split('?');
+				const send = (status: number, body: object | string, headers = {}) => {
+					const packed = gzipSync(typeof body === 'string' ? body : JSON.stringify(body));
+					const edge = {
+						via: '1.1 edge.acme.example',
+						'x-user': 'anna',
+						'content-encoding': 'gzip',
+					};
+					response.writeHead(status, { ...edge, ...headers }).end(packed);
+				};
+				if (request.url!.startsWith('/dl/'))
+					return response.writeHead(200, { 'content-type': 'text/plain' }).end(wav);
+				if (!request.headers.authorization?.endsWith(token))
+					return send(403, {
+						code: 'AUTH',
+						hint: `Anna Bell sent ${request.headers.authorization}`,
+					});
+				const task = `{"id":${id},"status":"COMPLETED","owner":"Anna Bell"`;
+				if (path === '/v1/video/me') return send(200, { ...SECRETS, apiKey: token });
+				if (path === '/v1/labs/voices')
+					return send(200, { results: [{ voice_id: 12, ...SECRETS }] });
+				if (path === '/v1/video/histories' && !query.includes('acct'))
+					return send(307, '', { location: `${request.url!}&acct=user-4711` });
+				if (path === '/v1/video/histories') return send(200, { data: { items: [SECRETS] } });
+				if (request.method === 'POST') return send(201, `{"id":${id}}`);
+				if (path.endsWith(id))
+					return send(200, `${task},"result":{"href":"/dl/anna.wav?sig=s3cr3t"}}`);
+				return send(404, '<html><h1>Sorry, Anna Bell</h1></html>', { 'content-type': 'text/html' });
+			},
+			token,
+			['speech'],
+			'/tenant/acme',
 		);
-		const { grade, text } = await ask(service.url);
-		expect(grade).toBe('fails');
-		expect(text).toMatch(
-			/The token \| different \| refused: HTTP 401 with JSON: unknown: Bearer \*+ \|/,
-		);
-		await service.stop();
-	});
-
-	test('a service with paged lists and no WebSocket', async () => {
-		const simulator = await startSimulator({ dialect: { voices: 'paged', voiceTraits: 'labels' } });
-		simulator.setWebSocketMode('refuse');
-		const { grade, text } = await ask(simulator.baseUrl, simulator.token);
-		expect(grade).toBe('limits');
-		expect(text).toMatch(
-			/WebSocket \| not there \| HTTP 403 \| results come by polling, every 5 s/,
-		);
-		expect(text).toMatch(/Voices \| there \| 20 entries; under `voices`; traits under `labels`/);
-		await simulator.close();
+		expect(text).toMatch(/compresses answers \(gzip\).*redirects .*histories \(307\); adds x-user/);
+		expect(text).toMatch(/The token \| different \| answers a wrong token with HTTP 403 with JSON/);
+		expect(text).toMatch(/Voices \| different \| 1 entries; under `results`.*entered By ID/);
+		expect(text).toMatch(/History \| different \| 1 entries; under `data.items`.* is lost/);
+		expect(text).toMatch(/a task that does not exist: HTTP 404 with a web page/);
+		expect(text).toMatch(/WebSocket \| not there \| HTTP 401 \| results come by polling/);
+		expect(text).toMatch(/called `id`; status: COMPLETED; address after .*an object/);
+		expect(text).toMatch(/file: audio\/wav, 16 bytes/);
+		expect(verdict).toMatch(/^It works with limits: §4.4 Voices: .*By ID.*; §6.2 WebSocket: /);
+		const kept = written(recording, token);
+		expect(findToken(token, { kept })).toBeUndefined();
+		expect(SECRET.exec(kept)).toBeNull();
+		expect(await replay(recording)).toEqual([]);
 	});
 });
 
@@ -95,39 +142,30 @@ describe('what is kept of an exchange', () => {
 			...{ by: 'node', at: 0, origin: 'https://acme.example', method: 'GET', path, status: 200 },
 			...{ http: '1.1', headers, pieces: [{ ms: 0, text }], bytes: 0 },
 		};
-		return JSON.stringify(new StandIns(token, ['My own prompt.'], new Map()).exchange(exchange));
+		const standIns = new StandIns(token, ['My own prompt.'], new Map());
+		return JSON.stringify(standIns.exchanges([exchange]));
 	};
-	const SECRETS = {
-		name: 'Anna Bell',
-		email: 'anna@acme.example',
-		id: 'user-4711',
-		prompt: 'My secret plan',
-		message:
-			'Sorry, anna@acme.example at 10.1.2.3: no file at https://acme.example/x/plan.mp4?sig=s3cr3t',
-		file_url: 'https://files.acme.example/users/anna/plan.mp4?sig=s3cr3t',
-		audio: '/users/anna/plan.mp3?sig=s3cr3t',
-		'anna@acme.example': 1,
-		echo: forms.join(' '),
-		big: { user_id: 1 },
-	};
-	const json = JSON.stringify([SECRETS, { text: 'My own prompt.', status: 'completed' }]).replace(
-		'"user_id":1',
-		'"user_id":12345678901234567890',
-	);
+	const json = JSON.stringify([
+		{ ...SECRETS, echo: forms.join(' ') },
+		{ text: 'My own prompt.', status: 'completed' },
+	]).replace('"user_id":1', '"user_id":12345678901234567890');
 
 	test.each([
 		['JSON', json],
-		['a stream', `event: some_end\ndata: ${json}\n\ndata:${json}\n\n`],
+		['a stream', `: anna\nevent: some_end\nid: user-4711\ndata: ${json}\n\ndata:${json}\n\n`],
+		['a stream of lines', `data: ${json.replaceAll(',"', ',\ndata: "')}\n\n`],
 		['JSON that breaks off', json.slice(0, -1)],
-		['a page', `<html>${SECRETS.message} ${SECRETS.echo}</html>`],
+		['a page', `<html>${SECRETS.message} ${forms.join(' ')}</html>`],
+		['a sentence', `${SECRETS.errorMessage} ${SECRETS.message} ${forms.join(' ')}`],
 	])('holds nothing of anybody: %s', (what, text) => {
 		const kept = keep(text, '/users/anna/list?sig=s3cr3t', {
 			location: SECRETS.file_url,
 			'set-cookie': token,
+			'x-user': SECRETS.email,
 		});
 		expect(findToken(token, { kept })).toBeUndefined();
-		expect(kept).not.toMatch(/anna|acme|4711|secret|s3cr3t|10\.1\.2\.3|1234567890/i);
-		if (what !== 'a page') expect(kept).toMatch(/My own prompt\..*completed/);
+		expect(SECRET.exec(kept)).toBeNull();
+		if (/JSON|stream/.test(what)) expect(kept).toMatch(/My own prompt\..*completed/);
 	});
 
 	test('is not written with the token in it', () => {

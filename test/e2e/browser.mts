@@ -86,7 +86,7 @@ export async function playOutput(page: Page, tag: 'audio' | 'video'): Promise<nu
 /** For a look afterwards. */
 const FOLDER = join(project, 'out/e2e');
 /** Those that README and its pages show, in docs/. */
-const SHOWN = ['panel', 'video', 'trigger', 'credential'];
+const SHOWN = ['canvas', 'panel', 'video', 'trigger', 'credential'];
 /** A picture of README is replaced when its size in bytes differs by more than this share: not for an ID in it. */
 const CHANGED = 0.003;
 

@@ -92,7 +92,7 @@ test.each(BOTH)(
 		const retryOf = (await stop(execution)).run;
 		const { error } = await run(subject, { retryOf });
 		// The history lists videos, not speech.
-		expect(error?.message ?? '').toMatch(what === 'speech' ? /no clear response/ : /^$/);
+		expect(error?.message ?? '').toMatch(what === 'speech' ? /unclear whether/ : /^$/);
 		expect(posts()).toBe(1);
 	},
 );

@@ -17,11 +17,11 @@ test.each<[string, IDataObject]>([
 	['Text', { text: mixed({ a: 1 }, 'Fine.') }],
 	['Voice', { voiceId: { __rl: true, mode: 'id', value: mixed(' ', 'x') } }],
 	['Model', { modelId: mixed('other', 'labs_v3') }],
-	['Stability', options({ stability: mixed(1.01, 1) })],
-	['Similarity', options({ similarity: mixed(-0.1, 0) })],
-	['Style Exaggeration', options({ style: mixed('much', '0.5') })],
-	['Speed', options({ speed: mixed(0.69, 0.7) })],
-	['Speed', options({ speed: mixed(1.3, 1.2) })],
+	['Voice: Stability', options({ stability: mixed(1.01, 1) })],
+	['Voice: Similarity', options({ similarity: mixed(-0.1, 0) })],
+	['Voice: Style Exaggeration', options({ style: mixed('much', '0.5') })],
+	['Voice: Speed', options({ speed: mixed(0.69, 0.7) })],
+	['Voice: Speed', options({ speed: mixed(1.3, 1.2) })],
 	['Timeout', options({ timeout: mixed(0, 1) })],
 	['Poll Interval', options({ pollInterval: mixed(0.1, 1) })],
 	['Callback URL', options({ callbackUrl: mixed('example', '') })],
@@ -29,7 +29,7 @@ test.each<[string, IDataObject]>([
 	['Max Paid Requests per Execution', options({ maxPaidPerExecution: mixed(-1, 0) })],
 	['Put Output File in Field', options({ subtitles: true, outputField: mixed('subtitles', 'a') })],
 	...['get', 'wait', 'delete'].map((operation): [string, IDataObject] => [
-		'Task ID',
+		operation === 'wait' ? 'Task ID(s)' : 'Task ID',
 		task(operation, mixed('../me', '7')),
 	]),
 	['Limit', { resource: 'voice', operation: 'getAll', limit: mixed(0, 1) }],
@@ -41,10 +41,10 @@ test.each<[string, IDataObject]>([
 ])('%s (%j): field and item are named, nothing is sent for any item', async (field, changes) => {
 	const parameters = { ...speech('Fine.'), ...changes };
 	const result = await run(parameters, { items: [{ n: 0 }, { n: 1 }, { n: 0 }] });
-	const { message, name, itemIndex } = bad(result);
+	const { message, name } = bad(result);
 	expect(message).toContain(`'${field}'`);
-	expect(message).toContain('[item 1]');
-	expect([name, itemIndex]).toEqual(['NodeOperationError', 1]);
+	expect(message).toMatch(/ \(row 2\)$/);
+	expect(name).toBe('NodeOperationError');
 	expect(sim.requests).toEqual([]);
 });
 
@@ -96,13 +96,13 @@ test.each([
 	['WebSocket URL', { webSocketUrl: 'ws://media.example.com' }, /Allow Unencrypted Connection/],
 ])('%s %j is refused before anything is sent', async (field, credential, words) => {
 	const result = await run(speech('Hi.'), { credential });
-	const { message, name, itemIndex } = bad(result);
+	const { message, name } = bad(result);
 	expect(message).toContain(`'${field}'`);
 	expect(message).toMatch(words);
-	expect([name, itemIndex]).toEqual(['NodeOperationError', 0]);
+	expect(name).toBe('NodeOperationError');
 	const setting = { items: [{}, {}], credential };
 	const output = out(await run(node(speech('Hi.'), CONTINUE), setting));
-	expect(output.map(({ json }) => json.error)).toEqual([message, message.replace('0', '1')]);
+	expect(output.map(({ json }) => json.error)).toEqual([message, message]);
 	expect(sim.requests).toEqual([]);
 	expect(saved(result.run)).not.toContain('abcdefgh');
 });

@@ -32,10 +32,10 @@ export const ids = (): string[] => SENTENCES.map(idOf).filter((id) => id !== und
 
 /** The file is the sound that the service made for these tasks, one after another. */
 export async function expectSound(result: WorkflowResult, taskIds: string[]) {
-	const stretches = (wav: Buffer) => readWav(wav)!.stretches;
+	const soundOfParts = (wav: Buffer) => readWav(wav)!.soundData;
 	const joined = await result.bytes(only(result).binary!.data!);
 	const parts = taskIds.map((id) => sim.fileBytes(sim.tasks.get(id)!.audioUrl!)!);
 	// Jest takes minutes to show how large buffers differ.
-	const made = Buffer.concat(parts.flatMap(stretches));
-	expect(Buffer.concat(stretches(joined)).equals(made)).toBe(true);
+	const made = Buffer.concat(parts.flatMap(soundOfParts));
+	expect(Buffer.concat(soundOfParts(joined)).equals(made)).toBe(true);
 }

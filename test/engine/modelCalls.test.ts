@@ -104,7 +104,7 @@ test('an agent makes a video of the image that it has made, by its address', asy
 	const bytes = sim.fileBytes(made!.file_url as string)!;
 	expect(body.ingredients).toEqual([bytes.toString('base64')]);
 	const [again] = await call({ ...fields, ...images }, { images: 'data' });
-	expect(again!.error).toMatch(/No file in 'data'/);
+	expect(again!.error).toMatch(/no binary field 'data'/);
 });
 
 test('an agent that asks for a hundred images gets as many as it may pay for', async () => {

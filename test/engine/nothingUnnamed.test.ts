@@ -31,7 +31,7 @@ const tellsId = (id: string) => status({ status: 'processing', id });
 
 describe('when another item fails', () => {
 	test.each([
-		['speech, which is paid', speech, {}, 'Already paid for: item 0: task 1. To'],
+		['speech, which is paid', speech, {}, 'Already paid for: 1 other item (task 1).'],
 		['video, which is refused', video, answer(400), ''],
 	])(
 		'a create call under way gets its answer, however late, and no further one begins: %s',
@@ -41,9 +41,9 @@ describe('when another item fails', () => {
 			const items = texts('One.', 'Two [sim:task-fails] [sim:unsafe]', 'Three.');
 			const { result, seconds } = await hasten(of(EACH, { concurrency: 2 }), items);
 			expect(seconds).toBeGreaterThan(50);
-			const { description, itemIndex } = bad(result);
-			expect(itemIndex).toBe(1);
-			expect(description.replace(/\d+\./, '1.')).toContain(words);
+			const { message, description } = bad(result);
+			expect(message).toContain('(row 2)');
+			expect(description.replace(/task \d+\)/, 'task 1)')).toContain(words);
 			expect(posts()).toBe(2);
 		},
 	);
@@ -52,23 +52,28 @@ describe('when another item fails', () => {
 		const subject = speech(EACH, { concurrency: 1 });
 		onFile(answer(410), { after: 2 });
 		const first = await run(subject, texts('One.', 'Two.', 'Three.'));
-		expect(bad(first).itemIndex).toBe(2);
+		expect(bad(first).message).toContain('(row 3)');
 		onFile(answer(410));
-		const { itemIndex, description } = bad(await run(subject, { retryOf: first.run }));
-		expect(itemIndex).toBe(0);
-		for (const text of ['Two', 'Three']) expect(description).toContain(`task ${taskOf(text).id}`);
+		const { message, description } = bad(await run(subject, { retryOf: first.run }));
+		expect(message).toContain('(row 1)');
+		const [two, three] = ['Two', 'Three'].map((text) => taskOf(text).id);
+		expect(description).toContain(`2 other items (tasks ${two}, ${three}).`);
 		expect(posts()).toBe(3);
 	});
 });
 
 test.each([
 	['its stream goes on', [tellsId('video-7')], 'No result after 1 second'],
-	['the history is searched', [tellsId('video-7'), 'END' as const], 'stopped reporting'],
+	[
+		'the history is searched',
+		[tellsId('video-7'), 'END' as const],
+		'connection to the service was lost',
+	],
 ])('a time-out while %s names the videos that the stream has told of', async (_, sse, words) => {
 	onCreate({ sse });
 	const { message, description } = bad(await run(video(EACH, { timeout: 1 }), texts('Mine')));
 	expect(message).toContain(words);
-	expect(description).toMatch(/History → Get Many as video-7\./);
+	expect(description).toMatch(/In History → Get Many it has the ID video-7\./);
 });
 
 test('a stop names what is paid and what may be, in the error, on the screen and once in the log', async () => {
@@ -80,8 +85,8 @@ test('a stop names what is paid and what may be, in the error, on the screen and
 	const { message, description } = bad(await stop(execution));
 	expect(message).toBe('The execution was canceled');
 	const [one, two, three] = ['One', 'Two', 'Three'].map((text) => taskOf(text).id);
-	expect(description).toContain(`Already paid for: item 0: task ${one}; item 1: task ${two}.`);
-	expect(description).toContain('did not confirm it: item 2: speech requested.');
+	expect(description).toContain(`Already paid for: tasks ${one}, ${two}.`);
+	expect(description).toContain("(the service didn't confirm): speech of row 3.");
 	expect(description).not.toContain(three);
 	const warning = `Media Generation: The execution was canceled. ${description}`;
 	expect((await logged()).split(warning)).toHaveLength(2);
@@ -108,11 +113,11 @@ test('what is paid leaves one line, also when a retry collects it', async () => 
 	onFile(answer(410));
 	await run(node(speech('Hello.'), RETRY));
 	expect(await linesAtInfo()).toEqual([
-		`Media Generation, Item 0: paid kind=speech task=${tasks()[0]!.id}`,
+		`Media Generation, row 1: paid kind=speech task=${tasks()[0]!.id}`,
 	]);
 	await run(image('A paper boat'));
-	expect(await linesAtInfo()).toEqual([expect.stringContaining('Item 0: paid kind=image')]);
-	expect(await logged()).toContain('Item 0: image done');
+	expect(await linesAtInfo()).toEqual([expect.stringContaining('row 1: paid kind=image')]);
+	expect(await logged()).toContain('row 1: image done');
 });
 
 test('what costs nothing leaves no line, and no line holds a token', async () => {

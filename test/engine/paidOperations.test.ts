@@ -1,5 +1,6 @@
 import type { IDataObject, INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { MediaGeneration } from '../../nodes/MediaGeneration/MediaGeneration.node';
+import { IGNORED_IN_KEY } from '../../nodes/MediaGeneration/paid/idempotencyKey';
 import { operations } from '../../nodes/MediaGeneration/resources';
 import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { schemaOf } from '../service/schemas.mts';
@@ -64,6 +65,28 @@ test('the table names all that are charged, and nothing else', () => {
 	expect(PAID_OPERATIONS).toHaveLength(charged.length);
 });
 
+/** Parameters and options that change what is paid for: a retry with another value is another request. */
+const PAID_FOR = [
+	...['aspectRatio', 'binaryPropertyName', 'modelId', 'numberOfVideos', 'prompt', 'similarity'],
+	...['speed', 'stability', 'style', 'text', 'useSpeakerBoost', 'voiceId'],
+];
+
+test('each parameter and option is known to change what is paid for, or not to', () => {
+	const fields = operations.filter(
+		({ name, displayOptions }) =>
+			name !== 'operation' &&
+			charged.some(({ resource, operation }) => {
+				const { show } = displayOptions!;
+				return show!.resource!.includes(resource) && show!.operation!.includes(operation);
+			}),
+	);
+	const names = fields.flatMap(({ name, options }) =>
+		name === 'options' ? options!.map((option) => option.name) : name,
+	);
+	const paidFor = names.filter((name) => !IGNORED_IN_KEY.has(name));
+	expect([...new Set(paidFor)].sort()).toEqual(PAID_FOR);
+});
+
 describe.each(cases)('%s', (_, one) => {
 	const { resource, operation, kind } = one;
 
@@ -86,7 +109,9 @@ describe.each(cases)('%s', (_, one) => {
 	it('is counted by Max Paid Requests per Execution', async () => {
 		const given = parametersOf(one, { [LIMIT]: 1 });
 		const { message } = bad(await run(node(given), { input: itemsOf('One', 'Two') }));
-		expect(message).toMatch('is 1, but this run needs 2');
+		expect(message).toMatch(
+			"This run needs 2 paid requests, but 'Max Paid Requests per Execution' is 1",
+		);
 		expect(posts()).toBe(0);
 	});
 
@@ -96,7 +121,7 @@ describe.each(cases)('%s', (_, one) => {
 		for (const stored of [{ resource, operation }, { resource }]) {
 			const behind = [node(stored, { name: 'Again' })];
 			await expect(activate({ parameters, behind })).rejects.toThrow(
-				"'Again' follows this trigger",
+				"'Again' creates what this trigger listens for",
 			);
 		}
 		expect(sim.requests).toEqual([]);

@@ -93,7 +93,7 @@ test('a task that was said to have failed, and goes on, is named when the next a
 	const execution = await begin(subject, { retryOf: (await run(subject)).run });
 	await sim.waitFor(() => readings().length === 3);
 	const { description } = bad(await stop(execution));
-	expect(description).toContain(`Already paid for: item 0: task ${taskOf('Hi').id}.`);
+	expect(description).toContain(`Already paid for: task ${taskOf('Hi').id}.`);
 });
 
 const XML = { 'Content-Type': 'application/xml' };

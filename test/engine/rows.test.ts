@@ -20,11 +20,12 @@ test('following the message brings the 99 that are paid for; only the bad one is
 	const fields = speech(EACH, { concurrency: 100 });
 	const stopped = await run(fields, { items: ROWS });
 	const { message, description } = bad(stopped);
+	expect(message).toContain(`(row ${BAD + 1})`);
 	expect(message.length).toBeLessThan(200);
 	expect(description).toMatch(
-		/Already paid for: .* and 94 more\. To collect this at no extra charge, set On Error/,
+		/ set On Error to .* Already paid for: 99 other items \(tasks .* and 94 more\)\. A retry uses the rows as they were first read\.$/,
 	);
-	expect(description.match(/item \d+: task \d+/g)).toHaveLength(5);
+	expect(description.match(/\d{2,}(?=, | and )/g)).toHaveLength(5);
 	expect(posts()).toBe(100);
 
 	const again = await run(node(fields, ERROR_OUTPUT), { items: ROWS, retryOf: stopped.run });
@@ -55,10 +56,10 @@ test('the error output keeps the columns of the row, but error, status and task 
 test('empty rows are told together; by the error output they leave one by one, without a number', async () => {
 	const items = Array.from({ length: 10 }, (_, n) => ({ t: [2, 6, 9].includes(n) ? ' ' : 'Hi.' }));
 	const { message, description, itemIndex } = bad(await run(speech(EACH), { items }));
-	expect(message).toBe("'Text' is empty in 3 items: 2, 6, 9");
-	expect(description).toMatch(/^Check the column's name in the expression of 'Text'/);
-	expect(description).toContain("set On Error to 'Continue (using error output)'");
-	expect([itemIndex, posts()]).toEqual([2, 0]);
+	expect(message).toBe("'Text' is empty in 3 of 10 items: rows 3, 7 and 10");
+	expect(description).toMatch(/^Fill in these rows, or let them pass: set On Error to 'Continue/);
+	// n8n would show it as [item 2].
+	expect([itemIndex, posts()]).toEqual([undefined, 0]);
 
 	const result = await run(node(speech(EACH), ERROR_OUTPUT), { items });
 	const [regular, failed] = result.task(NODE)!.data!.main!;

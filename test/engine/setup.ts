@@ -115,7 +115,7 @@ export async function begin(subject: Subject, setting: Setting = {}): Promise<Ru
 export const texts = (...all: string[]) => ({ items: all.map((t) => ({ t })) });
 export const EACH = '={{ $json.t }}';
 
-/** Parameters of Speech → Speak; a `text` such as `=A [sim:unsafe]` is given as it is. */
+/** Parameters of Speech → Text to Speech; a `text` such as `=A [sim:unsafe]` is given as it is. */
 export const speech = (text: string, options: IDataObject = {}, more: IDataObject = {}) => ({
 	resource: 'speech',
 	operation: 'speak',
@@ -140,7 +140,7 @@ const generation =
 		return { resource, operation, prompt, options, ...more };
 	};
 
-/** Parameters of Video → Text to Video, and of Image → Create. */
+/** Parameters of Video → Text to Video, and of Image → Text to Image. */
 export const video = generation('video', 'textToVideo');
 export const image = generation('image', 'create');
 

@@ -1,7 +1,7 @@
 import { speechSeconds } from '../../simulator/media/wav.mts';
-import { allClosed, bad, good, hints, only, saved } from './seen';
-import { answer, onCreate, posts } from './service';
-import { run, sim } from './setup';
+import { allClosed, bad, expectServed, good, hints, only, out, saved } from './seen';
+import { answer, onCreate, posts, taskOf } from './service';
+import { CONTINUE, EACH, node, run, sim, speech, texts } from './setup';
 import { expectSound, ids, sent, SENTENCES, split, TEXT, wait } from './longText';
 
 const audioUrls = () => ids().map((id) => sim.tasks.get(id)!.audioUrl);
@@ -48,6 +48,7 @@ test('without waiting: all task ids at once, which Collect makes as one file', a
 	for (const taskId of [ids().join(', '), '={{ $json.task_ids }}']) {
 		const result = await run(wait(taskId), { items: [{ task_ids: ids() }] });
 		expect(only(result).json).toMatchObject({ task_id: ids()[0], task_ids: ids(), parts: 12 });
+		expect(hints(result)).toEqual([]);
 		await expectSound(result, ids());
 	}
 	expect(posts()).toBe(12);
@@ -64,6 +65,50 @@ test('once a part has failed no other is sent, and those under way are not waite
 	await allClosed();
 });
 
+describe('Collect with tasks that are not the parts of one text', () => {
+	const [one, two] = ['First.', 'Second, which is longer.'];
+	const begun = async () => {
+		good(await run(speech(EACH, {}, { waitForCompletion: false }), texts(one!, two!)));
+		return [one, two].map((text) => taskOf(text!).id);
+	};
+
+	test('joins them, and says so', async () => {
+		const result = await run(wait((await begun()).join()));
+		expect(only(result).json.parts).toBe(2);
+		const said = /^2 tasks were joined into one file\. .* turn off Join Into One File/;
+		expect(hints(result)).toEqual([expect.stringMatching(said)]);
+	});
+
+	test('makes an item of each where Join Into One File is off, as Collect does for a single one', async () => {
+		const taskIds = await begun();
+		const result = await run(wait(taskIds.join(), { joinFiles: false, subtitles: true }));
+		const items = good(result);
+		expect(items.map(({ json }) => [json.task_id, json.input])).toEqual([
+			[taskIds[0], one],
+			[taskIds[1], two],
+		]);
+		for (const item of items) {
+			await expectServed(result, item);
+			expect(Object.keys(item.binary!)).toEqual(['data', 'subtitles']);
+			expect(Object.keys(item.json)[0]).toBe('task_id');
+			expect(item.json).not.toHaveProperty('parts');
+		}
+		expect(hints(result)).toEqual([]);
+		expect(posts()).toBe(2);
+	});
+
+	test('does so also for those beside one that failed', async () => {
+		const taskIds = await begun();
+		const fields = wait(`${taskIds[0]}, 4711, ${taskIds[1]}`, { joinFiles: false });
+		const items = out(await run(node(fields, CONTINUE)));
+		expect(items.map(({ json }) => [json.task_id, json.error_kind])).toEqual([
+			[taskIds[0], undefined],
+			['4711', expect.any(String)],
+			[taskIds[1], undefined],
+		]);
+	});
+});
+
 test('Collect: a task that is unknown is named, and those that are there', async () => {
 	good(await run(split(SENTENCES.slice(0, 2).join(' '), {}, { waitForCompletion: false })));
 	const { message, description } = bad(await run(wait([...ids(), '4711'].join())));
@@ -76,7 +121,7 @@ describe('bad input is refused before anything is sent', () => {
 	afterEach(() => expect(sim.requests).toEqual([]));
 
 	test.each([
-		[1, 'a'.repeat(300), 'would split the text of 300 characters into more than 200 parts'],
+		[1, 'a'.repeat(300), 'would split the text (300 characters) into more than 200 parts'],
 		[2, '👍🏽👍🏽 <break/>', "'Split Text Longer Than' is too small"],
 		[1000, 'word '.repeat(1_000_000), 'more than 200 parts'],
 	])('%s for %.20s', async (splitLongerThan, text, words) => {

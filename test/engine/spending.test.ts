@@ -14,7 +14,7 @@ const spoken = (maxPaidPerExecution: number, options: IDataObject = {}) =>
 
 test('a run that needs more is refused before anything is sent', async () => {
 	const { message, description } = bad(await run(spoken(4), rows(5)));
-	expect(message).toContain(`'${LIMIT}' is 4, but this run needs 5`);
+	expect(message).toContain(`This run needs 5 paid requests, but '${LIMIT}' is 4`);
 	expect(description).toContain('Nothing was sent');
 	expect(sim.requests).toEqual([]);
 });
@@ -28,7 +28,7 @@ test('Retry On Fail goes on counting, without what it collects', async () => {
 
 describe('when a retry needs more than is left', () => {
 	const items = texts('No [sim:task-fails]', 'Hi 1', 'Hi 2');
-	const refusal = `'${LIMIT}' is 3, but 3 were sent in this execution already, and this run needs 1 more`;
+	const refusal = `3 paid requests were sent in this execution already, and this run needs 1 more, but '${LIMIT}' is 3`;
 
 	test('what is paid for comes out all the same, under "continue on fail"', async () => {
 		const subject = node(spoken(3), { ...RETRY, ...CONTINUE });
@@ -45,8 +45,8 @@ describe('when a retry needs more than is left', () => {
 		const { message, description } = bad(await run(node(spoken(3), RETRY), items));
 		expect(message).toContain(refusal);
 		const made = tasks().filter(({ input }) => input.startsWith('Hi'));
-		expect(description).toMatch(/Already paid for: .*\. To collect this /);
-		for (const { id } of made) expect(description).toContain(`task ${id}`);
+		expect(description).toMatch(/choose 'Retry with .* Already paid for: 2 other items \(tasks /);
+		for (const { id } of made) expect(description).toContain(id);
 	});
 });
 
@@ -63,7 +63,7 @@ test('four videos are one request', async () => {
 	const options = { maxPaidPerExecution: 1 };
 	expect(good(await run(video('A boat', options, { numberOfVideos: 4 })))).toHaveLength(4);
 	const { message } = bad(await run(video('A boat', options), rows(2)));
-	expect(message).toContain(`'${LIMIT}' is 1, but this run needs 2`);
+	expect(message).toContain(`This run needs 2 paid requests, but '${LIMIT}' is 1`);
 	expect(sim.creates).toBe(1);
 });
 
@@ -71,6 +71,6 @@ test('a request that the service may have accepted does count', async () => {
 	onCreate({ ...answer(502), accepted: true }, { body: 'Hi' });
 	const items = texts('Hi', 'No [sim:task-fails]');
 	const [, failed] = out(await run(node(spoken(2), { ...RETRY, ...CONTINUE }), items));
-	expect(failed!.json.error).toContain('2 were sent in this execution already');
+	expect(failed!.json.error).toContain('2 paid requests were sent in this execution already');
 	expect(posts()).toBe(2);
 });

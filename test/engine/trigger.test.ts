@@ -9,7 +9,7 @@ import { activate, activateListening, areMade, createTask, isMade, onAll } from 
 afterAll(removeLog);
 
 describe('a task that completes', () => {
-	it('starts one execution, with the address of its audio, after one reading', async () => {
+	it('starts one execution, with the URL of its audio, after one reading', async () => {
 		const trigger = await activate();
 		const taskId = await createTask('Once upon a time');
 		const [only] = await trigger.has(1);
@@ -25,9 +25,10 @@ describe('a task that completes', () => {
 		expect(sim.tasks.get(taskId)!.reads).toBe(1);
 	});
 
-	it('brings its audio along where asked to', async () => {
-		const options = { download: true, outputField: 'audio' };
-		const trigger = await activate({ parameters: { options } });
+	it('brings its audio along, for the node that stores it', async () => {
+		const trigger = await activate({
+			parameters: { download: true, options: { outputField: 'audio' } },
+		});
 		const taskId = await createTask('A file');
 		const [only] = await trigger.has(1);
 		const { audio } = only!.item.binary!;
@@ -39,7 +40,7 @@ describe('a task that completes', () => {
 
 	it('is told also when its audio cannot be fetched, and why', async () => {
 		onFile(answer(410, { error: `Gone for ${sim.token}` }), { times: 9 });
-		const trigger = await activate({ parameters: { options: { download: true } } });
+		const trigger = await activate({ parameters: { download: true } });
 		const taskId = await createTask('No file');
 		const [only] = await trigger.has(1);
 		expect(only!.item.json).toMatchObject({ event: 'completed', task_id: taskId });
@@ -59,7 +60,7 @@ it('a task that has completed is told a minute later without its audio, and why'
 	const seconds = await passUntil(() => trigger.started.length > 0, 120);
 	expect(seconds).toBeGreaterThan(55);
 	expect(trigger.started[0]!.item.json).toMatchObject({ event: 'completed', task_id: 'bare' });
-	expect(trigger.started[0]!.item.json.error).toMatch(/address/);
+	expect(trigger.started[0]!.item.json.error).toMatch(/audio is not available yet/);
 });
 
 describe('progress', () => {
@@ -177,7 +178,7 @@ it('trigger and waiting items share one socket', async () => {
 });
 
 it('the token, in every field of a task and its file, is nowhere in what is told, kept and logged', async () => {
-	const setting = { parameters: { ...onAll, options: { download: true } } };
+	const setting = { parameters: { ...onAll, download: true } };
 	const trigger = await activateListening(setting);
 	const audio_url = `${sim.baseUrl}/files/x.wav?token=${sim.token}`;
 	onFile(answer(200, Buffer.alloc(2000, 1)), ALWAYS);

@@ -24,8 +24,12 @@ function add(changes: Partial<HistoryItem> = {}): HistoryItem {
 }
 
 /** A trigger for entries of the history, and nothing else. Readings that follow one another take time. */
-const follow = async (options: IDataObject = {}, setting: TriggerSetting = {}) => {
-	const parameters = { events: ['generated'], options };
+const follow = async (
+	options: IDataObject = {},
+	setting: TriggerSetting = {},
+	download = false,
+) => {
+	const parameters = { events: ['generated'], download, options };
 	return await passWhile(activate({ parameters, ...setting }));
 };
 
@@ -48,7 +52,7 @@ describe('a new video', () => {
 	it('brings its file along where asked to', async () => {
 		await hasten(video('A real file', {}, { download: false }));
 		const [item] = sim.history.splice(0);
-		const trigger = await follow({ download: true, outputField: 'clip' });
+		const trigger = await follow({ outputField: 'clip' }, {}, true);
 		sim.history.unshift(item!);
 		await nextLook();
 		const { clip } = trigger.started[0]!.item.binary!;
@@ -84,9 +88,9 @@ it('what came while n8n was away is told after a restart, though nothing was tol
 	expect(idsOf(after)).toEqual([`generated ${id}`]);
 });
 
-it('a service that keeps no history ends the activation with words that say so', async () => {
+it('a service that has no history ends the activation with words that say so', async () => {
 	onHistory(answer(404, { error: 'not_found' }), ALWAYS);
-	await expect(follow()).rejects.toThrow('keeps no history of videos and images (HTTP 404)');
+	await expect(follow()).rejects.toThrow('has no history of videos and images (HTTP 404)');
 });
 
 it('a token in an entry of the history is in no item, and nowhere in what n8n keeps', async () => {

@@ -42,10 +42,10 @@ describe('a workflow that would start itself', () => {
 		['Speak', () => ({ behind: [speak()], activationMode: 'init' })],
 	])('is not published, and the error names the node: %s', async (name, setting) => {
 		const { message } = (await activate(setting()).catch((error: Error) => error)) as Error;
-		expect(message).toMatch(`'${name}' follows this trigger`);
-		expect(message).toMatch(new RegExp(`call '${name}' in another workflow`, 'i'));
+		expect(message).toMatch(`'${name}' creates what this trigger listens for`);
+		expect(message).toMatch(new RegExp(`move '${name}' to a workflow called with`, 'i'));
 		// Who follows the advice must know where it does not hold.
-		expect(message).toMatch(/queue mode, in a sub-workflow of that one, or with HTTP Request/);
+		expect(message).toMatch(/queue mode, in deeper sub-workflows, and with HTTP Request/);
 		// By this word n8n would give the workflow up.
 		expect(message).not.toMatch(/Authorization/);
 		expect(sim.requests).toEqual([]);

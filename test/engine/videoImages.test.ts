@@ -41,7 +41,7 @@ const sent = (at = 0) => {
 };
 
 describe.each<BinaryMode>(['default', 'filesystem'])('images in the %s mode', (binaryMode) => {
-	/** Image → Create first, so that the files lie where n8n itself has put them. */
+	/** Image → Text to Image first, so that the files lie where n8n itself has put them. */
 	async function made(subject: IDataObject, options: IDataObject = {}) {
 		const maker = node(image('={{ $json.p }}', options), { name: 'Maker', id: 'maker' });
 		const items = [{ p: 'a' }, { p: 'b' }];
@@ -112,7 +112,7 @@ describe('several fields', () => {
 		}
 		const wrong = { ...workflow(maker, node(frames('other'))), settings };
 		const { message } = bad(await run(wrong, { binaryMode: 'filesystem' }));
-		expect(message).toMatch(/No file in 'other'. .*: data/);
+		expect(message).toMatch(/no binary field 'other' \(it has data/);
 	});
 
 	test('an image of unknown type is judged by its bytes', async () => {
@@ -131,7 +131,7 @@ const huge = file(png(9), {
 });
 test.each([
 	['of unknown type that are no images', { a: unknown }, /'a'.*not an image/],
-	['of more than 512 MB', { a: huge, b: huge }, /800 MB when encoded.*use fewer or smaller images/],
+	['of more than 512 MB', { a: huge, b: huge }, /800 MB when encoded.*Use fewer or smaller images/],
 ])('files %s are not sent', async (_, binary, words) => {
 	const fields = ingredients(Object.keys(binary).join());
 	expect(bad(await run(fields, { input: [item({ ...binary })] })).message).toMatch(words);
@@ -144,8 +144,13 @@ describe('unfit files are named with field and item, before anything is sent', (
 		file(Buffer.from('Dear Sir or Madam'), { mimeType, fileName });
 	test.each<[string, Record<string, IBinaryData>, string, RegExp]>([
 		['no field named', { data: fit }, '={{ " , " }}', /'Reference Images' is empty/],
-		['a missing field', { data: fit }, 'data, other', /^No file in 'other'\. .*: data /],
-		['no file at all', {}, 'data', /^No file in 'data'\. This item has no files /],
+		[
+			'a missing field',
+			{ data: fit },
+			'data, other',
+			/^The item has no binary field 'other' \(it has data\)/,
+		],
+		['no file at all', {}, 'data', /^The item has no binary field 'data' \(it has none\)/],
 		['a PDF', { data: as('application/pdf', 'a.pdf') }, 'data', /'data'.*a\.pdf.*not an image/],
 		['a video', { a: fit, b: as('video/mp4') }, 'a,b', /'b'.*not an image/],
 		['an empty file', { data: file(Buffer.alloc(0)) }, 'data', /'data' is empty/],
@@ -155,7 +160,7 @@ describe('unfit files are named with field and item, before anything is sent', (
 		const input = [item(Object.fromEntries(names.map((name) => [name, fit]))), item(binary)];
 		const error = bad(await run(ingredients(fields, { concurrency: 1 }), { input }));
 		expect(error.message).toMatch(message);
-		expect(error.message).toMatch(/\[item [01]\]$|items: 0, 1$/);
+		expect(error.message).toMatch(/\(row [12]\)$|in all 2 items$/);
 		expect(sim.requests).toEqual([]);
 	});
 });

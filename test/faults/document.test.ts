@@ -16,15 +16,15 @@ const LOST = {
 
 /** What the operations are called in n8n. */
 const NAMES: Record<Operation, string> = {
-	'speech:speak': 'Speech → Speak',
+	'speech:speak': 'Text to Speech',
 	'speech:get': 'Speech → Get',
 	'speech:wait': 'Speech → Collect',
 	'speech:delete': 'Speech → Delete',
 	'voice:getAll': 'Voice → Get Many',
 	'video:textToVideo': 'Text to Video',
 	'video:ingredientsToVideo': 'Reference Images to Video',
-	'video:framesToVideo': 'Ordered Images to Video',
-	'image:create': 'Image → Create',
+	'video:framesToVideo': 'Image Sequence to Video',
+	'image:create': 'Text to Image',
 	'history:getAll': 'History → Get Many',
 	'account:get': 'Account → Get',
 };

@@ -19,7 +19,7 @@ test.concurrent.each(casesOf(({ isProtected }) => !isProtected))(
 
 test('no token of all these runs is in the log, or in what n8n has stored', async () => {
 	const log = await logged();
-	expect(log).toMatch(/Media Generation, Item 0: paid kind=speech task=\d+/);
+	expect(log).toMatch(/Media Generation, row 1: paid kind=speech task=\d+/);
 	expect(Stage.tokens.length).toBeGreaterThan(100);
 	const stored = contentsOf(process.env.N8N_USER_FOLDER!);
 	expect(stored).toMatch(/speech-\d+\.wav/);

@@ -98,7 +98,7 @@ const files: Row[] = [
 		isProtected: true,
 		service: { pace: 0.2 },
 		setting: { credential: { webSocketUrl: 'ws://127.0.0.2:9' } },
-		hints: 'WebSocket of the service could not be used',
+		hints: 'WebSocket could not be opened',
 		note: "with n8n's protection on: the task is looked up instead",
 	}),
 	row('The disk is full', SOME, {

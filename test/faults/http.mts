@@ -28,7 +28,7 @@ const reading = (...said: Answer) => [{ ...on.read, ...answer(...said) }];
 
 const READS = [SPEAK, ...READING] as const;
 const BOTH = [SPEAK, VIDEO] as const;
-const UNSURE = 'may have accepted the request and charged for it';
+const UNSURE = 'may have been accepted and charged';
 
 const TOO_LONG: Array<[string, string | object]> = [
 	['`{ detail }`', { detail: 'Text is too long' }],
@@ -94,7 +94,7 @@ const refusals: Row[] = [
 	}),
 	row('404 to the create call', BOTH, {
 		...create(404, {}),
-		fails: "does not recognize this address…'Base URL'",
+		fails: "does not know this URL…'Base URL'",
 	}),
 	row('403 with JSON', [...BOTH, 'account:get'], {
 		...anything(403, { message: 'forbidden' }),
@@ -106,7 +106,7 @@ const refusals: Row[] = [
 	}),
 	row('Filtered: a refusal of the create call', BOTH, {
 		...create(400, { error: { code: 'moderation_blocked', message: 'Rejected' } }),
-		fails: 'rejected the request: Rejected…Change the input',
+		fails: 'rejected the request: Rejected…Correct the value',
 	}),
 	row("401, 403 or 404 with an edge's page, to a reading", READS, {
 		faults: [...reading(403, PAGE), ...reading(401, PAGE), ...reading(404, PAGE)],
@@ -122,7 +122,7 @@ const refusals: Row[] = [
 	}),
 	row('A machine word: `invalid_voice_id`', [SPEAK], {
 		...create(400, { error: 'invalid_voice_id' }),
-		fails: "does not accept this voice…'Voice'",
+		fails: "no voice with this ID…'Voice'",
 	}),
 	row('The key is refused after the task was created', [SPEAK], {
 		faults: [{ ...on.read, ...always, ...answer(401, { error: 'token_expired' }) }],
@@ -218,7 +218,7 @@ const limits: Row[] = [
 	row('502 to the create call, and Retry On Fail is on', BOTH, {
 		setting: { options: { timeout: 3 }, node: RETRY },
 		...create(502, PAGE),
-		fails: `An earlier attempt…no clear response: The service is not available (HTTP 502)…may have accepted`,
+		fails: `An earlier attempt…unclear whether the service accepted it: The service is not available (HTTP 502)…charged twice`,
 		note: 'it is not sent again',
 	}),
 	row('500 or 503 to the create call', CREATING, {

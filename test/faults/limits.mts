@@ -27,7 +27,7 @@ const body =
 	({ sim }) =>
 		sim.fault({ ...rule, ...always, ...answer(status, make(), headers) });
 
-const TOO_LARGE = 'sent more data than it should: a response of more than 16 MB';
+const TOO_LARGE = 'response is too large: a response of more than 16 MB';
 
 /** What is larger than can be right is given up before it is there as a whole. */
 const isGivenUp: Row['check'] = ({ sim }) =>
@@ -44,7 +44,7 @@ const limits: Row[] = [
 			const { respond } = answer(200, huge()).action;
 			sim.fault({ ...on.create, action: { respond, accepted: true } });
 		},
-		fails: `${TOO_LARGE}…may have accepted the request and charged for it`,
+		fails: `${TOO_LARGE}…may have been accepted and charged`,
 		check: isGivenUp,
 	}),
 	row('A JSON answer of 100 MB, compressed to 100 KB (gzip)', ['account:get', 'history:getAll'], {
@@ -81,7 +81,7 @@ const limits: Row[] = [
 			const redirect = `${sim.fileOrigin}/v1/elsewhere`;
 			sim.fault({ ...on.read, ...always, action: { redirect } });
 		},
-		fails: 'redirects to…never sent to another address',
+		fails: 'redirects to…never sent to another host',
 		check: isNotFollowed,
 	},
 	row('A redirect of the create call', CREATING, {

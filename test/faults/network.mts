@@ -8,7 +8,7 @@ import type { Stage } from './stage.mts';
 
 const at = (baseUrl: string) => ({ credential: { baseUrl } });
 const unsent = { sent: 0, paid: 0 };
-const UNSURE = 'may have accepted the request and charged for it';
+const UNSURE = 'may have been accepted and charged';
 
 const network: Row[] = [
 	row('The connection is refused', [SPEAK, VIDEO, 'account:get'], {
@@ -54,7 +54,8 @@ const network: Row[] = [
 		operations: WITH_IMAGES,
 		setting: { options: { timeout: 8 } },
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
-		fails: 'stopped reporting…may have been charged…not requested a second time…may be the result',
+		fails:
+			'connection to the service was lost…may have been charged…not requested a second time…may be the result',
 		note: 'its ID was never told, and another may have sent the same words',
 	},
 	row('A reading is reset before any answer', [SPEAK, ...READING, 'speech:delete'], {

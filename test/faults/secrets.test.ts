@@ -68,7 +68,7 @@ test.concurrent.each(['speech:speak', 'image:create'] as const)(
 
 test('no token is in the log, or in what n8n has stored', async () => {
 	const log = await logged();
-	expect(log).toContain('Media Generation, Item 0');
+	expect(log).toContain('Media Generation, row 1');
 	const stored = contentsOf(process.env.N8N_USER_FOLDER!);
 	expect(stored).toMatch(/-_+\.\w+/);
 	expect(findToken(Stage.tokens, { log, stored })).toBeUndefined();

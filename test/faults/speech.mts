@@ -46,7 +46,7 @@ const tasks: Row[] = [
 		setting: { options: { timeout: 8 } },
 		faults: [{ ...on.read, ...always, ...answer(200, { id: 1, status: 'completed' }) }],
 		fails: 'No result after 8 seconds (last known: completed…Speech → Collect with task ID',
-		note: 'or, after a minute without it: its file still has no address',
+		note: 'or, after a minute without it: its audio is not available yet',
 	}),
 	row('A file address with `javascript:`', [SPEAK], {
 		setting: { options: { timeout: 8 } },
@@ -92,7 +92,7 @@ const parts: Row[] = [
 	row('A part of a long text is refused', [SPEAK], {
 		setting: LONG,
 		faults: [REFUSED_PART],
-		fails: `Not that word – part 2 of 3…are paid for, as the tasks …To collect them at no extra charge, retry, or use Speech → Collect with these IDs`,
+		fails: `Not that word – part 2 of 3…are paid for…at no extra charge, use Speech → Collect with these IDs: tasks …`,
 		check: ({ sim }, result) => {
 			for (const id of sim.tasks.keys()) assert.ok(wordsOfFailure(result).includes(id));
 		},
@@ -111,7 +111,7 @@ const parts: Row[] = [
 	row('The disk is full when the parts of a long text are joined', [SPEAK], {
 		setting: LONG,
 		make: (stage) => stage.fillDisk(3),
-		fails: 'ENOSPC…as the tasks',
+		fails: 'ENOSPC…with these IDs: tasks',
 		sent: 3,
 		paid: 3,
 	}),

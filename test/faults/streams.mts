@@ -121,7 +121,7 @@ const shapes: Row[] = [
 		faults: [FILE],
 		isOwnFile: true,
 		check: (_, result) => assert.equal(result.items(NODE).length, 1),
-		hints: '1 of 3 …may still come…History → Get Many',
+		hints: '1 of 3 …may still appear…History → Get Many',
 	}),
 	row('A stream that lasts longer than `Idle Timeout`, but is never silent for so long', [VIDEO], {
 		setting: { options: { idleTimeout: 1, timeout: 8 } },
@@ -147,12 +147,12 @@ const shapes: Row[] = [
 		row(`An error event: ${shape}`, operations, {
 			service: { dialect: { errorShape } },
 			setting: { text: 'A [sim:unsafe]' },
-			fails: 'could not generate this: UNSAFE_GENERATION',
+			fails: 'could not generate the …: UNSAFE_GENERATION',
 		}),
 	),
 	row('An error event: AUDIO_FILTERED', [VIDEO], {
 		faults: [stream([event('error', { code: 400, error: 'AUDIO_FILTERED' }), 'END'])],
-		fails: 'could not generate this: AUDIO_FILTERED',
+		fails: 'could not generate the …: AUDIO_FILTERED',
 	}),
 ];
 
@@ -222,13 +222,13 @@ const losses: Row[] = [
 		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN)],
 		fails:
-			'stopped reporting before the result was ready…has been charged…not requested a second time',
+			'connection to the service was lost before the result was ready…has been charged…not requested a second time',
 	}),
 	row('The stream breaks, and the history has two of the same prompt', [VIDEO], {
 		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN, 0)],
 		make: (stage) => entries(stage, 'twin'),
-		fails: 'stopped reporting…may be the result: …twin',
+		fails: 'connection to the service was lost…may be the result: …twin',
 		note: 'never takes what may be somebody else’s',
 	}),
 	{
@@ -238,7 +238,7 @@ const losses: Row[] = [
 		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN)],
 		make: (stage) => entries(stage, 'twin'),
-		fails: 'stopped reporting…may be the result: …twin',
+		fails: 'connection to the service was lost…may be the result: …twin',
 		note: 'another may have sent the same words with other images',
 	},
 ];

@@ -120,7 +120,7 @@ for (const [path, converse] of Object.entries(paths)) {
 			const files = new Set<string>();
 			for (const { audio_url, error } of recordsOf(1)) {
 				if (error === undefined) files.add(String(audio_url));
-				else assert.match(String(error), /no clear response/);
+				else assert.match(String(error), /unclear whether/);
 			}
 			for (const url of files) assert.ok(simulator.fileBytes(url), `there is a file at ${url}`);
 			assert.ok(files.size > 0);
@@ -130,14 +130,14 @@ for (const [path, converse] of Object.entries(paths)) {
 			assert.equal(collected!.task_id, failed!.task_id);
 			assert.equal(paid(), files.size + 1, 'what is paid is delivered');
 			assert.equal(empty!.error, "'Text' is empty");
-			assert.match(String(empty!.description), /^Change 'Text'/);
+			assert.match(String(empty!.description), /^Fill it in/);
 			assert.match(String(unknown!.error), /nobody/);
 		});
 	});
 }
 
 it('the example offers tools that a model understands, and the user gets the addresses', async () => {
-	const begin = 'When a chat message comes';
+	const begin = 'When chat message received';
 	const workflow = changedExample('agent', (node) => {
 		const byHand = { type: 'n8n-nodes-base.manualTrigger', typeVersion: 1, parameters: {} };
 		Object.assign(node(begin), byHand);
@@ -147,8 +147,8 @@ it('the example offers tools that a model understands, and the user gets the add
 	});
 	model.script(
 		calling(
-			['Convert_text_to_speech', { text: 'Hello.' }],
-			['Create_an_image', { prompt: 'A wave of the hand' }],
+			['Text_to_Speech', { text: 'Hello.' }],
+			['Generate_an_image', { prompt: 'A wave of the hand' }],
 		),
 		() => {
 			const [spoken, drawn] = recordsOf(1);
@@ -165,8 +165,8 @@ it('the example offers tools that a model understands, and the user gets the add
 		},
 	);
 	assert.deepEqual(offered.sort(), [
-		'Convert_text_to_speech: Convert text to speech in Media Generation. text: string, The words to be spoken, and nothing else',
-		'Create_an_image: Generate image from text in Media Generation. prompt: string, What is to be seen in the image, in one or two sentences',
+		'Generate_an_image: Generate image from text in Media Generation. prompt: string, What is to be seen in the image, in one or two sentences',
+		'Text_to_Speech: Convert text to speech in Media Generation. text: string, The words to be spoken, and nothing else',
 	]);
 	assert.equal(paid(), 2, 'one task and one image, each paid once');
 	const [image] = simulator.history;
@@ -182,19 +182,19 @@ it('the example offers tools that a model understands, and the user gets the add
 it('an MCP client that soon gives up starts now, collects later, and nothing is paid twice', async () => {
 	const workflow = changedExample('mcp', (node) => {
 		node('MCP Server Trigger').parameters.authentication = 'none';
-		for (const name of ['Collect a speech', 'Make a video']) {
+		for (const name of ['Collect audio', 'Generate a video']) {
 			assert.ok(node(name).parameters.options.timeout < 60, 'clients give up after a minute');
 			node(name).parameters.options.timeout = 2;
 		}
 	});
 	const boat = { prompt: '[sim:slow=150] A boat' };
-	const collect = (): [string, IDataObject] => ['Collect_a_speech', { taskId: lastTask().id }];
+	const collect = (): [string, IDataObject] => ['Collect_audio', { taskId: lastTask().id }];
 	model.script(
-		calling(['Start_a_speech', { text: `${HELD} Hello.` }], ['Make_a_video', boat]),
+		calling(['Start_text_to_speech', { text: `${HELD} Hello.` }], ['Generate_a_video', boat]),
 		(request) => calling(collect())(request),
 		(request) => {
 			simulator.endTask(lastTask().id);
-			return calling(collect(), ['Make_a_video', boat])(request);
+			return calling(collect(), ['Generate_a_video', boat])(request);
 		},
 		() => 'Done.',
 	);

@@ -39,7 +39,7 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 	/** Runs a copy of the example until its task is created and n8n has stored that it waits. */
 	async function begin(limit: object, isRestless = false): Promise<Job> {
 		const workflow = changedExample('durable', (node, settings) => {
-			node('Speak').parameters.text = `${HELD} A chapter.`;
+			node('Text to Speech').parameters.text = `${HELD} A chapter.`;
 			Object.assign(node('Until the service calls').parameters, limit);
 			node('Until the service calls').disabled = isRestless;
 			settings.saveExecutionProgress = isRestless;

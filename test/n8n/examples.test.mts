@@ -14,7 +14,8 @@ import { changedExample, example, filesWith, setUp } from './setting.mts';
 
 // Everything is logged: the token is searched for in it at the end.
 const setting = await setUp({}, { N8N_LOG_LEVEL: 'debug' });
-const { instance, simulator, rest, start, close, add, paid, written, assertServed } = setting;
+const { instance, simulator, rest, start, close, add, paid, written, lastTask, assertServed } =
+	setting;
 after(close);
 await start();
 
@@ -40,21 +41,13 @@ function assertFile(
 	if (name) assertServed(json[address], written(name));
 }
 
-for (const [what, name, titles] of [
-	['one text becomes one speech file', 'speak', ['']],
-	['rows become stored speech, named by their row', 'speak-sheet', ['greeting.wav', 'hold.wav']],
-] as const) {
-	test(what, async () => {
-		const { id, nodeName } = example(name);
-		const items = itemsOf(await execute(rest, id), nodeName);
-		assert.equal(items.length, titles.length);
-		for (const [at, item] of items.entries()) {
-			assert.deepEqual([item.json.status, item.pairedItem], ['completed', { item: at }]);
-			assertFile(item, SPEECH, titles[at]);
-		}
-		assert.equal(paid(), titles.length, 'one paid create call per item');
-	});
-}
+test('one text becomes one audio file', async () => {
+	const { id, nodeName } = example('speak');
+	const [item, ...others] = itemsOf(await execute(rest, id), nodeName);
+	assert.deepEqual([item!.json.status, item!.pairedItem, others], ['completed', { item: 0 }, []]);
+	assertFile(item!, SPEECH);
+	assert.equal(paid(), 1);
+});
 
 /** A WAV file holds the samples of these tasks' files: all in front of the simulator's are 44 bytes. */
 function assertJoined(file: Buffer, taskIds: unknown) {
@@ -76,18 +69,33 @@ test('a dialogue becomes one file with subtitles, each line in its voice', async
 	assert.match(written(`dialogue-${first}.srt`).toString(), /^3$/m);
 });
 
-test('bad rows do not stop a spreadsheet, and end as a list with their columns', async () => {
-	const rows = [{ title: 'forgotten' }, { title: 'wait', text: 'Wait.' }];
+test('a failed row stops no other, and is all that is paid for once it is repaired', async () => {
 	const workflow = changedExample('speak-sheet', (node) => {
-		node('Rows').parameters.assignments.assignments[0].value = JSON.stringify(rows);
+		// While it is active, n8n offers it before the one by hand.
+		node('Repaired rows').disabled = false;
 	});
-	const failed = (await add(workflow)).run();
-	await assert.rejects(failed, /Not all rows were spoken: 'Text' is empty/);
-	assert.equal(paid(), 1);
-	assert.ok(written('wait.wav').length > 1000);
-	const list = written('bad-rows.csv').toString();
+	const remote = await add(workflow);
+	await assert.rejects(remote.run(), /Not all rows were converted: 'Text' is empty/);
+	const rows = { greeting: 'Thank you for calling.', hold: 'Please stay on the line.' };
+	for (const [title, text] of Object.entries(rows)) {
+		const task = [...simulator.tasks.values()].find(({ input }) => input === text)!;
+		assertServed(task.audioUrl, written(`${title}.wav`));
+	}
+	assert.equal(paid(), 2, 'one paid create call per row that can be sent');
+
+	const list = written('failed-rows.csv').toString();
 	assert.match(list, /\btitle\b.*\berror\b/);
-	assert.match(list, /^forgotten,.*'Text' is empty/m);
+	assert.match(list, /^closing,,.*'Text' is empty/m);
+	await remote.publish();
+	const form = new FormData();
+	const repaired = list.replace('closing,,', 'closing,Goodbye.,');
+	form.append('field-0', new Blob([repaired], { type: 'text/csv' }), 'failed-rows.csv');
+	const { webhookId } = workflow.nodes.find(({ name }) => name === 'Repaired rows')!;
+	await fetch(`${instance.baseUrl}/form/${webhookId}`, { method: 'POST', body: form });
+	const [last] = await remote.ended(2);
+	assert.equal(last!.status, 'success');
+	assert.equal(paid(), 3);
+	assertServed(lastTask().audioUrl, written('closing.wav'));
 });
 
 test("a feed's newest article becomes one file on the disk, spoken in parts", async () => {
@@ -114,8 +122,8 @@ test("a feed's newest article becomes one file on the disk, spoken in parts", as
 test('prompts become images, and those become videos, on the disk', async () => {
 	const run = await execute(rest, example('images-and-videos').id);
 	for (const [name, type] of [
-		['Make the images', 'image/png'],
-		['Make the videos', 'video/mp4'],
+		['Generate images', 'image/png'],
+		['Generate videos', 'video/mp4'],
 	] as const) {
 		const items = itemsOf(run, name);
 		assert.equal(items.length, 2);
@@ -205,7 +213,7 @@ test('the token is nowhere: not in the database, not in a log, not in a file', a
 		'the search finds what is there',
 	);
 	const log = readFileSync(instance.logFile, 'utf8');
-	assert.match(log, /Media Generation, Item 0: sending the text/, 'the log holds every step');
+	assert.match(log, /Media Generation, row 1: sending the text/, 'the log holds every step');
 	for (const form of formsOf(simulator.token)) {
 		assert.deepEqual(filesWith(form, instance.folder), []);
 	}

@@ -19,7 +19,8 @@ const IN_PANEL =
 	narration; voiceover; sound; audio; tts; podcast; video; image; voice over; text-to-speech; read aloud;
 	mp3; subtitles; make a video; video from image; animate image; avatar; history; quota; wait for task;
 	task completed; new video; audiobook; ai voice; create image; speech; credits; picture;
-	text to speech`.split(/;\s+/);
+	text to speech; speech ready; speech completed; speech failed; audio ready; video ready; video created;
+	image created; video finished; convert text to speech; image sequence to video`.split(/;\s+/);
 
 /** What they tell a builder. */
 const WANTED =

@@ -225,7 +225,7 @@ describe('approve', { timeout: 200_000 }, async () => {
 	let ended = 0;
 	for (const [what, button, videos] of [
 		['a no costs nothing', 'No', 0],
-		['a yes makes the video of the model’s prompt', 'Make it', 1],
+		['a yes makes the video of the model’s prompt', 'Generate it', 1],
 	] as const) {
 		it(what, async () => {
 			model.words = `A [paper_boat] sails, take ${videos}`;
@@ -238,7 +238,7 @@ describe('approve', { timeout: 200_000 }, async () => {
 				calls.find(({ method }) => method === 'sendMessage'),
 			);
 			const { text, reply_markup: markup } = asked.said;
-			assert.equal(text, `Make this video?\n\nA  paper boat] sails, take ${videos}`);
+			assert.equal(text, `Generate this video?\n\nA  paper boat] sails, take ${videos}`);
 			assert.equal(paid(), 0);
 			const buttons: any[] = markup.inline_keyboard.flat();
 			const { url } = buttons.find((each) => each.text === button);

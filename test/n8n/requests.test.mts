@@ -82,7 +82,7 @@ const NODES: Record<string, INode> = {
 	webhook: base('webhook', 2, { httpMethod: 'POST', path: 'sound', ...ANSWERED }, ID),
 	onVideo: event('generated', { checkInterval: 10 }),
 	onFailure: event('failed'),
-	onSpeech: event('completed', { download: true }),
+	onSpeech: event('completed'),
 
 	texts: list({ text: 'One' }, { text: 'Two' }, { text: 'Three' }),
 	products: list({ name: 'A cup' }, { name: '[sim:unsafe]' }, { name: 'A lamp' }),

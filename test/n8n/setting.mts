@@ -111,12 +111,12 @@ export const example = (wanted: string) =>
 /** Changes an example's nodes and settings. */
 type Change = (node: (name: string) => FileNode, settings: Record<string, unknown>) => void;
 
-/** A copy of an example, ready for n8n, which gives it an id. */
+/** A copy of an example, ready for n8n, which gives it an id and has its own of its tags. */
 export function changedExample(
 	name: string,
 	change: Change = () => {},
 ): { name: string; nodes: FileNode[] } {
-	const { id: _, ...workflow } = readExample(example(name).path);
+	const { id: _, tags: __, ...workflow } = readExample(example(name).path);
 	change((wanted) => nodeOf(workflow, wanted), workflow.settings);
 	return workflow;
 }

@@ -138,7 +138,7 @@ export function workflowOf(
 
 const TRIGGER = 'When it happens';
 
-/** A workflow of the trigger and one more node, which does nothing unless given. */
+/** A workflow of the trigger, without files unless given, and one more node, which does nothing unless given. */
 export function triggered(
 	name: string,
 	parameters: IDataObject,
@@ -147,7 +147,8 @@ export function triggered(
 ) {
 	const type = 'n8n-nodes-media-generation.mediaGenerationTrigger';
 	const credentials = { mediaGenerationApi: { id: credentialId, name: 'Any' } };
-	return workflowOf(name, [node(TRIGGER, type, 1, parameters, { credentials }), then]);
+	const all = { download: false, ...parameters };
+	return workflowOf(name, [node(TRIGGER, type, 1, all, { credentials }), then]);
 }
 
 /** A node that rests for a moment. */

@@ -68,7 +68,11 @@ const TRIALS: Record<string, Step[]> = {
 				[/an image from/g, 'a piece of music from'],
 				[/Generate image/g, 'Generate music'],
 				[/A lighthouse at dawn, watercolor/, 'A waltz for two cellos'],
-				['What the image should show', 'What the music should sound like'],
+				[
+					'Describe the image: subject, style, mood',
+					'Describe the music: instruments, style, mood',
+				],
+				['Text to Image', 'Text to Music'],
 			],
 		},
 		{
@@ -174,7 +178,11 @@ test('operations that are added as the guide says keep what every paid operation
 	const project = mkdtempSync(join(tmpdir(), 'media-generation-trial-'));
 	const { WITHOUT, JEST_WORKER_ID: _, ...env } = process.env;
 	const run = async (...command: string[]) =>
-		await promisify(execFile)(process.execPath, command, { cwd: project, env });
+		await promisify(execFile)(process.execPath, command, {
+			...{ cwd: project, env },
+			// A step that is left out may leave a test waiting for ever.
+			timeout: 200_000,
+		});
 	try {
 		for (const path of [...COPIED, ...TESTS, ...SETTINGS]) {
 			cpSync(join(root, path), join(project, path), { recursive: true });

@@ -24,10 +24,10 @@ await start();
 /** Speaks the lines that come with a call; a bad one ends the run, none is stored. */
 const speakLines = await addOnCall('speak-sheet', (node) => {
 	const texts = `$('${BY_HAND}').first().json.body.lines`;
-	const { assignments } = node('Rows').parameters;
+	const { assignments } = node('Sample rows').parameters;
 	assignments.assignments[0].value = `={{ ${texts}.map((text) => ({ text })) }}`;
-	node('Store the speech').disabled = true;
-	delete node('Speak each row').onError;
+	node('Store the audio').disabled = true;
+	delete node('Convert each row').onError;
 });
 
 describe('the queue mode', { timeout: 400_000 }, () => {
@@ -37,7 +37,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		const done = await waitForEnd(rest, execution);
 		assert.equal(done.status, 'success');
 		assert.equal((await cluster.workersOf(execution)).length, 1, 'one worker ran it');
-		const items = itemsOf(done, 'Speak each row');
+		const items = itemsOf(done, 'Convert each row');
 		assert.deepEqual(
 			items.map(({ json, pairedItem }) => [json.input, json.status, pairedItem]),
 			texts.map((text, item) => [text, 'completed', { item }]),
@@ -58,14 +58,14 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 
 	describe('by hand, on a worker', () => {
 		const listening = async () => {
-			const parameters = { events: ['completed'], options: { download: true } };
+			const parameters = { events: ['completed'], download: true };
 			const { id } = await add(triggered('By hand', parameters));
 			const execution = await runByHand(rest, id, 'When it happens');
 			await simulator.waitFor(() => simulator.sockets() === 1, PATIENCE_MS);
 			return execution;
 		};
 		for (const [what, nodeName, begin] of [
-			['the node speaks', 'Speak a text', () => runByHand(rest, example('speak').id)],
+			['the node speaks', 'Text to Speech', () => runByHand(rest, example('speak').id)],
 			['the trigger hears an event, with its file', 'When it happens', listening],
 		] as const) {
 			it(what, async () => {
@@ -110,7 +110,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 	// What else a killed worker leaves behind, test:nightly decides.
 	it('an execution that waits goes on with the next worker when both are killed', async () => {
 		const begin = await addOnCall('durable', (node) => {
-			node('Speak').parameters.text = `${HELD} A chapter.`;
+			node('Text to Speech').parameters.text = `${HELD} A chapter.`;
 		});
 		const execution = await begin();
 		await waitForStatus(rest, execution, ['waiting']);

@@ -28,14 +28,14 @@ export interface TriggerWorkflow {
 	loader?: Loader;
 }
 
-/** The trigger node, as a workflow holds it. */
+/** The trigger node, as a workflow holds it; files only where a test asks for them. */
 export const triggerNode = (parameters: IDataObject, id = 'trigger'): INode => ({
 	id,
 	name: 'Trigger',
 	type: 'n8n-nodes-media-generation.mediaGenerationTrigger',
 	typeVersion: 1,
 	position: [0, 0],
-	parameters: parameters as INode['parameters'],
+	parameters: { download: false, ...parameters } as INode['parameters'],
 	credentials: { mediaGenerationApi: { id: '1', name: 'mediaGenerationApi' } },
 });
 

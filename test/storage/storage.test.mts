@@ -233,8 +233,8 @@ describe('failed-again: what failed executions have paid for', { timeout: 600_00
 	async function speakInVain(texts: readonly string[], splitLongerThan = 0): Promise<void> {
 		const speak = await setting.addOnCall('speak-sheet', (node, settings) => {
 			const rows = JSON.stringify(texts.map((text) => ({ text })));
-			node('Rows').parameters.assignments.assignments[0].value = rows;
-			const row = node('Speak each row');
+			node('Sample rows').parameters.assignments.assignments[0].value = rows;
+			const row = node('Convert each row');
 			delete row.onError;
 			Object.assign(row.parameters.options, { timeout: 3, splitLongerThan });
 			settings.errorWorkflow = id;
@@ -315,8 +315,8 @@ describe('videos-to-s3: every new video of the account', { timeout: 600_000 }, (
 	};
 
 	before(async () => {
-		const often = '"download":true,"checkInterval":10';
-		workflow = await addCopy('videos-to-s3', '"download":true', often);
+		const often = '"download":true,"options":{"checkInterval":10}';
+		workflow = await addCopy('videos-to-s3', '"download":true,"options":{}', often);
 		await make('text-to-video', 'Made before');
 		await workflow.publish();
 	});

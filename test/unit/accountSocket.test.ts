@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import type { Socket } from 'node:net';
 import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
-import type { ChannelEvent } from '../../nodes/shared/async/pollUntil';
+import type { ChannelEvent } from '../../nodes/shared/async/pollSchedule';
 import { subscribe, type AccountSocket } from '../../nodes/shared/speech/accountSocket';
 import { readCredential } from '../../nodes/shared/http/credential';
 import type { ServiceContext } from '../../nodes/shared/http/request';
@@ -55,9 +55,9 @@ afterEach(async () => {
 });
 
 /** Somebody who listens, once that has begun. */
-async function listen(apiToken = token): Promise<AccountSocket> {
+async function listen(apiToken = token, helpers = {}): Promise<AccountSocket> {
 	const credential = readCredential({ apiToken, baseUrl: service.url });
-	const subscription = subscribe(credential, { helpers: {} } as ServiceContext);
+	const subscription = subscribe(credential, { helpers } as ServiceContext);
 	subscriptions.push(subscription);
 	await subscription.ready();
 	return subscription;
@@ -145,6 +145,16 @@ describe('the socket of an account', () => {
 		await marker.has(1);
 		const { has } = await follow();
 		expect(await has(1)).toEqual([93]);
+	});
+
+	it('is not opened against the policy, which is asked again for whoever comes next', async () => {
+		const validateUrl = async () => ({ ok: false });
+		const forbidding = { getSecureEgressFilter: () => ({ validateUrl }) };
+		const first = await listen(token, forbidding);
+		await listen(token, forbidding);
+		expect([first.isOpen, requests.length]).toEqual([false, 0]);
+		expect((await listen()).isOpen).toBe(true);
+		expect([first.isOpen, requests.length]).toEqual([true, 1]);
 	});
 
 	it.each(['refuse', 'hang'] as const)('holds nothing up for long (%s)', async (how) => {

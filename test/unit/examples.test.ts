@@ -28,21 +28,38 @@ describe.each(names)('%s', (name) => {
 		expect(others).toEqual([]);
 		const content = String(note!.parameters.content);
 		const [title, , choose = ''] = content.split('\n');
-		expect(title).toMatch(/^## .+/);
-		expect(choose).toMatch(/^\*\*Choose first:\*\* /);
+		expect(title).toBe(`## ${workflow.name}`);
+		expect(choose).toMatch(/^\*\*Set up:\*\* /);
 		const ready = ours.filter(({ type }) => !type.endsWith('Tool')).map(({ name: each }) => each);
 		for (const each of ready) expect(choose).toContain(`**${each}**`);
 		expect(choose.includes('a voice')).toBe(ours.some(({ parameters }) => isChosen(parameters)));
 		expect(choose.includes('a folder')).toBe(text.includes('.n8n-files/'));
-		const named = [...choose.slice(17).matchAll(/\*\*([^*:]+)\*\*/g)].map(([, name]) => name);
+		const named = [...choose.slice(11).matchAll(/\*\*([^*:]+)\*\*/g)].map(([, name]) => name);
 		expect(nodes.map(({ name }) => name)).toEqual(expect.arrayContaining(named));
 		// No path that its reader can't know.
-		expect(content).not.toMatch(/\.(json|md|m?ts)\b|\b(docs|examples)\/|home folder/);
+		expect(content).not.toMatch(/\.(json|md|m?ts)\b|\b(docs|examples)\//);
+	});
+
+	it('has a note that is read at the zoom at which n8n opens it', () => {
+		const [note, ...others] = nodes;
+		const { width, height, content } = note!.parameters as Record<'width' | 'height', number> & {
+			content: string;
+		};
+		const [left, top] = note!.position;
+		const ends = (at: 0 | 1) => others.map(({ position }) => position[at] + [200, 140][at]!);
+		const right = Math.max(left + width, ...ends(0));
+		const bottom = Math.max(top + height, ...ends(1));
+		// What n8n leaves of a window of 1440 × 900: letters are at least 10 of 14 pixels high.
+		expect(Math.max((right - left) / 1240, (bottom - top) / 700)).toBeLessThanOrEqual(14 / 10);
+		expect(content.split(/\s+/).length).toBeLessThanOrEqual(210);
 	});
 
 	it('keeps nothing of somebody, nor what only the simulated service knows', () => {
 		expect(workflow).toMatchObject({ active: false, pinData: {} });
 		expect(text).not.toMatch(/versionId|"meta"|shared/);
+		expect(workflow).toHaveProperty('tags', [
+			{ id: 'exampleTag', name: 'Media Generation example' },
+		]);
 		// The feed is made of what others have stored.
 		expect(ours.length > 0 || name === 'feed.json').toBe(true);
 		for (const { credentials, parameters } of ours) {

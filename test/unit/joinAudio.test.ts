@@ -40,7 +40,7 @@ function wav(
 
 const one = Buffer.from([1, 0, 2, 0, 3, 0]);
 const two = Buffer.from([4, 0, 5, 0]);
-const samplesOf = ({ bytes }: JoinedSound) => readWav(bytes)!.stretches[0];
+const samplesOf = ({ bytes }: JoinedSound) => readWav(bytes)!.soundData[0];
 const LIST = chunk('LIST', Buffer.from('INFOIART\x05\0\0\0who?\0', 'latin1'));
 
 /** Frames of MPEG-2 layer III, 24 kHz, mono, at 64 kbit/s: 192 bytes each, told apart by their end. */
@@ -74,7 +74,7 @@ const APE = cat(Buffer.from('APETAGEX'), u32(2000, 200, 1, 0xa0000000, 0, 0), Bu
 const low = cat(frame(1, 0x54).subarray(0, 120), frame(2, 0x54).subarray(0, 120));
 /** At 22,050 Hz. */
 const slow = cat(frame(1, 0x80), Buffer.alloc(16), frame(2, 0x80), Buffer.alloc(16));
-const framesOf = ({ bytes }: JoinedSound) => Buffer.concat(readMp3(bytes)!.stretches);
+const framesOf = ({ bytes }: JoinedSound) => Buffer.concat(readMp3(bytes)!.soundData);
 
 it('WAV is joined sample by sample, with sizes that are right', async () => {
 	const sound = await joined(wav(one), wav(two));
@@ -121,11 +121,11 @@ it.each<[string, Buffer]>([
 it.each<[string, first: Buffer, second: Buffer, why: string]>([
 	['another rate', wav(one), wav(two, { rate: 16_000 }), 'WAV (1) with 16 bit, 1 × 16000'],
 	['another encoding', wav(one), wav(two, { tag: 7, bits: 8 }), 'WAV (7) with 8 bit'],
-	['no samples', wav(one), wav(Buffer.alloc(0)), 'part 2 has no sound'],
+	['no samples', wav(one), wav(Buffer.alloc(0)), 'part 2 has no WAV or MP3 audio'],
 	['an MP3', wav(one), mp3(3), 'part 2 is MP3 with 24000 Hz, mono'],
 	['another rate', mp3(3), slow, 'part 1 is MP3 with 24000 Hz, mono, part 2 is MP3 with 22050 Hz'],
-	['no frames', mp3(3), ID3_2, 'part 2 has no sound'],
-	['only an index', mp3(3), index(), 'part 2 has no sound'],
+	['no frames', mp3(3), ID3_2, 'part 2 has no WAV or MP3 audio'],
+	['only an index', mp3(3), index(), 'part 2 has no WAV or MP3 audio'],
 ])('is not joined with %s', async (_, first, second, why) => {
 	expect(await join(first, second)).toEqual({ reason: expect.stringContaining(why) });
 });
@@ -133,6 +133,6 @@ it.each<[string, first: Buffer, second: Buffer, why: string]>([
 test('what is too large together is not even read', async () => {
 	const read = jest.fn();
 	const files = [MAX_JOINED_BYTES, 1].map((bytes) => ({ bytes, read }));
-	expect(await joinAudio(files)).toEqual({ reason: 'together they have more than 256 MB' });
+	expect(await joinAudio(files)).toEqual({ reason: 'they are larger than 256 MB in total' });
 	expect(read).not.toHaveBeenCalled();
 });

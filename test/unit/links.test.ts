@@ -63,8 +63,8 @@ const linked = (page: string, ending: string) =>
 		.map(([, link]) => link!)
 		.filter((link) => link.endsWith(ending));
 
-test('README is a page of 1,100 words, with at most fifteen recipes', () => {
-	expect(textOf('README.md').trim().split(/\s+/).length).toBeLessThanOrEqual(1100);
+test('README is a page of 1,000 words, with at most fifteen recipes', () => {
+	expect(textOf('README.md').trim().split(/\s+/).length).toBeLessThanOrEqual(1000);
 	expect(new Set(linked('README.md', '.json')).size).toBeLessThanOrEqual(15);
 });
 

@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NodeOperationError, type INode } from 'n8n-workflow';
 import { Failure, type FailureFacts, type FailureKind } from '../../nodes/shared/failure';
+import { chargeSummary, type ItemRequest } from '../../nodes/MediaGeneration/paid/summary';
 import { wordingOf } from '../../nodes/shared/n8n/messages';
 import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
 import { redactor } from '../../nodes/shared/parsing/redaction';
+import { bannedIn } from './terms';
 
 const TOKEN = 'tok_0123456789abcdef';
 const redact = redactor(TOKEN);
@@ -13,7 +15,11 @@ const node = { name: 'Media Generation', parameters: {} } as INode;
 /** Every kind, with the facts it usually comes with. */
 const KINDS: Record<FailureKind, FailureFacts> = {
 	invalidInput: { field: 'Text', text: 'is empty' },
-	badImage: { field: 'Images, in Order', text: "No file in 'data'" },
+	badImage: {
+		field: 'Images (in Order)',
+		text: "The item has no binary field 'data' (it has none)",
+	},
+	overBudget: { text: 'This run needs 2 paid requests', limit: 1 },
 	unreachable: { host: 'media.example.com', text: 'refused', transient: true },
 	noResponse: { host: 'media.example.com', transient: true },
 	foreignServer: { status: 200 },
@@ -26,7 +32,7 @@ const KINDS: Record<FailureKind, FailureFacts> = {
 	rejected: { status: 422, text: 'text too long' },
 	unavailable: { status: 503, text: 'maintenance' },
 	taskFailed: { text: 'text too long' },
-	generationFailed: { text: 'UNSAFE_GENERATION' },
+	generationFailed: { text: 'UNSAFE_GENERATION', makes: 'video' },
 	tooLarge: { text: 'a list of more than 1000 pages' },
 	indeterminate: { mayBeCharged: true },
 	noAddress: { limitMs: 60_000 },
@@ -36,7 +42,7 @@ const KINDS: Record<FailureKind, FailureFacts> = {
 	noWebSocket: {},
 	noSocket: {},
 	noHistory: { status: 404 },
-	selfTrigger: { text: 'Speak', isSpeech: true },
+	selfTrigger: { text: 'Speak', makes: 'speech' },
 	canceled: {},
 };
 const kinds = Object.keys(KINDS) as FailureKind[];
@@ -45,34 +51,35 @@ const failure = (kind: FailureKind, facts: FailureFacts = {}) =>
 
 /** What a person reads of each kind: read it aloud before you change a word. */
 const ALOUD = `
-'Text' is empty. Change 'Text'. Nothing was sent to the service.
-No file in 'data'. 'Images, in Order' must name input fields that hold images, or their addresses (https://…). Nothing was sent to the service.
+'Text' is empty. Fill it in, or check the column's name in its expression. Nothing was sent to the service.
+The item has no binary field 'data' (it has none). 'Images (in Order)' must name input binary fields that hold images, or image URLs (https://…). Nothing was sent to the service.
+This run needs 2 paid requests, but 'Max Paid Requests per Execution' is 1. Raise the limit, or pass fewer items. Nothing was sent in this run.
 media.example.com refused the connection. Check 'Base URL' in the credential, and whether the service is running.
-media.example.com did not respond. The connection broke or took too long. Try again in a moment.
-The response does not come from a media generation service (HTTP 200). Check 'Base URL' in the credential: it must be the address of the API, not of a web page.
-The service redirects to https://other.example.com. The API token is never sent to another address automatically. If you trust that address, enter it as 'Base URL' in the credential.
-Authorization failed: the service refused the API token: invalid_token. Enter a new 'API Token' in the credential: it is wrong, expired or revoked.
-The account is out of credit: insufficient_credits. Add credit with the provider, then run this again. Account → Get shows what is left.
+media.example.com did not respond. The connection was lost or took too long. Try again in a moment.
+The response does not come from a media generation service (HTTP 200). Check 'Base URL' in the credential: it must be the API's URL up to, but without, /v1.
+The service redirects to https://other.example.com. The API token is never sent to another host automatically. If you trust this one, enter it as 'Base URL' in the credential.
+Authorization failed: the service refused the API token: invalid_token. Enter a new 'API Token' in the credential: the current one is wrong, expired or revoked.
+The account is out of credit: insufficient_credits. Add credit with your provider. Account → Get shows what is left.
 The service received too many requests from this account. Wait 7 seconds, or set a lower 'Concurrency' under Options.
-The service does not accept this voice: invalid_voice_id. Enter the ID, not the name, or choose From list in 'Voice'. Voice → Get Many has the IDs, too.
-The service does not recognize this address: Not found. Check 'Base URL' in the credential: it must be the part of the address before the API paths (/v1/…).
-The service rejected the request: text too long. Change the input that this refers to (HTTP 422).
+Your account has no voice with this ID: invalid_voice_id. Choose one with 'From list' in 'Voice', or get the IDs with Voice → Get Many.
+The service does not know this URL: Not found. Check 'Base URL' in the credential: it must be the part before /v1.
+The service rejected the request: text too long. Correct the value that the service complains about (HTTP 422).
 The service is not available (HTTP 503): maintenance. Your workflow is not the cause. Try again later.
-The service could not generate the speech: text too long. Change the text, voice or model and run this again: it will be charged as a new task.
-The service could not generate this: UNSAFE_GENERATION. Change the prompt or images and run this again: it will be charged as a new generation.
-The service sent more data than it should: a list of more than 1000 pages. Nothing was returned, because it would have been incomplete. Request less, for example with a 'Limit' instead of 'Return All'. If that does not help, contact the provider of the service.
-An earlier attempt sent this request and got no clear response. It is not sent again automatically, since it could be charged twice. To send it all the same, start the workflow from the beginning. The service may have accepted the request and charged for it. Check History → Get Many (or the provider's website) before you run this again.
-The task is completed, but its file still has no address after 60 seconds. It may still come.
-The file was generated but could not be downloaded: the file is empty. It has been charged and is available at https://files.example.com/a.mp3
-The service stopped reporting before the result was ready: nothing was heard for 300 s. The generation may still be running, and has been charged. Check History → Get Many before you run this again: it is not requested a second time automatically.
-No result after 3600 seconds (last known: processing, 57 %). The result may still come. If it usually takes longer, set a longer 'Timeout' under Options.
-This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later. Or enter the tasks in 'Task IDs': those are looked up instead.
-The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or enter the tasks in 'Task IDs': those are looked up instead. Without a WebSocket the trigger hears of no task.
-The service keeps no history of videos and images (HTTP 404). Take 'Video or Image Made' out of 'Trigger On': it can't be noticed without the history.
-'Speak' follows this trigger and creates what it listens for, so the workflow would start itself again and again. Enter the tasks to listen for in 'Task IDs', or call 'Speak' in another workflow with 'Execute Sub-workflow'. In queue mode, in a sub-workflow of that one, or with HTTP Request, this would not be noticed. Each execution would pay for the event that starts the next one. By hand, with 'Execute step', the workflow can be tried as it is.
+The service could not generate the speech: text too long. Change the text, voice or model. A new attempt is charged.
+The service could not generate the video: UNSAFE_GENERATION. Change the prompt or images. A new attempt is charged.
+The service's response is too large: a list of more than 1000 pages. To get less, set 'Limit' instead of 'Return All'. If that does not help, contact your provider.
+An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice: check History → Get Many (or the provider's website) first. To send it anyway, start a new execution with it.
+The task is complete, but its audio is not available yet (waited 60 seconds). It may still come.
+The file was generated but could not be downloaded: the file is empty. It has been charged. Download it here: https://files.example.com/a.mp3
+The connection to the service was lost before the result was ready: nothing was heard for 300 s. It may still come, and has been charged: check History → Get Many. It is not requested a second time.
+No result after 3600 seconds (last known: processing, 57 %). It may still come. If it usually takes longer, raise 'Timeout' under Options.
+This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later. Or enter the tasks in 'Task IDs': the trigger then checks those.
+The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or enter the tasks in 'Task IDs': the trigger then checks those. Without a WebSocket, the trigger detects no task.
+The service has no history of videos and images (HTTP 404). Remove the event for videos and images from 'Trigger On': without a history, new ones can't be detected.
+'Speak' creates what this trigger listens for, so the workflow would start itself in an endless loop. Enter the tasks in 'Task IDs', or move 'Speak' to a workflow called with 'Execute Sub-workflow'. In queue mode, in deeper sub-workflows, and with HTTP Request, the loop would go unnoticed. By hand, with 'Execute step', you can try the workflow as it is.
 The execution was canceled.
 The account's quota is used up. A used-up quota comes back when its period ends, or with a larger plan. Account → Get shows what is left.
-The service rejected the request: captcha. Choose a voice, a model or settings that the provider lets your account use (HTTP 403).
+The service rejected the request: captcha. Choose a voice, a model or settings that your provider lets your account use (HTTP 403).
 `;
 
 describe('every kind of failure', () => {
@@ -100,16 +107,75 @@ describe('every kind of failure', () => {
 		expect(message).toContain('task-4711');
 		// A task that failed or does not exist cannot be collected.
 		if (kind !== 'taskFailed' && kind !== 'notFound') {
-			expect(description).toMatch(/Speech → Collect with task ID task-4711.*charged as a new task/);
+			expect(description).toMatch(/Speech → Collect with task ID task-4711\.$/);
+		}
+	});
+});
+
+/** What a failure may come with, each beside the facts of its kind. */
+const MORE: Record<string, FailureFacts> = {
+	nothing: {},
+	'a task': { taskId: '4711' },
+	'the tasks of parts': { part: '2 of 3', taskIds: ['7', '8'], indeterminateParts: [3] },
+	'ids that were told': { ids: ['v1', 'v2'], makes: 'video' },
+	'a charge that is unclear': { mayBeCharged: true, makes: 'speech', candidates: [{ id: 'e1' }] },
+	'a file': { fileUrl: 'https://files.example.com/a.mp4', otherFiles: [] },
+	'too much to do': { means: 'throttled', notTooMany: 4 },
+	'a used-up quota': { means: 'quota' },
+	'something that is not allowed': { means: 'not_allowed' },
+	'an outage': { means: 'unavailable' },
+};
+/** Kinds that come once something is paid for. */
+const LATER: FailureKind[] = [
+	...(['noResponse', 'unavailable', 'rejected', 'rateLimited', 'outOfCredit'] as const),
+	...(['taskFailed', 'generationFailed', 'timedOut', 'streamLost', 'indeterminate'] as const),
+	...(['noAddress', 'downloadFailed'] as const),
+];
+/** What else the run has paid for, as far as it is known. */
+const task = (index: number): ItemRequest => ({ index, state: 'task', taskId: `t${index}` });
+const PAID: ItemRequest[][] = [
+	[],
+	[task(0)],
+	[task(1), task(2)],
+	[{ index: 0, state: 'sent' }, task(1), { index: 2, state: 'sent' }],
+];
+
+describe.each(kinds)('all that can be said of %s', (kind) => {
+	const isLost = kind === 'streamLost' || kind === 'indeterminate';
+	const more = Object.entries(LATER.includes(kind) ? MORE : { nothing: {} }).filter(
+		([, facts]) => !isLost || facts.makes !== undefined,
+	);
+	it.each(more)('keeps to the terms, with %s', (_, facts) => {
+		const failed = failure(kind, facts);
+		for (const paid of PAID) {
+			const note = chargeSummary(paid, { index: 0, error: failed });
+			const { message, description } = toNodeError(failed, { node, itemIndex: 12, note });
+			const all = `${message}. ${description}`;
+			// A retry is free, and running again is charged: whoever reads both does the dear thing.
+			expect(all.match(/\bretry\b/i) && all.match(/\brun\b[^.]*\bagain\b/i)).toBeNull();
+			expect(bannedIn(all)).toEqual([]);
+			const [before = ''] = String(description).split(
+				/Already paid for|Possibly charged|: tasks |One of these|it has the ID/,
+			);
+			expect(before.match(/\w\S*/g)?.length ?? 0).toBeLessThanOrEqual(60);
 		}
 	});
 });
 
 describe('what a message says', () => {
+	it('says which rows are empty as the table counts them, and what to do about some or all', () => {
+		const empty = (...items: number[]) =>
+			wordingOf(failure('invalidInput', { items, itemCount: 3 }));
+		expect(empty(0, 2).message).toBe("'Text' is empty in 2 of 3 items: rows 1 and 3");
+		expect(empty(1).description).toMatch(/^Fill in this row, or let it pass: set On Error/);
+		expect(empty(0, 1, 2).message).toBe("'Text' is empty in all 3 items");
+		expect(empty(0, 1, 2).description).toMatch(/^Check the column's name in the expression/);
+	});
+
 	it('does not blame the input when the service had too much to do', () => {
 		for (const kind of ['taskFailed', 'generationFailed'] as const) {
 			const { description } = wordingOf(failure(kind, { means: 'throttled' }));
-			expect(description).toMatch(/^Set a lower 'Concurrency'.* charged as a new/);
+			expect(description).toMatch(/^Set a lower 'Concurrency'.* A new attempt is charged/);
 		}
 	});
 

@@ -1,26 +1,49 @@
-import { chargeSummary } from '../../nodes/MediaGeneration/paid/summary';
+import { chargeSummary, type ItemRequest } from '../../nodes/MediaGeneration/paid/summary';
+import { Failure, type FailureKind } from '../../nodes/shared/failure';
 
-const task = (index: number, taskId: string) => ({ index, state: 'task' as const, taskId });
+const task = (index: number, taskId: string): ItemRequest => ({ index, state: 'task', taskId });
+const sent = (index: number): ItemRequest => ({ index, state: 'sent' });
+const tasks = (count: number) => Array.from({ length: count }, (_, n) => task(n, `t${n}`));
+const failed = (index: number, kind: FailureKind) => ({ index, error: new Failure(kind) });
 
-test('at most five are named, however many are paid', () => {
-	const requests = Array.from({ length: 100 }, (_, index) => task(index, `t${index}`));
-	expect(chargeSummary(requests, 3)).toBe(
-		"Already paid for: item 0: task t0; item 1: task t1; item 2: task t2; item 4: task t4; item 5: task t5 and 94 more. To collect this at no extra charge, set On Error in the node's settings to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow (from node with error)' in the executions list.",
+test('at most five are named, however many are paid; a failed row has to be let past', () => {
+	expect(chargeSummary(tasks(100), failed(3, 'taskFailed'))).toBe(
+		"To get the others at no extra charge, set On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Already paid for: 99 other items (tasks t0, t1, t2, t4, t5 and 94 more). A retry uses the rows as they were first read.",
 	);
 });
 
-test('what is paid and what may be are told apart; the rest is not named', () => {
-	const sent = { index: 0, state: 'sent' as const };
-	const requests = [sent, task(1, '7'), { ...task(2, '8'), state: 'gone' as const }];
-	expect(chargeSummary(requests)).toBe(
-		"Already paid for: item 1: task 7. To collect this at no extra charge, use Speech → Collect with the task ID, or, for videos and images, History → Get Many. Perhaps paid for, since the service did not confirm it: item 0: speech requested. Check History → Get Many, or the provider's website, before you run this again.",
+test('where the row is not at fault, a retry continues', () => {
+	expect(chargeSummary([task(0, '7')], failed(1, 'outOfCredit'))).toBe(
+		"To continue, open Executions and choose 'Retry with currently saved workflow': only what is missing is charged. Already paid for: 1 other item (task 7).",
 	);
-	expect(chargeSummary(requests, 1)).toMatch(
-		/^Perhaps paid for, .* A retry does not send this again\.$/,
+	// Its own result is named in its message.
+	expect(chargeSummary([task(0, '7')], failed(0, 'timedOut'))).toMatch(/^To continue.*charged\.$/);
+	expect(chargeSummary([task(0, '7')], failed(0, 'downloadFailed'))).toMatch(/^To continue/);
+	// The service may have accepted what it did not answer: a retry does not send that again.
+	expect(chargeSummary([sent(0), task(1, '7')], failed(0, 'unavailable'))).toMatch(/set On Error/);
+});
+
+test('a stop names every task, since n8n offers no retry of it', () => {
+	expect(chargeSummary(tasks(7))).toBe(
+		"At no extra charge, get the audio with Speech → Collect ('Join Into One File' turned off). Already paid for: tasks t0, t1, t2, t3, t4, t5, t6.",
+	);
+	expect(chargeSummary([0, 1, 2, 3, 4, 5].map(sent))).toContain('rows 1, 2, 3, 4, 5 and 6.');
+});
+
+test('what is paid and what may be are told apart; the rest is not named', () => {
+	const request = { kind: 'video', files: [], announcedIds: ['v1', 'v2'] };
+	const video = { index: 3, state: 'accepted', request } as unknown as ItemRequest;
+	const gone: ItemRequest = { index: 2, state: 'gone', taskId: '8' };
+	const requests = [sent(0), task(1, '7'), gone, video];
+	expect(chargeSummary(requests)).toBe(
+		"At no extra charge, get the audio with Speech → Collect ('Join Into One File' turned off), and videos and images with History → Get Many. Already paid for: task 7; videos v1, v2. Possibly charged (the service didn't confirm): speech of row 1. Check History → Get Many, or the provider's website, before you run the workflow again.",
+	);
+	expect(chargeSummary([sent(0)], failed(1, 'taskFailed'))).toBe(
+		"Possibly charged (the service didn't confirm): speech of row 1. A retry does not send this again.",
 	);
 });
 
 test('nothing is said when nothing else is paid', () => {
 	expect(chargeSummary([])).toBeUndefined();
-	expect(chargeSummary([task(4, '7')], 4)).toBeUndefined();
+	expect(chargeSummary([sent(4)], failed(4, 'noResponse'))).toBeUndefined();
 });

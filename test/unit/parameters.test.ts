@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
-import { returnAll, type NumberField } from '../../nodes/shared/n8n/descriptions';
+import { returnAll, taskId, type NumberField } from '../../nodes/shared/n8n/descriptions';
 import type { ServiceRecord } from '../../nodes/shared/contract';
 import { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import {
-	lookedFor,
+	searchPatterns,
 	matches,
 	searchVoices,
 	voiceEntry,
@@ -34,8 +34,8 @@ const read = {
 		option('setting', value).numberOption(field({ minValue: 0.7, maxValue: 1.2 })),
 	seconds: (value: unknown) =>
 		option('setting', value).durationOption(field({ minValue: 1, maxValue: 60 })),
-	task: (value: unknown) => fields({ taskId: value }).taskIdsOfSpeech(1)[0],
-	tasks: (value: unknown) => fields({ taskId: value }).taskIdsOfSpeech(2),
+	task: (value: unknown) => fields({ taskId: value }).taskIdsOfSpeech(taskId, 1)[0],
+	tasks: (value: unknown) => fields({ taskId: value }).taskIdsOfSpeech(taskId, 2),
 	output: (value: unknown) => option('outputField', value).outputField(),
 	option: (value: unknown) =>
 		option('prompt', value).textOption({
@@ -87,7 +87,12 @@ it.each<[Kind, name: string, RegExp, values: unknown[]]>([
 	],
 	['text', 'Text', /must be text/, [{}, ['a'], true, NaN]],
 	['voice', 'Voice', EMPTY, [{ mode: 'list', value: '' }, { value: null }, {}, undefined]],
-	['voice', 'Voice', /^is a name \(it is "Ann S"\): .* choose From list$/, ['Ann S']],
+	[
+		'voice',
+		'Voice',
+		/^must be an ID, not a name \(it is "Ann S"\): switch to 'From list' /,
+		['Ann S'],
+	],
 	['ratio', 'Ratio', /must be one of tall \(/, ['16:9', 'portrait', '', null, 7, 'constructor']],
 	['whole', 'Setting', /whole number from 1 to 4/, [0, 5, 1.5, 'two', '', null, true, {}, [2]]],
 	['speed', 'Setting', /a number from 0\.7 to 1\.2/, [0.69, 1.21, -1]],
@@ -99,7 +104,12 @@ it.each<[Kind, name: string, RegExp, values: unknown[]]>([
 	['tasks', 'Task ID', /names 3 tasks; 2 can/, ['1, 2, 3']],
 	['option', 'Prompt', /must be text/, [{}]],
 	['output', 'Put Output File in Field', EMPTY, [' ']],
-	['callback', 'Callback URL', /not a URL/, ['example.com/done', 'javascript:alert(1)', 7, {}]],
+	[
+		'callback',
+		'Callback URL',
+		/^must begin with https:\/\/ or http:\/\//,
+		['example.com/done', 'javascript:alert(1)', 7, {}],
+	],
 ])('%s: "%s" is refused by its name, %s', (kind, name, text, values) => {
 	for (const value of values) {
 		const refused = { field: name, text: expect.stringMatching(text) as string };
@@ -127,14 +137,14 @@ describe('a voice in the picker', () => {
 			{ name: 'Ann', language: 'pt-BR', age: 'middle_aged' },
 			'Ann (Brazilian Portuguese, middle aged)',
 		],
-		['traits under labels', { name: 'Ann', labels: { accent: 'irish' } }, 'Ann (irish)'],
+		['traits under labels', { name: 'Ann', labels: { accent: 'irish' } }, 'Ann (Irish)'],
 		[
 			'the use that was looked for',
 			{ name: 'Ann', language: 'en', use_cases: ['ads', 'audio_narration'] },
-			'Ann (audio narration, English)',
+			'Ann (English · audio narration)',
 		],
 	])('is shown with %s', (_, voice, name) => {
-		const entry = voiceEntry({ voice_id: 'v1', ...voice }, lookedFor('ann narrator'));
+		const entry = voiceEntry({ voice_id: 'v1', ...voice }, searchPatterns('ann narrator'));
 		expect(entry).toEqual({ name, value: 'v1' });
 	});
 
@@ -161,7 +171,7 @@ describe('a voice in the picker', () => {
 		[false, { language: 'Mandarin', description: 'many tones' }, ['man']],
 	])('is found (%p), %j, by %j', (isFound, voice, filters) => {
 		for (const filter of filters) {
-			expect([filter, matches(voice, lookedFor(filter))]).toEqual([filter, isFound]);
+			expect([filter, matches(voice, searchPatterns(filter))]).toEqual([filter, isFound]);
 		}
 	});
 });

@@ -9,7 +9,7 @@ import {
 	readSpeechTask,
 } from '../../nodes/shared/parsing/responses';
 import * as values from '../../nodes/shared/parsing/values';
-import { readReason, saysFailure } from '../../nodes/shared/parsing/errors';
+import { readReason, reportsError } from '../../nodes/shared/parsing/errors';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
 /* What an answer says, in every shape in which deployments say it; more in docs/faults.md, test/fuzz. */
@@ -38,12 +38,12 @@ const read = {
 	'subtitle address': (fields: unknown) =>
 		task({ ...done, audio_url: FILE, ...(fields as object) })?.subtitleUrl,
 	'state and word of a task': (raw: unknown) => [task(raw)?.state, task(raw)?.status],
-	'end that a task seems to say': (raw: unknown) => task(raw)?.seems,
+	'end that a task seems to say': (raw: unknown) => task(raw)?.apparentEnd,
 	notification: (text: unknown) => readNotification(text as string),
 	files: (raw: unknown) => readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl),
 	page: readPage,
 	reason: readReason,
-	'`error` says a failure': (error: unknown) => saysFailure({ error }),
+	'`error` says a failure': (error: unknown) => reportsError({ error }),
 	'reason beside an `error`': (error: unknown) => readReason({ error, message: 'Too long' }),
 };
 type Reader = keyof typeof read;

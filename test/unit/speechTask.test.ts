@@ -21,11 +21,11 @@ const PENDING = () => task('pending');
 const DONE = () => task('completed');
 /** Words of other services, beside what they need to be an end. */
 const SUCCEEDED = (): SpeechTask => ({
-	...{ state: 'processing', status: 'succeeded', seems: 'completed', raw: {} },
+	...{ state: 'processing', status: 'succeeded', apparentEnd: 'completed', raw: {} },
 	audioUrl: 'https://files.example/a.wav',
 });
 const EXPIRED = (): SpeechTask => ({
-	...{ state: 'processing', status: 'expired', seems: 'error', raw: {} },
+	...{ state: 'processing', status: 'expired', apparentEnd: 'error', raw: {} },
 	message: 'Too late',
 });
 const NO_ADDRESS = (): SpeechTask => ({ state: 'completed', status: 'completed', raw: {} });

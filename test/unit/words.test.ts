@@ -1,6 +1,8 @@
-import { NodeHelpers, type INodeProperties } from 'n8n-workflow';
+import { NodeHelpers, type INodeProperties, type INodePropertyOptions } from 'n8n-workflow';
 import { MediaGenerationApi } from '../../credentials/MediaGenerationApi.credentials';
 import { MediaGeneration } from '../../nodes/MediaGeneration/MediaGeneration.node';
+import { BANNED } from './terms';
+import codex from '../../nodes/MediaGeneration/MediaGeneration.node.json';
 import { MediaGenerationTrigger } from '../../nodes/MediaGenerationTrigger/MediaGenerationTrigger.node';
 
 /* What a person reads in the editor, as n8n's UX guidelines want it. */
@@ -31,7 +33,88 @@ test('hints take at most 120 characters, and are not the same for speech, video 
 		return shown.map(({ message }) => message).join();
 	});
 	expect(new Set(said).size).toBe(4);
-	expect(panel.filter((hint) => hint.endsWith('is charged; a retry is not.'))).toHaveLength(2);
+	const charged = panel.filter((hint) => hint.endsWith('retrying a failed one is not.'));
+	expect(charged).toHaveLength(2);
+	// In the panel of a model's tool nobody waits before a browser.
+	expect(action.usableAsTool).toEqual({ replacements: { hints: [] } });
+});
+
+/** Beside those of messages: the words that no description holds, each with what to say instead. */
+const TERMS: typeof BANNED = [
+	...BANNED,
+	[/\b(?:an?|one|each|every|this) speech\b(?! task)/i, 'audio, speech or speech task'],
+	[/\blines?\b(?! breaks?)/i, 'branch of a workflow, row of a table'],
+	[/(?<!media )\bgenerations?\b/, 'request, or the video or image that it results in'],
+	[/\b(?:entry|entries)\b/i, 'video or image in the history'],
+	[/\bmak(?:e|es|ing)\b|\bmade\b/i, 'convert (speech), generate (video, image)'],
+	[/\blook(?:s|ed|ing)? (?:it |them )?up\b|\blookups?\b/i, 'check'],
+	[/\b(?:fetch(?:es|ed)?|pick(?:s|ed)? up)\b/i, 'get, collect or download'],
+	[/\b(?:start(?:s|ed)? anew|another attempt)\b/i, 'retry, or run again'],
+	[/\b(?:spend|spent|costs?)\b/i, 'charged'],
+	[/\bbad items?\b/i, 'failed row'],
+	[/\b(?:in|out)put fields?\b/i, 'input binary field, output binary field'],
+	[/\bblanks?\b/i, 'spaces'],
+	[/\bnotic(?:e|es|ed)\b|\bpass(?:es|ed)? over\b/i, 'detect, ignore'],
+	[/\b(?:synthesi|capitali|organi)s|behaviour|favourite/i, 'US spelling'],
+];
+
+/** All texts of a description; codes and values of parameters have no blanks. */
+const textsOf = (value: unknown): string[] => {
+	if (typeof value === 'string') return /\s/.test(value) ? [value] : [];
+	return typeof value === 'object' && value ? Object.values(value).flatMap(textsOf) : [];
+};
+const credential = new MediaGenerationApi();
+
+test.each(TERMS)('no text says %s: %s', (banned) => {
+	const texts = [action, trigger, { ...credential }].flatMap(textsOf);
+	expect(texts.length).toBeGreaterThan(100);
+	expect(texts.filter((text) => banned.test(text))).toEqual([]);
+});
+
+/** Each operation, as n8n's field, its panel and its canvas name it. */
+const operations = entries
+	.filter(({ name }) => name === 'operation')
+	.flatMap(({ options, displayOptions }) =>
+		(options as INodePropertyOptions[]).map((option) => {
+			return { ...option, resource: displayOptions!.show!.resource![0] as string };
+		}),
+	);
+const wordsIn = (text: string) => text.toLowerCase().match(/\w+/g)!;
+/** What n8n makes of the `=` in a subtitle. */
+const shownBy = (subtitle: string, parameters: object) => {
+	const [, code] = /^=\{\{ (.*) \}\}$/.exec(subtitle)!;
+	const show = new Function('$parameter', `return ${code}`) as (fields: object) => string;
+	return show(parameters);
+};
+
+test.each(operations)('$resource: $name is called so everywhere', ({ name, value, ...more }) => {
+	const { action: title, description, resource } = more;
+	const said = wordsIn(title!).map((word) => word.replace(/s$/, ''));
+	for (const word of wordsIn(name))
+		if (word !== 'to') expect(said).toContain(word.replace(/s$/, ''));
+	const subtitle = shownBy(action.subtitle!, { resource, operation: value });
+	expect(subtitle).toMatch(new RegExp(`(?:^|: )${name}$`));
+	expect(subtitle.length).toBeLessThanOrEqual(26);
+	expect(description).toBeTruthy();
+});
+
+test('every resource says what it is for', () => {
+	const { options } = entries.find(({ name }) => name === 'resource')!;
+	for (const { description } of options as INodePropertyOptions[]) expect(description).toBeTruthy();
+});
+
+test("what the nodes call things is found with n8n's search, and so is what people call them", () => {
+	const aliases = codex.alias.map((alias) => alias.toLowerCase());
+	/** As n8n's panel does: the letters in this order. The trigger shares the card of the action node. */
+	const isFound = (typed: string) => {
+		const pattern = new RegExp([...typed.toLowerCase().replace(/ /g, '')].join('.*'));
+		return aliases.some((alias) => pattern.test(alias));
+	};
+	const events = trigger.properties[0]!.options as INodePropertyOptions[];
+	const shown = [...operations, ...events].flatMap(({ name, action }) => [name, action ?? name]);
+	const typed = ['speech ready', 'speech done', 'audio ready', 'video ready', 'video finished'];
+	const ours = shown.filter((each) => !/^(?:Get|Get Many|Delete)\b/.test(each));
+	expect([...ours, ...typed, 'image created'].filter((each) => !isFound(each))).toEqual([]);
 });
 
 test('nothing speaks of errors, problems or failures', () => {
@@ -42,8 +125,9 @@ test('nothing speaks of errors, problems or failures', () => {
 });
 
 test.each([
-	[['generated'], ['Options', 'Check Interval', 'Download File', 'Put Output File in Field']],
-	[['completed'], ['Task IDs', 'Options', 'Download File', 'Put Output File in Field']],
+	[['generated'], ['Download File', 'Options', 'Check Interval', 'Put Output File in Field']],
+	[['completed'], ['Task IDs', 'Download File', 'Options', 'Put Output File in Field']],
+	[['failed'], ['Task IDs', 'Options', 'Put Output File in Field']],
 	[['progress', 'generated'], trigger.properties.slice(1).flatMap((field) => entriesOf([field]))],
 ])('the trigger on %j shows what concerns that', (events, expected) => {
 	const values = { events, options: {} };
@@ -54,9 +138,14 @@ test.each([
 	expect(shown.map(({ displayName }) => displayName)).toEqual(names);
 });
 
+test('the trigger brings files along unless told otherwise, for the node that stores them', () => {
+	const field = trigger.properties.find(({ name }) => name === 'download');
+	expect(field).toMatchObject({ displayName: 'Download File', default: true });
+});
+
 test('the trigger says on the canvas what it listens for', () => {
-	const [, code] = /^=\{\{ (.*) \}\}$/.exec(trigger.subtitle!)!;
-	const shown = new Function('$parameter', `return ${code}`) as (fields: object) => string;
-	const events = ['completed', 'generated'];
-	expect(shown({ events })).toBe('Task Completed, Video or Image Made');
+	const shown = (...events: string[]) => shownBy(trigger.subtitle!, { events });
+	expect(shown('completed')).toBe('Speech Completed');
+	expect(shown('generated', 'completed', 'failed')).toBe('Video or Image Created +2');
+	expect(shown()).toBe('');
 });

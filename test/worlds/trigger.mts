@@ -104,7 +104,7 @@ export function publicationOf(
 			published(error);
 			void close({}).then(async () => await publish('update'));
 		};
-		const nodes = [triggerNode({ events, taskIds: taskIds.join(), options: { download } })];
+		const nodes = [triggerNode({ events, taskIds: taskIds.join(), download })];
 		if (called) nodes.push({ ...nodes[0]!, ...CALL });
 		const { loader } = process;
 		const setting = { workflowId: trigger, nodes, credential, activationMode, staticData, loader };

@@ -13,7 +13,7 @@ export interface Example {
 	path: string;
 	/** The node that it is about: the first of ours, where it has any. */
 	nodeName: string;
-	/** Whether it runs without anybody: not where a chat begins it, with a model of the user's own. */
+	/** Whether it runs without anybody, to a good end: not where a chat begins it, with a model of the user's own. */
 	runsAlone: boolean;
 }
 
@@ -27,8 +27,9 @@ export function readExamples(): Example[] {
 			const ours = first(/^n8n-nodes-media-/) ?? first(/(?<!Trigger|stickyNote)$/);
 			const has = (kind: string) =>
 				nodes.some((node: { type: string }) => node.type.endsWith(kind));
-			// Nobody simulates a feed or a model.
-			const runsAlone = has('.manualTrigger') && !has('.rssFeedRead') && !has('.lmChatOpenAi');
+			// Nobody simulates a feed or a model, and a sample may have a row that fails.
+			const others = ['.rssFeedRead', '.lmChatOpenAi', '.stopAndError'];
+			const runsAlone = has('.manualTrigger') && !others.some(has);
 			return {
 				name: basename(file, '.json'),
 				id,

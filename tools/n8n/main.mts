@@ -1,4 +1,5 @@
 /* `npm run n8n`: the complete n8n with this package in it, beside the simulated service. */
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startSimulator } from '../../simulator/simulator.mts';
 import { fingerprint, stamp } from '../freshness.mjs';
@@ -13,19 +14,28 @@ const EDITOR_PORT = 5678;
 const SERVICE_PORT = 8787;
 
 const folder = join(project, '.n8n-instance');
-// Two n8n must not share a database.
-if (!(await isFree(EDITOR_PORT))) {
-	console.error(`Port ${EDITOR_PORT} is taken: is n8n running already? End that one first.`);
+/** Holds the editor's port while this n8n runs: two must not share a database. */
+const portFile = join(folder, 'port');
+const known = existsSync(portFile) ? Number(readFileSync(portFile, 'utf8')) : undefined;
+if (known !== undefined && !(await isFree(known))) {
+	console.error(
+		`It runs already: http://127.0.0.1:${known}. End that one first. (If it is another program, delete ${portFile}.)`,
+	);
 	process.exit(1);
 }
-// On its usual ports, or on any others when those are taken.
+// On the usual ports, or on any others when those are taken.
+const editor = (await isFree(EDITOR_PORT)) ? EDITOR_PORT : await freePort();
 const areFree = (await isFree(SERVICE_PORT)) && (await isFree(SERVICE_PORT + 1));
 const usual = { port: SERVICE_PORT, filePort: SERVICE_PORT + 1 };
 const service = await startSimulator({ pace: 1, media: 'rendered', ...(areFree && usual) });
-const n8n = new Instance(folder, { editor: EDITOR_PORT, broker: await freePort() });
+const n8n = new Instance(folder, { editor, broker: await freePort() });
+writeFileSync(portFile, String(editor));
 
 let closing: Promise<void> | undefined;
-const close = () => (closing ??= Promise.all([n8n.stop(), service.close()]).then(() => {}));
+const close = () =>
+	(closing ??= Promise.all([n8n.stop(), service.close()]).then(() =>
+		rmSync(portFile, { force: true }),
+	));
 const end = () => {
 	if (!closing) console.log('\nClosing …');
 	void close().then(() => process.exit());
@@ -62,14 +72,14 @@ async function openEditor(): Promise<void> {
   Email        ${OWNER.email}
   Password     ${OWNER.password}
 
-  Workflows    those named "Media Generation: …", imported from examples/
+  Workflows    those with the tag "Media Generation example", imported from examples/
   Credential   "Media Generation (simulator)" is ready to use; for one of your own:
                API Token  ${service.token}
                Base URL   ${service.baseUrl}
   Files        workflows write to ${n8n.files}
   Log          ${n8n.logFile}
 
-Next: open ${n8n.baseUrl}/workflow/exampleSpeak, click Execute workflow, double-click "Speak a text" and play its file.
+Next: open ${n8n.baseUrl}/workflow/exampleSpeak, click Execute workflow, double-click "Text to Speech" and play its file.
 Ctrl+C ends n8n and the service. What you save stays in .n8n-instance/; the service's memory ends.`);
 	await n8n.stopped();
 	if (!closing) throw new Error(`n8n ended by itself; see ${n8n.logFile}`);

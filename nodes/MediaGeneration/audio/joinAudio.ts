@@ -4,52 +4,61 @@ import { readMp3 } from './mp3';
 import type { Sound } from './sound';
 import { readWav } from './wav';
 
-/** Joins sound files without decoding them. Pure. */
+/* Joins sound files without decoding them. */
 
-/** More than the header of any joined file takes. */
+/** Bytes reserved for the header, which is known only at the end. Every header is shorter. */
 const HEAD_BYTES = 4096;
 
 /** A file to join. */
 export interface SoundFile {
-	/** Its size. */
+	/** Size of the file in bytes. */
 	bytes: number;
+	/** Resolves with the content of the file. */
 	read(): Promise<Buffer>;
 }
 
-/** `startsMs`: when each of the files begins in it; `durationMs`: how long it is. */
-export type JoinedSound = FileType & { bytes: Buffer; startsMs: number[]; durationMs: number };
+/** A joined file. */
+export type JoinedSound = FileType & {
+	bytes: Buffer;
+	/** The time in the joined file at which each of the given files begins, in ms. */
+	startsMs: number[];
+	durationMs: number;
+};
 
 /**
- * Joins WAV or MP3 files of one format; holds the joined file and one of the others in memory. Returns
- * why not, in words, when they are something else, differ, or are too large together.
+ * Joins WAV files or MP3 files of one format, in the given order. It reads one file after another, so that
+ * memory holds the joined file and one given file.
+ *
+ * Resolves with the joined file, or with a reason in words if the files cannot be joined: one is neither WAV
+ * nor MP3, their formats differ, or their total size exceeds MAX_JOINED_BYTES. Rejects only if `read` does.
  */
 export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { reason: string }> {
 	const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
 	if (total > MAX_JOINED_BYTES) {
-		return { reason: `together they have more than ${MAX_JOINED_BYTES / 1024 / 1024} MB` };
+		return { reason: `they are larger than ${MAX_JOINED_BYTES / 1024 / 1024} MB in total` };
 	}
 	const joined = Buffer.allocUnsafe(HEAD_BYTES + total);
 	const startsMs: number[] = [];
-	let first: Omit<Sound, 'stretches'> | undefined;
+	let first: Omit<Sound, 'soundData'> | undefined;
 	let end = HEAD_BYTES;
 	let durationMs = 0;
 	for (const [index, file] of files.entries()) {
 		const bytes = await file.read();
-		const read = readWav(bytes) ?? readMp3(bytes);
-		if (!read) return { reason: `part ${index + 1} has no sound in it that is WAV or MP3` };
-		const { stretches, ...sound } = read;
+		const parsed = readWav(bytes) ?? readMp3(bytes);
+		if (!parsed) return { reason: `part ${index + 1} has no WAV or MP3 audio in it` };
+		const { soundData, ...sound } = parsed;
 		first ??= sound;
 		if (sound.format !== first.format) {
 			return { reason: `part 1 is ${first.format}, part ${index + 1} is ${sound.format}` };
 		}
-		for (const stretch of stretches) end += stretch.copy(joined, end);
+		for (const data of soundData) end += data.copy(joined, end);
 		startsMs.push(durationMs);
 		durationMs += sound.durationMs;
 	}
-	const { headOf, type } = first!;
-	const head = headOf(end - HEAD_BYTES, durationMs);
-	const start = HEAD_BYTES - head.copy(joined, HEAD_BYTES - head.length);
-	// A chunk of odd length is followed by a byte that belongs to none.
+	const { headerFor, type } = first!;
+	const header = headerFor(end - HEAD_BYTES, durationMs);
+	const start = HEAD_BYTES - header.copy(joined, HEAD_BYTES - header.length);
+	// RIFF: a chunk of odd length is followed by one padding byte.
 	if (type.extension === 'wav' && end % 2) joined[end++] = 0;
 	return { bytes: joined.subarray(start, end), ...type, startsMs, durationMs };
 }

@@ -1,39 +1,44 @@
 import type { ByteReading, Sound } from './sound';
 
-/**
- * MP3 files: frames as in ISO/IEC 11172-3, 2.4.1.3 and 2.4.2.3, with the lower sampling rates of
- * ISO/IEC 13818-3, 2.4.2.3; tags as in ID3v2.4 (3.1). Pure.
+/*
+ * Frames of MP3 files follow ISO/IEC 11172-3, 2.4.1.3 and 2.4.2.3. Their lower sampling rates follow
+ * ISO/IEC 13818-3, 2.4.2.3. Tags follow ID3v2.4, 3.1.
  */
 
+/** What the four bytes of a frame header say. */
 interface Frame {
-	/** Bytes. */
+	/** Size of the whole frame in bytes. */
 	size: number;
 	hertz: number;
-	/** Per channel. */
+	/** Samples per channel. */
 	samples: number;
-	/** Equal for frames that may follow one another. */
+	/** Sampling rate and channels, in words. All frames of a file have the same. */
 	format: string;
 	/** Bytes of the side information after the header. */
 	sideBytes: number;
 }
 
+/** Bit rates in kbit/s by the index in a frame header: of MPEG-1, and of MPEG-2 and 2.5. */
 const KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const KBPS_LOW = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
-/** The place of a bit rate in these whose frames have room for an index at any sampling rate. */
-const ROOMY = 9;
+/** Index of a bit rate whose frame can hold a Xing header at every sampling rate. */
+const INFO_FRAME_BITRATE_INDEX = 9;
 const HERTZ = [44_100, 48_000, 32_000];
-/** Bytes in which there are two frames, of 1441 bytes at most. */
+/** Bytes to look at. Two frames fit in, since a frame has at most 1441 bytes. */
 const WINDOW = 4096;
-/** Bytes after which a file that shows no frame is given up. */
-const MAX_STRANGE = 64 * 1024;
+/** `readMp3Length` stops after this many bytes in a row that are neither a frame nor a tag. */
+const MAX_UNKNOWN_BYTES = 64 * 1024;
 const LAYER_3 = 1;
 const MONO = 3;
 
-/** The frame of layer III that begins at `at`; undefined when there is none, or one of a free bit rate. */
+/**
+ * Reads the header of the layer III frame that begins at `at`. Returns undefined if none begins there, or
+ * if its bit rate is "free", since its size is then unknown.
+ */
 function frameAt(file: Buffer, at: number): Frame | undefined {
 	if (at + 4 > file.length || file[at] !== 0xff) return undefined;
 	const [second, third, fourth] = [file[at + 1]!, file[at + 2]!, file[at + 3]!];
-	// 3 is MPEG-1, 2 is MPEG-2 with half the rates, 0 its extension with a quarter; 1 is none.
+	// 3: MPEG-1. 2: MPEG-2, half the sampling rates. 0: MPEG-2.5, a quarter of them. 1: reserved.
 	const version = (second >> 3) & 3;
 	if (second >> 5 !== 7 || version === 1 || ((second >> 1) & 3) !== LAYER_3) return undefined;
 	const isFull = version === 3;
@@ -52,10 +57,13 @@ function frameAt(file: Buffer, at: number): Frame | undefined {
 	};
 }
 
-/** Bytes of the ID3v2 tag that begins at `at`, whose pictures may look like frames; 0 when none does. */
+/**
+ * Size in bytes of the ID3v2 tag that begins at `at`, or 0 if none begins there. Tags have to be skipped,
+ * since a picture in a tag may contain bytes that look like a frame.
+ */
 function tagBytes(file: Buffer, at: number): number {
 	if (file.toString('latin1', at, at + 3) !== 'ID3' || at + 10 > file.length) return 0;
-	// Four bytes of seven bits.
+	// The size is stored in four bytes, seven bits in each.
 	const size = file.subarray(at + 6, at + 10).reduce((sum, byte) => sum * 128 + (byte & 127), 0);
 	const footer = file[at + 5]! & 0x10 ? 10 : 0;
 	return 10 + size + footer;
@@ -63,27 +71,30 @@ function tagBytes(file: Buffer, at: number): number {
 
 const msOf = ({ samples, hertz }: Frame) => (samples * 1000) / hertz;
 
-/** Whether a frame holds an encoder's index, and no sound. */
+/** Whether the frame at `at` is an encoder's index (Xing, Info or VBRI), which holds no sound. */
 const isIndex = (file: Buffer, at: number) =>
 	/Xing|Info|VBRI/.test(file.toString('latin1', at + 4, at + 46));
 
-/** Finds the frames of a file, one after another. */
+/** Finds the frames of a file. Call `next` again and again, from the start of the file to its end. */
 class Frames {
-	/** The format of the first frame, which all others must have. */
+	/** The format of the first frame. Bytes with another format are no frame of this file. */
 	private format: string | undefined;
+	/** The last bytes were a frame, so what follows it directly is trusted to be one as well. */
 	private isInSync = false;
 
-	/** How far to go on from `at`, in bytes, and the frame there, if there is one with sound. */
+	/** Returns the frame at `at` if it holds sound, and the number of bytes to go on by. */
 	next(file: Buffer, at: number): { bytes: number; frame?: Frame } {
-		const wholeAt = (place: number, like: string | undefined) => {
+		const completeFrameAt = (place: number, format: string | undefined) => {
 			const frame = frameAt(file, place);
-			const fits = frame && place + frame.size <= file.length && (!like || frame.format === like);
+			const fits =
+				frame && place + frame.size <= file.length && (!format || frame.format === format);
 			return fits ? frame : undefined;
 		};
-		const frame = wholeAt(at, this.format);
+		const frame = completeFrameAt(at, this.format);
 		const end = at + (frame?.size ?? 0);
-		// After something else, one counts only if another follows: any bytes may look like a header.
-		const isFollowed = () => end === file.length || wholeAt(end, frame?.format) !== undefined;
+		// Any bytes may look like a header. Out of sync, a frame counts only if another follows it.
+		const isFollowed = () =>
+			end === file.length || completeFrameAt(end, frame?.format) !== undefined;
 		this.isInSync = frame !== undefined && (this.isInSync || isFollowed());
 		if (!frame || !this.isInSync) return { bytes: tagBytes(file, at) || 1 };
 		if (isIndex(file, at)) return { bytes: frame.size };
@@ -92,7 +103,7 @@ class Frames {
 	}
 }
 
-/** The frames with sound, in order; tags and whatever else there is are passed over. */
+/** Yields the frames that hold sound, in order. Skips tags and all other bytes. */
 function* framesOf(file: Buffer): Generator<Frame & { at: number }> {
 	const frames = new Frames();
 	for (let at = 0; at < file.length;) {
@@ -102,65 +113,69 @@ function* framesOf(file: Buffer): Generator<Frame & { at: number }> {
 	}
 }
 
-/** Reads how long an MP3 file is, in ms; 0 when it has no sound. */
+/** Parses the duration of an MP3 file. Returns ms, or 0 if no sound was found. */
 export function* readMp3Length(): ByteReading<number> {
 	const frames = new Frames();
 	let ms = 0;
-	let strange = 0;
-	for (let file = yield WINDOW; file.length > 0 && strange < MAX_STRANGE; file = yield WINDOW) {
+	let unknownBytes = 0;
+	for (
+		let file = yield WINDOW;
+		file.length > 0 && unknownBytes < MAX_UNKNOWN_BYTES;
+		file = yield WINDOW
+	) {
 		const { bytes, frame } = frames.next(file, 0);
-		strange = bytes > 1 ? 0 : strange + 1;
+		unknownBytes = bytes > 1 ? 0 : unknownBytes + 1;
 		if (frame) ms += msOf(frame);
 		yield -bytes;
 	}
 	return ms;
 }
 
-/** The sound of an MP3 file; undefined when it has none. */
+/** Finds the sound in an MP3 file. Returns undefined if there is none. Never throws. */
 export function readMp3(file: Buffer): Sound | undefined {
 	let first: (Frame & { at: number }) | undefined;
 	let frames = 0;
-	// Neighbours are one stretch: a large file has more frames than memory should hold.
-	const stretches: Buffer[] = [];
+	// Adjacent frames are stored as one buffer: a large file has too many frames for one object each.
+	const soundData: Buffer[] = [];
 	let start = 0;
 	let end = 0;
 	for (const frame of framesOf(file)) {
 		first ??= frame;
 		frames++;
 		if (frame.at !== end) {
-			stretches.push(file.subarray(start, end));
+			soundData.push(file.subarray(start, end));
 			start = frame.at;
 		}
 		end = frame.at + frame.size;
 	}
 	if (!first) return undefined;
-	stretches.push(file.subarray(start, end));
+	soundData.push(file.subarray(start, end));
 	const header = Buffer.from(file.subarray(first.at, first.at + 4));
 	const frameMs = msOf(first);
 	return {
 		type: { mimeType: 'audio/mpeg', extension: 'mp3' },
 		format: first.format,
 		durationMs: frames * frameMs,
-		stretches,
-		headOf: (bytes, durationMs) => infoFrame(header, Math.round(durationMs / frameMs), bytes),
+		soundData,
+		headerFor: (bytes, durationMs) => infoFrame(header, Math.round(durationMs / frameMs), bytes),
 	};
 }
 
 /**
- * The frame that comes before `frames` frames of `bytes` bytes, of which `header` is the header of one,
- * and tells players how many there are, as Xing's does: without it, they guess the length from the first
- * bit rate.
+ * Makes a Xing frame, which goes in front of all others and tells players their number and size. Without it,
+ * players guess the duration from the bit rate of the first frame. `frames` and `bytes` are those of the
+ * whole file; `header` is the header of one of its frames.
  */
 function infoFrame(header: Buffer, frames: number, bytes: number): Buffer {
-	// Without checksum and padding.
+	// No checksum, and no padding.
 	header[1]! |= 1;
-	header[2] = (ROOMY << 4) | (header[2]! & 0x0c);
+	header[2] = (INFO_FRAME_BITRATE_INDEX << 4) | (header[2]! & 0x0c);
 	const { size, sideBytes } = frameAt(header, 0)!;
 	const frame = Buffer.alloc(size);
 	const at = header.copy(frame) + sideBytes;
-	// The word for bit rates that may vary: players then rely on the numbers.
+	// "Xing" says that the bit rate varies, so players rely on the two numbers below.
 	frame.write('Xing', at, 'latin1');
-	// What follows: the number of frames, and of bytes.
+	// Flags: 1 announces the number of frames, 2 the number of bytes.
 	frame.writeUInt32BE(3, at + 4);
 	frame.writeUInt32BE(frames, at + 8);
 	frame.writeUInt32BE(size + bytes, at + 12);

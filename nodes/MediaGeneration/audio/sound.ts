@@ -1,19 +1,21 @@
 import type { FileType } from '../../shared/contract';
 
-/** The sound of one file. */
+/** The sound of one audio file, taken apart so that it can be joined with the sound of other files. */
 export interface Sound {
+	/** MIME type and file extension. */
 	type: FileType;
-	/** In words, equal for files that can be joined. */
+	/** Encoding, channels and sampling rate, in words. Files can be joined if this text is equal. */
 	format: string;
 	durationMs: number;
-	/** What of the file is sound. */
-	stretches: Buffer[];
-	/** What comes before `bytes` bytes of such sound, which last `durationMs`. */
-	headOf(bytes: number, durationMs: number): Buffer;
+	/** The bytes of the file that hold sound, in order: everything but headers and tags. */
+	soundData: Buffer[];
+	/** Makes the header of a file of this format with `bytes` bytes of sound that last `durationMs`. */
+	headerFor(bytes: number, durationMs: number): Buffer;
 }
 
 /**
- * Reads a file from its start: yields how many bytes to look at next, and is given them, fewer only at
- * the file's end; or yields how many to pass over, as a negative number. Returns what it has found out.
+ * A parser that reads a file from its start, as a generator. It yields a positive number n to look at the next
+ * n bytes, and receives them, or fewer at the end of the file; its position stays where it is. It yields -n
+ * to skip n bytes. It returns the result.
  */
 export type ByteReading<Result> = Generator<number, Result, Buffer>;

@@ -3,7 +3,10 @@ import { readMp3Length } from './mp3';
 import type { ByteReading } from './sound';
 import { readWavLength } from './wav';
 
-/** By the first bytes: what is neither WAV nor MP4 is MP3, or is given up soon. */
+/**
+ * Chooses the parser by the first bytes. Whatever is neither WAV nor MP4 goes to the MP3 parser, which stops
+ * early if it finds no frame.
+ */
 function* readLength(reader: { at: number }): ByteReading<number> {
 	const start = (yield 12).toString('latin1');
 	if (start.startsWith('RIFF')) return yield* readWavLength(reader);
@@ -11,30 +14,36 @@ function* readLength(reader: { at: number }): ByteReading<number> {
 }
 
 /**
- * How long a WAV, MP3 or M4A file is, from its own headers, given in pieces as it streams. Keeps no more of
- * it than what is looked at. Never throws.
+ * Finds the duration of a WAV, MP3 or M4A file from its headers while the file is downloaded. Call `push` for
+ * each piece, then `ms` once. Keeps only the bytes that its parser still needs. Never throws.
  */
 export class SoundLength {
-	/** Bytes passed over. */
+	/** Bytes that the parser has skipped: its position in the file. */
 	at = 0;
+	/** Bytes from the position on, as far as they have arrived. */
 	private unread = Buffer.alloc(0);
-	private readonly reading = readLength(this);
-	private state = this.reading.next();
+	private readonly parser = readLength(this);
+	/** The parser's last request, in bytes (see ByteReading), or its result. */
+	private state = this.parser.next();
 
+	/** Takes the next piece of the file. */
 	push(piece: Uint8Array): void {
 		if (this.state.done) return;
 		this.unread = Buffer.concat([this.unread, piece]);
-		this.readOn(false);
+		this.serveParser(false);
 	}
 
-	/** Once all has been pushed: the length in ms; undefined when the headers do not say it. */
+	/**
+	 * Returns the duration in ms, or undefined if the headers do not say. Call it after the last `push`.
+	 */
 	ms(): number | undefined {
-		this.readOn(true);
+		this.serveParser(true);
 		const { value } = this.state;
 		return value > 0 && Number.isFinite(value) ? value : undefined;
 	}
 
-	private readOn(isEnd: boolean): void {
+	/** Serves the parser as far as the bytes suffice; if `isEnd`, serves it to its result. */
+	private serveParser(isEnd: boolean): void {
 		try {
 			while (!this.state.done) {
 				const neededBytes = this.state.value;
@@ -45,12 +54,12 @@ export class SoundLength {
 					this.at += size;
 					this.state.value += size;
 				}
-				const isThere = neededBytes < 0 ? this.state.value === 0 : size === neededBytes;
-				if (!isThere && !isEnd) return;
-				this.state = this.reading.next(bytes);
+				const isServed = neededBytes < 0 ? this.state.value === 0 : size === neededBytes;
+				if (!isServed && !isEnd) return;
+				this.state = this.parser.next(bytes);
 			}
 		} catch {
-			// Its headers are broken.
+			// The file's headers are broken.
 			this.state = { done: true, value: 0 };
 		}
 		this.unread = Buffer.alloc(0);

@@ -1,29 +1,37 @@
 import type { FileType } from '../../shared/contract';
-import { CUE_TIME, plainLines, SRT, subtitleTypeOf } from '../../shared/parsing/fileType';
+import { CUE_TIME, normalizeLines, SRT, subtitleTypeOf } from '../../shared/parsing/fileType';
 
-/**
- * Subtitles: WebVTT as in the W3C's "WebVTT: The Web Video Text Tracks Format", chapters 4 and 6; SRT,
- * for which there is no standard, as SubRip writes it and others vary it. Pure.
+/*
+ * WebVTT follows the W3C's "WebVTT: The Web Video Text Tracks Format", chapters 4 and 6. SRT has no standard:
+ * this reads what SubRip writes, and its common variants.
  */
 
+/** The line of a cue that says when it is shown: `00:01.500 --> 00:04.000 align:start`. */
 const TIMES = new RegExp(String.raw`^[ \t]*${CUE_TIME}[ \t]*-->[ \t]*${CUE_TIME}(.*)$`);
 
-const two = (number: number) => String(number).padStart(2, '0');
+const twoDigits = (number: number) => String(number).padStart(2, '0');
 
-/** A time, given as the groups of `CUE_TIME`, `ms` milliseconds later. */
-function later(parts: Array<string | undefined>, ms: number, point: string): string {
+/**
+ * Adds `ms` milliseconds to a time and formats it. `parts` are the groups that `CUE_TIME` matched: hours,
+ * minutes, seconds, fraction. `point` separates the fraction.
+ */
+function shiftedTime(parts: Array<string | undefined>, ms: number, point: string): string {
 	const [hours = 0, minutes = 0, seconds = 0] = parts.slice(0, 3).map((part) => Number(part ?? 0));
 	const fraction = Number((parts[3] ?? '').padEnd(3, '0'));
-	const all = Math.round(((hours * 60 + minutes) * 60 + seconds) * 1000 + fraction + ms);
-	const whole = Math.floor(all / 1000);
-	const clock = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60].map(two);
-	return `${clock.join(':')}${point}${String(all % 1000).padStart(3, '0')}`;
+	const totalMs = Math.round(((hours * 60 + minutes) * 60 + seconds) * 1000 + fraction + ms);
+	const totalSeconds = Math.floor(totalMs / 1000);
+	const clock = [
+		Math.floor(totalSeconds / 3600),
+		Math.floor(totalSeconds / 60) % 60,
+		totalSeconds % 60,
+	].map(twoDigits);
+	return `${clock.join(':')}${point}${String(totalMs % 1000).padStart(3, '0')}`;
 }
 
 /**
- * Joins subtitles of one type, given with the time at which each part begins. Cues are numbered anew,
- * whatever their names; of VTT, the first header counts. Returns why not, in words, when some are SRT and
- * others VTT.
+ * Joins subtitles of one type. `startMs` is the time at which a part begins in the joined sound, in ms.
+ * Cues are numbered anew, also those with names. Of VTT headers, only that of the first part is used.
+ * Returns a reason in words if some are SRT and others VTT. Never throws.
  */
 export function joinSubtitles(
 	parts: Array<{ text: string; startMs: number }>,
@@ -37,7 +45,7 @@ export function joinSubtitles(
 	let count = 0;
 
 	for (const [index, { text, startMs }] of parts.entries()) {
-		const cues = plainLines(text).split(/\n(?:[ \t]*\n)+/);
+		const cues = normalizeLines(text).split(/\n(?:[ \t]*\n)+/);
 		if (isVtt && index > 0) cues.shift();
 		for (const block of cues.map((each) => each.replace(/^\n+|\n+$/g, ''))) {
 			const lines = block.split('\n');
@@ -45,7 +53,7 @@ export function joinSubtitles(
 			const times = TIMES.exec(lines[at] ?? '');
 			if (times) {
 				const [start, end] = [times.slice(1, 5), times.slice(5, 9)];
-				const shown = `${later(start, startMs, point)} --> ${later(end, startMs, point)}${times[9]}`;
+				const shown = `${shiftedTime(start, startMs, point)} --> ${shiftedTime(end, startMs, point)}${times[9]}`;
 				blocks.push([++count, shown, ...lines.slice(at + 1)].join('\n'));
 			} else if (block !== '') blocks.push(block);
 		}

@@ -1,7 +1,7 @@
-/* What languages are called. Pure. */
+/* Names and codes of languages. */
 
-/** In lower case, without accents, with one space between words. */
-export const plain = (text: string) =>
+/** Converts a text to lower-case words without accents or punctuation, with one space between them. */
+export const normalize = (text: string) =>
 	text
 		.normalize('NFKD')
 		.replace(/\p{M}/gu, '')
@@ -9,7 +9,10 @@ export const plain = (text: string) =>
 		.replace(/[^\p{L}\p{N}]+/gu, ' ')
 		.trim();
 
-/** What the language of a code such as `en` or `pt-BR` is called in English and by those who speak it. */
+/**
+ * Returns the names of the language with the code `text`, such as `en` or `pt-BR`: the English name, and the
+ * language's own. Returns an empty list if `text` is not a language code.
+ */
 export function languageNames(text: string): string[] {
 	const code = text.replace('_', '-');
 	if (!/^[a-z]{2,3}(?:-(?:[a-z]{2}|\d{3}))?$/i.test(code)) return [];
@@ -19,10 +22,15 @@ export function languageNames(text: string): string[] {
 
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
 
-/** The codes of languages by their names, which are plain. Takes some 10 ms. */
+/**
+ * Returns the codes of languages by their normalized names, English and own. It tries all 676 two-letter codes,
+ * which takes about 10 ms.
+ */
 export function languageCodes(): Map<string, string> {
 	const codes = LETTERS.flatMap((first) => LETTERS.map((second) => first + second));
 	const named = (code: string) =>
-		languageNames(code).map((name) => [plain(name), Intl.getCanonicalLocales(code)[0]!] as const);
+		languageNames(code).map(
+			(name) => [normalize(name), Intl.getCanonicalLocales(code)[0]!] as const,
+		);
 	return new Map(codes.flatMap(named));
 }

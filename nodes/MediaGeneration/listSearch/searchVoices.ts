@@ -7,42 +7,51 @@ import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { allVoices, isLastPage, MAX_PAGE_SIZE, MIN_PAGE_SIZE } from '../../shared/api/pagination';
 import { asText, asWebUrl, isRecord } from '../../shared/parsing/values';
 import { Api } from '../../shared/api/api';
-import { languageCodes, languageNames, plain } from './languages';
+import { languageCodes, languageNames, normalize } from './languages';
 
-/** Longest the picker may take, in ms. */
+/** Deadline of one search in the editor's list of voices, in ms. */
 const SEARCH_MS = 60_000;
 
-/** How many voices are looked through where the service's own search is of no use. */
+/** Most voices that are read and filtered here when the service's own search finds nothing. */
 const MAX_SEARCHED = 1000;
 
-/** What voices are described by, beside their language. */
+/** Fields that describe a voice, besides its language. */
 const TRAITS = ['accent', 'gender', 'age', 'category', 'description'];
 
-/** A voice's trait, which deployments keep flat or under `labels`, null or padded. */
+/** Reads a field of a voice. Some deployments put it on the voice, others under `labels`. */
 function traitOf(voice: ServiceRecord, trait: string): string | undefined {
 	return asText(voice[trait]) ?? (isRecord(voice.labels) ? asText(voice.labels[trait]) : undefined);
 }
 
-/** What a voice is good for, in words. */
+/** The use cases of a voice, normalized. */
 const usesOf = ({ use_cases, labels }: ServiceRecord): string[] =>
-	[use_cases, isRecord(labels) && labels.use_cases].flat().map((use) => plain(asText(use) ?? ''));
+	[use_cases, isRecord(labels) && labels.use_cases]
+		.flat()
+		.map((use) => normalize(asText(use) ?? ''));
 
 const idOf = (voice: ServiceRecord) => asText(voice.voice_id) ?? asText(voice.id);
 
-/** What describes a voice, its language by its English name, in words. */
+/** The English name of a voice's language, and its other traits, in words. */
 function traitsOf(voice: ServiceRecord): string[] {
 	const language = traitOf(voice, 'language') ?? '';
-	const traits = TRAITS.map((trait) => traitOf(voice, trait)?.replaceAll('_', ' '));
-	return [languageNames(language)[0] ?? language, ...traits].filter((trait) => !!trait) as string[];
+	const [accent, ...others] = TRAITS.map((trait) => traitOf(voice, trait)?.replaceAll('_', ' '));
+	// Services send it as "american".
+	const capitalized = accent?.replace(/(?<!\S)\p{Ll}/gu, (letter) => letter.toUpperCase());
+	return [languageNames(language)[0] ?? language, capitalized, ...others].filter(
+		(trait) => !!trait,
+	) as string[];
 }
 
-/** One entry of the picker, with where to hear it and the use that was looked for; none without an id. */
+/**
+ * Makes an entry for the editor's list of voices. It shows the traits of the voice, first a use case that
+ * `patterns` match, and links to a sample of the voice. Returns undefined if the voice has no id.
+ */
 export function voiceEntry(voice: ServiceRecord, patterns: RegExp[]) {
 	const value = idOf(voice);
 	if (value === undefined) return undefined;
 	const short = traitsOf(voice).filter((trait) => trait.length <= 30);
 	const found = usesOf(voice).filter((use) => patterns.some((one) => one.test(`| ${use} `)));
-	const traits = [...new Set([...found.slice(0, 1), ...short.slice(0, 4)])].join(', ');
+	const traits = [[...new Set(short.slice(0, 4))].join(', '), found[0]].filter(Boolean).join(' · ');
 	const name = asText(voice.name) ?? value;
 	const preview = asWebUrl(asText(voice.preview_url) ?? '');
 	return {
@@ -52,44 +61,55 @@ export function voiceEntry(voice: ServiceRecord, patterns: RegExp[]) {
 	};
 }
 
-/** Words for the same: as whole words, since "male" is not "female", nor "man" Mandarin. */
-const ALIKE = ['male|man|men', 'female|woman|women', 'child|children|kid|kids'];
+/** Groups of words that mean the same. They match whole words only: "male" must not find "female". */
+const SYNONYMS = ['male|man|men', 'female|woman|women', 'child|children|kid|kids'];
 
-/** What a word may end in after its stem: a narrator is found by "narration". */
-const ENDINGS = /(?<=.{4})(?:at)?(?:ion(?:al|s)?|ors?|ers?|ing|ive|e?ments?|ed|ies|y|s)$/;
+/** Endings that are cut off if at least four letters remain, so that "narration" finds "narrator". */
+const WORD_ENDINGS = /(?<=.{4})(?:at)?(?:ion(?:al|s)?|ors?|ers?|ing|ive|e?ments?|ed|ies|y|s)$/;
 
-/** What each word of a filter looks for in the `words` of a voice. */
-export function lookedFor(filter: string): RegExp[] {
+/**
+ * Makes one pattern for each word of a filter. `matches` tests them against a text of the form
+ * ` <name and id> | <words that describe the voice> `. A pattern matches anywhere in the first half, or at the
+ * beginning of a word in either half.
+ */
+export function searchPatterns(filter: string): RegExp[] {
 	const codes = languageCodes();
-	return plain(filter)
+	return normalize(filter)
 		.split(' ')
 		.filter(Boolean)
 		.map((word) => {
-			const alike = ALIKE.find((group) => group.split('|').includes(word));
-			if (alike) return new RegExp(` (?:${alike}) `);
-			const language = languageNames(codes.get(word) ?? word).map(plain);
-			const wordStart = [word.replace(ENDINGS, ''), ...language].join('|');
+			const synonyms = SYNONYMS.find((group) => group.split('|').includes(word));
+			if (synonyms) return new RegExp(` (?:${synonyms}) `);
+			const language = languageNames(codes.get(word) ?? word).map(normalize);
+			const wordStart = [word.replace(WORD_ENDINGS, ''), ...language].join('|');
 			return new RegExp(`^[^|]*${word}| (?:${wordStart})`);
 		});
 }
 
-/** True when all of it appears in the voice's name or id, or begins a word of what describes it. */
+/** True if all patterns (from `searchPatterns`) match the voice. Without patterns, every voice matches. */
 export function matches(voice: ServiceRecord, patterns: RegExp[]): boolean {
 	const language = traitOf(voice, 'language') ?? '';
-	const known = [...traitsOf(voice), ...usesOf(voice), ...languageNames(language), language];
-	const named = plain([asText(voice.name), idOf(voice)].join(' '));
-	const words = ` ${named} | ${plain(known.join(' '))} `;
+	const descriptions = [...traitsOf(voice), ...usesOf(voice), ...languageNames(language), language];
+	const nameAndId = normalize([asText(voice.name), idOf(voice)].join(' '));
+	const words = ` ${nameAndId} | ${normalize(descriptions.join(' '))} `;
 	return patterns.every((one) => one.test(words));
 }
 
-/** Where the picker goes on: at which page, after how many voices, and how the last page began. */
-interface Place {
+/** Where the next page of the editor's list of voices begins. */
+interface PageCursor {
+	/** Number of the page, from 0. */
 	page: number;
+	/** Number of voices on all pages before it. */
 	seen: number;
+	/** The id of the first voice on the page before it. */
 	first?: string;
 }
 
-/** The list mode of the voice field (§4.4): filters and pages whatever shape the list has. */
+/**
+ * n8n calls this for the list of the Voice field (§4.4). Resolves with the next page of voices that match
+ * `filter`. `paginationToken` is the one that came with the page before. Throws an n8n error that says what
+ * to change.
+ */
 export async function searchVoices(
 	this: ILoadOptionsFunctions,
 	filter = '',
@@ -99,8 +119,9 @@ export async function searchVoices(
 	try {
 		credential = readCredential(await this.getCredentials(CREDENTIAL_TYPE));
 		const api = new Api(this, credential);
-		const place = JSON.parse(paginationToken) as Place;
-		const find = async (signal: AbortSignal) => await findVoices(api, filter.trim(), place, signal);
+		const cursor = JSON.parse(paginationToken) as PageCursor;
+		const find = async (signal: AbortSignal) =>
+			await findVoices(api, filter.trim(), cursor, signal);
 		return await withDeadline(SEARCH_MS, undefined, find);
 	} catch (error) {
 		throw toNodeError(error, { node: this.getNode(), redact: credential?.redact });
@@ -110,12 +131,12 @@ export async function searchVoices(
 async function findVoices(
 	api: Api,
 	search: string,
-	{ page, seen, first }: Place,
+	{ page, seen, first }: PageCursor,
 	signal: AbortSignal,
 ): Promise<INodeListSearchResult> {
 	const { redact } = api.credential;
-	// The editor shows what it is given, and saves what is picked in clear.
-	const patterns = lookedFor(search);
+	// The editor shows the entries, and saves the chosen one unencrypted, so they are redacted.
+	const patterns = searchPatterns(search);
 	const entriesOf = (records: ServiceRecord[]) =>
 		redact
 			.value(records)
@@ -125,15 +146,16 @@ async function findVoices(
 	const query = { page, page_size: MAX_PAGE_SIZE, ...(search ? { search } : {}) };
 	const found = await api.listVoices(query, signal);
 	const foundFirst = redact.value(idOf(found.items[0] ?? {}));
-	// Some services have no pages, and send all voices each time.
+	// Some services ignore `page` and send all voices each time. Then this page begins like the last one.
 	if (page > 0 && foundFirst === first) return { results: [] };
 	const results = entriesOf(found.items);
-	// The service has no search, or one that does not look into all that is shown of a voice.
+	// The service may not search, or not in all fields that the list shows. Then some of its results do not
+	// match, or there are none, and all voices are filtered here.
 	const isSearched = search === '' || (results.length > 0 && results.length === found.items.length);
 	if (!isSearched && page === 0) {
 		return { results: entriesOf(await allVoices(api, {}, MAX_SEARCHED, signal)) };
 	}
-	const next: Place = { page: page + 1, seen: seen + found.items.length, first: foundFirst };
+	const next: PageCursor = { page: page + 1, seen: seen + found.items.length, first: foundFirst };
 	const isLast = isLastPage(found, next.seen, MAX_PAGE_SIZE, MIN_PAGE_SIZE);
 	return isLast ? { results } : { results, paginationToken: JSON.stringify(next) };
 }

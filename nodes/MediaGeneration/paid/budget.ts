@@ -1,31 +1,35 @@
 import type { IDataObject } from 'n8n-workflow';
-import { invalidInput, type Failure } from '../../shared/failure';
+import { Failure } from '../../shared/failure';
 
 const FIELD = 'mediaGenerationSent';
 
-/** Paid requests that a node has sent in one execution, as its context holds them. */
-interface Sent {
+/** The number of billable requests that a node has sent in one execution, as n8n stores it. */
+interface StoredCount {
 	executionId: string;
 	requests: number;
 }
 
 /**
- * Keeps to `options.maxPaidPerExecution`. The count is kept in the node's context, which rounds of a
- * loop, further attempts and an agent's calls have in common. "Retry execution" keeps the context, but is
- * another execution, and counts anew.
+ * Enforces the option Max Paid Requests per Execution. The count is in the node's context, which is shared by
+ * the rounds of a loop, all attempts, and all calls of an agent. "Retry execution" keeps that context, but it
+ * is a new execution, so its count begins at 0.
+ *
+ * One run calls `reserve` once, `countSent` and `countRefused` for its requests, and `settle` at its end.
  */
 export class Budget {
-	/** Those that are counted as sent, but were not. */
+	/** Requests that are in the count, but have not been sent. */
 	private reserved = 0;
 
+	/** `store` is the node's context (see `storeFor`). */
 	constructor(
 		private readonly store: IDataObject,
 		private readonly executionId: string,
 	) {}
 
 	/**
-	 * Counts all that is planned as sent, so that an agent's calls at the same time don't exceed the limit
-	 * together. If they would, counts nothing and returns what is wrong.
+	 * Adds `planned` requests to the count before they are sent. Otherwise concurrent calls of an agent could
+	 * each stay within the limit and exceed it together. If the limit does not allow them, the count stays as
+	 * it is, and the Failure to report is returned.
 	 */
 	reserve(planned: number, limit: number): Failure | undefined {
 		const before = this.requests;
@@ -36,27 +40,28 @@ export class Budget {
 		}
 		const needs =
 			before === 0
-				? `this run needs ${planned}`
-				: `${before} were sent in this execution already, and this run needs ${planned} more`;
-		return invalidInput('Max Paid Requests per Execution', `is ${limit}, but ${needs}`);
+				? `This run needs ${planned} paid requests`
+				: `${before} paid requests were sent in this execution already, and this run needs ${planned} more`;
+		return new Failure('overBudget', { text: needs, limit });
 	}
 
+	/** Call right before a request is sent. */
 	countSent(): void {
 		this.reserved--;
 	}
 
-	/** The service has surely not accepted it. */
+	/** Call after `countSent` when the service has surely not accepted the request. */
 	countRefused(): void {
 		this.reserved++;
 	}
 
-	/** The run is over: what was planned, but not sent, may be sent by the next one. */
+	/** Call once at the end of the run: takes the reserved requests out of the count again. */
 	settle(): void {
 		this.requests -= this.reserved;
 	}
 
 	private get requests(): number {
-		const sent = this.store[FIELD] as Sent | undefined;
+		const sent = this.store[FIELD] as StoredCount | undefined;
 		return sent?.executionId === this.executionId ? sent.requests : 0;
 	}
 

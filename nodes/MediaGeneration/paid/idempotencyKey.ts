@@ -4,29 +4,35 @@ import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { isRecord } from '../../shared/parsing/values';
 
 /*
- * How a retry recognises a request: by the node's parameters and the input item, not by the values
- * of expressions, since `{{ $now }}` or a resume URL changes with each attempt.
+ * The idempotency key of a request: a retry that computes the same key collects the result instead of paying
+ * again. The key consists of the node's parameters and the input item. Expressions count unresolved, since
+ * the value of `{{ $now }}` or of a resume URL changes with each attempt.
  */
 
-/** Parameters and options that don't change what is paid for: with others, a retry still collects it. */
-const IGNORED_IN_KEY = new Set([
+/** Parameters and options that do not change what is charged. A retry with other values still collects. */
+export const IGNORED_IN_KEY = new Set([
 	...[
 		'callbackUrl',
 		'concurrency',
 		'download',
 		'idleTimeout',
+		'joinFiles',
 		'maxPaidPerExecution',
 		'outputField',
 	],
 	...['pollInterval', 'splitLongerThan', 'subtitles', 'timeout', 'waitForCompletion'],
 ]);
 
-/** Of a resource locator only the value counts, not its mode or the cached name. */
-const valueOf = (held: unknown) => (isRecord(held) && '__rl' in held ? held.value : held);
+/** A resource locator counts by its value alone. Its mode and its cached name do not matter. */
+const valueOf = (parameter: unknown) =>
+	isRecord(parameter) && '__rl' in parameter ? parameter.value : parameter;
 
-/** The unresolved parameters that decide what is paid for, each as its name and value. */
-function paidParameters({ options, ...others }: Record<string, unknown>): unknown[][] {
-	// The whole collection may be an expression.
+/**
+ * Returns those of a node's parameters that decide what is charged, as sorted pairs of name and value. The
+ * options in `options` count like parameters.
+ */
+export function paidParameters({ options, ...others }: Record<string, unknown>): unknown[][] {
+	// `options` is a text if the whole collection is one expression.
 	const chosen = isRecord(options) ? options : { options };
 	return Object.entries({ ...others, ...chosen })
 		.filter(([name, value]) => !IGNORED_IN_KEY.has(name) && value !== undefined)
@@ -35,21 +41,21 @@ function paidParameters({ options, ...others }: Record<string, unknown>): unknow
 }
 
 /**
- * The same for a model's call. Its unresolved parameters never change, so its calls are told apart by
- * what expressions resolve to.
+ * Returns the parameters that decide what is charged, for a call by a model. Unresolved, they are equal in all
+ * calls. What the model requests is in the values of the expressions, so these count resolved.
  */
-const calledParameters = (context: IExecuteFunctions, index: number): unknown[] =>
+const resolvedParameters = (context: IExecuteFunctions, index: number): unknown[] =>
 	paidParameters(context.getNode().parameters).map(([name, value]) => {
 		const isExpression = typeof value === 'string' && value.startsWith('=');
 		return [name, isExpression ? context.evaluateExpression(value.slice(1), index) : value];
 	});
 
 /**
- * What distinguishes one input item from another. Files count by name, type and size, since n8n
- * renames their ids at the end of an execution. The id of a model's call changes with each call.
+ * Returns what distinguishes an input item from others. Files count by name, type and size: n8n changes their
+ * ids at the end of an execution. `toolCallId` does not count: each call by a model has a new one.
  */
 function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData): unknown[] {
-	// n8n's combined binary mode keeps files in the json.
+	// In n8n's combined binary mode, the files of an item are in its json.
 	const all = { ...binary, ...(_files as typeof binary) };
 	const files = Object.entries(all).map(
 		([field, { fileName, mimeType, bytes, fileSize, data }]) => [
@@ -62,7 +68,7 @@ function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData)
 	return [{ ...json, toolCallId: undefined }, files];
 }
 
-/** A short digest of `parts`; the same again after n8n has stored and read them. */
+/** A short digest of `parts`. It is the same after n8n has saved them as JSON and loaded them again. */
 const digestOf = (...parts: unknown[]): string =>
 	createHash('sha256')
 		.update(jsonStringify(parts, { replaceCircularRefs: true }))
@@ -70,19 +76,22 @@ const digestOf = (...parts: unknown[]): string =>
 		.slice(0, 32);
 
 /**
- * The keys under which the requests of a run's items are kept, by the item's index: the account, and what
- * it asks for. `account`: '' where all have that of the node's credential, also with a new token. A loop's
- * next round is another request; a model's repeated call is the same one.
+ * Returns a function that makes the idempotency key of an item. Call it once per run of the node. A key is
+ * `<account>/<index>:<request>`. The next round of a loop gets other keys; a model that repeats a call gets
+ * the same key.
+ *
+ * `account` is the account's key if the run has several accounts, or if a model calls the node. Otherwise it
+ * is '': then only the node's credential counts, so a retry with a new token in it still collects.
  */
 export function keyFactory(context: IExecuteFunctions, isTool: boolean) {
 	const { parameters, credentials } = context.getNode();
 	const { id, name } = credentials?.[CREDENTIAL_TYPE] ?? {};
 	const round: unknown = isTool ? 'tool' : context.evaluateExpression('{{ $runIndex }}', 0);
-	const ofRun = digestOf(round ?? 0, isTool ? [] : paidParameters(parameters));
+	const runDigest = digestOf(round ?? 0, isTool ? [] : paidParameters(parameters));
 	const items = context.getInputData();
 	return (index: number, account: string): string => {
-		const callParameters = isTool ? calledParameters(context, index) : [];
-		const request = digestOf(ofRun, callParameters, itemIdentity(items[index]!));
+		const callParameters = isTool ? resolvedParameters(context, index) : [];
+		const request = digestOf(runDigest, callParameters, itemIdentity(items[index]!));
 		return `${digestOf(id ?? name, account)}/${index}:${request}`;
 	};
 }

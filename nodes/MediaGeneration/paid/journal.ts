@@ -1,70 +1,66 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
 import type { GenerationRequest } from '../../shared/contract';
-import type { Redactor } from '../../shared/parsing/redaction';
-import type { Budget } from './budget';
 
-/** What is kept of one create call that may have to be paid for. */
+/** What the journal says about one create call that may have been charged. */
 export type JournalValue =
 	/**
-	 * 'sent': nobody can tell whether the service has accepted it. 'accepted': a video or an image that it has
-	 * begun. `indeterminateBecause`: what the attempt met that got no clear answer.
+	 * 'sent': it is indeterminate whether the service has accepted the call. `indeterminateBecause` then says
+	 * what happened to the attempt. 'accepted': the service has begun to generate the video or image.
+	 * `request` is set for videos and images only.
 	 */
 	| { state: 'sent' | 'accepted'; indeterminateBecause?: string; request?: GenerationRequest }
-	/** Speech: its task. 'gone': the service said that it has failed, or that it does not know it. */
+	/**
+	 * The service has created a speech task. 'task': it can be collected. 'gone': the service has said that
+	 * the task failed or does not exist.
+	 */
 	| { state: 'task' | 'gone'; taskId: string };
 
-/** By the keys of requests (idempotencyKey.ts). */
-type JournalEntries = Record<string, JournalValue & { keptAt: number }>;
-
-/**
- * What this node has paid for in this execution, or may have: written before each create call and after
- * its answer. n8n keeps the node's context for Retry On Fail and "Retry execution", so that the next
- * attempt collects what was paid for instead of creating it again. It is stored in clear text.
- */
-export interface Journal {
-	/** Of all items, rounds and attempts of the node. */
-	entries: JournalEntries;
-	redact: Redactor;
-	budget: Budget;
-}
+/** Values by idempotency key (idempotencyKey.ts). `keptAt`: when written, in ms since 1970. */
+export type JournalEntries = Record<string, JournalValue & { keptAt: number }>;
 
 const FIELD = 'mediaGenerationCreated';
 
-/** What is kept in a node's context. */
+/** Returns the journal's entries in a node's context. They are added to the context if it has none. */
 export const journalEntries = (store: IDataObject): JournalEntries =>
 	(store[FIELD] ??= {}) as JournalEntries;
 
-/** The create calls in flight in this process, by the entries that their runs share, and by key. */
+/**
+ * The create calls of this process that are in flight. Two runs that share their entries, such as two calls
+ * of a model, find each other's calls here.
+ */
 export class LiveCalls extends WeakMap<JournalEntries, Map<string, Promise<unknown>>> {
+	/** Returns the calls in flight of all runs that share `entries`, by idempotency key. */
 	of(entries: JournalEntries): Map<string, Promise<unknown>> {
 		if (!this.has(entries)) this.set(entries, new Map());
 		return this.get(entries)!;
 	}
 }
 
-/** How long something is kept where n8n keeps nothing, in ms. */
+/** How long an entry in the process's own store can be collected, in ms. */
 const TOOL_CALL_TTL_MS = 3_600_000;
 
-/** What this process keeps for models' calls where n8n keeps nothing between calls of a node. */
+/** The process's own store, for a model's calls: n8n may keep nothing from one call to the next. */
 class ToolCallStore {
 	readonly context: IDataObject = {};
 }
 
 /**
- * The node's context. The MCP Server Trigger makes a new one for each call, before there is an
- * execution; n8n's own Agents have none at all.
+ * Returns the object that holds the journal and the budget from one attempt to the next: the node's context,
+ * which n8n saves with the execution. Two kinds of calls by a model get the process's own store instead: the
+ * MCP Server Trigger makes a new context for each call, before there is an execution, and n8n's own Agents
+ * have no context at all. Never throws.
  */
 export function storeFor(context: IExecuteFunctions, isTool: boolean): IDataObject {
-	const { context: ofProcess } = processContainer.get(ToolCallStore);
-	const entries = journalEntries(ofProcess);
+	const { context: processStore } = processContainer.get(ToolCallStore);
+	const entries = journalEntries(processStore);
 	for (const [key, { keptAt }] of Object.entries(entries)) {
 		if (Date.now() - keptAt > TOOL_CALL_TTL_MS) delete entries[key];
 	}
-	if (isTool && context.getExecutionId() === undefined) return ofProcess;
+	if (isTool && context.getExecutionId() === undefined) return processStore;
 	try {
 		return context.getContext('node');
 	} catch {
-		return ofProcess;
+		return processStore;
 	}
 }

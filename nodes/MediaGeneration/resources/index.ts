@@ -14,18 +14,26 @@ import { textToVideo } from './video/textToVideo';
 import { getAllVoices } from './voice/getAll';
 
 /**
- * All that the node can do; the first operation of each resource is its default. What makes something
- * comes first: n8n's panel lists the actions in this order.
+ * All resources and operations of the node. The first operation of a resource is its default. n8n's panel lists
+ * the actions in this order, so those that generate something come first.
  */
-const RESOURCES: Array<{ name: string; value: string; operations: [Operation, ...Operation[]] }> = [
+const RESOURCES: Array<{
+	name: string;
+	value: string;
+	/** That of its only operation unless given. */
+	description?: string;
+	operations: [Operation, ...Operation[]];
+}> = [
 	{
 		name: 'Speech',
 		value: 'speech',
+		description: 'Convert text to speech, and collect earlier results',
 		operations: [speak, collectSpeech, getSpeech, deleteSpeech],
 	},
 	{
 		name: 'Video',
 		value: 'video',
+		description: 'Generate videos from text or images',
 		operations: [textToVideo, ingredientsToVideo, framesToVideo],
 	},
 	{ name: 'Image', value: 'image', operations: [createImage] },
@@ -34,23 +42,25 @@ const RESOURCES: Array<{ name: string; value: string; operations: [Operation, ..
 	{ name: 'Account', value: 'account', operations: [getAccount] },
 ];
 
+/** The field Resource. */
 export const resource: INodeProperties = {
 	displayName: 'Resource',
 	name: 'resource',
 	type: 'options',
 	noDataExpression: true,
-	options: RESOURCES.map(({ name, value, operations: [{ option }, ...others] }) => ({
+	options: RESOURCES.map(({ name, value, description, operations: [{ option }] }) => ({
 		name,
 		value,
-		// Builders are shown this; without it, what `getAll` or `get` says of another resource.
-		...(others.length === 0 && { description: option.description }),
+		// Builders of workflows see this text. Without it, they see the description that an operation of the same
+		// name has in another resource.
+		description: description ?? option.description,
 	})),
 	default: 'speech',
 };
 
-/** The operations of all resources, with their fields. */
+/** The field Operation of each resource, and the fields of all operations. */
 export const operations: INodeProperties[] = RESOURCES.flatMap(({ value, operations: offered }) => {
-	// n8n's lint wants the default of a field to be a plain name.
+	// n8n's lint accepts only a literal or a plain variable as the default of a field.
 	const byDefault = offered[0].option.value;
 	return [
 		{
@@ -68,14 +78,24 @@ export const operations: INodeProperties[] = RESOURCES.flatMap(({ value, operati
 	];
 });
 
+/** Short, since the canvas cuts what is longer than 26 characters. */
 const displayNames = RESOURCES.flatMap(({ name, value, operations: offered }) =>
-	offered.map(({ option }) => [`${value}:${option.value}`, `${name}: ${option.name}`]),
+	offered.map(({ option }) => {
+		const shown = option.name.includes(name) ? option.name : `${name}: ${option.name}`;
+		return [`${value}:${option.value}`, shown];
+	}),
 );
 
-/** The text below the node on the canvas. An expression knows no display names, so it brings its own. */
+/**
+ * The text below the node on the canvas. It is an expression, and expressions cannot read display names, so it
+ * contains a table of them.
+ */
 export const subtitle = `={{ (${JSON.stringify(Object.fromEntries(displayNames))})[$parameter.resource + ":" + $parameter.operation] }}`;
 
-/** Throws a Failure of kind invalidInput that names an operation that does not exist. */
+/**
+ * Returns an operation by the values of its resource and operation. Throws a Failure of kind invalidInput if
+ * there is none: an expression may have given any value.
+ */
 export function findOperation(chosenResource: unknown, chosen: unknown): Operation {
 	const offered = RESOURCES.find(({ value }) => value === chosenResource)?.operations;
 	const found = offered?.find(({ option }) => option.value === chosen);

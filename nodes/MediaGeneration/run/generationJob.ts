@@ -1,10 +1,11 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
+import type { AbortInFlight } from '../../shared/async/callSignals';
 import { withDeadline } from '../../shared/async/deadline';
 import { beforeLast } from '../../shared/async/pollUntil';
 import type { GeneratedFile, MediaKind, GenerationRequest } from '../../shared/contract';
 import { fileNames } from '../../shared/generation/entryFiles';
 import { findInHistory, findRenewed } from '../../shared/generation/historySearch';
-import { Failure, type FailureFacts } from '../../shared/failure';
+import { Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import {
 	concurrency,
@@ -15,15 +16,14 @@ import {
 	outputField,
 	timeout,
 } from '../../shared/n8n/descriptions';
-import type { StreamResult } from '../../shared/parsing/generationEvents';
 import { GenerationRecord, type GenerationOrder } from './generationRecord';
 import { requestStream, type StreamLimits } from './generationStream';
 import { type ItemTask, type ItemResult, captureFailure } from './itemTask';
 import type { ItemContext } from './itemContext';
 
-/* What all operations with a generation stream share: fields, stream, history, download, items. */
+/* What all operations with a generation stream share: fields, stream, history, download, output items. */
 
-/** The last fields of each; `more` are further options. */
+/** The last fields of every operation with a generation stream. `more`: options that only one of them has. */
 export const generationFields = (
 	kind: MediaKind,
 	...more: INodeProperties[]
@@ -32,9 +32,13 @@ export const generationFields = (
 	options(concurrency, idleTimeout, maxPaid, ...more, outputField, timeout(kind)),
 ];
 
-/** The job of one generation. */
+/**
+ * Makes the task of one item: it sends the create call, waits for the files, and downloads them. One create
+ * call may make several files, and each file becomes one output item. Call it once, in `prepare`. Throws a
+ * Failure that names an option that is invalid.
+ */
 export function generationJob(item: ItemContext, order: GenerationOrder): ItemTask {
-	const { canceled, context, credential, parameters, payments } = item;
+	const { context, credential, parameters, payments } = item;
 	const kind = order.generation.makes;
 	const timeoutMs = parameters.durationOption(timeout(kind));
 	const idleMs = parameters.durationOption(idleTimeout);
@@ -43,23 +47,26 @@ export function generationJob(item: ItemContext, order: GenerationOrder): ItemTa
 	const [entry] = payments.entriesFor(parameters);
 
 	return async () =>
-		await withDeadline(timeoutMs, item.signal, async (signal) => {
-			const request = await entry!.once(signal, async () => {
+		await withDeadline(timeoutMs, item.stopStarting, async (stopStarting) => {
+			const request = await entry!.once(stopStarting, async () => {
 				const record = new GenerationRecord(item, entry!, order);
-				const generating = withDeadline(beforeLast(timeoutMs), canceled, async (creating) => {
-					return await generate(item, order, record, { signal, creating, idleMs, timeoutMs });
-				});
+				const createMs = beforeLast(timeoutMs);
+				const send = async (abortInFlight: AbortInFlight) => {
+					const limits = { stopStarting, abortInFlight, idleMs, timeoutMs };
+					return await generate(item, order, record, limits);
+				};
+				const generating = withDeadline(createMs, item.abortInFlight, send);
 				const files = await generating.catch((error: unknown) => {
 					throw record.markFailed(error);
 				});
 				record.markMade(files);
-				return record.request!;
+				return record.request;
 			});
 			const { files } = request;
-			// One file that can't be fetched must not cost the others, which are paid for as well.
+			// A file that cannot be downloaded must not discard the others, which were charged as well.
 			const output: ItemResult[] = [];
 			for (const [index, name] of fileNames(files).entries()) {
-				output.push(await captureFailure(fileOutput(request, files[index]!, name, signal)));
+				output.push(await captureFailure(fileOutput(request, files[index]!, name, stopStarting)));
 			}
 			return output;
 		});
@@ -84,9 +91,9 @@ export function generationJob(item: ItemContext, order: GenerationOrder): ItemTa
 }
 
 /**
- * The files of one create call: its stream tells of them, or, if that ends too early, the history, since
- * the generation goes on and is paid for. What an earlier attempt has sent is not sent again. Throws a
- * Failure.
+ * Resolves with the files of one create call. They come from its stream. If the stream ends too early, the
+ * service goes on and charges all the same, so the files are looked up in the history. If an earlier attempt
+ * has sent the call, it is not sent again, and only the history is read. Throws a Failure.
  */
 async function generate(
 	item: ItemContext,
@@ -94,27 +101,17 @@ async function generate(
 	record: GenerationRecord,
 	limits: StreamLimits & { timeoutMs: number },
 ): Promise<GeneratedFile[]> {
-	const {
-		request: earlier,
-		indeterminateBecause = 'an earlier attempt of this node lost the stream',
-	} = record;
-	const { files, interruptedBecause, reason, isEmpty, failure }: StreamResult = earlier
-		? { ...earlier, interruptedBecause: indeterminateBecause }
-		: await requestStream(item, order, record, limits);
+	const result = record.previousResult ?? (await requestStream(item, order, record, limits));
 	const { request } = record;
-	if (files.length >= request!.requestedCount) return files;
-	request!.reason = reason;
-	record.markIncomplete(files, interruptedBecause, isEmpty);
-	const late: FailureFacts = { limitMs: limits.timeoutMs, mayBeCharged: true };
-	const failureIfMissing = limits.creating.aborted
-		? new Failure('timedOut', late)
-		: (failure ?? missingFailure());
-	return await findInHistory(item.api, request!, failureIfMissing, limits.signal);
-
-	/** Nothing has come; an earlier attempt may have heard an error. */
-	function missingFailure(): Failure {
-		if (reason !== undefined) return new Failure('generationFailed', { text: reason });
-		const isLost = record.indeterminateBecause === undefined;
-		return new Failure(isLost ? 'streamLost' : 'indeterminate', { text: interruptedBecause });
-	}
+	const { files, reason, interruptedBecause } = result;
+	if (files.length >= request.requestedCount) return files;
+	record.markIncomplete(result);
+	const { abortInFlight, stopStarting, timeoutMs } = limits;
+	const failureIfMissing = abortInFlight.aborted
+		? new Failure('timedOut', { limitMs: timeoutMs, mayBeCharged: true })
+		: (result.failure ??
+			new Failure(reason === undefined ? 'streamLost' : 'generationFailed', {
+				text: reason ?? interruptedBecause,
+			}));
+	return await findInHistory(item.api, request, failureIfMissing, stopStarting);
 }

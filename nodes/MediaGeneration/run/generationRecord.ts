@@ -2,43 +2,48 @@ import type { GeneratedFile, Generation, GenerationRequest } from '../../shared/
 import { Failure, isFailure, withDefaultFacts } from '../../shared/failure';
 import { MAX_FILES } from '../../shared/limits';
 import { creatorOf } from '../../shared/n8n/creatorRegistry';
-import {
-	endRequest,
-	newRequest,
-	requestsOf,
-	startSearch,
-} from '../../shared/generation/requestLedger';
+import { endOf, newRequest, requestsOf, searchEnd } from '../../shared/generation/requestLedger';
+import type { StreamResult } from '../../shared/parsing/generationEvents';
 import { describeAttempt, type JournalEntry } from '../paid/payments';
 import type { ItemContext } from './itemContext';
 
-/** What is asked for. */
+/** The create call of one item, before it is sent. */
 export interface GenerationOrder {
 	generation: Generation;
-	/** As sent, '' when none is; the history is searched by it. */
+	/** The prompt as sent; '' if none is sent. A lost result is found in the history by its prompt. */
 	prompt: string;
-	/** Files asked for. */
+	/** Number of files that are requested. */
 	requestedCount: number;
 	aspectRatio?: string;
-	/** Checks the content, and returns what fills a body with it; `release` gives back its room in memory. */
+	/**
+	 * Checks the content, and resolves with a function that writes it into a `body` right before it is sent. If
+	 * that function sets `release`, call it once the bytes are no longer needed: it frees reserved memory.
+	 */
 	body(
 		signal: AbortSignal,
 	): Promise<(body: { bytes?: Buffer; release?(): void }, signal: AbortSignal) => Promise<unknown>>;
 }
 
-/** How long to search for what was answered with an error, in ms: hardly any such request was accepted. */
-const UNLIKELY_MS = 10_000;
-/** … and for what ended with an empty list: it was most likely filtered. */
-const EMPTY_MS = 60_000;
+/** How long the history is searched after a server error, in ms. Such a request was hardly ever accepted. */
+const SEARCH_AFTER_ERROR_MS = 10_000;
+/** How long the history is searched after an empty list, in ms. The content was most likely filtered. */
+const SEARCH_AFTER_EMPTY_MS = 60_000;
 
-/** What this attempt, or an earlier one, has sent for an item, and what came of it. */
+/**
+ * The state of one create call for videos or images, from before it is sent to its files. Each change is
+ * written to the journal, so that the next attempt continues from there. The account's request ledger is
+ * updated as well, so that a search in the history does not give one file to two requests.
+ */
 export class GenerationRecord {
-	/** What was sent last, perhaps by an earlier attempt; undefined if nothing was. */
-	request: GenerationRequest | undefined;
-	/** What the attempt met that sent it and got no clear answer. */
-	indeterminateBecause: string | undefined;
-	/** Once the service has said that it has begun. */
+	/** The request that this attempt or an earlier one has sent, or that is about to be sent. */
+	readonly request: GenerationRequest;
+	/** The request was sent, by this attempt or an earlier one, and the service has not refused it. */
+	private isSent = false;
+	/** 'accepted': the service has said that it has begun, so the call is charged. */
 	private state: 'sent' | 'accepted' = 'sent';
-	/** Its stream was lost: what the history lacks may still come. */
+	/** Why it is indeterminate whether the service has accepted the request, in words. */
+	private indeterminateBecause: string | undefined;
+	/** The stream was lost, so files that the history lacks may still be made. */
 	private isLost = false;
 
 	constructor(
@@ -47,127 +52,154 @@ export class GenerationRecord {
 		private readonly order: GenerationOrder,
 	) {
 		const { previous } = entry;
-		if (!previous || 'taskId' in previous) return;
-		({
-			state: this.state,
-			indeterminateBecause: this.indeterminateBecause,
-			request: this.request,
-		} = previous);
-		if (this.request?.files.length) {
-			item.report.hint('Returned the result of an earlier attempt, at no extra charge');
+		if (previous && 'request' in previous && previous.request) {
+			this.isSent = true;
+			({ state: this.state, indeterminateBecause: this.indeterminateBecause } = previous);
+			this.request = previous.request;
+			if (this.request.files.length > 0) {
+				item.report.hint(entry.collectedHint);
+			}
+			return;
 		}
-	}
-
-	/** Right before each create call. */
-	markSent(): void {
-		const { generation, prompt, requestedCount, aspectRatio } = this.order;
+		const { generation, prompt, requestedCount, aspectRatio } = order;
 		const { makes: kind, withImages } = generation;
-		const request = newRequest({
+		this.request = newRequest({
 			...{ prompt: prompt.trim(), kind, aspectRatio, requestedCount, withImages },
-			...{ creator: creatorOf(this.item.context), sentAt: Date.now() },
+			...{ creator: creatorOf(item.context), sentAt: 0 },
 		});
-		this.request = request;
-		this.requests.add(request);
-		this.entry.setSent({ state: 'sent', request });
-		this.item.report.progress(`requesting the ${kind}`);
 	}
 
-	/** The service has surely not accepted the call. */
+	/** The result of an earlier attempt's stream; undefined if no attempt has sent the request. */
+	get previousResult(): StreamResult | undefined {
+		if (!this.isSent) return undefined;
+		const { files, reason } = this.request;
+		const text = this.indeterminateBecause;
+		const isIndeterminate = reason === undefined && text !== undefined;
+		const failure = isIndeterminate ? new Failure('indeterminate', { text }) : undefined;
+		const interruptedBecause = text ?? 'an earlier attempt of this node lost the stream';
+		return { files, interruptedBecause, reason, failure };
+	}
+
+	/**
+	 * Writes to journal and ledger that the call was sent. Call it right before each attempt to send: from then
+	 * on the service may have accepted the call.
+	 */
+	markSent(): void {
+		this.isSent = true;
+		this.request.sentAt = Date.now();
+		this.requests.add(this.request);
+		this.entry.setSent({ state: 'sent', request: this.request });
+		this.item.report.progress(`requesting the ${this.kind}`);
+	}
+
+	/** Takes back `markSent`. Call it only when the service has surely not accepted the call. */
 	markRefused(): void {
-		this.requests.remove(this.request!);
+		this.isSent = false;
+		this.requests.remove(this.request);
 		this.entry.setNotAccepted();
 	}
 
+	/** Shows a status that the service sent, which proves that it has accepted the call. `id`: that of a file. */
 	showProgress(status: string, id?: string): void {
-		this.receive(this.request!.files, id);
+		this.recordAccepted({ files: this.request.files }, id);
 		this.item.report.progress(`${this.kind} ${status}`);
 	}
 
-	/** Only `files` have come. `interruptedBecause`: what cut the stream, unless the service has ended it, perhaps with none. */
-	markIncomplete(
-		files: GeneratedFile[],
-		interruptedBecause: string | undefined,
-		isEmpty = false,
-	): void {
-		const { request, requests, item } = this;
-		startSearch(request!, interruptedBecause === undefined ? 0 : isEmpty ? EMPTY_MS : undefined);
-		if (files.length > 0) this.receive(files);
-		// What this node asked for and got for its other items, also in earlier attempts, is no other's.
+	/**
+	 * Call it before the history is searched, when fewer files are known than requested. `interruptedBecause`
+	 * says why the stream ended early; it is undefined if the service has said that the other files failed.
+	 * `isEmpty`: the service has ended the stream with an empty list.
+	 */
+	markIncomplete({ files, interruptedBecause, reason, isEmpty }: StreamResult): void {
+		const { requests, item } = this;
+		const isEnded = interruptedBecause === undefined;
+		const searchMs = isEnded ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined;
+		const known = { reason, searchUntil: searchEnd(this.request, searchMs) };
+		if (files.length > 0) this.recordAccepted({ files, ...known });
+		else this.update(known);
+		// The ledger must know the node's other requests and their files, also those of earlier attempts:
+		// otherwise the search in the history could give one of their files to this request.
 		const [account] = item.payments.key.split('/', 1);
 		for (const [key, previous] of Object.entries(item.payments.journal.entries)) {
 			if (key.startsWith(account!) && 'request' in previous && previous.request)
 				requests.restore(previous.request);
 		}
-		if (interruptedBecause === undefined) return;
+		if (isEnded) return;
 		this.isLost = true;
 		item.report.log(`${interruptedBecause}; looking for the ${this.kind} in the history`);
 		item.report.hint(
-			'The service stopped reporting. The result was looked up in the history. It was not requested a second time',
+			'The connection was lost, so the result was looked up in the history. It was not requested a second time',
 		);
 	}
 
-	/** Its files are there, as many as asked for or fewer. */
+	/** Call it when the generation has ended with `files`, which may be fewer than requested. */
 	markMade(files: GeneratedFile[]): void {
 		const { requestedCount } = this.order;
-		this.receive(files);
-		if (!this.isLost) endRequest(this.request!);
-		this.keepState();
-		// The others need only what the files are recognised by, and one within an answer may be large.
-		const marked = files.map(({ id, fileUrl }) => {
+		this.recordAccepted({ files, ...(!this.isLost && endOf(this.request, files)) });
+		// The ledger needs only ids and addresses. A data: URL contains the whole file, so it is cut off.
+		const identified = files.map(({ id, fileUrl }) => {
 			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };
 		});
-		this.requests.add({ ...this.request!, files: marked });
+		this.requests.add({ ...this.request, files: identified });
 		if (files.length < requestedCount) {
 			const hint = this.isLost
-				? `Found ${files.length} of ${requestedCount} files: reporting stopped. The others are charged and may still come: see History → Get Many`
+				? `The connection was lost: found ${files.length} of ${requestedCount} files. The others are charged and may still appear in History → Get Many`
 				: 'The service generated fewer files than requested';
-			const { reason } = this.request!;
+			const { reason } = this.request;
 			this.item.report.hint(hint);
 			if (reason) this.item.report.hint(`Why some were not generated: ${reason}`);
 		}
 		this.item.report.log(`${this.kind} done`);
 	}
 
-	/** It has failed with `error`; returns that with what is known of the generation. */
-	markFailed(error: unknown): unknown {
+	/**
+	 * Call it when no file was obtained. Returns the error to throw. If the request may have been charged, the
+	 * error says so, and has the ids that the service has announced.
+	 */
+	markFailed(cause: unknown): unknown {
 		const { request } = this;
+		const error = withDefaultFacts(cause, { makes: this.kind });
 		const mayStillCome =
 			!(error instanceof Failure) ||
 			error.facts.mayBeCharged ||
 			isFailure(error, 'streamLost', 'indeterminate');
-		if (!request || !mayStillCome) {
-			// The next attempt has to ask for it again.
-			if (request) endRequest(request);
+		if (!this.isSent || !mayStillCome) {
+			// Nothing will come of this request, so the next attempt sends a new one.
+			Object.assign(request, endOf(request, request.files));
 			this.entry.delete();
 			return error;
 		}
 		const isUnlikely = isFailure(error, 'unavailable', 'foreignServer');
-		startSearch(request, isUnlikely ? UNLIKELY_MS : undefined);
 		const isUnclear = this.state === 'sent';
 		if (isUnclear && !this.isLost) this.indeterminateBecause = describeAttempt(error);
-		this.keepState();
+		this.update({
+			searchUntil: searchEnd(request, isUnlikely ? SEARCH_AFTER_ERROR_MS : undefined),
+		});
 		return withDefaultFacts(error, {
 			ids: request.announcedIds,
 			mayBeCharged: isUnclear || undefined,
 		});
 	}
 
-	/** Keeps what the service has told: it has begun, so it is paid. */
-	private receive(files: GeneratedFile[], ...newIds: Array<string | undefined>): void {
-		const request = this.request!;
-		request.files = files;
-		newIds.push(...files.map(({ id }) => id));
-		const ids = new Set([...request.announcedIds, ...newIds].filter((id) => id !== undefined));
-		request.announcedIds = [...ids].slice(0, MAX_FILES);
+	/** Writes what the service has said to the journal. It has begun to generate, so the call is charged. */
+	private recordAccepted(
+		change: Partial<GenerationRequest> & { files: GeneratedFile[] },
+		newId?: string,
+	): void {
+		const { announcedIds } = this.request;
+		const all = [...announcedIds, newId, ...change.files.map(({ id }) => id)];
+		const ids = [...new Set(all.filter((id) => id !== undefined))].slice(0, MAX_FILES);
 		if (this.state === 'sent') {
-			const facts = ids.size > 0 && { ids: request.announcedIds.join() };
+			const facts = ids.length > 0 && { ids: ids.join() };
 			this.item.report.recordPayment({ kind: this.kind, ...facts });
 		}
 		this.state = 'accepted';
-		this.keepState();
+		this.update({ ...change, announcedIds: ids });
 	}
 
-	private keepState(): void {
+	/** Changes the request, which the ledger shares, and writes it to the journal for the next attempt. */
+	private update(change: Partial<GenerationRequest>): void {
+		Object.assign(this.request, change);
 		const { state, indeterminateBecause, request } = this;
 		this.entry.write({ state, indeterminateBecause, request });
 	}

@@ -1,4 +1,5 @@
 import type { ResponseReader } from '../../shared/api/retry';
+import type { CallSignals } from '../../shared/async/callSignals';
 import {
 	abortReason,
 	anySignal,
@@ -14,124 +15,145 @@ import { GenerationEvents, type StreamResult } from '../../shared/parsing/genera
 import type { GenerationOrder, GenerationRecord } from './generationRecord';
 import type { ItemContext } from './itemContext';
 
-export interface StreamLimits {
-	/** Deadline and cancel of the item. */
-	signal: AbortSignal;
-	/** Ends a call under way, when its time is up. Another item's failure does not: it may be paid for. */
-	creating: AbortSignal;
+/** What limits a create call. `stopStarting` and `abortInFlight` also abort when its time is up. */
+export interface StreamLimits extends CallSignals {
 	/** Milliseconds of silence after which the stream counts as lost. */
 	idleMs: number;
 }
 
-/** How long a stream is read on after an error of one of several videos, or of all, in ms. */
+/**
+ * How long a stream may be silent after an error event that names no file, in ms. The error may be about one of
+ * several videos, so others may still come.
+ */
 const AFTER_ERROR_MS = 30_000;
-/** How long an answer may say nothing until the call counts as accepted, in ms. */
+/** A call counts as accepted if its stream is open for this time, in ms, even if it has sent no event. */
 const FIRST_EVENT_MS = 1000;
-/** What fails since too much is in flight mostly does so sooner, in ms. */
+/** If too many calls are in flight, most of them fail before this time, in ms. */
 const ALIVE_MS = 4000;
 
 /**
- * Sends a create call and reads its stream to the end. Throws a Failure when it is refused or fails, or
- * when the limits' signal aborts.
+ * Sends a create call and reads its event stream to the end. Resolves with what the stream has told, which may
+ * be less than was requested, for example because the stream was lost. Throws a Failure if the service refuses
+ * the call or says that the generation failed, or if `stopStarting` aborts.
  */
 export async function requestStream(
-	{ api, concurrency }: ItemContext,
+	item: ItemContext,
 	order: GenerationOrder,
 	record: GenerationRecord,
-	{ signal, creating, idleMs }: StreamLimits,
+	limits: StreamLimits,
 ): Promise<StreamResult> {
-	const closing = new AbortController();
-	const close = () => closing.abort(SILENT_ABORT);
-	const fill = await order.body(signal);
-	const body: Parameters<typeof fill>[0] = {};
-	const releaseBody = () => {
-		body.release?.();
-		delete body.release;
-		delete body.bytes;
-	};
-	/** By `monotonicNow`; 0 before it is accepted. */
-	let began = 0;
-	const call: Parameters<typeof api.generate>[1] = {
-		body,
-		signal: anySignal(creating, closing.signal),
-		stopStarting: signal,
-		attemptTimeoutMs: idleMs,
-		onSend: async () => {
-			await fill(body, signal);
-			throwIfAborted(signal);
-			throwIfAborted(creating);
-			record.markSent();
-		},
-		onRefused: () => {
-			releaseBody();
-			record.markRefused();
-		},
-	};
-	const read: ResponseReader<StreamResult> = async (answer, _, accept) => {
-		const onAccepted = () => {
-			if (began > 0) return;
-			began = monotonicNow();
-			releaseBody();
-			accept();
+	const fill = await order.body(limits.stopStarting);
+	return await new GenerationCall(item, order, record, limits, fill).send();
+}
+
+/** One create call and its stream. The call is sent again while the service surely refuses it for rate or load. */
+class GenerationCall {
+	private state: 'unanswered' | 'accepted' = 'unanswered';
+	/** Closes the stream. */
+	private readonly closing = new AbortController();
+	/** The request body, from right before it is sent until the service has accepted or refused it. */
+	private readonly body: { bytes?: Buffer; release?(): void } = {};
+
+	constructor(
+		private readonly item: ItemContext,
+		private readonly order: GenerationOrder,
+		private readonly record: GenerationRecord,
+		private readonly limits: StreamLimits,
+		private readonly fill: Awaited<ReturnType<GenerationOrder['body']>>,
+	) {}
+
+	/** Sends the call and reads its stream, as `requestStream` says. Call it once. */
+	async send(): Promise<StreamResult> {
+		const { body, order, record } = this;
+		const { stopStarting, abortInFlight, idleMs } = this.limits;
+		const call = {
+			body,
+			stopStarting,
+			abortInFlight: anySignal(abortInFlight, this.closing.signal),
+			attemptTimeoutMs: idleMs,
+			onSend: async () => {
+				await this.fill(body, stopStarting);
+				throwIfAborted(stopStarting);
+				throwIfAborted(abortInFlight);
+				record.markSent();
+			},
+			onRefused: () => {
+				this.freeBody();
+				record.markRefused();
+			},
 		};
-		void whenAborted(signal).then(close);
-		const outcome = await outcomeOf(answer.body, onAccepted);
-		// Some services accept every call, and refuse by the first event.
-		if (began === 0 && isTransient(outcome)) throw new Failure('rateLimited', outcome.facts);
-		if (began === 0 && outcome instanceof Failure && outcome.facts.means === 'token') {
-			throw new Failure('tokenRefused', outcome.facts);
-		}
-		onAccepted();
-		if (signal.aborted) throw abortReason(signal).withDefaults({ mayBeCharged: true });
-		if (!(outcome instanceof Failure)) return outcome;
-		throw outcome;
-	};
-	return await api
-		.generate(order.generation, call, read)
-		.catch((error: unknown) => {
-			if (!mayBeUnderWay(error)) throw error;
-			return { files: [], interruptedBecause: 'the service did not respond in time' };
-		})
-		.finally(() => {
-			close();
-			releaseBody();
-		});
+		const read: ResponseReader<StreamResult> = async (answer, _, accept) =>
+			await this.read(answer.body, () => this.markAccepted(accept));
+		return await this.item.api
+			.generate(order.generation, call, read)
+			.catch((error: unknown) => {
+				if (!mayHaveStarted(error)) throw error;
+				return { files: [], interruptedBecause: 'the service did not respond in time' };
+			})
+			.finally(() => {
+				this.close();
+				this.freeBody();
+			});
+	}
 
 	/**
-	 * Reads a stream to its outcome, to a silence, or until it is closed. Calls `onSign` once it has said
-	 * something, or taken longer than a service needs to refuse.
+	 * Reads the stream to its end. Throws a Failure if the first event refuses the call: some services answer every
+	 * call with status 200. Calls `onAccepted` when the service has accepted the call, perhaps several times.
 	 */
-	async function outcomeOf(
+	private async read(
 		parts: AsyncIterable<Uint8Array>,
-		onSign: () => void,
+		onAccepted: () => void,
+	): Promise<StreamResult> {
+		const { stopStarting } = this.limits;
+		void whenAborted(stopStarting).then(() => this.close());
+		const outcome = await this.outcomeOf(parts, onAccepted);
+		const refusal = this.state === 'unanswered' && refusalOf(outcome);
+		if (refusal) throw refusal;
+		onAccepted();
+		if (stopStarting.aborted) throw abortReason(stopStarting).withDefaults({ mayBeCharged: true });
+		if (outcome instanceof Failure) throw outcome;
+		return outcome;
+	}
+
+	/**
+	 * Reads the stream until it tells the outcome, is silent for too long, or is closed. Calls `onAccepted` for
+	 * each progress event, and when the stream has been open for FIRST_EVENT_MS. Never rejects.
+	 */
+	private async outcomeOf(
+		parts: AsyncIterable<Uint8Array>,
+		onAccepted: () => void,
 	): Promise<StreamResult | Failure> {
-		const finished = new AbortController();
-		const events = new GenerationEvents(
-			api.credential,
-			(status, id) => {
-				onSign();
-				record.showProgress(status, id);
-			},
-			order.requestedCount,
-		);
-		let lastHeard = monotonicNow();
-		const silenceMs = () => (events.isFailing ? Math.min(idleMs, AFTER_ERROR_MS) : idleMs);
-		let reason: string | undefined;
-		const giveUp = () => {
-			reason = `nothing was heard for ${silenceMs() / 1000} s`;
-			close();
+		const { idleMs } = this.limits;
+		const { api, concurrency } = this.item;
+		const onProgress = (status: string, id?: string) => {
+			onAccepted();
+			this.record.showProgress(status, id);
 		};
-		void sleep(FIRST_EVENT_MS, finished.signal).then(() => finished.signal.aborted || onSign());
-		void sleep(ALIVE_MS, finished.signal).then(
-			() => finished.signal.aborted || concurrency.onAlive(),
+		const events = new GenerationEvents(api.credential, onProgress, this.order.requestedCount);
+		const finished = new AbortController();
+		const after = async (ms: number, action: () => void) => {
+			await sleep(ms, finished.signal);
+			if (!finished.signal.aborted) action();
+		};
+		void after(FIRST_EVENT_MS, onAccepted);
+		void after(ALIVE_MS, () => concurrency.onAlive());
+		let lastEventAt = monotonicNow();
+		let reason: string | undefined;
+		const silenceMs = () => (events.isFailing ? Math.min(idleMs, AFTER_ERROR_MS) : idleMs);
+		void watchIdle(
+			() => lastEventAt + silenceMs(),
+			finished.signal,
+			() => {
+				reason = `nothing was heard for ${silenceMs() / 1000} s`;
+				this.close();
+			},
 		);
-		void watchIdle(() => lastHeard + silenceMs(), finished.signal, giveUp);
 		try {
 			for await (const part of parts) {
 				const { eventCount } = events;
 				const outcome = events.push(part);
 				if (outcome) return outcome;
-				if (events.eventCount > eventCount) lastHeard = monotonicNow();
+				if (events.eventCount > eventCount) lastEventAt = monotonicNow();
 			}
 			return events.markEnded();
 		} catch {
@@ -140,13 +162,38 @@ export async function requestStream(
 			finished.abort(SILENT_ABORT);
 		}
 	}
+
+	/** From now on the call is not sent again. Frees the body's memory. `accept` tells the throttle. */
+	private markAccepted(accept: () => void): void {
+		this.state = 'accepted';
+		this.freeBody();
+		accept();
+	}
+
+	private freeBody(): void {
+		this.body.release?.();
+		delete this.body.release;
+		delete this.body.bytes;
+	}
+
+	private close(): void {
+		this.closing.abort(SILENT_ABORT);
+	}
 }
 
-/** How an edge says that the service did not answer. */
+/** The Failure to throw if the first event of a stream says that the service has refused the call. */
+function refusalOf(outcome: StreamResult | Failure): Failure | undefined {
+	if (!(outcome instanceof Failure)) return undefined;
+	const { facts } = outcome;
+	if (isTransient(outcome)) return new Failure('rateLimited', facts);
+	return facts.means === 'token' ? new Failure('tokenRefused', facts) : undefined;
+}
+
+/** Statuses with which a proxy says that the service did not answer in time. */
 const NO_ANSWER_STATUSES = [504, 520, 524];
 
-/** A create call that was never answered, or not in time, may still have started a generation. */
-const mayBeUnderWay = (error: unknown): boolean =>
+/** True if a create call failed without an answer, so that it may have started a generation all the same. */
+const mayHaveStarted = (error: unknown): boolean =>
 	error instanceof Failure &&
 	error.facts.mayBeCharged === true &&
 	(['noResponse', 'timedOut'].includes(error.kind) ||

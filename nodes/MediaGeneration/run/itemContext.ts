@@ -5,6 +5,7 @@ import type {
 	INodePropertyOptions,
 } from 'n8n-workflow';
 import type { Api } from '../../shared/api/api';
+import type { CallSignals } from '../../shared/async/callSignals';
 import type { ServiceRecord } from '../../shared/contract';
 import type { Credential } from '../../shared/http/credential';
 import type { NodeParameters } from '../../shared/n8n/parameters';
@@ -13,32 +14,34 @@ import type { Concurrency } from './concurrency';
 import type { ItemTask } from './itemTask';
 import type { Report } from './report';
 
-/** What an operation gets of one input item. */
-export interface ItemContext {
-	/** Of the item, from 0. */
+/**
+ * What an operation needs to process one input item. `stopStarting` aborts when the run ends: n8n cancels it, or
+ * the failure of another item ends the node. `abortInFlight` aborts only when n8n cancels the run.
+ */
+export interface ItemContext extends CallSignals {
+	/** Index of the input item, from 0. */
 	readonly index: number;
 	readonly context: IExecuteFunctions;
 	readonly credential: Credential;
 	readonly api: Api;
 	readonly parameters: NodeParameters;
-	/** Aborts when the run ends: n8n cancels it, or another item's failure ends the node. */
-	readonly signal: AbortSignal;
-	/** Aborts only when n8n cancels: the answer to a create call under way says what was paid for. */
-	readonly canceled: AbortSignal;
 	readonly concurrency: Concurrency;
-	/** What a person is told of the item. */
+	/** Progress, log lines and hints about the item. */
 	readonly report: Report;
-	/** What the item pays for. */
+	/** The item's billable requests. An operation that is charged plans them in `prepare`. */
 	readonly payments: Payments;
-	/** One output item that belongs to this input item. */
+	/** Makes an output item that n8n links to this input item. The account's token is redacted. */
 	output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData;
 }
 
-/** One operation: how n8n offers it, and what it does. */
+/** One operation: how n8n shows it, and what it does. */
 export interface Operation {
-	/** Its entry in the menu; saved workflows hold `value`. */
+	/** Its entry in the menu. Saved workflows contain `value`, so it never changes. */
 	option: INodePropertyOptions & { value: string; action: string };
 	fields: INodeProperties[];
-	/** Reads and checks the fields of an item, and returns its work. */
+	/**
+	 * Reads and checks the fields of an item, and returns the task that does the rest. Sends nothing. Throws a
+	 * Failure that names the field at fault. The run calls it once per item, before it starts any task.
+	 */
 	prepare(item: ItemContext): ItemTask;
 }

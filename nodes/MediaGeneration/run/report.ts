@@ -1,39 +1,45 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import type { Redactor } from '../../shared/parsing/redaction';
 
-/** What is told of one item: in the browser's console, in n8n's log, and with the output. */
+/** Reports about one item: in the browser's console, in n8n's log, and in the output panel. */
 export class Report {
-	/** What the output panel says about it. */
+	/** The hints for the output panel. */
 	readonly hints = new Set<string>();
 
 	constructor(
 		private readonly context: IExecuteFunctions,
 		private readonly redact: Redactor,
 		private readonly index: number,
+		/** Number of items of the run. */
+		private readonly count: number,
 	) {}
 
-	/** Shows progress in the browser's console to whoever runs the workflow by hand. */
+	/** Shows a text in the browser's console of the person who runs the workflow manually. */
 	progress(text: string): void {
-		this.context.sendMessageToUI(this.redact.text(`Item ${this.index}: ${text}`));
+		const row = `Row ${this.index + 1} of ${this.count}`;
+		this.context.sendMessageToUI(this.redact.text(`${row}: ${text}`));
 	}
 
-	/** The same, plus a line in n8n's log, which costs some 50 µs even when it is not written. */
+	/**
+	 * Shows a text like `progress`, and writes a debug line to n8n's log. Use it sparingly: a line takes about
+	 * 50 µs, even if the log level suppresses it.
+	 */
 	log(text: string): void {
 		this.progress(text);
 		this.write('debug', text);
 	}
 
-	/** A hint shown with the output; the same of several items becomes one that names them. */
+	/** Adds a hint to the output panel. If several items have the same hint, the panel shows it once. */
 	hint(message: string): void {
 		this.hints.add(message);
 	}
 
 	/**
-	 * The service has accepted a create call. When the process is killed, n8n's log is the only record of
-	 * what was paid.
+	 * Writes to n8n's log that the service has accepted a billable request. If the process is killed before the
+	 * execution is saved, this line is the only record of the charge.
 	 */
 	recordPayment(facts: Record<string, string | number>): void {
-		// Ids are the service's: what could be taken for another pair, or another line, is quoted.
+		// The service chooses the ids. Quotes keep one from looking like another pair or another line.
 		const pairs = Object.entries(facts).map(([key, value]) => {
 			return ` ${key}=${/[\s="]/.test(`${value}`) ? JSON.stringify(value) : value}`;
 		});
@@ -41,7 +47,7 @@ export class Report {
 	}
 
 	private write(level: 'debug' | 'info', text: string): void {
-		const line = `Media Generation, Item ${this.index}: ${text}`;
+		const line = `Media Generation, row ${this.index + 1}: ${text}`;
 		this.context.logger[level](this.redact.text(line));
 	}
 }

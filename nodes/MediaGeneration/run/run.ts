@@ -1,20 +1,23 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { accountOf } from '../../shared/account';
 import { Api } from '../../shared/api/api';
+import { callSignals, type CallSignals } from '../../shared/async/callSignals';
 import type { ServiceRecord } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
 import { concurrency } from '../../shared/n8n/descriptions';
+import { rowsOf } from '../../shared/n8n/messages';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { NodeParameters } from '../../shared/n8n/parameters';
-import { saysNothing } from '../../shared/parsing/errors';
+import { isEmptyError } from '../../shared/parsing/errors';
 import { redactAll, type Redactor } from '../../shared/parsing/redaction';
-import { withTypes } from '../../shared/parsing/responses';
-import { storeFor, journalEntries, type Journal } from '../paid/journal';
-import { Payments } from '../paid/payments';
+import { toOutputRecord } from '../../shared/parsing/responses';
+import { storeFor, journalEntries } from '../paid/journal';
+import { Payments, type Journal } from '../paid/payments';
 import { keyFactory } from '../paid/idempotencyKey';
 import { Budget } from '../paid/budget';
-import { firstOf, chargeSummary, type ItemRequest } from '../paid/summary';
+import { RecentRequests } from '../paid/recentRequests';
+import { chargeSummary, type ItemRequest } from '../paid/summary';
 import { Concurrency } from './concurrency';
 import {
 	type ItemTask,
@@ -27,35 +30,37 @@ import type { ItemContext } from './itemContext';
 import { Report } from './report';
 
 /**
- * Whether a model calls the node. `isToolExecution` tells agents up to version 2; later ones have the
- * engine run their tools as ordinary nodes of another type.
+ * True if a model calls the node as a tool. Agents up to version 2 set `isToolExecution`. Agents from version 3
+ * on let the engine run a tool like any node; the name of its node type then ends in "Tool".
  */
 export const isToolRun = (context: IExecuteFunctions): boolean =>
 	context.isToolExecution?.() === true || context.getNode().type.endsWith('Tool');
 
-/** One run of the node: what its items share, and what ends it. */
+/**
+ * One run of the node: what its items share, and what ends it. Call `contextFor` for each item, then `all`
+ * once, then `throwIfEnded`.
+ */
 export class Run {
-	/** By item; none for an item whose options can't be resolved. */
+	/** Contexts by index. An item whose options cannot be resolved has none. */
 	private readonly items: ItemContext[] = [];
-	/** By account. */
+	/** Clients of the API by account key. */
 	private readonly apis = new Map<string, Api>();
-	/** Takes out the tokens of all accounts. */
+	/** Removes the tokens of all accounts. */
 	readonly redact: Redactor;
 	private readonly isTool: boolean;
 	private readonly journal: Omit<Journal, 'redact'>;
 	private readonly keyOf: ReturnType<typeof keyFactory>;
-	private readonly canceled: AbortSignal;
 	private readonly stopping = new AbortController();
-	private readonly stopped: AbortSignal;
+	private readonly signals: CallSignals;
 	private concurrency: Concurrency | undefined;
-	/** What ends the run, and of which item, unless it was canceled. */
-	private fatal: { error: unknown; itemIndex?: number } | undefined;
+	/** The error that ends the run, and the item it is about; no item if the run was canceled. */
+	private fatal: { error: unknown; index?: number } | undefined;
 
 	constructor(
 		private readonly context: IExecuteFunctions,
-		/** By item. */
+		/** The credential of each item, by index. */
 		private readonly credentials: Array<Credential | FailedResult>,
-		/** True when one item's failure does not end the node. */
+		/** True if the other items go on after one has failed. */
 		private readonly continueOnFail: boolean,
 	) {
 		for (const one of credentials) {
@@ -67,28 +72,33 @@ export class Run {
 		this.isTool = isToolRun(context);
 		const store = storeFor(context, this.isTool);
 		const executionId = context.getExecutionId();
-		// Without an execution each call of a model counts by itself.
+		// A model may call without an execution. Then each call has a count of its own.
 		const budget = new Budget(executionId === undefined ? {} : store, executionId ?? '');
-		this.journal = { entries: journalEntries(store), budget };
+		const isManual = context.getMode() === 'manual' && !this.isTool;
+		const recent = isManual ? new RecentRequests(context) : undefined;
+		this.journal = { entries: journalEntries(store), budget, recent };
 		this.keyOf = keyFactory(context, this.isTool);
-		this.canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
-		this.stopped = AbortSignal.any([this.canceled, this.stopping.signal]);
+		const canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
+		this.signals = callSignals({ canceled, stopping: this.stopping.signal });
 	}
 
-	/** What an operation gets of one input item. Throws a Failure when its options are no good. */
+	/**
+	 * Makes the context of one input item. Call it once per item, before `all`. Throws a Failure if the item's
+	 * credential or options are invalid.
+	 */
 	contextFor(index: number): ItemContext {
-		const { context, canceled, journal } = this;
+		const { context, signals, journal } = this;
 		const credential = this.credentials[index]!;
 		if (credential instanceof FailedResult) throw credential.error;
 		const { accountKey, redact } = credential;
 		const api = this.apis.get(accountKey)!;
 		const account = this.isTool || this.apis.size > 1 ? accountKey : '';
-		// A model takes text only: it can be given a file's address, but not the file.
+		// A model reads text only. It gets the URL of a file instead of the file.
 		const parameters = new NodeParameters(
 			(name, fallback) => context.getNodeParameter(name, index, fallback as never),
 			!this.isTool,
 		);
-		// The first item whose options can be resolved decides; one whose options can't be fails alone.
+		// The first item whose options can be resolved sets the concurrency of the run.
 		this.concurrency ??= new Concurrency(parameters.numberOption(concurrency));
 		const item: ItemContext = {
 			index,
@@ -96,16 +106,15 @@ export class Run {
 			credential,
 			api,
 			parameters,
-			signal: this.stopped,
-			canceled,
+			...signals,
 			concurrency: this.concurrency,
-			report: new Report(context, redact, index),
-			payments: new Payments({ ...journal, redact }, this.keyOf(index, account)),
+			report: new Report(context, redact, index, this.credentials.length),
+			payments: new Payments({ ...journal, redact }, this.keyOf(index, account), index),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
 				// n8n takes an item with an `error` field for a failed one, and Retry On Fail runs the node again.
-				if (saysNothing(json.error)) delete json.error;
+				if (isEmptyError(json.error)) delete json.error;
 				return {
-					json: redact.value(withTypes(json)) as INodeExecutionData['json'],
+					json: redact.value(toOutputRecord(json)) as INodeExecutionData['json'],
 					...(binary ? { binary } : {}),
 					pairedItem: { item: index },
 				};
@@ -116,8 +125,9 @@ export class Run {
 	}
 
 	/**
-	 * Does the jobs and returns what became of each. Unless the run goes on, the first failure ends the
-	 * others, and nothing is sent if a job is missing. Ends the run. Never rejects.
+	 * Runs the tasks of all items, and resolves with the results of each item, by index. Call it once; it ends the
+	 * run. Unless `continueOnFail`, the first failure stops the other items, and nothing is sent if `prepared`
+	 * contains a failure. Never rejects: `throwIfEnded` throws the error that ended the run.
 	 */
 	async all(prepared: Array<ItemTask | FailedResult>): Promise<ItemResult[][]> {
 		const jobs = this.withinLimit(prepared);
@@ -126,25 +136,29 @@ export class Run {
 		if (this.fatal) this.fatal.error = mergeSameField(this.fatal.error, jobs);
 		await this.concurrency?.forEach(this.items.filter(Boolean), async ({ index }) => {
 			const job = jobs[index];
-			if (!job || job instanceof FailedResult || this.stopped.aborted) return false;
+			if (!job || job instanceof FailedResult || this.signals.stopStarting.aborted) return false;
 			outcomes[index] = await job().catch((error: unknown) => [new FailedResult(error)]);
 			return !this.endOnFailure(outcomes[index], index);
 		});
-		// Stops what still runs in the background.
+		// Stops what still runs in the background, and releases the accounts.
 		this.stopping.abort(new Failure('canceled'));
 		this.journal.budget.settle();
-		// With Retry On Fail, n8n runs the node again for any `error` in the output.
+		// With Retry On Fail, n8n also runs the node again if an output item has an `error` field. That attempt
+		// needs the journal.
 		const isFailed = (part: ItemResult) => part instanceof FailedResult || part.json.error;
 		if (!outcomes.flat().some(isFailed)) {
-			for (const { payments } of this.items) for (const record of payments.entries) record.delete();
+			for (const { payments } of this.items) for (const record of payments.entries) record.close();
 		}
-		// A canceled run is not a failed item: "continue on fail" must not swallow it.
-		if (this.canceled.aborted) this.fatal = { error: new Failure('canceled') };
+		// Cancellation ends the node with an error, even if On Error says to continue.
+		if (this.signals.abortInFlight.aborted) this.fatal = { error: new Failure('canceled') };
 		else this.showHints();
 		return outcomes;
 	}
 
-	/** The jobs, without those that have to pay if all together would pay too often. */
+	/**
+	 * Checks Max Paid Requests per Execution for all items together. If they would exceed it, replaces each task
+	 * that would be charged with a failure.
+	 */
 	private withinLimit(jobs: Array<ItemTask | FailedResult>): Array<ItemTask | FailedResult> {
 		let planned = 0;
 		let limit = Infinity;
@@ -162,46 +176,52 @@ export class Run {
 		});
 	}
 
-	/** Notes and returns whether something of an item could not be made, which may end the run. */
-	private endOnFailure(parts: ItemResult[], itemIndex: number): boolean {
+	/** Returns whether an item has a failed result. If so, ends the run, unless `continueOnFail`. */
+	private endOnFailure(parts: ItemResult[], index: number): boolean {
 		const missing = parts.find((part) => part instanceof FailedResult);
 		if (missing && !this.continueOnFail) {
-			this.fatal ??= { error: withOtherFiles(missing.error, parts), itemIndex };
+			this.fatal ??= { error: withOtherFiles(missing.error, parts), index };
 			this.stopping.abort(new Failure('canceled'));
 		}
 		return missing !== undefined;
 	}
 
-	/** Throws the error of a run that was canceled, or that one item's failure has ended. */
+	/**
+	 * Throws an n8n error if the run was canceled, or ended by the failure of an item. The error also names what
+	 * has been charged. Call it after `all`.
+	 */
 	throwIfEnded(): void {
 		if (!this.fatal) return;
-		const { error, itemIndex } = this.fatal;
+		const { error, index } = this.fatal;
 		const { redact } = this;
 		const requests = this.items.flatMap(({ index, payments }) =>
 			payments.previousValues().map((value): ItemRequest => ({ ...value, index })),
 		);
-		const note = chargeSummary(requests, itemIndex);
+		const note = chargeSummary(requests, index === undefined ? undefined : { index, error });
+		const itemIndex = this.credentials.length > 1 ? index : undefined;
 		const thrown = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
-		// n8n may have closed a canceled execution before receiving the error, and throws its data away.
-		if (this.canceled.aborted && note) {
+		// n8n may have finished a canceled execution before it receives the error, and then drops the error. So
+		// the charges are shown in the browser's console and logged as well.
+		if (this.signals.abortInFlight.aborted && note) {
 			this.context.sendMessageToUI(`Stopped. ${note}`);
 			this.context.logger.warn(`Media Generation: ${thrown.message}. ${note}`);
 		}
 		throw thrown;
 	}
 
-	/** Shows the hints of all items, each once with the items it is about. */
+	/** Shows the hints of all items in the output panel. Equal hints become one that names its rows. */
 	private showHints(): void {
-		const itemsOf = new Map<string, string[]>();
+		const itemsOf = new Map<string, number[]>();
 		for (const { index, report } of this.items.filter(Boolean)) {
 			for (const hint of report.hints) {
 				const items = itemsOf.get(hint) ?? [];
-				items.push(String(index));
+				items.push(index);
 				itemsOf.set(hint, items);
 			}
 		}
 		for (const [hint, items] of itemsOf) {
-			const message = this.redact.text(`${hint} (item ${firstOf(items, ', ')})`);
+			const rows = this.credentials.length > 1 ? ` (${rowsOf(items)})` : '';
+			const message = this.redact.text(hint + rows);
 			this.context.addExecutionHints({ message, location: 'outputPane' });
 		}
 	}

@@ -4,24 +4,28 @@ import type { Failure } from '../../shared/failure';
 import type { Product } from '../../shared/n8n/creatorRegistry';
 import type { Settings } from './settings';
 
-/** What all parts of the trigger share from its activation to its end. */
+/** One activation of the trigger: what its parts share until n8n closes it. */
 export interface Activation {
 	context: ITriggerFunctions;
 	api: Api;
 	settings: Settings;
-	/** Identifies the trigger and the service, also after a restart. */
+	/** Identifies the workflow, the trigger node and the service. It is the same after a restart. */
 	identityKey: string;
-	/** A person listens for one event, and is told of every problem. */
+	/** True in a manual test: a person waits for one event, and is told about every problem. */
 	isManual: boolean;
 	/** Aborts when the trigger is closed. */
 	closing: AbortSignal;
-	/** True for what a sub-workflow has created that is called after the trigger. Never rejects. */
+	/**
+	 * Resolves with true if a sub-workflow that is called downstream of this trigger has created `product`. An
+	 * event about it would start a loop in which each round is charged. Never rejects.
+	 */
 	isOwnWork(product: Product): Promise<boolean>;
 	/** Writes a line to n8n's log. */
 	warn(text: string): void;
 	/**
-	 * Ends the trigger with an error. A refused token is first checked three times over two minutes: whoever
-	 * calls this goes on until `closing` aborts.
+	 * Ends the trigger with an error. If the token was refused, it is first checked three times within two
+	 * minutes, since a service may refuse a valid token for a moment. So the caller must go on as before until
+	 * `closing` aborts.
 	 */
 	onFatal(failure: Failure): void;
 }

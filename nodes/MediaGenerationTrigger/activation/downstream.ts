@@ -9,22 +9,24 @@ import type { Activation } from './activation';
 import type { Settings } from './settings';
 
 /**
- * Throws a Failure (selfTrigger) when a node that creates what the trigger hears of follows it: each
- * execution would pay for the event that starts the next one.
+ * Throws a Failure of kind selfTrigger if a downstream node may create something that this trigger reports. Such
+ * a workflow would start itself forever, and each execution would be charged.
  */
 export function refuseSelfStart(context: ITriggerFunctions, settings: Settings): void {
 	const { events, ofTasks, taskIds } = settings;
-	const after = downstreamNodes(context);
+	const downstream = downstreamNodes(context);
 	const findCreator = (operations: readonly PaidOperation[]) =>
-		after.find((node) => operations.some((operation) => mayRun(node, operation)));
+		downstream.find((node) => operations.some((operation) => mayRun(node, operation)));
 	const speechCreator = ofTasks && taskIds.size === 0 && findCreator(SPEECH_OPERATIONS);
 	const mediaCreator = events.has('generated') && findCreator(Object.values(GENERATIONS));
-	if (speechCreator) throw new Failure('selfTrigger', { text: speechCreator.name, isSpeech: true });
+	if (speechCreator)
+		throw new Failure('selfTrigger', { text: speechCreator.name, makes: 'speech' });
 	if (mediaCreator) throw new Failure('selfTrigger', { text: mediaCreator.name });
 }
 
 /**
- * Tells what sub-workflows that are called after the trigger have created, as far as this process knows.
+ * Returns a function that tells whether a sub-workflow has created a product, if that sub-workflow is called
+ * downstream of the trigger (see `Activation.isOwnWork`). Only creations of this process are known.
  */
 export function subWorkflowCreations(
 	context: ITriggerFunctions,
@@ -35,32 +37,32 @@ export function subWorkflowCreations(
 		.filter(({ type }) => /\.(?:executeWorkflow|toolWorkflow)$/.test(type))
 		.map(({ parameters }) => parameters?.workflowId as unknown)
 		.map((called) => asText(isRecord(called) ? called.value : called) ?? '');
-	// The workflow of an expression, or of pasted JSON, could be any.
-	const isAny = calls.some((called) => called === '' || called.startsWith('='));
+	// If the sub-workflow is given by an expression or as JSON, it can be any workflow.
+	const mayBeAnyWorkflow = calls.some((called) => called === '' || called.startsWith('='));
 	const { id: workflowId } = context.getWorkflow();
 	const isOwn = ({ id, calledBy }: SubWorkflow) =>
-		calledBy === workflowId && (isAny || calls.includes(id));
+		calledBy === workflowId && (mayBeAnyWorkflow || calls.includes(id));
 	return async (product) => {
-		const ofKind = product.prompt === undefined ? speechRequestsOf : requestsOf;
-		return await isOwnWork(product, ofKind(credential), isOwn, signal);
+		const requestsOfKind = product.prompt === undefined ? speechRequestsOf : requestsOf;
+		return await isOwnWork(product, requestsOfKind(credential), isOwn, signal);
 	};
 }
 
-/** The nodes that an execution of this trigger may reach, tools of an agent among them. */
+/** The enabled nodes downstream of this trigger, including the tools of agents. */
 function downstreamNodes(context: ITriggerFunctions): NodeTypeAndVersion[] {
 	const isEnabled = ({ disabled }: NodeTypeAndVersion) => !disabled;
 	const options = { includeNodeParameters: true };
-	const after = context.getChildNodes(context.getNode().name, options).filter(isEnabled);
-	const tools = after.flatMap(({ name }) =>
+	const downstream = context.getChildNodes(context.getNode().name, options).filter(isEnabled);
+	const tools = downstream.flatMap(({ name }) =>
 		context.getParentNodes(name, { ...options, connectionType: 'ai_tool' }),
 	);
-	return [...after, ...tools.filter(isEnabled)];
+	return [...downstream, ...tools.filter(isEnabled)];
 }
 
 /**
- * Whether a node is of this package and may run `operation`. n8n leaves out a parameter that has its default:
- * `resource` is then that of Speak, `operation` the first one of its resource. An expression may say anything;
- * n8n hands it over without its "=" where a field takes none.
+ * True if a node is the action node of this package and may run the given operation. n8n omits a parameter that
+ * has its default value: a missing `resource` means that of Speak, and a missing `operation` counts as any. An
+ * expression counts as any value. n8n passes it without its "=" if the field does not allow expressions.
  */
 function mayRun(
 	{ type, parameters = {} }: NodeTypeAndVersion,

@@ -13,36 +13,36 @@ import { wordingOf } from '../../shared/n8n/messages';
 import type { Activation } from './activation';
 import type { Outbox } from './outbox';
 
-/** How many executions may run at once. */
-const MAX_AT_ONCE = 20;
-/** How long to wait for an execution before the next one may start, in ms. */
+/** Most executions of one watch that run at the same time. */
+const MAX_CONCURRENT_EXECUTIONS = 20;
+/** An execution that takes longer no longer holds up others, in ms. */
 const MAX_EXECUTION_MS = 60_000;
-/** How long fetching the files of one item may take, in ms. */
+/** Deadline for downloading the files of one event, in ms. */
 const DOWNLOAD_MS = 3_600_000;
-/** How many times an event is emitted if n8n can't start its execution. */
+/** Most attempts to emit an event, if n8n fails to start its execution. */
 const MAX_ATTEMPTS = 10;
-/** The longest pause before it is emitted again, in ms; about three minutes in total. */
+/** Longest pause between two attempts, in ms. All ten take about three minutes. */
 const MAX_PAUSE_MS = 60_000;
 
-/** One event that is to start one execution. */
+/** One event, which is to start one execution. */
 export interface Emission {
-	/** What `store` knows it by. */
+	/** The name of the event in the outbox. */
 	eventId: string;
-	/** The same for the same event, also after a restart. */
+	/** What has happened. Part of the deduplication key, so it must be the same after a restart. */
 	name: string;
-	/** Only of progress: true once a newer percentage, or the task's end, makes it worthless. */
+	/** Set for progress only. True once a newer percentage or the end of the task has replaced the event. */
 	isOutdated?(): boolean;
-	/** If a sub-workflow called after the trigger has created it, it starts nothing. */
+	/** What the event is about. If a downstream sub-workflow has created it, nothing is emitted. */
 	product: Parameters<Activation['isOwnWork']>[0];
-	/** What is put out. */
+	/** The json of the item that is emitted. */
 	json: IDataObject;
-	/** Fetches its files. If that fails, the `error` of what is put out says why there are none. */
+	/** Downloads the files of the event. If that fails, the json gets an `error` that says why. */
 	fetchFiles?(signal: AbortSignal): Promise<IBinaryKeyData>;
 }
 
-/** Starts a watch's executions, not too many at once. */
+/** Emits the events of one watch, so that a limited number of executions run at the same time. */
 export class ExecutionQueue {
-	private readonly slots = new Semaphore(MAX_AT_ONCE);
+	private readonly slots = new Semaphore(MAX_CONCURRENT_EXECUTIONS);
 
 	constructor(
 		private readonly activation: Activation,
@@ -50,8 +50,9 @@ export class ExecutionQueue {
 	) {}
 
 	/**
-	 * Emits until n8n has started the execution; resolves when that is over, has taken too long, or will not
-	 * start. Never rejects. What can't be emitted because the trigger was closed is left to the next one.
+	 * Emits an event, again and again until n8n has started its execution. Resolves when the execution has ended
+	 * or takes longer than a minute, or when all attempts have failed. Also resolves when the trigger is closed:
+	 * the event stays in the outbox, and the next activation emits it. Never rejects.
 	 */
 	async add(emission: Emission): Promise<void> {
 		const { isOwnWork, closing, warn } = this.activation;
@@ -67,25 +68,29 @@ export class ExecutionQueue {
 		warn(`n8n did not start the event '${name}' of ${eventId}`);
 	}
 
-	/** Tells n8n. False if it could not start the execution; true once that is over or takes too long. */
+	/**
+	 * Emits an event once. Resolves with false if n8n has not started its execution. Resolves with true when
+	 * the execution has ended or takes too long, and when there is nothing more to emit.
+	 */
 	private async emit(emission: Emission): Promise<boolean> {
 		const { context, closing } = this.activation;
 		if (emission.isOutdated?.()) return true;
 		const item = await this.itemOf(emission);
 		if (closing.aborted) return true;
 		const done = context.helpers.createDeferredPromise<IRun>();
-		const refused = done.promise.then(
+		const startFailure = done.promise.then(
 			() => false,
 			(error: unknown) => this.failedToStart(error),
 		);
 		this.setState(emission, 'emitted');
 		this.store.save();
 		context.emit([[item]], undefined, done, this.deduplicationKey(emission));
-		const isRefused = await raceTimeout(MAX_EXECUTION_MS, closing, refused);
-		// The next activation emits it again, under the same key.
-		if (closing.aborted && isRefused === undefined) return true;
-		this.setState(emission, isRefused ? 'pending' : 'done');
-		return !isRefused;
+		const hasFailedToStart = await raceTimeout(MAX_EXECUTION_MS, closing, startFailure);
+		// It is unknown whether the execution has started. The state stays 'emitted', so that the next
+		// activation emits the event again. n8n drops the second one by its deduplication key.
+		if (closing.aborted && hasFailedToStart === undefined) return true;
+		this.setState(emission, hasFailedToStart ? 'pending' : 'done');
+		return !hasFailedToStart;
 	}
 
 	private setState({ eventId, isOutdated }: Emission, state: 'pending' | 'emitted' | 'done'): void {
@@ -108,15 +113,16 @@ export class ExecutionQueue {
 	}
 
 	/**
-	 * n8n rejects the promise of an execution that it could not start just as that of a canceled one. An
-	 * n8n that does not drop duplicates only ever does the latter.
+	 * True if `error`, with which n8n rejected the promise of an execution, means that the execution has not
+	 * started. n8n also rejects the promise of an execution that was canceled; only the text tells them apart.
+	 * An n8n without deduplication keys rejects for cancellation only.
 	 */
 	private failedToStart(error: unknown): boolean {
-		const hasBegun = /cancell?ed|stalled|no active execution/i.test(String(error));
-		return supportsDeduplication(this.activation.context) && !hasBegun;
+		const hasStarted = /cancell?ed|stalled|no active execution/i.test(String(error));
+		return supportsDeduplication(this.activation.context) && !hasStarted;
 	}
 
-	/** n8n starts no second execution with a key it knows; a key may have 255 characters. */
+	/** n8n starts no second execution with the same key. A key may have up to 255 characters. */
 	private deduplicationKey({ eventId, name }: Emission): string {
 		const parts = [this.activation.identityKey, eventId, name];
 		const digest = createHash('sha256').update(parts.join('\n')).digest('hex');
@@ -124,6 +130,6 @@ export class ExecutionQueue {
 	}
 }
 
-/** True when this n8n drops a second execution with the same key. */
+/** True if this version of n8n takes a deduplication key, and drops a second execution with the same key. */
 export const supportsDeduplication = (context: ITriggerFunctions): boolean =>
 	context.emit.length >= 4;

@@ -2,45 +2,57 @@ import type { IDataObject } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
 
 /**
- * How long n8n still knows the key of an emitted event, in ms. It knows it as long as it keeps the
- * execution, which it may delete at any time if the workflow does not save executions.
+ * How long n8n surely knows the deduplication key of an emitted event, in ms. n8n knows the key until it deletes
+ * the execution. If the workflow does not save executions, that may be soon after their end.
  */
 const DEDUPLICATION_KEY_TTL_MS = 120_000;
-/** How many done events are remembered, so that a late message is not taken for a new task. */
+/** Most done events that are remembered. A late message about one of them must not look like a new task. */
 const MAX_DONE = 1000;
 
-/** `tracking`: it has not ended; `pending`: its end is to be emitted; `emitted`: n8n was told; `done`: it needs nothing more. */
+/** How far one event has come. */
 export interface Stateful {
+	/**
+	 * 'tracking': the task or generation has not ended. 'pending': its end waits to be emitted. 'emitted': it
+	 * was handed to n8n, which has not confirmed it. 'done': nothing more is to be done.
+	 */
 	state: 'tracking' | 'pending' | 'emitted' | 'done';
-	/** The percentage of a task that was last reported. */
+	/** The last percentage of a task that was emitted. */
 	reported?: number;
 }
 
-/** What is kept under one key of n8n's static data, assigned as a whole: n8n notices no deeper change. */
+/**
+ * What is saved under one key of n8n's static data. The value of a key is always replaced as a whole, since n8n
+ * does not save a change inside it.
+ */
 interface SavedEvents<Item, Cursor> {
-	/** In ms since 1970. */
+	/** When it was saved, in ms since 1970. */
 	at: number;
 	cursor?: Cursor;
 	events: Array<[name: string, item: Item]>;
 }
 
-/** By key: what the node's latest trigger has left when it was closed. */
+/** What closed triggers hand over to their next activation in this process, by namespace and node. */
 class Handover extends Map<string, SavedEvents<never, never>> {}
 
 /**
- * A trigger's memory of what it reports. A closed trigger leaves it to the next one of the same node in
- * this process: n8n saves static data only along with an execution, so that may be older.
+ * The outbox of a trigger (transactional outbox pattern): each event with its state, so that no event is lost
+ * or emitted twice across restarts. It is saved in the node's static data. n8n stores static data only when an
+ * execution starts, so that copy may be out of date. A closed trigger therefore also hands its events over to
+ * the next activation of the same node in this process.
  */
 export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
-	/** By name: the id of a task, or the fingerprint of an entry. Done events come last. */
+	/** Events by name: the id of a task, or the fingerprint of a history entry. Done events come last. */
 	events = new Map<string, Item>();
-	/** How far the trigger has come, if it has begun. */
+	/** How far the trigger has read the history; undefined before its first read. */
 	cursor?: Cursor;
 
 	/**
-	 * `store` is the node's static data, saved under `namespace`; `key` identifies the node in this process. With
-	 * `replaysEmitted`, which is safe where n8n drops duplicates, what was emitted right before n8n stopped is
-	 * emitted again if n8n is soon back: its execution may not have begun.
+	 * Loads what was handed over or saved, whichever is newer. `store` is the node's static data, which has the
+	 * events under `namespace`. `key` identifies the node in this process.
+	 *
+	 * `replaysEmitted`: events in state 'emitted' are tracked and emitted again if they were saved less than
+	 * DEDUPLICATION_KEY_TTL_MS ago, since n8n may have stopped before their executions started. Set it only if
+	 * n8n drops duplicates by their deduplication keys.
 	 */
 	constructor(
 		private readonly store: IDataObject,
@@ -54,14 +66,14 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 		const saved = stored && stored.at > (handedOver?.at ?? 0) ? stored : handedOver;
 		if (!saved) return;
 		this.cursor = saved.cursor;
-		const isSafe = replaysEmitted && now - saved.at < DEDUPLICATION_KEY_TTL_MS;
+		const canReplay = replaysEmitted && now - saved.at < DEDUPLICATION_KEY_TTL_MS;
 		for (const [name, item] of saved.events as Array<[string, Item]>) {
-			const isDone = item.state === 'done' || (item.state === 'emitted' && !isSafe);
+			const isDone = item.state === 'done' || (item.state === 'emitted' && !canReplay);
 			this.events.set(name, { ...item, state: isDone ? 'done' : 'tracking' });
 		}
 	}
 
-	/** Notes how far an event has come, unless it is forgotten. */
+	/** Sets the state of an event. Does nothing if the outbox no longer has the event. */
 	setState(name: string, state: Stateful['state']): void {
 		const item = this.events.get(name);
 		if (!item) return;
@@ -73,17 +85,20 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 		if (done.length > MAX_DONE) this.events.delete(done[0]!);
 	}
 
-	/** The names of the events in this state. */
+	/** Returns the names of the events in this state. */
 	namesIn(state: Stateful['state']): string[] {
 		return [...this.events].filter(([, item]) => item.state === state).map(([name]) => name);
 	}
 
-	/** Hands everything to n8n, which saves it along with the next execution that is started. */
+	/** Writes all events to static data. n8n stores it when the next execution starts. */
 	save(): void {
 		this.store[this.namespace] = { ...this.snapshot() } as IDataObject;
 	}
 
-	/** Call this when the trigger is closed. Whether n8n starts what was emitted last is not known yet. */
+	/**
+	 * Hands all events over to the next activation in this process. Call it when the trigger is closed. Events in
+	 * state 'emitted' stay so, since it is unknown whether n8n starts their executions.
+	 */
 	handOver(): void {
 		processContainer.get(Handover).set(this.namespace + this.key, this.snapshot() as never);
 	}

@@ -1,31 +1,33 @@
 import type { INodeProperties, ITriggerFunctions } from 'n8n-workflow';
-import { downloadIfAsked, type NumberField } from '../../shared/n8n/descriptions';
+import { download, type NumberField } from '../../shared/n8n/descriptions';
 import { NodeParameters } from '../../shared/n8n/parameters';
 
-/** All that may start an execution; saved workflows hold `value`. */
+/** The events that can start an execution. Saved workflows contain `value`, so it never changes. */
 const EVENTS = [
 	{
-		name: 'Task Completed',
+		name: 'Speech Completed',
 		value: 'completed',
-		description: 'When the speech is ready, once per task',
+		description: 'When the audio of a speech task is ready',
 	},
 	{
-		name: 'Task Failed',
+		name: 'Speech Failed',
 		value: 'failed',
-		description: 'When the service could not generate the speech, once per task',
+		description: 'When the service could not convert the text of a speech task',
 	},
 	{
-		name: 'Task Progress',
+		name: 'Speech Progress',
 		value: 'progress',
-		description: 'When the percentage has risen; each step starts an execution',
+		description: 'Each time the progress has risen by Progress Step. Starts many executions.',
 	},
 	{
-		name: 'Video or Image Made',
+		name: 'Video or Image Created',
 		value: 'generated',
-		description: 'When a new one appears in the history, whoever made it, once each',
+		description:
+			"When a new video or image appears in the account's history, no matter how it was created",
 	},
 ] as const;
 
+/** The field with the events to listen for. */
 export const triggerOn: INodeProperties = {
 	displayName: 'Trigger On',
 	name: 'events',
@@ -35,6 +37,7 @@ export const triggerOn: INodeProperties = {
 	default: ['completed'],
 };
 
+/** The field with the speech tasks to listen for. */
 export const taskIds: INodeProperties = {
 	displayName: 'Task IDs',
 	name: 'taskIds',
@@ -42,10 +45,19 @@ export const taskIds: INodeProperties = {
 	default: '',
 	displayOptions: { show: { events: ['completed', 'failed', 'progress'] } },
 	placeholder: 'e.g. 184467, 184468',
-	description:
-		'The speech tasks to listen for, separated by commas, blanks or lines. Leave empty for every task of the account.',
+	description: 'The IDs of speech tasks, separated by commas, spaces or line breaks',
+	hint: 'Leave empty to listen for all speech tasks of the account',
 };
 
+/** The switch that adds the files to what is emitted. */
+export const downloadFile = {
+	...download,
+	displayOptions: { show: { events: ['completed', 'generated'] } },
+	description:
+		'Whether to download the audio, video or image. n8n does not delete these files along with the execution: if you expect many, turn this off and use the URL.',
+} satisfies INodeProperties;
+
+/** The option with the time between two reads of the history, in seconds. */
 export const checkInterval: NumberField = {
 	displayName: 'Check Interval',
 	name: 'checkInterval',
@@ -53,9 +65,10 @@ export const checkInterval: NumberField = {
 	typeOptions: { minValue: 10, maxValue: 86_400 },
 	default: 60,
 	displayOptions: { show: { '/events': ['generated'] } },
-	description: 'Seconds between two checks for new videos and images',
+	description: 'How often to check for new videos and images, in seconds',
 };
 
+/** The option with the least rise between two progress events, in percentage points. */
 export const progressStep: NumberField = {
 	displayName: 'Progress Step',
 	name: 'progressStep',
@@ -63,22 +76,24 @@ export const progressStep: NumberField = {
 	typeOptions: { minValue: 1, maxValue: 100 },
 	default: 10,
 	displayOptions: { show: { '/events': ['progress'] } },
-	description:
-		'By how many percentage points the progress must rise before the workflow starts again',
+	description: 'How many percentage points the progress must rise before the next execution starts',
 };
 
-/** The text below the node on the canvas. An expression knows no display names, so it brings its own. */
-export const subtitle = `={{ $parameter.events.map((event) => (${JSON.stringify(
-	Object.fromEntries(EVENTS.map(({ name, value }) => [value, name])),
-)})[event]).join(", ") }}`;
+const displayNames = Object.fromEntries(EVENTS.map(({ name, value }) => [value, name]));
 
-/** What happens to a speech task. */
+/**
+ * The text below the node on the canvas, which cuts what is longer than 26 characters. It is an expression, and
+ * expressions cannot read display names, so it contains a table of them.
+ */
+export const subtitle = `={{ ((${JSON.stringify(displayNames)})[$parameter.events[0]] ?? "") + ($parameter.events.length > 1 ? " +" + ($parameter.events.length - 1) : "") }}`;
+
+/** The events of speech tasks. */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], 'generated'>;
 
-/** What the trigger's parameters say. */
+/** The values of the trigger's parameters. */
 export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
-/** Throws a Failure of kind invalidInput that names the field at fault. */
+/** Reads the trigger's parameters. Throws a Failure of kind invalidInput that names an invalid field. */
 export function readSettings(context: ITriggerFunctions) {
 	const fields = new NodeParameters((name, fallback) => context.getNodeParameter(name, fallback));
 	const { name, displayName } = triggerOn;
@@ -86,15 +101,15 @@ export function readSettings(context: ITriggerFunctions) {
 	const events = new Set(fields.choices(name, displayName, allowed));
 	return {
 		events,
-		/** Whether one of them is an event of speech tasks. */
+		/** True if at least one of the events is about speech tasks. */
 		ofTasks: [...events].some((event) => event !== 'generated'),
-		/** Empty: every task of the account. */
+		/** The tasks to listen for. Empty: all tasks of the account. */
 		taskIds: new Set(fields.taskIds(taskIds.name, taskIds.displayName)),
-		/** Percentage points. */
+		/** Least rise between two progress events, in percentage points. */
 		progressStep: fields.numberOption(progressStep),
-		download: fields.wantsFile(downloadIfAsked),
+		download: fields.wantsFile(downloadFile),
 		outputField: fields.outputField(),
-		/** How often the history is read. */
+		/** Time between two reads of the history. */
 		checkIntervalMs: fields.durationOption(checkInterval),
 	};
 }

@@ -7,21 +7,22 @@ import { errorKindOf, Failure, isFailure } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { wordingOf } from '../../shared/n8n/messages';
-import { failureOfAnswer, saysNothing } from '../../shared/parsing/errors';
-import { withTypes } from '../../shared/parsing/responses';
+import { failureOfAnswer, isEmptyError } from '../../shared/parsing/errors';
+import { toOutputRecord } from '../../shared/parsing/responses';
 import type { Activation } from '../activation/activation';
 import { ExecutionQueue } from '../activation/executionQueue';
 import { newEntries, readListed, type HistoryStore, type FingerprintedEntry } from './newEntries';
 
-/** How long an activation waits for the first look, in ms; it is made again later. */
+/** Deadline of the first poll, in ms, since the activation waits for it. A later poll replaces it. */
 const FIRST_POLL_MS = 20_000;
 
-/** The time between the events of two entries, in ms. */
+/** Time between the events of two entries, in ms. */
 const EMISSION_SPACING_MS = 100;
 
-/** Reads the history of an account every so often, and emits what is new in it. */
+/** Polls the history of an account, and emits an event for each new video or image. */
 export class HistoryWatch {
-	private isInTrouble = false;
+	/** The last poll has failed, and the log already says so. */
+	private isFailing = false;
 	private readonly executionQueue: ExecutionQueue;
 
 	constructor(
@@ -32,19 +33,20 @@ export class HistoryWatch {
 	}
 
 	/**
-	 * Notes what is there at first, or catches up with what came since the last time; then goes on by
-	 * itself, also where it throws a Failure for what a person must mend.
+	 * Polls once, and then goes on polling in the background until the trigger is closed. Call it once. The first
+	 * activation only remembers which entries exist. A later one emits what was generated in the meantime. Throws
+	 * a Failure if a person has to correct something, and goes on polling even then.
 	 */
 	async start(): Promise<void> {
 		const { closing, isManual } = this.activation;
-		const look = async (signal: AbortSignal) => await this.poll(signal);
-		await withDeadline(FIRST_POLL_MS, closing, look)
-			.catch((trouble: unknown) => {
-				if (isFailure(trouble, 'notFound')) {
-					throw new Failure('noHistory', { status: trouble.facts.status });
+		const firstPoll = async (signal: AbortSignal) => await this.poll(signal);
+		await withDeadline(FIRST_POLL_MS, closing, firstPoll)
+			.catch((error: unknown) => {
+				if (isFailure(error, 'notFound')) {
+					throw new Failure('noHistory', { status: error.facts.status });
 				}
-				if (isManual || !isTemporary(trouble)) throw trouble;
-				this.report(trouble);
+				if (isManual || !isTemporary(error)) throw error;
+				this.report(error);
 			})
 			.finally(() => void this.pollLoop());
 	}
@@ -55,28 +57,29 @@ export class HistoryWatch {
 			await sleep(settings.checkIntervalMs, closing);
 			if (closing.aborted) return;
 			await this.poll(closing).then(
-				() => (this.isInTrouble = false),
+				() => (this.isFailing = false),
 				(error: unknown) => this.report(error),
 			);
 		}
 	}
 
-	/** Reads as much of the history as there may be news in, and has it emitted. */
+	/** Reads the part of the history that may contain new entries, and emits their events. */
 	private async poll(signal: AbortSignal): Promise<void> {
 		const { store } = this;
 		const { api, closing, settings, isManual } = this.activation;
 		const { readings, backgroundQueue } = api.throttle;
 		const { accountKey, baseUrl } = api.credential;
-		const began = monotonicNow();
+		const pollStartedAt = monotonicNow();
 		const read = async (page: number) => {
-			// A later page from before the first one lacks what has moved on to it since.
-			const since = page === 1 && !isManual ? began - RECENT_MS : began;
+			// Page 1 may be a reading that somebody else in this process made within RECENT_MS. Later pages must
+			// be newer: new entries push older ones to later pages, so an earlier reading could miss some.
+			const since = page === 1 && !isManual ? pollStartedAt - RECENT_MS : pollStartedAt;
 			const list = async (shared: AbortSignal) =>
 				await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, shared);
 			return await readings.share(`history ${page}`, since, signal, list, backgroundQueue);
 		};
 		const listed = await readListed(read, store, baseUrl);
-		// By hand the newest entry is shown, whatever was there before.
+		// A manual test shows the newest entry at once, although it is not new.
 		const isShown = isManual && !store.cursor;
 		const { ended, next } = newEntries(listed, store, accountKey);
 		Object.assign(store, next);
@@ -85,7 +88,7 @@ export class HistoryWatch {
 		for (const entry of ended) {
 			if (entry.failed && !settings.events.has('failed')) store.setState(entry.fingerprint, 'done');
 			else this.emit(entry);
-			// n8n may store executions that begin at the same time in another order.
+			// n8n may change the order of executions that start at the same moment.
 			await sleep(EMISSION_SPACING_MS, closing);
 		}
 		store.save();
@@ -105,31 +108,31 @@ export class HistoryWatch {
 		});
 	}
 
-	/** Writes one line to the log until a look has gone well again. */
+	/** Logs the failure of a poll, but only once until a poll has succeeded. A refused token ends the trigger. */
 	private report(error: unknown): void {
 		const { closing, settings, warn, onFatal } = this.activation;
 		if (closing.aborted) return;
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		if (failure.kind === 'tokenRefused') return onFatal(failure);
-		if (this.isInTrouble) return;
-		this.isInTrouble = true;
+		if (this.isFailing) return;
+		this.isFailing = true;
 		const { message } = wordingOf(failure);
 		const seconds = settings.checkIntervalMs / 1000;
 		warn(`the history can't be read, trying again every ${seconds} s: ${message}`);
 	}
 }
 
-/** The event of an entry that has its file, or has failed. */
+/** The json of an event about an entry that has a file, or has failed. */
 function eventOf({ record, id, files, failed }: HistoryEntry): IDataObject {
-	const named = withTypes(id === undefined ? record : { ...record, id });
+	const recordWithId = toOutputRecord(id === undefined ? record : { ...record, id });
 	if (failed) {
 		const { facts } = failureOfAnswer(record);
 		const error = facts.text ?? 'The service gave no reason';
 		const error_kind = errorKindOf(new Failure('generationFailed', facts));
-		return { ...named, event: 'failed', error, error_kind } as IDataObject;
+		return { ...recordWithId, event: 'failed', error, error_kind } as IDataObject;
 	}
-	const event = { ...named, event: 'generated', file_url: files[0]!.fileUrl } as IDataObject;
+	const event = { ...recordWithId, event: 'generated', file_url: files[0]!.fileUrl } as IDataObject;
 	// In an event, an `error` says that the file could not be fetched.
-	if (saysNothing(record.error)) delete event.error;
+	if (isEmptyError(record.error)) delete event.error;
 	return event;
 }

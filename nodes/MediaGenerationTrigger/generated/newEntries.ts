@@ -10,47 +10,55 @@ import { asText, withoutQuery } from '../../shared/parsing/values';
 import type { Page } from '../../shared/parsing/responses';
 import type { Outbox, Stateful } from '../activation/outbox';
 
-/** How far back one look goes, in entries. */
+/** Most entries that one poll reads. */
 const MAX_POLLED_ENTRIES = 600;
-/** How many entries are remembered: those that were seen last. */
+/** Most entries that are remembered: the ones that were seen last. */
 const MAX_KNOWN_ENTRIES = 1000;
-/** How long an entry in the making is followed, in ms. */
-const FOLLOWED_MS = 2 * 3_600_000;
-/** The watermark of a history that is known as a whole: what began earlier may be listed later. */
+/** How long an entry is tracked until it has a file or has failed, in ms. */
+const MAX_TRACKED_MS = 2 * 3_600_000;
+/** The watermark if all entries of a history are known: then every unknown entry is new, whatever its time. */
 const NO_WATERMARK = 0;
 
-/** An entry, and what it is known again by. */
+/** An entry of the history with its fingerprint, by which a later poll recognizes it. */
 export interface FingerprintedEntry extends HistoryEntry {
 	fingerprint: string;
 }
 
-/** What is remembered of an entry. JSON makes null of NaN. */
+/** What is remembered of an entry. Times may be null, since JSON saves NaN as null. */
 interface KnownEntry extends Stateful {
-	/** By the service's clock, in ms since 1970; NaN when it does not say. */
+	/** When it was created, in ms since 1970 by the service's clock; NaN if the service does not say. */
 	createdAt: number | null;
-	/** When it was first seen, in ms since 1970 by our clock. */
+	/** When it was first seen, in ms since 1970 by the clock of this machine. */
 	since: number;
 }
 
+/** How far the history has been read. */
 interface Cursor {
-	/** Whose entries these are; with a new token it is another one. */
+	/** The account key. A new token has another key. */
 	account: string;
-	/** What was made after this time, by the service's clock, is known; NaN when it tells no times. */
+	/**
+	 * A time in ms since 1970 by the service's clock. Unknown entries are new if they were created later; see
+	 * `newEntries`. NaN if the service gives no times.
+	 */
 	watermark: number | null;
 }
 
+/** The outbox for history entries. */
 export type HistoryStore = Outbox<KnownEntry, Cursor>;
 
-/** What earlier looks have left. */
+/** What earlier polls know: entries by fingerprint, and the cursor. */
 export type Seen = Pick<HistoryStore, 'events' | 'cursor'>;
 
 /**
- * What is new in a history of which `listed`, the oldest first, was read: what has its file, or has failed,
- * the oldest first; and what the next look is to know. Pure.
+ * Compares the entries that a poll has read with what earlier polls know. `listed` has the oldest entry first.
+ * `account` is the account key. `now` is in ms since 1970. Returns the entries to emit, oldest first: new ones
+ * that have a file or have failed, and tracked ones that now have a file or have failed. Also returns what the
+ * next poll needs to know. Has no side effects.
  *
- * New is what is unknown and made after the watermark or, without times, listed above something known.
- * Deletions only shift older entries up, so they never match. Times of the service are compared with one
- * another only. `account` is whose history it is: that of another one begins anew.
+ * An entry is new if it is unknown and was created after the watermark. If the service gives no times, it is
+ * new if it is unknown and listed before (newer than) a known entry. Deletions only shift older entries up, so
+ * these never match. Times of the service are compared only with each other, never with this machine's clock.
+ * The first poll of an account finds nothing new.
  */
 export function newEntries(
 	listed: FingerprintedEntry[],
@@ -66,20 +74,22 @@ export function newEntries(
 	for (const entry of listed) {
 		const { fingerprint, id, createdAt, files, failed } = entry;
 		const known = events.get(fingerprint);
-		const isUnknown = !isFirst && isAboveWatermark(createdAt, watermark, isAboveKnown);
-		const isNew = known ? known.state === 'tracking' : isUnknown;
+		const isNew = !isFirst && isAboveWatermark(createdAt, watermark, isAboveKnown);
+		const isUnreported = known ? known.state === 'tracking' : isNew;
 		const hasEnded = files.length > 0 || failed;
-		if (isNew && hasEnded) ended.push(entry);
-		// Without an id it can't be known again once it has a file: that makes it a new one.
+		if (isUnreported && hasEnded) ended.push(entry);
+		// The fingerprint of an entry without an id changes when it gets a file. It is then found as a new entry,
+		// so it is not tracked before.
 		const state = known?.state ?? (hasEnded || id === undefined ? 'done' : 'tracking');
-		// Those that are still there must not be the first to be forgotten.
+		// Moves the entry to the end of the map. The first ones in the map are forgotten first, and these must be
+		// those that the history no longer lists.
 		events.delete(fingerprint);
 		const next = { createdAt, since: now, ...known, state };
-		events.set(fingerprint, isNew && hasEnded ? { ...next, state: 'pending' } : next);
+		events.set(fingerprint, isUnreported && hasEnded ? { ...next, state: 'pending' } : next);
 		isAboveKnown ||= known !== undefined;
 	}
 	for (const [fingerprint, entry] of events) {
-		const isExpired = entry.state === 'tracking' && now - entry.since > FOLLOWED_MS;
+		const isExpired = entry.state === 'tracking' && now - entry.since > MAX_TRACKED_MS;
 		if (isExpired) events.set(fingerprint, { ...entry, state: 'done' });
 	}
 	for (const [fingerprint, { createdAt }] of [...events].slice(0, -MAX_KNOWN_ENTRIES)) {
@@ -90,8 +100,8 @@ export function newEntries(
 }
 
 /**
- * Reads a history as far back as something may be new; resolves with its entries, the oldest first. `read`
- * fetches a page, the first being 1; others change the history meanwhile. Throws as `read` does.
+ * Reads the history page by page, until no later page can contain something new. Resolves with its entries, the
+ * oldest first. `read` reads a page, from 1. Relative URLs are resolved by `baseUrl`. Rejects if `read` does.
  */
 export async function readListed(
 	read: (page: number) => Promise<Page>,
@@ -107,7 +117,7 @@ export async function readListed(
 	return entriesOf(await readAllPages(paging), baseUrl);
 }
 
-/** Whether something new, or in the making, may come after those that are `listed`. */
+/** True if a page after `listed` may contain a new entry, or one that is tracked. `listed` must not be empty. */
 function needsNextPage(listed: FingerprintedEntry[], seen: Seen): boolean {
 	const { fingerprint, createdAt } = listed[0]!;
 	if (!seen.cursor) return createdAt > firstWatermark(listed);
@@ -131,12 +141,15 @@ const isAboveWatermark = (createdAt: number, watermark: number, isAboveKnown: bo
 const watermarkOf = ({ cursor }: Seen): number => cursor?.watermark ?? NaN;
 
 const firstWatermark = (listed: FingerprintedEntry[]): number =>
-	listed.length < MIN_PAGE_SIZE ? NO_WATERMARK : listed.at(-1)!.createdAt - FOLLOWED_MS;
+	listed.length < MIN_PAGE_SIZE ? NO_WATERMARK : listed.at(-1)!.createdAt - MAX_TRACKED_MS;
 
 const entriesOf = (records: ServiceRecord[], baseUrl: string): FingerprintedEntry[] =>
 	readHistory(records, baseUrl).map((entry) => ({ ...entry, fingerprint: fingerprintOf(entry) }));
 
-/** What an entry is known again by: the same for an id that is a number here and a text there. */
+/**
+ * A short digest of an entry's id or, without an id, of its file's URL, its time and its prompt. The signature
+ * in a URL's query does not count, since it changes from one poll to the next.
+ */
 function fingerprintOf({ id, files, record, prompt }: HistoryEntry): string {
 	const address = files[0] ? withoutQuery(files[0].fileUrl) : '';
 	const parts = id === undefined ? [address, asText(record.created_at) ?? '', prompt] : [id];

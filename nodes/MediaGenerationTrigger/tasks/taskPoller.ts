@@ -11,19 +11,19 @@ import type { Outbox } from '../activation/outbox';
 import type { Emission, ExecutionQueue } from '../activation/executionQueue';
 import type { TaskEventKind } from '../activation/settings';
 
-/** How long a task may be silent before it is read, in ms; doubles up to 5 minutes. */
-const SILENCE_MS = 30_000;
-/** How long to wait before following a task again that could not be read, in ms; doubles up to an hour. */
+/** A task is read after this time without a message, in ms. The time doubles up to 5 minutes. */
+const POLL_INTERVAL_MS = 30_000;
+/** Pause before a task that could not be read is tried again, in ms. It doubles each time, up to MAX_PAUSE_MS. */
 const FIRST_PAUSE_MS = 20_000;
 const MAX_PAUSE_MS = 3_600_000;
 
-/** Follows one speech task to its end, and has its events emitted. */
+/** Follows one speech task to its end, and emits its events in order. Make one per task, and follow it once. */
 export class TaskPoller {
-	/** The percentage that was last heard of. */
+	/** The last known percentage, 0 to 100. */
 	private highest = 0;
-	/** The latest percentage that is to be emitted; none once the task has ended. */
+	/** The latest progress event. It replaces older ones that wait. Undefined once the task has ended. */
 	private latest: Emission | undefined;
-	/** Resolves when all events so far have been dealt with. */
+	/** Resolves when all events so far have been emitted or given up. */
 	private emitted = Promise.resolve();
 
 	constructor(
@@ -33,7 +33,10 @@ export class TaskPoller {
 		private readonly taskId: string,
 	) {}
 
-	/** Resolves when its end is known, or there is nothing to follow. Never rejects. */
+	/**
+	 * Follows the task. `mode` says how it became known: by a message, or from the outbox or the parameters.
+	 * Resolves when the task has ended or does not exist, or when `signal` aborts. Never rejects.
+	 */
 	async follow(
 		subscription: AccountSocket,
 		mode: 'announced' | 'restored',
@@ -44,16 +47,16 @@ export class TaskPoller {
 			const failure = await waitForTask(api, {
 				taskId: this.taskId,
 				signal,
-				pollIntervalMs: SILENCE_MS,
+				pollIntervalMs: POLL_INTERVAL_MS,
 				subscription,
 				mode,
-				onProgress: (percentage) => this.progress(percentage),
+				onProgress: (percentage) => this.onProgress(percentage),
 			}).then(
-				(task) => this.complete(task),
-				(error: unknown) => this.fail(error),
+				(task) => this.onCompleted(task),
+				(error: unknown) => this.onError(error),
 			);
 			if (!failure || signal.aborted) return;
-			// Someone who tests with a task's ID wants to know that there is no such task.
+			// In a manual test, every failure ends the trigger: a person has to see that a task does not exist.
 			if (failure.kind === 'tokenRefused' || isManual) onFatal(failure);
 			else if (pauseMs === FIRST_PAUSE_MS) warn(wordingOf(failure).message);
 			if (failure.kind === 'notFound') return;
@@ -61,42 +64,42 @@ export class TaskPoller {
 		}
 	}
 
-	private progress(percentage: number): void {
+	private onProgress(percentage: number): void {
 		const { events, progressStep } = this.activation.settings;
 		this.highest = percentage;
-		// It is kept with the task, so that the next activation does not report it again.
+		// The percentage is stored with the task, so that the next activation does not report it again.
 		const task = this.store.events.get(this.taskId)!;
 		if (percentage < (task.reported ?? 0) + progressStep) return;
 		task.reported = percentage;
 		if (events.has('progress')) this.emit('progress');
 	}
 
-	private complete({ status, audioUrl }: SpeechTask): void {
-		this.end('completed', { status, ...(audioUrl && { audio_url: audioUrl }) }, audioUrl);
+	private onCompleted({ status, audioUrl }: SpeechTask): void {
+		this.onEnd('completed', { status, ...(audioUrl && { audio_url: audioUrl }) }, audioUrl);
 	}
 
-	/** Returns the failure unless it is an end of the task. */
-	private fail(error: unknown): Failure | undefined {
+	/** If `error` means that the task has ended, emits that. Otherwise returns the failure. */
+	private onError(error: unknown): Failure | undefined {
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		const error_kind = errorKindOf(failure);
 		if (failure.kind === 'noAddress') {
 			const { message } = wordingOf(failure);
-			this.end('completed', { status: 'completed', error: message, error_kind });
+			this.onEnd('completed', { status: 'completed', error: message, error_kind });
 		} else if (failure.kind === 'taskFailed') {
 			const reason = failure.facts.text ?? 'The service gave no reason';
-			this.end('failed', { status: 'error', error: reason, error_kind });
+			this.onEnd('failed', { status: 'error', error: reason, error_kind });
 		} else return failure;
 		return undefined;
 	}
 
-	private end(event: 'completed' | 'failed', facts: IDataObject, audioUrl?: string): void {
+	private onEnd(event: 'completed' | 'failed', facts: IDataObject, audioUrl?: string): void {
 		if (event === 'completed') this.highest = 100;
 		const isWanted = this.activation.settings.events.has(event);
 		this.store.setState(this.taskId, isWanted ? 'pending' : 'done');
 		if (isWanted) this.emit(event, facts, audioUrl);
 	}
 
-	/** One event after another. */
+	/** Adds an event to the execution queue when the event before it has been emitted. */
 	private emit(event: TaskEventKind, facts: IDataObject = {}, url?: string): void {
 		const { taskId: id, highest } = this;
 		const { context, api, settings } = this.activation;

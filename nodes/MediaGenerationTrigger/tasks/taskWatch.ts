@@ -8,18 +8,18 @@ import type { Outbox } from '../activation/outbox';
 import { ExecutionQueue } from '../activation/executionQueue';
 import { TaskPoller } from './taskPoller';
 
-/** How many tasks are followed at once; the oldest gives way, and is taken up again by its next message. */
+/** Most tasks that are followed at the same time. Beyond that, the oldest one is given up until its next message. */
 const MAX_FOLLOWED = 1000;
 /** How long a task is followed, in ms. */
 const MAX_WATCHED_MS = 24 * 3600 * 1000;
-/** How much longer the socket may take to open than a first attempt, which may fail for what passes, in ms. */
+/** Extra time for the socket to open after its first attempt has failed, in ms. */
 const OPENING_MS = 2000;
-/** How often it is seen whether the socket is open, in ms. */
+/** Time between two checks whether the socket is open, in ms. */
 const SOCKET_CHECK_MS = 10_000;
 
-/** Watches the speech tasks of an account, and emits what becomes of them. */
+/** Watches the speech tasks of an account, and emits their events. */
 export class TaskWatch {
-	/** What gives up the following of each task, the oldest in front. */
+	/** The tasks that are followed, the oldest first. Aborting a task's controller ends that. */
 	private readonly followed = new Map<string, AbortController>();
 
 	private readonly executionQueue: ExecutionQueue;
@@ -32,8 +32,9 @@ export class TaskWatch {
 	}
 
 	/**
-	 * Listens until the trigger is closed, and catches up with the tasks that are known. Resolves when the
-	 * socket is open; throws a Failure for what a person must mend, and goes on listening all the same.
+	 * Opens the socket, and listens until the trigger is closed. Also follows the tasks that were not finished
+	 * before a restart, and those that the parameters name. Call it once. Resolves when the socket is open, or an
+	 * outage explains why it is not. Throws a Failure if the socket cannot be opened, and listens even then.
 	 */
 	async start(): Promise<void> {
 		const { api, context, settings, closing } = this.activation;
@@ -48,19 +49,20 @@ export class TaskWatch {
 		}
 		const onMessage = (taskId: string) => void this.follow(subscription, taskId, 'announced');
 		subscription.onAllTasks(onMessage, closing);
-		// Whoever creates a task as soon as the workflow is active expects it to be heard.
+		// The activation waits for the socket. Otherwise a task that is created right after it could be missed.
 		subscription.openNow();
 		await subscription.ready();
-		void this.tryTokenWhileClosed(subscription);
-		// Tasks that are named are looked up instead.
+		void this.checkTokenWhileClosed(subscription);
+		// Tasks that the parameters name are polled, so the trigger works without the socket.
 		if (isSelective) return;
 		if (!subscription.isOpen) await sleep(OPENING_MS, closing);
-		const mayPass =
-			subscription.isOpen || (await tokenError(api, TOKEN_CHECK_TTL_MS, closing)) !== undefined;
-		if (!mayPass && !closing.aborted) throw new Failure('noSocket');
+		// If the account cannot be read either, the socket is not the cause, and the service may be back soon.
+		const isSocketAtFault =
+			!subscription.isOpen && (await tokenError(api, TOKEN_CHECK_TTL_MS, closing)) === undefined;
+		if (isSocketAtFault && !closing.aborted) throw new Failure('noSocket');
 	}
 
-	/** Follows a task to its end, unless that is done already, or it is not wanted. */
+	/** Follows a task to its end, unless it is followed already, has ended, or is none of the selected tasks. */
 	private async follow(
 		subscription: AccountSocket,
 		taskId: string,
@@ -69,7 +71,7 @@ export class TaskWatch {
 		const { activation, store, executionQueue, followed } = this;
 		const { closing } = activation;
 		const task = store.events.get(taskId) ?? { state: 'tracking' };
-		if (!this.isWanted(taskId) || followed.has(taskId) || task.state !== 'tracking') return;
+		if (!this.isSelected(taskId) || followed.has(taskId) || task.state !== 'tracking') return;
 		store.events.set(taskId, task);
 		const evicted = new AbortController();
 		followed.set(taskId, evicted);
@@ -79,27 +81,29 @@ export class TaskWatch {
 		await poller.follow(subscription, mode, signal);
 		stop();
 		followed.delete(taskId);
-		// Nothing came of it. A message may still name it again.
+		// The task was given up or does not exist. A later message about it starts again.
 		if (task.state === 'tracking' && !closing.aborted) store.events.delete(taskId);
 	}
 
-	private isWanted(taskId: string): boolean {
+	private isSelected(taskId: string): boolean {
 		const { api, settings } = this.activation;
 		const { taskIds } = settings;
 		if (taskIds.size > 0) return taskIds.has(taskId);
-		// Ids are stored in clear; no service in its right mind has the token in one.
+		// n8n stores ids unencrypted, so an id that contains the token is ignored.
 		return api.credential.redact.text(taskId) === taskId;
 	}
 
-	/** A socket that can't be opened does not say why: the account's answer does. */
-	private async tryTokenWhileClosed(subscription: AccountSocket): Promise<void> {
+	/**
+	 * Reads the account every SOCKET_CHECK_MS while the socket is closed, until the trigger is closed. A socket does
+	 * not say why it was closed or cannot be opened. This read shows whether the token is refused.
+	 */
+	private async checkTokenWhileClosed(subscription: AccountSocket): Promise<void> {
 		const { api, closing, onFatal } = this.activation;
 		while (!closing.aborted) {
 			await sleep(SOCKET_CHECK_MS, closing);
 			if (closing.aborted || subscription.isOpen) continue;
-			// The token may have been revoked, and the socket dropped for that.
-			const trouble = await tokenError(api, TOKEN_CHECK_TTL_MS, closing);
-			if (isFailure(trouble, 'tokenRefused')) onFatal(trouble);
+			const error = await tokenError(api, TOKEN_CHECK_TTL_MS, closing);
+			if (isFailure(error, 'tokenRefused')) onFatal(error);
 		}
 	}
 }

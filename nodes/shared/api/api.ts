@@ -1,6 +1,12 @@
 import { isFailed, readAnswer } from '../parsing/errors';
 import { readText } from '../http/bodies';
-import { RetryingClient, type ApiCall, type ResponseReader } from './retry';
+import {
+	RetryingClient,
+	type ApiCall,
+	type CreateCall,
+	type ReadCall,
+	type ResponseReader,
+} from './retry';
 import { ACCOUNT_PATH, type ServiceRecord, type SpeechTask, type Generation } from '../contract';
 import {
 	readCreatedTaskId,
@@ -10,21 +16,30 @@ import {
 	type Page,
 } from '../parsing/responses';
 
-/** How long the create call of a speech task may take, in ms: one that is given up may be paid for. */
+/**
+ * How long the create call of a speech task may take, in ms. It is long because a call that is given up may be
+ * charged.
+ */
 const CREATE_TIMEOUT_MS = 120_000;
 
 type Query = ApiCall['query'];
 
 const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)}`;
 
-/** Every call to the service's API (§4). */
+/**
+ * All calls to the service's API; the § numbers are sections of docs/contract.md. Every method throws a Failure,
+ * or the signal's reason.
+ */
 export class Api extends RetryingClient {
-	/** §4.1, shape A. Returns the task's id. Throws a Failure; `mayBeCharged` says when it may be paid. */
+	/**
+	 * Creates a speech task (§4.1, shape A) and resolves with its id. The call is billable. The fact `mayBeCharged` of
+	 * a Failure says that the service may have accepted it.
+	 */
 	async createTask(
 		request: ServiceRecord,
-		options: Pick<ApiCall, 'signal' | 'stopStarting' | 'onSend' | 'onRefused'>,
+		options: Pick<CreateCall, 'stopStarting' | 'abortInFlight' | 'onSend' | 'onRefused'>,
 	): Promise<string> {
-		const call: ApiCall = {
+		const call: CreateCall = {
 			method: 'POST',
 			path: '/v1/labs/task',
 			body: { bytes: Buffer.from(JSON.stringify(request)) },
@@ -35,63 +50,68 @@ export class Api extends RetryingClient {
 		return (await this.json(call, readCreatedTaskId)).found;
 	}
 
-	/** §4.2. Throws a Failure; `repeat` 'once' leaves repeating to the caller. */
+	/** Reads a speech task (§4.2). With `repeat` `once` a failed read is not repeated. */
 	async getTask(
 		taskId: string,
 		signal: AbortSignal,
 		repeat: 'read' | 'once' = 'read',
 	): Promise<SpeechTask> {
-		const call: ApiCall = { method: 'GET', path: taskPath(taskId), repeat, signal };
+		const call: ReadCall = { method: 'GET', path: taskPath(taskId), repeat, signal };
 		const read = (raw: unknown) => readSpeechTask(raw, this.credential);
 		return (await this.json(call, read)).found;
 	}
 
-	/** §4.3. Deleting twice does no harm, so it is repeated like a read. Throws a Failure. */
+	/** Deletes a speech task (§4.3). Deleting twice does no harm, so a failed call is repeated like a read. */
 	async deleteTask(taskId: string, signal: AbortSignal): Promise<void> {
-		const call: ApiCall = { method: 'DELETE', path: taskPath(taskId), repeat: 'read', signal };
-		// The body is unspecified (§4.3): only an explicit error counts.
+		const call: ReadCall = { method: 'DELETE', path: taskPath(taskId), repeat: 'read', signal };
+		// The contract leaves the body open (§4.3), so any body counts as success unless it reports an error.
 		await this.json(call, (raw) => !isFailed(raw) || undefined);
 	}
 
 	/**
-	 * §4.5–4.8: starts a generation, its headers at the latest after `attemptTimeoutMs`, and has its event stream read.
-	 * Throws a Failure; `mayBeCharged` says when it may be paid.
+	 * Starts a generation (§4.5–4.8) and resolves with what `readResponse` reads from its event stream. The call is
+	 * billable. `attemptTimeoutMs` limits the time until `readResponse` accepts the call. The fact `mayBeCharged` of a
+	 * Failure says that the service may have accepted it.
 	 */
 	async generate<T>(
 		{ path }: Generation,
 		options: Pick<
-			ApiCall,
-			'body' | 'signal' | 'stopStarting' | 'attemptTimeoutMs' | 'onSend' | 'onRefused'
+			CreateCall,
+			'body' | 'stopStarting' | 'abortInFlight' | 'attemptTimeoutMs' | 'onSend' | 'onRefused'
 		>,
-		consume: ResponseReader<T>,
+		readResponse: ResponseReader<T>,
 	): Promise<T> {
 		const call = { method: 'POST', path, repeat: 'create', streamed: true } as const;
-		return await this.send({ ...call, ...options }, consume);
+		return await this.send({ ...call, ...options }, readResponse);
 	}
 
-	/** §4.9: one page of the history, newest first, and the service's clock minus ours in ms. */
+	/** Reads one page of the history (§4.9), newest first. `clockOffsetMs` is the service's clock minus ours. */
 	async listHistory(query: Query, signal: AbortSignal): Promise<Page & { clockOffsetMs: number }> {
 		return await this.page('/v1/video/histories', query, signal);
 	}
 
-	/** §4.4: one page of voices. */
+	/** Reads one page of voices (§4.4). */
 	async listVoices(query: Query, signal: AbortSignal): Promise<Page> {
 		return await this.page('/v1/labs/voices', query, signal);
 	}
 
-	/** §4.10. `repeat` 'once' leaves repeating to the caller. */
+	/** Reads the account (§4.10). With `repeat` `once` a failed read is not repeated. */
 	async getAccount(signal: AbortSignal, repeat: 'read' | 'once' = 'read'): Promise<ServiceRecord> {
-		const call: ApiCall = { method: 'GET', path: ACCOUNT_PATH, repeat, signal };
+		const call: ReadCall = { method: 'GET', path: ACCOUNT_PATH, repeat, signal };
 		return (await this.json(call, readRecord)).found;
 	}
 
+	/** Reads one page of any list, and the service's clock minus ours in ms. */
 	private async page(path: string, query: Query, signal: AbortSignal) {
-		const call: ApiCall = { method: 'GET', path, query, repeat: 'read', signal };
+		const call: ReadCall = { method: 'GET', path, query, repeat: 'read', signal };
 		const { found, clockOffsetMs } = await this.json(call, readPage);
 		return { ...found, clockOffsetMs };
 	}
 
-	/** What `read` finds in the answer, and the service's clock minus ours in ms, 0 if it does not say. */
+	/**
+	 * Sends a call and resolves with what `read` finds in its JSON answer. `clockOffsetMs` is the service's clock
+	 * minus ours, or 0 without a Date header.
+	 */
 	private async json<T>(call: ApiCall, read: (raw: unknown) => T | undefined) {
 		return await this.send(call, async (answer, signal) => {
 			const found = readAnswer(await readText(answer, signal), this.credential.redact, read);

@@ -5,36 +5,48 @@ import { MAX_PAGES } from '../limits';
 import type { Page } from '../parsing/responses';
 import { asText } from '../parsing/values';
 
+/** The most records that are asked for at once. */
 export const MAX_PAGE_SIZE = 100;
-/** A first page with fewer records than this is the whole list: no service allows so few. */
+/** A first page with fewer records than this is the whole list. No service limits its pages to fewer. */
 export const MIN_PAGE_SIZE = 20;
 
+/** How to read a paged list. */
 export interface Paging {
-	/** Number of the first page: 0 for voices, 1 for the history. */
+	/** The number of the first page: 0 for voices, 1 for the history. */
 	firstPage: number;
-	/** Number of records wanted at most. */
+	/** The most records to return. */
 	limit: number;
+	/** Reads one page. */
 	fetch(page: number, pageSize: number): Promise<Page>;
-	/** True when the pages after this one are of no use. */
+	/** Returns true when no page after this one is needed. */
 	shouldStop?(page: Page): boolean;
 }
 
 /**
- * True when `found` is the last page of a list. `seen` records came with it and the pages before;
- * `pageSize` were asked for. Without a total, pages may be of another size, that of the first, `fullSize`.
+ * True when `page` is the last page of a list.
+ *
+ * @param readSoFar how many records this page and all before it had
+ * @param pageSize how many records were asked for per page
+ * @param fullSize how many records the largest page had. The service may allow fewer than were asked for, so a page
+ * counts as short only if it has fewer than this.
  */
-export function isLastPage(found: Page, seen: number, pageSize: number, fullSize: number): boolean {
-	const { items, total, pageSize: echoed, isUnpagedArray } = found;
+export function isLastPage(
+	page: Page,
+	readSoFar: number,
+	pageSize: number,
+	fullSize: number,
+): boolean {
+	const { items, total, pageSize: echoed, isUnpagedArray } = page;
 	if (items.length === 0) return true;
-	if (total !== undefined) return seen >= total;
+	if (total !== undefined) return readSoFar >= total;
 	const isShort = items.length < Math.min(fullSize, echoed || pageSize, pageSize);
 	return isShort || (isUnpagedArray && items.length > pageSize);
 }
 
 /**
- * All records of a paged list up to `limit`, each once: pages shift while they are read. The echoed page
- * number is not trusted, since some deployments call every page the first. Throws a Failure when there is
- * no end to the pages.
+ * Reads a paged list and resolves with its records, at most `limit` of them. Records may move to the next page while
+ * the list is read, so duplicates are dropped. The page number in an answer is ignored, because some deployments
+ * call every page the first. Throws a Failure of kind tooLarge after `MAX_PAGES` pages, and whatever `fetch` throws.
  */
 export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	const records = new Map<string, ServiceRecord>();
@@ -60,7 +72,7 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	}
 }
 
-/** All voices (§4.4), each once, `limit` of them at most. */
+/** Reads all voices (§4.4) that match `query`, at most `limit` of them. Throws a Failure. */
 export const allVoices = async (
 	api: Api,
 	query: Record<string, string>,

@@ -3,6 +3,7 @@ import { failureOfStatus, readRetryAfter } from '../parsing/errors';
 import { meaningOf } from '../parsing/errorTable';
 import { ACCOUNT_PATH } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
+import type { CallSignals } from '../async/callSignals';
 import { abortReason, backOffMs, sleep, startDeadline, monotonicNow } from '../async/deadline';
 import { Failure, isFailure, isTransient, withDefaultFacts } from '../failure';
 import {
@@ -14,69 +15,98 @@ import {
 import { throttleOf, type CallKind, type Outcome, type Throttle } from '../pace/throttle';
 import { asWebUrl } from '../parsing/values';
 
-/** How long one reading may take before it is given up, in ms. */
+/** How long one attempt may take, in ms, unless the call says otherwise. */
 const READ_TIMEOUT_MS = 30_000;
-/** How long the reading may take that shows whether an outage is over, in ms. */
+/** How long the read of the account may take that shows whether an outage is over, or the token is refused, in ms. */
 const PROBE_TIMEOUT_MS = 10_000;
-/** How many times a read, or a create call that was definitely not accepted, is sent at most. */
+/** How many times a call is sent at most. Throttled calls may be sent more often. */
 const MAX_CALL_ATTEMPTS = 5;
-/** How long a read without a deadline of its own is sent again while the account is refused, in ms. */
+/** How long a read is repeated while the account is throttled, in ms. */
 const MAX_THROTTLED_READ_MS = 300_000;
 
-/**
- * Which failures are repeated: of a `read` all that may pass; of a `create` call, which is paid for once
- * it is accepted, only refusals (a connection, 429); `once`: never; the caller has its own loop.
- */
-type RetryPolicy = 'read' | 'create' | 'once';
-
-export interface ApiCall extends Pick<HttpRequest, 'method' | 'query' | 'signal'> {
+/** One call to the API; `path` begins with a slash and follows the Base URL. */
+interface AnyCall extends Pick<HttpRequest, 'method' | 'query'> {
 	path: string;
-	repeat: RetryPolicy;
-	/** Its bytes may be taken out once the call is accepted, to free their memory. */
+	/** The JSON body. The caller may delete `bytes` once the call is accepted, to free their memory. */
 	body?: { bytes?: Buffer };
-	/** Milliseconds that one attempt may take; a reading's limit unless given. */
+	/** How long one attempt may take until it is read or accepted, in ms; 30 s unless given. */
 	attemptTimeoutMs?: number;
-	/** Aborts when no further attempt may begin; one under way goes on. */
-	stopStarting?: AbortSignal;
-	/** Asks for an event stream. */
+	/** True to ask for an event stream instead of JSON. */
 	streamed?: boolean;
-	/** Called right before each attempt goes out, after any rest; puts the bytes into the body. */
+	/**
+	 * Is awaited right before each attempt is sent, after any wait. It may fill `body.bytes`. If it throws, nothing
+	 * is sent.
+	 */
 	onSend?(): Promise<void>;
-	/** Called when the service has definitely not accepted an attempt of a create call. */
+	/** Is called after each attempt that the service has surely not accepted, so that nothing was charged. */
 	onRefused?(): void;
 }
 
-/** Nobody has answered, or what stands in front of the service: a create call may be accepted all the same. */
+/**
+ * A call that is not charged. With `read` it is sent again after every temporary failure; with `once` never,
+ * because the caller has its own loop.
+ */
+export interface ReadCall extends AnyCall {
+	repeat: 'read' | 'once';
+	signal: AbortSignal;
+}
+
+/**
+ * A call that is charged once the service accepts it. It is sent again only if the service has surely not
+ * accepted it: after a refused connection or a throttled answer.
+ */
+export interface CreateCall extends AnyCall, CallSignals {
+	repeat: 'create';
+}
+
+export type ApiCall = ReadCall | CreateCall;
+
+/** The signal after which no further attempt of a call starts, and the one that aborts an attempt in flight. */
+const signalsOf = (call: ApiCall): { stopStarting: AbortSignal; abortInFlight: AbortSignal } =>
+	call.repeat === 'create' ? call : { stopStarting: call.signal, abortInFlight: call.signal };
+
+/**
+ * Kinds of failure after which nobody can tell whether the service has accepted the call: no answer, or only a
+ * proxy's.
+ */
 const NO_RESPONSE_KINDS = ['noResponse', 'unavailable', 'timedOut', 'foreignServer'] as const;
 
-/** How a call ended that has failed. */
+/** What a failed call says about the service, for the throttle. */
 function outcomeOf(failure: Failure): Outcome {
 	const { kind, facts } = failure;
 	if (kind === 'canceled') return 'unknown';
-	// With 503 it may have begun something all the same.
-	const saysBusy = facts.retryAfterMs !== undefined || facts.means === 'throttled';
-	const isBusy = kind === 'unavailable' && facts.status === 503 && saysBusy;
-	if (kind === 'rateLimited' || isBusy) return 'throttled';
+	// A 503 that asks to slow down counts as throttled here. Its kind stays `unavailable`, because the service may have
+	// accepted the call.
+	const reportsOverload = facts.retryAfterMs !== undefined || facts.means === 'throttled';
+	const isOverloaded = kind === 'unavailable' && facts.status === 503 && reportsOverload;
+	if (kind === 'rateLimited' || isOverloaded) return 'throttled';
 	return isFailure(failure, ...NO_RESPONSE_KINDS, 'unreachable') ? 'unavailable' : 'rejected';
 }
 
-/** How a call has failed, with the fact whether it may be charged all the same. Throws what is no Failure. */
-function toCallFailure({ repeat, signal }: ApiCall, error: unknown): Failure {
-	// A reading given up at its own limit may be repeated.
+/**
+ * The Failure of an attempt. It has the fact `mayBeCharged` if the service may have accepted a create call. Throws
+ * any error that is not a Failure.
+ */
+function toCallFailure(call: ApiCall, error: unknown): Failure {
+	const { abortInFlight } = signalsOf(call);
+	// The limit of one attempt is not the deadline of the call, so the call may be repeated.
 	const failureOrTimeout = isFailure(error, 'timedOut')
 		? new Failure('noResponse', { transient: true })
 		: error;
-	const failure = signal.aborted ? abortReason(signal) : failureOrTimeout;
+	const failure = abortInFlight.aborted ? abortReason(abortInFlight) : failureOrTimeout;
 	if (!(failure instanceof Failure)) throw failure;
 	const mayBeCharged =
 		isFailure(failure, ...NO_RESPONSE_KINDS, 'canceled', 'tooLarge') &&
 		![401, 403, 404].includes(failure.facts.status ?? 0);
-	return repeat === 'create' && mayBeCharged ? failure.withDefaults({ mayBeCharged }) : failure;
+	return call.repeat === 'create' && mayBeCharged
+		? failure.withDefaults({ mayBeCharged })
+		: failure;
 }
 
 /**
- * Reads an answer. `accept` is to be called where the service has accepted a call whose answer takes long:
- * it no longer counts as a call, its limit no longer holds, and it is not sent again whatever comes.
+ * Reads an answer with a success status. For an answer that takes minutes, such as an event stream, it must call
+ * `accept` as soon as the service has accepted the call. Then the time limit of the attempt ends, the call counts as
+ * in flight, and it is never sent again.
  */
 export type ResponseReader<T> = (
 	answer: HttpResponse,
@@ -84,14 +114,14 @@ export type ResponseReader<T> = (
 	accept: () => void,
 ) => Promise<T>;
 
-/** Sends calls to the service's API, with the repetitions and limits that each may have. */
+/** Sends calls to the service's API, each when the throttle admits it, and repeats them by their RetryPolicy. */
 export class RetryingClient {
-	/** How the account may be asked. */
+	/** The throttle that all users of the account share. */
 	readonly throttle: Throttle;
-	/** How the token was refused: no further create call goes out. */
-	private refused: Failure | undefined;
-	/** The service has done what it was asked with this token. */
-	private hasWorked = false;
+	/** The Failure of a create call whose token was refused. Once it is set, no further create call is sent. */
+	private tokenRefusal: Failure | undefined;
+	/** True once a call with this token has succeeded. */
+	private tokenHasWorked = false;
 
 	constructor(
 		readonly context: ServiceContext,
@@ -100,84 +130,91 @@ export class RetryingClient {
 		this.throttle = throttleOf(credential);
 	}
 
-	/** Sends, and reads by `consume`, until an outcome, a failure not to repeat, or the signal. */
-	protected async send<T>(call: ApiCall, consume: ResponseReader<T>): Promise<T> {
+	/**
+	 * Sends a call, and repeats it by its RetryPolicy. Resolves with what `readResponse` returns. Throws the Failure
+	 * of the last attempt, or the reason of `call.signal` or `call.stopStarting`.
+	 */
+	protected async send<T>(call: ApiCall, readResponse: ResponseReader<T>): Promise<T> {
 		const { throttle } = this;
-		const { stopStarting = call.signal, attemptTimeoutMs = READ_TIMEOUT_MS } = call;
+		const { attemptTimeoutMs = READ_TIMEOUT_MS } = call;
+		const { stopStarting, abortInFlight } = signalsOf(call);
 		const kind: CallKind = call.repeat === 'create' ? 'create' : 'read';
-		const began = monotonicNow();
+		const startedAt = monotonicNow();
 		let lastFailure: Failure | undefined;
 		for (let attempt = 0; ;) {
-			const turn = await throttle.admit(kind, stopStarting, began).catch((reason: unknown) => {
-				// Nothing is under way here: what the service last said tells more.
-				throw lastFailure ?? reason;
-			});
+			const admitted = await throttle
+				.admit(kind, stopStarting, startedAt)
+				.catch((reason: unknown) => {
+					// No attempt is in flight here, and the last failure tells more than that the time is up.
+					throw lastFailure ?? reason;
+				});
 			const outage =
-				kind === 'create' && throttle.needsReading ? await this.probe(stopStarting) : undefined;
+				kind === 'create' && throttle.needsHealthCheck ? await this.probe(stopStarting) : undefined;
 			if (outage) {
-				turn.end(outcomeOf(outage), outage);
+				admitted.end(outcomeOf(outage), outage);
 				if (throttle.isExhausted) throw outage;
 				continue;
 			}
-			if (kind === 'create' && this.refused) {
-				turn.end('unknown');
-				throw this.refused;
+			if (kind === 'create' && this.tokenRefusal) {
+				admitted.end('unknown');
+				throw this.tokenRefusal;
 			}
 			await call.onSend?.().catch((error: unknown) => {
-				turn.end('unknown');
+				admitted.end('unknown');
 				throw error;
 			});
-			const limit = startDeadline(attemptTimeoutMs, call.signal);
+			const attemptDeadline = startDeadline(attemptTimeoutMs, abortInFlight);
 			let isAccepted = false;
 			const accept = () => {
 				if (isAccepted) return;
 				isAccepted = true;
-				limit.disarm();
-				turn.accept();
+				attemptDeadline.disarm();
+				admitted.accept();
 			};
-			const result = await this.exchange(call, limit.signal, consume, accept)
+			const result = await this.exchange(call, attemptDeadline.signal, readResponse, accept)
 				.catch((error: unknown) => {
 					if (!isAccepted) return toCallFailure(call, error);
-					throw turn.end('rejected', error);
+					throw admitted.end('rejected', error);
 				})
-				.finally(() => limit.stop());
+				.finally(() => attemptDeadline.stop());
 			if (!(result instanceof Failure)) {
-				this.hasWorked = true;
-				turn.end('succeeded');
+				this.tokenHasWorked = true;
+				admitted.end('succeeded');
 				return result;
 			}
 			lastFailure = await this.withTokenChecked(call, result);
-			if (kind === 'create' && lastFailure.kind === 'tokenRefused') this.refused = lastFailure;
+			if (kind === 'create' && lastFailure.kind === 'tokenRefused') this.tokenRefusal = lastFailure;
 			if (!lastFailure.facts.mayBeCharged) call.onRefused?.();
-			const willRetry = this.mayRepeat(call, lastFailure, attempt++, began);
-			// A connection that was refused may only have come a moment too early.
+			const willRetry = this.mayRepeat(call, lastFailure, attempt++, startedAt);
+			// The service may just be restarting, so a refused connection that is retried does not open the breaker.
 			const isRetriedRefusal = willRetry && lastFailure.kind === 'unreachable';
-			turn.end(isRetriedRefusal ? 'unknown' : outcomeOf(lastFailure), lastFailure);
+			admitted.end(isRetriedRefusal ? 'unknown' : outcomeOf(lastFailure), lastFailure);
 			if (!willRetry) throw lastFailure;
 			if (lastFailure.kind !== 'rateLimited') await sleep(backOffMs(attempt - 1), stopStarting);
 		}
 	}
 
 	/**
-	 * A refusal that may mean the token (403), or is no answer to it (an event), counts so only where words
-	 * or the account's answer say so: else the service does not allow what was asked for.
+	 * Finds out whether a refusal is really about the token. A 401 is. A 403, or an error event of a stream, may also
+	 * mean that the account lacks a right. If neither the text nor a read of the account says that the token is
+	 * refused, the failure becomes `rejected`.
 	 */
 	private async withTokenChecked(call: ApiCall, failure: Failure): Promise<Failure> {
 		const { kind, facts } = failure;
-		const isSure = facts.status === 401 || call.path === ACCOUNT_PATH;
-		if (kind !== 'tokenRefused' || isSure) return failure;
-		const hasWorked = call.repeat === 'create' && this.hasWorked;
-		const isToken =
-			!hasWorked &&
+		const isCertain = facts.status === 401 || call.path === ACCOUNT_PATH;
+		if (kind !== 'tokenRefused' || isCertain) return failure;
+		const isTokenProven = call.repeat === 'create' && this.tokenHasWorked;
+		const isTokenRefused =
+			!isTokenProven &&
 			(meaningOf(facts.text) === 'token' ||
-				isFailure(await this.readAccount(call.signal), 'tokenRefused'));
-		return isToken ? failure : new Failure('rejected', { ...facts, means: 'not_allowed' });
+				isFailure(await this.readAccount(signalsOf(call).abortInFlight), 'tokenRefused'));
+		return isTokenRefused ? failure : new Failure('rejected', { ...facts, means: 'not_allowed' });
 	}
 
-	/** Reads the account once: why that fails, if so. */
+	/** Reads the account once. Resolves with the Failure of that read, or undefined if it succeeds. */
 	private async readAccount(signal: AbortSignal): Promise<Failure | undefined> {
 		const path = ACCOUNT_PATH;
-		const call: ApiCall = {
+		const call: ReadCall = {
 			method: 'GET',
 			path,
 			repeat: 'once',
@@ -190,37 +227,35 @@ export class RetryingClient {
 		);
 	}
 
-	/** After an outage a reading has to go well before something is paid for: why it does not, if so. */
+	/** Checks whether an outage is over, before a billable call is sent. Resolves with the Failure if it is not. */
 	private async probe(signal: AbortSignal): Promise<Failure | undefined> {
 		const failure = await this.readAccount(signal);
-		const isAway = failure && ['unavailable', 'unknown'].includes(outcomeOf(failure));
-		return isAway ? failure : undefined;
+		const isUnavailable = failure && ['unavailable', 'unknown'].includes(outcomeOf(failure));
+		return isUnavailable ? failure : undefined;
 	}
 
-	private mayRepeat(
-		{ repeat, signal }: ApiCall,
-		failure: Failure,
-		attempt: number,
-		began: number,
-	): boolean {
-		if (repeat === 'once' || signal.aborted) return false;
+	/** True if a call that has failed should be sent again; `attempt` counts from 0. */
+	private mayRepeat(call: ApiCall, failure: Failure, attempt: number, startedAt: number): boolean {
+		const { repeat } = call;
+		if (repeat === 'once' || signalsOf(call).abortInFlight.aborted) return false;
 		if (failure.kind === 'rateLimited') {
 			if (this.throttle.isExhausted) return false;
-			// A create call waits for its turn until its deadline, as a batch within a rate limit has to.
+			// Within a rate limit, a batch of create calls has to wait. Each waits until its own deadline.
 			if (repeat === 'create') return true;
-			// So does a read that has none, where the account is known to be let through at other times.
-			if (this.throttle.hasWorked && monotonicNow() - began < MAX_THROTTLED_READ_MS) return true;
+			// Reads may have no deadline, so the time is limited here. If nothing was ever answered, waiting is useless.
+			if (this.throttle.hasEverAnswered && monotonicNow() - startedAt < MAX_THROTTLED_READ_MS)
+				return true;
 		}
 		if (attempt + 1 >= MAX_CALL_ATTEMPTS) return false;
 		if (repeat === 'read') return isTransient(failure);
 		return failure.kind === 'unreachable' && failure.facts.text === 'refused';
 	}
 
-	/** One exchange, its answer read by `consume`; an error status is thrown as a Failure. */
+	/** Sends the request once and reads its answer by `readResponse`. Throws a Failure for an error status. */
 	private async exchange<T>(
 		call: ApiCall,
 		signal: AbortSignal,
-		consume: ResponseReader<T>,
+		readResponse: ResponseReader<T>,
 		accept: () => void,
 	): Promise<T> {
 		const answer = await sendRequest(this.context, {
@@ -233,9 +268,9 @@ export class RetryingClient {
 			signal,
 			credential: this.credential,
 		});
-		const isGood = answer.status >= 200 && answer.status < 300;
-		const read = isGood
-			? consume(answer, signal, accept)
+		const isSuccess = answer.status >= 200 && answer.status < 300;
+		const read = isSuccess
+			? readResponse(answer, signal, accept)
 			: this.throwFailureOf(call, answer, signal);
 		return await read
 			.catch((error: unknown) => {
@@ -245,6 +280,7 @@ export class RetryingClient {
 			.finally(() => answer.close());
 	}
 
+	/** Throws the Failure that an answer with an error status means. */
 	private async throwFailureOf(
 		{ method }: ApiCall,
 		answer: HttpResponse,
@@ -255,7 +291,7 @@ export class RetryingClient {
 		if (failure.kind !== 'redirected') throw failure;
 		const { location } = answer.headers;
 		const target = location ? asWebUrl(location, answer.url)?.origin : undefined;
-		// Readings are sent on within the origin: one that comes to no end there is no API's.
+		// `sendRequest` follows a GET's redirects within the origin. One that remains is a redirect loop, which no API has.
 		if (method === 'GET' && target === this.credential.origin) {
 			throw new Failure('foreignServer', { status: answer.status });
 		}

@@ -2,24 +2,26 @@ import { sleep, monotonicNow, withDeadline } from '../async/deadline';
 import { toWrongBaseUrl, isFailure, isTransient, type Failure } from '../failure';
 import type { Api } from './api';
 
-/** How long the reading of the account may take, in ms. */
+/** How long reading the account may take, in ms. */
 const CHECK_TIMEOUT_MS = 20_000;
-/** How old an answer may be for whoever only has a doubt, in ms: so there are five checks a minute at most. */
+/** How old a check may be for a caller that only suspects a problem, in ms. It limits checks to five a minute. */
 export const TOKEN_CHECK_TTL_MS = 12_000;
-/** How many times in a row the token must be refused until that counts, and the pauses in between, in ms. */
+/** How many checks in a row must refuse the token until the refusal counts. */
 const REFUSALS_TO_CONFIRM = 3;
+/** The pause between those checks, in ms. */
 const CONFIRMATION_PAUSE_MS = 60_000;
 
 /**
- * Reads the account (§4.10); resolves with why that fails, or undefined. An answer that anybody in this
- * process got in the last `maxAgeMs` will do. Resolves with the signal's reason (a Failure) when that aborts.
+ * Checks the token by reading the account (§4.10). Resolves with the error of that read, or with undefined if it
+ * succeeds. All callers in this process share a check that is at most `maxAgeMs` old. Never rejects: if `signal`
+ * aborts, it resolves with the signal's reason.
  */
 export async function tokenError(
 	api: Api,
 	maxAgeMs: number,
 	signal: AbortSignal,
 ): Promise<unknown> {
-	const read = async (inTime: AbortSignal) => await api.getAccount(inTime, 'once');
+	const read = async (deadline: AbortSignal) => await api.getAccount(deadline, 'once');
 	const check = async (shared: AbortSignal) =>
 		await withDeadline(CHECK_TIMEOUT_MS, shared, read).then(() => undefined, toWrongBaseUrl);
 	const reading = api.throttle.readings.share('account', monotonicNow() - maxAgeMs, signal, check);
@@ -27,18 +29,19 @@ export async function tokenError(
 }
 
 /**
- * Resolves with the refusal if the token is refused for two minutes; undefined as soon as it is not, or
- * nobody can tell: a replica with a cold cache refuses good ones, too.
+ * Confirms that the token is refused, by checks over two minutes. A replica of the service with a cold cache may
+ * refuse a valid token for a moment. Resolves with the Failure of kind tokenRefused, or with undefined as soon as a
+ * check succeeds or fails for another reason, or `signal` aborts. Never rejects.
  */
 export async function confirmRefusal(api: Api, signal: AbortSignal): Promise<Failure | undefined> {
 	for (let refusals = 1; ; refusals++) {
-		const trouble = await tokenError(api, TOKEN_CHECK_TTL_MS, signal);
-		if (signal.aborted || !isFailure(trouble, 'tokenRefused')) return undefined;
-		if (refusals === REFUSALS_TO_CONFIRM) return trouble;
+		const error = await tokenError(api, TOKEN_CHECK_TTL_MS, signal);
+		if (signal.aborted || !isFailure(error, 'tokenRefused')) return undefined;
+		if (refusals === REFUSALS_TO_CONFIRM) return error;
 		await sleep(CONFIRMATION_PAUSE_MS, signal);
 	}
 }
 
-/** True for trouble that passes and says nothing against the address or the token. */
-export const isTemporary = (trouble: unknown): boolean =>
-	isTransient(trouble) || isFailure(trouble, 'timedOut', 'outOfCredit');
+/** True for an error that will pass by itself and does not mean that the address or the token is wrong. */
+export const isTemporary = (error: unknown): boolean =>
+	isTransient(error) || isFailure(error, 'timedOut', 'outOfCredit');

@@ -40,11 +40,13 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * A signal that aborts with the first of `signals`, one of which has to abort when the work is over; its
- * reason is a Failure. What listens to a signal of `AbortSignal.any`, a whole request, is freed by a full
+ * A signal for the purpose of the first, that aborts with the first of all, one of which has to abort when
+ * the work is over; its reason is a Failure. What listens to a signal of `AbortSignal.any`, a whole request, is freed by a full
  * garbage collection only.
  */
-export function anySignal(...signals: AbortSignal[]): AbortSignal {
+export function anySignal<Signal extends AbortSignal>(
+	...signals: [Signal, ...AbortSignal[]]
+): Signal {
 	const any = new AbortController();
 	const onAbort = () => {
 		for (const signal of signals) signal.removeEventListener('abort', onAbort);
@@ -52,7 +54,7 @@ export function anySignal(...signals: AbortSignal[]): AbortSignal {
 	};
 	for (const signal of signals) signal.addEventListener('abort', onAbort, { once: true });
 	if (signals.some((signal) => signal.aborted)) onAbort();
-	return any.signal;
+	return any.signal as Signal;
 }
 
 /** Calls `onSilence` some seconds after `until` at the latest, by `monotonicNow`, unless `signal` aborts. */
@@ -116,14 +118,17 @@ export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefi
 	};
 }
 
-/** Does `action` under a time limit of `ms` milliseconds, which also ends when `signal` aborts. */
-export async function withDeadline<T>(
+/**
+ * Does `action` under a time limit of `ms` milliseconds, which also ends when `signal` aborts. It is given
+ * a signal for the same purpose.
+ */
+export async function withDeadline<T, Signal extends AbortSignal>(
 	ms: number,
-	signal: AbortSignal | undefined,
-	action: (signal: AbortSignal) => Promise<T>,
+	signal: Signal | undefined,
+	action: (signal: Signal) => Promise<T>,
 ): Promise<T> {
 	const deadline = startDeadline(ms, signal);
-	return await action(deadline.signal).finally(() => deadline.stop());
+	return await action(deadline.signal as Signal).finally(() => deadline.stop());
 }
 
 /** What `promise` resolves with; undefined if that takes more than `ms` milliseconds, or `signal` aborts. */

@@ -9,15 +9,10 @@ import {
 	whenAborted,
 } from './deadline';
 import { isFailure, isTransient } from '../failure';
+import { next, type ChannelEvent, type Schedule, type ScheduleEvent } from './pollSchedule';
 
 /** What one reading found: the outcome, or none yet; `expectSoon`: it can be there any moment. */
 export type Reading<T> = { done: true; value: T } | { done: false; expectSoon?: boolean };
-
-/**
- * What is heard besides readings. 'progress': the silence begins anew; 'announced': the outcome is
- * announced; 'disconnected', 'reconnected': the channel was lost or is there again, and something may have been missed.
- */
-export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnected';
 
 export interface PollOptions<T> {
 	/** Reads once, `isUrgent` if that can't wait; throws a Failure: a transient one is repeated, others end it. */
@@ -36,12 +31,7 @@ export interface PollOptions<T> {
 	follow?(onEvent: (event: ChannelEvent) => void): () => void;
 }
 
-const MAX_PAUSE_MS = 30_000;
-/** The pauses between readings when the outcome can be there any moment double from … to …, in ms. */
-const MIN_SOON_MS = 50;
-const MAX_SOON_MS = 5000;
-/** A channel that is back is followed by a reading within so many ms. */
-const CATCH_UP_MS = 2000;
+const MAX_BACKOFF_MS = 30_000;
 /** Time kept for the last reading and a download after it: a share of the wait, and ms at most. */
 const LAST_SHARE = 0.1;
 const LAST_MS = 2000;
@@ -51,15 +41,15 @@ export const beforeLast = (ms: number): number => ms - Math.min(LAST_MS, ms * LA
 
 /**
  * Waits for an outcome: reads it when news announce it, after each silence in case they never do, and
- * once more shortly before the time is up.
+ * once more shortly before the time is up. Throws the signal's reason, or what `read` throws for good.
  */
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
-	const { read, signal, pollMs, longestPauseMs = MAX_PAUSE_MS } = options;
-	let pauseMs = options.readFirst ? 0 : pollMs;
-	let nextAt = monotonicNow() + pauseMs;
-	/** The outcome is announced: it can be there any moment. */
-	let isDue = false;
-	/** Ends the pause, or the reading under way. */
+	const { read, signal, pollMs, longestPauseMs: maxBackoffMs = MAX_BACKOFF_MS } = options;
+	const pauseMs = options.readFirst ? 0 : pollMs;
+	const nextAt = monotonicNow() + pauseMs;
+	let schedule: Schedule = { pollMs, maxBackoffMs, pauseMs, nextAt, isDue: false };
+	let isReading = false;
+	/** Ends the pause, or the reading in flight. */
 	let step = new AbortController();
 	const early = startDeadline(beforeLast(remainingMs(signal)), signal);
 	const unfollow = options.follow?.(onEvent);
@@ -67,7 +57,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 		for (const limit of [early.signal, signal]) {
 			const outcome = await pollDuring(limit);
 			if (outcome) return outcome.value;
-			pauseMs = nextAt = 0;
+			onEvent('lastRead');
 		}
 	} finally {
 		early.stop();
@@ -75,20 +65,12 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	}
 	throw abortReason(signal);
 
-	function onEvent(event: ChannelEvent): void {
-		const now = monotonicNow();
-		const isPausing = nextAt > now;
-		// A reading under way may hang, or report an earlier state.
-		if (isPausing || (event === 'announced' && !isDue)) step.abort(SILENT_ABORT);
-		if (event === 'announced') {
-			isDue = true;
-			pauseMs = 0;
-			nextAt = now;
-		} else if (!isDue) {
-			const dueAt = now + (event === 'reconnected' ? Math.min(pollMs, CATCH_UP_MS) : pollMs);
-			// A channel that comes and goes must not put the next reading off again and again.
-			nextAt = event === 'progress' ? dueAt : Math.min(nextAt, dueAt);
-		}
+	function onEvent(event: ScheduleEvent): void {
+		const wasDue = schedule.isDue;
+		schedule = next(schedule, event, monotonicNow());
+		// Progress lets a reading in flight go on: it may bring the outcome. An announcement does not: the
+		// reading may hang, or report an earlier state.
+		if (!isReading || (schedule.isDue && !wasDue)) step.abort(SILENT_ABORT);
 	}
 
 	/** Pauses and reads until there is an outcome, or `limit` aborts. */
@@ -96,37 +78,39 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 		while (!limit.aborted) {
 			step = new AbortController();
 			const current = anySignal(limit, step.signal);
-			const restMs = nextAt - monotonicNow();
+			const restMs = schedule.nextAt - monotonicNow();
 			if (restMs > 0) {
 				await sleep(restMs, current);
 			} else {
-				const found = await readOnce(current, isDue || limit === signal);
-				if (found?.done) return found;
-				if (found) plan(found.expectSoon === true);
+				isReading = true;
+				const found = await readOnce(current, schedule.isDue || limit === signal);
+				isReading = false;
+				if (typeof found === 'object') return found;
+				if (found) onEvent(found);
 			}
 			step.abort(SILENT_ABORT);
 		}
 		return undefined;
 	}
 
-	/** One reading; undefined when it is given up. */
+	/** One reading: its outcome, or how it ended without one; undefined when it is given up. */
 	async function readOnce(current: AbortSignal, isUrgent: boolean) {
-		const reading = read(current, isUrgent).catch((error: unknown) => {
-			if (current.aborted) return undefined;
-			if (!isTransient(error)) throw error;
-			// The next one goes out as soon as the account's throttle lets it.
-			return { done: false as const, expectSoon: isFailure(error, 'rateLimited') };
-		});
+		const reading = read(current, isUrgent).then(
+			(found) => {
+				if (found.done) return found;
+				if (found.expectSoon) return 'expectSoon';
+				return noOutcome();
+			},
+			(error: unknown) => {
+				if (current.aborted) return undefined;
+				if (!isTransient(error)) throw error;
+				return isFailure(error, 'rateLimited') ? 'throttled' : noOutcome();
+			},
+		);
 		return (await Promise.race([reading, whenAborted(current)])) ?? undefined;
 	}
 
-	/** A reading has found no outcome; `isSoon`: it can be there any moment. */
-	function plan(isSoon: boolean): void {
-		const isSlower = !isDue && pauseMs > 0 && options.isLive?.();
-		if (isSoon && !isDue) pauseMs = 0;
-		isDue = isSoon || (isDue && pauseMs < MAX_SOON_MS);
-		if (isDue) pauseMs = Math.min(MAX_SOON_MS, Math.max(MIN_SOON_MS, pauseMs * 2));
-		else pauseMs = isSlower ? Math.min(pauseMs * 2, Math.max(pollMs, longestPauseMs)) : pollMs;
-		nextAt = monotonicNow() + pauseMs;
+	function noOutcome() {
+		return options.isLive?.() ? 'noOutcomeBesideChannel' : 'noOutcome';
 	}
 }

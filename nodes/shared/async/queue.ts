@@ -1,16 +1,23 @@
 import { SILENT_ABORT, sleep } from './deadline';
 
-/** Admits callers in order of arrival; who is ready goes before who is not, and a lower lane before a higher. */
+/**
+ * Admits callers one after the other. Each lane is first come, first served.
+ *
+ * Only the first entry of each lane is considered. The one with the shortest delay goes first, and of several with
+ * the same delay the one in the lowest lane.
+ */
 export class Queue<Entry = void> {
-	/** To be called when the result of `delayMs` may have changed. */
+	/** Call this when the result of `delayMs` may have changed. Without a call the queue may sleep on. */
 	notify = () => {};
-	/** By lane: what ends each wait, with true when the turn has come, and its entry. */
+	/** The waiting callers by lane: the function that settles each wait, and its entry. True means admitted. */
 	private readonly lanes: Array<Map<(isAdmitted: boolean) => void, Entry>>;
-	private isMoving = false;
+	/** True while the loop in `drain` is running. */
+	private isDraining = false;
 
 	/**
-	 * `delayMs` returns how many milliseconds the first of a lane still has to wait, given its entry.
-	 * `onAdmit` is called right before it is admitted.
+	 * @param delayMs returns how many milliseconds an entry still has to wait; 0 or less: none; Infinity: until `notify`
+	 * @param onAdmit is called synchronously right before an entry is admitted
+	 * @param lanes how many lanes there are
 	 */
 	constructor(
 		private readonly delayMs: (entry: Entry) => number,
@@ -20,33 +27,34 @@ export class Queue<Entry = void> {
 		this.lanes = Array.from({ length: lanes }, () => new Map());
 	}
 
-	/** Whether nobody waits in a lane. */
+	/** True when nobody waits in this lane. */
 	isEmpty(lane: number): boolean {
 		return this.lanes[lane]!.size === 0;
 	}
 
-	/** Resolves with true when the turn comes, with false if `signal` aborts first. */
+	/** Waits for admission. Resolves with true once admitted, or with false if `signal` aborts first. Never rejects. */
 	async enter(signal: AbortSignal, entry: Entry, lane = 0): Promise<boolean> {
 		if (signal.aborted) return false;
 		const waiting = this.lanes[lane]!;
 		return await new Promise<boolean>((resolve) => {
-			const leave = () => end(false);
-			const end = (isAdmitted: boolean) => {
-				waiting.delete(end);
-				signal.removeEventListener('abort', leave);
+			const onAbort = () => settle(false);
+			const settle = (isAdmitted: boolean) => {
+				waiting.delete(settle);
+				signal.removeEventListener('abort', onAbort);
 				this.notify();
 				resolve(isAdmitted);
 			};
-			waiting.set(end, entry);
-			signal.addEventListener('abort', leave, { once: true });
+			waiting.set(settle, entry);
+			signal.addEventListener('abort', onAbort, { once: true });
 			if (waiting.size === 1) this.notify();
-			void this.move();
+			void this.drain();
 		});
 	}
 
-	private async move(): Promise<void> {
-		if (this.isMoving) return;
-		this.isMoving = true;
+	/** Admits entries until none is waiting. A second call while it is running does nothing. */
+	private async drain(): Promise<void> {
+		if (this.isDraining) return;
+		this.isDraining = true;
 		for (let next = this.next(); next; next = this.next()) {
 			if (next.delayMs > 0) await this.pause(next.delayMs);
 			else {
@@ -54,20 +62,21 @@ export class Queue<Entry = void> {
 				next.end(true);
 			}
 		}
-		this.isMoving = false;
+		this.isDraining = false;
 	}
 
-	/** Who is ready first. */
+	/** The entry to admit next, and its delay; undefined if none is waiting. */
 	private next() {
-		const firsts = this.lanes.flatMap((lane) => {
+		const heads = this.lanes.flatMap((lane) => {
 			for (const [end, entry] of lane)
 				return { end, entry, delayMs: Math.max(0, this.delayMs(entry)) };
 			return [];
 		});
-		const leastMs = Math.min(...firsts.map(({ delayMs }) => delayMs));
-		return firsts.find(({ delayMs }) => delayMs === leastMs);
+		const shortestMs = Math.min(...heads.map(({ delayMs }) => delayMs));
+		return heads.find(({ delayMs }) => delayMs === shortestMs);
 	}
 
+	/** Waits for `ms` milliseconds, or until `notify` is called. */
 	private async pause(ms: number): Promise<void> {
 		const timer = new AbortController();
 		await new Promise<void>((resolve) => {

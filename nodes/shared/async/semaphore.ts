@@ -2,22 +2,23 @@ import { abortReason } from './deadline';
 import { Queue } from './queue';
 
 /**
- * Limits what is in use at once, such as bytes in memory or running executions. A request for more
- * than the limit gets its turn when nothing else is in use.
+ * A counting semaphore: it limits how much is in use at once, such as bytes in memory or running executions. A
+ * request for more than the whole limit is admitted alone, when nothing else is in use.
  */
 export class Semaphore {
 	private used = 0;
-	/** In order of arrival, so that a large one is not overtaken forever. */
+	/** First come, first served, so that small requests cannot overtake a large one forever. */
 	private readonly queue = new Queue<number>(
 		(amount) => (this.used > 0 && this.used + amount > this.limit ? Infinity : 0),
 		(amount) => (this.used += amount),
 	);
 
+	/** `limit` is the amount that may be in use at once. */
 	constructor(private readonly limit: number) {}
 
 	/**
-	 * Resolves, once there is room, with the function that gives the amount back, to be called once.
-	 * Throws the signal's reason (a Failure) if it aborts first.
+	 * Waits until `amount` is available and takes it. Resolves with a function that gives it back; call that exactly
+	 * once. Throws the signal's reason (a Failure) if `signal` aborts first.
 	 */
 	async acquire(amount: number, signal: AbortSignal): Promise<() => void> {
 		if (!(await this.queue.enter(signal, amount))) throw abortReason(signal);

@@ -1,44 +1,51 @@
 import { anySignal, SILENT_ABORT, monotonicNow, throwIfAborted, whenAborted } from './deadline';
 
-/** How old a reading may be that serves whoever asks unannounced, in ms. */
+/** How old a shared read may be for a poll, in ms. A read after an announcement needs a newer one. */
 export const RECENT_MS = 3000;
-/** How long a reading is kept that began so long ago, in ms: nobody asks for an older one, and it may be large. */
-const KEPT_MS = 15_000;
+/** How long a result is kept after its read has started, in ms. Nobody accepts an older one, and it may be large. */
+const RETENTION_MS = 15_000;
 
-/** Where a reading waits for its turn. */
-interface Line {
+/** A queue in which a read waits for its turn. `enter` resolves when the turn has come or `signal` aborts. */
+interface AdmissionQueue {
 	enter(signal: AbortSignal): Promise<unknown>;
 }
 
 interface SharedReading<T> {
-	/** By `monotonicNow`; Infinity before. */
-	began: number;
+	/** When the read was sent, from `monotonicNow`; Infinity while it waits for its turn. */
+	startedAt: number;
+	/** How many callers are waiting for the result. */
 	readers: number;
-	/** Aborts once there is a result, or when nobody waits any more. */
+	/** Aborts once there is a result, or when nobody is waiting any more. The latter cancels the read. */
 	finished: AbortController;
 	result: Promise<T>;
 }
 
-/** The readings of an account, each of which serves everybody in this process who asks for the same. */
+/**
+ * Shares reads between callers of one account in this process: callers that need the same thing at the same time
+ * get the result of one request.
+ */
 export class SharedReadings {
-	private readonly latest = new Map<string, SharedReading<unknown>>();
+	/** The latest read of each key. */
+	private readonly byKey = new Map<string, SharedReading<unknown>>();
 
 	/**
-	 * Does `read` when its turn in `line` comes, unless a reading of the same `key` serves: one that began,
-	 * or will begin, after `since` (by `monotonicNow`). Throws as `read` does, or the signal's reason.
+	 * Resolves with the result of a read that was sent after `startedAfter` (from `monotonicNow`). If the latest
+	 * read of the same `key` is new enough, or still waits for its turn, its result is shared. Otherwise `read` is
+	 * called, after its turn in `queue` has come. The signal that `read` gets aborts when no caller is waiting any
+	 * more. Throws what `read` throws, or the reason of `signal`.
 	 */
 	async share<T>(
 		key: string,
-		since: number,
+		startedAfter: number,
 		signal: AbortSignal,
 		read: (signal: AbortSignal) => Promise<T>,
-		line?: Line,
+		queue?: AdmissionQueue,
 	): Promise<T> {
 		throwIfAborted(signal);
-		let reading = this.latest.get(key) as SharedReading<T> | undefined;
-		if (!reading || reading.began <= since) {
-			this.dropOld();
-			this.latest.set(key, (reading = startReading(read, line)));
+		let reading = this.byKey.get(key) as SharedReading<T> | undefined;
+		if (!reading || reading.startedAt <= startedAfter) {
+			this.evictStale();
+			this.byKey.set(key, (reading = startReading(read, queue)));
 		}
 		const { finished, result } = reading;
 		reading.readers++;
@@ -49,27 +56,33 @@ export class SharedReadings {
 		} finally {
 			if (--reading.readers === 0 && !finished.signal.aborted) {
 				finished.abort(SILENT_ABORT);
-				if (this.latest.get(key) === reading) this.latest.delete(key);
+				if (this.byKey.get(key) === reading) this.byKey.delete(key);
 			}
 		}
 	}
 
-	private dropOld(): void {
-		const oldest = monotonicNow() - KEPT_MS;
-		for (const [key, { began }] of this.latest) if (began < oldest) this.latest.delete(key);
+	/** Drops results that are too old for any caller. */
+	private evictStale(): void {
+		const staleBefore = monotonicNow() - RETENTION_MS;
+		for (const [key, { startedAt: began }] of this.byKey)
+			if (began < staleBefore) this.byKey.delete(key);
 	}
 }
 
-function startReading<T>(read: (signal: AbortSignal) => Promise<T>, line?: Line): SharedReading<T> {
+/** Starts a read, which is sent once its turn in `queue` has come. */
+function startReading<T>(
+	read: (signal: AbortSignal) => Promise<T>,
+	queue?: AdmissionQueue,
+): SharedReading<T> {
 	const finished = new AbortController();
 	const run = async () => {
-		// It begins later in any case, so that all who hear the same news ask before.
-		await line?.enter(finished.signal);
-		reading.began = monotonicNow();
+		// This waits for at least a microtask, so all callers that got the same message can join before the read is sent.
+		await queue?.enter(finished.signal);
+		reading.startedAt = monotonicNow();
 		const result = await read(finished.signal);
 		finished.abort(SILENT_ABORT);
 		return result;
 	};
-	const reading: SharedReading<T> = { began: Infinity, readers: 0, finished, result: run() };
+	const reading: SharedReading<T> = { startedAt: Infinity, readers: 0, finished, result: run() };
 	return reading;
 }

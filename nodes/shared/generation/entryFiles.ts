@@ -7,13 +7,14 @@ import type { GeneratedFile } from '../contract';
 import type { HistoryEntry } from './historyEntries';
 
 /**
- * The names of files: their ids, or the last part of their addresses, if they lie at one. Several of one
- * element share its id; saved to disk, none may overwrite another.
+ * A name without extension for each file: its id, or else the last segment of its URL, or else “file”. Several files
+ * of one generation may share an id. They get the suffixes `-2`, `-3` and so on, so that none overwrites another when
+ * a workflow saves them to disk.
  */
 export function fileNames(files: GeneratedFile[]): string[] {
 	const preferred = files.map(({ id, fileUrl }) => {
-		const last = asWebUrl(fileUrl)?.pathname.split('/').pop() ?? 'file';
-		return id ?? last.replace(/\.\w{1,5}$/, '');
+		const lastSegment = asWebUrl(fileUrl)?.pathname.split('/').pop() ?? 'file';
+		return id ?? lastSegment.replace(/\.\w{1,5}$/, '');
 	});
 	return preferred.map((name, index) => {
 		const number = preferred.slice(0, index).filter((other) => other === name).length + 1;
@@ -22,8 +23,8 @@ export function fileNames(files: GeneratedFile[]): string[] {
 }
 
 /**
- * Fetches the files of an entry of the history: the first into `field`, the further ones into the same
- * with a number. Throws a Failure when one of them can't be had.
+ * Downloads the files of a history entry. Resolves with n8n's binary data: the first file is in `field`, the others
+ * are in `field` with the numbers 2, 3 and so on. Throws a Failure if one of them cannot be downloaded.
  */
 export async function fetchEntryFiles(
 	context: FileContext,

@@ -1,32 +1,33 @@
 import type { GeneratedFile, ServiceRecord } from '../contract';
 import { asText, asTime } from '../parsing/values';
-import { isFailureWord, saysWhy } from '../parsing/errors';
+import { isFailureWord, statesFinalReason } from '../parsing/errors';
 import { idOf, identifiersOf, readGeneratedFiles } from '../parsing/responses';
 
-/** An entry of the history (§2.3), and how it is recognised. Pure. */
+/** An entry of the history (§2.3), and what identifies it. */
 export interface HistoryEntry {
+	/** The whole record that the service sent. */
 	record: ServiceRecord;
 	id?: string;
-	/** Trimmed; '' when it has none. */
+	/** The prompt without surrounding white space; '' if there is none. */
 	prompt: string;
-	/** In ms since 1970 by the service's clock; NaN if unknown. */
+	/** In ms since 1970 by the service's clock; NaN if unknown. `readHistorySince` converts it to our clock. */
 	createdAt: number;
 	files: GeneratedFile[];
-	/** The service says that it failed. */
+	/** True if the service says that this generation has failed. */
 	failed: boolean;
-	/** Its id and addresses. */
+	/** The ids and URLs of the entry and its files. */
 	identifiers: string[];
 }
 
-/** The number of files that entries hold or will hold. */
+/** How many files the entries have. An entry without a file counts as one, because its file may still come. */
 export const countFiles = (entries: HistoryEntry[]): number =>
 	entries.reduce((sum, { files }) => sum + Math.max(1, files.length), 0);
 
-/** Whether `entry` has one of `identifiers`. */
+/** True if one of the identifiers of `entry` is in `identifiers`. */
 export const hasOneOf = (entry: HistoryEntry, identifiers: ReadonlySet<string>): boolean =>
 	entry.identifiers.some((identifier) => identifiers.has(identifier));
 
-/** `history`, newest first, as entries, its last in front; `baseUrl` resolves relative addresses. */
+/** Converts records of the history, newest first, to entries, oldest first. `baseUrl` resolves relative URLs. */
 export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryEntry[] {
 	const entries = history.map((record): HistoryEntry => {
 		const files = readGeneratedFiles(record, baseUrl);
@@ -37,14 +38,17 @@ export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryE
 			prompt: asText(record.prompt) ?? '',
 			createdAt: asTime(record.created_at),
 			files,
-			failed: files.length === 0 && (isFailureWord(record.status) || saysWhy(record)),
+			failed: files.length === 0 && (isFailureWord(record.status) || statesFinalReason(record)),
 			identifiers: [...(id === undefined ? [] : [id]), ...identifiersOf(files)],
 		};
 	});
 	return entries.reverse();
 }
 
-/** Sorts entries: the oldest first, those of one second in their order, those without a time last. */
+/**
+ * Sorts `entries` in place by time, oldest first, and returns them. Entries of the same time keep their order;
+ * entries without a time come last.
+ */
 export function oldestFirst<Entry extends HistoryEntry>(entries: Entry[]): Entry[] {
 	const time = ({ createdAt }: HistoryEntry) => (Number.isNaN(createdAt) ? Infinity : createdAt);
 	return entries.sort((a, b) => time(a) - time(b));

@@ -4,24 +4,27 @@ import { declaredKind } from '../parsing/fileType';
 import { identifiersOf } from '../parsing/responses';
 import { countFiles, hasOneOf, type HistoryEntry } from './historyEntries';
 
-/** What of the history belongs to a request. */
+/** Which history entries belong to a request. */
 export interface Match {
-	/** Its own entries, the oldest first. */
+	/** The entries that surely belong to the request, oldest first. */
 	matched: HistoryEntry[];
-	/** Entries that may be its own or another's, the newest first. */
+	/** If none surely does: the entries that may belong to it or to another request, newest first. */
 	candidates: HistoryEntry[];
 }
 
-/** How long after the search for it has ended a generation may still finish, in ms. */
+/** How long after the end of the search for its result a generation may still finish, in ms. */
 export const LATE_RESULT_MS = 20 * 60 * 1000;
-/** `created_at` and Date headers are cut to the second. */
+/** The tolerance when times are compared, in ms: `created_at` and Date headers are truncated to whole seconds. */
 const CLOCK_TOLERANCE_MS = 2000;
 
-/** How far back a request's entries may go, in ms since 1970 by our clock. */
+/** The earliest time at which an entry of this request may have been created, in ms since 1970 by our clock. */
 export const earliestEntryTime = ({ sentAt }: GenerationRequest): number =>
 	sentAt - CLOCK_TOLERANCE_MS;
 
-/** Whether another lacks a file of unknown id, and was not given up long before `request` was sent. */
+/**
+ * Returns a predicate for other requests. It is true for a request that could own the same entries as `request`: one
+ * that still misses a file whose id was not announced, and whose search ended at most 20 min before `request` was sent.
+ */
 export const isOpenBeside =
 	(request: GenerationRequest) =>
 	({ requestedCount, announcedIds, files, searchUntil = Infinity }: GenerationRequest): boolean =>
@@ -29,30 +32,39 @@ export const isOpenBeside =
 		searchUntil + LATE_RESULT_MS >= earliestEntryTime(request);
 
 /**
- * What of `entries`, one look into the history, the oldest first, belongs to `request`; `alike` are all
- * that are known with its prompt. An id that was told is proof. Where none was, its own are the entries of
- * exactly its prompt, kind and shape, made since it was sent and taken by nobody, if no other open request
- * can have made one of them; equal requests share, in the order they were sent. With images nothing but an
- * id proves: the same words go with a hundred pictures.
+ * Finds the history entries of a request.
+ *
+ * - An announced id proves that an entry belongs to the request.
+ * - Without such an id, an entry matches if it has exactly the prompt, the kind of media and the aspect ratio of the
+ *   request, was created after the request was sent, and belongs to no other request. If another open request could
+ *   also own such an entry, nothing matches, and the entries are only candidates.
+ * - Open requests that are equal are interchangeable. They share the entries in the order in which they were sent.
+ * - A request with images matches by id alone, because the same prompt is often used with many images.
+ *
+ * @param samePrompt all known requests with the prompt of `request`, itself included, in the order they were sent
+ * @param entries one snapshot of the history, oldest first, with times by our clock
  */
 export function matchHistory(
 	request: GenerationRequest,
-	alike: GenerationRequest[],
+	samePrompt: GenerationRequest[],
 	entries: HistoryEntry[],
 ): Match {
 	const proven = entries.filter(matchesById(request));
-	const others = alike.filter((other) => other !== request);
-	const taken = new Set(others.flatMap(identifiersFor));
+	const others = samePrompt.filter((other) => other !== request);
+	const identifiersOfOthers = new Set(others.flatMap(identifiersFor));
 	const unclaimed = entries
 		.filter((entry) => entry.prompt === request.prompt && !proven.includes(entry))
-		// One that failed may be what was told to another as an error.
-		.filter((entry) => !hasOneOf(entry, taken) && !(entry.failed && others.length > 0));
-	/** The newest first: most others may have made that, too. */
+		// A failed entry may already have been reported to another request, as an error without an id.
+		.filter(
+			(entry) => !hasOneOf(entry, identifiersOfOthers) && !(entry.failed && others.length > 0),
+		);
+	/** Entries that could belong to this request, newest first. */
 	const possible = unclaimed.filter(couldBelongTo(request)).reverse();
 
 	const byIdentifier = new Map(
 		entries.flatMap((entry) => entry.identifiers.map((identifier) => [identifier, entry] as const)),
 	);
+	/** How many files of a request have no entry, no announced id, and have not arrived. */
 	const missingFilesOf = (owner: GenerationRequest) => {
 		const ownEntries = new Set(
 			identifiersFor(owner).flatMap((identifier) => byIdentifier.get(identifier) ?? []),
@@ -62,17 +74,22 @@ export function matchHistory(
 			Math.max(countFiles([...ownEntries]), owner.announcedIds.length, owner.files.length)
 		);
 	};
-	/** Whoever may have made one of `mine`, once for each file that it lacks, in the order they were sent. */
-	const claimants = alike
+	/**
+	 * Each request that could own one of `possible`, repeated for each file that it misses, in the order they were
+	 * sent.
+	 */
+	const claimants = samePrompt
 		.filter((owner) => isOpenBeside(request)(owner) && possible.some(couldBelongTo(owner)))
 		.flatMap((owner) => Array<GenerationRequest>(Math.max(0, missingFilesOf(owner))).fill(owner));
-	/** What they may have made, once for each file. */
+	/** Each entry that one of the claimants could own, repeated for each of its files. */
 	const claimable = unclaimed
 		.filter((entry) => claimants.some((owner) => couldBelongTo(owner)(entry)))
 		.flatMap((entry) => Array<HistoryEntry>(countFiles([entry])).fill(entry));
 	const isUnambiguous =
 		!request.withImages &&
-		claimants.every((owner) => owner.searchUntil !== undefined && isEqual(owner, request)) &&
+		claimants.every(
+			(owner) => owner.searchUntil !== undefined && isInterchangeable(owner, request),
+		) &&
 		claimable.length <= claimants.length;
 
 	const allotted = isUnambiguous
@@ -82,23 +99,26 @@ export function matchHistory(
 	return { matched, candidates: matched.length > 0 ? [] : possible };
 }
 
-/** Their files are interchangeable. */
-const isEqual = (a: GenerationRequest, b: GenerationRequest) =>
+/** True if a file of one request is as good for the other. */
+const isInterchangeable = (a: GenerationRequest, b: GenerationRequest) =>
 	a.withImages === b.withImages && a.kind === b.kind && a.aspectRatio === b.aspectRatio;
 
-/** Ids that were told to a request, and the marks of the files that it has. */
+/** The announced ids of a request, and the ids and URLs of the files that have arrived. */
 const identifiersFor = ({ announcedIds, files }: GenerationRequest) => [
 	...announcedIds,
 	...identifiersOf(files),
 ];
 
-/** Its id was told to `owner`, or it holds a file that `owner` has. */
+/** Returns a predicate that is true for an entry whose id was announced to `owner`, or that has a file of `owner`. */
 export function matchesById(owner: GenerationRequest): (entry: HistoryEntry) => boolean {
 	const identifiers = new Set(identifiersFor(owner));
 	return (entry) => hasOneOf(entry, identifiers);
 }
 
-/** It was made while `owner` was under way, and nothing speaks against it. */
+/**
+ * Returns a predicate that is true for an entry that was created while `owner` was in flight, and whose kind and
+ * aspect ratio do not contradict.
+ */
 const couldBelongTo =
 	(owner: GenerationRequest) =>
 	({ createdAt, record, files }: HistoryEntry): boolean => {

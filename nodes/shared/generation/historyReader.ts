@@ -6,49 +6,57 @@ import { SharedReadings } from '../async/sharedReadings';
 import { asTime } from '../parsing/values';
 import { oldestFirst, readHistory, type HistoryEntry } from './historyEntries';
 
-/** How long a look is fresh enough for everyone, in ms. */
+/** How old a snapshot may be by default, in ms. */
 const SNAPSHOT_TTL_MS = 8_000;
-/** How many entries a look reads at most. */
+/** The most entries in a snapshot. */
 const MAX_SNAPSHOT_ENTRIES = 2000;
 
-/** What was in the history when it was read. */
+/** The newest part of the history at one moment. */
 interface HistorySnapshot {
-	/** The oldest first, their times by our clock. */
+	/** The entries, oldest first, with times by our clock. */
 	entries: HistoryEntry[];
-	/** It goes back so far: in ms since 1970 by our clock. */
+	/**
+	 * The snapshot has all entries since this time, in ms since 1970 by our clock; -Infinity: it has all that it can
+	 * have.
+	 */
 	since: number;
+	/** When the read started, from `monotonicNow`. */
 	readAt: number;
 }
 
 /**
- * The looks into the history (§4.9) of an account: one serves all that wait. The last one stays, however old: a
- * renewed address may be taken from a look of a minute ago.
+ * The shared snapshots of an account's history (§4.9). All items that wait at the same time use one snapshot. It is a
+ * class of its own because `account.ts` finds shared objects by their class.
  */
-class HistoryLooks extends SharedReadings {}
+class HistorySnapshots extends SharedReadings {}
 
 /**
- * The entries of the history made after `since`, in ms since 1970 by our clock, and perhaps older ones, the
- * oldest first; read at `asOf` or later, by `monotonicNow`: some seconds ago unless given. Throws a Failure.
+ * Reads the history from a shared snapshot. Resolves with the entries since a time, oldest first, and perhaps with
+ * older ones. Throws a Failure.
+ *
+ * @param since how far back the snapshot must go, in ms since 1970 by our clock
+ * @param minReadAt the snapshot must have been read at this time or later, from `monotonicNow`; 8 s ago unless given
  */
 export async function readHistorySince(
 	api: Api,
 	since: number,
 	signal: AbortSignal,
-	asOf = monotonicNow() - SNAPSHOT_TTL_MS,
+	minReadAt = monotonicNow() - SNAPSHOT_TTL_MS,
 ): Promise<HistoryEntry[]> {
-	const looks = accountOf(api.credential).get(HistoryLooks);
-	const read = async (shared: AbortSignal) => await readBackTo(api, since, shared);
-	let look: HistorySnapshot | undefined;
-	// Also one that is too old is waited for: a slow history must not be read by several at a time.
-	do look = await looks.share('', look?.readAt ?? -Infinity, signal, read);
-	while (look.readAt < asOf || look.since > since);
-	return look.entries;
+	const snapshots = accountOf(api.credential).get(HistorySnapshots);
+	const read = async (sharedSignal: AbortSignal) => await readBackTo(api, since, sharedSignal);
+	let snapshot: HistorySnapshot | undefined;
+	// The first call waits for a read in flight even if that turns out too old. Several reads of a slow history at a
+	// time would only make it slower.
+	do snapshot = await snapshots.share('', snapshot?.readAt ?? -Infinity, signal, read);
+	while (snapshot.readAt < minReadAt || snapshot.since > since);
+	return snapshot.entries;
 }
 
-/** Reads back to `since`, or as far as a look goes. */
+/** Reads a new snapshot that goes back to `since`, or to the most entries of a snapshot. */
 async function readBackTo(api: Api, since: number, signal: AbortSignal): Promise<HistorySnapshot> {
-	const look = { since: -Infinity, readAt: monotonicNow() };
-	/** The service's clock minus ours. */
+	const range = { since: -Infinity, readAt: monotonicNow() };
+	/** The service's clock minus ours, in ms. */
 	let clockOffsetMs = 0;
 	const items = await readAllPages({
 		firstPage: 1,
@@ -59,12 +67,12 @@ async function readBackTo(api: Api, since: number, signal: AbortSignal): Promise
 			return found;
 		},
 		shouldStop: ({ items }) => {
-			const isEnough = !(asTime(items.at(-1)?.created_at) >= since + clockOffsetMs);
-			if (isEnough) look.since = since;
-			return isEnough;
+			const isReached = !(asTime(items.at(-1)?.created_at) >= since + clockOffsetMs);
+			if (isReached) range.since = since;
+			return isReached;
 		},
 	});
 	const entries = readHistory(items, api.credential.baseUrl);
 	for (const entry of entries) entry.createdAt -= clockOffsetMs;
-	return { ...look, entries: oldestFirst(entries) };
+	return { ...range, entries: oldestFirst(entries) };
 }

@@ -12,18 +12,20 @@ import { isOpenBeside, matchesById, matchHistory, earliestEntryTime } from './hi
 import { readHistorySince } from './historyReader';
 import { requestsOf } from './requestLedger';
 
-/** Milliseconds between looks into the history; all items that search share one look. */
+/** The pause between two reads of the history, in ms. All items that search share one snapshot. */
 const SEARCH_INTERVAL_MS = 10_000;
-/** How long the last look may take, in ms. */
+/** How long the last read of the history may take after the end of the search, in ms. */
 const LAST_SEARCH_MS = 15_000;
-/** How long a new address is looked for, and how long others may take one from that look, in ms. */
+/** How long a renewed URL is searched for, and how old the first snapshot for it may be, in ms. */
 const RENEWAL_MS = 60_000;
 
 /**
- * The files of a generation whose stream has told too little: those that had come, and what the history
- * has or will have by the request's `searchUntil`; it is looked into once at least. Throws a Failure if
- * there are none: `streamFailure` with the entries that may be its own, generationFailed, or the signal's reason.
- * Never creates anything.
+ * Searches the history for the files of a generation whose stream ended too early. It polls until all files are
+ * there or the request's `searchUntil` is over, at least once. It sends no create call. Resolves with the files that
+ * the stream had delivered and those from the history.
+ *
+ * Throws a Failure if there is no file: generationFailed if the history says so, the reason of `signal` if that
+ * aborts, or else `streamFailure`, with the history entries that may be the lost result as candidates.
  */
 export async function findInHistory(
 	api: Api,
@@ -45,42 +47,51 @@ export async function findInHistory(
 		});
 	const limitMs = Math.max(0, remainingSearchMs()) + LAST_SEARCH_MS;
 	return await withDeadline(limitMs, signal, wait).catch((error: unknown) => {
-		// A part of the files is better than nothing.
+		// Some of the files are better than none.
 		if (found.length > 0) return found;
 		if (isFailure(error, 'generationFailed')) throw error;
-		// If the history can't be read, the generation is still paid for.
+		// The history could not be read, but the generation is charged all the same.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
-		// One was refused, and the item's time was up before the history could tell of the others.
-		const isEarly = signal.aborted && isFailure(streamFailure, 'generationFailed');
-		const failure = isEarly
+		// One video has failed, and the item's time was over before the history could show the others.
+		const isCutShort = signal.aborted && isFailure(streamFailure, 'generationFailed');
+		const failure = isCutShort
 			? abortReason(signal).withDefaults({ mayBeCharged: true })
 			: streamFailure;
-		// One was refused, and another may have been made: that nobody can tell.
-		const isUnknown = candidates && candidates.length > 0 && isFailure(failure, 'generationFailed');
+		// One video has failed, but candidates may be the others, so the outcome is indeterminate.
+		const mayHaveOthers =
+			candidates && candidates.length > 0 && isFailure(failure, 'generationFailed');
 		const { text } = failure.facts;
-		throw (isUnknown ? new Failure('streamLost', { text }) : failure).withDefaults({ candidates });
+		throw (mayHaveOthers ? new Failure('streamLost', { text }) : failure).withDefaults({
+			candidates,
+		});
 	});
 
-	async function search(signal: AbortSignal, remainsMs: number): Promise<Reading<GeneratedFile[]>> {
-		// Others may have looked some seconds ago.
-		const isLast = Math.min(remainingSearchMs(), remainsMs) < SEARCH_INTERVAL_MS;
+	/** Reads the history once, and looks for the files. */
+	async function search(
+		signal: AbortSignal,
+		remainingWaitMs: number,
+	): Promise<Reading<GeneratedFile[]>> {
+		// The last read must be new. A snapshot that others read some seconds ago might miss the result.
+		const isLast = Math.min(remainingSearchMs(), remainingWaitMs) < SEARCH_INTERVAL_MS;
 		const requests = requestsOf(api.credential);
 		requests.add(request);
-		const alike = requests.withPrompt(request);
-		const open = [request, ...alike.filter(isOpenBeside(request))];
-		const since = Math.min(...open.map(earliestEntryTime));
-		const asOf = isLast ? monotonicNow() - 1000 : undefined;
-		const entries = await readHistorySince(api, since, signal, asOf).catch((error: unknown) => {
-			if (remainingSearchMs() <= 0) throw new Failure('streamLost');
-			// A replica that lags behind may answer so for minutes.
-			throw isFailure(error, 'notFound') ? error.withDefaults({ transient: true }) : error;
-		});
-		const match = matchHistory(request, alike, entries);
+		const samePrompt = requests.withPrompt(request);
+		const competing = [request, ...samePrompt.filter(isOpenBeside(request))];
+		const since = Math.min(...competing.map(earliestEntryTime));
+		const minReadAt = isLast ? monotonicNow() - 1000 : undefined;
+		const entries = await readHistorySince(api, since, signal, minReadAt).catch(
+			(error: unknown) => {
+				if (remainingSearchMs() <= 0) throw new Failure('streamLost');
+				// A replica of the service that lags behind may answer 404 for minutes, so the search goes on.
+				throw isFailure(error, 'notFound') ? error.withDefaults({ transient: true }) : error;
+			},
+		);
+		const match = matchHistory(request, samePrompt, entries);
 		const failed = match.matched.filter((entry) => entry.failed);
-		const had = new Set(identifiersOf(received));
-		const further = match.matched.filter((entry) => !hasOneOf(entry, had));
-		// Without a time an entry may be that of any request with its prompt.
+		const receivedIdentifiers = new Set(identifiersOf(received));
+		const further = match.matched.filter((entry) => !hasOneOf(entry, receivedIdentifiers));
+		// An entry without a time may belong to any request with this prompt.
 		const undated = entries.filter(
 			({ prompt, createdAt }) => prompt === request.prompt && Number.isNaN(createdAt),
 		);
@@ -94,15 +105,17 @@ export async function findInHistory(
 			throw new Failure('generationFailed', { text: facts.text, means: facts.means });
 		}
 		if (remainingSearchMs() <= 0) throw new Failure('streamLost');
-		// Those that are there are still to be downloaded.
-		if (found.length > 0 && remainsMs < SEARCH_INTERVAL_MS) return { done: true, value: found };
+		// The search ends before the deadline, because the files must still be downloaded.
+		if (found.length > 0 && remainingWaitMs < SEARCH_INTERVAL_MS)
+			return { done: true, value: found };
 		return { done: false };
 	}
 }
 
 /**
- * `file` of a request as the history has it now, since signed addresses expire. It is found by its id, or
- * by those told for the request; it stays as it is if that takes more than a minute. Never rejects.
+ * Reads the current URL of a file from the history, because signed URLs expire. The file is found by its id, or else
+ * by the identifiers of its request. Resolves with the renewed file, or with `file` itself if there is no other URL
+ * within a minute. Never rejects.
  */
 export async function findRenewed(
 	api: Api,
@@ -110,13 +123,13 @@ export async function findRenewed(
 	file: GeneratedFile,
 	signal: AbortSignal,
 ): Promise<GeneratedFile> {
-	const isSame = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
-	const index = request.files.filter(isSame).indexOf(file);
+	const hasSameId = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
+	const index = request.files.filter(hasSameId).indexOf(file);
 	const search = async (deadline: AbortSignal) => {
-		for (const asOf of [monotonicNow() - RENEWAL_MS, undefined]) {
-			const entries = await readHistorySince(api, earliestEntryTime(request), deadline, asOf);
+		for (const minReadAt of [monotonicNow() - RENEWAL_MS, undefined]) {
+			const entries = await readHistorySince(api, earliestEntryTime(request), deadline, minReadAt);
 			const files = entries.filter(matchesById(request)).flatMap((entry) => entry.files);
-			const found = files.filter(isSame)[index];
+			const found = files.filter(hasSameId)[index];
 			if (found && found.fileUrl !== file.fileUrl) return found;
 		}
 		return file;

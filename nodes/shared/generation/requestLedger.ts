@@ -4,66 +4,78 @@ import type { GenerationRequest } from '../contract';
 import type { Credential } from '../http/credential';
 import { evictOldest } from '../limits';
 
-/** How long the history is searched for what a lost stream was to tell, in ms. */
+/** How long the history is searched for the result after the stream was lost, in ms. */
 const SEARCH_WINDOW_MS = 600_000;
-/** More than can be under way while one is searched for, or than wait to be made. */
+/** The most requests in a ledger. It is more than can be in flight while one is being searched for. */
 const MAX_REQUESTS = 10_000;
 
-/** The requests for videos and images of an account in this process, in the order they were sent. */
+/**
+ * The generation requests of an account that this process knows, in the order they were added. Matching needs it to
+ * see which other request could own a history entry. `requestsOf` finds the ledger for videos and images,
+ * `speechRequestsOf` the one for speech.
+ */
 export class RequestLedger {
 	private readonly byKey = new Map<string, GenerationRequest>();
 
+	/** Adds a request. The oldest ones are evicted beyond 10,000. */
 	add(request: GenerationRequest): void {
 		this.byKey.set(request.key, request);
 		evictOldest(this.byKey, MAX_REQUESTS);
 	}
 
-	/** What an earlier attempt, perhaps in another process, has sent, and what it got. */
+	/**
+	 * Adds a request from the journal that an earlier attempt, perhaps in another process, has sent. Its search in the
+	 * history starts now. Nothing is done if the ledger already knows at least as many of its files.
+	 */
 	restore(request: GenerationRequest): void {
 		const held = this.byKey.get(request.key);
 		if (held && held.files.length >= request.files.length) return;
-		startSearch(request);
+		request.searchUntil = searchEnd(request);
 		this.add(request);
 	}
 
-	/** The service has surely not accepted it. */
+	/** Removes a request that the service has surely not accepted. */
 	remove({ key }: GenerationRequest): void {
 		this.byKey.delete(key);
 	}
 
+	/** All requests, in the order they were added. */
 	all = (): GenerationRequest[] => [...this.byKey.values()];
 
-	/** Those with the prompt of `request`, itself among them, in the order they were sent. */
+	/** All requests with the prompt of `request`, itself included, in the order they were sent. */
 	withPrompt({ prompt }: GenerationRequest): GenerationRequest[] {
-		const alike = this.all().filter((other) => other.prompt === prompt);
-		// Processes that know the same requests have to come to the same order.
-		return alike.sort((a, b) => a.sentAt - b.sentAt || (a.key < b.key ? -1 : 1));
+		const samePrompt = this.all().filter((other) => other.prompt === prompt);
+		// All processes that know the same requests must get the same order, or two could take the same entry.
+		return samePrompt.sort((a, b) => a.sentAt - b.sentAt || (a.key < b.key ? -1 : 1));
 	}
 }
 
-/** Those for speech, which never appears in the history. */
+/** The requests for speech. They are kept apart because speech never appears in the history. */
 class SpeechRequests extends RequestLedger {}
 
-/** A request that is about to go out. */
+/** Creates a request that is about to be sent, with a new key. */
 export const newRequest = (
 	request: Omit<GenerationRequest, 'key' | 'announcedIds' | 'files'>,
 ): GenerationRequest => ({ ...request, key: randomUUID(), announcedIds: [], files: [] });
 
-/** The stream is gone: the history is searched for so many ms from now on. */
-export function startSearch(request: GenerationRequest, searchMs = SEARCH_WINDOW_MS): void {
-	request.searchUntil ??= Date.now() + searchMs;
-}
+/**
+ * Returns until when the history is searched for a request whose stream has ended, in ms since 1970: for `searchMs`
+ * from now on, unless its search has begun before.
+ */
+export const searchEnd = (
+	{ searchUntil }: GenerationRequest,
+	searchMs = SEARCH_WINDOW_MS,
+): number => searchUntil ?? Date.now() + searchMs;
 
-/** Nothing comes any more of what it has not got. */
-export function endRequest(request: GenerationRequest): void {
-	request.requestedCount = request.files.length;
-	startSearch(request, 0);
-}
+/** Returns what changes in a request for which no more files will come. The files that have arrived are its result. */
+export const endOf = (request: GenerationRequest, { length }: unknown[]) => {
+	return { requestedCount: length, searchUntil: searchEnd(request, 0) };
+};
 
-/** The requests of an account in this process. */
+/** The ledger of a credential's account in this process, for videos and images. */
 export const requestsOf = (credential: Credential): RequestLedger =>
 	accountOf(credential).get(RequestLedger);
 
-/** Those for speech. */
+/** The ledger of a credential's account in this process, for speech. */
 export const speechRequestsOf = (credential: Credential): RequestLedger =>
 	accountOf(credential).get(SpeechRequests);

@@ -3,12 +3,15 @@ import { Failure } from '../failure';
 import type { ByteStream, HttpResponse } from './request';
 import { MAX_ERROR_BYTES, MAX_JSON_BYTES } from '../limits';
 
-/** Reads the bodies of answers, in bounded time and memory; whoever asked closes them. */
+/* Reads the bodies of answers in bounded time and memory. The caller closes the answer. */
 
-/** How long to wait for the body of an error answer, in ms. */
-const ERROR_BODY_MS = 5000;
+/** How long to wait for the body of an answer with an error status, in ms. */
+const ERROR_BODY_TIMEOUT_MS = 5000;
 
-/** The whole body as text. Throws a Failure if it is too large or breaks off, or the signal's reason. */
+/**
+ * Reads the whole body as text. Throws a Failure of kind tooLarge, or noResponse if the connection breaks, or the
+ * signal's reason.
+ */
 export async function readText(answer: HttpResponse, signal: AbortSignal): Promise<string> {
 	const read = await peek(answer.body, MAX_JSON_BYTES).catch(() => undefined);
 	throwIfAborted(signal);
@@ -19,19 +22,23 @@ export async function readText(answer: HttpResponse, signal: AbortSignal): Promi
 }
 
 /**
- * The beginning of an error answer's body, '' where it breaks off or does not come within a few seconds:
- * the status alone says enough to go on. Throws the signal's reason.
+ * Reads the first 64 KiB of the body of an answer with an error status, as text without the token. Resolves with '' if
+ * the connection breaks or the body takes longer than 5 s, because the status alone is enough to go on. Throws the
+ * signal's reason.
  */
 export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): Promise<string> {
-	// The body of a redirect adds nothing to its headers.
+	// The headers of a redirect say everything, so its body is not read.
 	if (answer.status < 400) return '';
 	const reading = peek(answer.body, MAX_ERROR_BYTES).catch(() => undefined);
-	const read = await raceTimeout(ERROR_BODY_MS, signal, reading);
+	const read = await raceTimeout(ERROR_BODY_TIMEOUT_MS, signal, reading);
 	throwIfAborted(signal);
 	return answer.redact.text(read?.head.toString('utf8', 0, MAX_ERROR_BYTES) ?? '');
 }
 
-/** Reads the first `size` bytes of a stream and puts them back, unless they are all there is (`whole`). */
+/**
+ * Reads at least the first `size` bytes of a stream into `head`, and puts them back. If the stream has ended
+ * before, `whole` is true and nothing is put back. Throws the stream's error.
+ */
 export async function peek(
 	stream: ByteStream,
 	size: number,

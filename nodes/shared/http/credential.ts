@@ -1,32 +1,36 @@
 import { createHash } from 'node:crypto';
-import { invalidInput } from '../failure';
+import { Failure } from '../failure';
 import { asText } from '../parsing/values';
 import { redactor, type Redactor } from '../parsing/redaction';
 
-/** The address of the service and the token for it, cleaned up. */
+/** The fields of the credential, checked and normalized by `readCredential`. */
 export interface Credential {
+	/** The token without “Bearer”. */
 	apiToken: string;
-	/** Without trailing slash and without `/v1`. */
+	/** The URL of the API without trailing slash and without `/v1`. */
 	baseUrl: string;
-	/** Scheme and host of `baseUrl`: the only origin that may see the token over HTTP. */
+	/** The origin of `baseUrl`. HTTP requests to any other origin never have the token. */
 	origin: string;
-	/** `{ws_url}` of §6.2, without trailing slash and without `/ws`. */
+	/** The URL of the WebSocket server (`{ws_url}` of §6.2) without trailing slash and without `/ws`. */
 	webSocketUrl: string;
-	/** Identifies the account (a token at an address) by a digest, which reveals nothing about the token. */
+	/** The SHA-256 digest of the URLs and the token. It identifies the account and reveals nothing about the token. */
 	accountKey: string;
-	/** Takes the token out of what is shown, kept or logged. */
+	/** Removes the token from texts that are shown, stored or logged. */
 	redact: Redactor;
 }
 
 const BEARER_PREFIX = /^(?:authorization\s*:\s*)?bearer(?:\s+|$)/i;
 const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
 
+const refusal = (field: string, text: string) =>
+	new Failure('invalidInput', { field, text, isInCredential: true });
+
 /**
- * The bearer token (§5) as it is sent, without outer white space and a pasted "Bearer ". Throws a
- * Failure of kind invalidInput if it is empty or can't be sent in a header.
+ * The bearer token (§5) without surrounding white space and without a pasted “Bearer”. Throws a Failure of kind
+ * invalidInput if it is empty or has characters that a header cannot contain.
  */
 export function cleanToken(raw: unknown): string {
-	const refuse = (text: string) => invalidInput('API Token', text);
+	const refuse = (text: string) => refusal('API Token', text);
 	const token = (asText(raw) ?? '').replace(BEARER_PREFIX, '').trim();
 	if (token === '') throw refuse('is empty');
 	if (!/^[\x21-\x7e]+$/.test(token)) {
@@ -37,9 +41,12 @@ export function cleanToken(raw: unknown): string {
 	return token;
 }
 
-/** The address in a field. `schemes` are allowed for it, the one to recommend first. */
+/**
+ * Checks the URL in a field of the credential. `schemes` are the allowed ones; messages recommend the first.
+ * Throws invalidInput.
+ */
 function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: boolean): URL {
-	const refuse = (text: string) => invalidInput(field, text);
+	const refuse = (text: string) => refusal(field, text);
 	const text = asText(raw);
 	if (text === undefined) throw refuse('is empty');
 	const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -57,10 +64,11 @@ function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: bool
 	);
 }
 
-const withoutTail = ({ origin, pathname }: URL, tail: RegExp) =>
-	origin + pathname.replace(/\/+$/, '').replace(tail, '').replace(/\/+$/, '');
+/** Origin and path of a URL without trailing slashes and without `suffix`. */
+const withoutSuffix = ({ origin, pathname }: URL, suffix: RegExp) =>
+	origin + pathname.replace(/\/+$/, '').replace(suffix, '').replace(/\/+$/, '');
 
-/** The fields as requests need them. Throws a Failure of kind invalidInput that names the field. */
+/** Checks and normalizes the fields of the credential. Throws a Failure of kind invalidInput that names the field. */
 export function readCredential(credential: Record<string, unknown>): Credential {
 	const allowHttp = credential.allowHttp === true;
 	const base = readUrl('Base URL', credential.baseUrl, ['https:', 'http:'], allowHttp);
@@ -72,8 +80,8 @@ export function readCredential(credential: Record<string, unknown>): Credential 
 	);
 	socket.protocol = socket.protocol.replace('http', 'ws');
 	const apiToken = cleanToken(credential.apiToken);
-	const baseUrl = withoutTail(base, /\/v1$/i);
-	const webSocketUrl = withoutTail(socket, /\/ws$/i);
+	const baseUrl = withoutSuffix(base, /\/v1$/i);
+	const webSocketUrl = withoutSuffix(socket, /\/ws$/i);
 	const account = JSON.stringify([baseUrl, webSocketUrl, apiToken]);
 	return {
 		apiToken,

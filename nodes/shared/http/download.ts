@@ -15,88 +15,103 @@ import {
 import { codeOf, sendRequest, type ByteStream, type HttpResponse } from './request';
 import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 
-/** How long a file host may take to answer, and be silent while a file comes, in ms. */
+/** How long a file host may take to answer, and how long it may be silent during a download, in ms. */
 const IDLE_TIMEOUT_MS = 60_000;
+/** How many times a file is requested at most. Within a retry window it may be more. */
 const MAX_DOWNLOAD_ATTEMPTS = 5;
-/** How long a file is asked for, in ms, while its host is away, … */
+/** The retry window while the file's host is unavailable, in ms. */
 const OUTAGE_RETRY_MS = 60_000;
-/** … while it does not know the file, which may be new, and while it refuses for rate or load. */
+/** The retry window while the host answers 404, in ms. A new file may take some seconds to appear. */
 const NOT_FOUND_RETRY_MS = 20_000;
+/** The retry window while the host refuses for rate or load, in ms. */
 const THROTTLED_RETRY_MS = 300_000;
-/** The longest pause that it can ask for, in ms: some ask for a day. */
+/** The longest `Retry-After` of a host that is obeyed, in ms. Some hosts ask for a whole day. */
 const MAX_DOWNLOAD_COOLDOWN_MS = 60_000;
 
-/** Any n8n context that may store a file. */
+/** The n8n contexts that can store a file. */
 export type FileContext = IExecuteFunctions | ITriggerFunctions;
 
+/** A file to download. */
 export interface FileToFetch {
+	/** An absolute http(s) URL, or a `data:` URL in base64. */
 	url: string;
 	kind: MediaKind;
-	/** The file is always named `<kind>-<id>.<ext>`. */
+	/** The file is named `<kind>-<id>.<extension>`. */
 	id: string;
-	/** The subtitles of a speech instead of its sound. */
+	/** True for the subtitles of a speech. */
 	isSubtitles?: boolean;
-	/** Called at each attempt; what it returns gets the bytes as they come. */
-	listen?(): (bytes: Uint8Array) => void;
-	/** How large it may be; by default as large as announced. */
+	/**
+	 * Is called at the start of each attempt. The function that it returns gets the bytes of this attempt as they
+	 * arrive.
+	 */
+	onAttempt?(): (bytes: Uint8Array) => void;
+	/** The largest size in bytes. By default it is the announced size, but at least 256 MiB. */
 	maxBytes?: number;
-	/** Looks up its address as it is now, once this one is refused. */
+	/** Resolves with the current URL of the file. It is called once, if the host refuses `url`. */
 	renew?(): Promise<string>;
 }
 
+/** A Failure of kind downloadFailed. `text` is the reason, as in “it is too large”. */
 const downloadFailed = (text: string, transient: boolean, facts: FailureFacts = {}) =>
 	new Failure('downloadFailed', { text, transient, ...facts });
 
-/** Throws the Failure of an answer that is not the whole file: no part was asked for. */
+/**
+ * Throws a Failure unless the status says that the answer is the whole file. A 206 is refused, because no part was
+ * requested.
+ */
 async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal): Promise<void> {
 	const { status, headers } = answer;
 	if (status >= 200 && status < 300 && status !== 206) return;
 	const reason = readErrorText(await readErrorBody(answer, signal).catch(() => ''));
-	// Redirects have been followed by now. A page with 401 or 403 comes from an edge, and passes.
+	// `sendRequest` has followed redirects, so a 3xx is final. A web page with 401 or 403 comes from a proxy in front
+	// of the host and is temporary.
 	const isFinal = status === 401 || status === 410 || (status >= 300 && status < 400);
-	const isEdge = [401, 403].includes(status) && /html/i.test(headers['content-type'] ?? '');
+	const isProxyPage = [401, 403].includes(status) && /html/i.test(headers['content-type'] ?? '');
 	const text = `the file host responded with ${status}${reason ? ` (${reason})` : ''}`;
-	throw downloadFailed(text, isEdge || !isFinal, {
-		status: isEdge ? undefined : status,
+	throw downloadFailed(text, isProxyPage || !isFinal, {
+		status: isProxyPage ? undefined : status,
 		isRefused: [400, 401, 403, 404, 410].includes(status),
 		retryAfterMs: readRetryAfter(headers),
 	});
 }
 
 /**
- * Measures how much comes in, and when, in ms since 1970, and passes it to `listen`. A
- * listener on the stream would start it before n8n's storage reads it. Ends it with `tooMuch` beyond
- * `maxBytes` bytes.
+ * Counts the bytes that arrive in a stream, and passes each chunk to `onBytes`. Beyond `maxBytes` it destroys the
+ * stream with `tooLarge`. It wraps `push`, because a 'data' listener would start the stream before n8n's storage reads
+ * it. `lastAt` of the result is when the last chunk arrived, from `monotonicNow`.
  */
 function countBytes(
 	stream: ByteStream,
 	maxBytes: number,
-	tooMuch: Failure,
-	listen: (bytes: Uint8Array) => void = () => {},
+	tooLarge: Failure,
+	onBytes: (bytes: Uint8Array) => void = () => {},
 ) {
 	const received = { bytes: 0, lastAt: monotonicNow() };
 	const push = stream.push.bind(stream);
-	const take = (chunk: Uint8Array) => {
-		listen(chunk);
+	const count = (chunk: Uint8Array) => {
+		onBytes(chunk);
 		received.bytes += chunk.length;
 	};
-	// An older n8n hands out the socket's stream: what came with the headers is in it already.
+	// An older n8n hands out a stream that already has the bytes which arrived together with the headers.
 	const first: Uint8Array | null = stream.readableLength > 0 ? stream.read() : null;
 	if (first) {
-		take(first);
+		count(first);
 		stream.unshift(first);
 	}
 	stream.push = (chunk: Uint8Array | null, ...args) => {
-		if (chunk) take(chunk);
+		if (chunk) count(chunk);
 		received.lastAt = monotonicNow();
 		if (received.bytes <= maxBytes) return push(chunk, ...args);
-		stream.destroy(tooMuch);
+		stream.destroy(tooLarge);
 		return false;
 	};
 	return received;
 }
 
-/** The type of a file, by its first bytes; throws a Failure when it is something else. */
+/**
+ * The type of a file by its first bytes. Throws a Failure if they are an error page or another answer instead of
+ * the file.
+ */
 function detectType(
 	{ kind, isSubtitles }: FileToFetch,
 	head: Buffer,
@@ -105,19 +120,19 @@ function detectType(
 ): FileType {
 	const subtitles = isSubtitles && subtitleTypeOf(head.toString());
 	if (subtitles) return subtitles;
-	// Subtitles are text, whatever their header says.
-	const wrong = invalidFileReason(head, contentType, isSubtitles);
-	if (!wrong && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
-	const mayPass = url !== 'data:';
-	// … and in another form they mostly stay.
+	// For subtitles the Content-Type header is ignored, because hosts send any type of text.
+	const invalidReason = invalidFileReason(head, contentType, isSubtitles);
+	if (!invalidReason && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
+	const isTemporary = url !== 'data:';
+	// With status 200 the failure gets no retry window: subtitles in another format mostly stay so.
 	throw downloadFailed(
-		wrong ?? 'it is neither SRT nor VTT',
-		mayPass,
+		invalidReason ?? 'it is neither SRT nor VTT',
+		isTemporary,
 		isSubtitles ? { status: 200 } : {},
 	);
 }
 
-/** Fetches once. The bytes go straight into n8n's binary storage. */
+/** One attempt to download a file. The bytes are streamed into n8n's binary storage. */
 async function fetchOnce(
 	context: FileContext,
 	credential: Credential,
@@ -142,15 +157,15 @@ async function fetchOnce(
 		credential,
 	});
 	const announced = Number(answer.headers['content-length']) || 0;
-	// A file that is compressed anyway announces its compressed size.
+	// If a host compresses the file anyway, Content-Length is the compressed size, so the limit is not less than 256 MiB.
 	const limitBytes = file.isSubtitles ? MAX_SUBTITLES_BYTES : file.maxBytes;
 	const maxBytes = limitBytes ?? Math.max(announced, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(maxBytes / 1024 / 1024);
 	const tooLarge = downloadFailed(`it is too large: more than ${megabytes} MB`, false);
-	const received = countBytes(answer.body, maxBytes, tooLarge, file.listen?.());
+	const received = countBytes(answer.body, maxBytes, tooLarge, file.onAttempt?.());
 	const finished = new AbortController();
-	const until = () => received.lastAt + IDLE_TIMEOUT_MS;
-	void watchIdle(until, finished.signal, () => answer.close());
+	const idleAt = () => received.lastAt + IDLE_TIMEOUT_MS;
+	void watchIdle(idleAt, finished.signal, () => answer.close());
 	try {
 		await refuseErrorStatus(answer, signal);
 		const { head, whole } = await peek(answer.body, SNIFF_BYTES);
@@ -169,7 +184,10 @@ async function fetchOnce(
 	}
 }
 
-/** For how long, in ms since the first attempt, a file is asked for however often it was. */
+/**
+ * How long after the first attempt a file is still requested after this failure, in ms, whatever the number of
+ * attempts.
+ */
 function retryWindowMs({ facts: { status, retryAfterMs } }: Failure): number {
 	if (status === 429 || (status === 503 && retryAfterMs !== undefined)) return THROTTLED_RETRY_MS;
 	if (status === 404) return NOT_FOUND_RETRY_MS;
@@ -177,10 +195,9 @@ function retryWindowMs({ facts: { status, retryAfterMs } }: Failure): number {
 }
 
 /**
- * Fetches a generated file into n8n's binary storage, streamed, with the type that its bytes show.
- * Follows redirects; the token goes to the API's origin only. Repeated a few times while the failure
- * may pass, and for as long as `retryWindowMs` says; a refused address is renewed once. Throws a Failure of
- * kind downloadFailed with the address, or the signal's.
+ * Downloads a file into n8n's binary storage and resolves with its binary data. The file is streamed, never held in
+ * memory as a whole. The token is sent to the API's origin only. Temporary failures are retried. If the host refuses
+ * the URL, it is renewed once. Throws a Failure of kind downloadFailed, or the signal's reason, both with the URL.
  */
 export async function download(
 	context: FileContext,
@@ -188,7 +205,7 @@ export async function download(
 	file: FileToFetch,
 	signal: AbortSignal,
 ): Promise<IBinaryData> {
-	const began = monotonicNow();
+	const startedAt = monotonicNow();
 	let { url, renew } = file;
 	let lastFailure: Failure | undefined;
 	for (let attempt = 0; ; attempt++) {
@@ -198,7 +215,7 @@ export async function download(
 		if (!(result instanceof Failure)) return result;
 		if (signal.aborted) {
 			const reason = abortReason(signal);
-			// What the host has said tells more than that the time is up.
+			// The last failure of the host tells more than that the time is up.
 			const reported = reason.kind === 'timedOut' ? (lastFailure ?? reason) : reason;
 			throw reported.withDefaults({ fileUrl: url });
 		}
@@ -208,23 +225,23 @@ export async function download(
 			renew = undefined;
 			if (url !== file.url) continue;
 		}
-		const isAwaited = monotonicNow() - began < retryWindowMs(result);
-		if (!isTransient(result) || (attempt + 1 >= MAX_DOWNLOAD_ATTEMPTS && !isAwaited)) {
+		const isInRetryWindow = monotonicNow() - startedAt < retryWindowMs(result);
+		if (!isTransient(result) || (attempt + 1 >= MAX_DOWNLOAD_ATTEMPTS && !isInRetryWindow)) {
 			throw result.withDefaults({ fileUrl: url });
 		}
-		const toldMs = Math.min(MAX_DOWNLOAD_COOLDOWN_MS, result.facts.retryAfterMs ?? 0);
-		await sleep(Math.max(toldMs, backOffMs(attempt)), signal);
+		const retryAfterMs = Math.min(MAX_DOWNLOAD_COOLDOWN_MS, result.facts.retryAfterMs ?? 0);
+		await sleep(Math.max(retryAfterMs, backOffMs(attempt)), signal);
 	}
 }
 
-const CONNECTION =
+const CONNECTION_ERROR =
 	/^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|HPE_|UND_|Z_)|abort|cancel|closed|hang up|timed out/i;
 
-/** Why a file was not stored. A broken connection may pass; an error of n8n's storage does not. */
+/** The Failure of an attempt. A broken connection is temporary; an error of n8n's storage is not. */
 function toDownloadFailure(error: unknown): Failure {
 	if (error instanceof Failure && error.kind !== 'noResponse') return error;
 	const { name = '', message = '' } = error as Partial<Error>;
-	const isConnection = CONNECTION.test(`${codeOf(error)} ${name} ${message}`);
+	const isConnection = CONNECTION_ERROR.test(`${codeOf(error)} ${name} ${message}`);
 	return error instanceof Failure || isConnection
 		? downloadFailed('the connection broke during the download', true)
 		: downloadFailed(`n8n could not store it: ${message || 'no reason given'}`, false);

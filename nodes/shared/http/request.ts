@@ -12,53 +12,61 @@ import { MAX_REDIRECTS } from '../limits';
 import { asWebUrl } from '../parsing/values';
 import type { Redactor } from '../parsing/redaction';
 
-/** Any n8n context that may talk to the service. */
+/** The n8n contexts that can send requests to the service. */
 export type ServiceContext = IExecuteFunctions | ILoadOptionsFunctions | ITriggerFunctions;
 
+/** The name of the credential type in n8n. */
 export const CREDENTIAL_TYPE = 'mediaGenerationApi';
 
-/** How a signed address may answer a request that also bears a token. */
+/** Statuses with which a host may refuse a signed URL because the request also has a token. */
 const TOKEN_CONFLICT_STATUSES = [400, 401, 403];
 
-/** Node's readable stream (node:stream may not be imported, not even its types). */
+/** Node's readable stream. n8n's package scan forbids importing `node:stream`, even its types. */
 export type ByteStream = Exclude<
 	Parameters<IExecuteFunctions['helpers']['prepareBinaryData']>[0],
 	Buffer
 >;
 
+/** One HTTP request. */
 export interface HttpRequest {
 	method: IHttpRequestMethods;
 	url: string;
 	query?: Record<string, string | number>;
-	/** Sent as `application/json`. */
+	/** The body, sent as `application/json`. */
 	body?: Buffer;
+	/** The Accept header. */
 	accept: string;
-	/** A file: asked for uncompressed, so that its size is known, and again without a token it refuses. */
+	/**
+	 * True for the download of a file. It is requested uncompressed, so that its size is known. If the host refuses
+	 * the token with 400, 401 or 403, it is requested again without the token. All redirects are followed.
+	 */
 	isFile?: boolean;
-	/** Milliseconds until the answer's headers. */
+	/** How long the headers of the answer may take, in ms. */
 	timeoutMs: number;
 	signal: AbortSignal;
-	/** Its token goes to its origin, and nowhere else. */
+	/** The token of this credential is sent to its origin only. */
 	credential: Credential;
 }
 
+/** The answer to a request. Its user must call `close` once it is done. */
 export interface HttpResponse {
 	status: number;
 	headers: Record<string, string | undefined>;
 	body: ByteStream;
-	/** Where the answer came from in the end. */
+	/** The URL that has answered, after redirects. */
 	url: string;
+	/** Removes the token from texts of this answer. */
 	redact: Redactor;
-	/** Ends the connection and gives up what was not read. */
+	/** Closes the connection and discards what was not read. It may be called more than once. */
 	close(): void;
 }
 
 /**
- * Asks the egress policy of the instance before a socket is opened beside n8n's request helper.
- * Throws a Failure when it forbids the address.
+ * Checks a URL against the egress policy of the n8n instance. n8n's request helper does that itself; only a WebSocket
+ * needs this check. Throws a Failure of kind unreachable if the policy forbids the URL.
  */
 export async function checkEgress(context: ServiceContext, url: string): Promise<void> {
-	// Exists since about n8n 2.30; allows everything if no policy is set.
+	// The method exists since about n8n 2.30. Without a policy it allows everything.
 	const filter = (context as IExecuteFunctions).helpers.getSecureEgressFilter?.();
 	const result = await filter?.validateUrl(url);
 	if (result && !result.ok) {
@@ -66,14 +74,14 @@ export async function checkEgress(context: ServiceContext, url: string): Promise
 	}
 }
 
-/** The code of an error's innermost cause, such as ECONNRESET; '' if there is none. */
+/** The code of the innermost cause of an error, such as ECONNRESET; '' if there is none. Call it without `depth`. */
 export function codeOf(error: unknown, depth = 0): string {
 	if (typeof error !== 'object' || error === null || depth > 4) return '';
 	const { code, cause } = error as { code?: unknown; cause?: unknown };
 	return codeOf(cause, depth + 1) || (typeof code === 'string' ? code : '');
 }
 
-/** The Failure of a request to `url` that got no answer. */
+/** The Failure of a request to `url` that got no answer, by the code or the message of the error. */
 export function failureOfConnection(error: unknown, url: string): Failure {
 	const code = codeOf(error).toUpperCase();
 	const { host } = new URL(url);
@@ -91,7 +99,7 @@ export function failureOfConnection(error: unknown, url: string): Failure {
 	return new Failure('noResponse', { host, transient: true });
 }
 
-/** Where a request is redirected to; undefined if nowhere, or to where it may not go. */
+/** The URL that an answer redirects to; undefined if there is none, or the request must not follow it. */
 function redirectTarget(request: HttpRequest, answer: HttpResponse): string | undefined {
 	const { location } = answer.headers;
 	if (![301, 302, 303, 307, 308].includes(answer.status) || !location) return undefined;
@@ -101,11 +109,11 @@ function redirectTarget(request: HttpRequest, answer: HttpResponse): string | un
 }
 
 /**
- * Sends one request, without following redirects. The token is added here, as it was when the
- * execution began. n8n's own way (2.41) decrypts and resolves the credential for each request: up to
- * 3 ms of its only thread, and outside an execution an isolate, which takes 20 to 60 ms and memory
- * that is never freed. It would also replace the signal by the execution's own, and repeat a request
- * that gets a 401.
+ * Sends one request, without following redirects. It adds the token itself, as the token was when the execution
+ * started, instead of using n8n's helper for authenticated requests. That helper (n8n 2.41) decrypts and resolves the
+ * credential for each request, which takes up to 3 ms of n8n's only thread. Outside an execution it starts an isolate,
+ * which takes 20 to 60 ms and memory that is never freed. It would also replace our signal by the execution's, and
+ * repeat a request that gets a 401.
  */
 async function sendOnce(
 	context: ServiceContext,
@@ -141,7 +149,7 @@ async function sendOnce(
 		closing.abort(SILENT_ABORT);
 		throw request.signal.aborted ? abortReason(request.signal) : failureOfConnection(error, url);
 	});
-	// Without a listener, a broken stream would take the process down.
+	// Without a listener, an error of the stream would end the n8n process.
 	body.on('error', () => {});
 	return {
 		status: statusCode,
@@ -150,14 +158,14 @@ async function sendOnce(
 		url,
 		redact,
 		close() {
-			// Destroying the stream alone can leave its connection open.
+			// If only the stream is destroyed, its connection may stay open.
 			closing.abort(SILENT_ABORT);
 			body.destroy();
 		},
 	};
 }
 
-/** Throws a Failure for an address elsewhere that has the token in it, whoever has put it there. */
+/** Throws a Failure if `url` contains the token and is not on the credential's origin, whoever has put it there. */
 function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 	if (new URL(url).origin === origin || redact.text(url) === url) return;
 	throw new Failure('downloadFailed', {
@@ -166,10 +174,10 @@ function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 }
 
 /**
- * One HTTP exchange through n8n's request helper; the body comes as a stream, whatever the status.
- * Redirects are followed within the credential's origin by a GET and anywhere by a file; others come
- * back as the 3xx answer. The token goes to that origin only, also where an address contains it. Throws
- * a Failure when there is no answer, or the reason of `signal` when that aborts.
+ * Sends a request through n8n's request helper. Resolves with the answer for any status; its body is a stream that the
+ * caller must close. A GET follows redirects within the credential's origin, the download of a file follows all. Any
+ * other redirect is returned as the 3xx answer. The token is sent to the credential's origin only. Throws a Failure if
+ * there is no answer, or the reason of `signal` if that aborts.
  */
 export async function sendRequest(
 	context: ServiceContext,

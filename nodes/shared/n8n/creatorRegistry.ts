@@ -5,28 +5,35 @@ import { LATE_RESULT_MS } from '../generation/historyMatching';
 import type { RequestLedger } from '../generation/requestLedger';
 import { withoutQuery } from '../parsing/values';
 
-/** What n8n knows of an execution but offers no method for; it may be missing. */
+/** A part of n8n's execution context that has no public method. It may be missing. */
 interface ExecutionInternals {
 	runExecutionData?: { parentExecution?: { workflowId?: string } };
 }
 
-/** How often a waiting event is compared again with the requests in flight, in ms. */
+/** How often a waiting event is compared with the requests in flight, in ms. */
 const RECHECK_MS = 1000;
-/** How long an event waits for requests of other prompts, which a service may rewrite, in ms. */
-const GRACE_MS = 5000;
+/** How long an event waits for requests with other prompts, in ms. A service may rewrite the prompt. */
+const OTHER_PROMPT_GRACE_MS = 5000;
 
-/** A sub-workflow, and the workflow that called it. */
+/** The ids of a sub-workflow and of the workflow that called it. */
 export type SubWorkflow = NonNullable<GenerationRequest['creator']>;
 
-/** An entry of the history, or a speech task, of which only the id is known. */
+/** What a trigger's event is about: a history entry, or a speech task. Of a task only the id is known. */
 export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 	id?: string;
+	/** True if the generation has failed. */
 	failed?: boolean;
 };
 
 /**
- * Whether one of `requests` that `isOwn` has made `product`. Waits for those in flight that may have made
- * it. Never rejects; false once `signal` aborts.
+ * Finds out whether a trigger's own workflow has created `product`, through a sub-workflow. Then the trigger must not
+ * start the workflow again, or it would run and pay forever. While a request in flight may have created `product`, it
+ * waits for that request's ids or end.
+ *
+ * @param requests all requests that this process knows for the account
+ * @param isOwn returns true for a sub-workflow that the trigger's workflow has called
+ * @param signal ends the wait with false
+ * @returns true if one of those requests has created it; never rejects
  */
 export async function isOwnWork(
 	product: Product,
@@ -34,35 +41,38 @@ export async function isOwnWork(
 	isOwn: (creator: SubWorkflow) => boolean,
 	signal: AbortSignal,
 ): Promise<boolean> {
-	const heardAt = Date.now();
+	const receivedAt = Date.now();
 	for (; !signal.aborted; await sleep(RECHECK_MS, signal)) {
 		const ownRequests = requests.all().filter(({ creator }) => creator && isOwn(creator));
-		const found = new Set(ownRequests.map((request) => compare(request, product, heardAt)));
+		const found = new Set(ownRequests.map((request) => verdictOf(request, product, receivedAt)));
 		if (found.has('made') || !found.has('perhaps')) return found.has('made');
 	}
 	return false;
 }
 
-/** Whether `request` has made `product`, of which an event was heard at `heardAt`. */
-function compare(request: GenerationRequest, product: Product, heardAt: number) {
+/**
+ * Whether `request` has created `product`: `made`, `perhaps` while nobody can tell yet, or undefined for no.
+ * `receivedAt` is when the event arrived, in ms since 1970.
+ */
+function verdictOf(request: GenerationRequest, product: Product, receivedAt: number) {
 	const { id, prompt, files = [], failed } = product;
 	const { announcedIds, requestedCount, searchUntil } = request;
-	const known = request.files.map(({ fileUrl }) => withoutQuery(fileUrl));
-	const isFile = files.some(({ fileUrl }) => known.includes(withoutQuery(fileUrl)));
-	// Where there are ids, addresses may differ in their query alone.
-	if (id && announcedIds.length > 0 ? announcedIds.includes(id) : isFile) return 'made';
-	const isAllTold = Math.max(announcedIds.length, known.length) >= requestedCount;
-	const isSame = prompt === request.prompt;
+	const knownUrls = request.files.map(({ fileUrl }) => withoutQuery(fileUrl));
+	const hasSameFile = files.some(({ fileUrl }) => knownUrls.includes(withoutQuery(fileUrl)));
+	// If ids are known on both sides they decide, because URLs of different files may differ only in the query.
+	if (id && announcedIds.length > 0 ? announcedIds.includes(id) : hasSameFile) return 'made';
+	const hasAllFiles = Math.max(announcedIds.length, knownUrls.length) >= requestedCount;
+	const hasSamePrompt = prompt === request.prompt;
 	if (searchUntil !== undefined) {
-		const mayBeLate = Date.now() < searchUntil + LATE_RESULT_MS && (failed || !isAllTold);
-		return mayBeLate && isSame && prompt ? 'made' : undefined;
+		const mayStillArrive = Date.now() < searchUntil + LATE_RESULT_MS && (failed || !hasAllFiles);
+		return mayStillArrive && hasSamePrompt && prompt ? 'made' : undefined;
 	}
-	if (isAllTold || request.sentAt > heardAt) return undefined;
-	const isOther = prompt && request.prompt && !isSame;
-	return isOther && Date.now() > heardAt + GRACE_MS ? undefined : 'perhaps';
+	if (hasAllFiles || request.sentAt > receivedAt) return undefined;
+	const hasOtherPrompt = prompt && request.prompt && !hasSamePrompt;
+	return hasOtherPrompt && Date.now() > receivedAt + OTHER_PROMPT_GRACE_MS ? undefined : 'perhaps';
 }
 
-/** This workflow and the one that has called it, if one has. */
+/** The ids of this workflow and of the one that called it; undefined if no workflow has called it. */
 export function creatorOf(context: IExecuteFunctions): SubWorkflow | undefined {
 	const { id = '' } = context.getWorkflow();
 	const calledBy = (context as ExecutionInternals).runExecutionData?.parentExecution?.workflowId;

@@ -11,9 +11,13 @@ import { failureOfStatus, readAnswer } from '../parsing/errors';
 import { readRecord } from '../parsing/responses';
 import { wordingOf } from './messages';
 
+/** How long the answer may take, in ms. */
 const TEST_MS = 15_000;
 
-/** The credential's test: reads the account (§4.10) and says plainly what is wrong. */
+/**
+ * The test of the credential in n8n's editor: reads the account (§4.10). Resolves with OK or a message that says
+ * what is wrong. Never rejects.
+ */
 export async function testMediaGenerationApi(
 	this: ICredentialTestFunctions,
 	credential: ICredentialsDecrypted,
@@ -24,19 +28,19 @@ export async function testMediaGenerationApi(
 	} catch (error) {
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		const { message, description } = wordingOf(failure);
-		// A bad field says enough: nothing was sent, and there is no item.
+		// The message of a bad field is enough. Its description is about items, and a credential test has none.
 		const text = failure.kind === 'invalidInput' ? message : `${message}. ${description}`;
 		return { status: 'Error', message: text };
 	}
 }
 
-/** Throws a Failure unless the account can be read. */
+/** Reads the account. Throws a Failure if that fails. */
 async function readAccount(
 	context: ICredentialTestFunctions,
 	{ apiToken, baseUrl, redact }: Credential,
 ): Promise<void> {
 	const url = baseUrl + ACCOUNT_PATH;
-	// n8n offers nothing newer than `request` to a credential test.
+	// The deprecated `request` is the only request helper that n8n offers to a credential test.
 	const response: Promise<{ statusCode: number; body: unknown }> = context.helpers.request({
 		method: 'GET',
 		uri: url,

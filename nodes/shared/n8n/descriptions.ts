@@ -1,25 +1,29 @@
 import type { IDisplayOptions, INodeProperties, INodePropertyTypeOptions } from 'n8n-workflow';
 import { MEDIA, type MediaKind } from '../contract';
 
-/**
- * Fields that several operations share, so that a value survives a switch between them, with the
- * defaults and ranges that the code reads.
+/*
+ * The fields that several operations share. Because they have the same name, a value stays when the user switches to
+ * another operation. The code reads defaults and ranges from these fields.
  */
 
-/** A number: its range is what n8n's editor keeps to, its default what counts when it is not set. */
+/**
+ * A field for a number. n8n's editor and `NodeParameters` enforce its range. The default counts if the field is
+ * not set.
+ */
 export interface NumberField extends INodeProperties {
 	typeOptions: INodePropertyTypeOptions & { minValue: number };
 	default: number;
 }
 
-/** A switch: its default counts when it is not set. */
+/** A switch. The default counts if it is not set. */
 export interface SwitchField extends INodeProperties {
 	default: boolean;
 }
 
-/** A model can neither take nor pass on files. */
+/** Hides a field in tools for AI agents. A language model can neither receive nor pass on files. */
 export const NOT_FOR_TOOLS = { hide: { '@tool': [true] } } satisfies IDisplayOptions;
 
+/** The name of the binary field that receives the file. */
 export const outputField: INodeProperties = {
 	displayName: 'Put Output File in Field',
 	name: 'outputField',
@@ -30,6 +34,7 @@ export const outputField: INodeProperties = {
 	hint: 'The name of the output binary field to put the file in',
 };
 
+/** How many items are processed at once. */
 export const concurrency: NumberField = {
 	displayName: 'Concurrency',
 	name: 'concurrency',
@@ -37,9 +42,10 @@ export const concurrency: NumberField = {
 	typeOptions: { minValue: 0, maxValue: 500, numberPrecision: 0 },
 	default: 0,
 	description:
-		'How many items to process at once. 0 adjusts automatically: it starts with 10, goes up while the service accepts them, and down when it refuses. The output keeps the order of the items.',
+		'How many items to process at once. 0 adjusts automatically: the node starts with 10, adds more while the service accepts requests, and slows down when it refuses any. The output keeps the order of the items.',
 };
 
+/** The most billable requests in one execution. */
 export const maxPaid: NumberField = {
 	displayName: 'Max Paid Requests per Execution',
 	name: 'maxPaidPerExecution',
@@ -47,9 +53,10 @@ export const maxPaid: NumberField = {
 	typeOptions: { minValue: 0, maxValue: 1_000_000, numberPrecision: 0 },
 	default: 0,
 	description:
-		'How many paid requests this node may send in one execution, counting loops, retries and the calls of an agent. A run that would need more is refused before anything is sent. 0 means no limit.',
+		'The most paid requests this node may send in one execution, including loops, retries and calls by an agent. A run that would need more is refused before anything is sent. 0 means no limit.',
 };
 
+/** How long a task may be silent until it is read, in seconds. */
 export const pollInterval: NumberField = {
 	displayName: 'Poll Interval',
 	name: 'pollInterval',
@@ -57,15 +64,15 @@ export const pollInterval: NumberField = {
 	typeOptions: { minValue: 1, maxValue: 3600 },
 	default: 5,
 	description:
-		'Seconds without news of a task before its status is looked up. While the WebSocket is open, the interval doubles with each lookup, up to 30 s, since the service reports progress itself.',
+		'How many seconds without progress before the node asks the service for the status of the task. While the WebSocket is connected, the interval doubles each time, up to 30 s.',
 };
 
-/** A week. */
+/** The longest duration of a field, in seconds: one week. */
 const MAX_SECONDS = 604_800;
 
-/** `Timeout` for one kind of media. */
+/** The field Timeout, in seconds, with the default of a kind of media. */
 export const timeout = (kind: MediaKind): NumberField => {
-	// n8n's lint wants the default of a field to be a plain name.
+	// n8n's lint accepts only a plain name as the default of a field.
 	const byDefault = MEDIA[kind].timeoutSeconds;
 	return {
 		displayName: 'Timeout',
@@ -74,25 +81,27 @@ export const timeout = (kind: MediaKind): NumberField => {
 		typeOptions: { minValue: 1, maxValue: MAX_SECONDS },
 		default: byDefault,
 		description:
-			'Seconds to wait for one generation, from the request to the file. A result that comes later is not lost: the message says how to collect it.',
+			'How many seconds to wait for one result, including the download. A result that comes later is not lost: the message says how to get it.',
 	};
 };
 
+/** Whether the file is downloaded. */
 export const download = {
 	displayName: 'Download File',
 	name: 'download',
 	type: 'boolean',
 	default: true,
 	displayOptions: NOT_FOR_TOOLS,
-	description: 'Whether to put the file itself into the output, not only its URL',
+	description: 'Whether to download the file. If off, the output has only its URL.',
 } satisfies INodeProperties;
 
-/** `Download File` where the address alone is usually enough. */
-export const downloadIfAsked = { ...download, default: false } satisfies INodeProperties;
+/** The same switch, off by default, for operations where the URL alone is usually enough. */
+export const downloadOffByDefault = { ...download, default: false } satisfies INodeProperties;
 
-/** The binary field of subtitles. */
+/** The name of the binary field that receives the subtitles. */
 export const SUBTITLES_FIELD = 'subtitles';
 
+/** Whether the subtitles are downloaded. */
 export const subtitles = {
 	displayName: 'Download Subtitles',
 	name: 'subtitles',
@@ -100,9 +109,10 @@ export const subtitles = {
 	default: false,
 	displayOptions: NOT_FOR_TOOLS,
 	description:
-		'Whether to put the subtitles into the output as well, in the field subtitles, where the service has made any',
+		'Whether to also download the subtitles, if there are any, into the binary field "subtitles"',
 } satisfies INodeProperties;
 
+/** The id of a speech task. */
 export const taskId: INodeProperties = {
 	displayName: 'Task ID',
 	name: 'taskId',
@@ -110,10 +120,10 @@ export const taskId: INodeProperties = {
 	required: true,
 	default: '',
 	placeholder: 'e.g. 184467',
-	description: 'The ID of the task: task_id in the output of Speech → Speak',
+	description: 'The task_id from the output of Speech → Text to Speech',
 };
 
-/** The "Options" collection of an operation. */
+/** The collection Options of an operation. */
 export const options = (...fields: INodeProperties[]): INodeProperties => ({
 	displayName: 'Options',
 	name: 'options',
@@ -123,6 +133,7 @@ export const options = (...fields: INodeProperties[]): INodeProperties => ({
 	options: fields,
 });
 
+/** Whether all records are returned, instead of at most `limit`. */
 export const returnAll = {
 	displayName: 'Return All',
 	name: 'returnAll',
@@ -131,6 +142,7 @@ export const returnAll = {
 	description: 'Whether to return all results or only up to a given limit',
 } satisfies INodeProperties;
 
+/** The most records to return. */
 export const limit: NumberField = {
 	displayName: 'Limit',
 	name: 'limit',
@@ -141,6 +153,7 @@ export const limit: NumberField = {
 	description: 'Max number of results to return',
 };
 
+/** How long a stream may be silent until it counts as lost, in seconds. */
 export const idleTimeout: NumberField = {
 	displayName: 'Idle Timeout',
 	name: 'idleTimeout',
@@ -148,10 +161,10 @@ export const idleTimeout: NumberField = {
 	typeOptions: { minValue: 1, maxValue: MAX_SECONDS },
 	default: 300,
 	description:
-		'Seconds without a message from the service after which the connection counts as lost. The result is then looked up in the history; it is not requested a second time.',
+		'How many seconds without a message from the service before the connection counts as lost. The result is then taken from the history, not requested again.',
 };
 
-/** A prompt, with an example and a description. */
+/** The field Prompt. `placeholder` is an example. */
 export const prompt = (
 	placeholder: string,
 	description: string,
@@ -167,34 +180,36 @@ export const prompt = (
 	description,
 });
 
-/** Input images of a video. */
+/** The field for the input images of a video. */
 export const inputImages = (displayName: string, description: string): INodeProperties => ({
 	displayName,
 	name: 'binaryPropertyName',
 	type: 'string',
-	// n8n 2.41 explains the field where this is set; a list of the input's files it has not.
+	// With this set, n8n 2.41 explains the field to the user. It offers no list of the input's files.
 	typeOptions: { binaryDataProperty: true },
 	required: true,
 	default: 'data',
 	placeholder: 'e.g. data, https://example.com/cat.png',
-	description,
-	hint: 'Input fields or https:// addresses, separated by commas. For several items, put Aggregate before (Include Binaries on).',
+	description: `${description}. Images in several items? Add an Aggregate node first, with Include Binaries on.`,
+	hint: 'Input binary fields or https:// URLs, separated by commas. Images in several items? Add Aggregate first.',
 	builderHint: {
 		propertyHint:
 			"Each item becomes a video of its own. For one video of several images put them into one item: n8n-nodes-base.aggregate with aggregate: 'aggregateAllItemData' and options.includeBinaries, then expr(\"{{ Object.keys($binary).join(', ') }}\") here",
 	},
 });
 
-/** What two of the video operations need. */
+/** The field Prompt of the operations that require one for a video. */
 export const videoPrompt = prompt(
 	'e.g. A paper boat sails down a rainy street',
-	'What the video should show',
+	'Describe the video: scene, movement, style',
 );
 
+/** Whether the speech is made more like the original speaker. */
 export const useSpeakerBoost = {
-	displayName: 'Use Speaker Boost',
+	displayName: 'Voice: Speaker Boost',
 	name: 'useSpeakerBoost',
 	type: 'boolean',
 	default: true,
-	description: 'Whether to make the speech sound more like the original speaker',
+	description:
+		'Whether to bring the speech even closer to the original speaker, in addition to Voice: Similarity',
 } satisfies INodeProperties;

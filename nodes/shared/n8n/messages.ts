@@ -13,13 +13,24 @@ export interface Wording {
 const reasonSuffix = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : '');
 const seconds = (ms = 0) => (ms === 1000 ? '1 second' : `${ms / 1000} seconds`);
 const http = (status?: number) => (status ? ` (HTTP ${status})` : '');
-/** The items at fault, where there are several. */
-const inItems = (items: number[]) =>
-	items.length > 1 ? ` in ${items.length} items: ${few(items.map(String))}` : '';
-/** The first few ids, and how many more there are. */
-const few = (texts: string[]) =>
-	truncate(texts.slice(0, 5).join(', '), 1500) +
-	(texts.length > 5 ? ` and ${texts.length - 5} more` : '');
+
+/** How many ids or rows a message names, and how many characters of each. */
+const MAX_NAMED = 5;
+const MAX_CHARS = 300;
+/** The first of `texts`, and how many more there are. */
+export const firstOf = (texts: string[], max = MAX_NAMED) =>
+	texts
+		.slice(0, max)
+		.map((text) => truncate(text, MAX_CHARS))
+		.join(', ') + (texts.length > max ? ` and ${texts.length - max} more` : '');
+
+/** Items as a person counts the rows of a table: `row 13`, `rows 13 and 66`. */
+export function rowsOf(items: number[], max = MAX_NAMED): string {
+	const rows = items.map((item) => String(item + 1));
+	if (rows.length === 1) return `row ${rows[0]}`;
+	const last = rows.length > max ? '' : ` and ${rows.pop()}`;
+	return `rows ${firstOf(rows, max)}${last}`;
+}
 
 /** By what prevents it. */
 const UNREACHABLE: Record<string, Wording> = {
@@ -30,7 +41,7 @@ const UNREACHABLE: Record<string, Wording> = {
 	host: {
 		message: 'could not be found on the network',
 		description:
-			"Check 'Base URL' in the credential for typos, and whether n8n can reach the internet.",
+			"Check 'Base URL' in the credential for typos, and whether n8n can reach this host.",
 	},
 	certificate: {
 		message: 'does not present a certificate that n8n trusts',
@@ -44,21 +55,21 @@ const UNREACHABLE: Record<string, Wording> = {
 };
 
 /** Where the files are, the failed one first; a `data:` address is the file itself. */
-const addressesOf = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
-	const addresses = [fileUrl, ...otherFiles].filter((address) => /^http/.test(address ?? ''));
-	return addresses.length > 0 ? ` and is available at ${addresses.join(' , ')}` : '';
+const chargedFiles = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
+	const urls = [fileUrl, ...otherFiles].filter((url) => /^http/.test(url ?? ''));
+	return `It has been charged.${urls.length > 0 ? ` Download it here: ${urls.join(' , ')}` : ''}`;
 };
 
-/** Speech does not appear in the history (§4.9). */
-const mayBeChargedWarning = ({ isSpeech }: FailureFacts) =>
-	`The service may have accepted the request and charged for it. Check ${isSpeech ? "the provider's website" : "History → Get Many (or the provider's website)"} before you run this again.`;
+/** Where to look for what may have been charged; speech does not appear in the history (§4.9). */
+const placesOf = ({ makes }: FailureFacts) =>
+	makes === 'speech' ? "the provider's website" : "History → Get Many (or the provider's website)";
 
 /** What to do before the next attempt, where it is not the input that has to change. */
 const REMEDIES: Partial<Record<Meaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
-	credit: 'Add credit with the provider',
-	not_allowed: 'Choose a voice, a model or settings that the provider lets your account use',
+	credit: 'Add credit with your provider',
+	not_allowed: 'Choose a voice, a model or settings that your provider lets your account use',
 	unavailable: 'Wait some minutes',
 };
 const remedy = ({ means, notTooMany }: FailureFacts, change: string) => {
@@ -66,24 +77,39 @@ const remedy = ({ means, notTooMany }: FailureFacts, change: string) => {
 	return ((means && REMEDIES[means]) ?? change) + known;
 };
 
+/** Which of many items have the same fault. */
+const inItems = ({ items = [], itemCount = 0 }: FailureFacts) => {
+	if (items.length < 2) return '';
+	if (items.length === itemCount) return ` in all ${itemCount} items`;
+	return ` in ${items.length} of ${itemCount} items: ${rowsOf(items)}`;
+};
+
+function inputRemedy(facts: FailureFacts): string {
+	const { field = 'the field', text, isInCredential, items = [], itemCount = 0 } = facts;
+	if (isInCredential) return `Correct '${field}' in the credential.`;
+	if (text !== 'is empty') return `Correct '${field}'.`;
+	if (items.length === 0 || items.length === itemCount) {
+		// n8n itself refuses a required field that is left empty, so it is an expression.
+		return items.length > 1
+			? `Check the column's name in the expression of '${field}'.`
+			: "Fill it in, or check the column's name in its expression.";
+	}
+	const [rows, them] = items.length > 1 ? ['these rows', 'them'] : ['this row', 'it'];
+	return `Fill in ${rows}, or let ${them} pass: set On Error to 'Continue (using error output)' in Settings.`;
+}
+
 const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
-	invalidInput: ({ field = 'A field', text = 'is not valid', items = [] }) => ({
-		message: `'${field}' ${text}${inItems(items)}`,
-		description: [
-			// n8n itself refuses a required field that is left empty, so it is an expression.
-			items.length > 0
-				? `Check the column's name in the expression of '${field}'.`
-				: `Change '${field}'.`,
-			items.length > 1 &&
-				"To let such items pass, set On Error to 'Continue (using error output)' in the node's settings.",
-			'Nothing was sent to the service.',
-		]
-			.filter(Boolean)
-			.join(' '),
+	invalidInput: (facts) => ({
+		message: `'${facts.field ?? 'A field'}' ${facts.text ?? 'is not valid'}${inItems(facts)}`,
+		description: `${inputRemedy(facts)} Nothing was sent to the service.`,
 	}),
 	badImage: ({ field = 'The field', text = '' }) => ({
 		message: text.trim() || 'A file is missing',
-		description: `'${field}' must name input fields that hold images, or their addresses (https://…). Nothing was sent to the service.`,
+		description: `'${field}' must name input binary fields that hold images, or image URLs (https://…). Nothing was sent to the service.`,
+	}),
+	overBudget: ({ text = 'This run needs more', limit }) => ({
+		message: `${text}, but 'Max Paid Requests per Execution' is ${limit}`,
+		description: 'Raise the limit, or pass fewer items. Nothing was sent in this run.',
 	}),
 	unreachable: ({ host = 'The service', text = 'host' }) => {
 		const { message, description } = UNREACHABLE[text]!;
@@ -91,27 +117,27 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	},
 	noResponse: ({ host, mayBeCharged }) => ({
 		message: `${host ?? 'The service'} did not respond`,
-		description: `The connection broke or took too long.${mayBeCharged ? '' : ' Try again in a moment.'}`,
+		description: `The connection was lost or took too long.${mayBeCharged ? '' : ' Try again in a moment.'}`,
 	}),
 	foreignServer: ({ status }) => ({
 		message: `The response does not come from a media generation service${http(status)}`,
 		description:
-			"Check 'Base URL' in the credential: it must be the address of the API, not of a web page.",
+			"Check 'Base URL' in the credential: it must be the API's URL up to, but without, /v1.",
 	}),
 	redirected: ({ host }) => ({
-		message: `The service redirects to ${host ?? 'another address'}`,
+		message: `The service redirects to ${host ?? 'another URL'}`,
 		description:
-			"The API token is never sent to another address automatically. If you trust that address, enter it as 'Base URL' in the credential.",
+			"The API token is never sent to another host automatically. If you trust this one, enter it as 'Base URL' in the credential.",
 	}),
 	tokenRefused: (facts) => ({
 		// n8n does not retry the activation of a workflow whose message holds its first word.
 		message: `Authorization failed: the service refused the API token${reasonSuffix(facts)}`,
-		description: "Enter a new 'API Token' in the credential: it is wrong, expired or revoked.",
+		description:
+			"Enter a new 'API Token' in the credential: the current one is wrong, expired or revoked.",
 	}),
 	outOfCredit: (facts) => ({
 		message: `The account is out of credit${reasonSuffix(facts)}`,
-		description:
-			'Add credit with the provider, then run this again. Account → Get shows what is left.',
+		description: 'Add credit with your provider. Account → Get shows what is left.',
 	}),
 	rateLimited: (facts) => ({
 		message: `${facts.means === 'quota' ? "The account's quota is used up" : 'The service received too many requests from this account'}${reasonSuffix(facts)}`,
@@ -121,21 +147,20 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 				: `Wait ${facts.retryAfterMs ? seconds(Math.ceil(facts.retryAfterMs / 1000) * 1000) : 'a minute'}, or set a lower 'Concurrency' under Options.`,
 	}),
 	invalidVoice: (facts) => ({
-		message: `The service does not accept this voice${reasonSuffix(facts)}`,
-		description:
-			"Enter the ID, not the name, or choose From list in 'Voice'. Voice → Get Many has the IDs, too.",
+		message: `Your account has no voice with this ID${reasonSuffix(facts)}`,
+		description: "Choose one with 'From list' in 'Voice', or get the IDs with Voice → Get Many.",
 	}),
 	notFound: (facts) => ({
 		message: facts.taskId
 			? `The service has no task with this ID${reasonSuffix(facts)}`
-			: `The service does not recognize this address${reasonSuffix(facts)}`,
+			: `The service does not know this URL${reasonSuffix(facts)}`,
 		description: facts.taskId
 			? 'Check the task ID. The task may have been deleted, or belong to another account.'
-			: "Check 'Base URL' in the credential: it must be the part of the address before the API paths (/v1/…).",
+			: "Check 'Base URL' in the credential: it must be the part before /v1.",
 	}),
 	rejected: (facts) => ({
 		message: `The service rejected the request${reasonSuffix(facts)}`,
-		description: `${remedy(facts, 'Change the input that this refers to')}${http(facts.status)}.`,
+		description: `${remedy(facts, 'Correct the value that the service complains about')}${http(facts.status)}.`,
 	}),
 	unavailable: (facts) => ({
 		message: `The service is not available${http(facts.status)}${reasonSuffix(facts)}`,
@@ -143,69 +168,66 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	taskFailed: (facts) => ({
 		message: `The service could not generate the speech${reasonSuffix(facts)}`,
-		description: `${remedy(facts, 'Change the text, voice or model')} and run this again: it will be charged as a new task.`,
+		description: `${remedy(facts, 'Change the text, voice or model')}. A new attempt is charged.`,
 	}),
 	generationFailed: (facts) => ({
-		message: `The service could not generate this${reasonSuffix(facts)}`,
-		description: `${remedy(facts, 'Change the prompt or images')} and run this again: it will be charged as a new generation.`,
+		message: `The service could not generate the ${facts.makes ?? 'video or image'}${reasonSuffix(facts)}`,
+		description: `${remedy(facts, 'Change the prompt or images')}. A new attempt is charged.`,
 	}),
 	tooLarge: (facts) => ({
-		message: `The service sent more data than it should${reasonSuffix(facts)}`,
+		message: `The service's response is too large${reasonSuffix(facts)}`,
 		description:
-			"Nothing was returned, because it would have been incomplete. Request less, for example with a 'Limit' instead of 'Return All'. If that does not help, contact the provider of the service.",
+			"To get less, set 'Limit' instead of 'Return All'. If that does not help, contact your provider.",
 	}),
 	indeterminate: (facts) => ({
-		message: `An earlier attempt sent this request and got no clear response${reasonSuffix(facts)}`,
-		description:
-			'It is not sent again automatically, since it could be charged twice. To send it all the same, start the workflow from the beginning.',
+		message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
+		description: `It isn't sent again automatically, because you might be charged twice: check ${placesOf(facts)} first. To send it anyway, start a new execution with it.`,
 	}),
 	noAddress: ({ limitMs }) => ({
-		message: `The task is completed, but its file still has no address after ${seconds(limitMs)}`,
+		message: `The task is complete, but its audio is not available yet (waited ${seconds(limitMs)})`,
 		description: 'It may still come.',
 	}),
 	downloadFailed: (facts) => ({
 		message: `The file was generated but could not be downloaded${reasonSuffix(facts)}`,
-		description: facts.taskId ? '' : `It has been charged${addressesOf(facts)}`,
+		description: facts.taskId ? '' : chargedFiles(facts),
 	}),
 	streamLost: (facts) => ({
-		message: `The service stopped reporting before the result was ready${reasonSuffix(facts)}`,
-		description: `The generation may still be running, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged. Check History → Get Many before you run this again: it is not requested a second time automatically.`,
+		message: `The connection to the service was lost before the result was ready${reasonSuffix(facts)}`,
+		description: `It may still come, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many. It is not requested a second time.`,
 	}),
 	timedOut: ({ limitMs, lastKnownStatus }) => ({
 		message: `No result after ${seconds(limitMs)}${lastKnownStatus ? ` (last known: ${lastKnownStatus})` : ''}`,
-		description:
-			"The result may still come. If it usually takes longer, set a longer 'Timeout' under Options.",
+		description: "It may still come. If it usually takes longer, raise 'Timeout' under Options.",
 	}),
 	noWebSocket: () => ({
 		message: 'This n8n runs on a version of Node.js without WebSocket',
 		description:
-			"Run n8n on Node.js 22 or later. Or enter the tasks in 'Task IDs': those are looked up instead.",
+			"Run n8n on Node.js 22 or later. Or enter the tasks in 'Task IDs': the trigger then checks those.",
 	}),
 	noSocket: () => ({
 		message:
-			"The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or enter the tasks in 'Task IDs': those are looked up instead",
-		description: 'Without a WebSocket the trigger hears of no task.',
+			"The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or enter the tasks in 'Task IDs': the trigger then checks those",
+		description: 'Without a WebSocket, the trigger detects no task.',
 	}),
 	noHistory: ({ status }) => ({
-		message: `The service keeps no history of videos and images${http(status)}`,
+		message: `The service has no history of videos and images${http(status)}`,
 		description:
-			"Take 'Video or Image Made' out of 'Trigger On': it can't be noticed without the history.",
+			"Remove the event for videos and images from 'Trigger On': without a history, new ones can't be detected.",
 	}),
-	selfTrigger: ({ text = 'A node', isSpeech }) => ({
-		message: `'${text}' follows this trigger and creates what it listens for, so the workflow would start itself again and again. ${isSpeech ? "Enter the tasks to listen for in 'Task IDs', or call" : 'Call'} '${text}' in another workflow with 'Execute Sub-workflow'. In queue mode, in a sub-workflow of that one, or with HTTP Request, this would not be noticed`,
-		description:
-			"Each execution would pay for the event that starts the next one. By hand, with 'Execute step', the workflow can be tried as it is.",
+	selfTrigger: ({ text = 'A node', makes }) => ({
+		message: `'${text}' creates what this trigger listens for, so the workflow would start itself in an endless loop. ${makes === 'speech' ? "Enter the tasks in 'Task IDs', or move" : 'Move'} '${text}' to a workflow called with 'Execute Sub-workflow'. In queue mode, in deeper sub-workflows, and with HTTP Request, the loop would go unnoticed`,
+		description: "By hand, with 'Execute step', you can try the workflow as it is.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
 };
 
-/** How to collect what is paid for as tasks. */
+/** How to get what is paid for as tasks. */
 function collecting(kind: FailureKind, { taskId, taskIds }: FailureFacts): string {
 	if (taskIds?.length) {
-		return `The parts made so far are paid for, as the tasks ${taskIds.join(', ')}. To collect them at no extra charge, retry, or use Speech → Collect with these IDs.`;
+		return `The parts sent so far are paid for. To get them at no extra charge, use Speech → Collect with these IDs: tasks ${taskIds.join(', ')}.`;
 	}
 	if (taskId === undefined || kind === 'taskFailed' || kind === 'notFound') return '';
-	return `To collect the result at no extra charge, use Speech → Collect with task ID ${taskId}; creating it again is charged as a new task.`;
+	return `To get the result at no extra charge, use Speech → Collect with task ID ${taskId}.`;
 }
 
 /** Message and description of a failure, without item number. Never holds the token. */
@@ -219,16 +241,18 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 	const sentences = [
 		words.description,
 		ids?.length
-			? `It has been charged, and appears in History → Get Many as ${few(ids)}.`
-			: facts.mayBeCharged && kind !== 'streamLost' && mayBeChargedWarning(facts),
+			? `${kind === 'streamLost' ? '' : 'It has been charged. '}In History → Get Many it has the ID${ids.length > 1 ? 's' : ''} ${firstOf(ids)}.`
+			: facts.mayBeCharged &&
+				!['streamLost', 'indeterminate'].includes(kind) &&
+				`The request may have been accepted and charged: check ${placesOf(facts)} before you send it again.`,
 		collecting(kind, facts),
 		indeterminateParts?.length &&
-			`The service may have accepted and charged for these parts, too, without saying so: ${indeterminateParts.join(', ')}. A retry does not send them again.`,
+			`Parts ${indeterminateParts.join(', ')} may also have been charged, although the service didn't confirm it.`,
 		facts.fileUrl !== undefined &&
 			taskId === undefined &&
 			kind !== 'downloadFailed' &&
-			`The file has been generated. It has been charged${addressesOf(facts)}`,
-		candidates?.length && `These entries of the history may be the result: ${few(candidates)}.`,
+			`The file has been generated. ${chargedFiles(facts)}`,
+		candidates?.length && `One of these history entries may be the result: ${firstOf(candidates)}.`,
 	];
 	return {
 		message: [words.message, about.filter(Boolean).join(', ')].filter(Boolean).join(' – '),

@@ -2,57 +2,65 @@ import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
 import { redactor, type Redactor } from '../parsing/redaction';
 import { Failure } from '../failure';
 import { asText, truncate, isRecord } from '../parsing/values';
-import { wordingOf } from './messages';
+import { rowsOf, wordingOf } from './messages';
 
-/** The only place that turns failures into n8n errors. */
+/* Turns failures into n8n errors. No other file does. */
 
+/** What an n8n error says beside the failure itself. */
 export interface ErrorContext {
+	/** The node that has failed. */
 	node: INode;
+	/** The index of the input item, from 0. */
 	itemIndex?: number;
-	/** Of the credential, if one could be read. */
+	/** The Redactor of the credential, if one could be read. */
 	redact?: Redactor;
-	/** Put behind the description: what else is paid. */
+	/** A sentence to append to the description, about what else was charged. */
 	note?: string;
 }
 
 /**
- * The n8n error that the user sees for any thrown value: item number, what happened, and what to do.
- * n8n's own errors (a broken expression, say) keep their words.
+ * Converts any thrown value to the n8n error that the user sees: what happened, the item's index, and what to do. The
+ * token is removed. n8n's own errors, such as that of a broken expression, keep their messages; the same object is
+ * returned with the index and the note.
  */
 export function toNodeError(
 	error: unknown,
 	{ node, itemIndex, redact = redactor(''), note }: ErrorContext,
 ): NodeApiError | NodeOperationError {
 	const withNote = (description?: string | null) => {
-		// An address at the end must not take up a full stop.
-		const cure = note ? description?.replace(/[^.]$/, '$& .') : description;
-		return redact.text([cure, note].filter(Boolean).join(' '));
+		// If a URL ends the description, a full stop directly after it would look like a part of it.
+		const sentence = note ? description?.replace(/[^.]$/, '$& .') : description;
+		return redact.text([sentence, note].filter(Boolean).join(' '));
 	};
 	if (error instanceof NodeApiError || error instanceof NodeOperationError) {
 		if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
 		if (note) error.description = withNote(error.description);
 		return error;
 	}
-	const isTogether = error instanceof Failure && (error.facts.items?.length ?? 0) > 1;
-	const item = itemIndex === undefined || isTogether ? '' : ` [item ${itemIndex}]`;
+	// n8n is not told the index of the item, because it would append it to the message, counted from 0.
+	const concernsSeveralItems =
+		error instanceof Failure &&
+		(error.kind === 'overBudget' || (error.facts.items?.length ?? 0) > 1);
+	const row = itemIndex === undefined || concernsSeveralItems ? '' : ` (${rowsOf([itemIndex])})`;
 	if (!(error instanceof Failure)) {
-		// Only the text is kept: stack and cause may hold secrets.
+		// Only the message is kept, because stack and cause may contain secrets.
 		const text = asText(isRecord(error) ? error.message : error);
-		const redacted = redact.text(text ?? 'Something unexpected went wrong in this node');
-		const message = truncate(redacted, 2000) + item;
-		return new NodeOperationError(node, message, { itemIndex, description: withNote() });
+		const redacted = redact.text(text ?? 'An unexpected error occurred in this node');
+		const message = truncate(redacted, 2000) + row;
+		return new NodeOperationError(node, message, { description: withNote() });
 	}
-	// The words cut some of the facts: half a token would not be found.
+	// The token is removed before the message is built. Messages truncate some facts, and half a token would not be
+	// found.
 	const words = wordingOf(new Failure(error.kind, redact.value(error.facts)));
-	const message = words.message + item;
+	const message = words.message + row;
 	const description = withNote(words.description);
-	const options = { itemIndex, message, description };
+	const options = { message, description };
 	const { status } = error.facts;
 	const nodeError =
 		status === undefined
 			? new NodeOperationError(node, message, options)
 			: new NodeApiError(node, { message }, { ...options, httpCode: String(status) });
-	// n8n replaces messages that happen to contain an error code.
+	// n8n's constructors replace a message that happens to contain an error code, so both texts are set again.
 	nodeError.message = message;
 	nodeError.description = description;
 	return nodeError;

@@ -3,14 +3,19 @@ import { invalidInput } from '../failure';
 import { asId, asNumber, asWebUrl, isBlank, isRecord, wellFormed } from '../parsing/values';
 import { limit, returnAll, type NumberField, type SwitchField } from './descriptions';
 
-/** A parameter as the workflow holds it, expressions resolved. */
+/** Returns the value of a parameter, with its expressions resolved. */
 type ReadParameter = (name: string, fallback?: unknown) => unknown;
 
-/** Reads the parameters of an item or a trigger, and refuses bad ones before anything is sent. */
+/**
+ * Reads the parameters of an item or a trigger. Every method throws a Failure of kind invalidInput for a bad value.
+ * Read all of them before the first request, so that a bad one costs nothing. `name` is the parameter's name in saved
+ * workflows, `displayName` its name for the user.
+ */
 export class NodeParameters {
+	/** The values in the collection Options. */
 	readonly options: Record<string, unknown>;
 
-	/** `withFiles` is false where no file can be passed on, whatever the parameters say. */
+	/** `withFiles` is false where files cannot be passed on, as in a tool. Then `wantsFile` is always false. */
 	constructor(
 		readonly raw: ReadParameter,
 		private readonly withFiles = true,
@@ -19,28 +24,31 @@ export class NodeParameters {
 		this.options = isRecord(options) ? options : {};
 	}
 
-	/** The id in a resource locator, in any of its modes. */
+	/** The id in a resource locator, in any of its modes. An id with white space is refused, because it is a name. */
 	locator(name: string, displayName: string): string {
 		const value = this.raw(name, '');
 		const id = requireText(isRecord(value) ? value.value : value, displayName).trim();
 		if (!/\s/.test(id)) return id;
-		const text = `is a name ${shownValue(id)}: enter the ID, not the name, or choose From list`;
+		const text = `must be an ID, not a name ${shownValue(id)}: switch to 'From list' to search by name`;
 		throw invalidInput(displayName, text);
 	}
 
-	/** A text that is not blank, and well-formed; a number counts as text. */
+	/** A text that is not blank, made well-formed. A number counts as text. */
 	text(name: string, displayName: string): string {
 		return wellFormed(requireText(this.raw(name, ''), displayName));
 	}
 
-	/** The same in the options, trimmed; undefined when it is missing or blank. */
+	/** A text in the options, without surrounding white space; undefined if it is missing or blank. */
 	textOption({ name, displayName }: INodeProperties): string | undefined {
 		const value = this.options[name] ?? '';
-		const isMissing = typeof value === 'string' && isBlank(value);
-		return isMissing ? undefined : wellFormed(requireText(value, displayName)).trim();
+		const isBlankText = typeof value === 'string' && isBlank(value);
+		return isBlankText ? undefined : wellFormed(requireText(value, displayName)).trim();
 	}
 
-	/** One of `allowed`, or what `aliases` holds for it, in whatever case. */
+	/**
+	 * One of `allowed`. A key of `aliases`, in lower or upper case, counts as its value. The first one is the
+	 * default.
+	 */
 	choice<T extends string>(
 		name: string,
 		displayName: string,
@@ -51,11 +59,14 @@ export class NodeParameters {
 		const text = String(value).trim();
 		const chosen = aliases.get(text.toLowerCase()) ?? allowed.find((each) => each === text);
 		if (chosen !== undefined) return chosen;
-		const short = aliases.size > 0 ? [...aliases.keys()] : allowed;
-		throw invalidInput(displayName, `must be one of ${short.join(', ')} ${shownValue(value)}`);
+		const shownChoices = aliases.size > 0 ? [...aliases.keys()] : allowed;
+		throw invalidInput(
+			displayName,
+			`must be one of ${shownChoices.join(', ')} ${shownValue(value)}`,
+		);
 	}
 
-	/** A switch, in the options or beside them. */
+	/** A switch, in the options or outside them. */
 	flag({ name, default: byDefault }: SwitchField): boolean {
 		const value = this.options[name] ?? this.raw(name, byDefault) ?? '';
 		if (value === '') return byDefault;
@@ -63,70 +74,74 @@ export class NodeParameters {
 		return !['false', '0', 'no'].includes(String(value).trim().toLowerCase());
 	}
 
-	/** Whether the file that a switch asks for is to be fetched. */
+	/** True if a switch asks for a file, and files can be passed on. */
 	wantsFile(field: SwitchField): boolean {
 		return this.withFiles && this.flag(field);
 	}
 
+	/** A number within the range of its field. */
 	number(field: NumberField): number {
 		return requireNumber(this.raw(field.name, field.default), field);
 	}
 
-	/** The same in the options. */
+	/** A number in the options, within the range of its field. */
 	numberOption(field: NumberField): number {
 		return requireNumber(this.options[field.name] ?? field.default, field);
 	}
 
-	/** An option in seconds, returned in milliseconds. */
+	/** A duration in the options. The user enters seconds; the result is in ms. */
 	durationOption(field: NumberField): number {
 		return this.numberOption(field) * 1000;
 	}
 
-	/** The ids of speech tasks (§4.2), each once; empty when there are none. */
+	/** The ids of speech tasks (§4.2) in a list or a text, each once; empty if there are none. */
 	taskIds(name: string, displayName: string): string[] {
 		const ids = textsIn(this.raw(name, ''), displayName);
 		return [...new Set(ids.map((id) => requireTaskId(id, displayName)))];
 	}
 
-	/** The ids of the tasks that make up a speech, one at least and `max` at most. */
-	taskIdsOfSpeech(max: number): [string, ...string[]] {
-		const [first, ...others] = this.taskIds('taskId', 'Task ID');
-		if (first === undefined) throw invalidInput('Task ID', 'is empty');
+	/** The ids of the tasks of one speech, at least one and at most `max`. */
+	taskIdsOfSpeech({ name, displayName }: INodeProperties, max: number): [string, ...string[]] {
+		const [first, ...others] = this.taskIds(name, displayName);
+		if (first === undefined) throw invalidInput(displayName, 'is empty');
 		if (others.length < max) return [first, ...others];
-		throw invalidInput('Task ID', `names ${others.length + 1} tasks; ${max} can be named here`);
+		throw invalidInput(displayName, `names ${others.length + 1} tasks; ${max} can be named here`);
 	}
 
-	/** Several of `allowed`, at least one. */
+	/** A list of values from `allowed`, at least one. */
 	choices<T extends string>(name: string, displayName: string, allowed: readonly T[]): T[] {
 		const chosen = textsIn(this.raw(name, []), displayName);
 		if (chosen.length === 0) throw invalidInput(displayName, 'is empty: choose at least one');
-		const wrong = chosen.find((value) => !allowed.includes(value as T));
-		if (wrong === undefined) return chosen as T[];
-		throw invalidInput(displayName, `must be some of ${allowed.join(', ')} ${shownValue(wrong)}`);
+		const invalidChoice = chosen.find((value) => !allowed.includes(value as T));
+		if (invalidChoice === undefined) return chosen as T[];
+		throw invalidInput(
+			displayName,
+			`must be some of ${allowed.join(', ')} ${shownValue(invalidChoice)}`,
+		);
 	}
 
-	/** The field that receives the file. */
+	/** The name of the binary field that receives the file. */
 	outputField(): string {
 		return requireText(this.options.outputField ?? 'data', 'Put Output File in Field').trim();
 	}
 
-	/** All records, or the limit (`returnAll`, `limit`). */
+	/** How many records to return at most; Infinity if the user wants all. */
 	limit(): number {
 		if (this.flag(returnAll)) return Infinity;
 		return this.number(limit);
 	}
 
-	/** An address that the service is to call. */
+	/** The URL that the service calls when a task has ended; undefined if it is not set. */
 	callbackUrl(): string | undefined {
 		const value = this.options.callbackUrl;
 		if (value === undefined || value === null || value === '') return undefined;
 		const text = String(value).trim();
 		if (asWebUrl(text)) return text;
-		throw invalidInput('Callback URL', 'is not a URL: it must begin with https://');
+		throw invalidInput('Callback URL', 'must begin with https:// or http://');
 	}
 }
 
-/** The texts of a list, also as JSON text, or separated by commas, blanks or lines. */
+/** The texts in a list, in the JSON of a list, or in a text that separates them by commas, spaces or line breaks. */
 function textsIn(raw: unknown, displayName: string): string[] {
 	const parts = [raw].flat().filter((part) => String(part ?? '').trim() !== '');
 	const texts = parts.map((part) => requireText(part, displayName));
@@ -136,6 +151,7 @@ function textsIn(raw: unknown, displayName: string): string[] {
 		.filter((text) => text !== '');
 }
 
+/** Throws invalidInput unless the value is an id that can be part of a URL's path. */
 function requireTaskId(value: string, displayName: string): string {
 	const isId = asId(value) === value && !/[/\\?#\s]/.test(value) && !/^\.+$/.test(value);
 	if (isId) return value;
@@ -145,12 +161,13 @@ function requireTaskId(value: string, displayName: string): string {
 	);
 }
 
+/** The value for a message, as in `(it is "abc")`. */
 const shownValue = (value: unknown) => {
 	const shown = typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value);
 	return `(it is ${shown ?? 'not set'})`;
 };
 
-/** Throws a Failure of kind invalidInput when the value is blank or no text; a number counts as one. */
+/** The value as text; a number counts as text. Throws invalidInput if it is blank or of another type. */
 function requireText(value: unknown, displayName: string): string {
 	if (Number.isFinite(value) || typeof value === 'bigint') return String(value);
 	if (value === undefined || value === null || (typeof value === 'string' && isBlank(value))) {
@@ -161,7 +178,7 @@ function requireText(value: unknown, displayName: string): string {
 	return value;
 }
 
-/** A number within the field's range; a text that holds one counts. */
+/** The number in a number or a text. Throws invalidInput unless it is within the range of the field. */
 function requireNumber(value: unknown, { displayName, typeOptions }: NumberField): number {
 	const { minValue: min, maxValue: max = Infinity, numberPrecision } = typeOptions;
 	const isWhole = numberPrecision === 0;

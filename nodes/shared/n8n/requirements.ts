@@ -1,11 +1,12 @@
 import * as n8nWorkflow from 'n8n-workflow';
 
 /*
- * To be imported before anything else: what is missing would end as an error about a class that can't
- * be found, which sends the user to look in the wrong place. Any Node that n8n 1.101 starts on will do.
+ * Throws an error with a clear message if n8n is too old. A node's file must import this first. Otherwise the missing
+ * export would cause an error about a class that cannot be found, which misleads the user. The version of Node.js need
+ * not be checked, because n8n 1.101 itself requires one that is new enough.
  */
 if (!('NodeConnectionTypes' in n8nWorkflow)) {
 	throw new Error(
-		'This version of n8n-nodes-media-generation needs n8n 1.101 or later. Update n8n, or install an older version of the package.',
+		'This version of n8n-nodes-media-generation needs n8n 1.101 or later. Update n8n.',
 	);
 }

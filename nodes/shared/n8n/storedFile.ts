@@ -4,7 +4,10 @@ import { Semaphore } from '../async/semaphore';
 
 type Helpers = IExecuteFunctions['helpers'];
 
-/** Size of a file in bytes: n8n's own storage knows it; in memory it follows from the base64. */
+/**
+ * The size of a file in bytes, from n8n's binary storage or, for a file in memory, from its base64. Throws the
+ * storage's error.
+ */
 export async function sizeOfStored(helpers: Helpers, file: IBinaryData): Promise<number> {
 	if (file.id === undefined) return Buffer.byteLength(file.data, 'base64');
 	if (file.bytes !== undefined) return file.bytes;
@@ -12,14 +15,17 @@ export async function sizeOfStored(helpers: Helpers, file: IBinaryData): Promise
 	return fileSize;
 }
 
-/** The bytes of a file. */
+/**
+ * Reads all bytes of a file into memory. Acquire the size of a large file from `memoryBudget` before. Throws the
+ * storage's error.
+ */
 export async function readStored(helpers: Helpers, { id, data }: IBinaryData): Promise<Buffer> {
 	if (id === undefined) return Buffer.from(data, 'base64');
 	return await helpers.binaryToBuffer(await helpers.getBinaryStream(id));
 }
 
-/** Bytes of encoded images, and of sounds to join, that may be in memory at once. */
-const MEMORY_BYTES = 256 * 1024 * 1024;
+/** How many bytes of encoded images, and of audio to join, may be in memory at once. */
+const MEMORY_BUDGET_BYTES = 256 * 1024 * 1024;
 
-/** The memory for large buffers, in bytes, which all executions of this process share. */
-export const memoryBudget = (): Semaphore => processContainer.get(Semaphore, MEMORY_BYTES);
+/** The budget for large buffers, in bytes. All executions of this process share it. */
+export const memoryBudget = (): Semaphore => processContainer.get(Semaphore, MEMORY_BUDGET_BYTES);

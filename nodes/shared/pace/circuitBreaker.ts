@@ -1,31 +1,37 @@
 import { monotonicNow } from '../async/deadline';
 
-/** The cooldown after a failure, in ms; doubled for each further one in a row. */
+/** The cooldown after the first failure, in ms. Each further failure in a row doubles it. */
 const FIRST_COOLDOWN_MS = 1000;
+/** The longest doubled cooldown while the service still answers, in ms. */
 const MAX_COOLDOWN_MS = 30_000;
-/** The longest after an outage, in ms: the service comes back without notice. */
+/** The longest doubled cooldown during an outage, in ms. It is short because nothing announces the recovery. */
 const MAX_OUTAGE_COOLDOWN_MS = 10_000;
-/** The longest that the service may ask for, in ms: some ask for a day. */
+/** The longest `Retry-After` that is obeyed, in ms. Some services ask for a whole day. */
 const MAX_RETRY_AFTER_MS = 60_000;
-/** How long others wait for the answer to a probe, in ms; after an outage, until it comes. */
+/** How long other requests wait for a probe's answer, in ms. During an outage they wait until the probe ends. */
 const PROBE_TIMEOUT_MS = 1500;
 
 /**
- * A circuit breaker (Nygard, “Release It!”). Closed: requests go out. Open, after a failure: none does until the
- * cooldown is over. Half-open: one goes out as a probe, and the others wait for its answer.
+ * A circuit breaker (Nygard, “Release It!”). Its caller asks `delayMs` before each request.
+ *
+ * - Closed: requests go out.
+ * - Open: a request has failed. No request goes out until the cooldown is over.
+ * - Half-open: the cooldown is over. One request goes out as a probe, and the others wait for its answer.
+ *
+ * All times are from `monotonicNow`, in ms.
  */
 export class CircuitBreaker {
-	/** The last failures were outages. */
+	/** True while the breaker is not closed and one of the failures was an outage: no answer from the service. */
 	isOutage = false;
-	/** In a row. */
-	private failures = 0;
+	private consecutiveFailures = 0;
 	private openedAt = 0;
 	private openUntil = 0;
 	private probedAt: number | undefined;
 
+	/** `state` is the initial state. A new breaker that is half-open sends its first request as a probe. */
 	constructor(private state: 'closed' | 'open' | 'half-open') {}
 
-	/** Milliseconds until the next request may go out; Infinity: not before the probe has ended. */
+	/** Milliseconds until the next request may go out; 0 or less: now; Infinity: only after the probe has ended. */
 	get delayMs(): number {
 		if (this.state === 'closed') return 0;
 		if (this.state === 'open') return this.openUntil - monotonicNow();
@@ -33,7 +39,7 @@ export class CircuitBreaker {
 		return this.isOutage ? Infinity : this.probedAt + PROBE_TIMEOUT_MS - monotonicNow();
 	}
 
-	/** A request goes out: the first one after the cooldown is the probe. */
+	/** Call this when a request goes out. The first request after the cooldown becomes the probe. */
 	onSent(): void {
 		if (this.state === 'closed') return;
 		if (this.state === 'open') this.probedAt = undefined;
@@ -41,31 +47,44 @@ export class CircuitBreaker {
 		this.probedAt ??= monotonicNow();
 	}
 
-	/** What was sent at `sentAt` was answered; if before the last failure, that says nothing about now. */
+	/**
+	 * Call this when a request that was sent at `sentAt` was answered. It closes the breaker. An answer to a
+	 * request from before the last failure is ignored, because it says nothing about the present.
+	 */
 	onSuccess(sentAt: number): void {
 		if (sentAt <= this.openedAt) return;
 		this.state = 'closed';
-		this.failures = 0;
+		this.consecutiveFailures = 0;
 		this.isOutage = false;
 	}
 
-	/** What was sent at `sentAt` has failed; up to `jitterMs` are added to the cooldown, at random. */
+	/**
+	 * Call this when a request that was sent at `sentAt` has failed. It opens the breaker for `retryAfterMs`,
+	 * or else for the doubled cooldown. A random part of `jitterMs` is added. `isOutage` means that nobody
+	 * answered.
+	 */
 	onFailure(sentAt: number, isOutage: boolean, retryAfterMs?: number, jitterMs = 0): void {
-		// Of requests that were sent together only the first to fail counts.
+		// Requests in flight at the same time fail for the same reason, so only the first failure doubles the cooldown.
 		if (sentAt > this.openedAt) {
-			this.failures++;
+			this.consecutiveFailures++;
 			this.openedAt = monotonicNow();
 			this.state = 'open';
 		}
 		this.isOutage ||= isOutage;
-		const longestMs = this.isOutage ? MAX_OUTAGE_COOLDOWN_MS : MAX_COOLDOWN_MS;
-		const backOffMs = Math.min(longestMs, FIRST_COOLDOWN_MS * 2 ** (this.failures - 1));
+		const maxCooldownMs = this.isOutage ? MAX_OUTAGE_COOLDOWN_MS : MAX_COOLDOWN_MS;
+		const backOffMs = Math.min(
+			maxCooldownMs,
+			FIRST_COOLDOWN_MS * 2 ** (this.consecutiveFailures - 1),
+		);
 		const cooldownMs = Math.min(retryAfterMs ?? backOffMs, MAX_RETRY_AFTER_MS);
-		const openUntil = monotonicNow() + cooldownMs + Math.random() * jitterMs;
-		this.openUntil = Math.max(this.openUntil, openUntil);
+		const newOpenUntil = monotonicNow() + cooldownMs + Math.random() * jitterMs;
+		this.openUntil = Math.max(this.openUntil, newOpenUntil);
 	}
 
-	/** What was sent at `sentAt` has ended without telling anything: the next request is the probe. */
+	/**
+	 * Call this when a request that was sent at `sentAt` has ended in any way. If the breaker is half-open,
+	 * the next request may be the probe.
+	 */
 	onEnd(sentAt: number): void {
 		if (sentAt > this.openedAt) this.probedAt = undefined;
 	}

@@ -1,117 +1,145 @@
 import { monotonicNow } from '../async/deadline';
 
-/** Slow start: the limit rises by so much within so many ms, … */
-const RISE = 12;
-const RISE_MS = 1500;
-/** … and is then so many times what was alive or done. */
-const GROWTH = 4;
-/** What is left of the number in flight when more was refused: room for others who share the account. */
+/** Slow start, first phase: how much is added to the initial limit in total. */
+const SLOW_START_RISE = 12;
+/** Slow start, first phase: how long the limit takes to rise, in ms. */
+const SLOW_START_RISE_MS = 1500;
+/** Slow start, second phase: the limit is this multiple of the calls that have proved healthy. */
+const SLOW_START_FACTOR = 4;
+/** A refusal cuts the limit to this share of the calls in flight. The rest goes to other clients of the account. */
 const BACKOFF_RATIO = 0.9;
-/** So many rounds after it is back at that number, the limit is twice as high, … */
-const DOUBLED_AFTER_ROUNDS = 9;
-/** … at the latest after so many ms. */
-const DOUBLED_AFTER_MS = 150_000;
-/** With none in flight, others hold all places. By what each further wait for one is multiplied, … */
-const IDLE_INCREASE = 16;
-/** … from what on, in ms, and by what it is divided with each call that was accepted. */
-const LEAST_IDLE_MS = 250;
-const IDLE_DECREASE = 1.2;
-/** CUBIC's K, as a share of that time: when the limit is back at the number that was refused more. */
-const BACK_AFTER = Math.cbrt(1 - BACKOFF_RATIO);
-/** Where more was charged and failed, one more is tried after so many rounds: each try may cost money. */
-const ROUNDS_TO_TRY = 25;
+/** How long the limit takes to double after it is back at `wMax`, on average, as a multiple of one call's duration. */
+const DOUBLING_ROUNDS = 9;
+/** The longest doubling time, in ms. */
+const MAX_DOUBLING_MS = 150_000;
+/**
+ * The doubling time, in ms, before a call was refused although none was in flight. Then other clients of the
+ * account occupy the whole limit, and the next call should try again soon.
+ */
+const MIN_EMPTY_DOUBLING_MS = 250;
+/** Each refusal of that kind multiplies the doubling time by this factor. */
+const EMPTY_DOUBLING_INCREASE = 16;
+/** Each accepted call divides the doubling time for refusals of that kind by this factor. */
+const EMPTY_DOUBLING_DECREASE = 1.2;
+/** CUBIC's K as a share of the doubling time: how long after a refusal the limit is back at `wMax`. */
+const CUBIC_K = Math.cbrt(1 - BACKOFF_RATIO);
+/**
+ * After an overload the limit rises by 1 only after this many rounds of success at the ceiling. Each attempt above
+ * the ceiling may cost money.
+ */
+const ROUNDS_PER_PROBE = 25;
 
 /**
- * How many may be in flight. Slow start (RFC 5681), until more is refused. Then multiplicative decrease, and an
- * increase with the cube of the time, not with success (CUBIC, RFC 9438): flat where more was refused, then ever
- * faster, and the same for all who share the account. Where more is charged and fails, it stays below that.
+ * How many calls may be in flight at once.
+ *
+ * - Before the first refusal the limit grows by slow start (RFC 5681).
+ * - A refusal cuts it (multiplicative decrease). It then grows with the cube of the time (CUBIC, RFC 9438): slowly
+ *   near the number that was refused, faster beyond it. Growth by time instead of success gives processes that
+ *   share an account equal shares.
+ * - An overload is a call that was accepted, charged, and then failed because too many were in flight. It sets a
+ *   ceiling for the limit, because a further attempt may cost money.
  */
 export class ConcurrencyLimit {
-	/** CUBIC's name: how many were in flight when more was refused; undefined in slow start. */
+	/** CUBIC's W_max: how many calls were in flight at the last refusal; undefined during slow start. */
 	private wMax: number | undefined;
-	/** When more was refused or, before that, when it began. */
-	private startedAt = monotonicNow();
-	/** Processes that share an account must not try for more at the same time. */
+	/** Time of the last refusal, or of construction if nothing was refused yet, from `monotonicNow`. */
+	private epochStart = monotonicNow();
+	/** A random factor of the doubling time. It keeps processes that share an account from growing at the same moments. */
 	private jitter = 1;
-	/** How long the last wait was where others hold all places, about. */
-	private idleMs = LEAST_IDLE_MS;
-	/** How long one takes, smoothed as a round-trip time (RFC 6298), in ms; 0: none has succeeded yet. */
+	/** The doubling time after the last refusal while no call was in flight, in ms. */
+	private emptyDoublingMs = MIN_EMPTY_DOUBLING_MS;
+	/** How long a call takes, smoothed as a round-trip time (RFC 6298), in ms; 0: none has succeeded yet. */
 	private roundMs = 0;
-	private alive = 0;
-	/** What was not too much where more was charged and failed. */
+	/** How many calls have proved healthy. */
+	private aliveCount = 0;
+	/** The highest limit at which no overload was seen; Infinity before the first overload. */
 	private ceiling = Infinity;
 
+	/** `start` is the initial limit; `max` is the highest limit ever. Without them nothing is limited at first. */
 	constructor(
 		private readonly start = Infinity,
 		private readonly max = Infinity,
 	) {}
 
+	/** The limit at this moment. It may be fractional. */
 	get current(): number {
-		const ms = monotonicNow() - this.startedAt;
-		const since = ms / this.doubledAfterMs - BACK_AFTER;
-		const startLimit = this.start + RISE * Math.min(1, ms / RISE_MS);
-		const slowStart = Math.max(startLimit, GROWTH * this.alive);
-		// A place of one's own is free once it has ended.
-		const least = (this.wMax ?? 0) < 1 ? 0 : 1;
-		const risen = this.wMax === undefined ? slowStart : this.wMax * (1 + since ** 3);
-		return Math.min(this.max, this.ceiling, Math.max(least, risen));
+		const elapsedMs = monotonicNow() - this.epochStart;
+		const cubicTime = elapsedMs / this.doublingMs - CUBIC_K;
+		const startLimit = this.start + SLOW_START_RISE * Math.min(1, elapsedMs / SLOW_START_RISE_MS);
+		const slowStart = Math.max(startLimit, SLOW_START_FACTOR * this.aliveCount);
+		// The account has accepted a call of ours before, so one slot is ours as soon as that call ends.
+		const minLimit = (this.wMax ?? 0) < 1 ? 0 : 1;
+		const limit = this.wMax === undefined ? slowStart : this.wMax * (1 + cubicTime ** 3);
+		return Math.min(this.max, this.ceiling, Math.max(minLimit, limit));
 	}
 
-	/** How many were not too many, where more were; Infinity: not known. */
+	/** How many calls in flight caused no overload; Infinity before the first overload. */
 	get notTooMany(): number {
 		return Math.floor(this.ceiling);
 	}
 
-	/** In ms. Tasks of seconds free places within seconds: who is then slow to try leaves them empty. */
-	private get longestMs(): number {
-		return Math.min(DOUBLED_AFTER_MS, DOUBLED_AFTER_ROUNDS * (this.roundMs || Infinity));
+	/** The doubling time unless no call was in flight. The shorter calls are, the sooner a free slot is noticed. */
+	private get busyDoublingMs(): number {
+		return Math.min(MAX_DOUBLING_MS, DOUBLING_ROUNDS * (this.roundMs || Infinity));
 	}
 
-	private get doubledAfterMs(): number {
-		const isIdle = this.wMax !== undefined && this.wMax < 1;
-		return this.jitter * (isIdle ? this.idleMs : this.longestMs);
+	/** How long the limit takes to double after it is back at `wMax`, in ms. */
+	private get doublingMs(): number {
+		const wasEmpty = this.wMax !== undefined && this.wMax < 1;
+		return this.jitter * (wasEmpty ? this.emptyDoublingMs : this.busyDoublingMs);
 	}
 
-	/** Milliseconds until one more than `inFlight` may be, if nothing happens until then; Infinity: never. */
+	/** Milliseconds until a call beside `inFlight` others fits into the limit; 0: now; Infinity: not by time alone. */
 	delayMs(inFlight: number): number {
 		const next = inFlight + 1;
 		if (next <= this.current) return 0;
 		if (next > Math.min(this.max, this.ceiling)) return Infinity;
-		const share = (next - this.start) / RISE;
-		const beginsMs = share <= 1 ? share * RISE_MS : Infinity;
-		const risesMs =
+		const riseFraction = (next - this.start) / SLOW_START_RISE;
+		const slowStartMs = riseFraction <= 1 ? riseFraction * SLOW_START_RISE_MS : Infinity;
+		const reachedAfterMs =
 			this.wMax === undefined
-				? beginsMs
-				: this.doubledAfterMs * (BACK_AFTER + Math.cbrt(next / this.wMax - 1));
-		return Math.max(1, this.startedAt + risesMs - monotonicNow());
+				? slowStartMs
+				: this.doublingMs * (CUBIC_K + Math.cbrt(next / this.wMax - 1));
+		return Math.max(1, this.epochStart + reachedAfterMs - monotonicNow());
 	}
 
-	/** One was accepted, so many are in flight with it: it was on its way when another was refused. */
+	/**
+	 * Call this when a call was accepted; `inFlight` includes it. If that exceeds the limit, the call was sent
+	 * before another was refused, so the limit was cut too far.
+	 */
 	onAccepted(inFlight: number): void {
-		this.idleMs = Math.max(LEAST_IDLE_MS, this.idleMs / IDLE_DECREASE);
+		this.emptyDoublingMs = Math.max(
+			MIN_EMPTY_DOUBLING_MS,
+			this.emptyDoublingMs / EMPTY_DOUBLING_DECREASE,
+		);
 		if (this.wMax !== undefined && inFlight > this.current) this.wMax = inFlight;
 	}
 
-	/** One is done, or beyond where it fails if too many are in flight. */
+	/** Call this when a call has proved healthy: it succeeded, or got past the point where overloads fail. */
 	onAlive(): void {
-		this.alive++;
+		this.aliveCount++;
 	}
 
-	/** The last of so many has succeeded, after so many ms. */
+	/**
+	 * Call this when a call has succeeded, `ms` after it was accepted; `inFlight` is how many were in flight then,
+	 * with it.
+	 */
 	onSuccess(inFlight: number, ms: number): void {
 		this.roundMs = this.roundMs ? (7 * this.roundMs + ms) / 8 : ms;
-		if (inFlight > this.ceiling - 1) this.ceiling += 1 / (ROUNDS_TO_TRY * this.ceiling);
+		if (inFlight > this.ceiling - 1) this.ceiling += 1 / (ROUNDS_PER_PROBE * this.ceiling);
 	}
 
-	/** One more than these was refused. With none in flight others hold all places. */
+	/** Call this when a call was refused because `inFlight` others were in flight; 0: other clients' calls were. */
 	onRefused(inFlight: number): void {
 		this.wMax = Math.max(0.5, inFlight);
-		this.startedAt = monotonicNow();
-		if (inFlight === 0) this.idleMs = Math.min(this.longestMs, IDLE_INCREASE * this.idleMs);
+		this.epochStart = monotonicNow();
 		this.jitter = 0.75 + Math.random() / 2;
+		if (inFlight > 0) return;
+		const emptyDoublingMs = EMPTY_DOUBLING_INCREASE * this.emptyDoublingMs;
+		this.emptyDoublingMs = Math.min(this.busyDoublingMs, emptyDoublingMs);
 	}
 
-	/** One more than these was accepted, charged, and has failed since they were too many. */
+	/** Call this when a call was accepted beside `inFlight` others, charged, and failed because of overload. */
 	onOverload(inFlight: number): void {
 		this.ceiling = Math.min(this.ceiling, Math.max(1, inFlight));
 	}

@@ -1,44 +1,58 @@
 import { monotonicNow } from '../async/deadline';
 import { Failure } from '../failure';
-import { saysAtOnce } from '../parsing/errorTable';
-
-/** For how long nothing may be accepted until a quota counts as used up, in ms: a quota of requests refills. */
-const PATIENCE_MS = 600_000;
-/** … or by how much longer than the service asks to wait. */
-const BEYOND_RETRY_AFTER_MS = 60_000;
+import { mentionsConcurrency } from '../parsing/errorTable';
 
 /**
- * Fail-fast (Shore, IEEE Software 2004): once a quota is used up, which does not pass within a run, each call is
- * tried once, until one is accepted. The service's words say so; in other words, one call has waited its whole time
- * while none of the account was accepted. Where all places are taken, each call waits as long as it may.
+ * How long all create calls must be refused for a quota until the quota counts as used up, in ms. A quota of
+ * requests per minute refills sooner.
+ */
+const QUOTA_CONFIRM_MS = 600_000;
+/** That time is at least `Retry-After` plus this margin, in ms. */
+const RETRY_AFTER_MARGIN_MS = 60_000;
+
+/**
+ * Decides when create calls stop waiting for a quota (“Fail Fast”, Shore, IEEE Software 2004). A quota per day does
+ * not refill during a run. Once it is used up, each call is tried once and then fails, until one is accepted.
+ *
+ * A quota counts as used up in two cases:
+ * - The service has named a quota in every refusal for ten minutes.
+ * - A call has waited until its deadline while no create call was accepted, and the last refusal did not name
+ *   calls in flight as the reason.
+ *
+ * Both need that nothing is in flight. Otherwise each call waits as long as its deadline allows.
  */
 export class FailFast {
+	/** True once a quota counts as used up. */
 	isOn = false;
-	/** How the last create call failed, if none was accepted since. */
-	last: Failure | undefined;
+	/** The last temporary failure of a create call; undefined once a create call was accepted. */
+	lastFailure: Failure | undefined;
+	/** When the last create call was accepted, from `monotonicNow`. */
 	private acceptedAt = 0;
-	/** Since when each create call is refused for a quota. */
-	private since = Infinity;
+	/** Since when every failure has named a quota, from `monotonicNow`; Infinity: the last one did not. */
+	private quotaRefusedSince = Infinity;
 
+	/** Call this when a create call was accepted. */
 	onAccepted(): void {
 		this.acceptedAt = monotonicNow();
-		this.since = Infinity;
+		this.quotaRefusedSince = Infinity;
 		this.isOn = false;
-		this.last = undefined;
+		this.lastFailure = undefined;
 	}
 
-	/** A create call has failed in a way that may pass; with something in flight, its end may be waited for. */
+	/** Call this when a create call has failed for a temporary reason; `isIdle`: nothing is in flight. */
 	onFailure({ kind, facts }: Failure, isIdle: boolean): void {
-		const { mayBeCharged, ...more } = facts;
-		this.last = new Failure(kind, more);
-		this.since = facts.means === 'quota' ? Math.min(this.since, monotonicNow()) : Infinity;
-		const patienceMs = Math.max(PATIENCE_MS, (facts.retryAfterMs ?? 0) + BEYOND_RETRY_AFTER_MS);
-		this.isOn ||= isIdle && monotonicNow() - this.since >= patienceMs;
+		const { mayBeCharged, ...otherFacts } = facts;
+		this.lastFailure = new Failure(kind, otherFacts);
+		this.quotaRefusedSince =
+			facts.means === 'quota' ? Math.min(this.quotaRefusedSince, monotonicNow()) : Infinity;
+		const confirmMs = Math.max(QUOTA_CONFIRM_MS, (facts.retryAfterMs ?? 0) + RETRY_AFTER_MARGIN_MS);
+		this.isOn ||= isIdle && monotonicNow() - this.quotaRefusedSince >= confirmMs;
 	}
 
-	/** The time of a create call that waited since `since` is up. */
-	onTimedOut(since: number, isIdle: boolean): void {
-		const isQuota = this.last !== undefined && !saysAtOnce(this.last.facts.text);
-		this.isOn ||= isIdle && isQuota && this.acceptedAt < since;
+	/** Call this when a create call that has waited since `waitingSince` reached its deadline. */
+	onTimedOut(waitingSince: number, isIdle: boolean): void {
+		const mayBeQuota =
+			this.lastFailure !== undefined && !mentionsConcurrency(this.lastFailure.facts.text);
+		this.isOn ||= isIdle && mayBeQuota && this.acceptedAt < waitingSince;
 	}
 }

@@ -1,54 +1,67 @@
 import { monotonicNow } from '../async/deadline';
 
-/** Once throttled, the least: else many would be on their way when one is throttled. What becomes shorter, is none. */
-const MIN_MS = 50;
-const MAX_MS = 30_000;
-/** What an interval is multiplied by when a request is throttled. */
+/**
+ * The shortest interval once a request was throttled, in ms. Below that, many more requests would be in flight
+ * before the next throttled answer arrives.
+ */
+const MIN_INTERVAL_MS = 50;
+const MAX_INTERVAL_MS = 30_000;
+/** A throttled request multiplies the interval by this factor. */
 const INCREASE = 1.2;
-/** So long after that it is half as long, in ms. */
-const HALF_AFTER_MS = 60_000;
-/** With fewer throttled than one of so many, a limit counts by the minute: requests go out at once, then wait. */
-const ACCEPTED_OF_BURST = 40;
+/** How long after a throttled request the interval has shrunk by half, in ms. */
+const HALF_LIFE_MS = 60_000;
+/**
+ * With at least this many accepted requests per throttled one, the service counts requests over a long window such
+ * as a minute. Then bursts are allowed, and spacing at the average would only be slower.
+ */
+const LONG_WINDOW_RATIO = 40;
 
 /**
- * The least time between two requests of an account; none until one is throttled. Then it is the average of those
- * accepted, cooldown included. It grows by a factor with each that is throttled, and shrinks with the cube of the
- * time, not with success (CUBIC, RFC 9438): flat at first, then soon gone, and the same for all who share it.
+ * The least time between two requests of an account. It is 0 until a request is throttled.
+ *
+ * The first estimate is the average time per accepted request, cooldown included. Each further throttled request
+ * multiplies it. It shrinks with the cube of the time (as in CUBIC, RFC 9438): slowly at first, then quickly to 0.
+ * Shrinking by time instead of success gives processes that share an account equal shares.
  */
 export class RequestInterval {
-	private startMs = 0;
-	private startedAt = 0;
-	/** Since then requests are counted, while no average is known. */
-	private since = monotonicNow();
+	/** The interval when it was set, in ms; `ms` shrinks from there. */
+	private initialMs = 0;
+	/** When the interval was set, from `monotonicNow`. */
+	private setAt = 0;
+	/** Since when `accepted` and `throttled` have been counted for the next estimate, from `monotonicNow`. */
+	private countingSince = monotonicNow();
 	private accepted = 0;
 	private throttled = 0;
 
-	/** In ms. */
+	/** The interval at this moment, in ms. */
 	get ms(): number {
-		const ms = this.startMs * 2 ** -(((monotonicNow() - this.startedAt) / HALF_AFTER_MS) ** 3);
-		return ms < MIN_MS / 4 ? 0 : Math.max(MIN_MS, ms);
+		const ms = this.initialMs * 2 ** -(((monotonicNow() - this.setAt) / HALF_LIFE_MS) ** 3);
+		return ms < MIN_INTERVAL_MS / 4 ? 0 : Math.max(MIN_INTERVAL_MS, ms);
 	}
 
+	/** Call this when a request was throttled; once for requests that were in flight together. */
 	onThrottled(): void {
 		this.throttled++;
-		this.start(this.ms * INCREASE);
+		this.set(this.ms * INCREASE);
 	}
 
+	/** Call this when a request was answered without being throttled. */
 	onAccepted(): void {
-		if (this.throttled > 0 && this.startMs <= MIN_MS) this.measure();
+		if (this.throttled > 0 && this.initialMs <= MIN_INTERVAL_MS) this.estimate();
 		this.accepted++;
 	}
 
-	/** After some were throttled, the first one is accepted. */
-	private measure(): void {
-		const averageMs = (monotonicNow() - this.since) / Math.max(1, this.accepted);
-		this.start(this.accepted < this.throttled * ACCEPTED_OF_BURST ? averageMs : MIN_MS);
-		this.since = monotonicNow();
+	/** Sets the interval at the first acceptance after throttled requests, when the length of the cooldown is known. */
+	private estimate(): void {
+		const averageMs = (monotonicNow() - this.countingSince) / Math.max(1, this.accepted);
+		this.set(this.accepted < this.throttled * LONG_WINDOW_RATIO ? averageMs : MIN_INTERVAL_MS);
+		this.countingSince = monotonicNow();
 		this.accepted = this.throttled = 0;
 	}
 
-	private start(ms: number): void {
-		this.startMs = Math.min(MAX_MS, Math.max(MIN_MS, ms));
-		this.startedAt = monotonicNow();
+	/** Sets the interval, from 50 ms to 30 s. */
+	private set(ms: number): void {
+		this.initialMs = Math.min(MAX_INTERVAL_MS, Math.max(MIN_INTERVAL_MS, ms));
+		this.setAt = monotonicNow();
 	}
 }

@@ -4,136 +4,171 @@ import { Queue } from '../async/queue';
 import { SharedReadings } from '../async/sharedReadings';
 import { Failure, withDefaultFacts } from '../failure';
 import { isOverload } from '../parsing/errors';
-import { saysAtOnce } from '../parsing/errorTable';
+import { mentionsConcurrency } from '../parsing/errorTable';
 import { CircuitBreaker } from './circuitBreaker';
 import { ConcurrencyLimit } from './concurrencyLimit';
 import { FailFast } from './failFast';
 import { RequestInterval } from './requestInterval';
 import { TokenBucket } from './tokenBucket';
 
-/** Who goes first: a reading, a create call, a reading that nothing announced. */
+/** Priorities in the queue, the lowest number first. A poll is a read that no message has announced. */
 const LANES = { read: 0, create: 1, poll: 2 };
-/** The first time that so many are in flight, the last one is read at once: it may be too much for the service. */
-const SPOT_CHECKS = [16, 32, 64, 128, 256];
-/** Other processes must not send at the same moments, in ms. */
+/**
+ * The first time that this many are in flight, the newest task is read early. An overloaded service fails tasks that
+ * are charged, so an overload must show before more tasks are created.
+ */
+const SPOT_CHECK_COUNTS = [16, 32, 64, 128, 256];
+/** The least jitter of a cooldown, in ms. It keeps processes that share an account from sending at once. */
 const JITTER_MS = 100;
 
-/** A request for work, which is charged; a reading; a task that exists already and is waited for. */
+/**
+ * - `create`: a billable request.
+ * - `read`: any other request.
+ * - `task`: no request, but the wait for a task that exists already and counts as in flight.
+ */
 export type CallKind = 'create' | 'read' | 'task';
 
 /**
- * How a call ended: the service did what it was asked, or said why not; it was throttled, for rate or load;
- * nobody answered, or only a proxy; or nothing can be learnt from it.
+ * How a call ended.
+ *
+ * - `succeeded`: the service did what was asked.
+ * - `rejected`: the service refused this request for its content or its rights.
+ * - `throttled`: the service refused for rate or load.
+ * - `unavailable`: nobody answered, or only a proxy did.
+ * - `unknown`: the call says nothing about the service, for example because it was never sent.
  */
 export type Outcome = 'succeeded' | 'rejected' | 'throttled' | 'unavailable' | 'unknown';
 
-/** A call that was admitted. It counts until `end`, which is to be called once, however it ended. */
+/** A call that was admitted by `Throttle.admit`. */
 export interface Call {
-	/** It may be too much for the service. */
+	/** True if this call was the first to raise the number in flight to a count for a spot check. Read its task early. */
 	readonly isSpotCheck: boolean;
-	/** The service has accepted it: it is in flight until it ends. */
+	/** Call this at most once, when the service has accepted a create call. It is in flight until `end`. */
 	accept(): void;
-	/** Returns the error; if too many were in flight, with how many were not. */
+	/**
+	 * Call this exactly once, however the call ended; until then the call counts. Returns `error`. If `error`
+	 * is an overload, the returned copy also says how many in flight were not too many.
+	 */
 	end(outcome: Outcome, error?: unknown): unknown;
 }
 
 /**
- * When the next request of an account goes out in this process: once the queue has come to it, the circuit breaker
- * lets it through, the request interval has passed, and, for a create call, the concurrency limit is not reached.
- * All who use the account share it. It is held in memory, since no service announces its limits, and they change.
+ * Decides when the next request of an account goes out. A request waits for its turn in the queue, for the circuit
+ * breaker, and for the request interval. A create call also waits for the concurrency limit.
+ *
+ * All executions and triggers of this process that use the account share one throttle; `throttleOf` finds it. Its
+ * state is only in memory, because the service announces no limits and changes them.
  */
 export class Throttle {
-	/** Whether the service has ever answered: then what is throttled passes. */
-	hasWorked = false;
-	/** How many tasks and streams are in flight. */
+	/** True once the service has answered any request. Then a throttled request is worth repeating. */
+	hasEverAnswered = false;
+	/** How many tasks and generation streams are in flight. */
 	inFlight = 0;
+	/** How many tasks and streams may be in flight. */
 	readonly limit = new ConcurrencyLimit();
-	/** For what a trigger reads unasked. */
+	/** The queue of reads that a trigger does in the background. */
 	readonly backgroundQueue = new TokenBucket();
+	/** The least time between two requests. */
 	private readonly interval = new RequestInterval();
+	/** Ends the wait of create calls once a quota is used up. */
 	private readonly failFast = new FailFast();
-	private readonly requests = new CircuitBreaker('closed');
-	/** An account's first create call is a probe. */
-	private readonly creates = new CircuitBreaker('half-open');
+	/** Stops all requests after a throttled one. */
+	private readonly requestBreaker = new CircuitBreaker('closed');
+	/** Stops create calls while the service is unavailable. It starts half-open: the first create call is a probe. */
+	private readonly createBreaker = new CircuitBreaker('half-open');
+	/** All requests that wait to be sent, one lane per kind. */
 	private readonly queue = new Queue<keyof typeof LANES>(
 		(kind) => this.delayMs(kind),
 		(kind) => this.onAdmit(kind),
 		3,
 	);
-	/** For readings that nothing announced: they wait until nobody else wants to read or create. */
+	/** The queue of polls. A poll waits until no read and no create call could go out instead. */
 	readonly pollQueue = {
 		enter: async (signal: AbortSignal) => await this.queue.enter(signal, 'poll', LANES.poll),
 	};
-	/** What all who use the account read together. */
+	/** Reads whose result several callers share. */
 	readonly readings = new SharedReadings();
-	/** All times by `monotonicNow`. */
-	private throttledAt = 0;
-	private lastSent = 0;
-	private lastPolled = 0;
-	/** Create calls without an answer. */
-	private unanswered = 0;
-	private mostInFlight = 0;
+	/** When the last request was throttled, from `monotonicNow`, as all times here. */
+	private lastThrottledAt = 0;
+	/** When the last read or create call was sent. */
+	private lastSentAt = 0;
+	/** When the last poll was admitted. */
+	private lastPolledAt = 0;
+	/** How many create calls were sent and not answered yet. */
+	private unansweredCreates = 0;
+	/** The most tasks and streams that were ever in flight at once. */
+	private peakInFlight = 0;
 
-	/** A quota is used up: calls are tried once each. */
+	/** True once a quota counts as used up. Then each create call is tried once and not repeated. */
 	get isExhausted(): boolean {
 		return this.failFast.isOn;
 	}
 
-	/** Whether a reading has to go well before the next create call: after an outage. */
-	get needsReading(): boolean {
-		return this.creates.isOutage;
+	/** True during an outage: a read must succeed before the next create call may go out. */
+	get needsHealthCheck(): boolean {
+		return this.createBreaker.isOutage;
 	}
 
 	/**
-	 * Resolves once a call may go out that has waited since `since`. Throws a Failure if `signal` aborts first,
-	 * or a quota is used up.
+	 * Resolves once a call of this kind may go out. The caller must call `end` of the result.
+	 *
+	 * `waitingSince` is when the caller first tried to send this call, from `monotonicNow`. If `signal` aborts first, a
+	 * read throws the signal's reason. A create call then throws the last temporary Failure of a create call, if there
+	 * is one. It throws the same when a quota turns out to be used up while it waits.
 	 */
-	async admit(kind: CallKind, signal: AbortSignal, since = 0): Promise<Call> {
-		if (kind === 'task') return this.startWork();
+	async admit(kind: CallKind, signal: AbortSignal, waitingSince = 0): Promise<Call> {
+		if (kind === 'task') return this.trackInFlight();
 		const wasExhausted = this.isExhausted;
 		const isAdmitted = await this.queue.enter(signal, kind, LANES[kind]);
-		const call = isAdmitted ? this.request(kind === 'create') : undefined;
+		const call = isAdmitted ? this.trackRequest(kind === 'create') : undefined;
 		if (call && (kind === 'read' || wasExhausted || !this.isExhausted)) return call;
 		call?.end('unknown');
 		const reason = abortReason(signal);
 		if (kind === 'read') throw reason;
-		if (reason.kind === 'timedOut') this.failFast.onTimedOut(since, this.inFlight === 0);
+		if (reason.kind === 'timedOut') this.failFast.onTimedOut(waitingSince, this.inFlight === 0);
 		this.queue.notify();
-		throw this.failFast.last ?? reason;
+		throw this.failFast.lastFailure ?? reason;
 	}
 
+	/** Milliseconds until the first request of this kind may go out; 0 or less: now; Infinity: not by time alone. */
 	private delayMs(kind: keyof typeof LANES): number {
 		if (this.isExhausted) return 0;
-		const last = kind === 'poll' ? this.lastPolled : this.lastSent;
-		const requestMs = Math.max(this.requests.delayMs, last + this.interval.ms - monotonicNow());
-		if (kind === 'read') return requestMs;
-		const limitMs = this.limit.delayMs(this.inFlight + this.unanswered);
-		const createMs = Math.max(this.creates.delayMs, limitMs);
-		if (kind === 'create') return Math.max(requestMs, createMs);
-		// A limit may count polls, too: they wait for all that the interval alone holds up.
+		const lastAt = kind === 'poll' ? this.lastPolledAt : this.lastSentAt;
+		const requestDelayMs = Math.max(
+			this.requestBreaker.delayMs,
+			lastAt + this.interval.ms - monotonicNow(),
+		);
+		if (kind === 'read') return requestDelayMs;
+		const limitDelayMs = this.limit.delayMs(this.inFlight + this.unansweredCreates);
+		const createDelayMs = Math.max(this.createBreaker.delayMs, limitDelayMs);
+		if (kind === 'create') return Math.max(requestDelayMs, createDelayMs);
+		// The service may count polls in its rate limit, so a poll never takes the turn of a read or a create call.
 		const { queue } = this;
-		const isLast = queue.isEmpty(LANES.read) && (queue.isEmpty(LANES.create) || createMs > 0);
-		return isLast ? requestMs : Infinity;
+		const isPollNext =
+			queue.isEmpty(LANES.read) && (queue.isEmpty(LANES.create) || createDelayMs > 0);
+		return isPollNext ? requestDelayMs : Infinity;
 	}
 
+	/** Takes in that a request of this kind is admitted now. */
 	private onAdmit(kind: keyof typeof LANES): void {
-		// The reading that follows takes a turn of its own.
-		if (kind === 'poll') return void (this.lastPolled = monotonicNow());
-		this.lastSent = monotonicNow();
-		this.requests.onSent();
+		// The read that follows a poll's turn is queued again as a read, so it is not counted as sent here.
+		if (kind === 'poll') return void (this.lastPolledAt = monotonicNow());
+		this.lastSentAt = monotonicNow();
+		this.requestBreaker.onSent();
 		if (kind === 'read') return;
-		this.unanswered++;
-		this.creates.onSent();
+		this.unansweredCreates++;
+		this.createBreaker.onSent();
 	}
 
-	private request(isCreate: boolean): Call {
+	/** The handle of a request that goes out now. */
+	private trackRequest(isCreate: boolean): Call {
 		const sentAt = monotonicNow();
 		let accepted: Call | undefined;
 		return {
 			isSpotCheck: false,
 			accept: () => {
 				this.onAnswer(isCreate, sentAt, 'succeeded');
-				accepted = this.startWork();
+				accepted = this.trackInFlight();
 			},
 			end: (outcome, error) => {
 				if (accepted) return accepted.end(outcome, error);
@@ -143,67 +178,71 @@ export class Throttle {
 		};
 	}
 
-	/** Something that the service works on. */
-	private startWork(): Call {
+	/** The handle of a task or stream that the service has accepted. It is in flight from now on. */
+	private trackInFlight(): Call {
 		const inFlight = ++this.inFlight;
-		const startedAt = monotonicNow();
-		const isSpotCheck = inFlight > this.mostInFlight && SPOT_CHECKS.includes(inFlight);
-		this.mostInFlight = Math.max(this.mostInFlight, inFlight);
+		const acceptedAt = monotonicNow();
+		const isSpotCheck = inFlight > this.peakInFlight && SPOT_CHECK_COUNTS.includes(inFlight);
+		this.peakInFlight = Math.max(this.peakInFlight, inFlight);
 		this.limit.onAccepted(inFlight);
 		return {
 			isSpotCheck,
 			accept: () => {},
 			end: (outcome, error) => {
-				if (outcome === 'succeeded') this.limit.onSuccess(inFlight, monotonicNow() - startedAt);
-				const isTooMuch = isOverload(error);
-				if (isTooMuch) this.limit.onOverload(inFlight - 1);
+				if (outcome === 'succeeded') this.limit.onSuccess(inFlight, monotonicNow() - acceptedAt);
+				const hasOverloaded = isOverload(error);
+				if (hasOverloaded) this.limit.onOverload(inFlight - 1);
 				this.inFlight--;
 				this.queue.notify();
-				return isTooMuch ? withDefaultFacts(error, { notTooMany: this.limit.notTooMany }) : error;
+				return hasOverloaded
+					? withDefaultFacts(error, { notTooMany: this.limit.notTooMany })
+					: error;
 			},
 		};
 	}
 
+	/** Updates all limits after a request that was sent at `sentAt` has ended. */
 	private onAnswer(isCreate: boolean, sentAt: number, outcome: Outcome, error?: unknown): void {
-		const { requests, creates, failFast } = this;
+		const { requestBreaker, createBreaker, failFast } = this;
 		const hasAnswered = outcome === 'succeeded' || outcome === 'rejected';
-		this.hasWorked ||= hasAnswered;
-		if (hasAnswered && sentAt > this.throttledAt) this.interval.onAccepted();
-		if (hasAnswered) requests.onSuccess(sentAt);
-		if (outcome === 'throttled') this.slowDown(isCreate, sentAt, error as Failure);
-		requests.onEnd(sentAt);
+		this.hasEverAnswered ||= hasAnswered;
+		if (hasAnswered && sentAt > this.lastThrottledAt) this.interval.onAccepted();
+		if (hasAnswered) requestBreaker.onSuccess(sentAt);
+		if (outcome === 'throttled') this.onThrottled(isCreate, sentAt, error as Failure);
+		requestBreaker.onEnd(sentAt);
 		if (!isCreate) return this.queue.notify();
-		if (hasAnswered) creates.onSuccess(sentAt);
-		if (outcome === 'unavailable') creates.onFailure(sentAt, true);
-		creates.onEnd(sentAt);
+		if (hasAnswered) createBreaker.onSuccess(sentAt);
+		if (outcome === 'unavailable') createBreaker.onFailure(sentAt, true);
+		createBreaker.onEnd(sentAt);
 		if (outcome === 'succeeded') failFast.onAccepted();
-		const mayPass = outcome === 'throttled' || outcome === 'unavailable';
-		if (mayPass) failFast.onFailure(error as Failure, this.inFlight === 0);
-		// The task that was created is in flight a moment later, and must not be missing meanwhile.
+		const isTemporary = outcome === 'throttled' || outcome === 'unavailable';
+		if (isTemporary) failFast.onFailure(error as Failure, this.inFlight === 0);
+		// The caller admits the new task a moment later. Until then the create call still counts, or a slot would seem free.
 		void sleep(0).then(() => {
-			this.unanswered--;
+			this.unansweredCreates--;
 			this.queue.notify();
 		});
 	}
 
-	private slowDown(isCreate: boolean, sentAt: number, { kind, facts }: Failure): void {
+	/** Slows down what the refusal was about: the number in flight, create calls, or all requests. */
+	private onThrottled(isCreate: boolean, sentAt: number, { kind, facts }: Failure): void {
 		const { text, retryAfterMs } = facts;
-		// Of calls that were sent before the last one was throttled, none says anything new.
-		const isNews = sentAt > this.throttledAt;
-		if (isNews) this.throttledAt = monotonicNow();
-		if (isCreate && saysAtOnce(text)) {
-			if (isNews) this.limit.onRefused(this.inFlight);
+		// Requests that were sent before the last throttled answer met the same limit, so they do not count again.
+		const isNewThrottling = sentAt > this.lastThrottledAt;
+		if (isNewThrottling) this.lastThrottledAt = monotonicNow();
+		if (isCreate && mentionsConcurrency(text)) {
+			if (isNewThrottling) this.limit.onRefused(this.inFlight);
 		} else if (isCreate && kind !== 'rateLimited') {
-			// An overloaded service (503) tells of no limit.
-			this.creates.onFailure(sentAt, false, retryAfterMs, JITTER_MS);
+			// A 503 means that the service is overloaded. It says nothing about this account's limits.
+			this.createBreaker.onFailure(sentAt, false, retryAfterMs, JITTER_MS);
 		} else {
-			if (isNews) this.interval.onThrottled();
+			if (isNewThrottling) this.interval.onThrottled();
 			const jitterMs = Math.max(JITTER_MS, this.interval.ms);
-			this.requests.onFailure(sentAt, false, retryAfterMs, jitterMs);
+			this.requestBreaker.onFailure(sentAt, false, retryAfterMs, jitterMs);
 		}
 	}
 }
 
-/** The throttle of a credential's account in this process. */
+/** The one throttle of a credential's account in this process. */
 export const throttleOf = (credential: { accountKey: string }): Throttle =>
 	accountOf(credential).get(Throttle);

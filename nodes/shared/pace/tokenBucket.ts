@@ -1,24 +1,30 @@
 import { monotonicNow } from '../async/deadline';
 import { Queue } from '../async/queue';
 
-/** A trigger follows others' tasks for hours: how often all its readings together go out, in ms. */
+/**
+ * A token is added each time this many ms have passed. A trigger follows tasks for hours, so its reads must stay
+ * rare.
+ */
 const REFILL_MS = 2000;
-/** After a lost socket or a restart hundreds may have ended unheard: so many tokens at most, … */
+/** The most tokens in the bucket. After a restart, hundreds of tasks may have ended unnoticed and are read at once. */
 const BURST = 200;
-/** … taken this far apart, in ms. */
+/** The least time between two reads of a burst, in ms. */
 const SPACING_MS = 50;
 
-/** The readings of an account's triggers that nothing announced: a token bucket, as GCRA (ITU-T I.371). */
+/**
+ * Limits the rate of a trigger's background reads, which no message of the service has announced. It is a token
+ * bucket, implemented as GCRA (ITU-T I.371).
+ */
 export class TokenBucket extends Queue {
 	constructor() {
-		let last = 0;
-		/** When the bucket is full again. */
+		let lastAt = 0;
+		/** When the bucket will be full again, from `monotonicNow`; GCRA's theoretical arrival time. */
 		let fullAt = 0;
 		super(
-			() => Math.max(last + SPACING_MS, fullAt - (BURST - 1) * REFILL_MS) - monotonicNow(),
+			() => Math.max(lastAt + SPACING_MS, fullAt - (BURST - 1) * REFILL_MS) - monotonicNow(),
 			() => {
-				last = monotonicNow();
-				fullAt = Math.max(fullAt, last) + REFILL_MS;
+				lastAt = monotonicNow();
+				fullAt = Math.max(fullAt, lastAt) + REFILL_MS;
 			},
 		);
 	}

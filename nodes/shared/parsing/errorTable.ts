@@ -1,18 +1,21 @@
 import type { Meaning } from '../failure';
 import { asText, truncate, isRecord, parseJson } from './values';
 
-/**
- * What an answer means that refuses or fails: its signs, from the widest to the narrowest (HTTP status,
- * machine words, sentences), and one meaning for each. Pure. Cases: test/unit/errorTable.test.ts.
+/*
+ * Finds out what a refusal or a failure of the service means. The signs are sentences, machine words and the HTTP
+ * status. The more specific a sign, the more it counts. Cases: test/unit/errorTable.test.ts.
  */
 
-/** Fields that say what went wrong, … */
+/** Names of fields that say what went wrong. */
 const SIGN_FIELD =
 	/^err|error|fault|filter|block|fail|reject|refus|(?:msg|reasons?)$|^(?:code|kind|status|type|message|details?|cause)$/i;
-/** … and those in which what the user has sent comes back. */
-const SENT_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i;
+/** Names of fields that repeat what the user has sent. Their texts are no signs, whatever they say. */
+const ECHOED_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i;
 
-/** Everything that a value says about a failure, wherever in it: machine words, sentences and codes. */
+/**
+ * All texts in a value that say what went wrong, however deeply nested: sentences, machine words and codes. Call
+ * it with `value` alone.
+ */
 function signsIn(value: unknown, isSign = true, depth = 0): string[] {
 	const text = asText(value);
 	const json = text && /^[[{]/.test(text) ? parseJson(text) : undefined;
@@ -24,35 +27,45 @@ function signsIn(value: unknown, isSign = true, depth = 0): string[] {
 	}
 	const fields = Object.entries(isRecord(inner) ? inner : {});
 	return fields.flatMap(([key, field]) =>
-		SENT_FIELD.test(key) ? [] : signsIn(field, SIGN_FIELD.test(key), depth + 1),
+		ECHOED_FIELD.test(key) ? [] : signsIn(field, SIGN_FIELD.test(key), depth + 1),
 	);
 }
 
-/** The signs as one text in small letters, with words of `machine_words`, `MachineWords` and `machine-words` apart. */
-const wordsOf = (value: unknown): string =>
+/**
+ * The signs in a value as one text in lower case. `machine_words`, `MachineWords` and `machine-words` become
+ * `machine words`.
+ */
+const normalizedText = (value: unknown): string =>
 	truncate(signsIn(value).join('. '), 4000)
 		.replace(/[\s_-]+/g, ' ')
 		.replace(/’/g, "'")
 		.replace(/([a-z])([A-Z])/g, '$1 $2')
 		.toLowerCase();
 
-/** The most telling of the signs, where no field for a reason has any. */
-export function signOf(value: unknown): string | undefined {
+/**
+ * The clearest sign in a value: the first sentence, or else the first machine word. It serves when no field for a
+ * reason has a text.
+ */
+export function clearestSign(value: unknown): string | undefined {
 	const signs = signsIn(value).filter((sign) => !/^\d+$/.test(sign));
 	return signs.find((sign) => /\s/.test(sign)) ?? signs[0];
 }
 
-/** A meaning, and the signs of it. Repetitions are bounded: long texts take long. A full stop ends a thought. */
-type Row = readonly [Meaning, ...RegExp[]];
+/**
+ * A meaning, and the expressions that recognize it in the normalized text. Every repetition is bounded, because an
+ * unbounded one may take very long on a long text. `[^.]` keeps a match within one sentence.
+ */
+type MeaningRow = readonly [Meaning, ...RegExp[]];
 
-/** More than the service lets be under way at once. */
+/** The service asks to wait for another task of the account, so too many are in flight. */
 const WAITS_FOR_ANOTHER =
 	/(?:previous|another|existing) (?:\w{1,20} ){0,3}(?:in progress|running|processing|pending)|wait (?:for|until) [^.]{0,40}(?:finish|complete|ends?\b)/;
-const AT_ONCE =
+/** Other words for too many tasks in flight. */
+const CONCURRENCY =
 	/concurren|simultaneous|parallel|at once|in progress|(?:max|limit|many)[^.]{0,40} (?:running|active|pending|queued) /;
 
-/** The narrowest signs: words that leave no doubt, the first that is found counts. */
-const TELLING: readonly Row[] = [
+/** The specific signs: words that leave no doubt. The first row that matches counts, so the order matters. */
+const SPECIFIC_SIGNS: readonly MeaningRow[] = [
 	[
 		'throttled',
 		WAITS_FOR_ANOTHER,
@@ -123,16 +136,16 @@ const TELLING: readonly Row[] = [
 	],
 ];
 
-/** The widest: what the status says where no word tells more. */
-const BY_STATUS: Readonly<Record<number, Meaning>> = {
+/** What the HTTP status means if no specific sign is found. */
+const MEANING_BY_STATUS: Readonly<Record<number, Meaning>> = {
 	401: 'token',
 	402: 'credit',
 	403: 'token',
 	429: 'throttled',
 };
 
-/** Machine words that say no more than a status does. */
-const BROAD: readonly Row[] = [
+/** The general signs: words that say no more than an HTTP status does. They count last. */
+const GENERAL_SIGNS: readonly MeaningRow[] = [
 	['throttled', /(?:^|\. |error |code |http )429\b|resource (?:has |been |is ){0,2}exhausted/],
 	['credit', /payment required/],
 	['token', /unauthori[sz]ed|unauthenticated|not authenticated/],
@@ -146,22 +159,29 @@ const BROAD: readonly Row[] = [
 	],
 ];
 
-const find = (table: readonly Row[], words: string) =>
+/** The meaning of the first row that matches. */
+const findMeaning = (table: readonly MeaningRow[], words: string) =>
 	table.find(([, ...signs]) => signs.some((sign) => sign.test(words)))?.[0];
 
-/** What a value that refuses or fails means; undefined where nothing in it says so. */
+/**
+ * The meaning of a refusal or a failure; undefined if nothing in it tells. Call it only with an answer that is known
+ * to be one: any text with these words would match.
+ *
+ * @param value the parsed JSON or the text of the answer
+ * @param status its HTTP status; 0 if there is none
+ */
 export function meaningOf(value: unknown, status = 0): Meaning | undefined {
-	const words = wordsOf(value);
-	const precise = find(TELLING, words);
-	// Who has to pay, or asks too often, is also told what a larger plan would allow.
-	if (status === 402 && precise === 'quota') return 'credit';
-	if (status === 429 && precise !== 'quota' && precise !== 'credit') return 'throttled';
-	const broad = find(BROAD, words);
-	// What a server was denied is its own matter, as a file that it may not write.
-	const isItsOwn = status >= 500 && broad === 'not_allowed';
-	return precise ?? BY_STATUS[status] ?? (isItsOwn ? undefined : broad);
+	const normalized = normalizedText(value);
+	const specific = findMeaning(SPECIFIC_SIGNS, normalized);
+	// Answers with 402 and 429 often advertise a larger plan, whose words would match other rows. The status decides.
+	if (status === 402 && specific === 'quota') return 'credit';
+	if (status === 429 && specific !== 'quota' && specific !== 'credit') return 'throttled';
+	const general = findMeaning(GENERAL_SIGNS, normalized);
+	// With a server error, “permission denied” is about the server itself, such as a file that it may not write.
+	const isServersOwn = status >= 500 && general === 'not_allowed';
+	return specific ?? MEANING_BY_STATUS[status] ?? (isServersOwn ? undefined : general);
 }
 
-/** True when words say that too much is under way at once. */
-export const saysAtOnce = (text?: string): boolean =>
-	[AT_ONCE, WAITS_FOR_ANOTHER].some((sign) => sign.test(wordsOf(text)));
+/** True if a text says that too many tasks are in flight, and not that requests come too fast. */
+export const mentionsConcurrency = (text?: string): boolean =>
+	[CONCURRENCY, WAITS_FOR_ANOTHER].some((sign) => sign.test(normalizedText(text)));

@@ -1,74 +1,84 @@
 import { Failure, isFailure, type FailureKind, type Meaning } from '../failure';
 import { MAX_REASON_CHARS } from '../limits';
 import { asText, truncate, isRecord, looksLikeHtml, parseJson } from './values';
-import { meaningOf, signOf } from './errorTable';
+import { meaningOf, clearestSign } from './errorTable';
 import type { Redactor } from './redaction';
 
-/** What the service says went wrong, and what that means. Pure; the shapes: docs/contract.md, “HTTP”. */
+/* Reads the errors in answers of the service. The shapes are in docs/contract.md, “HTTP”. */
 
-/** Where reasons are found, the most telling first. */
-const REASONS_UNDER = 'error error_message message detail errors msg reason code'.split(' ');
+/** The keys of reasons in error answers, the most specific first. */
+const REASON_KEYS = 'error error_message message detail errors msg reason code'.split(' ');
 
-/** Texts that say less than others beside them, as in `{ error: "Bad Request", message: "…" }`. */
-const SAYS_LITTLE =
+/** Reasons that say little. Another one beside them is better, as in `{ error: "Bad Request", message: "…" }`. */
+const VAGUE_REASON =
 	/^(?:\d+|true|error|failed|bad request|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
 
-/** A reason in JSON that is broken or was cut off. */
-const CUT_OFF = /"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,2000})/;
+/** Finds the reason in JSON that is broken or was truncated. */
+const REASON_IN_BROKEN_JSON =
+	/"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,2000})/;
 
-/** The reason given in `error`, `message`, `detail` or the like, however nested; else undefined. */
+/**
+ * The reason in an error answer for the user: the text under `error`, `message`, `detail` or a similar key, however
+ * deeply nested. Undefined if there is none. Call it without `depth`.
+ */
 export function readReason(value: unknown, depth = 0): string | undefined {
 	const text = asText(value);
 	if (depth > 4) return plainText(text);
-	const within = (inner: unknown) => readReason(inner, depth + 1);
+	const readInner = (inner: unknown) => readReason(inner, depth + 1);
 	if (text !== undefined) {
-		const json = /^[[{]/.test(text) ? (parseJson(text) ?? CUT_OFF.exec(text)?.[1]) : undefined;
-		return within(json) ?? plainText(text);
+		const json = /^[[{]/.test(text)
+			? (parseJson(text) ?? REASON_IN_BROKEN_JSON.exec(text)?.[1])
+			: undefined;
+		return readInner(json) ?? plainText(text);
 	}
 	if (Array.isArray(value)) {
-		return plainText(value.map(within).filter(Boolean).slice(0, 3).join('; '));
+		return plainText(value.map(readInner).filter(Boolean).slice(0, 3).join('; '));
 	}
 	const record = isRecord(value) ? value : {};
-	const values = REASONS_UNDER.map((key) => record[key]).filter((reason) => !saysNothing(reason));
-	const reasons = values.map(within).filter((reason) => reason !== undefined);
-	return reasons.find((reason) => !SAYS_LITTLE.test(reason)) ?? reasons[0];
+	const values = REASON_KEYS.map((key) => record[key]).filter((reason) => !isEmptyError(reason));
+	const reasons = values.map(readInner).filter((reason) => reason !== undefined);
+	return reasons.find((reason) => !VAGUE_REASON.test(reason)) ?? reasons[0];
 }
 
-/** Text without mark-up and control characters, not too long; undefined when nothing is left. */
+/** A text without HTML tags and control characters, at most 500 characters; undefined when nothing remains. */
 function plainText(text = ''): string | undefined {
 	const plain = truncate(text, 4000).replace(/<[/!]?[a-z][^<>]*>/gi, ' ');
 	return asText(truncate(plain.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_REASON_CHARS));
 }
 
-/** True when the value of an `error` field means no error, as null or `{ code: 0, message: "" }`. */
-export function saysNothing(value: unknown): boolean {
+/** True if the value of an `error` field means that there is no error, such as null or `{ code: 0, message: "" }`. */
+export function isEmptyError(value: unknown): boolean {
 	if (typeof value === 'string') return value.trim() === '';
 	if (typeof value !== 'object' || value === null) return !value;
-	return Object.values(value).every(saysNothing);
+	return Object.values(value).every(isEmptyError);
 }
 
-/** True when an answer says by itself that it is a failure: by its `error`, or `success: false`. */
-export function saysFailure(value: unknown): boolean {
-	return isRecord(value) && (!saysNothing(value.error) || value.success === false);
+/** True if an answer reports an error itself, by its `error` field or `success: false`. */
+export function reportsError(value: unknown): boolean {
+	return isRecord(value) && (!isEmptyError(value.error) || value.success === false);
 }
 
-/** A status word that means failure; deployments have more than §3. */
+/** True for a status word that means failure. Deployments have more of them than §3 of the contract. */
 export const isFailureWord = (value: unknown): boolean =>
 	/^(?:media_generation_status_)?(?:error|failed|filtered|cancell?ed)$/i.test(asText(value) ?? '');
 
-/** True for a record that has failed, or reports a failure. */
+/** True if a record has a status word that means failure, or reports an error. */
 export const isFailed = (record: unknown): boolean =>
-	saysFailure(record) || (isRecord(record) && isFailureWord(record.status));
+	reportsError(record) || (isRecord(record) && isFailureWord(record.status));
 
-/** The longest wait that Retry-After can ask for, in ms: a day. */
+/** The longest wait that is read from Retry-After, in ms: one day. */
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
-/** True where something was begun, and has failed because too much was under way. */
+/** True if a task or a generation was accepted, and has failed because the service was overloaded. */
 export const isOverload = (error: unknown): boolean =>
 	isFailure(error, 'taskFailed', 'generationFailed') &&
 	(error.facts.means ?? meaningOf(error.facts.text)) === 'throttled';
 
-/** Retry-After, seconds or a date by the clock of the answer, in ms from 0 to a day; undefined if senseless. */
+/**
+ * The Retry-After header (RFC 9110, section 10.2.3) in ms, from 0 to one day. It is a number of seconds or a date; a
+ * date counts from the Date header of the same answer, since our clock may differ. Undefined if it is missing or
+ * malformed.
+ */
 export function readRetryAfter(headers: Record<string, string | undefined>): number | undefined {
 	const text = asText(headers['retry-after']);
 	if (text === undefined) return undefined;
@@ -78,14 +88,14 @@ export function readRetryAfter(headers: Record<string, string | undefined>): num
 	return Number.isFinite(ms) ? Math.min(MAX_RETRY_AFTER_MS, Math.max(0, ms)) : undefined;
 }
 
-/** The reason in an error body: from JSON, however nested, or plain text; undefined for a page. */
+/** The reason in the body of an error answer, which is JSON or plain text; undefined for a web page. */
 export function readErrorText(body: string): string | undefined {
 	const json = parseJson(body);
 	if (json !== undefined) return readReason(json);
 	return looksLikeHtml(body) ? undefined : readReason(body);
 }
 
-/** What each meaning is as a refusal. Others are rejections of what was asked for. */
+/** The kind of Failure of a refusal with each meaning. Other meanings are `rejected`. */
 const REFUSAL_KINDS: Partial<Record<Meaning, FailureKind>> = {
 	throttled: 'rateLimited',
 	quota: 'rateLimited',
@@ -95,65 +105,79 @@ const REFUSAL_KINDS: Partial<Record<Meaning, FailureKind>> = {
 };
 
 /**
- * The Failure that an answer (its JSON, or its text) means which refuses a request, whatever channel it
- * came over. It has to be redacted.
+ * The Failure of an answer that refuses a request, from HTTP, an event stream or the history.
+ *
+ * @param answer its parsed JSON or its text; the token must have been removed before
+ * @param status its HTTP status, if it has one
  */
 export function failureOfAnswer(answer: unknown, status?: number): Failure {
 	const means = meaningOf(answer, status);
 	const kind = (means && REFUSAL_KINDS[means]) ?? 'rejected';
 	const transient = kind === 'rateLimited' || undefined;
-	const text = readReason(answer) ?? plainText(signOf(answer));
+	const text = readReason(answer) ?? plainText(clearestSign(answer));
 	return new Failure(kind, { means, status, text, transient });
 }
 
 /**
- * True for an answer that refuses as 429 does: what was asked for has surely not been begun. With an id,
- * anywhere, something may have been begun that was too much.
+ * True if an answer refuses for rate, load or quota, so that the request was surely not accepted. If it has an id
+ * anywhere, a task may have been created and have failed, so the result is false.
  */
-export const saysRefused = (answer: unknown): boolean =>
+export const isThrottledAnswer = (answer: unknown): boolean =>
 	['throttled', 'quota'].includes(meaningOf(answer) ?? '') &&
 	!/"(?:task_?)?id":(?!null|"")/i.test(JSON.stringify(answer));
 
-/** They leave no doubt that nothing was begun, or comes of it, even with a server error or no error. */
-const SURE: ReadonlyArray<Meaning | undefined> = ['quota', 'credit', 'not_allowed', 'moderation'];
-/** Server errors whose JSON may also say that the service has too much to do. */
+/** Meanings after which there will surely be no result, even if the answer is a server error or no error at all. */
+const FINAL_MEANINGS: ReadonlyArray<Meaning | undefined> = [
+	'quota',
+	'credit',
+	'not_allowed',
+	'moderation',
+];
+/** Server errors that refuse for load, if their JSON says so. */
 const OVERLOAD_STATUSES = [503, 529];
 
-/** A reason that is named as one, as in `raiMediaFilteredReasons` or `failureReason`. */
-const NAMED_REASON = /"\w{0,40}(?:filter|fail|block|reject|refus)\w{0,40}reasons?":\[?"[^"]/i;
+/**
+ * Finds a field whose name says that it has the reason of a failure, such as `raiMediaFilteredReasons` or
+ * `failureReason`.
+ */
+const REASON_FIELD = /"\w{0,40}(?:filter|fail|block|reject|refus)\w{0,40}reasons?":\[?"[^"]/i;
 
-/** True for a result without a file, or one that may be in progress, that says why nothing comes of it. */
-export const saysWhy = (result: unknown): boolean =>
-	SURE.includes(meaningOf(result)) || NAMED_REASON.test(JSON.stringify(result) ?? '');
+/** True if a result without a file says why there will be none. Otherwise it may still be in progress. */
+export const statesFinalReason = (result: unknown): boolean =>
+	FINAL_MEANINGS.includes(meaningOf(result)) || REASON_FIELD.test(JSON.stringify(result) ?? '');
 
-/** The Failure of an answer with an HTTP error status. `body`, which is cut here, has to be redacted. */
+/**
+ * The Failure of an answer with an error status or a redirect. The token must have been removed from `body`
+ * before.
+ */
 export function failureOfStatus(status: number, body: string): Failure {
 	const json = parseJson(body);
 	const isPage = looksLikeHtml(body);
 	const reported = failureOfAnswer(json === undefined && !isPage ? body : json, status);
 	const { text, means } = reported.facts;
 	const facts = { status, text, means };
-	const passing = { ...facts, transient: true };
+	const transientFacts = { ...facts, transient: true };
 	if (status >= 300 && status < 400) return new Failure('redirected', facts);
-	const isSure = SURE.includes(means);
+	const isFinal = FINAL_MEANINGS.includes(means);
 	if (status >= 500) {
-		const isAgain = OVERLOAD_STATUSES.includes(status) && saysRefused(json);
-		const isRefused = reported.kind === 'rateLimited' ? isAgain : isSure;
-		return json !== undefined && isRefused ? reported : new Failure('unavailable', passing);
+		const isThrottled = OVERLOAD_STATUSES.includes(status) && isThrottledAnswer(json);
+		const isRefused = reported.kind === 'rateLimited' ? isThrottled : isFinal;
+		return json !== undefined && isRefused ? reported : new Failure('unavailable', transientFacts);
 	}
-	// A web page with 401 or 403 comes from an edge in front of the service, and passes.
+	// A web page with 401 or 403 comes from a proxy in front of the service and is temporary.
 	if (status === 408 || (isPage && (status === 401 || status === 403))) {
-		return new Failure('unavailable', passing);
+		return new Failure('unavailable', transientFacts);
 	}
-	if (isSure || reported.kind !== 'rejected' || (status !== 404 && status !== 410)) return reported;
-	// What is no JSON comes from an ingress while the service is away, unless the address is wrong.
-	const isOther = status === 404 && body.trim() !== '' && json === undefined;
-	return isOther ? new Failure('foreignServer', passing) : new Failure('notFound', facts);
+	if (isFinal || reported.kind !== 'rejected' || (status !== 404 && status !== 410))
+		return reported;
+	// A 404 that is no JSON comes from a proxy: the service is unavailable, or the Base URL is wrong.
+	const isForeign = status === 404 && body.trim() !== '' && json === undefined;
+	return isForeign ? new Failure('foreignServer', transientFacts) : new Failure('notFound', facts);
 }
 
 /**
- * What `read` finds in the JSON of an answer with a success status. Throws the Failure that the answer
- * reports instead, or foreignServer.
+ * Reads the body of an answer with a success status and returns what `read` finds in it. If `read` returns undefined,
+ * it throws the Failure that the answer reports, or one of kind foreignServer. The token is removed from the Failure.
  */
 export function readAnswer<T>(
 	body: string,
@@ -166,6 +190,8 @@ export function readAnswer<T>(
 	if (!isFailed(raw)) throw new Failure('foreignServer', { transient: true });
 	const { kind, facts } = failureOfAnswer(redact.value(raw));
 	const { means, text = 'no reason given' } = facts;
-	const isBegun = kind === 'rateLimited' && !saysRefused(raw);
-	throw isBegun ? new Failure('rejected', { means, text }) : new Failure(kind, { ...facts, text });
+	const mayHaveStarted = kind === 'rateLimited' && !isThrottledAnswer(raw);
+	throw mayHaveStarted
+		? new Failure('rejected', { means, text })
+		: new Failure(kind, { ...facts, text });
 }

@@ -8,26 +8,26 @@ import {
 } from '../contract';
 import { asText, looksLikeHtml } from './values';
 
-/** The type of a file, from its first bytes, its header and its address. Pure. */
+/* Recognizes the type of a file by its first bytes, its Content-Type header and its URL. */
 
-/** Bytes needed to recognise a type. */
+/** How many of the first bytes are needed to recognize a type. */
 export const SNIFF_BYTES = 512;
 
 /**
- * Types of files: their extension, what they begin with, as Latin-1, and their usual name and others. The
- * first that fits counts.
+ * The types of files: the extension, the first bytes as a Latin-1 text, the usual MIME type, and other names for it.
+ * The first row that matches counts, so the order matters.
  */
 const TYPES: ReadonlyArray<
 	[extension: string, beginning: RegExp | undefined, mimeType: string, ...others: string[]]
 > = [
-	// The frame sync of ADTS and MPEG audio: layer bits 00 are ADTS, 01 layer III.
+	// AAC (ADTS) and MP3 begin with the same sync bits. The two layer bits tell them apart: 00 is ADTS, 01 is layer III.
 	['aac', /^\xff[\xf0\xf1\xf8\xf9]/, 'audio/aac'],
 	['mp3', /^ID3|^\xff[\xe2\xe3\xea\xeb\xf2\xf3\xfa\xfb]/, 'audio/mpeg', 'audio/mp3'],
 	['wav', /^RIFF.{4}WAVE/s, 'audio/wav', 'audio/x-wav', 'audio/wave', 'audio/vnd.wave'],
 	['ogg', /^OggS/, 'audio/ogg', 'audio/opus'],
 	['flac', /^fLaC/, 'audio/flac', 'audio/x-flac'],
 	['m4a', /^.{4}ftypM4A/s, 'audio/mp4', 'audio/m4a', 'audio/x-m4a'],
-	// Samples without a header: only the service says what they are.
+	// Raw audio samples have no header to recognize. Only the service says what they are.
 	['pcm', undefined, 'audio/pcm', 'audio/x-pcm', 'audio/l16', 'audio/raw', 'audio/x-raw'],
 	['raw', undefined, 'audio/pcm'],
 	['ulaw', undefined, 'audio/basic', 'audio/pcmu', 'audio/mulaw', 'audio/x-mulaw', 'audio/ulaw'],
@@ -43,43 +43,47 @@ const TYPES: ReadonlyArray<
 	['jpeg', undefined, 'image/jpeg'],
 	['webp', /^RIFF.{4}WEBP/s, 'image/webp'],
 	['gif', /^GIF8/, 'image/gif'],
-	// What follows are the file's size and four bytes of zero.
+	// A BMP file continues with its size and four zero bytes.
 	['bmp', /^BM.{4}\0{4}/s, 'image/bmp', 'image/x-ms-bmp'],
 	['tiff', /^(?:II\*\0|MM\0\*)/, 'image/tiff'],
 ];
 
-/** By the extension of a container for videos: what it is called when only sound is in it. */
-const SOUND_IN = new Map([
+/** The extension for audio alone in a container, by the extension for videos in that container. */
+const AUDIO_EXTENSION_BY_CONTAINER = new Map([
 	['mp4', 'm4a'],
 	['mov', 'm4a'],
 	['webm', 'weba'],
 ]);
-const RAW = ['pcm', 'raw', 'ulaw', 'alaw'];
+/** The extensions of raw audio samples. */
+const HEADERLESS_EXTENSIONS = ['pcm', 'raw', 'ulaw', 'alaw'];
 
-const withExtension = (name: string | undefined) => TYPES.find(([extension]) => extension === name);
+const typeByExtension = (name: string | undefined) =>
+	TYPES.find(([extension]) => extension === name);
 
-const named = (name: string) => TYPES.find(([, , ...names]) => names.includes(name));
+const typeByMime = (name: string) => TYPES.find(([, , ...names]) => names.includes(name));
 
-/** The type that the first bytes prove. */
+/** The row of `TYPES` that the first bytes match. */
 function sniff(bytes: Uint8Array) {
 	const start = Buffer.from(bytes.subarray(0, 32)).toString('latin1');
 	return TYPES.find(([, beginning]) => beginning?.test(start));
 }
 
-/** The type that an address's extension names. */
-function typeAtEndOf(url: string) {
+/** The row of `TYPES` that the extension of a URL names. */
+function typeByUrl(url: string) {
 	const ending = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1]!.toLowerCase();
-	return withExtension(ending);
+	return typeByExtension(ending);
 }
 
-/** The type in a Content-Type header, without its parameters; '' when there is none. */
+/** The MIME type in a Content-Type header, in lower case and without parameters; '' if there is none. */
 const mimeFromHeader = (contentType: string | undefined) =>
 	contentType?.slice(0, 200).split(';')[0]!.trim().toLowerCase() ?? '';
 
 /**
- * The type of a file: by its first bytes, else the Content-Type header, else the address's extension
- * (some deployments' headers and extensions name another type), else what the service usually makes.
- * A speech is sound whatever its container, and quiet samples begin as an MP3 or AAC file may.
+ * The type of a file: by its first bytes, or else by the Content-Type header, the extension of its URL, or the usual
+ * type of its kind of media. The bytes come first, because headers and extensions of some deployments are wrong.
+ *
+ * A speech is audio, whatever its container. Quiet raw samples may begin with the same bytes as MP3 or AAC, so there
+ * the declared type counts.
  */
 export function fileTypeOf(
 	bytes: Uint8Array,
@@ -87,37 +91,43 @@ export function fileTypeOf(
 	url: string,
 	kind: MediaKind,
 ): FileType {
-	const declared = named(mimeFromHeader(contentType)) ?? typeAtEndOf(url);
-	const isRaw = bytes[0] === 0xff && RAW.includes(declared?.[0] ?? '');
-	const found = (isRaw ? undefined : sniff(bytes)) ?? declared ?? named(MEDIA[kind].mimeType)!;
-	const sound = kind === 'speech' ? withExtension(SOUND_IN.get(found[0])) : undefined;
-	const [extension, , mimeType] = sound ?? found;
+	const declared = typeByMime(mimeFromHeader(contentType)) ?? typeByUrl(url);
+	const isHeaderless = bytes[0] === 0xff && HEADERLESS_EXTENSIONS.includes(declared?.[0] ?? '');
+	const found =
+		(isHeaderless ? undefined : sniff(bytes)) ?? declared ?? typeByMime(MEDIA[kind].mimeType)!;
+	const audioType =
+		kind === 'speech' ? typeByExtension(AUDIO_EXTENSION_BY_CONTAINER.get(found[0])) : undefined;
+	const [extension, , mimeType] = audioType ?? found;
 	return { mimeType, extension };
 }
 
-/** Whether these are the first bytes of an image. */
+/** True if these are the first bytes of an image. */
 export const isImage = (bytes: Uint8Array): boolean =>
 	sniff(bytes)?.[2].startsWith('image/') === true;
 
+/** The type of SubRip subtitles. */
 export const SRT: FileType = { mimeType: 'application/x-subrip', extension: 'srt' };
 const VTT: FileType = { mimeType: 'text/vtt', extension: 'vtt' };
 
-/** A time in subtitles: hours may be missing, or more than 99; the fraction may be shorter, or missing. */
+/** The source of an expression for a time in subtitles. Hours and the fraction may be missing; hours may exceed 99. */
 export const CUE_TIME = String.raw`(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?`;
 const SRT_START = new RegExp(String.raw`^(?:\d+[ \t]*\n)?[ \t]*${CUE_TIME}[ \t]*-->`);
 
-/** Without a byte order mark, and with LF at the end of each line. */
-export const plainLines = (text: string): string =>
+/** A text without a byte order mark, and with LF as its only line break. */
+export const normalizeLines = (text: string): string =>
 	text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
 
-/** The type of subtitles, by how they begin; undefined when they are neither SRT nor VTT. */
+/** The type of subtitles by their first line; undefined if they are neither SRT nor VTT. */
 export function subtitleTypeOf(text: string): FileType | undefined {
-	const start = plainLines(text);
+	const start = normalizeLines(text);
 	if (/^WEBVTT(?:[ \t\n]|$)/.test(start)) return VTT;
 	return SRT_START.test(start.trimStart()) ? SRT : undefined;
 }
 
-/** Why these first bytes are no media file, or undefined when they may be one; subtitles are text. */
+/**
+ * The reason why these first bytes are no media file, for the user; undefined if they may be one. With
+ * `areSubtitles`, plain text is allowed.
+ */
 export function invalidFileReason(
 	bytes: Uint8Array,
 	contentType: string | undefined,
@@ -125,39 +135,43 @@ export function invalidFileReason(
 ): string | undefined {
 	if (bytes.length === 0) return 'the file is empty';
 	const text = Buffer.from(bytes).toString().trimStart();
-	// Control characters other than tab and line ends do not occur in text.
+	// Control characters other than tabs and line breaks do not occur in text, so this is a binary file.
 	if (/[\x00-\x08\x0e-\x1f]/.test(text)) return undefined;
-	const header = areSubtitles ? '' : mimeFromHeader(contentType);
+	const headerType = areSubtitles ? '' : mimeFromHeader(contentType);
 	if (looksLikeHtml(text)) return 'a web page was returned instead of the file';
-	if (/^[{[]/.test(text) || header.includes('json')) {
+	if (/^[{[]/.test(text) || headerType.includes('json')) {
 		return 'a JSON response was returned instead of the file';
 	}
-	// The last character may be cut. Quiet samples are no UTF-8, or nothing but DEL.
-	const isText = /^text\/|xml/.test(header) || !/\ufffd(?!\ufffd{0,2}$)|\x7f/.test(text);
+	// Text is valid UTF-8, but its last character may be truncated. Quiet samples are invalid UTF-8 or contain DEL.
+	const isText = /^text\/|xml/.test(headerType) || !/\ufffd(?!\ufffd{0,2}$)|\x7f/.test(text);
 	if (areSubtitles || !isText) return undefined;
-	return `text was returned instead of the file${header && ` (${header})`}`;
+	return `text was returned instead of the file${headerType && ` (${headerType})`}`;
 }
 
-/** `<kind>-<id>.<extension>`, with nothing in it that a file system or a header refuses. */
+/** The name `<kind>-<id>.<extension>` for a file. Characters that a file system or a header may refuse become `_`. */
 export function fileNameOf(kind: MediaKind, id: string, extension: string): string {
 	const safe = id.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 120) || 'file';
 	return `${kind}-${safe}.${extension}`;
 }
 
-/** The kinds that appear in the history. */
+/** The kinds of media that appear in the history. */
 const GENERATED_KINDS = [...new Set(Object.values(GENERATIONS).map(({ makes }) => makes))];
 
-/** The kind of a history entry, by its `type` or its file's extension; else undefined. */
+/**
+ * The kind of media of a history entry, by its `type` or the extension of its file's URL; undefined if neither
+ * tells.
+ */
 export function declaredKind(
 	{ type }: ServiceRecord,
 	url: string,
 ): Generation['makes'] | undefined {
 	const words = asText(type)?.toLowerCase() ?? '';
-	// "image_to_video" is a video.
-	const named = GENERATED_KINDS.find((kind) => words.includes(kind));
-	const classOf = (mimeType: string) => mimeType.split('/')[0];
-	const mimeType = typeAtEndOf(url)?.[2] ?? '';
+	// In “image_to_video” both words occur. Video comes first in the list, so it counts.
+	const kindInType = GENERATED_KINDS.find((kind) => words.includes(kind));
+	const topLevelType = (mimeType: string) => mimeType.split('/')[0];
+	const mimeType = typeByUrl(url)?.[2] ?? '';
 	return (
-		named ?? GENERATED_KINDS.find((kind) => classOf(MEDIA[kind].mimeType) === classOf(mimeType))
+		kindInType ??
+		GENERATED_KINDS.find((kind) => topLevelType(MEDIA[kind].mimeType) === topLevelType(mimeType))
 	);
 }

@@ -3,65 +3,82 @@ import { TERMINAL_EVENTS, type GeneratedFile } from '../contract';
 import { Failure } from '../failure';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_REASON_CHARS } from '../limits';
 import { asText, truncate, isRecord, looksLikeHtml, parseJson, withoutQuery } from './values';
-import { failureOfAnswer, isFailed, isFailureWord, saysRefused, saysWhy } from './errors';
+import {
+	failureOfAnswer,
+	isFailed,
+	isFailureWord,
+	isThrottledAnswer,
+	statesFinalReason,
+} from './errors';
 import { idOf, readGeneratedFiles, type ReaderContext } from './responses';
 
-/** From the bytes of a generation stream to its outcome (§6.1; docs/contract.md, “Streams”). Pure. */
+/* Reads the bytes of a generation stream (§6.1; docs/contract.md, “Streams”) into its outcome. */
 
-/** What a stream has told. */
+/** What is known after a stream has ended. */
 export interface StreamResult {
+	/** The files that have arrived. */
 	files: GeneratedFile[];
-	/** Why it ended before all files were there, unless the service has ended it. */
+	/** Why the stream ended before all files were there; undefined if the service has ended it properly. */
 	interruptedBecause?: string;
-	/** Why some have failed, as the service says. */
+	/** Why some files have failed, in the service's words. */
 	reason?: string;
-	/** The service has ended it with an empty list: hardly anything was made. */
+	/** True if the service has ended the stream with an empty list, so that probably nothing was made. */
 	isEmpty?: boolean;
-	/** How the generation has failed, if nothing more is found: its last error may be about all. */
+	/** The Failure to report if the history has no file either. The stream's last error may be about all videos. */
 	failure?: Failure;
 }
 
-/** It is in progress, also where a completion lists it. */
-const isUnderWay = (entry: unknown): boolean =>
+/** True for an entry, or a status word, that says it is in progress. A completion event may contain those, too. */
+const isInProgress = (entry: unknown): boolean =>
 	/^(?:media_generation_status_)?(?:pending|active|processing)$/i.test(
 		asText(isRecord(entry) ? entry.status : entry) ?? '',
 	);
 
-/** True for an empty list, also within a record, but not with an id. */
+/** True for an empty list, or a record that has one and no id. */
 const isEmptyList = (value: unknown): boolean => /^(?!.*"id":).*\[\]/s.test(JSON.stringify(value));
 
-/** The value in an event's data: JSON (also JSON inside a JSON string), or a bare text. */
+/** The value in the data of an event: JSON, JSON inside a JSON string, or plain text. */
 function readData(data: string): unknown {
 	const parsed = parseJson(data);
 	const value = parsed === undefined ? data.trim() : parsed;
-	const isInner = typeof value === 'string' && /^\s*[[{]/.test(value);
-	return (isInner ? parseJson(value) : undefined) ?? value;
+	const isJsonText = typeof value === 'string' && /^\s*[[{]/.test(value);
+	return (isJsonText ? parseJson(value) : undefined) ?? value;
 }
 
 /**
- * Reads a stream part by part. The outcome is known once as many files have come as were asked for, in
- * one completion or several, or an event says that no more will come: what was heard, or a Failure. It
- * is transient where too much was under way and nothing was begun.
+ * Reads a generation stream chunk by chunk. Feed it with `push` until that returns an outcome. If the stream ends
+ * before, call `markEnded` or `markBroken` once.
+ *
+ * The outcome is known once all files have arrived, in one completion event or several, or once an event says that no
+ * more will come. It is a StreamResult or a Failure. The Failure is transient if the service has refused the request
+ * for load before it started anything.
  */
 export class GenerationEvents {
+	/** The outcome, once it is known. */
 	outcome: StreamResult | Failure | undefined;
-	/** How many events have come; comments are none. */
+	/** How many events have arrived. Comments do not count. */
 	eventCount = 0;
-	/** The last was an error that names no video: of one of several, or of all. */
+	/** True if the last event was an error without an id. It may be about one video of several, or about all. */
 	isFailing = false;
 	private readonly decoder = new TextDecoder('utf-8');
-	/** Some deployments answer with plain JSON instead of a stream; edges answer with a page. */
+	/**
+	 * `plain`: some deployments answer with JSON instead of a stream, and proxies with a web page. Undefined before
+	 * the first chunk.
+	 */
 	private mode: 'events' | 'plain' | undefined;
-	private plain = '';
-	/** The files, each once, in the order they were first named. */
+	/** The answer so far in mode `plain`. */
+	private plainAnswer = '';
+	/** The files by id and URL, in the order in which the service first named them. */
 	private readonly files = new Map<string, GeneratedFile>();
-	/** The ids of those that have failed, and how one of them did. */
-	private readonly failed = new Set<string>();
+	/** The ids of the videos or images that have failed. */
+	private readonly failedIds = new Set<string>();
+	/** The last failure that had a reason, or else the first one. */
 	private failure: Failure | undefined;
-	/** The ids of those that were told to be in progress. */
-	private readonly announced = new Set<string>();
-	/** What is known of the end if nothing more comes. */
+	/** The ids that the service has announced as in progress. */
+	private readonly idsInProgress = new Set<string>();
+	/** The reason for the interruption if the stream ends now. */
 	private defaultInterruption = 'the stream was empty';
+	/** The data of the last event. */
 	private lastValue: unknown;
 	private readonly parser = createParser({
 		maxBufferSize: MAX_EVENT_CHARS,
@@ -69,27 +86,31 @@ export class GenerationEvents {
 	});
 
 	constructor(
-		private readonly source: ReaderContext,
-		/** Hears of status words, and of the id of an item in the making. */
+		private readonly context: ReaderContext,
+		/** Is called with each status word, and with the id of the video or image that it is about. */
 		private readonly onProgress: (status: string, id?: string) => void = () => {},
-		/** Files asked for. */
-		private readonly expected = 1,
+		/** How many files the request has asked for. */
+		private readonly requestedCount = 1,
 	) {}
 
-	/** Takes the next part, cut anywhere. Returns the outcome once there is one. */
+	/** Reads the next chunk, which may end anywhere, even within a character. Returns the outcome once it is known. */
 	push(part: Uint8Array): StreamResult | Failure | undefined {
 		const decoded = this.decoder.decode(part, { stream: true });
-		// Leading white space means nothing, however much there is.
+		// White space before the first event or the JSON means nothing.
 		const text = this.mode ? decoded : decoded.trimStart();
 		if (this.outcome || text === '') return this.outcome;
 		this.mode ??= /^[[{<]/.test(text) ? 'plain' : 'events';
 		if (this.mode === 'events') this.feed(text);
-		else this.plain += text;
-		if (this.plain.length > MAX_EVENT_CHARS) this.end('the answer was larger than any result');
+		else this.plainAnswer += text;
+		if (this.plainAnswer.length > MAX_EVENT_CHARS)
+			this.end('the answer was larger than any result');
 		return this.outcome;
 	}
 
-	/** The parser throws once an event is too large. Told of errors, it makes one with a stack for each odd line. */
+	/**
+	 * Feeds the event parser, which throws once an event is too large. It gets no `onError`, because then it would
+	 * create an Error with a stack for each unknown line.
+	 */
 	private feed(text: string): void {
 		try {
 			this.parser.feed(text);
@@ -98,30 +119,36 @@ export class GenerationEvents {
 		}
 	}
 
-	/** The stream ended by itself. */
+	/** Call this when the service has ended the stream. Returns the outcome. */
 	markEnded(): StreamResult | Failure {
-		// The last event counts even without the blank line that should follow it.
+		// The last event counts even if the blank line after it is missing.
 		this.push(Buffer.from('\n\n'));
 		if (this.mode === 'plain' && !this.outcome) this.readPlain();
-		if (!this.outcome && !this.failure && saysWhy(this.lastValue)) this.fail(this.lastValue);
-		this.end(undefined, this.isFailing && !this.isAlive ? this.failure : undefined);
+		if (!this.outcome && !this.failure && statesFinalReason(this.lastValue))
+			this.fail(this.lastValue);
+		this.end(undefined, this.isFailing && !this.hasOneInProgress ? this.failure : undefined);
 		return this.outcome!;
 	}
 
-	/** It broke, or was given up for `reason`: an event that is cut in two does not count. */
+	/**
+	 * Call this when the connection broke, or was given up for `reason`. An incomplete event does not count. Returns
+	 * the outcome.
+	 */
 	markBroken(reason?: string): StreamResult | Failure {
 		this.end(reason ?? this.defaultInterruption);
 		return this.outcome!;
 	}
 
+	/** Reads the whole answer in mode `plain`. */
 	private readPlain(): void {
-		const value = parseJson(this.plain);
-		const isPage = looksLikeHtml(this.plain);
+		const value = parseJson(this.plainAnswer);
+		const isPage = looksLikeHtml(this.plainAnswer);
 		if (isPage) this.end('', new Failure('foreignServer', { mayBeCharged: true }));
 		else if (value === undefined) this.end('the answer broke off');
 		else this.read(value, 'the answer named no file');
 	}
 
+	/** Reads one event. */
 	private onEvent({ event = '', data }: EventSourceMessage): void {
 		if (this.outcome) return;
 		this.eventCount++;
@@ -132,36 +159,40 @@ export class GenerationEvents {
 		const isEnd = TERMINAL_EVENTS.complete.test(event);
 		if (TERMINAL_EVENTS.failed.test(event)) this.fail(value);
 		else this.read(value, isEnd ? 'the completion named no file' : undefined);
-		if (this.files.size + this.failed.size >= this.expected) this.end(undefined, this.failure);
+		if (this.files.size + this.failedIds.size >= this.requestedCount)
+			this.end(undefined, this.failure);
 	}
 
-	/** `missingResultReason`: what a result lacks that names no file; undefined for what may be progress. */
+	/**
+	 * Reads the data of an event that is not an error. `missingResultReason` says why the stream is interrupted if this
+	 * has no file. It is undefined for an event that may be mere progress.
+	 */
 	private read(value: unknown, missingResultReason?: string): void {
-		const { baseUrl, redact } = this.source;
+		const { baseUrl, redact } = this.context;
 		const files = readGeneratedFiles(value, baseUrl);
 		if (files.length > MAX_FILES) return this.end(`the completion named ${files.length} files`);
 		for (const file of files) {
-			// A later completion may sign the address anew: that is valid longest.
+			// A later completion event may have a new signed URL, which is valid for longer, so it replaces the earlier one.
 			const { id, fileUrl } = file;
-			// The service may have made it after all.
-			if (id !== undefined) this.failed.delete(id);
+			// A video that was reported as failed has a file now, so it has not failed.
+			if (id !== undefined) this.failedIds.delete(id);
 			this.files.set(id === undefined ? fileUrl : `${id} ${withoutQuery(fileUrl)}`, file);
-			// The others may take minutes longer.
-			if (files.length < this.expected) this.onProgress('completed in part', id);
+			// The other files may take minutes longer, so the user sees the progress.
+			if (files.length < this.requestedCount) this.onProgress('completed in part', id);
 		}
 		const isResult = missingResultReason !== undefined;
 		for (const entry of [value].flat().slice(0, MAX_FILES)) {
 			if (files.length > 0 && readGeneratedFiles(entry, baseUrl).length > 0) continue;
-			if (isFailed(entry) || isFailureWord(entry) || (isResult && saysWhy(entry))) {
+			if (isFailed(entry) || isFailureWord(entry) || (isResult && statesFinalReason(entry))) {
 				this.fail(entry);
 				missingResultReason = undefined;
 			} else {
-				if (isUnderWay(entry)) missingResultReason = undefined;
+				if (isInProgress(entry)) missingResultReason = undefined;
 				const id = idOf(entry);
-				if (id !== undefined) this.announced.add(id);
+				if (id !== undefined) this.idsInProgress.add(id);
 				const { status, message = undefined } = isRecord(entry) ? entry : { status: entry };
 				const word = asText(status) ?? asText(message) ?? (id && 'working');
-				// An id proves which entry of the history is the result.
+				// The id is reported because it proves which history entry is the result.
 				if (word) this.onProgress(truncate(redact.text(word), MAX_REASON_CHARS), id);
 			}
 		}
@@ -169,51 +200,52 @@ export class GenerationEvents {
 			this.end(missingResultReason, undefined, isEmptyList(value));
 	}
 
-	/** `error`: of the video that it names, else of one of several, or of all if nothing else is told. */
+	/** Reads an error. With an id it is about that video. Without one it is about one of several or about all. */
 	private fail(error: unknown): void {
-		const { kind, facts } = failureOfAnswer(this.source.redact.value(error));
+		const { kind, facts } = failureOfAnswer(this.context.redact.value(error));
 		const { means } = facts;
-		const isBare = isFailureWord(facts.text) && means === undefined;
-		const text = isBare ? undefined : facts.text;
-		const transient = saysRefused(error) || undefined;
-		const ownKind = kind === 'outOfCredit' ? kind : 'generationFailed';
-		const failure = new Failure(ownKind, { ...facts, text, transient });
+		const isBareStatusWord = isFailureWord(facts.text) && means === undefined;
+		const text = isBareStatusWord ? undefined : facts.text;
+		const transient = isThrottledAnswer(error) || undefined;
+		const failureKind = kind === 'outOfCredit' ? kind : 'generationFailed';
+		const failure = new Failure(failureKind, { ...facts, text, transient });
 		if (text || !this.failure) this.failure = failure;
-		const isOfAccount = transient || means === 'credit' || means === 'token';
+		const concernsAccount = transient || means === 'credit' || means === 'token';
 		const id = idOf(error);
-		const isOfAll = isOfAccount && id === undefined && this.eventCount < 2;
-		if (this.expected === 1 || isOfAll) this.end(undefined, failure);
+		const concernsAll = concernsAccount && id === undefined && this.eventCount < 2;
+		if (this.requestedCount === 1 || concernsAll) this.end(undefined, failure);
 		this.isFailing = id === undefined;
 		if (id === undefined || this.outcome) return;
-		this.failed.add(id);
+		this.failedIds.add(id);
 		this.onProgress('failed', id);
 	}
 
-	/** One was told to be in progress, and not to have failed. */
-	private get isAlive(): boolean {
-		return [...this.announced].some((id) => !this.failed.has(id));
+	/** True if a video that was announced as in progress has not failed. */
+	private get hasOneInProgress(): boolean {
+		return [...this.idsInProgress].some((id) => !this.failedIds.has(id));
 	}
 
-	/** Nothing more is heard, because of `interruptedBecause` unless it was the service that ended it. */
+	/** Sets the outcome, unless there is one. `interruptedBecause` is undefined if the service has ended the stream. */
 	private end(interruptedBecause?: string, failure?: Failure, isEmpty?: boolean): void {
 		const files = [...this.files.values()];
-		const isAll = files.length + Math.max(this.failed.size, this.failure ? 1 : 0) >= this.expected;
+		const isComplete =
+			files.length + Math.max(this.failedIds.size, this.failure ? 1 : 0) >= this.requestedCount;
 		const reason = this.failure?.facts.text;
-		// Files that have come are paid for, whatever follows.
+		// The files that have arrived are charged, so they are the result whatever else has failed.
 		if (files.length > 0)
 			this.outcome ??= {
 				files,
-				interruptedBecause: isAll ? undefined : interruptedBecause,
+				interruptedBecause: isComplete ? undefined : interruptedBecause,
 				reason,
 			};
 		else {
-			const last = this.isAlive && !this.isFailing ? undefined : this.failure;
+			const finalFailure = this.hasOneInProgress && !this.isFailing ? undefined : this.failure;
 			this.outcome ??= failure ?? {
 				files,
 				interruptedBecause: interruptedBecause ?? this.defaultInterruption,
 				isEmpty,
 				reason,
-				failure: last,
+				failure: finalFailure,
 			};
 		}
 	}

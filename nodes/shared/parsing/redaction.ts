@@ -1,30 +1,37 @@
-/** Takes the API token out of whatever is shown, kept or logged. */
+/** Removes the API token from everything that is shown, stored or logged. */
 export interface Redactor {
-	/** The text with the token blanked out, also where it is encoded or in letters of another case. */
+	/** Replaces the token in a text by a mask, also where it is encoded or in another case. */
 	text(shown: string): string;
-	/** The same for every text in a value, keys included. */
+	/** A copy of a JSON value with the token masked in all texts and keys. */
 	value<T>(value: T): T;
 }
 
-/** A character of the token as it may stand in a text: plain, in an address (or one within), in JSON. */
+/**
+ * The source of an expression for a character of the token: plain, percent-encoded once or twice, or escaped in
+ * JSON.
+ */
 function characterPattern(character: string): string {
 	if (/\w/.test(character)) return character;
 	const code = character.charCodeAt(0).toString(16).padStart(2, '0');
 	return `(?:%(?:25)?${code}|\\\\u00${code}|\\\\?\\${character})`;
 }
 
-/** Made once for each credential. A token of fewer than six characters is left: words may contain it. */
+/**
+ * Creates the Redactor of a token. It does nothing for a token of fewer than six characters, because ordinary
+ * words may contain it.
+ */
 export function redactor(apiToken: string): Redactor {
 	if (apiToken.length < 6) return { text: (text) => text, value: (value) => value };
 	const characters = Array.from(apiToken, characterPattern);
-	// The service may have cut it off, so this much is enough; nor can an expression be of any length.
+	// A text may contain only the start of the token, if the service has truncated it. Half of the token, at least 12
+	// characters, is enough to match. It is at most 500, because an expression cannot have any length.
 	const requiredLength = Math.max(12, Math.min(500, Math.ceil(characters.length / 2)));
 	const optionalTail = characters.slice(requiredLength).map((character) => `${character}?`);
 	const token = new RegExp(
 		[...characters.slice(0, requiredLength), ...optionalTail].join(''),
 		'gi',
 	);
-	// The mask must not make another token of what is left around it.
+	// The mask must not form the token together with the text around it.
 	const mask = apiToken.includes('*') ? '•••••' : '*****';
 
 	const text = (shown: string) => shown.replace(token, mask);
@@ -40,7 +47,7 @@ export function redactor(apiToken: string): Redactor {
 	return { text, value };
 }
 
-/** Takes the tokens of several accounts out of what is said of all of them. */
+/** Creates a Redactor that removes the tokens of several accounts. */
 export const redactAll = (redactors: Redactor[]): Redactor => ({
 	text: (shown) => redactors.reduce((text, redact) => redact.text(text), shown),
 	value: (value) => redactors.reduce((part, redact) => redact.value(part), value),

@@ -6,7 +6,7 @@ import {
 	type TaskState,
 } from '../contract';
 import { MAX_ADDRESS_CHARS, MAX_REASON_CHARS } from '../limits';
-import { isFailed, isFailureWord, readReason, saysFailure } from './errors';
+import { isFailed, isFailureWord, readReason, reportsError } from './errors';
 import type { Redactor } from './redaction';
 import {
 	asId,
@@ -19,21 +19,25 @@ import {
 	parseJson,
 } from './values';
 
-/** Tolerant readers: raw answer → task, files, pages. Pure; docs/contract.md names each variation. */
+/*
+ * Reads tasks, files and pages from the JSON of answers. The readers accept all variations of deployments that
+ * docs/contract.md names.
+ */
 
+/** What readers need of the credential. */
 export interface ReaderContext {
-	/** Relative addresses are resolved against it. */
+	/** The base of relative URLs. */
 	baseUrl: string;
-	/** Takes the token out of what is shown, before it is cut. */
+	/** Removes the token from texts for the user. It must run before they are truncated, or half a token could remain. */
 	redact: Redactor;
 }
 
-/** Where an object may hold an address, the most certain first. */
+/** The keys under which an object may have a URL, the most certain first. */
 const ADDRESS_KEYS = ['file_url', 'audio_url', 'result', 'url', 'audio', 'href', 'path', 'data'];
 
 /**
- * The file address in a value, or anywhere within it, resolved against `baseUrl`; undefined if none. A
- * `data:` address holds the file itself: its size is limited with the answer's.
+ * The absolute URL of a file in a value, however deeply nested. Relative URLs are resolved against `baseUrl`. A `data:`
+ * URL holds the file itself, and the limit of the whole answer limits its size. Undefined if there is no URL.
  */
 export function readFileUrl(value: unknown, baseUrl: string): string | undefined {
 	if (typeof value === 'object' && value !== null) {
@@ -43,46 +47,55 @@ export function readFileUrl(value: unknown, baseUrl: string): string | undefined
 	const text = typeof value === 'string' ? value.trim() : '';
 	if (/^data:[^,]{1,100};base64,/.test(text)) return text;
 	if (text.length > MAX_ADDRESS_CHARS) return undefined;
-	// A word or a sentence would resolve as well, to a meaningless path.
+	// Any word would resolve as a relative URL, so the text must look like one.
 	if (!/^(?:https?:\/)?\/\S|^\S+\.\w{2,5}(?:\?\S*)?$/i.test(text)) return undefined;
 	const url = asWebUrl(text, `${baseUrl}/`);
 	return url && url.href.length <= MAX_ADDRESS_CHARS ? url.href : undefined;
 }
 
-/** The identifier of a file or an entry of the history. */
+/** The id of a file or a history entry; undefined if it has none. */
 export const idOf = (value: unknown): string | undefined =>
 	isRecord(value) ? (asId(value.id) ?? asId(value.task_id)) : undefined;
 
 const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
-/** Words beside the contract's: of what goes on, and of what has ended badly. */
+/** Status words of deployments for a task in progress. */
 const ONGOING = /ing$|queue|pending|active|progress|start|wait|submit|creat|schedul|accept/;
+/** Status words of deployments for a task that has failed. */
 const ENDED_BADLY =
 	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
 
-/** What an unknown status of a task seems to say: an end, beside an address or a reason. */
-function endSaid(status: string, record: ServiceRecord, audioUrl?: string): SpeechTask['seems'] {
+/**
+ * The final state that an unknown status word of a task seems to mean: `error` with a reason beside it, `completed`
+ * with a URL beside it. Undefined if the task seems to be in progress.
+ */
+function apparentEndOf(
+	status: string,
+	record: ServiceRecord,
+	audioUrl?: string,
+): SpeechTask['apparentEnd'] {
 	if (ONGOING.test(status)) return undefined;
-	const isBad = ENDED_BADLY.test(status);
-	if (readReason(isBad ? record : record.error) !== undefined) return 'error';
-	return audioUrl === undefined || isBad ? undefined : 'completed';
+	const isFailureStatus = ENDED_BADLY.test(status);
+	if (readReason(isFailureStatus ? record : record.error) !== undefined) return 'error';
+	return audioUrl === undefined || isFailureStatus ? undefined : 'completed';
 }
 
+/** The inner record of an answer that has it under `data` or `task`, unless only the outer one has `key`. */
 const unwrap = (raw: unknown, key: string): unknown => {
 	if (!isRecord(raw)) return raw;
 	const inner = raw.data ?? raw.task;
 	return isRecord(inner) && (raw[key] === undefined || inner[key] !== undefined) ? inner : raw;
 };
 
-/** §4.1: the identifier of a created task, always a string; undefined when the answer has none. */
+/** The id of a created task (§4.1); undefined if the answer has none. */
 export function readCreatedTaskId(raw: unknown): string | undefined {
 	const record = unwrap(raw, 'task_id');
 	if (!isRecord(record)) return undefined;
-	// Beside an error, an `id` alone belongs to the request or the error.
-	const isRefused = saysFailure(raw) || saysFailure(record);
+	// In an error answer, a field `id` is the id of the request or the error, not of a task.
+	const isRefused = reportsError(raw) || reportsError(record);
 	return asId(record.task_id) ?? (isRefused ? undefined : asId(record.id));
 }
 
-/** §4.2: a speech task; undefined when the answer is none. */
+/** Reads a speech task (§4.2); undefined if the answer is none. */
 export function readSpeechTask(
 	raw: unknown,
 	{ baseUrl, redact }: ReaderContext,
@@ -92,16 +105,16 @@ export function readSpeechTask(
 	const addressUnder = (...keys: string[]) =>
 		keys.map((key) => readFileUrl(record[key], baseUrl)).find(Boolean);
 	const audioUrl = addressUnder('audio_url', 'result', 'file_url', 'url');
-	const word = asText(record.status);
-	if (word === undefined) return undefined;
-	const shown = truncate(redact.text(word.toLowerCase()), MAX_REASON_CHARS);
-	const status = isFailureWord(shown) ? 'error' : shown;
-	const known = STATES.find((state) => state === status);
-	const state = known ?? 'processing';
-	const seems = known ? undefined : endSaid(status, record, audioUrl);
+	const rawStatus = asText(record.status);
+	if (rawStatus === undefined) return undefined;
+	const shownStatus = truncate(redact.text(rawStatus.toLowerCase()), MAX_REASON_CHARS);
+	const status = isFailureWord(shownStatus) ? 'error' : shownStatus;
+	const knownState = STATES.find((state) => state === status);
+	const state = knownState ?? 'processing';
+	const seems = knownState ? undefined : apparentEndOf(status, record, audioUrl);
 	return {
 		state,
-		seems,
+		apparentEnd: seems,
 		status,
 		audioUrl,
 		subtitleUrl: addressUnder('subtitle', 'subtitle_url'),
@@ -111,7 +124,7 @@ export function readSpeechTask(
 	};
 }
 
-/** §6.2: one notification; undefined for anything else that comes over the socket. */
+/** Reads a message about a speech task (§6.2), with its progress in percent; undefined for any other message. */
 export function readNotification(
 	text: string,
 ): { taskId: string; percentage: number | undefined } | undefined {
@@ -122,7 +135,10 @@ export function readNotification(
 	return { taskId, percentage: asPercentage(raw.payload.process_percentage) };
 }
 
-/** The generated files in a completion event, a JSON answer or a history entry (§2.3), one for each address. */
+/**
+ * Reads the generated files in a completion event, a JSON answer or a history entry (§2.3): one file per URL, in
+ * their order.
+ */
 export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile[] {
 	if (Array.isArray(raw)) return raw.flatMap((entry) => readGeneratedFiles(entry, baseUrl));
 	if (typeof raw === 'string') {
@@ -133,8 +149,8 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 	const id = idOf(raw);
 	const urlsOf = (values: unknown[]) =>
 		values.map((value) => readFileUrl(value, baseUrl)).filter((url) => url !== undefined);
-	const named = urlsOf([raw.file_url, raw.file_urls].flat());
-	const urls = named.length > 0 ? named : urlsOf([raw.url, raw.result]).slice(0, 1);
+	const fileUrls = urlsOf([raw.file_url, raw.file_urls].flat());
+	const urls = fileUrls.length > 0 ? fileUrls : urlsOf([raw.url, raw.result]).slice(0, 1);
 	if (urls.length > 0) {
 		return [...new Set(urls)].map((fileUrl) => ({ id, fileUrl, raw }));
 	}
@@ -145,13 +161,16 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 	return [];
 }
 
-/** How files are recognised: by their ids and addresses. */
+/** The ids and URLs of files, each once. They identify a file in the history. */
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(files.flatMap(({ id, fileUrl }) => (id === undefined ? [fileUrl] : [id, fileUrl]))),
 ];
 
-/** A record as it is put out: its identifiers are texts, its percentage is a number, and none is null. */
-export function withTypes(record: ServiceRecord): ServiceRecord {
+/**
+ * Converts a record of the service for the node's output: ids become strings, the percentage a number. Those that
+ * cannot be converted are omitted.
+ */
+export function toOutputRecord(record: ServiceRecord): ServiceRecord {
 	const typed = (key: string, value: unknown) => {
 		if (/^(?:(?:task|voice)_)?id$/.test(key)) return asId(value);
 		return key === 'process_percentage' ? asNumber(asText(value)?.replace(/\s*%$/, '')) : value;
@@ -160,21 +179,23 @@ export function withTypes(record: ServiceRecord): ServiceRecord {
 	return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
 }
 
+/** One page of a list. */
 export interface Page {
+	/** The records of this page. */
 	items: ServiceRecord[];
-	/** Number of all items, if the service says so. */
+	/** The number of records on all pages, if the service says so. */
 	total?: number;
-	/** Items per page, if the service says so. */
+	/** The number of records per page, if the service says so. */
 	pageSize?: number;
-	/** It came as an array alone, which may be the whole list however long. */
+	/** True if the answer is just an array. Then it may be the whole list, however long. */
 	isUnpagedArray: boolean;
 }
 
-/** A record that reports no failure (§4.10); else undefined. */
+/** A record that reports no error, such as the account (§4.10); undefined for anything else. */
 export const readRecord = (raw: unknown): ServiceRecord | undefined =>
 	isRecord(raw) && !isFailed(raw) ? raw : undefined;
 
-/** One page of a list (§4.4, §4.9): an array, alone or in a record; undefined when there is none. */
+/** Reads one page of a list (§4.4, §4.9), which is an array or a record with one; undefined if there is none. */
 export function readPage(raw: unknown): Page | undefined {
 	const { voices, data, items, total, page_size: pageSize } = readRecord(raw) ?? {};
 	const list = [raw, voices, data, items].find((one) => Array.isArray(one));

@@ -1,127 +1,148 @@
 import { accountOf } from '../account';
 import { backOffMs, sleep, monotonicNow } from '../async/deadline';
-import type { ChannelEvent } from '../async/pollUntil';
+import type { ChannelEvent } from '../async/pollSchedule';
 import type { Credential } from '../http/credential';
 import { checkEgress, type ServiceContext } from '../http/request';
 import { evictOldest } from '../limits';
 import { readNotification } from '../parsing/responses';
 
-/** How long users wait for the socket, in ms. */
+/** How long `ready` waits for the socket, in ms. */
 const READY_TIMEOUT_MS = 3000;
-/** How long it stays open for the next round of a loop or the next execution, in ms. */
+/** How long the socket stays open after its last user, in ms. The next round of a loop then need not open another. */
 const LINGER_MS = 300;
 /** How long an attempt to open may take, in ms. */
 const OPENING_TIMEOUT_MS = 15_000;
-/** How long a socket may be silent before it counts as dead and is replaced, in ms. */
-const IDLE_MS = 60_000;
-/** One that is lost later than this is opened again at once, in ms: a proxy may cut all after some seconds. */
+/** A socket that is silent for this long, in ms, counts as dead and is replaced. */
+const MAX_SILENCE_MS = 60_000;
+/** A socket that was open for longer than this, in ms, is reopened at once. A proxy may close every socket earlier. */
 const STABLE_AFTER_MS = 3000;
+/** The longest back-off between attempts to open, in ms. */
 const MAX_BACK_OFF_MS = 30_000;
 
-/** How many tasks' latest percentage is remembered, so that none is lost before its id is known. */
-const MAX_TASKS = 5000;
+/**
+ * For how many tasks the last percentage is remembered. A message may arrive before the create call has returned
+ * the id.
+ */
+const MAX_REMEMBERED_TASKS = 5000;
 
-/** True where the runtime has a WebSocket (Node 22 and later). */
+/** True if the runtime has a WebSocket (Node 22 and later). Otherwise tasks are only polled. */
 export const canListen = (): boolean => typeof WebSocket === 'function';
 
-/** Hears of the one task it follows, and of the socket. `percentage` (0–100) is that of a message, if known. */
+/**
+ * Is called with each message about one task, and when the socket is lost or reopened. `percentage` (0 to 100) is the
+ * progress in the message, if it has any.
+ */
 type TaskSubscriber = (event: ChannelEvent, percentage?: number) => void;
 
-const tell = (follower: TaskSubscriber, percentage: number | undefined) =>
-	follower(percentage === 100 ? 'announced' : 'progress', percentage);
+const notifySubscriber = (subscriber: TaskSubscriber, percentage: number | undefined) =>
+	subscriber(percentage === 100 ? 'announced' : 'progress', percentage);
 
-/** Hears of every task of the account. */
+/** Is called with each message about any task of the account. */
 type TaskListener = (taskId: string) => void;
 
-/** One WebSocket; its times by `monotonicNow`. */
+/** One WebSocket connection; times are from `monotonicNow`. */
 interface SocketSession {
 	socket: WebSocket;
-	began: number;
-	/** When anything last came. */
-	lastHeard: number;
+	/** When it was opened, or when the attempt started while it is not open. */
+	startedAt: number;
+	/** When it was opened or the last message arrived. */
+	lastMessageAt: number;
 }
 
 /**
- * The socket of one account in this process, shared by all waiting items and triggers (§6.2). It is kept
- * open as long as it has users: reopened when it is lost, and replaced when it is silent for long. The
- * global WebSocket says neither why it failed nor when it was pinged, and never lets go of a connection
- * whose other side does not answer the close. So only one at a time is asked to close. Until it has, a
- * silent one is not replaced, and one that nobody needs stays open for the next user.
+ * The WebSocket of one account for messages about speech tasks (§6.2). All waiting items and triggers of this process
+ * share it; `subscribe` finds it. While it has users, a lost connection is reopened and a silent one is replaced.
+ *
+ * The global WebSocket reports neither why it failed nor pings. If the other side does not answer a close, it keeps
+ * the connection forever. Therefore at most one connection is closing at a time. While one is, a silent connection
+ * is not replaced, and a connection without users stays open.
  */
 export class AccountSocket {
+	/** The highest percentage of each task, in the order of their last messages. */
 	private readonly lastPercentages = new Map<string, number>();
+	/** Subscribers by task id. */
 	private readonly subscribers = new Map<string, Set<TaskSubscriber>>();
 	private readonly listeners = new Set<TaskListener>();
 	private readonly url: string;
+	/** How many users have not released the socket. */
 	private users = 0;
+	/** The open connection. */
+	private isRunning = false;
 	private current: SocketSession | undefined;
-	/** Has been asked to close, but is still open. */
+	/** The connection that was asked to close and is still open. */
 	private closing: SocketSession | undefined;
-	/** Aborts when the first attempt to open since `openNow` has succeeded or failed. */
+	/** Aborts once the first attempt to open since `openNow` has succeeded or failed. */
 	private settled = new AbortController();
-	/** Aborted when anything changes. */
+	/** Is aborted when a state has changed, to wake up `runLoop`. */
 	private wakeUp = new AbortController();
-	/** Attempts in a row that came to nothing. */
-	private failures = 0;
-	/** When the next attempt is due while none is open, by `monotonicNow`. */
+	/** How many attempts in a row have failed. */
+	private consecutiveFailures = 0;
+	/** When the next attempt to open is due, from `monotonicNow`. */
 	private retryAt = 0;
 
-	constructor(
-		private readonly credential: Credential,
-		context: ServiceContext,
-	) {
+	/** Call `subscribe` to open it. */
+	constructor(private readonly credential: Credential) {
 		this.url = `${credential.webSocketUrl}/ws`;
-		void this.runLoop(checkEgress(context, this.url));
 	}
 
+	/** True while a connection is open, so that messages arrive. */
 	get isOpen(): boolean {
 		return this.current !== undefined;
 	}
 
-	/** Opens the socket for one more user. */
-	subscribe(): this {
-		if (this.users++ === 0) this.openNow();
+	/** Adds a user and opens the socket if it is the first. Each user must call `release` once. */
+	subscribe(context: ServiceContext): this {
+		const isFirst = this.users++ === 0;
+		if (isFirst || !this.isRunning) this.openNow();
+		if (!this.isRunning) void this.run(checkEgress(context, this.url));
 		return this;
 	}
 
-	/** Unless it is open, begins an attempt at once, whatever has failed before; `ready` waits for it. */
+	/**
+	 * Starts an attempt to open at once if the socket is not open, without any back-off. `ready` waits for this
+	 * attempt.
+	 */
 	openNow(): void {
 		const hasFailed = !this.isOpen && this.settled.signal.aborted;
 		if (hasFailed) this.settled = new AbortController();
-		this.failures = this.retryAt = 0;
+		this.consecutiveFailures = this.retryAt = 0;
 		this.wakeUp.abort();
 	}
 
-	/** One user less, to be called once. The last one closes the socket, unless others follow soon. */
+	/** Removes a user. Without users the socket closes, unless a new one comes within 300 ms. Never rejects. */
 	async release(): Promise<void> {
 		await sleep(LINGER_MS);
 		this.users--;
 		this.wakeUp.abort();
 	}
 
-	/** Resolves once the socket is open, can't be opened, or 3 s have passed; never rejects. */
+	/** Resolves once the socket is open, an attempt has failed, or 3 s have passed. Never rejects. */
 	async ready(): Promise<void> {
 		await sleep(READY_TIMEOUT_MS, this.settled.signal);
 	}
 
-	/** Earlier messages are delivered at once (the service repeats none). Returns what ends it. */
-	onTask(taskId: string, follower: TaskSubscriber): () => void {
-		const followers = this.subscribers.get(taskId) ?? new Set();
-		this.subscribers.set(taskId, followers.add(follower));
-		if (this.lastPercentages.has(taskId)) tell(follower, this.lastPercentages.get(taskId));
+	/**
+	 * Calls `subscriber` with each message about a task. If a message has arrived before, it is called at once,
+	 * because the service never repeats a message. Returns the function that unsubscribes.
+	 */
+	onTask(taskId: string, subscriber: TaskSubscriber): () => void {
+		const subscribers = this.subscribers.get(taskId) ?? new Set();
+		this.subscribers.set(taskId, subscribers.add(subscriber));
+		if (this.lastPercentages.has(taskId))
+			notifySubscriber(subscriber, this.lastPercentages.get(taskId));
 		return () => {
-			followers.delete(follower);
-			if (followers.size === 0) this.subscribers.delete(taskId);
+			subscribers.delete(subscriber);
+			if (subscribers.size === 0) this.subscribers.delete(taskId);
 		};
 	}
 
-	/** All messages from now on, until `signal` aborts. */
+	/** Calls `listener` with the task id of each message, until `signal` aborts. */
 	onAllTasks(listener: TaskListener, signal: AbortSignal): void {
 		this.listeners.add(listener);
 		signal.addEventListener('abort', () => this.listeners.delete(listener), { once: true });
 	}
 
-	/** A message as text. */
+	/** Handles the text of a message from the service. */
 	private receive(text: string): void {
 		const message = readNotification(text);
 		if (!message) return;
@@ -129,103 +150,113 @@ export class AccountSocket {
 		const highest = Math.max(percentage ?? 0, this.lastPercentages.get(taskId) ?? 0);
 		this.lastPercentages.delete(taskId);
 		this.lastPercentages.set(taskId, highest);
-		evictOldest(this.lastPercentages, MAX_TASKS);
-		for (const follower of this.subscribers.get(taskId) ?? []) tell(follower, percentage);
+		evictOldest(this.lastPercentages, MAX_REMEMBERED_TASKS);
+		for (const subscriber of this.subscribers.get(taskId) ?? [])
+			notifySubscriber(subscriber, percentage);
 		for (const listener of this.listeners) listener(taskId);
 	}
 
-	private async runLoop(allowed: Promise<void>): Promise<void> {
+	/** Opens, replaces and closes connections as long as the socket has users, if the egress policy allows it. */
+	private async run(allowed: Promise<void>): Promise<void> {
+		this.isRunning = true;
 		const isAllowed = await allowed.then(canListen, () => false);
-		// The runtime has none, or the policy forbids it: polling still works, by n8n's request helper.
+		// Without a WebSocket tasks are still polled through n8n's request helper, so nobody should wait for it.
 		if (!isAllowed) this.settled.abort();
 		while (isAllowed && (this.users > 0 || this.current || this.closing)) await this.step();
-		// From now on another takes its place.
-		accountOf(this.credential).evict(AccountSocket);
+		this.isRunning = false;
+		this.lastPercentages.clear();
 	}
 
-	/** Does what is to be done next, or waits until it is due or anything has changed. */
+	/** Opens or closes a connection if that is due. Otherwise waits until it is, or until a state changes. */
 	private async step(): Promise<void> {
 		const { users, current, closing } = this;
-		// One is opened at once, after a pause, or in place of one that is silent.
-		const dueAt = current ? current.lastHeard + IDLE_MS : this.retryAt;
-		const restMs = users > 0 && !(current && closing) ? dueAt - monotonicNow() : Infinity;
-		if (restMs <= 0) return await this.open();
+		// A connection is due once the back-off is over, or once the open one was silent for too long.
+		const dueAt = current ? current.lastMessageAt + MAX_SILENCE_MS : this.retryAt;
+		const delayMs = users > 0 && !(current && closing) ? dueAt - monotonicNow() : Infinity;
+		if (delayMs <= 0) return await this.open();
 		if (users === 0 && current && !closing) return this.switchTo(undefined);
-		await this.pause(Math.min(restMs, IDLE_MS));
+		await this.pause(Math.min(delayMs, MAX_SILENCE_MS));
 	}
 
+	/** Waits for `ms` milliseconds, or until `wakeUp` is aborted. */
 	private async pause(ms: number): Promise<void> {
 		this.wakeUp = new AbortController();
 		await sleep(ms, this.wakeUp.signal);
 	}
 
-	/** Opens one. It takes over from a silent one without a gap. */
+	/** Opens a connection. A silent one is closed only after the new one is open, so that no message is missed. */
 	private async open(): Promise<void> {
 		const session = await this.connect().catch(() => undefined);
 		if (!session && this.users === 0) return;
-		if (!session) this.noteFailures(this.failures + 1);
+		if (!session) this.setFailures(this.consecutiveFailures + 1);
 		this.switchTo(session);
 		this.settled.abort();
 	}
 
-	/** Opens one; undefined if that fails, takes too long, or nobody needs it any more. */
+	/** Opens a connection. Resolves with undefined if that fails or takes too long, or no user remains. */
 	private async connect(): Promise<SocketSession | undefined> {
-		// The address holds the token: it appears nowhere else.
+		// This URL contains the token, so it must not appear in any log or message.
 		const socket = new WebSocket(
 			`${this.url}?token=${encodeURIComponent(this.credential.apiToken)}`,
 		);
-		const session: SocketSession = { socket, began: monotonicNow(), lastHeard: 0 };
+		const session: SocketSession = { socket, startedAt: monotonicNow(), lastMessageAt: 0 };
 		socket.binaryType = 'arraybuffer';
 		socket.addEventListener('open', () => {
-			session.lastHeard = session.began = monotonicNow();
+			session.lastMessageAt = session.startedAt = monotonicNow();
 			this.wakeUp.abort();
 		});
 		socket.addEventListener('message', ({ data }: { data: string | ArrayBuffer }) => {
-			session.lastHeard = monotonicNow();
+			session.lastMessageAt = monotonicNow();
 			this.receive(typeof data === 'string' ? data : Buffer.from(data).toString('utf8'));
 		});
-		// It follows every 'error', which says nothing useful.
-		socket.addEventListener('close', () => this.closed(session));
+		// Every 'error' event is followed by 'close' and says nothing useful, so nothing listens to 'error'.
+		socket.addEventListener('close', () => this.onClose(session));
 		while (socket.readyState === WebSocket.CONNECTING && this.users > 0) {
-			const restMs = session.began + OPENING_TIMEOUT_MS - monotonicNow();
-			if (restMs <= 0) break;
-			await this.pause(restMs);
+			const remainingMs = session.startedAt + OPENING_TIMEOUT_MS - monotonicNow();
+			if (remainingMs <= 0) break;
+			await this.pause(remainingMs);
 		}
 		if (socket.readyState === WebSocket.OPEN) return session;
-		// Before the socket is open, this ends the connection in any case.
+		// A connection that is not open yet ends at once here, whatever the other side does.
 		socket.close();
 		return undefined;
 	}
 
-	/** Listens to `next`, if there is one, and asks the one before to close. */
+	/** Makes `next` the current connection, or none, and asks the previous one to close. Tells all task subscribers. */
 	private switchTo(next: SocketSession | undefined): void {
 		const previous = this.current;
 		this.current = next;
 		if (!previous !== !next) {
-			const followers = [...this.subscribers.values()].flatMap((those) => [...those]);
-			for (const follower of followers) follower(next ? 'reconnected' : 'disconnected');
+			const subscribers = [...this.subscribers.values()].flatMap((those) => [...those]);
+			for (const subscriber of subscribers) subscriber(next ? 'reconnected' : 'disconnected');
 		}
 		if (!previous || previous.socket.readyState === WebSocket.CLOSED) return;
 		this.closing = previous;
 		previous.socket.close();
 	}
 
-	private closed(session: SocketSession): void {
+	/** Handles that a connection was closed by either side. */
+	private onClose(session: SocketSession): void {
 		if (this.closing === session) this.closing = undefined;
 		if (this.current === session) {
-			// However often it is cut, it is opened again within 2 s: until then nobody hears anything.
-			this.noteFailures(monotonicNow() - session.began > STABLE_AFTER_MS ? 0 : 2);
+			// Until it is reopened no message arrives. With 2 as the count the back-off is at most 2 s, however often
+			// a proxy closes the connection.
+			this.setFailures(monotonicNow() - session.startedAt > STABLE_AFTER_MS ? 0 : 2);
 			this.switchTo(undefined);
 		}
 		this.wakeUp.abort();
 	}
 
-	private noteFailures(count: number): void {
-		this.failures = count;
+	/** Sets the number of failed attempts in a row, and when the next attempt is due. */
+	private setFailures(count: number): void {
+		this.consecutiveFailures = count;
 		this.retryAt = count === 0 ? 0 : monotonicNow() + backOffMs(count, MAX_BACK_OFF_MS);
 	}
 }
 
-/** The account's socket, which is opened for the first user and closed after the last. */
+/**
+ * The shared socket of a credential's account, with the caller added as a user. The caller must call `release`
+ * once.
+ */
 export const subscribe = (credential: Credential, context: ServiceContext): AccountSocket =>
-	accountOf(credential).get(AccountSocket, credential, context).subscribe();
+	accountOf(credential).get(AccountSocket, credential).subscribe(context);

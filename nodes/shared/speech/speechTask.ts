@@ -8,85 +8,101 @@ import { meaningOf } from '../parsing/errorTable';
 import type { AccountSocket } from './accountSocket';
 
 /**
- * How long readings must find the same until it counts, in ms: a completed task without an address, an end
- * in other words than the contract's, 404s (of a replica that lags), and, if nothing has answered yet,
- * none: the address may be wrong.
+ * Grace periods, in ms: how long an odd answer must be read again and again until it counts.
+ *
+ * - `noAddress`: a completed task has no address of its audio.
+ * - `apparentEnd`: an unknown status word seems to mean that the task has ended.
+ * - `notFound`: a 404. A replica of the service that lags behind may answer so.
+ * - `unreachable`: the service has never answered. The Base URL may be wrong.
  */
-const GRACE_MS = { noAddress: 60_000, seems: 10_000, notFound: 10_000, unreachable: 120_000 };
+const GRACE_MS = { noAddress: 60_000, apparentEnd: 10_000, notFound: 10_000, unreachable: 120_000 };
 
 /**
- * How a wait can begin. `readFirst`: the result may be there already. `isProven`: the task exists, so
- * the address of the service is right. `watched`: one of thousands that a trigger follows for hours.
+ * How a wait for a task starts.
+ *
+ * - `readFirst`: read at once, because the result may be there already.
+ * - `addressConfirmed`: the task surely exists, so the Base URL is right.
+ * - `isBackground`: a trigger may wait for thousands of these for hours, so its reads are rare.
  */
 const WAIT_MODES = {
-	/** Its create call was just accepted. */
-	new: { readFirst: false, isProven: true, watched: false },
-	/** An earlier attempt has created it. */
-	reused: { readFirst: true, isProven: true, watched: false },
-	/** A person has named it. */
-	userSupplied: { readFirst: true, isProven: false, watched: false },
-	/** A message has named it. */
-	announced: { readFirst: false, isProven: true, watched: true },
-	/** A trigger knew it before n8n was restarted. */
-	restored: { readFirst: true, isProven: true, watched: true },
+	/** The create call of the task was just accepted. */
+	new: { readFirst: false, addressConfirmed: true, isBackground: false },
+	/** An earlier attempt has created the task. */
+	reused: { readFirst: true, addressConfirmed: true, isBackground: false },
+	/** A user has entered the id of the task. */
+	userSupplied: { readFirst: true, addressConfirmed: false, isBackground: false },
+	/** A message over the WebSocket has named the task. */
+	announced: { readFirst: false, addressConfirmed: true, isBackground: true },
+	/** A trigger was waiting for the task before n8n was restarted. */
+	restored: { readFirst: true, addressConfirmed: true, isBackground: true },
 } as const;
 
-/** Milliseconds between the first readings of one that may be too much for the service. */
+/** The pause between the reads of a task that is a spot check for overload, in ms. */
 const SPOT_CHECK_MS = 1000;
-/** The pauses between readings of different tasks differ by this share at most, at random. */
+/**
+ * The pauses between reads vary by this share at random, so that tasks which lose the socket at once do not all
+ * read at once.
+ */
 const JITTER = 0.3;
-/** Milliseconds of silence up to which the pause between readings of a watched task doubles. */
+/** The longest pause between two reads of a background task, in ms. */
 const BACKGROUND_MAX_BACKOFF_MS = 300_000;
 
+/** What to wait for, and how. */
 export interface TaskWait {
 	taskId: string;
 	mode: keyof typeof WAIT_MODES;
-	/** Deadline and cancel. */
+	/** Ends the wait with its reason (a Failure). */
 	signal: AbortSignal;
-	/** Milliseconds without news before a reading. */
+	/** How long to wait for a message before the task is read, in ms. */
 	pollIntervalMs: number;
+	/** The account's socket, from `subscribe`. The caller releases it. */
 	subscription: AccountSocket;
-	/** Rising percentages, 0 to 100. */
+	/** Is called with the progress in percent, 0 to 100, each time it has risen. */
 	onProgress(percentage: number): void;
-	/** A reading shows it in progress. */
+	/** Is called each time a read shows that the task is still in progress. */
 	onReading?(): void;
 }
 
-/** What messages and readings have shown of a task so far. */
+/** What messages and reads have shown of a task so far, and what the next one means. */
 class TaskObservations {
-	private highest = -1;
+	/** The highest percentage so far; -1 before the first. */
+	private highestPercentage = -1;
 	private status = 'pending';
-	/** What the last reading was answered with, if it failed. */
+	/** The HTTP status of the last read, if that failed. */
 	private httpStatus: number | undefined;
-	/** Why nothing has answered yet. */
-	private unavailable: Failure | undefined;
-	/** Since when readings find it so, by `monotonicNow`. */
-	private readonly since: { [what in keyof typeof GRACE_MS]?: number } = {};
+	/** The last Failure while the service has never answered. */
+	private lastUnavailable: Failure | undefined;
+	/** Since when each odd answer was read without interruption, from `monotonicNow`. */
+	private readonly observedSince: { [what in keyof typeof GRACE_MS]?: number } = {};
 
 	constructor(
-		/** Whether the task was seen, so that the address is that of the service. */
-		private isProven: boolean,
+		/** True once the service has shown the task, so that the Base URL is surely right. */
+		private addressConfirmed: boolean,
 		private readonly wait: Pick<TaskWait, 'onProgress' | 'onReading'>,
 	) {}
 
-	/** A message or a reading has shown the task under way. */
+	/** Takes in that a message or a read has shown the task, with its progress in percent if known. */
 	noteProgress(percentage: number | undefined): void {
-		this.isProven = true;
-		if (percentage === undefined || percentage <= this.highest) return;
-		this.highest = percentage;
+		this.addressConfirmed = true;
+		if (percentage === undefined || percentage <= this.highestPercentage) return;
+		this.highestPercentage = percentage;
 		this.wait.onProgress(percentage);
 	}
 
-	/** A reading has shown the task. Throws a Failure when nothing more will come of it. */
+	/**
+	 * Takes in the result of a read, and returns what it means for the wait. Throws a Failure once the task has failed
+	 * or a grace period is over.
+	 */
 	noteTask(task: SpeechTask): Reading<SpeechTask> {
-		this.isProven = true;
-		if (!task.seems || task.status !== this.status) this.since.seems = undefined;
+		this.addressConfirmed = true;
+		if (!task.apparentEnd || task.status !== this.status)
+			this.observedSince.apparentEnd = undefined;
 		this.status = task.status;
 		this.httpStatus = undefined;
-		this.since.notFound = undefined;
-		const { message: text, raw, seems } = task;
-		if (seems && !this.isLasting('seems')) return { done: false, expectSoon: true };
-		const state = seems ?? task.state;
+		this.observedSince.notFound = undefined;
+		const { message: text, raw, apparentEnd } = task;
+		if (apparentEnd && !this.hasLasted('apparentEnd')) return { done: false, expectSoon: true };
+		const state = apparentEnd ?? task.state;
 		if (state === 'error') throw new Failure('taskFailed', { text, means: meaningOf(raw) });
 		if (state !== 'completed') {
 			this.noteProgress(task.percentage);
@@ -97,74 +113,82 @@ class TaskObservations {
 		return this.tolerate('noAddress', new Failure('noAddress', { limitMs: GRACE_MS.noAddress }));
 	}
 
-	/** A reading has failed. Throws `error` unless that is borne with here. */
+	/** Takes in that a read has failed. Throws the error unless its grace period still runs. */
 	noteFailure(error: unknown): Reading<SpeechTask> {
 		if (!(error instanceof Failure)) throw error;
 		const { kind, facts } = error;
 		this.httpStatus = facts.status;
 		if (kind === 'notFound') return this.tolerate(kind, error);
-		if (this.isProven || kind === 'rateLimited' || !isTransient(error)) throw error;
-		this.unavailable = new Failure(kind, { ...facts, transient: false });
-		return this.tolerate('unreachable', this.unavailable);
+		if (this.addressConfirmed || kind === 'rateLimited' || !isTransient(error)) throw error;
+		this.lastUnavailable = new Failure(kind, { ...facts, transient: false });
+		return this.tolerate('unreachable', this.lastUnavailable);
 	}
 
-	/** The wait ends with `error`: why nothing has ever answered tells more than that the time is up. */
+	/** The error to report when the wait ends. If the service has never answered, that tells more than the timeout. */
 	explain(error: unknown): unknown {
-		return isFailure(error, 'timedOut') && !this.isProven ? (this.unavailable ?? error) : error;
+		return isFailure(error, 'timedOut') && !this.addressConfirmed
+			? (this.lastUnavailable ?? error)
+			: error;
 	}
 
-	/** The last that is known, in words. */
+	/** The last known status for the user, as in “processing, 43 %, then HTTP 502”. */
 	get lastKnownStatus(): string {
-		const progress = this.highest > 0 ? `, ${this.highest} %` : '';
-		const trouble = this.httpStatus === undefined ? '' : `, then HTTP ${this.httpStatus}`;
-		return this.status + progress + trouble;
+		const progress = this.highestPercentage > 0 ? `, ${this.highestPercentage} %` : '';
+		const httpError = this.httpStatus === undefined ? '' : `, then HTTP ${this.httpStatus}`;
+		return this.status + progress + httpError;
 	}
 
-	/** Reads on soon; throws `failure` once it has been found for long enough. */
+	/** Asks for another read soon. Throws `failure` once the grace period of this odd answer is over. */
 	private tolerate(what: keyof typeof GRACE_MS, failure: Failure): Reading<SpeechTask> {
-		if (!this.isLasting(what)) return { done: false, expectSoon: true };
+		if (!this.hasLasted(what)) return { done: false, expectSoon: true };
 		throw failure;
 	}
 
-	/** Whether readings have found it so for long enough. */
-	private isLasting(what: keyof typeof GRACE_MS): boolean {
-		const since = (this.since[what] ??= monotonicNow());
+	/** True once the grace period of this odd answer is over. The first call starts it. */
+	private hasLasted(what: keyof typeof GRACE_MS): boolean {
+		const since = (this.observedSince[what] ??= monotonicNow());
 		return monotonicNow() - since >= GRACE_MS[what];
 	}
 }
 
 /**
- * Waits for a speech task: progress over the socket, outcome by reading the task alone (§6.2,
- * §4.2). Throws a Failure with the task's id: taskFailed, noAddress, notFound, or the signal's.
+ * Waits until a speech task is completed and resolves with it. Messages over the socket report progress (§6.2). Only
+ * a read of the task counts as its outcome (§4.2), because messages can be lost. Throws a Failure with the task's id:
+ * taskFailed, noAddress, notFound, any failure of a read that is not temporary, or the signal's reason.
  */
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, subscription } = wait;
 	const { throttle } = api;
-	const { readFirst, isProven, watched } = WAIT_MODES[wait.mode];
-	const call = watched ? undefined : await throttle.admit('task', signal);
+	const { readFirst, addressConfirmed, isBackground } = WAIT_MODES[wait.mode];
+	const call = isBackground ? undefined : await throttle.admit('task', signal);
 	const isSpotCheck = call?.isSpotCheck ?? false;
-	const observations = new TaskObservations(isProven, wait);
-	/** When this began, the outcome was announced, or it was read: what was read before is no news. */
+	const observations = new TaskObservations(addressConfirmed, wait);
+	/** Shared reads that were sent before this time, from `monotonicNow`, say nothing new. */
 	let freshAfter = monotonicNow();
 	return await pollUntil({
-		read: async (reading, isUrgent) => {
-			const line = isUrgent ? undefined : watched ? throttle.backgroundQueue : throttle.pollQueue;
-			const key = `task ${line && watched} ${taskId}`;
+		read: async (signal, isUrgent) => {
+			const queue = isUrgent
+				? undefined
+				: isBackground
+					? throttle.backgroundQueue
+					: throttle.pollQueue;
+			const key = `task ${queue && isBackground} ${taskId}`;
 			const since = Math.max(freshAfter, monotonicNow() - RECENT_MS);
-			const getTask = async (shared: AbortSignal) => await api.getTask(taskId, shared, 'once');
+			const getTask = async (sharedSignal: AbortSignal) =>
+				await api.getTask(taskId, sharedSignal, 'once');
 			return await throttle.readings
-				.share(key, since, reading, getTask, line)
-				.finally(() => (freshAfter = reading.aborted ? freshAfter : monotonicNow()))
+				.share(key, since, signal, getTask, queue)
+				.finally(() => (freshAfter = signal.aborted ? freshAfter : monotonicNow()))
 				.then(
 					(task) => observations.noteTask(task),
 					(error: unknown) => observations.noteFailure(error),
 				);
 		},
 		signal,
-		// Many that lose the same channel must not all read at once.
+		// Tasks that lose the same socket at once must not all read at once.
 		pollMs:
 			(isSpotCheck ? SPOT_CHECK_MS : wait.pollIntervalMs) * (1 + JITTER * (Math.random() - 0.5)),
-		longestPauseMs: watched ? BACKGROUND_MAX_BACKOFF_MS : undefined,
+		longestPauseMs: isBackground ? BACKGROUND_MAX_BACKOFF_MS : undefined,
 		readFirst: readFirst || isSpotCheck,
 		isLive: () => subscription.isOpen,
 		follow: (onEvent) =>
@@ -179,12 +203,12 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			return task;
 		},
 		(error: unknown) => {
-			const known = call ? call.end('rejected', error) : error;
-			throw withTaskId(observations.explain(known), taskId, observations.lastKnownStatus);
+			const failure = call ? call.end('rejected', error) : error;
+			throw withTaskId(observations.explain(failure), taskId, observations.lastKnownStatus);
 		},
 	);
 }
 
-/** The same failure, with the id of the (paid) task it is about. */
+/** Adds the id and the last known status of a charged task to a Failure. Facts that it already has stay. */
 export const withTaskId = (error: unknown, taskId: string, lastKnownStatus?: string): unknown =>
 	withDefaultFacts(error, { taskId, lastKnownStatus });

@@ -1,15 +1,15 @@
 import type { Operation } from '../../run/itemContext';
 
-/** Account → Get (§4.10): the record as the service has it. */
+/** Account → Get (§4.10): returns the account as the service sends it. */
 export const getAccount: Operation = {
 	option: {
 		name: 'Get',
 		value: 'get',
-		description: 'Get the account, with its remaining quota or credit',
+		description: "Get the account's remaining quota or credit",
 		action: 'Get account quota or credit',
 	},
 	fields: [],
 	prepare:
-		({ api, signal, output }) =>
-		async () => [output(await api.getAccount(signal))],
+		({ api, stopStarting, output }) =>
+		async () => [output(await api.getAccount(stopStarting))],
 };

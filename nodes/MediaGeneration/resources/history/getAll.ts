@@ -3,7 +3,7 @@ import type { ServiceRecord } from '../../../shared/contract';
 import { fetchEntryFiles } from '../../../shared/generation/entryFiles';
 import {
 	concurrency,
-	downloadIfAsked,
+	downloadOffByDefault,
 	limit,
 	options,
 	outputField,
@@ -14,18 +14,18 @@ import { readGeneratedFiles } from '../../../shared/parsing/responses';
 import { type ItemResult, captureFailure } from '../../run/itemTask';
 import type { Operation } from '../../run/itemContext';
 
-/** History → Get Many (§4.9). */
+/** History → Get Many (§4.9): reads earlier generations page by page, and downloads their files if asked to. */
 export const getAllHistory: Operation = {
 	option: {
 		name: 'Get Many',
 		value: 'getAll',
-		description: 'List the videos and images generated so far, newest first',
+		description: "List the videos and images in the account's history, newest first",
 		action: 'Get many videos and images from history',
 	},
-	fields: [returnAll, limit, options(concurrency, downloadIfAsked, outputField)],
-	prepare({ context, credential, api, parameters, signal, output }) {
+	fields: [returnAll, limit, options(concurrency, downloadOffByDefault, outputField)],
+	prepare({ context, credential, api, parameters, stopStarting, output }) {
 		const limit = parameters.limit();
-		const downloads = parameters.wantsFile(downloadIfAsked);
+		const downloads = parameters.wantsFile(downloadOffByDefault);
 		const fileField = parameters.outputField();
 
 		return async () => {
@@ -33,20 +33,23 @@ export const getAllHistory: Operation = {
 				firstPage: 1,
 				limit,
 				fetch: async (page, pageSize) =>
-					await api.listHistory({ page, page_size: pageSize }, signal),
+					await api.listHistory({ page, page_size: pageSize }, stopStarting),
 			});
 			const results: ItemResult[] = [];
 			for (const entry of entries) results.push(await captureFailure(entryOutput(entry)));
 			return results;
 		};
 
-		/** One item per entry. If it has several files, the later ones get numbered fields. */
+		/** Makes the item of one entry. If the entry has several files, the later ones get numbered fields. */
 		async function entryOutput(record: ServiceRecord): Promise<INodeExecutionData> {
 			const files = readGeneratedFiles(record, credential.baseUrl);
 			const json = files.length > 0 ? { ...record, file_url: files[0]!.fileUrl } : { ...record };
 			if (!downloads || files.length === 0) return output(json);
 			const entry = { record, files };
-			return output(json, await fetchEntryFiles(context, credential, entry, fileField, signal));
+			return output(
+				json,
+				await fetchEntryFiles(context, credential, entry, fileField, stopStarting),
+			);
 		}
 	},
 };

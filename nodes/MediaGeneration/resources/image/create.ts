@@ -3,16 +3,16 @@ import { prompt } from '../../../shared/n8n/descriptions';
 import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/itemContext';
 
-/** Image → Create (§4.8). */
+/** Image → Text to Image (§4.8): generates one image. It is charged. */
 export const createImage: Operation = {
 	option: {
-		name: 'Create',
+		name: 'Text to Image',
 		value: 'create',
 		description: 'Generate an image from a text prompt',
 		action: 'Generate image from text',
 	},
 	fields: [
-		prompt('e.g. A lighthouse at dawn, watercolor', 'What the image should show'),
+		prompt('e.g. A lighthouse at dawn, watercolor', 'Describe the image: subject, style, mood'),
 		...generationFields('image'),
 	],
 	prepare(item) {

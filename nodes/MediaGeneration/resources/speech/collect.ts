@@ -18,13 +18,13 @@ import { SoundLength } from '../../audio/soundLength';
 import type { ItemContext } from '../../run/itemContext';
 import { submit, type SpeechOrder, type SpeechPart } from './submit';
 
-/** How long the subtitles of a task may take, in ms: the sound is there and waits for them. */
+/** Deadline of the download of subtitles, in ms. The sound has arrived, and the output waits for them. */
 const SUBTITLES_MS = 60_000;
 
-/** The fields of operations that wait for a speech task. */
+/** The values of the fields that Speak and Collect share: how to wait for a task, and what to download. */
 export type WaitOptions = ReturnType<typeof readWaitOptions>;
 
-/** Throws a Failure of kind invalidInput that names the field at fault. */
+/** Reads the fields that Speak and Collect share. Throws a Failure of kind invalidInput that names a bad one. */
 export function readWaitOptions(parameters: NodeParameters) {
 	const outputField = parameters.outputField();
 	const subtitles = parameters.wantsFile(subtitlesField);
@@ -41,22 +41,23 @@ export function readWaitOptions(parameters: NodeParameters) {
 	};
 }
 
-/** A task that is done, with its file where that was wanted. */
-/** Up to that percentage a task may still fail since too much is in flight. */
+/** Below this percentage, a task may still fail because too many are in flight. */
 const ALIVE_PERCENT = 20;
 
+/** A completed speech task, with the files that were requested. */
 export interface SpeechResult {
 	taskId: string;
 	task: SpeechTask;
 	file?: IBinaryData;
-	/** How long the sound of the file is, where its headers say so. */
+	/** The duration of the file, if its headers say it. */
 	durationMs?: number;
 	subtitles?: IBinaryData;
 }
 
 /**
- * Waits for the task of an order, which is created unless an earlier attempt has done so, or for one whose
- * id is given, and fetches what is wanted of it. Throws a Failure with the task's id.
+ * Waits for a speech task, and downloads the files that `options` request. `orderOrId` is the id of an existing
+ * task, or the create call of a task. The call is sent unless an earlier attempt has created the task. Throws a
+ * Failure. If a task exists, the Failure has its id, so that a user can collect it later.
  */
 export async function collect(
 	item: ItemContext,
@@ -65,8 +66,9 @@ export async function collect(
 	orderOrId: SpeechOrder | string,
 ): Promise<SpeechResult> {
 	const { report } = item;
-	const { signal } = part;
-	// Messages can precede the create call's answer, so the socket is there before the task.
+	const { stopStarting: signal } = part;
+	// The first messages about a task may arrive before the answer of its create call. So the socket is opened
+	// before the call is sent.
 	const subscription = subscribe(item.credential, item.context);
 	try {
 		const { taskId, mode } =
@@ -89,10 +91,10 @@ export async function collect(
 		});
 		report.log(`${part.name}task ${taskId} completed`);
 		const waited = Date.now() - began;
-		// A result that was there long before the first reading says nothing about the channel.
+		// If the result came early, the socket may just not have been open yet.
 		if (!subscription.isOpen && waited >= options.pollIntervalMs / 2) {
 			report.hint(
-				`The WebSocket of the service could not be used: results came every ${options.pollIntervalMs / 1000} s. Check 'WebSocket URL' and your proxy`,
+				`The WebSocket could not be opened: the node checked every ${options.pollIntervalMs / 1000} s. Check 'WebSocket URL' in the credential, and your proxy`,
 			);
 		}
 		const result: SpeechResult = { taskId, task };
@@ -100,7 +102,7 @@ export async function collect(
 			report.progress(`${part.name}task ${taskId}: downloading the file`);
 			Object.assign(result, await soundOf(item, taskId, task.audioUrl, signal));
 		}
-		// The subtitles of a part are of no use without its sound, which says how long it is.
+		// The subtitles of several parts can be joined only with the durations of their sound.
 		if (options.subtitles && (options.download || part.count === 1)) {
 			result.subtitles = await subtitlesOf(item, result, signal);
 		}
@@ -110,7 +112,10 @@ export async function collect(
 	}
 }
 
-/** The sound of a task, if there is any, and its length. Throws a Failure with the task's id. */
+/**
+ * Downloads the sound of task `id` from `url`. Resolves with the stored file and its duration; both are
+ * undefined if `url` is. Throws a Failure with the task's id.
+ */
 export async function soundOf(
 	item: ItemContext,
 	id: string,
@@ -122,17 +127,17 @@ export async function soundOf(
 		const attempt = (length = new SoundLength());
 		return (bytes: Uint8Array) => attempt.push(bytes);
 	};
-	const file = await fileOf(item, id, url, signal, { listen });
+	const file = await fileOf(item, id, url, signal, { onAttempt: listen });
 	return { file, durationMs: length.ms() };
 }
 
-/** One of the files of a task, if there is one. Throws a Failure with the task's id. */
+/** Downloads a file of task `id`, unless `url` is undefined. Throws a Failure with the task's id. */
 async function fileOf(
 	{ context, credential }: ItemContext,
 	id: string,
 	url: string | undefined,
 	signal: AbortSignal,
-	more: Pick<FileToFetch, 'isSubtitles' | 'listen'>,
+	more: Pick<FileToFetch, 'isSubtitles' | 'onAttempt'>,
 ): Promise<IBinaryData | undefined> {
 	if (url === undefined) return undefined;
 	const file = { url, kind: 'speech', id, ...more } as const;
@@ -141,7 +146,10 @@ async function fileOf(
 	});
 }
 
-/** The subtitles of a task, if it has any. When they can't be fetched, a hint says why. */
+/**
+ * Downloads the subtitles of a task, if it has any. If that fails, a hint says why: the sound must not be lost
+ * for it.
+ */
 async function subtitlesOf(
 	item: ItemContext,
 	{ taskId, task }: SpeechResult,
@@ -160,7 +168,7 @@ async function subtitlesOf(
 	});
 }
 
-/** The output item of a task, as it was read (§4.2). */
+/** Makes the output item of a task: what the service sent (§4.2), the files, and the fields in `more`. */
 export const speechItem = (
 	{ output }: ItemContext,
 	{ taskId, task, file, durationMs, subtitles }: SpeechResult,
@@ -168,22 +176,23 @@ export const speechItem = (
 	more: ServiceRecord = {},
 ): INodeExecutionData => {
 	const { audioUrl, raw, status } = task;
+	// First, whatever the order in which the service sends its fields.
+	const known = { task_id: taskId, status, audio_url: audioUrl };
 	const json = {
+		...known,
 		...raw,
-		task_id: taskId,
-		status,
-		audio_url: audioUrl,
+		...known,
 		...secondsOf(durationMs),
 		...more,
 	};
 	return output(json, binaryOf(outputField, { file, subtitles }));
 };
 
-/** The length of a sound as an item tells it; nothing where it is not known. */
+/** The field of an output item for the duration of a sound; no field if the duration is unknown. */
 export const secondsOf = (ms: number | undefined): { duration_seconds?: number } =>
 	ms === undefined ? {} : { duration_seconds: Math.round(ms) / 1000 };
 
-/** The files of an output item. */
+/** The `binary` of an output item, or undefined if there are no files. */
 export const binaryOf = (
 	outputField: string,
 	{ file, subtitles }: Pick<SpeechResult, 'file' | 'subtitles'>,

@@ -1,3 +1,4 @@
+import type { INodeProperties } from 'n8n-workflow';
 import { isFailure, withDefaultFacts } from '../../../shared/failure';
 import {
 	concurrency,
@@ -6,12 +7,39 @@ import {
 	outputField,
 	pollInterval,
 	subtitles,
-	taskId as taskIdField,
+	taskId,
 	timeout,
 } from '../../../shared/n8n/descriptions';
-import type { Operation } from '../../run/itemContext';
-import { collect, readWaitOptions } from './collect';
+import { captureFailure } from '../../run/itemTask';
+import type { ItemContext, Operation } from '../../run/itemContext';
+import { collect, readWaitOptions, speechItem } from './collect';
 import { runParts, MAX_PARTS, speechOutput } from './parts';
+
+const taskIds = {
+	...taskId,
+	displayName: 'Task ID(s)',
+	placeholder: 'e.g. 184467, 184468',
+	description:
+		'One or more task IDs, separated by commas, spaces or line breaks: the task_id, or task_ids, from the output of Speech → Text to Speech',
+	hint: 'Several are joined into one file. For separate files, turn off Join Into One File under Options.',
+};
+
+const joinFiles = {
+	displayName: 'Join Into One File',
+	name: 'joinFiles',
+	type: 'boolean',
+	default: true,
+	description:
+		'Whether to join the audio of several tasks into one file, as with the parts of a long text. Turn off to get one item per task.',
+} satisfies INodeProperties;
+
+/** Only the output of a text that was split has this field. */
+const OF_PARTS = 'task_ids';
+
+/** Whether the tasks of an item are the parts of one text, as far as the workflow tells. */
+const areParts = ({ context, index }: ItemContext) =>
+	String(context.getNode().parameters[taskId.name]).includes(OF_PARTS) ||
+	context.getInputData()[index]!.json[OF_PARTS] !== undefined;
 
 /** Speech → Collect (`wait`): waits for existing tasks and fetches their audio, at no extra cost. */
 export const collectSpeech: Operation = {
@@ -19,32 +47,46 @@ export const collectSpeech: Operation = {
 		name: 'Collect',
 		value: 'wait',
 		description:
-			'Collect the audio of a speech task that you have already paid for, when it is ready',
+			'Wait for a speech task that was started earlier, and get its audio. Nothing is charged.',
 		action: 'Collect audio of speech task',
 	},
 	fields: [
-		{
-			...taskIdField,
-			description:
-				'The task_id that Speech → Speak returns. Several, separated by commas, blanks or lines, are collected as one speech, as with the task_ids of a text that was split.',
-		},
+		taskIds,
 		download,
-		options(concurrency, subtitles, pollInterval, outputField, timeout('speech')),
+		options(concurrency, subtitles, joinFiles, pollInterval, outputField, timeout('speech')),
 	],
 	prepare(item) {
-		const ids = item.parameters.taskIdsOfSpeech(MAX_PARTS);
+		const ids = item.parameters.taskIdsOfSpeech(taskIds, MAX_PARTS);
 		const waitOptions = readWaitOptions(item.parameters);
+		const isJoined = item.parameters.flag(joinFiles);
 
 		return async () => {
+			if (!isJoined) {
+				return await runParts(item, ids, waitOptions.timeoutMs, async (part, id) => {
+					const alone = { ...part, index: 0, count: 1, name: '' };
+					const collecting = collect(item, alone, waitOptions, id);
+					// The failure of one task must not cost the audio of the others.
+					return await captureFailure(
+						collecting.then((result) => speechItem(item, result, waitOptions.outputField)),
+					);
+				});
+			}
 			const results = await runParts(item, ids, waitOptions.timeoutMs, async (part, id) => {
 				return await collect(item, part, waitOptions, id);
 			}).catch((error: unknown) => {
-				// A task that failed can't be collected, though it is named as what failed.
+				// The message lists the tasks that can still be collected, so the failed one is not among them.
 				const gone = isFailure(error, 'taskFailed', 'notFound') ? error.facts.taskId : undefined;
-				const taskIds = ids.filter((id) => id !== gone);
-				throw ids.length > 1 ? withDefaultFacts(error, { taskIds }) : error;
+				const collectable = ids.filter((id) => id !== gone);
+				throw ids.length > 1 ? withDefaultFacts(error, { taskIds: collectable }) : error;
 			});
-			return await speechOutput(item, results, waitOptions);
+			const output = await speechOutput(item, results, waitOptions);
+			if (ids.length > 1 && output.length === 1 && !areParts(item)) {
+				const one = waitOptions.download ? 'file' : 'item';
+				item.report.hint(
+					`${ids.length} tasks were joined into one ${one}. For separate ${one}s, turn off ${joinFiles.displayName}`,
+				);
+			}
+			return output;
 		};
 	},
 };

@@ -2,20 +2,20 @@ import { taskId } from '../../../shared/n8n/descriptions';
 import { withTaskId } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/itemContext';
 
-/** Speech → Delete (§4.3). */
+/** Speech → Delete (§4.3): deletes a speech task. */
 export const deleteSpeech: Operation = {
 	option: {
 		name: 'Delete',
 		value: 'delete',
-		description: 'Delete a speech task',
+		description: 'Delete a speech task from the service',
 		action: 'Delete speech task',
 	},
 	fields: [taskId],
-	prepare({ api, parameters, signal, output }) {
-		const [id] = parameters.taskIdsOfSpeech(1);
+	prepare({ api, parameters, stopStarting, output }) {
+		const [id] = parameters.taskIdsOfSpeech(taskId, 1);
 
 		return async () => {
-			await api.deleteTask(id, signal).catch((error: unknown) => {
+			await api.deleteTask(id, stopStarting).catch((error: unknown) => {
 				throw withTaskId(error, id);
 			});
 			return [output({ task_id: id, deleted: true })];

@@ -1,29 +1,29 @@
-import { downloadIfAsked, taskId } from '../../../shared/n8n/descriptions';
+import { downloadOffByDefault, taskId } from '../../../shared/n8n/descriptions';
 import { withTaskId } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/itemContext';
 import { soundOf, speechItem } from './collect';
 
-/** Speech → Get: reads a task once (§4.2), whatever its state. */
+/** Speech → Get (§4.2): reads a speech task once and returns it, whether it has ended or not. */
 export const getSpeech: Operation = {
 	option: {
 		name: 'Get',
 		value: 'get',
-		description: 'Get the current state of a speech task',
+		description: 'Get the status of a speech task',
 		action: 'Get speech task',
 	},
-	fields: [taskId, downloadIfAsked],
+	fields: [taskId, downloadOffByDefault],
 	prepare(item) {
-		const { parameters, api, signal } = item;
-		const [id] = parameters.taskIdsOfSpeech(1);
-		const isFileWanted = parameters.wantsFile(downloadIfAsked);
+		const { parameters, api, stopStarting } = item;
+		const [id] = parameters.taskIdsOfSpeech(taskId, 1);
+		const isFileWanted = parameters.wantsFile(downloadOffByDefault);
 		const outputField = parameters.outputField();
 
 		return async () => {
-			const task = await api.getTask(id, signal).catch((error: unknown) => {
+			const task = await api.getTask(id, stopStarting).catch((error: unknown) => {
 				throw withTaskId(error, id);
 			});
 			const url = isFileWanted ? task.audioUrl : undefined;
-			const sound = await soundOf(item, id, url, signal);
+			const sound = await soundOf(item, id, url, stopStarting);
 			return [speechItem(item, { taskId: id, task, ...sound }, outputField)];
 		};
 	},

@@ -1,5 +1,11 @@
 import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
-import { throwIfAborted, withDeadline } from '../../../shared/async/deadline';
+import type { StopStarting } from '../../../shared/async/callSignals';
+import {
+	anySignal,
+	SILENT_ABORT,
+	throwIfAborted,
+	withDeadline,
+} from '../../../shared/async/deadline';
 import { joinAudio } from '../../audio/joinAudio';
 import { joinSubtitles } from '../../audio/subtitles';
 import type { FileType } from '../../../shared/contract';
@@ -10,12 +16,14 @@ import type { ItemContext } from '../../run/itemContext';
 import { binaryOf, secondsOf, speechItem, type SpeechResult, type WaitOptions } from './collect';
 import type { SpeechPart } from './submit';
 
-/** Parts of one speech. */
+/** Most parts that one speech may have. */
 export const MAX_PARTS = 200;
 
 /**
- * Does `speak` for each part of a speech, which may take `timeoutMs` milliseconds, side by side as far as
- * the run's concurrency goes. When one fails, no other is begun, and the failure names the part.
+ * Runs `task` for each part of a speech, as many at the same time as the run's concurrency allows. `inputs` has
+ * one value per part. Each part has a deadline of `timeoutMs`. Resolves with the results, in the order of the
+ * parts. If a part fails, no further part is started, and the Failure that is thrown names the part. Call it
+ * only from the item's task, since the parts use the item's slot.
  */
 export async function runParts<Given, Result>(
 	item: ItemContext,
@@ -24,19 +32,19 @@ export async function runParts<Given, Result>(
 	task: (part: SpeechPart, one: Given) => Promise<Result>,
 ): Promise<Result[]> {
 	const count = inputs.length;
-	const speakIn = async (index: number, name: string, signal: AbortSignal) =>
-		await withDeadline(timeoutMs, signal, async (signal) => {
-			return await task({ index, count, name, signal, timeoutMs }, inputs[index]!);
+	const speakIn = async (index: number, name: string, signal: StopStarting) =>
+		await withDeadline(timeoutMs, signal, async (stopStarting) => {
+			return await task({ index, count, name, stopStarting, timeoutMs }, inputs[index]!);
 		});
-	if (count === 1) return [await speakIn(0, '', item.signal)];
+	if (count === 1) return [await speakIn(0, '', item.stopStarting)];
 	const stopping = new AbortController();
-	const signal = AbortSignal.any([item.signal, stopping.signal]);
+	const stopStarting = anySignal(item.stopStarting, stopping.signal);
 	const results = new Array<Result>(count);
 	let failure: unknown;
 	const speakOne = async (_: ItemContext, index: number) => {
-		if (signal.aborted) return false;
+		if (stopStarting.aborted) return false;
 		const place = `${index + 1} of ${count}`;
-		return await speakIn(index, `part ${place}, `, signal).then(
+		return await speakIn(index, `part ${place}, `, stopStarting).then(
 			(result) => {
 				results[index] = result;
 				return true;
@@ -49,12 +57,16 @@ export async function runParts<Given, Result>(
 		);
 	};
 	await item.concurrency.forEach(Array<ItemContext>(count).fill(item), speakOne, 'part');
+	stopping.abort(SILENT_ABORT);
 	if (failure !== undefined) throw failure;
-	throwIfAborted(item.signal);
+	throwIfAborted(item.stopStarting);
 	return results;
 }
 
-/** What comes out of a speech: one item with its file, or one for each part where they can't be joined. */
+/**
+ * Makes the output items of a speech: one item with the joined file. If the parts cannot be joined, it makes
+ * one item per part, and a hint says why. Throws a Failure if n8n cannot store the joined file.
+ */
 export async function speechOutput(
 	item: ItemContext,
 	results: SpeechResult[],
@@ -62,15 +74,15 @@ export async function speechOutput(
 ): Promise<INodeExecutionData[]> {
 	if (results.length === 1) return [speechItem(item, results[0]!, outputField)];
 	const json = {
-		status: 'completed',
 		task_id: results[0]!.taskId,
+		status: 'completed',
 		task_ids: results.map(({ taskId }) => taskId),
 		audio_urls: results.map(({ task }) => task.audioUrl),
 		parts: results.length,
 	};
 	const files = results.map(({ file }) => file).filter((file) => file !== undefined);
 	if (files.length < results.length) {
-		if (subtitles) hintUnjoined(item, "that needs their sound. Turn on 'Download File'");
+		if (subtitles) hintUnjoined(item, "that takes the audio. Turn on 'Download File'");
 		return [item.output(json)];
 	}
 	const joined = await join(item, results, files, json.task_id).catch((error: unknown) => {
@@ -83,7 +95,9 @@ export async function speechOutput(
 		const whole = { ...json, ...secondsOf(joined.durationMs) };
 		return [item.output(whole, binaryOf(outputField, joined))];
 	}
-	item.report.hint(`The parts of a speech could not be joined: ${joined.reason}`);
+	item.report.hint(
+		`The parts could not be joined into one file: ${joined.reason}. They come out as separate items`,
+	);
 	return results.map((one, index) =>
 		speechItem(item, one, outputField, { part: index + 1, parts: results.length }),
 	);
@@ -91,10 +105,10 @@ export async function speechOutput(
 
 const hintUnjoined = ({ report }: ItemContext, reason: string) =>
 	report.hint(
-		`Subtitles could not be joined: ${reason}. For those of a part, use Speech → Collect`,
+		`Subtitles could not be joined: ${reason}. For those of single parts, use Speech → Collect`,
 	);
 
-/** The files of all parts as one in n8n's storage, with their subtitles, or why they can't be. */
+/** Joins the files and the subtitles of all parts in n8n's storage. Resolves with a reason if that fails. */
 async function join(
 	item: ItemContext,
 	results: SpeechResult[],
@@ -111,11 +125,11 @@ async function join(
 		})),
 	);
 	const total = sounds.reduce((sum, { bytes }) => sum + bytes, 0);
-	const release = await memoryBudget().acquire(total, item.signal);
+	const release = await memoryBudget().acquire(total, item.stopStarting);
 	try {
 		const joined = await joinAudio(sounds);
 		if ('reason' in joined) return joined;
-		// Where n8n keeps files in memory, those of the parts are not needed any more.
+		// If n8n keeps files in memory, this frees the files of the parts.
 		for (const file of files) if (file.id === undefined) file.data = '';
 		const file = await store(joined);
 		const { durationMs, startsMs } = joined;
@@ -124,13 +138,13 @@ async function join(
 		release();
 	}
 
-	/** Those that there are; a hint says why they can't be joined. */
+	/** Joins the subtitles of the parts that have any. If they cannot be joined, a hint says why. */
 	async function subtitlesOf(startsMs: number[]): Promise<IBinaryData | undefined> {
-		const there = results.flatMap(({ subtitles }, index) =>
+		const withSubtitles = results.flatMap(({ subtitles }, index) =>
 			subtitles ? [{ file: subtitles, startMs: startsMs[index]! }] : [],
 		);
-		if (there.length === 0) return undefined;
-		const texts = there.map(async ({ file, startMs }) => {
+		if (withSubtitles.length === 0) return undefined;
+		const texts = withSubtitles.map(async ({ file, startMs }) => {
 			return { text: (await readStored(helpers, file)).toString(), startMs };
 		});
 		const joined = joinSubtitles(await Promise.all(texts));

@@ -27,15 +27,21 @@ const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
 
 const { min: SLOWEST, max: FASTEST } = SPEECH_SETTINGS.speed;
 
-/** What each setting is called, and what it does. */
+/** Display name and description of each voice setting. */
 const SETTINGS: Record<keyof typeof SPEECH_SETTINGS, [string, string]> = {
-	similarity: ['Similarity', 'How closely to match the original voice, from 0 to 1'],
-	speed: [
-		'Speed',
-		`How fast to speak, from ${SLOWEST} to ${FASTEST}, where 1 is the natural pace of the voice`,
+	similarity: [
+		'Voice: Similarity',
+		'How closely to match the original voice, from 0 (loosely) to 1 (exactly)',
 	],
-	stability: ['Stability', 'How steady the speech is, from 0 (lively) to 1 (monotonous)'],
-	style: ['Style Exaggeration', "How much to exaggerate the voice's own style, from 0 to 1"],
+	speed: [
+		'Voice: Speed',
+		`How fast the voice speaks, from ${SLOWEST} to ${FASTEST}, where 1 is its natural pace`,
+	],
+	stability: ['Voice: Stability', 'How steady the speech is, from 0 (lively) to 1 (monotonous)'],
+	style: [
+		'Voice: Style Exaggeration',
+		'How much to exaggerate the style of the voice, from 0 to 1',
+	],
 };
 
 const setting = (name: keyof typeof SPEECH_SETTINGS): NumberField => {
@@ -52,7 +58,7 @@ const splitLongerThan: NumberField = {
 	typeOptions: { minValue: 0, numberPrecision: 0 },
 	default: 0,
 	description:
-		'Characters that the service takes at once, such as 2500. A longer text is spoken in parts, cut between paragraphs or sentences, and comes out as one file. Each part is a task of its own, and charged. 0 never splits.',
+		'The longest text, in characters, that your service accepts, such as 2500. A longer text is split between paragraphs or sentences and comes out as one file. Each part is a separate, charged task. 0 never splits.',
 };
 
 const waitForCompletion = {
@@ -61,7 +67,7 @@ const waitForCompletion = {
 	type: 'boolean',
 	default: true,
 	description:
-		'Whether to wait until the speech is ready. Turn off to get only the task ID right away and collect the result later with Speech → Collect.',
+		'Whether to wait until the audio is ready. Turn off to get just the task ID right away, and get the audio later with Speech → Collect.',
 } satisfies INodeProperties;
 
 const fields: INodeProperties[] = [
@@ -73,7 +79,8 @@ const fields: INodeProperties[] = [
 		required: true,
 		default: '',
 		placeholder: 'e.g. Welcome to our show!',
-		description: 'The text to convert',
+		description:
+			'The text to convert to speech. If it is longer than your service allows, add the option Split Text Longer Than.',
 	},
 	{
 		displayName: 'Voice',
@@ -81,7 +88,8 @@ const fields: INodeProperties[] = [
 		type: 'resourceLocator',
 		required: true,
 		default: { mode: 'list', value: '' },
-		description: 'The voice to use',
+		description:
+			'The voice that reads the text. Search by name, language, gender, age or use. The arrow (↗) beside a voice plays a preview.',
 		builderHint: { propertyHint: 'Required. By ID: a voice_id of Voice → Get Many' },
 		modes: [
 			{
@@ -90,13 +98,14 @@ const fields: INodeProperties[] = [
 				type: 'list',
 				placeholder: 'Select a voice...',
 				typeOptions: { searchListMethod: 'searchVoices', searchable: true },
+				hint: 'To hear a preview of a voice, point at it in the list and click the arrow (↗)',
 			},
 			{
 				displayName: 'By ID',
 				name: 'id',
 				type: 'string',
 				placeholder: 'e.g. 21m00Tcm4TlvDq8ikWAM',
-				hint: 'Enter the ID, not the name, or choose From list',
+				hint: 'Enter a voice ID, not a name. To search by name, switch to From list.',
 			},
 		],
 	},
@@ -111,7 +120,7 @@ const fields: INodeProperties[] = [
 				value: MULTILINGUAL_V2,
 				description: 'Natural speech in many languages',
 			},
-			{ name: 'Turbo V2.5', value: TURBO_V2_5, description: 'Balances quality and speed' },
+			{ name: 'Turbo V2.5', value: TURBO_V2_5, description: 'Good quality at high speed' },
 			{ name: 'V3', value: V3, description: 'Newest and most expressive' },
 		],
 		default: MULTILINGUAL_V2,
@@ -136,17 +145,20 @@ const fields: INodeProperties[] = [
 		maxPaid,
 		pollInterval,
 		outputField,
-		setting('similarity'),
-		setting('speed'),
 		splitLongerThan,
+		timeout('speech'),
+		setting('similarity'),
+		useSpeakerBoost,
+		setting('speed'),
 		setting('stability'),
 		setting('style'),
-		timeout('speech'),
-		useSpeakerBoost,
 	),
 ];
 
-/** §4.1, shape A. Every setting is sent, since documents and deployments disagree on the defaults. */
+/**
+ * Reads the request body (§4.1, shape A). It contains every setting, since the service's documents and its
+ * deployments have different defaults. Throws a Failure that names an invalid field.
+ */
 function readRequest(parameters: NodeParameters) {
 	const callbackUrl = parameters.callbackUrl();
 	return {
@@ -162,7 +174,10 @@ function readRequest(parameters: NodeParameters) {
 	};
 }
 
-/** The texts to send, each of them paid: the whole one, or parts of one that is too long. */
+/**
+ * Returns the texts to send: the whole text, or its parts if it is too long. Each one is charged. Throws a
+ * Failure if the text cannot be split, or not into MAX_PARTS parts.
+ */
 function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	const { displayName } = splitLongerThan;
 	const maxLength = parameters.numberOption(splitLongerThan);
@@ -176,13 +191,13 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	} catch {
 		throw invalidInput(
 			displayName,
-			'is too small: a single character or tag of the text is longer',
+			'is too small: a single tag or character of the text is longer than that',
 		);
 	}
 	if (parts.length <= MAX_PARTS) return parts;
 	throw invalidInput(
 		displayName,
-		`would split the text of ${text.length} characters into more than ${MAX_PARTS} parts, which is the most for one item`,
+		`would split the text (${text.length} characters) into more than ${MAX_PARTS} parts, the maximum`,
 	);
 }
 
@@ -216,7 +231,7 @@ function prepare(item: ItemContext): ItemTask {
 		return [output({ task_ids: taskIds, parts: taskIds.length, status })];
 	};
 
-	/** Names the tasks of all parts, which are paid, and the parts that may be. */
+	/** Adds to a failure the tasks of all parts, which were charged, and the parts that may have been. */
 	function failWithTasks(error: unknown): never {
 		if (records.length === 1 || !(error instanceof Failure)) throw error;
 		const failedPart = Number.parseInt(error.facts.part ?? '');
@@ -228,12 +243,12 @@ function prepare(item: ItemContext): ItemTask {
 	}
 }
 
-/** Speech → Speak: creates the tasks of a text (§4.1), waits for them (§6.2, §4.2), fetches their audio. */
+/** Speech → Text to Speech: creates the tasks of a text (§4.1), waits for them (§6.2, §4.2), fetches their audio. */
 export const speak: Operation = {
 	option: {
-		name: 'Speak',
+		name: 'Text to Speech',
 		value: 'speak',
-		description: 'Convert text to speech and wait for the audio file',
+		description: 'Convert text to speech and get the audio file',
 		action: 'Convert text to speech',
 	},
 	fields,

@@ -1,42 +1,43 @@
-/** Long texts, cut where a reader would pause. Pure. */
+/* Splits long texts where a reader would pause. */
 
-/** A stretch of a text: `text.slice(start, end)`, without white space around it. */
+/** A part of a text: `text.slice(start, end)`, without white space around it. */
 export interface TextPart {
 	text: string;
 	start: number;
 	end: number;
 }
 
-/** White space that a text may be cut at: all but that which keeps two words on one line. */
+/** White space at which a text may be cut: all but non-breaking spaces. */
 const SPACE = /[^\S\u00a0\u202f\ufeff]+/g;
 const TAG = /<[A-Za-z/!?][^<>]*>/g;
-/** A character of a script that puts no blanks between its words, or of its punctuation. */
+/** A letter or punctuation mark of a script that puts no spaces between words, such as Chinese or Thai. */
 const BLANKLESS =
 	'[\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\\u3001-\\u303f\\uff01-\\uff0f\\uff1a-\\uff65]';
+/** The places right after and right before such a letter. Combining marks stay with their letter. */
 const [AFTER, BEFORE] = [`(?<=${BLANKLESS}\\p{M}*)(?!\\p{M})`, `(?=${BLANKLESS})(?!\\p{M})`];
 const sticky = (pattern: string) => new RegExp(pattern, 'uy');
-/** Where such a script begins or ends, … */
+/** The place where a script without spaces begins or ends next to another script. */
 const CHANGE = sticky(`${AFTER}(?!${BLANKLESS})|(?<!${BLANKLESS}\\p{M}*)${BEFORE}`);
-/** … and where one of its words may: not after a mark that opens something, nor before one that ends it. */
+/** The place where a word of such a script may end: not after an opening mark, nor before a closing one. */
 const WORD_END = sticky(`(?:${AFTER}|${BEFORE})(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`);
-/** What stays whole in these scripts, too: addresses, numbers, foreign words, tags. */
+/** A URL, number, foreign word or tag. It stays in one piece, also within a script without spaces. */
 const TOKEN = /[!-~\uff0c\uff0e\uff10-\uff19]*[!-~\uff10-\uff19]/g;
-/** How far beyond a cut the text tells whether a sentence ends there, in characters. */
+/** Characters after a possible cut that are examined to find out whether a sentence ends there. */
 const LOOKAHEAD = 64;
 
-/* The rules are the same in every country: what a retry collects must have been cut alike. */
+/* The locale is fixed: a retry on another machine must cut a text at the same places to collect its parts. */
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
 const words = new Intl.Segmenter('en', { granularity: 'word' });
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** Common ones, without their full stop. Single letters, numbers and `z.B.` are known by their form. */
+/** Common abbreviations without their full stop. Those like `J.`, `3.` and `z.B.` are recognized by their form. */
 const ABBREVIATIONS = new Set(
 	'dr mr mrs ms prof st jr sr no nos vs etc fig vol inc ltd co approx hr hrn fr nr bzw usw ca mme sra ud ул'.split(
 		' ',
 	),
 );
 
-/** Whether a full stop that ends at `end` belongs to an abbreviation or a number. */
+/** True if the full stop before `end` belongs to an abbreviation or a number, and ends no sentence. */
 function isAbbreviated(text: string, end: number): boolean {
 	const before = text.slice(Math.max(0, end - LOOKAHEAD), end);
 	const word = /([\p{L}\p{M}\p{N}.]+)\.[\p{Pe}\p{Pf}"']*$/u.exec(before)?.[1];
@@ -50,13 +51,14 @@ function isAbbreviated(text: string, end: number): boolean {
 
 const isSpace = (text: string, at: number) => text.charAt(at).search(SPACE) === 0;
 
-/** `at`, or where the white space begins that ends there. */
+/** The beginning of the white space that ends at `at`; `at` itself if there is none. */
 function beforeSpace(text: string, at: number): number {
 	let end = at;
 	while (isSpace(text, end - 1)) end--;
 	return end;
 }
 
+/** The end of the white space that begins at `at`; `at` itself if there is none. */
 function afterSpace(text: string, at: number): number {
 	let start = at;
 	while (isSpace(text, start)) start++;
@@ -64,20 +66,22 @@ function afterSpace(text: string, at: number): number {
 }
 
 /**
- * The parts of a text, each of at most `most` characters (UTF-16 units) and, except for the last, at least
- * a third of that where white space, or a script that has none, allows it: cut at a paragraph that ends in
- * the last third, else at a sentence, else at a line or a word. Another word, an address or a number is cut
- * only when it is longer than a part, and then in no character or tag. Together the parts are the text;
- * only white space at the cuts is left out. Throws a RangeError when a single character or tag is longer than `most`.
+ * Yields the parts of a text, in order. A part has at most `maxLength` characters (UTF-16 code units). Together
+ * the parts are the whole text, without the white space at the cuts.
+ *
+ * A part ends at a paragraph, if one ends in the last third of its length. Otherwise it ends at a sentence, a
+ * line or a word, in this order of preference. If possible, every part but the last has at least a third of
+ * `maxLength`. A word, URL or number is cut only if it is longer than a part. A character or a tag is never
+ * cut: the next step throws a RangeError if a single one is longer than `maxLength`.
  */
 export function* splitText(text: string, maxLength: number): Generator<TextPart> {
-	const plain = text.replace(TAG, standIn);
+	const textWithoutTags = text.replace(TAG, tagSubstitute);
 	const length = beforeSpace(text, text.length);
 	let start = afterSpace(text, 0);
 	while (start < length) {
 		let end = length;
 		if (length - start > maxLength) {
-			const remaining = plain.slice(start, start + maxLength + LOOKAHEAD);
+			const remaining = textWithoutTags.slice(start, start + maxLength + LOOKAHEAD);
 			const cut =
 				cutBetweenWords(remaining, maxLength) ??
 				beforeTag(text.slice(start), cutInWord(remaining, maxLength));
@@ -90,22 +94,25 @@ export function* splitText(text: string, maxLength: number): Generator<TextPart>
 }
 
 /**
- * What takes the place of a tag while places to cut are looked for: an opening tag belongs to the
- * sentence after it, as a letter would; others to the one before.
+ * Replaces a tag by characters of the same length before sentences are searched for. An opening tag becomes
+ * letters, so that it belongs to the sentence after it. Any other tag becomes quotation marks, so that it
+ * belongs to the sentence before it.
  */
-const standIn = (tag: string) => (/^<[A-Za-z][^]*[^/]>$/.test(tag) ? 'X' : '"').repeat(tag.length);
+const tagSubstitute = (tag: string) =>
+	(/^<[A-Za-z][^]*[^/]>$/.test(tag) ? 'X' : '"').repeat(tag.length);
 
-/** The best place between two words to cut a text at that is longer than `most`; undefined if there is none. */
+/** The best place between two words to cut `text`, at `maxLength` at the latest; undefined if there is none. */
 function cutBetweenWords(text: string, maxLength: number): number | undefined {
 	const sentenceEnds = new Set(sentenceEndsOf(text));
-	/** 1 where a cut would be inside of a token. */
+	/** By position: 1 if a cut there would be inside of a token. */
 	const inTokens = new Uint8Array(text.length);
 	for (const { index, 0: token } of text.matchAll(TOKEN)) {
 		inTokens.fill(1, index + 1, index + token.length);
 	}
 	const isAt = (place: RegExp, at: number) => {
 		place.lastIndex = at;
-		// Between the halves of a character, an expression would look at its beginning.
+		// A character of two code units may begin before `at`. There a regular expression would match at its
+		// beginning, so that place is excluded.
 		return !inTokens[at] && !/[\udc00-\udfff]/.test(text.charAt(at)) && place.test(text);
 	};
 	const spaces = [...text.matchAll(SPACE)].map(({ index: at, 0: run }) => {
@@ -113,13 +120,14 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 		const isSentence = sentenceEnds.has(at);
 		return { at, lines, isSentence, isParagraph: lines > 1 || (lines === 1 && isSentence) };
 	});
-	const between = [...sentenceEnds]
+	const placesWithoutSpace = [...sentenceEnds]
 		.filter((at) => !isSpace(text, at) && isAt(WORD_END, at))
 		.map((at) => ({ at, lines: 0, isSentence: true, isParagraph: false }));
-	// The last one first.
-	const places = [...spaces, ...between]
+	// Places to cut, the last one first.
+	const places = [...spaces, ...placesWithoutSpace]
 		.filter(({ at }) => at > 0 && at <= maxLength)
 		.sort((one, other) => other.at - one.at);
+	// Kinds of places, the best kind first.
 	const preferred: Array<(place: (typeof places)[number]) => boolean> = [
 		({ at, isParagraph }) => isParagraph && at >= (maxLength * 2) / 3,
 		({ isParagraph, isSentence }) => isParagraph || isSentence,
@@ -127,32 +135,32 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 		({ at }) => !isAbbreviated(text, at),
 		() => true,
 	];
-	const filled = places.filter(({ at }) => at >= maxLength / 3);
-	for (const isWanted of preferred) {
-		const place = filled.find(isWanted);
+	const longEnough = places.filter(({ at }) => at >= maxLength / 3);
+	for (const isPreferred of preferred) {
+		const place = longEnough.find(isPreferred);
 		if (place) return place.at;
 	}
-	const inWords = words.segment(text);
+	const wordSegments = words.segment(text);
 	const isWordEnd = (at: number) =>
-		isAt(WORD_END, at) && (isAt(CHANGE, at) || inWords.containing(at)!.index === at);
+		isAt(WORD_END, at) && (isAt(CHANGE, at) || wordSegments.containing(at)!.index === at);
 	for (const isEnd of [isWordEnd, (at: number) => isAt(CHANGE, at)]) {
 		for (let at = maxLength; at > 0; at--) if (isEnd(at)) return at;
 	}
 	return places[0]?.at;
 }
 
-/** Where sentences end in `text`, without the white space after them; rising. */
+/** The places where sentences end, before the white space that follows them, in ascending order. */
 const sentenceEndsOf = (text: string) =>
-	// The end of a line does not end a sentence.
+	// For the segmenter, a line break ends a sentence. Here it does not, so it becomes a space.
 	[...sentences.segment(text.replace(/[\r\n\u2028\u2029]/g, ' '))]
 		.map(({ index }) => beforeSpace(text, index))
 		.filter((end) => end > 0 && !isAbbreviated(text, end));
 
-/** Where to cut a word that is longer than a part: between two characters; 0 if there are none. */
+/** Where to cut a word that is longer than a part: before the character that does not fit. 0: even one does not. */
 const cutInWord = (text: string, maxLength: number) =>
 	graphemes.segment(text).containing(maxLength)!.index;
 
-/** `at`, or where the tag begins that is around it. */
+/** The beginning of the tag that contains `at`; `at` itself if there is none. */
 function beforeTag(text: string, at: number): number {
 	for (const { index, 0: tag } of text.matchAll(TAG)) {
 		if (index >= at) break;

@@ -1,40 +1,38 @@
 import type { ServiceRecord } from '../../../shared/contract';
+import type { StopStarting } from '../../../shared/async/callSignals';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withDefaultFacts } from '../../../shared/failure';
-import {
-	newRequest,
-	speechRequestsOf,
-	startSearch,
-} from '../../../shared/generation/requestLedger';
+import { newRequest, speechRequestsOf, searchEnd } from '../../../shared/generation/requestLedger';
 import { creatorOf } from '../../../shared/n8n/creatorRegistry';
 import { withTaskId, type TaskWait } from '../../../shared/speech/speechTask';
 import { describeAttempt, type JournalEntry } from '../../paid/payments';
 import type { ItemContext } from '../../run/itemContext';
 
-/** One of the tasks that make up a speech; most have only one. */
+/** One part of a speech. Each part is one task of the service. Most speeches have one part. */
 export interface SpeechPart {
-	/** From 0. */
+	/** Number of the part, from 0. */
 	index: number;
-	/** How many there are. */
+	/** Number of parts of the speech. */
 	count: number;
-	/** In front of what is said about it: `part 3 of 12, `, or nothing for the only one. */
+	/** The beginning of messages about the part: `part 3 of 12, `, or '' if there is only one. */
 	name: string;
-	/** Aborts when its time is up, the run ends, or another part has failed. */
-	signal: AbortSignal;
-	/** Its time, in ms. */
+	/** Aborts when the part's time is up, the run ends, or another part has failed. */
+	stopStarting: StopStarting;
+	/** The part's time, in ms. */
 	timeoutMs: number;
 }
 
-/** What is to be said, and what is kept of it for a retry. */
+/** The create call for one part of a speech. */
 export interface SpeechOrder {
-	/** Its fields (§4.1). */
+	/** The body of the call (§4.1). */
 	request: ServiceRecord;
 	entry: JournalEntry;
 }
 
 /**
- * The task of a text: that of an earlier attempt, or a new one, which is paid; none is created before
- * `ready`, nor after the part's signal. Throws a Failure.
+ * Resolves with the task of one part: the task of an earlier attempt, or a new one, which is charged. The create
+ * call is not sent before `ready` resolves, nor after the part's time is up or the run has ended. Throws a
+ * Failure, of kind 'indeterminate' if an earlier attempt may have created a task whose id nobody knows.
  */
 export async function submit(
 	item: ItemContext,
@@ -43,26 +41,26 @@ export async function submit(
 	ready?: Promise<void>,
 ): Promise<Pick<TaskWait, 'taskId' | 'mode'>> {
 	const { api, report } = item;
-	const { signal: stopStarting } = part;
+	const { stopStarting } = part;
 	return await entry.once(stopStarting, async () => {
 		const { previous } = entry;
 		if (previous && !('taskId' in previous)) {
 			throw new Failure('indeterminate', {
 				text: previous.indeterminateBecause,
 				mayBeCharged: true,
-				isSpeech: true,
+				makes: 'speech',
 			});
 		}
-		// A failed task is worth nothing, but it is read once more before another is paid for.
+		// An earlier attempt has found the task failed or unknown. It is read once more before a new one is paid.
 		if (
 			previous &&
 			(previous.state === 'task' || (await isUsable(item, previous.taskId, stopStarting)))
 		) {
+			report.hint(entry.collectedHint);
 			entry.write({ ...previous, state: 'task' });
-			report.hint('Collected the task of an earlier attempt, at no extra charge');
 			return { taskId: previous.taskId, mode: 'reused' };
 		}
-		// The deadline applies here, too.
+		// The wait for the socket must not outlast the deadline.
 		await Promise.race([ready, whenAborted(stopStarting)]);
 		report.log(`${part.name}sending the text`);
 		const requests = speechRequestsOf(item.credential);
@@ -70,10 +68,10 @@ export async function submit(
 			...{ prompt: '', kind: 'speech', requestedCount: 1, withImages: false },
 			...{ creator: creatorOf(item.context), sentAt: 0 },
 		});
-		// Another item's failure does not end it: its answer says what was paid for.
-		const creating = withDeadline(part.timeoutMs, item.canceled, async (signal) => {
+		// The failure of another item does not abort the call: only its answer tells which task was charged.
+		const creating = withDeadline(part.timeoutMs, item.abortInFlight, async (abortInFlight) => {
 			const onSend = async () => {
-				// The next attempt must not pay again for what may have been accepted.
+				// From now on the service may have accepted the call, so the next attempt must not send it again.
 				entry.setSent({ state: 'sent' });
 				sent.sentAt = Date.now();
 				requests.add(sent);
@@ -82,13 +80,13 @@ export async function submit(
 				entry.setNotAccepted();
 				requests.remove(sent);
 			};
-			return await api.createTask(request, { signal, stopStarting, onSend, onRefused });
+			return await api.createTask(request, { stopStarting, abortInFlight, onSend, onRefused });
 		});
 		const taskId = await creating.catch((error: unknown) => {
-			startSearch(sent, 0);
+			sent.searchUntil = searchEnd(sent, 0);
 			const isUnclear = error instanceof Failure && error.facts.mayBeCharged;
 			if (isUnclear) entry.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
-			throw withDefaultFacts(error, { isSpeech: true });
+			throw withDefaultFacts(error, { makes: 'speech' });
 		});
 		sent.announcedIds.push(taskId);
 		entry.write({ state: 'task', taskId });
@@ -99,7 +97,7 @@ export async function submit(
 	});
 }
 
-/** Reads whether the service has a task that has not failed. Throws a Failure. */
+/** Resolves with whether the service knows the task and it has not failed. Throws a Failure. */
 async function isUsable({ api }: ItemContext, taskId: string, signal: AbortSignal) {
 	const task = await api.getTask(taskId, signal).catch((error: unknown) => {
 		if (!isGone(error)) throw withTaskId(error, taskId);
@@ -107,5 +105,5 @@ async function isUsable({ api }: ItemContext, taskId: string, signal: AbortSigna
 	return task !== undefined && task.state !== 'error';
 }
 
-/** Whether a task is worth nothing. */
+/** True if an error says that a task has failed, or that the service does not know it. */
 export const isGone = (error: unknown): boolean => isFailure(error, 'taskFailed', 'notFound');

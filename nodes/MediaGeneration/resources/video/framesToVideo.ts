@@ -4,23 +4,25 @@ import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/itemContext';
 import { inputImagesOf } from './images';
 
-const framesPrompt = prompt('e.g. Slow camera pan', 'What should happen between the images', false);
+const IMAGES = 'Images (in Order)';
 
-/** Video → Ordered Images to Video (§4.7); a prompt is sent only when there is one. */
+const framesPrompt = prompt('e.g. Slow camera pan', 'How to get from one image to the next', false);
+
+/** Video → Image Sequence to Video (§4.7): generates one video. It is charged. The prompt is optional. */
 export const framesToVideo: Operation = {
 	option: {
-		name: 'Ordered Images to Video',
+		name: 'Image Sequence to Video',
 		value: 'framesToVideo',
-		description: 'Generate a video that moves through your images in order',
-		action: 'Generate video from images in order',
+		description: 'Generate a video that goes through your images, from the first to the last',
+		action: 'Generate video from image sequence',
 	},
 	fields: [
-		inputImages('Images, in Order', 'The images that the video moves through, in this order'),
+		inputImages(IMAGES, 'The images that the video goes through, in this order'),
 		...generationFields('video', framesPrompt),
 	],
 	prepare(item) {
 		const text = item.parameters.textOption(framesPrompt);
-		const bodyOf = inputImagesOf(item, 'Images, in Order', 'frames');
+		const bodyOf = inputImagesOf(item, IMAGES, 'frames');
 		return generationJob(item, {
 			generation: GENERATIONS.framesToVideo,
 			prompt: text ?? '',

@@ -8,46 +8,51 @@ import { memoryBudget, readStored, sizeOfStored } from '../../../shared/n8n/stor
 import type { GenerationOrder } from '../../run/generationRecord';
 import type { ItemContext } from '../../run/itemContext';
 
-/* Input images → the base64 array of a create call (§4.6, §4.7). */
+/* Reads the input images of an item, and puts them into a create call as an array of base64 texts (§4.6, §4.7). */
 
-/** Largest encoded request body, in bytes: neither n8n nor the service can be expected to cope with more. */
+/** Largest encoded request body, in bytes. n8n or the service would fail with a larger one. */
 const MAX_BODY_BYTES = 512 * 1024 * 1024;
 
+/** MIME types that do not say what a file is. */
 const UNTYPED = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
 
 interface Image<Data = IBinaryData> {
-	/** Its name in messages. */
+	/** How messages name the image: by its input field, or by its URL without the query. */
 	field: string;
 	data: Data;
-	/** Its type says that it is an image. */
+	/** True if the MIME type is that of an image. Otherwise the first bytes are checked. */
 	isTyped: boolean;
 }
 
 /**
- * Names and addresses in a text. An address may hold commas, and ends before white space or before the
- * next address.
+ * Matches one field name or URL in a text. Commas and line breaks separate them. A URL may contain commas: it
+ * ends before white space, or before a comma and the next URL.
  */
 const NAMES = /https?:\/\/\S+?(?=,?(?:\s|$)|,https?:\/\/)|[^,\s][^,\n]*/gi;
 
-/** The names, addresses and files that a field holds, in order: an expression may give lists of them. */
-function givenIn(raw: unknown): Array<string | IBinaryData> {
+/**
+ * Returns the field names, URLs and files in the value of a parameter, in order. An expression may give a list
+ * of them, nested or as JSON.
+ */
+function sourcesIn(raw: unknown): Array<string | IBinaryData> {
 	if (isRecord(raw) && typeof raw.mimeType === 'string') return [raw as unknown as IBinaryData];
-	if (typeof raw === 'object') return Object.values(raw ?? {}).flatMap(givenIn);
+	if (typeof raw === 'object') return Object.values(raw ?? {}).flatMap(sourcesIn);
 	const list = parseJson(String(raw));
-	if (Array.isArray(list)) return givenIn(list);
+	if (Array.isArray(list)) return sourcesIn(list);
 	return (String(raw).match(NAMES) ?? []).map((name) => name.trim());
 }
 
 const badImage = (field: string, text: string) => new Failure('badImage', { field, text });
 
 /**
- * Finds the images in an item's fields, or at addresses. `displayName` is that of the parameter that names them,
- * `requestField` the field of the request that takes them. Throws a Failure that names the missing or
- * unfit one.
+ * Finds the input images of an item, in its files or by URL. Call it in `prepare`. `displayName` is the name of
+ * the parameter that lists the images. `requestField` is the field of the request body for them. Throws a
+ * Failure that names an image that is missing, empty or of another type.
  *
- * Returns what fetches those that have an address, throws a Failure if they are too large, and makes the JSON
- * body, such as `{ "frames": ["<base64>", …], …rest }`, once there is room for it: that throws a Failure that
- * names an unfit image, or the signal's reason.
+ * Returns the `body` function of a GenerationOrder. It downloads the images that are given by URL. It throws a
+ * Failure if a download fails, or if all images together are too large. Its own result waits for memory, and
+ * then makes the JSON body `{ "frames": ["<base64>", …], …remaining }`. That throws a Failure that names a file
+ * that is no image, or the signal's reason.
  */
 export function inputImagesOf(
 	item: ItemContext,
@@ -55,9 +60,9 @@ export function inputImagesOf(
 	requestField: 'ingredients' | 'frames',
 ) {
 	const { context, index, parameters } = item;
-	const names = givenIn(parameters.raw('binaryPropertyName', 'data') ?? '');
+	const names = sourcesIn(parameters.raw('binaryPropertyName', 'data') ?? '');
 	if (names.length === 0) {
-		const text = 'is empty: enter the name of an input field that holds an image';
+		const text = 'is empty: enter the name of an input binary field that holds an image';
 		throw invalidInput(displayName, text);
 	}
 	const images = names.map(imageIn);
@@ -74,11 +79,11 @@ export function inputImagesOf(
 			const megabytes = Math.round(total / 1024 / 1024);
 			throw invalidInput(
 				displayName,
-				`add up to ${megabytes} MB when encoded, more than can be sent at once: use fewer or smaller images`,
+				`are too large together: ${megabytes} MB when encoded, the limit is ${MAX_BODY_BYTES / 1024 / 1024} MB. Use fewer or smaller images`,
 			);
 		}
 		return async (body, inTime) => {
-			// The encoded images, and the body that is made of them.
+			// For a moment, memory holds the encoded images and a copy of them in the body.
 			body.release = await memoryBudget().acquire(2 * total, inTime);
 			body.bytes = await bodyOf(stored, remaining);
 		};
@@ -87,7 +92,7 @@ export function inputImagesOf(
 	function imageIn(one: string | IBinaryData): Image<IBinaryData | URL> {
 		const field = typeof one === 'string' ? one : 'file';
 		const url = asWebUrl(field);
-		// Its query may be a signature.
+		// The query of a URL may contain a signature, which is secret.
 		if (url) return { field: url.origin + url.pathname, data: url, isTyped: false };
 		const data = dataOf(one, field);
 		const { mimeType = '', fileName, id, bytes } = data;
@@ -103,7 +108,7 @@ export function inputImagesOf(
 		return { field, data, isTyped };
 	}
 
-	/** An image in n8n's storage, as other files get there. */
+	/** Downloads an image that is given by URL into n8n's storage. Returns any other image as it is. */
 	async function fetched(
 		{ field, data, isTyped }: Image<IBinaryData | URL>,
 		signal: AbortSignal,
@@ -113,7 +118,7 @@ export function inputImagesOf(
 		const file = { url: data.href, kind: 'image', id: 'input', maxBytes } as const;
 		const download = downloadFile(context, item.credential, file, signal);
 		const stored = await download.catch((error: unknown) => {
-			// It would name the address as that of a result.
+			// The message of this failure would present the URL as that of a generated file.
 			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 			const reason =
 				(error.kind === 'downloadFailed' && error.facts.text) || wordingOf(error).message;
@@ -124,10 +129,11 @@ export function inputImagesOf(
 
 	function dataOf(one: string | IBinaryData, field: string): IBinaryData {
 		const { json, binary } = context.getInputData()[index]!;
-		// n8n's combined binary mode keeps the files of an item in here.
+		// In n8n's combined binary mode, the files of an item are in its json.
 		const inJson = isRecord(json._files) ? (json._files as typeof binary) : undefined;
 		const files = { ...binary, ...inJson };
-		// Where n8n keeps files in memory, `$binary` tells all of a file but its data.
+		// If n8n keeps files in memory, an expression such as `$binary.data` gives a file without its content. The
+		// file with the same fields in the input item has the content.
 		const isLike = (file: object) =>
 			Object.entries(one).every(([key, value]) => file[key as never] === value);
 		const like = typeof one === 'string' ? [] : Object.values(files).filter(isLike);
@@ -135,9 +141,8 @@ export function inputImagesOf(
 		try {
 			return context.helpers.assertBinaryData(index, inJson?.[one as string] ?? named);
 		} catch {
-			const has = Object.keys(files).join(', ');
-			const all = has ? `This item's files: ${has}` : 'This item has no files';
-			throw badImage(displayName, `No file in '${field}'. ${all}`);
+			const has = Object.keys(files).join(', ') || 'none';
+			throw badImage(displayName, `The item has no binary field '${field}' (it has ${has})`);
 		}
 	}
 
@@ -152,7 +157,7 @@ export function inputImagesOf(
 		return Buffer.concat([...parts, Buffer.from(`"${json.slice(inside)}`)]);
 	}
 
-	/** An image as base64; one of unknown type is judged by its bytes. */
+	/** Reads an image as base64. Throws a Failure if neither its MIME type nor its bytes are those of an image. */
 	async function encoded({ field, data, isTyped }: Image): Promise<Buffer> {
 		const bytes = await readStored(context.helpers, data);
 		if (isTyped || isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');

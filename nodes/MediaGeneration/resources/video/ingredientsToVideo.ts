@@ -4,17 +4,20 @@ import { generationFields, generationJob } from '../../run/generationJob';
 import type { Operation } from '../../run/itemContext';
 import { inputImagesOf } from './images';
 
-/** Video → Reference Images to Video (§4.6). */
+/** Video → Reference Images to Video (§4.6): generates one video. It is charged. */
 export const ingredientsToVideo: Operation = {
 	option: {
 		name: 'Reference Images to Video',
 		value: 'ingredientsToVideo',
-		description: 'Generate a video that contains what your images show',
+		description: 'Generate a video in which the people, things or places in your images appear',
 		action: 'Generate video from reference images',
 	},
 	fields: [
 		videoPrompt,
-		inputImages('Reference Images', 'People, things or places that the video should contain'),
+		inputImages(
+			'Reference Images',
+			'Images of people, things or places that should appear in the video',
+		),
 		...generationFields('video'),
 	],
 	prepare(item) {

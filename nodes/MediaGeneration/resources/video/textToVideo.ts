@@ -10,7 +10,7 @@ import type { Operation } from '../../run/itemContext';
 
 const [LANDSCAPE, PORTRAIT] = ASPECT_RATIOS;
 
-/* n8n's lint wants the default of a field to be a plain name. */
+/* n8n's lint accepts only a literal or a plain variable as the default of a field. */
 const { min: minValue, max: maxValue, default: ONE } = NUMBER_OF_VIDEOS;
 
 const numberOfVideos: NumberField = {
@@ -20,10 +20,10 @@ const numberOfVideos: NumberField = {
 	typeOptions: { minValue, maxValue, numberPrecision: 0 },
 	default: ONE,
 	description:
-		'How many videos to generate from the prompt. Each is charged and becomes one output item.',
+		'How many videos to generate from the prompt. Each one is charged, and becomes a separate output item.',
 };
 
-/** Video → Text to Video (§4.5). */
+/** Video → Text to Video (§4.5): generates one to four videos with one create call. Each video is charged. */
 export const textToVideo: Operation = {
 	option: {
 		name: 'Text to Video',
@@ -43,7 +43,7 @@ export const textToVideo: Operation = {
 			],
 			default: LANDSCAPE,
 			description:
-				'The shape of the video. An expression can also give 16:9, 9:16, landscape or portrait.',
+				"The video's aspect ratio. An expression can also give 16:9, 9:16, landscape or portrait.",
 		},
 		numberOfVideos,
 		...generationFields('video'),

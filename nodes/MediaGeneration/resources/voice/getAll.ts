@@ -2,7 +2,7 @@ import type { INodeProperties } from 'n8n-workflow';
 import { allVoices } from '../../../shared/api/pagination';
 import { limit, options, returnAll } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/values';
-import { languageCodes, plain } from '../../listSearch/languages';
+import { languageCodes, normalize } from '../../listSearch/languages';
 import type { Operation } from '../../run/itemContext';
 
 /** `middle_aged` → `Middle Aged`. */
@@ -32,18 +32,23 @@ const text = (
 	description,
 });
 
-/** The service's filters (§4.4), by its own names for them. */
+/** The filters of the service (§4.4): the field of each, by the name of its query parameter. */
 const FILTERS: Record<string, INodeProperties> = {
 	age: trait('age', 'young', 'middle_aged', 'old'),
 	category: trait('category', 'cloned', 'generated', 'high_quality', 'premade', 'professional'),
 	gender: trait('gender', 'female', 'male', 'neutral'),
-	language: text('Language', 'language', 'German', 'Only of this language, by name or code'),
-	search: text('Search', 'search', 'warm narrator', 'Only voices that match this text'),
+	language: text('Language', 'language', 'German', 'Only voices in this language (name or code)'),
+	search: text(
+		'Search',
+		'search',
+		'warm narrator',
+		'Only voices that contain this text in name or description',
+	),
 	sort: { ...trait('sort', 'name'), description: 'How to sort the voices' },
-	use_cases: text('Use Cases', 'useCases', 'audiobook', 'Only voices suited to this use'),
+	use_cases: text('Use Cases', 'useCases', 'audiobook', 'Only voices for this use'),
 };
 
-/** Voice → Get Many (§4.4). */
+/** Voice → Get Many (§4.4): lists voices that match the filters. */
 export const getAllVoices: Operation = {
 	option: {
 		name: 'Get Many',
@@ -52,7 +57,7 @@ export const getAllVoices: Operation = {
 		action: 'Get many voices',
 	},
 	fields: [returnAll, limit, options(...Object.values(FILTERS))],
-	prepare({ parameters, api, signal, output, report }) {
+	prepare({ parameters, api, stopStarting, output, report }) {
 		const maxResults = parameters.limit();
 		const query: Record<string, string> = {};
 		for (const [parameter, { name }] of Object.entries(FILTERS)) {
@@ -61,12 +66,14 @@ export const getAllVoices: Operation = {
 		}
 
 		return async () => {
-			const language = languageCodes().get(plain(query.language ?? ''));
-			let voices = language ? await allVoices(api, { ...query, language }, maxResults, signal) : [];
-			// Some services know languages by their names.
-			if (voices.length === 0) voices = await allVoices(api, query, maxResults, signal);
+			const language = languageCodes().get(normalize(query.language ?? ''));
+			let voices = language
+				? await allVoices(api, { ...query, language }, maxResults, stopStarting)
+				: [];
+			// Some services filter by the name of a language instead of its code.
+			if (voices.length === 0) voices = await allVoices(api, query, maxResults, stopStarting);
 			if (voices.length === 0) {
-				report.hint('No voice matches: check the filters, or leave some out');
+				report.hint('No voices match these filters. Remove or change some of them');
 			}
 			return voices.map((voice) => output(voice));
 		};

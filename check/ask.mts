@@ -1,0 +1,106 @@
+/* The questions that cost nothing, in plain requests. */
+import { connect } from 'node:tls';
+import { WebSocket } from 'ws';
+import { MISSING_TASK } from './recording.mts';
+import { textOf, type Exchange, type Wire } from './wire.mts';
+import { ACCOUNT_PATH, asId, isRecord, parseJson } from './reading.mts';
+
+/** Entries of a page that is asked for. */
+export const PAGE = 20;
+
+/** The answers. */
+export interface Asked {
+	account: Exchange;
+	wrong: Exchange;
+	/** Two pages each. */
+	voices: Exchange[];
+	history: Exchange[];
+	missing: Exchange;
+	socket: Exchange;
+	/** What the server would rather speak, over TLS. */
+	protocol: string | false | null;
+	/** All of them, redirects too. */
+	exchanges: Exchange[];
+	voice?: string;
+}
+
+/** Where in an answer a list of records is: '' for the answer itself. */
+export function listIn(value: unknown, path = ''): [path: string, list: unknown[]] | undefined {
+	if (Array.isArray(value)) return [path, value];
+	if (!isRecord(value) || path.split('.').length > 2) return undefined;
+	const within = Object.entries(value).map(([key, inner]) =>
+		listIn(inner, path ? `${path}.${key}` : key),
+	);
+	return within.find((found) => found !== undefined);
+}
+
+/** Asks everything that costs nothing, or less if `isBlocked` says so of the account. */
+export async function askAll(
+	wire: Wire,
+	{ apiToken, baseUrl, webSocketUrl }: { apiToken: string; baseUrl: string; webSocketUrl: string },
+	isBlocked: (asked: Asked) => boolean,
+	say: (what: string) => void,
+): Promise<Asked> {
+	const { exchanges } = wire;
+	const get = async (path: string, token = apiToken): Promise<Exchange> => {
+		const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
+		let url = baseUrl + path;
+		for (let hops = 0; ; hops++) {
+			const signal = AbortSignal.timeout(10_000);
+			const answer = await fetch(url, { headers, redirect: 'manual', signal })
+				.then(async (head) => [head.headers.get('location'), await head.text()])
+				.catch(() => []);
+			const exchange = exchanges.findLast(({ method }) => method === 'GET')!;
+			if (signal.aborted) exchange.broke = 'nothing within 10 s';
+			// As the node does: to the same origin, with the token.
+			const target = answer[0] ? URL.parse(answer[0], url) : null;
+			if (!target || target.origin !== new URL(url).origin || hops === 5) return exchange;
+			url = target.href;
+		}
+	};
+	const heard = listen(`${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`);
+	say('the account');
+	const account = await get(ACCOUNT_PATH);
+	const socket = exchanges.find(({ method }) => method === 'WEBSOCKET')!;
+	const { origin } = account;
+	const asked: Asked = {
+		...{ account, wrong: account, voices: [], history: [], missing: account, socket, exchanges },
+		protocol: origin.startsWith('https:') ? await protocolOf(new URL(origin)) : '',
+	};
+	if (!isBlocked(asked)) {
+		asked.wrong = await get(ACCOUNT_PATH, 'a-token-that-nobody-has');
+		say('the voices');
+		for (const page of [0, 1])
+			asked.voices.push(await get(`/v1/labs/voices?page=${page}&page_size=${PAGE}`));
+		say('the history');
+		for (const page of [1, 2])
+			asked.history.push(await get(`/v1/video/histories?page=${page}&page_size=${PAGE}`));
+		say('a task that does not exist');
+		asked.missing = await get(`/v1/labs/task/${MISSING_TASK}`);
+		const voice = listIn(parseJson(textOf(asked.voices[0]!)))?.[1].find(isRecord);
+		asked.voice = asId(voice?.voice_id);
+		say('the WebSocket, for ten seconds');
+		await heard;
+	}
+	return asked;
+}
+
+/** Holds the WebSocket open for ten seconds. */
+async function listen(url: string): Promise<void> {
+	const socket = new WebSocket(url);
+	const late = setTimeout(() => socket.terminate(), 10_000);
+	socket.on('error', () => {});
+	await new Promise((resolve) => socket.on('close', resolve));
+	clearTimeout(late);
+}
+
+const protocolOf = async ({ hostname, port }: URL) =>
+	await new Promise<string | false | null>((resolve) => {
+		const more = { servername: hostname, ALPNProtocols: ['h2', 'http/1.1'], timeout: 5000 };
+		const socket = connect({ host: hostname, port: Number(port || 443), ...more }, () => {
+			resolve(socket.alpnProtocol);
+			socket.destroy();
+		});
+		socket.on('error', () => resolve(''));
+		socket.on('timeout', () => socket.destroy(new Error('late')));
+	});

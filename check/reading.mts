@@ -1,0 +1,30 @@
+/* How the node reads an answer: as built, like the node that the check runs. */
+import { createRequire } from 'node:module';
+
+const load = createRequire(import.meta.url);
+const from = (name: string): unknown => load(`../dist/nodes/shared/${name}.js`);
+
+export const { ACCOUNT_PATH, GENERATIONS, TERMINAL_EVENTS } = from(
+	'contract',
+) as typeof import('../nodes/shared/contract.ts');
+export const { readCredential } = from(
+	'http/credential',
+) as typeof import('../nodes/shared/http/credential.ts');
+export const { readReason } = from(
+	'parsing/errors',
+) as typeof import('../nodes/shared/parsing/errors.ts');
+export const { redactor } = from(
+	'parsing/redaction',
+) as typeof import('../nodes/shared/parsing/redaction.ts');
+export const {
+	readCreatedTaskId,
+	readFileUrl,
+	readGeneratedFiles,
+	readNotification,
+	readPage,
+	readRecord,
+	readSpeechTask,
+} = from('parsing/responses') as typeof import('../nodes/shared/parsing/responses.ts');
+export const { asId, isRecord, looksLikeHtml, parseJson } = from(
+	'parsing/values',
+) as typeof import('../nodes/shared/parsing/values.ts');

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { jsonStringify, type IExecuteFunctions } from 'n8n-workflow';
+import { processContainer } from '../../shared/account';
+import { evictOldest } from '../../shared/limits';
+import { paidParameters } from './idempotencyKey';
+import type { JournalValue } from './journal';
+
+/** How long a request of a manual run can be collected, in ms. */
+const TTL_MS = 3_600_000;
+/** Most requests that are remembered for all nodes together. One takes about 1 kB. */
+const MAX_REQUESTS = 5000;
+/** True if the answer contained the file itself, as a data: URL. Such a value would take megabytes. */
+const hasInlineFile = (value: JournalValue): boolean =>
+	'request' in value &&
+	value.request?.files.some(({ fileUrl }) => /^data:/i.test(fileUrl)) === true;
+
+/** The remembered values of all nodes, the oldest first. */
+class RequestsByKey extends Map<string, JournalValue & { keptAt: number }> {}
+
+/**
+ * What manual runs of one node have requested in this process within the last hour. The editor loses the
+ * output of a node when somebody edits the node or reloads the page. "Execute step" on a later node then
+ * runs this node again (n8n 2.41). Such a run collects what is remembered here. A manual run of this node
+ * itself requests everything anew.
+ */
+export class RecentRequests {
+	private readonly all: RequestsByKey = processContainer.get(RequestsByKey);
+	/** True if this run exists only because somebody executes a later node. */
+	readonly isCollecting: boolean;
+	private readonly prefix: string;
+
+	/** Make one only for a manual run. */
+	constructor(private readonly context: IExecuteFunctions) {
+		const node = context.getNode();
+		// The node that a person executes is found only here. Before n8n 2, it was given by its name.
+		const { runExecutionData } = context as unknown as {
+			runExecutionData?: { startData?: { destinationNode?: string | { nodeName: string } } };
+		};
+		const destination = runExecutionData?.startData?.destinationNode;
+		const name = typeof destination === 'object' ? destination.nodeName : destination;
+		this.isCollecting = name !== undefined && name !== node.name;
+		this.prefix = `${context.getWorkflow().id}/${node.id}`;
+	}
+
+	/**
+	 * Returns the first part of an item's keys here; the item's idempotency key is to be appended. It contains
+	 * the resolved values of the parameters that decide what is charged: since the last run, somebody may have
+	 * edited the nodes that the expressions refer to. Throws if an expression cannot be resolved.
+	 */
+	keyOf(index: number): string {
+		const { parameters } = this.context.getNode();
+		const resolved = Object.keys(parameters).map((name) => [
+			name,
+			this.context.getNodeParameter(name, index) as unknown,
+		]);
+		const paid = paidParameters(Object.fromEntries(resolved) as Record<string, unknown>);
+		return `${this.prefix}/${createHash('sha256').update(jsonStringify(paid)).digest('hex')}`;
+	}
+
+	/** Returns the value that was set within the last hour, or undefined. */
+	get(key: string): JournalValue | undefined {
+		const value = this.all.get(key);
+		return value && Date.now() - value.keptAt < TTL_MS ? value : undefined;
+	}
+
+	/** Remembers a value, unless it contains a file. Beyond MAX_REQUESTS, the oldest value is forgotten. */
+	set(key: string, value: JournalValue & { keptAt: number }): void {
+		this.all.delete(key);
+		if (!hasInlineFile(value)) this.all.set(key, value);
+		evictOldest(this.all, MAX_REQUESTS);
+	}
+
+	/** Forgets a value. */
+	delete(key: string): void {
+		this.all.delete(key);
+	}
+}

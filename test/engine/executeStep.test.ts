@@ -1,0 +1,97 @@
+import type { IDataObject, INode } from 'n8n-workflow';
+import { bad, good, hints, stop } from './seen';
+import { answer, onCreate, posts, tasks } from './service';
+import { begin, EACH, node, run, sim, speech, texts, video, workflow, NODE } from './setup';
+
+/* Execute step on a later node runs this one again when the editor has lost its output. */
+
+const LATER = 'Later';
+const later = node(
+	{},
+	{ name: LATER, id: 'later', type: 'n8n-nodes-base.manualTrigger', credentials: {} },
+);
+/** Each test has a node of its own: what it has requested is remembered for an hour. */
+let id = 0;
+beforeEach(() => id++);
+const before = (parameters: IDataObject, more: Partial<INode> = {}) =>
+	workflow(node(parameters, { id: `node-${id}`, ...more }), later);
+const rows = texts('One', 'Two', 'Three', 'Four', 'Five');
+const HINT = 'Collected from your last run';
+
+test('a step on a later node collects what the last run has requested', async () => {
+	const first = await run(before(speech(EACH)), rows);
+	const step = await run(before(speech(EACH, { timeout: 33 })), { ...rows, destination: LATER });
+	expect(good(step).map(({ json }) => json.task_id)).toEqual(
+		good(first).map(({ json }) => json.task_id),
+	);
+	expect(step.items(LATER)).toHaveLength(5);
+	expect(hints(step).filter((hint) => hint.includes(HINT))).toHaveLength(1);
+	expect(posts()).toBe(5);
+	await run(before(speech(EACH, { speed: 1.1 })), { ...rows, destination: LATER });
+	expect(posts()).toBe(10);
+});
+
+test.each([
+	['at this node', { destination: NODE }],
+	['at the whole workflow', {}],
+	['at nothing, by a schedule', { destination: LATER, mode: 'trigger' as const }],
+])('a run that is aimed %s requests anew', async (_, aim) => {
+	await run(before(speech(EACH)), rows);
+	const again = await run(before(speech(EACH)), { ...rows, ...aim });
+	expect(hints(again).join()).not.toContain(HINT);
+	expect(posts()).toBe(10);
+});
+
+test('another node, another item and another value of an expression are requested', async () => {
+	const text = '={{ $json.t }} {{ $workflow.name }}';
+	const setting = { ...texts('One'), destination: LATER };
+	const named = (name: string, t = 'One', more: Partial<INode> = {}) => {
+		const subject = before(speech(text), more);
+		subject.name = name;
+		return run(subject, { ...setting, ...texts(t) });
+	};
+	await named('A');
+	await named('A');
+	expect(posts()).toBe(1);
+	await named('B');
+	await named('A', 'Two');
+	await named('A', 'One', { id: `other-${id}` });
+	expect(posts()).toBe(4);
+	await named('A');
+	expect(posts()).toBe(4);
+});
+
+test('what a stopped run has requested is collected', async () => {
+	const stopped = await begin(before(speech(EACH)), texts('One [sim:slow=3000]'));
+	await sim.waitFor(() => tasks().length === 1);
+	await stop(stopped);
+	await run(before(speech(EACH)), { ...texts('One [sim:slow=3000]'), destination: LATER });
+	expect(posts()).toBe(1);
+});
+
+test('of a run that failed, only what failed is sent again', async () => {
+	onCreate(answer(402), { body: 'Two', times: 1 });
+	bad(await run(before(speech(EACH)), texts('One', 'Two')));
+	good(await run(before(speech(EACH)), { ...texts('One', 'Two'), destination: LATER }));
+	expect(posts()).toBe(3);
+});
+
+test('a video is collected with its file', async () => {
+	const first = good(await run(before(video('A dog'))));
+	const step = await run(before(video('A dog')), { destination: LATER });
+	expect(good(step)[0]!.binary!.data!.fileSize).toBe(first[0]!.binary!.data!.fileSize);
+	expect(hints(step).join()).toContain(HINT);
+	expect(sim.count('POST', '/v1/video/text')).toBe(1);
+});
+
+test('an hour later it is requested anew', async () => {
+	await run(before(speech('Hi')));
+	const now = Date.now();
+	jest.spyOn(Date, 'now').mockImplementation(() => now + 3_600_001);
+	try {
+		await run(before(speech('Hi')), { destination: LATER });
+	} finally {
+		jest.restoreAllMocks();
+	}
+	expect(posts()).toBe(2);
+});

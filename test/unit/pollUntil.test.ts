@@ -1,0 +1,93 @@
+import { startDeadline } from '../../nodes/shared/async/deadline';
+import {
+	next,
+	type ChannelEvent,
+	type Schedule,
+	type ScheduleEvent,
+} from '../../nodes/shared/async/pollSchedule';
+import { pollUntil, type Reading } from '../../nodes/shared/async/pollUntil';
+
+/** Five seconds of silence before a reading, twenty at most; 1 s of the first pause is over. */
+const WAITING: Schedule = {
+	...{ pollMs: 5000, maxBackoffMs: 20_000 },
+	...{ pauseMs: 5000, nextAt: 4000, isDue: false },
+};
+const DUE: Schedule = { ...WAITING, pauseMs: 0, nextAt: 0, isDue: true };
+/** `event`, so many times. */
+const times = <One>(count: number, ...events: One[]) => Array<One[]>(count).fill(events).flat();
+
+describe('the next reading', () => {
+	it.each<[string, Schedule, ScheduleEvent[], afterMs: number, isDue?: boolean]>([
+		['waits for a silence after progress', WAITING, ['progress'], 5000],
+		['comes at once for an announcement', WAITING, ['announced'], 0, true],
+		['comes as planned when the channel is lost', WAITING, ['disconnected'], 4000],
+		['of a long pause comes sooner then', { ...WAITING, nextAt: 19_000 }, ['disconnected'], 5000],
+		['comes soon when the channel is back', WAITING, ['reconnected'], 2000],
+		['is not put off by that', { ...WAITING, nextAt: 1000 }, ['reconnected'], 1000],
+		['is due, whatever else is heard', DUE, ['progress', 'disconnected', 'reconnected'], 0, true],
+		['follows a reading after a silence', WAITING, ['noOutcome'], 5000],
+		['is rarer beside a channel', WAITING, ['noOutcomeBesideChannel'], 10_000],
+		['is never too rare there', WAITING, times(9, 'noOutcomeBesideChannel'), 20_000],
+		['repeats the last one if it is due', DUE, ['lastRead', 'noOutcome'], 50, true],
+		['follows what was announced ever later', DUE, times(3, 'noOutcome'), 200, true],
+		['takes its time if nothing comes of that', DUE, times(9, 'noOutcome'), 5000],
+		['comes in a moment if it expects something', WAITING, ['expectSoon'], 50, true],
+		['comes in a moment if throttled', WAITING, ['throttled'], 50, true],
+		['comes ever later if throttled again', WAITING, times(9, 'throttled'), 5000, true],
+		['comes at once as the last', { ...WAITING, nextAt: 19_000 }, ['lastRead'], 0],
+		['is one, as the last', WAITING, ['lastRead', 'noOutcomeBesideChannel'], 5000],
+	])('%s', (_, schedule, events, afterMs, isDue = false) => {
+		const found = events.reduce((one, event) => next(one, event, 0), schedule);
+		expect([found.nextAt, found.isDue]).toEqual([afterMs, isDue]);
+	});
+
+	it('is not put off for ever by a channel that comes and goes', () => {
+		let schedule = WAITING;
+		for (let now = 0; now < 2000; now += 100) {
+			schedule = next(schedule, now % 200 ? 'disconnected' : 'reconnected', now);
+			expect(schedule.nextAt).toBe(2000);
+		}
+	});
+});
+
+/** A reading that takes two seconds, with what is heard meanwhile: how many began, and when it ended. */
+async function during(...heard: ChannelEvent[]) {
+	const began = Date.now();
+	let readings = 0;
+	let onEvent: (event: ChannelEvent) => void = () => {};
+	const wait = pollUntil<string>({
+		async read(): Promise<Reading<string>> {
+			const value = `reading ${++readings}`;
+			for (const event of readings === 1 ? heard : []) {
+				await new Promise((resolve) => setTimeout(resolve, 500));
+				onEvent(event);
+			}
+			await new Promise((resolve) => setTimeout(resolve, 2000 - 500 * heard.length));
+			return { done: true, value };
+		},
+		signal: startDeadline(60_000).signal,
+		...{ pollMs: 5000, readFirst: true },
+		follow: (listener) => {
+			onEvent = listener;
+			return () => {};
+		},
+	}).then((value) => [value, Date.now() - began]);
+	await jest.advanceTimersByTimeAsync(30_000);
+	return await wait;
+}
+
+describe('a reading in flight', () => {
+	beforeEach(() => void jest.useFakeTimers());
+	afterEach(() => void jest.useRealTimers());
+
+	it.each<ChannelEvent[]>([
+		['progress', 'progress', 'progress'],
+		['progress', 'disconnected', 'reconnected'],
+	])('brings its outcome, whatever else is heard: %s, %s, %s', async (...heard) => {
+		expect(await during(...heard)).toEqual(['reading 1', 2000]);
+	});
+
+	it('gives way to another one when the outcome is announced, once', async () => {
+		expect((await during('progress', 'announced', 'announced'))[0]).toBe('reading 2');
+	});
+});

@@ -1,0 +1,72 @@
+import { globSync, readFileSync } from 'node:fs';
+import type { INode } from 'n8n-workflow';
+
+/* One word for one thing, in the pages for builders and in the example workflows. */
+
+/** What is not said → what is said instead. */
+const BANNED: Array<[RegExp, string]> = [
+	[/\b(?:a|each|every|the) speech\b(?! task)|\bspeeches\b/i, 'audio, speech task'],
+	[/\b(?:speaks?|spoken|speaking)\b/i, 'convert'],
+	[/\b(?:upper|lower|second) line\b/i, 'branch'],
+	[/\baddress(?:es)?\b/i, 'URL'],
+	[/\bbad (?:row|item)s?\b/i, 'failed row'],
+	[/\brecipes?\b/i, 'example workflow'],
+	[/\b(?:run|try|start) (?:this|it) again\b|\bonce more\b|\banew\b/i, 'retry, run again'],
+	[/\bwhoever\b|\bsomebody\b/i, 'anyone, no matter who'],
+	[/\blooks? (?:it|them|progress) up\b|\blooked up\b/i, 'check, poll'],
+	[/\bhears? of\b|\bheard\b|\bpassed over\b/i, 'listen for, detect, ignore'],
+	[/\bnote(?:s|d)? (?:the|its|each) (?:task|ID|URL)/i, 'save'],
+	[/\binput fields?\b/i, 'input binary field'],
+	[/\bcut short\b/i, 'interrupted'],
+	[/\b(?:recognis|synthesis|colour|cancell|licence)/i, 'US English'],
+	[/\bTask (?:Completed|Failed|Progress)\b|\bImage Made\b/, "the trigger's events"],
+	[/\bOrdered Images\b|\bImages, in Order\b|→ (?:Speak|Create)\*\*/, "today's names"],
+];
+
+/** `page: word` → why it stays there. */
+const EXCEPTIONS: Record<string, string> = {
+	'docs/messages.md: address': 'the address of an API, of which a URL is a part',
+	'docs/n8n-3.md: addresses': 'those of the internet protocol',
+};
+
+const [, forBuilders] = readFileSync('docs/README.md', 'utf8').split('\n## ');
+const builders = [...forBuilders!.matchAll(/\(([\w-]+\.md)\)/g)].map(([, name]) => `docs/${name}`);
+
+/** What is read of a page: not code, targets of links, nor messages, which the first cells of tables quote. */
+const proseOf = (page: string) =>
+	readFileSync(page, 'utf8')
+		.replace(/^## (?:Messages|What can go wrong)$[^]*?^(?!\||## |$)/gm, (table) =>
+			table.replace(/^\|[^|]*\|/gm, ''),
+		)
+		.replace(/```[^]*?```|`[^`\n]*`|\]\([^)]*\)/g, '');
+
+/** What is read of a workflow: its name, its notes, and the names of its nodes. */
+function textsOf(path: string) {
+	const { name, nodes }: { name: string; nodes: INode[] } = JSON.parse(readFileSync(path, 'utf8'));
+	const texts = nodes.flatMap(({ name, parameters: { content, formTitle, toolDescription } }) =>
+		[name, content, formTitle, toolDescription].filter((text) => text !== undefined),
+	);
+	return [name, ...texts].join('\n').replace(/`[^`\n]*`/g, '');
+}
+
+test('the pages for builders and the examples have one word for one thing', () => {
+	const pages = ['README.md', 'docs/README.md', 'examples/README.md', ...builders];
+	const workflows = globSync('examples/*.json').sort();
+	const texts = [
+		...pages.map((page) => [page, proseOf(page)] as const),
+		...workflows.map((path) => [path, textsOf(path)] as const),
+	];
+	const used = new Set<string>();
+	const found = texts.flatMap(([page, text]) =>
+		BANNED.flatMap(([banned, instead]) =>
+			[...text.matchAll(new RegExp(banned, `${banned.flags}g`))].flatMap(([word]) => {
+				const place = `${page}: ${word}`;
+				if (place in EXCEPTIONS) used.add(place);
+				return place in EXCEPTIONS ? [] : [`${place} (${instead})`];
+			}),
+		),
+	);
+	expect(texts.length).toBeGreaterThan(30);
+	expect(found).toEqual([]);
+	expect([...used].sort()).toEqual(Object.keys(EXCEPTIONS).sort());
+});
