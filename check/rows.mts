@@ -163,8 +163,8 @@ function addressesIn(record: Json): string[] {
 }
 
 const HISTORY = [
-	'finds a lost video or image here, and the trigger hears of new ones',
-	'a video or image whose stream breaks is lost; the trigger hears of no videos and images',
+	'finds a lost video or image here, and the trigger detects new ones',
+	'a video or image whose stream breaks is lost; the trigger detects no videos and images',
 	'nothing to read yet',
 ] as [string, string, string];
 const VOICES = [

@@ -76,6 +76,18 @@ test('of a run that failed, only what failed is sent again', async () => {
 	expect(posts()).toBe(3);
 });
 
+test('what may have been charged is not sent again, until somebody executes this node itself', async () => {
+	onCreate({ ...answer(500), accepted: true }, { times: 1 });
+	bad(await run(before(speech('Hi'))));
+	const { message, description } = bad(await run(before(speech('Hi')), { destination: LATER }));
+	expect(message).toContain('unclear whether the service accepted it');
+	expect(description).toContain('execute this node itself');
+	expect(posts()).toBe(1);
+	good(await run(before(speech('Hi')), { destination: NODE }));
+	good(await run(before(speech('Hi')), { destination: LATER }));
+	expect(posts()).toBe(2);
+});
+
 test('a video is collected with its file', async () => {
 	const first = good(await run(before(video('A dog'))));
 	const step = await run(before(video('A dog')), { destination: LATER });

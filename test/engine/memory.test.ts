@@ -48,8 +48,8 @@ test('a big file goes to disk in a stream, in bounded memory', async () => {
 
 const PART_BYTES = 16 * MIB;
 const PARTS = 4;
-/** Besides twice the joined file: what is on its way, and garbage. */
-const MORE_BYTES = 48 * MIB;
+/** Besides twice the joined file: what is on its way, and some 64 MiB of garbage that a busy machine collects late. */
+const MORE_BYTES = 64 * MIB;
 
 /** As many frames as fit: MPEG-2, layer III, 32 kbit/s, 22 050 Hz, 104 bytes each, silent. */
 function mp3(): Buffer {

@@ -26,7 +26,7 @@ export const MUTANTS = [
 	`async/pollSchedule.ts => return after(0, true); => return schedule;`,
 	`async/pollSchedule.ts => nextAt: Math.min(nextAt, now + pollMs) => nextAt: now + pollMs`,
 	`async/pollSchedule.ts => nextAt: now + ms, => nextAt: Infinity,`,
-	`async/pollUntil.ts => LAST_MS = 2000; => LAST_MS = -2000;`,
+	`async/pollUntil.ts => MAX_FINAL_READ_MS = 2000; => MAX_FINAL_READ_MS = -2000;`,
 	`http/download.ts => if (!isTransient(result) => if (Date.now() > 0 || !isTransient(result)`,
 	`http/download.ts => // Closes the connection if the file was given up.\n\t\tanswer.close(); =>`,
 	`http/download.ts => stream.destroy(tooLarge); => void tooLarge;`,

@@ -105,7 +105,7 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 	'30 a minute, speech without messages': { refused: { 3: 0.15, 10: 0.38 } },
 	'60 a minute, speech, late': { refused: { 10: 0.32 } },
 	'a second, shared': {
-		share: { 1: 0.67, 10: 0.51 },
+		share: { 1: 0.67, 3: 0.58, 10: 0.51 },
 		spread: { 3: 2.0, 10: 2.2 },
 		refused: { 10: 0.36 },
 	},

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { LIMITS } from './limits.mts';
-import { measure, missesOf } from './measure.mts';
+import { measure } from './measure.mts';
 import { writeSection } from './section.mts';
 
 /*
@@ -24,8 +24,7 @@ const table = [
 let missed = 0;
 for (const name of Object.keys(LIMITS).filter((one) => new RegExp(values.only).test(one))) {
 	for (const processes of values.processes.split(',').map(Number)) {
-		const measured = await measure(name, processes);
-		const misses = missesOf(name, processes, measured);
+		const { measured, misses } = await measure(name, processes);
 		missed += misses.length;
 		const figures = Object.entries(measured).map(([what, figure]) => {
 			return `${what} ${figure.toFixed(what === 'minutes' ? 1 : 3)}${misses.includes(what) ? ' !' : ''}`;

@@ -47,6 +47,11 @@ const wide = { mine: { aspectRatio: LANDSCAPE }, others: [{ aspectRatio: PORTRAI
 const images = { withImages: true };
 const [first, second] = [listed({}, 0), listed({}, 1)];
 const nameless = { ...first, id: undefined };
+const noId = { id: undefined };
+const renewed = 'https://files.example.com/e0.mp4?sign=2';
+const clip = (number: number, fields: ServiceRecord, path = 'download') => {
+	return { ...fields, file_url: `https://files.example.com/${path}?job=${number}` };
+};
 const late = { sentAt: SENT_AT + 20_000 };
 const hour = { created_at: at(3605) };
 const afterHour = { mine: { sentAt: SENT_AT + 60 * MINUTE } };
@@ -68,6 +73,24 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	['nothing told to another', [{}, {}], [1], { others: [{ announcedIds: ['e0'] }] }],
 	['nothing that somebody has', [{}, {}], [1], { others: [{ got: [first] }] }],
 	['nothing whose address somebody has', [{}, {}], [1], { others: [{ got: [nameless] }] }],
+	[
+		'nothing that somebody has, signed anew',
+		[{ ...noId, file_url: renewed }, {}],
+		[1],
+		{ others: [{ got: [first] }] },
+	],
+	[
+		'what a query tells apart',
+		[clip(0, noId), clip(1, noId)],
+		[1],
+		{ others: [{ got: [clip(0, noId)] }] },
+	],
+	[
+		'what ids tell apart',
+		[clip(0, {}, 'c.mp4'), clip(1, {}, 'c.mp4')],
+		[1],
+		{ others: [{ got: [{ id: 'e0', ...clip(0, {}, 'c.mp4') }] }] },
+	],
 	['its share of equal requests', [{}, {}], [1], { others: [{}] }],
 	['its share as the first of them', [{}, {}], [0], { later: [{}] }],
 	['the first, before the other is there', [{}], [0], { later: [{}] }],

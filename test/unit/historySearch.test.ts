@@ -88,6 +88,7 @@ const [all, more] = [
 	['c', 'b', 'a'].map((id) => file(id)),
 	['x', 'y', 'z', 'a'].map((id) => file(id)),
 ];
+const signedAnew = { ...file('a'), id: undefined, file_url: 'https://files.example.com/a.mp4?s=2' };
 const hangs = { search: 0, meets: ['hangs' as const] };
 const others = [failed('b'), failed('c'), file('a')];
 
@@ -111,6 +112,7 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	['by none, and the last fails', [], { search: 10, meets: times(9, down) }, 'it broke', 10, 2],
 	['all, where one had come and the stream is over', all, { asked, search: 0 }, 'a,b,c', 0, 1],
 	['nothing new', one, { asked, search: 0 }, 'a', 0, 1],
+	['nothing new, signed anew and without an ID', [signedAnew], { asked, search: 0 }, 'a', 0, 1],
 	['more than were asked for', more, { asked, search: 0 }, 'a', 0, 1],
 	['the one that came, by a look after one that hangs', one, { asked, ...hangs }, 'a', 13.5, 2],
 	['the one that came, at the end', one, { asked }, 'a', 600, 61],

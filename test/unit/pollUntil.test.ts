@@ -67,7 +67,7 @@ async function during(...heard: ChannelEvent[]) {
 		},
 		signal: startDeadline(60_000).signal,
 		...{ pollMs: 5000, readFirst: true },
-		follow: (listener) => {
+		subscribe: (listener) => {
 			onEvent = listener;
 			return () => {};
 		},

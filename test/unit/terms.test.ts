@@ -1,24 +1,22 @@
 import { globSync, readFileSync } from 'node:fs';
 import type { INode } from 'n8n-workflow';
+import { COMMON } from './terms';
 
 /* One word for one thing, in the pages for builders and in the example workflows. */
 
 /** What is not said → what is said instead. */
 const BANNED: Array<[RegExp, string]> = [
+	...COMMON,
 	[/\b(?:a|each|every|the) speech\b(?! task)|\bspeeches\b/i, 'audio, speech task'],
 	[/\b(?:speaks?|spoken|speaking)\b/i, 'convert'],
-	[/\b(?:upper|lower|second) line\b/i, 'branch'],
-	[/\baddress(?:es)?\b/i, 'URL'],
-	[/\bbad (?:row|item)s?\b/i, 'failed row'],
 	[/\brecipes?\b/i, 'example workflow'],
 	[/\b(?:run|try|start) (?:this|it) again\b|\bonce more\b|\banew\b/i, 'retry, run again'],
 	[/\bwhoever\b|\bsomebody\b/i, 'anyone, no matter who'],
 	[/\blooks? (?:it|them|progress) up\b|\blooked up\b/i, 'check, poll'],
-	[/\bhears? of\b|\bheard\b|\bpassed over\b/i, 'listen for, detect, ignore'],
+	[/\bheard\b|\bpassed over\b/i, 'listen for, detect, ignore'],
 	[/\bnote(?:s|d)? (?:the|its|each) (?:task|ID|URL)/i, 'save'],
 	[/\binput fields?\b/i, 'input binary field'],
 	[/\bcut short\b/i, 'interrupted'],
-	[/\b(?:recognis|synthesis|colour|cancell|licence)/i, 'US English'],
 	[/\bTask (?:Completed|Failed|Progress)\b|\bImage Made\b/, "the trigger's events"],
 	[/\bOrdered Images\b|\bImages, in Order\b|→ (?:Speak|Create)\*\*/, "today's names"],
 ];

@@ -159,7 +159,11 @@ function* atPace({ asked, ended, stopped, works, attempts }: Family, book: Book)
 	const late = ended[0]!.at - Math.max(...works.map((work) => work.made?.at ?? Infinity));
 	// After five minutes of silence the history is looked into, every ten seconds.
 	const isSilent = works.some((work) => work.made!.at - work.at > 5 * MINUTE);
-	if (late > (isSilent ? 11 : 1) * SECOND) yield `it ends ${late} ms after its last result`;
+	// In the last two seconds of the Timeout the history is read instead of the stream.
+	const cutAt = from + (Number(asked.options.timeout ?? Infinity) - 2) * SECOND;
+	const isCut = works.some((work) => work.made!.at > cutAt);
+	if (late > (isSilent ? 11 : isCut ? 2 : 1) * SECOND)
+		yield `it ends ${late} ms after its last result`;
 }
 
 /** 5b. After a create call without a clear answer none goes out until something has gone well. */

@@ -69,7 +69,7 @@ function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData)
 }
 
 /** A short digest of `parts`. It is the same after n8n has saved them as JSON and loaded them again. */
-const digestOf = (...parts: unknown[]): string =>
+export const digestOf = (...parts: unknown[]): string =>
 	createHash('sha256')
 		.update(jsonStringify(parts, { replaceCircularRefs: true }))
 		.digest('hex')

@@ -135,7 +135,6 @@ export class Payments {
 		readonly journal: Journal,
 		/** The idempotency key of the item (see `keyFactory`). */
 		readonly key: string,
-		private readonly index: number,
 	) {}
 
 	/**
@@ -151,7 +150,7 @@ export class Payments {
 		const { key, journal } = this;
 		const keys =
 			ranges.length < 2 ? [key] : ranges.map(({ start, end }) => `${key}/${start}-${end}`);
-		const recentKey = journal.recent?.keyOf(this.index) ?? '';
+		const recentKey = journal.recent?.keyOf(parameters) ?? '';
 		this.entries = keys.map((each) => new JournalEntry(journal, each, recentKey + each));
 		this.limit = parameters.numberOption(maxPaid) || Infinity;
 		this.pendingCharges = this.entries.filter(

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
-import { jsonStringify, type IExecuteFunctions } from 'n8n-workflow';
+import type { IExecuteFunctions, INodeParameters } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
 import { evictOldest } from '../../shared/limits';
-import { paidParameters } from './idempotencyKey';
+import type { NodeParameters } from '../../shared/n8n/parameters';
+import { digestOf, paidParameters } from './idempotencyKey';
 import type { JournalValue } from './journal';
 
 /** How long a request of a manual run can be collected, in ms. */
@@ -28,10 +28,12 @@ export class RecentRequests {
 	/** True if this run exists only because somebody executes a later node. */
 	readonly isCollecting: boolean;
 	private readonly prefix: string;
+	private readonly parameters: INodeParameters;
 
 	/** Make one only for a manual run. */
-	constructor(private readonly context: IExecuteFunctions) {
+	constructor(context: IExecuteFunctions) {
 		const node = context.getNode();
+		this.parameters = node.parameters;
 		// The node that a person executes is found only here. Before n8n 2, it was given by its name.
 		const { runExecutionData } = context as unknown as {
 			runExecutionData?: { startData?: { destinationNode?: string | { nodeName: string } } };
@@ -47,14 +49,9 @@ export class RecentRequests {
 	 * the resolved values of the parameters that decide what is charged: since the last run, somebody may have
 	 * edited the nodes that the expressions refer to. Throws if an expression cannot be resolved.
 	 */
-	keyOf(index: number): string {
-		const { parameters } = this.context.getNode();
-		const resolved = Object.keys(parameters).map((name) => [
-			name,
-			this.context.getNodeParameter(name, index) as unknown,
-		]);
-		const paid = paidParameters(Object.fromEntries(resolved) as Record<string, unknown>);
-		return `${this.prefix}/${createHash('sha256').update(jsonStringify(paid)).digest('hex')}`;
+	keyOf({ raw }: NodeParameters): string {
+		const resolved = Object.keys(this.parameters).map((name) => [name, raw(name)] as const);
+		return `${this.prefix}/${digestOf(paidParameters(Object.fromEntries(resolved)))}`;
 	}
 
 	/** Returns the value that was set within the last hour, or undefined. */

@@ -1,7 +1,7 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import type { AbortInFlight } from '../../shared/async/callSignals';
 import { withDeadline } from '../../shared/async/deadline';
-import { beforeLast } from '../../shared/async/pollUntil';
+import { msBeforeFinalRead } from '../../shared/async/pollUntil';
 import type { GeneratedFile, MediaKind, GenerationRequest } from '../../shared/contract';
 import { fileNames } from '../../shared/generation/entryFiles';
 import { findInHistory, findRenewed } from '../../shared/generation/historySearch';
@@ -50,7 +50,7 @@ export function generationJob(item: ItemContext, order: GenerationOrder): ItemTa
 		await withDeadline(timeoutMs, item.stopStarting, async (stopStarting) => {
 			const request = await entry!.once(stopStarting, async () => {
 				const record = new GenerationRecord(item, entry!, order);
-				const createMs = beforeLast(timeoutMs);
+				const createMs = msBeforeFinalRead(timeoutMs);
 				const send = async (abortInFlight: AbortInFlight) => {
 					const limits = { stopStarting, abortInFlight, idleMs, timeoutMs };
 					return await generate(item, order, record, limits);

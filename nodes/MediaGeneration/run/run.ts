@@ -109,7 +109,7 @@ export class Run {
 			...signals,
 			concurrency: this.concurrency,
 			report: new Report(context, redact, index, this.credentials.length),
-			payments: new Payments({ ...journal, redact }, this.keyOf(index, account), index),
+			payments: new Payments({ ...journal, redact }, this.keyOf(index, account)),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
 				// n8n takes an item with an `error` field for a failed one, and Retry On Fail runs the node again.
 				if (isEmptyError(json.error)) delete json.error;
@@ -147,7 +147,7 @@ export class Run {
 		// needs the journal.
 		const isFailed = (part: ItemResult) => part instanceof FailedResult || part.json.error;
 		if (!outcomes.flat().some(isFailed)) {
-			for (const { payments } of this.items) for (const record of payments.entries) record.close();
+			for (const { payments } of this.items) for (const entry of payments.entries) entry.close();
 		}
 		// Cancellation ends the node with an error, even if On Error says to continue.
 		if (this.signals.abortInFlight.aborted) this.fatal = { error: new Failure('canceled') };

@@ -1,18 +1,21 @@
 declare const purpose: unique symbol;
 
-/** Aborts when nothing new may begin. What costs nothing ends, too; a billable call in flight goes on. */
+/**
+ * Aborts when nothing new may begin. Reads and downloads end as well. A billable call in flight goes on, because only its
+ * answer says what was charged.
+ */
 export type StopStarting = AbortSignal & { readonly [purpose]: 'stopStarting' };
 
-/** Aborts billable calls in flight as well: their answers, which say what was charged, are lost. */
+/** Aborts billable calls in flight as well. What they have charged is then unknown. */
 export type AbortInFlight = AbortSignal & { readonly [purpose]: 'abortInFlight' };
 
-/** What ends billable calls. The compiler refuses one in place of the other. */
+/** The two signals of a billable call. They have different types, so the compiler refuses to swap them. */
 export interface CallSignals {
 	readonly stopStarting: StopStarting;
 	readonly abortInFlight: AbortInFlight;
 }
 
-/** For all that `canceled` aborts at once, and of which nothing more begins after `stopping`. */
+/** Makes the signals of a run. `canceled` aborts both; `stopping` aborts only `stopStarting`. */
 export const callSignals = (from: {
 	canceled: AbortSignal;
 	stopping: AbortSignal;

@@ -2,15 +2,15 @@ import { sleep as n8nSleep } from 'n8n-workflow';
 import { Failure } from '../failure';
 
 /**
- * The time in ms since 1970, by a clock that goes on when the machine's is set. For what lasts or comes
- * later in this process: pauses, limits, what came first. Not for times that are kept or compared with
- * the service's.
+ * Returns the time in ms since 1970, by a clock that does not jump when somebody sets the computer's clock. Use it for
+ * durations and for the order of events within this process. Do not save it, and do not compare it with times of the
+ * service.
  */
 export const monotonicNow = (): number => performance.timeOrigin + performance.now();
 
 /**
- * Resolves after `ms` milliseconds or as soon as `signal` aborts; never rejects. n8n-workflow's
- * `sleep` ignores its signal before n8n 2.36, so the signal is heard here, too.
+ * Resolves after `ms` milliseconds, or as soon as `signal` aborts. Never rejects. It listens to the signal itself,
+ * because n8n-workflow's `sleep` ignores its signal before n8n 2.36.
  */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 	if (signal?.aborted) return;
@@ -20,18 +20,21 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 			resolve();
 		};
 		signal?.addEventListener('abort', wake);
-		// Node warns of a negative time.
+		// Node.js prints a warning for a negative time.
 		n8nSleep(Math.max(0, ms), signal).then(wake, wake);
 	});
 }
 
-/** Delay before the `attempt`-th repetition (0, 1, …): doubling from 500 ms, with jitter, in ms. */
+/**
+ * Returns the back-off before a repetition, in ms. `attempt` counts from 0. The back-off doubles from 500 ms up to
+ * `longestMs`; up to half of it is taken off at random (jitter).
+ */
 export function backOffMs(attempt: number, longestMs = 4000): number {
 	const full = Math.min(longestMs, 500 * 2 ** attempt);
 	return full / 2 + Math.random() * (full / 2);
 }
 
-/** Resolves when `signal` aborts. */
+/** Resolves when `signal` aborts, and never if it does not. */
 export async function whenAborted(signal: AbortSignal): Promise<void> {
 	if (signal.aborted) return;
 	await new Promise<void>((resolve) => {
@@ -40,9 +43,9 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * A signal for the purpose of the first, that aborts with the first of all, one of which has to abort when
- * the work is over; its reason is a Failure. What listens to a signal of `AbortSignal.any`, a whole request, is freed by a full
- * garbage collection only.
+ * Returns a signal that aborts when the first of `signals` does. Its reason is a Failure. It has the type of the first
+ * argument. At least one of them has to abort when the work is over: until then, all of them keep a listener. It
+ * replaces `AbortSignal.any`, which keeps its listeners, and so whole requests, until a full garbage collection.
  */
 export function anySignal<Signal extends AbortSignal>(
 	...signals: [Signal, ...AbortSignal[]]
@@ -57,44 +60,48 @@ export function anySignal<Signal extends AbortSignal>(
 	return any.signal as Signal;
 }
 
-/** Calls `onSilence` some seconds after `until` at the latest, by `monotonicNow`, unless `signal` aborts. */
+/**
+ * Calls `onSilence` once the time that `until` returns has passed, by `monotonicNow`. `until` may return a later time
+ * at each call; it is called every 10 s at least. Resolves after that, or when `signal` aborts.
+ */
 export async function watchIdle(
 	until: () => number,
 	signal: AbortSignal,
 	onSilence: () => void,
 ): Promise<void> {
 	while (!signal.aborted) {
-		const restMs = until() - monotonicNow();
-		if (restMs <= 0) return onSilence();
-		await sleep(Math.min(restMs, 10_000), signal);
+		const delayMs = until() - monotonicNow();
+		if (delayMs <= 0) return onSilence();
+		await sleep(Math.min(delayMs, 10_000), signal);
 	}
 }
 
 /**
- * For aborts whose reason nobody reads. An abort without a reason makes an exception with a stack,
- * some 40 µs each time, and an item makes a dozen of them.
+ * The reason of aborts whose reason nobody reads. Without a reason, each abort creates an exception with a stack, which
+ * takes about 40 µs. An item needs about a dozen aborts.
  */
 export const SILENT_ABORT = new Failure('canceled');
 
+/** A time limit that has been started. */
 export interface Deadline {
-	/** Aborts at the deadline, on cancel, and when the work is over; its reason is a Failure. */
+	/** Aborts when the time is up, when one of the given signals aborts, and on `stop`. Its reason is a Failure. */
 	signal: AbortSignal;
-	/** The time no longer counts; the signals still do. */
+	/** Removes the time limit. The signals still count. */
 	disarm(): void;
-	/** Call this when the work is over: it releases the timer and listeners. */
+	/** Releases the timer and the listeners. Call it when the work is over. */
 	stop(): void;
 }
 
-/** When each deadline's signal aborts by itself, by `monotonicNow`. */
+/** When the time of each deadline is up, by `monotonicNow`, by its signal. */
 const deadlines = new WeakMap<AbortSignal, number>();
 
 const deadlineOf = (signal: AbortSignal) => deadlines.get(signal) ?? Infinity;
 
-/** Milliseconds until a deadline's signal aborts by itself; Infinity for any other signal. */
+/** Returns how many ms are left until the time of a deadline is up, by its signal; Infinity for any other signal. */
 export const remainingMs = (signal: AbortSignal): number =>
 	Math.max(0, deadlineOf(signal) - monotonicNow());
 
-/** A time limit of `ms` milliseconds (24 days at most), which also ends when one of `signals` aborts. */
+/** Starts a time limit of `ms` milliseconds, 24 days at most. Its signal also aborts when one of `signals` does. */
 export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {
 	const listened = signals.filter((signal) => signal !== undefined);
 	const end = new AbortController();
@@ -119,8 +126,8 @@ export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefi
 }
 
 /**
- * Does `action` under a time limit of `ms` milliseconds, which also ends when `signal` aborts. It is given
- * a signal for the same purpose.
+ * Calls `action` with a signal that aborts after `ms` milliseconds, or when `signal` does. Resolves or rejects as
+ * `action` does.
  */
 export async function withDeadline<T, Signal extends AbortSignal>(
 	ms: number,
@@ -131,7 +138,10 @@ export async function withDeadline<T, Signal extends AbortSignal>(
 	return await action(deadline.signal as Signal).finally(() => deadline.stop());
 }
 
-/** What `promise` resolves with; undefined if that takes more than `ms` milliseconds, or `signal` aborts. */
+/**
+ * Resolves with what `promise` resolves with, or with undefined after `ms` milliseconds or when `signal` aborts.
+ * Rejects as `promise` does.
+ */
 export async function raceTimeout<T>(
 	ms: number,
 	signal: AbortSignal,
@@ -142,12 +152,12 @@ export async function raceTimeout<T>(
 	return (await withDeadline(ms, signal, race)) ?? undefined;
 }
 
-/** Throws the signal's reason (a Failure) when it has aborted. */
+/** Throws the reason of `signal`, a Failure, if it has aborted. */
 export function throwIfAborted(signal: AbortSignal): void {
 	if (signal.aborted) throw abortReason(signal);
 }
 
-/** Why `signal` aborted, as a Failure. */
+/** Returns the reason of a signal that has aborted, as a Failure. */
 export function abortReason(signal: AbortSignal): Failure {
 	return signal.reason instanceof Failure ? signal.reason : new Failure('canceled');
 }

@@ -1,38 +1,46 @@
-/** The pauses between readings when the outcome can be there any moment double from … to …, in ms. */
+/** The shortest and the longest pause between readings while the outcome is expected soon, in ms. */
 const MIN_SOON_MS = 50;
 const MAX_SOON_MS = 5000;
-/** A channel that is back is followed by a reading within so many ms. */
+/** The longest pause before the reading after the channel is open again, in ms. */
 const CATCH_UP_MS = 2000;
 
 /**
- * What is heard besides readings. 'progress': the silence begins anew; 'announced': the outcome is
- * announced; 'disconnected', 'reconnected': the channel was lost or is there again, and something may have been missed.
+ * What a channel, such as a WebSocket, reports between readings.
+ *
+ * - 'progress': the outcome is not there yet, so the next reading can wait for another `pollMs`.
+ * - 'announced': the outcome is there, or will be in a moment.
+ * - 'disconnected' and 'reconnected': the channel was lost, or is open again. A message may have been missed.
  */
 export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnected';
 
 /**
- * How a reading without an outcome ended. 'expectSoon': the outcome can be there any moment; 'throttled':
- * the account's throttle holds the next reading back as long as it has to.
+ * How a reading without an outcome ended.
+ *
+ * - 'noOutcome' and 'noOutcomeBesideChannel': there is none yet, while the channel is closed, or open.
+ * - 'expectSoon': the outcome will be there in a moment.
+ * - 'throttled': the service refused the reading. Only a short pause is needed here, because the account's throttle
+ *   delays the next reading itself.
  */
 type ReadingEvent = 'noOutcome' | 'noOutcomeBesideChannel' | 'expectSoon' | 'throttled';
 
-/** 'lastRead': the time is nearly up, so what is there is read at once. */
+/** All events that change a schedule. 'lastRead': the time is nearly up, so a last reading begins at once. */
 export type ScheduleEvent = ChannelEvent | ReadingEvent | 'lastRead';
 
-/** When the next reading begins; times by `monotonicNow`. */
+/** When the next reading begins. It never changes: `next` makes a new one. */
 export interface Schedule {
-	/** Milliseconds of silence before a reading. */
+	/** The pause before a reading while the channel is closed, and before the first one, in ms. */
 	readonly pollMs: number;
-	/** Milliseconds of silence up to which the pause doubles while the channel lives. */
+	/** The pause up to which pauses double while the channel is open, in ms. */
 	readonly maxBackoffMs: number;
 	/** The pause before the next reading, in ms. */
 	readonly pauseMs: number;
+	/** When the next reading begins, by `monotonicNow`. */
 	readonly nextAt: number;
-	/** The outcome can be there any moment. Once this becomes true, a reading in flight is out of date. */
+	/** True while the outcome is expected soon. A reading that began before this became true is out of date. */
 	readonly isDue: boolean;
 }
 
-/** The schedule after `event`, which came at `now`. */
+/** Returns the schedule after `event`. `now` is the time of the event, by `monotonicNow`. Pure. */
 export function next(schedule: Schedule, event: ScheduleEvent, now: number): Schedule {
 	const { pollMs, maxBackoffMs, pauseMs, nextAt, isDue } = schedule;
 	const after = (ms: number, becomesDue = false): Schedule => {
@@ -46,7 +54,7 @@ export function next(schedule: Schedule, event: ScheduleEvent, now: number): Sch
 		case 'progress':
 			return isDue ? schedule : { ...schedule, nextAt: now + pollMs };
 		case 'disconnected':
-			// A channel that comes and goes must not put the next reading off again and again.
+			// The next reading is never delayed here. Otherwise a channel that keeps reconnecting would prevent it forever.
 			return isDue ? schedule : { ...schedule, nextAt: Math.min(nextAt, now + pollMs) };
 		case 'reconnected':
 			return isDue
@@ -57,7 +65,7 @@ export function next(schedule: Schedule, event: ScheduleEvent, now: number): Sch
 			return doubled(isDue ? pauseMs : 0);
 		case 'noOutcome':
 		case 'noOutcomeBesideChannel':
-			// After an announcement the outcome may come a little later.
+			// A service may announce an outcome a little before it can be read.
 			if (isDue && pauseMs < MAX_SOON_MS) return doubled(pauseMs);
 			if (event === 'noOutcome' || isDue || pauseMs === 0) return after(pollMs);
 			return after(Math.min(pauseMs * 2, Math.max(pollMs, maxBackoffMs)));

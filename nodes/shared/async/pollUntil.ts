@@ -11,48 +11,55 @@ import {
 import { isFailure, isTransient } from '../failure';
 import { next, type ChannelEvent, type Schedule, type ScheduleEvent } from './pollSchedule';
 
-/** What one reading found: the outcome, or none yet; `expectSoon`: it can be there any moment. */
+/** The result of one reading: the outcome, or none yet. `expectSoon`: the outcome will be there in a moment. */
 export type Reading<T> = { done: true; value: T } | { done: false; expectSoon?: boolean };
 
+/** What to wait for, and how. */
 export interface PollOptions<T> {
-	/** Reads once, `isUrgent` if that can't wait; throws a Failure: a transient one is repeated, others end it. */
+	/**
+	 * Reads once. `isUrgent`: the outcome is expected soon, or this is the last reading. A transient Failure that it
+	 * throws is ignored; any other error ends the wait.
+	 */
 	read(signal: AbortSignal, isUrgent: boolean): Promise<Reading<T>>;
-	/** Deadline and cancel: the wait throws its reason (a Failure) at once. */
+	/** Aborts at the deadline, or when the wait is canceled. The wait then throws its reason, a Failure, at once. */
 	signal: AbortSignal;
-	/** Milliseconds of silence before a reading. */
+	/** The pause before a reading, in ms. */
 	pollMs: number;
-	/** Milliseconds of silence up to which the pause doubles while the channel lives; 30 s unless given. */
-	longestPauseMs?: number;
+	/** The pause up to which pauses double while the channel is open, in ms. The default is 30 s. */
+	maxBackoffMs?: number;
 	/** True to read at once instead of after the first pause. */
 	readFirst?: boolean;
-	/** True while a channel brings news: readings may then be rare. */
-	isLive?(): boolean;
-	/** Begins to bring news; returns what ends it. */
-	follow?(onEvent: (event: ChannelEvent) => void): () => void;
+	/** True while a channel is open that reports progress. Readings are then rare. */
+	isChannelOpen?(): boolean;
+	/** Makes the channel call `onEvent` for each of its events. Returns a function that stops it. */
+	subscribe?(onEvent: (event: ChannelEvent) => void): () => void;
 }
 
 const MAX_BACKOFF_MS = 30_000;
-/** Time kept for the last reading and a download after it: a share of the wait, and ms at most. */
-const LAST_SHARE = 0.1;
-const LAST_MS = 2000;
+/** The share of a wait that is reserved for the last reading and the download after it. */
+const FINAL_READ_SHARE = 0.1;
+/** The longest time that is reserved for them, in ms. */
+const MAX_FINAL_READ_MS = 2000;
 
-/** Of `ms` milliseconds those before the last reading. */
-export const beforeLast = (ms: number): number => ms - Math.min(LAST_MS, ms * LAST_SHARE);
+/** Returns how much of a wait of `ms` milliseconds passes before its last reading begins, in ms. */
+export const msBeforeFinalRead = (ms: number): number =>
+	ms - Math.min(MAX_FINAL_READ_MS, ms * FINAL_READ_SHARE);
 
 /**
- * Waits for an outcome: reads it when news announce it, after each silence in case they never do, and
- * once more shortly before the time is up. Throws the signal's reason, or what `read` throws for good.
+ * Waits for an outcome, and resolves with it. It is read when the channel announces it, after each pause without an
+ * event, and once more shortly before the deadline. Throws the signal's reason, or the error of `read` that ended the
+ * wait.
  */
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
-	const { read, signal, pollMs, longestPauseMs: maxBackoffMs = MAX_BACKOFF_MS } = options;
+	const { read, signal, pollMs, maxBackoffMs = MAX_BACKOFF_MS } = options;
 	const pauseMs = options.readFirst ? 0 : pollMs;
 	const nextAt = monotonicNow() + pauseMs;
 	let schedule: Schedule = { pollMs, maxBackoffMs, pauseMs, nextAt, isDue: false };
 	let isReading = false;
-	/** Ends the pause, or the reading in flight. */
+	/** Aborts the current pause, or the reading in flight. */
 	let step = new AbortController();
-	const early = startDeadline(beforeLast(remainingMs(signal)), signal);
-	const unfollow = options.follow?.(onEvent);
+	const early = startDeadline(msBeforeFinalRead(remainingMs(signal)), signal);
+	const unsubscribe = options.subscribe?.(onEvent);
 	try {
 		for (const limit of [early.signal, signal]) {
 			const outcome = await pollDuring(limit);
@@ -61,26 +68,26 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 		}
 	} finally {
 		early.stop();
-		unfollow?.();
+		unsubscribe?.();
 	}
 	throw abortReason(signal);
 
 	function onEvent(event: ScheduleEvent): void {
 		const wasDue = schedule.isDue;
 		schedule = next(schedule, event, monotonicNow());
-		// Progress lets a reading in flight go on: it may bring the outcome. An announcement does not: the
-		// reading may hang, or report an earlier state.
+		// An announcement aborts a reading in flight, because that reading may hang, or report an earlier state. No
+		// other event does: the reading may still bring the outcome.
 		if (!isReading || (schedule.isDue && !wasDue)) step.abort(SILENT_ABORT);
 	}
 
-	/** Pauses and reads until there is an outcome, or `limit` aborts. */
+	/** Pauses and reads by turns until there is an outcome, or `limit` aborts. */
 	async function pollDuring(limit: AbortSignal): Promise<{ value: T } | undefined> {
 		while (!limit.aborted) {
 			step = new AbortController();
 			const current = anySignal(limit, step.signal);
-			const restMs = schedule.nextAt - monotonicNow();
-			if (restMs > 0) {
-				await sleep(restMs, current);
+			const delayMs = schedule.nextAt - monotonicNow();
+			if (delayMs > 0) {
+				await sleep(delayMs, current);
 			} else {
 				isReading = true;
 				const found = await readOnce(current, schedule.isDue || limit === signal);
@@ -93,7 +100,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 		return undefined;
 	}
 
-	/** One reading: its outcome, or how it ended without one; undefined when it is given up. */
+	/** Reads once. Resolves with the outcome, or with how the reading ended without one; undefined if it was aborted. */
 	async function readOnce(current: AbortSignal, isUrgent: boolean) {
 		const reading = read(current, isUrgent).then(
 			(found) => {
@@ -111,6 +118,6 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	}
 
 	function noOutcome() {
-		return options.isLive?.() ? 'noOutcomeBesideChannel' : 'noOutcome';
+		return options.isChannelOpen?.() ? 'noOutcomeBesideChannel' : 'noOutcome';
 	}
 }

@@ -6,7 +6,7 @@ import { Failure, isFailure, withDefaultFacts, type FailureFacts } from '../fail
 import { MAX_FILES } from '../limits';
 import { asText } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
-import { identifiersOf } from '../parsing/responses';
+import { identifiersOf, unsignedUrlsOf } from '../parsing/responses';
 import { hasOneOf } from './historyEntries';
 import { isOpenBeside, matchesById, matchHistory, earliestEntryTime } from './historyMatching';
 import { readHistorySince } from './historyReader';
@@ -89,7 +89,7 @@ export async function findInHistory(
 		);
 		const match = matchHistory(request, samePrompt, entries);
 		const failed = match.matched.filter((entry) => entry.failed);
-		const receivedIdentifiers = new Set(identifiersOf(received));
+		const receivedIdentifiers = new Set([...identifiersOf(received), ...unsignedUrlsOf(received)]);
 		const further = match.matched.filter((entry) => !hasOneOf(entry, receivedIdentifiers));
 		// An entry without a time may belong to any request with this prompt.
 		const undated = entries.filter(

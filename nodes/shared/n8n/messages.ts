@@ -1,12 +1,13 @@
 import type { Failure, FailureFacts, FailureKind, Meaning } from '../failure';
 import { truncate } from '../parsing/values';
 
-/** The only place that puts failures into words. Pure. */
+/* Puts failures into words. No other file does. Pure. */
 
+/** The two texts that n8n shows for an error. */
 export interface Wording {
 	/** What happened. */
 	message: string;
-	/** What to do about it. */
+	/** What to do about it, as one or more sentences. */
 	description: string;
 }
 
@@ -14,17 +15,18 @@ const reasonSuffix = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : 
 const seconds = (ms = 0) => (ms === 1000 ? '1 second' : `${ms / 1000} seconds`);
 const http = (status?: number) => (status ? ` (HTTP ${status})` : '');
 
-/** How many ids or rows a message names, and how many characters of each. */
+/** The most ids or rows that a message names. */
 const MAX_NAMED = 5;
+/** The most characters of each. */
 const MAX_CHARS = 300;
-/** The first of `texts`, and how many more there are. */
+/** Lists the first `max` texts, and says how many more there are. */
 export const firstOf = (texts: string[], max = MAX_NAMED) =>
 	texts
 		.slice(0, max)
 		.map((text) => truncate(text, MAX_CHARS))
 		.join(', ') + (texts.length > max ? ` and ${texts.length - max} more` : '');
 
-/** Items as a person counts the rows of a table: `row 13`, `rows 13 and 66`. */
+/** Names items by their index as rows are counted in a table, from 1: `row 13`, `rows 13 and 66`. */
 export function rowsOf(items: number[], max = MAX_NAMED): string {
 	const rows = items.map((item) => String(item + 1));
 	if (rows.length === 1) return `row ${rows[0]}`;
@@ -32,7 +34,7 @@ export function rowsOf(items: number[], max = MAX_NAMED): string {
 	return `rows ${firstOf(rows, max)}${last}`;
 }
 
-/** By what prevents it. */
+/** The texts of `unreachable`, by what prevents the connection. */
 const UNREACHABLE: Record<string, Wording> = {
 	refused: {
 		message: 'refused the connection',
@@ -54,17 +56,17 @@ const UNREACHABLE: Record<string, Wording> = {
 	},
 };
 
-/** Where the files are, the failed one first; a `data:` address is the file itself. */
+/** Says where the charged files are, the failed one first. A data: URL is left out: it contains the whole file. */
 const chargedFiles = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
 	const urls = [fileUrl, ...otherFiles].filter((url) => /^http/.test(url ?? ''));
 	return `It has been charged.${urls.length > 0 ? ` Download it here: ${urls.join(' , ')}` : ''}`;
 };
 
-/** Where to look for what may have been charged; speech does not appear in the history (§4.9). */
+/** Where a user can see what has been charged. Speech does not appear in the history (§4.9). */
 const placesOf = ({ makes }: FailureFacts) =>
 	makes === 'speech' ? "the provider's website" : "History → Get Many (or the provider's website)";
 
-/** What to do before the next attempt, where it is not the input that has to change. */
+/** What to do when a service gives a reason that is not in the input. */
 const REMEDIES: Partial<Record<Meaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
@@ -77,7 +79,7 @@ const remedy = ({ means, notTooMany }: FailureFacts, change: string) => {
 	return ((means && REMEDIES[means]) ?? change) + known;
 };
 
-/** Which of many items have the same fault. */
+/** Says which of many items have the same fault; '' for a single one. */
 const inItems = ({ items = [], itemCount = 0 }: FailureFacts) => {
 	if (items.length < 2) return '';
 	if (items.length === itemCount) return ` in all ${itemCount} items`;
@@ -89,7 +91,7 @@ function inputRemedy(facts: FailureFacts): string {
 	if (isInCredential) return `Correct '${field}' in the credential.`;
 	if (text !== 'is empty') return `Correct '${field}'.`;
 	if (items.length === 0 || items.length === itemCount) {
-		// n8n itself refuses a required field that is left empty, so it is an expression.
+		// n8n itself refuses a required field that is left empty. So the field has an expression without a value.
 		return items.length > 1
 			? `Check the column's name in the expression of '${field}'.`
 			: "Fill it in, or check the column's name in its expression.";
@@ -181,7 +183,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	indeterminate: (facts) => ({
 		message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
-		description: `It isn't sent again automatically, because you might be charged twice: check ${placesOf(facts)} first. To send it anyway, start a new execution with it.`,
+		description: `It isn't sent again automatically, because you might be charged twice: check ${placesOf(facts)} first. To send it anyway, start a new execution with it, or execute this node itself.`,
 	}),
 	noAddress: ({ limitMs }) => ({
 		message: `The task is complete, but its audio is not available yet (waited ${seconds(limitMs)})`,
@@ -221,7 +223,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
 };
 
-/** How to get what is paid for as tasks. */
+/** Says how to get the results of speech tasks that have been charged; '' if there are none. */
 function collecting(kind: FailureKind, { taskId, taskIds }: FailureFacts): string {
 	if (taskIds?.length) {
 		return `The parts sent so far are paid for. To get them at no extra charge, use Speech → Collect with these IDs: tasks ${taskIds.join(', ')}.`;
@@ -230,7 +232,7 @@ function collecting(kind: FailureKind, { taskId, taskIds }: FailureFacts): strin
 	return `To get the result at no extra charge, use Speech → Collect with task ID ${taskId}.`;
 }
 
-/** Message and description of a failure, without item number. Never holds the token. */
+/** Returns the texts for a failure, without the number of a row. Contains the token only if the facts do. */
 export function wordingOf({ kind, facts }: Failure): Wording {
 	const { taskId, part, ids, indeterminateParts } = facts;
 	const words = WORDS[kind](facts);

@@ -12,14 +12,21 @@ type ReadParameter = (name: string, fallback?: unknown) => unknown;
  * workflows, `displayName` its name for the user.
  */
 export class NodeParameters {
+	readonly raw: ReadParameter;
 	/** The values in the collection Options. */
 	readonly options: Record<string, unknown>;
 
 	/** `withFiles` is false where files cannot be passed on, as in a tool. Then `wantsFile` is always false. */
 	constructor(
-		readonly raw: ReadParameter,
+		read: ReadParameter,
 		private readonly withFiles = true,
 	) {
+		// A value is read once. Evaluating an expression takes about 0.1 ms, in which n8n does nothing else.
+		const values = new Map<string, unknown>();
+		this.raw = (name, fallback) => {
+			if (!values.has(name)) values.set(name, read(name, fallback));
+			return values.get(name);
+		};
 		const options: unknown = this.raw('options', {});
 		this.options = isRecord(options) ? options : {};
 	}

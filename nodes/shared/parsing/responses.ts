@@ -17,6 +17,7 @@ import {
 	truncate,
 	isRecord,
 	parseJson,
+	withoutQuery,
 } from './values';
 
 /*
@@ -165,6 +166,13 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(files.flatMap(({ id, fileUrl }) => (id === undefined ? [fileUrl] : [id, fileUrl]))),
 ];
+
+/**
+ * The URLs of files without their queries, as far as the path ends in a file name. They identify a file that the
+ * history signs anew and lists without an id. Other paths may be the same for all files, as in /download?id=5.
+ */
+export const unsignedUrlsOf = (files: GeneratedFile[]): string[] =>
+	files.map(({ fileUrl }) => withoutQuery(fileUrl)).filter((url) => /\.\w+$/.test(url));
 
 /**
  * Converts a record of the service for the node's output: ids become strings, the percentage a number. Those that

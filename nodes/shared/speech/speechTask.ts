@@ -188,10 +188,10 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		// Tasks that lose the same socket at once must not all read at once.
 		pollMs:
 			(isSpotCheck ? SPOT_CHECK_MS : wait.pollIntervalMs) * (1 + JITTER * (Math.random() - 0.5)),
-		longestPauseMs: isBackground ? BACKGROUND_MAX_BACKOFF_MS : undefined,
+		maxBackoffMs: isBackground ? BACKGROUND_MAX_BACKOFF_MS : undefined,
 		readFirst: readFirst || isSpotCheck,
-		isLive: () => subscription.isOpen,
-		follow: (onEvent) =>
+		isChannelOpen: () => subscription.isOpen,
+		subscribe: (onEvent) =>
 			subscription.onTask(taskId, (event, percentage) => {
 				if (event === 'progress' || event === 'announced') observations.noteProgress(percentage);
 				if (event === 'announced') freshAfter = monotonicNow();
