@@ -9,15 +9,15 @@ const SLOW_START_FACTOR = 4;
 /** A refusal cuts the limit to this share of the calls in flight. The rest goes to other clients of the account. */
 const BACKOFF_RATIO = 0.9;
 /** How long the limit takes to double after it is back at `wMax`, on average, as a multiple of one call's duration. */
-const DOUBLING_ROUNDS = 9;
+const DOUBLING_ROUNDS = 10;
 /** The longest doubling time, in ms. */
 const MAX_DOUBLING_MS = 150_000;
 /**
- * The doubling time, in ms, before a call was refused although none was in flight. Then other clients of the
- * account occupy the whole limit, and the next call should try again soon.
+ * The shortest doubling time, in ms, after a call was refused although none was in flight. Then other clients of
+ * the account occupy the whole limit, and the next call should try again soon.
  */
-const MIN_EMPTY_DOUBLING_MS = 250;
-/** Each refusal of that kind multiplies the doubling time by this factor. */
+const MIN_EMPTY_DOUBLING_MS = 4000;
+/** Each further refusal of that kind multiplies the doubling time by this factor. */
 const EMPTY_DOUBLING_INCREASE = 16;
 /** Each accepted call divides the doubling time for refusals of that kind by this factor. */
 const EMPTY_DOUBLING_DECREASE = 1.2;
@@ -44,10 +44,12 @@ export class ConcurrencyLimit {
 	private wMax: number | undefined;
 	/** Time of the last refusal, or of construction if nothing was refused yet, from `monotonicNow`. */
 	private epochStart = monotonicNow();
+	/** The longest doubling time after the last refusal, in ms. `roundMs` may shorten it. */
+	private maxDoublingMs = 0;
+	/** The next `maxDoublingMs` for a refusal while no call is in flight. */
+	private emptyDoublingMs = MIN_EMPTY_DOUBLING_MS;
 	/** A random factor of the doubling time. It keeps processes that share an account from growing at the same moments. */
 	private jitter = 1;
-	/** The doubling time after the last refusal while no call was in flight, in ms. */
-	private emptyDoublingMs = MIN_EMPTY_DOUBLING_MS;
 	/** How long a call takes, smoothed as a round-trip time (RFC 6298), in ms; 0: none has succeeded yet. */
 	private roundMs = 0;
 	/** How many calls have proved healthy. */
@@ -78,15 +80,9 @@ export class ConcurrencyLimit {
 		return Math.floor(this.ceiling);
 	}
 
-	/** The doubling time unless no call was in flight. The shorter calls are, the sooner a free slot is noticed. */
-	private get busyDoublingMs(): number {
-		return Math.min(MAX_DOUBLING_MS, DOUBLING_ROUNDS * (this.roundMs || Infinity));
-	}
-
-	/** How long the limit takes to double after it is back at `wMax`, in ms. */
+	/** How long the limit takes to double after it is back at `wMax`, in ms. Short calls free their slots sooner. */
 	private get doublingMs(): number {
-		const wasEmpty = this.wMax !== undefined && this.wMax < 1;
-		return this.jitter * (wasEmpty ? this.emptyDoublingMs : this.busyDoublingMs);
+		return this.jitter * Math.min(this.maxDoublingMs, DOUBLING_ROUNDS * (this.roundMs || Infinity));
 	}
 
 	/** Milliseconds until a call beside `inFlight` others fits into the limit; 0: now; Infinity: not by time alone. */
@@ -134,9 +130,12 @@ export class ConcurrencyLimit {
 		this.wMax = Math.max(0.5, inFlight);
 		this.epochStart = monotonicNow();
 		this.jitter = 0.75 + Math.random() / 2;
-		if (inFlight > 0) return;
-		const emptyDoublingMs = EMPTY_DOUBLING_INCREASE * this.emptyDoublingMs;
-		this.emptyDoublingMs = Math.min(this.busyDoublingMs, emptyDoublingMs);
+		this.maxDoublingMs = inFlight > 0 ? MAX_DOUBLING_MS : this.emptyDoublingMs;
+		if (inFlight === 0)
+			this.emptyDoublingMs = Math.min(
+				MAX_DOUBLING_MS,
+				EMPTY_DOUBLING_INCREASE * this.emptyDoublingMs,
+			);
 	}
 
 	/** Call this when a call was accepted beside `inFlight` others, charged, and failed because of overload. */
