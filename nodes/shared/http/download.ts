@@ -126,7 +126,7 @@ function detectType(
 	const isTemporary = url !== 'data:';
 	// With status 200 the failure gets no retry window: subtitles in another format mostly stay so.
 	throw downloadFailed(
-		invalidReason ?? 'it is neither SRT nor VTT',
+		invalidReason ?? 'the file is neither SRT nor VTT',
 		isTemporary,
 		isSubtitles ? { status: 200 } : {},
 	);

@@ -29,7 +29,7 @@ export function readWaitOptions(parameters: NodeParameters) {
 	const outputField = parameters.outputField();
 	const subtitles = parameters.wantsFile(subtitlesField);
 	if (subtitles && outputField === SUBTITLES_FIELD) {
-		const text = `must not be "${SUBTITLES_FIELD}", which is the field of the subtitles`;
+		const text = `must not be "${SUBTITLES_FIELD}": the subtitles go there`;
 		throw invalidInput('Put Output File in Field', text);
 	}
 	return {
@@ -94,7 +94,7 @@ export async function collect(
 		// If the result came early, the socket may just not have been open yet.
 		if (!subscription.isOpen && waited >= options.pollIntervalMs / 2) {
 			report.hint(
-				`The WebSocket could not be opened: the node checked every ${options.pollIntervalMs / 1000} s. Check 'WebSocket URL' in the credential, and your proxy`,
+				`The WebSocket could not be opened, so the node checked for progress every ${options.pollIntervalMs / 1000} s. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets`,
 			);
 		}
 		const result: SpeechResult = { taskId, task };
