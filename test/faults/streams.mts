@@ -103,7 +103,8 @@ const shapes: Row[] = [
 			},
 			faults: [{ ...on.file, ...answer(410) }, FILE],
 			isOwnFile: true,
-			hints: 'of an earlier attempt…fewer files than requested…Reason for the missing files: UNSAFE',
+			hints:
+				'of an earlier attempt…fewer files than requested…Reason for the missing files: UNSAFE',
 			check: (_, result) => assert.equal(result.items(NODE).length, 3),
 			note: 'also where the node has to try again',
 		}),

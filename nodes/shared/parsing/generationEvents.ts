@@ -102,8 +102,7 @@ export class GenerationEvents {
 		this.mode ??= /^[[{<]/.test(text) ? 'plain' : 'events';
 		if (this.mode === 'events') this.feed(text);
 		else this.plainAnswer += text;
-		if (this.plainAnswer.length > MAX_EVENT_CHARS)
-			this.end('the response was too large');
+		if (this.plainAnswer.length > MAX_EVENT_CHARS) this.end('the response was too large');
 		return this.outcome;
 	}
 
@@ -170,7 +169,8 @@ export class GenerationEvents {
 	private read(value: unknown, missingResultReason?: string): void {
 		const { baseUrl, redact } = this.context;
 		const files = readGeneratedFiles(value, baseUrl);
-		if (files.length > MAX_FILES) return this.end(`the final event contained ${files.length} files`);
+		if (files.length > MAX_FILES)
+			return this.end(`the final event contained ${files.length} files`);
 		for (const file of files) {
 			// A later completion event may have a new signed URL, which is valid for longer, so it replaces the earlier one.
 			const { id, fileUrl } = file;
