@@ -78,7 +78,7 @@ export class MediaGeneration implements INodeType {
 		group: ['transform'],
 		version: 1,
 		subtitle,
-		description: 'Generate speech, videos and images and get the finished files',
+		description: 'Generate speech, videos and images, and get the finished files',
 		defaults: { name: 'Media Generation' },
 		// Nobody looks at the console when a model runs it. n8n replaces more than its type names.
 		usableAsTool: { replacements: { hints: [] } as Partial<INodeTypeDescription> },

@@ -178,7 +178,7 @@ export class GenerationEvents {
 			if (id !== undefined) this.failedIds.delete(id);
 			this.files.set(id === undefined ? fileUrl : `${id} ${withoutQuery(fileUrl)}`, file);
 			// The other files may take minutes longer, so the user sees the progress.
-			if (files.length < this.requestedCount) this.onProgress('completed in part', id);
+			if (files.length < this.requestedCount) this.onProgress('partially completed', id);
 		}
 		const isResult = missingResultReason !== undefined;
 		for (const entry of [value].flat().slice(0, MAX_FILES)) {
