@@ -94,7 +94,7 @@ export async function collect(
 		// If the result came early, the socket may just not have been open yet.
 		if (!subscription.isOpen && waited >= options.pollIntervalMs / 2) {
 			report.hint(
-				`The WebSocket could not be opened, so the node checked for progress every ${options.pollIntervalMs / 1000} s. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets`,
+				`The WebSocket could not be opened: the node checked every ${options.pollIntervalMs / 1000} s. Check 'WebSocket URL' in the credential, and your proxy`,
 			);
 		}
 		const result: SpeechResult = { taskId, task };
