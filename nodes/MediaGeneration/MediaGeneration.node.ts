@@ -26,7 +26,7 @@ const puts = (output: string, show: IDisplayOptions['show']) => ({
 /** Advice for n8n's Assistant and other builders of workflows: what they get wrong without it. */
 const builderHint: IBuilderHint = {
 	searchHint:
-		'Waits by itself until the file is there: add no Wait node and no polling loop. Pass all items at once, without a loop: they are processed side by side, and the output keeps their order. For lists set onError to continueErrorOutput, so that a failed row leaves by the second output while the others go on. For what others generate, use the Media Generation Trigger.',
+		'Waits by itself until the file is there: add no Wait node and no polling loop. Pass all items at once, without a loop: they are processed in parallel, and the output keeps their order. For lists set onError to continueErrorOutput, so that a failed row leaves by the second output while the others go on. To react to media generated elsewhere, use the Media Generation Trigger.',
 	extraTypeDefContent: [
 		puts(
 			'one item per text or task: { json: { task_id: string, status: string, audio_url?: string }, binary?: { data } }',
@@ -48,7 +48,7 @@ const builderHint: IBuilderHint = {
 };
 
 const PROGRESS = 'Progress: browser console (F12).';
-const CHARGED = 'Each run is charged; retrying a failed one is not.';
+const CHARGED = 'Each run is charged; a retry pays what is missing.';
 
 /** The usual durations of all kinds of media, without repetitions. */
 const DURATIONS = [...new Set(Object.values(MEDIA).map(({ takes }) => takes))];
@@ -78,7 +78,7 @@ export class MediaGeneration implements INodeType {
 		group: ['transform'],
 		version: 1,
 		subtitle,
-		description: 'Generate speech, videos and images and get the finished files',
+		description: 'Generate speech, videos and images, and get the finished files',
 		defaults: { name: 'Media Generation' },
 		// Nobody looks at the console when a model runs it. n8n replaces more than its type names.
 		usableAsTool: { replacements: { hints: [] } as Partial<INodeTypeDescription> },

@@ -116,7 +116,7 @@ class ListeningTrigger {
 			void watch.start().catch((error: unknown) => {
 				const failure = error instanceof Failure ? error : new Failure('noResponse');
 				if (failure.kind === 'tokenRefused') onFatal(failure);
-				else warn(`${wordingOf(failure).message}. It goes on trying`);
+				else warn(`${wordingOf(failure).message}. The trigger keeps trying`);
 			});
 		}
 	}

@@ -41,7 +41,7 @@ export class Budget {
 		const needs =
 			before === 0
 				? `This run needs ${planned} paid requests`
-				: `${before} paid requests were sent in this execution already, and this run needs ${planned} more`;
+				: `${before} paid requests have already been sent in this execution, and this run needs ${planned} more`;
 		return new Failure('overBudget', { text: needs, limit });
 	}
 

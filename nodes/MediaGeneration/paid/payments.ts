@@ -56,7 +56,7 @@ export class JournalEntry {
 	get collectedHint(): string {
 		return this.journal.entries[this.key] || !this.recent
 			? 'Collected the result of an earlier attempt, at no extra charge'
-			: 'Collected from your last run, at no extra charge. To generate anew, execute this node itself';
+			: "Collected from an earlier run, at no extra charge. To generate it again, click 'Execute step' on this node";
 	}
 
 	/**

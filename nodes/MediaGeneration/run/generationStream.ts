@@ -150,7 +150,7 @@ class GenerationCall {
 			() => lastEventAt + silenceMs(),
 			finished.signal,
 			() => {
-				reason = `nothing was heard for ${silenceMs() / 1000} s`;
+				reason = `no message for ${silenceMs() / 1000} s`;
 				this.close();
 			},
 		);

@@ -65,7 +65,7 @@ export class ExecutionQueue {
 			if (isDone) return;
 			await sleep(backOffMs(attempt, MAX_PAUSE_MS), closing);
 		}
-		warn(`n8n did not start the event '${name}' of ${eventId}`);
+		warn(`n8n started no execution for the event '${name}' of ${eventId}`);
 	}
 
 	/**

@@ -126,7 +126,7 @@ function detectType(
 	const isTemporary = url !== 'data:';
 	// With status 200 the failure gets no retry window: subtitles in another format mostly stay so.
 	throw downloadFailed(
-		invalidReason ?? 'it is neither SRT nor VTT',
+		invalidReason ?? 'the file is neither SRT nor VTT',
 		isTemporary,
 		isSubtitles ? { status: 200 } : {},
 	);
@@ -243,6 +243,6 @@ function toDownloadFailure(error: unknown): Failure {
 	const { name = '', message = '' } = error as Partial<Error>;
 	const isConnection = CONNECTION_ERROR.test(`${codeOf(error)} ${name} ${message}`);
 	return error instanceof Failure || isConnection
-		? downloadFailed('the connection broke during the download', true)
+		? downloadFailed('the connection was lost during the download', true)
 		: downloadFailed(`n8n could not store it: ${message || 'no reason given'}`, false);
 }

@@ -169,7 +169,7 @@ async function sendOnce(
 function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 	if (new URL(url).origin === origin || redact.text(url) === url) return;
 	throw new Failure('downloadFailed', {
-		text: 'its address, on another host, contains the API token',
+		text: 'its URL, on another host, contains the API token',
 	});
 }
 

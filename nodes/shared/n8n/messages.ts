@@ -48,7 +48,7 @@ const UNREACHABLE: Record<string, Wording> = {
 	certificate: {
 		message: 'does not present a certificate that n8n trusts',
 		description:
-			"Check 'Base URL' in the credential: the certificate must be issued for that host. If it is one of your own, name its authority's file in n8n's environment variable NODE_EXTRA_CA_CERTS, and restart n8n.",
+			"Check 'Base URL' in the credential: the certificate must be issued for that host. If your own authority has issued it, set n8n's environment variable NODE_EXTRA_CA_CERTS to that authority's certificate file, and restart n8n.",
 	},
 	blocked: {
 		message: 'is blocked by the security settings of this n8n instance',
@@ -62,6 +62,10 @@ const chargedFiles = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
 	return `It has been charged.${urls.length > 0 ? ` Download it here: ${urls.join(' , ')}` : ''}`;
 };
 
+/** What to do about an answer that the API does not give. */
+const WRONG_BASE_URL =
+	"Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.";
+
 /** Where a user can see what has been charged. Speech does not appear in the history (§4.9). */
 const placesOf = ({ makes }: FailureFacts) =>
 	makes === 'speech' ? "the provider's website" : "History → Get Many (or the provider's website)";
@@ -72,10 +76,10 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 	quota: 'Wait until the quota is renewed',
 	credit: 'Add credit with your provider',
 	not_allowed: 'Choose a voice, a model or settings that your provider lets your account use',
-	unavailable: 'Wait some minutes',
+	unavailable: 'Wait a few minutes',
 };
 const remedy = ({ means, notTooMany }: FailureFacts, change: string) => {
-	const known = notTooMany ? ` (${notTooMany} at once were not too many)` : '';
+	const known = notTooMany ? ` (${notTooMany} at once worked)` : '';
 	return ((means && REMEDIES[means]) ?? change) + known;
 };
 
@@ -107,7 +111,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	badImage: ({ field = 'The field', text = '' }) => ({
 		message: text.trim() || 'A file is missing',
-		description: `'${field}' must name input binary fields that hold images, or image URLs (https://…). Nothing was sent to the service.`,
+		description: `'${field}' must contain the names of input binary fields that hold images, or image URLs (https://…). Nothing was sent to the service.`,
 	}),
 	overBudget: ({ text = 'This run needs more', limit }) => ({
 		message: `${text}, but 'Max Paid Requests per Execution' is ${limit}`,
@@ -123,8 +127,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	foreignServer: ({ status }) => ({
 		message: `The response does not come from a media generation service${http(status)}`,
-		description:
-			"Check 'Base URL' in the credential: it must be the API's URL up to, but without, /v1.",
+		description: WRONG_BASE_URL,
 	}),
 	redirected: ({ host }) => ({
 		message: `The service redirects to ${host ?? 'another URL'}`,
@@ -145,7 +148,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `${facts.means === 'quota' ? "The account's quota is used up" : 'The service received too many requests from this account'}${reasonSuffix(facts)}`,
 		description:
 			facts.means === 'quota'
-				? 'A used-up quota comes back when its period ends, or with a larger plan. Account → Get shows what is left.'
+				? 'It is renewed when its period ends; a larger plan raises it. Account → Get shows what is left.'
 				: `Wait ${facts.retryAfterMs ? seconds(Math.ceil(facts.retryAfterMs / 1000) * 1000) : 'a minute'}, or set a lower 'Concurrency' under Options.`,
 	}),
 	invalidVoice: (facts) => ({
@@ -158,7 +161,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			: `The service does not know this URL${reasonSuffix(facts)}`,
 		description: facts.taskId
 			? 'Check the task ID. The task may have been deleted, or belong to another account.'
-			: "Check 'Base URL' in the credential: it must be the part before /v1.",
+			: WRONG_BASE_URL,
 	}),
 	rejected: (facts) => ({
 		message: `The service rejected the request${reasonSuffix(facts)}`,
@@ -183,7 +186,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	indeterminate: (facts) => ({
 		message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
-		description: `It isn't sent again automatically, because you might be charged twice: check ${placesOf(facts)} first. To send it anyway, start a new execution with it, or execute this node itself.`,
+		description: `It isn't sent again automatically, because you might be charged twice: check ${placesOf(facts)} first. To send it anyway, start a new execution with this item only, or click 'Execute step' on this node.`,
 	}),
 	noAddress: ({ limitMs }) => ({
 		message: `The task is complete, but its audio is not available yet (waited ${seconds(limitMs)})`,
@@ -204,11 +207,11 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	noWebSocket: () => ({
 		message: 'This n8n runs on a version of Node.js without WebSocket',
 		description:
-			"Run n8n on Node.js 22 or later. Or enter the tasks in 'Task IDs': the trigger then checks those.",
+			"Run n8n on Node.js 22 or later. Or list the tasks in 'Task IDs': the trigger then checks those.",
 	}),
 	noSocket: () => ({
 		message:
-			"The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or enter the tasks in 'Task IDs': the trigger then checks those",
+			"The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those",
 		description: 'Without a WebSocket, the trigger detects no task.',
 	}),
 	noHistory: ({ status }) => ({
@@ -217,8 +220,8 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			"Remove the event for videos and images from 'Trigger On': without a history, new ones can't be detected.",
 	}),
 	selfTrigger: ({ text = 'A node', makes }) => ({
-		message: `'${text}' creates what this trigger listens for, so the workflow would start itself in an endless loop. ${makes === 'speech' ? "Enter the tasks in 'Task IDs', or move" : 'Move'} '${text}' to a workflow called with 'Execute Sub-workflow'. In queue mode, in deeper sub-workflows, and with HTTP Request, the loop would go unnoticed`,
-		description: "By hand, with 'Execute step', you can try the workflow as it is.",
+		message: `'${text}' creates what this trigger listens for, so the workflow would start itself in an endless loop. ${makes === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} '${text}' to a workflow called with 'Execute Sub-workflow'. In queue mode, in nested sub-workflows and with HTTP Request, such a loop is not detected`,
+		description: "You can still test the workflow with 'Execute step'.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
 };

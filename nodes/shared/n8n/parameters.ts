@@ -112,7 +112,7 @@ export class NodeParameters {
 		const [first, ...others] = this.taskIds(name, displayName);
 		if (first === undefined) throw invalidInput(displayName, 'is empty');
 		if (others.length < max) return [first, ...others];
-		throw invalidInput(displayName, `names ${others.length + 1} tasks; ${max} can be named here`);
+		throw invalidInput(displayName, `lists ${others.length + 1} tasks, but the maximum is ${max}`);
 	}
 
 	/** A list of values from `allowed`, at least one. */
@@ -123,7 +123,7 @@ export class NodeParameters {
 		if (invalidChoice === undefined) return chosen as T[];
 		throw invalidInput(
 			displayName,
-			`must be some of ${allowed.join(', ')} ${shownValue(invalidChoice)}`,
+			`must be one or more of ${allowed.join(', ')} ${shownValue(invalidChoice)}`,
 		);
 	}
 

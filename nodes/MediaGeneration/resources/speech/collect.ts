@@ -29,7 +29,7 @@ export function readWaitOptions(parameters: NodeParameters) {
 	const outputField = parameters.outputField();
 	const subtitles = parameters.wantsFile(subtitlesField);
 	if (subtitles && outputField === SUBTITLES_FIELD) {
-		const text = `must not be "${SUBTITLES_FIELD}", which is the field of the subtitles`;
+		const text = `must not be "${SUBTITLES_FIELD}": the subtitles go there`;
 		throw invalidInput('Put Output File in Field', text);
 	}
 	return {

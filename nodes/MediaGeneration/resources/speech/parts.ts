@@ -82,7 +82,7 @@ export async function speechOutput(
 	};
 	const files = results.map(({ file }) => file).filter((file) => file !== undefined);
 	if (files.length < results.length) {
-		if (subtitles) hintUnjoined(item, "that takes the audio. Turn on 'Download File'");
+		if (subtitles) hintUnjoined(item, "that requires the audio. Turn on 'Download File'");
 		return [item.output(json)];
 	}
 	const joined = await join(item, results, files, json.task_id).catch((error: unknown) => {

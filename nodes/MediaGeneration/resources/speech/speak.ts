@@ -90,7 +90,7 @@ const fields: INodeProperties[] = [
 		default: { mode: 'list', value: '' },
 		description:
 			'The voice that reads the text. Search by name, language, gender, age or use. The arrow (↗) beside a voice plays a preview.',
-		builderHint: { propertyHint: 'Required. By ID: a voice_id of Voice → Get Many' },
+		builderHint: { propertyHint: 'Required. By ID: a voice_id from Voice → Get Many' },
 		modes: [
 			{
 				displayName: 'From List',

@@ -79,7 +79,7 @@ export function inputImagesOf(
 			const megabytes = Math.round(total / 1024 / 1024);
 			throw invalidInput(
 				displayName,
-				`are too large together: ${megabytes} MB when encoded, the limit is ${MAX_BODY_BYTES / 1024 / 1024} MB. Use fewer or smaller images`,
+				`are too large in total: ${megabytes} MB when encoded; the limit is ${MAX_BODY_BYTES / 1024 / 1024} MB. Use fewer or smaller images`,
 			);
 		}
 		return async (body, inTime) => {
@@ -122,7 +122,7 @@ export function inputImagesOf(
 			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 			const reason =
 				(error.kind === 'downloadFailed' && error.facts.text) || wordingOf(error).message;
-			throw badImage(displayName, `The image at ${field} could not be fetched: ${reason}`);
+			throw badImage(displayName, `The image at ${field} could not be downloaded: ${reason}`);
 		});
 		return { field, data: stored, isTyped };
 	}

@@ -42,7 +42,7 @@ const FILTERS: Record<string, INodeProperties> = {
 		'Search',
 		'search',
 		'warm narrator',
-		'Only voices that contain this text in name or description',
+		'Only voices whose name or description contains this text',
 	),
 	sort: { ...trait('sort', 'name'), description: 'How to sort the voices' },
 	use_cases: text('Use Cases', 'useCases', 'audiobook', 'Only voices for this use'),
