@@ -38,7 +38,7 @@ export interface GenerationOrder {
 export function startGeneration(world: World, call: Call, order: GenerationOrder): GenerationJob {
 	const scenario = scenarioOf(order.prompt);
 	const job: GenerationJob = { kind: order.kind, onEvent: () => {} };
-	world.creates++;
+	world.chargedCalls++;
 	const itemsInProgress = world.dialect.historyMaking
 		? addToHistory(world, call, order)
 		: undefined;
@@ -50,9 +50,9 @@ export function startGeneration(world: World, call: Call, order: GenerationOrder
 	}
 
 	const slot = { token: call.token };
-	world.working.add(slot);
+	world.inFlight.add(slot);
 	const done = () => {
-		world.working.delete(slot);
+		world.inFlight.delete(slot);
 		return finished();
 	};
 	const usualMs = DURATION_MS[order.kind];
@@ -69,7 +69,7 @@ export function startGeneration(world: World, call: Call, order: GenerationOrder
 	const failure = failureOf(scenario);
 	if (failure) {
 		at(0.5, () => {
-			world.working.delete(slot);
+			world.inFlight.delete(slot);
 			for (const item of itemsInProgress ?? []) item.status = 'failed';
 			world.changed();
 			job.onEvent(failure);

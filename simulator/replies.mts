@@ -51,15 +51,16 @@ export function refusal(world: World, call: Call, scenario: Scenario): PlainRepl
 		const known = Object.keys(scenarioWords).join(', ');
 		return problem(400, `No scenario "${unknown}". Known: ${known}`);
 	}
-	const working = [...world.working].filter(({ token }) => token === call.token).length;
-	if (working >= (world.mostAtOnce ?? Infinity)) {
+	const inFlight = [...world.inFlight].filter(({ token }) => token === call.token).length;
+	if (inFlight >= (world.concurrencyLimit ?? Infinity)) {
 		return problem(429, 'too_many_at_once', { 'Retry-After': '1' });
 	}
 	const credits = scenario.get('no-credits');
 	if (credits === 'sentence') {
 		return problem(400, 'You do not have enough credits to perform this action.');
 	}
-	const isUsedUp = world.options.credits !== undefined && world.creates >= world.options.credits;
+	const isUsedUp =
+		world.options.credits !== undefined && world.chargedCalls >= world.options.credits;
 	if (isUsedUp || (credits !== undefined && credits !== 'event')) {
 		return problem(402, 'insufficient_credits');
 	}

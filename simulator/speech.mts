@@ -38,7 +38,7 @@ export function createTask(world: World, call: Call): Reply {
 	const scenario = scenarioOf(order.input);
 	const refused = refusal(world, call, scenario);
 	if (refused) return refused;
-	world.creates++;
+	world.chargedCalls++;
 	const task: TaskRecord = {
 		...order,
 		id: world.dialect.taskId === 'uuid' ? randomUUID() : String(world.nextTask++),
@@ -49,7 +49,7 @@ export function createTask(world: World, call: Call): Reply {
 		reads: 0,
 	};
 	world.tasks.set(task.id, task);
-	world.working.add(task);
+	world.inFlight.add(task);
 	runTask(world, task, scenario);
 	const body = { [world.dialect.createIdField]: task.id };
 	if (!scenario.has('messages-first')) return { status: 200, body };
@@ -85,7 +85,7 @@ export function deleteTask(world: World, call: Call, id: string): Reply {
 	if (world.tasks.get(id)?.token !== call.token) return problem(404, 'task_not_found');
 	world.runs.get(id)?.cancel();
 	world.runs.delete(id);
-	world.working.delete(world.tasks.get(id)!);
+	world.inFlight.delete(world.tasks.get(id)!);
 	world.tasks.delete(id);
 	world.changed();
 	return { status: 200, body: { success: true } };
@@ -131,7 +131,7 @@ function runTask(world: World, task: TaskRecord, scenario: Scenario): void {
 	endAfter(durationMs, () => {
 		if (scenario.has('task-fails-late')) return fail(world, task);
 		task.status = 'completed';
-		world.working.delete(task);
+		world.inFlight.delete(task);
 		if (scenario.has('late-address')) {
 			const lateMs = world.paced(numberOf(scenario, 'late-address', LATE_ADDRESS_SECONDS) * 1000);
 			schedule(lateMs, () => publish(world, task, scenario));
@@ -186,7 +186,7 @@ function publish(world: World, task: TaskRecord, scenario: Scenario): void {
 /** Ends a task as failed. */
 function fail(world: World, task: TaskRecord): void {
 	task.status = 'failed';
-	world.working.delete(task);
+	world.inFlight.delete(task);
 	task.error = 'Speech synthesis failed';
 	world.changed();
 	sendCallback(world, task);

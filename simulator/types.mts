@@ -22,7 +22,7 @@ export interface SimulatorOptions {
 	 */
 	media?: 'cheap' | 'rendered';
 	/** How many tasks and generations of one account may be in flight. A further create call is answered with 429. */
-	mostAtOnce?: number;
+	concurrencyLimit?: number;
 	/**
 	 * How many requests one account may send to the API in each window of the real clock. A further one is answered
 	 * with 429.

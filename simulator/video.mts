@@ -101,7 +101,7 @@ function histories(world: World, call: Call): Reply {
 /** The account (§4.10) in the fields of the dialect. */
 function account(world: World): Record<string, unknown> {
 	const total = world.options.credits ?? 1000;
-	const remaining = Math.max(0, total - world.creates);
+	const remaining = Math.max(0, total - world.chargedCalls);
 	if (world.dialect.account === 'quota') {
 		return { total_quota: total, used_quota: total - remaining, available_quota: remaining };
 	}

@@ -36,7 +36,7 @@ export class World {
 	/** The dialect. A test may change its values at any time; they count from the next answer on. */
 	readonly dialect: Dialect;
 	/** See SimulatorOptions. A test may change it at any time. */
-	mostAtOnce: SimulatorOptions['mostAtOnce'];
+	concurrencyLimit: SimulatorOptions['concurrencyLimit'];
 	/** See SimulatorOptions. A test may change it at any time. */
 	requestLimit: SimulatorOptions['requestLimit'];
 	/** The origin of the API. */
@@ -56,7 +56,7 @@ export class World {
 	/** By task id: `cancel` stops a running task; `end` ends it at once as it would have ended later. */
 	readonly runs = new Map<string, { cancel(): void; end(): void }>();
 	/** Tasks and generations in flight, each with the token that created it. */
-	readonly working = new Set<{ token: string }>();
+	readonly inFlight = new Set<{ token: string }>();
 	/** All videos and images, newest first. */
 	readonly history: HistoryItem[] = [];
 	/** All files that can be downloaded, by path. */
@@ -78,7 +78,7 @@ export class World {
 	/** Is aborted when the simulator closes. */
 	readonly closing = new AbortController();
 	/** How many create calls were accepted, and so charged. */
-	creates = 0;
+	chargedCalls = 0;
 	/** How many requests each token has sent in its latest window; see `requestLimit`. */
 	readonly inWindow = new Map<string, { window: number; requests: number }>();
 	/**
@@ -95,7 +95,7 @@ export class World {
 		this.token = this.options.token;
 		this.dialect = { ...dialectOf(([usual]) => usual), ...options.dialect };
 		this.renderer = options.media === 'rendered' ? new Renderer() : undefined;
-		this.mostAtOnce = options.mostAtOnce;
+		this.concurrencyLimit = options.concurrencyLimit;
 		this.requestLimit = options.requestLimit;
 	}
 

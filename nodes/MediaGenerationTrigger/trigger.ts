@@ -78,7 +78,7 @@ class ListeningTrigger {
 		// A manual test ends after one event, so it cannot start itself again and again.
 		if (!isManual) refuseSelfStart(context, settings);
 		// Without task ids, only the socket tells which tasks there are.
-		const needsSocket = settings.ofTasks && settings.taskIds.size === 0;
+		const needsSocket = settings.listensForTasks && settings.taskIds.size === 0;
 		if (needsSocket && !canListen()) throw new Failure('noWebSocket');
 		const credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
 		this.redact = credential.redact;
@@ -104,7 +104,7 @@ class ListeningTrigger {
 		return {
 			...{ context, api, settings, isManual, closing },
 			identityKey: `${context.getWorkflow().id}\n${context.getNode().id}\n${baseUrl}`,
-			isOwnWork: subWorkflowCreations(context, credential, closing),
+			isCreatedDownstream: subWorkflowCreations(context, credential, closing),
 			warn: (text) => context.logger.warn(redact.text(`Media Generation Trigger: ${text}`)),
 			onFatal: (failure) => void this.end(failure, api),
 		};
@@ -148,7 +148,7 @@ function watchesOf(activation: Activation) {
 	const key = isManual ? '' : identityKey;
 	const replaysEmitted = supportsDeduplication(context);
 	const watches = [];
-	if (settings.ofTasks) {
+	if (settings.listensForTasks) {
 		const store = new Outbox(staticData, `tasks ${baseUrl}`, key, replaysEmitted);
 		watches.push(new TaskWatch(activation, store));
 	}

@@ -90,7 +90,7 @@ export interface FailureFacts {
 	/** The last status of the task that is known, in words for the user. */
 	lastKnownStatus?: string;
 	/** How many requests in flight at once did not overload the service, when more did. */
-	notTooMany?: number;
+	safeInFlight?: number;
 	/** History entries that may be the lost result; `createdAt` as the service wrote it. */
 	candidates?: Array<{ id: string; createdAt?: string }>;
 }

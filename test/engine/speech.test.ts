@@ -167,7 +167,7 @@ test('nothing is paid for once the deadline has passed while the socket was wait
 	sim.setWebSocketMode('hang');
 	const { message } = bad(await run(speech('Hi.', { timeout: 1 })));
 	expect(message).toContain('No result after 1 second');
-	expect(sim.creates).toBe(0);
+	expect(sim.chargedCalls).toBe(0);
 });
 
 /** It was made, and paid for, once. */
@@ -176,7 +176,7 @@ async function expectOnce(maxTries: number) {
 	const fields = speech('Hello, this takes a moment. [sim:slow=40]', { timeout: 1 });
 	const result = await run(node(fields, { ...RETRY, maxTries }));
 	expect(only(result).binary?.data?.mimeType).toBe('audio/wav');
-	expect([posts(), sim.creates]).toEqual([1, 1]);
+	expect([posts(), sim.chargedCalls]).toEqual([1, 1]);
 	return result;
 }
 
@@ -199,7 +199,7 @@ test.each([
 
 test('a new execution of the same text is paid for, as it has to be', async () => {
 	for (let round = 0; round < 2; round++) good(await run(speech('Hello.')));
-	expect(sim.creates).toBe(2);
+	expect(sim.chargedCalls).toBe(2);
 });
 
 test('a task id of odd characters makes a harmless file name', async () => {

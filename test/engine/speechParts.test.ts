@@ -61,7 +61,7 @@ test('once a part has failed no other is sent, and those under way are not waite
 	const { message } = bad(await run(split(slow, { concurrency: 4 })));
 	expect(message).toContain('part 3 of 12');
 	expect(posts()).toBe(4);
-	expect(sim.creates).toBe(3);
+	expect(sim.chargedCalls).toBe(3);
 	await allClosed();
 });
 

@@ -42,7 +42,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 			items.map(({ json, pairedItem }) => [json.input, json.status, pairedItem]),
 			texts.map((text, item) => [text, 'completed', { item }]),
 		);
-		assert.equal(simulator.creates, texts.length);
+		assert.equal(simulator.chargedCalls, texts.length);
 		for (const item of items) await assertFile(item);
 	});
 

@@ -3,7 +3,7 @@ import { Outbox } from '../../nodes/MediaGenerationTrigger/activation/outbox';
 import {
 	type HistoryStore,
 	newEntries,
-	readListed,
+	readRecentEntries,
 } from '../../nodes/MediaGenerationTrigger/generated/newEntries';
 import type { ServiceRecord } from '../../nodes/shared/contract';
 import { readPage } from '../../nodes/shared/parsing/responses';
@@ -51,7 +51,7 @@ class Setting {
 			this.between();
 			return readPage(this.page(page))!;
 		};
-		const listed = await readListed(read, this.store, BASE);
+		const listed = await readRecentEntries(read, this.store, BASE);
 		const { ended, next } = newEntries(listed, this.store, accountKey, this.now);
 		Object.assign(this.store, next);
 		for (const { fingerprint } of ended) this.store.setState(fingerprint, 'done');

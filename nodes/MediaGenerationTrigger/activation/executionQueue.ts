@@ -33,7 +33,7 @@ export interface Emission {
 	/** Set for progress only. True once a newer percentage or the end of the task has replaced the event. */
 	isOutdated?(): boolean;
 	/** What the event is about. If a downstream sub-workflow has created it, nothing is emitted. */
-	product: Parameters<Activation['isOwnWork']>[0];
+	product: Parameters<Activation['isCreatedDownstream']>[0];
 	/** The json of the item that is emitted. */
 	json: IDataObject;
 	/** Downloads the files of the event. If that fails, the json gets an `error` that says why. */
@@ -55,9 +55,9 @@ export class ExecutionQueue {
 	 * the event stays in the outbox, and the next activation emits it. Never rejects.
 	 */
 	async add(emission: Emission): Promise<void> {
-		const { isOwnWork, closing, warn } = this.activation;
+		const { isCreatedDownstream, closing, warn } = this.activation;
 		const { eventId, name } = emission;
-		if (await isOwnWork(emission.product)) return this.store.setState(eventId, 'done');
+		if (await isCreatedDownstream(emission.product)) return this.store.setState(eventId, 'done');
 		for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
 			const release = await this.slots.acquire(1, closing).catch(() => undefined);
 			if (!release) return;

@@ -102,7 +102,7 @@ export function readSettings(context: ITriggerFunctions) {
 	return {
 		events,
 		/** True if at least one of the events is about speech tasks. */
-		ofTasks: [...events].some((event) => event !== 'generated'),
+		listensForTasks: [...events].some((event) => event !== 'generated'),
 		/** The tasks to listen for. Empty: all tasks of the account. */
 		taskIds: new Set(fields.taskIds(taskIds.name, taskIds.displayName)),
 		/** Least rise between two progress events, in percentage points. */

@@ -2,7 +2,7 @@ import type { IDataObject } from 'n8n-workflow';
 import { MAX_PAGE_SIZE } from '../../shared/api/pagination';
 import { isTemporary } from '../../shared/api/tokenCheck';
 import { sleep, monotonicNow, withDeadline } from '../../shared/async/deadline';
-import { RECENT_MS } from '../../shared/async/sharedReadings';
+import { RECENT_MS } from '../../shared/async/coalescedReads';
 import { errorKindOf, Failure, isFailure } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
@@ -11,7 +11,12 @@ import { failureOfAnswer, isEmptyError } from '../../shared/parsing/errors';
 import { toOutputRecord } from '../../shared/parsing/responses';
 import type { Activation } from '../activation/activation';
 import { ExecutionQueue } from '../activation/executionQueue';
-import { newEntries, readListed, type HistoryStore, type FingerprintedEntry } from './newEntries';
+import {
+	newEntries,
+	readRecentEntries,
+	type HistoryStore,
+	type FingerprintedEntry,
+} from './newEntries';
 
 /** Deadline of the first poll, in ms, since the activation waits for it. A later poll replaces it. */
 const FIRST_POLL_MS = 20_000;
@@ -22,7 +27,7 @@ const EMISSION_SPACING_MS = 100;
 /** Polls the history of an account, and emits an event for each new video or image. */
 export class HistoryWatch {
 	/** The last poll has failed, and the log already says so. */
-	private isFailing = false;
+	private hasWarned = false;
 	private readonly executionQueue: ExecutionQueue;
 
 	constructor(
@@ -57,7 +62,7 @@ export class HistoryWatch {
 			await sleep(settings.checkIntervalMs, closing);
 			if (closing.aborted) return;
 			await this.poll(closing).then(
-				() => (this.isFailing = false),
+				() => (this.hasWarned = false),
 				(error: unknown) => this.report(error),
 			);
 		}
@@ -67,7 +72,7 @@ export class HistoryWatch {
 	private async poll(signal: AbortSignal): Promise<void> {
 		const { store } = this;
 		const { api, closing, settings, isManual } = this.activation;
-		const { readings, backgroundQueue } = api.throttle;
+		const { coalescedReads, backgroundQueue } = api.throttle;
 		const { accountKey, baseUrl } = api.credential;
 		const pollStartedAt = monotonicNow();
 		const read = async (page: number) => {
@@ -76,9 +81,9 @@ export class HistoryWatch {
 			const since = page === 1 && !isManual ? pollStartedAt - RECENT_MS : pollStartedAt;
 			const list = async (shared: AbortSignal) =>
 				await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, shared);
-			return await readings.share(`history ${page}`, since, signal, list, backgroundQueue);
+			return await coalescedReads.share(`history ${page}`, since, signal, list, backgroundQueue);
 		};
-		const listed = await readListed(read, store, baseUrl);
+		const listed = await readRecentEntries(read, store, baseUrl);
 		// A manual test shows the newest entry at once, although it is not new.
 		const isShown = isManual && !store.cursor;
 		const { ended, next } = newEntries(listed, store, accountKey);
@@ -114,8 +119,8 @@ export class HistoryWatch {
 		if (closing.aborted) return;
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		if (failure.kind === 'tokenRefused') return onFatal(failure);
-		if (this.isFailing) return;
-		this.isFailing = true;
+		if (this.hasWarned) return;
+		this.hasWarned = true;
 		const { message } = wordingOf(failure);
 		const seconds = settings.checkIntervalMs / 1000;
 		warn(`the history can't be read, trying again every ${seconds} s: ${message}`);

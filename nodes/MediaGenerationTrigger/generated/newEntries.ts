@@ -47,7 +47,7 @@ interface Cursor {
 export type HistoryStore = Outbox<KnownEntry, Cursor>;
 
 /** What earlier polls know: entries by fingerprint, and the cursor. */
-export type Seen = Pick<HistoryStore, 'events' | 'cursor'>;
+export type PollState = Pick<HistoryStore, 'events' | 'cursor'>;
 
 /**
  * Compares the entries that a poll has read with what earlier polls know. `listed` has the oldest entry first.
@@ -62,12 +62,12 @@ export type Seen = Pick<HistoryStore, 'events' | 'cursor'>;
  */
 export function newEntries(
 	listed: FingerprintedEntry[],
-	seen: Seen,
+	seen: PollState,
 	account: string,
 	now = Date.now(),
-): { ended: FingerprintedEntry[]; next: Seen } {
+): { ended: FingerprintedEntry[]; next: PollState } {
 	const isFirst = seen.cursor?.account !== account && !isAnyKnown(listed, seen);
-	const events: Seen['events'] = new Map(isFirst ? [] : seen.events);
+	const events: PollState['events'] = new Map(isFirst ? [] : seen.events);
 	let watermark = isFirst ? firstWatermark(listed) : watermarkOf(seen);
 	const ended: FingerprintedEntry[] = [];
 	let isAboveKnown = watermark === NO_WATERMARK;
@@ -103,9 +103,9 @@ export function newEntries(
  * Reads the history page by page, until no later page can contain something new. Resolves with its entries, the
  * oldest first. `read` reads a page, from 1. Relative URLs are resolved by `baseUrl`. Rejects if `read` does.
  */
-export async function readListed(
+export async function readRecentEntries(
 	read: (page: number) => Promise<Page>,
-	seen: Seen,
+	seen: PollState,
 	baseUrl: string,
 ): Promise<FingerprintedEntry[]> {
 	let listed: FingerprintedEntry[] = [];
@@ -118,7 +118,7 @@ export async function readListed(
 }
 
 /** True if a page after `listed` may contain a new entry, or one that is tracked. `listed` must not be empty. */
-function needsNextPage(listed: FingerprintedEntry[], seen: Seen): boolean {
+function needsNextPage(listed: FingerprintedEntry[], seen: PollState): boolean {
 	const { fingerprint, createdAt } = listed[0]!;
 	if (!seen.cursor) return createdAt > firstWatermark(listed);
 	const isNew = isAboveWatermark(createdAt, watermarkOf(seen), !isAnyKnown(listed, seen));
@@ -132,13 +132,13 @@ function needsNextPage(listed: FingerprintedEntry[], seen: Seen): boolean {
 	);
 }
 
-const isAnyKnown = (listed: FingerprintedEntry[], { events }: Seen): boolean =>
+const isAnyKnown = (listed: FingerprintedEntry[], { events }: PollState): boolean =>
 	listed.some(({ fingerprint }) => events.has(fingerprint));
 
 const isAboveWatermark = (createdAt: number, watermark: number, isAboveKnown: boolean): boolean =>
 	isAboveKnown ? !(createdAt < watermark) : createdAt > watermark;
 
-const watermarkOf = ({ cursor }: Seen): number => cursor?.watermark ?? NaN;
+const watermarkOf = ({ cursor }: PollState): number => cursor?.watermark ?? NaN;
 
 const firstWatermark = (listed: FingerprintedEntry[]): number =>
 	listed.length < MIN_PAGE_SIZE ? NO_WATERMARK : listed.at(-1)!.createdAt - MAX_TRACKED_MS;

@@ -24,7 +24,12 @@ export async function tokenError(
 	const read = async (deadline: AbortSignal) => await api.getAccount(deadline, 'once');
 	const check = async (shared: AbortSignal) =>
 		await withDeadline(CHECK_TIMEOUT_MS, shared, read).then(() => undefined, toWrongBaseUrl);
-	const reading = api.throttle.readings.share('account', monotonicNow() - maxAgeMs, signal, check);
+	const reading = api.throttle.coalescedReads.share(
+		'account',
+		monotonicNow() - maxAgeMs,
+		signal,
+		check,
+	);
 	return await reading.catch((reason: unknown) => reason);
 }
 

@@ -2,7 +2,7 @@ import { accountOf } from '../account';
 import type { Api } from '../api/api';
 import { readAllPages } from '../api/pagination';
 import { monotonicNow } from '../async/deadline';
-import { SharedReadings } from '../async/sharedReadings';
+import { CoalescedReads } from '../async/coalescedReads';
 import { asTime } from '../parsing/values';
 import { oldestFirst, readHistory, type HistoryEntry } from './historyEntries';
 
@@ -28,7 +28,7 @@ interface HistorySnapshot {
  * The shared snapshots of an account's history (§4.9). All items that wait at the same time use one snapshot. It is a
  * class of its own because `account.ts` finds shared objects by their class.
  */
-class HistorySnapshots extends SharedReadings {}
+class HistorySnapshots extends CoalescedReads {}
 
 /**
  * Reads the history from a shared snapshot. Resolves with the entries since a time, oldest first, and perhaps with

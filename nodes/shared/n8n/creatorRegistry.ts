@@ -35,7 +35,7 @@ export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
  * @param signal ends the wait with false
  * @returns true if one of those requests has created it; never rejects
  */
-export async function isOwnWork(
+export async function isCreatedBySubWorkflow(
 	product: Product,
 	requests: RequestLedger,
 	isOwn: (creator: SubWorkflow) => boolean,

@@ -74,8 +74,8 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 	not_allowed: 'Choose a voice, a model or settings that your provider lets your account use',
 	unavailable: 'Wait some minutes',
 };
-const remedy = ({ means, notTooMany }: FailureFacts, change: string) => {
-	const known = notTooMany ? ` (${notTooMany} at once were not too many)` : '';
+const remedy = ({ means, safeInFlight }: FailureFacts, change: string) => {
+	const known = safeInFlight ? ` (${safeInFlight} at once were not too many)` : '';
 	return ((means && REMEDIES[means]) ?? change) + known;
 };
 

@@ -1,7 +1,7 @@
 import type { Api } from '../api/api';
 import { monotonicNow } from '../async/deadline';
 import { pollUntil, type Reading } from '../async/pollUntil';
-import { RECENT_MS } from '../async/sharedReadings';
+import { RECENT_MS } from '../async/coalescedReads';
 import type { SpeechTask } from '../contract';
 import { Failure, isFailure, isTransient, withDefaultFacts } from '../failure';
 import { meaningOf } from '../parsing/errorTable';
@@ -176,7 +176,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			const since = Math.max(freshAfter, monotonicNow() - RECENT_MS);
 			const getTask = async (sharedSignal: AbortSignal) =>
 				await api.getTask(taskId, sharedSignal, 'once');
-			return await throttle.readings
+			return await throttle.coalescedReads
 				.share(key, since, signal, getTask, queue)
 				.finally(() => (freshAfter = signal.aborted ? freshAfter : monotonicNow()))
 				.then(

@@ -10,7 +10,7 @@ interface AdmissionQueue {
 	enter(signal: AbortSignal): Promise<unknown>;
 }
 
-interface SharedReading<T> {
+interface CoalescedRead<T> {
 	/** When the read was sent, from `monotonicNow`; Infinity while it waits for its turn. */
 	startedAt: number;
 	/** How many callers are waiting for the result. */
@@ -24,9 +24,9 @@ interface SharedReading<T> {
  * Shares reads between callers of one account in this process: callers that need the same thing at the same time
  * get the result of one request.
  */
-export class SharedReadings {
+export class CoalescedReads {
 	/** The latest read of each key. */
-	private readonly byKey = new Map<string, SharedReading<unknown>>();
+	private readonly byKey = new Map<string, CoalescedRead<unknown>>();
 
 	/**
 	 * Resolves with the result of a read that was sent after `startedAfter` (from `monotonicNow`). If the latest
@@ -42,7 +42,7 @@ export class SharedReadings {
 		queue?: AdmissionQueue,
 	): Promise<T> {
 		throwIfAborted(signal);
-		let reading = this.byKey.get(key) as SharedReading<T> | undefined;
+		let reading = this.byKey.get(key) as CoalescedRead<T> | undefined;
 		if (!reading || reading.startedAt <= startedAfter) {
 			this.evictStale();
 			this.byKey.set(key, (reading = startReading(read, queue)));
@@ -73,7 +73,7 @@ export class SharedReadings {
 function startReading<T>(
 	read: (signal: AbortSignal) => Promise<T>,
 	queue?: AdmissionQueue,
-): SharedReading<T> {
+): CoalescedRead<T> {
 	const finished = new AbortController();
 	const run = async () => {
 		// This waits for at least a microtask, so all callers that got the same message can join before the read is sent.
@@ -83,6 +83,6 @@ function startReading<T>(
 		finished.abort(SILENT_ABORT);
 		return result;
 	};
-	const reading: SharedReading<T> = { startedAt: Infinity, readers: 0, finished, result: run() };
+	const reading: CoalescedRead<T> = { startedAt: Infinity, readers: 0, finished, result: run() };
 	return reading;
 }
