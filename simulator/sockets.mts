@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
-import { addressOf, recordOf } from './http.mts';
+import { urlOf, recordOf } from './http.mts';
 import type { WebSocketMode } from './types.mts';
 import type { World } from './world.mts';
 
@@ -21,7 +21,7 @@ export class SocketHub {
 
 	/** Answers a handshake on `/ws?token=`, with 401 for a wrong token. `early` are bytes that came with it. */
 	upgrade(world: World, request: IncomingMessage, socket: Duplex, early: Buffer): void {
-		const url = addressOf(request);
+		const url = urlOf(request);
 		const record = recordOf('socket', request, url);
 		world.requests.push(record);
 		socket.on('error', () => socket.destroy());

@@ -23,12 +23,12 @@ const STEPS: readonly Step[] = [
 const BASE_DURATION_MS = 4_000;
 const MS_PER_LETTER = 8;
 const MAX_DURATION_MS = 8_000;
-/** When `task-fails` fails, as a share of the duration: before the first message. */
+/** When a task of the scenario `task-fails` fails, as a share of its duration. It is before the first message. */
 const EARLY_FAILURE = 0.15;
 const LATE_ADDRESS_SECONDS = 4;
 /** How long `messages-first` delays the answer to the create call, in ms, before the pace is applied. */
 const HELD_BACK_MS = 500;
-/** The shortest of those delays, in ms, so that the messages surely come before. */
+/** The least delay of that answer, in ms, so that the messages surely come first. */
 const MIN_HELD_BACK_MS = 50;
 
 /** POST /v1/labs/task (§4.1): accepts, charges and starts a speech task. */
@@ -94,28 +94,28 @@ export function deleteTask(world: World, call: Call, id: string): Reply {
 /** The URLs of a task in the fields of the dialect. */
 function addressFields(world: World, task: TaskRecord): Record<string, unknown> {
 	const { audioField, relativeAudioUrl } = world.dialect;
-	const asSent = (url: string) => (relativeAudioUrl ? new URL(url).pathname : url);
+	const toWireUrl = (url: string) => (relativeAudioUrl ? new URL(url).pathname : url);
 	// Deployments with the field `result` send null until there is a URL. The contract omits the field.
 	if (!task.audioUrl) return audioField === 'result' ? { result: null, subtitle: null } : {};
-	const address = asSent(task.audioUrl);
+	const address = toWireUrl(task.audioUrl);
 	const field = audioField === 'result' ? 'result' : 'audio_url';
 	return {
 		[field]: audioField === 'nested' ? { url: address } : address,
-		subtitle: task.subtitleUrl === undefined ? null : asSent(task.subtitleUrl),
+		subtitle: task.subtitleUrl === undefined ? null : toWireUrl(task.subtitleUrl),
 	};
 }
 
 /** Schedules everything that happens to a task until it ends. */
 function runTask(world: World, task: TaskRecord, scenario: Scenario): void {
-	const usualMs = Math.min(MAX_DURATION_MS, BASE_DURATION_MS + task.input.length * MS_PER_LETTER);
-	const durationMs = world.paced(numberOf(scenario, 'slow', usualMs / 1000) * 1000);
+	const defaultMs = Math.min(MAX_DURATION_MS, BASE_DURATION_MS + task.input.length * MS_PER_LETTER);
+	const durationMs = world.paced(numberOf(scenario, 'slow', defaultMs / 1000) * 1000);
 	const cancels: Array<() => void> = [];
 	const cancel = () => cancels.splice(0).forEach((stop) => stop());
-	const schedule = (ms: number, act: () => void) => cancels.push(world.timers.after(ms, act));
-	const endAfter = (ms: number, act: () => void) => {
+	const schedule = (ms: number, action: () => void) => cancels.push(world.timers.after(ms, action));
+	const endAfter = (ms: number, action: () => void) => {
 		const end = () => {
 			cancel();
-			act();
+			action();
 		};
 		world.runs.set(task.id, { cancel, end });
 		schedule(ms, end);

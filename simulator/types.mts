@@ -85,7 +85,9 @@ export interface HistoryItem {
 	status: string;
 	created_at: string;
 	aspect_ratio?: string;
-	/** The token that created it. An item without owner is in every account's history. It is never sent. */
+	/**
+	 * The token that created it. An item without owner is in every account's history. No answer contains this field.
+	 */
 	owner?: string;
 }
 
@@ -132,7 +134,7 @@ export interface FaultRule {
 	after?: number;
 	/** Hits every n-th of the matching requests. 20 means 5 %. */
 	every?: number;
-	/** `api`, the default, or `file`: any download, whatever the origin. */
+	/** Which requests the rule can hit. `api` is the default; `file` means any download, from either origin. */
 	on?: 'api' | 'file';
 	action: FaultAction;
 }

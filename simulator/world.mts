@@ -33,7 +33,7 @@ export class World {
 	readonly options: SimulatorOptions & typeof DEFAULTS;
 	/** The first valid token. */
 	readonly token: string;
-	/** The dialect. A test may change its values at any time; they count from the next answer on. */
+	/** The dialect. A test may change its values at any time; the next answer already has them. */
 	readonly dialect: Dialect;
 	/** See SimulatorOptions. A test may change it at any time. */
 	concurrencyLimit: SimulatorOptions['concurrencyLimit'];
@@ -72,7 +72,7 @@ export class World {
 	/** The WebSockets. */
 	readonly hub = new SocketHub();
 	/** Exchanges whose response is not complete. */
-	readonly open = new Set<object>();
+	readonly openExchanges = new Set<object>();
 	/** Tokens that `revoke` has made invalid. */
 	readonly revoked = new Set<string>();
 	/** Is aborted when the simulator closes. */
@@ -80,7 +80,7 @@ export class World {
 	/** How many create calls were accepted, and so charged. */
 	chargedCalls = 0;
 	/** How many requests each token has sent in its latest window; see `requestLimit`. */
-	readonly inWindow = new Map<string, { window: number; requests: number }>();
+	readonly requestsInWindow = new Map<string, { window: number; requests: number }>();
 	/**
 	 * The id of the next task. It starts with the seconds since 2026, so that ids rise over restarts as a service's
 	 * do.
@@ -120,17 +120,19 @@ export class World {
 	}
 
 	/** How many WebSockets were ever opened. */
-	get socketsEver(): number {
+	get openedSocketCount(): number {
 		return this.hub.openedCount;
 	}
 
 	/** How many WebSockets are open. */
 	sockets = () => this.hub.size;
 	/** How many responses are not complete: streams, downloads, and requests without an answer. */
-	openConnections = () => this.open.size;
+	openConnections = () => this.openExchanges.size;
 	/** How many requests had this method and a path that starts with `pathPrefix`. */
 	count = (method: string, pathPrefix: string) =>
-		this.requests.filter((r) => r.method === method && r.path.startsWith(pathPrefix)).length;
+		this.requests.filter(
+			(request) => request.method === method && request.path.startsWith(pathPrefix),
+		).length;
 	/** The ids of the voices that a speech task may use. */
 	voiceIds = () => this.voices.map((voice) => voice.voice_id);
 	/** The bytes of a file by its URL; undefined if it is unknown, rendered or larger than 512 MiB. */

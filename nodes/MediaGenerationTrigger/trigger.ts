@@ -67,8 +67,8 @@ class ListeningTrigger {
 		if (closing.signal.aborted) return;
 		closing.abort(new Failure('canceled'));
 		if (!isManual) for (const { store } of watches) store.handOver();
-		// n8n (2.41) waits for an event of a manual test even after the test was stopped. Without this empty one,
-		// a worker would wait forever.
+		// n8n (2.41) waits for an event of a manual test even after the test was stopped. Without this empty event, a
+		// worker would wait forever.
 		else context.emit([]);
 	}
 
@@ -77,7 +77,7 @@ class ListeningTrigger {
 		const settings = readSettings(context);
 		// A manual test ends after one event, so it cannot start itself again and again.
 		if (!isManual) refuseSelfStart(context, settings);
-		// Without task ids, only the socket tells which tasks there are.
+		// If the parameters name no tasks, the trigger learns of tasks only from messages over the socket.
 		const needsSocket = settings.listensForTasks && settings.taskIds.size === 0;
 		if (needsSocket && !canListen()) throw new Failure('noWebSocket');
 		const credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));

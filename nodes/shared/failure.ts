@@ -89,7 +89,7 @@ export interface FailureFacts {
 	otherFiles?: string[];
 	/** The last status of the task that is known, in words for the user. */
 	lastKnownStatus?: string;
-	/** How many requests in flight at once did not overload the service, when more did. */
+	/** A number of requests in flight that did not overload the service. It is set when more have overloaded it. */
 	safeInFlight?: number;
 	/** History entries that may be the lost result; `createdAt` as the service wrote it. */
 	candidates?: Array<{ id: string; createdAt?: string }>;
@@ -127,7 +127,7 @@ export const withDefaultFacts = (error: unknown, facts: FailureFacts): unknown =
 	error instanceof Failure ? error.withDefaults(facts) : error;
 
 /** The `error_kind` of each kind of failure, unless the service says what it means. Other kinds are `other`. */
-const KIND_BY_FAILURE = {
+const ERROR_KIND_BY_FAILURE = {
 	...{ invalidInput: 'input', badImage: 'input', overBudget: 'input', rejected: 'input' },
 	...{ invalidVoice: 'input', outOfCredit: 'credit' },
 	...{ unreachable: 'unavailable', noResponse: 'unavailable', unavailable: 'unavailable' },
@@ -144,10 +144,11 @@ export function errorKindOf(error: unknown): string {
 	if (!(error instanceof Failure)) return 'other';
 	const { kind, facts } = error;
 	if (facts.mayBeCharged && kind !== 'timedOut') return 'indeterminate';
-	// A server error may have any cause. If a generation fails for a token, it is a token of the service's own.
+	// A server error may have any cause. If a generation fails because of a token, it is a token of the service itself,
+	// not the user's.
 	const isUnsure = kind === 'unavailable' || facts.means === 'token';
 	const means = isUnsure ? undefined : facts.means;
-	const byFailure: Partial<Record<FailureKind, string>> = KIND_BY_FAILURE;
+	const byFailure: Partial<Record<FailureKind, string>> = ERROR_KIND_BY_FAILURE;
 	return means === 'voice' ? 'input' : (means ?? byFailure[kind] ?? 'other');
 }
 

@@ -14,7 +14,7 @@ export interface Drawing {
 	portrait: boolean;
 }
 
-/** In pixels. */
+/** A size in pixels. */
 interface Size {
 	width: number;
 	height: number;
@@ -101,8 +101,8 @@ function digitsFor(drawing: Drawing): string {
 	const places = Array.from({ length: 10 }, (_, digit) =>
 		text(digit * DIGIT.width + 2, DIGIT.height - 12, 60, String(digit)),
 	);
-	const ground = `<rect width="100%" height="100%" fill="${colour(drawing, 15)}"/>`;
-	return ground + places.join('');
+	const background = `<rect width="100%" height="100%" fill="${colour(drawing, 15)}"/>`;
+	return background + places.join('');
 }
 
 /** Breaks a text into lines of at most `maxLetters` letters. A longer word is broken, too. */

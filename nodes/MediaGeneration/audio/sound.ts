@@ -18,4 +18,4 @@ export interface Sound {
  * n bytes, and receives them, or fewer at the end of the file; its position stays where it is. It yields -n
  * to skip n bytes. It returns the result.
  */
-export type ByteReading<Result> = Generator<number, Result, Buffer>;
+export type ByteParser<Result> = Generator<number, Result, Buffer>;

@@ -23,14 +23,14 @@ export function languageNames(text: string): string[] {
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
 
 /**
- * Returns the codes of languages by their normalized names, English and own. It tries all 676 two-letter codes,
- * which takes about 10 ms.
+ * Returns a map from the normalized names of languages, in English and in the language itself, to their codes. It tries
+ * all 676 two-letter codes, which takes about 10 ms.
  */
 export function languageCodes(): Map<string, string> {
 	const codes = LETTERS.flatMap((first) => LETTERS.map((second) => first + second));
-	const named = (code: string) =>
+	const nameEntriesOf = (code: string) =>
 		languageNames(code).map(
 			(name) => [normalize(name), Intl.getCanonicalLocales(code)[0]!] as const,
 		);
-	return new Map(codes.flatMap(named));
+	return new Map(codes.flatMap(nameEntriesOf));
 }

@@ -13,15 +13,15 @@ import { wordingOf } from '../../shared/n8n/messages';
 import type { Activation } from './activation';
 import type { Outbox } from './outbox';
 
-/** Most executions of one watch that run at the same time. */
+/** The most executions of one watch that run at the same time. */
 const MAX_CONCURRENT_EXECUTIONS = 20;
-/** An execution that takes longer no longer holds up others, in ms. */
+/** How long an execution may delay others, in ms. After that it no longer takes a slot. */
 const MAX_EXECUTION_MS = 60_000;
 /** Deadline for downloading the files of one event, in ms. */
 const DOWNLOAD_MS = 3_600_000;
-/** Most attempts to emit an event, if n8n fails to start its execution. */
+/** The most attempts to emit an event, if n8n fails to start its execution. */
 const MAX_ATTEMPTS = 10;
-/** Longest pause between two attempts, in ms. All ten take about three minutes. */
+/** The longest pause between two attempts, in ms. All ten take about three minutes. */
 const MAX_PAUSE_MS = 60_000;
 
 /** One event, which is to start one execution. */
@@ -77,14 +77,14 @@ export class ExecutionQueue {
 		if (emission.isOutdated?.()) return true;
 		const item = await this.itemOf(emission);
 		if (closing.aborted) return true;
-		const done = context.helpers.createDeferredPromise<IRun>();
-		const startFailure = done.promise.then(
+		const executionEnd = context.helpers.createDeferredPromise<IRun>();
+		const startFailure = executionEnd.promise.then(
 			() => false,
 			(error: unknown) => this.failedToStart(error),
 		);
 		this.setState(emission, 'emitted');
 		this.store.save();
-		context.emit([[item]], undefined, done, this.deduplicationKey(emission));
+		context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
 		const hasFailedToStart = await raceTimeout(MAX_EXECUTION_MS, closing, startFailure);
 		// It is unknown whether the execution has started. The state stays 'emitted', so that the next
 		// activation emits the event again. n8n drops the second one by its deduplication key.

@@ -6,7 +6,7 @@ import { processContainer } from '../../shared/account';
  * the execution. If the workflow does not save executions, that may be soon after their end.
  */
 const DEDUPLICATION_KEY_TTL_MS = 120_000;
-/** Most done events that are remembered. A late message about one of them must not look like a new task. */
+/** The most done events that are remembered. A late message about one of them must not look like a new task. */
 const MAX_DONE = 1000;
 
 /** How far one event has come. */

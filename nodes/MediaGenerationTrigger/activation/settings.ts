@@ -105,7 +105,7 @@ export function readSettings(context: ITriggerFunctions) {
 		listensForTasks: [...events].some((event) => event !== 'generated'),
 		/** The tasks to listen for. Empty: all tasks of the account. */
 		taskIds: new Set(fields.taskIds(taskIds.name, taskIds.displayName)),
-		/** Least rise between two progress events, in percentage points. */
+		/** The least rise between two progress events, in percentage points. */
 		progressStep: fields.numberOption(progressStep),
 		download: fields.wantsFile(downloadFile),
 		outputField: fields.outputField(),

@@ -2,7 +2,7 @@ import type { IDataObject } from 'n8n-workflow';
 import { MAX_PAGE_SIZE } from '../../shared/api/pagination';
 import { isTemporary } from '../../shared/api/tokenCheck';
 import { sleep, monotonicNow, withDeadline } from '../../shared/async/deadline';
-import { RECENT_MS } from '../../shared/async/coalescedReads';
+import { MAX_SHARED_AGE_MS } from '../../shared/async/coalescedReads';
 import { errorKindOf, Failure, isFailure } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
@@ -18,7 +18,10 @@ import {
 	type FingerprintedEntry,
 } from './newEntries';
 
-/** Deadline of the first poll, in ms, since the activation waits for it. A later poll replaces it. */
+/**
+ * Time limit of the first poll, in ms. The activation waits for this poll; if it is too slow, a later poll makes up for
+ * it.
+ */
 const FIRST_POLL_MS = 20_000;
 
 /** Time between the events of two entries, in ms. */
@@ -26,7 +29,7 @@ const EMISSION_SPACING_MS = 100;
 
 /** Polls the history of an account, and emits an event for each new video or image. */
 export class HistoryWatch {
-	/** The last poll has failed, and the log already says so. */
+	/** True once the log says that polling has failed, until a poll succeeds. */
 	private hasWarned = false;
 	private readonly executionQueue: ExecutionQueue;
 
@@ -76,12 +79,18 @@ export class HistoryWatch {
 		const { accountKey, baseUrl } = api.credential;
 		const pollStartedAt = monotonicNow();
 		const read = async (page: number) => {
-			// Page 1 may be a reading that somebody else in this process made within RECENT_MS. Later pages must
-			// be newer: new entries push older ones to later pages, so an earlier reading could miss some.
-			const since = page === 1 && !isManual ? pollStartedAt - RECENT_MS : pollStartedAt;
-			const list = async (shared: AbortSignal) =>
+			// Page 1 may come from a read that another trigger of this process sent within MAX_SHARED_AGE_MS. Later
+			// pages must be newer, because new entries push older ones to later pages. An earlier read could miss some.
+			const since = page === 1 && !isManual ? pollStartedAt - MAX_SHARED_AGE_MS : pollStartedAt;
+			const fetchPage = async (shared: AbortSignal) =>
 				await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, shared);
-			return await coalescedReads.share(`history ${page}`, since, signal, list, backgroundQueue);
+			return await coalescedReads.share(
+				`history ${page}`,
+				since,
+				signal,
+				fetchPage,
+				backgroundQueue,
+			);
 		};
 		const listed = await readRecentEntries(read, store, baseUrl);
 		// A manual test shows the newest entry at once, although it is not new.
@@ -137,7 +146,8 @@ function eventOf({ record, id, files, failed }: HistoryEntry): IDataObject {
 		return { ...recordWithId, event: 'failed', error, error_kind } as IDataObject;
 	}
 	const event = { ...recordWithId, event: 'generated', file_url: files[0]!.fileUrl } as IDataObject;
-	// In an event, an `error` says that the file could not be fetched.
+	// In the trigger's output, `error` means that a download has failed. So an empty `error` from the service is
+	// removed.
 	if (isEmptyError(record.error)) delete event.error;
 	return event;
 }

@@ -10,9 +10,9 @@ import { asText, withoutQuery } from '../../shared/parsing/values';
 import type { Page } from '../../shared/parsing/responses';
 import type { Outbox, Stateful } from '../activation/outbox';
 
-/** Most entries that one poll reads. */
+/** The most entries that one poll reads. */
 const MAX_POLLED_ENTRIES = 600;
-/** Most entries that are remembered: the ones that were seen last. */
+/** The most entries that are remembered: the ones that were seen last. */
 const MAX_KNOWN_ENTRIES = 1000;
 /** How long an entry is tracked until it has a file or has failed, in ms. */
 const MAX_TRACKED_MS = 2 * 3_600_000;
@@ -62,13 +62,13 @@ export type PollState = Pick<HistoryStore, 'events' | 'cursor'>;
  */
 export function newEntries(
 	listed: FingerprintedEntry[],
-	seen: PollState,
+	previous: PollState,
 	account: string,
 	now = Date.now(),
 ): { ended: FingerprintedEntry[]; next: PollState } {
-	const isFirst = seen.cursor?.account !== account && !isAnyKnown(listed, seen);
-	const events: PollState['events'] = new Map(isFirst ? [] : seen.events);
-	let watermark = isFirst ? firstWatermark(listed) : watermarkOf(seen);
+	const isFirst = previous.cursor?.account !== account && !isAnyKnown(listed, previous);
+	const events: PollState['events'] = new Map(isFirst ? [] : previous.events);
+	let watermark = isFirst ? firstWatermark(listed) : watermarkOf(previous);
 	const ended: FingerprintedEntry[] = [];
 	let isAboveKnown = watermark === NO_WATERMARK;
 	for (const entry of listed) {
@@ -105,26 +105,26 @@ export function newEntries(
  */
 export async function readRecentEntries(
 	read: (page: number) => Promise<Page>,
-	seen: PollState,
+	previous: PollState,
 	baseUrl: string,
 ): Promise<FingerprintedEntry[]> {
 	let listed: FingerprintedEntry[] = [];
 	const shouldStop = ({ items }: Page) => {
 		listed = [...entriesOf(items, baseUrl), ...listed];
-		return !needsNextPage(listed, seen);
+		return !needsNextPage(listed, previous);
 	};
 	const paging = { firstPage: 1, limit: MAX_POLLED_ENTRIES, fetch: read, shouldStop };
 	return entriesOf(await readAllPages(paging), baseUrl);
 }
 
 /** True if a page after `listed` may contain a new entry, or one that is tracked. `listed` must not be empty. */
-function needsNextPage(listed: FingerprintedEntry[], seen: PollState): boolean {
+function needsNextPage(listed: FingerprintedEntry[], previous: PollState): boolean {
 	const { fingerprint, createdAt } = listed[0]!;
-	if (!seen.cursor) return createdAt > firstWatermark(listed);
-	const isNew = isAboveWatermark(createdAt, watermarkOf(seen), !isAnyKnown(listed, seen));
-	if (isNew && !seen.events.has(fingerprint)) return true;
+	if (!previous.cursor) return createdAt > firstWatermark(listed);
+	const isNew = isAboveWatermark(createdAt, watermarkOf(previous), !isAnyKnown(listed, previous));
+	if (isNew && !previous.events.has(fingerprint)) return true;
 	const fingerprints = new Set(listed.map((entry) => entry.fingerprint));
-	return [...seen.events].some(
+	return [...previous.events].some(
 		([name, known]) =>
 			known.state === 'tracking' &&
 			!fingerprints.has(name) &&

@@ -24,13 +24,13 @@ export async function tokenError(
 	const read = async (deadline: AbortSignal) => await api.getAccount(deadline, 'once');
 	const check = async (shared: AbortSignal) =>
 		await withDeadline(CHECK_TIMEOUT_MS, shared, read).then(() => undefined, toWrongBaseUrl);
-	const reading = api.throttle.coalescedReads.share(
+	const sharedCheck = api.throttle.coalescedReads.share(
 		'account',
 		monotonicNow() - maxAgeMs,
 		signal,
 		check,
 	);
-	return await reading.catch((reason: unknown) => reason);
+	return await sharedCheck.catch((reason: unknown) => reason);
 }
 
 /**

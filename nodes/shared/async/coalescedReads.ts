@@ -1,7 +1,7 @@
 import { anySignal, SILENT_ABORT, monotonicNow, throwIfAborted, whenAborted } from './deadline';
 
-/** How old a shared read may be for a poll, in ms. A read after an announcement needs a newer one. */
-export const RECENT_MS = 3000;
+/** The greatest age at which a poll accepts a shared read, in ms. After an announcement, only a newer read counts. */
+export const MAX_SHARED_AGE_MS = 3000;
 /** How long a result is kept after its read has started, in ms. Nobody accepts an older one, and it may be large. */
 const RETENTION_MS = 15_000;
 
@@ -21,8 +21,8 @@ interface CoalescedRead<T> {
 }
 
 /**
- * Shares reads between callers of one account in this process: callers that need the same thing at the same time
- * get the result of one request.
+ * Coalesces requests (“single flight”): callers of one account in this process that need the same thing at the same
+ * time get the result of one request.
  */
 export class CoalescedReads {
 	/** The latest read of each key. */
@@ -45,7 +45,7 @@ export class CoalescedReads {
 		let reading = this.byKey.get(key) as CoalescedRead<T> | undefined;
 		if (!reading || reading.startedAt <= startedAfter) {
 			this.evictStale();
-			this.byKey.set(key, (reading = startReading(read, queue)));
+			this.byKey.set(key, (reading = startRead(read, queue)));
 		}
 		const { finished, result } = reading;
 		reading.readers++;
@@ -70,7 +70,7 @@ export class CoalescedReads {
 }
 
 /** Starts a read, which is sent once its turn in `queue` has come. */
-function startReading<T>(
+function startRead<T>(
 	read: (signal: AbortSignal) => Promise<T>,
 	queue?: AdmissionQueue,
 ): CoalescedRead<T> {

@@ -62,7 +62,7 @@ export function anySignal<Signal extends AbortSignal>(
 
 /**
  * Calls `onSilence` once the time that `until` returns has passed, by `monotonicNow`. `until` may return a later time
- * at each call; it is called every 10 s at least. Resolves after that, or when `signal` aborts.
+ * at each call; it is called at least every 10 s. Resolves after that, or when `signal` aborts.
  */
 export async function watchIdle(
 	until: () => number,

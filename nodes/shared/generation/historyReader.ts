@@ -16,8 +16,8 @@ interface HistorySnapshot {
 	/** The entries, oldest first, with times by our clock. */
 	entries: HistoryEntry[];
 	/**
-	 * The snapshot has all entries since this time, in ms since 1970 by our clock; -Infinity: it has all that it can
-	 * have.
+	 * The snapshot has all entries since this time, in ms since 1970 by our clock; -Infinity: it has the whole history,
+	 * or the newest MAX_SNAPSHOT_ENTRIES of it.
 	 */
 	since: number;
 	/** When the read started, from `monotonicNow`. */
@@ -53,7 +53,7 @@ export async function readHistorySince(
 	return snapshot.entries;
 }
 
-/** Reads a new snapshot that goes back to `since`, or to the most entries of a snapshot. */
+/** Reads a new snapshot that goes back to `since`, but has at most MAX_SNAPSHOT_ENTRIES entries. */
 async function readBackTo(api: Api, since: number, signal: AbortSignal): Promise<HistorySnapshot> {
 	const range = { since: -Infinity, readAt: monotonicNow() };
 	/** The service's clock minus ours, in ms. */

@@ -1,6 +1,6 @@
 import type { Api } from '../api/api';
 import { abortReason, remainingMs, monotonicNow, withDeadline } from '../async/deadline';
-import { pollUntil, type Reading } from '../async/pollUntil';
+import { pollUntil, type ReadResult } from '../async/pollUntil';
 import type { GeneratedFile, GenerationRequest } from '../contract';
 import { Failure, isFailure, withDefaultFacts, type FailureFacts } from '../failure';
 import { MAX_FILES } from '../limits';
@@ -8,7 +8,7 @@ import { asText } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
 import { identifiersOf, unsignedUrlsOf } from '../parsing/responses';
 import { hasOneOf } from './historyEntries';
-import { isOpenBeside, matchesById, matchHistory, earliestEntryTime } from './historyMatching';
+import { isCompetingWith, matchesById, matchHistory, earliestEntryTime } from './historyMatching';
 import { readHistorySince } from './historyReader';
 import { requestsOf } from './requestLedger';
 
@@ -71,15 +71,15 @@ export async function findInHistory(
 	async function search(
 		signal: AbortSignal,
 		remainingWaitMs: number,
-	): Promise<Reading<GeneratedFile[]>> {
+	): Promise<ReadResult<GeneratedFile[]>> {
 		// The last read must be new. A snapshot that others read some seconds ago might miss the result.
-		const isLast = Math.min(remainingSearchMs(), remainingWaitMs) < SEARCH_INTERVAL_MS;
+		const isLastSearch = Math.min(remainingSearchMs(), remainingWaitMs) < SEARCH_INTERVAL_MS;
 		const requests = requestsOf(api.credential);
 		requests.add(request);
 		const samePrompt = requests.withPrompt(request);
-		const competing = [request, ...samePrompt.filter(isOpenBeside(request))];
+		const competing = [request, ...samePrompt.filter(isCompetingWith(request))];
 		const since = Math.min(...competing.map(earliestEntryTime));
-		const minReadAt = isLast ? monotonicNow() - 1000 : undefined;
+		const minReadAt = isLastSearch ? monotonicNow() - 1000 : undefined;
 		const entries = await readHistorySince(api, since, signal, minReadAt).catch(
 			(error: unknown) => {
 				if (remainingSearchMs() <= 0) throw new Failure('streamLost');

@@ -28,8 +28,8 @@ export class RequestLedger {
 	 * history starts now. Nothing is done if the ledger already knows at least as many of its files.
 	 */
 	restore(request: GenerationRequest): void {
-		const held = this.byKey.get(request.key);
-		if (held && held.files.length >= request.files.length) return;
+		const existing = this.byKey.get(request.key);
+		if (existing && existing.files.length >= request.files.length) return;
 		request.searchUntil = searchEnd(request);
 		this.add(request);
 	}

@@ -17,7 +17,7 @@ import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 
 /** How long a file host may take to answer, and how long it may be silent during a download, in ms. */
 const IDLE_TIMEOUT_MS = 60_000;
-/** How many times a file is requested at most. Within a retry window it may be more. */
+/** The most attempts to download a file. Within a retry window, more are made. */
 const MAX_DOWNLOAD_ATTEMPTS = 5;
 /** The retry window while the file's host is unavailable, in ms. */
 const OUTAGE_RETRY_MS = 60_000;
@@ -124,7 +124,8 @@ function detectType(
 	const invalidReason = invalidFileReason(head, contentType, isSubtitles);
 	if (!invalidReason && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
 	const isTemporary = url !== 'data:';
-	// With status 200 the failure gets no retry window: subtitles in another format mostly stay so.
+	// Subtitles in another format rarely change later. So their failure has the status 200, for which there is no retry
+	// window.
 	throw downloadFailed(
 		invalidReason ?? 'it is neither SRT nor VTT',
 		isTemporary,
@@ -168,10 +169,10 @@ async function fetchOnce(
 	void watchIdle(idleAt, finished.signal, () => answer.close());
 	try {
 		await refuseErrorStatus(answer, signal);
-		const { head, whole } = await peek(answer.body, SNIFF_BYTES);
+		const { head, isWhole } = await peek(answer.body, SNIFF_BYTES);
 		const contentType = answer.redact.text(answer.headers['content-type'] ?? '');
 		const type = detectType(file, head, contentType, answer.url);
-		const body = whole ? head : answer.body;
+		const body = isWhole ? head : answer.body;
 		return await context.helpers
 			.prepareBinaryData(body, nameFor(type), type.mimeType)
 			.catch((error: unknown) => {

@@ -48,7 +48,7 @@ export interface HttpRequest {
 	credential: Credential;
 }
 
-/** The answer to a request. Its user must call `close` once it is done. */
+/** The answer to a request. The caller must call `close` when it no longer needs the answer. */
 export interface HttpResponse {
 	status: number;
 	headers: Record<string, string | undefined>;

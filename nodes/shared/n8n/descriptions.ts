@@ -185,7 +185,7 @@ export const inputImages = (displayName: string, description: string): INodeProp
 	displayName,
 	name: 'binaryPropertyName',
 	type: 'string',
-	// With this set, n8n 2.41 explains the field to the user. It offers no list of the input's files.
+	// This makes n8n 2.41 explain the field to the user. It does not make n8n offer a list of the input's files.
 	typeOptions: { binaryDataProperty: true },
 	required: true,
 	default: 'data',

@@ -13,11 +13,11 @@ export interface Wording {
 
 const reasonSuffix = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : '');
 const seconds = (ms = 0) => (ms === 1000 ? '1 second' : `${ms / 1000} seconds`);
-const http = (status?: number) => (status ? ` (HTTP ${status})` : '');
+const statusSuffix = (status?: number) => (status ? ` (HTTP ${status})` : '');
 
 /** The most ids or rows that a message names. */
 const MAX_NAMED = 5;
-/** The most characters of each. */
+/** The most characters of each id or row that a message names. */
 const MAX_CHARS = 300;
 /** Lists the first `max` texts, and says how many more there are. */
 export const firstOf = (texts: string[], max = MAX_NAMED) =>
@@ -66,7 +66,7 @@ const chargedFiles = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
 const placesOf = ({ makes }: FailureFacts) =>
 	makes === 'speech' ? "the provider's website" : "History → Get Many (or the provider's website)";
 
-/** What to do when a service gives a reason that is not in the input. */
+/** What a user can do about a cause that is not in the input. */
 const REMEDIES: Partial<Record<Meaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
@@ -75,12 +75,12 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 	unavailable: 'Wait some minutes',
 };
 const remedy = ({ means, safeInFlight }: FailureFacts, change: string) => {
-	const known = safeInFlight ? ` (${safeInFlight} at once were not too many)` : '';
-	return ((means && REMEDIES[means]) ?? change) + known;
+	const safeNumberSuffix = safeInFlight ? ` (${safeInFlight} at once were not too many)` : '';
+	return ((means && REMEDIES[means]) ?? change) + safeNumberSuffix;
 };
 
 /** Says which of many items have the same fault; '' for a single one. */
-const inItems = ({ items = [], itemCount = 0 }: FailureFacts) => {
+const itemsSuffix = ({ items = [], itemCount = 0 }: FailureFacts) => {
 	if (items.length < 2) return '';
 	if (items.length === itemCount) return ` in all ${itemCount} items`;
 	return ` in ${items.length} of ${itemCount} items: ${rowsOf(items)}`;
@@ -91,7 +91,7 @@ function inputRemedy(facts: FailureFacts): string {
 	if (isInCredential) return `Correct '${field}' in the credential.`;
 	if (text !== 'is empty') return `Correct '${field}'.`;
 	if (items.length === 0 || items.length === itemCount) {
-		// n8n itself refuses a required field that is left empty. So the field has an expression without a value.
+		// n8n itself refuses a required field that is left empty. So an expression in the field has returned nothing.
 		return items.length > 1
 			? `Check the column's name in the expression of '${field}'.`
 			: "Fill it in, or check the column's name in its expression.";
@@ -100,9 +100,9 @@ function inputRemedy(facts: FailureFacts): string {
 	return `Fill in ${rows}, or let ${them} pass: set On Error to 'Continue (using error output)' in Settings.`;
 }
 
-const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
+const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	invalidInput: (facts) => ({
-		message: `'${facts.field ?? 'A field'}' ${facts.text ?? 'is not valid'}${inItems(facts)}`,
+		message: `'${facts.field ?? 'A field'}' ${facts.text ?? 'is not valid'}${itemsSuffix(facts)}`,
 		description: `${inputRemedy(facts)} Nothing was sent to the service.`,
 	}),
 	badImage: ({ field = 'The field', text = '' }) => ({
@@ -122,7 +122,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: `The connection was lost or took too long.${mayBeCharged ? '' : ' Try again in a moment.'}`,
 	}),
 	foreignServer: ({ status }) => ({
-		message: `The response does not come from a media generation service${http(status)}`,
+		message: `The response does not come from a media generation service${statusSuffix(status)}`,
 		description:
 			"Check 'Base URL' in the credential: it must be the API's URL up to, but without, /v1.",
 	}),
@@ -132,7 +132,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			"The API token is never sent to another host automatically. If you trust this one, enter it as 'Base URL' in the credential.",
 	}),
 	tokenRefused: (facts) => ({
-		// n8n does not retry the activation of a workflow whose message holds its first word.
+		// n8n does not retry an activation whose error message contains the word “Authorization”.
 		message: `Authorization failed: the service refused the API token${reasonSuffix(facts)}`,
 		description:
 			"Enter a new 'API Token' in the credential: the current one is wrong, expired or revoked.",
@@ -162,10 +162,10 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	rejected: (facts) => ({
 		message: `The service rejected the request${reasonSuffix(facts)}`,
-		description: `${remedy(facts, 'Correct the value that the service complains about')}${http(facts.status)}.`,
+		description: `${remedy(facts, 'Correct the value that the service complains about')}${statusSuffix(facts.status)}.`,
 	}),
 	unavailable: (facts) => ({
-		message: `The service is not available${http(facts.status)}${reasonSuffix(facts)}`,
+		message: `The service is not available${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
 		description: `Your workflow is not the cause.${facts.mayBeCharged ? '' : ' Try again later.'}`,
 	}),
 	taskFailed: (facts) => ({
@@ -212,7 +212,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: 'Without a WebSocket, the trigger detects no task.',
 	}),
 	noHistory: ({ status }) => ({
-		message: `The service has no history of videos and images${http(status)}`,
+		message: `The service has no history of videos and images${statusSuffix(status)}`,
 		description:
 			"Remove the event for videos and images from 'Trigger On': without a history, new ones can't be detected.",
 	}),
@@ -224,7 +224,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 };
 
 /** Says how to get the results of speech tasks that have been charged; '' if there are none. */
-function collecting(kind: FailureKind, { taskId, taskIds }: FailureFacts): string {
+function howToCollect(kind: FailureKind, { taskId, taskIds }: FailureFacts): string {
 	if (taskIds?.length) {
 		return `The parts sent so far are paid for. To get them at no extra charge, use Speech → Collect with these IDs: tasks ${taskIds.join(', ')}.`;
 	}
@@ -235,7 +235,7 @@ function collecting(kind: FailureKind, { taskId, taskIds }: FailureFacts): strin
 /** Returns the texts for a failure, without the number of a row. Contains the token only if the facts do. */
 export function wordingOf({ kind, facts }: Failure): Wording {
 	const { taskId, part, ids, indeterminateParts } = facts;
-	const words = WORDS[kind](facts);
+	const words = WORDINGS[kind](facts);
 	const about = [taskId !== undefined && `task ${taskId}`, part !== undefined && `part ${part}`];
 	const candidates = facts.candidates?.map(({ id, createdAt }) =>
 		createdAt ? `${id} (created ${createdAt})` : id,
@@ -247,7 +247,7 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 			: facts.mayBeCharged &&
 				!['streamLost', 'indeterminate'].includes(kind) &&
 				`The request may have been accepted and charged: check ${placesOf(facts)} before you send it again.`,
-		collecting(kind, facts),
+		howToCollect(kind, facts),
 		indeterminateParts?.length &&
 			`Parts ${indeterminateParts.join(', ')} may also have been charged, although the service didn't confirm it.`,
 		facts.fileUrl !== undefined &&

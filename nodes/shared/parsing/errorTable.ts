@@ -164,7 +164,7 @@ const findMeaning = (table: readonly MeaningRow[], words: string) =>
 	table.find(([, ...signs]) => signs.some((sign) => sign.test(words)))?.[0];
 
 /**
- * The meaning of a refusal or a failure; undefined if nothing in it tells. Call it only with an answer that is known
+ * The meaning of a refusal or a failure; undefined if nothing in it says so. Call it only with an answer that is known
  * to be one: any text with these words would match.
  *
  * @param value the parsed JSON or the text of the answer
@@ -178,8 +178,8 @@ export function meaningOf(value: unknown, status = 0): Meaning | undefined {
 	if (status === 429 && specific !== 'quota' && specific !== 'credit') return 'throttled';
 	const general = findMeaning(GENERAL_SIGNS, normalized);
 	// With a server error, “permission denied” is about the server itself, such as a file that it may not write.
-	const isServersOwn = status >= 500 && general === 'not_allowed';
-	return specific ?? MEANING_BY_STATUS[status] ?? (isServersOwn ? undefined : general);
+	const isAboutServer = status >= 500 && general === 'not_allowed';
+	return specific ?? MEANING_BY_STATUS[status] ?? (isAboutServer ? undefined : general);
 }
 
 /** True if a text says that too many tasks are in flight, and not that requests come too fast. */

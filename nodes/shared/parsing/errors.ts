@@ -152,8 +152,8 @@ export const statesFinalReason = (result: unknown): boolean =>
  */
 export function failureOfStatus(status: number, body: string): Failure {
 	const json = parseJson(body);
-	const isPage = looksLikeHtml(body);
-	const reported = failureOfAnswer(json === undefined && !isPage ? body : json, status);
+	const isHtml = looksLikeHtml(body);
+	const reported = failureOfAnswer(json === undefined && !isHtml ? body : json, status);
 	const { text, means } = reported.facts;
 	const facts = { status, text, means };
 	const transientFacts = { ...facts, transient: true };
@@ -165,7 +165,7 @@ export function failureOfStatus(status: number, body: string): Failure {
 		return json !== undefined && isRefused ? reported : new Failure('unavailable', transientFacts);
 	}
 	// A web page with 401 or 403 comes from a proxy in front of the service and is temporary.
-	if (status === 408 || (isPage && (status === 401 || status === 403))) {
+	if (status === 408 || (isHtml && (status === 401 || status === 403))) {
 		return new Failure('unavailable', transientFacts);
 	}
 	if (isFinal || reported.kind !== 'rejected' || (status !== 404 && status !== 410))

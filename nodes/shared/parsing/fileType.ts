@@ -48,7 +48,7 @@ const TYPES: ReadonlyArray<
 	['tiff', /^(?:II\*\0|MM\0\*)/, 'image/tiff'],
 ];
 
-/** The extension for audio alone in a container, by the extension for videos in that container. */
+/** The extension of a container file that has only audio, by the extension of the same container with video. */
 const AUDIO_EXTENSION_BY_CONTAINER = new Map([
 	['mp4', 'm4a'],
 	['mov', 'm4a'],
@@ -57,8 +57,8 @@ const AUDIO_EXTENSION_BY_CONTAINER = new Map([
 /** The extensions of raw audio samples. */
 const HEADERLESS_EXTENSIONS = ['pcm', 'raw', 'ulaw', 'alaw'];
 
-const typeByExtension = (name: string | undefined) =>
-	TYPES.find(([extension]) => extension === name);
+const typeByExtension = (fileExtension: string | undefined) =>
+	TYPES.find(([extension]) => extension === fileExtension);
 
 const typeByMime = (name: string) => TYPES.find(([, , ...names]) => names.includes(name));
 

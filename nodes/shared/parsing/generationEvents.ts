@@ -142,8 +142,8 @@ export class GenerationEvents {
 	/** Reads the whole answer in mode `plain`. */
 	private readPlain(): void {
 		const value = parseJson(this.plainAnswer);
-		const isPage = looksLikeHtml(this.plainAnswer);
-		if (isPage) this.end('', new Failure('foreignServer', { mayBeCharged: true }));
+		const isHtml = looksLikeHtml(this.plainAnswer);
+		if (isHtml) this.end('', new Failure('foreignServer', { mayBeCharged: true }));
 		else if (value === undefined) this.end('the answer broke off');
 		else this.read(value, 'the answer named no file');
 	}

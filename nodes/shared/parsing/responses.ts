@@ -62,7 +62,7 @@ const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'err
 /** Status words of deployments for a task in progress. */
 const ONGOING = /ing$|queue|pending|active|progress|start|wait|submit|creat|schedul|accept/;
 /** Status words of deployments for a task that has failed. */
-const ENDED_BADLY =
+const FAILED =
 	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
 
 /**
@@ -75,12 +75,15 @@ function apparentEndOf(
 	audioUrl?: string,
 ): SpeechTask['apparentEnd'] {
 	if (ONGOING.test(status)) return undefined;
-	const isFailureStatus = ENDED_BADLY.test(status);
+	const isFailureStatus = FAILED.test(status);
 	if (readReason(isFailureStatus ? record : record.error) !== undefined) return 'error';
 	return audioUrl === undefined || isFailureStatus ? undefined : 'completed';
 }
 
-/** The inner record of an answer that has it under `data` or `task`, unless only the outer one has `key`. */
+/**
+ * The record that an answer has under `data` or `task`. The answer itself if it has no such record, or if only the
+ * answer has `key`.
+ */
 const unwrap = (raw: unknown, key: string): unknown => {
 	if (!isRecord(raw)) return raw;
 	const inner = raw.data ?? raw.task;
@@ -103,9 +106,9 @@ export function readSpeechTask(
 ): SpeechTask | undefined {
 	const record = unwrap(raw, 'status');
 	if (!isRecord(record)) return undefined;
-	const addressUnder = (...keys: string[]) =>
+	const urlUnder = (...keys: string[]) =>
 		keys.map((key) => readFileUrl(record[key], baseUrl)).find(Boolean);
-	const audioUrl = addressUnder('audio_url', 'result', 'file_url', 'url');
+	const audioUrl = urlUnder('audio_url', 'result', 'file_url', 'url');
 	const rawStatus = asText(record.status);
 	if (rawStatus === undefined) return undefined;
 	const shownStatus = truncate(redact.text(rawStatus.toLowerCase()), MAX_REASON_CHARS);
@@ -118,7 +121,7 @@ export function readSpeechTask(
 		apparentEnd: seems,
 		status,
 		audioUrl,
-		subtitleUrl: addressUnder('subtitle', 'subtitle_url'),
+		subtitleUrl: urlUnder('subtitle', 'subtitle_url'),
 		percentage: asPercentage(record.process_percentage),
 		message: (seems ?? state) === 'error' ? readReason(redact.value(record)) : undefined,
 		raw: record,
@@ -179,11 +182,13 @@ export const unsignedUrlsOf = (files: GeneratedFile[]): string[] =>
  * cannot be converted are omitted.
  */
 export function toOutputRecord(record: ServiceRecord): ServiceRecord {
-	const typed = (key: string, value: unknown) => {
+	const outputValue = (key: string, value: unknown) => {
 		if (/^(?:(?:task|voice)_)?id$/.test(key)) return asId(value);
 		return key === 'process_percentage' ? asNumber(asText(value)?.replace(/\s*%$/, '')) : value;
 	};
-	const fields = Object.entries(record).map(([key, value]) => [key, typed(key, value)] as const);
+	const fields = Object.entries(record).map(
+		([key, value]) => [key, outputValue(key, value)] as const,
+	);
 	return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
 }
 

@@ -66,14 +66,15 @@ export class AccountSocket {
 	private readonly url: string;
 	/** How many users have not released the socket. */
 	private users = 0;
-	/** The open connection. */
+	/** True while `run` is running. */
 	private isRunning = false;
+	/** The open connection. */
 	private current: SocketSession | undefined;
 	/** The connection that was asked to close and is still open. */
 	private closing: SocketSession | undefined;
 	/** Aborts once the first attempt to open since `openNow` has succeeded or failed. */
 	private settled = new AbortController();
-	/** Is aborted when a state has changed, to wake up `runLoop`. */
+	/** Is aborted when a state has changed, to wake up `run`. */
 	private wakeUp = new AbortController();
 	/** How many attempts in a row have failed. */
 	private consecutiveFailures = 0;

@@ -205,15 +205,15 @@ function prepare(item: ItemContext): ItemTask {
 	const { parameters, payments, output } = item;
 	const request = readRequest(parameters);
 	const texts = readParts(parameters, request.input);
-	const waits = parameters.flag(waitForCompletion);
+	const waitsForCompletion = parameters.flag(waitForCompletion);
 	const waitOptions = readWaitOptions(parameters);
-	const records = payments.entriesFor(parameters, texts);
+	const entries = payments.entriesFor(parameters, texts);
 	const orders = texts.map(({ text: input }, index): SpeechOrder => {
-		return { request: { ...request, input }, entry: records[index]! };
+		return { request: { ...request, input }, entry: entries[index]! };
 	});
 
 	return async () => {
-		if (waits) {
+		if (waitsForCompletion) {
 			const results = await runParts(item, orders, waitOptions.timeoutMs, async (part, order) => {
 				return await collect(item, part, waitOptions, order).catch((error: unknown) => {
 					if (isGone(error)) order.entry.setDead();
@@ -233,9 +233,9 @@ function prepare(item: ItemContext): ItemTask {
 
 	/** Adds to a failure the tasks of all parts, which were charged, and the parts that may have been. */
 	function failWithTasks(error: unknown): never {
-		if (records.length === 1 || !(error instanceof Failure)) throw error;
+		if (entries.length === 1 || !(error instanceof Failure)) throw error;
 		const failedPart = Number.parseInt(error.facts.part ?? '');
-		const parts = records.flatMap(({ previous }, index) =>
+		const parts = entries.flatMap(({ previous }, index) =>
 			previous?.state === 'sent' ? [index + 1] : [],
 		);
 		const indeterminateParts = parts.filter((part) => part !== failedPart);

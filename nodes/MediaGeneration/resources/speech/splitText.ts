@@ -13,16 +13,16 @@ const TAG = /<[A-Za-z/!?][^<>]*>/g;
 /** A letter or punctuation mark of a script that puts no spaces between words, such as Chinese or Thai. */
 const BLANKLESS =
 	'[\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\\u3001-\\u303f\\uff01-\\uff0f\\uff1a-\\uff65]';
-/** The places right after and right before such a letter. Combining marks stay with their letter. */
+/** Match right after and right before a letter of a script without spaces. Combining marks stay with their letter. */
 const [AFTER, BEFORE] = [`(?<=${BLANKLESS}\\p{M}*)(?!\\p{M})`, `(?=${BLANKLESS})(?!\\p{M})`];
 const sticky = (pattern: string) => new RegExp(pattern, 'uy');
 /** The place where a script without spaces begins or ends next to another script. */
 const CHANGE = sticky(`${AFTER}(?!${BLANKLESS})|(?<!${BLANKLESS}\\p{M}*)${BEFORE}`);
-/** The place where a word of such a script may end: not after an opening mark, nor before a closing one. */
+/** The place where a word of a script without spaces may end: not after an opening mark, nor before a closing one. */
 const WORD_END = sticky(`(?:${AFTER}|${BEFORE})(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`);
 /** A URL, number, foreign word or tag. It stays in one piece, also within a script without spaces. */
 const TOKEN = /[!-~\uff0c\uff0e\uff10-\uff19]*[!-~\uff10-\uff19]/g;
-/** Characters after a possible cut that are examined to find out whether a sentence ends there. */
+/** How many characters after a possible cut are examined to find out whether a sentence ends there. */
 const LOOKAHEAD = 64;
 
 /* The locale is fixed: a retry on another machine must cut a text at the same places to collect its parts. */
@@ -111,8 +111,8 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 	}
 	const isAt = (place: RegExp, at: number) => {
 		place.lastIndex = at;
-		// A character of two code units may begin before `at`. There a regular expression would match at its
-		// beginning, so that place is excluded.
+		// If `at` is inside of a surrogate pair, a regular expression would match from the start of the pair. So no cut
+		// is allowed there.
 		return !inTokens[at] && !/[\udc00-\udfff]/.test(text.charAt(at)) && place.test(text);
 	};
 	const spaces = [...text.matchAll(SPACE)].map(({ index: at, 0: run }) => {
@@ -127,7 +127,7 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 	const places = [...spaces, ...placesWithoutSpace]
 		.filter(({ at }) => at > 0 && at <= maxLength)
 		.sort((one, other) => other.at - one.at);
-	// Kinds of places, the best kind first.
+	// What makes a place a good one to cut at, the best first.
 	const preferred: Array<(place: (typeof places)[number]) => boolean> = [
 		({ at, isParagraph }) => isParagraph && at >= (maxLength * 2) / 3,
 		({ isParagraph, isSentence }) => isParagraph || isSentence,
@@ -156,7 +156,10 @@ const sentenceEndsOf = (text: string) =>
 		.map(({ index }) => beforeSpace(text, index))
 		.filter((end) => end > 0 && !isAbbreviated(text, end));
 
-/** Where to cut a word that is longer than a part: before the character that does not fit. 0: even one does not. */
+/**
+ * Where to cut a word that is longer than a part: before the character that does not fit. Returns 0 if even the first
+ * character does not fit.
+ */
 const cutInWord = (text: string, maxLength: number) =>
 	graphemes.segment(text).containing(maxLength)!.index;
 

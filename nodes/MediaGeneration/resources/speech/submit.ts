@@ -18,7 +18,7 @@ export interface SpeechPart {
 	name: string;
 	/** Aborts when the part's time is up, the run ends, or another part has failed. */
 	stopStarting: StopStarting;
-	/** The part's time, in ms. */
+	/** The time limit of the part, in ms. */
 	timeoutMs: number;
 }
 
@@ -51,7 +51,7 @@ export async function submit(
 				makes: 'speech',
 			});
 		}
-		// An earlier attempt has found the task failed or unknown. It is read once more before a new one is paid.
+		// An earlier attempt has found the task failed or unknown. It is read once more before a new task is paid for.
 		if (
 			previous &&
 			(previous.state === 'task' || (await isUsable(item, previous.taskId, stopStarting)))
@@ -63,8 +63,8 @@ export async function submit(
 		// The wait for the socket must not outlast the deadline.
 		await Promise.race([ready, whenAborted(stopStarting)]);
 		report.log(`${part.name}sending the text`);
-		const requests = speechRequestsOf(item.credential);
-		const sent = newRequest({
+		const ledger = speechRequestsOf(item.credential);
+		const ledgerRequest = newRequest({
 			...{ prompt: '', kind: 'speech', requestedCount: 1, withImages: false },
 			...{ creator: creatorOf(item.context), sentAt: 0 },
 		});
@@ -73,26 +73,27 @@ export async function submit(
 			const onSend = async () => {
 				// From now on the service may have accepted the call, so the next attempt must not send it again.
 				entry.setSent({ state: 'sent' });
-				sent.sentAt = Date.now();
-				requests.add(sent);
+				ledgerRequest.sentAt = Date.now();
+				ledger.add(ledgerRequest);
 			};
 			const onRefused = () => {
 				entry.setNotAccepted();
-				requests.remove(sent);
+				ledger.remove(ledgerRequest);
 			};
 			return await api.createTask(request, { stopStarting, abortInFlight, onSend, onRefused });
 		});
 		const taskId = await creating.catch((error: unknown) => {
-			sent.searchUntil = searchEnd(sent, 0);
-			const isUnclear = error instanceof Failure && error.facts.mayBeCharged;
-			if (isUnclear) entry.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
+			ledgerRequest.searchUntil = searchEnd(ledgerRequest, 0);
+			const isIndeterminate = error instanceof Failure && error.facts.mayBeCharged;
+			if (isIndeterminate)
+				entry.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
 			throw withDefaultFacts(error, { makes: 'speech' });
 		});
-		sent.announcedIds.push(taskId);
+		ledgerRequest.announcedIds.push(taskId);
 		entry.write({ state: 'task', taskId });
 		report.progress(`${part.name}task ${taskId} created`);
-		const place = part.count > 1 && { part: part.index + 1 };
-		report.recordPayment({ kind: 'speech', ...place, task: taskId });
+		const partNumber = part.count > 1 && { part: part.index + 1 };
+		report.recordPayment({ kind: 'speech', ...partNumber, task: taskId });
 		return { taskId, mode: 'new' };
 	});
 }
