@@ -32,8 +32,8 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 	const header = exchange.request.headers.authorization ?? '';
 	const token = world.validTokens().find((valid) => header === `Bearer ${valid}`);
 	if (token === undefined) return problem(401, 'invalid_token');
-	const refused = overLimit(world, token);
-	if (refused) return refused;
+	const overLimitReply = overLimit(world, token);
+	if (overLimitReply) return overLimitReply;
 	if (exchange.hasInvalidBody) return problem(400, 'invalid_json');
 	const call: Call = {
 		method: record.method,
@@ -50,13 +50,13 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 function overLimit(world: World, token: string): Reply | undefined {
 	if (!world.requestLimit) return undefined;
 	const { requests, seconds } = world.requestLimit;
-	const now = Date.now() / 1000 / seconds;
-	const window = Math.floor(now);
+	const elapsedWindows = Date.now() / 1000 / seconds;
+	const window = Math.floor(elapsedWindows);
 	const lastWindow = world.requestsInWindow.get(token);
 	const requestsInWindow = lastWindow?.window === window ? lastWindow.requests + 1 : 1;
 	world.requestsInWindow.set(token, { window, requests: requestsInWindow });
 	if (requestsInWindow <= requests) return undefined;
-	const remainingSeconds = Math.ceil((window + 1 - now) * seconds);
+	const remainingSeconds = Math.ceil((window + 1 - elapsedWindows) * seconds);
 	return problem(429, 'rate_limited', { 'Retry-After': String(remainingSeconds) });
 }
 

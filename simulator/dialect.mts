@@ -71,11 +71,11 @@ const dialects = {
 
 /** A dialect: one value for each difference between deployments. */
 export type Dialect = {
-	-readonly [Way in keyof typeof dialects]: (typeof dialects)[Way][number];
+	-readonly [Name in keyof typeof dialects]: (typeof dialects)[Name][number];
 };
 
 /** Builds a dialect. `pick` chooses one of the values for each difference between deployments. */
-export const dialectOf = (pick: (ways: readonly unknown[], name: string) => unknown) =>
+export const dialectOf = (pick: (values: readonly unknown[], name: string) => unknown) =>
 	Object.fromEntries(
-		Object.entries(dialects).map(([name, ways]) => [name, pick(ways, name)]),
+		Object.entries(dialects).map(([name, values]) => [name, pick(values, name)]),
 	) as Dialect;

@@ -57,12 +57,12 @@ export function storeSpeech(
 	const type = format === 'mp3' ? 'audio/mpeg' : 'audio/wav';
 	const audioUrl = store(world, `/files/audio/${id}.${format}`, type, make, scenario, bigBytes);
 	if (scenario.get('subtitles') === 'none') return { audioUrl };
-	const kind = scenario.get('subtitles') === 'vtt' ? 'vtt' : 'srt';
+	const subtitleFormat = scenario.get('subtitles') === 'vtt' ? 'vtt' : 'srt';
 	const subtitles = speakOnce
-		? async () => subtitlesOf((await speakOnce()).cues, kind)
-		: () => subtitlesOf(cuesFor(input, speechSeconds(input)), kind);
-	const path = `/files/subtitle/${id}.${kind}`;
-	return { audioUrl, subtitleUrl: store(world, path, TYPES[kind], subtitles) };
+		? async () => subtitlesOf((await speakOnce()).cues, subtitleFormat)
+		: () => subtitlesOf(cuesFor(input, speechSeconds(input)), subtitleFormat);
+	const path = `/files/subtitle/${id}.${subtitleFormat}`;
+	return { audioUrl, subtitleUrl: store(world, path, TYPES[subtitleFormat], subtitles) };
 }
 
 /**

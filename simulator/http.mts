@@ -28,7 +28,6 @@ export interface Exchange {
 	hasInvalidBody: boolean;
 }
 
-/** A running HTTP server. */
 export interface Listener {
 	server: Server;
 	port: number;

@@ -46,10 +46,10 @@ export const bodyOf = ({ body }: Call) => Object(body) as Record<string, unknown
 /** The answer with which a valid create call is refused, and so not charged; undefined if it is accepted. */
 export function refusal(world: World, call: Call, scenario: Scenario): PlainReply | undefined {
 	// A misspelled scenario must not be ignored.
-	const unknown = [...scenario.keys()].find((name) => !Object.hasOwn(scenarioWords, name));
-	if (unknown !== undefined) {
-		const known = Object.keys(scenarioWords).join(', ');
-		return problem(400, `No scenario "${unknown}". Known: ${known}`);
+	const unknownName = [...scenario.keys()].find((name) => !Object.hasOwn(scenarioWords, name));
+	if (unknownName !== undefined) {
+		const knownNames = Object.keys(scenarioWords).join(', ');
+		return problem(400, `No scenario "${unknownName}". Known: ${knownNames}`);
 	}
 	const inFlight = [...world.inFlight].filter(({ token }) => token === call.token).length;
 	if (inFlight >= (world.concurrencyLimit ?? Infinity)) {

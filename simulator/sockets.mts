@@ -26,12 +26,14 @@ export class SocketHub {
 		world.requests.push(record);
 		socket.on('error', () => socket.destroy());
 		const token = url.searchParams.get('token') ?? '';
-		const refusal =
+		const requestError =
 			url.pathname !== '/ws' ? 404 : !world.validTokens().includes(token) ? 401 : undefined;
-		const refused = refusal ?? (this.mode === 'refuse' ? 403 : undefined);
-		if (refused !== undefined) {
-			record.status = refused;
-			socket.end(`HTTP/1.1 ${refused} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+		const refusedStatus = requestError ?? (this.mode === 'refuse' ? 403 : undefined);
+		if (refusedStatus !== undefined) {
+			record.status = refusedStatus;
+			socket.end(
+				`HTTP/1.1 ${refusedStatus} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+			);
 		} else if (this.mode !== 'hang') {
 			record.status = 101;
 			this.#server.handleUpgrade(request, socket, early, (opened) => {

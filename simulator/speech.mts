@@ -36,8 +36,8 @@ export function createTask(world: World, call: Call): Reply {
 	const order = readOrder(world, call);
 	if ('status' in order) return order;
 	const scenario = scenarioOf(order.input);
-	const refused = refusal(world, call, scenario);
-	if (refused) return refused;
+	const refusalReply = refusal(world, call, scenario);
+	if (refusalReply) return refusalReply;
 	world.chargedCalls++;
 	const task: TaskRecord = {
 		...order,
@@ -151,8 +151,8 @@ function stepsOf(scenario: Scenario): readonly Step[] {
 	if (scenario.has('duplicate-progress')) return STEPS.flatMap((step) => [step, step]);
 	if (scenario.has('backward-progress')) {
 		return STEPS.flatMap((step, index): Step[] => {
-			const back: Step = [step[0] + 0.05, step[1] - 14];
-			return index % 2 === 1 ? [step, back] : [step];
+			const backwardStep: Step = [step[0] + 0.05, step[1] - 14];
+			return index % 2 === 1 ? [step, backwardStep] : [step];
 		});
 	}
 	return STEPS;

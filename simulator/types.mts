@@ -48,7 +48,6 @@ export interface RequestRecord {
 	closedByClient: boolean;
 }
 
-/** A speech task. */
 export interface TaskRecord {
 	id: string;
 	/** The token that created it. */

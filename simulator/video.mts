@@ -55,8 +55,8 @@ function generate(
 		if (!list.every(isImage)) return problem(400, 'invalid_image');
 	}
 	const scenario = scenarioOf(prompt);
-	const refused = refusal(world, call, scenario);
-	if (refused) return refused;
+	const refusalReply = refusal(world, call, scenario);
+	if (refusalReply) return refusalReply;
 	const job = startGeneration(world, call, {
 		kind,
 		prompt,

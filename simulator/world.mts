@@ -39,13 +39,11 @@ export class World {
 	concurrencyLimit: SimulatorOptions['concurrencyLimit'];
 	/** See SimulatorOptions. A test may change it at any time. */
 	requestLimit: SimulatorOptions['requestLimit'];
-	/** The origin of the API. */
 	baseUrl = '';
 	/** The origin of the WebSocket. */
 	webSocketUrl = '';
 	/** The second origin, which serves files. */
 	fileOrigin = '';
-	/** The running servers. */
 	listeners: Listener[] = [];
 	/** All requests, in the order in which their bodies were read. */
 	readonly requests: RequestRecord[] = [];
@@ -69,7 +67,6 @@ export class World {
 	readonly faults: PendingRule[] = [];
 	/** All timers, which end when the simulator closes. */
 	readonly timers = new Timers();
-	/** The WebSockets. */
 	readonly hub = new SocketHub();
 	/** Exchanges whose response is not complete. */
 	readonly openExchanges = new Set<object>();
@@ -114,7 +111,6 @@ export class World {
 		return this.now().toISOString().replace('Z', '+00:00');
 	}
 
-	/** All valid tokens. */
 	validTokens(): string[] {
 		return [this.token, ...this.options.otherTokens].filter((token) => !this.revoked.has(token));
 	}
@@ -141,7 +137,6 @@ export class World {
 	push = (message: unknown) => this.hub.push(message);
 	/** Ends all WebSockets without a closing handshake. */
 	dropSockets = () => this.hub.drop();
-	/** Removes all fault rules. */
 	clearFaults = () => void this.faults.splice(0);
 
 	/** Adds a fault rule. It hits the next matching request unless the rule says otherwise. */

@@ -13,7 +13,7 @@ import type { Activation } from './activation/activation';
 import { Outbox } from './activation/outbox';
 import { supportsDeduplication } from './activation/executionQueue';
 import { HistoryWatch } from './generated/historyWatch';
-import type { HistoryStore } from './generated/newEntries';
+import type { HistoryOutbox } from './generated/newEntries';
 import { subWorkflowCreations, refuseSelfStart } from './activation/downstream';
 import { readSettings, type Settings } from './activation/settings';
 import { TaskWatch } from './tasks/taskWatch';
@@ -66,7 +66,7 @@ class ListeningTrigger {
 		const { closing, context, isManual, watches } = this;
 		if (closing.signal.aborted) return;
 		closing.abort(new Failure('canceled'));
-		if (!isManual) for (const { store } of watches) store.handOver();
+		if (!isManual) for (const { outbox } of watches) outbox.handOver();
 		// n8n (2.41) waits for an event of a manual test even after the test was stopped. Without this empty event, a
 		// worker would wait forever.
 		else context.emit([]);
@@ -125,9 +125,9 @@ class ListeningTrigger {
 	private async end(failure: Failure, api: Api): Promise<void> {
 		const { signal } = this.closing;
 		const mayBeTemporary = failure.kind === 'tokenRefused';
-		const fatal = mayBeTemporary ? await confirmRefusal(api, signal) : failure;
-		if (!fatal || signal.aborted) return;
-		this.context.emitError(this.asNodeError(fatal));
+		const confirmedFailure = mayBeTemporary ? await confirmRefusal(api, signal) : failure;
+		if (!confirmedFailure || signal.aborted) return;
+		this.context.emitError(this.asNodeError(confirmedFailure));
 		this.close();
 	}
 
@@ -149,12 +149,17 @@ function watchesOf(activation: Activation) {
 	const replaysEmitted = supportsDeduplication(context);
 	const watches = [];
 	if (settings.listensForTasks) {
-		const store = new Outbox(staticData, `tasks ${baseUrl}`, key, replaysEmitted);
-		watches.push(new TaskWatch(activation, store));
+		const outbox = new Outbox(staticData, `tasks ${baseUrl}`, key, replaysEmitted);
+		watches.push(new TaskWatch(activation, outbox));
 	}
 	if (settings.events.has('generated')) {
-		const store: HistoryStore = new Outbox(staticData, `generated ${baseUrl}`, key, replaysEmitted);
-		watches.push(new HistoryWatch(activation, store));
+		const outbox: HistoryOutbox = new Outbox(
+			staticData,
+			`generated ${baseUrl}`,
+			key,
+			replaysEmitted,
+		);
+		watches.push(new HistoryWatch(activation, outbox));
 	}
 	return watches;
 }

@@ -93,7 +93,6 @@ export const MEDIA = {
 	image: { mimeType: 'image/png', timeoutSeconds: 900, takes: 'seconds to a few minutes' },
 } as const;
 
-/** A kind of media. */
 export type MediaKind = keyof typeof MEDIA;
 
 /** The type of a file; `extension` without a dot. */

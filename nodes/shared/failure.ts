@@ -55,7 +55,6 @@ export interface FailureFacts {
 	itemCount?: number;
 	/** The reason in the words of the service or of our check: readable, without HTML tags, without the token. */
 	text?: string;
-	/** HTTP status. */
 	status?: number;
 	/** The host that the request went to, with its port, without path or query. */
 	host?: string;
@@ -82,7 +81,7 @@ export interface FailureFacts {
 	/** The announced ids of a charged generation. */
 	ids?: string[];
 	/** True when the file's host refuses the address or does not know it. The address may have expired. */
-	isRefused?: boolean;
+	isUrlRefused?: boolean;
 	/** The address of a charged file that could not be downloaded. */
 	fileUrl?: string;
 	/** The addresses of the other charged files of the same request. */

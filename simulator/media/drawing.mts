@@ -53,8 +53,8 @@ export async function drawVideo(drawing: Drawing): Promise<Uint8Array> {
 		quantizationParameter: 30,
 	});
 	encoder.initialize();
-	for (let number = 1; number <= FRAMES; number++) {
-		for (const [place, digit] of [...String(number).padStart(2, '0')].entries()) {
+	for (let frameNumber = 1; frameNumber <= FRAMES; frameNumber++) {
+		for (const [place, digit] of [...String(frameNumber).padStart(2, '0')].entries()) {
 			for (let y = 0; y < DIGIT.height; y++) {
 				const from = (y * 10 + Number(digit)) * DIGIT.width;
 				const x = size.width - MARGIN - (2 - place) * DIGIT.width;
@@ -73,7 +73,7 @@ export async function drawVideo(drawing: Drawing): Promise<Uint8Array> {
 const sizeOf = ({ portrait }: Drawing): Size =>
 	portrait ? { width: 360, height: 640 } : { width: 640, height: 360 };
 
-const colour = ({ id }: Drawing, lightness: number) =>
+const color = ({ id }: Drawing, lightness: number) =>
 	`hsl(${seedOf(id) % 360}, 55%, ${lightness}%)`;
 
 /** The SVG of the prompt, in the largest font that fits, above a caption. */
@@ -86,12 +86,12 @@ function sceneOf(drawing: Drawing, caption: string): string {
 	});
 	const { size, lines, maxLines } =
 		layouts.find((layout) => layout.lines.length <= layout.maxLines) ?? layouts.at(-1)!;
-	const shown = lines.length > maxLines ? [...lines.slice(0, maxLines - 1), '…'] : lines;
-	const texts = shown.map((line, index) =>
+	const visibleLines = lines.length > maxLines ? [...lines.slice(0, maxLines - 1), '…'] : lines;
+	const texts = visibleLines.map((line, index) =>
 		text(MARGIN, MARGIN + size * (1 + index * LINE_HEIGHT), size, line),
 	);
 	return `<defs><linearGradient id="ground" x2="1" y2="1">
-		<stop stop-color="${colour(drawing, 22)}"/><stop offset="1" stop-color="${colour(drawing, 42)}"/>
+		<stop stop-color="${color(drawing, 22)}"/><stop offset="1" stop-color="${color(drawing, 42)}"/>
 		</linearGradient></defs><rect width="100%" height="100%" fill="url(#ground)"/>
 		${texts.join('')}${text(MARGIN, height - MARGIN, 17, caption)}`;
 }
@@ -101,7 +101,7 @@ function digitsFor(drawing: Drawing): string {
 	const places = Array.from({ length: 10 }, (_, digit) =>
 		text(digit * DIGIT.width + 2, DIGIT.height - 12, 60, String(digit)),
 	);
-	const background = `<rect width="100%" height="100%" fill="${colour(drawing, 15)}"/>`;
+	const background = `<rect width="100%" height="100%" fill="${color(drawing, 15)}"/>`;
 	return background + places.join('');
 }
 
@@ -110,7 +110,7 @@ function wrap(prompt: string, maxLetters: number): string[] {
 	const lines: string[] = [];
 	for (const word of prompt
 		.split(/\s+/)
-		.flatMap((long) => long.match(chunksPattern(maxLetters)) ?? [])) {
+		.flatMap((word) => word.match(chunksPattern(maxLetters)) ?? [])) {
 		const extended = `${lines.at(-1) ?? ''} ${word}`.trim();
 		if (lines.length > 0 && extended.length <= maxLetters) lines[lines.length - 1] = extended;
 		else lines.push(word);

@@ -18,7 +18,6 @@ interface WordEvent {
 	audio_position: number;
 }
 
-/** What to speak. */
 export interface Speech {
 	text: string;
 	/** The voice; `speed` is a multiple of its usual speed. */
@@ -73,8 +72,8 @@ export function speak({ text, voice, format }: Speech): RenderedSpeech {
  */
 function chooseVoice({ id, language, gender, speed }: Speech['voice'], text: string): void {
 	const seed = seedOf(id);
-	const english = text.match(ENGLISH_WORDS)?.length ?? 0;
-	const isEnglish = language === 'en' || english * 10 >= text.split(/\s+/).length;
+	const englishWordCount = text.match(ENGLISH_WORDS)?.length ?? 0;
+	const isEnglish = language === 'en' || englishWordCount * 10 >= text.split(/\s+/).length;
 	const accent = isEnglish || language === '' ? ENGLISH[seed % ENGLISH.length]! : language;
 	const isFemale = gender === 'female' || (gender !== 'male' && seed % 2 === 0);
 	const variant = isFemale ? `f${1 + ((seed >>> 3) % 5)}` : `m${1 + ((seed >>> 3) % 7)}`;

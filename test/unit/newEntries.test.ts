@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { Outbox } from '../../nodes/MediaGenerationTrigger/activation/outbox';
 import {
-	type HistoryStore,
+	type HistoryOutbox,
 	newEntries,
 	readRecentEntries,
 } from '../../nodes/MediaGenerationTrigger/generated/newEntries';
@@ -36,7 +36,7 @@ class Setting {
 		private readonly size = 100,
 	) {}
 
-	private open(): HistoryStore {
+	private open(): HistoryOutbox {
 		return new Outbox(this.data, 'generated', this.key, true, this.now);
 	}
 

@@ -84,10 +84,10 @@ class Frames {
 
 	/** Returns the frame at `at` if it holds sound, and how many bytes to advance. */
 	next(file: Buffer, at: number): { bytes: number; frame?: Frame } {
-		const completeFrameAt = (place: number, format: string | undefined) => {
-			const frame = frameAt(file, place);
+		const completeFrameAt = (start: number, format: string | undefined) => {
+			const frame = frameAt(file, start);
 			const fits =
-				frame && place + frame.size <= file.length && (!format || frame.format === format);
+				frame && start + frame.size <= file.length && (!format || frame.format === format);
 			return fits ? frame : undefined;
 		};
 		const frame = completeFrameAt(at, this.format);

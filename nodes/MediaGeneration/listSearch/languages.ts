@@ -17,7 +17,9 @@ export function languageNames(text: string): string[] {
 	const code = text.replace('_', '-');
 	if (!/^[a-z]{2,3}(?:-(?:[a-z]{2}|\d{3}))?$/i.test(code)) return [];
 	const options = { type: 'language', fallback: 'none' } as const;
-	return ['en', code].flatMap((speaker) => new Intl.DisplayNames(speaker, options).of(code) ?? []);
+	return ['en', code].flatMap(
+		(displayLocale) => new Intl.DisplayNames(displayLocale, options).of(code) ?? [],
+	);
 }
 
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];

@@ -102,9 +102,9 @@ interface PageCursor {
 	/** Number of the page, from 0. */
 	page: number;
 	/** How many voices all pages before this one have. */
-	seen: number;
+	voicesBefore: number;
 	/** The id of the first voice on the previous page. */
-	first?: string;
+	previousFirstId?: string;
 }
 
 /**
@@ -115,16 +115,16 @@ interface PageCursor {
 export async function searchVoices(
 	this: ILoadOptionsFunctions,
 	filter = '',
-	paginationToken = '{"page":0,"seen":0}',
+	paginationToken = '{"page":0,"voicesBefore":0}',
 ): Promise<INodeListSearchResult> {
 	let credential: Credential | undefined;
 	try {
 		credential = readCredential(await this.getCredentials(CREDENTIAL_TYPE));
 		const api = new Api(this, credential);
 		const cursor = JSON.parse(paginationToken) as PageCursor;
-		const find = async (signal: AbortSignal) =>
+		const searchPage = async (signal: AbortSignal) =>
 			await findVoices(api, filter.trim(), cursor, signal);
-		return await withDeadline(SEARCH_MS, undefined, find);
+		return await withDeadline(SEARCH_MS, undefined, searchPage);
 	} catch (error) {
 		throw toNodeError(error, { node: this.getNode(), redact: credential?.redact });
 	}
@@ -133,7 +133,7 @@ export async function searchVoices(
 async function findVoices(
 	api: Api,
 	search: string,
-	{ page, seen, first }: PageCursor,
+	{ page, voicesBefore, previousFirstId }: PageCursor,
 	signal: AbortSignal,
 ): Promise<INodeListSearchResult> {
 	const { redact } = api.credential;
@@ -149,15 +149,20 @@ async function findVoices(
 	const found = await api.listVoices(query, signal);
 	const firstVoiceId = redact.value(voiceIdOf(found.items[0] ?? {}));
 	// Some services ignore `page` and send all voices each time. Then this page begins like the last one.
-	if (page > 0 && firstVoiceId === first) return { results: [] };
+	if (page > 0 && firstVoiceId === previousFirstId) return { results: [] };
 	const results = entriesOf(found.items);
 	// The service may not search, or not in all fields that the list shows. Then some of its results do not
 	// match, or there are none, and all voices are filtered here.
-	const isSearched = search === '' || (results.length > 0 && results.length === found.items.length);
-	if (!isSearched && page === 0) {
+	const isFilteredByService =
+		search === '' || (results.length > 0 && results.length === found.items.length);
+	if (!isFilteredByService && page === 0) {
 		return { results: entriesOf(await allVoices(api, {}, MAX_SEARCHED, signal)) };
 	}
-	const next: PageCursor = { page: page + 1, seen: seen + found.items.length, first: firstVoiceId };
-	const isLast = isLastPage(found, next.seen, MAX_PAGE_SIZE, MIN_PAGE_SIZE);
+	const next: PageCursor = {
+		page: page + 1,
+		voicesBefore: voicesBefore + found.items.length,
+		previousFirstId: firstVoiceId,
+	};
+	const isLast = isLastPage(found, next.voicesBefore, MAX_PAGE_SIZE, MIN_PAGE_SIZE);
 	return isLast ? { results } : { results, paginationToken: JSON.stringify(next) };
 }

@@ -46,7 +46,7 @@ export class ExecutionQueue {
 
 	constructor(
 		private readonly activation: Activation,
-		private readonly store: Pick<Outbox, 'setState' | 'save'>,
+		private readonly outbox: Pick<Outbox, 'setState' | 'save'>,
 	) {}
 
 	/**
@@ -57,7 +57,7 @@ export class ExecutionQueue {
 	async add(emission: Emission): Promise<void> {
 		const { isCreatedDownstream, closing, warn } = this.activation;
 		const { eventId, name } = emission;
-		if (await isCreatedDownstream(emission.product)) return this.store.setState(eventId, 'done');
+		if (await isCreatedDownstream(emission.product)) return this.outbox.setState(eventId, 'done');
 		for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
 			const release = await this.slots.acquire(1, closing).catch(() => undefined);
 			if (!release) return;
@@ -83,7 +83,7 @@ export class ExecutionQueue {
 			(error: unknown) => this.failedToStart(error),
 		);
 		this.setState(emission, 'emitted');
-		this.store.save();
+		this.outbox.save();
 		context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
 		const hasFailedToStart = await raceTimeout(MAX_EXECUTION_MS, closing, startFailure);
 		// It is unknown whether the execution has started. The state stays 'emitted', so that the next
@@ -94,7 +94,7 @@ export class ExecutionQueue {
 	}
 
 	private setState({ eventId, isOutdated }: Emission, state: 'pending' | 'emitted' | 'done'): void {
-		if (!isOutdated) this.store.setState(eventId, state);
+		if (!isOutdated) this.outbox.setState(eventId, state);
 	}
 
 	private async itemOf({ json, fetchFiles }: Emission): Promise<INodeExecutionData> {

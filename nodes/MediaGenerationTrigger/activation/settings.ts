@@ -27,7 +27,6 @@ const EVENTS = [
 	},
 ] as const;
 
-/** The field with the events to listen for. */
 export const triggerOn: INodeProperties = {
 	displayName: 'Trigger On',
 	name: 'events',

@@ -14,7 +14,7 @@ import { ExecutionQueue } from '../activation/executionQueue';
 import {
 	newEntries,
 	readRecentEntries,
-	type HistoryStore,
+	type HistoryOutbox,
 	type FingerprintedEntry,
 } from './newEntries';
 
@@ -35,9 +35,9 @@ export class HistoryWatch {
 
 	constructor(
 		private readonly activation: Activation,
-		readonly store: HistoryStore,
+		readonly outbox: HistoryOutbox,
 	) {
-		this.executionQueue = new ExecutionQueue(activation, store);
+		this.executionQueue = new ExecutionQueue(activation, outbox);
 	}
 
 	/**
@@ -73,7 +73,7 @@ export class HistoryWatch {
 
 	/** Reads the part of the history that may contain new entries, and emits their events. */
 	private async poll(signal: AbortSignal): Promise<void> {
-		const { store } = this;
+		const { outbox } = this;
 		const { api, closing, settings, isManual } = this.activation;
 		const { coalescedReads, backgroundQueue } = api.throttle;
 		const { accountKey, baseUrl } = api.credential;
@@ -92,20 +92,21 @@ export class HistoryWatch {
 				backgroundQueue,
 			);
 		};
-		const listed = await readRecentEntries(read, store, baseUrl);
+		const listed = await readRecentEntries(read, outbox, baseUrl);
 		// A manual test shows the newest entry at once, although it is not new.
-		const isShown = isManual && !store.cursor;
-		const { ended, next } = newEntries(listed, store, accountKey);
-		Object.assign(store, next);
+		const isShown = isManual && !outbox.cursor;
+		const { ended, next } = newEntries(listed, outbox, accountKey);
+		Object.assign(outbox, next);
 		if (isShown) ended.push(...listed.filter(({ files }) => files.length > 0).slice(-1));
 		if (closing.aborted) return;
 		for (const entry of ended) {
-			if (entry.failed && !settings.events.has('failed')) store.setState(entry.fingerprint, 'done');
+			if (entry.failed && !settings.events.has('failed'))
+				outbox.setState(entry.fingerprint, 'done');
 			else this.emit(entry);
 			// n8n may change the order of executions that start at the same moment.
 			await sleep(EMISSION_SPACING_MS, closing);
 		}
-		store.save();
+		outbox.save();
 	}
 
 	private emit(entry: FingerprintedEntry): void {

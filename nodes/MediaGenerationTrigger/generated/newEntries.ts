@@ -43,11 +43,10 @@ interface Cursor {
 	watermark: number | null;
 }
 
-/** The outbox for history entries. */
-export type HistoryStore = Outbox<KnownEntry, Cursor>;
+export type HistoryOutbox = Outbox<KnownEntry, Cursor>;
 
 /** What earlier polls know: entries by fingerprint, and the cursor. */
-export type PollState = Pick<HistoryStore, 'events' | 'cursor'>;
+export type PollState = Pick<HistoryOutbox, 'events' | 'cursor'>;
 
 /**
  * Compares the entries that a poll has read with what earlier polls know. `listed` has the oldest entry first.

@@ -28,7 +28,7 @@ export class TaskPoller {
 
 	constructor(
 		private readonly activation: Activation,
-		private readonly store: Outbox,
+		private readonly outbox: Outbox,
 		private readonly executionQueue: ExecutionQueue,
 		private readonly taskId: string,
 	) {}
@@ -68,7 +68,7 @@ export class TaskPoller {
 		const { events, progressStep } = this.activation.settings;
 		this.highestPercentage = percentage;
 		// The percentage is stored with the task, so that the next activation does not report it again.
-		const task = this.store.events.get(this.taskId)!;
+		const task = this.outbox.events.get(this.taskId)!;
 		if (percentage < (task.reported ?? 0) + progressStep) return;
 		task.reported = percentage;
 		if (events.has('progress')) this.emit('progress');
@@ -98,7 +98,7 @@ export class TaskPoller {
 	private onEnd(event: 'completed' | 'failed', facts: IDataObject, audioUrl?: string): void {
 		if (event === 'completed') this.highestPercentage = 100;
 		const isWanted = this.activation.settings.events.has(event);
-		this.store.setState(this.taskId, isWanted ? 'pending' : 'done');
+		this.outbox.setState(this.taskId, isWanted ? 'pending' : 'done');
 		if (isWanted) this.emit(event, facts, audioUrl);
 	}
 

@@ -28,9 +28,9 @@ export class TaskWatch {
 
 	constructor(
 		private readonly activation: Activation,
-		readonly store: Outbox,
+		readonly outbox: Outbox,
 	) {
-		this.executionQueue = new ExecutionQueue(activation, store);
+		this.executionQueue = new ExecutionQueue(activation, outbox);
 	}
 
 	/**
@@ -46,7 +46,7 @@ export class TaskWatch {
 		if (closing.aborted) return;
 		const subscription = subscribe(api.credential, context);
 		closing.addEventListener('abort', () => void subscription.release(), { once: true });
-		for (const taskId of [...this.store.namesIn('tracking'), ...taskIds]) {
+		for (const taskId of [...this.outbox.namesIn('tracking'), ...taskIds]) {
 			void this.follow(subscription, taskId, 'restored');
 		}
 		const onMessage = (taskId: string) => void this.follow(subscription, taskId, 'announced');
@@ -70,21 +70,21 @@ export class TaskWatch {
 		taskId: string,
 		mode: 'announced' | 'restored',
 	): Promise<void> {
-		const { activation, store, executionQueue, followed } = this;
+		const { activation, outbox, executionQueue, followed } = this;
 		const { closing } = activation;
-		const task = store.events.get(taskId) ?? { state: 'tracking' };
+		const task = outbox.events.get(taskId) ?? { state: 'tracking' };
 		if (!this.isSelected(taskId) || followed.has(taskId) || task.state !== 'tracking') return;
-		store.events.set(taskId, task);
+		outbox.events.set(taskId, task);
 		const eviction = new AbortController();
 		followed.set(taskId, eviction);
 		for (const oldest of [...followed.values()].slice(0, -MAX_FOLLOWED)) oldest.abort(SILENT_ABORT);
 		const { signal, stop } = startDeadline(MAX_WATCHED_MS, closing, eviction.signal);
-		const poller = new TaskPoller(activation, store, executionQueue, taskId);
+		const poller = new TaskPoller(activation, outbox, executionQueue, taskId);
 		await poller.follow(subscription, mode, signal);
 		stop();
 		followed.delete(taskId);
 		// The task was given up or does not exist. After a later message, the trigger follows it again.
-		if (task.state === 'tracking' && !closing.aborted) store.events.delete(taskId);
+		if (task.state === 'tracking' && !closing.aborted) outbox.events.delete(taskId);
 	}
 
 	private isSelected(taskId: string): boolean {

@@ -150,11 +150,11 @@ export class RetryingClient {
 					// No attempt is in flight here, and the last failure tells more than that the time is up.
 					throw lastFailure ?? reason;
 				});
-			const outage =
+			const outageFailure =
 				kind === 'create' && throttle.needsHealthCheck ? await this.probe(stopStarting) : undefined;
-			if (outage) {
-				admitted.end(outcomeOf(outage), outage);
-				if (throttle.isExhausted) throw outage;
+			if (outageFailure) {
+				admitted.end(outcomeOf(outageFailure), outageFailure);
+				if (throttle.isExhausted) throw outageFailure;
 				continue;
 			}
 			if (kind === 'create' && this.tokenRefusal) {

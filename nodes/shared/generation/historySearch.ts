@@ -47,7 +47,7 @@ export async function findInHistory(
 		});
 	const limitMs = Math.max(0, remainingSearchMs()) + LAST_SEARCH_MS;
 	return await withDeadline(limitMs, signal, wait).catch((error: unknown) => {
-		// Some of the files are better than none.
+		// If some of the files are missing, the user still gets the others.
 		if (found.length > 0) return found;
 		if (isFailure(error, 'generationFailed')) throw error;
 		// The history could not be read, but the generation is charged all the same.
@@ -90,7 +90,7 @@ export async function findInHistory(
 		const match = matchHistory(request, samePrompt, entries);
 		const failed = match.matched.filter((entry) => entry.failed);
 		const receivedIdentifiers = new Set([...identifiersOf(received), ...unsignedUrlsOf(received)]);
-		const further = match.matched.filter((entry) => !hasOneOf(entry, receivedIdentifiers));
+		const furtherEntries = match.matched.filter((entry) => !hasOneOf(entry, receivedIdentifiers));
 		// An entry without a time may belong to any request with this prompt.
 		const undated = entries.filter(
 			({ prompt, createdAt }) => prompt === request.prompt && Number.isNaN(createdAt),
@@ -98,7 +98,7 @@ export async function findInHistory(
 		candidates = [...match.candidates, ...undated].map(({ id = '', record }) => {
 			return { id, createdAt: asText(record.created_at) };
 		});
-		found = [...received, ...further.flatMap(({ files }) => files)].slice(0, MAX_FILES);
+		found = [...received, ...furtherEntries.flatMap(({ files }) => files)].slice(0, MAX_FILES);
 		if (found.length + failed.length >= requestedCount) {
 			if (found.length > 0) return { done: true, value: found };
 			const { facts } = failureOfAnswer(api.credential.redact.value(failed[0]!.record));

@@ -67,7 +67,9 @@ export const searchEnd = (
 	searchMs = SEARCH_WINDOW_MS,
 ): number => searchUntil ?? Date.now() + searchMs;
 
-/** Returns what changes in a request for which no more files will come. The files that have arrived are its result. */
+/**
+ * Returns the changed fields of a request that gets no more files: the files that have arrived are its whole result.
+ */
 export const endOf = (request: GenerationRequest, { length }: unknown[]) => {
 	return { requestedCount: length, searchUntil: searchEnd(request, 0) };
 };

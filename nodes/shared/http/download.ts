@@ -70,7 +70,7 @@ async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal): Pro
 	const text = `the file host responded with ${status}${reason ? ` (${reason})` : ''}`;
 	throw downloadFailed(text, isProxyPage || !isFinal, {
 		status: isProxyPage ? undefined : status,
-		isRefused: [400, 401, 403, 404, 410].includes(status),
+		isUrlRefused: [400, 401, 403, 404, 410].includes(status),
 		retryAfterMs: readRetryAfter(headers),
 	});
 }
@@ -88,18 +88,18 @@ function countBytes(
 ) {
 	const received = { bytes: 0, lastAt: monotonicNow() };
 	const push = stream.push.bind(stream);
-	const count = (chunk: Uint8Array) => {
+	const countChunk = (chunk: Uint8Array) => {
 		onBytes(chunk);
 		received.bytes += chunk.length;
 	};
 	// An older n8n hands out a stream that already has the bytes which arrived together with the headers.
-	const first: Uint8Array | null = stream.readableLength > 0 ? stream.read() : null;
-	if (first) {
-		count(first);
-		stream.unshift(first);
+	const bufferedChunk: Uint8Array | null = stream.readableLength > 0 ? stream.read() : null;
+	if (bufferedChunk) {
+		countChunk(bufferedChunk);
+		stream.unshift(bufferedChunk);
 	}
 	stream.push = (chunk: Uint8Array | null, ...args) => {
-		if (chunk) count(chunk);
+		if (chunk) countChunk(chunk);
 		received.lastAt = monotonicNow();
 		if (received.bytes <= maxBytes) return push(chunk, ...args);
 		stream.destroy(tooLarge);
@@ -157,10 +157,10 @@ async function fetchOnce(
 		signal,
 		credential,
 	});
-	const announced = Number(answer.headers['content-length']) || 0;
+	const announcedBytes = Number(answer.headers['content-length']) || 0;
 	// If a host compresses the file anyway, Content-Length is the compressed size, so the limit is not less than 256 MiB.
 	const limitBytes = file.isSubtitles ? MAX_SUBTITLES_BYTES : file.maxBytes;
-	const maxBytes = limitBytes ?? Math.max(announced, MAX_UNANNOUNCED_BYTES);
+	const maxBytes = limitBytes ?? Math.max(announcedBytes, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(maxBytes / 1024 / 1024);
 	const tooLarge = downloadFailed(`it is too large: more than ${megabytes} MB`, false);
 	const received = countBytes(answer.body, maxBytes, tooLarge, file.onAttempt?.());
@@ -221,7 +221,7 @@ export async function download(
 			throw reported.withDefaults({ fileUrl: url });
 		}
 		lastFailure = result;
-		if (renew && result.facts.isRefused) {
+		if (renew && result.facts.isUrlRefused) {
 			url = await renew();
 			renew = undefined;
 			if (url !== file.url) continue;

@@ -27,7 +27,6 @@ export type ByteStream = Exclude<
 	Buffer
 >;
 
-/** One HTTP request. */
 export interface HttpRequest {
 	method: IHttpRequestMethods;
 	url: string;
@@ -143,9 +142,12 @@ async function sendOnce(
 		timeout: request.timeoutMs,
 		abortSignal: anySignal(request.signal, closing.signal),
 	};
-	const sent: Promise<{ statusCode: number; headers: Record<string, string>; body: ByteStream }> =
-		context.helpers.httpRequest(options);
-	const { statusCode, headers, body } = await sent.catch((error: unknown) => {
+	const response: Promise<{
+		statusCode: number;
+		headers: Record<string, string>;
+		body: ByteStream;
+	}> = context.helpers.httpRequest(options);
+	const { statusCode, headers, body } = await response.catch((error: unknown) => {
 		closing.abort(SILENT_ABORT);
 		throw request.signal.aborted ? abortReason(request.signal) : failureOfConnection(error, url);
 	});

@@ -112,7 +112,6 @@ export const subtitles = {
 		'Whether to also download the subtitles, if there are any, into the binary field "subtitles"',
 } satisfies INodeProperties;
 
-/** The id of a speech task. */
 export const taskId: INodeProperties = {
 	displayName: 'Task ID',
 	name: 'taskId',

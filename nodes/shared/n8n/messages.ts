@@ -30,8 +30,8 @@ export const firstOf = (texts: string[], max = MAX_NAMED) =>
 export function rowsOf(items: number[], max = MAX_NAMED): string {
 	const rows = items.map((item) => String(item + 1));
 	if (rows.length === 1) return `row ${rows[0]}`;
-	const last = rows.length > max ? '' : ` and ${rows.pop()}`;
-	return `rows ${firstOf(rows, max)}${last}`;
+	const lastRow = rows.length > max ? '' : ` and ${rows.pop()}`;
+	return `rows ${firstOf(rows, max)}${lastRow}`;
 }
 
 /** The texts of `unreachable`, by what prevents the connection. */
@@ -63,7 +63,7 @@ const chargedFiles = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
 };
 
 /** Where a user can see what has been charged. Speech does not appear in the history (§4.9). */
-const placesOf = ({ makes }: FailureFacts) =>
+const whereToLook = ({ makes }: FailureFacts) =>
 	makes === 'speech' ? "the provider's website" : "History → Get Many (or the provider's website)";
 
 /** What a user can do about a cause that is not in the input. */
@@ -74,9 +74,9 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 	not_allowed: 'Choose a voice, a model or settings that your provider lets your account use',
 	unavailable: 'Wait some minutes',
 };
-const remedy = ({ means, safeInFlight }: FailureFacts, change: string) => {
+const remedy = ({ means, safeInFlight }: FailureFacts, fallback: string) => {
 	const safeNumberSuffix = safeInFlight ? ` (${safeInFlight} at once were not too many)` : '';
-	return ((means && REMEDIES[means]) ?? change) + safeNumberSuffix;
+	return ((means && REMEDIES[means]) ?? fallback) + safeNumberSuffix;
 };
 
 /** Says which of many items have the same fault; '' for a single one. */
@@ -183,7 +183,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	indeterminate: (facts) => ({
 		message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
-		description: `It isn't sent again automatically, because you might be charged twice: check ${placesOf(facts)} first. To send it anyway, start a new execution with it, or execute this node itself.`,
+		description: `It isn't sent again automatically, because you might be charged twice: check ${whereToLook(facts)} first. To send it anyway, start a new execution with it, or execute this node itself.`,
 	}),
 	noAddress: ({ limitMs }) => ({
 		message: `The task is complete, but its audio is not available yet (waited ${seconds(limitMs)})`,
@@ -246,7 +246,7 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 			? `${kind === 'streamLost' ? '' : 'It has been charged. '}In History → Get Many it has the ID${ids.length > 1 ? 's' : ''} ${firstOf(ids)}.`
 			: facts.mayBeCharged &&
 				!['streamLost', 'indeterminate'].includes(kind) &&
-				`The request may have been accepted and charged: check ${placesOf(facts)} before you send it again.`,
+				`The request may have been accepted and charged: check ${whereToLook(facts)} before you send it again.`,
 		howToCollect(kind, facts),
 		indeterminateParts?.length &&
 			`Parts ${indeterminateParts.join(', ')} may also have been charged, although the service didn't confirm it.`,

@@ -41,18 +41,19 @@ export function toNodeError(
 	const concernsSeveralItems =
 		error instanceof Failure &&
 		(error.kind === 'overBudget' || (error.facts.items?.length ?? 0) > 1);
-	const row = itemIndex === undefined || concernsSeveralItems ? '' : ` (${rowsOf([itemIndex])})`;
+	const rowSuffix =
+		itemIndex === undefined || concernsSeveralItems ? '' : ` (${rowsOf([itemIndex])})`;
 	if (!(error instanceof Failure)) {
 		// Only the message is kept, because stack and cause may contain secrets.
 		const text = asText(isRecord(error) ? error.message : error);
 		const redacted = redact.text(text ?? 'An unexpected error occurred in this node');
-		const message = truncate(redacted, 2000) + row;
+		const message = truncate(redacted, 2000) + rowSuffix;
 		return new NodeOperationError(node, message, { description: withNote() });
 	}
 	// The token is removed before the message is built. Messages truncate some facts, and half a token would not be
 	// found.
 	const words = wordingOf(new Failure(error.kind, redact.value(error.facts)));
-	const message = words.message + row;
+	const message = words.message + rowSuffix;
 	const description = withNote(words.description);
 	const options = { message, description };
 	const { status } = error.facts;

@@ -170,8 +170,8 @@ function requireTaskId(value: string, displayName: string): string {
 
 /** The value for a message, as in `(it is "abc")`. */
 const shownValue = (value: unknown) => {
-	const shown = typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value);
-	return `(it is ${shown ?? 'not set'})`;
+	const text = typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value);
+	return `(it is ${text ?? 'not set'})`;
 };
 
 /** The value as text; a number counts as text. Throws invalidInput if it is blank or of another type. */

@@ -39,7 +39,7 @@ export type CallKind = 'create' | 'read' | 'task';
  */
 export type Outcome = 'succeeded' | 'rejected' | 'throttled' | 'unavailable' | 'unknown';
 
-/** A call that was admitted by `Throttle.admit`. */
+/** The handle of a call that may go out now, from `Throttle.admit`. It reports to the throttle how the call went. */
 export interface AdmittedCall {
 	/** True if this call was the first to raise the number in flight to a count for a spot check. Read its task early. */
 	readonly isSpotCheck: boolean;

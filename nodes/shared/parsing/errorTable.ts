@@ -61,7 +61,7 @@ type MeaningRow = readonly [Meaning, ...RegExp[]];
 const WAITS_FOR_ANOTHER =
 	/(?:previous|another|existing) (?:\w{1,20} ){0,3}(?:in progress|running|processing|pending)|wait (?:for|until) [^.]{0,40}(?:finish|complete|ends?\b)/;
 /** Other words for too many tasks in flight. */
-const CONCURRENCY =
+const CONCURRENCY_WORDS =
 	/concurren|simultaneous|parallel|at once|in progress|(?:max|limit|many)[^.]{0,40} (?:running|active|pending|queued) /;
 
 /** The specific signs: words that leave no doubt. The first row that matches counts, so the order matters. */
@@ -184,4 +184,4 @@ export function meaningOf(value: unknown, status = 0): Meaning | undefined {
 
 /** True if a text says that too many tasks are in flight, and not that requests come too fast. */
 export const mentionsConcurrency = (text?: string): boolean =>
-	[CONCURRENCY, WAITS_FOR_ANOTHER].some((sign) => sign.test(normalizedText(text)));
+	[CONCURRENCY_WORDS, WAITS_FOR_ANOTHER].some((sign) => sign.test(normalizedText(text)));

@@ -42,8 +42,8 @@ export function readReason(value: unknown, depth = 0): string | undefined {
 
 /** A text without HTML tags and control characters, at most 500 characters; undefined when nothing remains. */
 function plainText(text = ''): string | undefined {
-	const plain = truncate(text, 4000).replace(/<[/!]?[a-z][^<>]*>/gi, ' ');
-	return asText(truncate(plain.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_REASON_CHARS));
+	const cleaned = truncate(text, 4000).replace(/<[/!]?[a-z][^<>]*>/gi, ' ');
+	return asText(truncate(cleaned.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_REASON_CHARS));
 }
 
 /** True if the value of an `error` field means that there is no error, such as null or `{ code: 0, message: "" }`. */

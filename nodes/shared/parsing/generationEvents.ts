@@ -148,7 +148,6 @@ export class GenerationEvents {
 		else this.read(value, 'the answer named no file');
 	}
 
-	/** Reads one event. */
 	private onEvent({ event = '', data }: EventSourceMessage): void {
 		if (this.outcome) return;
 		this.eventCount++;

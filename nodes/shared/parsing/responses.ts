@@ -60,7 +60,7 @@ export const idOf = (value: unknown): string | undefined =>
 
 const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
 /** Status words of deployments for a task in progress. */
-const ONGOING = /ing$|queue|pending|active|progress|start|wait|submit|creat|schedul|accept/;
+const IN_PROGRESS = /ing$|queue|pending|active|progress|start|wait|submit|creat|schedul|accept/;
 /** Status words of deployments for a task that has failed. */
 const FAILED =
 	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
@@ -74,7 +74,7 @@ function apparentEndOf(
 	record: ServiceRecord,
 	audioUrl?: string,
 ): SpeechTask['apparentEnd'] {
-	if (ONGOING.test(status)) return undefined;
+	if (IN_PROGRESS.test(status)) return undefined;
 	const isFailureStatus = FAILED.test(status);
 	if (readReason(isFailureStatus ? record : record.error) !== undefined) return 'error';
 	return audioUrl === undefined || isFailureStatus ? undefined : 'completed';
@@ -111,8 +111,8 @@ export function readSpeechTask(
 	const audioUrl = urlUnder('audio_url', 'result', 'file_url', 'url');
 	const rawStatus = asText(record.status);
 	if (rawStatus === undefined) return undefined;
-	const shownStatus = truncate(redact.text(rawStatus.toLowerCase()), MAX_REASON_CHARS);
-	const status = isFailureWord(shownStatus) ? 'error' : shownStatus;
+	const statusWord = truncate(redact.text(rawStatus.toLowerCase()), MAX_REASON_CHARS);
+	const status = isFailureWord(statusWord) ? 'error' : statusWord;
 	const knownState = STATES.find((state) => state === status);
 	const state = knownState ?? 'processing';
 	const seems = knownState ? undefined : apparentEndOf(status, record, audioUrl);

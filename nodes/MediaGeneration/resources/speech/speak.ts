@@ -44,7 +44,7 @@ const SETTINGS: Record<keyof typeof SPEECH_SETTINGS, [string, string]> = {
 	],
 };
 
-const setting = (name: keyof typeof SPEECH_SETTINGS): NumberField => {
+const settingField = (name: keyof typeof SPEECH_SETTINGS): NumberField => {
 	const [displayName, description] = SETTINGS[name];
 	const { min: minValue, max: maxValue, default: byDefault } = SPEECH_SETTINGS[name];
 	const typeOptions = { minValue, maxValue, numberPrecision: 2, numberStepSize: 0.05 };
@@ -147,11 +147,11 @@ const fields: INodeProperties[] = [
 		outputField,
 		splitLongerThan,
 		timeout('speech'),
-		setting('similarity'),
+		settingField('similarity'),
 		useSpeakerBoost,
-		setting('speed'),
-		setting('stability'),
-		setting('style'),
+		settingField('speed'),
+		settingField('stability'),
+		settingField('style'),
 	),
 ];
 
@@ -165,10 +165,10 @@ function readRequest(parameters: NodeParameters) {
 		input: parameters.text('text', 'Text'),
 		voice_id: parameters.locator('voiceId', 'Voice'),
 		model_id: parameters.choice('modelId', 'Model', MODEL_IDS),
-		stability: parameters.numberOption(setting('stability')),
-		similarity: parameters.numberOption(setting('similarity')),
-		style: parameters.numberOption(setting('style')),
-		speed: parameters.numberOption(setting('speed')),
+		stability: parameters.numberOption(settingField('stability')),
+		similarity: parameters.numberOption(settingField('similarity')),
+		style: parameters.numberOption(settingField('style')),
+		speed: parameters.numberOption(settingField('speed')),
 		use_speaker_boost: parameters.flag(useSpeakerBoost),
 		...(callbackUrl === undefined ? {} : { call_back_url: callbackUrl }),
 	};
