@@ -123,7 +123,7 @@ export interface FaultAction {
 /** A fault, and the requests that it hits. */
 export interface FaultRule {
 	method?: string;
-	/** The start of the path, or an expression that matches the path or the path with its query. */
+	/** The start of the path, or a regular expression that matches the path, or the path with its query. */
 	path?: string | RegExp;
 	/** A text that the JSON body must contain, as in `"input":"Hello`. */
 	body?: string;

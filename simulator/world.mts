@@ -176,7 +176,7 @@ export class World {
 	async waitFor(predicate: () => boolean, timeoutMs = 100_000): Promise<void> {
 		let stop = () => {};
 		// Promise.withResolvers does not exist on Node 20, on which the tests of the oldest n8n run.
-		const seen = new Promise<void>((resolve, reject) => {
+		const fulfilled = new Promise<void>((resolve, reject) => {
 			const check = () => {
 				try {
 					if (predicate()) resolve();
@@ -194,7 +194,7 @@ export class World {
 			};
 			check();
 		});
-		await seen.finally(stop);
+		await fulfilled.finally(stop);
 	}
 
 	/** Stops the simulator and ends all connections at once. */

@@ -42,21 +42,21 @@ export class CoalescedReads {
 		queue?: AdmissionQueue,
 	): Promise<T> {
 		throwIfAborted(signal);
-		let reading = this.byKey.get(key) as CoalescedRead<T> | undefined;
-		if (!reading || reading.startedAt <= startedAfter) {
+		let coalesced = this.byKey.get(key) as CoalescedRead<T> | undefined;
+		if (!coalesced || coalesced.startedAt <= startedAfter) {
 			this.evictStale();
-			this.byKey.set(key, (reading = startRead(read, queue)));
+			this.byKey.set(key, (coalesced = startRead(read, queue)));
 		}
-		const { finished, result } = reading;
-		reading.readers++;
+		const { finished, result } = coalesced;
+		coalesced.readers++;
 		try {
 			await Promise.race([result, whenAborted(anySignal(signal, finished.signal))]);
 			throwIfAborted(signal);
 			return await result;
 		} finally {
-			if (--reading.readers === 0 && !finished.signal.aborted) {
+			if (--coalesced.readers === 0 && !finished.signal.aborted) {
 				finished.abort(SILENT_ABORT);
-				if (this.byKey.get(key) === reading) this.byKey.delete(key);
+				if (this.byKey.get(key) === coalesced) this.byKey.delete(key);
 			}
 		}
 	}
@@ -78,11 +78,11 @@ function startRead<T>(
 	const run = async () => {
 		// This waits for at least a microtask, so all callers that got the same message can join before the read is sent.
 		await queue?.enter(finished.signal);
-		reading.startedAt = monotonicNow();
+		coalesced.startedAt = monotonicNow();
 		const result = await read(finished.signal);
 		finished.abort(SILENT_ABORT);
 		return result;
 	};
-	const reading: CoalescedRead<T> = { startedAt: Infinity, readers: 0, finished, result: run() };
-	return reading;
+	const coalesced: CoalescedRead<T> = { startedAt: Infinity, readers: 0, finished, result: run() };
+	return coalesced;
 }

@@ -38,15 +38,15 @@ export async function findInHistory(
 	let found = received;
 	let candidates: FailureFacts['candidates'];
 
-	const wait = async (deadline: AbortSignal) =>
+	const searchRepeatedly = async (deadline: AbortSignal) =>
 		await pollUntil({
-			read: async (reading) => await search(reading, remainingMs(deadline)),
+			read: async (readSignal) => await search(readSignal, remainingMs(deadline)),
 			signal: deadline,
 			pollMs: SEARCH_INTERVAL_MS,
 			readFirst: true,
 		});
 	const limitMs = Math.max(0, remainingSearchMs()) + LAST_SEARCH_MS;
-	return await withDeadline(limitMs, signal, wait).catch((error: unknown) => {
+	return await withDeadline(limitMs, signal, searchRepeatedly).catch((error: unknown) => {
 		// If some of the files are missing, the user still gets the others.
 		if (found.length > 0) return found;
 		if (isFailure(error, 'generationFailed')) throw error;

@@ -13,10 +13,10 @@ const ERROR_BODY_TIMEOUT_MS = 5000;
  * signal's reason.
  */
 export async function readText(answer: HttpResponse, signal: AbortSignal): Promise<string> {
-	const read = await peek(answer.body, MAX_JSON_BYTES).catch(() => undefined);
+	const found = await peek(answer.body, MAX_JSON_BYTES).catch(() => undefined);
 	throwIfAborted(signal);
-	if (!read) throw new Failure('noResponse', { host: new URL(answer.url).host, transient: true });
-	if (read.isWhole) return read.head.toString();
+	if (!found) throw new Failure('noResponse', { host: new URL(answer.url).host, transient: true });
+	if (found.isWhole) return found.head.toString();
 	const megabytes = MAX_JSON_BYTES / 1024 / 1024;
 	throw new Failure('tooLarge', { text: `a response of more than ${megabytes} MB` });
 }
@@ -29,10 +29,10 @@ export async function readText(answer: HttpResponse, signal: AbortSignal): Promi
 export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): Promise<string> {
 	// The headers of a redirect say everything, so its body is not read.
 	if (answer.status < 400) return '';
-	const reading = peek(answer.body, MAX_ERROR_BYTES).catch(() => undefined);
-	const read = await raceTimeout(ERROR_BODY_TIMEOUT_MS, signal, reading);
+	const bodyStart = peek(answer.body, MAX_ERROR_BYTES).catch(() => undefined);
+	const found = await raceTimeout(ERROR_BODY_TIMEOUT_MS, signal, bodyStart);
 	throwIfAborted(signal);
-	return answer.redact.text(read?.head.toString('utf8', 0, MAX_ERROR_BYTES) ?? '');
+	return answer.redact.text(found?.head.toString('utf8', 0, MAX_ERROR_BYTES) ?? '');
 }
 
 /**

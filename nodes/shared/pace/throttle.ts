@@ -46,8 +46,8 @@ export interface AdmittedCall {
 	/** Call this at most once, when the service has accepted a create call. It is in flight until `end`. */
 	accept(): void;
 	/**
-	 * Call this exactly once, however the call ended; until then the call counts. Returns `error`. If `error`
-	 * is an overload, the returned copy also says how many in flight were not too many.
+	 * Call this exactly once, however the call ended; until then the call counts. Returns `error`. If `error` is an
+	 * overload, a copy of it is returned that also has the fact `safeInFlight`.
 	 */
 	end(outcome: Outcome, error?: unknown): unknown;
 }

@@ -52,8 +52,8 @@ export function clearestSign(value: unknown): string | undefined {
 }
 
 /**
- * A meaning, and the expressions that recognize it in the normalized text. Every repetition is bounded, because an
- * unbounded one may take very long on a long text. `[^.]` keeps a match within one sentence.
+ * A meaning, and the regular expressions that recognize it in the normalized text. Every repetition is bounded, because
+ * an unbounded one may take very long on a long text. `[^.]` keeps a match within one sentence.
  */
 type MeaningRow = readonly [Meaning, ...RegExp[]];
 

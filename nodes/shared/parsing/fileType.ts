@@ -109,7 +109,10 @@ export const isImage = (bytes: Uint8Array): boolean =>
 export const SRT: FileType = { mimeType: 'application/x-subrip', extension: 'srt' };
 const VTT: FileType = { mimeType: 'text/vtt', extension: 'vtt' };
 
-/** The source of an expression for a time in subtitles. Hours and the fraction may be missing; hours may exceed 99. */
+/**
+ * The source of a regular expression that matches a time in subtitles. Hours and the fraction may be missing; hours may
+ * exceed 99.
+ */
 export const CUE_TIME = String.raw`(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?`;
 const SRT_START = new RegExp(String.raw`^(?:\d+[ \t]*\n)?[ \t]*${CUE_TIME}[ \t]*-->`);
 
