@@ -8,7 +8,7 @@ import type { GeneratedKind, HistoryItem, TaskRecord } from './types.mts';
 import type { World } from './world.mts';
 
 const MEBIBYTE = 1024 * 1024;
-/** How long the repeated filler of big files is. */
+/** The length of the filler that big files repeat. */
 const FILLER_BYTES = 64 * 1024;
 /** The least size of a big WAV file: its header and something to hear. */
 const MIN_BIG_WAV_BYTES = 1024;

@@ -24,7 +24,7 @@ export interface Exchange {
 	 * it.
 	 */
 	cutByService: boolean;
-	/** True if a body was sent that is not JSON. */
+	/** True if the request has a body that is not JSON. */
 	hasInvalidBody: boolean;
 }
 

@@ -99,7 +99,7 @@ export interface FaultAction {
 	delayMs?: number;
 	/** Sends this answer. */
 	respond?: { status: number; headers?: Record<string, string>; body?: string | object };
-	/** Never answers. */
+	/** The request is never answered. */
 	hang?: boolean;
 	/** Cuts the connection before answering. */
 	reset?: boolean;

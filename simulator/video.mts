@@ -48,11 +48,11 @@ function generate(
 		return problem(400, 'invalid_number_of_videos');
 	}
 	if (images) {
-		const list = body[images];
-		if (!Array.isArray(list) || list.length === 0) {
+		const imageList = body[images];
+		if (!Array.isArray(imageList) || imageList.length === 0) {
 			return problem(400, `${images}_required`);
 		}
-		if (!list.every(isImage)) return problem(400, 'invalid_image');
+		if (!imageList.every(isImage)) return problem(400, 'invalid_image');
 	}
 	const scenario = scenarioOf(prompt);
 	const refusalReply = refusal(world, call, scenario);

@@ -51,7 +51,7 @@ export class World {
 	readonly leaks: RequestRecord[] = [];
 	/** All speech tasks by id. */
 	readonly tasks = new Map<string, TaskRecord>();
-	/** By task id: `cancel` stops a running task; `end` ends it at once as it would have ended later. */
+	/** The running tasks by id. `cancel` stops a task; `end` ends it at once as it would have ended later. */
 	readonly runs = new Map<string, { cancel(): void; end(): void }>();
 	/** Tasks and generations in flight, each with the token that created it. */
 	readonly inFlight = new Set<{ token: string }>();

@@ -9,7 +9,8 @@ const MIB = 1024 * 1024;
 /** The most bytes of a JSON answer. A page of 100 records has about 100 kB. */
 export const MAX_JSON_BYTES = 16 * MIB;
 /**
- * Bytes that are read of an answer with an error status. Users see only its first words, so a longer body is truncated.
+ * The most bytes that are read of an answer with an error status. Users see only its first words, so a longer body is
+ * truncated.
  */
 export const MAX_ERROR_BYTES = 64 * 1024;
 /**

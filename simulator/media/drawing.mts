@@ -111,8 +111,8 @@ function wrap(prompt: string, maxLetters: number): string[] {
 	for (const word of prompt
 		.split(/\s+/)
 		.flatMap((word) => word.match(chunksPattern(maxLetters)) ?? [])) {
-		const extended = `${lines.at(-1) ?? ''} ${word}`.trim();
-		if (lines.length > 0 && extended.length <= maxLetters) lines[lines.length - 1] = extended;
+		const longerLine = `${lines.at(-1) ?? ''} ${word}`.trim();
+		if (lines.length > 0 && longerLine.length <= maxLetters) lines[lines.length - 1] = longerLine;
 		else lines.push(word);
 	}
 	return lines;

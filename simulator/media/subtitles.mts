@@ -39,8 +39,9 @@ export function subtitlesOf(cues: readonly Cue[], format: keyof typeof TYPES): B
 export function linesOf(text: string): string[] {
 	const lines: string[] = [];
 	for (const word of text.trim().split(/\s+/)) {
-		const extended = `${lines.at(-1) ?? ''} ${word}`.trim();
-		if (lines.length > 0 && extended.length <= MAX_LINE_LETTERS) lines[lines.length - 1] = extended;
+		const longerLine = `${lines.at(-1) ?? ''} ${word}`.trim();
+		if (lines.length > 0 && longerLine.length <= MAX_LINE_LETTERS)
+			lines[lines.length - 1] = longerLine;
 		else lines.push(word);
 	}
 	return lines;

@@ -8,7 +8,7 @@ import type { ByteParser } from './sound';
 
 /** Types of boxes that contain other boxes. */
 const CONTAINERS = ['moov', 'trak', 'mdia', 'mvex', 'moof', 'traf'];
-/** Types of boxes that say something about durations. */
+/** Types of boxes that are needed to compute the duration. */
 const LEAVES = ['mvhd', 'mdhd', 'trex', 'tfhd', 'trun'];
 /** The largest box that is read, in bytes. A fragment of one hour of sound has 2.5 MB of sample sizes. */
 const MAX_BOX_BYTES = 4 * 1024 * 1024;

@@ -21,7 +21,7 @@ interface Frame {
 /** Bit rates in kbit/s by the index in a frame header: of MPEG-1, and of MPEG-2 and 2.5. */
 const MPEG1_KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const MPEG2_KBPS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
-/** Index of a bit rate whose frame can hold a Xing header at every sampling rate. */
+/** The index of a bit rate whose frames can hold a Xing header at every sampling rate. */
 const INFO_FRAME_BITRATE_INDEX = 9;
 const MPEG1_HERTZ = [44_100, 48_000, 32_000];
 /** How many bytes are examined at a time. Two frames fit, because a frame has at most 1441 bytes. */
@@ -167,7 +167,7 @@ export function readMp3(file: Buffer): Sound | undefined {
  * whole file; `header` is the header of one of its frames.
  */
 function infoFrame(header: Buffer, frames: number, bytes: number): Buffer {
-	// No checksum, and no padding.
+	// The frame that is made here has no checksum and no padding.
 	header[1]! |= 1;
 	header[2] = (INFO_FRAME_BITRATE_INDEX << 4) | (header[2]! & 0x0c);
 	const { size, sideBytes } = frameAt(header, 0)!;

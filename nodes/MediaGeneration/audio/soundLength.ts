@@ -20,7 +20,7 @@ function* readLength(reader: { at: number }): ByteParser<number> {
 export class SoundLength {
 	/** Bytes that the parser has skipped: its position in the file. */
 	at = 0;
-	/** Bytes from the position on, as far as they have arrived. */
+	/** The bytes after that position that have arrived. */
 	private unread = Buffer.alloc(0);
 	private readonly parser = readLength(this);
 	/** The parser's last request, in bytes (see ByteParser), or its result. */

@@ -69,10 +69,10 @@ export function* readWavLength(reader: { at: number }): ByteParser<number> {
 	}
 }
 
-function soundOf(chunk: Buffer, data: Buffer): Sound | undefined {
-	const { length } = chunk;
+function soundOf(fileChunk: Buffer, data: Buffer): Sound | undefined {
+	const { length } = fileChunk;
 	if (length < MIN_FORMAT_BYTES || length > MAX_FORMAT_BYTES) return undefined;
-	const formatChunk = Buffer.from(chunk);
+	const formatChunk = Buffer.from(fileChunk);
 	const encoding = formatChunk.readUInt16LE(0);
 	const channels = formatChunk.readUInt16LE(2);
 	const rate = formatChunk.readUInt32LE(4);

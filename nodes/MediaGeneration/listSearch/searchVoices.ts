@@ -99,7 +99,7 @@ export function matches(voice: ServiceRecord, patterns: RegExp[]): boolean {
 
 /** Where the next page of the editor's list of voices begins. */
 interface PageCursor {
-	/** Number of the page, from 0. */
+	/** The number of the next page, from 0. */
 	page: number;
 	/** How many voices all pages before this one have. */
 	voicesBefore: number;

@@ -26,11 +26,13 @@ const MAX_PAUSE_MS = 60_000;
 
 /** One event, which is to start one execution. */
 export interface Emission {
-	/** The name of the event in the outbox. */
+	/** The key of the event in the outbox. */
 	eventId: string;
 	/** What has happened. Part of the deduplication key, so it must be the same after a restart. */
 	name: string;
-	/** Set for progress only. True once a newer percentage or the end of the task has replaced the event. */
+	/**
+	 * Returns true once a newer percentage or the end of the task has replaced the event. Only progress events have it.
+	 */
 	isOutdated?(): boolean;
 	/** What the event is about. If a downstream sub-workflow has created it, nothing is emitted. */
 	product: Parameters<Activation['isCreatedDownstream']>[0];

@@ -9,7 +9,7 @@ const DEDUPLICATION_KEY_TTL_MS = 120_000;
 /** The most done events that are remembered. A late message about one of them must not look like a new task. */
 const MAX_DONE = 1000;
 
-/** How far one event has come. */
+/** An event's state, which the outbox saves. */
 export interface Stateful {
 	/**
 	 * 'tracking': the task or generation has not ended. 'pending': its end waits to be emitted. 'emitted': it
@@ -25,7 +25,7 @@ export interface Stateful {
  * does not save a change inside it.
  */
 interface SavedEvents<Item, Cursor> {
-	/** When it was saved, in ms since 1970. */
+	/** When these events were saved, in ms since 1970. */
 	at: number;
 	cursor?: Cursor;
 	events: Array<[name: string, item: Item]>;

@@ -108,7 +108,7 @@ export function readSettings(context: ITriggerFunctions) {
 		progressStep: fields.numberOption(progressStep),
 		download: fields.wantsFile(downloadFile),
 		outputField: fields.outputField(),
-		/** Time between two reads of the history. */
+		/** The time between two polls of the history. */
 		checkIntervalMs: fields.durationOption(checkInterval),
 	};
 }

@@ -24,7 +24,7 @@ import {
  */
 const FIRST_POLL_MS = 20_000;
 
-/** Time between the events of two entries, in ms. */
+/** The pause between the events of two entries, in ms. */
 const EMISSION_SPACING_MS = 100;
 
 /** Polls the history of an account, and emits an event for each new video or image. */

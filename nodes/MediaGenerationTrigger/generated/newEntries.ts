@@ -34,7 +34,7 @@ interface KnownEntry extends Stateful {
 
 /** How far the history has been read. */
 interface Cursor {
-	/** The account key. A new token has another key. */
+	/** The account key. It differs after a change of the token. */
 	account: string;
 	/**
 	 * A time in ms since 1970 by the service's clock. Unknown entries are new if they were created later; see

@@ -21,7 +21,7 @@ const MAX_PAUSE_MS = 3_600_000;
 export class TaskPoller {
 	/** The last known percentage, 0 to 100. */
 	private highestPercentage = 0;
-	/** The latest progress event. It replaces older ones that wait. Undefined once the task has ended. */
+	/** The latest progress event; undefined once the task has ended. Older ones that are still waiting are outdated. */
 	private latestProgress: Emission | undefined;
 	/** Resolves when all events so far have been emitted or given up. */
 	private emitted = Promise.resolve();

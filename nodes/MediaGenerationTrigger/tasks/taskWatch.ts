@@ -20,7 +20,7 @@ const SOCKET_CHECK_MS = 10_000;
 /** Watches the speech tasks of an account, and emits their events. */
 export class TaskWatch {
 	/**
-	 * By id of each followed task, the oldest first: the controller whose abort makes the trigger stop following it.
+	 * The followed tasks by id, the oldest first. The abort of a task's controller makes the trigger stop following it.
 	 */
 	private readonly followed = new Map<string, AbortController>();
 

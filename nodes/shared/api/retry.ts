@@ -89,7 +89,7 @@ function outcomeOf(failure: Failure): Outcome {
  */
 function toCallFailure(call: ApiCall, error: unknown): Failure {
 	const { abortInFlight } = signalsOf(call);
-	// The limit of one attempt is not the deadline of the call, so the call may be repeated.
+	// Only the attempt's own time limit is over, not the deadline of the call. So the call may be repeated.
 	const failureOrTimeout = isFailure(error, 'timedOut')
 		? new Failure('noResponse', { transient: true })
 		: error;

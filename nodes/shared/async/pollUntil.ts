@@ -14,7 +14,7 @@ import { next, type ChannelEvent, type Schedule, type ScheduleEvent } from './po
 /** The result of one read: the outcome, or none yet. `expectSoon`: the outcome will be there in a moment. */
 export type ReadResult<T> = { done: true; value: T } | { done: false; expectSoon?: boolean };
 
-/** What to wait for, and how. */
+/** The outcome to wait for, and how to read it. */
 export interface PollOptions<T> {
 	/**
 	 * Reads once. `isUrgent`: the outcome is expected soon, or this is the last read. A transient Failure that it

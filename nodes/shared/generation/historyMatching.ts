@@ -99,7 +99,7 @@ export function matchHistory(
 	return { matched, candidates: matched.length > 0 ? [] : possible };
 }
 
-/** True if a file of one request is as good for the other. */
+/** True if the requests are equal, so that either may get a file of the other. */
 const isInterchangeable = (a: GenerationRequest, b: GenerationRequest) =>
 	a.withImages === b.withImages && a.kind === b.kind && a.aspectRatio === b.aspectRatio;
 

@@ -33,9 +33,9 @@ export async function findInHistory(
 	streamFailure: Failure,
 	signal: AbortSignal,
 ): Promise<GeneratedFile[]> {
-	const { files: received, requestedCount, searchUntil = 0 } = request;
+	const { files: receivedFiles, requestedCount, searchUntil = 0 } = request;
 	const remainingSearchMs = () => searchUntil - Date.now();
-	let found = received;
+	let found = receivedFiles;
 	let candidates: FailureFacts['candidates'];
 
 	const searchRepeatedly = async (deadline: AbortSignal) =>
@@ -50,7 +50,7 @@ export async function findInHistory(
 		// If some of the files are missing, the user still gets the others.
 		if (found.length > 0) return found;
 		if (isFailure(error, 'generationFailed')) throw error;
-		// The history could not be read, but the generation is charged all the same.
+		// The history could not be read. The generation is charged even so, and the Failure must say that.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
 		// One video has failed, and the item's time was over before the history could show the others.
@@ -89,7 +89,10 @@ export async function findInHistory(
 		);
 		const match = matchHistory(request, samePrompt, entries);
 		const failed = match.matched.filter((entry) => entry.failed);
-		const receivedIdentifiers = new Set([...identifiersOf(received), ...unsignedUrlsOf(received)]);
+		const receivedIdentifiers = new Set([
+			...identifiersOf(receivedFiles),
+			...unsignedUrlsOf(receivedFiles),
+		]);
 		const furtherEntries = match.matched.filter((entry) => !hasOneOf(entry, receivedIdentifiers));
 		// An entry without a time may belong to any request with this prompt.
 		const undated = entries.filter(
@@ -98,7 +101,7 @@ export async function findInHistory(
 		candidates = [...match.candidates, ...undated].map(({ id = '', record }) => {
 			return { id, createdAt: asText(record.created_at) };
 		});
-		found = [...received, ...furtherEntries.flatMap(({ files }) => files)].slice(0, MAX_FILES);
+		found = [...receivedFiles, ...furtherEntries.flatMap(({ files }) => files)].slice(0, MAX_FILES);
 		if (found.length + failed.length >= requestedCount) {
 			if (found.length > 0) return { done: true, value: found };
 			const { facts } = failureOfAnswer(api.credential.redact.value(failed[0]!.record));

@@ -1,13 +1,13 @@
 import type { Failure, FailureFacts, FailureKind, Meaning } from '../failure';
 import { truncate } from '../parsing/values';
 
-/* Puts failures into words. No other file does. Pure. */
+/* Puts failures into words. No other file does. All functions are pure. */
 
 /** The two texts that n8n shows for an error. */
 export interface Wording {
 	/** What happened. */
 	message: string;
-	/** What to do about it, as one or more sentences. */
+	/** What the user can do about it, as one or more sentences. */
 	description: string;
 }
 
@@ -236,7 +236,10 @@ function howToCollect(kind: FailureKind, { taskId, taskIds }: FailureFacts): str
 export function wordingOf({ kind, facts }: Failure): Wording {
 	const { taskId, part, ids, indeterminateParts } = facts;
 	const words = WORDINGS[kind](facts);
-	const about = [taskId !== undefined && `task ${taskId}`, part !== undefined && `part ${part}`];
+	const taskAndPart = [
+		taskId !== undefined && `task ${taskId}`,
+		part !== undefined && `part ${part}`,
+	];
 	const candidates = facts.candidates?.map(({ id, createdAt }) =>
 		createdAt ? `${id} (created ${createdAt})` : id,
 	);
@@ -257,7 +260,7 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 		candidates?.length && `One of these history entries may be the result: ${firstOf(candidates)}.`,
 	];
 	return {
-		message: [words.message, about.filter(Boolean).join(', ')].filter(Boolean).join(' – '),
+		message: [words.message, taskAndPart.filter(Boolean).join(', ')].filter(Boolean).join(' – '),
 		description: sentences.filter(Boolean).join(' '),
 	};
 }

@@ -73,7 +73,7 @@ export class NodeParameters {
 		);
 	}
 
-	/** A switch, in the options or outside them. */
+	/** The value of a switch, which may be one of the options or a parameter of its own. */
 	flag({ name, default: byDefault }: SwitchField): boolean {
 		const value = this.options[name] ?? this.raw(name, byDefault) ?? '';
 		if (value === '') return byDefault;
@@ -168,7 +168,7 @@ function requireTaskId(value: string, displayName: string): string {
 	);
 }
 
-/** The value for a message, as in `(it is "abc")`. */
+/** Shows a value in a message, as in `(it is "abc")`. */
 const shownValue = (value: unknown) => {
 	const text = typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value);
 	return `(it is ${text ?? 'not set'})`;

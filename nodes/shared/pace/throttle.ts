@@ -149,7 +149,7 @@ export class Throttle {
 		return isPollNext ? requestDelayMs : Infinity;
 	}
 
-	/** Takes in that a request of this kind is admitted now. */
+	/** Notes that a request of this kind is admitted now. */
 	private onAdmit(kind: keyof typeof LANES): void {
 		// The read that follows a poll's turn is queued again as a read, so it is not counted as sent here.
 		if (kind === 'poll') return void (this.lastPolledAt = monotonicNow());

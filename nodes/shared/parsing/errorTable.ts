@@ -9,7 +9,7 @@ import { asText, truncate, isRecord, parseJson } from './values';
 /** Names of fields that say what went wrong. */
 const SIGN_FIELD =
 	/^err|error|fault|filter|block|fail|reject|refus|(?:msg|reasons?)$|^(?:code|kind|status|type|message|details?|cause)$/i;
-/** Names of fields that repeat what the user has sent. Their texts are no signs, whatever they say. */
+/** Names of fields that repeat what the user has sent. So their texts say nothing about what went wrong. */
 const ECHOED_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i;
 
 /**
@@ -60,7 +60,7 @@ type MeaningRow = readonly [Meaning, ...RegExp[]];
 /** The service asks to wait for another task of the account, so too many are in flight. */
 const WAITS_FOR_ANOTHER =
 	/(?:previous|another|existing) (?:\w{1,20} ){0,3}(?:in progress|running|processing|pending)|wait (?:for|until) [^.]{0,40}(?:finish|complete|ends?\b)/;
-/** Other words for too many tasks in flight. */
+/** Other words with which a service says that too many tasks are in flight. */
 const CONCURRENCY_WORDS =
 	/concurren|simultaneous|parallel|at once|in progress|(?:max|limit|many)[^.]{0,40} (?:running|active|pending|queued) /;
 

@@ -161,8 +161,10 @@ export function failureOfStatus(status: number, body: string): Failure {
 	const isFinal = FINAL_MEANINGS.includes(means);
 	if (status >= 500) {
 		const isThrottled = OVERLOAD_STATUSES.includes(status) && isThrottledAnswer(json);
-		const isRefused = reported.kind === 'rateLimited' ? isThrottled : isFinal;
-		return json !== undefined && isRefused ? reported : new Failure('unavailable', transientFacts);
+		const isSurelyRefused = reported.kind === 'rateLimited' ? isThrottled : isFinal;
+		return json !== undefined && isSurelyRefused
+			? reported
+			: new Failure('unavailable', transientFacts);
 	}
 	// A web page with 401 or 403 comes from a proxy in front of the service and is temporary.
 	if (status === 408 || (isHtml && (status === 401 || status === 403))) {

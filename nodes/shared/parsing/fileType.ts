@@ -70,8 +70,8 @@ function sniff(bytes: Uint8Array) {
 
 /** The row of `TYPES` that the extension of a URL names. */
 function typeByUrl(url: string) {
-	const ending = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1]!.toLowerCase();
-	return typeByExtension(ending);
+	const urlExtension = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1]!.toLowerCase();
+	return typeByExtension(urlExtension);
 }
 
 /** The MIME type in a Content-Type header, in lower case and without parameters; '' if there is none. */
@@ -93,11 +93,11 @@ export function fileTypeOf(
 ): FileType {
 	const declared = typeByMime(mimeFromHeader(contentType)) ?? typeByUrl(url);
 	const isHeaderless = bytes[0] === 0xff && HEADERLESS_EXTENSIONS.includes(declared?.[0] ?? '');
-	const found =
+	const type =
 		(isHeaderless ? undefined : sniff(bytes)) ?? declared ?? typeByMime(MEDIA[kind].mimeType)!;
 	const audioType =
-		kind === 'speech' ? typeByExtension(AUDIO_EXTENSION_BY_CONTAINER.get(found[0])) : undefined;
-	const [extension, , mimeType] = audioType ?? found;
+		kind === 'speech' ? typeByExtension(AUDIO_EXTENSION_BY_CONTAINER.get(type[0])) : undefined;
+	const [extension, , mimeType] = audioType ?? type;
 	return { mimeType, extension };
 }
 

@@ -27,7 +27,7 @@ import {
 
 /** What readers need of the credential. */
 export interface ReaderContext {
-	/** The base of relative URLs. */
+	/** The URL that relative URLs are resolved against. */
 	baseUrl: string;
 	/** Removes the token from texts for the user. It must run before they are truncated, or half a token could remain. */
 	redact: Redactor;
@@ -95,8 +95,8 @@ export function readCreatedTaskId(raw: unknown): string | undefined {
 	const record = unwrap(raw, 'task_id');
 	if (!isRecord(record)) return undefined;
 	// In an error answer, a field `id` is the id of the request or the error, not of a task.
-	const isRefused = reportsError(raw) || reportsError(record);
-	return asId(record.task_id) ?? (isRefused ? undefined : asId(record.id));
+	const isErrorAnswer = reportsError(raw) || reportsError(record);
+	return asId(record.task_id) ?? (isErrorAnswer ? undefined : asId(record.id));
 }
 
 /** Reads a speech task (§4.2); undefined if the answer is none. */
@@ -192,7 +192,7 @@ export function toOutputRecord(record: ServiceRecord): ServiceRecord {
 	return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
 }
 
-/** One page of a list. */
+/** One page of a list that the service sends in pages. */
 export interface Page {
 	/** The records of this page. */
 	items: ServiceRecord[];

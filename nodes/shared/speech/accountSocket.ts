@@ -20,8 +20,7 @@ const STABLE_AFTER_MS = 3000;
 const MAX_BACK_OFF_MS = 30_000;
 
 /**
- * For how many tasks the last percentage is remembered. A message may arrive before the create call has returned
- * the id.
+ * The most tasks whose last percentage is remembered. A message may arrive before the create call has returned the id.
  */
 const MAX_REMEMBERED_TASKS = 5000;
 
@@ -45,7 +44,7 @@ interface SocketSession {
 	socket: WebSocket;
 	/** When it was opened, or when the attempt started while it is not open. */
 	startedAt: number;
-	/** When it was opened or the last message arrived. */
+	/** When the last message arrived, or when the connection was opened. */
 	lastMessageAt: number;
 }
 
@@ -236,12 +235,12 @@ export class AccountSocket {
 		previous.socket.close();
 	}
 
-	/** Handles that a connection was closed by either side. */
+	/** Call this when either side has closed a connection. */
 	private onClose(session: SocketSession): void {
 		if (this.closing === session) this.closing = undefined;
 		if (this.current === session) {
-			// Until it is reopened no message arrives. With 2 as the count the back-off is at most 2 s, however often
-			// a proxy closes the connection.
+			// No message arrives until the socket is reopened, so the wait must stay short. With 2 as the count, the
+			// back-off is at most 2 s, however often a proxy closes the connection.
 			this.setFailures(monotonicNow() - session.startedAt > STABLE_AFTER_MS ? 0 : 2);
 			this.switchTo(undefined);
 		}

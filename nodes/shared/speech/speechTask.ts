@@ -47,11 +47,11 @@ const JITTER = 0.3;
 /** The longest pause between two reads of a background task, in ms. */
 const BACKGROUND_MAX_BACKOFF_MS = 300_000;
 
-/** What to wait for, and how. */
+/** The task to wait for, and how to wait. */
 export interface TaskWait {
 	taskId: string;
 	mode: keyof typeof WAIT_MODES;
-	/** Ends the wait with its reason (a Failure). */
+	/** Its abort ends the wait. The wait then throws the signal's reason, a Failure. */
 	signal: AbortSignal;
 	/** How long to wait for a message before the task is read, in ms. */
 	pollIntervalMs: number;

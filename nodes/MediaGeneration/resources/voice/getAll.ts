@@ -5,7 +5,7 @@ import { asText } from '../../../shared/parsing/values';
 import { languageCodes, normalize } from '../../listSearch/languages';
 import type { Operation } from '../../run/itemContext';
 
-/** `middle_aged` → `Middle Aged`. */
+/** Converts `middle_aged` to `Middle Aged`. */
 const titleCase = (value: string) =>
 	value.replaceAll('_', ' ').replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
 
