@@ -1,7 +1,7 @@
 import { freeBoxHeader, imagePng, speechMp3, videoMp4 } from './media/clips.mts';
 import type { Renderer } from './media/renderer.mts';
 import type { Speech } from './media/speaking.mts';
-import { cuesFor, subtitlesOf, TYPES } from './media/subtitles.mts';
+import { cuesFor, subtitlesOf, MIME_TYPES } from './media/subtitles.mts';
 import { speechSeconds, speechWav, wavHeader } from './media/wav.mts';
 import { numberOf, scenarioOf, withoutScenario, type Scenario } from './scenarios.mts';
 import type { GeneratedKind, HistoryItem, TaskRecord } from './types.mts';
@@ -62,7 +62,7 @@ export function storeSpeech(
 		? async () => subtitlesOf((await speakOnce()).cues, subtitleFormat)
 		: () => subtitlesOf(cuesFor(input, speechSeconds(input)), subtitleFormat);
 	const path = `/files/subtitle/${id}.${subtitleFormat}`;
-	return { audioUrl, subtitleUrl: store(world, path, TYPES[subtitleFormat], subtitles) };
+	return { audioUrl, subtitleUrl: store(world, path, MIME_TYPES[subtitleFormat], subtitles) };
 }
 
 /**

@@ -138,6 +138,6 @@ export function wireItem(world: World, item: HistoryItem): Record<string, unknow
 
 /** The data of a completion event: an array of items, or a single item without the array if the dialect says so. */
 export function wireCompletion(world: World, items: HistoryItem[]): unknown {
-	const wire = items.map((item) => wireItem(world, item));
-	return world.dialect.completion === 'object' && wire.length === 1 ? wire[0] : wire;
+	const wireItems = items.map((item) => wireItem(world, item));
+	return world.dialect.completion === 'object' && wireItems.length === 1 ? wireItems[0] : wireItems;
 }

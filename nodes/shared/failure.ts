@@ -145,8 +145,8 @@ export function errorKindOf(error: unknown): string {
 	if (facts.mayBeCharged && kind !== 'timedOut') return 'indeterminate';
 	// A server error may have any cause. If a generation fails because of a token, it is a token of the service itself,
 	// not the user's.
-	const isUnsure = kind === 'unavailable' || facts.means === 'token';
-	const means = isUnsure ? undefined : facts.means;
+	const hasUnknownCause = kind === 'unavailable' || facts.means === 'token';
+	const means = hasUnknownCause ? undefined : facts.means;
 	const byFailure: Partial<Record<FailureKind, string>> = ERROR_KIND_BY_FAILURE;
 	return means === 'voice' ? 'input' : (means ?? byFailure[kind] ?? 'other');
 }

@@ -26,7 +26,7 @@ const MARGIN = 32;
 /** The height in pixels below the prompt, for the caption and the number. */
 const FOOTER_HEIGHT = 104;
 /** The size of a digit of the number. */
-const DIGIT: Size = { width: 40, height: 72 };
+const DIGIT_SIZE: Size = { width: 40, height: 72 };
 const FONT_SIZES = [56, 44, 36, 28, 22, 17];
 /** The mean width of a letter, as a multiple of the font size. */
 const LETTER_WIDTH = 0.58;
@@ -44,7 +44,7 @@ export async function drawVideo(drawing: Drawing): Promise<Uint8Array> {
 	const size = sizeOf(drawing);
 	const shape = drawing.portrait ? '9:16 portrait' : '16:9 landscape';
 	const scene = render(sceneOf(drawing, `Video, ${shape}`), size).pixels;
-	const digits = render(digitsFor(drawing), { ...DIGIT, width: 10 * DIGIT.width }).pixels;
+	const digits = render(digitsFor(drawing), { ...DIGIT_SIZE, width: 10 * DIGIT_SIZE.width }).pixels;
 	const encoder = await h264.createH264MP4Encoder();
 	Object.assign(encoder, size, {
 		frameRate: FRAMES_PER_SECOND,
@@ -55,11 +55,11 @@ export async function drawVideo(drawing: Drawing): Promise<Uint8Array> {
 	encoder.initialize();
 	for (let frameNumber = 1; frameNumber <= FRAMES; frameNumber++) {
 		for (const [place, digit] of [...String(frameNumber).padStart(2, '0')].entries()) {
-			for (let y = 0; y < DIGIT.height; y++) {
-				const from = (y * 10 + Number(digit)) * DIGIT.width;
-				const x = size.width - MARGIN - (2 - place) * DIGIT.width;
-				const to = (size.height - MARGIN - DIGIT.height + y) * size.width + x;
-				scene.set(digits.subarray(from * 4, (from + DIGIT.width) * 4), to * 4);
+			for (let y = 0; y < DIGIT_SIZE.height; y++) {
+				const from = (y * 10 + Number(digit)) * DIGIT_SIZE.width;
+				const x = size.width - MARGIN - (2 - place) * DIGIT_SIZE.width;
+				const to = (size.height - MARGIN - DIGIT_SIZE.height + y) * size.width + x;
+				scene.set(digits.subarray(from * 4, (from + DIGIT_SIZE.width) * 4), to * 4);
 			}
 		}
 		encoder.addFrameRgba(scene);
@@ -87,22 +87,22 @@ function sceneOf(drawing: Drawing, caption: string): string {
 	const { size, lines, maxLines } =
 		layouts.find((layout) => layout.lines.length <= layout.maxLines) ?? layouts.at(-1)!;
 	const visibleLines = lines.length > maxLines ? [...lines.slice(0, maxLines - 1), '…'] : lines;
-	const texts = visibleLines.map((line, index) =>
+	const textElements = visibleLines.map((line, index) =>
 		text(MARGIN, MARGIN + size * (1 + index * LINE_HEIGHT), size, line),
 	);
 	return `<defs><linearGradient id="ground" x2="1" y2="1">
 		<stop stop-color="${color(drawing, 22)}"/><stop offset="1" stop-color="${color(drawing, 42)}"/>
 		</linearGradient></defs><rect width="100%" height="100%" fill="url(#ground)"/>
-		${texts.join('')}${text(MARGIN, height - MARGIN, 17, caption)}`;
+		${textElements.join('')}${text(MARGIN, height - MARGIN, 17, caption)}`;
 }
 
 /** The SVG of the ten digits side by side. */
 function digitsFor(drawing: Drawing): string {
-	const places = Array.from({ length: 10 }, (_, digit) =>
-		text(digit * DIGIT.width + 2, DIGIT.height - 12, 60, String(digit)),
+	const digitElements = Array.from({ length: 10 }, (_, digit) =>
+		text(digit * DIGIT_SIZE.width + 2, DIGIT_SIZE.height - 12, 60, String(digit)),
 	);
 	const background = `<rect width="100%" height="100%" fill="${color(drawing, 15)}"/>`;
-	return background + places.join('');
+	return background + digitElements.join('');
 }
 
 /** Breaks a text into lines of at most `maxLetters` letters. A longer word is broken, too. */

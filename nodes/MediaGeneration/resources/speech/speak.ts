@@ -21,7 +21,7 @@ import type { ItemTask } from '../../run/itemTask';
 import type { Operation, ItemContext } from '../../run/itemContext';
 import { collect, readWaitOptions } from './collect';
 import { runParts, MAX_PARTS, speechOutput } from './parts';
-import { isGone, submit, type SpeechOrder } from './submit';
+import { isTaskGone, submit, type SpeechOrder } from './submit';
 
 const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
 
@@ -216,7 +216,7 @@ function prepare(item: ItemContext): ItemTask {
 		if (waitsForCompletion) {
 			const results = await runParts(item, orders, waitOptions.timeoutMs, async (part, order) => {
 				return await collect(item, part, waitOptions, order).catch((error: unknown) => {
-					if (isGone(error)) order.entry.setDead();
+					if (isTaskGone(error)) order.entry.setDead();
 					throw error;
 				});
 			}).catch(failWithTasks);

@@ -101,10 +101,10 @@ export async function submit(
 /** Resolves with whether the service knows the task and it has not failed. Throws a Failure. */
 async function isUsable({ api }: ItemContext, taskId: string, signal: AbortSignal) {
 	const task = await api.getTask(taskId, signal).catch((error: unknown) => {
-		if (!isGone(error)) throw withTaskId(error, taskId);
+		if (!isTaskGone(error)) throw withTaskId(error, taskId);
 	});
 	return task !== undefined && task.state !== 'error';
 }
 
 /** True if an error says that a task has failed, or that the service does not know it. */
-export const isGone = (error: unknown): boolean => isFailure(error, 'taskFailed', 'notFound');
+export const isTaskGone = (error: unknown): boolean => isFailure(error, 'taskFailed', 'notFound');
