@@ -42,7 +42,7 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 		body: record.body,
 		token,
 	};
-	if (action.sse) call.muted = { finishesAfterMs: action.finishesInHistoryAfterMs };
+	if (action.sse) call.silentJob = { finishesAfterMs: action.finishesInHistoryAfterMs };
 	return speechArea(world, call) ?? videoArea(world, call) ?? problem(404, 'not_found');
 }
 

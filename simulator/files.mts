@@ -128,12 +128,12 @@ function store(
 	scenario: Scenario = new Map(),
 	size?: number,
 ): string {
-	let content: FileBytes | undefined;
+	let cachedHead: FileBytes | undefined;
 	const wrongType = scenario.get('wrong-type');
 	world.files.set(path, {
 		path,
 		contentType: wrongType === undefined ? type : wrongType || 'application/octet-stream',
-		head: () => (content ??= make()),
+		head: () => (cachedHead ??= make()),
 		size,
 	});
 	const { redirectFiles, apiFiles } = world.dialect;

@@ -43,8 +43,8 @@ export function startGeneration(world: World, call: Call, order: GenerationOrder
 		? addToHistory(world, call, order)
 		: undefined;
 	const finishItems = () => finish(world, itemsInProgress ?? addToHistory(world, call, order));
-	if (call.muted) {
-		const finishesAfterMs = call.muted.finishesAfterMs;
+	if (call.silentJob) {
+		const finishesAfterMs = call.silentJob.finishesAfterMs;
 		if (finishesAfterMs !== undefined)
 			world.timers.after(finishesAfterMs, () => void finishItems());
 		return job;

@@ -10,7 +10,7 @@ export interface Call {
 	body: unknown;
 	token: string;
 	/** Set by the fault `sse`: the job sends no events. It finishes after this many ms, or never. */
-	muted?: { finishesAfterMs: number | undefined };
+	silentJob?: { finishesAfterMs: number | undefined };
 }
 
 /** An answer that is sent as a whole. */

@@ -23,9 +23,9 @@ interface Size {
 const FRAMES = 20;
 const FRAMES_PER_SECOND = 5;
 const MARGIN = 32;
-/** The height in pixels below the prompt, for the caption and the number. */
+/** The height in pixels of the area below the prompt, which has the caption and the number. */
 const FOOTER_HEIGHT = 104;
-/** The size of a digit of the number. */
+/** The size of a digit of the number that counts up in a video. */
 const DIGIT_SIZE: Size = { width: 40, height: 72 };
 const FONT_SIZES = [56, 44, 36, 28, 22, 17];
 /** The mean width of a letter, as a multiple of the font size. */

@@ -43,8 +43,8 @@ export function subWorkflowCreations(
 	const isOwn = ({ id, calledBy }: SubWorkflow) =>
 		calledBy === workflowId && (mayBeAnyWorkflow || calls.includes(id));
 	return async (product) => {
-		const requestsOfKind = product.prompt === undefined ? speechRequestsOf : requestsOf;
-		return await isCreatedBySubWorkflow(product, requestsOfKind(credential), isOwn, signal);
+		const ledgerOfKind = product.prompt === undefined ? speechRequestsOf : requestsOf;
+		return await isCreatedBySubWorkflow(product, ledgerOfKind(credential), isOwn, signal);
 	};
 }
 

@@ -147,7 +147,7 @@ export class RetryingClient {
 			const admitted = await throttle
 				.admit(kind, stopStarting, startedAt)
 				.catch((reason: unknown) => {
-					// No attempt is in flight here, and the last failure tells more than that the time is up.
+					// No attempt is in flight here, and the last failure tells the user more than a timeout does.
 					throw lastFailure ?? reason;
 				});
 			const outageFailure =

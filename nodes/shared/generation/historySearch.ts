@@ -74,9 +74,9 @@ export async function findInHistory(
 	): Promise<ReadResult<GeneratedFile[]>> {
 		// The last read must be new. A snapshot that others read some seconds ago might miss the result.
 		const isLastSearch = Math.min(remainingSearchMs(), remainingWaitMs) < SEARCH_INTERVAL_MS;
-		const requests = requestsOf(api.credential);
-		requests.add(request);
-		const samePrompt = requests.withPrompt(request);
+		const ledger = requestsOf(api.credential);
+		ledger.add(request);
+		const samePrompt = ledger.withPrompt(request);
 		const competing = [request, ...samePrompt.filter(isCompetingWith(request))];
 		const since = Math.min(...competing.map(earliestEntryTime));
 		const minReadAt = isLastSearch ? monotonicNow() - 1000 : undefined;

@@ -216,7 +216,7 @@ export async function download(
 		if (!(result instanceof Failure)) return result;
 		if (signal.aborted) {
 			const reason = abortReason(signal);
-			// The last failure of the host tells more than that the time is up.
+			// The last failure of the host tells the user more than a timeout does.
 			const reported = reason.kind === 'timedOut' ? (lastFailure ?? reason) : reason;
 			throw reported.withDefaults({ fileUrl: url });
 		}
