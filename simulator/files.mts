@@ -20,7 +20,6 @@ type FileBytes = Buffer | Promise<Buffer>;
 
 /** A file that can be downloaded. A big file has a head, followed by repeated filler up to `size`. */
 export interface StoredFile {
-	/** The path of its URL. */
 	path: string;
 	contentType: string;
 	/** The first bytes of a big file, or all bytes of any other. They are made on the first call. */

@@ -179,7 +179,6 @@ export function send(world: World, exchange: Exchange, reply: PlainReply): void 
 /** The size of the chunks of a large body. */
 const CHUNK_BYTES = 1024 * 1024;
 
-/** The chunks of a large body. */
 function* chunksOf(body: Buffer): Iterable<Buffer> {
 	for (let at = 0; at < body.length; at += CHUNK_BYTES) yield body.subarray(at, at + CHUNK_BYTES);
 }

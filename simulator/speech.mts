@@ -183,7 +183,6 @@ function publish(world: World, task: TaskRecord, scenario: Scenario): void {
 	sendCallback(world, task);
 }
 
-/** Ends a task as failed. */
 function fail(world: World, task: TaskRecord): void {
 	task.status = 'failed';
 	world.inFlight.delete(task);

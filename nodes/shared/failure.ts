@@ -121,7 +121,7 @@ export function invalidInput(field: string, text: string): Failure {
 export const isFailure = (error: unknown, ...kinds: FailureKind[]): error is Failure =>
 	error instanceof Failure && kinds.includes(error.kind);
 
-/** Does `withDefaults` to a Failure. Any other error is returned as it is. */
+/** Adds facts to a Failure, as `withDefaults` does. Any other error is returned as it is. */
 export const withDefaultFacts = (error: unknown, facts: FailureFacts): unknown =>
 	error instanceof Failure ? error.withDefaults(facts) : error;
 

@@ -36,7 +36,6 @@ export interface Emission {
 	isOutdated?(): boolean;
 	/** What the event is about. If a downstream sub-workflow has created it, nothing is emitted. */
 	product: Parameters<Activation['isCreatedDownstream']>[0];
-	/** The json of the item that is emitted. */
 	json: IDataObject;
 	/** Downloads the files of the event. If that fails, the json gets an `error` that says why. */
 	fetchFiles?(signal: AbortSignal): Promise<IBinaryKeyData>;

@@ -36,7 +36,6 @@ export const triggerOn: INodeProperties = {
 	default: ['completed'],
 };
 
-/** The field with the speech tasks to listen for. */
 export const taskIds: INodeProperties = {
 	displayName: 'Task IDs',
 	name: 'taskIds',
@@ -86,10 +85,8 @@ const displayNames = Object.fromEntries(EVENTS.map(({ name, value }) => [value, 
  */
 export const subtitle = `={{ ((${JSON.stringify(displayNames)})[$parameter.events[0]] ?? "") + ($parameter.events.length > 1 ? " +" + ($parameter.events.length - 1) : "") }}`;
 
-/** The events of speech tasks. */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], 'generated'>;
 
-/** The values of the trigger's parameters. */
 export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
 /** Reads the trigger's parameters. Throws a Failure of kind invalidInput that names an invalid field. */

@@ -16,7 +16,6 @@ export interface Paging {
 	firstPage: number;
 	/** The most records to return. */
 	limit: number;
-	/** Reads one page. */
 	fetch(page: number, pageSize: number): Promise<Page>;
 	/** Returns true when no page after this one is needed. */
 	shouldStop?(page: Page): boolean;

@@ -6,7 +6,10 @@ import { evictOldest } from '../limits';
 
 /** How long the history is searched for the result after the stream was lost, in ms. */
 const SEARCH_WINDOW_MS = 600_000;
-/** The most requests in a ledger. It is more than can be in flight while one is being searched for. */
+/**
+ * The most requests in a ledger. During a search fewer than that are added, so the request that is searched for stays
+ * in the ledger.
+ */
 const MAX_REQUESTS = 10_000;
 
 /**

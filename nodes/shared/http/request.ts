@@ -33,7 +33,6 @@ export interface HttpRequest {
 	query?: Record<string, string | number>;
 	/** The body, sent as `application/json`. */
 	body?: Buffer;
-	/** The value of the Accept header. */
 	accept: string;
 	/**
 	 * True for the download of a file. It is requested uncompressed, so that its size is known. If the host refuses

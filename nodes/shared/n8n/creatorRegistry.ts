@@ -21,7 +21,6 @@ export type SubWorkflow = NonNullable<GenerationRequest['creator']>;
 /** What a trigger's event is about: a history entry, or a speech task. Of a task only the id is known. */
 export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 	id?: string;
-	/** True if the generation has failed. */
 	failed?: boolean;
 };
 

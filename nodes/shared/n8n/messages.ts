@@ -56,7 +56,9 @@ const UNREACHABLE: Record<string, Wording> = {
 	},
 };
 
-/** Says where the charged files are, the failed one first. A data: URL is left out: it contains the whole file. */
+/**
+ * Says where the charged files are, the failed one first. A data: URL is omitted, because it contains the whole file.
+ */
 const chargedFiles = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
 	const urls = [fileUrl, ...otherFiles].filter((url) => /^http/.test(url ?? ''));
 	return `It has been charged.${urls.length > 0 ? ` Download it here: ${urls.join(' , ')}` : ''}`;

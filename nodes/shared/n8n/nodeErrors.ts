@@ -8,7 +8,6 @@ import { rowsOf, wordingOf } from './messages';
 
 /** What an n8n error says besides the failure itself. */
 export interface ErrorContext {
-	/** The node that has failed. */
 	node: INode;
 	/** The index of the input item, from 0. */
 	itemIndex?: number;

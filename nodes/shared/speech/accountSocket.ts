@@ -80,7 +80,7 @@ export class AccountSocket {
 	/** When the next attempt to open is due, from `monotonicNow`. */
 	private retryAt = 0;
 
-	/** Call `subscribe` to open it. */
+	/** Creates a socket that is not open yet. Call `subscribe` to open it. */
 	constructor(private readonly credential: Credential) {
 		this.url = `${credential.webSocketUrl}/ws`;
 	}

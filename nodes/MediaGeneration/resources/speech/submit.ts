@@ -10,9 +10,9 @@ import type { ItemContext } from '../../run/itemContext';
 
 /** One part of a speech. Each part is one task of the service. Most speeches have one part. */
 export interface SpeechPart {
-	/** Number of the part, from 0. */
+	/** The number of the part, from 0. */
 	index: number;
-	/** Number of parts of the speech. */
+	/** How many parts the speech has. */
 	count: number;
 	/** The beginning of messages about the part: `part 3 of 12, `, or '' if there is only one. */
 	name: string;
