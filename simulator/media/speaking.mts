@@ -55,7 +55,7 @@ export function speak({ text, voice, format }: Speech): RenderedSpeech {
 		position += [...line].length + 1;
 		return firstWord ? firstWord.audio_position / 1000 : seconds;
 	});
-	// A line without a word, such as a smiley, is not spoken and gets no cue. The first one always starts at 0.
+	// A line without a word, such as a smiley, is not spoken and gets no cue. The first line always starts at 0.
 	starts[0] = 0;
 	const cues = lines.map((line, index) => {
 		return { text: line, start: starts[index]!, end: starts[index + 1] ?? seconds };

@@ -55,14 +55,14 @@ export class ExecutionQueue {
 	 * or takes longer than a minute, or when all attempts have failed. Also resolves when the trigger is closed:
 	 * the event stays in the outbox, and the next activation emits it. Never rejects.
 	 */
-	async add(emission: Emission): Promise<void> {
+	async emitUntilStarted(emission: Emission): Promise<void> {
 		const { isCreatedDownstream, closing, warn } = this.activation;
 		const { eventId, name } = emission;
 		if (await isCreatedDownstream(emission.product)) return this.outbox.setState(eventId, 'done');
 		for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
 			const release = await this.slots.acquire(1, closing).catch(() => undefined);
 			if (!release) return;
-			const isDone = await this.emit(emission).finally(release);
+			const isDone = await this.emitOnce(emission).finally(release);
 			if (isDone) return;
 			await sleep(backOffMs(attempt, MAX_PAUSE_MS), closing);
 		}
@@ -73,7 +73,7 @@ export class ExecutionQueue {
 	 * Emits an event once. Resolves with false if n8n has not started its execution. Resolves with true when
 	 * the execution has ended or takes too long, and when there is nothing more to emit.
 	 */
-	private async emit(emission: Emission): Promise<boolean> {
+	private async emitOnce(emission: Emission): Promise<boolean> {
 		const { context, closing } = this.activation;
 		if (emission.isOutdated?.()) return true;
 		const item = await this.itemOf(emission);

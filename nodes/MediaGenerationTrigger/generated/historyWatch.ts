@@ -114,7 +114,7 @@ export class HistoryWatch {
 		const { fingerprint, failed } = entry;
 		const fetchFiles = async (signal: AbortSignal) =>
 			await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal);
-		void this.executionQueue.add({
+		void this.executionQueue.emitUntilStarted({
 			eventId: fingerprint,
 			name: failed ? 'generation failed' : 'generated',
 			product: entry,

@@ -121,6 +121,8 @@ export class TaskPoller {
 			fetchFiles: settings.download && url !== undefined ? fetchFiles : undefined,
 		};
 		this.latestProgress = isProgress ? emission : undefined;
-		this.emitted = this.emitted.then(async () => await this.executionQueue.add(emission));
+		this.emitted = this.emitted.then(
+			async () => await this.executionQueue.emitUntilStarted(emission),
+		);
 	}
 }

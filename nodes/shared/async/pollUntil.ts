@@ -61,8 +61,8 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	const beforeFinalRead = startDeadline(msBeforeFinalRead(remainingMs(signal)), signal);
 	const unsubscribe = options.subscribe?.(onEvent);
 	try {
-		for (const limit of [beforeFinalRead.signal, signal]) {
-			const outcome = await pollDuring(limit);
+		for (const limitSignal of [beforeFinalRead.signal, signal]) {
+			const outcome = await pollDuring(limitSignal);
 			if (outcome) return outcome.value;
 			onEvent('lastRead');
 		}
@@ -81,17 +81,20 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 			stepAbort.abort(SILENT_ABORT);
 	}
 
-	/** Pauses and reads by turns until there is an outcome, or `limit` aborts. */
-	async function pollDuring(limit: AbortSignal): Promise<{ value: T } | undefined> {
-		while (!limit.aborted) {
+	/** Pauses and reads by turns until there is an outcome, or `limitSignal` aborts. */
+	async function pollDuring(limitSignal: AbortSignal): Promise<{ value: T } | undefined> {
+		while (!limitSignal.aborted) {
 			stepAbort = new AbortController();
-			const current = anySignal(limit, stepAbort.signal);
+			const currentSignal = anySignal(limitSignal, stepAbort.signal);
 			const delayMs = schedule.nextAt - monotonicNow();
 			if (delayMs > 0) {
-				await sleep(delayMs, current);
+				await sleep(delayMs, currentSignal);
 			} else {
 				isReadInFlight = true;
-				const result = await readOnce(current, schedule.isExpectedSoon || limit === signal);
+				const result = await readOnce(
+					currentSignal,
+					schedule.isExpectedSoon || limitSignal === signal,
+				);
 				isReadInFlight = false;
 				if (typeof result === 'object') return result;
 				if (result) onEvent(result);
@@ -102,20 +105,20 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	}
 
 	/** Reads once. Resolves with the outcome, or with how the read ended without one; undefined if it was aborted. */
-	async function readOnce(current: AbortSignal, isUrgent: boolean) {
-		const result = read(current, isUrgent).then(
+	async function readOnce(currentSignal: AbortSignal, isUrgent: boolean) {
+		const result = read(currentSignal, isUrgent).then(
 			(found) => {
 				if (found.done) return found;
 				if (found.expectSoon) return 'expectSoon';
 				return noOutcome();
 			},
 			(error: unknown) => {
-				if (current.aborted) return undefined;
+				if (currentSignal.aborted) return undefined;
 				if (!isTransient(error)) throw error;
 				return isFailure(error, 'rateLimited') ? 'throttled' : noOutcome();
 			},
 		);
-		return (await Promise.race([result, whenAborted(current)])) ?? undefined;
+		return (await Promise.race([result, whenAborted(currentSignal)])) ?? undefined;
 	}
 
 	function noOutcome() {

@@ -185,7 +185,10 @@ function requireText(value: unknown, displayName: string): string {
 	return value;
 }
 
-/** The number in a number or a text. Throws invalidInput unless it is within the range of the field. */
+/**
+ * Converts a number, or a text that contains one, to a number. Throws invalidInput unless it is within the range of the
+ * field.
+ */
 function requireNumber(value: unknown, { displayName, typeOptions }: NumberField): number {
 	const { minValue: min, maxValue: max = Infinity, numberPrecision } = typeOptions;
 	const isWhole = numberPrecision === 0;

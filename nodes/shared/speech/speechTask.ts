@@ -63,7 +63,7 @@ export interface TaskWait {
 	onUnfinished?(): void;
 }
 
-/** What messages and reads have shown of a task so far, and what the next one means. */
+/** Remembers what messages and reads have shown of a task. Decides what the next read means for the wait. */
 class TaskObservations {
 	/** The highest percentage so far; -1 before the first. */
 	private highestPercentage = -1;
