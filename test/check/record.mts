@@ -46,7 +46,7 @@ const edgeOf = async (baseUrl: string) =>
 await record('result-and-uuids', ['speech', 'image'], {
 	...{ audioField: 'result', taskId: 'uuid', createIdField: 'id', statusCase: 'UPPER' },
 	...{ voices: 'paged', voiceTraits: 'labels', history: 'paged', historyFiles: 'file_urls' },
-	...{ historyFiguresAsStrings: true, itemStatus: 'MEDIA_GENERATION_STATUS_SUCCESSFUL' },
+	...{ historyNumbersAsStrings: true, itemStatus: 'MEDIA_GENERATION_STATUS_SUCCESSFUL' },
 });
 await record('bare-words', ['speech', 'video', 'dropped'], {
 	...{ audioField: 'nested', account: 'balance', sseStatus: 'bare', sseSpace: false },

@@ -92,6 +92,6 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 		assert.ok(!lines.some((line) => line.includes(simulator.token)), 'no token there');
 		assert.ok((await playOutput(page, 'audio')) > 0);
 		await takePicture(page, 'audio');
-		assert.equal(simulator.creates, 1);
+		assert.equal(simulator.chargedCalls, 1);
 	});
 });

@@ -64,7 +64,7 @@ test('four videos are one request', async () => {
 	expect(good(await run(video('A boat', options, { numberOfVideos: 4 })))).toHaveLength(4);
 	const { message } = bad(await run(video('A boat', options), rows(2)));
 	expect(message).toContain(`This run needs 2 paid requests, but '${LIMIT}' is 1`);
-	expect(sim.creates).toBe(1);
+	expect(sim.chargedCalls).toBe(1);
 });
 
 test('a request that the service may have accepted does count', async () => {

@@ -234,7 +234,7 @@ describe('where a sub-workflow is called after the trigger', () => {
 		});
 
 		it('nor does one that fails, where failures are told', async () => {
-			await start({ pace: 1, dialect: { historyMaking: true } });
+			await start({ pace: 1, dialect: { historyShowsInProgress: true } });
 			const trigger = await follow({ events: ['generated', 'failed'] });
 			await create('[sim:unsafe] Its own');
 			await pass(70);

@@ -34,7 +34,7 @@ describe('a trigger that cannot work', () => {
 		expect(error.message).toMatch(/^Authorization failed: the service refused the API token/);
 		expect(error.constructor.name).toBe('NodeApiError');
 		expect(error.description).toMatch(/API Token/);
-		expect(sim.socketsEver).toBe(0);
+		expect(sim.openedSocketCount).toBe(0);
 	});
 });
 

@@ -142,13 +142,13 @@ describe('four workers with one account', { timeout: 900_000 }, () => {
 
 	it('8 at once, 400 rows, a worker killed: none is lost, none paid twice', async () => {
 		const [count, atOnce] = [400, 8];
-		simulator.mostAtOnce = atOnce;
-		const creates = simulator.creates;
+		simulator.concurrencyLimit = atOnce;
+		const creates = simulator.chargedCalls;
 		const outcome = await batch('At once', count, make, async () => {
-			await simulator.waitFor(() => simulator.creates - creates >= 0.3 * count, PATIENCE_MS);
+			await simulator.waitFor(() => simulator.chargedCalls - creates >= 0.3 * count, PATIENCE_MS);
 			await cluster.workers[0]!.crash();
 			await cluster.addWorker();
-		}).finally(() => (simulator.mostAtOnce = undefined));
+		}).finally(() => (simulator.concurrencyLimit = undefined));
 		const possible = ((count / atOnce) * TASK_MS) / 1000;
 		compare(`${atOnce} at once`, outcome.seconds, possible, outcome.refusedShare);
 		assert.ok(outcome.failed.length <= 1, 'the killed worker had one execution');

@@ -120,7 +120,7 @@ const MORE: Record<string, FailureFacts> = {
 	'ids that were told': { ids: ['v1', 'v2'], makes: 'video' },
 	'a charge that is unclear': { mayBeCharged: true, makes: 'speech', candidates: [{ id: 'e1' }] },
 	'a file': { fileUrl: 'https://files.example.com/a.mp4', otherFiles: [] },
-	'too much to do': { means: 'throttled', notTooMany: 4 },
+	'too much to do': { means: 'throttled', safeInFlight: 4 },
 	'a used-up quota': { means: 'quota' },
 	'something that is not allowed': { means: 'not_allowed' },
 	'an outage': { means: 'unavailable' },

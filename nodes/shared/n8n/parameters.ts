@@ -73,7 +73,7 @@ export class NodeParameters {
 		);
 	}
 
-	/** A switch, in the options or outside them. */
+	/** The value of a switch, which may be one of the options or a parameter of its own. */
 	flag({ name, default: byDefault }: SwitchField): boolean {
 		const value = this.options[name] ?? this.raw(name, byDefault) ?? '';
 		if (value === '') return byDefault;
@@ -168,10 +168,10 @@ function requireTaskId(value: string, displayName: string): string {
 	);
 }
 
-/** The value for a message, as in `(it is "abc")`. */
+/** Shows a value in a message, as in `(it is "abc")`. */
 const shownValue = (value: unknown) => {
-	const shown = typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value);
-	return `(it is ${shown ?? 'not set'})`;
+	const text = typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value);
+	return `(it is ${text ?? 'not set'})`;
 };
 
 /** The value as text; a number counts as text. Throws invalidInput if it is blank or of another type. */
@@ -185,7 +185,10 @@ function requireText(value: unknown, displayName: string): string {
 	return value;
 }
 
-/** The number in a number or a text. Throws invalidInput unless it is within the range of the field. */
+/**
+ * Converts a number, or a text that contains one, to a number. Throws invalidInput unless it is within the range of the
+ * field.
+ */
 function requireNumber(value: unknown, { displayName, typeOptions }: NumberField): number {
 	const { minValue: min, maxValue: max = Infinity, numberPrecision } = typeOptions;
 	const isWhole = numberPrecision === 0;

@@ -141,13 +141,12 @@ export class GenerationEvents {
 	/** Reads the whole answer in mode `plain`. */
 	private readPlain(): void {
 		const value = parseJson(this.plainAnswer);
-		const isPage = looksLikeHtml(this.plainAnswer);
-		if (isPage) this.end('', new Failure('foreignServer', { mayBeCharged: true }));
+		const isHtml = looksLikeHtml(this.plainAnswer);
+		if (isHtml) this.end('', new Failure('foreignServer', { mayBeCharged: true }));
 		else if (value === undefined) this.end('the response was cut off');
 		else this.read(value, 'the response contained no file');
 	}
 
-	/** Reads one event. */
 	private onEvent({ event = '', data }: EventSourceMessage): void {
 		if (this.outcome) return;
 		this.eventCount++;

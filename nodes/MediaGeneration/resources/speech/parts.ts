@@ -13,10 +13,16 @@ import { Failure, withDefaultFacts } from '../../../shared/failure';
 import { fileNameOf } from '../../../shared/parsing/fileType';
 import { memoryBudget, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
 import type { ItemContext } from '../../run/itemContext';
-import { binaryOf, secondsOf, speechItem, type SpeechResult, type WaitOptions } from './collect';
+import {
+	binaryOf,
+	durationField,
+	speechItem,
+	type SpeechResult,
+	type WaitOptions,
+} from './collect';
 import type { SpeechPart } from './submit';
 
-/** Most parts that one speech may have. */
+/** The most parts that one speech may have. */
 export const MAX_PARTS = 200;
 
 /**
@@ -25,38 +31,38 @@ export const MAX_PARTS = 200;
  * parts. If a part fails, no further part is started, and the Failure that is thrown names the part. Call it
  * only from the item's task, since the parts use the item's slot.
  */
-export async function runParts<Given, Result>(
+export async function runParts<Input, Result>(
 	item: ItemContext,
-	inputs: Given[],
+	inputs: Input[],
 	timeoutMs: number,
-	task: (part: SpeechPart, one: Given) => Promise<Result>,
+	task: (part: SpeechPart, input: Input) => Promise<Result>,
 ): Promise<Result[]> {
 	const count = inputs.length;
-	const speakIn = async (index: number, name: string, signal: StopStarting) =>
+	const runPart = async (index: number, name: string, signal: StopStarting) =>
 		await withDeadline(timeoutMs, signal, async (stopStarting) => {
 			return await task({ index, count, name, stopStarting, timeoutMs }, inputs[index]!);
 		});
-	if (count === 1) return [await speakIn(0, '', item.stopStarting)];
+	if (count === 1) return [await runPart(0, '', item.stopStarting)];
 	const stopping = new AbortController();
 	const stopStarting = anySignal(item.stopStarting, stopping.signal);
 	const results = new Array<Result>(count);
 	let failure: unknown;
-	const speakOne = async (_: ItemContext, index: number) => {
+	const runInSlot = async (_: ItemContext, index: number) => {
 		if (stopStarting.aborted) return false;
-		const place = `${index + 1} of ${count}`;
-		return await speakIn(index, `part ${place}, `, stopStarting).then(
+		const partNumber = `${index + 1} of ${count}`;
+		return await runPart(index, `part ${partNumber}, `, stopStarting).then(
 			(result) => {
 				results[index] = result;
 				return true;
 			},
 			(error: unknown) => {
-				failure ??= withDefaultFacts(error, { part: place });
+				failure ??= withDefaultFacts(error, { part: partNumber });
 				stopping.abort(new Failure('canceled'));
 				return false;
 			},
 		);
 	};
-	await item.concurrency.forEach(Array<ItemContext>(count).fill(item), speakOne, 'part');
+	await item.concurrency.forEach(Array<ItemContext>(count).fill(item), runInSlot, 'part');
 	stopping.abort(SILENT_ABORT);
 	if (failure !== undefined) throw failure;
 	throwIfAborted(item.stopStarting);
@@ -82,7 +88,7 @@ export async function speechOutput(
 	};
 	const files = results.map(({ file }) => file).filter((file) => file !== undefined);
 	if (files.length < results.length) {
-		if (subtitles) hintUnjoined(item, "that requires the audio. Turn on 'Download File'");
+		if (subtitles) hintSubtitlesNotJoined(item, "that requires the audio. Turn on 'Download File'");
 		return [item.output(json)];
 	}
 	const joined = await join(item, results, files, json.task_id).catch((error: unknown) => {
@@ -92,8 +98,8 @@ export async function speechOutput(
 		throw new Failure('downloadFailed', { text, taskIds: json.task_ids });
 	});
 	if ('file' in joined) {
-		const whole = { ...json, ...secondsOf(joined.durationMs) };
-		return [item.output(whole, binaryOf(outputField, joined))];
+		const joinedJson = { ...json, ...durationField(joined.durationMs) };
+		return [item.output(joinedJson, binaryOf(outputField, joined))];
 	}
 	item.report.hint(
 		`The parts could not be joined into one file: ${joined.reason}. They come out as separate items`,
@@ -103,7 +109,7 @@ export async function speechOutput(
 	);
 }
 
-const hintUnjoined = ({ report }: ItemContext, reason: string) =>
+const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string) =>
 	report.hint(
 		`Subtitles could not be joined: ${reason}. For those of single parts, use Speech → Collect`,
 	);
@@ -148,7 +154,7 @@ async function join(
 			return { text: (await readStored(helpers, file)).toString(), startMs };
 		});
 		const joined = joinSubtitles(await Promise.all(texts));
-		if ('reason' in joined) return void hintUnjoined(item, joined.reason);
+		if ('reason' in joined) return void hintSubtitlesNotJoined(item, joined.reason);
 		return await store({ ...joined, bytes: Buffer.from(joined.text) });
 	}
 

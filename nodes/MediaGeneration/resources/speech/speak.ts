@@ -21,7 +21,7 @@ import type { ItemTask } from '../../run/itemTask';
 import type { Operation, ItemContext } from '../../run/itemContext';
 import { collect, readWaitOptions } from './collect';
 import { runParts, MAX_PARTS, speechOutput } from './parts';
-import { isGone, submit, type SpeechOrder } from './submit';
+import { isTaskGone, submit, type SpeechOrder } from './submit';
 
 const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
 
@@ -44,7 +44,7 @@ const SETTINGS: Record<keyof typeof SPEECH_SETTINGS, [string, string]> = {
 	],
 };
 
-const setting = (name: keyof typeof SPEECH_SETTINGS): NumberField => {
+const settingField = (name: keyof typeof SPEECH_SETTINGS): NumberField => {
 	const [displayName, description] = SETTINGS[name];
 	const { min: minValue, max: maxValue, default: byDefault } = SPEECH_SETTINGS[name];
 	const typeOptions = { minValue, maxValue, numberPrecision: 2, numberStepSize: 0.05 };
@@ -147,11 +147,11 @@ const fields: INodeProperties[] = [
 		outputField,
 		splitLongerThan,
 		timeout('speech'),
-		setting('similarity'),
+		settingField('similarity'),
 		useSpeakerBoost,
-		setting('speed'),
-		setting('stability'),
-		setting('style'),
+		settingField('speed'),
+		settingField('stability'),
+		settingField('style'),
 	),
 ];
 
@@ -165,10 +165,10 @@ function readRequest(parameters: NodeParameters) {
 		input: parameters.text('text', 'Text'),
 		voice_id: parameters.locator('voiceId', 'Voice'),
 		model_id: parameters.choice('modelId', 'Model', MODEL_IDS),
-		stability: parameters.numberOption(setting('stability')),
-		similarity: parameters.numberOption(setting('similarity')),
-		style: parameters.numberOption(setting('style')),
-		speed: parameters.numberOption(setting('speed')),
+		stability: parameters.numberOption(settingField('stability')),
+		similarity: parameters.numberOption(settingField('similarity')),
+		style: parameters.numberOption(settingField('style')),
+		speed: parameters.numberOption(settingField('speed')),
 		use_speaker_boost: parameters.flag(useSpeakerBoost),
 		...(callbackUrl === undefined ? {} : { call_back_url: callbackUrl }),
 	};
@@ -205,18 +205,18 @@ function prepare(item: ItemContext): ItemTask {
 	const { parameters, payments, output } = item;
 	const request = readRequest(parameters);
 	const texts = readParts(parameters, request.input);
-	const waits = parameters.flag(waitForCompletion);
+	const waitsForCompletion = parameters.flag(waitForCompletion);
 	const waitOptions = readWaitOptions(parameters);
-	const records = payments.entriesFor(parameters, texts);
+	const entries = payments.entriesFor(parameters, texts);
 	const orders = texts.map(({ text: input }, index): SpeechOrder => {
-		return { request: { ...request, input }, entry: records[index]! };
+		return { request: { ...request, input }, entry: entries[index]! };
 	});
 
 	return async () => {
-		if (waits) {
+		if (waitsForCompletion) {
 			const results = await runParts(item, orders, waitOptions.timeoutMs, async (part, order) => {
 				return await collect(item, part, waitOptions, order).catch((error: unknown) => {
-					if (isGone(error)) order.entry.setDead();
+					if (isTaskGone(error)) order.entry.setDead();
 					throw error;
 				});
 			}).catch(failWithTasks);
@@ -233,9 +233,9 @@ function prepare(item: ItemContext): ItemTask {
 
 	/** Adds to a failure the tasks of all parts, which were charged, and the parts that may have been. */
 	function failWithTasks(error: unknown): never {
-		if (records.length === 1 || !(error instanceof Failure)) throw error;
+		if (entries.length === 1 || !(error instanceof Failure)) throw error;
 		const failedPart = Number.parseInt(error.facts.part ?? '');
-		const parts = records.flatMap(({ previous }, index) =>
+		const parts = entries.flatMap(({ previous }, index) =>
 			previous?.state === 'sent' ? [index + 1] : [],
 		);
 		const indeterminateParts = parts.filter((part) => part !== failedPart);

@@ -10,15 +10,15 @@ import type { ItemContext } from '../../run/itemContext';
 
 /** One part of a speech. Each part is one task of the service. Most speeches have one part. */
 export interface SpeechPart {
-	/** Number of the part, from 0. */
+	/** The number of the part, from 0. */
 	index: number;
-	/** Number of parts of the speech. */
+	/** How many parts the speech has. */
 	count: number;
 	/** The beginning of messages about the part: `part 3 of 12, `, or '' if there is only one. */
 	name: string;
 	/** Aborts when the part's time is up, the run ends, or another part has failed. */
 	stopStarting: StopStarting;
-	/** The part's time, in ms. */
+	/** The time limit of the part, in ms. */
 	timeoutMs: number;
 }
 
@@ -51,7 +51,7 @@ export async function submit(
 				makes: 'speech',
 			});
 		}
-		// An earlier attempt has found the task failed or unknown. It is read once more before a new one is paid.
+		// An earlier attempt has found the task failed or unknown. It is read once more before a new task is paid for.
 		if (
 			previous &&
 			(previous.state === 'task' || (await isUsable(item, previous.taskId, stopStarting)))
@@ -63,8 +63,8 @@ export async function submit(
 		// The wait for the socket must not outlast the deadline.
 		await Promise.race([ready, whenAborted(stopStarting)]);
 		report.log(`${part.name}sending the text`);
-		const requests = speechRequestsOf(item.credential);
-		const sent = newRequest({
+		const ledger = speechRequestsOf(item.credential);
+		const ledgerRequest = newRequest({
 			...{ prompt: '', kind: 'speech', requestedCount: 1, withImages: false },
 			...{ creator: creatorOf(item.context), sentAt: 0 },
 		});
@@ -73,26 +73,27 @@ export async function submit(
 			const onSend = async () => {
 				// From now on the service may have accepted the call, so the next attempt must not send it again.
 				entry.setSent({ state: 'sent' });
-				sent.sentAt = Date.now();
-				requests.add(sent);
+				ledgerRequest.sentAt = Date.now();
+				ledger.add(ledgerRequest);
 			};
 			const onRefused = () => {
 				entry.setNotAccepted();
-				requests.remove(sent);
+				ledger.remove(ledgerRequest);
 			};
 			return await api.createTask(request, { stopStarting, abortInFlight, onSend, onRefused });
 		});
 		const taskId = await creating.catch((error: unknown) => {
-			sent.searchUntil = searchEnd(sent, 0);
-			const isUnclear = error instanceof Failure && error.facts.mayBeCharged;
-			if (isUnclear) entry.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
+			ledgerRequest.searchUntil = searchEnd(ledgerRequest, 0);
+			const isIndeterminate = error instanceof Failure && error.facts.mayBeCharged;
+			if (isIndeterminate)
+				entry.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
 			throw withDefaultFacts(error, { makes: 'speech' });
 		});
-		sent.announcedIds.push(taskId);
+		ledgerRequest.announcedIds.push(taskId);
 		entry.write({ state: 'task', taskId });
 		report.progress(`${part.name}task ${taskId} created`);
-		const place = part.count > 1 && { part: part.index + 1 };
-		report.recordPayment({ kind: 'speech', ...place, task: taskId });
+		const partNumber = part.count > 1 && { part: part.index + 1 };
+		report.recordPayment({ kind: 'speech', ...partNumber, task: taskId });
 		return { taskId, mode: 'new' };
 	});
 }
@@ -100,10 +101,10 @@ export async function submit(
 /** Resolves with whether the service knows the task and it has not failed. Throws a Failure. */
 async function isUsable({ api }: ItemContext, taskId: string, signal: AbortSignal) {
 	const task = await api.getTask(taskId, signal).catch((error: unknown) => {
-		if (!isGone(error)) throw withTaskId(error, taskId);
+		if (!isTaskGone(error)) throw withTaskId(error, taskId);
 	});
 	return task !== undefined && task.state !== 'error';
 }
 
 /** True if an error says that a task has failed, or that the service does not know it. */
-export const isGone = (error: unknown): boolean => isFailure(error, 'taskFailed', 'notFound');
+export const isTaskGone = (error: unknown): boolean => isFailure(error, 'taskFailed', 'notFound');
