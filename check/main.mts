@@ -56,7 +56,10 @@ async function main(): Promise<number> {
 
 	const base = values['base-url'];
 	if (base !== undefined) {
-		const service = serviceOf(base, values['web-socket-url'], await tokenOf());
+		const addressed = (token: string) => serviceOf(base, values['web-socket-url'], token);
+		// A wrong address is refused before anybody types the token.
+		addressed('no-token-yet');
+		const service = addressed(await tokenOf());
 		if (pay.length > 0) await askToPay(pay, service.baseUrl);
 		return await run(service, pay);
 	}

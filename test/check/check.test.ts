@@ -123,7 +123,7 @@ describe('a stranger checks', () => {
 		expect(text).toMatch(/History \| different \| 1 entries; under `data.items`.* is lost/);
 		expect(text).toMatch(/a task that does not exist: HTTP 404 with a web page/);
 		expect(text).toMatch(/WebSocket \| not there \| HTTP 401 \| results come by polling/);
-		expect(text).toMatch(/called `id`; status: COMPLETED; address after .*an object/);
+		expect(text).toMatch(/called `id`; status: COMPLETED; address after .*called `result.href`/);
 		expect(text).toMatch(/file: audio\/wav, 16 bytes/);
 		expect(verdict).toMatch(/^It works with limits: §4.4 Voices: .*By ID.*; §6.2 WebSocket: /);
 		const kept = written(recording, token);
