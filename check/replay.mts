@@ -11,7 +11,7 @@ import { closeWith, ENDED_BY_NODE, refuse, type Exchange } from './wire.mts';
 const TIMES = new RegExp(`${TIME.source}|(?<=[":\\s])1\\d{9}(?:\\d{3})?(?=[",}\\]\\s])`, 'g');
 
 /** Answers by origin, method, path and order; the last answer to a request is repeated. */
-class Replay {
+export class Replay {
 	readonly #ofNode: Exchange[];
 	readonly #answers = new Map<string, Exchange[]>();
 	/** By the origins that they stand in for. */
