@@ -78,7 +78,11 @@ test('a WebSocket is closed or refused as by the service, in the replay, too', a
 });
 
 test.each([
-	['{"id":7,"status":"done","media":{"audioUrl":"https://a.example/x"}}', 'audio address', 'media.audioUrl'],
+	[
+		'{"id":7,"status":"done","media":{"audioUrl":"https://a.example/x"}}',
+		'audio address',
+		'media.audioUrl',
+	],
 	['{"id":7,"status":"completed","link":"/x/7.mp3","by":"Anna"}', 'audio address', 'link'],
 	['{"id":7,"stage":"done","audio_url":"/x.mp3"}', 'status', 'id, stage, audio_url'],
 ])('a row names what stands in place of what the node reads: %s', (task, what, names) => {
@@ -90,14 +94,19 @@ test.each([
 	const [speech] = paidRows(calls, outcomes, ['speech']);
 	expect(speech).toMatchObject({ found: 'different', grade: 'limits' });
 	expect(speech!.differs).toContain('the ID is called `id`');
-	expect(`${speech!.differs};`).toContain(`no ${what} that the node can read; the answer has: ${names};`);
+	expect(`${speech!.differs};`).toContain(
+		`no ${what} that the node can read; the answer has: ${names};`,
+	);
 });
 
 test('a wrong address is refused before the token is asked for', () => {
 	const { MEDIA_GENERATION_TOKEN: _, ...env } = process.env;
 	const main = join(__dirname, '../../check/main.mts');
 	const { status, stderr } = spawnSync(process.execPath, [main, '--base-url', 'media'], { env });
-	expect([status, String(stderr)]).toEqual([3, "'Base URL' must begin with https:// or http://.\n"]);
+	expect([status, String(stderr)]).toEqual([
+		3,
+		"'Base URL' must begin with https:// or http://, for example https://media.example.com.\n",
+	]);
 });
 
 async function ask(handle: Handler, token = 'a-token-of-mine', pay: string[] = [], folders = '') {

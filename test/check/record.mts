@@ -46,7 +46,9 @@ const edgeOf = async (
 		const answer = await fetch(baseUrl + request.url!, { method: request.method, headers, body });
 		const type = answer.headers.get('content-type') ?? '';
 		const text = change(request.url!, await answer.text(), type);
-		response.writeHead(answer.status, { 'content-type': answer.ok ? 'application/json' : 'text/html' });
+		response.writeHead(answer.status, {
+			'content-type': answer.ok ? 'application/json' : 'text/html',
+		});
 		response.end(answer.ok ? text : PAGE);
 	});
 
