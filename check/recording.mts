@@ -74,9 +74,13 @@ const isTime = (text: string) => TIME.exec(text)?.[0] === text;
 export class StandIns {
 	readonly #known = new Map<string, Map<string, string>>();
 	readonly #made = new Set<string>();
+	/** The words of all that was replaced. */
+	readonly #replaced = new Set<string>();
 	readonly #redact;
 	readonly #own: string[];
 	readonly #ownWords;
+	/** Of the exchange that is looked through, for addresses without one. */
+	#scheme = '';
 	/** Other addresses by which an origin is known. */
 	readonly #aliases: ReadonlyMap<string, string>;
 
@@ -95,6 +99,7 @@ export class StandIns {
 		if (this.#made.has(value) || value === MISSING_TASK || value.trim() === '') return value;
 		const values = this.#known.get(kind) ?? new Map<string, string>();
 		this.#known.set(kind, values);
+		for (const word of wordsOf(value)) this.#replaced.add(word);
 		const known = values.get(value) ?? make(values.size + 1);
 		values.set(value, known);
 		this.#made.add(known);
@@ -129,7 +134,8 @@ export class StandIns {
 	}
 
 	#url(text: string): string {
-		const url = URL.parse(text.replaceAll('\\/', '/'));
+		const plain = text.replaceAll('\\/', '/');
+		const url = URL.parse(plain.startsWith('//') ? this.#scheme + plain : plain);
 		if (!url) return this.#path(text.startsWith('/') ? text : `/${text}`);
 		return this.#origin(url.origin) + this.#path(url.pathname + url.search);
 	}
@@ -222,8 +228,8 @@ export class StandIns {
 	/** A file's first kilobyte, without what can be read in it. */
 	#head(bytes: Buffer): string {
 		const text = bytes.toString('latin1');
-		const hidden = text.slice(64).replace(READABLE, (run) => 'x'.repeat(run.length));
-		return Buffer.from(text.slice(0, 64) + hidden, 'latin1').toString('base64');
+		const hidden = text.slice(16).replace(READABLE, (run) => 'x'.repeat(run.length));
+		return Buffer.from(text.slice(0, 16) + hidden, 'latin1').toString('base64');
 	}
 
 	#value(value: unknown, key = ''): unknown {
@@ -231,10 +237,14 @@ export class StandIns {
 		if (typeof value === 'string') return this.#leaf(key, value);
 		if (Array.isArray(value)) return value.map((entry) => this.#value(entry, key));
 		if (!isRecord(value)) return value;
-		// Names of fields are words; of a table by id or by e-mail address they are not.
+		// Names of fields are words; of a table by name, ID or e-mail address they are not.
+		const inner = Object.values(value);
+		const shapes = new Set(inner.map((each) => (isRecord(each) ? Object.keys(each).join() : each)));
+		const isTable = inner.length > 1 && shapes.size === 1 && inner.every(isRecord);
 		const isName = (field: string) =>
 			/^(?!.*\d.*\d)[A-Za-z_][\w-]{0,40}$/.test(field) &&
-			(this.#isHarmless(field) || ![...this.#known.values()].some((values) => values.has(field)));
+			(this.#isHarmless(field) ||
+				!(isTable || wordsOf(field).some((word) => this.#replaced.has(word))));
 		return Object.fromEntries(
 			Object.entries(value).map(([field, entry]) => [
 				isName(field) ? field : this.#text(field),
@@ -295,12 +305,14 @@ export class StandIns {
 		const kept = Object.entries(headers).filter(([name]) => KEPT_HEADERS.test(name));
 		const header = (name: string, value: string) => {
 			if (name === 'location') return this.#url(value);
-			return isTime(value) ? value : this.#plain(value);
+			if (isTime(value)) return value;
+			return value.replace(/\p{L}{3,}/gu, (word) => (this.#isHarmless(word) ? word : 'x'));
 		};
 		const piece = ({ ms, text, base64 }: Piece): Piece =>
 			text === undefined
 				? { ms, base64: this.#head(Buffer.from(base64!, 'base64')) }
 				: { ms, text: this.#body(this.#redact.text(text)) };
+		this.#scheme = new URL(origin).protocol;
 		return {
 			...rest,
 			origin: this.#origin(origin),

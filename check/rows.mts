@@ -1,7 +1,7 @@
 /* What the service's answers are like, in words: a row for each part of the interface. */
 import { createParser } from 'eventsource-parser';
 import { listIn, PAGE, type Asked } from './ask.mts';
-import { FREE, LATE, PAID } from './operations.mts';
+import { eventOf, FREE, LATE, PAID } from './operations.mts';
 import type { Outcome } from './recording.mts';
 import type { Row } from './report.mts';
 import { isStream, textOf, type Exchange } from './wire.mts';
@@ -29,6 +29,7 @@ const BASE = 'http://service.invalid';
 const jsonOf = (exchange: Exchange): unknown => parseJson(textOf(exchange));
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 const quoted = (names: string[]) => names.map((name) => `\`${name}\``).join(', ');
+const many = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
 const isError = (line: string) => line.startsWith('error: ');
 /** The first sentence of what the node says, without where. */
 const shortly = (line: string) =>
@@ -99,7 +100,9 @@ export function edgeRow({ account, protocol, exchanges }: Asked): Row {
 			slow &&
 				`asks to wait (${slow.status}, Retry-After: ${slow.headers['retry-after'] ?? 'none'})`,
 			...new Set(
-				redirects.map(({ path, status }) => `redirects ${path.split('?')[0]} (${status})`),
+				redirects.map(({ path, status }) => {
+					return `redirects ${/\/v1\//.test(path) ? path.split('?')[0] : 'files'} (${status})`;
+				}),
 			),
 			`adds ${
 				Object.keys(headers)
@@ -143,7 +146,7 @@ function listRow(
 	const { said = [], limit } = entries[0] ? entrySays(entries[0]) : {};
 	const differs = said.filter(Boolean);
 	const all = [
-		trouble ?? (list ? `${list.length} entries` : `no list${hasOnly(json)}`),
+		trouble ?? (list ? many(list.length, 'entry', 'entries') : `no list${hasOnly(json)}`),
 		list && (path === '' ? 'a bare array' : `under \`${path}\``),
 		list && !isRead && 'where the node does not look',
 		entries.length > PAGE && 'ignores page_size',
@@ -262,7 +265,8 @@ function missingRow(exchange: Exchange, error = 'no error'): Row {
 
 function socketRow({ status, broke, ended, pieces }: Exchange): Row {
 	const part = '§6.2 WebSocket';
-	const heard = pieces.length > 0 ? `${pieces.length} messages` : 'silent, as nothing is made';
+	const heard =
+		pieces.length > 0 ? many(pieces.length, 'message', 'messages') : 'silent, as nothing is made';
 	if (status !== 101)
 		return row(part, 'not there', [broke], 'results come by polling, every 5 s', 'limits');
 	if (broke?.startsWith('closed'))
@@ -309,11 +313,17 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 			const calls = ofNode.filter((each) => each.method === 'POST' && each.path.endsWith(path));
 			const call = operation === 'dropped' ? calls.at(-1) : calls[0];
 			const saidOf = operation === 'speech' ? saidOfSpeech : saidOfStream;
-			const said = path === '' ? [] : call ? saidOf(call, ofNode) : ['never sent'];
+			const missing = operation === 'trigger' ? unheard(lines, outcomes) : [];
+			const said =
+				path === ''
+					? missing.map((event) => `never heard: ${event}`)
+					: call
+						? saidOf(call, ofNode)
+						: ['never sent'];
 			const shown = lines.filter((line) => /^(?:error|hint|file|event): /.test(line));
-			const isBad = shown.length === 0 || shown.some(isError);
+			const isBad = shown.length === 0 || shown.some(isError) || missing.length > 0;
 			const isDifferent = said.some((text) => text && /called|no stream|the node can/.test(text));
-			const isThere = call ? !isAbsent(call) : !isBad;
+			const isThere = call ? !isAbsent(call) : shown.some((line) => !isError(line));
 			return row(
 				part,
 				!isThere ? 'not there' : isBad || isDifferent ? 'different' : 'there',
@@ -335,6 +345,13 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 		row('§4.3, 6.3 Delete, callback', 'not tried', [], 'no other operation needs them'),
 	];
 }
+
+/** The events of what came out that the trigger did not hear of. */
+const unheard = (heard: string[], outcomes: Outcome[]) =>
+	outcomes
+		.filter(({ operation, lines }) => PAID[operation] && !lines.some(isError))
+		.map(({ operation }) => eventOf(operation))
+		.filter((event, at, all) => all.indexOf(event) === at && !heard.includes(`event: ${event}`));
 
 function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 	const answer = jsonOf(create);
