@@ -159,7 +159,7 @@ function listRow(
 		...differs,
 	];
 	const found = isAbsent(first!) ? 'not there' : 'different';
-	if (error !== undefined) return row(part, found, all, `${lost}. ${shortly(error)}`, 'limits');
+	if (error !== undefined) return row(part, found, all, `${lost} (${shortly(error)})`, 'limits');
 	if (list && !isRead) return row(part, found, all, lost, 'limits');
 	if (limit) return row(part, found, all, limit, 'limits');
 	if (trouble !== undefined) return row(part, found, all, `the node asks again: ${reads}`);
@@ -314,12 +314,7 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 			const call = operation === 'dropped' ? calls.at(-1) : calls[0];
 			const saidOf = operation === 'speech' ? saidOfSpeech : saidOfStream;
 			const missing = operation === 'trigger' ? unheard(lines, outcomes) : [];
-			const said =
-				path === ''
-					? missing.map((event) => `never heard: ${event}`)
-					: call
-						? saidOf(call, ofNode)
-						: ['never sent'];
+			const said = path === '' ? [] : call ? saidOf(call, ofNode) : ['never sent'];
 			const shown = lines.filter((line) => /^(?:error|hint|file|event): /.test(line));
 			const isBad = shown.length === 0 || shown.some(isError) || missing.length > 0;
 			const isDifferent = said.some((text) => text && /called|no stream|the node can/.test(text));
@@ -328,8 +323,10 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 				part,
 				!isThere ? 'not there' : isBad || isDifferent ? 'different' : 'there',
 				said,
-				shown.map((line) => (/^(?:error|hint)/.test(line) ? shortly(line) : line)).join('; ') ||
-					'nothing was heard',
+				[
+					...missing.map((event) => `it does not hear: ${event}`),
+					...shown.map((line) => (/^(?:error|hint)/.test(line) ? shortly(line) : line)),
+				].join('; ') || 'nothing was heard',
 				isBad ? 'limits' : 'works',
 			);
 		});
@@ -382,7 +379,8 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 		exchange &&
 			!task &&
 			(troubleOf(exchange) ?? `no status${hasOnly(json, (name) => /stat|phase|done/i.test(name))}`),
-		task && `status: ${[...new Set(reads.map((read) => read.task?.raw.status))].join(', ')}`,
+		task &&
+			`status: ${[...new Set(reads.flatMap((read) => read.task?.raw.status ?? []))].join(', ')}`,
 		task && !ready && `no audio address${hasOnly(json, isAddress)}`,
 		ready && `address after ${seconds(ready.at)}`,
 		/^\/(?!\/)/.test(String(value)) && 'the address is a path',

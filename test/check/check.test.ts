@@ -198,8 +198,8 @@ describe('a stranger checks', () => {
 		);
 		expect(text).toMatch(/compresses answers \(gzip\).*redirects .*histories \(307\); adds x-user/);
 		expect(text).toMatch(/The token \| different \| answers a wrong token with HTTP 403 with JSON/);
-		expect(text).toMatch(/Voices \| different \| 1 entries; under `results`.*entered By ID/);
-		expect(text).toMatch(/History \| different \| 1 entries; under `data.items`.* is lost/);
+		expect(text).toMatch(/Voices \| different \| 1 entry; under `results`.*entered By ID/);
+		expect(text).toMatch(/History \| different \| 1 entry; under `data.items`.* is lost/);
 		expect(text).toMatch(/a task that does not exist: HTTP 404 with a web page/);
 		expect(text).toMatch(/WebSocket \| not there \| HTTP 401 \| results come by polling/);
 		expect(text).toMatch(/called `id`; status: COMPLETED; address after .*called `result.href`/);
