@@ -232,6 +232,12 @@ export class StandIns {
 		return Buffer.from(text.slice(0, 16) + hidden, 'latin1').toString('base64');
 	}
 
+	#field(name: string, isInTable = false): string {
+		const isWord = /^(?!.*\d.*\d)[A-Za-z_][\w-]{0,40}$/.test(name);
+		const isSomebodys = isInTable || wordsOf(name).some((word) => this.#replaced.has(word));
+		return isWord && (this.#isHarmless(name) || !isSomebodys) ? name : this.#text(name);
+	}
+
 	#value(value: unknown, key = ''): unknown {
 		if (isRawJSON(value)) return rawJSON(this.#number(key, value.rawJSON));
 		if (typeof value === 'string') return this.#leaf(key, value);
@@ -241,13 +247,9 @@ export class StandIns {
 		const inner = Object.values(value);
 		const shapes = new Set(inner.map((each) => (isRecord(each) ? Object.keys(each).join() : each)));
 		const isTable = inner.length > 1 && shapes.size === 1 && inner.every(isRecord);
-		const isName = (field: string) =>
-			/^(?!.*\d.*\d)[A-Za-z_][\w-]{0,40}$/.test(field) &&
-			(this.#isHarmless(field) ||
-				!(isTable || wordsOf(field).some((word) => this.#replaced.has(word))));
 		return Object.fromEntries(
 			Object.entries(value).map(([field, entry]) => [
-				isName(field) ? field : this.#text(field),
+				this.#field(field, isTable),
 				this.#value(entry, field),
 			]),
 		);
@@ -290,9 +292,12 @@ export class StandIns {
 		let key = '';
 		return text.replace(
 			parts,
-			(whole, ...[name, , value, end, number]: Array<string | undefined>) => {
-				if (name !== undefined) key = name;
-				else if (value !== undefined) {
+			(whole, ...[name, colon, value, end, number]: Array<string | undefined>) => {
+				if (name !== undefined) {
+					key = name;
+					return `"${this.#field(name)}"${colon}`;
+				}
+				if (value !== undefined) {
 					const plain = (parseJson(`"${value}"`) ?? value) as string;
 					return JSON.stringify(this.#leaf(key, plain)).slice(0, end ? undefined : -1);
 				} else if (number) return this.#number(key, number);

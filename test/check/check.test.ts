@@ -133,8 +133,13 @@ const SECRETS = {
 	'anna@acme.example': 1,
 	'user-4711': true,
 	big: { user_id: 1 },
+	members: { anna: { role: 'owner' }, carl: { role: 'guest' } },
+	portrait: '//files.acme.example/anna.png',
+	cover: `data:image/png;base64,${Buffer.from(`${'-'.repeat(21)}Anna Bell`).toString('base64')}`,
+	contract: 88471203,
 };
-const SECRET = /anna|bell|carl|acme|471[12]|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142/i;
+const SECRET =
+	/anna|bell|carl|acme|471[12]|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142|QW5uYSBCZWxs|88471203/i;
 
 describe('a stranger checks', () => {
 	const cut: Handler = (request) => request.socket.resetAndDestroy();
@@ -236,6 +241,7 @@ describe('what is kept of an exchange', () => {
 	])('holds nothing of anybody: %s', (what, text) => {
 		const kept = keep(text, '/users/anna/list?sig=s3cr3t', {
 			location: SECRETS.file_url,
+			'content-type': 'application/vnd.acme+json',
 			'set-cookie': token,
 			'x-user': SECRETS.email,
 		});
