@@ -43,9 +43,8 @@ const VOCABULARY = new Set(
 );
 
 /** Keys whose texts are words of the service, and those whose texts are its sentences. */
-const STATE_KEY = /^(?:status|state)$/i;
 const WORD_KEY =
-	/^(?:type|kind|event|code|model(?:_id)?|language|gender|age|accent|category|use_cases|aspect_ratio|format|mime_type|content_type)$/i;
+	/^(?:status|state|type|kind|event|code|model(?:_id)?|language|gender|age|accent|category|use_cases|aspect_ratio|format|mime_type|content_type)$/i;
 const SENTENCE_KEY = /errors?$|messages?$|msg$|details?$|reasons?$/i;
 const ID_KEY =
 	/(?:^|_)(?:u?ids?|uuid|guid|keys?|ref|number|account|owner|user|author|customer|tenant|phone)$|[a-z](?:Id|ID|Key|Uuid|UUID)s?$/;
@@ -197,12 +196,10 @@ export class StandIns {
 		if (this.#own.includes(value.trim())) return value;
 		if (/^\s*[[{]/.test(value)) return this.#json(value) ?? this.#text(value);
 		const isWord = /^\p{L}[\w./+-]{0,40}$/u.test(value) && !/\d{3}/.test(value);
-		if (STATE_KEY.test(key) && /^\p{L}[\p{L}_ -]{0,40}$/u.test(value)) return value;
 		if (WORD_KEY.test(key) && isWord) return value;
 		if (/^data:[^,]*,/.test(value)) return this.#within(value);
 		if (/^(?:(?:https?|wss?):)?\/\/\S+$/.test(value)) return this.#url(value);
-		if (WORD_KEY.test(key) || STATE_KEY.test(key) || SENTENCE_KEY.test(key))
-			return this.#sentence(value);
+		if (WORD_KEY.test(key) || SENTENCE_KEY.test(key)) return this.#sentence(value);
 		if (ID_KEY.test(key) || this.#known.get('ID')?.has(value)) return this.id(value);
 		if (
 			/ur[il]|link|result|audio|file|subtitle|href|path/i.test(key) &&
@@ -287,7 +284,7 @@ export class StandIns {
 
 	/** What only resembles JSON, or is a word or a sentence. */
 	#broken(text: string): string {
-		if (!/^\s*[[{"]|" ?: ?["\d]/.test(text)) return this.#leaf('status', text);
+		if (!/^\s*[[{"]|" ?: ?["\d]/.test(text)) return this.#leaf('message', text);
 		const parts = /"(\w+)"(\s*:\s*)|"((?:[^"\\]|\\.)*)("?)|(\d+)/g;
 		let key = '';
 		return text.replace(

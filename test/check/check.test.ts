@@ -237,6 +237,7 @@ describe('what is kept of an exchange', () => {
 		['a stream of lines', `data: ${json.replaceAll(',"', ',\ndata: "')}\n\n`],
 		['JSON that breaks off', json.slice(0, -1)],
 		['a page', `<html>${SECRETS.message} ${forms.join(' ')}</html>`],
+		['a few words', 'welcome Anna Bell'],
 		['a sentence', `${SECRETS.errorMessage} ${SECRETS.message} ${forms.join(' ')}`],
 	])('holds nothing of anybody: %s', (what, text) => {
 		const kept = keep(text, '/users/anna/list?sig=s3cr3t', {
