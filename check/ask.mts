@@ -1,9 +1,10 @@
 /* The questions that cost nothing, in plain requests. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { WebSocket } from 'ws';
 import { MISSING_TASK } from './recording.mts';
 import { textOf, type Exchange, type Wire } from './wire.mts';
-import { ACCOUNT_PATH, asId, isRecord, parseJson } from './reading.mts';
+import { ACCOUNT_PATH, asId, isRecord, parseJson, readPage, readRetryAfter } from './reading.mts';
 
 /** Entries of a page that is asked for. */
 export const PAGE = 20;
@@ -24,14 +25,21 @@ export interface Asked {
 	voice?: string;
 }
 
-/** Where in an answer a list of records is: '' for the answer itself. */
-export function listIn(value: unknown, path = ''): [path: string, list: unknown[]] | undefined {
-	if (Array.isArray(value)) return [path, value];
-	if (!isRecord(value) || path.split('.').length > 2) return undefined;
-	const within = Object.entries(value).map(([key, inner]) =>
-		listIn(inner, path ? `${path}.${key}` : key),
+type List = [path: string, list: unknown[]];
+
+function listsIn(value: unknown, path = ''): List[] {
+	if (Array.isArray(value)) return [[path, value]];
+	if (!isRecord(value) || path.split('.').length > 2) return [];
+	return Object.entries(value).flatMap(([key, inner]) =>
+		listsIn(inner, path ? `${path}.${key}` : key),
 	);
-	return within.find((found) => found !== undefined);
+}
+
+/** Where in an answer the list is, '' for the answer itself: the one that the node reads, or else the longest. */
+export function listIn(answer: unknown): List | undefined {
+	const lists = listsIn(answer).sort(([, a], [, b]) => b.length - a.length);
+	const first = readPage(answer)?.items[0];
+	return lists.find(([, list]) => first !== undefined && list.includes(first)) ?? lists[0];
 }
 
 /** Asks everything that costs nothing, or less if `isBlocked` says so of the account. */
@@ -45,17 +53,23 @@ export async function askAll(
 	const get = async (path: string, token = apiToken): Promise<Exchange> => {
 		const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
 		let url = baseUrl + path;
-		for (let hops = 0; ; hops++) {
+		for (let left = 5; ; left--) {
 			const signal = AbortSignal.timeout(10_000);
-			const answer = await fetch(url, { headers, redirect: 'manual', signal })
-				.then(async (head) => [head.headers.get('location'), await head.text()])
-				.catch(() => []);
+			const location = await fetch(url, { headers, redirect: 'manual', signal })
+				.then(async (head) => (await head.text(), head.headers.get('location')))
+				.catch(() => null);
 			const exchange = exchanges.findLast(({ method }) => method === 'GET')!;
 			if (signal.aborted) exchange.broke = 'nothing within 10 s';
-			// As the node does: to the same origin, with the token.
-			const target = answer[0] ? URL.parse(answer[0], url) : null;
-			if (!target || target.origin !== new URL(url).origin || hops === 5) return exchange;
-			url = target.href;
+			// As the node does: to the same origin, with the token, and again if it is asked to wait.
+			const target = location === null ? null : URL.parse(location, url);
+			const isToWait = [429, 503].includes(exchange.status);
+			if (left === 0 || (!isToWait && target?.origin !== new URL(url).origin)) return exchange;
+			if (!isToWait) url = target!.href;
+			else {
+				const waitMs = readRetryAfter(exchange.headers as Record<string, string>) ?? 1000;
+				if (waitMs > 10_000) return exchange;
+				await pause(waitMs);
+			}
 		}
 	};
 	const heard = listen(`${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`);
@@ -77,8 +91,10 @@ export async function askAll(
 			asked.history.push(await get(`/v1/video/histories?page=${page}&page_size=${PAGE}`));
 		say('a task that does not exist');
 		asked.missing = await get(`/v1/labs/task/${MISSING_TASK}`);
-		const voice = listIn(parseJson(textOf(asked.voices[0]!)))?.[1].find(isRecord);
-		asked.voice = asId(voice?.voice_id);
+		const voice = listIn(parseJson(textOf(asked.voices[0]!)))?.[1].find(isRecord) ?? {};
+		// A person would find the ID under any name.
+		const idKey = Object.keys(voice).find((key) => /^(?:voice_?)?id$/i.test(key));
+		asked.voice = asId(voice.voice_id) ?? asId(voice[idKey ?? '']);
 		say('the WebSocket, for ten seconds');
 		await heard;
 	}

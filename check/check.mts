@@ -50,6 +50,10 @@ export async function check(
 			wire.cutStreams = operation === 'dropped';
 			say(`the node: ${operation}`);
 		});
+		// The node knows the service by other addresses.
+		const real = (line: string) =>
+			[...wire.aliases].reduce((all, [local, origin]) => all.replaceAll(local, origin), line);
+		for (const each of outcomes) each.lines = each.lines.map(real);
 		const rows =
 			blocked.length > 0
 				? [...(account.status === 0 ? [] : [edgeRow(asked)]), ...blocked]

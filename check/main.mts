@@ -14,10 +14,11 @@ import { EXIT, gradeOf, tableOf, verdictOf } from './report.mts';
 
 const folder = join(import.meta.dirname, '../recordings');
 const isAsked = process.stdin.isTTY && process.stderr.isTTY;
+// Some terminals do not tell their width.
+const isDrawn = isAsked && process.stderr.columns > 0;
 const spinner = ora({ stream: process.stderr });
 const say = (what: string) => {
-	if (!spinner.isSpinning) spinner.start();
-	if (isAsked) spinner.text = what;
+	if (isDrawn) spinner.start(what);
 	else console.error(`- ${what}`);
 };
 
@@ -56,7 +57,10 @@ async function main(): Promise<number> {
 
 	const base = values['base-url'];
 	if (base !== undefined) {
-		const service = serviceOf(base, values['web-socket-url'], await tokenOf());
+		const addressed = (token: string) => serviceOf(base, values['web-socket-url'], token);
+		// A wrong address is refused before anybody types the token.
+		addressed('no-token-yet');
+		const service = addressed(await tokenOf());
 		if (pay.length > 0) await askToPay(pay, service.baseUrl);
 		return await run(service, pay);
 	}
@@ -95,7 +99,7 @@ function serviceOf(baseUrl: string, webSocketUrl = '', apiToken: string): Servic
 async function askToPay(pay: string[], baseUrl: string): Promise<void> {
 	if (!isAsked) throw new Refusal('--pay costs, so it asks first: run it at a terminal.');
 	console.log(`This will be charged to your account at ${baseUrl}, each once:`);
-	for (const name of pay) console.log(`  ${name}: ${PAID[name]}`);
+	for (const name of pay) console.log(`  ${name}: ${PAID[name]!.sends}`);
 	if (!(await confirm({ message: 'Send it?', default: false })))
 		throw new Refusal('Nothing was sent.');
 }
@@ -103,7 +107,7 @@ async function askToPay(pay: string[], baseUrl: string): Promise<void> {
 async function run(service: Service, pay: string[]): Promise<number> {
 	const { rows, recording, replaced } = await check(service, pay, say);
 	spinner.stop();
-	console.log(tableOf(rows, process.stdout.columns ?? 120));
+	console.log(tableOf(rows, process.stdout.columns || 120));
 	console.log(`\n${verdictOf(rows)}\n`);
 	const file = join(folder, fileNameOf(service.baseUrl, recording.made));
 	const text = written(recording, service.token);

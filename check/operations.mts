@@ -45,6 +45,9 @@ export const PAID: Record<string, { part: string; path: string; sends: string }>
 	},
 };
 
+/** What the trigger tells of it. */
+export const eventOf = (operation: string) => (operation === 'speech' ? 'completed' : 'generated');
+
 export const FREE = ['account', 'voices', 'history', 'missing'];
 /** How long the node may take for what costs nothing, in ms: while a service is away, it would try for minutes. */
 const FREE_MS = 12_000;
@@ -54,12 +57,12 @@ const list = { operation: 'getAll', returnAll: false, limit: 5, options: {} };
 const generation = (
 	{ resource, operation }: { resource: string; operation: string },
 	prompt: string,
-	more: IDataObject = {},
-) => ({ resource, operation, prompt, ...more, options: { timeout: 900, prompt } });
+	{ timeout = 600, ...more }: IDataObject = {},
+) => ({ resource, operation, prompt, ...more, options: { timeout, prompt } });
 
 function parametersOf(operation: string, voice: string, taskId: string): IDataObject {
 	const given = { binaryPropertyName: 'data' };
-	const options = { timeout: 600 };
+	const options = { timeout: 300 };
 	const voiceId = { __rl: true, mode: 'id', value: voice };
 	const all: Record<string, IDataObject> = {
 		account: { resource: 'account', operation: 'get' },
@@ -68,11 +71,11 @@ function parametersOf(operation: string, voice: string, taskId: string): IDataOb
 		missing: { resource: 'speech', operation: 'get', taskId: MISSING_TASK, options: {} },
 		speech: { resource: 'speech', operation: 'speak', text: TEXT, voiceId, options },
 		collect: { resource: 'speech', operation: 'wait', taskId, options },
-		image: generation(GENERATIONS.image, PROMPTS.image),
+		image: generation(GENERATIONS.image, PROMPTS.image, { timeout: 180 }),
 		video: generation(GENERATIONS.textToVideo, PROMPTS.video),
 		ingredients: generation(GENERATIONS.ingredientsToVideo, PROMPTS.ingredients, given),
 		frames: generation(GENERATIONS.framesToVideo, PROMPTS.frames, given),
-		dropped: generation(GENERATIONS.image, PROMPTS.dropped),
+		dropped: generation(GENERATIONS.image, PROMPTS.dropped, { timeout: 180 }),
 	};
 	return all[operation]!;
 }
@@ -91,7 +94,7 @@ export async function runAll(
 ): Promise<Outcome[]> {
 	const outcomes: Outcome[] = [];
 	const creates = operations.filter((operation) => operation in PAID);
-	const awaited = creates.map((name) => (name === 'speech' ? 'completed' : 'generated'));
+	const awaited = creates.map(eventOf);
 	const trigger = creates.length > 0 ? await listen(credential, awaited) : undefined;
 	const all = operations.flatMap((each) => (each === 'speech' ? [each, 'collect'] : each));
 	try {

@@ -10,13 +10,14 @@ export const { ACCOUNT_PATH, GENERATIONS, TERMINAL_EVENTS } = from(
 export const { readCredential } = from(
 	'http/credential',
 ) as typeof import('../nodes/shared/http/credential.ts');
-export const { readReason } = from(
+export const { readReason, readRetryAfter } = from(
 	'parsing/errors',
 ) as typeof import('../nodes/shared/parsing/errors.ts');
 export const { redactor } = from(
 	'parsing/redaction',
 ) as typeof import('../nodes/shared/parsing/redaction.ts');
 export const {
+	idOf,
 	readCreatedTaskId,
 	readFileUrl,
 	readGeneratedFiles,
@@ -25,6 +26,6 @@ export const {
 	readRecord,
 	readSpeechTask,
 } = from('parsing/responses') as typeof import('../nodes/shared/parsing/responses.ts');
-export const { asId, isRecord, looksLikeHtml, parseJson } = from(
+export const { asId, asText, asTime, isRecord, looksLikeHtml, parseJson } = from(
 	'parsing/values',
 ) as typeof import('../nodes/shared/parsing/values.ts');

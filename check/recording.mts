@@ -1,9 +1,10 @@
 /* What is kept of an exchange: nothing that is not known to be harmless. */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
+import { join } from 'node:path';
 import type { Exchange, Piece } from './wire.mts';
-import { isRecord, looksLikeHtml, redactor } from './reading.mts';
+import { isRecord, looksLikeHtml, parseJson, redactor } from './reading.mts';
 
 export interface Outcome {
 	operation: string;
@@ -22,69 +23,82 @@ export interface Recording {
 
 /** A task that exists nowhere. */
 export const MISSING_TASK = '999999999999';
+/** A time as services write it. */
+export const TIME =
+	/\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d (?:GMT|UTC|[+-]\d{4})/;
+/** What stands for the rest of a file within an answer: its size in characters. */
+export const REST = /<(\d+) more>/g;
 
-/** Keys whose texts are words or sentences of the service, not of a person. */
-const WORDS =
-	/^(?:status|state|type|kind|event|code|model(?:_id)?|language|gender|age|accent|category|use_cases|aspect_ratio|format|mime_type|content_type)$|errors?$|messages?$|msg$|details?$|reasons?$/i;
-const ID_KEY =
-	/(?:^|_)(?:ids?|uuid|guid|key|account|owner|user|phone)$|[a-z](?:Id|ID|Key|Uuid|UUID)s?$/;
-/** Keys whose texts name somebody, each word of them. */
-const NAME_KEY = /.name|mail|owner|user|account|author|company|org/i;
-/** Words of the node are nobody's. */
-const NODE_WORDS = new Set(
-	readFileSync(new URL('../nodes/shared/n8n/messages.ts', import.meta.url), 'utf8')
-		.toLowerCase()
-		.match(/[a-z]+/g),
+const wordsOf = (text: string) => text.toLowerCase().match(/\p{L}+/gu) ?? [];
+/** Words of the package, of its pages and of HTTP are nobody's. */
+const VOCABULARY = new Set(
+	['nodes', 'docs']
+		.map((folder) => join(import.meta.dirname, '..', folder))
+		.flatMap((folder) =>
+			readdirSync(folder, { recursive: true, encoding: 'utf8' })
+				.filter((file) => /\.(?:ts|md)$/.test(file))
+				.flatMap((file) => wordsOf(readFileSync(join(folder, file), 'utf8'))),
+		)
+		.concat(wordsOf(Object.values(STATUS_CODES).join(' '))),
 );
-const HARMLESS =
-	/^(?:|\d+(?:\.\d+)?%?|\d{4}-\d\d-\d\dT[\d:.]*(?:Z|[+-]\d\d:?\d\d)?|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|true|false)$/;
-const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/gi;
-const EMAIL = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
-const ADDRESS = /(?:https?|wss?):\\?\/\\?\/[^\s"'<>]+/g;
-const IP = /(?<![\d.-])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])/g;
+
+/** Keys whose texts are words of the service, and those whose texts are its sentences. */
+const WORD_KEY =
+	/^(?:status|state|type|kind|event|code|model(?:_id)?|language|gender|age|accent|category|use_cases|aspect_ratio|format|mime_type|content_type)$/i;
+const SENTENCE_KEY = /errors?$|messages?$|msg$|details?$|reasons?$/i;
+const ID_KEY =
+	/(?:^|_)(?:u?ids?|uuid|guid|keys?|ref|number|account|owner|user|author|customer|tenant|phone)$|[a-z](?:Id|ID|Key|Uuid|UUID)s?$/;
+/** Keys whose numbers may be long, and are nobody's. */
+const MEASURE_KEY =
+	/percent|progress|total|page|size|count|amount|balance|quota|credit|used|left|limit|remain|duration|length|seconds|width|height|bytes|time|stamp|creat(?:ed|ion)|expir|updated|until|when|(?:^|_)(?:at|ts|ms|date)$|[a-z](?:At|Ms|Date)$/;
+const ADDRESS = /((?:https?|wss?):\\?\/\\?\/[^\s"'<>]+)/;
 /** What is quoted in a sentence, unless it is the name of a field. */
 const QUOTED = /(?<=(?:^|[\s:(=])(["'“‘«]))(?![a-z_]+["'])[^"'“”‘’«»]+(?=["'”’»](?:$|[\s.,;:)]))/g;
-/** Words with figures in them, and long numbers. */
-const CODE =
-	/(?<![\w.:/-])(?!\d{4}-\d\d-\d\d)(?=(?:[\w.-]*\d){3})(?=[\w.-]*[a-z_]|\d{5})[\w.-]{5,}/gi;
-/** Two words that begin like names, and no status of HTTP. */
-const NAMES = /\b\p{Lu}\p{Ll}+ \p{Lu}\p{Ll}+\b/gu;
-const STATUS_WORDS = new Set(Object.values(STATUS_CODES).join(' ').split(' '));
-const CALL = /\/v1\/(?:labs\/(?:voices|task(?:\/[^/?]+)?)|video\/[a-z-]+)(?=$|\?)|\/ws(?=$|\?)/;
+/** A word, and what has figures or signs in it. */
+const CHUNK = /[\p{L}\p{N}](?:[^\s"'“”‘’«»,;()[\]{}<>]*[\p{L}\p{N}])?/gu;
+const CALL =
+	/\/v1\/(?:labs\/(?:voices|task(?:\/[^/?]+)?)|video\/(?:me|histories|create-image|[a-z]+-to-video))(?=$|\?)|\/ws(?=$|\?)/;
 const KEPT_HEADERS =
 	/^(?:content-(?:type|encoding)|retry-after|date|location|x-ratelimit-(?:limit|remaining|reset))$/;
+/** Text within a file, such as a title or a prompt, behind what tells the file's type. */
+const READABLE = /(?:[\x20-\x7e]\0?){6,}/g;
 
 const { rawJSON, isRawJSON } = JSON as unknown as {
 	rawJSON(text: string): object;
 	isRawJSON(value: unknown): value is { rawJSON: string };
 };
+const isTime = (text: string) => TIME.exec(text)?.[0] === text;
 
 /** Puts stable stand-ins in the place of whatever may be somebody's. */
 export class StandIns {
 	readonly #known = new Map<string, Map<string, string>>();
 	readonly #made = new Set<string>();
+	/** The words of all that was replaced. */
+	readonly #replaced = new Set<string>();
 	readonly #redact;
 	readonly #own: string[];
+	readonly #ownWords;
+	/** Of the exchange that is looked through, for addresses without one. */
+	#scheme = '';
 	/** Other addresses by which an origin is known. */
 	readonly #aliases: ReadonlyMap<string, string>;
 
 	constructor(token: string, own: string[], aliases: ReadonlyMap<string, string>) {
 		this.#redact = redactor(token);
 		this.#own = own;
+		this.#ownWords = new Set(own.flatMap(wordsOf));
 		this.#aliases = aliases;
 	}
 
 	/** How many of each kind were replaced. */
-	counts = () =>
-		[...this.#known]
-			.filter(([kind]) => kind !== 'sentence')
-			.map(([kind, values]) => `${values.size} × ${kind}`);
+	counts = () => [...this.#known].map(([kind, values]) => `${values.size} × ${kind}`);
 
 	#standIn(kind: string, value: string, make: (number: number) => string): string {
 		// A text is looked through more than once: a stand-in has none of its own.
 		if (this.#made.has(value) || value === MISSING_TASK || value.trim() === '') return value;
 		const values = this.#known.get(kind) ?? new Map<string, string>();
 		this.#known.set(kind, values);
+		for (const word of wordsOf(value)) this.#replaced.add(word);
 		const known = values.get(value) ?? make(values.size + 1);
 		values.set(value, known);
 		this.#made.add(known);
@@ -94,23 +108,16 @@ export class StandIns {
 	#text = (value: string) =>
 		this.#own.includes(value.trim()) ? value : this.#standIn('text', value, (n) => `text-${n}`);
 
-	#name = (value: string) => this.#standIn('name', value, (n) => `name-${n}`);
-
 	id = (value: string): string =>
 		this.#standIn('ID', value, (number) => {
 			if (/^-?\d+(?:\.\d+)?$/.test(value)) return String(10 ** 5 + number);
-			if (value.match(UUID)?.[0] !== value) return `id-${number}`;
+			if (!/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value)) return `id-${number}`;
 			return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 		});
 
-	#origin(origin: string): string {
-		const real = this.#aliases.get(origin) ?? origin;
-		return this.#standIn('host', real, (number) => `http://host-${number}.invalid`);
-	}
-
 	/** A path with its query: calls of the contract stay, with stand-ins for ids; others are files. */
 	#path(path: string): string {
-		const [, query] = path.split('?');
+		const [file = '', query] = path.split('?');
 		const call = CALL.exec(path)?.[0];
 		if (call !== undefined) {
 			const known = call.replace(/(?<=\/task\/).+/, (id) => this.id(decodeURIComponent(id)));
@@ -119,7 +126,6 @@ export class StandIns {
 			);
 			return known + (values === undefined ? '' : `?${values}`);
 		}
-		const file = path.split('?')[0]!;
 		const ending = /\.\w{1,5}$/.exec(file)?.[0] ?? '';
 		const known =
 			file === '/' ? file : this.#standIn('file address', file, (n) => `/files/${n}${ending}`);
@@ -127,80 +133,131 @@ export class StandIns {
 	}
 
 	#url(text: string): string {
-		const url = URL.parse(text.replaceAll('\\/', '/'));
+		const plain = text.replaceAll('\\/', '/');
+		const url = URL.parse(plain.startsWith('//') ? this.#scheme + plain : plain);
 		if (!url) return this.#path(text.startsWith('/') ? text : `/${text}`);
 		return this.#origin(url.origin) + this.#path(url.pathname + url.search);
 	}
 
-	/** A sentence of the service or of the node: without what is known to be somebody's. */
-	line(text: string): string {
-		let plain = this.#redact.text(text);
+	#origin = (origin: string) =>
+		this.#standIn('host', this.#aliases.get(origin) ?? origin, (n) => `http://host-${n}.invalid`);
+
+	/** Whether each part of a word is known to be nobody's. */
+	#isHarmless(word: string): boolean {
+		if (isTime(word) || /^\d{1,4}(?:\.\d+)?$/.test(word)) return true;
+		if (/\d\.\d+\.\d/.test(word)) return false;
+		return word.split(/[^\p{L}\p{N}]+/u).every((part) => {
+			const plain = part.toLowerCase();
+			const stem = plain.replace(/(?:e?[sd]|ly|ing)$/, '');
+			const isKnown = [plain, stem].some((one) => VOCABULARY.has(one) || this.#ownWords.has(one));
+			return isKnown || /^\d{0,2}$/.test(part);
+		});
+	}
+
+	/** A text without what is known to be somebody's. */
+	#plain(text: string): string {
 		const known = [...this.#known].flatMap(([kind, values]) =>
 			[...values].filter(([value]) => {
-				return kind === 'text' ? /[^a-z]/.test(value) : value.length > (kind === 'ID' ? 4 : 2);
+				return kind === 'ID'
+					? value.length > 4
+					: value.length > 2 && (/\s/.test(value) || !this.#isHarmless(value));
 			}),
 		);
+		let plain = text;
 		for (const [value, standIn] of known.sort(([a], [b]) => b.length - a.length)) {
 			if (!plain.includes(value)) continue;
 			const escaped = value.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 			plain = plain.replace(new RegExp(`(?<![^\\W_])${escaped}(?![^\\W_])`, 'g'), () => standIn);
 		}
-		return plain
-			.replace(/(?<=\btask )\w+/g, (id) => this.#known.get('ID')?.get(id) ?? id)
-			.replace(ADDRESS, (address) => this.#url(address))
-			.replace(EMAIL, (email) => this.#standIn('e-mail', email, (n) => `person-${n}@host.invalid`))
-			.replace(IP, '0.0.0.0')
-			.replace(UUID, (id) => this.id(id));
+		return plain.replace(/(?<=\btask )\w+/g, (id) => this.#known.get('ID')?.get(id) ?? id);
 	}
 
-	/** A sentence of the service, also without what looks like somebody's. */
-	#sentence(text: string): string {
-		if (this.#made.has(text)) return text;
-		const plain = this.line(text)
-			.replace(QUOTED, (quoted) => this.#text(quoted))
-			.replace(CODE, (code) => this.id(code))
-			.replace(NAMES, (name) =>
-				name.split(' ').every((word) => STATUS_WORDS.has(word)) ? name : this.#name(name),
-			);
-		if (plain !== text) this.#standIn('sentence', text.trim(), () => plain.trim());
-		return plain;
+	/** A sentence: of its words, those that are nobody's. What the node quotes are names of fields. */
+	#sentence(text: string, quotes = QUOTED): string {
+		const word = (chunk: string) =>
+			this.#isHarmless(chunk) ? chunk : this.#standIn('word', chunk, (n) => `word-${n}`);
+		const parts = this.#redact.text(text).split(ADDRESS);
+		return parts
+			.map((part, index) => {
+				if (index % 2 === 1) return this.#url(part);
+				const quoted = this.#plain(part).replace(quotes, (inner) => this.#text(inner));
+				return quoted.replace(CHUNK, word);
+			})
+			.join('');
 	}
+
+	/** What the node has said. */
+	line = (text: string) =>
+		/^(?:error|hint): /.test(text)
+			? this.#sentence(text, /$^/)
+			: this.#plain(this.#redact.text(text));
 
 	#leaf(key: string, value: string): string {
 		if (this.#own.includes(value.trim())) return value;
 		if (/^\s*[[{]/.test(value)) return this.#json(value) ?? this.#text(value);
-		if (NAME_KEY.test(key) && !WORDS.test(key)) {
-			for (const word of value.match(/[\p{L}\d]{3,}/gu) ?? [])
-				if (!NODE_WORDS.has(word.toLowerCase())) this.#name(word);
-		}
-		if (WORDS.test(key)) return this.#sentence(value);
+		const isWord = /^\p{L}[\w./+-]{0,40}$/u.test(value) && !/\d{3}/.test(value);
+		if (WORD_KEY.test(key) && isWord) return value;
+		if (/^data:[^,]*,/.test(value)) return this.#within(value);
+		if (/^(?:(?:https?|wss?):)?\/\/\S+$/.test(value)) return this.#url(value);
+		if (WORD_KEY.test(key) || SENTENCE_KEY.test(key)) return this.#sentence(value);
 		if (ID_KEY.test(key) || this.#known.get('ID')?.has(value)) return this.id(value);
-		if (/^data:/.test(value)) return value.slice(0, 1500);
-		if (/^(?:(?:https?|wss?):)?\/\//.test(value)) return this.#url(value);
-		if (/url|result|audio|subtitle|href|path/i.test(key) && /^\/?[\w-]+[/.]\S+$/.test(value))
+		if (
+			/ur[il]|link|result|audio|file|subtitle|href|path/i.test(key) &&
+			/^\/?[\w-]+[/.]\S+$/.test(value)
+		)
 			return this.#url(value);
-		return HARMLESS.test(value) ? value : this.#text(value);
+		if (/^\d+(?:\.\d+)?%?$/.test(value)) return this.#number(key, value);
+		const isCode = /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(value) && this.#isHarmless(value);
+		return isTime(value) || isCode ? value : this.#text(value);
+	}
+
+	#number = (key: string, text: string) =>
+		ID_KEY.test(key) || (/^\d{5,}$/.test(text) && !MEASURE_KEY.test(key)) ? this.id(text) : text;
+
+	/** A file within an answer: its beginning. */
+	#within(value: string): string {
+		const start = value.indexOf(',') + 1;
+		const head = this.#head(Buffer.from(value.slice(start, start + 1368), 'base64'));
+		const more = value.length - start - head.length;
+		return value.slice(0, start) + head + (more > 0 ? `<${more} more>` : '');
+	}
+
+	/** A file's first kilobyte, without what can be read in it. */
+	#head(bytes: Buffer): string {
+		const text = bytes.toString('latin1');
+		const hidden = text.slice(16).replace(READABLE, (run) => 'x'.repeat(run.length));
+		return Buffer.from(text.slice(0, 16) + hidden, 'latin1').toString('base64');
+	}
+
+	#field(name: string, isInTable = false): string {
+		const isWord = /^(?!.*\d.*\d)[A-Za-z_][\w-]{0,40}$/.test(name);
+		const isSomebodys = isInTable || wordsOf(name).some((word) => this.#replaced.has(word));
+		return isWord && (this.#isHarmless(name) || !isSomebodys) ? name : this.#text(name);
 	}
 
 	#value(value: unknown, key = ''): unknown {
-		if (isRawJSON(value)) return rawJSON(this.id(value.rawJSON));
+		if (isRawJSON(value)) return rawJSON(this.#number(key, value.rawJSON));
 		if (typeof value === 'string') return this.#leaf(key, value);
 		if (Array.isArray(value)) return value.map((entry) => this.#value(entry, key));
 		if (!isRecord(value)) return value;
-		// Names of fields are words; of a table by id or by e-mail address they are not.
-		const name = (field: string) =>
-			/^(?!.*\d.*\d)[A-Za-z_][\w-]{0,40}$/.test(field) ? field : this.#text(field);
+		// Names of fields are words; of a table by name, ID or e-mail address they are not.
+		const inner = Object.values(value);
+		const shapes = new Set(inner.map((each) => (isRecord(each) ? Object.keys(each).join() : each)));
+		const isTable = inner.length > 1 && shapes.size === 1 && inner.every(isRecord);
 		return Object.fromEntries(
-			Object.entries(value).map(([field, entry]) => [name(field), this.#value(entry, field)]),
+			Object.entries(value).map(([field, entry]) => [
+				this.#field(field, isTable),
+				this.#value(entry, field),
+			]),
 		);
 	}
 
 	/** The JSON in a text with stand-ins; undefined if it is none. */
 	#json(text: string, key = ''): string | undefined {
 		try {
-			// Ids may be larger than a number can be, so they are taken from the text.
-			const revive = (field: string, value: unknown, { source }: { source?: string } = {}) =>
-				typeof value === 'number' && ID_KEY.test(field) && source ? rawJSON(source) : value;
+			// Ids may be larger than a number can be, so numbers are taken from the text.
+			const revive = (_: string, value: unknown, { source }: { source?: string } = {}) =>
+				typeof value === 'number' && source ? rawJSON(source) : value;
 			return JSON.stringify(this.#value(JSON.parse(text, revive as never), key));
 		} catch {
 			return undefined;
@@ -216,24 +273,31 @@ export class StandIns {
 		return text.replace(
 			/^(\w*)( ?: ?)(.*?)(\r?)$/gm,
 			(_, field: string, colon: string, data: string, end: string) => {
-				if (field === 'data')
-					return field + colon + (this.#json(data, 'message') ?? this.#broken(data)) + end;
-				return field + colon + (field === 'event' ? this.#sentence(data) : this.#text(data)) + end;
+				const known = {
+					data: () => this.#json(data, 'status') ?? this.#broken(data),
+					event: () => this.#leaf('event', data),
+				}[field];
+				return field + colon + (known?.() ?? this.#text(data)) + end;
 			},
 		);
 	}
 
-	/** What only resembles JSON, or is a sentence. */
+	/** What only resembles JSON, or is a word or a sentence. */
 	#broken(text: string): string {
-		if (!/^\s*[[{"]|" ?: ?["\d]/.test(text)) return this.#sentence(text);
+		if (!/^\s*[[{"]|" ?: ?["\d]/.test(text)) return this.#leaf('message', text);
 		const parts = /"(\w+)"(\s*:\s*)|"((?:[^"\\]|\\.)*)("?)|(\d+)/g;
 		let key = '';
 		return text.replace(
 			parts,
-			(whole, ...[name, , value, end, number]: Array<string | undefined>) => {
-				if (name !== undefined) key = name;
-				else if (value !== undefined) return `"${this.#leaf(key, value)}${end}`;
-				else if (number && ID_KEY.test(key)) return this.id(number);
+			(whole, ...[name, colon, value, end, number]: Array<string | undefined>) => {
+				if (name !== undefined) {
+					key = name;
+					return `"${this.#field(name)}"${colon}`;
+				}
+				if (value !== undefined) {
+					const plain = (parseJson(`"${value}"`) ?? value) as string;
+					return JSON.stringify(this.#leaf(key, plain)).slice(0, end ? undefined : -1);
+				} else if (number) return this.#number(key, number);
 				return whole;
 			},
 		);
@@ -241,10 +305,16 @@ export class StandIns {
 
 	#exchange({ origin, path, body, headers, pieces, broke, ...rest }: Exchange): Exchange {
 		const kept = Object.entries(headers).filter(([name]) => KEPT_HEADERS.test(name));
-		const header = (name: string, value: string) =>
-			name === 'location' ? this.#url(value) : name === 'date' ? value : this.line(value);
+		const header = (name: string, value: string) => {
+			if (name === 'location') return this.#url(value);
+			if (isTime(value)) return value;
+			return value.replace(/\p{L}{3,}/gu, (word) => (this.#isHarmless(word) ? word : 'x'));
+		};
 		const piece = ({ ms, text, base64 }: Piece): Piece =>
-			text === undefined ? { ms, base64 } : { ms, text: this.#body(this.#redact.text(text)) };
+			text === undefined
+				? { ms, base64: this.#head(Buffer.from(base64!, 'base64')) }
+				: { ms, text: this.#body(this.#redact.text(text)) };
+		this.#scheme = new URL(origin).protocol;
 		return {
 			...rest,
 			origin: this.#origin(origin),
@@ -254,14 +324,13 @@ export class StandIns {
 				kept.map(([name, value]) => [name, header(name, this.#redact.text(String(value)))]),
 			),
 			pieces: pieces.map(piece),
-			...(broke !== undefined && { broke: this.line(broke) }),
+			...(broke !== undefined && { broke: this.#plain(broke) }),
 		};
 	}
 
 	/** Exchanges as they are kept. What a later one tells to be somebody's is not kept in an earlier one. */
 	exchanges(all: Exchange[]): Exchange[] {
 		all.forEach((each) => this.#exchange(each));
-		this.#known.delete('sentence');
 		return all.map((each) => this.#exchange(each));
 	}
 }

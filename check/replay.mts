@@ -1,20 +1,24 @@
 /* The service as it was recorded, and whether the node makes the same of it. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { WebSocketServer } from 'ws';
+import { WebSocketServer, type WebSocket } from 'ws';
 import { FakeService, type Handler, type Upgrade } from '../test/service/fakeService.mts';
 import { runAll } from './operations.mts';
-import type { Outcome, Recording } from './recording.mts';
-import type { Exchange } from './wire.mts';
+import { asTime } from './reading.mts';
+import { REST, TIME, type Outcome, type Recording } from './recording.mts';
+import { closeWith, ENDED_BY_NODE, refuse, type Exchange } from './wire.mts';
 
-const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g;
+/** A time within JSON, also in seconds or milliseconds. */
+const TIMES = new RegExp(`${TIME.source}|(?<=[":\\s])1\\d{9}(?:\\d{3})?(?=[",}\\]\\s])`, 'g');
 
 /** Answers by origin, method, path and order; the last answer to a request is repeated. */
-class Replay {
+export class Replay {
 	readonly #ofNode: Exchange[];
 	readonly #answers = new Map<string, Exchange[]>();
 	/** By the origins that they stand in for. */
 	readonly #servers = new Map<string, FakeService>();
 	readonly #sockets = new WebSocketServer({ noServer: true });
+	/** By what was recorded of them. */
+	readonly #open = new Map<Exchange, WebSocket>();
 	readonly #closing = new AbortController();
 	/** By how much the service's times are later than in the recording, in ms. */
 	readonly #shift: number;
@@ -45,14 +49,17 @@ class Replay {
 	}
 
 	#shake = (origin: string): Upgrade => {
-		return (request, socket, early) => {
+		return async (request, socket, early) => {
 			const recorded = this.#next(origin, 'WEBSOCKET', '/ws');
 			if (recorded?.status === 101)
 				return this.#sockets.handleUpgrade(request, socket, early, (opened) => {
 					opened.on('error', () => opened.terminate());
+					this.#open.set(recorded, opened);
+					this.#tell(recorded.at, [recorded]);
 				});
-			const status = recorded?.status || 404;
-			socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+			await this.#pause(recorded?.ended ?? 0);
+			if (recorded?.status === 0) socket.destroy();
+			else refuse(socket, recorded?.status ?? 404);
 		};
 	};
 
@@ -66,11 +73,15 @@ class Replay {
 
 	/** A recorded text with today's times and local addresses. */
 	#today(text: string): string {
-		const later = (time: string) => new Date(Date.parse(time) + this.#shift).toISOString();
-		return [...this.#servers].reduce(
-			(all, [origin, { url }]) => all.replaceAll(origin, url),
-			text.replace(TIME, later),
-		);
+		const later = (time: string) => {
+			const unit = { 10: 1000, 13: 1 }[time.length] ?? 0;
+			if (/^\d+$/.test(time)) return String(Number(time) + Math.round(this.#shift / unit));
+			// A day is no time.
+			return time.length < 11 ? time : new Date(asTime(time) + this.#shift).toISOString();
+		};
+		return [...this.#servers]
+			.reduce((all, [origin, { url }]) => all.replaceAll(origin, url), text.replace(TIMES, later))
+			.replace(REST, (_, size) => 'A'.repeat(Number(size)));
 	}
 
 	/** A text of the node with the recording's names of the hosts. */
@@ -85,10 +96,17 @@ class Replay {
 				this.unknown.push(`${request.method} ${request.url!}`);
 				return response.writeHead(404).end('{"error":"not recorded"}');
 			}
-			if (request.method === 'POST') this.#sendMessages(exchange);
-			const { status, headers, pieces, bytes, broke } = exchange;
-			if (status === 0) return request.socket.resetAndDestroy();
-			const { date, location, 'content-encoding': _, ...rest } = headers;
+			const { at, status, headers, pieces, bytes, broke, ended = 0 } = exchange;
+			if (request.method === 'POST') {
+				const isOpen = (each: Exchange) => each.method === 'WEBSOCKET' && each.at < at;
+				this.#tell(at, this.#ofNode.filter(isOpen));
+			}
+			if (status === 0) {
+				await this.#pause(ended);
+				return broke === ENDED_BY_NODE || request.socket.resetAndDestroy();
+			}
+			const { date, location, ...rest } = headers;
+			if (/gzip|br|deflate/.test(rest['content-encoding'] ?? '')) delete rest['content-encoding'];
 			response.writeHead(status, {
 				...rest,
 				...(date && { date: new Date(Date.parse(date) + this.#shift).toUTCString() }),
@@ -107,24 +125,31 @@ class Replay {
 				}
 				last = ms;
 			}
-			if (broke === undefined || broke === 'ended by the node') response.end();
-			else request.socket.destroySoon();
+			if (ended > last && !pieces.some(({ base64 }) => base64)) await this.#pause(ended - last);
+			if (broke === undefined) response.end();
+			else if (broke !== ENDED_BY_NODE) request.socket.destroySoon();
 		};
 	};
 
 	#pause = async (ms: number) =>
 		await pause(ms, undefined, { signal: this.#closing.signal }).catch(() => {});
 
-	/** The messages that came after a create call and before the next one, as long after it as then. */
-	#sendMessages(create: Exchange): void {
-		const next = this.#ofNode.find(({ method, at }) => method === 'POST' && at > create.at);
-		for (const { at, method, pieces } of this.#ofNode) {
-			for (const { ms, text } of method === 'WEBSOCKET' ? pieces : []) {
-				if (at + ms < create.at || (next && at + ms >= next.at)) continue;
-				void this.#pause(at + ms - create.at).then(() =>
-					this.#sockets.clients.forEach((socket) => socket.send(this.#today(text!))),
-				);
-			}
+	/** Does on WebSockets what the service did from a time on until the next create call, as long after it as then. */
+	#tell(from: number, sockets: Exchange[]): void {
+		const next = this.#ofNode.find(({ method, at }) => method === 'POST' && at > from);
+		for (const socket of sockets) {
+			const doAt = (ms: number, act: (opened: WebSocket) => void) => {
+				const at = socket.at + ms;
+				if (at < from || (next && at >= next.at)) return;
+				void this.#pause(at - from).then(() => {
+					const opened = this.#open.get(socket);
+					if (opened) act(opened);
+				});
+			};
+			for (const { ms, text } of socket.pieces)
+				doAt(ms, (opened) => opened.send(this.#today(text!)));
+			if (socket.broke !== ENDED_BY_NODE && socket.ended !== undefined)
+				doAt(socket.ended, (opened) => closeWith(opened, socket.code));
 		}
 	}
 

@@ -1,17 +1,19 @@
 /* What the service's answers are like, in words: a row for each part of the interface. */
 import { createParser } from 'eventsource-parser';
 import { listIn, PAGE, type Asked } from './ask.mts';
-import { FREE, LATE, PAID } from './operations.mts';
+import { eventOf, FREE, LATE, PAID } from './operations.mts';
 import type { Outcome } from './recording.mts';
 import type { Row } from './report.mts';
 import { isStream, textOf, type Exchange } from './wire.mts';
 import {
 	TERMINAL_EVENTS,
+	asText,
+	asTime,
+	idOf,
 	isRecord,
 	looksLikeHtml,
 	parseJson,
 	readCreatedTaskId,
-	readFileUrl,
 	readGeneratedFiles,
 	readNotification,
 	readPage,
@@ -27,6 +29,7 @@ const BASE = 'http://service.invalid';
 const jsonOf = (exchange: Exchange): unknown => parseJson(textOf(exchange));
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 const quoted = (names: string[]) => names.map((name) => `\`${name}\``).join(', ');
+const many = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
 const isError = (line: string) => line.startsWith('error: ');
 /** The first sentence of what the node says, without where. */
 const shortly = (line: string) =>
@@ -81,6 +84,7 @@ const USUAL =
 
 export function edgeRow({ account, protocol, exchanges }: Asked): Row {
 	const { headers, http, origin } = account;
+	const slow = exchanges.find(({ status }) => status === 429 || status === 503);
 	const redirects = exchanges.filter(({ headers: { location } }) => location !== undefined);
 	return row(
 		'The server and its edge',
@@ -93,8 +97,12 @@ export function edgeRow({ account, protocol, exchanges }: Asked): Row {
 			headers['content-encoding'] && `compresses answers (${headers['content-encoding']})`,
 			headers['set-cookie'] && 'sets cookies',
 			origin.startsWith('http:') && 'not encrypted',
+			slow &&
+				`asks to wait (${slow.status}, Retry-After: ${slow.headers['retry-after'] ?? 'none'})`,
 			...new Set(
-				redirects.map(({ path, status }) => `redirects ${path.split('?')[0]} (${status})`),
+				redirects.map(({ path, status }) => {
+					return `redirects ${/\/v1\//.test(path) ? path.split('?')[0] : 'files'} (${status})`;
+				}),
 			),
 			`adds ${
 				Object.keys(headers)
@@ -123,11 +131,11 @@ function listRow(
 	[first, second]: Exchange[],
 	error: string | undefined,
 	[reads, lost, empty]: [reads: string, lost: string, empty: string],
-	entrySays: (entry: Json) => Said,
+	entrySays: (entry: Json) => { said: Said; limit?: string | false },
 ): Row {
 	const trouble = troubleOf(first!);
 	const json = jsonOf(first!);
-	const page = trouble === undefined ? readPage(json) : undefined;
+	const isRead = trouble === undefined && readPage(json) !== undefined;
 	const [path, list] = trouble === undefined ? (listIn(json) ?? []) : [];
 	const other = jsonOf(second!);
 	const entries = list?.filter(isRecord) ?? [];
@@ -135,9 +143,12 @@ function listRow(
 	const figures = Object.entries(isRecord(json) ? json : {}).filter(([key]) =>
 		/page|total/.test(key),
 	);
-	const said = [
-		trouble ?? (list ? `${list.length} entries` : 'no list in the answer'),
+	const { said = [], limit } = entries[0] ? entrySays(entries[0]) : {};
+	const differs = said.filter(Boolean);
+	const all = [
+		trouble ?? (list ? many(list.length, 'entry', 'entries') : `no list${hasOnly(json)}`),
 		list && (path === '' ? 'a bare array' : `under \`${path}\``),
+		list && !isRead && 'where the node does not look',
 		entries.length > PAGE && 'ignores page_size',
 		isSame && 'repeats the first page as the second',
 		figures.some(([, value]) => typeof value === 'string') && 'page figures are texts',
@@ -145,22 +156,59 @@ function listRow(
 		isRecord(other) &&
 			figures.some(([key, value]) => key === 'page' && value === other.page) &&
 			'calls the second page like the first',
+		...differs,
 	];
-	const entry = entries[0] ? entrySays(entries[0]).filter(Boolean) : [];
-	if (error !== undefined || (list && !page)) {
-		const found = first!.status === 404 ? 'not there' : 'different';
-		return row(part, found, [...said, ...entry], `${lost}. ${shortly(error ?? '')}`, 'limits');
-	}
-	return entries.length > 0
-		? row(part, entry.length > 0 ? 'different' : 'there', [...said, ...entry], reads)
-		: row(part, 'there', said, empty);
+	const found = isAbsent(first!) ? 'not there' : 'different';
+	if (error !== undefined) return row(part, found, all, `${lost} (${shortly(error)})`, 'limits');
+	if (list && !isRead) return row(part, found, all, lost, 'limits');
+	if (limit) return row(part, found, all, limit, 'limits');
+	if (trouble !== undefined) return row(part, found, all, `the node asks again: ${reads}`);
+	if (entries.length === 0) return row(part, 'there', all, empty);
+	return row(part, differs.length > 0 ? 'different' : 'there', all, reads);
 }
 
-/** The fields of a record in which the node reads a file's address. */
-function addressesIn(record: Json): string[] {
-	const names = ['audio_url', 'file_url', 'file_urls', 'result', 'url'];
-	return names.filter((name) => readFileUrl(record[name], BASE) !== undefined);
+const isAbsent = ({ status }: Exchange) => [0, 404, 405, 501].includes(status);
+
+type Path = string[];
+
+/** The paths of all values in JSON; of a list, those of its first entry. */
+function pathsIn(value: unknown, path: Path = []): Path[] {
+	const inner = Array.isArray(value) ? [['0', value[0]] as const] : Object.entries(value ?? {});
+	return typeof value !== 'object' || value === null || inner.length === 0
+		? [path]
+		: inner.flatMap(([key, each]) => pathsIn(each, [...path, key]));
 }
+const nameOf = (path: Path) => path.filter((key) => key !== '0').join('.');
+const at = (value: unknown, path: Path) =>
+	path.reduce<unknown>((inner, key) => (inner as Json | undefined)?.[key], value);
+
+const MARK = 'https://mark.invalid/mark.png';
+
+/** Where in an answer a reader of the node reads an ID or an address: what stands there comes out. */
+function readAt(answer: unknown, read: (raw: unknown) => unknown): Path | undefined {
+	return pathsIn(answer).find((path) => {
+		if (path.length === 0) return false;
+		const copy = structuredClone(answer);
+		(at(copy, path.slice(0, -1)) as Json)[path.at(-1)!] = MARK;
+		return JSON.stringify(read(copy))?.includes(MARK);
+	});
+}
+
+/** The names in an answer of what is likely meant by a field that the node misses, or else of all. */
+function hasOnly(answer: unknown, isLikely = (_name: string, _value: unknown) => false): string {
+	const paths = pathsIn(answer).filter((path) => path.length > 0);
+	const likely = paths.filter((path) => isLikely(nameOf(path), at(answer, path)));
+	const names = [...new Set((likely.length > 0 ? likely : paths).map(nameOf))].filter(Boolean);
+	if (names.length === 0) return ' that the node can read';
+	return ` that the node can read; the answer has: ${names.slice(0, 12).join(', ')}${names.length > 12 ? ', …' : ''}`;
+}
+const isAddress = (_: string, value: unknown) =>
+	typeof value === 'string' && /^(?:data:|https?:|\/\S)|^\S+\/\S+\.\w{2,4}$/.test(value);
+const isIdName = (name: string) => /id$|uuid|key|ref/i.test(name);
+
+const filesOf = (raw: unknown) => readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl);
+const called = (what: string, path: Path | undefined, ...names: string[]) =>
+	path && !names.includes(nameOf(path)) && `${what} called \`${nameOf(path)}\``;
 
 const HISTORY = [
 	'finds a lost video or image here, and the trigger detects new ones',
@@ -173,22 +221,33 @@ const VOICES = [
 	'voices must be entered By ID: the list is empty',
 ] as [string, string, string];
 
-function historyEntry(entry: Json): Said {
-	const names = addressesIn(entry);
-	const lacks = ['id', 'prompt', 'created_at'].filter((name) => entry[name] === undefined);
-	return [
-		names.length === 0 && 'an entry has no address',
-		names[0] !== 'file_url' && names[0] && `addresses are called ${quoted(names)}`,
-		lacks.length > 0 && `entries have no ${quoted(lacks)}`,
-	];
+function historyEntry(entry: Json) {
+	const hasFile = filesOf(entry).length > 0;
+	const lacks = [
+		idOf(entry) === undefined && 'id',
+		asText(entry.prompt) === undefined && 'prompt',
+		Number.isNaN(asTime(entry.created_at)) && 'created_at',
+	].filter((name) => name !== false);
+	const isProvable = !lacks.includes('prompt') && !lacks.includes('created_at');
+	return {
+		said: [
+			!hasFile && `no file address${hasOnly(entry, isAddress)}`,
+			called('addresses are', readAt(entry, filesOf), 'file_url', 'file_urls'),
+			lacks.length > 0 && `no ${quoted(lacks)}${hasOnly(entry)}`,
+		],
+		limit: !hasFile ? HISTORY[1] : !isProvable && 'a lost video or image is found by its ID alone',
+	};
 }
 
-function voiceEntry(entry: Json): Said {
-	const keys = Object.keys(entry);
-	return [
-		entry.voice_id === undefined && `no \`voice_id\`, but ${quoted(keys)}`,
-		isRecord(entry.labels) && 'traits are under `labels`',
-	];
+function voiceEntry(entry: Json) {
+	const hasId = [entry.voice_id, entry.id].some((id) => asText(id) !== undefined);
+	return {
+		said: [
+			entry.voice_id === undefined && `no \`voice_id\`${hasOnly(entry, isIdName)}`,
+			isRecord(entry.labels) && 'traits are under `labels`',
+		],
+		limit: !hasId && VOICES[1],
+	};
 }
 
 function missingRow(exchange: Exchange, error = 'no error'): Row {
@@ -204,13 +263,19 @@ function missingRow(exchange: Exchange, error = 'no error'): Row {
 	);
 }
 
-function socketRow({ status, broke, pieces }: Exchange): Row {
+function socketRow({ status, broke, ended, pieces }: Exchange): Row {
 	const part = '§6.2 WebSocket';
-	const heard = pieces.length > 0 ? `${pieces.length} messages` : 'silent, as nothing is made';
+	const heard =
+		pieces.length > 0 ? many(pieces.length, 'message', 'messages') : 'silent, as nothing is made';
 	if (status !== 101)
 		return row(part, 'not there', [broke], 'results come by polling, every 5 s', 'limits');
 	if (broke?.startsWith('closed'))
-		return row(part, 'different', [broke, heard], 'opens it again, and polls in between', 'limits');
+		return row(
+			part,
+			'different',
+			[`${broke} after ${seconds(ended!)}`, heard],
+			...(['opens it again, and polls in between', 'limits'] as const),
+		);
 	return row(part, 'there', [`open for ten seconds; ${heard}`], 'results come at once');
 }
 
@@ -248,18 +313,20 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 			const calls = ofNode.filter((each) => each.method === 'POST' && each.path.endsWith(path));
 			const call = operation === 'dropped' ? calls.at(-1) : calls[0];
 			const saidOf = operation === 'speech' ? saidOfSpeech : saidOfStream;
+			const missing = operation === 'trigger' ? unheard(lines, outcomes) : [];
 			const said = path === '' ? [] : call ? saidOf(call, ofNode) : ['never sent'];
 			const shown = lines.filter((line) => /^(?:error|hint|file|event): /.test(line));
-			const isBad = shown.length === 0 || shown.some(isError);
-			const isDifferent = said.some(
-				(text) => text && /called|no stream|that the node reads/.test(text),
-			);
+			const isBad = shown.length === 0 || shown.some(isError) || missing.length > 0;
+			const isDifferent = said.some((text) => text && /called|no stream|the node can/.test(text));
+			const isThere = call ? !isAbsent(call) : shown.some((line) => !isError(line));
 			return row(
 				part,
-				isBad ? 'not there' : isDifferent ? 'different' : 'there',
+				!isThere ? 'not there' : isBad || isDifferent ? 'different' : 'there',
 				said,
-				shown.map((line) => (/^(?:error|hint)/.test(line) ? shortly(line) : line)).join('; ') ||
-					'nothing was heard',
+				[
+					...missing.map((event) => `it does not hear: ${event}`),
+					...shown.map((line) => (/^(?:error|hint)/.test(line) ? shortly(line) : line)),
+				].join('; ') || 'nothing was heard',
 				isBad ? 'limits' : 'works',
 			);
 		});
@@ -276,55 +343,72 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 	];
 }
 
+/** The events of what came out that the trigger did not hear of. */
+const unheard = (heard: string[], outcomes: Outcome[]) =>
+	outcomes
+		.filter(({ operation, lines }) => PAID[operation] && !lines.some(isError))
+		.map(({ operation }) => eventOf(operation))
+		.filter((event, at, all) => all.indexOf(event) === at && !heard.includes(`event: ${event}`));
+
 function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 	const answer = jsonOf(create);
 	const id = readCreatedTaskId(answer);
-	if (id === undefined)
-		return [
-			`no ID that the node reads in ${troubleOf(create) ?? quoted(Object.keys((answer ?? {}) as Json))}`,
-		];
-	const record = (isRecord(answer) && isRecord(answer.data) ? answer.data : answer) as Json;
-	const idName = Object.keys(record).find((key) => String(record[key]) === id);
+	if (id === undefined) return [troubleOf(create) ?? `no ID${hasOnly(answer, isIdName)}`];
+	const taskIn = (raw: unknown) => readSpeechTask(raw, { baseUrl: BASE, redact: redactor('') });
 	const reads = exchanges
 		.filter(
 			({ method, path }) => method === 'GET' && path.endsWith(`/task/${encodeURIComponent(id)}`),
 		)
-		.flatMap((exchange) => {
-			const task = readSpeechTask(jsonOf(exchange), { baseUrl: BASE, redact: redactor('') });
-			return task ? [{ at: exchange.at - create.at, task }] : [];
-		});
-	const ready = reads.find(({ task }) => task.audioUrl !== undefined);
-	const done = reads.find(({ task }) => task.state === 'completed');
-	const raw = (ready ?? reads.at(-1))?.task.raw ?? {};
-	const name = addressesIn(raw)[0];
-	const value = name === undefined ? undefined : raw[name];
+		.map((exchange) => ({ at: exchange.at - create.at, exchange, json: jsonOf(exchange) }))
+		.map((read) => ({ ...read, task: taskIn(read.json) }));
+	const ready = reads.find(({ task }) => task?.audioUrl);
+	const done = reads.find(({ task }) => task?.state === 'completed');
+	const { exchange, json, task } = ready ?? done ?? reads.at(-1) ?? {};
+	const path = ready && readAt(json, (raw) => taskIn(raw)?.audioUrl);
+	const value = path && at(json, path);
 	const messages = exchanges
 		.filter(({ method }) => method === 'WEBSOCKET')
-		.flatMap(({ at, pieces }) =>
-			pieces.map(({ ms, text }) => ({ at: at + ms - create.at, ...readNotification(text!) })),
-		)
-		.filter(({ taskId }) => taskId === id);
+		.flatMap(({ at, pieces }) => pieces.map(({ ms, text }) => ({ at: at + ms - create.at, text })))
+		.filter(({ at }) => at >= 0)
+		.map(({ at, text }) => ({ at, json: parseJson(text!), ...readNotification(text!) }));
+	const heard = messages.filter(({ taskId }) => taskId === id);
+	const unread = messages.find(({ taskId }) => taskId === undefined);
 	return [
 		`created in ${seconds(create.pieces.at(-1)?.ms ?? 0)}`,
-		idName !== 'task_id' && `the ID is called \`${idName}\``,
-		`status: ${[...new Set(reads.map(({ task }) => task.raw.status))].join(', ')}`,
-		ready ? `address after ${seconds(ready.at)}` : 'no address that the node reads',
-		typeof value === 'object' && 'the address is within an object',
-		/^\/(?!\/)/.test(String(value)) ? 'the address is a path' : '',
-		name !== 'audio_url' && name && `audio addresses are called \`${name}\``,
+		called('the ID is', readAt(answer, readCreatedTaskId), 'task_id'),
+		exchange &&
+			!task &&
+			(troubleOf(exchange) ?? `no status${hasOnly(json, (name) => /stat|phase|done/i.test(name))}`),
+		task &&
+			`status: ${[...new Set(reads.flatMap((read) => read.task?.raw.status ?? []))].join(', ')}`,
+		task && !ready && `no audio address${hasOnly(json, isAddress)}`,
+		ready && `address after ${seconds(ready.at)}`,
+		/^\/(?!\/)/.test(String(value)) && 'the address is a path',
+		called('audio addresses are', path, 'audio_url'),
 		done && ready && done !== ready && `${seconds(ready.at - done.at)} after “completed”`,
-		messages.length > 0
-			? `messages: first after ${seconds(messages[0]!.at)}, ${messages.map(({ percentage }) => percentage ?? '?').join(', ')} %`
-			: 'no message on the WebSocket',
-		reads.some(({ task }) => task.subtitleUrl) ? 'with subtitles' : 'no subtitles',
+		heard.length > 0
+			? `messages: first after ${seconds(heard[0]!.at)}, ${heard.map(({ percentage }) => percentage ?? '?').join(', ')} %`
+			: unread
+				? `WebSocket: no message${hasOnly(unread.json)}`
+				: 'no message on the WebSocket',
+		ready && (task?.subtitleUrl ? 'with subtitles' : 'no subtitles'),
 	];
 }
 
 function saidOfStream(call: Exchange): Said {
 	const after = seconds(call.pieces.at(-1)?.ms ?? 0);
-	if (!isStream(call)) return [`no stream, but ${troubleOf(call) ?? 'JSON'}, after ${after}`];
+	const files = (json: unknown) => [
+		filesOf(json).length === 0 && `no file address${hasOnly(json, isAddress)}`,
+		called('addresses are', readAt(json, filesOf), 'file_url', 'file_urls'),
+	];
+	if (!isStream(call)) {
+		const trouble = troubleOf(call);
+		const said = trouble === undefined ? files(jsonOf(call)) : [];
+		return [`no stream, but ${trouble ?? 'JSON'}, after ${after}`, ...said];
+	}
 	const events: string[] = [];
 	let ending = '';
+	let last: unknown;
 	let ms = 0;
 	const parser = createParser({
 		onEvent: ({ event = 'no name', data }) => {
@@ -333,7 +417,8 @@ function saidOfStream(call: Exchange): Said {
 			events.push(
 				`${event}${typeof word === 'string' && /^[\w ]{1,40}$/.test(word) ? ` ${word}` : ''} after ${seconds(ms)}`,
 			);
-			if (readGeneratedFiles(json, BASE).length > 0) ending = event;
+			if (filesOf(json).length > 0) ending = event;
+			if (ending === '' || ending === event) last = json;
 		},
 	});
 	for (const piece of call.pieces) {
@@ -343,9 +428,7 @@ function saidOfStream(call: Exchange): Said {
 	const isKnown = Object.values(TERMINAL_EVENTS).some((name) => name.test(ending));
 	return [
 		`events: ${events.join(', ') || 'none'}`,
-		!isKnown &&
-			!call.broke &&
-			(ending ? `the end is called \`${ending}\`` : 'no event with a file that the node reads'),
-		call.broke && `then ${call.broke}`,
+		ending !== '' && !isKnown && `the end is called \`${ending}\``,
+		...(call.broke ? [`then ${call.broke}`] : files(last)),
 	];
 }

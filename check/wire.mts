@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { pipeline } from 'node:stream';
+import { pipeline, type Duplex } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { WebSocket, WebSocketServer } from 'ws';
 import { FakeService, type Handler, type Upgrade } from '../test/service/fakeService.mts';
@@ -30,23 +30,44 @@ export interface Exchange {
 	pieces: Piece[];
 	/** Size of the decoded body. */
 	bytes: number;
-	/** Why it ended before its time. */
+	/** Milliseconds until it ended. */
+	ended?: number;
+	/** Why it ended before its time; of a WebSocket with the code of its close frame. */
 	broke?: string;
+	code?: number;
 }
 
+/** Why an exchange ended that the other side had not ended. */
+export const ENDED_BY_NODE = 'ended by the node';
 /** How much of a file is kept, in bytes. */
 const KEPT = 1024;
 /** An address's origin within JSON, whose slashes may be escaped, and whose scheme may be left out. */
-const ORIGIN = /(?:(https?:)|(?<="))(\\?\/\\?\/)([\w.:[\]-]+)/g;
+const ORIGIN = /(?:(https?:)|(?<=^|"))(\\?\/\\?\/)([\w.:[\]-]+)/g;
 const DECODERS = { gzip: createGunzip, br: createBrotliDecompress, deflate: createInflate };
 
 export const textOf = ({ pieces }: Exchange) => pieces.map(({ text }) => text ?? '').join('');
 export const isStream = ({ headers }: Exchange) =>
 	/event-stream/.test(headers['content-type'] ?? '');
 
+const decoderOf = ({ headers }: IncomingMessage) =>
+	DECODERS[headers['content-encoding'] as keyof typeof DECODERS];
+
 function decoded(answer: IncomingMessage) {
-	const decoder = DECODERS[answer.headers['content-encoding'] as keyof typeof DECODERS]?.();
-	return decoder ? pipeline(answer, decoder, () => {}) : answer;
+	const decoder = decoderOf(answer);
+	return decoder ? pipeline(answer, decoder(), () => {}) : answer;
+}
+
+/** Refuses a WebSocket's handshake. */
+export const refuse = (socket: Duplex, status: number) =>
+	void socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+
+/** Closes a WebSocket with the code of another one; some codes say that there was no close frame. */
+export function closeWith(socket: WebSocket, code = 1006): void {
+	try {
+		socket.close(code);
+	} catch {
+		socket.terminate();
+	}
 }
 
 /** Whether a part is no text. The type that a header names may be wrong, and what is text has to be searched. */
@@ -96,24 +117,31 @@ export class Wire {
 
 	#since = ({ at }: Exchange) => Math.round(performance.now() - this.#began - at);
 
+	/** Notes the end of an exchange; the first to say why is right. */
+	#end(exchange: Exchange, broke?: string, code?: number): void {
+		if (exchange.ended !== undefined) return;
+		Object.assign(exchange, { ended: this.#since(exchange), broke, code });
+	}
+
 	#passSocket = (origin: string): Upgrade => {
 		return (request, socket, early) => {
 			const exchange = this.#note(origin, 'WEBSOCKET', request.url!.split('?')[0]!);
 			const address = origin.replace(/^http/, 'ws') + request.url;
 			const upstream = new WebSocket(address, { handshakeTimeout: 10_000 });
 			const leave = () => upstream.terminate();
-			upstream.on('unexpected-response', (_, answer) => {
-				Object.assign(exchange, { status: answer.statusCode, headers: answer.headers });
-				exchange.broke = `HTTP ${answer.statusCode}`;
+			upstream.on('unexpected-response', (_, { statusCode = 0, headers }) => {
+				Object.assign(exchange, { status: statusCode, headers });
+				this.#end(exchange, `HTTP ${statusCode}`);
+				refuse(socket, statusCode);
 				leave();
 			});
-			upstream.on('error', (error) => (exchange.broke ??= causeOf(error)));
+			upstream.on('error', (error) => this.#end(exchange, causeOf(error)));
 			upstream.on('close', (code) => {
-				exchange.broke ??= `closed by the service (${code})`;
-				socket.destroy();
+				this.#end(exchange, `closed by the service (${code})`, code);
+				if (exchange.status === 0) socket.destroy();
 			});
 			socket.on('close', () => {
-				exchange.broke ??= 'ended by the node';
+				this.#end(exchange, ENDED_BY_NODE);
 				leave();
 			});
 			upstream.on('open', () => {
@@ -121,6 +149,7 @@ export class Wire {
 				this.#sockets.handleUpgrade(request, socket, early, (opened) => {
 					opened.on('error', leave);
 					upstream.on('message', (data: Buffer) => opened.send(data.toString('utf8')));
+					upstream.on('close', (code) => closeWith(opened, code));
 				});
 			});
 			upstream.on('message', (data: Buffer) => {
@@ -134,7 +163,7 @@ export class Wire {
 			const exchange = this.#note(origin, request.method!, request.url!);
 			const closing = new AbortController();
 			response.on('close', () => {
-				if (!response.writableFinished) exchange.broke ??= 'ended by the node';
+				if (!response.writableFinished) this.#end(exchange, ENDED_BY_NODE);
 				closing.abort();
 			});
 			try {
@@ -151,10 +180,12 @@ export class Wire {
 				exchange.http = answer.httpVersion;
 				exchange.headers = answer.headers;
 				await this.#answer(exchange, answer, response);
+				this.#end(exchange);
 				response.end();
 			} catch (error) {
-				exchange.broke ??= causeOf(error);
-				request.socket.resetAndDestroy();
+				this.#end(exchange, causeOf(error));
+				if (response.headersSent) request.socket.destroySoon();
+				else request.socket.resetAndDestroy();
 			}
 		};
 	};
@@ -169,7 +200,7 @@ export class Wire {
 			const { location, 'content-length': length, ...headers } = answer.headers;
 			const isWhole = isFile && length !== undefined && !headers['content-encoding'];
 			delete headers['transfer-encoding'];
-			delete headers['content-encoding'];
+			if (decoderOf(answer)) delete headers['content-encoding'];
 			if (location) Object.assign(headers, { location: await this.#local(exchange, location) });
 			response.writeHead(exchange.status, {
 				...headers,

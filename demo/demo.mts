@@ -32,7 +32,7 @@ try {
 		stopping.signal.aborted
 			? 'Stopped.'
 			: `Play them: they are in ${out}.
-${simulator.creates} requests were made, and each paid for once.
+${simulator.chargedCalls} requests were made, and each paid for once.
 Next: build with it in the complete n8n: npm run n8n`,
 	);
 } finally {

@@ -32,9 +32,9 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 	const header = exchange.request.headers.authorization ?? '';
 	const token = world.validTokens().find((valid) => header === `Bearer ${valid}`);
 	if (token === undefined) return problem(401, 'invalid_token');
-	const refused = overLimit(world, token);
-	if (refused) return refused;
-	if (exchange.badBody) return problem(400, 'invalid_json');
+	const overLimitReply = overLimit(world, token);
+	if (overLimitReply) return overLimitReply;
+	if (exchange.hasInvalidBody) return problem(400, 'invalid_json');
 	const call: Call = {
 		method: record.method,
 		path: url.pathname,
@@ -42,26 +42,26 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 		body: record.body,
 		token,
 	};
-	if (action.sse) call.muted = { finishesAfterMs: action.finishesInHistoryAfterMs };
-	return labsArea(world, call) ?? videoArea(world, call) ?? problem(404, 'not_found');
+	if (action.sse) call.silentJob = { finishesAfterMs: action.finishesInHistoryAfterMs };
+	return speechArea(world, call) ?? videoArea(world, call) ?? problem(404, 'not_found');
 }
 
 /** The 429 for a token that has exceeded its request limit, or undefined. `Retry-After` ends in the next window. */
 function overLimit(world: World, token: string): Reply | undefined {
 	if (!world.requestLimit) return undefined;
 	const { requests, seconds } = world.requestLimit;
-	const now = Date.now() / 1000 / seconds;
-	const window = Math.floor(now);
-	const lastWindow = world.inWindow.get(token);
+	const elapsedWindows = Date.now() / 1000 / seconds;
+	const window = Math.floor(elapsedWindows);
+	const lastWindow = world.requestsInWindow.get(token);
 	const requestsInWindow = lastWindow?.window === window ? lastWindow.requests + 1 : 1;
-	world.inWindow.set(token, { window, requests: requestsInWindow });
+	world.requestsInWindow.set(token, { window, requests: requestsInWindow });
 	if (requestsInWindow <= requests) return undefined;
-	const remainingSeconds = Math.ceil((window + 1 - now) * seconds);
+	const remainingSeconds = Math.ceil((window + 1 - elapsedWindows) * seconds);
 	return problem(429, 'rate_limited', { 'Retry-After': String(remainingSeconds) });
 }
 
 /** Answers the calls of the speech area (§4.1 to §4.4); undefined for an unknown path. */
-function labsArea(world: World, call: Call): Reply | undefined {
+function speechArea(world: World, call: Call): Reply | undefined {
 	if (call.method === 'POST' && call.path === '/v1/labs/task') return createTask(world, call);
 	if (call.method === 'GET' && call.path === '/v1/labs/voices') return listVoices(world, call);
 	const [, part] = /^\/v1\/labs\/task\/([^/]+)$/.exec(call.path) ?? [];

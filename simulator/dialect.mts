@@ -31,9 +31,9 @@ const dialects = {
 	/** The field with the URL of a file, in the history and in completion events. */
 	historyFiles: ['file_url', 'file_urls'],
 	/** True: the paging fields of the history are strings. */
-	historyFiguresAsStrings: [false, true],
+	historyNumbersAsStrings: [false, true],
 	/** True: an item enters the history without a file as soon as its request is accepted. False: once it is finished. */
-	historyMaking: [false, true],
+	historyShowsInProgress: [false, true],
 	/** Which fields say what remains of the account's credits. */
 	account: ['quota', 'balance'],
 	/** The data of a status event: a quoted word, a bare word, or `{ status }`. */
@@ -69,13 +69,13 @@ const dialects = {
 	clockSkewSeconds: [0, 3600, -3600],
 } as const;
 
-/** One value of each difference. */
+/** A dialect: one value for each difference between deployments. */
 export type Dialect = {
-	-readonly [Way in keyof typeof dialects]: (typeof dialects)[Way][number];
+	-readonly [Name in keyof typeof dialects]: (typeof dialects)[Name][number];
 };
 
-/** Builds a dialect: `pick` chooses one of the values of each difference. */
-export const dialectOf = (pick: (ways: readonly unknown[], name: string) => unknown) =>
+/** Builds a dialect. `pick` chooses one of the values for each difference between deployments. */
+export const dialectOf = (pick: (values: readonly unknown[], name: string) => unknown) =>
 	Object.fromEntries(
-		Object.entries(dialects).map(([name, ways]) => [name, pick(ways, name)]),
+		Object.entries(dialects).map(([name, values]) => [name, pick(values, name)]),
 	) as Dialect;

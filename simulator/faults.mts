@@ -37,6 +37,6 @@ function matches(rule: FaultRule, on: 'api' | 'file', { record, url }: Exchange)
 	if (rule.body && !JSON.stringify(record.body ?? null).includes(rule.body)) return false;
 	const path = rule.path ?? '';
 	if (typeof path === 'string') return url.pathname.startsWith(path);
-	// `search` always starts at 0. `test` would not, for an expression with the flag g or y.
+	// `search` always starts at 0. `test` does not if the regular expression has the flag g or y.
 	return url.pathname.search(path) >= 0 || (url.pathname + url.search).search(path) >= 0;
 }

@@ -22,10 +22,10 @@ export async function handleFile(world: World, exchange: Exchange): Promise<void
 /** True if a request has the token in any header or in its URL. */
 function carriesToken(world: World, request: IncomingMessage): boolean {
 	if (request.headers.authorization !== undefined) return true;
-	const sent = JSON.stringify([request.url, request.headers]);
+	const requestText = JSON.stringify([request.url, request.headers]);
 	return world
 		.validTokens()
-		.some((token) => token.length >= MIN_TOKEN_LENGTH && sent.includes(token));
+		.some((token) => token.length >= MIN_TOKEN_LENGTH && requestText.includes(token));
 }
 
 /** Serves a file on either origin, or the fault that is due for this request. */
@@ -43,15 +43,15 @@ export async function serveFile(world: World, exchange: Exchange): Promise<void>
 		return send(world, exchange, { status: 302, body: '', headers });
 	}
 	const { response } = exchange;
-	const start = await file.head();
-	const size = file.size ?? start.length;
+	const head = await file.head();
+	const size = file.size ?? head.length;
 	writeHead(world, exchange, 200, { 'Content-Type': file.contentType, 'Content-Length': size });
 	// The headers must arrive even if the connection is cut before the first byte of the body.
 	response.flushHeaders();
 	const isWhole = action.truncate === undefined;
-	const source = Readable.from(chunksOf(start, Math.min(size, action.truncate ?? size)));
-	source.pipe(response, { end: isWhole });
-	if (!isWhole) source.on('end', () => cutOff(exchange));
+	const body = Readable.from(chunksOf(head, Math.min(size, action.truncate ?? size)));
+	body.pipe(response, { end: isWhole });
+	if (!isWhole) body.on('end', () => cutOff(exchange));
 }
 
 /**

@@ -1,14 +1,14 @@
 import { freeBoxHeader, imagePng, speechMp3, videoMp4 } from './media/clips.mts';
 import type { Renderer } from './media/renderer.mts';
 import type { Speech } from './media/speaking.mts';
-import { cuesFor, subtitlesOf, TYPES } from './media/subtitles.mts';
+import { cuesFor, subtitlesOf, MIME_TYPES } from './media/subtitles.mts';
 import { speechSeconds, speechWav, wavHeader } from './media/wav.mts';
 import { numberOf, scenarioOf, withoutScenario, type Scenario } from './scenarios.mts';
 import type { GeneratedKind, HistoryItem, TaskRecord } from './types.mts';
 import type { World } from './world.mts';
 
 const MEBIBYTE = 1024 * 1024;
-/** How long the repeated filler of big files is. */
+/** The length of the filler that big files repeat. */
 const FILLER_BYTES = 64 * 1024;
 /** The least size of a big WAV file: its header and something to hear. */
 const MIN_BIG_WAV_BYTES = 1024;
@@ -20,7 +20,6 @@ type FileBytes = Buffer | Promise<Buffer>;
 
 /** A file that can be downloaded. A big file has a head, followed by repeated filler up to `size`. */
 export interface StoredFile {
-	/** The path of its URL. */
 	path: string;
 	contentType: string;
 	/** The first bytes of a big file, or all bytes of any other. They are made on the first call. */
@@ -57,12 +56,12 @@ export function storeSpeech(
 	const type = format === 'mp3' ? 'audio/mpeg' : 'audio/wav';
 	const audioUrl = store(world, `/files/audio/${id}.${format}`, type, make, scenario, bigBytes);
 	if (scenario.get('subtitles') === 'none') return { audioUrl };
-	const kind = scenario.get('subtitles') === 'vtt' ? 'vtt' : 'srt';
+	const subtitleFormat = scenario.get('subtitles') === 'vtt' ? 'vtt' : 'srt';
 	const subtitles = speakOnce
-		? async () => subtitlesOf((await speakOnce()).cues, kind)
-		: () => subtitlesOf(cuesFor(input, speechSeconds(input)), kind);
-	const path = `/files/subtitle/${id}.${kind}`;
-	return { audioUrl, subtitleUrl: store(world, path, TYPES[kind], subtitles) };
+		? async () => subtitlesOf((await speakOnce()).cues, subtitleFormat)
+		: () => subtitlesOf(cuesFor(input, speechSeconds(input)), subtitleFormat);
+	const path = `/files/subtitle/${id}.${subtitleFormat}`;
+	return { audioUrl, subtitleUrl: store(world, path, MIME_TYPES[subtitleFormat], subtitles) };
 }
 
 /**
@@ -128,12 +127,12 @@ function store(
 	scenario: Scenario = new Map(),
 	size?: number,
 ): string {
-	let content: FileBytes | undefined;
+	let cachedHead: FileBytes | undefined;
 	const wrongType = scenario.get('wrong-type');
 	world.files.set(path, {
 		path,
 		contentType: wrongType === undefined ? type : wrongType || 'application/octet-stream',
-		head: () => (content ??= make()),
+		head: () => (cachedHead ??= make()),
 		size,
 	});
 	const { redirectFiles, apiFiles } = world.dialect;

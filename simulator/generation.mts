@@ -38,48 +38,50 @@ export interface GenerationOrder {
 export function startGeneration(world: World, call: Call, order: GenerationOrder): GenerationJob {
 	const scenario = scenarioOf(order.prompt);
 	const job: GenerationJob = { kind: order.kind, onEvent: () => {} };
-	world.creates++;
-	const itemsInProgress = world.dialect.historyMaking
+	world.chargedCalls++;
+	const itemsInProgress = world.dialect.historyShowsInProgress
 		? addToHistory(world, call, order)
 		: undefined;
-	const finished = () => finish(world, itemsInProgress ?? addToHistory(world, call, order));
-	if (call.muted) {
-		const finishesAfterMs = call.muted.finishesAfterMs;
-		if (finishesAfterMs !== undefined) world.timers.after(finishesAfterMs, () => void finished());
+	const finishItems = () => finish(world, itemsInProgress ?? addToHistory(world, call, order));
+	if (call.silentJob) {
+		const finishesAfterMs = call.silentJob.finishesAfterMs;
+		if (finishesAfterMs !== undefined)
+			world.timers.after(finishesAfterMs, () => void finishItems());
 		return job;
 	}
 
 	const slot = { token: call.token };
-	world.working.add(slot);
-	const done = () => {
-		world.working.delete(slot);
-		return finished();
+	world.inFlight.add(slot);
+	const endAndFinish = () => {
+		world.inFlight.delete(slot);
+		return finishItems();
 	};
-	const usualMs = DURATION_MS[order.kind];
-	const durationMs = world.paced(numberOf(scenario, 'slow', usualMs / 1000) * 1000);
-	const at = (share: number, act: () => void) => world.timers.after(durationMs * share, act);
-	const statusAt = (share: number, word: string) =>
-		at(share, () => job.onEvent({ type: 'status', word }));
+	const defaultMs = DURATION_MS[order.kind];
+	const durationMs = world.paced(numberOf(scenario, 'slow', defaultMs / 1000) * 1000);
+	const scheduleAt = (share: number, action: () => void) =>
+		world.timers.after(durationMs * share, action);
+	const scheduleStatus = (share: number, word: string) =>
+		scheduleAt(share, () => job.onEvent({ type: 'status', word }));
 	const hasMoreStatuses = world.dialect.sseStatusWords === 'more';
 
-	statusAt(0, 'starting');
-	if (hasMoreStatuses && order.hasImages) statusAt(0.04, 'uploading_images');
-	statusAt(0.15, 'processing');
-	if (hasMoreStatuses) statusAt(0.6, 'generating');
+	scheduleStatus(0, 'starting');
+	if (hasMoreStatuses && order.hasImages) scheduleStatus(0.04, 'uploading_images');
+	scheduleStatus(0.15, 'processing');
+	if (hasMoreStatuses) scheduleStatus(0.6, 'generating');
 	const failure = failureOf(scenario);
 	if (failure) {
-		at(0.5, () => {
-			world.working.delete(slot);
+		scheduleAt(0.5, () => {
+			world.inFlight.delete(slot);
 			for (const item of itemsInProgress ?? []) item.status = 'failed';
 			world.changed();
 			job.onEvent(failure);
 		});
 	} else if (scenario.has('stream-resets')) {
-		at(0.5, () => job.onEvent({ type: 'cut' }));
+		scheduleAt(0.5, () => job.onEvent({ type: 'cut' }));
 		const lateMs = durationMs + world.paced(LATE_HISTORY_MS);
-		world.timers.after(lateMs, () => void done());
+		world.timers.after(lateMs, () => void endAndFinish());
 	} else {
-		at(1, () => job.onEvent({ type: 'complete', items: done() }));
+		scheduleAt(1, () => job.onEvent({ type: 'complete', items: endAndFinish() }));
 	}
 	return job;
 }
@@ -136,6 +138,6 @@ export function wireItem(world: World, item: HistoryItem): Record<string, unknow
 
 /** The data of a completion event: an array of items, or a single item without the array if the dialect says so. */
 export function wireCompletion(world: World, items: HistoryItem[]): unknown {
-	const wire = items.map((item) => wireItem(world, item));
-	return world.dialect.completion === 'object' && wire.length === 1 ? wire[0] : wire;
+	const wireItems = items.map((item) => wireItem(world, item));
+	return world.dialect.completion === 'object' && wireItems.length === 1 ? wireItems[0] : wireItems;
 }

@@ -24,11 +24,10 @@ export interface Exchange {
 	 * it.
 	 */
 	cutByService: boolean;
-	/** True if a body was sent that is not JSON. */
-	badBody: boolean;
+	/** True if the request has a body that is not JSON. */
+	hasInvalidBody: boolean;
 }
 
-/** A running HTTP server. */
 export interface Listener {
 	server: Server;
 	port: number;
@@ -86,7 +85,7 @@ export const recordOf = (
 });
 
 /** The URL of a request. One that cannot be parsed becomes `/`. */
-export function addressOf(request: IncomingMessage): URL {
+export function urlOf(request: IncomingMessage): URL {
 	// With two leading slashes the first folder would be parsed as a host name.
 	const path = request.url!.replace(/^\/+/, '/');
 	return URL.parse(path, 'http://simulator') ?? new URL('http://simulator/');
@@ -100,7 +99,7 @@ async function receive(
 	response: ServerResponse,
 	handle: (exchange: Exchange) => Promise<void> | void,
 ): Promise<void> {
-	const url = addressOf(request);
+	const url = urlOf(request);
 	const record = recordOf(on, request, url);
 	const exchange: Exchange = {
 		record,
@@ -108,24 +107,24 @@ async function receive(
 		request,
 		response,
 		cutByService: false,
-		badBody: false,
+		hasInvalidBody: false,
 	};
-	world.open.add(exchange);
-	let entered = false;
-	const enter = () => {
-		if (!entered) world.requests.push(record);
-		entered = true;
+	world.openExchanges.add(exchange);
+	let isRecorded = false;
+	const addRecord = () => {
+		if (!isRecorded) world.requests.push(record);
+		isRecorded = true;
 	};
 	response.on('close', () => {
-		world.open.delete(exchange);
+		world.openExchanges.delete(exchange);
 		record.closedByClient =
 			!response.writableFinished && !exchange.cutByService && !world.closing.signal.aborted;
-		enter();
+		addRecord();
 		world.changed();
 	});
 	try {
 		await readBody(exchange);
-		enter();
+		addRecord();
 		world.changed();
 		await handle(exchange);
 	} catch (error) {
@@ -146,7 +145,7 @@ async function readBody(exchange: Exchange): Promise<void> {
 	try {
 		exchange.record.body = JSON.parse(Buffer.concat(chunks).toString('utf8'));
 	} catch {
-		exchange.badBody = true;
+		exchange.hasInvalidBody = true;
 	}
 }
 
@@ -171,7 +170,8 @@ export function send(world: World, exchange: Exchange, reply: PlainReply): void 
 	const body = typeof text === 'string' ? Buffer.from(text) : text;
 	const type = isRaw ? {} : { 'Content-Type': 'application/json; charset=utf-8' };
 	writeHead(world, exchange, status, { ...type, 'Content-Length': body.length, ...headers });
-	// Node counts a chunk as sent even if the client has gone. In small chunks it is noticed that a client has closed.
+	// Node counts a chunk as sent even if the client has gone. Between small chunks, Node notices that a client has
+	// closed the connection.
 	if (body.length <= CHUNK_BYTES) exchange.response.end(body);
 	else Readable.from(chunksOf(body)).pipe(exchange.response);
 }
@@ -179,7 +179,6 @@ export function send(world: World, exchange: Exchange, reply: PlainReply): void 
 /** The size of the chunks of a large body. */
 const CHUNK_BYTES = 1024 * 1024;
 
-/** The chunks of a large body. */
 function* chunksOf(body: Buffer): Iterable<Buffer> {
 	for (let at = 0; at < body.length; at += CHUNK_BYTES) yield body.subarray(at, at + CHUNK_BYTES);
 }

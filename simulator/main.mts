@@ -8,7 +8,7 @@ const { values } = parseArgs({
 		token: { type: 'string', default: 'demo-token' },
 		pace: { type: 'string', default: '1' },
 		credits: { type: 'string' },
-		'most-at-once': { type: 'string' },
+		'concurrency-limit': { type: 'string' },
 		dialect: { type: 'string', default: '{}' },
 		media: { type: 'string', default: 'rendered' },
 	},
@@ -24,7 +24,7 @@ const simulator = await startSimulator({
 	pace: Number(values.pace),
 	media: values.media === 'cheap' ? 'cheap' : 'rendered',
 	credits: optionalNumber(values.credits),
-	mostAtOnce: optionalNumber(values['most-at-once']),
+	concurrencyLimit: optionalNumber(values['concurrency-limit']),
 	dialect: JSON.parse(values.dialect),
 });
 

@@ -10,7 +10,7 @@ export interface Call {
 	body: unknown;
 	token: string;
 	/** Set by the fault `sse`: the job sends no events. It finishes after this many ms, or never. */
-	muted?: { finishesAfterMs: number | undefined };
+	silentJob?: { finishesAfterMs: number | undefined };
 }
 
 /** An answer that is sent as a whole. */
@@ -46,20 +46,21 @@ export const bodyOf = ({ body }: Call) => Object(body) as Record<string, unknown
 /** The answer with which a valid create call is refused, and so not charged; undefined if it is accepted. */
 export function refusal(world: World, call: Call, scenario: Scenario): PlainReply | undefined {
 	// A misspelled scenario must not be ignored.
-	const unknown = [...scenario.keys()].find((name) => !Object.hasOwn(scenarioWords, name));
-	if (unknown !== undefined) {
-		const known = Object.keys(scenarioWords).join(', ');
-		return problem(400, `No scenario "${unknown}". Known: ${known}`);
+	const unknownName = [...scenario.keys()].find((name) => !Object.hasOwn(scenarioWords, name));
+	if (unknownName !== undefined) {
+		const knownNames = Object.keys(scenarioWords).join(', ');
+		return problem(400, `No scenario "${unknownName}". Known: ${knownNames}`);
 	}
-	const working = [...world.working].filter(({ token }) => token === call.token).length;
-	if (working >= (world.mostAtOnce ?? Infinity)) {
+	const inFlight = [...world.inFlight].filter(({ token }) => token === call.token).length;
+	if (inFlight >= (world.concurrencyLimit ?? Infinity)) {
 		return problem(429, 'too_many_at_once', { 'Retry-After': '1' });
 	}
 	const credits = scenario.get('no-credits');
 	if (credits === 'sentence') {
 		return problem(400, 'You do not have enough credits to perform this action.');
 	}
-	const isUsedUp = world.options.credits !== undefined && world.creates >= world.options.credits;
+	const isUsedUp =
+		world.options.credits !== undefined && world.chargedCalls >= world.options.credits;
 	if (isUsedUp || (credits !== undefined && credits !== 'event')) {
 		return problem(402, 'insufficient_credits');
 	}

@@ -28,9 +28,9 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Wo
 	api.server.on('upgrade', (request, socket, early) => {
 		world.hub.upgrade(world, request, socket, early);
 	});
-	const shown = host.includes(':') ? `[${host}]` : host;
-	world.baseUrl = `http://${shown}:${api.port}`;
-	world.webSocketUrl = `ws://${shown}:${api.port}`;
-	world.fileOrigin = `http://${shown}:${files.port}`;
+	const urlHost = host.includes(':') ? `[${host}]` : host;
+	world.baseUrl = `http://${urlHost}:${api.port}`;
+	world.webSocketUrl = `ws://${urlHost}:${api.port}`;
+	world.fileOrigin = `http://${urlHost}:${files.port}`;
 	return world;
 }

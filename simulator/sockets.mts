@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
-import { addressOf, recordOf } from './http.mts';
+import { urlOf, recordOf } from './http.mts';
 import type { WebSocketMode } from './types.mts';
 import type { World } from './world.mts';
 
@@ -21,17 +21,19 @@ export class SocketHub {
 
 	/** Answers a handshake on `/ws?token=`, with 401 for a wrong token. `early` are bytes that came with it. */
 	upgrade(world: World, request: IncomingMessage, socket: Duplex, early: Buffer): void {
-		const url = addressOf(request);
+		const url = urlOf(request);
 		const record = recordOf('socket', request, url);
 		world.requests.push(record);
 		socket.on('error', () => socket.destroy());
 		const token = url.searchParams.get('token') ?? '';
-		const refusal =
+		const requestError =
 			url.pathname !== '/ws' ? 404 : !world.validTokens().includes(token) ? 401 : undefined;
-		const refused = refusal ?? (this.mode === 'refuse' ? 403 : undefined);
-		if (refused !== undefined) {
-			record.status = refused;
-			socket.end(`HTTP/1.1 ${refused} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+		const refusedStatus = requestError ?? (this.mode === 'refuse' ? 403 : undefined);
+		if (refusedStatus !== undefined) {
+			record.status = refusedStatus;
+			socket.end(
+				`HTTP/1.1 ${refusedStatus} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+			);
 		} else if (this.mode !== 'hang') {
 			record.status = 101;
 			this.#server.handleUpgrade(request, socket, early, (opened) => {

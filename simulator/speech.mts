@@ -23,12 +23,12 @@ const STEPS: readonly Step[] = [
 const BASE_DURATION_MS = 4_000;
 const MS_PER_LETTER = 8;
 const MAX_DURATION_MS = 8_000;
-/** When `task-fails` fails, as a share of the duration: before the first message. */
+/** When a task of the scenario `task-fails` fails, as a share of its duration. It is before the first message. */
 const EARLY_FAILURE = 0.15;
 const LATE_ADDRESS_SECONDS = 4;
 /** How long `messages-first` delays the answer to the create call, in ms, before the pace is applied. */
 const HELD_BACK_MS = 500;
-/** The shortest of those delays, in ms, so that the messages surely come before. */
+/** The least delay of that answer, in ms, so that the messages surely come first. */
 const MIN_HELD_BACK_MS = 50;
 
 /** POST /v1/labs/task (§4.1): accepts, charges and starts a speech task. */
@@ -36,9 +36,9 @@ export function createTask(world: World, call: Call): Reply {
 	const order = readOrder(world, call);
 	if ('status' in order) return order;
 	const scenario = scenarioOf(order.input);
-	const refused = refusal(world, call, scenario);
-	if (refused) return refused;
-	world.creates++;
+	const refusalReply = refusal(world, call, scenario);
+	if (refusalReply) return refusalReply;
+	world.chargedCalls++;
 	const task: TaskRecord = {
 		...order,
 		id: world.dialect.taskId === 'uuid' ? randomUUID() : String(world.nextTask++),
@@ -49,7 +49,7 @@ export function createTask(world: World, call: Call): Reply {
 		reads: 0,
 	};
 	world.tasks.set(task.id, task);
-	world.working.add(task);
+	world.inFlight.add(task);
 	runTask(world, task, scenario);
 	const body = { [world.dialect.createIdField]: task.id };
 	if (!scenario.has('messages-first')) return { status: 200, body };
@@ -85,7 +85,7 @@ export function deleteTask(world: World, call: Call, id: string): Reply {
 	if (world.tasks.get(id)?.token !== call.token) return problem(404, 'task_not_found');
 	world.runs.get(id)?.cancel();
 	world.runs.delete(id);
-	world.working.delete(world.tasks.get(id)!);
+	world.inFlight.delete(world.tasks.get(id)!);
 	world.tasks.delete(id);
 	world.changed();
 	return { status: 200, body: { success: true } };
@@ -94,28 +94,28 @@ export function deleteTask(world: World, call: Call, id: string): Reply {
 /** The URLs of a task in the fields of the dialect. */
 function addressFields(world: World, task: TaskRecord): Record<string, unknown> {
 	const { audioField, relativeAudioUrl } = world.dialect;
-	const asSent = (url: string) => (relativeAudioUrl ? new URL(url).pathname : url);
+	const toWireUrl = (url: string) => (relativeAudioUrl ? new URL(url).pathname : url);
 	// Deployments with the field `result` send null until there is a URL. The contract omits the field.
 	if (!task.audioUrl) return audioField === 'result' ? { result: null, subtitle: null } : {};
-	const address = asSent(task.audioUrl);
+	const address = toWireUrl(task.audioUrl);
 	const field = audioField === 'result' ? 'result' : 'audio_url';
 	return {
 		[field]: audioField === 'nested' ? { url: address } : address,
-		subtitle: task.subtitleUrl === undefined ? null : asSent(task.subtitleUrl),
+		subtitle: task.subtitleUrl === undefined ? null : toWireUrl(task.subtitleUrl),
 	};
 }
 
 /** Schedules everything that happens to a task until it ends. */
 function runTask(world: World, task: TaskRecord, scenario: Scenario): void {
-	const usualMs = Math.min(MAX_DURATION_MS, BASE_DURATION_MS + task.input.length * MS_PER_LETTER);
-	const durationMs = world.paced(numberOf(scenario, 'slow', usualMs / 1000) * 1000);
+	const defaultMs = Math.min(MAX_DURATION_MS, BASE_DURATION_MS + task.input.length * MS_PER_LETTER);
+	const durationMs = world.paced(numberOf(scenario, 'slow', defaultMs / 1000) * 1000);
 	const cancels: Array<() => void> = [];
 	const cancel = () => cancels.splice(0).forEach((stop) => stop());
-	const schedule = (ms: number, act: () => void) => cancels.push(world.timers.after(ms, act));
-	const endAfter = (ms: number, act: () => void) => {
+	const schedule = (ms: number, action: () => void) => cancels.push(world.timers.after(ms, action));
+	const endAfter = (ms: number, action: () => void) => {
 		const end = () => {
 			cancel();
-			act();
+			action();
 		};
 		world.runs.set(task.id, { cancel, end });
 		schedule(ms, end);
@@ -131,7 +131,7 @@ function runTask(world: World, task: TaskRecord, scenario: Scenario): void {
 	endAfter(durationMs, () => {
 		if (scenario.has('task-fails-late')) return fail(world, task);
 		task.status = 'completed';
-		world.working.delete(task);
+		world.inFlight.delete(task);
 		if (scenario.has('late-address')) {
 			const lateMs = world.paced(numberOf(scenario, 'late-address', LATE_ADDRESS_SECONDS) * 1000);
 			schedule(lateMs, () => publish(world, task, scenario));
@@ -151,8 +151,8 @@ function stepsOf(scenario: Scenario): readonly Step[] {
 	if (scenario.has('duplicate-progress')) return STEPS.flatMap((step) => [step, step]);
 	if (scenario.has('backward-progress')) {
 		return STEPS.flatMap((step, index): Step[] => {
-			const back: Step = [step[0] + 0.05, step[1] - 14];
-			return index % 2 === 1 ? [step, back] : [step];
+			const backwardStep: Step = [step[0] + 0.05, step[1] - 14];
+			return index % 2 === 1 ? [step, backwardStep] : [step];
 		});
 	}
 	return STEPS;
@@ -183,10 +183,9 @@ function publish(world: World, task: TaskRecord, scenario: Scenario): void {
 	sendCallback(world, task);
 }
 
-/** Ends a task as failed. */
 function fail(world: World, task: TaskRecord): void {
 	task.status = 'failed';
-	world.working.delete(task);
+	world.inFlight.delete(task);
 	task.error = 'Speech synthesis failed';
 	world.changed();
 	sendCallback(world, task);

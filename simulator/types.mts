@@ -22,7 +22,7 @@ export interface SimulatorOptions {
 	 */
 	media?: 'cheap' | 'rendered';
 	/** How many tasks and generations of one account may be in flight. A further create call is answered with 429. */
-	mostAtOnce?: number;
+	concurrencyLimit?: number;
 	/**
 	 * How many requests one account may send to the API in each window of the real clock. A further one is answered
 	 * with 429.
@@ -48,7 +48,6 @@ export interface RequestRecord {
 	closedByClient: boolean;
 }
 
-/** A speech task. */
 export interface TaskRecord {
 	id: string;
 	/** The token that created it. */
@@ -85,7 +84,9 @@ export interface HistoryItem {
 	status: string;
 	created_at: string;
 	aspect_ratio?: string;
-	/** The token that created it. An item without owner is in every account's history. It is never sent. */
+	/**
+	 * The token that created it. An item without owner is in every account's history. No answer contains this field.
+	 */
 	owner?: string;
 }
 
@@ -98,7 +99,7 @@ export interface FaultAction {
 	delayMs?: number;
 	/** Sends this answer. */
 	respond?: { status: number; headers?: Record<string, string>; body?: string | object };
-	/** Never answers. */
+	/** The request is never answered. */
 	hang?: boolean;
 	/** Cuts the connection before answering. */
 	reset?: boolean;
@@ -122,7 +123,7 @@ export interface FaultAction {
 /** A fault, and the requests that it hits. */
 export interface FaultRule {
 	method?: string;
-	/** The start of the path, or an expression that matches the path or the path with its query. */
+	/** The start of the path, or a regular expression that matches the path, or the path with its query. */
 	path?: string | RegExp;
 	/** A text that the JSON body must contain, as in `"input":"Hello`. */
 	body?: string;
@@ -132,7 +133,7 @@ export interface FaultRule {
 	after?: number;
 	/** Hits every n-th of the matching requests. 20 means 5 %. */
 	every?: number;
-	/** `api`, the default, or `file`: any download, whatever the origin. */
+	/** Which requests the rule can hit. `api` is the default; `file` means any download, from either origin. */
 	on?: 'api' | 'file';
 	action: FaultAction;
 }

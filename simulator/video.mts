@@ -18,9 +18,9 @@ export function videoArea(world: World, call: Call): Reply | undefined {
 		case 'POST /v1/video/create-image':
 			return generate(world, call, 'image');
 		case 'GET /v1/video/histories':
-			return histories(world, call);
+			return listHistory(world, call);
 		case 'GET /v1/video/me':
-			return { status: 200, body: account(world) };
+			return { status: 200, body: accountFields(world) };
 		default:
 			return undefined;
 	}
@@ -48,15 +48,15 @@ function generate(
 		return problem(400, 'invalid_number_of_videos');
 	}
 	if (images) {
-		const list = body[images];
-		if (!Array.isArray(list) || list.length === 0) {
+		const imageList = body[images];
+		if (!Array.isArray(imageList) || imageList.length === 0) {
 			return problem(400, `${images}_required`);
 		}
-		if (!list.every(isImage)) return problem(400, 'invalid_image');
+		if (!imageList.every(isImage)) return problem(400, 'invalid_image');
 	}
 	const scenario = scenarioOf(prompt);
-	const refused = refusal(world, call, scenario);
-	if (refused) return refused;
+	const refusalReply = refusal(world, call, scenario);
+	if (refusalReply) return refusalReply;
 	const job = startGeneration(world, call, {
 		kind,
 		prompt,
@@ -81,27 +81,28 @@ function isImage(value: unknown): boolean {
 }
 
 /** One page of the history (§4.9). */
-function histories(world: World, call: Call): Reply {
+function listHistory(world: World, call: Call): Reply {
 	const all = world.history.filter((item) => (item.owner ?? call.token) === call.token);
 	const page = pageOf(world, call, all, 1);
 	if ('status' in page) return page;
 	const data = page.items.map((item) => wireItem(world, item));
 	if (world.dialect.history === 'array') return { status: 200, body: data };
-	const asSent = (value: number) => (world.dialect.historyFiguresAsStrings ? String(value) : value);
+	const toWireNumber = (value: number) =>
+		world.dialect.historyNumbersAsStrings ? String(value) : value;
 	const body = {
 		data,
-		total: asSent(all.length),
-		page: asSent(page.page),
-		page_size: asSent(page.page_size),
-		total_pages: asSent(Math.ceil(all.length / page.page_size)),
+		total: toWireNumber(all.length),
+		page: toWireNumber(page.page),
+		page_size: toWireNumber(page.page_size),
+		total_pages: toWireNumber(Math.ceil(all.length / page.page_size)),
 	};
 	return { status: 200, body };
 }
 
 /** The account (§4.10) in the fields of the dialect. */
-function account(world: World): Record<string, unknown> {
+function accountFields(world: World): Record<string, unknown> {
 	const total = world.options.credits ?? 1000;
-	const remaining = Math.max(0, total - world.creates);
+	const remaining = Math.max(0, total - world.chargedCalls);
 	if (world.dialect.account === 'quota') {
 		return { total_quota: total, used_quota: total - remaining, available_quota: remaining };
 	}

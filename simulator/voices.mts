@@ -29,22 +29,22 @@ export function makeVoices(): Voice[] {
 function makeVoice(name: string, character: string) {
 	const random = randomFrom(seedOf(`${name} ${character}`));
 	const pick = (list: readonly string[]) => list[Math.floor(random() * list.length)]!;
-	const untidy = (value: string) => {
+	const asDeploymentsSend = (value: string) => {
 		const chance = random();
 		return chance < 0.05 ? null : chance < 0.1 ? ` ${value}  ` : value;
 	};
 	const [language = '', accent = ''] = pick(LANGUAGES).split('-');
-	const use = pick(USE_CASES);
+	const useCase = pick(USE_CASES);
 	return {
 		voice_id: createHash('sha256').update(`${name} ${character}`).digest('hex').slice(0, 20),
 		name: random() < 0.04 ? `  ${name} - ${character} ` : `${name} - ${character}`,
-		language: untidy(language),
-		gender: untidy(pick(GENDERS)),
-		age: untidy(pick(AGES)),
-		accent: untidy(accent),
-		category: untidy(pick(CATEGORIES)),
-		use_cases: [use],
-		description: untidy(`${character} voice for ${use.replace('_', ' ')}`),
+		language: asDeploymentsSend(language),
+		gender: asDeploymentsSend(pick(GENDERS)),
+		age: asDeploymentsSend(pick(AGES)),
+		accent: asDeploymentsSend(accent),
+		category: asDeploymentsSend(pick(CATEGORIES)),
+		use_cases: [useCase],
+		description: asDeploymentsSend(`${character} voice for ${useCase.replace('_', ' ')}`),
 	};
 }
 

@@ -33,19 +33,17 @@ export class World {
 	readonly options: SimulatorOptions & typeof DEFAULTS;
 	/** The first valid token. */
 	readonly token: string;
-	/** The dialect. A test may change its values at any time; they count from the next answer on. */
+	/** The dialect. A test may change its values at any time; the next answer already has them. */
 	readonly dialect: Dialect;
 	/** See SimulatorOptions. A test may change it at any time. */
-	mostAtOnce: SimulatorOptions['mostAtOnce'];
+	concurrencyLimit: SimulatorOptions['concurrencyLimit'];
 	/** See SimulatorOptions. A test may change it at any time. */
 	requestLimit: SimulatorOptions['requestLimit'];
-	/** The origin of the API. */
 	baseUrl = '';
 	/** The origin of the WebSocket. */
 	webSocketUrl = '';
 	/** The second origin, which serves files. */
 	fileOrigin = '';
-	/** The running servers. */
 	listeners: Listener[] = [];
 	/** All requests, in the order in which their bodies were read. */
 	readonly requests: RequestRecord[] = [];
@@ -53,10 +51,10 @@ export class World {
 	readonly leaks: RequestRecord[] = [];
 	/** All speech tasks by id. */
 	readonly tasks = new Map<string, TaskRecord>();
-	/** By task id: `cancel` stops a running task; `end` ends it at once as it would have ended later. */
+	/** The running tasks by id. `cancel` stops a task; `end` ends it at once as it would have ended later. */
 	readonly runs = new Map<string, { cancel(): void; end(): void }>();
 	/** Tasks and generations in flight, each with the token that created it. */
-	readonly working = new Set<{ token: string }>();
+	readonly inFlight = new Set<{ token: string }>();
 	/** All videos and images, newest first. */
 	readonly history: HistoryItem[] = [];
 	/** All files that can be downloaded, by path. */
@@ -69,18 +67,17 @@ export class World {
 	readonly faults: PendingRule[] = [];
 	/** All timers, which end when the simulator closes. */
 	readonly timers = new Timers();
-	/** The WebSockets. */
 	readonly hub = new SocketHub();
 	/** Exchanges whose response is not complete. */
-	readonly open = new Set<object>();
+	readonly openExchanges = new Set<object>();
 	/** Tokens that `revoke` has made invalid. */
 	readonly revoked = new Set<string>();
 	/** Is aborted when the simulator closes. */
 	readonly closing = new AbortController();
 	/** How many create calls were accepted, and so charged. */
-	creates = 0;
+	chargedCalls = 0;
 	/** How many requests each token has sent in its latest window; see `requestLimit`. */
-	readonly inWindow = new Map<string, { window: number; requests: number }>();
+	readonly requestsInWindow = new Map<string, { window: number; requests: number }>();
 	/**
 	 * The id of the next task. It starts with the seconds since 2026, so that ids rise over restarts as a service's
 	 * do.
@@ -95,7 +92,7 @@ export class World {
 		this.token = this.options.token;
 		this.dialect = { ...dialectOf(([usual]) => usual), ...options.dialect };
 		this.renderer = options.media === 'rendered' ? new Renderer() : undefined;
-		this.mostAtOnce = options.mostAtOnce;
+		this.concurrencyLimit = options.concurrencyLimit;
 		this.requestLimit = options.requestLimit;
 	}
 
@@ -114,23 +111,24 @@ export class World {
 		return this.now().toISOString().replace('Z', '+00:00');
 	}
 
-	/** All valid tokens. */
 	validTokens(): string[] {
 		return [this.token, ...this.options.otherTokens].filter((token) => !this.revoked.has(token));
 	}
 
 	/** How many WebSockets were ever opened. */
-	get socketsEver(): number {
+	get openedSocketCount(): number {
 		return this.hub.openedCount;
 	}
 
 	/** How many WebSockets are open. */
 	sockets = () => this.hub.size;
 	/** How many responses are not complete: streams, downloads, and requests without an answer. */
-	openConnections = () => this.open.size;
+	openConnections = () => this.openExchanges.size;
 	/** How many requests had this method and a path that starts with `pathPrefix`. */
 	count = (method: string, pathPrefix: string) =>
-		this.requests.filter((r) => r.method === method && r.path.startsWith(pathPrefix)).length;
+		this.requests.filter(
+			(request) => request.method === method && request.path.startsWith(pathPrefix),
+		).length;
 	/** The ids of the voices that a speech task may use. */
 	voiceIds = () => this.voices.map((voice) => voice.voice_id);
 	/** The bytes of a file by its URL; undefined if it is unknown, rendered or larger than 512 MiB. */
@@ -139,7 +137,6 @@ export class World {
 	push = (message: unknown) => this.hub.push(message);
 	/** Ends all WebSockets without a closing handshake. */
 	dropSockets = () => this.hub.drop();
-	/** Removes all fault rules. */
 	clearFaults = () => void this.faults.splice(0);
 
 	/** Adds a fault rule. It hits the next matching request unless the rule says otherwise. */
@@ -179,7 +176,7 @@ export class World {
 	async waitFor(predicate: () => boolean, timeoutMs = 100_000): Promise<void> {
 		let stop = () => {};
 		// Promise.withResolvers does not exist on Node 20, on which the tests of the oldest n8n run.
-		const seen = new Promise<void>((resolve, reject) => {
+		const fulfilled = new Promise<void>((resolve, reject) => {
 			const check = () => {
 				try {
 					if (predicate()) resolve();
@@ -197,7 +194,7 @@ export class World {
 			};
 			check();
 		});
-		await seen.finally(stop);
+		await fulfilled.finally(stop);
 	}
 
 	/** Stops the simulator and ends all connections at once. */

@@ -15,7 +15,7 @@ interface Outcome {
 	delivered: number;
 }
 
-type Limit = Partial<Pick<Simulator, 'mostAtOnce' | 'requestLimit'>>;
+type Limit = Partial<Pick<Simulator, 'concurrencyLimit' | 'requestLimit'>>;
 
 const aMinute = (requests: number): Limit => ({ requestLimit: { requests, seconds: 60 } });
 
@@ -29,7 +29,7 @@ async function outcomeOf(
 	const began = Date.now();
 	Object.assign(simulator, limit);
 	const ended = await contender.make('speech', texts).finally(() => {
-		Object.assign(simulator, { mostAtOnce: undefined, requestLimit: undefined });
+		Object.assign(simulator, { concurrencyLimit: undefined, requestLimit: undefined });
 	});
 	const { files, errors } = await contender.made('speech');
 	if (errors.length === 0) {
@@ -48,7 +48,7 @@ export async function measureLimits(
 	own: Contender,
 	newcomer: () => Promise<Contender>,
 ): Promise<Goal[]> {
-	const few = { mostAtOnce: AT_ONCE };
+	const few = { concurrencyLimit: AT_ONCE };
 	const ours = await outcomeOf(simulator, own, few);
 	const least = Math.ceil(COUNT / AT_ONCE) * SECONDS;
 	const about = `${COUNT} items where the service allows ${AT_ONCE} at once`;

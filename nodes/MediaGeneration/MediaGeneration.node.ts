@@ -18,7 +18,7 @@ import { router } from './router';
  * Describes an operation's output to builders of workflows. The files in `__schema__` would do that, but
  * n8n (2.41) shows builders those of its own nodes only.
  */
-const puts = (output: string, show: IDisplayOptions['show']) => ({
+const describeOutput = (output: string, show: IDisplayOptions['show']) => ({
 	content: `@output ${output}`,
 	displayOptions: { show },
 });
@@ -26,29 +26,31 @@ const puts = (output: string, show: IDisplayOptions['show']) => ({
 /** Advice for n8n's Assistant and other builders of workflows: what they get wrong without it. */
 const builderHint: IBuilderHint = {
 	searchHint:
-		'Waits by itself until the file is there: add no Wait node and no polling loop. Pass all items at once, without a loop: they are processed side by side, and the output keeps their order. For lists set onError to continueErrorOutput, so that a failed row leaves by the second output while the others go on. For what others generate, use the Media Generation Trigger.',
+		'Waits by itself until the file is there: add no Wait node and no polling loop. Pass all items at once, without a loop: they are processed in parallel, and the output keeps their order. For lists set onError to continueErrorOutput, so that a failed row leaves by the second output while the others go on. To react to media generated elsewhere, use the Media Generation Trigger.',
 	extraTypeDefContent: [
-		puts(
+		describeOutput(
 			'one item per text or task: { json: { task_id: string, status: string, audio_url?: string }, binary?: { data } }',
 			{
 				resource: ['speech'],
 				operation: [...SPEECH_OPERATIONS.map(({ operation }) => operation), 'wait', 'get'],
 			},
 		),
-		puts('{ json: { task_id: string, deleted: true } }', { operation: ['delete'] }),
-		puts('one item per file: { json: { file_url: string }, binary: { data } }', {
+		describeOutput('{ json: { task_id: string, deleted: true } }', { operation: ['delete'] }),
+		describeOutput('one item per file: { json: { file_url: string }, binary: { data } }', {
 			resource: [...new Set(Object.values(GENERATIONS).map(({ resource }) => resource))],
 		}),
-		puts('one item per voice: { json: { voice_id, name } }', { resource: ['voice'] }),
-		puts('one item per video or image: { json: { id, prompt, file_url } }', {
+		describeOutput('one item per voice: { json: { voice_id, name } }', { resource: ['voice'] }),
+		describeOutput('one item per video or image: { json: { id, prompt, file_url } }', {
 			resource: ['history'],
 		}),
-		puts('what is known of: { json: { available_quota?, balance? } }', { resource: ['account'] }),
+		describeOutput('what is known of: { json: { available_quota?, balance? } }', {
+			resource: ['account'],
+		}),
 	],
 };
 
-const PROGRESS = 'Progress: browser console (F12).';
-const CHARGED = 'Each run is charged; retrying a failed one is not.';
+const PROGRESS_HINT = 'Progress: browser console (F12).';
+const CHARGE_HINT = 'Each run is charged; a retry pays what is missing.';
 
 /** The usual durations of all kinds of media, without repetitions. */
 const DURATIONS = [...new Set(Object.values(MEDIA).map(({ takes }) => takes))];
@@ -60,9 +62,9 @@ const HINTS: Array<[string[], string]> = [
 			({ makes }) => MEDIA[makes].takes === takes,
 		);
 		const names = operationsOfDuration.map(({ resource, operation }) => `${resource}:${operation}`);
-		return [names, `Takes ${takes}. ${PROGRESS} ${CHARGED}`];
+		return [names, `Takes ${takes}. ${PROGRESS_HINT} ${CHARGE_HINT}`];
 	}),
-	[['speech:wait'], `Waits until the audio is ready. ${PROGRESS} This is free of charge.`],
+	[['speech:wait'], `Waits until the audio is ready. ${PROGRESS_HINT} This is free of charge.`],
 	[
 		['voice:getAll', 'history:getAll'],
 		'Returns up to Limit results; turn on Return All for all. This is free of charge.',
@@ -78,9 +80,10 @@ export class MediaGeneration implements INodeType {
 		group: ['transform'],
 		version: 1,
 		subtitle,
-		description: 'Generate speech, videos and images and get the finished files',
+		description: 'Generate speech, videos and images, and get the finished files',
 		defaults: { name: 'Media Generation' },
-		// Nobody looks at the console when a model runs it. n8n replaces more than its type names.
+		// A model sees no output panel, so as a tool the node has no hints. The cast is needed, because n8n's type of
+		// `replacements` does not have all that n8n replaces.
 		usableAsTool: { replacements: { hints: [] } as Partial<INodeTypeDescription> },
 		builderHint,
 		inputs: [NodeConnectionTypes.Main],

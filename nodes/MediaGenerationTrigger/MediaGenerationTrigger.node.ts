@@ -51,7 +51,7 @@ export class MediaGenerationTrigger implements INodeType {
 		},
 		builderHint: {
 			searchHint:
-				'For what others generate: generated is of videos and images, the other events are of speech. What this workflow generates itself, the Media Generation node waits for: publishing is refused where that node follows this trigger, unless taskIds is set.',
+				'Reacts to media generated elsewhere: the event generated is about videos and images, the other events are about speech. For what this workflow generates itself, no trigger is needed: the Media Generation node waits for it. Publishing is refused if that node follows this trigger, unless taskIds is set.',
 			extraTypeDefContent: [
 				{ content: '@output { json: { event, task_id?, audio_url?, file_url?, error? } }' },
 			],

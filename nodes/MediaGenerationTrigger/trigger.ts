@@ -13,7 +13,7 @@ import type { Activation } from './activation/activation';
 import { Outbox } from './activation/outbox';
 import { supportsDeduplication } from './activation/executionQueue';
 import { HistoryWatch } from './generated/historyWatch';
-import type { HistoryStore } from './generated/newEntries';
+import type { HistoryOutbox } from './generated/newEntries';
 import { subWorkflowCreations, refuseSelfStart } from './activation/downstream';
 import { readSettings, type Settings } from './activation/settings';
 import { TaskWatch } from './tasks/taskWatch';
@@ -66,9 +66,9 @@ class ListeningTrigger {
 		const { closing, context, isManual, watches } = this;
 		if (closing.signal.aborted) return;
 		closing.abort(new Failure('canceled'));
-		if (!isManual) for (const { store } of watches) store.handOver();
-		// n8n (2.41) waits for an event of a manual test even after the test was stopped. Without this empty one,
-		// a worker would wait forever.
+		if (!isManual) for (const { outbox } of watches) outbox.handOver();
+		// n8n (2.41) waits for an event of a manual test even after the test was stopped. Without this empty event, a
+		// worker would wait forever.
 		else context.emit([]);
 	}
 
@@ -77,8 +77,8 @@ class ListeningTrigger {
 		const settings = readSettings(context);
 		// A manual test ends after one event, so it cannot start itself again and again.
 		if (!isManual) refuseSelfStart(context, settings);
-		// Without task ids, only the socket tells which tasks there are.
-		const needsSocket = settings.ofTasks && settings.taskIds.size === 0;
+		// If the parameters name no tasks, the trigger learns of tasks only from messages over the socket.
+		const needsSocket = settings.listensForTasks && settings.taskIds.size === 0;
 		if (needsSocket && !canListen()) throw new Failure('noWebSocket');
 		const credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
 		this.redact = credential.redact;
@@ -104,7 +104,7 @@ class ListeningTrigger {
 		return {
 			...{ context, api, settings, isManual, closing },
 			identityKey: `${context.getWorkflow().id}\n${context.getNode().id}\n${baseUrl}`,
-			isOwnWork: subWorkflowCreations(context, credential, closing),
+			isCreatedDownstream: subWorkflowCreations(context, credential, closing),
 			warn: (text) => context.logger.warn(redact.text(`Media Generation Trigger: ${text}`)),
 			onFatal: (failure) => void this.end(failure, api),
 		};
@@ -116,7 +116,7 @@ class ListeningTrigger {
 			void watch.start().catch((error: unknown) => {
 				const failure = error instanceof Failure ? error : new Failure('noResponse');
 				if (failure.kind === 'tokenRefused') onFatal(failure);
-				else warn(`${wordingOf(failure).message}. It goes on trying`);
+				else warn(`${wordingOf(failure).message}. The trigger keeps trying`);
 			});
 		}
 	}
@@ -125,9 +125,9 @@ class ListeningTrigger {
 	private async end(failure: Failure, api: Api): Promise<void> {
 		const { signal } = this.closing;
 		const mayBeTemporary = failure.kind === 'tokenRefused';
-		const fatal = mayBeTemporary ? await confirmRefusal(api, signal) : failure;
-		if (!fatal || signal.aborted) return;
-		this.context.emitError(this.asNodeError(fatal));
+		const confirmedFailure = mayBeTemporary ? await confirmRefusal(api, signal) : failure;
+		if (!confirmedFailure || signal.aborted) return;
+		this.context.emitError(this.asNodeError(confirmedFailure));
 		this.close();
 	}
 
@@ -148,13 +148,18 @@ function watchesOf(activation: Activation) {
 	const key = isManual ? '' : identityKey;
 	const replaysEmitted = supportsDeduplication(context);
 	const watches = [];
-	if (settings.ofTasks) {
-		const store = new Outbox(staticData, `tasks ${baseUrl}`, key, replaysEmitted);
-		watches.push(new TaskWatch(activation, store));
+	if (settings.listensForTasks) {
+		const outbox = new Outbox(staticData, `tasks ${baseUrl}`, key, replaysEmitted);
+		watches.push(new TaskWatch(activation, outbox));
 	}
 	if (settings.events.has('generated')) {
-		const store: HistoryStore = new Outbox(staticData, `generated ${baseUrl}`, key, replaysEmitted);
-		watches.push(new HistoryWatch(activation, store));
+		const outbox: HistoryOutbox = new Outbox(
+			staticData,
+			`generated ${baseUrl}`,
+			key,
+			replaysEmitted,
+		);
+		watches.push(new HistoryWatch(activation, outbox));
 	}
 	return watches;
 }

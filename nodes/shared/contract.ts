@@ -61,11 +61,11 @@ export interface SpeechTask {
 	apparentEnd?: 'completed' | 'error';
 	/** The status word in lower case: that of the contract, or else the service's own. */
 	status: string;
-	/** Absolute URL of the audio file, once there is one. */
+	/** The absolute URL of the audio file, once there is one. */
 	audioUrl?: string;
-	/** Absolute URL of the subtitles, if the service has made any. */
+	/** The absolute URL of the subtitles, if the service has made any. */
 	subtitleUrl?: string;
-	/** Progress in percent, 0 to 100. */
+	/** The progress in percent, 0 to 100. */
 	percentage?: number;
 	/** Why the task failed, when the service says so. */
 	message?: string;
@@ -76,7 +76,7 @@ export interface SpeechTask {
 /** One generated file, from a completion event or a history entry (§2.3). */
 export interface GeneratedFile {
 	id?: string;
-	/** Absolute URL of the file. */
+	/** The absolute URL of the file. */
 	fileUrl: string;
 	/** The whole record that the service sent for it. */
 	raw: ServiceRecord;
@@ -93,7 +93,6 @@ export const MEDIA = {
 	image: { mimeType: 'image/png', timeoutSeconds: 900, takes: 'seconds to a few minutes' },
 } as const;
 
-/** A kind of media. */
 export type MediaKind = keyof typeof MEDIA;
 
 /** The type of a file; `extension` without a dot. */
@@ -152,13 +151,13 @@ export type Generation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
  * collects the result instead of paying again.
  */
 export interface GenerationRequest {
-	/** A UUID, unique among all processes. */
+	/** Identifies the request among all processes: a UUID. */
 	key: string;
 	/** The prompt without surrounding white space; '' if there is none. */
 	prompt: string;
 	kind: MediaKind;
 	aspectRatio?: string;
-	/** How many files the request asked for. Once the service makes no more, how many it has made. */
+	/** How many files the request asked for. Once the service will make no more, it is how many it has made. */
 	requestedCount: number;
 	/** True if images are part of the request, so that the prompt does not identify the result. */
 	withImages: boolean;

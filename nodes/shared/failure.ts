@@ -55,7 +55,6 @@ export interface FailureFacts {
 	itemCount?: number;
 	/** The reason in the words of the service or of our check: readable, without HTML tags, without the token. */
 	text?: string;
-	/** HTTP status. */
 	status?: number;
 	/** The host that the request went to, with its port, without path or query. */
 	host?: string;
@@ -82,15 +81,15 @@ export interface FailureFacts {
 	/** The announced ids of a charged generation. */
 	ids?: string[];
 	/** True when the file's host refuses the address or does not know it. The address may have expired. */
-	isRefused?: boolean;
+	isUrlRefused?: boolean;
 	/** The address of a charged file that could not be downloaded. */
 	fileUrl?: string;
 	/** The addresses of the other charged files of the same request. */
 	otherFiles?: string[];
 	/** The last status of the task that is known, in words for the user. */
 	lastKnownStatus?: string;
-	/** How many requests in flight at once did not overload the service, when more did. */
-	notTooMany?: number;
+	/** A number of requests in flight that did not overload the service. It is set when more have overloaded it. */
+	safeInFlight?: number;
 	/** History entries that may be the lost result; `createdAt` as the service wrote it. */
 	candidates?: Array<{ id: string; createdAt?: string }>;
 }
@@ -122,12 +121,12 @@ export function invalidInput(field: string, text: string): Failure {
 export const isFailure = (error: unknown, ...kinds: FailureKind[]): error is Failure =>
 	error instanceof Failure && kinds.includes(error.kind);
 
-/** Does `withDefaults` to a Failure. Any other error is returned as it is. */
+/** Adds facts to a Failure, as `withDefaults` does. Any other error is returned as it is. */
 export const withDefaultFacts = (error: unknown, facts: FailureFacts): unknown =>
 	error instanceof Failure ? error.withDefaults(facts) : error;
 
 /** The `error_kind` of each kind of failure, unless the service says what it means. Other kinds are `other`. */
-const KIND_BY_FAILURE = {
+const ERROR_KIND_BY_FAILURE = {
 	...{ invalidInput: 'input', badImage: 'input', overBudget: 'input', rejected: 'input' },
 	...{ invalidVoice: 'input', outOfCredit: 'credit' },
 	...{ unreachable: 'unavailable', noResponse: 'unavailable', unavailable: 'unavailable' },
@@ -144,10 +143,11 @@ export function errorKindOf(error: unknown): string {
 	if (!(error instanceof Failure)) return 'other';
 	const { kind, facts } = error;
 	if (facts.mayBeCharged && kind !== 'timedOut') return 'indeterminate';
-	// A server error may have any cause. If a generation fails for a token, it is a token of the service's own.
-	const isUnsure = kind === 'unavailable' || facts.means === 'token';
-	const means = isUnsure ? undefined : facts.means;
-	const byFailure: Partial<Record<FailureKind, string>> = KIND_BY_FAILURE;
+	// A server error may have any cause. If a generation fails because of a token, it is a token of the service itself,
+	// not the user's.
+	const hasUnknownCause = kind === 'unavailable' || facts.means === 'token';
+	const means = hasUnknownCause ? undefined : facts.means;
+	const byFailure: Partial<Record<FailureKind, string>> = ERROR_KIND_BY_FAILURE;
 	return means === 'voice' ? 'input' : (means ?? byFailure[kind] ?? 'other');
 }
 

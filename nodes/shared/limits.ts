@@ -6,34 +6,37 @@
 
 const MIB = 1024 * 1024;
 
-/** Bytes of a JSON answer. A page of 100 records has about 100 kB. */
+/** The most bytes of a JSON answer. A page of 100 records has about 100 kB. */
 export const MAX_JSON_BYTES = 16 * MIB;
-/** Bytes that are read of an answer with an error status. Users see only its first words, so this one is cut. */
+/**
+ * The most bytes that are read of an answer with an error status. Users see only its first words, so a longer body is
+ * truncated.
+ */
 export const MAX_ERROR_BYTES = 64 * 1024;
 /**
- * Characters of an event or a plain answer of a generation stream. Either may hold the files themselves, in
+ * The most characters of an event or a plain answer of a generation stream. Either may hold the files themselves, in
  * base64.
  */
 export const MAX_EVENT_CHARS = 16 * MIB;
-/** Levels of nested arrays and objects. The readers, and n8n itself, walk them recursively. */
+/** The most levels of nested arrays and objects. The readers, and n8n itself, walk them recursively. */
 export const MAX_JSON_LEVELS = 100;
-/** Pages of a list: 100 000 records in pages of the usual size. */
+/** The most pages of a list: 100 000 records in pages of the usual size. */
 export const MAX_PAGES = 1000;
-/** Files that one generation may name. A request can ask for at most 4 (§8). */
+/** The most files that one generation may name. A request can ask for at most 4 (§8). */
 export const MAX_FILES = 100;
-/** Redirects followed for one request. */
+/** The most redirects that are followed for one request. */
 export const MAX_REDIRECTS = 10;
-/** Characters of a file's address; signed ones have up to 3000. */
+/** The most characters of a file's address; signed ones have up to 3000. */
 export const MAX_ADDRESS_CHARS = 8192;
-/** Characters of an identifier. Identifiers appear in request paths and messages. */
+/** The most characters of an identifier. Identifiers appear in request paths and messages. */
 export const MAX_ID_CHARS = 500;
-/** Characters of a reason or a status of the service in a message to the user. */
+/** The most characters of a reason or a status of the service in a message to the user. */
 export const MAX_REASON_CHARS = 500;
-/** Bytes of the subtitles of one task: an hour of speech, word by word, has about 0.5 MB. */
+/** The most bytes of the subtitles of one task: an hour of speech, word by word, has about 0.5 MB. */
 export const MAX_SUBTITLES_BYTES = 2 * MIB;
-/** Bytes of all audio parts of one speech. They are joined in memory. */
+/** The most bytes of all audio parts of one speech. They are joined in memory. */
 export const MAX_JOINED_BYTES = 256 * MIB;
-/** Bytes of a file whose size is not announced, or that is compressed and may unpack to any size. */
+/** The most bytes of a file whose size is not announced, or that is compressed and may unpack to any size. */
 export const MAX_UNANNOUNCED_BYTES = 256 * MIB;
 
 /** Deletes the first entries of a Map or Set, in the order they were added, until at most `max` remain. */

@@ -6,9 +6,9 @@ const clip = (name: string): Buffer => readFileSync(new URL(`./${name}`, import.
 
 /** A playable MP4 file. It ends with a `free` box that holds the id, so that its bytes differ for each id. */
 export function videoMp4(id: string, portrait: boolean): Buffer {
-	const note = Buffer.from(id, 'utf8');
+	const idBytes = Buffer.from(id, 'utf8');
 	const video = clip(portrait ? 'portrait.mp4' : 'landscape.mp4');
-	return Buffer.concat([video, freeBoxHeader(note.length), note]);
+	return Buffer.concat([video, freeBoxHeader(idBytes.length), idBytes]);
 }
 
 /** The header of a `free` box for `bytes` bytes, which must be less than 4 GiB. Players ignore such a box. */

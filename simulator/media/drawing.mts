@@ -14,7 +14,7 @@ export interface Drawing {
 	portrait: boolean;
 }
 
-/** In pixels. */
+/** A size in pixels. */
 interface Size {
 	width: number;
 	height: number;
@@ -23,10 +23,10 @@ interface Size {
 const FRAMES = 20;
 const FRAMES_PER_SECOND = 5;
 const MARGIN = 32;
-/** The height in pixels below the prompt, for the caption and the number. */
+/** The height in pixels of the area below the prompt, which has the caption and the number. */
 const FOOTER_HEIGHT = 104;
-/** The size of a digit of the number. */
-const DIGIT: Size = { width: 40, height: 72 };
+/** The size of a digit of the number that counts up in a video. */
+const DIGIT_SIZE: Size = { width: 40, height: 72 };
 const FONT_SIZES = [56, 44, 36, 28, 22, 17];
 /** The mean width of a letter, as a multiple of the font size. */
 const LETTER_WIDTH = 0.58;
@@ -44,7 +44,7 @@ export async function drawVideo(drawing: Drawing): Promise<Uint8Array> {
 	const size = sizeOf(drawing);
 	const shape = drawing.portrait ? '9:16 portrait' : '16:9 landscape';
 	const scene = render(sceneOf(drawing, `Video, ${shape}`), size).pixels;
-	const digits = render(digitsFor(drawing), { ...DIGIT, width: 10 * DIGIT.width }).pixels;
+	const digits = render(digitsFor(drawing), { ...DIGIT_SIZE, width: 10 * DIGIT_SIZE.width }).pixels;
 	const encoder = await h264.createH264MP4Encoder();
 	Object.assign(encoder, size, {
 		frameRate: FRAMES_PER_SECOND,
@@ -53,13 +53,13 @@ export async function drawVideo(drawing: Drawing): Promise<Uint8Array> {
 		quantizationParameter: 30,
 	});
 	encoder.initialize();
-	for (let number = 1; number <= FRAMES; number++) {
-		for (const [place, digit] of [...String(number).padStart(2, '0')].entries()) {
-			for (let y = 0; y < DIGIT.height; y++) {
-				const from = (y * 10 + Number(digit)) * DIGIT.width;
-				const x = size.width - MARGIN - (2 - place) * DIGIT.width;
-				const to = (size.height - MARGIN - DIGIT.height + y) * size.width + x;
-				scene.set(digits.subarray(from * 4, (from + DIGIT.width) * 4), to * 4);
+	for (let frameNumber = 1; frameNumber <= FRAMES; frameNumber++) {
+		for (const [place, digit] of [...String(frameNumber).padStart(2, '0')].entries()) {
+			for (let y = 0; y < DIGIT_SIZE.height; y++) {
+				const from = (y * 10 + Number(digit)) * DIGIT_SIZE.width;
+				const x = size.width - MARGIN - (2 - place) * DIGIT_SIZE.width;
+				const to = (size.height - MARGIN - DIGIT_SIZE.height + y) * size.width + x;
+				scene.set(digits.subarray(from * 4, (from + DIGIT_SIZE.width) * 4), to * 4);
 			}
 		}
 		encoder.addFrameRgba(scene);
@@ -73,7 +73,7 @@ export async function drawVideo(drawing: Drawing): Promise<Uint8Array> {
 const sizeOf = ({ portrait }: Drawing): Size =>
 	portrait ? { width: 360, height: 640 } : { width: 640, height: 360 };
 
-const colour = ({ id }: Drawing, lightness: number) =>
+const color = ({ id }: Drawing, lightness: number) =>
 	`hsl(${seedOf(id) % 360}, 55%, ${lightness}%)`;
 
 /** The SVG of the prompt, in the largest font that fits, above a caption. */
@@ -86,23 +86,23 @@ function sceneOf(drawing: Drawing, caption: string): string {
 	});
 	const { size, lines, maxLines } =
 		layouts.find((layout) => layout.lines.length <= layout.maxLines) ?? layouts.at(-1)!;
-	const shown = lines.length > maxLines ? [...lines.slice(0, maxLines - 1), '…'] : lines;
-	const texts = shown.map((line, index) =>
+	const visibleLines = lines.length > maxLines ? [...lines.slice(0, maxLines - 1), '…'] : lines;
+	const textElements = visibleLines.map((line, index) =>
 		text(MARGIN, MARGIN + size * (1 + index * LINE_HEIGHT), size, line),
 	);
 	return `<defs><linearGradient id="ground" x2="1" y2="1">
-		<stop stop-color="${colour(drawing, 22)}"/><stop offset="1" stop-color="${colour(drawing, 42)}"/>
+		<stop stop-color="${color(drawing, 22)}"/><stop offset="1" stop-color="${color(drawing, 42)}"/>
 		</linearGradient></defs><rect width="100%" height="100%" fill="url(#ground)"/>
-		${texts.join('')}${text(MARGIN, height - MARGIN, 17, caption)}`;
+		${textElements.join('')}${text(MARGIN, height - MARGIN, 17, caption)}`;
 }
 
 /** The SVG of the ten digits side by side. */
 function digitsFor(drawing: Drawing): string {
-	const places = Array.from({ length: 10 }, (_, digit) =>
-		text(digit * DIGIT.width + 2, DIGIT.height - 12, 60, String(digit)),
+	const digitElements = Array.from({ length: 10 }, (_, digit) =>
+		text(digit * DIGIT_SIZE.width + 2, DIGIT_SIZE.height - 12, 60, String(digit)),
 	);
-	const ground = `<rect width="100%" height="100%" fill="${colour(drawing, 15)}"/>`;
-	return ground + places.join('');
+	const background = `<rect width="100%" height="100%" fill="${color(drawing, 15)}"/>`;
+	return background + digitElements.join('');
 }
 
 /** Breaks a text into lines of at most `maxLetters` letters. A longer word is broken, too. */
@@ -110,9 +110,9 @@ function wrap(prompt: string, maxLetters: number): string[] {
 	const lines: string[] = [];
 	for (const word of prompt
 		.split(/\s+/)
-		.flatMap((long) => long.match(chunksPattern(maxLetters)) ?? [])) {
-		const extended = `${lines.at(-1) ?? ''} ${word}`.trim();
-		if (lines.length > 0 && extended.length <= maxLetters) lines[lines.length - 1] = extended;
+		.flatMap((word) => word.match(chunksPattern(maxLetters)) ?? [])) {
+		const longerLine = `${lines.at(-1) ?? ''} ${word}`.trim();
+		if (lines.length > 0 && longerLine.length <= maxLetters) lines[lines.length - 1] = longerLine;
 		else lines.push(word);
 	}
 	return lines;

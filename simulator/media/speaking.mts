@@ -8,7 +8,7 @@ import { MAX_SECONDS, wavHeader } from './wav.mts';
 const SAMPLES_PER_SECOND = 22_050;
 /** The bit rate of MP3 files, in kbit/s. */
 const MP3_BIT_RATE = 48;
-const ENGLISH = ['en-us', 'en', 'en-gb-scotland', 'en-gb-x-rp'];
+const ENGLISH_ACCENTS = ['en-us', 'en', 'en-gb-scotland', 'en-gb-x-rp'];
 const ENGLISH_WORDS = /\b(?:the|and|of|is|are|this|that|you|with|by|my|for)\b/gi;
 
 /** An event of the synthesizer. `audio_position` is in ms; `text_position` counts characters from 1. */
@@ -18,7 +18,6 @@ interface WordEvent {
 	audio_position: number;
 }
 
-/** What to speak. */
 export interface Speech {
 	text: string;
 	/** The voice; `speed` is a multiple of its usual speed. */
@@ -52,11 +51,11 @@ export function speak({ text, voice, format }: Speech): RenderedSpeech {
 	const seconds = samples / SAMPLES_PER_SECOND;
 	let position = 1;
 	const starts = lines.map((line) => {
-		const first = words.find((word) => word.text_position >= position);
+		const firstWord = words.find((word) => word.text_position >= position);
 		position += [...line].length + 1;
-		return first ? first.audio_position / 1000 : seconds;
+		return firstWord ? firstWord.audio_position / 1000 : seconds;
 	});
-	// A line without a word, such as a smiley, is not spoken and gets no cue. The first one always starts at 0.
+	// A line without a word, such as a smiley, is not spoken and gets no cue. The first line always starts at 0.
 	starts[0] = 0;
 	const cues = lines.map((line, index) => {
 		return { text: line, start: starts[index]!, end: starts[index + 1] ?? seconds };
@@ -73,9 +72,10 @@ export function speak({ text, voice, format }: Speech): RenderedSpeech {
  */
 function chooseVoice({ id, language, gender, speed }: Speech['voice'], text: string): void {
 	const seed = seedOf(id);
-	const english = text.match(ENGLISH_WORDS)?.length ?? 0;
-	const isEnglish = language === 'en' || english * 10 >= text.split(/\s+/).length;
-	const accent = isEnglish || language === '' ? ENGLISH[seed % ENGLISH.length]! : language;
+	const englishWordCount = text.match(ENGLISH_WORDS)?.length ?? 0;
+	const isEnglish = language === 'en' || englishWordCount * 10 >= text.split(/\s+/).length;
+	const accent =
+		isEnglish || language === '' ? ENGLISH_ACCENTS[seed % ENGLISH_ACCENTS.length]! : language;
 	const isFemale = gender === 'female' || (gender !== 'male' && seed % 2 === 0);
 	const variant = isFemale ? `f${1 + ((seed >>> 3) % 5)}` : `m${1 + ((seed >>> 3) % 7)}`;
 	const name = `${accent}+${variant}`;

@@ -1,5 +1,5 @@
 /** The MIME types of subtitles. */
-export const TYPES = { srt: 'application/x-subrip', vtt: 'text/vtt' };
+export const MIME_TYPES = { srt: 'application/x-subrip', vtt: 'text/vtt' };
 
 /** The most letters of a line, unless a single word has more. */
 const MAX_LINE_LETTERS = 42;
@@ -24,13 +24,14 @@ export function cuesFor(text: string, seconds: number): Cue[] {
 }
 
 /** The file of subtitles with these cues. */
-export function subtitlesOf(cues: readonly Cue[], format: keyof typeof TYPES): Buffer {
-	const time = (seconds: number) => {
+export function subtitlesOf(cues: readonly Cue[], format: keyof typeof MIME_TYPES): Buffer {
+	const formatTime = (seconds: number) => {
 		const clock = new Date(seconds * 1000).toISOString().slice(11, 23);
 		return format === 'srt' ? clock.replace('.', ',') : clock;
 	};
 	const blocks = cues.map(
-		({ text, start, end }, index) => `${index + 1}\n${time(start)} --> ${time(end)}\n${text}\n`,
+		({ text, start, end }, index) =>
+			`${index + 1}\n${formatTime(start)} --> ${formatTime(end)}\n${text}\n`,
 	);
 	return Buffer.from((format === 'vtt' ? ['WEBVTT\n', ...blocks] : blocks).join('\n'));
 }
@@ -39,8 +40,9 @@ export function subtitlesOf(cues: readonly Cue[], format: keyof typeof TYPES): B
 export function linesOf(text: string): string[] {
 	const lines: string[] = [];
 	for (const word of text.trim().split(/\s+/)) {
-		const extended = `${lines.at(-1) ?? ''} ${word}`.trim();
-		if (lines.length > 0 && extended.length <= MAX_LINE_LETTERS) lines[lines.length - 1] = extended;
+		const longerLine = `${lines.at(-1) ?? ''} ${word}`.trim();
+		if (lines.length > 0 && longerLine.length <= MAX_LINE_LETTERS)
+			lines[lines.length - 1] = longerLine;
 		else lines.push(word);
 	}
 	return lines;

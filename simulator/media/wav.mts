@@ -6,7 +6,10 @@ const LETTERS_PER_SECOND = 15;
 export const MAX_SECONDS = 600;
 const HEADER_BYTES = 44;
 
-/** Duration in seconds of the speech for a text: 15 letters a second, 1 s to 10 min. */
+/**
+ * Returns the duration of the speech for a text, in seconds: 15 letters take a second, but it is at least 1 s and at
+ * most 10 min.
+ */
 export function speechSeconds(text: string): number {
 	return Math.min(MAX_SECONDS, Math.max(1, text.length / LETTERS_PER_SECOND));
 }

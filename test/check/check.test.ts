@@ -1,14 +1,17 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { WebSocket, WebSocketServer } from 'ws';
 import { check } from '../../check/check.mts';
 import { StandIns, written, type Recording } from '../../check/recording.mts';
-import { replay } from '../../check/replay.mts';
+import { replay, Replay } from '../../check/replay.mts';
 import { gradeOf, verdictOf } from '../../check/report.mts';
-import type { Exchange } from '../../check/wire.mts';
+import { paidRows } from '../../check/rows.mts';
+import { Wire, type Exchange } from '../../check/wire.mts';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { canary, findToken, formsOf } from '../faults/canary.mts';
-import { FakeService, type Handler } from '../service/fakeService.mts';
+import { FakeService, type Handler, type Upgrade } from '../service/fakeService.mts';
 
 /* `npm run check`: what it says of services, what it keeps of them, and what the node makes of that. */
 
@@ -28,6 +31,82 @@ describe('the node makes the same of each recording', () => {
 		expect(lines).toContain('then: speech: items: 2');
 		expect(lines).toContain('now:  speech: items: 1');
 	});
+});
+
+const exchangeOf = (method: string, path: string, text: string, headers = {}): Exchange => ({
+	...{ by: 'node', at: 0, origin: 'https://acme.example', method, path, status: 200, headers },
+	...{ http: '1.1', pieces: [{ ms: 0, text }], bytes: 0 },
+});
+
+test('a WebSocket is closed or refused as by the service, in the replay, too', async () => {
+	const sockets = new WebSocketServer({ noServer: true });
+	const upgrades: Upgrade[] = [
+		(...handshake) =>
+			sockets.handleUpgrade(...handshake, (opened) => setTimeout(() => opened.close(4001), 300)),
+		(_, socket) => void socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n'),
+		(_, socket) => void socket.destroy(),
+	];
+	const endings = async (url: string) => {
+		await fetch(`${url}/v1/video/me`);
+		const heard: unknown[] = [];
+		for (const _ of upgrades) {
+			const socket = new WebSocket(`${url.replace('http', 'ws')}/ws?token=any`);
+			const began = performance.now();
+			const ending = await new Promise((resolve) => {
+				socket.on('unexpected-response', (_, { statusCode }) => resolve(statusCode));
+				socket.on('error', ({ message }) => resolve(message));
+				socket.on('close', resolve);
+			});
+			heard.push(ending, performance.now() - began > 250);
+		}
+		return heard;
+	};
+	const left = [...upgrades];
+	const service = await FakeService.start(
+		(_, response) => response.end('{}'),
+		(...handshake) => left.shift()!(...handshake),
+	);
+	const wire = new Wire();
+	wire.by = 'node';
+	const then = await endings(await wire.through(service.url));
+	expect(then).toEqual([4001, true, 403, false, 'socket hang up', false]);
+	const exchanges = new StandIns(canary(), [], wire.aliases).exchanges(wire.exchanges);
+	const recorded = new Replay({ exchanges, made: new Date().toISOString() } as Recording);
+	expect(await endings((await recorded.start()).baseUrl)).toEqual(then);
+	for (const each of [recorded, wire]) await each.close();
+	await service.stop();
+});
+
+test.each([
+	[
+		'{"id":7,"status":"done","media":{"audioUrl":"https://a.example/x"}}',
+		'audio address',
+		'media.audioUrl',
+	],
+	['{"id":7,"status":"completed","link":"/x/7.mp3","by":"Anna"}', 'audio address', 'link'],
+	['{"id":7,"stage":"done","audio_url":"/x.mp3"}', 'status', 'id, stage, audio_url'],
+])('a row names what stands in place of what the node reads: %s', (task, what, names) => {
+	const calls = [
+		exchangeOf('POST', '/v1/labs/task', '{"taskId":"7","id":7}'),
+		exchangeOf('GET', '/v1/labs/task/7', task),
+	];
+	const outcomes = [{ operation: 'speech', lines: ['error: no'] }];
+	const [speech] = paidRows(calls, outcomes, ['speech']);
+	expect(speech).toMatchObject({ found: 'different', grade: 'limits' });
+	expect(speech!.differs).toContain('the ID is called `id`');
+	expect(`${speech!.differs};`).toContain(
+		`no ${what} that the node can read; the answer has: ${names};`,
+	);
+});
+
+test('a wrong address is refused before the token is asked for', () => {
+	const { MEDIA_GENERATION_TOKEN: _, ...env } = process.env;
+	const main = join(__dirname, '../../check/main.mts');
+	const { status, stderr } = spawnSync(process.execPath, [main, '--base-url', 'media'], { env });
+	expect([status, String(stderr)]).toEqual([
+		3,
+		"'Base URL' must begin with https:// or http://, for example https://media.example.com.\n",
+	]);
 });
 
 async function ask(handle: Handler, token = 'a-token-of-mine', pay: string[] = [], folders = '') {
@@ -54,8 +133,13 @@ const SECRETS = {
 	'anna@acme.example': 1,
 	'user-4711': true,
 	big: { user_id: 1 },
+	members: { anna: { role: 'owner' }, carl: { role: 'guest' } },
+	portrait: '//files.acme.example/anna.png',
+	cover: `data:image/png;base64,${Buffer.from(`${'-'.repeat(21)}Anna Bell`).toString('base64')}`,
+	contract: 88471203,
 };
-const SECRET = /anna|bell|carl|acme|471[12]|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142/i;
+const SECRET =
+	/anna|bell|carl|acme|471[12]|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142|QW5uYSBCZWxs|88471203/i;
 
 describe('a stranger checks', () => {
 	const cut: Handler = (request) => request.socket.resetAndDestroy();
@@ -119,11 +203,11 @@ describe('a stranger checks', () => {
 		);
 		expect(text).toMatch(/compresses answers \(gzip\).*redirects .*histories \(307\); adds x-user/);
 		expect(text).toMatch(/The token \| different \| answers a wrong token with HTTP 403 with JSON/);
-		expect(text).toMatch(/Voices \| different \| 1 entries; under `results`.*entered By ID/);
-		expect(text).toMatch(/History \| different \| 1 entries; under `data.items`.* is lost/);
+		expect(text).toMatch(/Voices \| different \| 1 entry; under `results`.*entered By ID/);
+		expect(text).toMatch(/History \| different \| 1 entry; under `data.items`.* is lost/);
 		expect(text).toMatch(/a task that does not exist: HTTP 404 with a web page/);
 		expect(text).toMatch(/WebSocket \| not there \| HTTP 401 \| results come by polling/);
-		expect(text).toMatch(/called `id`; status: COMPLETED; address after .*an object/);
+		expect(text).toMatch(/called `id`; status: COMPLETED; address after .*called `result.href`/);
 		expect(text).toMatch(/file: audio\/wav, 16 bytes/);
 		expect(verdict).toMatch(/^It works with limits: §4.4 Voices: .*By ID.*; §6.2 WebSocket: /);
 		const kept = written(recording, token);
@@ -138,10 +222,7 @@ describe('what is kept of an exchange', () => {
 	/** Without the last: a part of it, which redaction cannot know. */
 	const forms = formsOf(token).slice(0, -1);
 	const keep = (text: string, path = '/v1/video/me', headers = {}) => {
-		const exchange: Exchange = {
-			...{ by: 'node', at: 0, origin: 'https://acme.example', method: 'GET', path, status: 200 },
-			...{ http: '1.1', headers, pieces: [{ ms: 0, text }], bytes: 0 },
-		};
+		const exchange = exchangeOf('GET', path, text, headers);
 		const standIns = new StandIns(token, ['My own prompt.'], new Map());
 		return JSON.stringify(standIns.exchanges([exchange]));
 	};
@@ -156,10 +237,12 @@ describe('what is kept of an exchange', () => {
 		['a stream of lines', `data: ${json.replaceAll(',"', ',\ndata: "')}\n\n`],
 		['JSON that breaks off', json.slice(0, -1)],
 		['a page', `<html>${SECRETS.message} ${forms.join(' ')}</html>`],
+		['a few words', 'welcome Anna Bell'],
 		['a sentence', `${SECRETS.errorMessage} ${SECRETS.message} ${forms.join(' ')}`],
 	])('holds nothing of anybody: %s', (what, text) => {
 		const kept = keep(text, '/users/anna/list?sig=s3cr3t', {
 			location: SECRETS.file_url,
+			'content-type': 'application/vnd.acme+json',
 			'set-cookie': token,
 			'x-user': SECRETS.email,
 		});

@@ -73,7 +73,7 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 		assert.match(actions, inOrder);
 		await names().filter({ hasText: 'Convert text to speech' }).click();
 		await field('text').waitFor();
-		await page.getByText('Each run is charged; retrying a failed one is not.').first().waitFor();
+		await page.getByText('Each run is charged; a retry pays what is missing.').first().waitFor();
 	});
 
 	it('sees the progress, and plays what was made', async () => {
@@ -92,6 +92,6 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 		assert.ok(!lines.some((line) => line.includes(simulator.token)), 'no token there');
 		assert.ok((await playOutput(page, 'audio')) > 0);
 		await takePicture(page, 'audio');
-		assert.equal(simulator.creates, 1);
+		assert.equal(simulator.chargedCalls, 1);
 	});
 });

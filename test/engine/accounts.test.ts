@@ -103,7 +103,7 @@ test('an account that is told to wait does not hold up the others', async () => 
 test('Concurrency counts the items of all accounts', async () => {
 	const given = rows([ada, 'One'], [bob, 'Two'], [ada, 'Three'], [bob, 'Four']);
 	const running = run(speech(EACH, { concurrency: 1 }), given);
-	const together = sim.waitFor(() => sim.working.size > 1).catch(() => 'never');
+	const together = sim.waitFor(() => sim.inFlight.size > 1).catch(() => 'never');
 	good(await running);
 	await sim.close();
 	expect(await together).toBe('never');

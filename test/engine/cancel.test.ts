@@ -112,6 +112,6 @@ test.each(BOTH)(
 		const canceled = await stop(execution);
 		expect(bad(canceled).description).toBe('');
 		good(await run(subject, { retryOf: canceled.run }));
-		expect([posts(), sim.creates]).toEqual([2, 1]);
+		expect([posts(), sim.chargedCalls]).toEqual([2, 1]);
 	},
 );

@@ -16,7 +16,7 @@ beforeEach(() => id++);
 const before = (parameters: IDataObject, more: Partial<INode> = {}) =>
 	workflow(node(parameters, { id: `node-${id}`, ...more }), later);
 const rows = texts('One', 'Two', 'Three', 'Four', 'Five');
-const HINT = 'Collected from your last run';
+const HINT = 'Collected from an earlier run';
 
 test('a step on a later node collects what the last run has requested', async () => {
 	const first = await run(before(speech(EACH)), rows);
@@ -81,7 +81,7 @@ test('what may have been charged is not sent again, until somebody executes this
 	bad(await run(before(speech('Hi'))));
 	const { message, description } = bad(await run(before(speech('Hi')), { destination: LATER }));
 	expect(message).toContain('unclear whether the service accepted it');
-	expect(description).toContain('execute this node itself');
+	expect(description).toContain("click 'Execute step' on this node");
 	expect(posts()).toBe(1);
 	good(await run(before(speech('Hi')), { destination: NODE }));
 	good(await run(before(speech('Hi')), { destination: LATER }));

@@ -54,11 +54,11 @@ describe('a used-up quota', () => {
 		['a task', speech],
 		['a stream', video],
 	])('is not taken for one while %s of the account is under way', async (_, of) => {
-		await start({ pace: 1, mostAtOnce: 1 });
+		await start({ pace: 1, concurrencyLimit: 1 });
 		fakeTime();
 		const slow = of(`${N} [sim:slow=900]`, { timeout: 3600, idleTimeout: 3600 });
 		const { result, seconds } = await hasten(node(slow, CONTINUE), { items: items(2) });
-		expect([lostOf(result), sim.creates]).toEqual([[], 2]);
+		expect([lostOf(result), sim.chargedCalls]).toEqual([[], 2]);
 		expect(seconds).toBeGreaterThan(1200);
 	});
 });
@@ -81,7 +81,7 @@ const failing = {
 		const busy = `event: error\ndata: ${JSON.stringify({ code: BUSY, status: 400 })}\n\n`;
 		return () => {
 			sim.clearFaults();
-			if (sim.working.size >= 5)
+			if (sim.inFlight.size >= 5)
 				sim.fault({
 					method: 'POST',
 					...ALWAYS,
@@ -103,7 +103,7 @@ it.each([
 		const failMore = failingOf();
 		const areAllCreated = () => {
 			failMore();
-			return sim.creates === count;
+			return sim.chargedCalls === count;
 		};
 		const watching = sim.waitFor(areAllCreated, 10_000_000);
 		const parameters = parametersOf(`${N} [sim:slow=3]`, { pollInterval: 5 });
@@ -112,7 +112,7 @@ it.each([
 		const lost = lostOf(result).length;
 		expect(lost).toBeGreaterThan(0);
 		expect(lost).toBeLessThanOrEqual(most);
-		expect(sim.creates).toBe(count);
+		expect(sim.chargedCalls).toBe(count);
 	},
 );
 

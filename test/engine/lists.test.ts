@@ -79,7 +79,7 @@ const idsOf = (items: Array<{ json: IDataObject }>) => items.map(({ json }) => j
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => `e${n}`);
 
 test.each<Partial<Dialect>>([
-	{ history: 'paged', pageEcho: 'wrong', historyFiguresAsStrings: true },
+	{ history: 'paged', pageEcho: 'wrong', historyNumbersAsStrings: true },
 	{ history: 'array' },
 ])('every entry once, in order, with pairedItem: %j', async (dialect) => {
 	await start({ dialect });

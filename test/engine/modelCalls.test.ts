@@ -86,10 +86,10 @@ describe.each([
 		const [collected] = await call(hello({ timeout: 600 }), { text: 'Hi.' });
 		expect(collected!.task_id).toBe(failed!.task_id);
 		expect(collected!.input).toMatch(/^Hi/);
-		expect(sim.creates).toBe(2);
+		expect(sim.chargedCalls).toBe(2);
 		const [anew] = await call(hello(), { text: 'Hi.' });
 		expect(anew!.task_id).not.toBe(collected!.task_id);
-		expect(sim.creates).toBe(3);
+		expect(sim.chargedCalls).toBe(3);
 	});
 });
 
@@ -117,7 +117,7 @@ test('an agent that asks for a hundred images gets as many as it may pay for', a
 	const refused = records.filter(({ error }) => error !== undefined);
 	expect(refused).toHaveLength(96);
 	expect(refused[95]!.error).toContain("'Max Paid Requests per Execution' is 4");
-	expect(sim.creates).toBe(4);
+	expect(sim.chargedCalls).toBe(4);
 });
 
 describe('the same call, repeated while the first one is under way', () => {
@@ -132,7 +132,7 @@ describe('the same call, repeated while the first one is under way', () => {
 		expect(one!.error).toBeUndefined();
 		expect(two!.task_id).toBe(one!.task_id);
 		expect(two!.audio_url).toBe(one!.audio_url);
-		expect(sim.creates).toBe(1);
+		expect(sim.chargedCalls).toBe(1);
 	});
 
 	test('gets the same files of an image', async () => {
@@ -143,7 +143,7 @@ describe('the same call, repeated while the first one is under way', () => {
 		const [[one], [two]] = await Promise.all([first, call(fields, { text: 'A' })]);
 		expect(one!.error).toBeUndefined();
 		expect(two!.file_url).toBe(one!.file_url);
-		expect(sim.creates).toBe(1);
+		expect(sim.chargedCalls).toBe(1);
 	});
 
 	test('fails as the first one does', async () => {

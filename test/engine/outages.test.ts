@@ -70,8 +70,8 @@ test.each<[string, Batch]>([
 		expect(lost.length).toBeLessThanOrEqual(15);
 		expect(lost.filter((error) => !error.includes('HTTP 502'))).toEqual([]);
 		const made = [...tasks().map(({ input }) => input), ...sim.history.map(({ prompt }) => prompt)];
-		expect(new Set(made).size).toBe(sim.creates);
-		expect(sim.creates).toBeGreaterThanOrEqual(parts * (rows - lost.length));
+		expect(new Set(made).size).toBe(sim.chargedCalls);
+		expect(sim.chargedCalls).toBeGreaterThanOrEqual(parts * (rows - lost.length));
 	},
 	180_000,
 );
@@ -98,7 +98,7 @@ describe.each(OUTAGES)('where the service is away, with %s,', (_, away) => {
 		front.upgrades = 'pass';
 		await passUntil(() => isOver, 10);
 		expect(good(await finished)[0]!.binary!.data!.mimeType).toBe('audio/wav');
-		expect(sim.creates).toBe(1);
+		expect(sim.chargedCalls).toBe(1);
 	});
 
 	test.each([

@@ -82,7 +82,7 @@ describe('behind something that', () => {
 		async (operation) => {
 			front.serve(fileBegun);
 			const { words, seconds, files } = await failing(operation);
-			expect(words).toMatch(/the connection broke during the download/);
+			expect(words).toMatch(/the connection was lost during the download/);
 			expect(files).toBe(5);
 			expect(seconds).toBeGreaterThan(290);
 			expect(seconds).toBeLessThan(420);

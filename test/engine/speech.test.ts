@@ -39,7 +39,7 @@ test('a text becomes a file, byte for byte, with one POST and one reading after 
 	expect(saved(result.run)).not.toContain(sim.token);
 	expect(hints(result)).toEqual([]);
 	await allClosed();
-	expect(sim.socketsEver).toBe(1);
+	expect(sim.openedSocketCount).toBe(1);
 });
 
 test.each<['default' | 'filesystem', string, number]>([
@@ -106,7 +106,7 @@ test('two executions at once share one socket', async () => {
 	const texts = ['First, and a little longer than the second.', 'Second.'];
 	const results = await Promise.all(texts.map(async (text) => await run(speech(text))));
 	expect(results.map((result) => only(result).json.input)).toEqual(texts);
-	expect(sim.socketsEver).toBe(1);
+	expect(sim.openedSocketCount).toBe(1);
 	await allClosed();
 });
 
@@ -114,7 +114,7 @@ test('without waiting: the task id at once; Collect fetches it, Get reads it, De
 	const created = only(await run(speech('Later.', {}, { waitForCompletion: false })));
 	const [id] = sim.tasks.keys();
 	expect(created.json).toEqual({ task_id: id, status: 'pending' });
-	expect([sim.socketsEver, sim.count('GET', '/v1')]).toEqual([0, 0]);
+	expect([sim.openedSocketCount, sim.count('GET', '/v1')]).toEqual([0, 0]);
 
 	// The id as a number, as the reading of a task gives it (§2.1).
 	const waited = await run(task('wait', '={{ $json.id }}'), { items: [{ id: Number(id) }] });
@@ -167,7 +167,7 @@ test('nothing is paid for once the deadline has passed while the socket was wait
 	sim.setWebSocketMode('hang');
 	const { message } = bad(await run(speech('Hi.', { timeout: 1 })));
 	expect(message).toContain('No result after 1 second');
-	expect(sim.creates).toBe(0);
+	expect(sim.chargedCalls).toBe(0);
 });
 
 /** It was made, and paid for, once. */
@@ -176,7 +176,7 @@ async function expectOnce(maxTries: number) {
 	const fields = speech('Hello, this takes a moment. [sim:slow=40]', { timeout: 1 });
 	const result = await run(node(fields, { ...RETRY, maxTries }));
 	expect(only(result).binary?.data?.mimeType).toBe('audio/wav');
-	expect([posts(), sim.creates]).toEqual([1, 1]);
+	expect([posts(), sim.chargedCalls]).toEqual([1, 1]);
 	return result;
 }
 
@@ -199,7 +199,7 @@ test.each([
 
 test('a new execution of the same text is paid for, as it has to be', async () => {
 	for (let round = 0; round < 2; round++) good(await run(speech('Hello.')));
-	expect(sim.creates).toBe(2);
+	expect(sim.chargedCalls).toBe(2);
 });
 
 test('a task id of odd characters makes a harmless file name', async () => {

@@ -30,7 +30,7 @@ test('a long text comes out as one file, of one task for each part, in order', a
 	expect(hints(result)).toEqual([]);
 	expect(saved(result.run)).not.toContain(sim.token);
 	await allClosed();
-	expect(sim.socketsEver).toBe(1);
+	expect(sim.openedSocketCount).toBe(1);
 });
 
 test('a text that is not longer is sent as it is, and comes out as ever', async () => {
@@ -43,7 +43,7 @@ test('a text that is not longer is sent as it is, and comes out as ever', async 
 test('without waiting: all task ids at once, which Collect makes as one file', async () => {
 	const created = only(await run(split(TEXT, {}, { waitForCompletion: false })));
 	expect(created.json).toEqual({ task_ids: ids(), parts: 12, status: 'pending' });
-	expect([posts(), sim.socketsEver]).toEqual([12, 0]);
+	expect([posts(), sim.openedSocketCount]).toEqual([12, 0]);
 
 	for (const taskId of [ids().join(', '), '={{ $json.task_ids }}']) {
 		const result = await run(wait(taskId), { items: [{ task_ids: ids() }] });
@@ -61,7 +61,7 @@ test('once a part has failed no other is sent, and those under way are not waite
 	const { message } = bad(await run(split(slow, { concurrency: 4 })));
 	expect(message).toContain('part 3 of 12');
 	expect(posts()).toBe(4);
-	expect(sim.creates).toBe(3);
+	expect(sim.chargedCalls).toBe(3);
 	await allClosed();
 });
 

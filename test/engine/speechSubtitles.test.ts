@@ -94,7 +94,7 @@ test('without its sound a text of several parts is one item, and a hint says wha
 	const result = await run(long(3, '', { download: false }));
 	const { json, binary } = only(result);
 	expect([json.task_ids, binary]).toEqual([ids(), undefined]);
-	expect(hints(result).join()).toContain("that takes the audio. Turn on 'Download File'");
+	expect(hints(result).join()).toContain("that requires the audio. Turn on 'Download File'");
 });
 
 test.each<[string, object, string]>([

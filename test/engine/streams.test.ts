@@ -36,7 +36,7 @@ const sent = () => front.requests.filter((line) => line.startsWith('POST')).leng
 test('a stream that only beats is silent: the result is found after Idle Timeout', async () => {
 	const { result, seconds } = await generate(saying(BEAT), video('A', { idleTimeout: 20 }));
 	expect(good(result)[0]!.binary!.data!.mimeType).toBe('video/mp4');
-	expect(hints(result).join()).toContain('looked up in the history');
+	expect(hints(result).join()).toContain('taken from the history');
 	expect(seconds).toBeLessThan(35);
 	expect(sent()).toBe(1);
 });

@@ -172,7 +172,7 @@ it('trigger and waiting items share one socket', async () => {
 	const result = await running.finished;
 	expect(good(result)[0]?.json.status).toBe('completed');
 	await trigger.has(1);
-	expect([sim.socketsEver, sim.sockets()]).toEqual([1, 1]);
+	expect([sim.openedSocketCount, sim.sockets()]).toEqual([1, 1]);
 	await trigger.close();
 	await sim.waitFor(() => sim.sockets() === 0, 1000);
 });

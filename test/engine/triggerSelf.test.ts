@@ -45,7 +45,7 @@ describe('a workflow that would start itself', () => {
 		expect(message).toMatch(`'${name}' creates what this trigger listens for`);
 		expect(message).toMatch(new RegExp(`move '${name}' to a workflow called with`, 'i'));
 		// Who follows the advice must know where it does not hold.
-		expect(message).toMatch(/queue mode, in deeper sub-workflows, and with HTTP Request/);
+		expect(message).toMatch(/queue mode, in nested sub-workflows and with HTTP Request/);
 		// By this word n8n would give the workflow up.
 		expect(message).not.toMatch(/Authorization/);
 		expect(sim.requests).toEqual([]);
@@ -234,7 +234,7 @@ describe('where a sub-workflow is called after the trigger', () => {
 		});
 
 		it('nor does one that fails, where failures are told', async () => {
-			await start({ pace: 1, dialect: { historyMaking: true } });
+			await start({ pace: 1, dialect: { historyShowsInProgress: true } });
 			const trigger = await follow({ events: ['generated', 'failed'] });
 			await create('[sim:unsafe] Its own');
 			await pass(70);

@@ -17,7 +17,7 @@ const refusal = async (work: Promise<unknown>) =>
 describe('a trigger that cannot work', () => {
 	it.each([
 		[{ events: [] }, /'Trigger On' is empty/],
-		[{ events: ['sometimes'] }, /'Trigger On' must be some of completed, failed, progress/],
+		[{ events: ['sometimes'] }, /'Trigger On' must be one or more of completed, failed, progress/],
 		[{ events: ['progress'], options: { progressStep: 0 } }, /'Progress Step' .* from 1 to 100/],
 		[{ taskIds: 'a, b/c' }, /'Task IDs' must be just the ID/],
 		[{ options: { outputField: ' ' } }, /'Put Output File in Field' is empty/],
@@ -34,7 +34,7 @@ describe('a trigger that cannot work', () => {
 		expect(error.message).toMatch(/^Authorization failed: the service refused the API token/);
 		expect(error.constructor.name).toBe('NodeApiError');
 		expect(error.description).toMatch(/API Token/);
-		expect(sim.socketsEver).toBe(0);
+		expect(sim.openedSocketCount).toBe(0);
 	});
 });
 

@@ -64,7 +64,7 @@ describe('video: textToVideo', () => {
 		expect(origins(output)).toEqual([0, 0, 0, 0]);
 		expect(new Set(output.map(({ binary }) => binary!.data!.fileName)).size).toBe(4);
 		for (const item of output) await expectServed(result, item);
-		expect(sim.creates).toBe(1);
+		expect(sim.chargedCalls).toBe(1);
 		expect(hints(result)).toEqual([]);
 	});
 });

@@ -199,7 +199,7 @@ describe('images by address', () => {
 		[
 			'that is gone',
 			() => answer(410, { error: 'expired' }),
-			/fetched: the file host .* 410 \(expired\)/,
+			/downloaded: the file host .* 410 \(expired\)/,
 		],
 		['of a video', () => answer(200, Buffer.from('\0\0\0\x20ftypisom')), /is not an image/],
 		[

@@ -50,7 +50,7 @@ describe('a refusal in other words', () => {
 		expect(good(result)).toHaveLength(20);
 		expect([
 			result.items('Media Generation').filter(({ json }) => json.error),
-			sim.creates,
+			sim.chargedCalls,
 		]).toEqual([[], 20]);
 	});
 

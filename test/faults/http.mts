@@ -236,7 +236,7 @@ const limits: Row[] = [
 	...[504, 520].map((status) =>
 		row(`${status} to a create call that was accepted`, [VIDEO, IMAGE], {
 			make: accepted((_, response) => response.writeHead(status).end(PAGE)),
-			hints: 'looked up in the history',
+			hints: 'taken from the history',
 		}),
 	),
 	row('Truncated JSON, to a reading', READS, { faults: reading(200, '{"id": 12, "stat') }),

@@ -47,7 +47,7 @@ const network: Row[] = [
 	}),
 	row('The create call is reset before any answer, but was accepted', [VIDEO, IMAGE], {
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
-		hints: 'looked up in the history. It was not requested a second time',
+		hints: 'taken from the history, not requested again',
 	}),
 	{
 		fault: 'The create call is reset before any answer, but was accepted; images are part of it',
@@ -71,7 +71,7 @@ const network: Row[] = [
 	row('The server restarts during a generation stream', [VIDEO, IMAGE], {
 		service: { pace: 0.02 },
 		...restarted((stage) => stage.sim.waitFor(() => stage.paid === 1)),
-		hints: 'looked up in the history',
+		hints: 'taken from the history',
 	}),
 ];
 

@@ -32,7 +32,7 @@ const sockets: Row[] = [
 		during: async ({ sim }) => {
 			const isOver = () => [...sim.tasks.values()].some(({ audioUrl }) => audioUrl);
 			for (let drops = 1; drops <= 3 && !isOver(); drops++) {
-				await sim.waitFor(() => sim.socketsEver >= drops, 5000).catch(() => {});
+				await sim.waitFor(() => sim.openedSocketCount >= drops, 5000).catch(() => {});
 				sim.dropSockets();
 			}
 		},

@@ -147,7 +147,7 @@ const lists: Row[] = [
 	dialect('Traits under `labels`, null or padded', ['voice:getAll'], { voiceTraits: 'labels' }),
 	dialect('History with figures as strings and `file_urls`', ['history:getAll'], {
 		history: 'paged',
-		historyFiguresAsStrings: true,
+		historyNumbersAsStrings: true,
 		historyFiles: 'file_urls',
 	}),
 	row('The same page again and again', ['voice:getAll', 'history:getAll'], {

@@ -78,7 +78,7 @@ export class Stage {
 
 	/** What was paid for since the stage was opened. */
 	get paid(): number {
-		return this.sim.creates - this.paidBefore;
+		return this.sim.chargedCalls - this.paidBefore;
 	}
 
 	/** Create calls that were sent, accepted or not. */
@@ -159,7 +159,7 @@ export class Stage {
 		if (operation === 'history:getAll') {
 			await order(sim, 'video/create-image', { prompt: 'Made before' });
 		}
-		this.paidBefore = sim.creates;
+		this.paidBefore = sim.chargedCalls;
 	}
 }
 

@@ -17,7 +17,7 @@ import {
 } from './row.mts';
 import { NODE, type Stage } from './stage.mts';
 
-const FOUND = 'looked up in the history. It was not requested a second time';
+const FOUND = 'taken from the history, not requested again';
 /** Lets the node read what was sent before the end. */
 const SOON = { delayMs: 20 };
 
@@ -103,7 +103,8 @@ const shapes: Row[] = [
 			},
 			faults: [{ ...on.file, ...answer(410) }, FILE],
 			isOwnFile: true,
-			hints: 'of an earlier attempt…fewer files than requested…Why some were not generated: UNSAFE',
+			hints:
+				'of an earlier attempt…fewer files than requested…Reason for the missing files: UNSAFE',
 			check: (_, result) => assert.equal(result.items(NODE).length, 3),
 			note: 'also where the node has to try again',
 		}),

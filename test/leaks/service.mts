@@ -6,7 +6,7 @@ const simulator = await startSimulator({ pace: 0.002, token: workerData as strin
 
 /** How it stands, in sockets and connections that are open; the requests are then forgotten. */
 parentPort!.on('message', () => {
-	const { creates: paid, leaks, requests } = simulator;
+	const { chargedCalls: paid, leaks, requests } = simulator;
 	requests.length = 0;
 	const open = simulator.sockets() + simulator.openConnections();
 	parentPort!.postMessage({ open, paid, leaks: leaks.length });

@@ -23,7 +23,7 @@ export const MUTANTS = [
 	`generation/historyMatching.ts => !request.withImages && =>`,
 	`generation/historySearch.ts => const SEARCH_INTERVAL_MS = 10_000; => const SEARCH_INTERVAL_MS = 10_000_000;`,
 	// Waiting.
-	`async/pollSchedule.ts => return after(0, true); => return schedule;`,
+	`async/pollSchedule.ts => return readAfter(0, true); => return schedule;`,
 	`async/pollSchedule.ts => nextAt: Math.min(nextAt, now + pollMs) => nextAt: now + pollMs`,
 	`async/pollSchedule.ts => nextAt: now + ms, => nextAt: Infinity,`,
 	`async/pollUntil.ts => MAX_FINAL_READ_MS = 2000; => MAX_FINAL_READ_MS = -2000;`,
@@ -44,7 +44,7 @@ export const MUTANTS = [
 	`run/concurrency.ts => this.active--; =>`,
 	// The trigger.
 	`activation/outbox.ts => item.state = state; =>`,
-	`activation/outbox.ts => this.store[this.namespace] = { ...this.snapshot() } as IDataObject; => void this.store;`,
+	`activation/outbox.ts => this.staticData[this.namespace] = { ...this.snapshot() } as IDataObject; => void this.store;`,
 	`tasks/taskPoller.ts => emission !== this.latest => false`,
 	`activation/executionQueue.ts => [this.activation.identityKey, eventId, name] => [this.activation.scope, about, name, Math.random()]`,
 	`generated/historyWatch.ts => await this.poll(closing).then( => await Promise.resolve().then(`,

@@ -89,7 +89,7 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 	}
 
 	it('each job was paid for once, and nothing is left open', async () => {
-		assert.equal(simulator.creates, 4);
+		assert.equal(simulator.chargedCalls, 4);
 		// Between two executions the socket rests for a moment.
 		await simulator.waitFor(() => simulator.sockets() === 0);
 		assert.deepEqual(simulator.leaks, []);

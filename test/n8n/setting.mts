@@ -38,9 +38,9 @@ export async function setUp(
 		folder.remove();
 	});
 	let paidBefore = 0;
-	beforeEach(() => void (paidBefore = setting.simulator.creates));
+	beforeEach(() => void (paidBefore = setting.simulator.chargedCalls));
 	/** How many create calls were accepted since the present test began. */
-	const paid = () => setting.simulator.creates - paidBefore;
+	const paid = () => setting.simulator.chargedCalls - paidBefore;
 	return { ...setting, paid };
 }
 

@@ -25,7 +25,7 @@ const PATIENCE_MS = 60_000;
 const setting = await setUp({
 	pace: 1,
 	otherTokens: [REVOCABLE, HISTORY],
-	dialect: { history: 'paged', historyMaking: true },
+	dialect: { history: 'paged', historyShowsInProgress: true },
 });
 const { instance, simulator, rest, start, close, add, addCredential } = setting;
 after(close);

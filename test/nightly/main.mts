@@ -17,8 +17,8 @@ const AWAY_MS = 3000;
 
 /** Resolves once this share of the rows was paid for since now. */
 async function paid(share: number): Promise<void> {
-	const enough = simulator.creates + share * amount;
-	await simulator.waitFor(() => simulator.creates >= enough, PATIENCE_MS);
+	const enough = simulator.chargedCalls + share * amount;
+	await simulator.waitFor(() => simulator.chargedCalls >= enough, PATIENCE_MS);
 }
 
 async function stored(share: number): Promise<void> {
@@ -56,7 +56,7 @@ async function nights(): Promise<void> {
 		}
 		await nightly.dayPasses();
 		const left = await nightly.count(`texts_to_speak WHERE NOT (${SETTLED})`);
-		say(`day ${day}: ${simulator.creates} create calls, ${left} rows are left`);
+		say(`day ${day}: ${simulator.chargedCalls} create calls, ${left} rows are left`);
 		if (left === 0) break;
 	}
 }

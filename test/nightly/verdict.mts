@@ -34,7 +34,7 @@ export async function judge(): Promise<string[]> {
 	const stored = rows.filter(({ file }) => file?.startsWith('s3://')).length;
 	const failed = rows.length - stored - unclear - begun;
 	say(
-		`${rows.length} rows: ${stored} stored, ${failed} failed, ${unclear} unclear, ${begun} begun; ${simulator.creates} create calls were paid, ${simulator.requests.length} requests`,
+		`${rows.length} rows: ${stored} stored, ${failed} failed, ${unclear} unclear, ${begun} begun; ${simulator.chargedCalls} create calls were paid, ${simulator.requests.length} requests`,
 	);
 	return problems;
 }

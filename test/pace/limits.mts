@@ -110,11 +110,11 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 		refused: { 10: 0.36 },
 	},
 	'4 at once': { spread: { 10: 3.5 }, refused: { 10: 0.19 } },
-	'15 at once': { spread: { 3: 1.9, 10: 2.8 } },
+	'15 at once': { refused: { 10: 0.12 }, spread: { 3: 1.9, 10: 3.0 } },
 	'10 at once, then 4': { spread: { 10: 3.5 }, refused: { 10: 0.19 } },
 	'at once, shared': { share: { 1: 0.68 }, refused: { 10: 0.19 }, spread: { 10: 2.4 } },
 	'4 at once, taken for eleven minutes, Timeout an hour': {
-		refused: { 3: 0.13, 10: 0.27 },
+		refused: { 1: 0.08, 3: 0.17, 10: 0.36 },
 		spread: { 10: 2.1 },
 	},
 	'4 at once, Timeout an hour': { refused: { 3: 0.13, 10: 0.26 }, spread: { 3: 1.8, 10: 4.0 } },

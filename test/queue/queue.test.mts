@@ -42,7 +42,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 			items.map(({ json, pairedItem }) => [json.input, json.status, pairedItem]),
 			texts.map((text, item) => [text, 'completed', { item }]),
 		);
-		assert.equal(simulator.creates, texts.length);
+		assert.equal(simulator.chargedCalls, texts.length);
 		for (const item of items) await assertFile(item);
 	});
 
@@ -90,7 +90,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 	});
 
 	it('opens one WebSocket per process, however many items it waits for', async () => {
-		const [socketsBefore, tasksBefore] = [simulator.socketsEver, simulator.tasks.size];
+		const [socketsBefore, tasksBefore] = [simulator.openedSocketCount, simulator.tasks.size];
 		const held = lines(6, 'a half').map((line) => `${HELD} ${line}`);
 		const executions = [await speakLines({ lines: held }), await speakLines({ lines: held })];
 		const tasks = () => [...simulator.tasks.keys()].slice(tasksBefore);
@@ -102,7 +102,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		}
 		const workers = await Promise.all(executions.map((each) => cluster.workersOf(each)));
 		assert.equal(new Set(workers.flat()).size, 2, 'each worker ran one of them');
-		assert.equal(simulator.socketsEver - socketsBefore, 2);
+		assert.equal(simulator.openedSocketCount - socketsBefore, 2);
 		// The next execution may be about to begin: they rest for a moment.
 		await simulator.waitFor(() => simulator.sockets() === 0);
 	});

@@ -349,7 +349,7 @@ describe('videos-to-s3: every new video of the account', { timeout: 600_000 }, (
 			const execution = await nextExecution(isImage ? 2 : 1);
 			assert.equal(execution.status, status);
 			refuse(0);
-			const paidSoFar = simulator.creates;
+			const paidSoFar = simulator.chargedCalls;
 			if (status !== 'success') {
 				assert.equal((await retry(rest, execution.id, true)).status, 'success');
 				await nextExecution();
@@ -357,7 +357,7 @@ describe('videos-to-s3: every new video of the account', { timeout: 600_000 }, (
 			await assertStored(video.file_url, `s3://my.videos/videos/${video.id}.mp4`);
 			const list = await (await fetch(`${s3.url}/my.videos?list-type=2`)).text();
 			assert.doesNotMatch(list, /\.png/);
-			assert.equal(simulator.creates, paidSoFar);
+			assert.equal(simulator.chargedCalls, paidSoFar);
 		});
 	}
 });

@@ -4,7 +4,7 @@ import ts from 'typescript';
 /** Words that the glossary of CONTRIBUTING.md replaces: no value, parameter, field or method is called so. */
 const BANNED = new Set(
 	`left told mark marks over rest kept asked lack mine said heard spoken looked got most begin begins away soon
-	news hear underWay unclear isMine nudge goesOn wanted given room free lost own made why work begun`.split(
+	reading readings working news hear underWay unclear isMine nudge goesOn wanted given room free lost own made why work begun`.split(
 		/\s+/,
 	),
 );

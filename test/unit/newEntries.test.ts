@@ -1,9 +1,9 @@
 import type { IDataObject } from 'n8n-workflow';
 import { Outbox } from '../../nodes/MediaGenerationTrigger/activation/outbox';
 import {
-	type HistoryStore,
+	type HistoryOutbox,
 	newEntries,
-	readListed,
+	readRecentEntries,
 } from '../../nodes/MediaGenerationTrigger/generated/newEntries';
 import type { ServiceRecord } from '../../nodes/shared/contract';
 import { readPage } from '../../nodes/shared/parsing/responses';
@@ -36,7 +36,7 @@ class Setting {
 		private readonly size = 100,
 	) {}
 
-	private open(): HistoryStore {
+	private open(): HistoryOutbox {
 		return new Outbox(this.data, 'generated', this.key, true, this.now);
 	}
 
@@ -51,7 +51,7 @@ class Setting {
 			this.between();
 			return readPage(this.page(page))!;
 		};
-		const listed = await readListed(read, this.store, BASE);
+		const listed = await readRecentEntries(read, this.store, BASE);
 		const { ended, next } = newEntries(listed, this.store, accountKey, this.now);
 		Object.assign(this.store, next);
 		for (const { fingerprint } of ended) this.store.setState(fingerprint, 'done');

@@ -100,8 +100,8 @@ it.each<[Kind, name: string, RegExp, values: unknown[]]>([
 	['task', 'Task ID', EMPTY, ['', undefined]],
 	['task', 'Task ID', /just the ID/, ['a/b', '..', 'http://x/1', '12\ud800', '1'.repeat(501)]],
 	['task', 'Task ID', /must be text/, [{ task_id: 1 }, true]],
-	['task', 'Task ID', /names 2 tasks; 1 can/, ['a b', ['1', '2']]],
-	['tasks', 'Task ID', /names 3 tasks; 2 can/, ['1, 2, 3']],
+	['task', 'Task ID', /lists 2 tasks, .* maximum is 1/, ['a b', ['1', '2']]],
+	['tasks', 'Task ID', /lists 3 tasks, .* maximum is 2/, ['1, 2, 3']],
 	['option', 'Prompt', /must be text/, [{}]],
 	['output', 'Put Output File in Field', EMPTY, [' ']],
 	[

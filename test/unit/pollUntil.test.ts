@@ -5,14 +5,14 @@ import {
 	type Schedule,
 	type ScheduleEvent,
 } from '../../nodes/shared/async/pollSchedule';
-import { pollUntil, type Reading } from '../../nodes/shared/async/pollUntil';
+import { pollUntil, type ReadResult } from '../../nodes/shared/async/pollUntil';
 
 /** Five seconds of silence before a reading, twenty at most; 1 s of the first pause is over. */
 const WAITING: Schedule = {
 	...{ pollMs: 5000, maxBackoffMs: 20_000 },
-	...{ pauseMs: 5000, nextAt: 4000, isDue: false },
+	...{ pauseMs: 5000, nextAt: 4000, isExpectedSoon: false },
 };
-const DUE: Schedule = { ...WAITING, pauseMs: 0, nextAt: 0, isDue: true };
+const DUE: Schedule = { ...WAITING, pauseMs: 0, nextAt: 0, isExpectedSoon: true };
 /** `event`, so many times. */
 const times = <One>(count: number, ...events: One[]) => Array<One[]>(count).fill(events).flat();
 
@@ -38,7 +38,7 @@ describe('the next reading', () => {
 		['is one, as the last', WAITING, ['lastRead', 'noOutcomeBesideChannel'], 5000],
 	])('%s', (_, schedule, events, afterMs, isDue = false) => {
 		const found = events.reduce((one, event) => next(one, event, 0), schedule);
-		expect([found.nextAt, found.isDue]).toEqual([afterMs, isDue]);
+		expect([found.nextAt, found.isExpectedSoon]).toEqual([afterMs, isDue]);
 	});
 
 	it('is not put off for ever by a channel that comes and goes', () => {
@@ -56,7 +56,7 @@ async function during(...heard: ChannelEvent[]) {
 	let readings = 0;
 	let onEvent: (event: ChannelEvent) => void = () => {};
 	const wait = pollUntil<string>({
-		async read(): Promise<Reading<string>> {
+		async read(): Promise<ReadResult<string>> {
 			const value = `reading ${++readings}`;
 			for (const event of readings === 1 ? heard : []) {
 				await new Promise((resolve) => setTimeout(resolve, 500));

@@ -23,7 +23,6 @@ const BANNED: Array<[RegExp, string]> = [
 
 /** `page: word` → why it stays there. */
 const EXCEPTIONS: Record<string, string> = {
-	'docs/messages.md: address': 'the address of an API, of which a URL is a part',
 	'docs/n8n-3.md: addresses': 'those of the internet protocol',
 };
 

@@ -92,6 +92,18 @@ describe('the concurrency limit', () => {
 		expect(limit.delayMs(10)).toBeGreaterThan(90_000);
 	});
 
+	test('tries for more after rounds, not after minutes, where tasks take seconds', () => {
+		const triedAfter = (ms: number) => {
+			const limit = new ConcurrencyLimit();
+			limit.onRefused(2);
+			limit.onSuccess(2, ms);
+			return limit.delayMs(2) / ms;
+		};
+		jest.spyOn(Math, 'random').mockReturnValue(0.5);
+		for (const ms of [2000, 6000]) expect(triedAfter(ms)).toBeCloseTo(12.6, 1);
+		expect(triedAfter(600_000)).toBeLessThan(1);
+	});
+
 	test('lets one more out at once when its only one has ended', () => {
 		const limit = new ConcurrencyLimit();
 		limit.onRefused(1);
@@ -119,6 +131,9 @@ describe('the concurrency limit', () => {
 		limit.onRefused(0);
 		limit.onRefused(0);
 		expect(limit.delayMs(0)).toBeGreaterThan(120_000);
+		limit.onSuccess(1, 4000);
+		limit.onRefused(0);
+		expect(limit.delayMs(0)).toBeLessThan(70_000);
 		pass(300);
 		expect(limit.current).toBeGreaterThanOrEqual(1);
 	});

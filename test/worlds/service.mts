@@ -212,7 +212,7 @@ export function serviceOf({ seed, ...world }: World) {
 
 	function history(): object[] {
 		const lacks = faultOf('history')?.as;
-		const isEarly = dialect.historyMaking;
+		const isEarly = dialect.historyShowsInProgress;
 		return works
 			.filter(({ kind, status }) => kind !== 'speech' && (isEarly || status === 'completed'))
 			.sort((a, b) => (isEarly ? b.begun - a.begun : b.over! - a.over!))

@@ -9,7 +9,6 @@ import { readWav } from './wav';
 /** Bytes reserved for the header, which is known only at the end. Every header is shorter. */
 const HEAD_BYTES = 4096;
 
-/** A file to join. */
 export interface SoundFile {
 	/** Size of the file in bytes. */
 	bytes: number;
@@ -17,7 +16,6 @@ export interface SoundFile {
 	read(): Promise<Buffer>;
 }
 
-/** A joined file. */
 export type JoinedSound = FileType & {
 	bytes: Buffer;
 	/** The time in the joined file at which each of the given files begins, in ms. */

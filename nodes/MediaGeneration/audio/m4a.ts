@@ -1,4 +1,4 @@
-import type { ByteReading } from './sound';
+import type { ByteParser } from './sound';
 
 /*
  * M4A and other MP4 files consist of boxes (ISO/IEC 14496-12, 4.2). The duration is in the header of the movie
@@ -8,9 +8,9 @@ import type { ByteReading } from './sound';
 
 /** Types of boxes that contain other boxes. */
 const CONTAINERS = ['moov', 'trak', 'mdia', 'mvex', 'moof', 'traf'];
-/** Types of boxes that say something about durations. */
+/** Types of boxes that are needed to compute the duration. */
 const LEAVES = ['mvhd', 'mdhd', 'trex', 'tfhd', 'trun'];
-/** Most bytes of a box that is read. A fragment of one hour of sound has 2.5 MB of sample sizes. */
+/** The largest box that is read, in bytes. A fragment of one hour of sound has 2.5 MB of sample sizes. */
 const MAX_BOX_BYTES = 4 * 1024 * 1024;
 
 /** Reads an `mvhd` or `mdhd` box: units per second, and the duration in ms, which is 0 if unknown. */
@@ -46,7 +46,7 @@ function unitsOf(box: Buffer, defaultUnits: number): number {
  * Parses the duration of an MP4 file. Returns ms, or 0 or NaN if the file does not say. Throws a RangeError
  * if a box ends too early.
  */
-export function* readM4aLength(): ByteReading<number> {
+export function* readM4aLength(): ByteParser<number> {
 	let track = { scale: 0, ms: 0 };
 	let defaultUnits = 0;
 	let fragmentUnits: number | undefined;

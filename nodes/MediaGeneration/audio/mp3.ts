@@ -1,31 +1,31 @@
-import type { ByteReading, Sound } from './sound';
+import type { ByteParser, Sound } from './sound';
 
 /*
  * Frames of MP3 files follow ISO/IEC 11172-3, 2.4.1.3 and 2.4.2.3. Their lower sampling rates follow
  * ISO/IEC 13818-3, 2.4.2.3. Tags follow ID3v2.4, 3.1.
  */
 
-/** What the four bytes of a frame header say. */
+/** A frame, as its header of four bytes describes it. */
 interface Frame {
 	/** Size of the whole frame in bytes. */
 	size: number;
 	hertz: number;
 	/** Samples per channel. */
 	samples: number;
-	/** Sampling rate and channels, in words. All frames of a file have the same. */
+	/** Sampling rate and channels, in words. All frames of a file have the same format. */
 	format: string;
 	/** Bytes of the side information after the header. */
 	sideBytes: number;
 }
 
 /** Bit rates in kbit/s by the index in a frame header: of MPEG-1, and of MPEG-2 and 2.5. */
-const KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
-const KBPS_LOW = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
-/** Index of a bit rate whose frame can hold a Xing header at every sampling rate. */
+const MPEG1_KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
+const MPEG2_KBPS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
+/** The index of a bit rate whose frames can hold a Xing header at every sampling rate. */
 const INFO_FRAME_BITRATE_INDEX = 9;
-const HERTZ = [44_100, 48_000, 32_000];
-/** Bytes to look at. Two frames fit in, since a frame has at most 1441 bytes. */
-const WINDOW = 4096;
+const MPEG1_HERTZ = [44_100, 48_000, 32_000];
+/** How many bytes are examined at a time. Two frames fit, because a frame has at most 1441 bytes. */
+const WINDOW_BYTES = 4096;
 /** `readMp3Length` stops after this many bytes in a row that are neither a frame nor a tag. */
 const MAX_UNKNOWN_BYTES = 64 * 1024;
 const LAYER_3 = 1;
@@ -41,19 +41,19 @@ function frameAt(file: Buffer, at: number): Frame | undefined {
 	// 3: MPEG-1. 2: MPEG-2, half the sampling rates. 0: MPEG-2.5, a quarter of them. 1: reserved.
 	const version = (second >> 3) & 3;
 	if (second >> 5 !== 7 || version === 1 || ((second >> 1) & 3) !== LAYER_3) return undefined;
-	const isFull = version === 3;
-	const kbps = (isFull ? KBPS : KBPS_LOW)[third >> 4] ?? 0;
-	const full = HERTZ[(third >> 2) & 3];
-	if (kbps === 0 || full === undefined) return undefined;
-	const hertz = full / (isFull ? 1 : version === 2 ? 2 : 4);
-	const samples = isFull ? 1152 : 576;
+	const isMpeg1 = version === 3;
+	const kbps = (isMpeg1 ? MPEG1_KBPS : MPEG2_KBPS)[third >> 4] ?? 0;
+	const mpeg1Hertz = MPEG1_HERTZ[(third >> 2) & 3];
+	if (kbps === 0 || mpeg1Hertz === undefined) return undefined;
+	const hertz = mpeg1Hertz / (isMpeg1 ? 1 : version === 2 ? 2 : 4);
+	const samples = isMpeg1 ? 1152 : 576;
 	const isMono = fourth >> 6 === MONO;
 	return {
 		size: Math.floor((samples * kbps * 125) / hertz) + ((third >> 1) & 1),
 		hertz,
 		samples,
 		format: `MP3 with ${hertz} Hz, ${isMono ? 'mono' : 'stereo'}`,
-		sideBytes: isFull ? (isMono ? 17 : 32) : isMono ? 9 : 17,
+		sideBytes: isMpeg1 ? (isMono ? 17 : 32) : isMono ? 9 : 17,
 	};
 }
 
@@ -79,15 +79,15 @@ const isIndex = (file: Buffer, at: number) =>
 class Frames {
 	/** The format of the first frame. Bytes with another format are no frame of this file. */
 	private format: string | undefined;
-	/** The last bytes were a frame, so what follows it directly is trusted to be one as well. */
+	/** True if the last bytes were a frame. A frame that directly follows another one needs no further check. */
 	private isInSync = false;
 
-	/** Returns the frame at `at` if it holds sound, and the number of bytes to go on by. */
+	/** Returns the frame at `at` if it holds sound, and how many bytes to advance. */
 	next(file: Buffer, at: number): { bytes: number; frame?: Frame } {
-		const completeFrameAt = (place: number, format: string | undefined) => {
-			const frame = frameAt(file, place);
+		const completeFrameAt = (start: number, format: string | undefined) => {
+			const frame = frameAt(file, start);
 			const fits =
-				frame && place + frame.size <= file.length && (!format || frame.format === format);
+				frame && start + frame.size <= file.length && (!format || frame.format === format);
 			return fits ? frame : undefined;
 		};
 		const frame = completeFrameAt(at, this.format);
@@ -114,14 +114,14 @@ function* framesOf(file: Buffer): Generator<Frame & { at: number }> {
 }
 
 /** Parses the duration of an MP3 file. Returns ms, or 0 if no sound was found. */
-export function* readMp3Length(): ByteReading<number> {
+export function* readMp3Length(): ByteParser<number> {
 	const frames = new Frames();
 	let ms = 0;
 	let unknownBytes = 0;
 	for (
-		let file = yield WINDOW;
+		let file = yield WINDOW_BYTES;
 		file.length > 0 && unknownBytes < MAX_UNKNOWN_BYTES;
-		file = yield WINDOW
+		file = yield WINDOW_BYTES
 	) {
 		const { bytes, frame } = frames.next(file, 0);
 		unknownBytes = bytes > 1 ? 0 : unknownBytes + 1;
@@ -167,7 +167,7 @@ export function readMp3(file: Buffer): Sound | undefined {
  * whole file; `header` is the header of one of its frames.
  */
 function infoFrame(header: Buffer, frames: number, bytes: number): Buffer {
-	// No checksum, and no padding.
+	// The frame that is made here has no checksum and no padding.
 	header[1]! |= 1;
 	header[2] = (INFO_FRAME_BITRATE_INDEX << 4) | (header[2]! & 0x0c);
 	const { size, sideBytes } = frameAt(header, 0)!;

@@ -2,7 +2,6 @@ import type { FileType } from '../../shared/contract';
 
 /** The sound of one audio file, taken apart so that it can be joined with the sound of other files. */
 export interface Sound {
-	/** MIME type and file extension. */
 	type: FileType;
 	/** Encoding, channels and sampling rate, in words. Files can be joined if this text is equal. */
 	format: string;
@@ -18,4 +17,4 @@ export interface Sound {
  * n bytes, and receives them, or fewer at the end of the file; its position stays where it is. It yields -n
  * to skip n bytes. It returns the result.
  */
-export type ByteReading<Result> = Generator<number, Result, Buffer>;
+export type ByteParser<Result> = Generator<number, Result, Buffer>;

@@ -1,13 +1,13 @@
 import { readM4aLength } from './m4a';
 import { readMp3Length } from './mp3';
-import type { ByteReading } from './sound';
+import type { ByteParser } from './sound';
 import { readWavLength } from './wav';
 
 /**
  * Chooses the parser by the first bytes. Whatever is neither WAV nor MP4 goes to the MP3 parser, which stops
  * early if it finds no frame.
  */
-function* readLength(reader: { at: number }): ByteReading<number> {
+function* readLength(reader: { at: number }): ByteParser<number> {
 	const start = (yield 12).toString('latin1');
 	if (start.startsWith('RIFF')) return yield* readWavLength(reader);
 	return yield* start.slice(4, 8) === 'ftyp' ? readM4aLength() : readMp3Length();
@@ -20,10 +20,10 @@ function* readLength(reader: { at: number }): ByteReading<number> {
 export class SoundLength {
 	/** Bytes that the parser has skipped: its position in the file. */
 	at = 0;
-	/** Bytes from the position on, as far as they have arrived. */
+	/** The bytes after that position that have arrived. */
 	private unread = Buffer.alloc(0);
 	private readonly parser = readLength(this);
-	/** The parser's last request, in bytes (see ByteReading), or its result. */
+	/** The parser's last request, in bytes (see ByteParser), or its result. */
 	private state = this.parser.next();
 
 	/** Takes the next piece of the file. */
@@ -42,7 +42,10 @@ export class SoundLength {
 		return value > 0 && Number.isFinite(value) ? value : undefined;
 	}
 
-	/** Serves the parser as far as the bytes suffice; if `isEnd`, serves it to its result. */
+	/**
+	 * Gives the parser the bytes that it requests, as far as they have arrived. With `isEnd` no more bytes will arrive,
+	 * so the parser runs until it returns.
+	 */
 	private serveParser(isEnd: boolean): void {
 		try {
 			while (!this.state.done) {

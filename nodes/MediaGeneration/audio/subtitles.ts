@@ -53,8 +53,8 @@ export function joinSubtitles(
 			const times = TIMES.exec(lines[at] ?? '');
 			if (times) {
 				const [start, end] = [times.slice(1, 5), times.slice(5, 9)];
-				const shown = `${shiftedTime(start, startMs, point)} --> ${shiftedTime(end, startMs, point)}${times[9]}`;
-				blocks.push([++count, shown, ...lines.slice(at + 1)].join('\n'));
+				const timeLine = `${shiftedTime(start, startMs, point)} --> ${shiftedTime(end, startMs, point)}${times[9]}`;
+				blocks.push([++count, timeLine, ...lines.slice(at + 1)].join('\n'));
 			} else if (block !== '') blocks.push(block);
 		}
 	}

@@ -1,4 +1,4 @@
-import type { ByteReading, Sound } from './sound';
+import type { ByteParser, Sound } from './sound';
 
 /*
  * WAV files follow "Multimedia Programming Interface and Data Specifications 1.0" (IBM and Microsoft, 1991),
@@ -10,8 +10,9 @@ import type { ByteReading, Sound } from './sound';
  * PCM, floating point, A-law, µ-law, extensible.
  */
 const ENCODINGS = [1, 3, 6, 7, 0xfffe];
-/** Least and most bytes of a `fmt ` chunk. An extensible one has 40. */
+/** The smallest `fmt ` chunk, in bytes. */
 const MIN_FORMAT_BYTES = 16;
+/** The largest `fmt ` chunk that is read, in bytes. That of WAVEFORMATEXTENSIBLE has 40. */
 const MAX_FORMAT_BYTES = 1024;
 
 const chunkId = (file: Buffer, at: number) => file.toString('latin1', at, at + 4);
@@ -41,7 +42,7 @@ export function readWav(file: Buffer): Sound | undefined {
  * Parses the duration of a WAV file. `reader.at` is the number of bytes skipped so far. Returns ms, or 0
  * if the file does not say. The duration of compressed sound comes from its `fact` chunk.
  */
-export function* readWavLength(reader: { at: number }): ByteReading<number> {
+export function* readWavLength(reader: { at: number }): ByteParser<number> {
 	yield -12;
 	let formatChunk: Buffer | undefined;
 	let samples = 0;
@@ -68,10 +69,10 @@ export function* readWavLength(reader: { at: number }): ByteReading<number> {
 	}
 }
 
-function soundOf(chunk: Buffer, data: Buffer): Sound | undefined {
-	const { length } = chunk;
+function soundOf(fileChunk: Buffer, data: Buffer): Sound | undefined {
+	const { length } = fileChunk;
 	if (length < MIN_FORMAT_BYTES || length > MAX_FORMAT_BYTES) return undefined;
-	const formatChunk = Buffer.from(chunk);
+	const formatChunk = Buffer.from(fileChunk);
 	const encoding = formatChunk.readUInt16LE(0);
 	const channels = formatChunk.readUInt16LE(2);
 	const rate = formatChunk.readUInt32LE(4);

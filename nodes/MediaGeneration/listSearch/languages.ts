@@ -17,20 +17,22 @@ export function languageNames(text: string): string[] {
 	const code = text.replace('_', '-');
 	if (!/^[a-z]{2,3}(?:-(?:[a-z]{2}|\d{3}))?$/i.test(code)) return [];
 	const options = { type: 'language', fallback: 'none' } as const;
-	return ['en', code].flatMap((speaker) => new Intl.DisplayNames(speaker, options).of(code) ?? []);
+	return ['en', code].flatMap(
+		(displayLocale) => new Intl.DisplayNames(displayLocale, options).of(code) ?? [],
+	);
 }
 
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
 
 /**
- * Returns the codes of languages by their normalized names, English and own. It tries all 676 two-letter codes,
- * which takes about 10 ms.
+ * Returns a map from the normalized names of languages, in English and in the language itself, to their codes. It tries
+ * all 676 two-letter codes, which takes about 10 ms.
  */
 export function languageCodes(): Map<string, string> {
 	const codes = LETTERS.flatMap((first) => LETTERS.map((second) => first + second));
-	const named = (code: string) =>
+	const nameEntriesOf = (code: string) =>
 		languageNames(code).map(
 			(name) => [normalize(name), Intl.getCanonicalLocales(code)[0]!] as const,
 		);
-	return new Map(codes.flatMap(named));
+	return new Map(codes.flatMap(nameEntriesOf));
 }

@@ -12,7 +12,7 @@ import { languageCodes, languageNames, normalize } from './languages';
 /** Deadline of one search in the editor's list of voices, in ms. */
 const SEARCH_MS = 60_000;
 
-/** Most voices that are read and filtered here when the service's own search finds nothing. */
+/** The most voices that are read and filtered here when the service's own search finds nothing. */
 const MAX_SEARCHED = 1000;
 
 /** Fields that describe a voice, besides its language. */
@@ -29,13 +29,13 @@ const usesOf = ({ use_cases, labels }: ServiceRecord): string[] =>
 		.flat()
 		.map((use) => normalize(asText(use) ?? ''));
 
-const idOf = (voice: ServiceRecord) => asText(voice.voice_id) ?? asText(voice.id);
+const voiceIdOf = (voice: ServiceRecord) => asText(voice.voice_id) ?? asText(voice.id);
 
 /** The English name of a voice's language, and its other traits, in words. */
 function traitsOf(voice: ServiceRecord): string[] {
 	const language = traitOf(voice, 'language') ?? '';
 	const [accent, ...others] = TRAITS.map((trait) => traitOf(voice, trait)?.replaceAll('_', ' '));
-	// Services send it as "american".
+	// Services send the accent in lower case, such as "american".
 	const capitalized = accent?.replace(/(?<!\S)\p{Ll}/gu, (letter) => letter.toUpperCase());
 	return [languageNames(language)[0] ?? language, capitalized, ...others].filter(
 		(trait) => !!trait,
@@ -47,11 +47,13 @@ function traitsOf(voice: ServiceRecord): string[] {
  * `patterns` match, and links to a sample of the voice. Returns undefined if the voice has no id.
  */
 export function voiceEntry(voice: ServiceRecord, patterns: RegExp[]) {
-	const value = idOf(voice);
+	const value = voiceIdOf(voice);
 	if (value === undefined) return undefined;
-	const short = traitsOf(voice).filter((trait) => trait.length <= 30);
-	const found = usesOf(voice).filter((use) => patterns.some((one) => one.test(`| ${use} `)));
-	const traits = [[...new Set(short.slice(0, 4))].join(', '), found[0]].filter(Boolean).join(' · ');
+	const shortTraits = traitsOf(voice).filter((trait) => trait.length <= 30);
+	const matchingUses = usesOf(voice).filter((use) => patterns.some((one) => one.test(`| ${use} `)));
+	const traits = [[...new Set(shortTraits.slice(0, 4))].join(', '), matchingUses[0]]
+		.filter(Boolean)
+		.join(' · ');
 	const name = asText(voice.name) ?? value;
 	const preview = asWebUrl(asText(voice.preview_url) ?? '');
 	return {
@@ -81,8 +83,8 @@ export function searchPatterns(filter: string): RegExp[] {
 			const synonyms = SYNONYMS.find((group) => group.split('|').includes(word));
 			if (synonyms) return new RegExp(` (?:${synonyms}) `);
 			const language = languageNames(codes.get(word) ?? word).map(normalize);
-			const wordStart = [word.replace(WORD_ENDINGS, ''), ...language].join('|');
-			return new RegExp(`^[^|]*${word}| (?:${wordStart})`);
+			const wordStartPattern = [word.replace(WORD_ENDINGS, ''), ...language].join('|');
+			return new RegExp(`^[^|]*${word}| (?:${wordStartPattern})`);
 		});
 }
 
@@ -90,19 +92,19 @@ export function searchPatterns(filter: string): RegExp[] {
 export function matches(voice: ServiceRecord, patterns: RegExp[]): boolean {
 	const language = traitOf(voice, 'language') ?? '';
 	const descriptions = [...traitsOf(voice), ...usesOf(voice), ...languageNames(language), language];
-	const nameAndId = normalize([asText(voice.name), idOf(voice)].join(' '));
+	const nameAndId = normalize([asText(voice.name), voiceIdOf(voice)].join(' '));
 	const words = ` ${nameAndId} | ${normalize(descriptions.join(' '))} `;
 	return patterns.every((one) => one.test(words));
 }
 
 /** Where the next page of the editor's list of voices begins. */
 interface PageCursor {
-	/** Number of the page, from 0. */
+	/** The number of the next page, from 0. */
 	page: number;
-	/** Number of voices on all pages before it. */
-	seen: number;
-	/** The id of the first voice on the page before it. */
-	first?: string;
+	/** How many voices all pages before this one have. */
+	voicesBefore: number;
+	/** The id of the first voice on the previous page. */
+	previousFirstId?: string;
 }
 
 /**
@@ -113,16 +115,16 @@ interface PageCursor {
 export async function searchVoices(
 	this: ILoadOptionsFunctions,
 	filter = '',
-	paginationToken = '{"page":0,"seen":0}',
+	paginationToken = '{"page":0,"voicesBefore":0}',
 ): Promise<INodeListSearchResult> {
 	let credential: Credential | undefined;
 	try {
 		credential = readCredential(await this.getCredentials(CREDENTIAL_TYPE));
 		const api = new Api(this, credential);
 		const cursor = JSON.parse(paginationToken) as PageCursor;
-		const find = async (signal: AbortSignal) =>
+		const searchPage = async (signal: AbortSignal) =>
 			await findVoices(api, filter.trim(), cursor, signal);
-		return await withDeadline(SEARCH_MS, undefined, find);
+		return await withDeadline(SEARCH_MS, undefined, searchPage);
 	} catch (error) {
 		throw toNodeError(error, { node: this.getNode(), redact: credential?.redact });
 	}
@@ -131,7 +133,7 @@ export async function searchVoices(
 async function findVoices(
 	api: Api,
 	search: string,
-	{ page, seen, first }: PageCursor,
+	{ page, voicesBefore, previousFirstId }: PageCursor,
 	signal: AbortSignal,
 ): Promise<INodeListSearchResult> {
 	const { redact } = api.credential;
@@ -145,17 +147,22 @@ async function findVoices(
 			.filter((entry) => entry !== undefined);
 	const query = { page, page_size: MAX_PAGE_SIZE, ...(search ? { search } : {}) };
 	const found = await api.listVoices(query, signal);
-	const foundFirst = redact.value(idOf(found.items[0] ?? {}));
+	const firstVoiceId = redact.value(voiceIdOf(found.items[0] ?? {}));
 	// Some services ignore `page` and send all voices each time. Then this page begins like the last one.
-	if (page > 0 && foundFirst === first) return { results: [] };
+	if (page > 0 && firstVoiceId === previousFirstId) return { results: [] };
 	const results = entriesOf(found.items);
 	// The service may not search, or not in all fields that the list shows. Then some of its results do not
 	// match, or there are none, and all voices are filtered here.
-	const isSearched = search === '' || (results.length > 0 && results.length === found.items.length);
-	if (!isSearched && page === 0) {
+	const isFilteredByService =
+		search === '' || (results.length > 0 && results.length === found.items.length);
+	if (!isFilteredByService && page === 0) {
 		return { results: entriesOf(await allVoices(api, {}, MAX_SEARCHED, signal)) };
 	}
-	const next: PageCursor = { page: page + 1, seen: seen + found.items.length, first: foundFirst };
-	const isLast = isLastPage(found, next.seen, MAX_PAGE_SIZE, MIN_PAGE_SIZE);
+	const next: PageCursor = {
+		page: page + 1,
+		voicesBefore: voicesBefore + found.items.length,
+		previousFirstId: firstVoiceId,
+	};
+	const isLast = isLastPage(found, next.voicesBefore, MAX_PAGE_SIZE, MIN_PAGE_SIZE);
 	return isLast ? { results } : { results, paginationToken: JSON.stringify(next) };
 }

@@ -20,7 +20,7 @@ import { getAllVoices } from './voice/getAll';
 const RESOURCES: Array<{
 	name: string;
 	value: string;
-	/** That of its only operation unless given. */
+	/** By default it is the description of the resource's only operation. */
 	description?: string;
 	operations: [Operation, ...Operation[]];
 }> = [
@@ -42,7 +42,6 @@ const RESOURCES: Array<{
 	{ name: 'Account', value: 'account', operations: [getAccount] },
 ];
 
-/** The field Resource. */
 export const resource: INodeProperties = {
 	displayName: 'Resource',
 	name: 'resource',
@@ -78,11 +77,11 @@ export const operations: INodeProperties[] = RESOURCES.flatMap(({ value, operati
 	];
 });
 
-/** Short, since the canvas cuts what is longer than 26 characters. */
+/** The names are short, because the canvas truncates them after 26 characters. */
 const displayNames = RESOURCES.flatMap(({ name, value, operations: offered }) =>
 	offered.map(({ option }) => {
-		const shown = option.name.includes(name) ? option.name : `${name}: ${option.name}`;
-		return [`${value}:${option.value}`, shown];
+		const displayName = option.name.includes(name) ? option.name : `${name}: ${option.name}`;
+		return [`${value}:${option.value}`, displayName];
 	}),
 );
 
@@ -96,9 +95,12 @@ export const subtitle = `={{ (${JSON.stringify(Object.fromEntries(displayNames))
  * Returns an operation by the values of its resource and operation. Throws a Failure of kind invalidInput if
  * there is none: an expression may have given any value.
  */
-export function findOperation(chosenResource: unknown, chosen: unknown): Operation {
+export function findOperation(chosenResource: unknown, chosenOperation: unknown): Operation {
 	const offered = RESOURCES.find(({ value }) => value === chosenResource)?.operations;
-	const found = offered?.find(({ option }) => option.value === chosen);
+	const found = offered?.find(({ option }) => option.value === chosenOperation);
 	if (found) return found;
-	throw invalidInput('Operation', `is '${chosen}', which does not exist for '${chosenResource}'`);
+	throw invalidInput(
+		'Operation',
+		`is '${chosenOperation}', which does not exist for '${chosenResource}'`,
+	);
 }

@@ -77,7 +77,7 @@ export class GenerationRecord {
 		const text = this.indeterminateBecause;
 		const isIndeterminate = reason === undefined && text !== undefined;
 		const failure = isIndeterminate ? new Failure('indeterminate', { text }) : undefined;
-		const interruptedBecause = text ?? 'an earlier attempt of this node lost the stream';
+		const interruptedBecause = text ?? 'an earlier attempt of this node lost the connection';
 		return { files, interruptedBecause, reason, failure };
 	}
 
@@ -125,7 +125,7 @@ export class GenerationRecord {
 		this.isLost = true;
 		item.report.log(`${interruptedBecause}; looking for the ${this.kind} in the history`);
 		item.report.hint(
-			'The connection was lost, so the result was looked up in the history. It was not requested a second time',
+			'The connection was lost, so the result was taken from the history, not requested again',
 		);
 	}
 
@@ -144,7 +144,7 @@ export class GenerationRecord {
 				: 'The service generated fewer files than requested';
 			const { reason } = this.request;
 			this.item.report.hint(hint);
-			if (reason) this.item.report.hint(`Why some were not generated: ${reason}`);
+			if (reason) this.item.report.hint(`Reason for the missing files: ${reason}`);
 		}
 		this.item.report.log(`${this.kind} done`);
 	}

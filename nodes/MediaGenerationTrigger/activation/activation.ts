@@ -19,7 +19,7 @@ export interface Activation {
 	 * Resolves with true if a sub-workflow that is called downstream of this trigger has created `product`. An
 	 * event about it would start a loop in which each round is charged. Never rejects.
 	 */
-	isOwnWork(product: Product): Promise<boolean>;
+	isCreatedDownstream(product: Product): Promise<boolean>;
 	/** Writes a line to n8n's log. */
 	warn(text: string): void;
 	/**

@@ -3,7 +3,7 @@ import { GENERATIONS, SPEAK, SPEECH_OPERATIONS, type PaidOperation } from '../..
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
 import { requestsOf, speechRequestsOf } from '../../shared/generation/requestLedger';
-import { isOwnWork, type SubWorkflow } from '../../shared/n8n/creatorRegistry';
+import { isCreatedBySubWorkflow, type SubWorkflow } from '../../shared/n8n/creatorRegistry';
 import { asText, isRecord } from '../../shared/parsing/values';
 import type { Activation } from './activation';
 import type { Settings } from './settings';
@@ -13,11 +13,11 @@ import type { Settings } from './settings';
  * a workflow would start itself forever, and each execution would be charged.
  */
 export function refuseSelfStart(context: ITriggerFunctions, settings: Settings): void {
-	const { events, ofTasks, taskIds } = settings;
+	const { events, listensForTasks, taskIds } = settings;
 	const downstream = downstreamNodes(context);
 	const findCreator = (operations: readonly PaidOperation[]) =>
 		downstream.find((node) => operations.some((operation) => mayRun(node, operation)));
-	const speechCreator = ofTasks && taskIds.size === 0 && findCreator(SPEECH_OPERATIONS);
+	const speechCreator = listensForTasks && taskIds.size === 0 && findCreator(SPEECH_OPERATIONS);
 	const mediaCreator = events.has('generated') && findCreator(Object.values(GENERATIONS));
 	if (speechCreator)
 		throw new Failure('selfTrigger', { text: speechCreator.name, makes: 'speech' });
@@ -26,13 +26,13 @@ export function refuseSelfStart(context: ITriggerFunctions, settings: Settings):
 
 /**
  * Returns a function that tells whether a sub-workflow has created a product, if that sub-workflow is called
- * downstream of the trigger (see `Activation.isOwnWork`). Only creations of this process are known.
+ * downstream of the trigger (see `Activation.isCreatedDownstream`). Only creations of this process are known.
  */
 export function subWorkflowCreations(
 	context: ITriggerFunctions,
 	credential: Credential,
 	signal: AbortSignal,
-): Activation['isOwnWork'] {
+): Activation['isCreatedDownstream'] {
 	const calls = downstreamNodes(context)
 		.filter(({ type }) => /\.(?:executeWorkflow|toolWorkflow)$/.test(type))
 		.map(({ parameters }) => parameters?.workflowId as unknown)
@@ -43,8 +43,8 @@ export function subWorkflowCreations(
 	const isOwn = ({ id, calledBy }: SubWorkflow) =>
 		calledBy === workflowId && (mayBeAnyWorkflow || calls.includes(id));
 	return async (product) => {
-		const requestsOfKind = product.prompt === undefined ? speechRequestsOf : requestsOf;
-		return await isOwnWork(product, requestsOfKind(credential), isOwn, signal);
+		const ledgerOfKind = product.prompt === undefined ? speechRequestsOf : requestsOf;
+		return await isCreatedBySubWorkflow(product, ledgerOfKind(credential), isOwn, signal);
 	};
 }
 

@@ -13,28 +13,29 @@ import { wordingOf } from '../../shared/n8n/messages';
 import type { Activation } from './activation';
 import type { Outbox } from './outbox';
 
-/** Most executions of one watch that run at the same time. */
+/** The most executions of one watch that run at the same time. */
 const MAX_CONCURRENT_EXECUTIONS = 20;
-/** An execution that takes longer no longer holds up others, in ms. */
+/** How long an execution may delay others, in ms. After that it no longer takes a slot. */
 const MAX_EXECUTION_MS = 60_000;
 /** Deadline for downloading the files of one event, in ms. */
 const DOWNLOAD_MS = 3_600_000;
-/** Most attempts to emit an event, if n8n fails to start its execution. */
+/** The most attempts to emit an event, if n8n fails to start its execution. */
 const MAX_ATTEMPTS = 10;
-/** Longest pause between two attempts, in ms. All ten take about three minutes. */
+/** The longest pause between two attempts, in ms. All ten take about three minutes. */
 const MAX_PAUSE_MS = 60_000;
 
 /** One event, which is to start one execution. */
 export interface Emission {
-	/** The name of the event in the outbox. */
+	/** The key of the event in the outbox. */
 	eventId: string;
 	/** What has happened. Part of the deduplication key, so it must be the same after a restart. */
 	name: string;
-	/** Set for progress only. True once a newer percentage or the end of the task has replaced the event. */
+	/**
+	 * Returns true once a newer percentage or the end of the task has replaced the event. Only progress events have it.
+	 */
 	isOutdated?(): boolean;
 	/** What the event is about. If a downstream sub-workflow has created it, nothing is emitted. */
-	product: Parameters<Activation['isOwnWork']>[0];
-	/** The json of the item that is emitted. */
+	product: Parameters<Activation['isCreatedDownstream']>[0];
 	json: IDataObject;
 	/** Downloads the files of the event. If that fails, the json gets an `error` that says why. */
 	fetchFiles?(signal: AbortSignal): Promise<IBinaryKeyData>;
@@ -46,7 +47,7 @@ export class ExecutionQueue {
 
 	constructor(
 		private readonly activation: Activation,
-		private readonly store: Pick<Outbox, 'setState' | 'save'>,
+		private readonly outbox: Pick<Outbox, 'setState' | 'save'>,
 	) {}
 
 	/**
@@ -54,37 +55,37 @@ export class ExecutionQueue {
 	 * or takes longer than a minute, or when all attempts have failed. Also resolves when the trigger is closed:
 	 * the event stays in the outbox, and the next activation emits it. Never rejects.
 	 */
-	async add(emission: Emission): Promise<void> {
-		const { isOwnWork, closing, warn } = this.activation;
+	async emitUntilStarted(emission: Emission): Promise<void> {
+		const { isCreatedDownstream, closing, warn } = this.activation;
 		const { eventId, name } = emission;
-		if (await isOwnWork(emission.product)) return this.store.setState(eventId, 'done');
+		if (await isCreatedDownstream(emission.product)) return this.outbox.setState(eventId, 'done');
 		for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
 			const release = await this.slots.acquire(1, closing).catch(() => undefined);
 			if (!release) return;
-			const isDone = await this.emit(emission).finally(release);
+			const isDone = await this.emitOnce(emission).finally(release);
 			if (isDone) return;
 			await sleep(backOffMs(attempt, MAX_PAUSE_MS), closing);
 		}
-		warn(`n8n did not start the event '${name}' of ${eventId}`);
+		warn(`n8n started no execution for the event '${name}' of ${eventId}`);
 	}
 
 	/**
 	 * Emits an event once. Resolves with false if n8n has not started its execution. Resolves with true when
 	 * the execution has ended or takes too long, and when there is nothing more to emit.
 	 */
-	private async emit(emission: Emission): Promise<boolean> {
+	private async emitOnce(emission: Emission): Promise<boolean> {
 		const { context, closing } = this.activation;
 		if (emission.isOutdated?.()) return true;
 		const item = await this.itemOf(emission);
 		if (closing.aborted) return true;
-		const done = context.helpers.createDeferredPromise<IRun>();
-		const startFailure = done.promise.then(
+		const executionEnd = context.helpers.createDeferredPromise<IRun>();
+		const startFailure = executionEnd.promise.then(
 			() => false,
 			(error: unknown) => this.failedToStart(error),
 		);
 		this.setState(emission, 'emitted');
-		this.store.save();
-		context.emit([[item]], undefined, done, this.deduplicationKey(emission));
+		this.outbox.save();
+		context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
 		const hasFailedToStart = await raceTimeout(MAX_EXECUTION_MS, closing, startFailure);
 		// It is unknown whether the execution has started. The state stays 'emitted', so that the next
 		// activation emits the event again. n8n drops the second one by its deduplication key.
@@ -94,7 +95,7 @@ export class ExecutionQueue {
 	}
 
 	private setState({ eventId, isOutdated }: Emission, state: 'pending' | 'emitted' | 'done'): void {
-		if (!isOutdated) this.store.setState(eventId, state);
+		if (!isOutdated) this.outbox.setState(eventId, state);
 	}
 
 	private async itemOf({ json, fetchFiles }: Emission): Promise<INodeExecutionData> {

@@ -6,10 +6,10 @@ import { processContainer } from '../../shared/account';
  * the execution. If the workflow does not save executions, that may be soon after their end.
  */
 const DEDUPLICATION_KEY_TTL_MS = 120_000;
-/** Most done events that are remembered. A late message about one of them must not look like a new task. */
+/** The most done events that are remembered. A late message about one of them must not look like a new task. */
 const MAX_DONE = 1000;
 
-/** How far one event has come. */
+/** An event's state, which the outbox saves. */
 export interface Stateful {
 	/**
 	 * 'tracking': the task or generation has not ended. 'pending': its end waits to be emitted. 'emitted': it
@@ -25,7 +25,7 @@ export interface Stateful {
  * does not save a change inside it.
  */
 interface SavedEvents<Item, Cursor> {
-	/** When it was saved, in ms since 1970. */
+	/** When these events were saved, in ms since 1970. */
 	at: number;
 	cursor?: Cursor;
 	events: Array<[name: string, item: Item]>;
@@ -47,22 +47,22 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 	cursor?: Cursor;
 
 	/**
-	 * Loads what was handed over or saved, whichever is newer. `store` is the node's static data, which has the
+	 * Loads what was handed over or saved, whichever is newer. `staticData` is the node's static data, which has the
 	 * events under `namespace`. `key` identifies the node in this process.
 	 *
 	 * `replaysEmitted`: events in state 'emitted' are tracked and emitted again if they were saved less than
-	 * DEDUPLICATION_KEY_TTL_MS ago, since n8n may have stopped before their executions started. Set it only if
-	 * n8n drops duplicates by their deduplication keys.
+	 * DEDUPLICATION_KEY_TTL_MS ago, since n8n may have stopped before their executions started. Set it only if n8n
+	 * drops duplicates by their deduplication keys.
 	 */
 	constructor(
-		private readonly store: IDataObject,
+		private readonly staticData: IDataObject,
 		private readonly namespace: string,
 		private readonly key: string,
 		replaysEmitted: boolean,
 		now = Date.now(),
 	) {
 		const handedOver = processContainer.get(Handover).get(namespace + key);
-		const stored = store[namespace] as SavedEvents<Item, Cursor> | undefined;
+		const stored = staticData[namespace] as SavedEvents<Item, Cursor> | undefined;
 		const saved = stored && stored.at > (handedOver?.at ?? 0) ? stored : handedOver;
 		if (!saved) return;
 		this.cursor = saved.cursor;
@@ -92,7 +92,7 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 
 	/** Writes all events to static data. n8n stores it when the next execution starts. */
 	save(): void {
-		this.store[this.namespace] = { ...this.snapshot() } as IDataObject;
+		this.staticData[this.namespace] = { ...this.snapshot() } as IDataObject;
 	}
 
 	/**

@@ -27,7 +27,6 @@ const EVENTS = [
 	},
 ] as const;
 
-/** The field with the events to listen for. */
 export const triggerOn: INodeProperties = {
 	displayName: 'Trigger On',
 	name: 'events',
@@ -37,7 +36,6 @@ export const triggerOn: INodeProperties = {
 	default: ['completed'],
 };
 
-/** The field with the speech tasks to listen for. */
 export const taskIds: INodeProperties = {
 	displayName: 'Task IDs',
 	name: 'taskIds',
@@ -87,10 +85,8 @@ const displayNames = Object.fromEntries(EVENTS.map(({ name, value }) => [value, 
  */
 export const subtitle = `={{ ((${JSON.stringify(displayNames)})[$parameter.events[0]] ?? "") + ($parameter.events.length > 1 ? " +" + ($parameter.events.length - 1) : "") }}`;
 
-/** The events of speech tasks. */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], 'generated'>;
 
-/** The values of the trigger's parameters. */
 export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
 /** Reads the trigger's parameters. Throws a Failure of kind invalidInput that names an invalid field. */
@@ -102,14 +98,14 @@ export function readSettings(context: ITriggerFunctions) {
 	return {
 		events,
 		/** True if at least one of the events is about speech tasks. */
-		ofTasks: [...events].some((event) => event !== 'generated'),
+		listensForTasks: [...events].some((event) => event !== 'generated'),
 		/** The tasks to listen for. Empty: all tasks of the account. */
 		taskIds: new Set(fields.taskIds(taskIds.name, taskIds.displayName)),
-		/** Least rise between two progress events, in percentage points. */
+		/** The least rise between two progress events, in percentage points. */
 		progressStep: fields.numberOption(progressStep),
 		download: fields.wantsFile(downloadFile),
 		outputField: fields.outputField(),
-		/** Time between two reads of the history. */
+		/** The time between two polls of the history. */
 		checkIntervalMs: fields.durationOption(checkInterval),
 	};
 }

@@ -2,7 +2,7 @@ import type { IDataObject } from 'n8n-workflow';
 import { MAX_PAGE_SIZE } from '../../shared/api/pagination';
 import { isTemporary } from '../../shared/api/tokenCheck';
 import { sleep, monotonicNow, withDeadline } from '../../shared/async/deadline';
-import { RECENT_MS } from '../../shared/async/sharedReadings';
+import { MAX_SHARED_AGE_MS } from '../../shared/async/coalescedReads';
 import { errorKindOf, Failure, isFailure } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
@@ -11,25 +11,33 @@ import { failureOfAnswer, isEmptyError } from '../../shared/parsing/errors';
 import { toOutputRecord } from '../../shared/parsing/responses';
 import type { Activation } from '../activation/activation';
 import { ExecutionQueue } from '../activation/executionQueue';
-import { newEntries, readListed, type HistoryStore, type FingerprintedEntry } from './newEntries';
+import {
+	newEntries,
+	readRecentEntries,
+	type HistoryOutbox,
+	type FingerprintedEntry,
+} from './newEntries';
 
-/** Deadline of the first poll, in ms, since the activation waits for it. A later poll replaces it. */
+/**
+ * Time limit of the first poll, in ms. The activation waits for this poll; if it is too slow, a later poll makes up for
+ * it.
+ */
 const FIRST_POLL_MS = 20_000;
 
-/** Time between the events of two entries, in ms. */
+/** The pause between the events of two entries, in ms. */
 const EMISSION_SPACING_MS = 100;
 
 /** Polls the history of an account, and emits an event for each new video or image. */
 export class HistoryWatch {
-	/** The last poll has failed, and the log already says so. */
-	private isFailing = false;
+	/** True once the log says that polling has failed, until a poll succeeds. */
+	private hasWarned = false;
 	private readonly executionQueue: ExecutionQueue;
 
 	constructor(
 		private readonly activation: Activation,
-		readonly store: HistoryStore,
+		readonly outbox: HistoryOutbox,
 	) {
-		this.executionQueue = new ExecutionQueue(activation, store);
+		this.executionQueue = new ExecutionQueue(activation, outbox);
 	}
 
 	/**
@@ -57,7 +65,7 @@ export class HistoryWatch {
 			await sleep(settings.checkIntervalMs, closing);
 			if (closing.aborted) return;
 			await this.poll(closing).then(
-				() => (this.isFailing = false),
+				() => (this.hasWarned = false),
 				(error: unknown) => this.report(error),
 			);
 		}
@@ -65,33 +73,40 @@ export class HistoryWatch {
 
 	/** Reads the part of the history that may contain new entries, and emits their events. */
 	private async poll(signal: AbortSignal): Promise<void> {
-		const { store } = this;
+		const { outbox } = this;
 		const { api, closing, settings, isManual } = this.activation;
-		const { readings, backgroundQueue } = api.throttle;
+		const { coalescedReads, backgroundQueue } = api.throttle;
 		const { accountKey, baseUrl } = api.credential;
 		const pollStartedAt = monotonicNow();
 		const read = async (page: number) => {
-			// Page 1 may be a reading that somebody else in this process made within RECENT_MS. Later pages must
-			// be newer: new entries push older ones to later pages, so an earlier reading could miss some.
-			const since = page === 1 && !isManual ? pollStartedAt - RECENT_MS : pollStartedAt;
-			const list = async (shared: AbortSignal) =>
+			// Page 1 may come from a read that another trigger of this process sent within MAX_SHARED_AGE_MS. Later
+			// pages must be newer, because new entries push older ones to later pages. An earlier read could miss some.
+			const since = page === 1 && !isManual ? pollStartedAt - MAX_SHARED_AGE_MS : pollStartedAt;
+			const fetchPage = async (shared: AbortSignal) =>
 				await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, shared);
-			return await readings.share(`history ${page}`, since, signal, list, backgroundQueue);
+			return await coalescedReads.share(
+				`history ${page}`,
+				since,
+				signal,
+				fetchPage,
+				backgroundQueue,
+			);
 		};
-		const listed = await readListed(read, store, baseUrl);
+		const listed = await readRecentEntries(read, outbox, baseUrl);
 		// A manual test shows the newest entry at once, although it is not new.
-		const isShown = isManual && !store.cursor;
-		const { ended, next } = newEntries(listed, store, accountKey);
-		Object.assign(store, next);
+		const isShown = isManual && !outbox.cursor;
+		const { ended, next } = newEntries(listed, outbox, accountKey);
+		Object.assign(outbox, next);
 		if (isShown) ended.push(...listed.filter(({ files }) => files.length > 0).slice(-1));
 		if (closing.aborted) return;
 		for (const entry of ended) {
-			if (entry.failed && !settings.events.has('failed')) store.setState(entry.fingerprint, 'done');
+			if (entry.failed && !settings.events.has('failed'))
+				outbox.setState(entry.fingerprint, 'done');
 			else this.emit(entry);
 			// n8n may change the order of executions that start at the same moment.
 			await sleep(EMISSION_SPACING_MS, closing);
 		}
-		store.save();
+		outbox.save();
 	}
 
 	private emit(entry: FingerprintedEntry): void {
@@ -99,7 +114,7 @@ export class HistoryWatch {
 		const { fingerprint, failed } = entry;
 		const fetchFiles = async (signal: AbortSignal) =>
 			await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal);
-		void this.executionQueue.add({
+		void this.executionQueue.emitUntilStarted({
 			eventId: fingerprint,
 			name: failed ? 'generation failed' : 'generated',
 			product: entry,
@@ -114,8 +129,8 @@ export class HistoryWatch {
 		if (closing.aborted) return;
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		if (failure.kind === 'tokenRefused') return onFatal(failure);
-		if (this.isFailing) return;
-		this.isFailing = true;
+		if (this.hasWarned) return;
+		this.hasWarned = true;
 		const { message } = wordingOf(failure);
 		const seconds = settings.checkIntervalMs / 1000;
 		warn(`the history can't be read, trying again every ${seconds} s: ${message}`);
@@ -132,7 +147,8 @@ function eventOf({ record, id, files, failed }: HistoryEntry): IDataObject {
 		return { ...recordWithId, event: 'failed', error, error_kind } as IDataObject;
 	}
 	const event = { ...recordWithId, event: 'generated', file_url: files[0]!.fileUrl } as IDataObject;
-	// In an event, an `error` says that the file could not be fetched.
+	// In the trigger's output, `error` means that a download has failed. So an empty `error` from the service is
+	// removed.
 	if (isEmptyError(record.error)) delete event.error;
 	return event;
 }

@@ -10,9 +10,9 @@ import { asText, withoutQuery } from '../../shared/parsing/values';
 import type { Page } from '../../shared/parsing/responses';
 import type { Outbox, Stateful } from '../activation/outbox';
 
-/** Most entries that one poll reads. */
+/** The most entries that one poll reads. */
 const MAX_POLLED_ENTRIES = 600;
-/** Most entries that are remembered: the ones that were seen last. */
+/** The most entries that are remembered: the ones that were seen last. */
 const MAX_KNOWN_ENTRIES = 1000;
 /** How long an entry is tracked until it has a file or has failed, in ms. */
 const MAX_TRACKED_MS = 2 * 3_600_000;
@@ -34,7 +34,7 @@ interface KnownEntry extends Stateful {
 
 /** How far the history has been read. */
 interface Cursor {
-	/** The account key. A new token has another key. */
+	/** The account key. It differs after a change of the token. */
 	account: string;
 	/**
 	 * A time in ms since 1970 by the service's clock. Unknown entries are new if they were created later; see
@@ -43,11 +43,10 @@ interface Cursor {
 	watermark: number | null;
 }
 
-/** The outbox for history entries. */
-export type HistoryStore = Outbox<KnownEntry, Cursor>;
+export type HistoryOutbox = Outbox<KnownEntry, Cursor>;
 
 /** What earlier polls know: entries by fingerprint, and the cursor. */
-export type Seen = Pick<HistoryStore, 'events' | 'cursor'>;
+export type PollState = Pick<HistoryOutbox, 'events' | 'cursor'>;
 
 /**
  * Compares the entries that a poll has read with what earlier polls know. `listed` has the oldest entry first.
@@ -62,13 +61,13 @@ export type Seen = Pick<HistoryStore, 'events' | 'cursor'>;
  */
 export function newEntries(
 	listed: FingerprintedEntry[],
-	seen: Seen,
+	previous: PollState,
 	account: string,
 	now = Date.now(),
-): { ended: FingerprintedEntry[]; next: Seen } {
-	const isFirst = seen.cursor?.account !== account && !isAnyKnown(listed, seen);
-	const events: Seen['events'] = new Map(isFirst ? [] : seen.events);
-	let watermark = isFirst ? firstWatermark(listed) : watermarkOf(seen);
+): { ended: FingerprintedEntry[]; next: PollState } {
+	const isFirst = previous.cursor?.account !== account && !isAnyKnown(listed, previous);
+	const events: PollState['events'] = new Map(isFirst ? [] : previous.events);
+	let watermark = isFirst ? firstWatermark(listed) : watermarkOf(previous);
 	const ended: FingerprintedEntry[] = [];
 	let isAboveKnown = watermark === NO_WATERMARK;
 	for (const entry of listed) {
@@ -103,28 +102,28 @@ export function newEntries(
  * Reads the history page by page, until no later page can contain something new. Resolves with its entries, the
  * oldest first. `read` reads a page, from 1. Relative URLs are resolved by `baseUrl`. Rejects if `read` does.
  */
-export async function readListed(
+export async function readRecentEntries(
 	read: (page: number) => Promise<Page>,
-	seen: Seen,
+	previous: PollState,
 	baseUrl: string,
 ): Promise<FingerprintedEntry[]> {
 	let listed: FingerprintedEntry[] = [];
 	const shouldStop = ({ items }: Page) => {
 		listed = [...entriesOf(items, baseUrl), ...listed];
-		return !needsNextPage(listed, seen);
+		return !needsNextPage(listed, previous);
 	};
 	const paging = { firstPage: 1, limit: MAX_POLLED_ENTRIES, fetch: read, shouldStop };
 	return entriesOf(await readAllPages(paging), baseUrl);
 }
 
 /** True if a page after `listed` may contain a new entry, or one that is tracked. `listed` must not be empty. */
-function needsNextPage(listed: FingerprintedEntry[], seen: Seen): boolean {
+function needsNextPage(listed: FingerprintedEntry[], previous: PollState): boolean {
 	const { fingerprint, createdAt } = listed[0]!;
-	if (!seen.cursor) return createdAt > firstWatermark(listed);
-	const isNew = isAboveWatermark(createdAt, watermarkOf(seen), !isAnyKnown(listed, seen));
-	if (isNew && !seen.events.has(fingerprint)) return true;
+	if (!previous.cursor) return createdAt > firstWatermark(listed);
+	const isNew = isAboveWatermark(createdAt, watermarkOf(previous), !isAnyKnown(listed, previous));
+	if (isNew && !previous.events.has(fingerprint)) return true;
 	const fingerprints = new Set(listed.map((entry) => entry.fingerprint));
-	return [...seen.events].some(
+	return [...previous.events].some(
 		([name, known]) =>
 			known.state === 'tracking' &&
 			!fingerprints.has(name) &&
@@ -132,13 +131,13 @@ function needsNextPage(listed: FingerprintedEntry[], seen: Seen): boolean {
 	);
 }
 
-const isAnyKnown = (listed: FingerprintedEntry[], { events }: Seen): boolean =>
+const isAnyKnown = (listed: FingerprintedEntry[], { events }: PollState): boolean =>
 	listed.some(({ fingerprint }) => events.has(fingerprint));
 
 const isAboveWatermark = (createdAt: number, watermark: number, isAboveKnown: boolean): boolean =>
 	isAboveKnown ? !(createdAt < watermark) : createdAt > watermark;
 
-const watermarkOf = ({ cursor }: Seen): number => cursor?.watermark ?? NaN;
+const watermarkOf = ({ cursor }: PollState): number => cursor?.watermark ?? NaN;
 
 const firstWatermark = (listed: FingerprintedEntry[]): number =>
 	listed.length < MIN_PAGE_SIZE ? NO_WATERMARK : listed.at(-1)!.createdAt - MAX_TRACKED_MS;

@@ -20,15 +20,15 @@ const MAX_PAUSE_MS = 3_600_000;
 /** Follows one speech task to its end, and emits its events in order. Make one per task, and follow it once. */
 export class TaskPoller {
 	/** The last known percentage, 0 to 100. */
-	private highest = 0;
-	/** The latest progress event. It replaces older ones that wait. Undefined once the task has ended. */
-	private latest: Emission | undefined;
+	private highestPercentage = 0;
+	/** The latest progress event; undefined once the task has ended. Older ones that are still waiting are outdated. */
+	private latestProgress: Emission | undefined;
 	/** Resolves when all events so far have been emitted or given up. */
 	private emitted = Promise.resolve();
 
 	constructor(
 		private readonly activation: Activation,
-		private readonly store: Outbox,
+		private readonly outbox: Outbox,
 		private readonly executionQueue: ExecutionQueue,
 		private readonly taskId: string,
 	) {}
@@ -66,9 +66,9 @@ export class TaskPoller {
 
 	private onProgress(percentage: number): void {
 		const { events, progressStep } = this.activation.settings;
-		this.highest = percentage;
+		this.highestPercentage = percentage;
 		// The percentage is stored with the task, so that the next activation does not report it again.
-		const task = this.store.events.get(this.taskId)!;
+		const task = this.outbox.events.get(this.taskId)!;
 		if (percentage < (task.reported ?? 0) + progressStep) return;
 		task.reported = percentage;
 		if (events.has('progress')) this.emit('progress');
@@ -78,7 +78,10 @@ export class TaskPoller {
 		this.onEnd('completed', { status, ...(audioUrl && { audio_url: audioUrl }) }, audioUrl);
 	}
 
-	/** If `error` means that the task has ended, emits that. Otherwise returns the failure. */
+	/**
+	 * If `error` means that the task has ended, emits the event for it and returns undefined. Otherwise returns the
+	 * failure.
+	 */
 	private onError(error: unknown): Failure | undefined {
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		const error_kind = errorKindOf(failure);
@@ -93,15 +96,15 @@ export class TaskPoller {
 	}
 
 	private onEnd(event: 'completed' | 'failed', facts: IDataObject, audioUrl?: string): void {
-		if (event === 'completed') this.highest = 100;
+		if (event === 'completed') this.highestPercentage = 100;
 		const isWanted = this.activation.settings.events.has(event);
-		this.store.setState(this.taskId, isWanted ? 'pending' : 'done');
+		this.outbox.setState(this.taskId, isWanted ? 'pending' : 'done');
 		if (isWanted) this.emit(event, facts, audioUrl);
 	}
 
 	/** Adds an event to the execution queue when the event before it has been emitted. */
 	private emit(event: TaskEventKind, facts: IDataObject = {}, url?: string): void {
-		const { taskId: id, highest } = this;
+		const { taskId: id, highestPercentage } = this;
 		const { context, api, settings } = this.activation;
 		const isProgress = event === 'progress';
 		const fetchFiles = async (signal: AbortSignal) => {
@@ -111,13 +114,15 @@ export class TaskPoller {
 		};
 		const emission: Emission = {
 			eventId: id,
-			name: isProgress ? `progress ${highest}` : event,
-			isOutdated: isProgress ? () => emission !== this.latest : undefined,
+			name: isProgress ? `progress ${highestPercentage}` : event,
+			isOutdated: isProgress ? () => emission !== this.latestProgress : undefined,
 			product: { id },
-			json: { event, task_id: id, process_percentage: highest, ...facts },
+			json: { event, task_id: id, process_percentage: highestPercentage, ...facts },
 			fetchFiles: settings.download && url !== undefined ? fetchFiles : undefined,
 		};
-		this.latest = isProgress ? emission : undefined;
-		this.emitted = this.emitted.then(async () => await this.executionQueue.add(emission));
+		this.latestProgress = isProgress ? emission : undefined;
+		this.emitted = this.emitted.then(
+			async () => await this.executionQueue.emitUntilStarted(emission),
+		);
 	}
 }

@@ -8,33 +8,35 @@ import type { Outbox } from '../activation/outbox';
 import { ExecutionQueue } from '../activation/executionQueue';
 import { TaskPoller } from './taskPoller';
 
-/** Most tasks that are followed at the same time. Beyond that, the oldest one is given up until its next message. */
+/** The most tasks that are followed at the same time. Beyond that, the oldest one is given up until its next message. */
 const MAX_FOLLOWED = 1000;
 /** How long a task is followed, in ms. */
 const MAX_WATCHED_MS = 24 * 3600 * 1000;
 /** Extra time for the socket to open after its first attempt has failed, in ms. */
-const OPENING_MS = 2000;
+const EXTRA_OPENING_MS = 2000;
 /** Time between two checks whether the socket is open, in ms. */
 const SOCKET_CHECK_MS = 10_000;
 
 /** Watches the speech tasks of an account, and emits their events. */
 export class TaskWatch {
-	/** The tasks that are followed, the oldest first. Aborting a task's controller ends that. */
+	/**
+	 * The followed tasks by id, the oldest first. The abort of a task's controller makes the trigger stop following it.
+	 */
 	private readonly followed = new Map<string, AbortController>();
 
 	private readonly executionQueue: ExecutionQueue;
 
 	constructor(
 		private readonly activation: Activation,
-		readonly store: Outbox,
+		readonly outbox: Outbox,
 	) {
-		this.executionQueue = new ExecutionQueue(activation, store);
+		this.executionQueue = new ExecutionQueue(activation, outbox);
 	}
 
 	/**
-	 * Opens the socket, and listens until the trigger is closed. Also follows the tasks that were not finished
-	 * before a restart, and those that the parameters name. Call it once. Resolves when the socket is open, or an
-	 * outage explains why it is not. Throws a Failure if the socket cannot be opened, and listens even then.
+	 * Opens the socket, and listens until the trigger is closed. Also follows the tasks that were not finished before a
+	 * restart, and those that the parameters name. Call it once. Resolves when the socket is open, or an outage
+	 * explains why it is not. Throws a Failure if the socket cannot be opened. Even then it goes on listening.
 	 */
 	async start(): Promise<void> {
 		const { api, context, settings, closing } = this.activation;
@@ -44,7 +46,7 @@ export class TaskWatch {
 		if (closing.aborted) return;
 		const subscription = subscribe(api.credential, context);
 		closing.addEventListener('abort', () => void subscription.release(), { once: true });
-		for (const taskId of [...this.store.namesIn('tracking'), ...taskIds]) {
+		for (const taskId of [...this.outbox.namesIn('tracking'), ...taskIds]) {
 			void this.follow(subscription, taskId, 'restored');
 		}
 		const onMessage = (taskId: string) => void this.follow(subscription, taskId, 'announced');
@@ -55,7 +57,7 @@ export class TaskWatch {
 		void this.checkTokenWhileClosed(subscription);
 		// Tasks that the parameters name are polled, so the trigger works without the socket.
 		if (isSelective) return;
-		if (!subscription.isOpen) await sleep(OPENING_MS, closing);
+		if (!subscription.isOpen) await sleep(EXTRA_OPENING_MS, closing);
 		// If the account cannot be read either, the socket is not the cause, and the service may be back soon.
 		const isSocketAtFault =
 			!subscription.isOpen && (await tokenError(api, TOKEN_CHECK_TTL_MS, closing)) === undefined;
@@ -68,21 +70,21 @@ export class TaskWatch {
 		taskId: string,
 		mode: 'announced' | 'restored',
 	): Promise<void> {
-		const { activation, store, executionQueue, followed } = this;
+		const { activation, outbox, executionQueue, followed } = this;
 		const { closing } = activation;
-		const task = store.events.get(taskId) ?? { state: 'tracking' };
+		const task = outbox.events.get(taskId) ?? { state: 'tracking' };
 		if (!this.isSelected(taskId) || followed.has(taskId) || task.state !== 'tracking') return;
-		store.events.set(taskId, task);
-		const evicted = new AbortController();
-		followed.set(taskId, evicted);
+		outbox.events.set(taskId, task);
+		const eviction = new AbortController();
+		followed.set(taskId, eviction);
 		for (const oldest of [...followed.values()].slice(0, -MAX_FOLLOWED)) oldest.abort(SILENT_ABORT);
-		const { signal, stop } = startDeadline(MAX_WATCHED_MS, closing, evicted.signal);
-		const poller = new TaskPoller(activation, store, executionQueue, taskId);
+		const { signal, stop } = startDeadline(MAX_WATCHED_MS, closing, eviction.signal);
+		const poller = new TaskPoller(activation, outbox, executionQueue, taskId);
 		await poller.follow(subscription, mode, signal);
 		stop();
 		followed.delete(taskId);
-		// The task was given up or does not exist. A later message about it starts again.
-		if (task.state === 'tracking' && !closing.aborted) store.events.delete(taskId);
+		// The task was given up or does not exist. After a later message, the trigger follows it again.
+		if (task.state === 'tracking' && !closing.aborted) outbox.events.delete(taskId);
 	}
 
 	private isSelected(taskId: string): boolean {

@@ -16,7 +16,6 @@ export interface Paging {
 	firstPage: number;
 	/** The most records to return. */
 	limit: number;
-	/** Reads one page. */
 	fetch(page: number, pageSize: number): Promise<Page>;
 	/** Returns true when no page after this one is needed. */
 	shouldStop?(page: Page): boolean;
@@ -54,14 +53,14 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	let fullSize = MIN_PAGE_SIZE;
 	for (let page = paging.firstPage; ; page++) {
 		const found = await paging.fetch(page, pageSize);
-		const before = records.size;
+		const countBefore = records.size;
 		fullSize = Math.max(fullSize, found.items.length);
 		for (const item of found.items) {
 			const key = asText(item.id) ?? asText(item.voice_id) ?? JSON.stringify(item);
 			if (!records.has(key)) records.set(key, item);
 		}
 		const isLast =
-			records.size === before ||
+			records.size === countBefore ||
 			records.size >= paging.limit ||
 			paging.shouldStop?.(found) === true ||
 			isLastPage(found, records.size, pageSize, fullSize);

@@ -17,15 +17,15 @@ import { asWebUrl } from '../parsing/values';
 
 /** How long one attempt may take, in ms, unless the call says otherwise. */
 const READ_TIMEOUT_MS = 30_000;
-/** How long the read of the account may take that shows whether an outage is over, or the token is refused, in ms. */
+/** Time limit of the account read that shows whether an outage is over or the token is refused, in ms. */
 const PROBE_TIMEOUT_MS = 10_000;
-/** How many times a call is sent at most. Throttled calls may be sent more often. */
+/** The most attempts to send a call. A throttled call may be sent more often. */
 const MAX_CALL_ATTEMPTS = 5;
 /** How long a read is repeated while the account is throttled, in ms. */
 const MAX_THROTTLED_READ_MS = 300_000;
 
 /** One call to the API; `path` begins with a slash and follows the Base URL. */
-interface AnyCall extends Pick<HttpRequest, 'method' | 'query'> {
+interface BaseCall extends Pick<HttpRequest, 'method' | 'query'> {
 	path: string;
 	/** The JSON body. The caller may delete `bytes` once the call is accepted, to free their memory. */
 	body?: { bytes?: Buffer };
@@ -46,7 +46,7 @@ interface AnyCall extends Pick<HttpRequest, 'method' | 'query'> {
  * A call that is not charged. With `read` it is sent again after every temporary failure; with `once` never,
  * because the caller has its own loop.
  */
-export interface ReadCall extends AnyCall {
+export interface ReadCall extends BaseCall {
 	repeat: 'read' | 'once';
 	signal: AbortSignal;
 }
@@ -55,7 +55,7 @@ export interface ReadCall extends AnyCall {
  * A call that is charged once the service accepts it. It is sent again only if the service has surely not
  * accepted it: after a refused connection or a throttled answer.
  */
-export interface CreateCall extends AnyCall, CallSignals {
+export interface CreateCall extends BaseCall, CallSignals {
 	repeat: 'create';
 }
 
@@ -89,7 +89,7 @@ function outcomeOf(failure: Failure): Outcome {
  */
 function toCallFailure(call: ApiCall, error: unknown): Failure {
 	const { abortInFlight } = signalsOf(call);
-	// The limit of one attempt is not the deadline of the call, so the call may be repeated.
+	// Only the attempt's own time limit is over, not the deadline of the call. So the call may be repeated.
 	const failureOrTimeout = isFailure(error, 'timedOut')
 		? new Failure('noResponse', { transient: true })
 		: error;
@@ -114,7 +114,9 @@ export type ResponseReader<T> = (
 	accept: () => void,
 ) => Promise<T>;
 
-/** Sends calls to the service's API, each when the throttle admits it, and repeats them by their RetryPolicy. */
+/**
+ * Sends calls to the service's API, each when the throttle admits it, and repeats them as their field `repeat` says.
+ */
 export class RetryingClient {
 	/** The throttle that all users of the account share. */
 	readonly throttle: Throttle;
@@ -131,8 +133,8 @@ export class RetryingClient {
 	}
 
 	/**
-	 * Sends a call, and repeats it by its RetryPolicy. Resolves with what `readResponse` returns. Throws the Failure
-	 * of the last attempt, or the reason of `call.signal` or `call.stopStarting`.
+	 * Sends a call, and repeats it as its field `repeat` says. Resolves with what `readResponse` returns. Throws the
+	 * Failure of the last attempt, or the reason of `call.signal` or `call.stopStarting`.
 	 */
 	protected async send<T>(call: ApiCall, readResponse: ResponseReader<T>): Promise<T> {
 		const { throttle } = this;
@@ -145,14 +147,14 @@ export class RetryingClient {
 			const admitted = await throttle
 				.admit(kind, stopStarting, startedAt)
 				.catch((reason: unknown) => {
-					// No attempt is in flight here, and the last failure tells more than that the time is up.
+					// No attempt is in flight here, and the last failure tells the user more than a timeout does.
 					throw lastFailure ?? reason;
 				});
-			const outage =
+			const outageFailure =
 				kind === 'create' && throttle.needsHealthCheck ? await this.probe(stopStarting) : undefined;
-			if (outage) {
-				admitted.end(outcomeOf(outage), outage);
-				if (throttle.isExhausted) throw outage;
+			if (outageFailure) {
+				admitted.end(outcomeOf(outageFailure), outageFailure);
+				if (throttle.isExhausted) throw outageFailure;
 				continue;
 			}
 			if (kind === 'create' && this.tokenRefusal) {
@@ -240,7 +242,8 @@ export class RetryingClient {
 		if (repeat === 'once' || signalsOf(call).abortInFlight.aborted) return false;
 		if (failure.kind === 'rateLimited') {
 			if (this.throttle.isExhausted) return false;
-			// Within a rate limit, a batch of create calls has to wait. Each waits until its own deadline.
+			// A rate limit can make a large batch of create calls wait for long. So only the deadline of a call ends
+			// its repetition.
 			if (repeat === 'create') return true;
 			// Reads may have no deadline, so the time is limited here. If nothing was ever answered, waiting is useless.
 			if (this.throttle.hasEverAnswered && monotonicNow() - startedAt < MAX_THROTTLED_READ_MS)
@@ -291,7 +294,8 @@ export class RetryingClient {
 		if (failure.kind !== 'redirected') throw failure;
 		const { location } = answer.headers;
 		const target = location ? asWebUrl(location, answer.url)?.origin : undefined;
-		// `sendRequest` follows a GET's redirects within the origin. One that remains is a redirect loop, which no API has.
+		// `sendRequest` follows a GET's redirects within the origin. So this redirect ends a redirect loop, which no
+		// API has.
 		if (method === 'GET' && target === this.credential.origin) {
 			throw new Failure('foreignServer', { status: answer.status });
 		}

@@ -8,7 +8,7 @@ const CHECK_TIMEOUT_MS = 20_000;
 export const TOKEN_CHECK_TTL_MS = 12_000;
 /** How many checks in a row must refuse the token until the refusal counts. */
 const REFUSALS_TO_CONFIRM = 3;
-/** The pause between those checks, in ms. */
+/** The pause between two checks that confirm a refusal, in ms. */
 const CONFIRMATION_PAUSE_MS = 60_000;
 
 /**
@@ -24,8 +24,13 @@ export async function tokenError(
 	const read = async (deadline: AbortSignal) => await api.getAccount(deadline, 'once');
 	const check = async (shared: AbortSignal) =>
 		await withDeadline(CHECK_TIMEOUT_MS, shared, read).then(() => undefined, toWrongBaseUrl);
-	const reading = api.throttle.readings.share('account', monotonicNow() - maxAgeMs, signal, check);
-	return await reading.catch((reason: unknown) => reason);
+	const sharedCheck = api.throttle.coalescedReads.share(
+		'account',
+		monotonicNow() - maxAgeMs,
+		signal,
+		check,
+	);
+	return await sharedCheck.catch((reason: unknown) => reason);
 }
 
 /**

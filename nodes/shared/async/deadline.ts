@@ -30,8 +30,8 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
  * `longestMs`; up to half of it is taken off at random (jitter).
  */
 export function backOffMs(attempt: number, longestMs = 4000): number {
-	const full = Math.min(longestMs, 500 * 2 ** attempt);
-	return full / 2 + Math.random() * (full / 2);
+	const fullMs = Math.min(longestMs, 500 * 2 ** attempt);
+	return fullMs / 2 + Math.random() * (fullMs / 2);
 }
 
 /** Resolves when `signal` aborts, and never if it does not. */
@@ -50,19 +50,19 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
 export function anySignal<Signal extends AbortSignal>(
 	...signals: [Signal, ...AbortSignal[]]
 ): Signal {
-	const any = new AbortController();
+	const combined = new AbortController();
 	const onAbort = () => {
 		for (const signal of signals) signal.removeEventListener('abort', onAbort);
-		any.abort(abortReason(signals.find((signal) => signal.aborted)!));
+		combined.abort(abortReason(signals.find((signal) => signal.aborted)!));
 	};
 	for (const signal of signals) signal.addEventListener('abort', onAbort, { once: true });
 	if (signals.some((signal) => signal.aborted)) onAbort();
-	return any.signal as Signal;
+	return combined.signal as Signal;
 }
 
 /**
  * Calls `onSilence` once the time that `until` returns has passed, by `monotonicNow`. `until` may return a later time
- * at each call; it is called every 10 s at least. Resolves after that, or when `signal` aborts.
+ * at each call; it is called at least every 10 s. Resolves after that, or when `signal` aborts.
  */
 export async function watchIdle(
 	until: () => number,
@@ -103,16 +103,16 @@ export const remainingMs = (signal: AbortSignal): number =>
 
 /** Starts a time limit of `ms` milliseconds, 24 days at most. Its signal also aborts when one of `signals` does. */
 export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {
-	const listened = signals.filter((signal) => signal !== undefined);
+	const givenSignals = signals.filter((signal) => signal !== undefined);
 	const end = new AbortController();
 	const timer = new AbortController();
-	const signal = anySignal(end.signal, ...listened);
-	deadlines.set(signal, Math.min(monotonicNow() + ms, ...listened.map(deadlineOf)));
+	const signal = anySignal(end.signal, ...givenSignals);
+	deadlines.set(signal, Math.min(monotonicNow() + ms, ...givenSignals.map(deadlineOf)));
 	void sleep(ms, timer.signal).then(() => {
 		if (!timer.signal.aborted) end.abort(new Failure('timedOut', { limitMs: ms }));
 	});
 	const disarm = () => {
-		deadlines.set(signal, Math.min(...listened.map(deadlineOf)));
+		deadlines.set(signal, Math.min(...givenSignals.map(deadlineOf)));
 		timer.abort(SILENT_ABORT);
 	};
 	return {

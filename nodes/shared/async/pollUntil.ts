@@ -11,37 +11,37 @@ import {
 import { isFailure, isTransient } from '../failure';
 import { next, type ChannelEvent, type Schedule, type ScheduleEvent } from './pollSchedule';
 
-/** The result of one reading: the outcome, or none yet. `expectSoon`: the outcome will be there in a moment. */
-export type Reading<T> = { done: true; value: T } | { done: false; expectSoon?: boolean };
+/** The result of one read: the outcome, or none yet. `expectSoon`: the outcome will be there in a moment. */
+export type ReadResult<T> = { done: true; value: T } | { done: false; expectSoon?: boolean };
 
-/** What to wait for, and how. */
+/** The outcome to wait for, and how to read it. */
 export interface PollOptions<T> {
 	/**
-	 * Reads once. `isUrgent`: the outcome is expected soon, or this is the last reading. A transient Failure that it
+	 * Reads once. `isUrgent`: the outcome is expected soon, or this is the last read. A transient Failure that it
 	 * throws is ignored; any other error ends the wait.
 	 */
-	read(signal: AbortSignal, isUrgent: boolean): Promise<Reading<T>>;
+	read(signal: AbortSignal, isUrgent: boolean): Promise<ReadResult<T>>;
 	/** Aborts at the deadline, or when the wait is canceled. The wait then throws its reason, a Failure, at once. */
 	signal: AbortSignal;
-	/** The pause before a reading, in ms. */
+	/** The pause before a read, in ms. */
 	pollMs: number;
 	/** The pause up to which pauses double while the channel is open, in ms. The default is 30 s. */
 	maxBackoffMs?: number;
 	/** True to read at once instead of after the first pause. */
 	readFirst?: boolean;
-	/** True while a channel is open that reports progress. Readings are then rare. */
+	/** True while a channel is open that reports progress. Reads are then rare. */
 	isChannelOpen?(): boolean;
 	/** Makes the channel call `onEvent` for each of its events. Returns a function that stops it. */
 	subscribe?(onEvent: (event: ChannelEvent) => void): () => void;
 }
 
 const MAX_BACKOFF_MS = 30_000;
-/** The share of a wait that is reserved for the last reading and the download after it. */
+/** The share of a wait that is reserved for the last read and the download after it. */
 const FINAL_READ_SHARE = 0.1;
-/** The longest time that is reserved for them, in ms. */
+/** The longest time that is reserved for the last read and the download, in ms. */
 const MAX_FINAL_READ_MS = 2000;
 
-/** Returns how much of a wait of `ms` milliseconds passes before its last reading begins, in ms. */
+/** Returns how much of a wait of `ms` milliseconds passes before its last read begins, in ms. */
 export const msBeforeFinalRead = (ms: number): number =>
 	ms - Math.min(MAX_FINAL_READ_MS, ms * FINAL_READ_SHARE);
 
@@ -54,67 +54,71 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	const { read, signal, pollMs, maxBackoffMs = MAX_BACKOFF_MS } = options;
 	const pauseMs = options.readFirst ? 0 : pollMs;
 	const nextAt = monotonicNow() + pauseMs;
-	let schedule: Schedule = { pollMs, maxBackoffMs, pauseMs, nextAt, isDue: false };
-	let isReading = false;
-	/** Aborts the current pause, or the reading in flight. */
-	let step = new AbortController();
-	const early = startDeadline(msBeforeFinalRead(remainingMs(signal)), signal);
+	let schedule: Schedule = { pollMs, maxBackoffMs, pauseMs, nextAt, isExpectedSoon: false };
+	let isReadInFlight = false;
+	/** Aborts the current pause, or the read in flight. */
+	let stepAbort = new AbortController();
+	const beforeFinalRead = startDeadline(msBeforeFinalRead(remainingMs(signal)), signal);
 	const unsubscribe = options.subscribe?.(onEvent);
 	try {
-		for (const limit of [early.signal, signal]) {
-			const outcome = await pollDuring(limit);
+		for (const limitSignal of [beforeFinalRead.signal, signal]) {
+			const outcome = await pollDuring(limitSignal);
 			if (outcome) return outcome.value;
 			onEvent('lastRead');
 		}
 	} finally {
-		early.stop();
+		beforeFinalRead.stop();
 		unsubscribe?.();
 	}
 	throw abortReason(signal);
 
 	function onEvent(event: ScheduleEvent): void {
-		const wasDue = schedule.isDue;
+		const wasExpectedSoon = schedule.isExpectedSoon;
 		schedule = next(schedule, event, monotonicNow());
-		// An announcement aborts a reading in flight, because that reading may hang, or report an earlier state. No
-		// other event does: the reading may still bring the outcome.
-		if (!isReading || (schedule.isDue && !wasDue)) step.abort(SILENT_ABORT);
+		// An announcement aborts a read in flight, because that read may hang, or report an earlier state. No other
+		// event aborts it, because it may still bring the outcome.
+		if (!isReadInFlight || (schedule.isExpectedSoon && !wasExpectedSoon))
+			stepAbort.abort(SILENT_ABORT);
 	}
 
-	/** Pauses and reads by turns until there is an outcome, or `limit` aborts. */
-	async function pollDuring(limit: AbortSignal): Promise<{ value: T } | undefined> {
-		while (!limit.aborted) {
-			step = new AbortController();
-			const current = anySignal(limit, step.signal);
+	/** Pauses and reads by turns until there is an outcome, or `limitSignal` aborts. */
+	async function pollDuring(limitSignal: AbortSignal): Promise<{ value: T } | undefined> {
+		while (!limitSignal.aborted) {
+			stepAbort = new AbortController();
+			const currentSignal = anySignal(limitSignal, stepAbort.signal);
 			const delayMs = schedule.nextAt - monotonicNow();
 			if (delayMs > 0) {
-				await sleep(delayMs, current);
+				await sleep(delayMs, currentSignal);
 			} else {
-				isReading = true;
-				const found = await readOnce(current, schedule.isDue || limit === signal);
-				isReading = false;
-				if (typeof found === 'object') return found;
-				if (found) onEvent(found);
+				isReadInFlight = true;
+				const result = await readOnce(
+					currentSignal,
+					schedule.isExpectedSoon || limitSignal === signal,
+				);
+				isReadInFlight = false;
+				if (typeof result === 'object') return result;
+				if (result) onEvent(result);
 			}
-			step.abort(SILENT_ABORT);
+			stepAbort.abort(SILENT_ABORT);
 		}
 		return undefined;
 	}
 
-	/** Reads once. Resolves with the outcome, or with how the reading ended without one; undefined if it was aborted. */
-	async function readOnce(current: AbortSignal, isUrgent: boolean) {
-		const reading = read(current, isUrgent).then(
+	/** Reads once. Resolves with the outcome, or with how the read ended without one; undefined if it was aborted. */
+	async function readOnce(currentSignal: AbortSignal, isUrgent: boolean) {
+		const result = read(currentSignal, isUrgent).then(
 			(found) => {
 				if (found.done) return found;
 				if (found.expectSoon) return 'expectSoon';
 				return noOutcome();
 			},
 			(error: unknown) => {
-				if (current.aborted) return undefined;
+				if (currentSignal.aborted) return undefined;
 				if (!isTransient(error)) throw error;
 				return isFailure(error, 'rateLimited') ? 'throttled' : noOutcome();
 			},
 		);
-		return (await Promise.race([reading, whenAborted(current)])) ?? undefined;
+		return (await Promise.race([result, whenAborted(currentSignal)])) ?? undefined;
 	}
 
 	function noOutcome() {

@@ -7,7 +7,9 @@ import { SILENT_ABORT, sleep } from './deadline';
  * the same delay the one in the lowest lane.
  */
 export class Queue<Entry = void> {
-	/** Call this when the result of `delayMs` may have changed. Without a call the queue may sleep on. */
+	/**
+	 * Call this when the result of `delayMs` may have changed. Otherwise the queue may keep waiting for the old delay.
+	 */
 	notify = () => {};
 	/** The waiting callers by lane: the function that settles each wait, and its entry. True means admitted. */
 	private readonly lanes: Array<Map<(isAdmitted: boolean) => void, Entry>>;

@@ -12,13 +12,13 @@ import type { HistoryEntry } from './historyEntries';
  * a workflow saves them to disk.
  */
 export function fileNames(files: GeneratedFile[]): string[] {
-	const preferred = files.map(({ id, fileUrl }) => {
+	const baseNames = files.map(({ id, fileUrl }) => {
 		const lastSegment = asWebUrl(fileUrl)?.pathname.split('/').pop() ?? 'file';
 		return id ?? lastSegment.replace(/\.\w{1,5}$/, '');
 	});
-	return preferred.map((name, index) => {
-		const number = preferred.slice(0, index).filter((other) => other === name).length + 1;
-		return number === 1 ? name : `${name}-${number}`;
+	return baseNames.map((name, index) => {
+		const occurrence = baseNames.slice(0, index).filter((other) => other === name).length + 1;
+		return occurrence === 1 ? name : `${name}-${occurrence}`;
 	});
 }
 

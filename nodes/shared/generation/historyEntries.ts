@@ -10,7 +10,10 @@ export interface HistoryEntry {
 	id?: string;
 	/** The prompt without surrounding white space; '' if there is none. */
 	prompt: string;
-	/** In ms since 1970 by the service's clock; NaN if unknown. `readHistorySince` converts it to our clock. */
+	/**
+	 * When it was created, in ms since 1970 by the service's clock; NaN if unknown. `readHistorySince` converts it to
+	 * our clock.
+	 */
 	createdAt: number;
 	files: GeneratedFile[];
 	/** True if the service says that this generation has failed. */

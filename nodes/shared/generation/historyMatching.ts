@@ -8,7 +8,7 @@ import { countFiles, hasOneOf, type HistoryEntry } from './historyEntries';
 export interface Match {
 	/** The entries that surely belong to the request, oldest first. */
 	matched: HistoryEntry[];
-	/** If none surely does: the entries that may belong to it or to another request, newest first. */
+	/** If nothing matches: the entries that may belong to this request or to another one, newest first. */
 	candidates: HistoryEntry[];
 }
 
@@ -25,7 +25,7 @@ export const earliestEntryTime = ({ sentAt }: GenerationRequest): number =>
  * Returns a predicate for other requests. It is true for a request that could own the same entries as `request`: one
  * that still misses a file whose id was not announced, and whose search ended at most 20 min before `request` was sent.
  */
-export const isOpenBeside =
+export const isCompetingWith =
 	(request: GenerationRequest) =>
 	({ requestedCount, announcedIds, files, searchUntil = Infinity }: GenerationRequest): boolean =>
 		requestedCount > Math.max(announcedIds.length, files.length) &&
@@ -79,7 +79,7 @@ export function matchHistory(
 	 * sent.
 	 */
 	const claimants = samePrompt
-		.filter((owner) => isOpenBeside(request)(owner) && possible.some(couldBelongTo(owner)))
+		.filter((owner) => isCompetingWith(request)(owner) && possible.some(couldBelongTo(owner)))
 		.flatMap((owner) => Array<GenerationRequest>(Math.max(0, missingFilesOf(owner))).fill(owner));
 	/** Each entry that one of the claimants could own, repeated for each of its files. */
 	const claimable = unclaimed
@@ -99,7 +99,7 @@ export function matchHistory(
 	return { matched, candidates: matched.length > 0 ? [] : possible };
 }
 
-/** True if a file of one request is as good for the other. */
+/** True if the requests are equal, so that either may get a file of the other. */
 const isInterchangeable = (a: GenerationRequest, b: GenerationRequest) =>
 	a.withImages === b.withImages && a.kind === b.kind && a.aspectRatio === b.aspectRatio;
 

@@ -2,7 +2,7 @@ import { accountOf } from '../account';
 import type { Api } from '../api/api';
 import { readAllPages } from '../api/pagination';
 import { monotonicNow } from '../async/deadline';
-import { SharedReadings } from '../async/sharedReadings';
+import { CoalescedReads } from '../async/coalescedReads';
 import { asTime } from '../parsing/values';
 import { oldestFirst, readHistory, type HistoryEntry } from './historyEntries';
 
@@ -16,8 +16,8 @@ interface HistorySnapshot {
 	/** The entries, oldest first, with times by our clock. */
 	entries: HistoryEntry[];
 	/**
-	 * The snapshot has all entries since this time, in ms since 1970 by our clock; -Infinity: it has all that it can
-	 * have.
+	 * The snapshot has all entries since this time, in ms since 1970 by our clock; -Infinity: it has the whole history,
+	 * or the newest MAX_SNAPSHOT_ENTRIES of it.
 	 */
 	since: number;
 	/** When the read started, from `monotonicNow`. */
@@ -28,7 +28,7 @@ interface HistorySnapshot {
  * The shared snapshots of an account's history (§4.9). All items that wait at the same time use one snapshot. It is a
  * class of its own because `account.ts` finds shared objects by their class.
  */
-class HistorySnapshots extends SharedReadings {}
+class HistorySnapshots extends CoalescedReads {}
 
 /**
  * Reads the history from a shared snapshot. Resolves with the entries since a time, oldest first, and perhaps with
@@ -53,7 +53,7 @@ export async function readHistorySince(
 	return snapshot.entries;
 }
 
-/** Reads a new snapshot that goes back to `since`, or to the most entries of a snapshot. */
+/** Reads a new snapshot that goes back to `since`, but has at most MAX_SNAPSHOT_ENTRIES entries. */
 async function readBackTo(api: Api, since: number, signal: AbortSignal): Promise<HistorySnapshot> {
 	const range = { since: -Infinity, readAt: monotonicNow() };
 	/** The service's clock minus ours, in ms. */

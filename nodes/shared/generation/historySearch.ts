@@ -1,6 +1,6 @@
 import type { Api } from '../api/api';
 import { abortReason, remainingMs, monotonicNow, withDeadline } from '../async/deadline';
-import { pollUntil, type Reading } from '../async/pollUntil';
+import { pollUntil, type ReadResult } from '../async/pollUntil';
 import type { GeneratedFile, GenerationRequest } from '../contract';
 import { Failure, isFailure, withDefaultFacts, type FailureFacts } from '../failure';
 import { MAX_FILES } from '../limits';
@@ -8,7 +8,7 @@ import { asText } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
 import { identifiersOf, unsignedUrlsOf } from '../parsing/responses';
 import { hasOneOf } from './historyEntries';
-import { isOpenBeside, matchesById, matchHistory, earliestEntryTime } from './historyMatching';
+import { isCompetingWith, matchesById, matchHistory, earliestEntryTime } from './historyMatching';
 import { readHistorySince } from './historyReader';
 import { requestsOf } from './requestLedger';
 
@@ -33,24 +33,24 @@ export async function findInHistory(
 	streamFailure: Failure,
 	signal: AbortSignal,
 ): Promise<GeneratedFile[]> {
-	const { files: received, requestedCount, searchUntil = 0 } = request;
+	const { files: receivedFiles, requestedCount, searchUntil = 0 } = request;
 	const remainingSearchMs = () => searchUntil - Date.now();
-	let found = received;
+	let found = receivedFiles;
 	let candidates: FailureFacts['candidates'];
 
-	const wait = async (deadline: AbortSignal) =>
+	const searchRepeatedly = async (deadline: AbortSignal) =>
 		await pollUntil({
-			read: async (reading) => await search(reading, remainingMs(deadline)),
+			read: async (readSignal) => await search(readSignal, remainingMs(deadline)),
 			signal: deadline,
 			pollMs: SEARCH_INTERVAL_MS,
 			readFirst: true,
 		});
 	const limitMs = Math.max(0, remainingSearchMs()) + LAST_SEARCH_MS;
-	return await withDeadline(limitMs, signal, wait).catch((error: unknown) => {
-		// Some of the files are better than none.
+	return await withDeadline(limitMs, signal, searchRepeatedly).catch((error: unknown) => {
+		// If some of the files are missing, the user still gets the others.
 		if (found.length > 0) return found;
 		if (isFailure(error, 'generationFailed')) throw error;
-		// The history could not be read, but the generation is charged all the same.
+		// The history could not be read. The generation is charged even so, and the Failure must say that.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
 		// One video has failed, and the item's time was over before the history could show the others.
@@ -71,15 +71,15 @@ export async function findInHistory(
 	async function search(
 		signal: AbortSignal,
 		remainingWaitMs: number,
-	): Promise<Reading<GeneratedFile[]>> {
+	): Promise<ReadResult<GeneratedFile[]>> {
 		// The last read must be new. A snapshot that others read some seconds ago might miss the result.
-		const isLast = Math.min(remainingSearchMs(), remainingWaitMs) < SEARCH_INTERVAL_MS;
-		const requests = requestsOf(api.credential);
-		requests.add(request);
-		const samePrompt = requests.withPrompt(request);
-		const competing = [request, ...samePrompt.filter(isOpenBeside(request))];
+		const isLastSearch = Math.min(remainingSearchMs(), remainingWaitMs) < SEARCH_INTERVAL_MS;
+		const ledger = requestsOf(api.credential);
+		ledger.add(request);
+		const samePrompt = ledger.withPrompt(request);
+		const competing = [request, ...samePrompt.filter(isCompetingWith(request))];
 		const since = Math.min(...competing.map(earliestEntryTime));
-		const minReadAt = isLast ? monotonicNow() - 1000 : undefined;
+		const minReadAt = isLastSearch ? monotonicNow() - 1000 : undefined;
 		const entries = await readHistorySince(api, since, signal, minReadAt).catch(
 			(error: unknown) => {
 				if (remainingSearchMs() <= 0) throw new Failure('streamLost');
@@ -89,8 +89,11 @@ export async function findInHistory(
 		);
 		const match = matchHistory(request, samePrompt, entries);
 		const failed = match.matched.filter((entry) => entry.failed);
-		const receivedIdentifiers = new Set([...identifiersOf(received), ...unsignedUrlsOf(received)]);
-		const further = match.matched.filter((entry) => !hasOneOf(entry, receivedIdentifiers));
+		const receivedIdentifiers = new Set([
+			...identifiersOf(receivedFiles),
+			...unsignedUrlsOf(receivedFiles),
+		]);
+		const furtherEntries = match.matched.filter((entry) => !hasOneOf(entry, receivedIdentifiers));
 		// An entry without a time may belong to any request with this prompt.
 		const undated = entries.filter(
 			({ prompt, createdAt }) => prompt === request.prompt && Number.isNaN(createdAt),
@@ -98,7 +101,7 @@ export async function findInHistory(
 		candidates = [...match.candidates, ...undated].map(({ id = '', record }) => {
 			return { id, createdAt: asText(record.created_at) };
 		});
-		found = [...received, ...further.flatMap(({ files }) => files)].slice(0, MAX_FILES);
+		found = [...receivedFiles, ...furtherEntries.flatMap(({ files }) => files)].slice(0, MAX_FILES);
 		if (found.length + failed.length >= requestedCount) {
 			if (found.length > 0) return { done: true, value: found };
 			const { facts } = failureOfAnswer(api.credential.redact.value(failed[0]!.record));

@@ -6,7 +6,10 @@ import { evictOldest } from '../limits';
 
 /** How long the history is searched for the result after the stream was lost, in ms. */
 const SEARCH_WINDOW_MS = 600_000;
-/** The most requests in a ledger. It is more than can be in flight while one is being searched for. */
+/**
+ * The most requests in a ledger. During a search fewer than that are added, so the request that is searched for stays
+ * in the ledger.
+ */
 const MAX_REQUESTS = 10_000;
 
 /**
@@ -28,8 +31,8 @@ export class RequestLedger {
 	 * history starts now. Nothing is done if the ledger already knows at least as many of its files.
 	 */
 	restore(request: GenerationRequest): void {
-		const held = this.byKey.get(request.key);
-		if (held && held.files.length >= request.files.length) return;
+		const existing = this.byKey.get(request.key);
+		if (existing && existing.files.length >= request.files.length) return;
 		request.searchUntil = searchEnd(request);
 		this.add(request);
 	}
@@ -67,7 +70,9 @@ export const searchEnd = (
 	searchMs = SEARCH_WINDOW_MS,
 ): number => searchUntil ?? Date.now() + searchMs;
 
-/** Returns what changes in a request for which no more files will come. The files that have arrived are its result. */
+/**
+ * Returns the changed fields of a request that gets no more files: the files that have arrived are its whole result.
+ */
 export const endOf = (request: GenerationRequest, { length }: unknown[]) => {
 	return { requestedCount: length, searchUntil: searchEnd(request, 0) };
 };

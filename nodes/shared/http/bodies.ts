@@ -13,10 +13,10 @@ const ERROR_BODY_TIMEOUT_MS = 5000;
  * signal's reason.
  */
 export async function readText(answer: HttpResponse, signal: AbortSignal): Promise<string> {
-	const read = await peek(answer.body, MAX_JSON_BYTES).catch(() => undefined);
+	const found = await peek(answer.body, MAX_JSON_BYTES).catch(() => undefined);
 	throwIfAborted(signal);
-	if (!read) throw new Failure('noResponse', { host: new URL(answer.url).host, transient: true });
-	if (read.whole) return read.head.toString();
+	if (!found) throw new Failure('noResponse', { host: new URL(answer.url).host, transient: true });
+	if (found.isWhole) return found.head.toString();
 	const megabytes = MAX_JSON_BYTES / 1024 / 1024;
 	throw new Failure('tooLarge', { text: `a response of more than ${megabytes} MB` });
 }
@@ -29,20 +29,20 @@ export async function readText(answer: HttpResponse, signal: AbortSignal): Promi
 export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): Promise<string> {
 	// The headers of a redirect say everything, so its body is not read.
 	if (answer.status < 400) return '';
-	const reading = peek(answer.body, MAX_ERROR_BYTES).catch(() => undefined);
-	const read = await raceTimeout(ERROR_BODY_TIMEOUT_MS, signal, reading);
+	const bodyStart = peek(answer.body, MAX_ERROR_BYTES).catch(() => undefined);
+	const found = await raceTimeout(ERROR_BODY_TIMEOUT_MS, signal, bodyStart);
 	throwIfAborted(signal);
-	return answer.redact.text(read?.head.toString('utf8', 0, MAX_ERROR_BYTES) ?? '');
+	return answer.redact.text(found?.head.toString('utf8', 0, MAX_ERROR_BYTES) ?? '');
 }
 
 /**
- * Reads at least the first `size` bytes of a stream into `head`, and puts them back. If the stream has ended
- * before, `whole` is true and nothing is put back. Throws the stream's error.
+ * Reads at least the first `size` bytes of a stream into `head`, and puts them back. If the stream has ended before,
+ * `isWhole` is true and nothing is put back. Throws the stream's error.
  */
 export async function peek(
 	stream: ByteStream,
 	size: number,
-): Promise<{ head: Buffer; whole: boolean }> {
+): Promise<{ head: Buffer; isWhole: boolean }> {
 	const parts: Uint8Array[] = [];
 	let remaining = size;
 	for await (const part of stream.iterator({ destroyOnReturn: false })) {
@@ -51,7 +51,7 @@ export async function peek(
 		if (remaining <= 0) break;
 	}
 	const head = Buffer.concat(parts);
-	const whole = remaining > 0 || stream.readableEnded;
-	if (!whole) stream.unshift(head);
-	return { head, whole };
+	const isWhole = remaining > 0 || stream.readableEnded;
+	if (!isWhole) stream.unshift(head);
+	return { head, isWhole };
 }

@@ -71,22 +71,22 @@ const withoutSuffix = ({ origin, pathname }: URL, suffix: RegExp) =>
 /** Checks and normalizes the fields of the credential. Throws a Failure of kind invalidInput that names the field. */
 export function readCredential(credential: Record<string, unknown>): Credential {
 	const allowHttp = credential.allowHttp === true;
-	const base = readUrl('Base URL', credential.baseUrl, ['https:', 'http:'], allowHttp);
-	const socket = readUrl(
+	const parsedBaseUrl = readUrl('Base URL', credential.baseUrl, ['https:', 'http:'], allowHttp);
+	const parsedWebSocketUrl = readUrl(
 		'WebSocket URL',
-		asText(credential.webSocketUrl) ?? base.origin,
+		asText(credential.webSocketUrl) ?? parsedBaseUrl.origin,
 		['wss:', 'ws:', 'https:', 'http:'],
 		allowHttp,
 	);
-	socket.protocol = socket.protocol.replace('http', 'ws');
+	parsedWebSocketUrl.protocol = parsedWebSocketUrl.protocol.replace('http', 'ws');
 	const apiToken = cleanToken(credential.apiToken);
-	const baseUrl = withoutSuffix(base, /\/v1$/i);
-	const webSocketUrl = withoutSuffix(socket, /\/ws$/i);
+	const baseUrl = withoutSuffix(parsedBaseUrl, /\/v1$/i);
+	const webSocketUrl = withoutSuffix(parsedWebSocketUrl, /\/ws$/i);
 	const account = JSON.stringify([baseUrl, webSocketUrl, apiToken]);
 	return {
 		apiToken,
 		baseUrl,
-		origin: base.origin,
+		origin: parsedBaseUrl.origin,
 		webSocketUrl,
 		accountKey: createHash('sha256').update(account).digest('hex'),
 		redact: redactor(apiToken),

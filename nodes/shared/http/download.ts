@@ -17,7 +17,7 @@ import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 
 /** How long a file host may take to answer, and how long it may be silent during a download, in ms. */
 const IDLE_TIMEOUT_MS = 60_000;
-/** How many times a file is requested at most. Within a retry window it may be more. */
+/** The most attempts to download a file. Within a retry window, more are made. */
 const MAX_DOWNLOAD_ATTEMPTS = 5;
 /** The retry window while the file's host is unavailable, in ms. */
 const OUTAGE_RETRY_MS = 60_000;
@@ -70,7 +70,7 @@ async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal): Pro
 	const text = `the file host responded with ${status}${reason ? ` (${reason})` : ''}`;
 	throw downloadFailed(text, isProxyPage || !isFinal, {
 		status: isProxyPage ? undefined : status,
-		isRefused: [400, 401, 403, 404, 410].includes(status),
+		isUrlRefused: [400, 401, 403, 404, 410].includes(status),
 		retryAfterMs: readRetryAfter(headers),
 	});
 }
@@ -88,18 +88,18 @@ function countBytes(
 ) {
 	const received = { bytes: 0, lastAt: monotonicNow() };
 	const push = stream.push.bind(stream);
-	const count = (chunk: Uint8Array) => {
+	const countChunk = (chunk: Uint8Array) => {
 		onBytes(chunk);
 		received.bytes += chunk.length;
 	};
 	// An older n8n hands out a stream that already has the bytes which arrived together with the headers.
-	const first: Uint8Array | null = stream.readableLength > 0 ? stream.read() : null;
-	if (first) {
-		count(first);
-		stream.unshift(first);
+	const bufferedChunk: Uint8Array | null = stream.readableLength > 0 ? stream.read() : null;
+	if (bufferedChunk) {
+		countChunk(bufferedChunk);
+		stream.unshift(bufferedChunk);
 	}
 	stream.push = (chunk: Uint8Array | null, ...args) => {
-		if (chunk) count(chunk);
+		if (chunk) countChunk(chunk);
 		received.lastAt = monotonicNow();
 		if (received.bytes <= maxBytes) return push(chunk, ...args);
 		stream.destroy(tooLarge);
@@ -124,9 +124,10 @@ function detectType(
 	const invalidReason = invalidFileReason(head, contentType, isSubtitles);
 	if (!invalidReason && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
 	const isTemporary = url !== 'data:';
-	// With status 200 the failure gets no retry window: subtitles in another format mostly stay so.
+	// Subtitles in another format rarely change later. So their failure has the status 200, for which there is no retry
+	// window.
 	throw downloadFailed(
-		invalidReason ?? 'it is neither SRT nor VTT',
+		invalidReason ?? 'the file is neither SRT nor VTT',
 		isTemporary,
 		isSubtitles ? { status: 200 } : {},
 	);
@@ -156,10 +157,10 @@ async function fetchOnce(
 		signal,
 		credential,
 	});
-	const announced = Number(answer.headers['content-length']) || 0;
+	const announcedBytes = Number(answer.headers['content-length']) || 0;
 	// If a host compresses the file anyway, Content-Length is the compressed size, so the limit is not less than 256 MiB.
 	const limitBytes = file.isSubtitles ? MAX_SUBTITLES_BYTES : file.maxBytes;
-	const maxBytes = limitBytes ?? Math.max(announced, MAX_UNANNOUNCED_BYTES);
+	const maxBytes = limitBytes ?? Math.max(announcedBytes, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(maxBytes / 1024 / 1024);
 	const tooLarge = downloadFailed(`it is too large: more than ${megabytes} MB`, false);
 	const received = countBytes(answer.body, maxBytes, tooLarge, file.onAttempt?.());
@@ -168,10 +169,10 @@ async function fetchOnce(
 	void watchIdle(idleAt, finished.signal, () => answer.close());
 	try {
 		await refuseErrorStatus(answer, signal);
-		const { head, whole } = await peek(answer.body, SNIFF_BYTES);
+		const { head, isWhole } = await peek(answer.body, SNIFF_BYTES);
 		const contentType = answer.redact.text(answer.headers['content-type'] ?? '');
 		const type = detectType(file, head, contentType, answer.url);
-		const body = whole ? head : answer.body;
+		const body = isWhole ? head : answer.body;
 		return await context.helpers
 			.prepareBinaryData(body, nameFor(type), type.mimeType)
 			.catch((error: unknown) => {
@@ -215,12 +216,12 @@ export async function download(
 		if (!(result instanceof Failure)) return result;
 		if (signal.aborted) {
 			const reason = abortReason(signal);
-			// The last failure of the host tells more than that the time is up.
+			// The last failure of the host tells the user more than a timeout does.
 			const reported = reason.kind === 'timedOut' ? (lastFailure ?? reason) : reason;
 			throw reported.withDefaults({ fileUrl: url });
 		}
 		lastFailure = result;
-		if (renew && result.facts.isRefused) {
+		if (renew && result.facts.isUrlRefused) {
 			url = await renew();
 			renew = undefined;
 			if (url !== file.url) continue;
@@ -243,6 +244,6 @@ function toDownloadFailure(error: unknown): Failure {
 	const { name = '', message = '' } = error as Partial<Error>;
 	const isConnection = CONNECTION_ERROR.test(`${codeOf(error)} ${name} ${message}`);
 	return error instanceof Failure || isConnection
-		? downloadFailed('the connection broke during the download', true)
+		? downloadFailed('the connection was lost during the download', true)
 		: downloadFailed(`n8n could not store it: ${message || 'no reason given'}`, false);
 }

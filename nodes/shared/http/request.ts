@@ -27,14 +27,12 @@ export type ByteStream = Exclude<
 	Buffer
 >;
 
-/** One HTTP request. */
 export interface HttpRequest {
 	method: IHttpRequestMethods;
 	url: string;
 	query?: Record<string, string | number>;
 	/** The body, sent as `application/json`. */
 	body?: Buffer;
-	/** The Accept header. */
 	accept: string;
 	/**
 	 * True for the download of a file. It is requested uncompressed, so that its size is known. If the host refuses
@@ -48,7 +46,7 @@ export interface HttpRequest {
 	credential: Credential;
 }
 
-/** The answer to a request. Its user must call `close` once it is done. */
+/** The answer to a request. The caller must call `close` when it no longer needs the answer. */
 export interface HttpResponse {
 	status: number;
 	headers: Record<string, string | undefined>;
@@ -143,9 +141,12 @@ async function sendOnce(
 		timeout: request.timeoutMs,
 		abortSignal: anySignal(request.signal, closing.signal),
 	};
-	const sent: Promise<{ statusCode: number; headers: Record<string, string>; body: ByteStream }> =
-		context.helpers.httpRequest(options);
-	const { statusCode, headers, body } = await sent.catch((error: unknown) => {
+	const response: Promise<{
+		statusCode: number;
+		headers: Record<string, string>;
+		body: ByteStream;
+	}> = context.helpers.httpRequest(options);
+	const { statusCode, headers, body } = await response.catch((error: unknown) => {
 		closing.abort(SILENT_ABORT);
 		throw request.signal.aborted ? abortReason(request.signal) : failureOfConnection(error, url);
 	});
@@ -169,7 +170,7 @@ async function sendOnce(
 function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 	if (new URL(url).origin === origin || redact.text(url) === url) return;
 	throw new Failure('downloadFailed', {
-		text: 'its address, on another host, contains the API token',
+		text: 'its URL, on another host, contains the API token',
 	});
 }
 

@@ -21,7 +21,6 @@ export type SubWorkflow = NonNullable<GenerationRequest['creator']>;
 /** What a trigger's event is about: a history entry, or a speech task. Of a task only the id is known. */
 export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 	id?: string;
-	/** True if the generation has failed. */
 	failed?: boolean;
 };
 
@@ -31,21 +30,23 @@ export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
  * waits for that request's ids or end.
  *
  * @param requests all requests that this process knows for the account
- * @param isOwn returns true for a sub-workflow that the trigger's workflow has called
+ * @param isOwnSubWorkflow returns true for a sub-workflow that the trigger's workflow has called
  * @param signal ends the wait with false
  * @returns true if one of those requests has created it; never rejects
  */
-export async function isOwnWork(
+export async function isCreatedBySubWorkflow(
 	product: Product,
 	requests: RequestLedger,
-	isOwn: (creator: SubWorkflow) => boolean,
+	isOwnSubWorkflow: (creator: SubWorkflow) => boolean,
 	signal: AbortSignal,
 ): Promise<boolean> {
 	const receivedAt = Date.now();
 	for (; !signal.aborted; await sleep(RECHECK_MS, signal)) {
-		const ownRequests = requests.all().filter(({ creator }) => creator && isOwn(creator));
-		const found = new Set(ownRequests.map((request) => verdictOf(request, product, receivedAt)));
-		if (found.has('made') || !found.has('perhaps')) return found.has('made');
+		const ownRequests = requests
+			.all()
+			.filter(({ creator }) => creator && isOwnSubWorkflow(creator));
+		const verdicts = new Set(ownRequests.map((request) => verdictOf(request, product, receivedAt)));
+		if (verdicts.has('made') || !verdicts.has('perhaps')) return verdicts.has('made');
 	}
 	return false;
 }

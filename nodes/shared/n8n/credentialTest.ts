@@ -12,7 +12,7 @@ import { readRecord } from '../parsing/responses';
 import { wordingOf } from './messages';
 
 /** How long the answer may take, in ms. */
-const TEST_MS = 15_000;
+const TEST_TIMEOUT_MS = 15_000;
 
 /**
  * The test of the credential in n8n's editor: reads the account (§4.10). Resolves with OK or a message that says
@@ -48,7 +48,7 @@ async function readAccount(
 		simple: false,
 		resolveWithFullResponse: true,
 		followRedirect: false,
-		timeout: TEST_MS,
+		timeout: TEST_TIMEOUT_MS,
 	});
 	const { statusCode, body } = await response.catch((error: unknown) => {
 		throw failureOfConnection(error, url);

@@ -15,7 +15,7 @@ export interface NumberField extends INodeProperties {
 	default: number;
 }
 
-/** A switch. The default counts if it is not set. */
+/** A field for true or false. The default counts if it is not set. */
 export interface SwitchField extends INodeProperties {
 	default: boolean;
 }
@@ -70,7 +70,7 @@ export const pollInterval: NumberField = {
 /** The longest duration of a field, in seconds: one week. */
 const MAX_SECONDS = 604_800;
 
-/** The field Timeout, in seconds, with the default of a kind of media. */
+/** Makes the field Timeout, in seconds, with the default of a kind of media. */
 export const timeout = (kind: MediaKind): NumberField => {
 	// n8n's lint accepts only a plain name as the default of a field.
 	const byDefault = MEDIA[kind].timeoutSeconds;
@@ -112,7 +112,6 @@ export const subtitles = {
 		'Whether to also download the subtitles, if there are any, into the binary field "subtitles"',
 } satisfies INodeProperties;
 
-/** The id of a speech task. */
 export const taskId: INodeProperties = {
 	displayName: 'Task ID',
 	name: 'taskId',
@@ -123,7 +122,7 @@ export const taskId: INodeProperties = {
 	description: 'The task_id from the output of Speech → Text to Speech',
 };
 
-/** The collection Options of an operation. */
+/** Makes the collection Options of an operation from its fields. */
 export const options = (...fields: INodeProperties[]): INodeProperties => ({
 	displayName: 'Options',
 	name: 'options',
@@ -164,7 +163,7 @@ export const idleTimeout: NumberField = {
 		'How many seconds without a message from the service before the connection counts as lost. The result is then taken from the history, not requested again.',
 };
 
-/** The field Prompt. `placeholder` is an example. */
+/** Makes the field Prompt of an operation. `placeholder` is an example of a prompt. */
 export const prompt = (
 	placeholder: string,
 	description: string,
@@ -180,12 +179,12 @@ export const prompt = (
 	description,
 });
 
-/** The field for the input images of a video. */
+/** Makes the field for the input images of a video. */
 export const inputImages = (displayName: string, description: string): INodeProperties => ({
 	displayName,
 	name: 'binaryPropertyName',
 	type: 'string',
-	// With this set, n8n 2.41 explains the field to the user. It offers no list of the input's files.
+	// This makes n8n 2.41 explain the field to the user. It does not make n8n offer a list of the input's files.
 	typeOptions: { binaryDataProperty: true },
 	required: true,
 	default: 'data',

@@ -1,23 +1,23 @@
 import type { Failure, FailureFacts, FailureKind, Meaning } from '../failure';
 import { truncate } from '../parsing/values';
 
-/* Puts failures into words. No other file does. Pure. */
+/* Puts failures into words. No other file does. All functions are pure. */
 
 /** The two texts that n8n shows for an error. */
 export interface Wording {
 	/** What happened. */
 	message: string;
-	/** What to do about it, as one or more sentences. */
+	/** What the user can do about it, as one or more sentences. */
 	description: string;
 }
 
 const reasonSuffix = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : '');
 const seconds = (ms = 0) => (ms === 1000 ? '1 second' : `${ms / 1000} seconds`);
-const http = (status?: number) => (status ? ` (HTTP ${status})` : '');
+const statusSuffix = (status?: number) => (status ? ` (HTTP ${status})` : '');
 
 /** The most ids or rows that a message names. */
 const MAX_NAMED = 5;
-/** The most characters of each. */
+/** The most characters of each id or row that a message names. */
 const MAX_CHARS = 300;
 /** Lists the first `max` texts, and says how many more there are. */
 export const firstOf = (texts: string[], max = MAX_NAMED) =>
@@ -30,8 +30,8 @@ export const firstOf = (texts: string[], max = MAX_NAMED) =>
 export function rowsOf(items: number[], max = MAX_NAMED): string {
 	const rows = items.map((item) => String(item + 1));
 	if (rows.length === 1) return `row ${rows[0]}`;
-	const last = rows.length > max ? '' : ` and ${rows.pop()}`;
-	return `rows ${firstOf(rows, max)}${last}`;
+	const lastRow = rows.length > max ? '' : ` and ${rows.pop()}`;
+	return `rows ${firstOf(rows, max)}${lastRow}`;
 }
 
 /** The texts of `unreachable`, by what prevents the connection. */
@@ -48,7 +48,7 @@ const UNREACHABLE: Record<string, Wording> = {
 	certificate: {
 		message: 'does not present a certificate that n8n trusts',
 		description:
-			"Check 'Base URL' in the credential: the certificate must be issued for that host. If it is one of your own, name its authority's file in n8n's environment variable NODE_EXTRA_CA_CERTS, and restart n8n.",
+			"Check 'Base URL' in the credential: the certificate must be issued for that host. If your own authority has issued it, set n8n's environment variable NODE_EXTRA_CA_CERTS to that authority's certificate file, and restart n8n.",
 	},
 	blocked: {
 		message: 'is blocked by the security settings of this n8n instance',
@@ -56,31 +56,37 @@ const UNREACHABLE: Record<string, Wording> = {
 	},
 };
 
-/** Says where the charged files are, the failed one first. A data: URL is left out: it contains the whole file. */
+/**
+ * Says where the charged files are, the failed one first. A data: URL is omitted, because it contains the whole file.
+ */
 const chargedFiles = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
 	const urls = [fileUrl, ...otherFiles].filter((url) => /^http/.test(url ?? ''));
 	return `It has been charged.${urls.length > 0 ? ` Download it here: ${urls.join(' , ')}` : ''}`;
 };
 
+/** What to do about an answer that the API does not give. */
+const WRONG_BASE_URL =
+	"Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.";
+
 /** Where a user can see what has been charged. Speech does not appear in the history (§4.9). */
-const placesOf = ({ makes }: FailureFacts) =>
+const whereToLook = ({ makes }: FailureFacts) =>
 	makes === 'speech' ? "the provider's website" : "History → Get Many (or the provider's website)";
 
-/** What to do when a service gives a reason that is not in the input. */
+/** What a user can do about a cause that is not in the input. */
 const REMEDIES: Partial<Record<Meaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
 	credit: 'Add credit with your provider',
 	not_allowed: 'Choose a voice, a model or settings that your provider lets your account use',
-	unavailable: 'Wait some minutes',
+	unavailable: 'Wait a few minutes',
 };
-const remedy = ({ means, notTooMany }: FailureFacts, change: string) => {
-	const known = notTooMany ? ` (${notTooMany} at once were not too many)` : '';
-	return ((means && REMEDIES[means]) ?? change) + known;
+const remedy = ({ means, safeInFlight }: FailureFacts, fallback: string) => {
+	const safeNumberSuffix = safeInFlight ? ` (${safeInFlight} at once worked)` : '';
+	return ((means && REMEDIES[means]) ?? fallback) + safeNumberSuffix;
 };
 
 /** Says which of many items have the same fault; '' for a single one. */
-const inItems = ({ items = [], itemCount = 0 }: FailureFacts) => {
+const itemsSuffix = ({ items = [], itemCount = 0 }: FailureFacts) => {
 	if (items.length < 2) return '';
 	if (items.length === itemCount) return ` in all ${itemCount} items`;
 	return ` in ${items.length} of ${itemCount} items: ${rowsOf(items)}`;
@@ -91,7 +97,7 @@ function inputRemedy(facts: FailureFacts): string {
 	if (isInCredential) return `Correct '${field}' in the credential.`;
 	if (text !== 'is empty') return `Correct '${field}'.`;
 	if (items.length === 0 || items.length === itemCount) {
-		// n8n itself refuses a required field that is left empty. So the field has an expression without a value.
+		// n8n itself refuses a required field that is left empty. So an expression in the field has returned nothing.
 		return items.length > 1
 			? `Check the column's name in the expression of '${field}'.`
 			: "Fill it in, or check the column's name in its expression.";
@@ -100,14 +106,14 @@ function inputRemedy(facts: FailureFacts): string {
 	return `Fill in ${rows}, or let ${them} pass: set On Error to 'Continue (using error output)' in Settings.`;
 }
 
-const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
+const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	invalidInput: (facts) => ({
-		message: `'${facts.field ?? 'A field'}' ${facts.text ?? 'is not valid'}${inItems(facts)}`,
+		message: `'${facts.field ?? 'A field'}' ${facts.text ?? 'is not valid'}${itemsSuffix(facts)}`,
 		description: `${inputRemedy(facts)} Nothing was sent to the service.`,
 	}),
 	badImage: ({ field = 'The field', text = '' }) => ({
 		message: text.trim() || 'A file is missing',
-		description: `'${field}' must name input binary fields that hold images, or image URLs (https://…). Nothing was sent to the service.`,
+		description: `'${field}' must contain the names of input binary fields that hold images, or image URLs (https://…). Nothing was sent to the service.`,
 	}),
 	overBudget: ({ text = 'This run needs more', limit }) => ({
 		message: `${text}, but 'Max Paid Requests per Execution' is ${limit}`,
@@ -122,9 +128,8 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: `The connection was lost or took too long.${mayBeCharged ? '' : ' Try again in a moment.'}`,
 	}),
 	foreignServer: ({ status }) => ({
-		message: `The response does not come from a media generation service${http(status)}`,
-		description:
-			"Check 'Base URL' in the credential: it must be the API's URL up to, but without, /v1.",
+		message: `The response does not come from a media generation service${statusSuffix(status)}`,
+		description: WRONG_BASE_URL,
 	}),
 	redirected: ({ host }) => ({
 		message: `The service redirects to ${host ?? 'another URL'}`,
@@ -132,7 +137,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			"The API token is never sent to another host automatically. If you trust this one, enter it as 'Base URL' in the credential.",
 	}),
 	tokenRefused: (facts) => ({
-		// n8n does not retry the activation of a workflow whose message holds its first word.
+		// n8n does not retry an activation whose error message contains the word “Authorization”.
 		message: `Authorization failed: the service refused the API token${reasonSuffix(facts)}`,
 		description:
 			"Enter a new 'API Token' in the credential: the current one is wrong, expired or revoked.",
@@ -145,7 +150,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `${facts.means === 'quota' ? "The account's quota is used up" : 'The service received too many requests from this account'}${reasonSuffix(facts)}`,
 		description:
 			facts.means === 'quota'
-				? 'A used-up quota comes back when its period ends, or with a larger plan. Account → Get shows what is left.'
+				? 'It is renewed when its period ends; a larger plan raises it. Account → Get shows what is left.'
 				: `Wait ${facts.retryAfterMs ? seconds(Math.ceil(facts.retryAfterMs / 1000) * 1000) : 'a minute'}, or set a lower 'Concurrency' under Options.`,
 	}),
 	invalidVoice: (facts) => ({
@@ -158,14 +163,14 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			: `The service does not know this URL${reasonSuffix(facts)}`,
 		description: facts.taskId
 			? 'Check the task ID. The task may have been deleted, or belong to another account.'
-			: "Check 'Base URL' in the credential: it must be the part before /v1.",
+			: WRONG_BASE_URL,
 	}),
 	rejected: (facts) => ({
 		message: `The service rejected the request${reasonSuffix(facts)}`,
-		description: `${remedy(facts, 'Correct the value that the service complains about')}${http(facts.status)}.`,
+		description: `${remedy(facts, 'Correct the value that the service complains about')}${statusSuffix(facts.status)}.`,
 	}),
 	unavailable: (facts) => ({
-		message: `The service is not available${http(facts.status)}${reasonSuffix(facts)}`,
+		message: `The service is not available${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
 		description: `Your workflow is not the cause.${facts.mayBeCharged ? '' : ' Try again later.'}`,
 	}),
 	taskFailed: (facts) => ({
@@ -183,7 +188,7 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	indeterminate: (facts) => ({
 		message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
-		description: `It isn't sent again automatically, because you might be charged twice: check ${placesOf(facts)} first. To send it anyway, start a new execution with it, or execute this node itself.`,
+		description: `It isn't sent again automatically, because you might be charged twice: check ${whereToLook(facts)} first. To send it anyway, start a new execution with this item only, or click 'Execute step' on this node.`,
 	}),
 	noAddress: ({ limitMs }) => ({
 		message: `The task is complete, but its audio is not available yet (waited ${seconds(limitMs)})`,
@@ -204,27 +209,27 @@ const WORDS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	noWebSocket: () => ({
 		message: 'This n8n runs on a version of Node.js without WebSocket',
 		description:
-			"Run n8n on Node.js 22 or later. Or enter the tasks in 'Task IDs': the trigger then checks those.",
+			"Run n8n on Node.js 22 or later. Or list the tasks in 'Task IDs': the trigger then checks those.",
 	}),
 	noSocket: () => ({
 		message:
-			"The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or enter the tasks in 'Task IDs': the trigger then checks those",
+			"The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those",
 		description: 'Without a WebSocket, the trigger detects no task.',
 	}),
 	noHistory: ({ status }) => ({
-		message: `The service has no history of videos and images${http(status)}`,
+		message: `The service has no history of videos and images${statusSuffix(status)}`,
 		description:
 			"Remove the event for videos and images from 'Trigger On': without a history, new ones can't be detected.",
 	}),
 	selfTrigger: ({ text = 'A node', makes }) => ({
-		message: `'${text}' creates what this trigger listens for, so the workflow would start itself in an endless loop. ${makes === 'speech' ? "Enter the tasks in 'Task IDs', or move" : 'Move'} '${text}' to a workflow called with 'Execute Sub-workflow'. In queue mode, in deeper sub-workflows, and with HTTP Request, the loop would go unnoticed`,
-		description: "By hand, with 'Execute step', you can try the workflow as it is.",
+		message: `'${text}' creates what this trigger listens for, so the workflow would start itself in an endless loop. ${makes === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} '${text}' to a workflow called with 'Execute Sub-workflow'. In queue mode, in nested sub-workflows and with HTTP Request, such a loop is not detected`,
+		description: "You can still test the workflow with 'Execute step'.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
 };
 
 /** Says how to get the results of speech tasks that have been charged; '' if there are none. */
-function collecting(kind: FailureKind, { taskId, taskIds }: FailureFacts): string {
+function howToCollect(kind: FailureKind, { taskId, taskIds }: FailureFacts): string {
 	if (taskIds?.length) {
 		return `The parts sent so far are paid for. To get them at no extra charge, use Speech → Collect with these IDs: tasks ${taskIds.join(', ')}.`;
 	}
@@ -235,8 +240,11 @@ function collecting(kind: FailureKind, { taskId, taskIds }: FailureFacts): strin
 /** Returns the texts for a failure, without the number of a row. Contains the token only if the facts do. */
 export function wordingOf({ kind, facts }: Failure): Wording {
 	const { taskId, part, ids, indeterminateParts } = facts;
-	const words = WORDS[kind](facts);
-	const about = [taskId !== undefined && `task ${taskId}`, part !== undefined && `part ${part}`];
+	const words = WORDINGS[kind](facts);
+	const taskAndPart = [
+		taskId !== undefined && `task ${taskId}`,
+		part !== undefined && `part ${part}`,
+	];
 	const candidates = facts.candidates?.map(({ id, createdAt }) =>
 		createdAt ? `${id} (created ${createdAt})` : id,
 	);
@@ -246,8 +254,8 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 			? `${kind === 'streamLost' ? '' : 'It has been charged. '}In History → Get Many it has the ID${ids.length > 1 ? 's' : ''} ${firstOf(ids)}.`
 			: facts.mayBeCharged &&
 				!['streamLost', 'indeterminate'].includes(kind) &&
-				`The request may have been accepted and charged: check ${placesOf(facts)} before you send it again.`,
-		collecting(kind, facts),
+				`The request may have been accepted and charged: check ${whereToLook(facts)} before you send it again.`,
+		howToCollect(kind, facts),
 		indeterminateParts?.length &&
 			`Parts ${indeterminateParts.join(', ')} may also have been charged, although the service didn't confirm it.`,
 		facts.fileUrl !== undefined &&
@@ -257,7 +265,7 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 		candidates?.length && `One of these history entries may be the result: ${firstOf(candidates)}.`,
 	];
 	return {
-		message: [words.message, about.filter(Boolean).join(', ')].filter(Boolean).join(' – '),
+		message: [words.message, taskAndPart.filter(Boolean).join(', ')].filter(Boolean).join(' – '),
 		description: sentences.filter(Boolean).join(' '),
 	};
 }

@@ -6,9 +6,8 @@ import { rowsOf, wordingOf } from './messages';
 
 /* Turns failures into n8n errors. No other file does. */
 
-/** What an n8n error says beside the failure itself. */
+/** What an n8n error says besides the failure itself. */
 export interface ErrorContext {
-	/** The node that has failed. */
 	node: INode;
 	/** The index of the input item, from 0. */
 	itemIndex?: number;
@@ -41,18 +40,19 @@ export function toNodeError(
 	const concernsSeveralItems =
 		error instanceof Failure &&
 		(error.kind === 'overBudget' || (error.facts.items?.length ?? 0) > 1);
-	const row = itemIndex === undefined || concernsSeveralItems ? '' : ` (${rowsOf([itemIndex])})`;
+	const rowSuffix =
+		itemIndex === undefined || concernsSeveralItems ? '' : ` (${rowsOf([itemIndex])})`;
 	if (!(error instanceof Failure)) {
 		// Only the message is kept, because stack and cause may contain secrets.
 		const text = asText(isRecord(error) ? error.message : error);
 		const redacted = redact.text(text ?? 'An unexpected error occurred in this node');
-		const message = truncate(redacted, 2000) + row;
+		const message = truncate(redacted, 2000) + rowSuffix;
 		return new NodeOperationError(node, message, { description: withNote() });
 	}
 	// The token is removed before the message is built. Messages truncate some facts, and half a token would not be
 	// found.
 	const words = wordingOf(new Failure(error.kind, redact.value(error.facts)));
-	const message = words.message + row;
+	const message = words.message + rowSuffix;
 	const description = withNote(words.description);
 	const options = { message, description };
 	const { status } = error.facts;

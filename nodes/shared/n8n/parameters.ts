@@ -73,7 +73,7 @@ export class NodeParameters {
 		);
 	}
 
-	/** A switch, in the options or outside them. */
+	/** The value of a switch, which may be one of the options or a parameter of its own. */
 	flag({ name, default: byDefault }: SwitchField): boolean {
 		const value = this.options[name] ?? this.raw(name, byDefault) ?? '';
 		if (value === '') return byDefault;
@@ -112,7 +112,7 @@ export class NodeParameters {
 		const [first, ...others] = this.taskIds(name, displayName);
 		if (first === undefined) throw invalidInput(displayName, 'is empty');
 		if (others.length < max) return [first, ...others];
-		throw invalidInput(displayName, `names ${others.length + 1} tasks; ${max} can be named here`);
+		throw invalidInput(displayName, `lists ${others.length + 1} tasks, but the maximum is ${max}`);
 	}
 
 	/** A list of values from `allowed`, at least one. */
@@ -123,7 +123,7 @@ export class NodeParameters {
 		if (invalidChoice === undefined) return chosen as T[];
 		throw invalidInput(
 			displayName,
-			`must be some of ${allowed.join(', ')} ${shownValue(invalidChoice)}`,
+			`must be one or more of ${allowed.join(', ')} ${shownValue(invalidChoice)}`,
 		);
 	}
 
@@ -168,10 +168,10 @@ function requireTaskId(value: string, displayName: string): string {
 	);
 }
 
-/** The value for a message, as in `(it is "abc")`. */
+/** Shows a value in a message, as in `(it is "abc")`. */
 const shownValue = (value: unknown) => {
-	const shown = typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value);
-	return `(it is ${shown ?? 'not set'})`;
+	const text = typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value);
+	return `(it is ${text ?? 'not set'})`;
 };
 
 /** The value as text; a number counts as text. Throws invalidInput if it is blank or of another type. */
@@ -185,7 +185,10 @@ function requireText(value: unknown, displayName: string): string {
 	return value;
 }
 
-/** The number in a number or a text. Throws invalidInput unless it is within the range of the field. */
+/**
+ * Converts a number, or a text that contains one, to a number. Throws invalidInput unless it is within the range of the
+ * field.
+ */
 function requireNumber(value: unknown, { displayName, typeOptions }: NumberField): number {
 	const { minValue: min, maxValue: max = Infinity, numberPrecision } = typeOptions;
 	const isWhole = numberPrecision === 0;

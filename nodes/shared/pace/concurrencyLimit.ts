@@ -8,8 +8,10 @@ const SLOW_START_RISE_MS = 1500;
 const SLOW_START_FACTOR = 4;
 /** A refusal cuts the limit to this share of the calls in flight. The rest goes to other clients of the account. */
 const BACKOFF_RATIO = 0.9;
-/** How long the limit takes to double after it is back at `wMax`, in ms, on average. */
-const DOUBLING_MS = 150_000;
+/** How long the limit takes to double after it is back at `wMax`, on average, as a multiple of one call's duration. */
+const DOUBLING_ROUNDS = 10;
+/** The longest doubling time, in ms. */
+const MAX_DOUBLING_MS = 150_000;
 /**
  * The shortest doubling time, in ms, after a call was refused although none was in flight. Then other clients of
  * the account occupy the whole limit, and the next call should try again soon.
@@ -42,10 +44,14 @@ export class ConcurrencyLimit {
 	private wMax: number | undefined;
 	/** Time of the last refusal, or of construction if nothing was refused yet, from `monotonicNow`. */
 	private epochStart = monotonicNow();
-	/** How long the limit takes to double after it is back at `wMax`, in ms. */
-	private doublingMs = 0;
-	/** The next `doublingMs` for a refusal while no call is in flight. */
+	/** The longest doubling time after the last refusal, in ms. `roundMs` may shorten it. */
+	private maxDoublingMs = 0;
+	/** The next `maxDoublingMs` for a refusal while no call is in flight. */
 	private emptyDoublingMs = MIN_EMPTY_DOUBLING_MS;
+	/** A random factor of the doubling time. It keeps processes that share an account from growing at the same moments. */
+	private jitter = 1;
+	/** How long a call takes, smoothed as a round-trip time (RFC 6298), in ms; 0: none has succeeded yet. */
+	private roundMs = 0;
 	/** How many calls have proved healthy. */
 	private aliveCount = 0;
 	/** The highest limit at which no overload was seen; Infinity before the first overload. */
@@ -72,6 +78,11 @@ export class ConcurrencyLimit {
 	/** How many calls in flight caused no overload; Infinity before the first overload. */
 	get notTooMany(): number {
 		return Math.floor(this.ceiling);
+	}
+
+	/** How long the limit takes to double after it is back at `wMax`, in ms. Short calls free their slots sooner. */
+	private get doublingMs(): number {
+		return this.jitter * Math.min(this.maxDoublingMs, DOUBLING_ROUNDS * (this.roundMs || Infinity));
 	}
 
 	/** Milliseconds until a call beside `inFlight` others fits into the limit; 0: now; Infinity: not by time alone. */
@@ -105,8 +116,12 @@ export class ConcurrencyLimit {
 		this.aliveCount++;
 	}
 
-	/** Call this when a call has succeeded; `inFlight` is how many were in flight when it was accepted, with it. */
-	onSuccess(inFlight: number): void {
+	/**
+	 * Call this when a call has succeeded, `ms` after it was accepted; `inFlight` is how many were in flight then,
+	 * with it.
+	 */
+	onSuccess(inFlight: number, ms: number): void {
+		this.roundMs = this.roundMs ? (7 * this.roundMs + ms) / 8 : ms;
 		if (inFlight > this.ceiling - 1) this.ceiling += 1 / (ROUNDS_PER_PROBE * this.ceiling);
 	}
 
@@ -114,11 +129,13 @@ export class ConcurrencyLimit {
 	onRefused(inFlight: number): void {
 		this.wMax = Math.max(0.5, inFlight);
 		this.epochStart = monotonicNow();
-		const meanDoublingMs = inFlight > 0 ? DOUBLING_MS : this.emptyDoublingMs;
+		this.jitter = 0.75 + Math.random() / 2;
+		this.maxDoublingMs = inFlight > 0 ? MAX_DOUBLING_MS : this.emptyDoublingMs;
 		if (inFlight === 0)
-			this.emptyDoublingMs = Math.min(DOUBLING_MS, EMPTY_DOUBLING_INCREASE * this.emptyDoublingMs);
-		// The random factor keeps processes that share an account from growing at the same moments.
-		this.doublingMs = meanDoublingMs * (0.75 + Math.random() / 2);
+			this.emptyDoublingMs = Math.min(
+				MAX_DOUBLING_MS,
+				EMPTY_DOUBLING_INCREASE * this.emptyDoublingMs,
+			);
 	}
 
 	/** Call this when a call was accepted beside `inFlight` others, charged, and failed because of overload. */

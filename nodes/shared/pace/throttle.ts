@@ -1,7 +1,7 @@
 import { accountOf } from '../account';
 import { abortReason, sleep, monotonicNow } from '../async/deadline';
 import { Queue } from '../async/queue';
-import { SharedReadings } from '../async/sharedReadings';
+import { CoalescedReads } from '../async/coalescedReads';
 import { Failure, withDefaultFacts } from '../failure';
 import { isOverload } from '../parsing/errors';
 import { mentionsConcurrency } from '../parsing/errorTable';
@@ -39,15 +39,15 @@ export type CallKind = 'create' | 'read' | 'task';
  */
 export type Outcome = 'succeeded' | 'rejected' | 'throttled' | 'unavailable' | 'unknown';
 
-/** A call that was admitted by `Throttle.admit`. */
-export interface Call {
+/** The handle of a call that may go out now, from `Throttle.admit`. It reports to the throttle how the call went. */
+export interface AdmittedCall {
 	/** True if this call was the first to raise the number in flight to a count for a spot check. Read its task early. */
 	readonly isSpotCheck: boolean;
 	/** Call this at most once, when the service has accepted a create call. It is in flight until `end`. */
 	accept(): void;
 	/**
-	 * Call this exactly once, however the call ended; until then the call counts. Returns `error`. If `error`
-	 * is an overload, the returned copy also says how many in flight were not too many.
+	 * Call this exactly once, however the call ended; until then the call counts. Returns `error`. If `error` is an
+	 * overload, a copy of it is returned that also has the fact `safeInFlight`.
 	 */
 	end(outcome: Outcome, error?: unknown): unknown;
 }
@@ -87,7 +87,7 @@ export class Throttle {
 		enter: async (signal: AbortSignal) => await this.queue.enter(signal, 'poll', LANES.poll),
 	};
 	/** Reads whose result several callers share. */
-	readonly readings = new SharedReadings();
+	readonly coalescedReads = new CoalescedReads();
 	/** When the last request was throttled, from `monotonicNow`, as all times here. */
 	private lastThrottledAt = 0;
 	/** When the last read or create call was sent. */
@@ -116,7 +116,7 @@ export class Throttle {
 	 * read throws the signal's reason. A create call then throws the last temporary Failure of a create call, if there
 	 * is one. It throws the same when a quota turns out to be used up while it waits.
 	 */
-	async admit(kind: CallKind, signal: AbortSignal, waitingSince = 0): Promise<Call> {
+	async admit(kind: CallKind, signal: AbortSignal, waitingSince = 0): Promise<AdmittedCall> {
 		if (kind === 'task') return this.trackInFlight();
 		const wasExhausted = this.isExhausted;
 		const isAdmitted = await this.queue.enter(signal, kind, LANES[kind]);
@@ -149,7 +149,7 @@ export class Throttle {
 		return isPollNext ? requestDelayMs : Infinity;
 	}
 
-	/** Takes in that a request of this kind is admitted now. */
+	/** Notes that a request of this kind is admitted now. */
 	private onAdmit(kind: keyof typeof LANES): void {
 		// The read that follows a poll's turn is queued again as a read, so it is not counted as sent here.
 		if (kind === 'poll') return void (this.lastPolledAt = monotonicNow());
@@ -161,9 +161,9 @@ export class Throttle {
 	}
 
 	/** The handle of a request that goes out now. */
-	private trackRequest(isCreate: boolean): Call {
+	private trackRequest(isCreate: boolean): AdmittedCall {
 		const sentAt = monotonicNow();
-		let accepted: Call | undefined;
+		let accepted: AdmittedCall | undefined;
 		return {
 			isSpotCheck: false,
 			accept: () => {
@@ -179,8 +179,9 @@ export class Throttle {
 	}
 
 	/** The handle of a task or stream that the service has accepted. It is in flight from now on. */
-	private trackInFlight(): Call {
+	private trackInFlight(): AdmittedCall {
 		const inFlight = ++this.inFlight;
+		const acceptedAt = monotonicNow();
 		const isSpotCheck = inFlight > this.peakInFlight && SPOT_CHECK_COUNTS.includes(inFlight);
 		this.peakInFlight = Math.max(this.peakInFlight, inFlight);
 		this.limit.onAccepted(inFlight);
@@ -188,13 +189,13 @@ export class Throttle {
 			isSpotCheck,
 			accept: () => {},
 			end: (outcome, error) => {
-				if (outcome === 'succeeded') this.limit.onSuccess(inFlight);
+				if (outcome === 'succeeded') this.limit.onSuccess(inFlight, monotonicNow() - acceptedAt);
 				const hasOverloaded = isOverload(error);
 				if (hasOverloaded) this.limit.onOverload(inFlight - 1);
 				this.inFlight--;
 				this.queue.notify();
 				return hasOverloaded
-					? withDefaultFacts(error, { notTooMany: this.limit.notTooMany })
+					? withDefaultFacts(error, { safeInFlight: this.limit.notTooMany })
 					: error;
 			},
 		};

@@ -9,7 +9,7 @@ import { asText, truncate, isRecord, parseJson } from './values';
 /** Names of fields that say what went wrong. */
 const SIGN_FIELD =
 	/^err|error|fault|filter|block|fail|reject|refus|(?:msg|reasons?)$|^(?:code|kind|status|type|message|details?|cause)$/i;
-/** Names of fields that repeat what the user has sent. Their texts are no signs, whatever they say. */
+/** Names of fields that repeat what the user has sent. So their texts say nothing about what went wrong. */
 const ECHOED_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i;
 
 /**
@@ -52,16 +52,16 @@ export function clearestSign(value: unknown): string | undefined {
 }
 
 /**
- * A meaning, and the expressions that recognize it in the normalized text. Every repetition is bounded, because an
- * unbounded one may take very long on a long text. `[^.]` keeps a match within one sentence.
+ * A meaning, and the regular expressions that recognize it in the normalized text. Every repetition is bounded, because
+ * an unbounded one may take very long on a long text. `[^.]` keeps a match within one sentence.
  */
 type MeaningRow = readonly [Meaning, ...RegExp[]];
 
 /** The service asks to wait for another task of the account, so too many are in flight. */
 const WAITS_FOR_ANOTHER =
 	/(?:previous|another|existing) (?:\w{1,20} ){0,3}(?:in progress|running|processing|pending)|wait (?:for|until) [^.]{0,40}(?:finish|complete|ends?\b)/;
-/** Other words for too many tasks in flight. */
-const CONCURRENCY =
+/** Other words with which a service says that too many tasks are in flight. */
+const CONCURRENCY_WORDS =
 	/concurren|simultaneous|parallel|at once|in progress|(?:max|limit|many)[^.]{0,40} (?:running|active|pending|queued) /;
 
 /** The specific signs: words that leave no doubt. The first row that matches counts, so the order matters. */
@@ -164,7 +164,7 @@ const findMeaning = (table: readonly MeaningRow[], words: string) =>
 	table.find(([, ...signs]) => signs.some((sign) => sign.test(words)))?.[0];
 
 /**
- * The meaning of a refusal or a failure; undefined if nothing in it tells. Call it only with an answer that is known
+ * The meaning of a refusal or a failure; undefined if nothing in it says so. Call it only with an answer that is known
  * to be one: any text with these words would match.
  *
  * @param value the parsed JSON or the text of the answer
@@ -178,10 +178,10 @@ export function meaningOf(value: unknown, status = 0): Meaning | undefined {
 	if (status === 429 && specific !== 'quota' && specific !== 'credit') return 'throttled';
 	const general = findMeaning(GENERAL_SIGNS, normalized);
 	// With a server error, “permission denied” is about the server itself, such as a file that it may not write.
-	const isServersOwn = status >= 500 && general === 'not_allowed';
-	return specific ?? MEANING_BY_STATUS[status] ?? (isServersOwn ? undefined : general);
+	const isAboutServer = status >= 500 && general === 'not_allowed';
+	return specific ?? MEANING_BY_STATUS[status] ?? (isAboutServer ? undefined : general);
 }
 
 /** True if a text says that too many tasks are in flight, and not that requests come too fast. */
 export const mentionsConcurrency = (text?: string): boolean =>
-	[CONCURRENCY, WAITS_FOR_ANOTHER].some((sign) => sign.test(normalizedText(text)));
+	[CONCURRENCY_WORDS, WAITS_FOR_ANOTHER].some((sign) => sign.test(normalizedText(text)));

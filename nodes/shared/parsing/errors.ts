@@ -42,8 +42,8 @@ export function readReason(value: unknown, depth = 0): string | undefined {
 
 /** A text without HTML tags and control characters, at most 500 characters; undefined when nothing remains. */
 function plainText(text = ''): string | undefined {
-	const plain = truncate(text, 4000).replace(/<[/!]?[a-z][^<>]*>/gi, ' ');
-	return asText(truncate(plain.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_REASON_CHARS));
+	const cleaned = truncate(text, 4000).replace(/<[/!]?[a-z][^<>]*>/gi, ' ');
+	return asText(truncate(cleaned.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_REASON_CHARS));
 }
 
 /** True if the value of an `error` field means that there is no error, such as null or `{ code: 0, message: "" }`. */
@@ -152,8 +152,8 @@ export const statesFinalReason = (result: unknown): boolean =>
  */
 export function failureOfStatus(status: number, body: string): Failure {
 	const json = parseJson(body);
-	const isPage = looksLikeHtml(body);
-	const reported = failureOfAnswer(json === undefined && !isPage ? body : json, status);
+	const isHtml = looksLikeHtml(body);
+	const reported = failureOfAnswer(json === undefined && !isHtml ? body : json, status);
 	const { text, means } = reported.facts;
 	const facts = { status, text, means };
 	const transientFacts = { ...facts, transient: true };
@@ -161,11 +161,13 @@ export function failureOfStatus(status: number, body: string): Failure {
 	const isFinal = FINAL_MEANINGS.includes(means);
 	if (status >= 500) {
 		const isThrottled = OVERLOAD_STATUSES.includes(status) && isThrottledAnswer(json);
-		const isRefused = reported.kind === 'rateLimited' ? isThrottled : isFinal;
-		return json !== undefined && isRefused ? reported : new Failure('unavailable', transientFacts);
+		const isSurelyRefused = reported.kind === 'rateLimited' ? isThrottled : isFinal;
+		return json !== undefined && isSurelyRefused
+			? reported
+			: new Failure('unavailable', transientFacts);
 	}
 	// A web page with 401 or 403 comes from a proxy in front of the service and is temporary.
-	if (status === 408 || (isPage && (status === 401 || status === 403))) {
+	if (status === 408 || (isHtml && (status === 401 || status === 403))) {
 		return new Failure('unavailable', transientFacts);
 	}
 	if (isFinal || reported.kind !== 'rejected' || (status !== 404 && status !== 410))

@@ -48,7 +48,7 @@ const TYPES: ReadonlyArray<
 	['tiff', /^(?:II\*\0|MM\0\*)/, 'image/tiff'],
 ];
 
-/** The extension for audio alone in a container, by the extension for videos in that container. */
+/** The extension of a container file that has only audio, by the extension of the same container with video. */
 const AUDIO_EXTENSION_BY_CONTAINER = new Map([
 	['mp4', 'm4a'],
 	['mov', 'm4a'],
@@ -57,8 +57,8 @@ const AUDIO_EXTENSION_BY_CONTAINER = new Map([
 /** The extensions of raw audio samples. */
 const HEADERLESS_EXTENSIONS = ['pcm', 'raw', 'ulaw', 'alaw'];
 
-const typeByExtension = (name: string | undefined) =>
-	TYPES.find(([extension]) => extension === name);
+const typeByExtension = (fileExtension: string | undefined) =>
+	TYPES.find(([extension]) => extension === fileExtension);
 
 const typeByMime = (name: string) => TYPES.find(([, , ...names]) => names.includes(name));
 
@@ -70,8 +70,8 @@ function sniff(bytes: Uint8Array) {
 
 /** The row of `TYPES` that the extension of a URL names. */
 function typeByUrl(url: string) {
-	const ending = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1]!.toLowerCase();
-	return typeByExtension(ending);
+	const urlExtension = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1]!.toLowerCase();
+	return typeByExtension(urlExtension);
 }
 
 /** The MIME type in a Content-Type header, in lower case and without parameters; '' if there is none. */
@@ -93,11 +93,11 @@ export function fileTypeOf(
 ): FileType {
 	const declared = typeByMime(mimeFromHeader(contentType)) ?? typeByUrl(url);
 	const isHeaderless = bytes[0] === 0xff && HEADERLESS_EXTENSIONS.includes(declared?.[0] ?? '');
-	const found =
+	const type =
 		(isHeaderless ? undefined : sniff(bytes)) ?? declared ?? typeByMime(MEDIA[kind].mimeType)!;
 	const audioType =
-		kind === 'speech' ? typeByExtension(AUDIO_EXTENSION_BY_CONTAINER.get(found[0])) : undefined;
-	const [extension, , mimeType] = audioType ?? found;
+		kind === 'speech' ? typeByExtension(AUDIO_EXTENSION_BY_CONTAINER.get(type[0])) : undefined;
+	const [extension, , mimeType] = audioType ?? type;
 	return { mimeType, extension };
 }
 
@@ -109,7 +109,10 @@ export const isImage = (bytes: Uint8Array): boolean =>
 export const SRT: FileType = { mimeType: 'application/x-subrip', extension: 'srt' };
 const VTT: FileType = { mimeType: 'text/vtt', extension: 'vtt' };
 
-/** The source of an expression for a time in subtitles. Hours and the fraction may be missing; hours may exceed 99. */
+/**
+ * The source of a regular expression that matches a time in subtitles. Hours and the fraction may be missing; hours may
+ * exceed 99.
+ */
 export const CUE_TIME = String.raw`(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?`;
 const SRT_START = new RegExp(String.raw`^(?:\d+[ \t]*\n)?[ \t]*${CUE_TIME}[ \t]*-->`);
 

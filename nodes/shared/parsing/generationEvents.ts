@@ -77,7 +77,7 @@ export class GenerationEvents {
 	/** The ids that the service has announced as in progress. */
 	private readonly idsInProgress = new Set<string>();
 	/** The reason for the interruption if the stream ends now. */
-	private defaultInterruption = 'the stream was empty';
+	private defaultInterruption = 'the response was empty';
 	/** The data of the last event. */
 	private lastValue: unknown;
 	private readonly parser = createParser({
@@ -102,8 +102,7 @@ export class GenerationEvents {
 		this.mode ??= /^[[{<]/.test(text) ? 'plain' : 'events';
 		if (this.mode === 'events') this.feed(text);
 		else this.plainAnswer += text;
-		if (this.plainAnswer.length > MAX_EVENT_CHARS)
-			this.end('the answer was larger than any result');
+		if (this.plainAnswer.length > MAX_EVENT_CHARS) this.end('the response was too large');
 		return this.outcome;
 	}
 
@@ -115,7 +114,7 @@ export class GenerationEvents {
 		try {
 			this.parser.feed(text);
 		} catch {
-			this.end('an event was larger than any result');
+			this.end('an event was too large');
 		}
 	}
 
@@ -142,23 +141,22 @@ export class GenerationEvents {
 	/** Reads the whole answer in mode `plain`. */
 	private readPlain(): void {
 		const value = parseJson(this.plainAnswer);
-		const isPage = looksLikeHtml(this.plainAnswer);
-		if (isPage) this.end('', new Failure('foreignServer', { mayBeCharged: true }));
-		else if (value === undefined) this.end('the answer broke off');
-		else this.read(value, 'the answer named no file');
+		const isHtml = looksLikeHtml(this.plainAnswer);
+		if (isHtml) this.end('', new Failure('foreignServer', { mayBeCharged: true }));
+		else if (value === undefined) this.end('the response was cut off');
+		else this.read(value, 'the response contained no file');
 	}
 
-	/** Reads one event. */
 	private onEvent({ event = '', data }: EventSourceMessage): void {
 		if (this.outcome) return;
 		this.eventCount++;
 		this.isFailing = false;
-		this.defaultInterruption = 'the stream ended while it was in progress';
+		this.defaultInterruption = 'the response ended before the result was ready';
 		const value = readData(data);
 		this.lastValue = value;
 		const isEnd = TERMINAL_EVENTS.complete.test(event);
 		if (TERMINAL_EVENTS.failed.test(event)) this.fail(value);
-		else this.read(value, isEnd ? 'the completion named no file' : undefined);
+		else this.read(value, isEnd ? 'the final event contained no file' : undefined);
 		if (this.files.size + this.failedIds.size >= this.requestedCount)
 			this.end(undefined, this.failure);
 	}
@@ -170,7 +168,8 @@ export class GenerationEvents {
 	private read(value: unknown, missingResultReason?: string): void {
 		const { baseUrl, redact } = this.context;
 		const files = readGeneratedFiles(value, baseUrl);
-		if (files.length > MAX_FILES) return this.end(`the completion named ${files.length} files`);
+		if (files.length > MAX_FILES)
+			return this.end(`the final event contained ${files.length} files`);
 		for (const file of files) {
 			// A later completion event may have a new signed URL, which is valid for longer, so it replaces the earlier one.
 			const { id, fileUrl } = file;
@@ -178,7 +177,7 @@ export class GenerationEvents {
 			if (id !== undefined) this.failedIds.delete(id);
 			this.files.set(id === undefined ? fileUrl : `${id} ${withoutQuery(fileUrl)}`, file);
 			// The other files may take minutes longer, so the user sees the progress.
-			if (files.length < this.requestedCount) this.onProgress('completed in part', id);
+			if (files.length < this.requestedCount) this.onProgress('partially completed', id);
 		}
 		const isResult = missingResultReason !== undefined;
 		for (const entry of [value].flat().slice(0, MAX_FILES)) {

@@ -27,7 +27,7 @@ import {
 
 /** What readers need of the credential. */
 export interface ReaderContext {
-	/** The base of relative URLs. */
+	/** The URL that relative URLs are resolved against. */
 	baseUrl: string;
 	/** Removes the token from texts for the user. It must run before they are truncated, or half a token could remain. */
 	redact: Redactor;
@@ -60,9 +60,9 @@ export const idOf = (value: unknown): string | undefined =>
 
 const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
 /** Status words of deployments for a task in progress. */
-const ONGOING = /ing$|queue|pending|active|progress|start|wait|submit|creat|schedul|accept/;
+const IN_PROGRESS = /ing$|queue|pending|active|progress|start|wait|submit|creat|schedul|accept/;
 /** Status words of deployments for a task that has failed. */
-const ENDED_BADLY =
+const FAILED =
 	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
 
 /**
@@ -74,13 +74,16 @@ function apparentEndOf(
 	record: ServiceRecord,
 	audioUrl?: string,
 ): SpeechTask['apparentEnd'] {
-	if (ONGOING.test(status)) return undefined;
-	const isFailureStatus = ENDED_BADLY.test(status);
+	if (IN_PROGRESS.test(status)) return undefined;
+	const isFailureStatus = FAILED.test(status);
 	if (readReason(isFailureStatus ? record : record.error) !== undefined) return 'error';
 	return audioUrl === undefined || isFailureStatus ? undefined : 'completed';
 }
 
-/** The inner record of an answer that has it under `data` or `task`, unless only the outer one has `key`. */
+/**
+ * The record that an answer has under `data` or `task`. The answer itself if it has no such record, or if only the
+ * answer has `key`.
+ */
 const unwrap = (raw: unknown, key: string): unknown => {
 	if (!isRecord(raw)) return raw;
 	const inner = raw.data ?? raw.task;
@@ -92,8 +95,8 @@ export function readCreatedTaskId(raw: unknown): string | undefined {
 	const record = unwrap(raw, 'task_id');
 	if (!isRecord(record)) return undefined;
 	// In an error answer, a field `id` is the id of the request or the error, not of a task.
-	const isRefused = reportsError(raw) || reportsError(record);
-	return asId(record.task_id) ?? (isRefused ? undefined : asId(record.id));
+	const isErrorAnswer = reportsError(raw) || reportsError(record);
+	return asId(record.task_id) ?? (isErrorAnswer ? undefined : asId(record.id));
 }
 
 /** Reads a speech task (§4.2); undefined if the answer is none. */
@@ -103,13 +106,13 @@ export function readSpeechTask(
 ): SpeechTask | undefined {
 	const record = unwrap(raw, 'status');
 	if (!isRecord(record)) return undefined;
-	const addressUnder = (...keys: string[]) =>
+	const urlUnder = (...keys: string[]) =>
 		keys.map((key) => readFileUrl(record[key], baseUrl)).find(Boolean);
-	const audioUrl = addressUnder('audio_url', 'result', 'file_url', 'url');
+	const audioUrl = urlUnder('audio_url', 'result', 'file_url', 'url');
 	const rawStatus = asText(record.status);
 	if (rawStatus === undefined) return undefined;
-	const shownStatus = truncate(redact.text(rawStatus.toLowerCase()), MAX_REASON_CHARS);
-	const status = isFailureWord(shownStatus) ? 'error' : shownStatus;
+	const statusWord = truncate(redact.text(rawStatus.toLowerCase()), MAX_REASON_CHARS);
+	const status = isFailureWord(statusWord) ? 'error' : statusWord;
 	const knownState = STATES.find((state) => state === status);
 	const state = knownState ?? 'processing';
 	const seems = knownState ? undefined : apparentEndOf(status, record, audioUrl);
@@ -118,7 +121,7 @@ export function readSpeechTask(
 		apparentEnd: seems,
 		status,
 		audioUrl,
-		subtitleUrl: addressUnder('subtitle', 'subtitle_url'),
+		subtitleUrl: urlUnder('subtitle', 'subtitle_url'),
 		percentage: asPercentage(record.process_percentage),
 		message: (seems ?? state) === 'error' ? readReason(redact.value(record)) : undefined,
 		raw: record,
@@ -179,15 +182,17 @@ export const unsignedUrlsOf = (files: GeneratedFile[]): string[] =>
  * cannot be converted are omitted.
  */
 export function toOutputRecord(record: ServiceRecord): ServiceRecord {
-	const typed = (key: string, value: unknown) => {
+	const outputValue = (key: string, value: unknown) => {
 		if (/^(?:(?:task|voice)_)?id$/.test(key)) return asId(value);
 		return key === 'process_percentage' ? asNumber(asText(value)?.replace(/\s*%$/, '')) : value;
 	};
-	const fields = Object.entries(record).map(([key, value]) => [key, typed(key, value)] as const);
+	const fields = Object.entries(record).map(
+		([key, value]) => [key, outputValue(key, value)] as const,
+	);
 	return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
 }
 
-/** One page of a list. */
+/** One page of a list that the service sends in pages. */
 export interface Page {
 	/** The records of this page. */
 	items: ServiceRecord[];

@@ -20,8 +20,7 @@ const STABLE_AFTER_MS = 3000;
 const MAX_BACK_OFF_MS = 30_000;
 
 /**
- * For how many tasks the last percentage is remembered. A message may arrive before the create call has returned
- * the id.
+ * The most tasks whose last percentage is remembered. A message may arrive before the create call has returned the id.
  */
 const MAX_REMEMBERED_TASKS = 5000;
 
@@ -45,7 +44,7 @@ interface SocketSession {
 	socket: WebSocket;
 	/** When it was opened, or when the attempt started while it is not open. */
 	startedAt: number;
-	/** When it was opened or the last message arrived. */
+	/** When the last message arrived, or when the connection was opened. */
 	lastMessageAt: number;
 }
 
@@ -66,21 +65,22 @@ export class AccountSocket {
 	private readonly url: string;
 	/** How many users have not released the socket. */
 	private users = 0;
-	/** The open connection. */
+	/** True while `run` is running. */
 	private isRunning = false;
+	/** The open connection. */
 	private current: SocketSession | undefined;
 	/** The connection that was asked to close and is still open. */
 	private closing: SocketSession | undefined;
 	/** Aborts once the first attempt to open since `openNow` has succeeded or failed. */
 	private settled = new AbortController();
-	/** Is aborted when a state has changed, to wake up `runLoop`. */
+	/** Is aborted when a state has changed, to wake up `run`. */
 	private wakeUp = new AbortController();
 	/** How many attempts in a row have failed. */
 	private consecutiveFailures = 0;
 	/** When the next attempt to open is due, from `monotonicNow`. */
 	private retryAt = 0;
 
-	/** Call `subscribe` to open it. */
+	/** Creates a socket that is not open yet. Call `subscribe` to open it. */
 	constructor(private readonly credential: Credential) {
 		this.url = `${credential.webSocketUrl}/ws`;
 	}
@@ -235,12 +235,12 @@ export class AccountSocket {
 		previous.socket.close();
 	}
 
-	/** Handles that a connection was closed by either side. */
+	/** Call this when either side has closed a connection. */
 	private onClose(session: SocketSession): void {
 		if (this.closing === session) this.closing = undefined;
 		if (this.current === session) {
-			// Until it is reopened no message arrives. With 2 as the count the back-off is at most 2 s, however often
-			// a proxy closes the connection.
+			// No message arrives until the socket is reopened, so the wait must stay short. With 2 as the count, the
+			// back-off is at most 2 s, however often a proxy closes the connection.
 			this.setFailures(monotonicNow() - session.startedAt > STABLE_AFTER_MS ? 0 : 2);
 			this.switchTo(undefined);
 		}

@@ -1,7 +1,7 @@
 import type { Api } from '../api/api';
 import { monotonicNow } from '../async/deadline';
-import { pollUntil, type Reading } from '../async/pollUntil';
-import { RECENT_MS } from '../async/sharedReadings';
+import { pollUntil, type ReadResult } from '../async/pollUntil';
+import { MAX_SHARED_AGE_MS } from '../async/coalescedReads';
 import type { SpeechTask } from '../contract';
 import { Failure, isFailure, isTransient, withDefaultFacts } from '../failure';
 import { meaningOf } from '../parsing/errorTable';
@@ -47,11 +47,11 @@ const JITTER = 0.3;
 /** The longest pause between two reads of a background task, in ms. */
 const BACKGROUND_MAX_BACKOFF_MS = 300_000;
 
-/** What to wait for, and how. */
+/** The task to wait for, and how to wait. */
 export interface TaskWait {
 	taskId: string;
 	mode: keyof typeof WAIT_MODES;
-	/** Ends the wait with its reason (a Failure). */
+	/** Its abort ends the wait. The wait then throws the signal's reason, a Failure. */
 	signal: AbortSignal;
 	/** How long to wait for a message before the task is read, in ms. */
 	pollIntervalMs: number;
@@ -60,10 +60,10 @@ export interface TaskWait {
 	/** Is called with the progress in percent, 0 to 100, each time it has risen. */
 	onProgress(percentage: number): void;
 	/** Is called each time a read shows that the task is still in progress. */
-	onReading?(): void;
+	onUnfinished?(): void;
 }
 
-/** What messages and reads have shown of a task so far, and what the next one means. */
+/** Remembers what messages and reads have shown of a task. Decides what the next read means for the wait. */
 class TaskObservations {
 	/** The highest percentage so far; -1 before the first. */
 	private highestPercentage = -1;
@@ -72,16 +72,16 @@ class TaskObservations {
 	private httpStatus: number | undefined;
 	/** The last Failure while the service has never answered. */
 	private lastUnavailable: Failure | undefined;
-	/** Since when each odd answer was read without interruption, from `monotonicNow`. */
-	private readonly observedSince: { [what in keyof typeof GRACE_MS]?: number } = {};
+	/** When each odd answer was first read, from `monotonicNow`. Another answer in between resets it. */
+	private readonly firstObservedAt: { [what in keyof typeof GRACE_MS]?: number } = {};
 
 	constructor(
 		/** True once the service has shown the task, so that the Base URL is surely right. */
 		private addressConfirmed: boolean,
-		private readonly wait: Pick<TaskWait, 'onProgress' | 'onReading'>,
+		private readonly wait: Pick<TaskWait, 'onProgress' | 'onUnfinished'>,
 	) {}
 
-	/** Takes in that a message or a read has shown the task, with its progress in percent if known. */
+	/** Notes that a message or a read has shown the task. `percentage` is its progress, if that is known. */
 	noteProgress(percentage: number | undefined): void {
 		this.addressConfirmed = true;
 		if (percentage === undefined || percentage <= this.highestPercentage) return;
@@ -90,31 +90,31 @@ class TaskObservations {
 	}
 
 	/**
-	 * Takes in the result of a read, and returns what it means for the wait. Throws a Failure once the task has failed
-	 * or a grace period is over.
+	 * Notes the result of a read, and returns what it means for the wait. Throws a Failure once the task has failed or
+	 * a grace period is over.
 	 */
-	noteTask(task: SpeechTask): Reading<SpeechTask> {
+	noteTask(task: SpeechTask): ReadResult<SpeechTask> {
 		this.addressConfirmed = true;
 		if (!task.apparentEnd || task.status !== this.status)
-			this.observedSince.apparentEnd = undefined;
+			this.firstObservedAt.apparentEnd = undefined;
 		this.status = task.status;
 		this.httpStatus = undefined;
-		this.observedSince.notFound = undefined;
+		this.firstObservedAt.notFound = undefined;
 		const { message: text, raw, apparentEnd } = task;
 		if (apparentEnd && !this.hasLasted('apparentEnd')) return { done: false, expectSoon: true };
 		const state = apparentEnd ?? task.state;
 		if (state === 'error') throw new Failure('taskFailed', { text, means: meaningOf(raw) });
 		if (state !== 'completed') {
 			this.noteProgress(task.percentage);
-			this.wait.onReading?.();
+			this.wait.onUnfinished?.();
 			return { done: false };
 		}
 		if (task.audioUrl !== undefined) return { done: true, value: { ...task, status: state } };
 		return this.tolerate('noAddress', new Failure('noAddress', { limitMs: GRACE_MS.noAddress }));
 	}
 
-	/** Takes in that a read has failed. Throws the error unless its grace period still runs. */
-	noteFailure(error: unknown): Reading<SpeechTask> {
+	/** Notes that a read has failed. Throws the error unless its grace period still runs. */
+	noteFailure(error: unknown): ReadResult<SpeechTask> {
 		if (!(error instanceof Failure)) throw error;
 		const { kind, facts } = error;
 		this.httpStatus = facts.status;
@@ -139,14 +139,14 @@ class TaskObservations {
 	}
 
 	/** Asks for another read soon. Throws `failure` once the grace period of this odd answer is over. */
-	private tolerate(what: keyof typeof GRACE_MS, failure: Failure): Reading<SpeechTask> {
+	private tolerate(what: keyof typeof GRACE_MS, failure: Failure): ReadResult<SpeechTask> {
 		if (!this.hasLasted(what)) return { done: false, expectSoon: true };
 		throw failure;
 	}
 
 	/** True once the grace period of this odd answer is over. The first call starts it. */
 	private hasLasted(what: keyof typeof GRACE_MS): boolean {
-		const since = (this.observedSince[what] ??= monotonicNow());
+		const since = (this.firstObservedAt[what] ??= monotonicNow());
 		return monotonicNow() - since >= GRACE_MS[what];
 	}
 }
@@ -173,10 +173,10 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 					? throttle.backgroundQueue
 					: throttle.pollQueue;
 			const key = `task ${queue && isBackground} ${taskId}`;
-			const since = Math.max(freshAfter, monotonicNow() - RECENT_MS);
+			const since = Math.max(freshAfter, monotonicNow() - MAX_SHARED_AGE_MS);
 			const getTask = async (sharedSignal: AbortSignal) =>
 				await api.getTask(taskId, sharedSignal, 'once');
-			return await throttle.readings
+			return await throttle.coalescedReads
 				.share(key, since, signal, getTask, queue)
 				.finally(() => (freshAfter = signal.aborted ? freshAfter : monotonicNow()))
 				.then(

@@ -25,7 +25,7 @@ export const getAllHistory: Operation = {
 	fields: [returnAll, limit, options(concurrency, downloadOffByDefault, outputField)],
 	prepare({ context, credential, api, parameters, stopStarting, output }) {
 		const limit = parameters.limit();
-		const downloads = parameters.wantsFile(downloadOffByDefault);
+		const wantsFiles = parameters.wantsFile(downloadOffByDefault);
 		const fileField = parameters.outputField();
 
 		return async () => {
@@ -44,7 +44,7 @@ export const getAllHistory: Operation = {
 		async function entryOutput(record: ServiceRecord): Promise<INodeExecutionData> {
 			const files = readGeneratedFiles(record, credential.baseUrl);
 			const json = files.length > 0 ? { ...record, file_url: files[0]!.fileUrl } : { ...record };
-			if (!downloads || files.length === 0) return output(json);
+			if (!wantsFiles || files.length === 0) return output(json);
 			const entry = { record, files };
 			return output(
 				json,

@@ -18,7 +18,10 @@ import { SoundLength } from '../../audio/soundLength';
 import type { ItemContext } from '../../run/itemContext';
 import { submit, type SpeechOrder } from './submit';
 
-/** Deadline of the download of subtitles, in ms. The sound has arrived, and the output waits for them. */
+/**
+ * Time limit for the download of subtitles, in ms. It is short, because the sound has already arrived and its output
+ * waits.
+ */
 const SUBTITLES_MS = 60_000;
 
 /** The values of the fields that Speak and Collect share: how to wait for a task, and what to download. */
@@ -29,7 +32,7 @@ export function readWaitOptions(parameters: NodeParameters) {
 	const outputField = parameters.outputField();
 	const subtitles = parameters.wantsFile(subtitlesField);
 	if (subtitles && outputField === SUBTITLES_FIELD) {
-		const text = `must not be "${SUBTITLES_FIELD}", which is the field of the subtitles`;
+		const text = `must not be "${SUBTITLES_FIELD}": the subtitles go there`;
 		throw invalidInput('Put Output File in Field', text);
 	}
 	return {
@@ -74,7 +77,7 @@ export async function collect(
 			typeof orderOrId === 'string'
 				? ({ taskId: orderOrId, mode: 'userSupplied' } as const)
 				: await submit(item, orderOrId, options.timeoutMs, subscription.ready());
-		const began = Date.now();
+		const startedAt = Date.now();
 		let isAlive = false;
 		const onAlive = () => {
 			if (!isAlive) item.concurrency.onAlive();
@@ -86,12 +89,12 @@ export async function collect(
 				report.progress(`task ${taskId}: ${percentage} %`);
 				if (percentage >= ALIVE_PERCENT) onAlive();
 			},
-			onReading: onAlive,
+			onUnfinished: onAlive,
 		});
 		report.log(`task ${taskId} completed`);
-		const waited = Date.now() - began;
+		const waitedMs = Date.now() - startedAt;
 		// If the result came early, the socket may just not have been open yet.
-		if (!subscription.isOpen && waited >= options.pollIntervalMs / 2) {
+		if (!subscription.isOpen && waitedMs >= options.pollIntervalMs / 2) {
 			report.hint(
 				`The WebSocket could not be opened: the node checked every ${options.pollIntervalMs / 1000} s. Check 'WebSocket URL' in the credential, and your proxy`,
 			);
@@ -118,13 +121,13 @@ export async function soundOf(
 	url: string | undefined,
 	signal: AbortSignal,
 ): Promise<Pick<SpeechResult, 'file' | 'durationMs'>> {
-	let length = new SoundLength();
-	const listen = () => {
-		const attempt = (length = new SoundLength());
-		return (bytes: Uint8Array) => attempt.push(bytes);
+	let soundLength = new SoundLength();
+	const onAttempt = () => {
+		const attemptLength = (soundLength = new SoundLength());
+		return (bytes: Uint8Array) => attemptLength.push(bytes);
 	};
-	const file = await fileOf(item, id, url, signal, { onAttempt: listen });
-	return { file, durationMs: length.ms() };
+	const file = await fileOf(item, id, url, signal, { onAttempt: onAttempt });
+	return { file, durationMs: soundLength.ms() };
 }
 
 /** Downloads a file of task `id`, unless `url` is undefined. Throws a Failure with the task's id. */
@@ -172,20 +175,20 @@ export const speechItem = (
 	more: ServiceRecord = {},
 ): INodeExecutionData => {
 	const { audioUrl, raw, status } = task;
-	// First, whatever the order in which the service sends its fields.
-	const known = { task_id: taskId, status, audio_url: audioUrl };
+	// These fields come first in the output, in whatever order the service sends them.
+	const leadingFields = { task_id: taskId, status, audio_url: audioUrl };
 	const json = {
-		...known,
+		...leadingFields,
 		...raw,
-		...known,
-		...secondsOf(durationMs),
+		...leadingFields,
+		...durationField(durationMs),
 		...more,
 	};
 	return output(json, binaryOf(outputField, { file, subtitles }));
 };
 
 /** The field of an output item for the duration of a sound; no field if the duration is unknown. */
-export const secondsOf = (ms: number | undefined): { duration_seconds?: number } =>
+export const durationField = (ms: number | undefined): { duration_seconds?: number } =>
 	ms === undefined ? {} : { duration_seconds: Math.round(ms) / 1000 };
 
 /** The `binary` of an output item, or undefined if there are no files. */

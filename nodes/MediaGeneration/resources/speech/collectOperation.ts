@@ -33,13 +33,13 @@ const joinFiles = {
 		'Whether to join the audio of several tasks into one file, as with the parts of a long text. Turn off to get one item per task.',
 } satisfies INodeProperties;
 
-/** Only the output of a text that was split has this field. */
-const OF_PARTS = 'task_ids';
+/** The output field with the ids of all parts. Only a text that was split has it. */
+const PART_IDS_FIELD = 'task_ids';
 
-/** Whether the tasks of an item are the parts of one text, as far as the workflow tells. */
+/** True if the input item, or the expression of Task ID(s), shows that the tasks are the parts of one text. */
 const areParts = ({ context, index }: ItemContext) =>
-	String(context.getNode().parameters[taskId.name]).includes(OF_PARTS) ||
-	context.getInputData()[index]!.json[OF_PARTS] !== undefined;
+	String(context.getNode().parameters[taskId.name]).includes(PART_IDS_FIELD) ||
+	context.getInputData()[index]!.json[PART_IDS_FIELD] !== undefined;
 
 /** Speech → Collect (`wait`): waits for existing tasks and fetches their audio, at no extra cost. */
 export const collectSpeech: Operation = {
@@ -72,15 +72,17 @@ export const collectSpeech: Operation = {
 			}
 			const results = await collectParts(item, waitOptions, ids).catch((error: unknown) => {
 				// The message lists the tasks that can still be collected, so the failed one is not among them.
-				const gone = isFailure(error, 'taskFailed', 'notFound') ? error.facts.taskId : undefined;
-				const collectable = ids.filter((id) => id !== gone);
+				const failedId = isFailure(error, 'taskFailed', 'notFound')
+					? error.facts.taskId
+					: undefined;
+				const collectable = ids.filter((id) => id !== failedId);
 				throw ids.length > 1 ? withDefaultFacts(error, { taskIds: collectable }) : error;
 			});
 			const output = await speechOutput(item, results, waitOptions);
 			if (ids.length > 1 && output.length === 1 && !areParts(item)) {
-				const one = waitOptions.download ? 'file' : 'item';
+				const noun = waitOptions.download ? 'file' : 'item';
 				item.report.hint(
-					`${ids.length} tasks were joined into one ${one}. For separate ${one}s, turn off ${joinFiles.displayName}`,
+					`${ids.length} tasks were joined into one ${noun}. For separate ${noun}s, turn off ${joinFiles.displayName}`,
 				);
 			}
 			return output;

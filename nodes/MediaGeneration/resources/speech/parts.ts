@@ -15,14 +15,14 @@ import type { ItemContext } from '../../run/itemContext';
 import {
 	binaryOf,
 	collect,
-	secondsOf,
+	durationField,
 	speechItem,
 	type SpeechResult,
 	type WaitOptions,
 } from './collect';
-import { isGone, type SpeechOrder } from './submit';
+import { isTaskGone, type SpeechOrder } from './submit';
 
-/** Most parts that one speech may have. */
+/** The most parts that one speech may have. */
 export const MAX_PARTS = 200;
 
 /**
@@ -86,7 +86,7 @@ export async function collectParts(
 	return await runParts(item, ordersOrIds, options.timeoutMs, async (part, orderOrId) => {
 		const collecting = collect(part, { ...options, subtitles }, orderOrId);
 		return await collecting.catch((error: unknown) => {
-			if (typeof orderOrId !== 'string' && isGone(error)) orderOrId.entry.setDead();
+			if (typeof orderOrId !== 'string' && isTaskGone(error)) orderOrId.entry.setDead();
 			throw error;
 		});
 	});
@@ -111,7 +111,7 @@ export async function speechOutput(
 	};
 	const files = results.map(({ file }) => file).filter((file) => file !== undefined);
 	if (files.length < results.length) {
-		if (subtitles) hintUnjoined(item, "that takes the audio. Turn on 'Download File'");
+		if (subtitles) hintSubtitlesNotJoined(item, "that requires the audio. Turn on 'Download File'");
 		return [item.output(json)];
 	}
 	const joined = await join(item, results, files, json.task_id).catch((error: unknown) => {
@@ -121,8 +121,8 @@ export async function speechOutput(
 		throw new Failure('downloadFailed', { text, taskIds: json.task_ids });
 	});
 	if ('file' in joined) {
-		const whole = { ...json, ...secondsOf(joined.durationMs) };
-		return [item.output(whole, binaryOf(outputField, joined))];
+		const joinedJson = { ...json, ...durationField(joined.durationMs) };
+		return [item.output(joinedJson, binaryOf(outputField, joined))];
 	}
 	item.report.hint(
 		`The parts could not be joined into one file: ${joined.reason}. They come out as separate items`,
@@ -132,7 +132,7 @@ export async function speechOutput(
 	);
 }
 
-const hintUnjoined = ({ report }: ItemContext, reason: string) =>
+const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string) =>
 	report.hint(
 		`Subtitles could not be joined: ${reason}. For those of single parts, use Speech → Collect`,
 	);
@@ -177,7 +177,7 @@ async function join(
 			return { text: (await readStored(helpers, file)).toString(), startMs };
 		});
 		const joined = joinSubtitles(await Promise.all(texts));
-		if ('reason' in joined) return void hintUnjoined(item, joined.reason);
+		if ('reason' in joined) return void hintSubtitlesNotJoined(item, joined.reason);
 		return await store({ ...joined, bytes: Buffer.from(joined.text) });
 	}
 

@@ -45,7 +45,7 @@ const SETTINGS: Record<keyof typeof SPEECH_SETTINGS, [string, string]> = {
 	],
 };
 
-const setting = (name: keyof typeof SPEECH_SETTINGS): NumberField => {
+const settingField = (name: keyof typeof SPEECH_SETTINGS): NumberField => {
 	const [displayName, description] = SETTINGS[name];
 	const { min: minValue, max: maxValue, default: byDefault } = SPEECH_SETTINGS[name];
 	const typeOptions = { minValue, maxValue, numberPrecision: 2, numberStepSize: 0.05 };
@@ -91,7 +91,7 @@ const fields: INodeProperties[] = [
 		default: { mode: 'list', value: '' },
 		description:
 			'The voice that reads the text. Search by name, language, gender, age or use. The arrow (↗) beside a voice plays a preview.',
-		builderHint: { propertyHint: 'Required. By ID: a voice_id of Voice → Get Many' },
+		builderHint: { propertyHint: 'Required. By ID: a voice_id from Voice → Get Many' },
 		modes: [
 			{
 				displayName: 'From List',
@@ -148,11 +148,11 @@ const fields: INodeProperties[] = [
 		outputField,
 		splitLongerThan,
 		timeout('speech'),
-		setting('similarity'),
+		settingField('similarity'),
 		useSpeakerBoost,
-		setting('speed'),
-		setting('stability'),
-		setting('style'),
+		settingField('speed'),
+		settingField('stability'),
+		settingField('style'),
 	),
 ];
 
@@ -166,10 +166,10 @@ function readRequest(parameters: NodeParameters) {
 		input: parameters.text('text', 'Text'),
 		voice_id: parameters.locator('voiceId', 'Voice'),
 		model_id: parameters.choice('modelId', 'Model', MODEL_IDS),
-		stability: parameters.numberOption(setting('stability')),
-		similarity: parameters.numberOption(setting('similarity')),
-		style: parameters.numberOption(setting('style')),
-		speed: parameters.numberOption(setting('speed')),
+		stability: parameters.numberOption(settingField('stability')),
+		similarity: parameters.numberOption(settingField('similarity')),
+		style: parameters.numberOption(settingField('style')),
+		speed: parameters.numberOption(settingField('speed')),
 		use_speaker_boost: parameters.flag(useSpeakerBoost),
 		...(callbackUrl === undefined ? {} : { call_back_url: callbackUrl }),
 	};
@@ -206,7 +206,7 @@ function prepare(item: ItemContext): BillableTask {
 	const { parameters, output } = item;
 	const request = readRequest(parameters);
 	const parts = readParts(parameters, request.input);
-	const waits = parameters.flag(waitForCompletion);
+	const waitsForCompletion = parameters.flag(waitForCompletion);
 	const waitOptions = readWaitOptions(parameters);
 	const callKeys = parts.length === 1 ? [''] : parts.map(({ start, end }) => `/${start}-${end}`);
 	return { callKeys, run };
@@ -218,7 +218,7 @@ function prepare(item: ItemContext): BillableTask {
 		const failWithTasks = (error: unknown) => {
 			throw withTasks(error, entries);
 		};
-		if (waits) {
+		if (waitsForCompletion) {
 			const results = await collectParts(item, waitOptions, orders).catch(failWithTasks);
 			return await speechOutput(item, results, waitOptions);
 		}

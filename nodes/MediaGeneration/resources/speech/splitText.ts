@@ -11,18 +11,23 @@ export interface TextPart {
 const SPACE = /[^\S\u00a0\u202f\ufeff]+/g;
 const TAG = /<[A-Za-z/!?][^<>]*>/g;
 /** A letter or punctuation mark of a script that puts no spaces between words, such as Chinese or Thai. */
-const BLANKLESS =
+const UNSPACED_LETTER =
 	'[\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\\u3001-\\u303f\\uff01-\\uff0f\\uff1a-\\uff65]';
-/** The places right after and right before such a letter. Combining marks stay with their letter. */
-const [AFTER, BEFORE] = [`(?<=${BLANKLESS}\\p{M}*)(?!\\p{M})`, `(?=${BLANKLESS})(?!\\p{M})`];
+/** Match right after and right before a letter of a script without spaces. Combining marks stay with their letter. */
+const [AFTER, BEFORE] = [
+	`(?<=${UNSPACED_LETTER}\\p{M}*)(?!\\p{M})`,
+	`(?=${UNSPACED_LETTER})(?!\\p{M})`,
+];
 const sticky = (pattern: string) => new RegExp(pattern, 'uy');
 /** The place where a script without spaces begins or ends next to another script. */
-const CHANGE = sticky(`${AFTER}(?!${BLANKLESS})|(?<!${BLANKLESS}\\p{M}*)${BEFORE}`);
-/** The place where a word of such a script may end: not after an opening mark, nor before a closing one. */
+const SCRIPT_CHANGE = sticky(
+	`${AFTER}(?!${UNSPACED_LETTER})|(?<!${UNSPACED_LETTER}\\p{M}*)${BEFORE}`,
+);
+/** The place where a word of a script without spaces may end: not after an opening mark, nor before a closing one. */
 const WORD_END = sticky(`(?:${AFTER}|${BEFORE})(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`);
 /** A URL, number, foreign word or tag. It stays in one piece, also within a script without spaces. */
 const TOKEN = /[!-~\uff0c\uff0e\uff10-\uff19]*[!-~\uff10-\uff19]/g;
-/** Characters after a possible cut that are examined to find out whether a sentence ends there. */
+/** How many characters after a possible cut are examined to find out whether a sentence ends there. */
 const LOOKAHEAD = 64;
 
 /* The locale is fixed: a retry on another machine must cut a text at the same places to collect its parts. */
@@ -82,11 +87,11 @@ export function* splitText(text: string, maxLength: number): Generator<TextPart>
 		let end = length;
 		if (length - start > maxLength) {
 			const remaining = textWithoutTags.slice(start, start + maxLength + LOOKAHEAD);
-			const cut =
+			const partEnd =
 				cutBetweenWords(remaining, maxLength) ??
 				beforeTag(text.slice(start), cutInWord(remaining, maxLength));
-			if (cut === 0) throw new RangeError('A character or a tag is longer than a part');
-			end = start + cut;
+			if (partEnd === 0) throw new RangeError('A character or a tag is longer than a part');
+			end = start + partEnd;
 		}
 		yield { text: text.slice(start, end), start, end };
 		start = afterSpace(text, end);
@@ -104,16 +109,16 @@ const tagSubstitute = (tag: string) =>
 /** The best place between two words to cut `text`, at `maxLength` at the latest; undefined if there is none. */
 function cutBetweenWords(text: string, maxLength: number): number | undefined {
 	const sentenceEnds = new Set(sentenceEndsOf(text));
-	/** By position: 1 if a cut there would be inside of a token. */
-	const inTokens = new Uint8Array(text.length);
+	/** For each position: 1 if a cut there would split a token. */
+	const isInToken = new Uint8Array(text.length);
 	for (const { index, 0: token } of text.matchAll(TOKEN)) {
-		inTokens.fill(1, index + 1, index + token.length);
+		isInToken.fill(1, index + 1, index + token.length);
 	}
-	const isAt = (place: RegExp, at: number) => {
+	const canCutAt = (place: RegExp, at: number) => {
 		place.lastIndex = at;
-		// A character of two code units may begin before `at`. There a regular expression would match at its
-		// beginning, so that place is excluded.
-		return !inTokens[at] && !/[\udc00-\udfff]/.test(text.charAt(at)) && place.test(text);
+		// If `at` is inside of a surrogate pair, a regular expression would match from the start of the pair. So no cut
+		// is allowed there.
+		return !isInToken[at] && !/[\udc00-\udfff]/.test(text.charAt(at)) && place.test(text);
 	};
 	const spaces = [...text.matchAll(SPACE)].map(({ index: at, 0: run }) => {
 		const lines = run.split(/\r\n|[\n\r\u2028\u2029]/).length - 1;
@@ -121,13 +126,13 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 		return { at, lines, isSentence, isParagraph: lines > 1 || (lines === 1 && isSentence) };
 	});
 	const placesWithoutSpace = [...sentenceEnds]
-		.filter((at) => !isSpace(text, at) && isAt(WORD_END, at))
+		.filter((at) => !isSpace(text, at) && canCutAt(WORD_END, at))
 		.map((at) => ({ at, lines: 0, isSentence: true, isParagraph: false }));
 	// Places to cut, the last one first.
 	const places = [...spaces, ...placesWithoutSpace]
 		.filter(({ at }) => at > 0 && at <= maxLength)
 		.sort((one, other) => other.at - one.at);
-	// Kinds of places, the best kind first.
+	// What makes a place a good one to cut at, the best first.
 	const preferred: Array<(place: (typeof places)[number]) => boolean> = [
 		({ at, isParagraph }) => isParagraph && at >= (maxLength * 2) / 3,
 		({ isParagraph, isSentence }) => isParagraph || isSentence,
@@ -142,8 +147,9 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 	}
 	const wordSegments = words.segment(text);
 	const isWordEnd = (at: number) =>
-		isAt(WORD_END, at) && (isAt(CHANGE, at) || wordSegments.containing(at)!.index === at);
-	for (const isEnd of [isWordEnd, (at: number) => isAt(CHANGE, at)]) {
+		canCutAt(WORD_END, at) &&
+		(canCutAt(SCRIPT_CHANGE, at) || wordSegments.containing(at)!.index === at);
+	for (const isEnd of [isWordEnd, (at: number) => canCutAt(SCRIPT_CHANGE, at)]) {
 		for (let at = maxLength; at > 0; at--) if (isEnd(at)) return at;
 	}
 	return places[0]?.at;
@@ -156,7 +162,10 @@ const sentenceEndsOf = (text: string) =>
 		.map(({ index }) => beforeSpace(text, index))
 		.filter((end) => end > 0 && !isAbbreviated(text, end));
 
-/** Where to cut a word that is longer than a part: before the character that does not fit. 0: even one does not. */
+/**
+ * Where to cut a word that is longer than a part: before the character that does not fit. Returns 0 if even the first
+ * character does not fit.
+ */
 const cutInWord = (text: string, maxLength: number) =>
 	graphemes.segment(text).containing(maxLength)!.index;
 

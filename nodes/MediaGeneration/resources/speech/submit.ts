@@ -67,8 +67,8 @@ async function create(
 	// The wait for the socket must not outlast the deadline.
 	await Promise.race([ready, whenAborted(stopStarting)]);
 	report.log('sending the text');
-	const requests = speechRequestsOf(item.credential);
-	const sent = newRequest({
+	const ledger = speechRequestsOf(item.credential);
+	const ledgerRequest = newRequest({
 		...{ prompt: '', kind: 'speech', requestedCount: 1, withImages: false },
 		...{ creator: creatorOf(item.context), sentAt: 0 },
 	});
@@ -77,24 +77,24 @@ async function create(
 		const onSend = async () => {
 			// From now on the service may have accepted the call, so the next attempt must not send it again.
 			entry.setSent({ state: 'sent' });
-			sent.sentAt = Date.now();
-			requests.add(sent);
+			ledgerRequest.sentAt = Date.now();
+			ledger.add(ledgerRequest);
 		};
 		const onRefused = () => {
 			entry.setNotAccepted();
-			requests.remove(sent);
+			ledger.remove(ledgerRequest);
 		};
 		return await api.createTask(request, { stopStarting, abortInFlight, onSend, onRefused });
 	});
 	const taskId = await creating.catch((error: unknown) => {
-		sent.searchUntil = searchEnd(sent, 0);
+		ledgerRequest.searchUntil = searchEnd(ledgerRequest, 0);
 		const isIndeterminate = error instanceof Failure && error.facts.mayBeCharged;
 		if (isIndeterminate) {
 			entry.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
 		}
 		throw withDefaultFacts(error, { makes: 'speech' });
 	});
-	sent.announcedIds.push(taskId);
+	ledgerRequest.announcedIds.push(taskId);
 	entry.write({ state: 'task', taskId });
 	report.progress(`task ${taskId} created`);
 	report.recordPayment('speech', { task: taskId });
@@ -104,10 +104,10 @@ async function create(
 /** Resolves with whether the service knows the task and it has not failed. Throws a Failure. */
 async function isUsable({ api, stopStarting }: ItemContext, taskId: string) {
 	const task = await api.getTask(taskId, stopStarting).catch((error: unknown) => {
-		if (!isGone(error)) throw withTaskId(error, taskId);
+		if (!isTaskGone(error)) throw withTaskId(error, taskId);
 	});
 	return task !== undefined && task.state !== 'error';
 }
 
 /** True if an error says that a task has failed, or that the service does not know it. */
-export const isGone = (error: unknown): boolean => isFailure(error, 'taskFailed', 'notFound');
+export const isTaskGone = (error: unknown): boolean => isFailure(error, 'taskFailed', 'notFound');

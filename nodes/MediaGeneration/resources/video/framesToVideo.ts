@@ -22,12 +22,12 @@ export const framesToVideo: Operation = {
 	],
 	prepare(item) {
 		const text = item.parameters.textOption(framesPrompt);
-		const bodyOf = inputImagesOf(item, IMAGES, 'frames');
+		const bodyWith = inputImagesOf(item, IMAGES, 'frames');
 		return generationTask(item, {
 			generation: GENERATIONS.framesToVideo,
 			prompt: text ?? '',
 			requestedCount: 1,
-			body: async (signal) => await bodyOf(text ? { prompt: text } : {}, signal),
+			body: async (signal) => await bodyWith(text ? { prompt: text } : {}, signal),
 		});
 	},
 };

@@ -28,7 +28,7 @@ interface Image<Data = IBinaryData> {
  * Matches one field name or URL in a text. Commas and line breaks separate them. A URL may contain commas: it
  * ends before white space, or before a comma and the next URL.
  */
-const NAMES = /https?:\/\/\S+?(?=,?(?:\s|$)|,https?:\/\/)|[^,\s][^,\n]*/gi;
+const SOURCE_PATTERN = /https?:\/\/\S+?(?=,?(?:\s|$)|,https?:\/\/)|[^,\s][^,\n]*/gi;
 
 /**
  * Returns the field names, URLs and files in the value of a parameter, in order. An expression may give a list
@@ -39,20 +39,20 @@ function sourcesIn(raw: unknown): Array<string | IBinaryData> {
 	if (typeof raw === 'object') return Object.values(raw ?? {}).flatMap(sourcesIn);
 	const list = parseJson(String(raw));
 	if (Array.isArray(list)) return sourcesIn(list);
-	return (String(raw).match(NAMES) ?? []).map((name) => name.trim());
+	return (String(raw).match(SOURCE_PATTERN) ?? []).map((name) => name.trim());
 }
 
 const badImage = (field: string, text: string) => new Failure('badImage', { field, text });
 
 /**
- * Finds the input images of an item, in its files or by URL. Call it in `prepare`. `displayName` is the name of
- * the parameter that lists the images. `requestField` is the field of the request body for them. Throws a
- * Failure that names an image that is missing, empty or of another type.
+ * Finds the input images of an item, in its files or by URL. Call it in `prepare`. `displayName` is the name of the
+ * parameter that lists the images. `requestField` is the field of the request body for them. Throws a Failure that
+ * names an image that is missing, empty or of another type.
  *
- * Returns the `body` function of a GenerationOrder. It downloads the images that are given by URL. It throws a
- * Failure if a download fails, or if all images together are too large. Its own result waits for memory, and
- * then makes the JSON body `{ "frames": ["<base64>", …], …remaining }`. That throws a Failure that names a file
- * that is no image, or the signal's reason.
+ * Returns the `body` function of a GenerationOrder. It downloads the images that are given by URL. It throws a Failure
+ * if a download fails, or if all images together are too large. It resolves with a function that waits for memory and
+ * then makes the JSON body `{ "frames": ["<base64>", …], …otherFields }`. That function throws a Failure that names a
+ * file that is no image, or the signal's reason.
  */
 export function inputImagesOf(
 	item: ItemContext,
@@ -60,18 +60,18 @@ export function inputImagesOf(
 	requestField: 'ingredients' | 'frames',
 ) {
 	const { context, index, parameters } = item;
-	const names = sourcesIn(parameters.raw('binaryPropertyName', 'data') ?? '');
-	if (names.length === 0) {
+	const sources = sourcesIn(parameters.raw('binaryPropertyName', 'data') ?? '');
+	if (sources.length === 0) {
 		const text = 'is empty: enter the name of an input binary field that holds an image';
 		throw invalidInput(displayName, text);
 	}
-	const images = names.map(imageIn);
+	const images = sources.map(imageIn);
 
 	return async (
-		remaining: Record<string, string>,
+		otherFields: Record<string, string>,
 		signal: AbortSignal,
 	): ReturnType<GenerationOrder['body']> => {
-		const fetching = images.map(async (image) => await fetched(image, signal));
+		const fetching = images.map(async (image) => await fetchImage(image, signal));
 		const stored = await Promise.all(fetching);
 		const sizes = stored.map(async ({ data }) => await sizeOfStored(context.helpers, data));
 		const total = (await Promise.all(sizes)).reduce((sum, size) => sum + (size / 3) * 4, 0);
@@ -79,22 +79,22 @@ export function inputImagesOf(
 			const megabytes = Math.round(total / 1024 / 1024);
 			throw invalidInput(
 				displayName,
-				`are too large together: ${megabytes} MB when encoded, the limit is ${MAX_BODY_BYTES / 1024 / 1024} MB. Use fewer or smaller images`,
+				`are too large in total: ${megabytes} MB when encoded; the limit is ${MAX_BODY_BYTES / 1024 / 1024} MB. Use fewer or smaller images`,
 			);
 		}
-		return async (body, inTime) => {
+		return async (body, deadline) => {
 			// For a moment, memory holds the encoded images and a copy of them in the body.
-			body.release = await memoryBudget().acquire(2 * total, inTime);
-			body.bytes = await bodyOf(stored, remaining);
+			body.release = await memoryBudget().acquire(2 * total, deadline);
+			body.bytes = await makeBody(stored, otherFields);
 		};
 	};
 
-	function imageIn(one: string | IBinaryData): Image<IBinaryData | URL> {
-		const field = typeof one === 'string' ? one : 'file';
+	function imageIn(source: string | IBinaryData): Image<IBinaryData | URL> {
+		const field = typeof source === 'string' ? source : 'file';
 		const url = asWebUrl(field);
 		// The query of a URL may contain a signature, which is secret.
 		if (url) return { field: url.origin + url.pathname, data: url, isTyped: false };
-		const data = dataOf(one, field);
+		const data = dataOf(source, field);
 		const { mimeType = '', fileName, id, bytes } = data;
 		if (bytes === 0 || (id === undefined && data.data === '')) {
 			throw badImage(displayName, `The file in '${field}' is empty`);
@@ -109,7 +109,7 @@ export function inputImagesOf(
 	}
 
 	/** Downloads an image that is given by URL into n8n's storage. Returns any other image as it is. */
-	async function fetched(
+	async function fetchImage(
 		{ field, data, isTyped }: Image<IBinaryData | URL>,
 		signal: AbortSignal,
 	): Promise<Image> {
@@ -118,47 +118,48 @@ export function inputImagesOf(
 		const file = { url: data.href, kind: 'image', id: 'input', maxBytes } as const;
 		const download = downloadFile(context, item.credential, file, signal);
 		const stored = await download.catch((error: unknown) => {
-			// The message of this failure would present the URL as that of a generated file.
+			// The message of a failed download says that its file was generated, so another Failure takes its place.
 			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 			const reason =
 				(error.kind === 'downloadFailed' && error.facts.text) || wordingOf(error).message;
-			throw badImage(displayName, `The image at ${field} could not be fetched: ${reason}`);
+			throw badImage(displayName, `The image at ${field} could not be downloaded: ${reason}`);
 		});
 		return { field, data: stored, isTyped };
 	}
 
-	function dataOf(one: string | IBinaryData, field: string): IBinaryData {
+	function dataOf(source: string | IBinaryData, field: string): IBinaryData {
 		const { json, binary } = context.getInputData()[index]!;
 		// In n8n's combined binary mode, the files of an item are in its json.
 		const inJson = isRecord(json._files) ? (json._files as typeof binary) : undefined;
 		const files = { ...binary, ...inJson };
 		// If n8n keeps files in memory, an expression such as `$binary.data` gives a file without its content. The
 		// file with the same fields in the input item has the content.
-		const isLike = (file: object) =>
-			Object.entries(one).every(([key, value]) => file[key as never] === value);
-		const like = typeof one === 'string' ? [] : Object.values(files).filter(isLike);
-		const named = like.length === 1 ? like[0]! : one;
+		const hasSameFields = (file: object) =>
+			Object.entries(source).every(([key, value]) => file[key as never] === value);
+		const filesWithSameFields =
+			typeof source === 'string' ? [] : Object.values(files).filter(hasSameFields);
+		const fileOrFieldName = filesWithSameFields.length === 1 ? filesWithSameFields[0]! : source;
 		try {
-			return context.helpers.assertBinaryData(index, inJson?.[one as string] ?? named);
+			return context.helpers.assertBinaryData(index, inJson?.[source as string] ?? fileOrFieldName);
 		} catch {
-			const has = Object.keys(files).join(', ') || 'none';
-			throw badImage(displayName, `The item has no binary field '${field}' (it has ${has})`);
+			const fieldNames = Object.keys(files).join(', ') || 'none';
+			throw badImage(displayName, `The item has no binary field '${field}' (it has ${fieldNames})`);
 		}
 	}
 
-	async function bodyOf(images: Image[], remaining: Record<string, string>): Promise<Buffer> {
-		const json = JSON.stringify({ [requestField]: [], ...remaining });
-		const inside = json.indexOf('[') + 1;
+	async function makeBody(images: Image[], otherFields: Record<string, string>): Promise<Buffer> {
+		const json = JSON.stringify({ [requestField]: [], ...otherFields });
+		const arrayStart = json.indexOf('[') + 1;
 		const parts: Uint8Array[] = [];
 		for (const image of images) {
-			const before = parts.length === 0 ? `${json.slice(0, inside)}"` : '","';
-			parts.push(Buffer.from(before), await encoded(image));
+			const separator = parts.length === 0 ? `${json.slice(0, arrayStart)}"` : '","';
+			parts.push(Buffer.from(separator), await encodeImage(image));
 		}
-		return Buffer.concat([...parts, Buffer.from(`"${json.slice(inside)}`)]);
+		return Buffer.concat([...parts, Buffer.from(`"${json.slice(arrayStart)}`)]);
 	}
 
 	/** Reads an image as base64. Throws a Failure if neither its MIME type nor its bytes are those of an image. */
-	async function encoded({ field, data, isTyped }: Image): Promise<Buffer> {
+	async function encodeImage({ field, data, isTyped }: Image): Promise<Buffer> {
 		const bytes = await readStored(context.helpers, data);
 		if (isTyped || isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');
 		throw badImage(displayName, `The file in '${field}' is not an image`);

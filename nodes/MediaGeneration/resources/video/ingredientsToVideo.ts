@@ -22,12 +22,12 @@ export const ingredientsToVideo: Operation = {
 	],
 	prepare(item) {
 		const prompt = item.parameters.text('prompt', 'Prompt');
-		const bodyOf = inputImagesOf(item, 'Reference Images', 'ingredients');
+		const bodyWith = inputImagesOf(item, 'Reference Images', 'ingredients');
 		return generationTask(item, {
 			generation: GENERATIONS.ingredientsToVideo,
 			prompt,
 			requestedCount: 1,
-			body: async (signal) => await bodyOf({ prompt }, signal),
+			body: async (signal) => await bodyWith({ prompt }, signal),
 		});
 	},
 };

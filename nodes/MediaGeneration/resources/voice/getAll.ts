@@ -5,20 +5,23 @@ import { asText } from '../../../shared/parsing/values';
 import { languageCodes, normalize } from '../../listSearch/languages';
 import type { Operation } from '../../run/itemContext';
 
-/** `middle_aged` → `Middle Aged`. */
-const titled = (value: string) =>
+/** Converts `middle_aged` to `Middle Aged`. */
+const titleCase = (value: string) =>
 	value.replaceAll('_', ' ').replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
 
-const trait = (name: string, ...values: string[]): INodeProperties => ({
-	displayName: titled(name),
+const traitField = (name: string, ...values: string[]): INodeProperties => ({
+	displayName: titleCase(name),
 	name,
 	type: 'options',
-	options: [{ name: 'Any', value: '' }, ...values.map((value) => ({ name: titled(value), value }))],
+	options: [
+		{ name: 'Any', value: '' },
+		...values.map((value) => ({ name: titleCase(value), value })),
+	],
 	default: '',
 	description: `Only voices of this ${name}`,
 });
 
-const text = (
+const textField = (
 	displayName: string,
 	name: string,
 	example: string,
@@ -34,18 +37,30 @@ const text = (
 
 /** The filters of the service (§4.4): the field of each, by the name of its query parameter. */
 const FILTERS: Record<string, INodeProperties> = {
-	age: trait('age', 'young', 'middle_aged', 'old'),
-	category: trait('category', 'cloned', 'generated', 'high_quality', 'premade', 'professional'),
-	gender: trait('gender', 'female', 'male', 'neutral'),
-	language: text('Language', 'language', 'German', 'Only voices in this language (name or code)'),
-	search: text(
+	age: traitField('age', 'young', 'middle_aged', 'old'),
+	category: traitField(
+		'category',
+		'cloned',
+		'generated',
+		'high_quality',
+		'premade',
+		'professional',
+	),
+	gender: traitField('gender', 'female', 'male', 'neutral'),
+	language: textField(
+		'Language',
+		'language',
+		'German',
+		'Only voices in this language (name or code)',
+	),
+	search: textField(
 		'Search',
 		'search',
 		'warm narrator',
-		'Only voices that contain this text in name or description',
+		'Only voices whose name or description contains this text',
 	),
-	sort: { ...trait('sort', 'name'), description: 'How to sort the voices' },
-	use_cases: text('Use Cases', 'useCases', 'audiobook', 'Only voices for this use'),
+	sort: { ...traitField('sort', 'name'), description: 'How to sort the voices' },
+	use_cases: textField('Use Cases', 'useCases', 'audiobook', 'Only voices for this use'),
 };
 
 /** Voice → Get Many (§4.4): lists voices that match the filters. */

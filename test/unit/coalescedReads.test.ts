@@ -1,11 +1,11 @@
 import { getEventListeners } from 'node:events';
 import { Queue } from '../../nodes/shared/async/queue';
-import { SharedReadings } from '../../nodes/shared/async/sharedReadings';
+import { CoalescedReads } from '../../nodes/shared/async/coalescedReads';
 import { Failure } from '../../nodes/shared/failure';
 
 /** Readings that end when the test says so. */
 function stage() {
-	const readings = new SharedReadings();
+	const readings = new CoalescedReads();
 	const begun: Array<{ signal: AbortSignal; end(result: string | Failure): void }> = [];
 	const read = async (signal: AbortSignal) =>
 		await new Promise<string>((resolve, reject) => {

@@ -1,7 +1,7 @@
 import { anySignal, SILENT_ABORT, monotonicNow, throwIfAborted, whenAborted } from './deadline';
 
-/** How old a shared read may be for a poll, in ms. A read after an announcement needs a newer one. */
-export const RECENT_MS = 3000;
+/** The greatest age at which a poll accepts a shared read, in ms. After an announcement, only a newer read counts. */
+export const MAX_SHARED_AGE_MS = 3000;
 /** How long a result is kept after its read has started, in ms. Nobody accepts an older one, and it may be large. */
 const RETENTION_MS = 15_000;
 
@@ -10,7 +10,7 @@ interface AdmissionQueue {
 	enter(signal: AbortSignal): Promise<unknown>;
 }
 
-interface SharedReading<T> {
+interface CoalescedRead<T> {
 	/** When the read was sent, from `monotonicNow`; Infinity while it waits for its turn. */
 	startedAt: number;
 	/** How many callers are waiting for the result. */
@@ -21,12 +21,12 @@ interface SharedReading<T> {
 }
 
 /**
- * Shares reads between callers of one account in this process: callers that need the same thing at the same time
- * get the result of one request.
+ * Coalesces requests (“single flight”): callers of one account in this process that need the same thing at the same
+ * time get the result of one request.
  */
-export class SharedReadings {
+export class CoalescedReads {
 	/** The latest read of each key. */
-	private readonly byKey = new Map<string, SharedReading<unknown>>();
+	private readonly byKey = new Map<string, CoalescedRead<unknown>>();
 
 	/**
 	 * Resolves with the result of a read that was sent after `startedAfter` (from `monotonicNow`). If the latest
@@ -42,21 +42,21 @@ export class SharedReadings {
 		queue?: AdmissionQueue,
 	): Promise<T> {
 		throwIfAborted(signal);
-		let reading = this.byKey.get(key) as SharedReading<T> | undefined;
-		if (!reading || reading.startedAt <= startedAfter) {
+		let coalesced = this.byKey.get(key) as CoalescedRead<T> | undefined;
+		if (!coalesced || coalesced.startedAt <= startedAfter) {
 			this.evictStale();
-			this.byKey.set(key, (reading = startReading(read, queue)));
+			this.byKey.set(key, (coalesced = startRead(read, queue)));
 		}
-		const { finished, result } = reading;
-		reading.readers++;
+		const { finished, result } = coalesced;
+		coalesced.readers++;
 		try {
 			await Promise.race([result, whenAborted(anySignal(signal, finished.signal))]);
 			throwIfAborted(signal);
 			return await result;
 		} finally {
-			if (--reading.readers === 0 && !finished.signal.aborted) {
+			if (--coalesced.readers === 0 && !finished.signal.aborted) {
 				finished.abort(SILENT_ABORT);
-				if (this.byKey.get(key) === reading) this.byKey.delete(key);
+				if (this.byKey.get(key) === coalesced) this.byKey.delete(key);
 			}
 		}
 	}
@@ -70,19 +70,19 @@ export class SharedReadings {
 }
 
 /** Starts a read, which is sent once its turn in `queue` has come. */
-function startReading<T>(
+function startRead<T>(
 	read: (signal: AbortSignal) => Promise<T>,
 	queue?: AdmissionQueue,
-): SharedReading<T> {
+): CoalescedRead<T> {
 	const finished = new AbortController();
 	const run = async () => {
 		// This waits for at least a microtask, so all callers that got the same message can join before the read is sent.
 		await queue?.enter(finished.signal);
-		reading.startedAt = monotonicNow();
+		coalesced.startedAt = monotonicNow();
 		const result = await read(finished.signal);
 		finished.abort(SILENT_ABORT);
 		return result;
 	};
-	const reading: SharedReading<T> = { startedAt: Infinity, readers: 0, finished, result: run() };
-	return reading;
+	const coalesced: CoalescedRead<T> = { startedAt: Infinity, readers: 0, finished, result: run() };
+	return coalesced;
 }
