@@ -1,5 +1,5 @@
 import type { INodeProperties } from 'n8n-workflow';
-import { MODEL_IDS, SPEECH_SETTINGS } from '../../../shared/contract';
+import { MODEL_IDS, SPEAK, SPEECH_SETTINGS } from '../../../shared/contract';
 import { splitText, type TextPart } from './splitText';
 import { Failure, invalidInput } from '../../../shared/failure';
 import {
@@ -209,7 +209,7 @@ function prepare(item: ItemContext): ItemTask {
 	const waitOptions = readWaitOptions(parameters);
 	const records = payments.entriesFor(parameters, texts);
 	const orders = texts.map(({ text: input }, index): SpeechOrder => {
-		return { request: { ...request, input }, entry: records[index]! };
+		return { operation: SPEAK, request: { ...request, input }, entry: records[index]! };
 	});
 
 	return async () => {

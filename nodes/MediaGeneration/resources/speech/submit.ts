@@ -1,4 +1,4 @@
-import type { ServiceRecord } from '../../../shared/contract';
+import type { ServiceRecord, SpeechOperation } from '../../../shared/contract';
 import type { StopStarting } from '../../../shared/async/callSignals';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withDefaultFacts } from '../../../shared/failure';
@@ -24,7 +24,9 @@ export interface SpeechPart {
 
 /** The create call for one part of a speech. */
 export interface SpeechOrder {
-	/** The body of the call (§4.1). */
+	/** The operation whose call is sent. */
+	operation: SpeechOperation;
+	/** The body of the call. */
 	request: ServiceRecord;
 	entry: JournalEntry;
 }
@@ -37,7 +39,7 @@ export interface SpeechOrder {
 export async function submit(
 	item: ItemContext,
 	part: SpeechPart,
-	{ request, entry }: SpeechOrder,
+	{ operation, request, entry }: SpeechOrder,
 	ready?: Promise<void>,
 ): Promise<Pick<TaskWait, 'taskId' | 'mode'>> {
 	const { api, report } = item;
@@ -80,7 +82,8 @@ export async function submit(
 				entry.setNotAccepted();
 				requests.remove(sent);
 			};
-			return await api.createTask(request, { stopStarting, abortInFlight, onSend, onRefused });
+			const signals = { stopStarting, abortInFlight };
+			return await api.createTask(operation, request, { ...signals, onSend, onRefused });
 		});
 		const taskId = await creating.catch((error: unknown) => {
 			sent.searchUntil = searchEnd(sent, 0);
