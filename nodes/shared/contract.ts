@@ -101,15 +101,21 @@ export interface FileType {
 	extension: string;
 }
 
-/** An operation that is charged, as saved workflows name it, and the kind of media that it makes. */
+/** An operation that is charged, as saved workflows name it, the kind of media that it makes, and its create call. */
 export interface PaidOperation {
 	resource: string;
 	operation: string;
 	makes: MediaKind;
+	path: string;
 }
 
-/** The operation that creates speech tasks (§4.1). */
-export const SPEAK = { resource: 'speech', operation: 'speak', makes: 'speech' } as const;
+/** The operation that converts a text (§4.1). */
+export const SPEAK = {
+	resource: 'speech',
+	operation: 'speak',
+	makes: 'speech',
+	path: '/v1/labs/task',
+} as const;
 
 /**
  * The operations that answer with an event stream (§4.5–4.8). `withImages` is true where images are part of the
@@ -132,10 +138,13 @@ export const GENERATIONS = {
 		...{ resource: 'image', operation: 'create', makes: 'image' },
 		...{ path: '/v1/video/create-image', withImages: false },
 	},
-} as const satisfies Record<string, PaidOperation & { path: string; withImages: boolean }>;
+} as const satisfies Record<string, PaidOperation & { withImages: boolean }>;
 
 /** The operations that create speech tasks. */
-export const SPEECH_OPERATIONS: readonly PaidOperation[] = [SPEAK];
+export const SPEECH_OPERATIONS = [SPEAK] as const satisfies readonly PaidOperation[];
+
+/** A row of `SPEECH_OPERATIONS`. */
+export type SpeechOperation = (typeof SPEECH_OPERATIONS)[number];
 
 /** All operations that are charged. */
 export const PAID_OPERATIONS: readonly PaidOperation[] = [

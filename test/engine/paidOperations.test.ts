@@ -25,10 +25,11 @@ const charged = operations
 	});
 
 const cases = charged.map((one) => {
-	const kind = PAID_OPERATIONS.find(({ resource, operation }) => {
+	const row = PAID_OPERATIONS.find(({ resource, operation }) => {
 		return resource === one.resource && operation === one.operation;
-	})?.makes;
-	return [`${one.resource}: ${one.operation}`, { ...one, kind: kind! }] as const;
+	});
+	const { makes: kind, path } = row ?? {};
+	return [`${one.resource}: ${one.operation}`, { ...one, kind: kind!, path: path! }] as const;
 });
 
 type Charged = (typeof cases)[number][1];
@@ -88,13 +89,14 @@ test('each parameter and option is known to change what is paid for, or not to',
 });
 
 describe.each(cases)('%s', (_, one) => {
-	const { resource, operation, kind } = one;
+	const { resource, operation, kind, path } = one;
 
-	it('sends one request for each item', async () => {
+	it('sends one request for each item, to its own path', async () => {
 		const given = parametersOf(one, {});
 		const items = good(await run(node(given), { input: itemsOf('One', 'Two', 'Three') }));
 		expect(items).toHaveLength(3);
 		expect(posts()).toBe(3);
+		expect(sim.count('POST', path)).toBe(3);
 		for (const { binary } of items) expect(binary!.data!.fileName).toMatch(`${kind}-`);
 	});
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { WorkflowResult } from '../../demo/engine.mts';
 import type { Dialect, FaultRule, SimulatorOptions } from '../../simulator/simulator.mts';
 import { silent, type Handler } from '../service/fakeService.mts';
-import type { Operation, Setting, Stage } from './stage.mts';
+import { isPaid, OPERATIONS, type Operation, type Setting, type Stage } from './stage.mts';
 
 /** One fault, what it is done to, and what comes of it: the whole result, unless the node `fails`. */
 export interface Row {
@@ -45,8 +45,8 @@ export const WITH_IMAGES: readonly Operation[] = [
 	'video:ingredientsToVideo',
 	'video:framesToVideo',
 ];
-export const GENERATIONS: readonly Operation[] = [VIDEO, ...WITH_IMAGES, IMAGE];
-export const CREATING: readonly Operation[] = [SPEAK, ...GENERATIONS];
+export const CREATING: readonly Operation[] = OPERATIONS.filter(isPaid);
+export const GENERATIONS: readonly Operation[] = CREATING.filter((each) => !/^speech/.test(each));
 /** Those that read from the service at once. */
 export const READING: readonly Operation[] = [
 	'speech:get',

@@ -33,8 +33,9 @@ export const OPERATIONS = [
 
 export type Operation = (typeof OPERATIONS)[number];
 
-/** Those whose request is paid for. */
-export const isPaid = (operation: Operation): boolean => /^video|^image|:speak$/.test(operation);
+/** Those whose request is paid for, as that of a new one is. */
+export const isPaid = (operation: Operation): boolean =>
+	!/:(?:get|getAll|wait|delete)$/.test(operation);
 
 export interface Setting {
 	/** Text or prompt, with the simulator's scenario words. */

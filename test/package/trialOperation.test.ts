@@ -118,10 +118,16 @@ const TRIALS: Record<string, Step[]> = {
 		{
 			file: CONTRACT,
 			replacements: [
-				[
-					'PaidOperation[] = [SPEAK]',
-					"PaidOperation[] = [SPEAK, { resource: 'speech', operation: 'recite', makes: 'speech' }]",
-				],
+				before(
+					'/** The operations that create speech tasks. */',
+					`export const RECITE = {
+	resource: 'speech',
+	operation: 'recite',
+	makes: 'speech',
+	path: '/v1/labs/recite',
+} as const;`,
+				),
+				['SPEECH_OPERATIONS = [SPEAK]', 'SPEECH_OPERATIONS = [SPEAK, RECITE]'],
 			],
 		},
 		{
@@ -130,6 +136,7 @@ const TRIALS: Record<string, Step[]> = {
 			replacements: [
 				['const speak: Operation', 'const recite: Operation'],
 				["value: 'speak'", "value: 'recite'"],
+				[/\bSPEAK\b/g, 'RECITE'],
 			],
 		},
 		{
@@ -143,6 +150,15 @@ const TRIALS: Record<string, Step[]> = {
 			file: `${SCHEMAS}/speech/recite.json`,
 			madeFrom: `${SCHEMAS}/speech/speak.json`,
 			replacements: [],
+		},
+		{
+			file: 'simulator/api.mts',
+			replacements: [
+				before(
+					"\tif (call.method === 'GET' && call.path === '/v1/labs/voices'",
+					"\tif (call.method === 'POST' && call.path === '/v1/labs/recite') return createTask(world, call);",
+				),
+			],
 		},
 	],
 };

@@ -7,7 +7,13 @@ import {
 	type ReadCall,
 	type ResponseReader,
 } from './retry';
-import { ACCOUNT_PATH, type ServiceRecord, type SpeechTask, type Generation } from '../contract';
+import {
+	ACCOUNT_PATH,
+	type Generation,
+	type ServiceRecord,
+	type SpeechOperation,
+	type SpeechTask,
+} from '../contract';
 import {
 	readCreatedTaskId,
 	readPage,
@@ -32,16 +38,17 @@ const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)
  */
 export class Api extends RetryingClient {
 	/**
-	 * Creates a speech task (§4.1, shape A) and resolves with its id. The call is billable. The fact `mayBeCharged` of
+	 * Creates a task of a speech operation (§4.1, shape A) and resolves with its id. The call is billable. The fact `mayBeCharged` of
 	 * a Failure says that the service may have accepted it.
 	 */
 	async createTask(
+		{ path }: SpeechOperation,
 		request: ServiceRecord,
 		options: Pick<CreateCall, 'stopStarting' | 'abortInFlight' | 'onSend' | 'onRefused'>,
 	): Promise<string> {
 		const call: CreateCall = {
 			method: 'POST',
-			path: '/v1/labs/task',
+			path,
 			body: { bytes: Buffer.from(JSON.stringify(request)) },
 			repeat: 'create',
 			attemptTimeoutMs: CREATE_TIMEOUT_MS,

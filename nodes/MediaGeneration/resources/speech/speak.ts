@@ -1,5 +1,5 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
-import { MODEL_IDS, SPEECH_SETTINGS } from '../../../shared/contract';
+import { MODEL_IDS, SPEAK, SPEECH_SETTINGS } from '../../../shared/contract';
 import { splitText, type TextPart } from './splitText';
 import { Failure, invalidInput } from '../../../shared/failure';
 import {
@@ -213,7 +213,7 @@ function prepare(item: ItemContext): BillableTask {
 
 	async function run(entries: JournalEntry[]): Promise<INodeExecutionData[]> {
 		const orders = entries.map((entry, index): SpeechOrder => {
-			return { request: { ...request, input: parts[index]!.text }, entry };
+			return { operation: SPEAK, request: { ...request, input: parts[index]!.text }, entry };
 		});
 		const failWithTasks = (error: unknown) => {
 			throw withTasks(error, entries);

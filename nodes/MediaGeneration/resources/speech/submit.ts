@@ -1,4 +1,4 @@
-import type { ServiceRecord } from '../../../shared/contract';
+import type { ServiceRecord, SpeechOperation } from '../../../shared/contract';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withDefaultFacts } from '../../../shared/failure';
 import { newRequest, speechRequestsOf, searchEnd } from '../../../shared/generation/requestLedger';
@@ -9,7 +9,9 @@ import type { ItemContext } from '../../run/itemContext';
 
 /** The create call of a speech, or of one part of a long one. */
 export interface SpeechOrder {
-	/** The body of the call (§4.1). */
+	/** The operation whose call is sent. */
+	operation: SpeechOperation;
+	/** The body of the call. */
 	request: ServiceRecord;
 	entry: JournalEntry;
 }
@@ -59,7 +61,7 @@ async function findEarlier(
 /** Sends the create call, which is charged. */
 async function create(
 	item: ItemContext,
-	{ request, entry }: SpeechOrder,
+	{ operation, request, entry }: SpeechOrder,
 	timeoutMs: number,
 	ready?: Promise<void>,
 ): Promise<SubmittedTask> {
@@ -84,7 +86,8 @@ async function create(
 			entry.setNotAccepted();
 			ledger.remove(ledgerRequest);
 		};
-		return await api.createTask(request, { stopStarting, abortInFlight, onSend, onRefused });
+		const signals = { stopStarting, abortInFlight };
+		return await api.createTask(operation, request, { ...signals, onSend, onRefused });
 	});
 	const taskId = await creating.catch((error: unknown) => {
 		ledgerRequest.searchUntil = searchEnd(ledgerRequest, 0);
