@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { NodeHelpers, type INodeProperties, type INodePropertyOptions } from 'n8n-workflow';
 import { MediaGenerationApi } from '../../credentials/MediaGenerationApi.credentials';
 import { MediaGeneration } from '../../nodes/MediaGeneration/MediaGeneration.node';
@@ -20,7 +21,7 @@ const entries = entriesOf([...action.properties, ...trigger.properties]);
 
 test('action names have no articles', () => {
 	const names = entries.flatMap((entry) => ('action' in entry ? [String(entry.action)] : []));
-	expect(names).toHaveLength(11);
+	expect(names).toHaveLength(operations.length);
 	expect(names.filter((name) => /\b(?:a|an|the)\b/i.test(name))).toEqual([]);
 });
 
@@ -115,6 +116,27 @@ test("what the nodes call things is found with n8n's search, and so is what peop
 	const typed = ['speech ready', 'speech done', 'audio ready', 'video ready', 'video finished'];
 	const ours = shown.filter((each) => !/^(?:Get|Get Many|Delete)\b/.test(each));
 	expect([...ours, ...typed, 'image created'].filter((each) => !isFound(each))).toEqual([]);
+});
+
+/** The fields with this name. The page says of the filters of voices only what there is. */
+const choicesOf = ({ properties }: typeof action, name: string) =>
+	properties
+		.filter(
+			(field) => field.name === name && !field.displayOptions?.show?.resource?.includes('voice'),
+		)
+		.flatMap(({ options }) =>
+			options!.map((one) => ('displayName' in one ? one.displayName : one.name)),
+		);
+
+test.each([
+	['operations.md', 'operation', choicesOf(action, 'operation')],
+	['operations.md', 'option', choicesOf(action, 'options')],
+	['trigger.md', 'event', choicesOf(trigger, 'events')],
+])('docs/%s names each %s', (page, _, names) => {
+	const text = readFileSync(`docs/${page}`, 'utf8');
+	expect(names.length).toBeGreaterThan(0);
+	// The settings of the voice share one row.
+	expect(names.filter((name) => !text.includes(name.replace('Voice: ', '')))).toEqual([]);
 });
 
 test('nothing speaks of errors, problems or failures', () => {

@@ -21,7 +21,7 @@ const MAX_PAUSE_MS = 3_600_000;
 export class TaskPoller {
 	/** The last known percentage, 0 to 100. */
 	private highest = 0;
-	/** The latest progress event. It replaces older ones that wait. Undefined once the task has ended. */
+	/** The latest progress event. It replaces older ones that wait. Undefined once the end is emitted. */
 	private latest: Emission | undefined;
 	/** Resolves when all events so far have been emitted or given up. */
 	private emitted = Promise.resolve();
@@ -96,7 +96,9 @@ export class TaskPoller {
 		if (event === 'completed') this.highest = 100;
 		const isWanted = this.activation.settings.events.has(event);
 		this.store.setState(this.taskId, isWanted ? 'pending' : 'done');
-		if (isWanted) this.emit(event, facts, audioUrl);
+		if (!isWanted) return;
+		this.latest = undefined;
+		this.emit(event, facts, audioUrl);
 	}
 
 	/** Adds an event to the execution queue when the event before it has been emitted. */
@@ -117,7 +119,7 @@ export class TaskPoller {
 			json: { event, task_id: id, process_percentage: highest, ...facts },
 			fetchFiles: settings.download && url !== undefined ? fetchFiles : undefined,
 		};
-		this.latest = isProgress ? emission : undefined;
+		if (isProgress) this.latest = emission;
 		this.emitted = this.emitted.then(async () => await this.executionQueue.add(emission));
 	}
 }
