@@ -4,6 +4,7 @@ import { MediaGenerationApi } from '../../credentials/MediaGenerationApi.credent
 import { MediaGeneration } from '../../nodes/MediaGeneration/MediaGeneration.node';
 import { BANNED } from './terms';
 import codex from '../../nodes/MediaGeneration/MediaGeneration.node.json';
+import triggerCodex from '../../nodes/MediaGenerationTrigger/MediaGenerationTrigger.node.json';
 import { MediaGenerationTrigger } from '../../nodes/MediaGenerationTrigger/MediaGenerationTrigger.node';
 
 /* What a person reads in the editor, as n8n's UX guidelines want it. */
@@ -106,16 +107,18 @@ test('every resource says what it is for', () => {
 
 test("what the nodes call things is found with n8n's search, and so is what people call them", () => {
 	const aliases = codex.alias.map((alias) => alias.toLowerCase());
+	const ofTrigger = triggerCodex.alias.map((alias) => alias.toLowerCase());
 	/** As n8n's panel does: the letters in this order. The trigger shares the card of the action node. */
-	const isFound = (typed: string) => {
+	const isFound = (typed: string, among = aliases) => {
 		const pattern = new RegExp([...typed.toLowerCase().replace(/ /g, '')].join('.*'));
-		return aliases.some((alias) => pattern.test(alias));
+		return among.some((alias) => pattern.test(alias));
 	};
 	const events = trigger.properties[0]!.options as INodePropertyOptions[];
 	const shown = [...operations, ...events].flatMap(({ name, action }) => [name, action ?? name]);
 	const typed = ['speech ready', 'speech done', 'audio ready', 'video ready', 'video finished'];
 	const ours = shown.filter((each) => !/^(?:Get|Get Many|Delete)\b/.test(each));
 	expect([...ours, ...typed, 'image created'].filter((each) => !isFound(each))).toEqual([]);
+	expect(events.filter(({ name }) => !isFound(name, ofTrigger))).toEqual([]);
 });
 
 /** The fields with this name. The page says of the filters of voices only what there is. */
