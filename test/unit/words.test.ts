@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { NodeHelpers, type INodeProperties, type INodePropertyOptions } from 'n8n-workflow';
 import { MediaGenerationApi } from '../../credentials/MediaGenerationApi.credentials';
 import { MediaGeneration } from '../../nodes/MediaGeneration/MediaGeneration.node';
+import { limit, options } from '../../nodes/shared/n8n/descriptions';
 import { BANNED } from './terms';
 import codex from '../../nodes/MediaGeneration/MediaGeneration.node.json';
 import triggerCodex from '../../nodes/MediaGenerationTrigger/MediaGenerationTrigger.node.json';
@@ -119,6 +120,12 @@ test("what the nodes call things is found with n8n's search, and so is what peop
 	const ours = shown.filter((each) => !/^(?:Get|Get Many|Delete)\b/.test(each));
 	expect([...ours, ...typed, 'image created'].filter((each) => !isFound(each))).toEqual([]);
 	expect(events.filter(({ name }) => !isFound(name, ofTrigger))).toEqual([]);
+});
+
+test('options are in alphabetical order, whatever order they are given in', () => {
+	const given = ['Seed', 'Put', 'Idle'].map((displayName) => ({ ...limit, displayName }));
+	const names = options(...given).options!.map((one) => 'displayName' in one && one.displayName);
+	expect(names).toEqual(['Idle', 'Put', 'Seed']);
 });
 
 /** The fields with this name. The page says of the filters of voices only what there is. */
