@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { NodeHelpers, type INodeProperties, type INodePropertyOptions } from 'n8n-workflow';
 import { MediaGenerationApi } from '../../credentials/MediaGenerationApi.credentials';
 import { MediaGeneration } from '../../nodes/MediaGeneration/MediaGeneration.node';
+import { limit, options } from '../../nodes/shared/n8n/descriptions';
 import { BANNED } from './terms';
 import codex from '../../nodes/MediaGeneration/MediaGeneration.node.json';
+import triggerCodex from '../../nodes/MediaGenerationTrigger/MediaGenerationTrigger.node.json';
 import { MediaGenerationTrigger } from '../../nodes/MediaGenerationTrigger/MediaGenerationTrigger.node';
 
 /* What a person reads in the editor, as n8n's UX guidelines want it. */
@@ -20,7 +23,7 @@ const entries = entriesOf([...action.properties, ...trigger.properties]);
 
 test('action names have no articles', () => {
 	const names = entries.flatMap((entry) => ('action' in entry ? [String(entry.action)] : []));
-	expect(names).toHaveLength(11);
+	expect(names).toHaveLength(operations.length);
 	expect(names.filter((name) => /\b(?:a|an|the)\b/i.test(name))).toEqual([]);
 });
 
@@ -105,16 +108,45 @@ test('every resource says what it is for', () => {
 
 test("what the nodes call things is found with n8n's search, and so is what people call them", () => {
 	const aliases = codex.alias.map((alias) => alias.toLowerCase());
+	const ofTrigger = triggerCodex.alias.map((alias) => alias.toLowerCase());
 	/** As n8n's panel does: the letters in this order. The trigger shares the card of the action node. */
-	const isFound = (typed: string) => {
+	const isFound = (typed: string, among = aliases) => {
 		const pattern = new RegExp([...typed.toLowerCase().replace(/ /g, '')].join('.*'));
-		return aliases.some((alias) => pattern.test(alias));
+		return among.some((alias) => pattern.test(alias));
 	};
 	const events = trigger.properties[0]!.options as INodePropertyOptions[];
 	const shown = [...operations, ...events].flatMap(({ name, action }) => [name, action ?? name]);
 	const typed = ['speech ready', 'speech done', 'audio ready', 'video ready', 'video finished'];
 	const ours = shown.filter((each) => !/^(?:Get|Get Many|Delete)\b/.test(each));
 	expect([...ours, ...typed, 'image created'].filter((each) => !isFound(each))).toEqual([]);
+	expect(events.filter(({ name }) => !isFound(name, ofTrigger))).toEqual([]);
+});
+
+test('options are in alphabetical order, whatever order they are given in', () => {
+	const given = ['Seed', 'Put', 'Idle'].map((displayName) => ({ ...limit, displayName }));
+	const names = options(...given).options!.map((one) => 'displayName' in one && one.displayName);
+	expect(names).toEqual(['Idle', 'Put', 'Seed']);
+});
+
+/** The fields with this name. The page says of the filters of voices only what there is. */
+const choicesOf = ({ properties }: typeof action, name: string) =>
+	properties
+		.filter(
+			(field) => field.name === name && !field.displayOptions?.show?.resource?.includes('voice'),
+		)
+		.flatMap(({ options }) =>
+			options!.map((one) => ('displayName' in one ? one.displayName : one.name)),
+		);
+
+test.each([
+	['operations.md', 'operation', choicesOf(action, 'operation')],
+	['operations.md', 'option', choicesOf(action, 'options')],
+	['trigger.md', 'event', choicesOf(trigger, 'events')],
+])('docs/%s names each %s', (page, _, names) => {
+	const text = readFileSync(`docs/${page}`, 'utf8');
+	expect(names.length).toBeGreaterThan(0);
+	// The settings of the voice share one row.
+	expect(names.filter((name) => !text.includes(name.replace('Voice: ', '')))).toEqual([]);
 });
 
 test('nothing speaks of errors, problems or failures', () => {

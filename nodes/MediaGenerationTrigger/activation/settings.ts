@@ -27,6 +27,16 @@ const EVENTS = [
 	},
 ] as const;
 
+/** The event that is not of speech tasks: a video or image in the history. */
+const GENERATED = 'generated';
+
+/** The events of speech tasks: all others. */
+export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], typeof GENERATED>;
+const taskEvents = EVENTS.map(({ value }) => value).filter(
+	(value): value is TaskEventKind => value !== GENERATED,
+);
+
+/** The field with the events to listen for. */
 export const triggerOn: INodeProperties = {
 	displayName: 'Trigger On',
 	name: 'events',
@@ -41,7 +51,7 @@ export const taskIds: INodeProperties = {
 	name: 'taskIds',
 	type: 'string',
 	default: '',
-	displayOptions: { show: { events: ['completed', 'failed', 'progress'] } },
+	displayOptions: { show: { events: taskEvents } },
 	placeholder: 'e.g. 184467, 184468',
 	description: 'The IDs of speech tasks, separated by commas, spaces or line breaks',
 	hint: 'Leave empty to listen for all speech tasks of the account',
@@ -85,8 +95,7 @@ const displayNames = Object.fromEntries(EVENTS.map(({ name, value }) => [value, 
  */
 export const subtitle = `={{ ((${JSON.stringify(displayNames)})[$parameter.events[0]] ?? "") + ($parameter.events.length > 1 ? " +" + ($parameter.events.length - 1) : "") }}`;
 
-export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], 'generated'>;
-
+/** The values of the trigger's parameters. */
 export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
 /** Reads the trigger's parameters. Throws a Failure of kind invalidInput that names an invalid field. */
@@ -98,7 +107,7 @@ export function readSettings(context: ITriggerFunctions) {
 	return {
 		events,
 		/** True if at least one of the events is about speech tasks. */
-		listensForTasks: [...events].some((event) => event !== 'generated'),
+		listensForTasks: taskEvents.some((event) => events.has(event)),
 		/** The tasks to listen for. Empty: all tasks of the account. */
 		taskIds: new Set(fields.taskIds(taskIds.name, taskIds.displayName)),
 		/** The least rise between two progress events, in percentage points. */

@@ -99,7 +99,9 @@ export class TaskPoller {
 		if (event === 'completed') this.highestPercentage = 100;
 		const isWanted = this.activation.settings.events.has(event);
 		this.outbox.setState(this.taskId, isWanted ? 'pending' : 'done');
-		if (isWanted) this.emit(event, facts, audioUrl);
+		if (!isWanted) return;
+		this.latestProgress = undefined;
+		this.emit(event, facts, audioUrl);
 	}
 
 	/** Adds an event to the execution queue when the event before it has been emitted. */
@@ -120,7 +122,7 @@ export class TaskPoller {
 			json: { event, task_id: id, process_percentage: highestPercentage, ...facts },
 			fetchFiles: settings.download && url !== undefined ? fetchFiles : undefined,
 		};
-		this.latestProgress = isProgress ? emission : undefined;
+		if (isProgress) this.latestProgress = emission;
 		this.emitted = this.emitted.then(
 			async () => await this.executionQueue.emitUntilStarted(emission),
 		);
