@@ -84,7 +84,7 @@ export class Journal {
 		const needs =
 			before === 0
 				? `This run needs ${planned} paid requests`
-				: `${before} paid requests were sent in this execution already, and this run needs ${planned} more`;
+				: `${before} paid requests have already been sent in this execution, and this run needs ${planned} more`;
 		return new Failure('overBudget', { text: needs, limit });
 	}
 
@@ -133,7 +133,7 @@ export class JournalEntry {
 	get collectedHint(): string {
 		return this.journal.entries[this.key] || !this.recent
 			? 'Collected the result of an earlier attempt, at no extra charge'
-			: 'Collected from your last run, at no extra charge. To generate anew, execute this node itself';
+			: "Collected from an earlier run, at no extra charge. To generate it again, click 'Execute step' on this node";
 	}
 
 	/** The requests for videos and images that this node has sent to the same account, also in earlier attempts. */
