@@ -249,3 +249,15 @@ test("a lost stream never ends with another customer's video: both are named, al
 	expect(posts()).toBe(1);
 	expect(again.seconds).toBeLessThan(10);
 });
+
+test('the failure of a row leaves the streams of others until a retry can collect them', async () => {
+	onFile(answer(410));
+	const parameters = { ...ingredients('data'), prompt: '={{ $json.text }}', download: true };
+	const binary = { data: file(PNG) };
+	// The service names the second video's ID only when it is complete, long after the first row has failed.
+	const input = ['One', 'Two [sim:slow=60]'].map((text) => ({ json: { text }, binary }));
+	const subject = node(parameters, { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 });
+	const files = good(await run(subject, { input }));
+	expect(files.map(({ json }) => json.prompt)).toEqual(['One', 'Two [sim:slow=60]']);
+	expect(posts()).toBe(2);
+});

@@ -110,13 +110,14 @@ class GenerationCall {
 		onAccepted: () => void,
 	): Promise<StreamResult> {
 		const { stopStarting } = this.limits;
-		void whenAborted(stopStarting).then(() => this.close());
+		void whenAborted(stopStarting).then(() => this.closeIfFindable());
 		const outcome = await this.outcomeOf(parts, onAccepted);
 		const refusal = this.state === 'unanswered' && refusalOf(outcome);
 		if (refusal) throw refusal;
 		onAccepted();
-		if (stopStarting.aborted) throw abortReason(stopStarting).withDefaults({ mayBeCharged: true });
 		if (outcome instanceof Failure) throw outcome;
+		if (stopStarting.aborted && outcome.interruptedBecause !== undefined)
+			throw abortReason(stopStarting).withDefaults({ mayBeCharged: true });
 		return outcome;
 	}
 
@@ -133,6 +134,7 @@ class GenerationCall {
 		const onProgress = (status: string, id?: string) => {
 			onAccepted();
 			this.record.showProgress(status, id);
+			if (this.limits.stopStarting.aborted) this.closeIfFindable();
 		};
 		const events = new GenerationEvents(api.credential, onProgress, this.order.requestedCount);
 		const finished = new AbortController();
@@ -181,6 +183,15 @@ class GenerationCall {
 		this.body.release?.();
 		delete this.body.release;
 		delete this.body.bytes;
+	}
+
+	/**
+	 * Closes the stream if the history will show which result is its own. With images, only an id that was announced
+	 * shows that, so the stream goes on until then: what it makes is charged.
+	 */
+	private closeIfFindable(): void {
+		const { announcedIds, requestedCount, withImages } = this.record.request;
+		if (!withImages || announcedIds.length >= requestedCount) this.close();
 	}
 
 	private close(): void {
