@@ -19,7 +19,6 @@ export const { redactor } = from(
 export const {
 	idOf,
 	readCreatedTaskId,
-	readFileUrl,
 	readGeneratedFiles,
 	readNotification,
 	readPage,

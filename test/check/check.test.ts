@@ -122,16 +122,17 @@ async function ask(handle: Handler, token = 'a-token-of-mine', pay: string[] = [
 const SECRETS = {
 	accountName: 'Anna Bell',
 	email: 'anna@acme.example',
-	userId: 'user-4711',
+	userId: 'user-47110815',
 	prompt: 'My secret plan',
 	phone: 15550142,
 	message:
 		'Sorry, anna@acme.example at 10.1.2.3: no file at https://acme.example/x/plan.mp4?sig=s3cr3t',
-	errorMessage: 'Anna Bell asked "My secret plan", as did Carl Cole with user-4712 and 12345678901',
+	errorMessage:
+		'Anna Bell asked "My secret plan", as did Carl Cole with user-47120815 and 12345678901',
 	file_url: 'https://files.acme.example/users/anna/plan.mp4?sig=s3cr3t',
 	audio: '/users/anna/plan.mp3?sig=s3cr3t',
 	'anna@acme.example': 1,
-	'user-4711': true,
+	'user-47110815': true,
 	big: { user_id: 1 },
 	members: { anna: { role: 'owner' }, carl: { role: 'guest' } },
 	portrait: '//files.acme.example/anna.png',
@@ -139,7 +140,7 @@ const SECRETS = {
 	contract: 88471203,
 };
 const SECRET =
-	/anna|bell|carl|acme|471[12]|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142|QW5uYSBCZWxs|88471203/i;
+	/anna|bell|carl|acme|471[12]0815|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142|QW5uYSBCZWxs|88471203/i;
 
 describe('a stranger checks', () => {
 	const cut: Handler = (request) => request.socket.resetAndDestroy();
@@ -190,7 +191,7 @@ describe('a stranger checks', () => {
 				if (path === '/v1/labs/voices')
 					return send(200, { results: [{ voice_id: 12, ...SECRETS }] });
 				if (path === '/v1/video/histories' && !query.includes('acct'))
-					return send(307, '', { location: `${request.url!}&acct=user-4711` });
+					return send(307, '', { location: `${request.url!}&acct=user-47110815` });
 				if (path === '/v1/video/histories') return send(200, { data: { items: [SECRETS] } });
 				if (request.method === 'POST') return send(201, `{"id":${id}}`);
 				if (path.endsWith(id))
@@ -233,7 +234,7 @@ describe('what is kept of an exchange', () => {
 
 	test.each([
 		['JSON', json],
-		['a stream', `: anna\nevent: some_end\nid: user-4711\ndata: ${json}\n\ndata:${json}\n\n`],
+		['a stream', `: anna\nevent: some_end\nid: user-47110815\ndata: ${json}\n\ndata:${json}\n\n`],
 		['a stream of lines', `data: ${json.replaceAll(',"', ',\ndata: "')}\n\n`],
 		['JSON that breaks off', json.slice(0, -1)],
 		['a page', `<html>${SECRETS.message} ${forms.join(' ')}</html>`],

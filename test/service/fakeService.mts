@@ -13,7 +13,11 @@ import { PAGE } from './bodies.mts';
 export type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** What becomes of a WebSocket's handshake. */
-export type Upgrade = (request: IncomingMessage, socket: Socket, early: Buffer) => void;
+export type Upgrade = (
+	request: IncomingMessage,
+	socket: Socket,
+	early: Buffer,
+) => void | Promise<void>;
 
 /** What becomes of a WebSocket on its way to the simulator, or of the messages behind it (`deaf`). */
 export type Upgrades = 'pass' | 'page' | 'deaf';
@@ -53,7 +57,10 @@ export class FakeService {
 			socket.on('close', () => this.connections.delete(socket));
 		});
 		const shake: Upgrade = upgrade ?? ((...handshake) => this.upgrade(...handshake));
-		this.server.on('upgrade', (request, socket, early) => shake(request, socket as Socket, early));
+		this.server.on(
+			'upgrade',
+			(request, socket, early) => void shake(request, socket as Socket, early),
+		);
 	}
 
 	/** One that answers by itself; without `upgrade` it has no WebSocket. */
