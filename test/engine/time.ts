@@ -7,8 +7,12 @@ const { setTimeout: realTimeout } = globalThis;
 /** Gives what is under way the time to go on: some rounds of the event loop. */
 async function settle(): Promise<void> {
 	const rounds = sim.openConnections() > 0 ? 60 : 10;
-	for (let round = 0; round < rounds; round++) await new Promise((next) => setImmediate(next));
+	for (let round = 0; round < rounds || isOnDisk(); round++)
+		await new Promise((next) => setImmediate(next));
 }
+
+/** True while n8n reads or writes files, which takes real time, much of it on a busy machine. */
+const isOnDisk = () => process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'));
 
 /** Lets so many seconds of faked time pass; after each step what is under way goes on. */
 export async function pass(seconds: number, step = 1): Promise<void> {
