@@ -1,7 +1,7 @@
 import type { GeneratedFile, ServiceRecord } from '../contract';
 import { asText, asTime } from '../parsing/values';
 import { isFailureWord, statesFinalReason } from '../parsing/errors';
-import { idOf, identifiersOf, unsignedUrlsOf, readGeneratedFiles } from '../parsing/responses';
+import { idOf, identifiersOf, readGeneratedFiles } from '../parsing/responses';
 
 /** An entry of the history (§2.3), and what identifies it. */
 export interface HistoryEntry {
@@ -18,7 +18,7 @@ export interface HistoryEntry {
 	files: GeneratedFile[];
 	/** True if the service says that this generation has failed. */
 	failed: boolean;
-	/** The ids and URLs of the entry and its files, and the unsigned URLs if the entry has no id. */
+	/** The ids and URLs of the entry and its files. An entry without an id has unsigned URLs, too (see `identifiersOf`). */
 	identifiers: string[];
 }
 
@@ -42,7 +42,10 @@ export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryE
 			createdAt: asTime(record.created_at),
 			files,
 			failed: files.length === 0 && (isFailureWord(record.status) || statesFinalReason(record)),
-			identifiers: [...(id === undefined ? unsignedUrlsOf(files) : [id]), ...identifiersOf(files)],
+			identifiers:
+				id === undefined
+					? identifiersOf(files)
+					: [id, ...files.flatMap(({ id: fileId = id, fileUrl }) => [fileId, fileUrl])],
 		};
 	});
 	return entries.reverse();

@@ -1,7 +1,7 @@
 import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, type GenerationRequest } from '../contract';
 import { asText } from '../parsing/values';
 import { declaredKind } from '../parsing/fileType';
-import { identifiersOf, unsignedUrlsOf } from '../parsing/responses';
+import { identifiersOf } from '../parsing/responses';
 import { countFiles, hasOneOf, type HistoryEntry } from './historyEntries';
 
 /** Which history entries belong to a request. */
@@ -107,7 +107,6 @@ const isInterchangeable = (a: GenerationRequest, b: GenerationRequest) =>
 const identifiersFor = ({ announcedIds, files }: GenerationRequest) => [
 	...announcedIds,
 	...identifiersOf(files),
-	...unsignedUrlsOf(files),
 ];
 
 /** Returns a predicate that is true for an entry whose id was announced to `owner`, or that has a file of `owner`. */

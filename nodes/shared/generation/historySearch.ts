@@ -6,7 +6,7 @@ import { Failure, isFailure, withDefaultFacts, type FailureFacts } from '../fail
 import { MAX_FILES } from '../limits';
 import { asText } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
-import { identifiersOf, unsignedUrlsOf } from '../parsing/responses';
+import { identifiersOf } from '../parsing/responses';
 import { hasOneOf } from './historyEntries';
 import { isCompetingWith, matchesById, matchHistory, earliestEntryTime } from './historyMatching';
 import { readHistorySince } from './historyReader';
@@ -89,10 +89,7 @@ export async function findInHistory(
 		);
 		const match = matchHistory(request, samePrompt, entries);
 		const failed = match.matched.filter((entry) => entry.failed);
-		const receivedIdentifiers = new Set([
-			...identifiersOf(receivedFiles),
-			...unsignedUrlsOf(receivedFiles),
-		]);
+		const receivedIdentifiers = new Set(identifiersOf(receivedFiles));
 		const furtherEntries = match.matched.filter((entry) => !hasOneOf(entry, receivedIdentifiers));
 		// An entry without a time may belong to any request with this prompt.
 		const undated = entries.filter(

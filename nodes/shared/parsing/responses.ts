@@ -165,17 +165,20 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 	return [];
 }
 
-/** The ids and URLs of files, each once. They identify a file in the history. */
-export const identifiersOf = (files: GeneratedFile[]): string[] => [
-	...new Set(files.flatMap(({ id, fileUrl }) => (id === undefined ? [fileUrl] : [id, fileUrl]))),
-];
-
 /**
- * The URLs of files without their queries, as far as the path ends in a file name. They identify a file that the
- * history signs anew and lists without an id. Other paths may be the same for all files, as in /download?id=5.
+ * The ids and URLs of files, each once. They identify a file in the history. If the path of a URL ends in a file
+ * name, the URL without its query is one of them: a history that lists no ids may sign it anew. Other paths may be
+ * the same for all files, as in /download?id=5.
  */
-export const unsignedUrlsOf = (files: GeneratedFile[]): string[] =>
-	files.map(({ fileUrl }) => withoutQuery(fileUrl)).filter((url) => /\.\w+$/.test(url));
+export const identifiersOf = (files: GeneratedFile[]): string[] => [
+	...new Set(
+		files.flatMap(({ id, fileUrl }) => {
+			const unsigned = withoutQuery(fileUrl);
+			const urls = /\.\w+$/.test(unsigned) ? [fileUrl, unsigned] : [fileUrl];
+			return id === undefined ? urls : [id, ...urls];
+		}),
+	),
+];
 
 /**
  * Converts a record of the service for the node's output: ids become strings, the percentage a number. Those that
