@@ -68,7 +68,7 @@ The service is not available (HTTP 503): maintenance. Your workflow is not the c
 The service could not generate the speech: text too long. Change the text, voice or model. A new attempt is charged.
 The service could not generate the video: UNSAFE_GENERATION. Change the prompt or images. A new attempt is charged.
 The service's response is too large: a list of more than 1000 pages. To get less, set 'Limit' instead of 'Return All'. If that does not help, contact your provider.
-An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice: check History → Get Many (or the provider's website) first. To send it anyway, start a new execution with this item only, or click 'Execute step' on this node.
+An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice: check History → Get Many (or the provider's website) first. To send it anyway, start a new execution with this item only, or click 'Execute step' on this node, which sends and charges all its items.
 The task is complete, but its audio is not available yet (waited 60 seconds). It may still come.
 The file was generated but could not be downloaded: the file is empty. It has been charged. Download it here: https://files.example.com/a.mp3
 The connection to the service was lost before the result was ready: no message for 300 s. It may still come, and has been charged: check History → Get Many. It is not requested a second time.
