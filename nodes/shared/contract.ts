@@ -166,6 +166,8 @@ export interface GenerationRequest {
 	prompt: string;
 	kind: MediaKind;
 	aspectRatio?: string;
+	/** A digest of the path and the fields of the request. Requests with the same one are interchangeable. */
+	contentDigest: string;
 	/** How many files the request asked for. Once the service will make no more, it is how many it has made. */
 	requestedCount: number;
 	/** True if images are part of the request, so that the prompt does not identify the result. */

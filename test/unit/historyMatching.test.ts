@@ -100,6 +100,7 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	['nothing of more than equal ones asked for', [{}, {}, {}], 'listed', { others: [{}] }],
 	['nothing beside an equal one on its stream', [{}, {}], 'listed', { later: [{ isHeard: true }] }],
 	['nothing beside a different one', [{}], 'listed', { mine: images, others: [{}] }],
+	['nothing beside one of another seed', [{}], 'listed', { others: [{ contentDigest: 'seed 7' }] }],
 	['nothing beside one with images', [{}, {}], 'listed', { others: [images] }],
 	['what a different one cannot have made', [{}], [0], { later: [{ ...images, ...late }] }],
 	['what one given up long ago cannot have', [hour], [0], { ...afterHour, others: [images] }],

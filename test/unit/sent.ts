@@ -6,6 +6,7 @@ let count = 0;
 
 /** A request as it is kept, for one video of "P" unless `fields` say otherwise. */
 export const sent = (fields: Partial<GenerationRequest> = {}): GenerationRequest => ({
+	contentDigest: `${fields.kind} ${fields.aspectRatio} ${fields.withImages}`,
 	key: `request ${count++}`,
 	...{ prompt: 'P', kind: 'video', requestedCount: 1, withImages: false, sentAt: SENT_AT },
 	...{ announcedIds: [], files: [] },

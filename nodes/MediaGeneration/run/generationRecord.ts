@@ -5,24 +5,33 @@ import { creatorOf } from '../../shared/n8n/creatorRegistry';
 import { endOf, newRequest, requestsOf, searchEnd } from '../../shared/generation/requestLedger';
 import type { StreamResult } from '../../shared/parsing/generationEvents';
 import { describeAttempt, type JournalEntry } from '../paid/journal';
+import { digestOf } from '../paid/idempotencyKey';
 import type { ItemContext } from './itemContext';
 
 /** The create call of one item, before it is sent. */
 export interface GenerationOrder {
 	generation: Generation;
-	/** The prompt as sent; '' if none is sent. A lost result is found in the history by its prompt. */
-	prompt: string;
-	/** Number of files that are requested. */
-	requestedCount: number;
-	aspectRatio?: string;
+	fields: GenerationFields;
 	/**
-	 * Checks the content, and resolves with a function that writes it into a `body` right before it is sent. If
-	 * that function sets `release`, call it once the bytes are no longer needed: it frees reserved memory.
+	 * Only where images are part of the request. Checks the images, and resolves with a function that writes the
+	 * fields and the images into a `body` right before it is sent. If that function sets `release`, call it once the
+	 * bytes are no longer needed: it frees reserved memory.
 	 */
-	body(
-		signal: AbortSignal,
-	): Promise<(body: { bytes?: Buffer; release?(): void }, signal: AbortSignal) => Promise<unknown>>;
+	body?(fields: GenerationFields, signal: AbortSignal): Promise<FillBody>;
 }
+
+/** The fields of a request body, without images. A lost result is found in the history by its prompt. */
+export type GenerationFields = {
+	prompt?: string;
+	aspect_ratio?: string;
+	number_of_videos?: number;
+};
+
+/** Writes the content of a request into `body`. */
+export type FillBody = (
+	body: { bytes?: Buffer; release?(): void },
+	signal: AbortSignal,
+) => Promise<unknown>;
 
 /** How long the history is searched after a server error, in ms. Such a request was hardly ever accepted. */
 const SEARCH_AFTER_ERROR_MS = 10_000;
@@ -58,11 +67,14 @@ export class GenerationRecord {
 			this.request = previous.request;
 			return;
 		}
-		const { generation, prompt, requestedCount, aspectRatio } = order;
-		const { makes: kind, withImages } = generation;
+		const { makes: kind, path, withImages } = order.generation;
+		const prompt = order.fields.prompt?.trim() ?? '';
+		const { aspect_ratio: aspectRatio } = order.fields;
+		// The number of files does not count: a file of one request is as good for the other.
+		const content = { ...order.fields, prompt, number_of_videos: undefined };
 		this.request = newRequest({
-			...{ prompt: prompt.trim(), kind, aspectRatio, requestedCount, withImages },
-			...{ creator: creatorOf(item.context), sentAt: 0 },
+			...{ prompt, kind, aspectRatio, contentDigest: digestOf(path, content), withImages },
+			...{ requestedCount: this.requestedCount, creator: creatorOf(item.context), sentAt: 0 },
 		});
 	}
 
@@ -131,7 +143,7 @@ export class GenerationRecord {
 
 	/** Call it when the generation has ended with `files`, which may be fewer than requested. */
 	markMade(files: GeneratedFile[]): void {
-		const { requestedCount } = this.order;
+		const { requestedCount } = this;
 		this.recordAccepted({ files, ...(!this.isLost && endOf(this.request, files)) });
 		// The ledger needs only ids and addresses. A data: URL contains the whole file, so it is cut off.
 		const identified = files.map(({ id, fileUrl }) => {
@@ -198,6 +210,11 @@ export class GenerationRecord {
 		Object.assign(this.request, change);
 		const { state, indeterminateBecause, request } = this;
 		this.entry.write({ state, indeterminateBecause, request });
+	}
+
+	/** How many files the operation requests. */
+	get requestedCount(): number {
+		return this.order.fields.number_of_videos ?? 1;
 	}
 
 	private get kind() {

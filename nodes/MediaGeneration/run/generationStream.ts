@@ -12,7 +12,7 @@ import {
 } from '../../shared/async/deadline';
 import { Failure, isTransient } from '../../shared/failure';
 import { GenerationEvents, type StreamResult } from '../../shared/parsing/generationEvents';
-import type { GenerationOrder, GenerationRecord } from './generationRecord';
+import type { FillBody, GenerationOrder, GenerationRecord } from './generationRecord';
 import type { ItemContext } from './itemContext';
 
 /** What limits a create call. `stopStarting` and `abortInFlight` also abort when its time is up. */
@@ -47,9 +47,14 @@ export async function requestStream(
 	record: GenerationRecord,
 	limits: StreamLimits,
 ): Promise<StreamResult> {
-	const fill = await order.body(limits.stopStarting);
+	const fill = (await order.body?.(order.fields, limits.stopStarting)) ?? fillJson(order);
 	return await new GenerationCall(item, order, record, limits, fill).send();
 }
+
+const fillJson =
+	({ fields }: GenerationOrder): FillBody =>
+	async (body) =>
+		(body.bytes = Buffer.from(JSON.stringify(fields)));
 
 /** One create call and its stream. The call is sent again while the service surely refuses it for rate or load. */
 class GenerationCall {
@@ -64,7 +69,7 @@ class GenerationCall {
 		private readonly order: GenerationOrder,
 		private readonly record: GenerationRecord,
 		private readonly limits: StreamLimits,
-		private readonly fill: Awaited<ReturnType<GenerationOrder['body']>>,
+		private readonly fill: FillBody,
 	) {}
 
 	/** Sends the call and reads its stream, as `requestStream` says. Call it once. */
@@ -136,7 +141,7 @@ class GenerationCall {
 			this.record.showProgress(status, id);
 			if (this.limits.stopStarting.aborted) this.closeIfFindable();
 		};
-		const events = new GenerationEvents(api.credential, onProgress, this.order.requestedCount);
+		const events = new GenerationEvents(api.credential, onProgress, this.record.requestedCount);
 		const finished = new AbortController();
 		const after = async (ms: number, action: () => void) => {
 			await sleep(ms, finished.signal);

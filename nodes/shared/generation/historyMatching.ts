@@ -38,7 +38,7 @@ export const isCompetingWith =
  * - Without such an id, an entry matches if it has exactly the prompt, the kind of media and the aspect ratio of the
  *   request, was created after the request was sent, and belongs to no other request. If another open request could
  *   also own such an entry, nothing matches, and the entries are only candidates.
- * - Open requests that are equal are interchangeable. They share the entries in the order in which they were sent.
+ * - Open requests with the same content are interchangeable. They share the entries in the order in which they were sent.
  * - A request with images matches by id alone, because the same prompt is often used with many images.
  *
  * @param samePrompt all known requests with the prompt of `request`, itself included, in the order they were sent
@@ -88,7 +88,8 @@ export function matchHistory(
 	const isUnambiguous =
 		!request.withImages &&
 		claimants.every(
-			(owner) => owner.searchUntil !== undefined && isInterchangeable(owner, request),
+			({ searchUntil, contentDigest }) =>
+				searchUntil !== undefined && contentDigest === request.contentDigest,
 		) &&
 		claimable.length <= claimants.length;
 
@@ -98,10 +99,6 @@ export function matchHistory(
 	const matched = [...proven, ...new Set(allotted.filter((entry) => possible.includes(entry)))];
 	return { matched, candidates: matched.length > 0 ? [] : possible };
 }
-
-/** True if the requests are equal, so that either may get a file of the other. */
-const isInterchangeable = (a: GenerationRequest, b: GenerationRequest) =>
-	a.withImages === b.withImages && a.kind === b.kind && a.aspectRatio === b.aspectRatio;
 
 /** The announced ids of a request, and the ids and URLs of the files that have arrived. */
 const identifiersFor = ({ announcedIds, files }: GenerationRequest) => [

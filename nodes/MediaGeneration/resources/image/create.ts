@@ -1,5 +1,5 @@
 import { GENERATIONS } from '../../../shared/contract';
-import { prompt } from '../../../shared/n8n/descriptions';
+import { prompt as promptField } from '../../../shared/n8n/descriptions';
 import { generationFields, generationTask } from '../../run/generationTask';
 import type { Operation } from '../../run/itemContext';
 
@@ -12,16 +12,14 @@ export const createImage: Operation = {
 		action: 'Generate image from text',
 	},
 	fields: [
-		prompt('e.g. A lighthouse at dawn, watercolor', 'Describe the image: subject, style, mood'),
+		promptField(
+			'e.g. A lighthouse at dawn, watercolor',
+			'Describe the image: subject, style, mood',
+		),
 		...generationFields('image'),
 	],
 	prepare(item) {
-		const request = { prompt: item.parameters.text('prompt', 'Prompt') };
-		return generationTask(item, {
-			generation: GENERATIONS.image,
-			prompt: request.prompt,
-			requestedCount: 1,
-			body: async () => async (body) => (body.bytes = Buffer.from(JSON.stringify(request))),
-		});
+		const prompt = item.parameters.text('prompt', 'Prompt');
+		return generationTask(item, { generation: GENERATIONS.image, fields: { prompt } });
 	},
 };

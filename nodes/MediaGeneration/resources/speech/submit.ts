@@ -71,7 +71,7 @@ async function create(
 	report.log('sending the text');
 	const ledger = speechRequestsOf(item.credential);
 	const ledgerRequest = newRequest({
-		...{ prompt: '', kind: 'speech', requestedCount: 1, withImages: false },
+		...{ prompt: '', contentDigest: '', kind: 'speech', requestedCount: 1, withImages: false },
 		...{ creator: creatorOf(item.context), sentAt: 0 },
 	});
 	// The failure of another item does not abort the call: only its answer tells which task was charged.

@@ -21,13 +21,10 @@ export const framesToVideo: Operation = {
 		...generationFields('video', framesPrompt),
 	],
 	prepare(item) {
-		const text = item.parameters.textOption(framesPrompt);
-		const bodyWith = inputImagesOf(item, IMAGES, 'frames');
 		return generationTask(item, {
 			generation: GENERATIONS.framesToVideo,
-			prompt: text ?? '',
-			requestedCount: 1,
-			body: async (signal) => await bodyWith(text ? { prompt: text } : {}, signal),
+			fields: { prompt: item.parameters.textOption(framesPrompt) },
+			body: inputImagesOf(item, IMAGES, 'frames'),
 		});
 	},
 };

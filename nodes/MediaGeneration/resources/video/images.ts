@@ -5,7 +5,7 @@ import { wordingOf } from '../../../shared/n8n/messages';
 import { isImage } from '../../../shared/parsing/fileType';
 import { asWebUrl, isRecord, parseJson } from '../../../shared/parsing/values';
 import { memoryBudget, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
-import type { GenerationOrder } from '../../run/generationRecord';
+import type { FillBody, GenerationFields } from '../../run/generationRecord';
 import type { ItemContext } from '../../run/itemContext';
 
 /* Reads the input images of an item, and puts them into a create call as an array of base64 texts (§4.6, §4.7). */
@@ -67,10 +67,7 @@ export function inputImagesOf(
 	}
 	const images = sources.map(imageIn);
 
-	return async (
-		otherFields: Record<string, string>,
-		signal: AbortSignal,
-	): ReturnType<GenerationOrder['body']> => {
+	return async (otherFields: GenerationFields, signal: AbortSignal): Promise<FillBody> => {
 		const fetching = images.map(async (image) => await fetchImage(image, signal));
 		const stored = await Promise.all(fetching);
 		const sizes = stored.map(async ({ data }) => await sizeOfStored(context.helpers, data));
@@ -147,7 +144,7 @@ export function inputImagesOf(
 		}
 	}
 
-	async function makeBody(images: Image[], otherFields: Record<string, string>): Promise<Buffer> {
+	async function makeBody(images: Image[], otherFields: GenerationFields): Promise<Buffer> {
 		const json = JSON.stringify({ [requestField]: [], ...otherFields });
 		const arrayStart = json.indexOf('[') + 1;
 		const parts: Uint8Array[] = [];

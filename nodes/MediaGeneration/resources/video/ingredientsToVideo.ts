@@ -21,13 +21,10 @@ export const ingredientsToVideo: Operation = {
 		...generationFields('video'),
 	],
 	prepare(item) {
-		const prompt = item.parameters.text('prompt', 'Prompt');
-		const bodyWith = inputImagesOf(item, 'Reference Images', 'ingredients');
 		return generationTask(item, {
 			generation: GENERATIONS.ingredientsToVideo,
-			prompt,
-			requestedCount: 1,
-			body: async (signal) => await bodyWith({ prompt }, signal),
+			fields: { prompt: item.parameters.text('prompt', 'Prompt') },
+			body: inputImagesOf(item, 'Reference Images', 'ingredients'),
 		});
 	},
 };

@@ -50,7 +50,7 @@ export const textToVideo: Operation = {
 	],
 	prepare(item) {
 		const { parameters } = item;
-		const request = {
+		const fields = {
 			prompt: parameters.text('prompt', 'Prompt'),
 			aspect_ratio: parameters.choice(
 				'aspectRatio',
@@ -60,12 +60,6 @@ export const textToVideo: Operation = {
 			),
 			number_of_videos: parameters.number(numberOfVideos),
 		};
-		return generationTask(item, {
-			generation: GENERATIONS.textToVideo,
-			prompt: request.prompt,
-			requestedCount: request.number_of_videos,
-			aspectRatio: request.aspect_ratio,
-			body: async () => async (body) => (body.bytes = Buffer.from(JSON.stringify(request))),
-		});
+		return generationTask(item, { generation: GENERATIONS.textToVideo, fields });
 	},
 };
