@@ -43,8 +43,8 @@ function unitsOf(box: Buffer, defaultUnits: number): number {
 }
 
 /**
- * Parses the duration of an MP4 file. Returns ms, or 0 or NaN if the file does not say. Throws a RangeError
- * if a box ends too early.
+ * Parses the duration of an MP4 file. Returns it in ms. If the file does not say, the result is not a positive finite
+ * number. Throws a RangeError if a box ends too early.
  */
 export function* readM4aLength(): ByteParser<number> {
 	let track = { scale: 0, ms: 0 };

@@ -162,9 +162,9 @@ export function readMp3(file: Buffer): Sound | undefined {
 }
 
 /**
- * Makes a Xing frame, which goes in front of all others and tells players their number and size. Without it,
- * players guess the duration from the bit rate of the first frame. `frames` and `bytes` are those of the
- * whole file; `header` is the header of one of its frames.
+ * Makes a Xing frame. It goes in front of all other frames, and tells players their number and total size. Without it,
+ * players guess the duration from the bit rate of the first frame. `frames` and `bytes` are those of the whole file;
+ * `header` is the header of one of its frames.
  */
 function infoFrame(header: Buffer, frames: number, bytes: number): Buffer {
 	// The frame that is made here has no checksum and no padding.
