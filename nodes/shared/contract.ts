@@ -84,7 +84,7 @@ export interface GeneratedFile {
 	id?: string;
 	/** The absolute URL of the file. */
 	fileUrl: string;
-	/** The whole record that the service sent for it. */
+	/** The whole record that the service sent for it; empty if it sent just a URL. */
 	raw: ServiceRecord;
 }
 
@@ -118,7 +118,7 @@ export interface PaidOperation {
 	path: string;
 }
 
-/** The operation that converts a text (§4.1). */
+/** The operation that converts a text to speech (§4.1). */
 export const SPEAK = {
 	resource: 'speech',
 	operation: 'speak',
@@ -166,7 +166,8 @@ export type Generation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
 
 /**
  * A request for videos or images, and what is known of its result. n8n stores it with the execution, so that a retry
- * collects the result instead of paying again.
+ * collects the result instead of paying again. A request for speech is known only in memory, to tell which workflow has
+ * created a task.
  */
 export interface GenerationRequest {
 	/** Identifies the request among all processes: a UUID. */
@@ -182,7 +183,7 @@ export interface GenerationRequest {
 	requestedCount: number;
 	/** True if images are part of the request, so that the prompt does not identify the result. */
 	withImages: boolean;
-	/** Ids of the workflow that sent the request and of the one that called it. Only for sub-workflows. */
+	/** The ids of the workflow that sent the request, and of the one that called it. Set only for sub-workflows. */
 	creator?: { id: string; calledBy: string };
 	/** When the request was sent, in ms since 1970 by our clock. */
 	sentAt: number;

@@ -21,7 +21,7 @@ const MAX_EXECUTION_MS = 60_000;
 const DOWNLOAD_MS = 3_600_000;
 /** The most attempts to emit an event, if n8n fails to start its execution. */
 const MAX_ATTEMPTS = 10;
-/** The longest pause between two attempts, in ms. All ten take about three minutes. */
+/** The longest pause between two attempts, in ms. All pauses together take about three minutes. */
 const MAX_PAUSE_MS = 60_000;
 
 /** One event, which is to start one execution. */

@@ -16,7 +16,10 @@ export interface Stateful {
 	 * was handed to n8n, which has not confirmed it. 'done': nothing more is to be done.
 	 */
 	state: 'tracking' | 'pending' | 'emitted' | 'done';
-	/** The percentage of a task at its last progress event, even if such events are not emitted. */
+	/**
+	 * The percentage at which the last progress event of the task was due. It is noted even if progress events are not
+	 * chosen.
+	 */
 	reported?: number;
 }
 

@@ -27,10 +27,10 @@ const EVENTS = [
 	},
 ] as const;
 
-/** The event that is not of speech tasks: a video or image in the history. */
+/** The only event that is not about speech tasks: a video or image in the history. */
 const GENERATED = 'generated';
 
-/** The events of speech tasks: all others. */
+/** The events about speech tasks, which are all the others. */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], typeof GENERATED>;
 const taskEvents = EVENTS.map(({ value }) => value).filter(
 	(value): value is TaskEventKind => value !== GENERATED,
@@ -104,7 +104,7 @@ export function readSettings(context: ITriggerFunctions) {
 		events,
 		/** True if at least one of the events is about speech tasks. */
 		listensForTasks: taskEvents.some((event) => events.has(event)),
-		/** The tasks to listen for. Empty: all tasks of the account. */
+		/** The tasks to listen for; empty to listen for all tasks of the account. */
 		taskIds: new Set(fields.taskIds(taskIds.name, taskIds.displayName)),
 		/** The least rise between two progress events, in percentage points. */
 		progressStep: fields.numberOption(progressStep),

@@ -88,7 +88,7 @@ export const SILENT_ABORT = new Failure('canceled');
 export interface Deadline {
 	/** Aborts when the time is up, when one of the given signals aborts, and on `stop`. Its reason is a Failure. */
 	signal: AbortSignal;
-	/** Removes the time limit. The signals still count. */
+	/** Removes the time limit. The given signals still abort `signal`. */
 	disarm(): void;
 	/** Releases the timer and the listeners. Call it when the work is over. */
 	stop(): void;

@@ -39,8 +39,8 @@ export interface Schedule {
 	 */
 	readonly maxBackoffMs: number;
 	/**
-	 * The pause that was chosen after the last read, in ms. The next one is computed from it. An event of the channel may
-	 * move `nextAt` without changing it.
+	 * The pause that was chosen last, in ms. The next one is computed from it. An event of the channel may move `nextAt`
+	 * without choosing a pause.
 	 */
 	readonly pauseMs: number;
 	/** When the next read begins, by `monotonicNow`. */

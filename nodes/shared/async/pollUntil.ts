@@ -23,7 +23,7 @@ export interface PollOptions<T> {
 	read(signal: AbortSignal, isUrgent: boolean): Promise<ReadResult<T>>;
 	/** Aborts at the deadline, or when the wait is canceled. The wait then throws its reason, a Failure, at once. */
 	signal: AbortSignal;
-	/** The pause before a read, in ms. */
+	/** How long to wait for an event of the channel before each read, in ms. */
 	pollMs: number;
 	/** The pause up to which pauses double while the channel is open, in ms. The default is 30 s. */
 	maxBackoffMs?: number;

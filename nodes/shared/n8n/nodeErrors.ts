@@ -6,7 +6,7 @@ import { rowsOf, wordingOf } from './messages';
 
 /* Turns failures into n8n errors. No other file does. */
 
-/** What an n8n error says besides the failure itself. */
+/** What an n8n error is made of, besides the failure itself. */
 export interface ErrorContext {
 	node: INode;
 	/** The index of the input item, from 0. */

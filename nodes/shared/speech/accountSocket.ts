@@ -65,7 +65,7 @@ interface SocketSession {
  */
 export class AccountSocket {
 	/** The highest percentage of each task, in the order of their last messages. */
-	private readonly lastPercentages = new Map<string, number>();
+	private readonly highestPercentages = new Map<string, number>();
 	/** Subscribers by task id. */
 	private readonly subscribers = new Map<string, Set<TaskSubscriber>>();
 	private readonly listeners = new Set<TaskListener>();
@@ -136,8 +136,8 @@ export class AccountSocket {
 	onTask(taskId: string, subscriber: TaskSubscriber): () => void {
 		const subscribers = this.subscribers.get(taskId) ?? new Set();
 		this.subscribers.set(taskId, subscribers.add(subscriber));
-		if (this.lastPercentages.has(taskId))
-			notifySubscriber(subscriber, this.lastPercentages.get(taskId));
+		if (this.highestPercentages.has(taskId))
+			notifySubscriber(subscriber, this.highestPercentages.get(taskId));
 		return () => {
 			subscribers.delete(subscriber);
 			if (subscribers.size === 0) this.subscribers.delete(taskId);
@@ -155,10 +155,10 @@ export class AccountSocket {
 		const message = readNotification(text);
 		if (!message) return;
 		const { taskId, percentage } = message;
-		const highest = Math.max(percentage ?? 0, this.lastPercentages.get(taskId) ?? 0);
-		this.lastPercentages.delete(taskId);
-		this.lastPercentages.set(taskId, highest);
-		evictOldest(this.lastPercentages, MAX_REMEMBERED_TASKS);
+		const highest = Math.max(percentage ?? 0, this.highestPercentages.get(taskId) ?? 0);
+		this.highestPercentages.delete(taskId);
+		this.highestPercentages.set(taskId, highest);
+		evictOldest(this.highestPercentages, MAX_REMEMBERED_TASKS);
 		for (const subscriber of this.subscribers.get(taskId) ?? [])
 			notifySubscriber(subscriber, percentage);
 		for (const listener of this.listeners) listener(taskId);
@@ -175,7 +175,7 @@ export class AccountSocket {
 		if (!isAllowed) this.settled.abort();
 		while (isAllowed && (this.users > 0 || this.current || this.closing)) await this.step();
 		this.isRunning = false;
-		this.lastPercentages.clear();
+		this.highestPercentages.clear();
 	}
 
 	/** Opens or closes a connection if that is due. Otherwise waits until it is, or until a state changes. */

@@ -21,7 +21,7 @@ const GRACE_MS = { noAddress: 60_000, apparentEnd: 10_000, notFound: 10_000, unr
  * How a wait for a task starts.
  *
  * - `readFirst`: read at once, because the result may be there already.
- * - `addressConfirmed`: the task surely exists, so the Base URL is right.
+ * - `addressConfirmed`: the Base URL is known to be right, because the service has answered before.
  * - `isBackground`: a trigger waits for the task. It may wait for thousands of tasks for hours, so its reads are rare.
  */
 const WAIT_MODES = {
@@ -33,15 +33,15 @@ const WAIT_MODES = {
 	userSupplied: { readFirst: true, addressConfirmed: false, isBackground: false },
 	/** A message over the WebSocket has named the task. */
 	announced: { readFirst: false, addressConfirmed: true, isBackground: true },
-	/** A trigger was waiting for the task before n8n was restarted. */
+	/** A trigger was waiting for the task before it was restarted, or its parameters name the task. */
 	restored: { readFirst: true, addressConfirmed: true, isBackground: true },
 } as const;
 
 /** The pause between the reads of a task that is a spot check for overload, in ms. */
 const SPOT_CHECK_MS = 1000;
 /**
- * The pauses between reads vary by this share at random, so that tasks which lose the socket at once do not all
- * read at once.
+ * The random spread (jitter) of the pauses between reads, as a share of their length. Without it, tasks that lose the
+ * socket at the same time would all read at the same time.
  */
 const JITTER = 0.3;
 /** The longest pause between two reads of a background task, in ms. */

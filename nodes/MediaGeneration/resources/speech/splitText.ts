@@ -33,7 +33,7 @@ const SCRIPT_CHANGE = sticky(
 const WORD_END = sticky(`(?:${AFTER}|${BEFORE})(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`);
 /** A URL, number, foreign word or tag. It stays in one piece, also within a script without spaces. */
 const TOKEN = /[!-~\uff0c\uff0e\uff10-\uff19]*[!-~\uff10-\uff19]/g;
-/** How many characters after a possible cut are examined to find out whether a sentence ends there. */
+/** How many characters before or after a possible cut are examined to find out whether a sentence ends there. */
 const LOOKAHEAD = 64;
 
 /* The locale is fixed: a retry on another machine must cut a text at the same places to collect its parts. */
@@ -138,7 +138,7 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 	const places = [...spaces, ...placesWithoutSpace]
 		.filter(({ at }) => at > 0 && at <= maxLength)
 		.sort((one, other) => other.at - one.at);
-	// What makes a place a good one to cut at, the best first.
+	// The conditions for a good place to cut at, the best one first.
 	const preferred: Array<(place: (typeof places)[number]) => boolean> = [
 		({ at, isParagraph }) => isParagraph && at >= (maxLength * 2) / 3,
 		({ isParagraph, isSentence }) => isParagraph || isSentence,
