@@ -8,8 +8,8 @@ import type {
 import { cleanToken } from '../nodes/shared/http/credential';
 
 /**
- * The credential, as n8n loads it. Both nodes send the token themselves; `authenticate` serves n8n's HTTP Request
- * node, where people can choose this credential as well.
+ * The credential, as n8n loads it. Both nodes of this package add the token to their requests themselves.
+ * `authenticate` is for n8n's HTTP Request node, where users can choose this credential as well.
  */
 export class MediaGenerationApi implements ICredentialType {
 	name = 'mediaGenerationApi';
@@ -59,7 +59,7 @@ export class MediaGenerationApi implements ICredentialType {
 		},
 	];
 
-	/** Adds the token to a request. Never throws. */
+	/** Adds the token to a request. Throws a Failure of kind invalidInput if the token is empty or malformed. */
 	async authenticate(
 		credentials: ICredentialDataDecryptedObject,
 		requestOptions: IHttpRequestOptions,

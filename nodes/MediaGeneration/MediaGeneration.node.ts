@@ -15,15 +15,15 @@ import { operations, resource, subtitle } from './resources';
 import { router } from './router';
 
 /**
- * Describes an operation's output to builders of workflows. The files in `__schema__` would do that, but
- * n8n (2.41) shows builders those of its own nodes only.
+ * Describes an operation's output to AI workflow builders, such as n8n's Assistant. The files in `__schema__` describe
+ * it too, but n8n (2.41) gives builders only the schemas of its own nodes.
  */
 const describeOutput = (output: string, show: IDisplayOptions['show']) => ({
 	content: `@output ${output}`,
 	displayOptions: { show },
 });
 
-/** Advice for n8n's Assistant and other builders of workflows: what they get wrong without it. */
+/** Advice for AI workflow builders, about what they get wrong without it. */
 const builderHint: IBuilderHint = {
 	searchHint:
 		'Waits by itself until the file is there: add no Wait node and no polling loop. Pass all items at once, without a loop: they are processed in parallel, and the output keeps their order. For lists set onError to continueErrorOutput, so that a failed row leaves by the second output while the others go on. To react to media generated elsewhere, use the Media Generation Trigger.',
@@ -55,7 +55,10 @@ const CHARGE_HINT = 'Each run is charged; a retry pays what is missing.';
 /** The usual durations of all kinds of media, without repetitions. */
 const DURATIONS = [...new Set(Object.values(MEDIA).map(({ takes }) => takes))];
 
-/** Hints of the output panel before the first run: the operations (`resource:operation`), and the text. */
+/**
+ * The hints that the output panel shows before the first run. Each row has the operations that its hint is for, as
+ * `resource:operation`, and the text.
+ */
 const HINTS: Array<[string[], string]> = [
 	...DURATIONS.map((takes): [string[], string] => {
 		const operationsOfDuration = PAID_OPERATIONS.filter(
@@ -82,8 +85,8 @@ export class MediaGeneration implements INodeType {
 		subtitle,
 		description: 'Generate speech, videos and images, and get the finished files',
 		defaults: { name: 'Media Generation' },
-		// A model sees no output panel, so as a tool the node has no hints. The cast is needed, because n8n's type of
-		// `replacements` does not have all that n8n replaces.
+		// A model sees no output panel, so the node has no hints when it is a tool. n8n replaces `hints`, but its type of
+		// `replacements` does not allow that, so a cast is needed.
 		usableAsTool: { replacements: { hints: [] } as Partial<INodeTypeDescription> },
 		builderHint,
 		inputs: [NodeConnectionTypes.Main],

@@ -5,9 +5,9 @@ import type { Redactor } from '../shared/parsing/redaction';
 import type { FailedResult } from './run/itemTask';
 
 /**
- * Makes the output item for an input item that failed, if On Error says to continue. Workflows read `error`,
- * `error_kind`, `task_id` and the other fields of its json. `index` is that of the input item. `redact`
- * removes the accounts' tokens.
+ * Makes the output item for an input item that has failed, in a run that continues after failures. Workflows read the
+ * fields of its json, such as `error`, `error_kind` and `task_id`. `index` is the index of the input item. `redact`
+ * removes the tokens of all accounts.
  */
 export function failedItem(
 	context: IExecuteFunctions,

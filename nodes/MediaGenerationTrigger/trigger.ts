@@ -14,7 +14,7 @@ import { Outbox } from './activation/outbox';
 import { supportsDeduplication } from './activation/executionQueue';
 import { HistoryWatch } from './generated/historyWatch';
 import type { HistoryOutbox } from './generated/newEntries';
-import { subWorkflowCreations, refuseSelfStart } from './activation/downstream';
+import { downstreamCreationCheck, refuseSelfStart } from './activation/downstream';
 import { readSettings, type Settings } from './activation/settings';
 import { TaskWatch } from './tasks/taskWatch';
 
@@ -61,7 +61,9 @@ class ListeningTrigger {
 		});
 	}
 
-	/** Ends the trigger. Further calls do nothing. Outside of a manual test, hands its events over. */
+	/**
+	 * Ends the trigger. Further calls do nothing. Outside of a manual test, hands its events over to the next activation.
+	 */
 	close(): void {
 		const { closing, context, isManual, watches } = this;
 		if (closing.signal.aborted) return;
@@ -104,7 +106,7 @@ class ListeningTrigger {
 		return {
 			...{ context, api, settings, isManual, closing },
 			identityKey: `${context.getWorkflow().id}\n${context.getNode().id}\n${baseUrl}`,
-			isCreatedDownstream: subWorkflowCreations(context, credential, closing),
+			isCreatedDownstream: downstreamCreationCheck(context, credential, closing),
 			warn: (text) => context.logger.warn(redact.text(`Media Generation Trigger: ${text}`)),
 			onFatal: (failure) => void this.end(failure, api),
 		};

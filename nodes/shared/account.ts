@@ -1,4 +1,7 @@
-/** How long an unused account is kept, in ms. A lost video may still appear in its history within the hour. */
+/**
+ * How long the state of an unused account is kept, in ms. It is needed when a generation whose stream was lost still
+ * appears in the history, up to half an hour later.
+ */
 const IDLE_TTL_MS = 3_600_000;
 
 /** Holds one shared object per class. */
@@ -17,7 +20,7 @@ class ServiceContainer {
  * generation requests (RequestLedger), and its history snapshots (HistorySnapshots).
  */
 class Account extends ServiceContainer {
-	/** How many users have not called the function that `retain` returned. */
+	/** How many callers of `retain` have not called the returned function yet. */
 	refCount = 0;
 	/** When the account was last looked up or released, in ms since 1970. */
 	lastUsed = 0;
@@ -33,7 +36,7 @@ class Account extends ServiceContainer {
 }
 
 /**
- * Objects that this process shares for all accounts, such as the memory budget, and the states that a trigger hands
+ * Objects that this process shares across all accounts, such as the memory budget, and the events that a trigger hands
  * over to its next activation.
  */
 export const processContainer = new ServiceContainer();
@@ -41,8 +44,8 @@ export const processContainer = new ServiceContainer();
 const accounts = new Map<string, Account>();
 
 /**
- * The shared state of a credential's account in this process. It is created on first use. Creating one evicts the
- * accounts that have had no user for an hour.
+ * Returns the state that this process shares for the account of a credential. It is created on first use. Creating one
+ * evicts the accounts that nobody has used for an hour.
  */
 export function accountOf({ accountKey: key }: { accountKey: string }): Account {
 	const now = Date.now();

@@ -39,7 +39,10 @@ export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1 } as const;
 /** The path of the account (§4.10). The credential test needs it too, because it cannot use `api/`. */
 export const ACCOUNT_PATH = '/v1/video/me';
 
-/** The names of the events that end a stream (§6.1). Deployments use other names with the same endings. */
+/**
+ * Patterns for the names of the events that end a stream (§6.1). They match the endings, because the beginnings differ
+ * between deployments.
+ */
 export const TERMINAL_EVENTS = {
 	complete: /_complete$/,
 	failed: /^error$|_(?:error|failed)$/i,
@@ -57,9 +60,12 @@ export type TaskState = 'pending' | 'processing' | 'completed' | 'error';
 /** A speech task (§2.1), as `readSpeechTask` understands it. */
 export interface SpeechTask {
 	state: TaskState;
-	/** The final state that an unknown status word seems to mean. It counts only after it was read for long enough. */
+	/**
+	 * The final state that an unknown status word seems to mean. It counts only if the task still has it in later reads
+	 * (see `GRACE_MS` in `speech/speechTask.ts`).
+	 */
 	apparentEnd?: 'completed' | 'error';
-	/** The status word in lower case: that of the contract, or else the service's own. */
+	/** The status word of the service, in lower case. `error` replaces any word that means failure. */
 	status: string;
 	/** The absolute URL of the audio file, once there is one. */
 	audioUrl?: string;
@@ -78,14 +84,14 @@ export interface GeneratedFile {
 	id?: string;
 	/** The absolute URL of the file. */
 	fileUrl: string;
-	/** The whole record that the service sent for it. */
+	/** The whole record that the service sent for it; empty if it sent just a URL. */
 	raw: ServiceRecord;
 }
 
 /**
- * The kinds of media. `mimeType` is the type of a file whose bytes and header do not tell. `timeoutSeconds` is the
- * default of the parameter Timeout. `takes` tells users how long one usually takes. A new kind needs a row here, and
- * no other list.
+ * The kinds of media. `mimeType` is assumed for a file if neither its bytes, its Content-Type header nor its URL show
+ * its type. `timeoutSeconds` is the default of the parameter Timeout. `takes` tells users how long a generation usually
+ * takes. A new kind needs a row here, and no other list has to change.
  */
 export const MEDIA = {
 	speech: { mimeType: 'audio/mpeg', timeoutSeconds: 3600, takes: 'seconds to a few minutes' },
@@ -101,7 +107,10 @@ export interface FileType {
 	extension: string;
 }
 
-/** An operation that is charged, as saved workflows name it, the kind of media that it makes, and its create call. */
+/**
+ * An operation that is charged. `resource` and `operation` are its values in saved workflows. `makes` is the kind of
+ * media that it generates. `path` is the path of its create call.
+ */
 export interface PaidOperation {
 	resource: string;
 	operation: string;
@@ -109,7 +118,7 @@ export interface PaidOperation {
 	path: string;
 }
 
-/** The operation that converts a text (§4.1). */
+/** The operation that converts a text to speech (§4.1). */
 export const SPEAK = {
 	resource: 'speech',
 	operation: 'speak',
@@ -118,8 +127,8 @@ export const SPEAK = {
 } as const;
 
 /**
- * The operations that answer with an event stream (§4.5–4.8). `withImages` is true where images are part of the
- * request: many such requests have the same prompt, so the prompt does not identify the result.
+ * The operations that the service answers with an event stream (§4.5–4.8). `withImages` is true if images are part of
+ * the request. Many such requests have the same prompt, so the prompt does not identify the result.
  */
 export const GENERATIONS = {
 	textToVideo: {
@@ -157,7 +166,8 @@ export type Generation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
 
 /**
  * A request for videos or images, and what is known of its result. n8n stores it with the execution, so that a retry
- * collects the result instead of paying again.
+ * collects the result instead of paying again. A request for speech is known only in memory, to tell which workflow has
+ * created a task.
  */
 export interface GenerationRequest {
 	/** Identifies the request among all processes: a UUID. */
@@ -168,15 +178,18 @@ export interface GenerationRequest {
 	aspectRatio?: string;
 	/** A digest of the path and the fields of the request. Requests with the same one are interchangeable. */
 	contentDigest: string;
-	/** How many files the request asked for. Once the service will make no more, it is how many it has made. */
+	/**
+	 * How many files the request asked for. Once it is clear that the service makes no more, it is the number of files
+	 * that the service has made.
+	 */
 	requestedCount: number;
 	/** True if images are part of the request, so that the prompt does not identify the result. */
 	withImages: boolean;
-	/** Ids of the workflow that sent the request and of the one that called it. Only for sub-workflows. */
+	/** The ids of the workflow that sent the request, and of the one that called it. Set only for sub-workflows. */
 	creator?: { id: string; calledBy: string };
 	/** When the request was sent, in ms since 1970 by our clock. */
 	sentAt: number;
-	/** The ids of its files that the service has announced. */
+	/** The ids that the service has announced for its files. */
 	announcedIds: string[];
 	/** The files that are finished. */
 	files: GeneratedFile[];

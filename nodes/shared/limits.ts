@@ -1,7 +1,7 @@
 /**
- * How much of the service's data is accepted. No sane service reaches these limits. They keep a broken one from
- * taking n8n's memory or time. Data beyond a limit is refused as a whole (Failure `tooLarge`, or a lost stream). It
- * is never cut, because half a result would look like a whole one.
+ * How much of the service's data is accepted. No sane service reaches these limits. They keep a broken one from taking
+ * n8n's memory or time. A result beyond its limit is refused as a whole (Failure `tooLarge`, or a lost stream). It is
+ * not truncated, because half a result would look like a whole one. Only texts for the user are truncated.
  */
 
 const MIB = 1024 * 1024;
@@ -14,8 +14,8 @@ export const MAX_JSON_BYTES = 16 * MIB;
  */
 export const MAX_ERROR_BYTES = 64 * 1024;
 /**
- * The most characters of an event or a plain answer of a generation stream. Either may hold the files themselves, in
- * base64.
+ * The most characters of one event in a generation stream, or of a JSON answer that takes the place of the stream.
+ * Either may hold the files themselves, in base64.
  */
 export const MAX_EVENT_CHARS = 16 * MIB;
 /** The most levels of nested arrays and objects. The readers, and n8n itself, walk them recursively. */

@@ -13,7 +13,9 @@ const LEAVES = ['mvhd', 'mdhd', 'trex', 'tfhd', 'trun'];
 /** The largest box that is read, in bytes. A fragment of one hour of sound has 2.5 MB of sample sizes. */
 const MAX_BOX_BYTES = 4 * 1024 * 1024;
 
-/** Reads an `mvhd` or `mdhd` box: units per second, and the duration in ms, which is 0 if unknown. */
+/**
+ * Reads an `mvhd` or `mdhd` box. `scale` is how many units a second has. `ms` is the duration, or 0 if it is unknown.
+ */
 function headerOf(box: Buffer): { scale: number; ms: number } {
 	const isLong = box[0] === 1;
 	const scale = box.readUInt32BE(isLong ? 20 : 12);
@@ -22,14 +24,16 @@ function headerOf(box: Buffer): { scale: number; ms: number } {
 	return { scale, ms: isKnown ? (units * 1000) / scale : 0 };
 }
 
-/** Reads a `tfhd` box: units per sample of this fragment, or undefined if the default applies. */
+/** Reads a `tfhd` box. Returns how many units a sample of this fragment lasts, or undefined if the default applies. */
 function sampleUnitsIn(box: Buffer): number | undefined {
 	const flags = box.readUInt32BE(0);
 	const at = 8 + (flags & 1 ? 8 : 0) + (flags & 2 ? 4 : 0);
 	return flags & 8 ? box.readUInt32BE(at) : undefined;
 }
 
-/** Reads a `trun` box: the units of all its samples. `defaultUnits` applies where it gives none. */
+/**
+ * Reads a `trun` box. Returns how many units all its samples last. `defaultUnits` is for samples without a duration.
+ */
 function unitsOf(box: Buffer, defaultUnits: number): number {
 	const flags = box.readUInt32BE(0);
 	const count = box.readUInt32BE(4);
@@ -43,8 +47,8 @@ function unitsOf(box: Buffer, defaultUnits: number): number {
 }
 
 /**
- * Parses the duration of an MP4 file. Returns ms, or 0 or NaN if the file does not say. Throws a RangeError
- * if a box ends too early.
+ * Parses the duration of an MP4 file. Returns it in ms. If the file does not say, the result is not a positive finite
+ * number. Throws a RangeError if a box ends too early.
  */
 export function* readM4aLength(): ByteParser<number> {
 	let track = { scale: 0, ms: 0 };

@@ -18,7 +18,7 @@ interface Frame {
 	sideBytes: number;
 }
 
-/** Bit rates in kbit/s by the index in a frame header: of MPEG-1, and of MPEG-2 and 2.5. */
+/** Bit rates in kbit/s, by their index in a frame header. MPEG-2.5 has those of MPEG-2. */
 const MPEG1_KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const MPEG2_KBPS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 /** The index of a bit rate whose frames can hold a Xing header at every sampling rate. */
@@ -38,7 +38,8 @@ const MONO = 3;
 function frameAt(file: Buffer, at: number): Frame | undefined {
 	if (at + 4 > file.length || file[at] !== 0xff) return undefined;
 	const [second, third, fourth] = [file[at + 1]!, file[at + 2]!, file[at + 3]!];
-	// 3: MPEG-1. 2: MPEG-2, half the sampling rates. 0: MPEG-2.5, a quarter of them. 1: reserved.
+	// 3 means MPEG-1. 2 means MPEG-2, which has half its sampling rates. 0 means MPEG-2.5, which has a quarter of them. 1
+	// is reserved.
 	const version = (second >> 3) & 3;
 	if (second >> 5 !== 7 || version === 1 || ((second >> 1) & 3) !== LAYER_3) return undefined;
 	const isMpeg1 = version === 3;
@@ -58,7 +59,7 @@ function frameAt(file: Buffer, at: number): Frame | undefined {
 }
 
 /**
- * Size in bytes of the ID3v2 tag that begins at `at`, or 0 if none begins there. Tags have to be skipped,
+ * Returns the size in bytes of the ID3v2 tag that begins at `at`, or 0 if none begins there. Tags have to be skipped,
  * since a picture in a tag may contain bytes that look like a frame.
  */
 function tagBytes(file: Buffer, at: number): number {
@@ -71,7 +72,7 @@ function tagBytes(file: Buffer, at: number): number {
 
 const msOf = ({ samples, hertz }: Frame) => (samples * 1000) / hertz;
 
-/** Whether the frame at `at` is an encoder's index (Xing, Info or VBRI), which holds no sound. */
+/** True if the frame at `at` is an encoder's index (Xing, Info or VBRI), which holds no sound. */
 const isIndex = (file: Buffer, at: number) =>
 	/Xing|Info|VBRI/.test(file.toString('latin1', at + 4, at + 46));
 
@@ -92,7 +93,8 @@ class Frames {
 		};
 		const frame = completeFrameAt(at, this.format);
 		const end = at + (frame?.size ?? 0);
-		// Any bytes may look like a header. Out of sync, a frame counts only if another follows it.
+		// Any bytes may look like a header. Out of sync, a frame counts only if another frame, or the end of the file,
+		// follows it.
 		const isFollowed = () =>
 			end === file.length || completeFrameAt(end, frame?.format) !== undefined;
 		this.isInSync = frame !== undefined && (this.isInSync || isFollowed());
@@ -162,9 +164,9 @@ export function readMp3(file: Buffer): Sound | undefined {
 }
 
 /**
- * Makes a Xing frame, which goes in front of all others and tells players their number and size. Without it,
- * players guess the duration from the bit rate of the first frame. `frames` and `bytes` are those of the
- * whole file; `header` is the header of one of its frames.
+ * Makes a Xing frame. It goes in front of all other frames, and tells players their number and total size. Without it,
+ * players guess the duration from the bit rate of the first frame. `frames` and `bytes` are those of the whole file;
+ * `header` is the header of one of its frames.
  */
 function infoFrame(header: Buffer, frames: number, bytes: number): Buffer {
 	// The frame that is made here has no checksum and no padding.

@@ -13,8 +13,8 @@ export interface Sound {
 }
 
 /**
- * A parser that reads a file from its start, as a generator. It yields a positive number n to look at the next
- * n bytes, and receives them, or fewer at the end of the file; its position stays where it is. It yields -n
- * to skip n bytes. It returns the result.
+ * A parser that reads a file from its start, as a generator. It yields a positive number n to look at the next n bytes.
+ * It then receives these bytes, or fewer at the end of the file, and its position stays where it is. It yields -n to
+ * move on by n bytes. It returns the result.
  */
 export type ByteParser<Result> = Generator<number, Result, Buffer>;

@@ -33,9 +33,7 @@ export class SoundLength {
 		this.serveParser(false);
 	}
 
-	/**
-	 * Returns the duration in ms, or undefined if the headers do not say. Call it after the last `push`.
-	 */
+	/** Returns the duration in ms, or undefined if the headers do not say. Call it after the last `push`. */
 	ms(): number | undefined {
 		this.serveParser(true);
 		const { value } = this.state;

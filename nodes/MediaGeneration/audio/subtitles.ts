@@ -29,9 +29,9 @@ function shiftedTime(parts: Array<string | undefined>, ms: number, point: string
 }
 
 /**
- * Joins subtitles of one type. `startMs` is the time at which a part begins in the joined sound, in ms.
- * Cues are numbered anew, also those with names. Of VTT headers, only that of the first part is used.
- * Returns a reason in words if some are SRT and others VTT. Never throws.
+ * Joins subtitles of one type. `startMs` is the time at which a part begins in the joined sound, in ms. All cues are
+ * numbered anew, even those that have a name instead of a number. Of VTT headers, only that of the first part is used.
+ * Returns a reason in words if some parts are SRT and others VTT. Never throws.
  */
 export function joinSubtitles(
 	parts: Array<{ text: string; startMs: number }>,

@@ -39,8 +39,9 @@ export function readWav(file: Buffer): Sound | undefined {
 }
 
 /**
- * Parses the duration of a WAV file. `reader.at` is the number of bytes skipped so far. Returns ms, or 0
- * if the file does not say. The duration of compressed sound comes from its `fact` chunk.
+ * Parses the duration of a WAV file. `reader.at` is the number of bytes skipped so far. Returns the duration in ms. If
+ * the file does not say, the result is not a positive finite number. The duration of compressed sound comes from its
+ * `fact` chunk, or else from its bytes per second.
  */
 export function* readWavLength(reader: { at: number }): ByteParser<number> {
 	yield -12;
@@ -69,10 +70,11 @@ export function* readWavLength(reader: { at: number }): ByteParser<number> {
 	}
 }
 
-function soundOf(fileChunk: Buffer, data: Buffer): Sound | undefined {
-	const { length } = fileChunk;
+function soundOf(chunkInFile: Buffer, data: Buffer): Sound | undefined {
+	const { length } = chunkInFile;
 	if (length < MIN_FORMAT_BYTES || length > MAX_FORMAT_BYTES) return undefined;
-	const formatChunk = Buffer.from(fileChunk);
+	// `headerFor` is called after other files have been read. Without this copy, it would keep the whole file in memory.
+	const formatChunk = Buffer.from(chunkInFile);
 	const encoding = formatChunk.readUInt16LE(0);
 	const channels = formatChunk.readUInt16LE(2);
 	const rate = formatChunk.readUInt32LE(4);
@@ -90,7 +92,7 @@ function soundOf(fileChunk: Buffer, data: Buffer): Sound | undefined {
 	};
 }
 
-/** The header for `bytes` bytes of samples. If `bytes` is odd, a padding byte must follow the samples. */
+/** Makes the header for `bytes` bytes of samples. If `bytes` is odd, a padding byte must follow the samples. */
 function headerFor(formatChunk: Buffer, bytes: number): Buffer {
 	const [riffHeader, data] = [Buffer.from('RIFF    WAVEfmt     '), Buffer.from('data    ')];
 	riffHeader.writeUInt32LE(formatChunk.length, riffHeader.length - 4);

@@ -10,8 +10,8 @@ export const normalize = (text: string) =>
 		.trim();
 
 /**
- * Returns the names of the language with the code `text`, such as `en` or `pt-BR`: the English name, and the
- * language's own. Returns an empty list if `text` is not a language code.
+ * Returns the names of the language with the code `text`, such as `en` or `pt-BR`: the English name, and the language's
+ * own. Returns an empty list if `text` is not the code of a known language.
  */
 export function languageNames(text: string): string[] {
 	const code = text.replace('_', '-');

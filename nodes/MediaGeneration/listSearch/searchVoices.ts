@@ -12,7 +12,7 @@ import { languageCodes, languageNames, normalize } from './languages';
 /** Deadline of one search in the editor's list of voices, in ms. */
 const SEARCH_MS = 60_000;
 
-/** The most voices that are read and filtered here when the service's own search finds nothing. */
+/** The most voices that are read and filtered here if the results of the service's own search cannot be used. */
 const MAX_SEARCHED = 1000;
 
 /** Fields that describe a voice, besides its language. */
@@ -43,8 +43,8 @@ function traitsOf(voice: ServiceRecord): string[] {
 }
 
 /**
- * Makes an entry for the editor's list of voices. It shows the traits of the voice, first a use case that
- * `patterns` match, and links to a sample of the voice. Returns undefined if the voice has no id.
+ * Makes an entry for the editor's list of voices. It shows up to four traits of the voice, and the first use case that
+ * `patterns` match. It links to a sample of the voice. Returns undefined if the voice has no id.
  */
 export function voiceEntry(voice: ServiceRecord, patterns: RegExp[]) {
 	const value = voiceIdOf(voice);
@@ -70,9 +70,9 @@ const SYNONYMS = ['male|man|men', 'female|woman|women', 'child|children|kid|kids
 const WORD_ENDINGS = /(?<=.{4})(?:at)?(?:ion(?:al|s)?|ors?|ers?|ing|ive|e?ments?|ed|ies|y|s)$/;
 
 /**
- * Makes one pattern for each word of a filter. `matches` tests them against a text of the form
- * ` <name and id> | <words that describe the voice> `. A pattern matches anywhere in the first half, or at the
- * beginning of a word in either half.
+ * Makes one pattern for each word of a filter. `matches` tests them against a text with two halves: the name and id of
+ * a voice, and after ` | ` the words that describe it. A pattern matches anywhere in the first half, or at the
+ * beginning of a word in either half. For a word with synonyms, the pattern matches whole words only.
  */
 export function searchPatterns(filter: string): RegExp[] {
 	const codes = languageCodes();

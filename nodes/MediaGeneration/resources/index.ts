@@ -20,7 +20,7 @@ import { getAllVoices } from './voice/getAll';
 const RESOURCES: Array<{
 	name: string;
 	value: string;
-	/** By default it is the description of the resource's only operation. */
+	/** If it is missing, the description of the resource's first operation takes its place. */
 	description?: string;
 	operations: [Operation, ...Operation[]];
 }> = [
@@ -50,8 +50,8 @@ export const resource: INodeProperties = {
 	options: RESOURCES.map(({ name, value, description, operations: [{ option }] }) => ({
 		name,
 		value,
-		// Builders of workflows see this text. Without it, they see the description that an operation of the same
-		// name has in another resource.
+		// AI workflow builders read this text. Without it, they read that of an operation with the same name in another
+		// resource.
 		description: description ?? option.description,
 	})),
 	default: 'speech',
@@ -77,7 +77,10 @@ export const operations: INodeProperties[] = RESOURCES.flatMap(({ value, operati
 	];
 });
 
-/** The names are short, because the canvas truncates them after 26 characters. */
+/**
+ * What the canvas shows for each operation, by `resource:operation`. The canvas cuts a text after 26 characters, so the
+ * name of the resource is omitted where the name of the operation contains it.
+ */
 const displayNames = RESOURCES.flatMap(({ name, value, operations: offered }) =>
 	offered.map(({ option }) => {
 		const displayName = option.name.includes(name) ? option.name : `${name}: ${option.name}`;
@@ -86,8 +89,8 @@ const displayNames = RESOURCES.flatMap(({ name, value, operations: offered }) =>
 );
 
 /**
- * The text below the node on the canvas. It is an expression, and expressions cannot read display names, so it
- * contains a table of them.
+ * The text below the node on the canvas. It is an expression. Expressions cannot read display names, so it contains a
+ * table of them.
  */
 export const subtitle = `={{ (${JSON.stringify(Object.fromEntries(displayNames))})[$parameter.resource + ":" + $parameter.operation] }}`;
 

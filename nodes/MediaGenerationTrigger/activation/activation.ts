@@ -23,9 +23,8 @@ export interface Activation {
 	/** Writes a line to n8n's log. */
 	warn(text: string): void;
 	/**
-	 * Ends the trigger with an error. If the token was refused, it is first checked three times within two
-	 * minutes, since a service may refuse a valid token for a moment. So the caller must go on as before until
-	 * `closing` aborts.
+	 * Ends the trigger with an error. If the token was refused, it is first checked three times over two minutes, since a
+	 * service may refuse a valid token for a moment. So the caller must go on as before until `closing` aborts.
 	 */
 	onFatal(failure: Failure): void;
 }

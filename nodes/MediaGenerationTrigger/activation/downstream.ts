@@ -25,10 +25,9 @@ export function refuseSelfStart(context: ITriggerFunctions, settings: Settings):
 }
 
 /**
- * Returns a function that tells whether a sub-workflow has created a product, if that sub-workflow is called
- * downstream of the trigger (see `Activation.isCreatedDownstream`). Only creations of this process are known.
+ * Makes the function `isCreatedDownstream` of an activation. That function knows only what this process has created.
  */
-export function subWorkflowCreations(
+export function downstreamCreationCheck(
 	context: ITriggerFunctions,
 	credential: Credential,
 	signal: AbortSignal,

@@ -21,14 +21,14 @@ const MAX_EXECUTION_MS = 60_000;
 const DOWNLOAD_MS = 3_600_000;
 /** The most attempts to emit an event, if n8n fails to start its execution. */
 const MAX_ATTEMPTS = 10;
-/** The longest pause between two attempts, in ms. All ten take about three minutes. */
+/** The longest pause between two attempts, in ms. All pauses together take about three minutes. */
 const MAX_PAUSE_MS = 60_000;
 
 /** One event, which is to start one execution. */
 export interface Emission {
 	/** The key of the event in the outbox. */
 	eventId: string;
-	/** What has happened. Part of the deduplication key, so it must be the same after a restart. */
+	/** What has happened. It is part of the deduplication key, so it must be the same after a restart. */
 	name: string;
 	/**
 	 * Returns true once a newer percentage or the end of the task has replaced the event. Only progress events have it.
@@ -87,8 +87,9 @@ export class ExecutionQueue {
 		this.outbox.save();
 		context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
 		const hasFailedToStart = await raceTimeout(MAX_EXECUTION_MS, closing, startFailure);
-		// It is unknown whether the execution has started. The state stays 'emitted', so that the next
-		// activation emits the event again. n8n drops the second one by its deduplication key.
+		// The trigger was closed before it was known whether the execution has started. The state stays 'emitted', so that
+		// the next activation emits the event again. If the execution has started, n8n drops the second event by its
+		// deduplication key.
 		if (closing.aborted && hasFailedToStart === undefined) return true;
 		this.setState(emission, hasFailedToStart ? 'pending' : 'done');
 		return !hasFailedToStart;

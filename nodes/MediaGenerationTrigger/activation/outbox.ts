@@ -16,7 +16,10 @@ export interface Stateful {
 	 * was handed to n8n, which has not confirmed it. 'done': nothing more is to be done.
 	 */
 	state: 'tracking' | 'pending' | 'emitted' | 'done';
-	/** The last percentage of a task that was emitted. */
+	/**
+	 * The percentage at which the last progress event of the task was due. It is noted even if progress events are not
+	 * chosen.
+	 */
 	reported?: number;
 }
 
@@ -41,7 +44,10 @@ class Handover extends Map<string, SavedEvents<never, never>> {}
  * the next activation of the same node in this process.
  */
 export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
-	/** Events by name: the id of a task, or the fingerprint of a history entry. Done events come last. */
+	/**
+	 * Events by name: the id of a task, or the fingerprint of a history entry. `setState` moves an event to the end when
+	 * it is done.
+	 */
 	events = new Map<string, Item>();
 	/** How far the trigger has read the history; undefined before its first read. */
 	cursor?: Cursor;
@@ -50,9 +56,9 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 	 * Loads what was handed over or saved, whichever is newer. `staticData` is the node's static data, which has the
 	 * events under `namespace`. `key` identifies the node in this process.
 	 *
-	 * `replaysEmitted`: events in state 'emitted' are tracked and emitted again if they were saved less than
-	 * DEDUPLICATION_KEY_TTL_MS ago, since n8n may have stopped before their executions started. Set it only if n8n
-	 * drops duplicates by their deduplication keys.
+	 * With `replaysEmitted`, events in state 'emitted' are tracked and emitted again if they were saved less than
+	 * DEDUPLICATION_KEY_TTL_MS ago, since n8n may have stopped before their executions started. Set it only if n8n drops
+	 * duplicates by their deduplication keys.
 	 */
 	constructor(
 		private readonly staticData: IDataObject,

@@ -27,16 +27,15 @@ const EVENTS = [
 	},
 ] as const;
 
-/** The event that is not of speech tasks: a video or image in the history. */
+/** The only event that is not about speech tasks: a video or image in the history. */
 const GENERATED = 'generated';
 
-/** The events of speech tasks: all others. */
+/** The events about speech tasks, which are all the others. */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], typeof GENERATED>;
 const taskEvents = EVENTS.map(({ value }) => value).filter(
 	(value): value is TaskEventKind => value !== GENERATED,
 );
 
-/** The field with the events to listen for. */
 export const triggerOn: INodeProperties = {
 	displayName: 'Trigger On',
 	name: 'events',
@@ -57,7 +56,6 @@ export const taskIds: INodeProperties = {
 	hint: 'Leave empty to listen for all speech tasks of the account',
 };
 
-/** The switch that adds the files to what is emitted. */
 export const downloadFile = {
 	...download,
 	displayOptions: { show: { events: ['completed', 'generated'] } },
@@ -65,7 +63,6 @@ export const downloadFile = {
 		'Whether to download the audio, video or image. n8n does not delete these files along with the execution: if you expect many, turn this off and use the URL.',
 } satisfies INodeProperties;
 
-/** The option with the time between two reads of the history, in seconds. */
 export const checkInterval: NumberField = {
 	displayName: 'Check Interval',
 	name: 'checkInterval',
@@ -76,7 +73,6 @@ export const checkInterval: NumberField = {
 	description: 'How often to check for new videos and images, in seconds',
 };
 
-/** The option with the least rise between two progress events, in percentage points. */
 export const progressStep: NumberField = {
 	displayName: 'Progress Step',
 	name: 'progressStep',
@@ -90,8 +86,8 @@ export const progressStep: NumberField = {
 const displayNames = Object.fromEntries(EVENTS.map(({ name, value }) => [value, name]));
 
 /**
- * The text below the node on the canvas, which cuts what is longer than 26 characters. It is an expression, and
- * expressions cannot read display names, so it contains a table of them.
+ * The text below the node on the canvas, which is cut after 26 characters. It is an expression. Expressions cannot read
+ * display names, so it contains a table of them.
  */
 export const subtitle = `={{ ((${JSON.stringify(displayNames)})[$parameter.events[0]] ?? "") + ($parameter.events.length > 1 ? " +" + ($parameter.events.length - 1) : "") }}`;
 
@@ -108,7 +104,7 @@ export function readSettings(context: ITriggerFunctions) {
 		events,
 		/** True if at least one of the events is about speech tasks. */
 		listensForTasks: taskEvents.some((event) => events.has(event)),
-		/** The tasks to listen for. Empty: all tasks of the account. */
+		/** The tasks to listen for; empty to listen for all tasks of the account. */
 		taskIds: new Set(fields.taskIds(taskIds.name, taskIds.displayName)),
 		/** The least rise between two progress events, in percentage points. */
 		progressStep: fields.numberOption(progressStep),

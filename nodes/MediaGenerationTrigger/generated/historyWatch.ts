@@ -19,7 +19,7 @@ import {
 } from './newEntries';
 
 /**
- * Time limit of the first poll, in ms. The activation waits for this poll; if it is too slow, a later poll makes up for
+ * Time limit of the first poll, in ms. The activation waits for this poll. If it is too slow, a later poll makes up for
  * it.
  */
 const FIRST_POLL_MS = 20_000;
@@ -42,8 +42,9 @@ export class HistoryWatch {
 
 	/**
 	 * Polls once, and then goes on polling in the background until the trigger is closed. Call it once. The first
-	 * activation only remembers which entries exist. A later one emits what was generated in the meantime. Throws
-	 * a Failure if a person has to correct something, and goes on polling even then.
+	 * activation only remembers which entries exist. A later one emits what was generated in the meantime. Throws a
+	 * Failure if the first poll fails and a person has to correct something, or in a manual test if it fails at all. It
+	 * goes on polling even then.
 	 */
 	async start(): Promise<void> {
 		const { closing, isManual } = this.activation;
@@ -94,10 +95,10 @@ export class HistoryWatch {
 		};
 		const listed = await readRecentEntries(read, outbox, baseUrl);
 		// A manual test shows the newest entry at once, although it is not new.
-		const isShown = isManual && !outbox.cursor;
+		const showsNewest = isManual && !outbox.cursor;
 		const { ended, next } = newEntries(listed, outbox, accountKey);
 		Object.assign(outbox, next);
-		if (isShown) ended.push(...listed.filter(({ files }) => files.length > 0).slice(-1));
+		if (showsNewest) ended.push(...listed.filter(({ files }) => files.length > 0).slice(-1));
 		if (closing.aborted) return;
 		for (const entry of ended) {
 			if (entry.failed && !settings.events.has('failed'))

@@ -16,7 +16,7 @@ const MAX_POLLED_ENTRIES = 600;
 const MAX_KNOWN_ENTRIES = 1000;
 /** How long an entry is tracked until it has a file or has failed, in ms. */
 const MAX_TRACKED_MS = 2 * 3_600_000;
-/** The watermark if all entries of a history are known: then every unknown entry is new, whatever its time. */
+/** The watermark of a history whose entries are all known. Every unknown entry is then new, whatever its time. */
 const NO_WATERMARK = 0;
 
 /** An entry of the history with its fingerprint, by which a later poll recognizes it. */
@@ -50,14 +50,14 @@ export type PollState = Pick<HistoryOutbox, 'events' | 'cursor'>;
 
 /**
  * Compares the entries that a poll has read with what earlier polls know. `listed` has the oldest entry first.
- * `account` is the account key. `now` is in ms since 1970. Returns the entries to emit, oldest first: new ones
- * that have a file or have failed, and tracked ones that now have a file or have failed. Also returns what the
- * next poll needs to know. Has no side effects.
+ * `account` is the account key. `now` is in ms since 1970. Returns the entries to emit, oldest first: new ones that
+ * have a file or have failed, and tracked ones that now have a file or have failed. Also returns what the next poll
+ * needs to know. Has no side effects.
  *
- * An entry is new if it is unknown and was created after the watermark. If the service gives no times, it is
- * new if it is unknown and listed before (newer than) a known entry. Deletions only shift older entries up, so
- * these never match. Times of the service are compared only with each other, never with this machine's clock.
- * The first poll of an account finds nothing new.
+ * An entry is new if it is unknown and was created after the watermark. If the service gives no times, an unknown entry
+ * is new if it stands nearer to the newest end of the list than some known entry. A deletion only moves older entries
+ * up to the pages that are read, and these stand behind all known ones. Times of the service are compared only with
+ * each other, never with this machine's clock. The first poll of an account finds nothing new.
  */
 export function newEntries(
 	listed: FingerprintedEntry[],
@@ -69,23 +69,24 @@ export function newEntries(
 	const events: PollState['events'] = new Map(isFirst ? [] : previous.events);
 	let watermark = isFirst ? firstWatermark(listed) : watermarkOf(previous);
 	const ended: FingerprintedEntry[] = [];
-	let isAboveKnown = watermark === NO_WATERMARK;
+	/** True once a known entry was passed. Without a watermark every unknown entry is new, so it starts true then. */
+	let hasPassedKnown = watermark === NO_WATERMARK;
 	for (const entry of listed) {
 		const { fingerprint, id, createdAt, files, failed } = entry;
 		const known = events.get(fingerprint);
-		const isNew = !isFirst && isAboveWatermark(createdAt, watermark, isAboveKnown);
+		const isNew = !isFirst && isAboveWatermark(createdAt, watermark, hasPassedKnown);
 		const isUnreported = known ? known.state === 'tracking' : isNew;
 		const hasEnded = files.length > 0 || failed;
 		if (isUnreported && hasEnded) ended.push(entry);
-		// The fingerprint of an entry without an id changes when it gets a file. It is then found as a new entry,
-		// so it is not tracked before.
+		// The fingerprint of an entry without an id changes when it gets a file. It is then found as a new entry, so there
+		// is no need to track it until then.
 		const state = known?.state ?? (hasEnded || id === undefined ? 'done' : 'tracking');
-		// Moves the entry to the end of the map. The first ones in the map are forgotten first, and these must be
+		// This moves the entry to the end of the map. The first entries of the map are forgotten first, and these must be
 		// those that the history no longer lists.
 		events.delete(fingerprint);
 		const next = { createdAt, since: now, ...known, state };
 		events.set(fingerprint, isUnreported && hasEnded ? { ...next, state: 'pending' } : next);
-		isAboveKnown ||= known !== undefined;
+		hasPassedKnown ||= known !== undefined;
 	}
 	for (const [fingerprint, entry] of events) {
 		const isExpired = entry.state === 'tracking' && now - entry.since > MAX_TRACKED_MS;
@@ -120,6 +121,7 @@ export async function readRecentEntries(
 function needsNextPage(listed: FingerprintedEntry[], previous: PollState): boolean {
 	const { fingerprint, createdAt } = listed[0]!;
 	if (!previous.cursor) return createdAt > firstWatermark(listed);
+	// As long as no known entry is listed, one may follow on a later page.
 	const isNew = isAboveWatermark(createdAt, watermarkOf(previous), !isAnyKnown(listed, previous));
 	if (isNew && !previous.events.has(fingerprint)) return true;
 	const fingerprints = new Set(listed.map((entry) => entry.fingerprint));
@@ -134,11 +136,23 @@ function needsNextPage(listed: FingerprintedEntry[], previous: PollState): boole
 const isAnyKnown = (listed: FingerprintedEntry[], { events }: PollState): boolean =>
 	listed.some(({ fingerprint }) => events.has(fingerprint));
 
-const isAboveWatermark = (createdAt: number, watermark: number, isAboveKnown: boolean): boolean =>
-	isAboveKnown ? !(createdAt < watermark) : createdAt > watermark;
+/**
+ * True if an entry was created after the watermark. An entry with no time, or with exactly that of the watermark, counts
+ * only if it is newer than a known entry by its place in the list.
+ */
+const isAboveWatermark = (
+	createdAt: number,
+	watermark: number,
+	isNewerThanKnown: boolean,
+): boolean => (isNewerThanKnown ? !(createdAt < watermark) : createdAt > watermark);
 
 const watermarkOf = ({ cursor }: PollState): number => cursor?.watermark ?? NaN;
 
+/**
+ * The watermark after the first poll. A history that is shorter than a page is known as a whole. For any other it is
+ * two hours before the newest entry. Some services list an entry only when it has ended, so one that was created after
+ * that time and is listed later counts as new.
+ */
 const firstWatermark = (listed: FingerprintedEntry[]): number =>
 	listed.length < MIN_PAGE_SIZE ? NO_WATERMARK : listed.at(-1)!.createdAt - MAX_TRACKED_MS;
 

@@ -21,7 +21,10 @@ const MAX_PAUSE_MS = 3_600_000;
 export class TaskPoller {
 	/** The last known percentage, 0 to 100. */
 	private highestPercentage = 0;
-	/** The latest progress event; undefined once the task has ended. Older ones that are still waiting are outdated. */
+	/**
+	 * The latest progress event; undefined once the event for the end of the task has replaced it. Older ones that still
+	 * wait to be emitted are outdated.
+	 */
 	private latestProgress: Emission | undefined;
 	/** Resolves when all events so far have been emitted or given up. */
 	private emitted = Promise.resolve();
@@ -104,7 +107,7 @@ export class TaskPoller {
 		this.emit(event, facts, audioUrl);
 	}
 
-	/** Adds an event to the execution queue when the event before it has been emitted. */
+	/** Adds an event to the execution queue, once the event before it has left the queue. */
 	private emit(event: TaskEventKind, facts: IDataObject = {}, url?: string): void {
 		const { taskId: id, highestPercentage } = this;
 		const { context, api, settings } = this.activation;

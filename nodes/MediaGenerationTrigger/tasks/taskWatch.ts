@@ -35,8 +35,10 @@ export class TaskWatch {
 
 	/**
 	 * Opens the socket, and listens until the trigger is closed. Also follows the tasks that were not finished before a
-	 * restart, and those that the parameters name. Call it once. Resolves when the socket is open, or an outage
-	 * explains why it is not. Throws a Failure if the socket cannot be opened. Even then it goes on listening.
+	 * restart, and those that the parameters name. Call it once. Resolves when the socket is open, when an outage
+	 * explains why it is not, or when the parameters name the tasks, so that the socket is not needed. Throws a Failure
+	 * of kind noSocket if the socket cannot be opened. Even then it goes on listening. Throws a Failure of kind
+	 * unreachable if n8n's egress policy forbids the URL of the socket.
 	 */
 	async start(): Promise<void> {
 		const { api, context, settings, closing } = this.activation;

@@ -38,8 +38,8 @@ const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)
  */
 export class Api extends RetryingClient {
 	/**
-	 * Creates a task of a speech operation (§4.1, shape A) and resolves with its id. The call is billable. The fact `mayBeCharged` of
-	 * a Failure says that the service may have accepted it.
+	 * Creates a task of a speech operation (§4.1, shape A) and resolves with its id. The call is billable. The fact
+	 * `mayBeCharged` of a Failure says that the service may have accepted it.
 	 */
 	async createTask(
 		{ path }: SpeechOperation,

@@ -7,7 +7,9 @@ import { asText } from '../parsing/values';
 
 /** The most records that are asked for at once. */
 export const MAX_PAGE_SIZE = 100;
-/** A first page with fewer records than this is the whole list. No service limits its pages to fewer. */
+/**
+ * No service limits its pages to fewer records than this. So if more were asked for, a page with fewer is the last one.
+ */
 export const MIN_PAGE_SIZE = 20;
 
 /** How to read a paged list. */
@@ -24,7 +26,7 @@ export interface Paging {
 /**
  * True when `page` is the last page of a list.
  *
- * @param readSoFar how many records this page and all before it had
+ * @param readSoFar how many records this page and all before it have
  * @param pageSize how many records were asked for per page
  * @param fullSize how many records the largest page had. The service may allow fewer than were asked for, so a page
  * counts as short only if it has fewer than this.

@@ -47,6 +47,9 @@ export async function confirmRefusal(api: Api, signal: AbortSignal): Promise<Fai
 	}
 }
 
-/** True for an error that will pass by itself and does not mean that the address or the token is wrong. */
+/**
+ * True for an error that does not mean that the address or the token is wrong: a transient one, a timeout, or used-up
+ * credit.
+ */
 export const isTemporary = (error: unknown): boolean =>
 	isTransient(error) || isFailure(error, 'timedOut', 'outOfCredit');

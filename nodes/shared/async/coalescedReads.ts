@@ -1,8 +1,14 @@
 import { anySignal, SILENT_ABORT, monotonicNow, throwIfAborted, whenAborted } from './deadline';
 
-/** The greatest age at which a poll accepts a shared read, in ms. After an announcement, only a newer read counts. */
+/**
+ * The greatest age at which a poll accepts a shared read, in ms. After an announcement, only a read that was sent later
+ * counts.
+ */
 export const MAX_SHARED_AGE_MS = 3000;
-/** How long a result is kept after its read has started, in ms. Nobody accepts an older one, and it may be large. */
+/**
+ * When a new read starts, results whose reads started longer ago than this, in ms, are dropped. They may be large, and
+ * hardly any caller accepts such an old result.
+ */
 const RETENTION_MS = 15_000;
 
 /** A queue in which a read waits for its turn. `enter` resolves when the turn has come or `signal` aborts. */
@@ -29,10 +35,10 @@ export class CoalescedReads {
 	private readonly byKey = new Map<string, CoalescedRead<unknown>>();
 
 	/**
-	 * Resolves with the result of a read that was sent after `startedAfter` (from `monotonicNow`). If the latest
-	 * read of the same `key` is new enough, or still waits for its turn, its result is shared. Otherwise `read` is
-	 * called, after its turn in `queue` has come. The signal that `read` gets aborts when no caller is waiting any
-	 * more. Throws what `read` throws, or the reason of `signal`.
+	 * Resolves with the result of a read that was sent after `startedAfter` (from `monotonicNow`). If the latest read of
+	 * the same `key` is new enough, or still waits for its turn, its result is shared. Otherwise `read` is called, after
+	 * its turn in `queue` has come. The signal that is passed to `read` aborts when no caller is waiting any more. Throws
+	 * what `read` throws, or the reason of `signal`.
 	 */
 	async share<T>(
 		key: string,
@@ -61,11 +67,11 @@ export class CoalescedReads {
 		}
 	}
 
-	/** Drops results that are too old for any caller. */
+	/** Drops old results (see `RETENTION_MS`). */
 	private evictStale(): void {
 		const staleBefore = monotonicNow() - RETENTION_MS;
-		for (const [key, { startedAt: began }] of this.byKey)
-			if (began < staleBefore) this.byKey.delete(key);
+		for (const [key, { startedAt }] of this.byKey)
+			if (startedAt < staleBefore) this.byKey.delete(key);
 	}
 }
 

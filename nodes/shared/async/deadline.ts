@@ -26,8 +26,8 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * Returns the back-off before a repetition, in ms. `attempt` counts from 0. The back-off doubles from 500 ms up to
- * `longestMs`; up to half of it is taken off at random (jitter).
+ * Returns the back-off before a repetition, in ms. `attempt` counts from 0. The back-off doubles with each attempt,
+ * from 500 ms up to `longestMs`. Up to half of it is taken off at random (jitter).
  */
 export function backOffMs(attempt: number, longestMs = 4000): number {
 	const fullMs = Math.min(longestMs, 500 * 2 ** attempt);
@@ -43,9 +43,10 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Returns a signal that aborts when the first of `signals` does. Its reason is a Failure. It has the type of the first
- * argument. At least one of them has to abort when the work is over: until then, all of them keep a listener. It
- * replaces `AbortSignal.any`, which keeps its listeners, and so whole requests, until a full garbage collection.
+ * Returns a signal that aborts as soon as one of `signals` does. Its reason is a Failure. It has the type of the first
+ * argument. The caller must make sure that at least one of `signals` aborts when the work is over: until then, all of
+ * them keep a listener. It replaces `AbortSignal.any`, which keeps its listeners, and so whole requests, until a full
+ * garbage collection.
  */
 export function anySignal<Signal extends AbortSignal>(
 	...signals: [Signal, ...AbortSignal[]]
@@ -61,8 +62,9 @@ export function anySignal<Signal extends AbortSignal>(
 }
 
 /**
- * Calls `onSilence` once the time that `until` returns has passed, by `monotonicNow`. `until` may return a later time
- * at each call; it is called at least every 10 s. Resolves after that, or when `signal` aborts.
+ * Waits until a silence counts as too long. `until` returns the time, by `monotonicNow`, at which that is so. This time
+ * may move later, so `until` is called at least every 10 s. When the time has passed, calls `onSilence` a single time
+ * and resolves. If `signal` aborts first, resolves without calling it.
  */
 export async function watchIdle(
 	until: () => number,
@@ -86,22 +88,25 @@ export const SILENT_ABORT = new Failure('canceled');
 export interface Deadline {
 	/** Aborts when the time is up, when one of the given signals aborts, and on `stop`. Its reason is a Failure. */
 	signal: AbortSignal;
-	/** Removes the time limit. The signals still count. */
+	/** Removes the time limit. The given signals still abort `signal`. */
 	disarm(): void;
 	/** Releases the timer and the listeners. Call it when the work is over. */
 	stop(): void;
 }
 
-/** When the time of each deadline is up, by `monotonicNow`, by its signal. */
+/** When the time of each deadline is up, by `monotonicNow`. The key is the signal of the deadline. */
 const deadlines = new WeakMap<AbortSignal, number>();
 
 const deadlineOf = (signal: AbortSignal) => deadlines.get(signal) ?? Infinity;
 
-/** Returns how many ms are left until the time of a deadline is up, by its signal; Infinity for any other signal. */
+/** Returns how many ms are left of the deadline whose signal is given. Returns Infinity for any other signal. */
 export const remainingMs = (signal: AbortSignal): number =>
 	Math.max(0, deadlineOf(signal) - monotonicNow());
 
-/** Starts a time limit of `ms` milliseconds, 24 days at most. Its signal also aborts when one of `signals` does. */
+/**
+ * Starts a time limit of `ms` milliseconds. Its signal also aborts when one of `signals` does. `ms` must not exceed 24
+ * days, the longest time of a timer.
+ */
 export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {
 	const givenSignals = signals.filter((signal) => signal !== undefined);
 	const end = new AbortController();

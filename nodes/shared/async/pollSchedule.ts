@@ -2,7 +2,7 @@
 const MIN_SOON_MS = 50;
 /** The longest pause between reads while the outcome is expected soon, in ms. */
 const MAX_SOON_MS = 5000;
-/** The longest pause before the next read once the channel is open again, in ms. */
+/** The longest pause before the next read after the channel was opened again, in ms. */
 const CATCH_UP_MS = 2000;
 
 /**
@@ -17,10 +17,11 @@ export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnec
 /**
  * How a read without an outcome ended.
  *
- * - 'noOutcome' and 'noOutcomeBesideChannel': there is none yet, while the channel is closed, or open.
+ * - 'noOutcome': there is no outcome yet, and the channel is closed.
+ * - 'noOutcomeBesideChannel': there is no outcome yet, and the channel is open.
  * - 'expectSoon': the outcome will be there in a moment.
- * - 'throttled': the service refused the read. Only a short pause is needed here, because the account's throttle delays
- *   the next read itself.
+ * - 'throttled': the service refused the read for rate or load. Only a short pause is needed here, because the
+ *   account's throttle delays the next read itself.
  */
 type ReadEvent = 'noOutcome' | 'noOutcomeBesideChannel' | 'expectSoon' | 'throttled';
 
@@ -29,11 +30,18 @@ export type ScheduleEvent = ChannelEvent | ReadEvent | 'lastRead';
 
 /** When the next read begins. A schedule is immutable: `next` returns a new one. */
 export interface Schedule {
-	/** The pause before a read while the channel is closed, and before the first one, in ms. */
+	/**
+	 * The pause before each read while the channel is closed, in ms. While the channel is open, it is the first pause.
+	 */
 	readonly pollMs: number;
-	/** The pause up to which pauses double while the channel is open, in ms. */
+	/**
+	 * The pause up to which pauses double while the channel is open, in ms. If `pollMs` is longer, they do not double.
+	 */
 	readonly maxBackoffMs: number;
-	/** The pause before the next read, in ms. */
+	/**
+	 * The pause that was chosen last, in ms. The next one is computed from it. An event of the channel may move `nextAt`
+	 * without choosing a pause.
+	 */
 	readonly pauseMs: number;
 	/** When the next read begins, by `monotonicNow`. */
 	readonly nextAt: number;

@@ -11,25 +11,25 @@ import {
 import { isFailure, isTransient } from '../failure';
 import { next, type ChannelEvent, type Schedule, type ScheduleEvent } from './pollSchedule';
 
-/** The result of one read: the outcome, or none yet. `expectSoon`: the outcome will be there in a moment. */
+/** The result of one read: the outcome, or none yet. `expectSoon` is true if the outcome will be there in a moment. */
 export type ReadResult<T> = { done: true; value: T } | { done: false; expectSoon?: boolean };
 
 /** The outcome to wait for, and how to read it. */
 export interface PollOptions<T> {
 	/**
-	 * Reads once. `isUrgent`: the outcome is expected soon, or this is the last read. A transient Failure that it
-	 * throws is ignored; any other error ends the wait.
+	 * Reads once. `isUrgent` is true if the outcome is expected soon, or if this is the last read. A transient Failure
+	 * that it throws is ignored. Any other error ends the wait.
 	 */
 	read(signal: AbortSignal, isUrgent: boolean): Promise<ReadResult<T>>;
 	/** Aborts at the deadline, or when the wait is canceled. The wait then throws its reason, a Failure, at once. */
 	signal: AbortSignal;
-	/** The pause before a read, in ms. */
+	/** How long to wait for an event of the channel before each read, in ms. */
 	pollMs: number;
 	/** The pause up to which pauses double while the channel is open, in ms. The default is 30 s. */
 	maxBackoffMs?: number;
 	/** True to read at once instead of after the first pause. */
 	readFirst?: boolean;
-	/** True while a channel is open that reports progress. Reads are then rare. */
+	/** Returns true while a channel is open that reports progress. Reads are then rare. */
 	isChannelOpen?(): boolean;
 	/** Makes the channel call `onEvent` for each of its events. Returns a function that stops it. */
 	subscribe?(onEvent: (event: ChannelEvent) => void): () => void;
@@ -75,7 +75,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	function onEvent(event: ScheduleEvent): void {
 		const wasExpectedSoon = schedule.isExpectedSoon;
 		schedule = next(schedule, event, monotonicNow());
-		// An announcement aborts a read in flight, because that read may hang, or report an earlier state. No other
+		// The first announcement aborts a read in flight, because that read may hang, or report an earlier state. No other
 		// event aborts it, because it may still bring the outcome.
 		if (!isReadInFlight || (schedule.isExpectedSoon && !wasExpectedSoon))
 			stepAbort.abort(SILENT_ABORT);

@@ -11,13 +11,17 @@ export class Queue<Entry = void> {
 	 * Call this when the result of `delayMs` may have changed. Otherwise the queue may keep waiting for the old delay.
 	 */
 	notify = () => {};
-	/** The waiting callers by lane: the function that settles each wait, and its entry. True means admitted. */
+	/**
+	 * The waiting callers of each lane. The key is the function that ends the wait; it is called with true if the caller
+	 * is admitted.
+	 */
 	private readonly lanes: Array<Map<(isAdmitted: boolean) => void, Entry>>;
 	/** True while the loop in `drain` is running. */
 	private isDraining = false;
 
 	/**
-	 * @param delayMs returns how many milliseconds an entry still has to wait; 0 or less: none; Infinity: until `notify`
+	 * @param delayMs returns how long an entry still has to wait, in ms. 0 or less means that it may be admitted now.
+	 * Infinity means that it waits until `notify` is called.
 	 * @param onAdmit is called synchronously right before an entry is admitted
 	 * @param lanes how many lanes there are
 	 */
@@ -61,7 +65,7 @@ export class Queue<Entry = void> {
 			if (next.delayMs > 0) await this.pause(next.delayMs);
 			else {
 				this.onAdmit(next.entry);
-				next.end(true);
+				next.settle(true);
 			}
 		}
 		this.isDraining = false;
@@ -70,8 +74,8 @@ export class Queue<Entry = void> {
 	/** The entry to admit next, and its delay; undefined if none is waiting. */
 	private next() {
 		const heads = this.lanes.flatMap((lane) => {
-			for (const [end, entry] of lane)
-				return { end, entry, delayMs: Math.max(0, this.delayMs(entry)) };
+			for (const [settle, entry] of lane)
+				return { settle, entry, delayMs: Math.max(0, this.delayMs(entry)) };
 			return [];
 		});
 		const shortestMs = Math.min(...heads.map(({ delayMs }) => delayMs));

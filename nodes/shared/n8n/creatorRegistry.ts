@@ -10,9 +10,12 @@ interface ExecutionInternals {
 	runExecutionData?: { parentExecution?: { workflowId?: string } };
 }
 
-/** How often a waiting event is compared with the requests in flight, in ms. */
+/** The pause after which a waiting event is compared with the known requests again, in ms. */
 const RECHECK_MS = 1000;
-/** How long an event waits for requests with other prompts, in ms. A service may rewrite the prompt. */
+/**
+ * How long an event waits for requests in flight that have another prompt, in ms. It waits for them because a service
+ * may rewrite the prompt.
+ */
 const OTHER_PROMPT_GRACE_MS = 5000;
 
 /** The ids of a sub-workflow and of the workflow that called it. */
@@ -52,8 +55,8 @@ export async function isCreatedBySubWorkflow(
 }
 
 /**
- * Whether `request` has created `product`: `made`, `perhaps` while nobody can tell yet, or undefined for no.
- * `receivedAt` is when the event arrived, in ms since 1970.
+ * Tells whether `request` has created `product`. Returns `made`, or `perhaps` while nobody can tell yet, or undefined
+ * if it has not. `receivedAt` is when the event arrived, in ms since 1970.
  */
 function verdictOf(request: GenerationRequest, product: Product, receivedAt: number) {
 	const { id, prompt, files = [], failed } = product;
@@ -73,7 +76,7 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 	return hasOtherPrompt && Date.now() > receivedAt + OTHER_PROMPT_GRACE_MS ? undefined : 'perhaps';
 }
 
-/** The ids of this workflow and of the one that called it; undefined if no workflow has called it. */
+/** Returns the ids of this workflow and of the one that called it. Returns undefined if no workflow has called it. */
 export function creatorOf(context: IExecuteFunctions): SubWorkflow | undefined {
 	const { id = '' } = context.getWorkflow();
 	const calledBy = (context as ExecutionInternals).runExecutionData?.parentExecution?.workflowId;

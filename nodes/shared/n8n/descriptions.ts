@@ -23,7 +23,6 @@ export interface SwitchField extends INodeProperties {
 /** Hides a field in tools for AI agents. A language model can neither receive nor pass on files. */
 export const NOT_FOR_TOOLS = { hide: { '@tool': [true] } } satisfies IDisplayOptions;
 
-/** The name of the binary field that receives the file. */
 export const outputField: INodeProperties = {
 	displayName: 'Put Output File in Field',
 	name: 'outputField',
@@ -34,7 +33,6 @@ export const outputField: INodeProperties = {
 	hint: 'The name of the output binary field to put the file in',
 };
 
-/** How many items are processed at once. */
 export const concurrency: NumberField = {
 	displayName: 'Concurrency',
 	name: 'concurrency',
@@ -45,7 +43,6 @@ export const concurrency: NumberField = {
 		'How many items to process at once. 0 adjusts automatically: the node starts with 10, adds more while the service accepts requests, and slows down when it refuses any. The output keeps the order of the items.',
 };
 
-/** The most billable requests in one execution. */
 export const maxPaid: NumberField = {
 	displayName: 'Max Paid Requests per Execution',
 	name: 'maxPaidPerExecution',
@@ -56,7 +53,6 @@ export const maxPaid: NumberField = {
 		'The most paid requests this node may send in one execution, including loops, retries and calls by an agent. A run that would need more is refused before anything is sent. 0 means no limit.',
 };
 
-/** How long a task may be silent until it is read, in seconds. */
 export const pollInterval: NumberField = {
 	displayName: 'Poll Interval',
 	name: 'pollInterval',
@@ -67,7 +63,7 @@ export const pollInterval: NumberField = {
 		'How many seconds without progress before the node asks the service for the status of the task. While the WebSocket is connected, the interval doubles each time, up to 30 s.',
 };
 
-/** The longest duration of a field, in seconds: one week. */
+/** The largest value of a field for a duration, in seconds: one week. */
 const MAX_SECONDS = 604_800;
 
 /** Makes the field Timeout, in seconds, with the default of a kind of media. */
@@ -85,7 +81,6 @@ export const timeout = (kind: MediaKind): NumberField => {
 	};
 };
 
-/** Whether the file is downloaded. */
 export const download = {
 	displayName: 'Download File',
 	name: 'download',
@@ -95,13 +90,12 @@ export const download = {
 	description: 'Whether to download the file. If off, the output has only its URL.',
 } satisfies INodeProperties;
 
-/** The same switch, off by default, for operations where the URL alone is usually enough. */
+/** Download File, but off by default, for operations where the URL alone is usually enough. */
 export const downloadOffByDefault = { ...download, default: false } satisfies INodeProperties;
 
 /** The name of the binary field that receives the subtitles. */
 export const SUBTITLES_FIELD = 'subtitles';
 
-/** Whether the subtitles are downloaded. */
 export const subtitles = {
 	displayName: 'Download Subtitles',
 	name: 'subtitles',
@@ -122,7 +116,7 @@ export const taskId: INodeProperties = {
 	description: 'The task_id from the output of Speech → Text to Speech',
 };
 
-/** The collection Options of an operation, in the alphabetical order that n8n's guidelines ask for. */
+/** Makes the collection Options of a node or an operation. It sorts the fields by name, as n8n's guidelines ask for. */
 export const options = (...fields: INodeProperties[]): INodeProperties => ({
 	displayName: 'Options',
 	name: 'options',
@@ -132,7 +126,6 @@ export const options = (...fields: INodeProperties[]): INodeProperties => ({
 	options: [...fields].sort((a, b) => a.displayName.localeCompare(b.displayName)),
 });
 
-/** Whether all records are returned, instead of at most `limit`. */
 export const returnAll = {
 	displayName: 'Return All',
 	name: 'returnAll',
@@ -141,7 +134,6 @@ export const returnAll = {
 	description: 'Whether to return all results or only up to a given limit',
 } satisfies INodeProperties;
 
-/** The most records to return. */
 export const limit: NumberField = {
 	displayName: 'Limit',
 	name: 'limit',
@@ -152,7 +144,6 @@ export const limit: NumberField = {
 	description: 'Max number of results to return',
 };
 
-/** How long a stream may be silent until it counts as lost, in seconds. */
 export const idleTimeout: NumberField = {
 	displayName: 'Idle Timeout',
 	name: 'idleTimeout',
@@ -197,13 +188,12 @@ export const inputImages = (displayName: string, description: string): INodeProp
 	},
 });
 
-/** The field Prompt of the operations that require one for a video. */
+/** The field Prompt of the video operations that require a prompt. */
 export const videoPrompt = prompt(
 	'e.g. A paper boat sails down a rainy street',
 	'Describe the video: scene, movement, style',
 );
 
-/** Whether the speech is made more like the original speaker. */
 export const useSpeakerBoost = {
 	displayName: 'Voice: Speaker Boost',
 	name: 'useSpeakerBoost',

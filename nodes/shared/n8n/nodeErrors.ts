@@ -6,7 +6,7 @@ import { rowsOf, wordingOf } from './messages';
 
 /* Turns failures into n8n errors. No other file does. */
 
-/** What an n8n error says besides the failure itself. */
+/** What an n8n error is made of, besides the failure itself. */
 export interface ErrorContext {
 	node: INode;
 	/** The index of the input item, from 0. */
@@ -18,9 +18,9 @@ export interface ErrorContext {
 }
 
 /**
- * Converts any thrown value to the n8n error that the user sees: what happened, the item's index, and what to do. The
- * token is removed. n8n's own errors, such as that of a broken expression, keep their messages; the same object is
- * returned with the index and the note.
+ * Converts any thrown value to the n8n error that the user sees. It says what happened, in which row, and what to do.
+ * The token is removed. n8n's own errors, such as that of a broken expression, keep their messages: the same object is
+ * returned, with the index of the item and the note added.
  */
 export function toNodeError(
 	error: unknown,

@@ -31,7 +31,9 @@ export class NodeParameters {
 		this.options = isRecord(options) ? options : {};
 	}
 
-	/** The id in a resource locator, in any of its modes. An id with white space is refused, because it is a name. */
+	/**
+	 * The id in a resource locator, in any of its modes. An id with white space is refused, because it must be a name.
+	 */
 	locator(name: string, displayName: string): string {
 		const value = this.raw(name, '');
 		const id = requireText(isRecord(value) ? value.value : value, displayName).trim();
@@ -53,8 +55,8 @@ export class NodeParameters {
 	}
 
 	/**
-	 * One of `allowed`. A key of `aliases`, in lower or upper case, counts as its value. The first one is the
-	 * default.
+	 * The value of a parameter that must be one of `allowed`. A key of `aliases` counts as the value that it stands for,
+	 * in lower or upper case. The default is the first of `allowed`.
 	 */
 	choice<T extends string>(
 		name: string,
@@ -73,7 +75,7 @@ export class NodeParameters {
 		);
 	}
 
-	/** The value of a switch, which may be one of the options or a parameter of its own. */
+	/** The value of a switch. The switch may be one of the options or a parameter of its own. */
 	flag({ name, default: byDefault }: SwitchField): boolean {
 		const value = this.options[name] ?? this.raw(name, byDefault) ?? '';
 		if (value === '') return byDefault;
@@ -115,7 +117,7 @@ export class NodeParameters {
 		throw invalidInput(displayName, `lists ${others.length + 1} tasks, but the maximum is ${max}`);
 	}
 
-	/** A list of values from `allowed`, at least one. */
+	/** The values of a parameter that must be a list of at least one of `allowed`. */
 	choices<T extends string>(name: string, displayName: string, allowed: readonly T[]): T[] {
 		const chosen = textsIn(this.raw(name, []), displayName);
 		if (chosen.length === 0) throw invalidInput(displayName, 'is empty: choose at least one');
@@ -174,7 +176,7 @@ const shownValue = (value: unknown) => {
 	return `(it is ${text ?? 'not set'})`;
 };
 
-/** The value as text; a number counts as text. Throws invalidInput if it is blank or of another type. */
+/** Returns the value as text. A number counts as text. Throws invalidInput if the value is blank or of another type. */
 function requireText(value: unknown, displayName: string): string {
 	if (Number.isFinite(value) || typeof value === 'bigint') return String(value);
 	if (value === undefined || value === null || (typeof value === 'string' && isBlank(value))) {

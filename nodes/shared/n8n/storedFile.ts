@@ -16,7 +16,7 @@ export async function sizeOfStored(helpers: Helpers, file: IBinaryData): Promise
 }
 
 /**
- * Reads all bytes of a file into memory. Acquire the size of a large file from `memoryBudget` before. Throws the
+ * Reads all bytes of a file into memory. Before you read a large file, acquire its size from `memoryBudget`. Throws the
  * storage's error.
  */
 export async function readStored(helpers: Helpers, { id, data }: IBinaryData): Promise<Buffer> {

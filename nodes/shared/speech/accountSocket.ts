@@ -8,19 +8,26 @@ import { readNotification } from '../parsing/responses';
 
 /** How long `ready` waits for the socket, in ms. */
 const READY_TIMEOUT_MS = 3000;
-/** How long the socket stays open after its last user, in ms. The next round of a loop then need not open another. */
+/**
+ * How long the socket stays open after its last user has released it, in ms. The next round of a loop then need not
+ * open another one.
+ */
 const LINGER_MS = 300;
 /** How long an attempt to open may take, in ms. */
 const OPENING_TIMEOUT_MS = 15_000;
 /** A socket that is silent for this long, in ms, counts as dead and is replaced. */
 const MAX_SILENCE_MS = 60_000;
-/** A socket that was open for longer than this, in ms, is reopened at once. A proxy may close every socket earlier. */
+/**
+ * If a socket is lost after it was open for longer than this, in ms, it is reopened at once. If it is lost earlier, it
+ * is reopened after a back-off, because a proxy may close every socket right away.
+ */
 const STABLE_AFTER_MS = 3000;
 /** The longest back-off between attempts to open, in ms. */
 const MAX_BACK_OFF_MS = 30_000;
 
 /**
- * The most tasks whose last percentage is remembered. A message may arrive before the create call has returned the id.
+ * The most tasks whose highest percentage is remembered. It is remembered because a message about a task may arrive
+ * before the create call has returned the id.
  */
 const MAX_REMEMBERED_TASKS = 5000;
 
@@ -42,9 +49,9 @@ type TaskListener = (taskId: string) => void;
 /** One WebSocket connection; times are from `monotonicNow`. */
 interface SocketSession {
 	socket: WebSocket;
-	/** When it was opened, or when the attempt started while it is not open. */
+	/** When the attempt to open it started. Once it is open: when it was opened. */
 	startedAt: number;
-	/** When the last message arrived, or when the connection was opened. */
+	/** When the last message arrived. Before the first message: when the connection was opened. */
 	lastMessageAt: number;
 }
 
@@ -52,13 +59,13 @@ interface SocketSession {
  * The WebSocket of one account for messages about speech tasks (§6.2). All waiting items and triggers of this process
  * share it; `subscribe` finds it. While it has users, a lost connection is reopened and a silent one is replaced.
  *
- * The global WebSocket reports neither why it failed nor pings. If the other side does not answer a close, it keeps
- * the connection forever. Therefore at most one connection is closing at a time. While one is, a silent connection
+ * The global WebSocket reports neither why it failed nor pings. If the other side does not answer a close, it keeps the
+ * connection forever. Therefore at most one connection is closing at a time. While one is closing, a silent connection
  * is not replaced, and a connection without users stays open.
  */
 export class AccountSocket {
 	/** The highest percentage of each task, in the order of their last messages. */
-	private readonly lastPercentages = new Map<string, number>();
+	private readonly highestPercentages = new Map<string, number>();
 	/** Subscribers by task id. */
 	private readonly subscribers = new Map<string, Set<TaskSubscriber>>();
 	private readonly listeners = new Set<TaskListener>();
@@ -109,7 +116,7 @@ export class AccountSocket {
 		this.wakeUp.abort();
 	}
 
-	/** Removes a user. Without users the socket closes, unless a new one comes within 300 ms. Never rejects. */
+	/** Removes a user. Without users the socket closes, unless a new user comes within 300 ms. Never rejects. */
 	async release(): Promise<void> {
 		await sleep(LINGER_MS);
 		this.users--;
@@ -122,14 +129,15 @@ export class AccountSocket {
 	}
 
 	/**
-	 * Calls `subscriber` with each message about a task. If a message has arrived before, it is called at once,
-	 * because the service never repeats a message. Returns the function that unsubscribes.
+	 * Calls `subscriber` with each message about a task. If a message about the task has arrived already, it is called at
+	 * once with the highest percentage so far, because the service never repeats a message. Returns the function that
+	 * unsubscribes.
 	 */
 	onTask(taskId: string, subscriber: TaskSubscriber): () => void {
 		const subscribers = this.subscribers.get(taskId) ?? new Set();
 		this.subscribers.set(taskId, subscribers.add(subscriber));
-		if (this.lastPercentages.has(taskId))
-			notifySubscriber(subscriber, this.lastPercentages.get(taskId));
+		if (this.highestPercentages.has(taskId))
+			notifySubscriber(subscriber, this.highestPercentages.get(taskId));
 		return () => {
 			subscribers.delete(subscriber);
 			if (subscribers.size === 0) this.subscribers.delete(taskId);
@@ -147,24 +155,27 @@ export class AccountSocket {
 		const message = readNotification(text);
 		if (!message) return;
 		const { taskId, percentage } = message;
-		const highest = Math.max(percentage ?? 0, this.lastPercentages.get(taskId) ?? 0);
-		this.lastPercentages.delete(taskId);
-		this.lastPercentages.set(taskId, highest);
-		evictOldest(this.lastPercentages, MAX_REMEMBERED_TASKS);
+		const highest = Math.max(percentage ?? 0, this.highestPercentages.get(taskId) ?? 0);
+		this.highestPercentages.delete(taskId);
+		this.highestPercentages.set(taskId, highest);
+		evictOldest(this.highestPercentages, MAX_REMEMBERED_TASKS);
 		for (const subscriber of this.subscribers.get(taskId) ?? [])
 			notifySubscriber(subscriber, percentage);
 		for (const listener of this.listeners) listener(taskId);
 	}
 
-	/** Opens, replaces and closes connections as long as the socket has users, if the egress policy allows it. */
+	/**
+	 * Opens, replaces and closes connections until neither a user nor a connection remains. Opens none if the egress
+	 * policy forbids the URL, or the runtime has no WebSocket.
+	 */
 	private async run(allowed: Promise<void>): Promise<void> {
 		this.isRunning = true;
 		const isAllowed = await allowed.then(canListen, () => false);
-		// Without a WebSocket tasks are still polled through n8n's request helper, so nobody should wait for it.
+		// Without the socket, tasks are still polled through n8n's request helper, so nobody should wait for the socket.
 		if (!isAllowed) this.settled.abort();
 		while (isAllowed && (this.users > 0 || this.current || this.closing)) await this.step();
 		this.isRunning = false;
-		this.lastPercentages.clear();
+		this.highestPercentages.clear();
 	}
 
 	/** Opens or closes a connection if that is due. Otherwise waits until it is, or until a state changes. */
@@ -184,7 +195,10 @@ export class AccountSocket {
 		await sleep(ms, this.wakeUp.signal);
 	}
 
-	/** Opens a connection. A silent one is closed only after the new one is open, so that no message is missed. */
+	/**
+	 * Tries to open a connection, and closes the silent one after that. The silent one stays open during the attempt, so
+	 * that no message is missed.
+	 */
 	private async open(): Promise<void> {
 		const session = await this.connect().catch(() => undefined);
 		if (!session && this.users === 0) return;
@@ -217,12 +231,15 @@ export class AccountSocket {
 			await this.pause(remainingMs);
 		}
 		if (socket.readyState === WebSocket.OPEN) return session;
-		// A connection that is not open yet ends at once here, whatever the other side does.
+		// Before a connection is open, `close` ends it at once, whatever the other side does.
 		socket.close();
 		return undefined;
 	}
 
-	/** Makes `next` the current connection, or none, and asks the previous one to close. Tells all task subscribers. */
+	/**
+	 * Makes `next` the current connection; undefined means that there is none. Asks the previous connection to close.
+	 * Tells all task subscribers if the socket was lost or reopened by this.
+	 */
 	private switchTo(next: SocketSession | undefined): void {
 		const previous = this.current;
 		this.current = next;
@@ -235,7 +252,7 @@ export class AccountSocket {
 		previous.socket.close();
 	}
 
-	/** Call this when either side has closed a connection. */
+	/** Is called when either side has closed a connection. */
 	private onClose(session: SocketSession): void {
 		if (this.closing === session) this.closing = undefined;
 		if (this.current === session) {

@@ -13,7 +13,7 @@ import type { AccountSocket } from './accountSocket';
  * - `noAddress`: a completed task has no address of its audio.
  * - `apparentEnd`: an unknown status word seems to mean that the task has ended.
  * - `notFound`: a 404. A replica of the service that lags behind may answer so.
- * - `unreachable`: the service has never answered. The Base URL may be wrong.
+ * - `unreachable`: the service has not answered any read yet. The Base URL may be wrong.
  */
 const GRACE_MS = { noAddress: 60_000, apparentEnd: 10_000, notFound: 10_000, unreachable: 120_000 };
 
@@ -21,8 +21,8 @@ const GRACE_MS = { noAddress: 60_000, apparentEnd: 10_000, notFound: 10_000, unr
  * How a wait for a task starts.
  *
  * - `readFirst`: read at once, because the result may be there already.
- * - `addressConfirmed`: the task surely exists, so the Base URL is right.
- * - `isBackground`: a trigger may wait for thousands of these for hours, so its reads are rare.
+ * - `addressConfirmed`: the Base URL is known to be right, because the service has answered before.
+ * - `isBackground`: a trigger waits for the task. It may wait for thousands of tasks for hours, so its reads are rare.
  */
 const WAIT_MODES = {
 	/** The create call of the task was just accepted. */
@@ -33,15 +33,15 @@ const WAIT_MODES = {
 	userSupplied: { readFirst: true, addressConfirmed: false, isBackground: false },
 	/** A message over the WebSocket has named the task. */
 	announced: { readFirst: false, addressConfirmed: true, isBackground: true },
-	/** A trigger was waiting for the task before n8n was restarted. */
+	/** A trigger was waiting for the task before it was restarted, or its parameters name the task. */
 	restored: { readFirst: true, addressConfirmed: true, isBackground: true },
 } as const;
 
 /** The pause between the reads of a task that is a spot check for overload, in ms. */
 const SPOT_CHECK_MS = 1000;
 /**
- * The pauses between reads vary by this share at random, so that tasks which lose the socket at once do not all
- * read at once.
+ * The random spread (jitter) of the pauses between reads, as a share of their length. Without it, tasks that lose the
+ * socket at the same time would all read at the same time.
  */
 const JITTER = 0.3;
 /** The longest pause between two reads of a background task, in ms. */
@@ -70,9 +70,12 @@ class TaskObservations {
 	private status = 'pending';
 	/** The HTTP status of the last read, if that failed. */
 	private httpStatus: number | undefined;
-	/** The last Failure while the service has never answered. */
+	/** The Failure of the last read, as long as the service has never answered. */
 	private lastUnavailable: Failure | undefined;
-	/** When each odd answer was first read, from `monotonicNow`. Another answer in between resets it. */
+	/**
+	 * When each odd answer was first read, from `monotonicNow`. For `apparentEnd` and `notFound`, another answer in
+	 * between resets it.
+	 */
 	private readonly firstObservedAt: { [what in keyof typeof GRACE_MS]?: number } = {};
 
 	constructor(
@@ -113,7 +116,7 @@ class TaskObservations {
 		return this.tolerate('noAddress', new Failure('noAddress', { limitMs: GRACE_MS.noAddress }));
 	}
 
-	/** Notes that a read has failed. Throws the error unless its grace period still runs. */
+	/** Notes that a read has failed. Throws the error, unless it is an odd answer whose grace period is not over. */
 	noteFailure(error: unknown): ReadResult<SpeechTask> {
 		if (!(error instanceof Failure)) throw error;
 		const { kind, facts } = error;
@@ -124,7 +127,10 @@ class TaskObservations {
 		return this.tolerate('unreachable', this.lastUnavailable);
 	}
 
-	/** The error to report when the wait ends. If the service has never answered, that tells more than the timeout. */
+	/**
+	 * The error to report when the wait ends. If the service has never answered, the Failure of the last read tells more
+	 * than the timeout.
+	 */
 	explain(error: unknown): unknown {
 		return isFailure(error, 'timedOut') && !this.addressConfirmed
 			? (this.lastUnavailable ?? error)
@@ -152,9 +158,9 @@ class TaskObservations {
 }
 
 /**
- * Waits until a speech task is completed and resolves with it. Messages over the socket report progress (§6.2). Only
- * a read of the task counts as its outcome (§4.2), because messages can be lost. Throws a Failure with the task's id:
- * taskFailed, noAddress, notFound, any failure of a read that is not temporary, or the signal's reason.
+ * Waits until a speech task is completed and resolves with it. Messages over the socket report progress (§6.2). Only a
+ * read of the task counts as its outcome (§4.2), because messages can be lost. Throws a Failure with the task's id:
+ * taskFailed, noAddress, notFound, any other failure of a read that is not temporary, or the signal's reason.
  */
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, subscription } = wait;
@@ -185,7 +191,6 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 				);
 		},
 		signal,
-		// Tasks that lose the same socket at once must not all read at once.
 		pollMs:
 			(isSpotCheck ? SPOT_CHECK_MS : wait.pollIntervalMs) * (1 + JITTER * (Math.random() - 0.5)),
 		maxBackoffMs: isBackground ? BACKGROUND_MAX_BACKOFF_MS : undefined,
@@ -209,6 +214,9 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	);
 }
 
-/** Adds the id and the last known status of a charged task to a Failure. Facts that it already has stay. */
+/**
+ * Adds the id of a task, and its last known status if given, to a Failure. Facts that the Failure already has stay.
+ * Returns any other error as it is.
+ */
 export const withTaskId = (error: unknown, taskId: string, lastKnownStatus?: string): unknown =>
 	withDefaultFacts(error, { taskId, lastKnownStatus });

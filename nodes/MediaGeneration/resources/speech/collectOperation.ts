@@ -33,7 +33,7 @@ const joinFiles = {
 		'Whether to join the audio of several tasks into one file, as with the parts of a long text. Turn off to get one item per task.',
 } satisfies INodeProperties;
 
-/** The output field with the ids of all parts. Only a text that was split has it. */
+/** The output field with the ids of several tasks, such as those of the parts of a text. */
 const PART_IDS_FIELD = 'task_ids';
 
 /** True if the input item, or the expression of Task ID(s), shows that the tasks are the parts of one text. */

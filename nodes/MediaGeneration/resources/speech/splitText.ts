@@ -13,7 +13,10 @@ const TAG = /<[A-Za-z/!?][^<>]*>/g;
 /** A letter or punctuation mark of a script that puts no spaces between words, such as Chinese or Thai. */
 const UNSPACED_LETTER =
 	'[\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\\u3001-\\u303f\\uff01-\\uff0f\\uff1a-\\uff65]';
-/** Match right after and right before a letter of a script without spaces. Combining marks stay with their letter. */
+/**
+ * Patterns that match right after and right before a letter of a script without spaces. Combining marks stay with their
+ * letter.
+ */
 const [AFTER, BEFORE] = [
 	`(?<=${UNSPACED_LETTER}\\p{M}*)(?!\\p{M})`,
 	`(?=${UNSPACED_LETTER})(?!\\p{M})`,
@@ -23,11 +26,14 @@ const sticky = (pattern: string) => new RegExp(pattern, 'uy');
 const SCRIPT_CHANGE = sticky(
 	`${AFTER}(?!${UNSPACED_LETTER})|(?<!${UNSPACED_LETTER}\\p{M}*)${BEFORE}`,
 );
-/** The place where a word of a script without spaces may end: not after an opening mark, nor before a closing one. */
+/**
+ * The place where a word of a script without spaces may end. It is neither after an opening bracket or quotation mark,
+ * nor before a closing one, a comma or the like.
+ */
 const WORD_END = sticky(`(?:${AFTER}|${BEFORE})(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`);
 /** A URL, number, foreign word or tag. It stays in one piece, also within a script without spaces. */
 const TOKEN = /[!-~\uff0c\uff0e\uff10-\uff19]*[!-~\uff10-\uff19]/g;
-/** How many characters after a possible cut are examined to find out whether a sentence ends there. */
+/** How many characters before or after a possible cut are examined to find out whether a sentence ends there. */
 const LOOKAHEAD = 64;
 
 /* The locale is fixed: a retry on another machine must cut a text at the same places to collect its parts. */
@@ -71,13 +77,13 @@ function afterSpace(text: string, at: number): number {
 }
 
 /**
- * Yields the parts of a text, in order. A part has at most `maxLength` characters (UTF-16 code units). Together
- * the parts are the whole text, without the white space at the cuts.
+ * Yields the parts of a text, in order. A part has at most `maxLength` characters (UTF-16 code units). Together the
+ * parts are the whole text, without the white space at the cuts.
  *
- * A part ends at a paragraph, if one ends in the last third of its length. Otherwise it ends at a sentence, a
- * line or a word, in this order of preference. If possible, every part but the last has at least a third of
- * `maxLength`. A word, URL or number is cut only if it is longer than a part. A character or a tag is never
- * cut: the next step throws a RangeError if a single one is longer than `maxLength`.
+ * A part ends at a paragraph, if one ends in the last third of its length. Otherwise it ends at a sentence, a line or a
+ * word, in this order of preference. If possible, every part but the last has at least a third of `maxLength`. A word,
+ * URL or number is cut only if it is longer than a part. A character or a tag is never cut: if a single one is longer
+ * than `maxLength`, the generator throws a RangeError when it gets there.
  */
 export function* splitText(text: string, maxLength: number): Generator<TextPart> {
 	const textWithoutTags = text.replace(TAG, tagSubstitute);
@@ -132,7 +138,7 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 	const places = [...spaces, ...placesWithoutSpace]
 		.filter(({ at }) => at > 0 && at <= maxLength)
 		.sort((one, other) => other.at - one.at);
-	// What makes a place a good one to cut at, the best first.
+	// The conditions for a good place to cut at, the best one first.
 	const preferred: Array<(place: (typeof places)[number]) => boolean> = [
 		({ at, isParagraph }) => isParagraph && at >= (maxLength * 2) / 3,
 		({ isParagraph, isSentence }) => isParagraph || isSentence,

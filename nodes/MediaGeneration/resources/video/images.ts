@@ -49,10 +49,10 @@ const badImage = (field: string, text: string) => new Failure('badImage', { fiel
  * parameter that lists the images. `requestField` is the field of the request body for them. Throws a Failure that
  * names an image that is missing, empty or of another type.
  *
- * Returns the `body` function of a GenerationOrder. It downloads the images that are given by URL. It throws a Failure
- * if a download fails, or if all images together are too large. It resolves with a function that waits for memory and
- * then makes the JSON body `{ "frames": ["<base64>", …], …otherFields }`. That function throws a Failure that names a
- * file that is no image, or the signal's reason.
+ * Returns a function to use as `body` of a GenerationOrder. It downloads the images that are given by URL. It throws a
+ * Failure if a download fails, or if all images together are too large. It resolves with a function that waits for
+ * memory and then makes the JSON body `{ "frames": ["<base64>", …], …otherFields }`. That function throws a Failure
+ * that names a file that is no image, or the signal's reason.
  */
 export function inputImagesOf(
 	item: ItemContext,
