@@ -62,7 +62,7 @@ function head(): string {
 		`${process.versions.node}, ${cpus().length} × ${cpu?.model.trim()},`,
 		`${(totalmem() / 1024 ** 3).toFixed(0)} GiB), production executions called by webhook, against`,
 		`the simulator of this repository. Load of the machine before: ${load!.toFixed(1)}. In brackets: how many times the first column’s figure.`,
-		'Figures of another machine differ; what is right of them is the order of size. Every file',
+		'On another machine, the figures differ; only their order of magnitude carries over. Every file',
 		'that came out was compared with the service’s, byte for byte.',
 	].join(' ');
 }

@@ -84,7 +84,7 @@ const goalSection = (goals: Goal[]): string =>
 /** The figures as a page of Markdown; `head` says where they come from. */
 export async function page(head: string, goals: Goal[], tables: Table[]): Promise<string> {
 	const whom =
-		'For those who want to know how fast the node is and how much memory it takes before they rely on it, and for those who change it. Using it needs none of this.';
+		"This page shows how fast the node is and how much memory it takes. You don't need it to use the node.";
 	const parts = ['# Measured', whom, head, goalSection(goals), ...tables.map(section)];
 	const options = await resolveConfig(import.meta.filename);
 	return await format(parts.join('\n\n'), { ...options, parser: 'markdown' });

@@ -31,19 +31,19 @@ const NAMES: Record<Operation, string> = {
 
 const HEAD = `# What goes wrong, and what comes of it
 
-For those who want to know, before they trust the node with paid work, what it does when something fails, and for those who change it. If you have a message in front of you, [messages](messages.md) is the shorter way.
+This page is for developers, and for readers who want to know what the node does when something fails before they trust it with paid work. If you want to know what a message means, see [messages](messages.md).
 
-Everything that is known to go wrong with the service and on the way to it. Each line runs as a test in n8n's own engine (\`test/faults\`), against the simulated service; this page is made of the same table and checked against it.
+It lists everything that is known to go wrong with the service and on the way to it. Each row is a test in n8n's own engine (\`test/faults\`), against the simulated service; this page is generated from the same table and checked against it.
 
-- **The result** means: what was asked for comes out whole, its files byte by byte those of the service.
-- Quotations are from the message or its description or, beside a result, from a hint; … stands for the rest.
+- **The result** means that everything requested comes out, and that the files are the service's, byte by byte.
+- Quotations come from the message, its description or, beside a result, a hint; … stands for the rest.
 - **Sent** and **paid** count create calls, for operations that have one.
-- Afterwards nothing is left open: no request, no WebSocket, no connection. And the API token is nowhere but in requests to the API: not in the saved run, a message, a log, or the name of a file.
+- Afterwards nothing is left open: no request, no WebSocket, no connection. The API token appears only in requests to the API, and not in the saved execution, a message, a log, or a file name.
 `;
 
 const KILLED = `## n8n is killed
 
-\`npm run worlds -- --kills --seed 4 --count 100\` kills n8n before and after everything that it sends, hears, saves or starts, starts it again, and runs again what was at work. Only this is lost:
+\`npm run worlds -- --kills --seed 4 --count 100\` kills n8n before and after everything that it sends, receives, saves or starts, restarts it, and runs the interrupted executions again. Only this is lost:
 `;
 
 function lineOf(row: Row): string {
