@@ -210,5 +210,5 @@ export const useSpeakerBoost = {
 	type: 'boolean',
 	default: true,
 	description:
-		'Whether to make the speech sound even more like the original speaker, on top of Voice: Similarity',
+		'Whether the speech should sound even more like the original speaker, on top of Voice: Similarity',
 } satisfies INodeProperties;

@@ -204,7 +204,8 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	timedOut: ({ limitMs, lastKnownStatus }) => ({
 		message: `No result after ${seconds(limitMs)}${lastKnownStatus ? ` (last known: ${lastKnownStatus})` : ''}`,
-		description: "The result may still arrive. If results usually take longer, raise 'Timeout' under Options.",
+		description:
+			"The result may still arrive. If results usually take longer, raise 'Timeout' under Options.",
 	}),
 	noWebSocket: () => ({
 		message: 'This n8n runs on a version of Node.js without WebSocket',
