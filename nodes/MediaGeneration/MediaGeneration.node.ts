@@ -26,7 +26,7 @@ const describeOutput = (output: string, show: IDisplayOptions['show']) => ({
 /** Advice for AI workflow builders, about what they get wrong without it. */
 const builderHint: IBuilderHint = {
 	searchHint:
-		'Waits by itself until the file is there: add no Wait node and no polling loop. Pass all items at once, without a loop: they are processed in parallel, and the output keeps their order. For lists set onError to continueErrorOutput, so that a failed row leaves by the second output while the others go on. To react to media generated elsewhere, use the Media Generation Trigger.',
+		'Waits by itself until the file is there: add no Wait node and no polling loop. Pass all items at once, without a loop: they are processed in parallel, and the output keeps their order. For lists set onError to continueErrorOutput, so that a failed row goes to the second output while the others continue. To react to media generated elsewhere, use the Media Generation Trigger.',
 	extraTypeDefContent: [
 		describeOutput(
 			'one item per text or task: { json: { task_id: string, status: string, audio_url?: string }, binary?: { data } }',
@@ -43,14 +43,14 @@ const builderHint: IBuilderHint = {
 		describeOutput('one item per video or image: { json: { id, prompt, file_url } }', {
 			resource: ['history'],
 		}),
-		describeOutput('what is known of: { json: { available_quota?, balance? } }', {
+		describeOutput('what the service sends, such as: { json: { available_quota?, balance? } }', {
 			resource: ['account'],
 		}),
 	],
 };
 
 const PROGRESS_HINT = 'Progress: browser console (F12).';
-const CHARGE_HINT = 'Each run is charged; a retry pays what is missing.';
+const CHARGE_HINT = 'Runs are charged; retries only for what is missing.';
 
 /** The usual durations of all kinds of media, without repetitions. */
 const DURATIONS = [...new Set(Object.values(MEDIA).map(({ takes }) => takes))];

@@ -51,7 +51,7 @@ export class MediaGenerationTrigger implements INodeType {
 		},
 		builderHint: {
 			searchHint:
-				'Reacts to media generated elsewhere: the event generated is about videos and images, the other events are about speech. For what this workflow generates itself, no trigger is needed: the Media Generation node waits for it. Publishing is refused if that node follows this trigger, unless taskIds is set.',
+				"Reacts to media generated elsewhere: the event 'generated' is about videos and images, the other events are about speech. For media that this workflow itself generates, no trigger is needed: the Media Generation node waits for the files. Publishing is refused if that node follows this trigger and generates what the trigger listens for. For speech, set taskIds to allow that.",
 			extraTypeDefContent: [
 				{ content: '@output { json: { event, task_id?, audio_url?, file_url?, error? } }' },
 			],

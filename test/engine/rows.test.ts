@@ -57,7 +57,7 @@ test('empty rows are told together; by the error output they leave one by one, w
 	const items = Array.from({ length: 10 }, (_, n) => ({ t: [2, 6, 9].includes(n) ? ' ' : 'Hi.' }));
 	const { message, description, itemIndex } = bad(await run(speech(EACH), { items }));
 	expect(message).toBe("'Text' is empty in 3 of 10 items: rows 3, 7 and 10");
-	expect(description).toMatch(/^Fill in these rows, or let them pass: set On Error to 'Continue/);
+	expect(description).toMatch(/^Fill in these rows, or skip them: set On Error to 'Continue/);
 	// n8n would show it as [item 2].
 	expect([itemIndex, posts()]).toEqual([undefined, 0]);
 

@@ -165,8 +165,8 @@ it('the example offers tools that a model understands, and the user gets the add
 		},
 	);
 	assert.deepEqual(offered.sort(), [
-		'Generate_an_image: Generate image from text in Media Generation. prompt: string, What is to be seen in the image, in one or two sentences',
-		'Text_to_Speech: Convert text to speech in Media Generation. text: string, The words to be spoken, and nothing else',
+		'Generate_an_image: Generate image from text in Media Generation. prompt: string, What the image should show, in one or two sentences',
+		'Text_to_Speech: Convert text to speech in Media Generation. text: string, The text to convert to speech, and nothing else',
 	]);
 	assert.equal(paid(), 2, 'one task and one image, each paid once');
 	const [image] = simulator.history;

@@ -54,6 +54,11 @@ describe.each(names)('%s', (name) => {
 		expect(content.split(/\s+/).length).toBeLessThanOrEqual(210);
 	});
 
+	it('does not promise that nothing is paid twice, and speaks of money as people do', () => {
+		// A successful call that is repeated is charged, and so is a row whose task failed.
+		expect(text).not.toMatch(/\bpaid twice\b|\bmay be paid\b|\bpays\b|\bto be spoken\b/);
+	});
+
 	it('keeps nothing of somebody, nor what only the simulated service knows', () => {
 		expect(workflow).toMatchObject({ active: false, pinData: {} });
 		expect(text).not.toMatch(/versionId|"meta"|shared/);

@@ -69,17 +69,17 @@ The service could not generate the speech: text too long. Change the text, voice
 The service could not generate the video: UNSAFE_GENERATION. Change the prompt or images. A new attempt is charged.
 The service's response is too large: a list of more than 1000 pages. To get less, set 'Limit' instead of 'Return All'. If that does not help, contact your provider.
 An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice: check History → Get Many (or the provider's website) first. To send it anyway, start a new execution with this item only, or click 'Execute step' on this node, which sends and charges all its items.
-The task is complete, but its audio is not available yet (waited 60 seconds). It may still come.
+The task is complete, but its audio is not available yet (waited 60 seconds). The audio may still become available.
 The file was generated but could not be downloaded: the file is empty. It has been charged. Download it here: https://files.example.com/a.mp3
-The connection to the service was lost before the result was ready: no message for 300 s. It may still come, and has been charged: check History → Get Many. It is not requested a second time.
-No result after 3600 seconds (last known: processing, 57 %). It may still come. If it usually takes longer, raise 'Timeout' under Options.
+The connection to the service was lost before the result was ready: no message for 300 s. The result may still appear, and has been charged: check History → Get Many. It is not requested a second time.
+No result after 3600 seconds (last known: processing, 57 %). The result may still arrive. If results usually take longer, raise 'Timeout' under Options.
 This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later. Or list the tasks in 'Task IDs': the trigger then checks those.
 The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those. Without a WebSocket, the trigger detects no task.
 The service has no history of videos and images (HTTP 404). Remove the event for videos and images from 'Trigger On': without a history, new ones can't be detected.
 'Speak' creates what this trigger listens for, so the workflow would start itself in an endless loop. List the tasks in 'Task IDs', or move 'Speak' to a workflow called with 'Execute Sub-workflow'. In queue mode, in nested sub-workflows and with HTTP Request, such a loop is not detected. You can still test the workflow with 'Execute step'.
 The execution was canceled.
-The account's quota is used up. It is renewed when its period ends; a larger plan raises it. Account → Get shows what is left.
-The service rejected the request: captcha. Choose a voice, a model or settings that your provider lets your account use (HTTP 403).
+The account's quota is used up. Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.
+The service rejected the request: captcha. Choose a voice, model or settings that are available to your account (HTTP 403).
 `;
 
 describe('every kind of failure', () => {
@@ -167,7 +167,7 @@ describe('what a message says', () => {
 		const empty = (...items: number[]) =>
 			wordingOf(failure('invalidInput', { items, itemCount: 3 }));
 		expect(empty(0, 2).message).toBe("'Text' is empty in 2 of 3 items: rows 1 and 3");
-		expect(empty(1).description).toMatch(/^Fill in this row, or let it pass: set On Error/);
+		expect(empty(1).description).toMatch(/^Fill in this row, or skip it: set On Error/);
 		expect(empty(0, 1, 2).message).toBe("'Text' is empty in all 3 items");
 		expect(empty(0, 1, 2).description).toMatch(/^Check the column's name in the expression/);
 	});

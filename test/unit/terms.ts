@@ -19,6 +19,7 @@ export const BANNED: Array<[RegExp, instead: string]> = [
 	[/\brun this again\b|\bonce more\b/i, 'retry this execution (free), or run the workflow again'],
 	[/\bspoken\b/i, 'converted'],
 	[/\bmachine\b/i, 'computer'],
+	[/\bpays? (?:only )?what\b|\bpaid twice\b/i, 'one pays for a thing: charged'],
 	// One word for money in a sentence.
 	[/paid for[^.:]*\bcharged?\b|\bcharged?\b[^.:]*paid for/i, 'one of the two'],
 ];

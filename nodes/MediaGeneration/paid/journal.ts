@@ -133,7 +133,7 @@ export class JournalEntry {
 	get collectedHint(): string {
 		return this.journal.entries[this.key] || !this.recent
 			? 'Collected the result of an earlier attempt, at no extra charge'
-			: "Collected from an earlier run, at no extra charge. 'Execute step' on this node generates and charges all again";
+			: "Collected from an earlier run, at no extra charge. 'Execute step' on this node requests everything again, which is charged";
 	}
 
 	/** The requests for videos and images that this node has sent to the same account, also in earlier attempts. */

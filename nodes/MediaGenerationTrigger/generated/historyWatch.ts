@@ -117,7 +117,7 @@ export class HistoryWatch {
 			await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal);
 		void this.executionQueue.emitUntilStarted({
 			eventId: fingerprint,
-			name: failed ? 'generation failed' : 'generated',
+			name: failed ? 'video or image failed' : 'generated',
 			product: entry,
 			json: eventOf(entry),
 			fetchFiles: settings.download && !failed ? fetchFiles : undefined,

@@ -184,7 +184,7 @@ export const inputImages = (displayName: string, description: string): INodeProp
 	hint: 'Input binary fields or https:// URLs, separated by commas. Images in several items? Add Aggregate first.',
 	builderHint: {
 		propertyHint:
-			"Each item becomes a video of its own. For one video of several images put them into one item: n8n-nodes-base.aggregate with aggregate: 'aggregateAllItemData' and options.includeBinaries, then expr(\"{{ Object.keys($binary).join(', ') }}\") here",
+			"Each item becomes a separate video. For one video from several images, put the images into one item: n8n-nodes-base.aggregate with aggregate: 'aggregateAllItemData' and options.includeBinaries, then expr(\"{{ Object.keys($binary).join(', ') }}\") here",
 	},
 });
 
@@ -200,5 +200,5 @@ export const useSpeakerBoost = {
 	type: 'boolean',
 	default: true,
 	description:
-		'Whether to bring the speech even closer to the original speaker, in addition to Voice: Similarity',
+		'Whether the speech should sound even more like the original speaker, on top of Voice: Similarity',
 } satisfies INodeProperties;

@@ -48,7 +48,7 @@ const UNREACHABLE: Record<string, Wording> = {
 	certificate: {
 		message: 'does not present a certificate that n8n trusts',
 		description:
-			"Check 'Base URL' in the credential: the certificate must be issued for that host. If your own authority has issued it, set n8n's environment variable NODE_EXTRA_CA_CERTS to that authority's certificate file, and restart n8n.",
+			"Check 'Base URL' in the credential: the certificate must be issued for that host. If it was issued by your own certificate authority, set n8n's environment variable NODE_EXTRA_CA_CERTS to the certificate file of that authority, and restart n8n.",
 	},
 	blocked: {
 		message: 'is blocked by the security settings of this n8n instance',
@@ -77,7 +77,7 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
 	credit: 'Add credit with your provider',
-	not_allowed: 'Choose a voice, a model or settings that your provider lets your account use',
+	not_allowed: 'Choose a voice, model or settings that are available to your account',
 	unavailable: 'Wait a few minutes',
 };
 const remedy = ({ means, safeInFlight }: FailureFacts, fallback: string) => {
@@ -103,7 +103,7 @@ function inputRemedy(facts: FailureFacts): string {
 			: "Fill it in, or check the column's name in its expression.";
 	}
 	const [rows, them] = items.length > 1 ? ['these rows', 'them'] : ['this row', 'it'];
-	return `Fill in ${rows}, or let ${them} pass: set On Error to 'Continue (using error output)' in Settings.`;
+	return `Fill in ${rows}, or skip ${them}: set On Error to 'Continue (using error output)' in Settings.`;
 }
 
 const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
@@ -150,7 +150,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `${facts.means === 'quota' ? "The account's quota is used up" : 'The service received too many requests from this account'}${reasonSuffix(facts)}`,
 		description:
 			facts.means === 'quota'
-				? 'It is renewed when its period ends; a larger plan raises it. Account → Get shows what is left.'
+				? 'Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.'
 				: `Wait ${facts.retryAfterMs ? seconds(Math.ceil(facts.retryAfterMs / 1000) * 1000) : 'a minute'}, or set a lower 'Concurrency' under Options.`,
 	}),
 	invalidVoice: (facts) => ({
@@ -192,7 +192,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	noAddress: ({ limitMs }) => ({
 		message: `The task is complete, but its audio is not available yet (waited ${seconds(limitMs)})`,
-		description: 'It may still come.',
+		description: 'The audio may still become available.',
 	}),
 	downloadFailed: (facts) => ({
 		message: `The file was generated but could not be downloaded${reasonSuffix(facts)}`,
@@ -200,11 +200,12 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	streamLost: (facts) => ({
 		message: `The connection to the service was lost before the result was ready${reasonSuffix(facts)}`,
-		description: `It may still come, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many. It is not requested a second time.`,
+		description: `The result may still appear, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many. It is not requested a second time.`,
 	}),
 	timedOut: ({ limitMs, lastKnownStatus }) => ({
 		message: `No result after ${seconds(limitMs)}${lastKnownStatus ? ` (last known: ${lastKnownStatus})` : ''}`,
-		description: "It may still come. If it usually takes longer, raise 'Timeout' under Options.",
+		description:
+			"The result may still arrive. If results usually take longer, raise 'Timeout' under Options.",
 	}),
 	noWebSocket: () => ({
 		message: 'This n8n runs on a version of Node.js without WebSocket',
@@ -257,7 +258,7 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 				`The request may have been accepted and charged: check ${whereToLook(facts)} before you send it again.`,
 		howToCollect(kind, facts),
 		indeterminateParts?.length &&
-			`Parts ${indeterminateParts.join(', ')} may also have been charged, although the service didn't confirm it.`,
+			`Part${indeterminateParts.length > 1 ? 's' : ''} ${indeterminateParts.join(', ')} may also have been charged, although the service didn't confirm it.`,
 		facts.fileUrl !== undefined &&
 			taskId === undefined &&
 			kind !== 'downloadFailed' &&

@@ -96,7 +96,7 @@ export async function collect(
 		// If the result came early, the socket may just not have been open yet.
 		if (!subscription.isOpen && waitedMs >= options.pollIntervalMs / 2) {
 			report.hint(
-				`The WebSocket could not be opened: the node checked every ${options.pollIntervalMs / 1000} s. Check 'WebSocket URL' in the credential, and your proxy`,
+				`The WebSocket could not be opened, so the node checked the task every ${options.pollIntervalMs / 1000} s instead. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets`,
 			);
 		}
 		const result: SpeechResult = { taskId, task };
@@ -161,7 +161,7 @@ async function subtitlesOf(
 		const { kind, facts } = error;
 		const reason = (kind === 'downloadFailed' && facts.text) || wordingOf(error).message;
 		item.report.hint(
-			`Subtitles could not be downloaded: ${reason}. Speech → Collect tries again at no extra charge`,
+			`Subtitles could not be downloaded: ${reason}. Use Speech → Collect to try again at no extra charge`,
 		);
 		return undefined;
 	});

@@ -134,7 +134,7 @@ export async function speechOutput(
 
 const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string) =>
 	report.hint(
-		`Subtitles could not be joined: ${reason}. For those of single parts, use Speech → Collect`,
+		`Subtitles could not be joined: ${reason}. For the subtitles of single parts, use Speech → Collect`,
 	);
 
 /** Joins the files and the subtitles of all parts in n8n's storage. Resolves with a reason if that fails. */
