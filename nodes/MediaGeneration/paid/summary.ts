@@ -19,7 +19,7 @@ const RETRY_ADVICE =
 	"To continue, open Executions and choose 'Retry with currently saved workflow': only what is missing is charged.";
 /** The item fails again in a retry, so On Error has to let the others continue. */
 const RETRY_PAST_ITEM_ADVICE =
-	"To get the others at no extra charge, set On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions.";
+	"To get the others, set On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions: only what is missing is charged.";
 
 const kindOf = (one: JournalValue) =>
 	'taskId' in one ? 'speech' : (one.request?.kind ?? 'speech');
