@@ -58,9 +58,7 @@ const DURATIONS = [...new Set(Object.values(MEDIA).map(({ takes }) => takes))];
 /** Hints of the output panel before the first run: the operations (`resource:operation`), and the text. */
 const HINTS: Array<[string[], string]> = [
 	...DURATIONS.map((takes): [string[], string] => {
-		const operationsOfDuration = PAID_OPERATIONS.filter(
-			({ makes }) => MEDIA[makes].takes === takes,
-		);
+		const operationsOfDuration = PAID_OPERATIONS.filter(({ kind }) => MEDIA[kind].takes === takes);
 		const names = operationsOfDuration.map(({ resource, operation }) => `${resource}:${operation}`);
 		return [names, `Takes ${takes}. ${PROGRESS_HINT} ${CHARGE_HINT}`];
 	}),

@@ -185,7 +185,7 @@ export class JournalEntry {
 	}
 
 	/** Marks the task of the entry as failed or unknown to the service, so that a retry creates a new one. */
-	setDead(): void {
+	setGone(): void {
 		const { previous } = this;
 		if (previous && 'taskId' in previous) this.write({ ...previous, state: 'gone' });
 	}
@@ -209,7 +209,7 @@ export class JournalEntry {
 }
 
 /** The ids of the speech tasks that were charged and can be collected. */
-export const collectableTasks = (entries: JournalEntry[]): string[] =>
+export const collectableTaskIds = (entries: JournalEntry[]): string[] =>
 	entries.flatMap(({ previous }) => (previous?.state === 'task' ? [previous.taskId] : []));
 
 /** Says in words why it is indeterminate whether a call was accepted, and when it failed (UTC). */

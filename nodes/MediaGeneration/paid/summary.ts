@@ -1,5 +1,5 @@
 import { Failure, type FailureKind, type Meaning } from '../../shared/failure';
-import { firstOf, rowsOf } from '../../shared/n8n/messages';
+import { listFirst, nameRows } from '../../shared/n8n/messages';
 import type { JournalValue } from './journalStore';
 
 /** The journal's value for a create call, with the index of its input item. */
@@ -48,10 +48,10 @@ function listResults(requests: ItemRequest[], max?: number): string {
 	}
 	return [
 		...[...namesByKind].map(
-			([kind, names]) => `${pluralOf(kind, names.length)} ${firstOf(names, max)}`,
+			([kind, names]) => `${pluralOf(kind, names.length)} ${listFirst(names, max)}`,
 		),
 		...[...itemsByKind].map(
-			([kind, items]) => `${pluralOf(kind, items.length)} of ${rowsOf(items, max)}`,
+			([kind, items]) => `${pluralOf(kind, items.length)} of ${nameRows(items, max)}`,
 		),
 	].join('; ');
 }

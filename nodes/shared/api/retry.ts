@@ -18,7 +18,7 @@ import { asWebUrl } from '../parsing/values';
 /** How long one attempt may take, in ms, unless the call says otherwise. */
 const READ_TIMEOUT_MS = 30_000;
 /** Time limit of the account read that shows whether an outage is over or the token is refused, in ms. */
-const PROBE_TIMEOUT_MS = 10_000;
+const ACCOUNT_READ_TIMEOUT_MS = 10_000;
 /** The most attempts to send a call. A throttled call may be sent more often. */
 const MAX_CALL_ATTEMPTS = 5;
 /** How long a read is repeated while the account is throttled, in ms. */
@@ -61,7 +61,7 @@ export interface CreateCall extends BaseCall, CallSignals {
 
 export type ApiCall = ReadCall | CreateCall;
 
-/** The signal after which no further attempt of a call starts, and the one that aborts an attempt in flight. */
+/** The two signals of a call. A call that is not charged has one signal, which does what both do. */
 const signalsOf = (call: ApiCall): { stopStarting: AbortSignal; abortInFlight: AbortSignal } =>
 	call.repeat === 'create' ? call : { stopStarting: call.signal, abortInFlight: call.signal };
 
@@ -84,8 +84,8 @@ function outcomeOf(failure: Failure): Outcome {
 }
 
 /**
- * The Failure of an attempt. It has the fact `mayBeCharged` if the service may have accepted a create call. Throws
- * any error that is not a Failure.
+ * Converts the error of an attempt to a Failure. It has the fact `mayBeCharged` if the service may have accepted a
+ * create call. Throws any error that is not a Failure.
  */
 function toCallFailure(call: ApiCall, error: unknown): Failure {
 	const { abortInFlight } = signalsOf(call);
@@ -154,7 +154,7 @@ export class RetryingClient {
 				kind === 'create' && throttle.needsHealthCheck ? await this.probe(stopStarting) : undefined;
 			if (outageFailure) {
 				admitted.end(outcomeOf(outageFailure), outageFailure);
-				if (throttle.isExhausted) throw outageFailure;
+				if (throttle.isQuotaExhausted) throw outageFailure;
 				continue;
 			}
 			if (kind === 'create' && this.tokenRefusal) {
@@ -220,7 +220,7 @@ export class RetryingClient {
 			method: 'GET',
 			path,
 			repeat: 'once',
-			attemptTimeoutMs: PROBE_TIMEOUT_MS,
+			attemptTimeoutMs: ACCOUNT_READ_TIMEOUT_MS,
 			signal,
 		};
 		return await this.send(call, readText).then(
@@ -241,7 +241,7 @@ export class RetryingClient {
 		const { repeat } = call;
 		if (repeat === 'once' || signalsOf(call).abortInFlight.aborted) return false;
 		if (failure.kind === 'rateLimited') {
-			if (this.throttle.isExhausted) return false;
+			if (this.throttle.isQuotaExhausted) return false;
 			// A rate limit can make a large batch of create calls wait for long. So only the deadline of a call ends
 			// its repetition.
 			if (repeat === 'create') return true;
@@ -254,7 +254,7 @@ export class RetryingClient {
 		return failure.kind === 'unreachable' && failure.facts.text === 'refused';
 	}
 
-	/** Sends the request once and reads its answer by `readResponse`. Throws a Failure for an error status. */
+	/** Sends the request once and reads its answer with `readResponse`. Throws a Failure for an error status. */
 	private async exchange<T>(
 		call: ApiCall,
 		signal: AbortSignal,

@@ -21,7 +21,7 @@ export const createImage: Operation = {
 			generation: GENERATIONS.image,
 			prompt: request.prompt,
 			requestedCount: 1,
-			body: async () => async (body) => (body.bytes = Buffer.from(JSON.stringify(request))),
+			prepareBody: async () => async (body) => (body.bytes = Buffer.from(JSON.stringify(request))),
 		});
 	},
 };

@@ -27,7 +27,7 @@ export const framesToVideo: Operation = {
 			generation: GENERATIONS.framesToVideo,
 			prompt: text ?? '',
 			requestedCount: 1,
-			body: async (signal) => await bodyWith(text ? { prompt: text } : {}, signal),
+			prepareBody: async (signal) => await bodyWith(text ? { prompt: text } : {}, signal),
 		});
 	},
 };

@@ -70,7 +70,7 @@ export function inputImagesOf(
 	return async (
 		otherFields: Record<string, string>,
 		signal: AbortSignal,
-	): ReturnType<GenerationOrder['body']> => {
+	): ReturnType<GenerationOrder['prepareBody']> => {
 		const fetching = images.map(async (image) => await fetchImage(image, signal));
 		const stored = await Promise.all(fetching);
 		const sizes = stored.map(async ({ data }) => await sizeOfStored(context.helpers, data));

@@ -27,7 +27,7 @@ export const ingredientsToVideo: Operation = {
 			generation: GENERATIONS.ingredientsToVideo,
 			prompt,
 			requestedCount: 1,
-			body: async (signal) => await bodyWith({ prompt }, signal),
+			prepareBody: async (signal) => await bodyWith({ prompt }, signal),
 		});
 	},
 };

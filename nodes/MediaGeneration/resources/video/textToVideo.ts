@@ -65,7 +65,7 @@ export const textToVideo: Operation = {
 			prompt: request.prompt,
 			requestedCount: request.number_of_videos,
 			aspectRatio: request.aspect_ratio,
-			body: async () => async (body) => (body.bytes = Buffer.from(JSON.stringify(request))),
+			prepareBody: async () => async (body) => (body.bytes = Buffer.from(JSON.stringify(request))),
 		});
 	},
 };
