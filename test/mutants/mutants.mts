@@ -17,7 +17,7 @@ export const MUTANTS = [
 	`run/generationRecord.ts => this.entry.setSent({ state: 'sent', request: this.request }); =>`,
 	`run/generationRecord.ts => this.entry.setNotAccepted(); =>`,
 	`run/run.ts => !outcomes.flat().some(isFailed) => outcomes.flat().some(isFailed)`,
-	`api/retry.ts => if (repeat === 'create') return true; => if (repeat === 'create') return false;`,
+	`api/retry.ts => if (retry === 'ifNotAccepted') return true; => if (retry === 'ifNotAccepted') return false;`,
 	`api/retry.ts => if (!lastFailure.facts.mayBeCharged) => if (true)`,
 	// Whose file.
 	`generation/historyMatching.ts => !request.withImages && =>`,

@@ -71,8 +71,7 @@ export const searchEnd = (
 ): number => searchUntil ?? Date.now() + searchMs;
 
 /**
- * Returns the changed fields of a request that gets no more files than `files`. Other requests then do not have to
- * share an entry of the history with it.
+ * Returns the changed fields of a request that gets no more files than `files`, so that `files` are its whole result.
  */
 export const finalFields = (request: GenerationRequest, files: GeneratedFile[]) => {
 	return { requestedCount: files.length, searchUntil: searchEnd(request, 0) };

@@ -18,12 +18,12 @@ const statusSuffix = (status?: number) => (status ? ` (HTTP ${status})` : '');
 /** The most ids or rows that a message names. */
 const MAX_NAMED = 5;
 /** The most characters of each id or row that a message names. */
-const MAX_CHARS = 300;
+const MAX_NAME_CHARS = 300;
 /** Lists the first `max` texts, and says how many more there are. */
 export const listFirst = (texts: string[], max = MAX_NAMED) =>
 	texts
 		.slice(0, max)
-		.map((text) => truncate(text, MAX_CHARS))
+		.map((text) => truncate(text, MAX_NAME_CHARS))
 		.join(', ') + (texts.length > max ? ` and ${texts.length - max} more` : '');
 
 /**

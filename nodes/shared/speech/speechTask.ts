@@ -180,7 +180,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			const key = `task ${queue && isBackground} ${taskId}`;
 			const since = Math.max(freshAfter, monotonicNow() - MAX_SHARED_AGE_MS);
 			const getTask = async (sharedSignal: AbortSignal) =>
-				await api.getTask(taskId, sharedSignal, 'once');
+				await api.getTask(taskId, sharedSignal, 'never');
 			return await throttle.coalescedReads
 				.share(key, since, signal, getTask, queue)
 				.finally(() => (freshAfter = signal.aborted ? freshAfter : monotonicNow()))
