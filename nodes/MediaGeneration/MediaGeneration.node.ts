@@ -61,9 +61,7 @@ const DURATIONS = [...new Set(Object.values(MEDIA).map(({ takes }) => takes))];
  */
 const HINTS: Array<[string[], string]> = [
 	...DURATIONS.map((takes): [string[], string] => {
-		const operationsOfDuration = PAID_OPERATIONS.filter(
-			({ makes }) => MEDIA[makes].takes === takes,
-		);
+		const operationsOfDuration = PAID_OPERATIONS.filter(({ kind }) => MEDIA[kind].takes === takes);
 		const names = operationsOfDuration.map(({ resource, operation }) => `${resource}:${operation}`);
 		return [names, `Takes ${takes}. ${PROGRESS_HINT} ${CHARGE_HINT}`];
 	}),

@@ -23,7 +23,7 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 			.catch((error: unknown) => new FailedResult(error));
 	});
 	const run = new Run(this, await Promise.all(credentials), continueOnFail);
-	const outcomes = await run.all((item) => {
+	const outcomes = await run.processItems((item) => {
 		const resource = this.getNodeParameter('resource', 0);
 		return findOperation(resource, this.getNodeParameter('operation', 0)).prepare(item);
 	});

@@ -91,7 +91,8 @@ export interface GeneratedFile {
 /**
  * The kinds of media. `mimeType` is assumed for a file if neither its bytes, its Content-Type header nor its URL show
  * its type. `timeoutSeconds` is the default of the parameter Timeout. `takes` tells users how long a generation usually
- * takes. A new kind needs a row here, and no other list has to change.
+ * takes. `nodes/` has no other list of kinds. The simulator and tests have some: see “An operation with a stream” in
+ * CONTRIBUTING.md.
  */
 export const MEDIA = {
 	speech: { mimeType: 'audio/mpeg', timeoutSeconds: 3600, takes: 'seconds to a few minutes' },
@@ -114,7 +115,7 @@ export interface FileType {
 export interface PaidOperation {
 	resource: string;
 	operation: string;
-	makes: MediaKind;
+	kind: MediaKind;
 	path: string;
 }
 
@@ -122,7 +123,7 @@ export interface PaidOperation {
 export const SPEAK = {
 	resource: 'speech',
 	operation: 'speak',
-	makes: 'speech',
+	kind: 'speech',
 	path: '/v1/labs/task',
 } as const;
 
@@ -132,19 +133,19 @@ export const SPEAK = {
  */
 export const GENERATIONS = {
 	textToVideo: {
-		...{ resource: 'video', operation: 'textToVideo', makes: 'video' },
+		...{ resource: 'video', operation: 'textToVideo', kind: 'video' },
 		...{ path: '/v1/video/text-to-video', withImages: false },
 	},
 	ingredientsToVideo: {
-		...{ resource: 'video', operation: 'ingredientsToVideo', makes: 'video' },
+		...{ resource: 'video', operation: 'ingredientsToVideo', kind: 'video' },
 		...{ path: '/v1/video/ingredients-to-video', withImages: true },
 	},
 	framesToVideo: {
-		...{ resource: 'video', operation: 'framesToVideo', makes: 'video' },
+		...{ resource: 'video', operation: 'framesToVideo', kind: 'video' },
 		...{ path: '/v1/video/frames-to-video', withImages: true },
 	},
 	image: {
-		...{ resource: 'image', operation: 'create', makes: 'image' },
+		...{ resource: 'image', operation: 'create', kind: 'image' },
 		...{ path: '/v1/video/create-image', withImages: false },
 	},
 } as const satisfies Record<string, PaidOperation & { withImages: boolean }>;

@@ -20,7 +20,7 @@ export type FailureKind =
 	| 'generationFailed'
 	| 'indeterminate'
 	| 'tooLarge'
-	| 'noAddress'
+	| 'noAudioUrl'
 	| 'downloadFailed'
 	| 'streamLost'
 	| 'noWebSocket'
@@ -49,43 +49,51 @@ export interface FailureFacts {
 	field?: string;
 	/** True if `field` is a field of the credential. */
 	isInCredential?: boolean;
-	/** Indexes, from 0, of the input items with the same fault, when bad input ends a run. */
-	items?: number[];
+	/** The indexes, from 0, of the input items with the same fault, when bad input ends a run. */
+	itemIndexes?: number[];
 	/** How many input items the run has. */
 	itemCount?: number;
-	/** The reason in the words of the service or of our check: readable, without HTML tags, without the token. */
+	/**
+	 * The reason in the words of the service or of our check: readable, without HTML tags, without the token. Two kinds
+	 * have something else here: `unreachable` a key of UNREACHABLE in `n8n/messages.ts`, and `selfTrigger` the name of
+	 * the node that would start the workflow again.
+	 */
 	text?: string;
+	/** The HTTP status of the answer. */
 	status?: number;
-	/** The host that the request went to, with its port, without path or query. */
+	/**
+	 * The host that the request went to, with its port, without path or query. For `redirected`, the origin of the new
+	 * URL.
+	 */
 	host?: string;
 	/** The pause that the service asks for before the next request, in ms. */
 	retryAfterMs?: number;
 	/** The time limit that was exceeded, in ms. */
 	limitMs?: number;
-	/** The greatest value that is allowed. */
+	/** The value of Max Paid Requests per Execution that a run would exceed. */
 	limit?: number;
 	/** True when a create call got no usable answer: the service may have accepted and charged it. */
 	mayBeCharged?: boolean;
 	/** The kind of media that was requested. */
-	makes?: MediaKind;
+	mediaKind?: MediaKind;
 	/** True when the same request may succeed a moment later. */
 	transient?: boolean;
 	/** The id of the speech task that failed. */
 	taskId?: string;
-	/** The part of a long speech that failed, as in `3 of 12`. */
+	/** The part of a long speech that failed, as in “3 of 12”. */
 	part?: string;
 	/** The ids of the charged tasks of all parts of a speech, in the order of the parts. */
 	taskIds?: string[];
-	/** Numbers, from 1, of the other parts of this speech that may have been charged without an answer. */
+	/** The numbers, from 1, of the other parts of the speech that may have been charged without an answer. */
 	indeterminateParts?: number[];
-	/** The announced ids of a charged generation. */
-	ids?: string[];
-	/** True when the file's host refuses the address or does not know it. The address may have expired. */
+	/** The ids that the service has announced for a charged generation. */
+	announcedIds?: string[];
+	/** True when the file's host refuses the URL or does not know it. The URL may have expired. */
 	isUrlRefused?: boolean;
-	/** The address of a charged file that could not be downloaded. */
+	/** The URL of a charged file that could not be downloaded. */
 	fileUrl?: string;
-	/** The addresses of the other charged files of the same request. */
-	otherFiles?: string[];
+	/** The URLs of the other charged files of the same request. */
+	otherFileUrls?: string[];
 	/** The last status of the task that is known, in words for the user. */
 	lastKnownStatus?: string;
 	/** A number of requests in flight that did not overload the service. It is set when more have overloaded it. */
@@ -132,7 +140,7 @@ const ERROR_KIND_BY_FAILURE = {
 	...{ unreachable: 'unavailable', noResponse: 'unavailable', unavailable: 'unavailable' },
 	...{ foreignServer: 'unavailable', rateLimited: 'throttled' },
 	...{ tokenRefused: 'token', streamLost: 'indeterminate', indeterminate: 'indeterminate' },
-	...{ timedOut: 'timeout', noAddress: 'file', downloadFailed: 'file' },
+	...{ timedOut: 'timeout', noAudioUrl: 'file', downloadFailed: 'file' },
 } as const satisfies Partial<Record<FailureKind, string>>;
 
 /**

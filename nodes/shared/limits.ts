@@ -26,8 +26,8 @@ export const MAX_PAGES = 1000;
 export const MAX_FILES = 100;
 /** The most redirects that are followed for one request. */
 export const MAX_REDIRECTS = 10;
-/** The most characters of a file's address; signed ones have up to 3000. */
-export const MAX_ADDRESS_CHARS = 8192;
+/** The most characters of a file's URL. Signed URLs have up to 3000. */
+export const MAX_URL_CHARS = 8192;
 /** The most characters of an identifier. Identifiers appear in request paths and messages. */
 export const MAX_ID_CHARS = 500;
 /** The most characters of a reason or a status of the service in a message to the user. */

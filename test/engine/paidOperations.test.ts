@@ -28,7 +28,7 @@ const cases = charged.map((one) => {
 	const row = PAID_OPERATIONS.find(({ resource, operation }) => {
 		return resource === one.resource && operation === one.operation;
 	});
-	const { makes: kind, path } = row ?? {};
+	const { kind, path } = row ?? {};
 	return [`${one.resource}: ${one.operation}`, { ...one, kind: kind!, path: path! }] as const;
 });
 

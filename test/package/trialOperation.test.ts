@@ -52,7 +52,7 @@ const TRIALS: Record<string, Step[]> = {
 				before(
 					'\timage: {\n\t\t...{ resource',
 					`	music: {
-		...{ resource: 'music', operation: 'create', makes: 'music' },
+		...{ resource: 'music', operation: 'create', kind: 'music' },
 		...{ path: '/v1/music/generate', withImages: false },
 	},`,
 				),
@@ -123,7 +123,7 @@ const TRIALS: Record<string, Step[]> = {
 					`export const RECITE = {
 	resource: 'speech',
 	operation: 'recite',
-	makes: 'speech',
+	kind: 'speech',
 	path: '/v1/labs/recite',
 } as const;`,
 				),

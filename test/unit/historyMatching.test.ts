@@ -1,5 +1,5 @@
 import type { ServiceRecord, GenerationRequest } from '../../nodes/shared/contract';
-import { oldestFirst, readHistory } from '../../nodes/shared/generation/historyEntries';
+import { sortOldestFirst, readHistory } from '../../nodes/shared/generation/historyEntries';
 import { matchHistory } from '../../nodes/shared/generation/historyMatching';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { sent, SENT_AT } from './sent';
@@ -114,7 +114,7 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	const request = lost(mine);
 	const alike = [...others.map(lost), request, ...later.map(lost)];
 	const all = entries.map(listed);
-	const history = oldestFirst(readHistory(all.toReversed(), SERVICE));
+	const history = sortOldestFirst(readHistory(all.toReversed(), SERVICE));
 	const { matched, candidates } = matchHistory(request, alike, history);
 	const isOwn = Array.isArray(expected);
 	const records = [matched, candidates].map((some) => some.map(({ record }) => record));
@@ -127,7 +127,7 @@ test.each([
 	['lack something', () => ({})],
 ])('900 earlier requests of its prompt that %s hold nobody up', (_, fields) => {
 	const all = Array.from({ length: 2000 }, (_, number) => listed({}, number));
-	const history = oldestFirst(readHistory(all.toReversed(), SERVICE));
+	const history = sortOldestFirst(readHistory(all.toReversed(), SERVICE));
 	const earlier = Array.from({ length: 900 }, (_, number) => lost(fields(number)));
 	const request = lost({});
 	const before = process.cpuUsage();

@@ -1,11 +1,11 @@
-import { FailedResult, withOtherFiles } from '../../nodes/MediaGeneration/run/itemTask';
+import { FailedResult, withOtherFileUrls } from '../../nodes/MediaGeneration/run/itemTask';
 import { Failure } from '../../nodes/shared/failure';
 import { wordingOf } from '../../nodes/shared/n8n/messages';
 
 test('a file that failed is named with the others, and not with entries that have none', () => {
 	const failure = new Failure('downloadFailed', { fileUrl: 'https://files.example/a' });
 	const made = [{ json: { id: 1 } }, { json: { file_url: 'https://files.example/b' } }];
-	const told = withOtherFiles(failure, [...made, new FailedResult(failure)]) as Failure;
+	const told = withOtherFileUrls(failure, [...made, new FailedResult(failure)]) as Failure;
 	expect(wordingOf(told).description).toBe(
 		'It has been charged. Download it here: https://files.example/a , https://files.example/b',
 	);

@@ -32,17 +32,17 @@ const KINDS: Record<FailureKind, FailureFacts> = {
 	rejected: { status: 422, text: 'text too long' },
 	unavailable: { status: 503, text: 'maintenance' },
 	taskFailed: { text: 'text too long' },
-	generationFailed: { text: 'UNSAFE_GENERATION', makes: 'video' },
+	generationFailed: { text: 'UNSAFE_GENERATION', mediaKind: 'video' },
 	tooLarge: { text: 'a list of more than 1000 pages' },
 	indeterminate: { mayBeCharged: true },
-	noAddress: { limitMs: 60_000 },
+	noAudioUrl: { limitMs: 60_000 },
 	downloadFailed: { text: 'the file is empty', fileUrl: 'https://files.example.com/a.mp3' },
 	streamLost: { text: 'no message for 300 s' },
 	timedOut: { limitMs: 3_600_000, lastKnownStatus: 'processing, 57 %' },
 	noWebSocket: {},
 	noSocket: {},
 	noHistory: { status: 404 },
-	selfTrigger: { text: 'Speak', makes: 'speech' },
+	selfTrigger: { text: 'Speak', mediaKind: 'speech' },
 	canceled: {},
 };
 const kinds = Object.keys(KINDS) as FailureKind[];
@@ -117,9 +117,13 @@ const MORE: Record<string, FailureFacts> = {
 	nothing: {},
 	'a task': { taskId: '4711' },
 	'the tasks of parts': { part: '2 of 3', taskIds: ['7', '8'], indeterminateParts: [3] },
-	'ids that were told': { ids: ['v1', 'v2'], makes: 'video' },
-	'a charge that is unclear': { mayBeCharged: true, makes: 'speech', candidates: [{ id: 'e1' }] },
-	'a file': { fileUrl: 'https://files.example.com/a.mp4', otherFiles: [] },
+	'ids that were told': { announcedIds: ['v1', 'v2'], mediaKind: 'video' },
+	'a charge that is unclear': {
+		mayBeCharged: true,
+		mediaKind: 'speech',
+		candidates: [{ id: 'e1' }],
+	},
+	'a file': { fileUrl: 'https://files.example.com/a.mp4', otherFileUrls: [] },
 	'too much to do': { means: 'throttled', safeInFlight: 4 },
 	'a used-up quota': { means: 'quota' },
 	'something that is not allowed': { means: 'not_allowed' },
@@ -129,7 +133,7 @@ const MORE: Record<string, FailureFacts> = {
 const LATER: FailureKind[] = [
 	...(['noResponse', 'unavailable', 'rejected', 'rateLimited', 'outOfCredit'] as const),
 	...(['taskFailed', 'generationFailed', 'timedOut', 'streamLost', 'indeterminate'] as const),
-	...(['noAddress', 'downloadFailed'] as const),
+	...(['noAudioUrl', 'downloadFailed'] as const),
 ];
 /** What else the run has paid for, as far as it is known. */
 const task = (index: number): ItemRequest => ({ index, state: 'task', taskId: `t${index}` });
@@ -143,7 +147,7 @@ const PAID: ItemRequest[][] = [
 describe.each(kinds)('all that can be said of %s', (kind) => {
 	const isLost = kind === 'streamLost' || kind === 'indeterminate';
 	const more = Object.entries(LATER.includes(kind) ? MORE : { nothing: {} }).filter(
-		([, facts]) => !isLost || facts.makes !== undefined,
+		([, facts]) => !isLost || facts.mediaKind !== undefined,
 	);
 	it.each(more)('keeps to the terms, with %s', (_, facts) => {
 		const failed = failure(kind, facts);
@@ -164,8 +168,8 @@ describe.each(kinds)('all that can be said of %s', (kind) => {
 
 describe('what a message says', () => {
 	it('says which rows are empty as the table counts them, and what to do about some or all', () => {
-		const empty = (...items: number[]) =>
-			wordingOf(failure('invalidInput', { items, itemCount: 3 }));
+		const empty = (...itemIndexes: number[]) =>
+			wordingOf(failure('invalidInput', { itemIndexes, itemCount: 3 }));
 		expect(empty(0, 2).message).toBe("'Text' is empty in 2 of 3 items: rows 1 and 3");
 		expect(empty(1).description).toMatch(/^Fill in this row, or skip it: set On Error/);
 		expect(empty(0, 1, 2).message).toBe("'Text' is empty in all 3 items");

@@ -36,7 +36,7 @@ test('what is paid and what may be are told apart; the rest is not named', () =>
 	const gone: ItemRequest = { index: 2, state: 'gone', taskId: '8' };
 	const requests = [sent(0), task(1, '7'), gone, video];
 	expect(chargeSummary(requests)).toBe(
-		"At no extra charge, get the audio with Speech → Collect ('Join Into One File' turned off), and videos and images with History → Get Many. Already paid for: task 7; videos v1, v2. Possibly charged (the service didn't confirm): speech of row 1. Check History → Get Many, or the provider's website, before you run the workflow again.",
+		"At no extra charge, get the audio with Speech → Collect ('Join Into One File' turned off), and the videos with History → Get Many. Already paid for: task 7; videos v1, v2. Possibly charged (the service didn't confirm): speech of row 1. Check History → Get Many, or the provider's website, before you run the workflow again.",
 	);
 	expect(chargeSummary([sent(0)], failed(1, 'taskFailed'))).toBe(
 		"Possibly charged (the service didn't confirm): speech of row 1. A retry does not send this again.",

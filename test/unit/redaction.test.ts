@@ -68,7 +68,7 @@ it.each<[string, number, (text: string) => unknown]>([
 	['the error of a stream', 500, (error) => streamOf('error', { error })],
 	['the status in a stream', 500, (status) => streamOf('status', { status })],
 	['an error that nobody foresaw', 2000, (text) => wordsOf(new TypeError(text))],
-	['the id of what is paid', 1500, (id) => ofFacts({ ids: [id] })],
+	['the id of what is paid', 1500, (id) => ofFacts({ announcedIds: [id] })],
 	['the id of what may be paid', 1500, (id) => ofFacts({ candidates: [{ id }] })],
 ])('a text that is cut keeps nothing of a token that the end is in: %s', (_, most, show) => {
 	const shown = (text: string) => JSON.stringify(show(text));

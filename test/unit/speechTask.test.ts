@@ -110,7 +110,7 @@ describe.each(Object.keys(FIRST) as Array<TaskWait['mode']>)('a task %s', (mode)
 		['has succeeded for ten seconds', [SUCCEEDED], { status: 'completed' }, 10, 16],
 		['has expired for ten seconds', [EXPIRED], { kind: 'taskFailed' }, 10, 16],
 		['has expired now and then', [...times(20, EXPIRED, PENDING), DONE], { readings: 41 }, 1, 300],
-		['gets no address for a minute', [NO_ADDRESS], { kind: 'noAddress' }, 60, 300],
+		['gets no address for a minute', [NO_ADDRESS], { kind: 'noAudioUrl' }, 60, 300],
 	])('%s', async (_, answers, end, from, to) => {
 		const found = await outcomeOf(mode, answers);
 		expect(found).toMatchObject(end);

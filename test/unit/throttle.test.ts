@@ -71,7 +71,7 @@ describe('the concurrency limit', () => {
 		expect([limit.current, limit.delayMs(10)]).toEqual([10, 125]);
 		pass(2);
 		const risen = [5, 1, 4, 20].map((good) => {
-			for (let n = 0; n < good; n++) limit.onAlive();
+			for (let n = 0; n < good; n++) limit.onHealthy();
 			return limit.current;
 		});
 		expect(risen).toEqual([22, 24, 40, 100]);
@@ -167,7 +167,7 @@ describe('the throttle', () => {
 		if (isAnother) (await throttle.admit('create', signal)).end('succeeded');
 		await refuse(throttle, failure);
 		await late(throttle, since);
-		expect(throttle.isExhausted).toBe(isExhausted);
+		expect(throttle.isQuotaExhausted).toBe(isExhausted);
 	});
 
 	test('a poll waits while a create call does, unless others in flight hold that up', async () => {

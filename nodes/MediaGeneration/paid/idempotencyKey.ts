@@ -24,7 +24,7 @@ export const IGNORED_IN_KEY = new Set([
 ]);
 
 /** A resource locator counts by its value alone. Its mode and its cached name do not matter. */
-const valueOf = (parameter: unknown) =>
+const keyValueOf = (parameter: unknown) =>
 	isRecord(parameter) && '__rl' in parameter ? parameter.value : parameter;
 
 /**
@@ -33,10 +33,10 @@ const valueOf = (parameter: unknown) =>
  */
 export function paidParameters({ options, ...others }: Record<string, unknown>): unknown[][] {
 	// `options` is a text if the whole collection is one expression.
-	const chosen = isRecord(options) ? options : { options };
-	return Object.entries({ ...others, ...chosen })
+	const optionValues = isRecord(options) ? options : { options };
+	return Object.entries({ ...others, ...optionValues })
 		.filter(([name, value]) => !IGNORED_IN_KEY.has(name) && value !== undefined)
-		.map(([name, value]) => [name, valueOf(value)])
+		.map(([name, value]) => [name, keyValueOf(value)])
 		.sort();
 }
 
@@ -56,8 +56,8 @@ const resolvedParameters = (context: IExecuteFunctions, index: number): unknown[
  */
 function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData): unknown[] {
 	// In n8n's combined binary mode, the files of an item are in its json.
-	const all = { ...binary, ...(_files as typeof binary) };
-	const files = Object.entries(all).map(
+	const allFiles = { ...binary, ...(_files as typeof binary) };
+	const files = Object.entries(allFiles).map(
 		([field, { fileName, mimeType, bytes, fileSize, data }]) => [
 			field,
 			fileName,
@@ -68,7 +68,10 @@ function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData)
 	return [{ ...json, toolCallId: undefined }, files];
 }
 
-/** A short digest of `parts`. It is the same after n8n has saved them as JSON and loaded them again. */
+/**
+ * Returns a digest of `parts`, 32 hexadecimal digits long. It is the same after n8n has saved them as JSON and loaded
+ * them again.
+ */
 export const digestOf = (...parts: unknown[]): string =>
 	createHash('sha256')
 		.update(jsonStringify(parts, { replaceCircularRefs: true }))

@@ -32,14 +32,14 @@ export class Journal {
 	readonly entries: JournalEntries;
 	/** The create calls in flight of all runs that share `entries`, by idempotency key. */
 	readonly inFlight: Map<string, Promise<unknown>>;
-	/** What earlier manual runs have requested. Set in a manual run only. */
+	/** What earlier manual runs have requested; undefined unless this run is manual, too. */
 	readonly recent: RecentRequests | undefined;
-	/** Requests that are in the count, but have not been sent. */
+	/** How many requests are in the count, but have not been sent. */
 	reserved = 0;
-	private readonly keyOf: ReturnType<typeof keyFactory>;
+	private readonly idempotencyKeyOf: ReturnType<typeof keyFactory>;
 	private readonly executionId: string;
-	/** Holds the count. */
-	private readonly store: JournalStore;
+	/** Where the count of billable requests is stored. */
+	private readonly countStore: JournalStore;
 
 	constructor(context: IExecuteFunctions, isTool: boolean) {
 		const store = storeFor(context, isTool);
@@ -47,11 +47,11 @@ export class Journal {
 		this.inFlight = inFlightCalls(this.entries);
 		const isManual = context.getMode() === 'manual' && !isTool;
 		this.recent = isManual ? new RecentRequests(context) : undefined;
-		this.keyOf = keyFactory(context, isTool);
+		this.idempotencyKeyOf = keyFactory(context, isTool);
 		const executionId = context.getExecutionId();
 		this.executionId = executionId ?? '';
 		// A model may call without an execution. Then each call has a count of its own.
-		this.store = executionId === undefined ? {} : store;
+		this.countStore = executionId === undefined ? {} : store;
 	}
 
 	/**
@@ -62,8 +62,8 @@ export class Journal {
 		item: { index: number; account: string; parameters: NodeParameters; redact: Redactor },
 		callKeys: string[],
 	): JournalEntry[] {
-		const itemKey = this.keyOf(item.index, item.account);
-		const recentKey = (this.recent?.keyOf(item.parameters) ?? '') + itemKey;
+		const itemKey = this.idempotencyKeyOf(item.index, item.account);
+		const recentKey = (this.recent?.keyPrefixOf(item.parameters) ?? '') + itemKey;
 		return callKeys.map(
 			(key) => new JournalEntry(this, itemKey + key, recentKey + key, item.redact),
 		);
@@ -75,31 +75,32 @@ export class Journal {
 	 * it is, and the Failure to report is returned.
 	 */
 	reserve(planned: number, limit: number): Failure | undefined {
-		const before = this.requests;
-		if (before + planned <= limit) {
+		const countBefore = this.requestCount;
+		if (countBefore + planned <= limit) {
 			this.reserved = planned;
-			this.requests = before + planned;
+			this.requestCount = countBefore + planned;
 			return undefined;
 		}
 		const needs =
-			before === 0
+			countBefore === 0
 				? `This run needs ${planned} paid requests`
-				: `${before} paid requests have already been sent in this execution, and this run needs ${planned} more`;
+				: `${countBefore} paid requests have already been sent in this execution, and this run needs ${planned} more`;
 		return new Failure('overBudget', { text: needs, limit });
 	}
 
 	/** Takes the requests out of the count again that were reserved but not sent. */
 	settle(): void {
-		this.requests -= this.reserved;
+		this.requestCount -= this.reserved;
 	}
 
-	private get requests(): number {
-		const sent = this.store.mediaGenerationSent;
+	/** How many billable requests the node has sent in this execution, plus those that are reserved. */
+	private get requestCount(): number {
+		const sent = this.countStore.mediaGenerationSent;
 		return sent?.executionId === this.executionId ? sent.requests : 0;
 	}
 
-	private set requests(requests: number) {
-		this.store.mediaGenerationSent = { executionId: this.executionId, requests };
+	private set requestCount(requests: number) {
+		this.countStore.mediaGenerationSent = { executionId: this.executionId, requests };
 	}
 }
 
@@ -116,11 +117,11 @@ export class JournalEntry {
 
 	/** The value that this attempt or an earlier one has written last; undefined if there is none. */
 	get previous(): JournalValue | undefined {
-		return this.journal.entries[this.key] ?? this.recent;
+		return this.journal.entries[this.key] ?? this.recentValue;
 	}
 
 	/** The value that an earlier manual run has written, if this run may collect it. */
-	private get recent(): JournalValue | undefined {
+	private get recentValue(): JournalValue | undefined {
 		return this.journal.recent?.get(this.recentKey);
 	}
 
@@ -131,12 +132,12 @@ export class JournalEntry {
 
 	/** A hint for the output panel: the result was requested earlier, and this attempt costs nothing. */
 	get collectedHint(): string {
-		return this.journal.entries[this.key] || !this.recent
+		return this.journal.entries[this.key] || !this.recentValue
 			? 'Collected the result of an earlier attempt, at no extra charge'
 			: "Collected from an earlier run, at no extra charge. 'Execute step' on this node requests everything again, which is charged";
 	}
 
-	/** The requests for videos and images that this node has sent to the same account, also in earlier attempts. */
+	/** The generation requests that this node has sent to the same account, also those of earlier attempts. */
 	get requestsOfAccount(): GenerationRequest[] {
 		const [account = ''] = this.key.split('/', 1);
 		return Object.entries(this.journal.entries).flatMap(([key, value]) =>
@@ -145,8 +146,8 @@ export class JournalEntry {
 	}
 
 	/**
-	 * Runs `create`, unless another run of this process has the same call in flight, as when a model repeats a
-	 * call. Then it resolves or rejects as that call does. If that call was canceled or timed out, `create` runs
+	 * Runs `create` (single flight), unless another run of this process has the same call in flight, as when a model
+	 * repeats a call. Then it resolves or rejects as that call does. If that call was canceled or timed out, `create` runs
 	 * after all: it finds what the other run has written as `previous`. Rejects with the reason of the signal when
 	 * that aborts while it waits for another run.
 	 */
@@ -184,7 +185,7 @@ export class JournalEntry {
 	}
 
 	/** Marks the task of the entry as failed or unknown to the service, so that a retry creates a new one. */
-	setDead(): void {
+	setGone(): void {
 		const { previous } = this;
 		if (previous && 'taskId' in previous) this.write({ ...previous, state: 'gone' });
 	}
@@ -208,7 +209,7 @@ export class JournalEntry {
 }
 
 /** The ids of the speech tasks that were charged and can be collected. */
-export const collectableTasks = (entries: JournalEntry[]): string[] =>
+export const collectableTaskIds = (entries: JournalEntry[]): string[] =>
 	entries.flatMap(({ previous }) => (previous?.state === 'task' ? [previous.taskId] : []));
 
 /** Says in words why it is indeterminate whether a call was accepted, and when it failed (UTC). */

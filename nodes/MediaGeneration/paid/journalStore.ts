@@ -16,7 +16,7 @@ export type JournalValue =
 	 */
 	| { state: 'task' | 'gone'; taskId: string };
 
-/** Values by idempotency key. `keptAt`: when written, in ms since 1970. */
+/** Values by idempotency key. `keptAt` is when a value was written, in ms since 1970. */
 export type JournalEntries = Record<string, JournalValue & { keptAt: number }>;
 
 /** The journal as n8n saves it. Saved executions contain it, so its names and values never change. */
@@ -33,7 +33,7 @@ const TOOL_CALL_TTL_MS = 3_600_000;
 /** What this process shares among the journals of all runs. */
 class SharedJournals {
 	/** The store for calls by a model, if n8n keeps none from one call to the next. */
-	readonly toolCalls = { mediaGenerationCreated: {} as JournalEntries };
+	readonly toolCallStore = { mediaGenerationCreated: {} as JournalEntries };
 	/** The create calls in flight, by idempotency key, for each set of entries that runs share. */
 	readonly inFlight = new WeakMap<JournalEntries, Map<string, Promise<unknown>>>();
 }
@@ -42,18 +42,19 @@ class SharedJournals {
  * Returns the object that holds the journal from one attempt to the next: the node's context, which n8n saves
  * with the execution. Two kinds of calls by a model get the process's own store instead: the MCP Server Trigger
  * makes a new context for each call, before there is an execution, and n8n's own Agents have no context at all.
+ * Entries of the process's own store are deleted here after TOOL_CALL_TTL_MS.
  */
 export function storeFor(context: IExecuteFunctions, isTool: boolean): JournalStore {
-	const { toolCalls } = processContainer.get(SharedJournals);
-	const entries = toolCalls.mediaGenerationCreated;
+	const { toolCallStore } = processContainer.get(SharedJournals);
+	const entries = toolCallStore.mediaGenerationCreated;
 	for (const [key, { keptAt }] of Object.entries(entries)) {
 		if (Date.now() - keptAt > TOOL_CALL_TTL_MS) delete entries[key];
 	}
-	if (isTool && context.getExecutionId() === undefined) return toolCalls;
+	if (isTool && context.getExecutionId() === undefined) return toolCallStore;
 	try {
 		return context.getContext('node');
 	} catch {
-		return toolCalls;
+		return toolCallStore;
 	}
 }
 

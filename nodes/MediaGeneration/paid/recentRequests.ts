@@ -6,17 +6,20 @@ import { digestOf, paidParameters } from './idempotencyKey';
 import type { JournalValue } from './journalStore';
 
 /** How long a request of a manual run can be collected, in ms. */
-const TTL_MS = 3_600_000;
-/** Most requests that are remembered for all nodes together. One takes about 1 kB. */
-const MAX_REQUESTS = 5000;
+const RECENT_TTL_MS = 3_600_000;
+/** The most requests that are remembered for all nodes together. One takes about 1 kB. */
+const MAX_RECENT_REQUESTS = 5000;
 
 /** True if the answer contained the file itself, as a data: URL. Such a value would take megabytes. */
 const hasInlineFile = (value: JournalValue): boolean =>
 	'request' in value &&
 	value.request?.files.some(({ fileUrl }) => /^data:/i.test(fileUrl)) === true;
 
-/** The remembered values of all nodes, the oldest first. */
-class RequestsByKey extends Map<string, JournalValue & { keptAt: number }> {}
+/**
+ * The remembered values of all nodes, the oldest first. It is a class of its own because `processContainer` finds
+ * shared objects by their class.
+ */
+class RecentValues extends Map<string, JournalValue & { keptAt: number }> {}
 
 /**
  * What manual runs of one node have requested in this process within the last hour. The editor loses the
@@ -25,10 +28,11 @@ class RequestsByKey extends Map<string, JournalValue & { keptAt: number }> {}
  * itself requests everything anew.
  */
 export class RecentRequests {
-	private readonly all: RequestsByKey = processContainer.get(RequestsByKey);
+	private readonly values: RecentValues = processContainer.get(RecentValues);
 	/** True if this run exists only because somebody executes a later node. */
 	private readonly isCollecting: boolean;
-	private readonly prefix: string;
+	/** Identifies the node among those of all workflows. */
+	private readonly nodeKey: string;
 	private readonly parameters: INodeParameters;
 
 	/** Make one only for a manual run. */
@@ -42,7 +46,7 @@ export class RecentRequests {
 		const destination = runExecutionData?.startData?.destinationNode;
 		const name = typeof destination === 'object' ? destination.nodeName : destination;
 		this.isCollecting = name !== undefined && name !== node.name;
-		this.prefix = `${context.getWorkflow().id}/${node.id}`;
+		this.nodeKey = `${context.getWorkflow().id}/${node.id}`;
 	}
 
 	/**
@@ -50,9 +54,9 @@ export class RecentRequests {
 	 * the resolved values of the parameters that decide what is charged: since the last run, somebody may have
 	 * edited the nodes that the expressions refer to. Throws if an expression cannot be resolved.
 	 */
-	keyOf({ raw }: NodeParameters): string {
+	keyPrefixOf({ raw }: NodeParameters): string {
 		const resolved = Object.keys(this.parameters).map((name) => [name, raw(name)] as const);
-		return `${this.prefix}/${digestOf(paidParameters(Object.fromEntries(resolved)))}`;
+		return `${this.nodeKey}/${digestOf(paidParameters(Object.fromEntries(resolved)))}`;
 	}
 
 	/**
@@ -60,19 +64,21 @@ export class RecentRequests {
 	 * executes this node itself.
 	 */
 	get(key: string): JournalValue | undefined {
-		const value = this.isCollecting ? this.all.get(key) : undefined;
-		return value && Date.now() - value.keptAt < TTL_MS ? value : undefined;
+		const value = this.isCollecting ? this.values.get(key) : undefined;
+		return value && Date.now() - value.keptAt < RECENT_TTL_MS ? value : undefined;
 	}
 
-	/** Remembers a value, unless it contains a file. Beyond MAX_REQUESTS, the oldest value is forgotten. */
+	/**
+	 * Remembers a value as the newest one. A value that contains a file is forgotten instead, and so is the oldest
+	 * value beyond MAX_RECENT_REQUESTS.
+	 */
 	set(key: string, value: JournalValue & { keptAt: number }): void {
-		this.all.delete(key);
-		if (!hasInlineFile(value)) this.all.set(key, value);
-		evictOldest(this.all, MAX_REQUESTS);
+		this.values.delete(key);
+		if (!hasInlineFile(value)) this.values.set(key, value);
+		evictOldest(this.values, MAX_RECENT_REQUESTS);
 	}
 
-	/** Forgets a value. */
 	delete(key: string): void {
-		this.all.delete(key);
+		this.values.delete(key);
 	}
 }

@@ -1,5 +1,5 @@
 import { Failure, type FailureKind, type Meaning } from '../../shared/failure';
-import { firstOf, rowsOf } from '../../shared/n8n/messages';
+import { listFirst, nameRows } from '../../shared/n8n/messages';
 import type { JournalValue } from './journalStore';
 
 /** The journal's value for a create call, with the index of its input item. */
@@ -21,33 +21,38 @@ const RETRY_ADVICE =
 const RETRY_PAST_ITEM_ADVICE =
 	"To get the others, set On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions: only what is missing is charged.";
 
-const kindOf = (one: JournalValue) =>
-	'taskId' in one ? 'speech' : (one.request?.kind ?? 'speech');
+const kindOf = (value: JournalValue) =>
+	'taskId' in value ? 'speech' : (value.request?.kind ?? 'speech');
 const pluralOf = (kind: string, count: number) =>
 	count > 1 && kind !== 'speech' ? `${kind}s` : kind;
 
 /**
- * Lists in words what requests have made, by the service's ids: `tasks 1, 2; video a`. If the service has given
- * no id, the item is named instead. `max` is the most names of each kind.
+ * Lists in words the results of requests, by the service's ids: `tasks 1, 2; video a`. If a request has neither a
+ * file nor an id, its item is named instead: `video of row 3`. For each kind, at most `max` names are listed.
  */
-function namesOf(requests: ItemRequest[], max?: number): string {
-	const ids = new Map<string, string[]>();
-	const unnamed = new Map<string, number[]>();
+function listResults(requests: ItemRequest[], max?: number): string {
+	const namesByKind = new Map<string, string[]>();
+	/** The items whose requests have no name, by kind. */
+	const itemsByKind = new Map<string, number[]>();
 	const add = <T>(map: Map<string, T[]>, kind: string, ...more: T[]) =>
 		map.set(kind, [...(map.get(kind) ?? []), ...more]);
-	for (const one of requests) {
-		if ('taskId' in one) {
-			add(ids, 'task', one.taskId);
+	for (const itemRequest of requests) {
+		if ('taskId' in itemRequest) {
+			add(namesByKind, 'task', itemRequest.taskId);
 			continue;
 		}
-		const { files = [], announcedIds = [] } = one.request ?? {};
+		const { files = [], announcedIds = [] } = itemRequest.request ?? {};
 		const names = files.length > 0 ? files.map(({ id, fileUrl }) => id ?? fileUrl) : announcedIds;
-		if (names.length > 0) add(ids, kindOf(one), ...names);
-		else add(unnamed, kindOf(one), one.index);
+		if (names.length > 0) add(namesByKind, kindOf(itemRequest), ...names);
+		else add(itemsByKind, kindOf(itemRequest), itemRequest.index);
 	}
 	return [
-		...[...ids].map(([kind, all]) => `${pluralOf(kind, all.length)} ${firstOf(all, max)}`),
-		...[...unnamed].map(([kind, rows]) => `${pluralOf(kind, rows.length)} of ${rowsOf(rows, max)}`),
+		...[...namesByKind].map(
+			([kind, names]) => `${pluralOf(kind, names.length)} ${listFirst(names, max)}`,
+		),
+		...[...itemsByKind].map(
+			([kind, items]) => `${pluralOf(kind, items.length)} of ${nameRows(items, max)}`,
+		),
 	].join('; ');
 }
 
@@ -61,43 +66,44 @@ export function chargeSummary(
 	requests: ItemRequest[],
 	failed?: { index: number; error: unknown },
 ): string | undefined {
-	const live = requests.filter(({ state }) => state !== 'gone');
-	const ofFailed = live.filter(({ index }) => index === failed?.index);
-	const others = live.filter(({ index }) => index !== failed?.index);
-	const charged = others.filter(({ state }) => state !== 'sent');
-	const indeterminate = others.filter(({ state }) => state === 'sent');
-	const unconfirmed = (max?: number) =>
-		`Possibly charged (the service didn't confirm): ${namesOf(indeterminate, max)}.`;
+	const possiblyCharged = requests.filter(({ state }) => state !== 'gone');
+	const ofFailedItem = possiblyCharged.filter(({ index }) => index === failed?.index);
+	const ofOtherItems = possiblyCharged.filter(({ index }) => index !== failed?.index);
+	const charged = ofOtherItems.filter(({ state }) => state !== 'sent');
+	const indeterminate = ofOtherItems.filter(({ state }) => state === 'sent');
+	const indeterminateSentence = (max?: number) =>
+		`Possibly charged (the service didn't confirm): ${listResults(indeterminate, max)}.`;
 	if (!failed) {
 		const kinds = new Set(charged.map(kindOf));
-		const ways = [
+		const waysToGet = [
 			kinds.delete('speech') && "the audio with Speech → Collect ('Join Into One File' turned off)",
-			kinds.size > 0 && 'videos and images with History → Get Many',
+			kinds.size > 0 &&
+				`the ${[...kinds].map((kind) => `${kind}s`).join(' and ')} with History → Get Many`,
 		];
 		return sentences(
 			charged.length > 0 &&
-				`At no extra charge, get ${ways.filter(Boolean).join(', and ')}. Already paid for: ${namesOf(charged, Infinity)}.`,
+				`At no extra charge, get ${waysToGet.filter(Boolean).join(', and ')}. Already paid for: ${listResults(charged, Infinity)}.`,
 			indeterminate.length > 0 &&
-				`${unconfirmed(Infinity)} Check History → Get Many, or the provider's website, before you run the workflow again.`,
+				`${indeterminateSentence(Infinity)} Check History → Get Many, or the provider's website, before you run the workflow again.`,
 		);
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
 	// A request whose outcome is indeterminate is never sent again, so its item fails again in a retry.
-	const isIndeterminate = ofFailed.some(({ state }) => state === 'sent');
+	const isIndeterminate = ofFailedItem.some(({ state }) => state === 'sent');
 	const failsAgain =
 		isIndeterminate ||
 		!(CAUSES_OUTSIDE_OF_ITEM.has(kind) || CAUSES_OUTSIDE_OF_ITEM.has(facts?.means));
-	const mustSkip = failsAgain && charged.length > 0;
-	const isCollectable = charged.length > 0 || (ofFailed.length > 0 && !isIndeterminate);
+	const mustSkipItem = failsAgain && charged.length > 0;
+	const isCollectable = charged.length > 0 || (ofFailedItem.length > 0 && !isIndeterminate);
 	const items = new Set(charged.map(({ index }) => index)).size;
 	return sentences(
-		mustSkip ? RETRY_PAST_ITEM_ADVICE : isCollectable && RETRY_ADVICE,
+		mustSkipItem ? RETRY_PAST_ITEM_ADVICE : isCollectable && RETRY_ADVICE,
 		charged.length > 0 &&
-			`Already paid for: ${items} other item${items > 1 ? 's' : ''} (${namesOf(charged)}).`,
-		indeterminate.length > 0 && `${unconfirmed()} A retry does not send this again.`,
-		mustSkip && 'A retry uses the rows as they were first read.',
+			`Already paid for: ${items} other item${items > 1 ? 's' : ''} (${listResults(charged)}).`,
+		indeterminate.length > 0 && `${indeterminateSentence()} A retry does not send this again.`,
+		mustSkipItem && 'A retry uses the rows as they were first read.',
 	);
 }
 
-const sentences = (...all: Array<string | false>): string | undefined =>
-	all.filter(Boolean).join(' ') || undefined;
+const sentences = (...texts: Array<string | false>): string | undefined =>
+	texts.filter(Boolean).join(' ') || undefined;

@@ -2,18 +2,27 @@ import { SILENT_ABORT, sleep } from '../../shared/async/deadline';
 import { ConcurrencyLimit } from '../../shared/pace/concurrencyLimit';
 import type { Throttle } from '../../shared/pace/throttle';
 
-/** Number of slots at the start of a run, if the concurrency is chosen automatically. */
+/** How many slots a run has at its start, if the concurrency is chosen automatically. */
 const AUTOMATIC_START = 10;
-/** Most slots, if the concurrency is chosen automatically. */
+/** The most slots, if the concurrency is chosen automatically. */
 const AUTOMATIC_MAX = 100;
-/** Longest wait before the limits are checked again, in ms, if no end of the wait is known. */
+/** The longest wait before the limits are checked again, in ms, if no end of the wait is known. */
 const RECHECK_MS = 60_000;
 
-/** A unit that takes one slot: an input item, or one part of a speech. */
-type Unit = 'item' | 'part';
+/** What takes one slot, and the account that it uses: an input item, or one part of a speech. */
+interface Unit {
+	api: { throttle: Throttle };
+}
+type UnitKind = 'item' | 'part';
 
-/** One account's share of the slots: how many it uses, and a start function for each unit that waits. */
-type Share = { throttle: Throttle; active: number } & Record<Unit, Set<() => void>>;
+/** One account's share of the slots. */
+interface Share {
+	throttle: Throttle;
+	/** How many slots the account uses. */
+	active: number;
+	/** A function for each unit that waits. It starts the unit. */
+	waiting: Record<UnitKind, Set<() => void>>;
+}
 
 /**
  * Limits how many items of a run are processed at the same time (`options.concurrency`). The limit counts the
@@ -23,11 +32,11 @@ type Share = { throttle: Throttle; active: number } & Record<Unit, Set<() => voi
  */
 export class Concurrency {
 	private readonly limit: ConcurrencyLimit;
-	/** Number of slots in use. */
+	/** How many slots are in use. */
 	private active = 0;
 	/** The account that got its last slot the longest ago comes first. */
 	private readonly shares = new Map<Throttle, Share>();
-	/** Ends the wait for the time at which the next unit may start. */
+	/** Ends the wait until the next unit may start. */
 	private timer = new AbortController();
 
 	/** `concurrency`: the number of slots, 1 to 500; 0 chooses it automatically. */
@@ -37,45 +46,45 @@ export class Concurrency {
 	}
 
 	/**
-	 * Call it when an item has come so far that it would have failed already if too many were in flight.
-	 * `forEach` calls it for each success. Automatic concurrency then allows more.
+	 * Call this when an item has proved healthy: if too many were in flight, it would have failed by now. `forEach`
+	 * calls it for each success. Automatic concurrency then allows more.
 	 */
-	onAlive(): void {
-		this.limit.onAlive();
+	onHealthy(): void {
+		this.limit.onHealthy();
 		this.startMore();
 	}
 
 	/**
-	 * Calls `run` for each of `all`, as many at the same time as the limits allow. The units of one account start
-	 * in the given order. `run` resolves with whether it succeeded, and must not reject. Resolves when all
-	 * have ended. Never rejects.
+	 * Calls `run` for each of `units`, as many at the same time as the limits allow. The units of one account start in
+	 * the given order. `run` resolves with whether it succeeded, and must not reject. Resolves when all have ended.
+	 * Never rejects.
 	 *
 	 * An item that consists of parts calls this with 'part' from its own `run`, with all its parts, while it has a
 	 * slot. That slot is free while its parts take slots of their own. Waiting parts start before waiting items.
 	 */
-	async forEach<One extends { api: { throttle: Throttle } }>(
-		all: One[],
-		run: (one: One, index: number) => Promise<boolean>,
-		unit: Unit = 'item',
+	async forEach<One extends Unit>(
+		units: One[],
+		run: (unit: One, index: number) => Promise<boolean>,
+		kind: UnitKind = 'item',
 	): Promise<void> {
-		let remaining = all.length;
-		const started = all.map(async (one, index) => {
-			const share = this.shareOf(one.api.throttle);
-			await new Promise<void>((start) => share[unit].add(start));
-			if (await run(one, index)) this.onAlive();
+		let remaining = units.length;
+		const started = units.map(async (unit, index) => {
+			const share = this.shareOf(unit.api.throttle);
+			await new Promise<void>((start) => share.waiting[kind].add(start));
+			if (await run(unit, index)) this.onHealthy();
 			remaining--;
 			// The last part keeps its slot for the item, which goes on.
-			if (unit === 'item' || remaining > 0) this.release(share);
+			if (kind === 'item' || remaining > 0) this.release(share);
 		});
 		// While the parts run, the item itself has no slot.
-		if (unit === 'part') this.release(this.shareOf(all[0]!.api.throttle));
+		if (kind === 'part') this.release(this.shareOf(units[0]!.api.throttle));
 		this.startMore();
 		await Promise.all(started);
 	}
 
 	private shareOf(throttle: Throttle): Share {
 		const share = this.shares.get(throttle) ?? {
-			...{ throttle, active: 0, part: new Set(), item: new Set() },
+			...{ throttle, active: 0, waiting: { part: new Set(), item: new Set() } },
 		};
 		this.shares.set(throttle, share);
 		return share;
@@ -90,14 +99,14 @@ export class Concurrency {
 	/** Starts as many waiting units as the limits allow. Does so again when the next one may start. */
 	private startMore(): void {
 		this.timer.abort(SILENT_ABORT);
-		for (let next = this.next(); next; next = this.next()) {
-			const { share, starts, delayMs } = next;
+		for (let next = this.nextToStart(); next; next = this.nextToStart()) {
+			const { share, waiting, delayMs } = next;
 			if (delayMs > 0) {
 				const { signal } = (this.timer = new AbortController());
 				return void sleep(delayMs, signal).then(() => signal.aborted || this.startMore());
 			}
-			const [start] = starts;
-			starts.delete(start!);
+			const [start] = waiting;
+			waiting.delete(start!);
 			share.active++;
 			this.active++;
 			// Moves the account to the end.
@@ -107,19 +116,19 @@ export class Concurrency {
 		}
 	}
 
-	/** The share whose unit may start first, and in how many ms; undefined if no unit waits. */
-	private next() {
+	/** The share whose unit may start first, its waiting units, and in how many ms; undefined if no unit waits. */
+	private nextToStart() {
 		const shares = [...this.shares.values()].sort((one, other) => one.active - other.active);
 		return (['part', 'item'] as const)
-			.flatMap((unit) => shares.map((share) => ({ share, starts: share[unit] })))
-			.filter(({ starts }) => starts.size > 0)
-			.map(({ share, starts }) => ({ share, starts, delayMs: this.delayMsOf(share) }))
+			.flatMap((kind) => shares.map((share) => ({ share, waiting: share.waiting[kind] })))
+			.filter(({ waiting }) => waiting.size > 0)
+			.map(({ share, waiting }) => ({ share, waiting, delayMs: this.delayMsOf(share) }))
 			.sort((one, other) => one.delayMs - other.delayMs)[0];
 	}
 
 	/**
-	 * Milliseconds until an account may start one more unit. An account that uses no slot may always start one. Its
-	 * unit then waits in the account's request queue, where the unit's deadline counts.
+	 * Milliseconds until an account may start one more unit. The account's own limit does not delay its only unit: that
+	 * one waits in the account's request queue, where the unit's deadline counts.
 	 */
 	private delayMsOf({ throttle, active }: Share): number {
 		const accountMs = active > 0 ? throttle.limit.delayMs(active) : 0;

@@ -2,7 +2,12 @@ import type { GeneratedFile, Generation, GenerationRequest } from '../../shared/
 import { Failure, isFailure, withDefaultFacts } from '../../shared/failure';
 import { MAX_FILES } from '../../shared/limits';
 import { creatorOf } from '../../shared/n8n/creatorRegistry';
-import { endOf, newRequest, requestsOf, searchEnd } from '../../shared/generation/requestLedger';
+import {
+	finalFields,
+	newRequest,
+	ledgerOf,
+	searchEnd,
+} from '../../shared/generation/requestLedger';
 import type { StreamResult } from '../../shared/parsing/generationEvents';
 import { describeAttempt, type JournalEntry } from '../paid/journal';
 import { digestOf } from '../paid/idempotencyKey';
@@ -13,11 +18,10 @@ export interface GenerationOrder {
 	generation: Generation;
 	fields: GenerationFields;
 	/**
-	 * Only where images are part of the request. Checks the images, and resolves with a function that writes the
-	 * fields and the images into a `body` right before it is sent. If that function sets `release`, call it once the
-	 * bytes are no longer needed: it frees reserved memory.
+	 * Only where images are part of the request. Checks the images, and resolves with a function that writes the fields
+	 * and the images into a body. Throws a Failure if the images are invalid.
 	 */
-	body?(fields: GenerationFields, signal: AbortSignal): Promise<FillBody>;
+	prepareBody?(fields: GenerationFields, signal: AbortSignal): Promise<FillBody>;
 }
 
 /** The fields of a request body, without images. A lost result is found in the history by its prompt. */
@@ -27,15 +31,24 @@ export type GenerationFields = {
 	number_of_videos?: number;
 };
 
-/** Writes the content of a request into `body`. */
+/**
+ * Writes the content of a request into `body`. Call it right before each attempt to send. If it sets `release`, call
+ * that once the bytes are no longer needed: it frees reserved memory.
+ */
 export type FillBody = (
 	body: { bytes?: Buffer; release?(): void },
 	signal: AbortSignal,
 ) => Promise<unknown>;
 
-/** How long the history is searched after a server error, in ms. Such a request was hardly ever accepted. */
+/**
+ * How long the history is searched after a server error, in ms. It is short, because the request was most likely
+ * refused.
+ */
 const SEARCH_AFTER_ERROR_MS = 10_000;
-/** How long the history is searched after an empty list, in ms. The content was most likely filtered. */
+/**
+ * How long the history is searched after an empty list, in ms. It is short, because the content was most likely
+ * filtered.
+ */
 const SEARCH_AFTER_EMPTY_MS = 60_000;
 
 /**
@@ -46,14 +59,14 @@ const SEARCH_AFTER_EMPTY_MS = 60_000;
 export class GenerationRecord {
 	/** The request that this attempt or an earlier one has sent, or that is about to be sent. */
 	readonly request: GenerationRequest;
-	/** The request was sent, by this attempt or an earlier one, and the service has not refused it. */
+	/** True if this attempt or an earlier one has sent the request, and the service has not refused it. */
 	private isSent = false;
-	/** 'accepted': the service has said that it has begun, so the call is charged. */
+	/** `accepted`: the service has said that it has begun, so the call is charged. `sent`: it is indeterminate. */
 	private state: 'sent' | 'accepted' = 'sent';
 	/** Why it is indeterminate whether the service has accepted the request, in words. */
 	private indeterminateBecause: string | undefined;
-	/** The stream was lost, so files that the history lacks may still be made. */
-	private isLost = false;
+	/** True if the stream was lost. Then files that are not in the history yet may still appear there. */
+	private isStreamLost = false;
 
 	constructor(
 		private readonly item: ItemContext,
@@ -67,7 +80,7 @@ export class GenerationRecord {
 			this.request = previous.request;
 			return;
 		}
-		const { makes: kind, path, withImages } = order.generation;
+		const { kind, path, withImages } = order.generation;
 		const prompt = order.fields.prompt?.trim() ?? '';
 		const { aspect_ratio: aspectRatio } = order.fields;
 		// The number of files does not count: a file of one request is as good for the other.
@@ -100,7 +113,7 @@ export class GenerationRecord {
 	markSent(): void {
 		this.isSent = true;
 		this.request.sentAt = Date.now();
-		this.requests.add(this.request);
+		this.ledger.add(this.request);
 		this.entry.setSent({ state: 'sent', request: this.request });
 		this.item.report.progress(`requesting the ${this.kind}`);
 	}
@@ -108,50 +121,53 @@ export class GenerationRecord {
 	/** Takes back `markSent`. Call it only when the service has surely not accepted the call. */
 	markRefused(): void {
 		this.isSent = false;
-		this.requests.remove(this.request);
+		this.ledger.remove(this.request);
 		this.entry.setNotAccepted();
 	}
 
-	/** Shows a status that the service sent, which proves that it has accepted the call. `id`: that of a file. */
+	/**
+	 * Shows a status that the service sent, and writes to the journal that it has accepted the call. `id` is that of
+	 * the video or image that the status is about, if the service says so.
+	 */
 	showProgress(status: string, id?: string): void {
-		this.recordAccepted({ files: this.request.files }, id);
+		this.writeAccepted({ files: this.request.files }, id);
 		this.item.report.progress(`${this.kind} ${status}`);
 	}
 
 	/**
-	 * Call it before the history is searched, when fewer files are known than requested. `interruptedBecause`
-	 * says why the stream ended early; it is undefined if the service has said that the other files failed.
-	 * `isEmpty`: the service has ended the stream with an empty list.
+	 * Prepares the search in the history. Call it when the stream has ended with fewer files than requested.
+	 * `interruptedBecause` says why the stream ended early; it is undefined if the service has said that the other
+	 * files failed. `isEmpty`: the service has ended the stream with an empty list.
 	 */
 	markIncomplete({ files, interruptedBecause, reason, isEmpty }: StreamResult): void {
-		const { requests, item } = this;
+		const { ledger, item } = this;
 		const isEnded = interruptedBecause === undefined;
 		const searchMs = isEnded ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined;
 		const known = { reason, searchUntil: searchEnd(this.request, searchMs) };
-		if (files.length > 0) this.recordAccepted({ files, ...known });
+		if (files.length > 0) this.writeAccepted({ files, ...known });
 		else this.update(known);
 		// The ledger must know the node's other requests and their files, also those of earlier attempts:
 		// otherwise the search in the history could give one of their files to this request.
-		for (const request of this.entry.requestsOfAccount) requests.restore(request);
+		for (const request of this.entry.requestsOfAccount) ledger.restore(request);
 		if (isEnded) return;
-		this.isLost = true;
+		this.isStreamLost = true;
 		item.report.log(`${interruptedBecause}; looking for the ${this.kind} in the history`);
 		item.report.hint(
 			'The connection was lost, so the result was taken from the history, not requested again',
 		);
 	}
 
-	/** Call it when the generation has ended with `files`, which may be fewer than requested. */
-	markMade(files: GeneratedFile[]): void {
+	/** Writes the final `files` to journal and ledger. Hints say what is missing if they are fewer than requested. */
+	markFinished(files: GeneratedFile[]): void {
 		const { requestedCount } = this;
-		this.recordAccepted({ files, ...(!this.isLost && endOf(this.request, files)) });
-		// The ledger needs only ids and addresses. A data: URL contains the whole file, so it is cut off.
-		const identified = files.map(({ id, fileUrl }) => {
+		this.writeAccepted({ files, ...(!this.isStreamLost && finalFields(this.request, files)) });
+		// The ledger needs only ids and URLs. A data: URL contains the whole file, so its content is removed.
+		const ledgerFiles = files.map(({ id, fileUrl }) => {
 			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };
 		});
-		this.requests.add({ ...this.request, files: identified });
+		this.ledger.add({ ...this.request, files: ledgerFiles });
 		if (files.length < requestedCount) {
-			const hint = this.isLost
+			const hint = this.isStreamLost
 				? `The connection was lost: found ${files.length} of ${requestedCount} files. The others are charged and may still appear in History → Get Many`
 				: 'The service generated fewer files than requested';
 			const { reason } = this.request;
@@ -162,47 +178,53 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Call it when no file was obtained. Returns the error to throw. If the request may have been charged, the
-	 * error says so, and has the ids that the service has announced.
+	 * Writes to the journal that no file was obtained, and returns the error to throw. If the request may have been
+	 * charged, the error says so, and has the ids that the service has announced. If not, the entry is deleted, so that
+	 * the next attempt sends a new request.
 	 */
 	markFailed(cause: unknown): unknown {
 		const { request } = this;
-		const error = withDefaultFacts(cause, { makes: this.kind });
+		const error = withDefaultFacts(cause, { mediaKind: this.kind });
 		const mayStillCome =
 			!(error instanceof Failure) ||
 			error.facts.mayBeCharged ||
 			isFailure(error, 'streamLost', 'indeterminate');
 		if (!this.isSent || !mayStillCome) {
-			// Nothing will come of this request, so the next attempt sends a new one.
-			Object.assign(request, endOf(request, request.files));
+			Object.assign(request, finalFields(request, request.files));
 			this.entry.delete();
 			return error;
 		}
-		const isUnlikely = isFailure(error, 'unavailable', 'foreignServer');
+		const isMostLikelyRefused = isFailure(error, 'unavailable', 'foreignServer');
 		const isIndeterminate = this.state === 'sent';
-		if (isIndeterminate && !this.isLost) this.indeterminateBecause = describeAttempt(error);
+		if (isIndeterminate && !this.isStreamLost) this.indeterminateBecause = describeAttempt(error);
 		this.update({
-			searchUntil: searchEnd(request, isUnlikely ? SEARCH_AFTER_ERROR_MS : undefined),
+			searchUntil: searchEnd(request, isMostLikelyRefused ? SEARCH_AFTER_ERROR_MS : undefined),
 		});
 		return withDefaultFacts(error, {
-			ids: request.announcedIds,
+			announcedIds: request.announcedIds,
 			mayBeCharged: isIndeterminate || undefined,
 		});
 	}
 
-	/** Writes what the service has said to the journal. It has begun to generate, so the call is charged. */
-	private recordAccepted(
+	/**
+	 * Writes to the journal that the service has begun to generate, so the call is charged, and what else it has said.
+	 * `newId` is an id that it has announced.
+	 */
+	private writeAccepted(
 		change: Partial<GenerationRequest> & { files: GeneratedFile[] },
 		newId?: string,
 	): void {
-		const { announcedIds } = this.request;
-		const all = [...announcedIds, newId, ...change.files.map(({ id }) => id)];
-		const ids = [...new Set(all.filter((id) => id !== undefined))].slice(0, MAX_FILES);
+		const ids = [...this.request.announcedIds, newId, ...change.files.map(({ id }) => id)];
+		const uniqueIds = new Set(ids.filter((id) => id !== undefined));
+		const announcedIds = [...uniqueIds].slice(0, MAX_FILES);
 		if (this.state === 'sent') {
-			this.item.report.recordPayment(this.kind, ids.length > 0 ? { ids: ids.join() } : {});
+			this.item.report.logCharge(
+				this.kind,
+				announcedIds.length > 0 ? { ids: announcedIds.join() } : {},
+			);
 		}
 		this.state = 'accepted';
-		this.update({ ...change, announcedIds: ids });
+		this.update({ ...change, announcedIds });
 	}
 
 	/** Changes the request, which the ledger shares, and writes it to the journal for the next attempt. */
@@ -218,10 +240,10 @@ export class GenerationRecord {
 	}
 
 	private get kind() {
-		return this.order.generation.makes;
+		return this.order.generation.kind;
 	}
 
-	private get requests() {
-		return requestsOf(this.item.credential);
+	private get ledger() {
+		return ledgerOf(this.item.credential);
 	}
 }

@@ -25,21 +25,24 @@ export interface StreamLimits extends CallSignals {
  * How long a stream may be silent after an error event that names no file, in ms. The error may be about one of
  * several videos, so others may still come.
  */
-const AFTER_ERROR_MS = 30_000;
+const IDLE_AFTER_ERROR_MS = 30_000;
 /** A call counts as accepted if its stream is open for this time, in ms, even if it has sent no event. */
-const FIRST_EVENT_MS = 1000;
+const ACCEPTED_AFTER_MS = 1000;
 /**
  * How long the service may take to end a stream after the outcome, in ms. Ending it from here would take a third of
  * the processor time of a video.
  */
-const ENDING_MS = 50;
-/** If too many calls are in flight, most of them fail before this time, in ms. */
-const ALIVE_MS = 4000;
+const END_GRACE_MS = 50;
+/**
+ * A call whose stream is open for this time, in ms, counts as healthy: if too many calls are in flight, most of them
+ * fail before.
+ */
+const HEALTHY_AFTER_MS = 4000;
 
 /**
- * Sends a create call and reads its event stream to the end. Resolves with what the stream has told, which may
- * be less than was requested, for example because the stream was lost. Throws a Failure if the service refuses
- * the call or says that the generation failed, or if `stopStarting` aborts.
+ * Sends a create call and reads its event stream to the end. Resolves with the result of the stream, which may have
+ * fewer files than were requested, for example because the stream was lost. Throws a Failure if the content is invalid,
+ * if the service refuses the call or says that the generation failed, or if `stopStarting` aborts.
  */
 export async function requestStream(
 	item: ItemContext,
@@ -47,8 +50,9 @@ export async function requestStream(
 	record: GenerationRecord,
 	limits: StreamLimits,
 ): Promise<StreamResult> {
-	const fill = (await order.body?.(order.fields, limits.stopStarting)) ?? fillJson(order);
-	return await new GenerationCall(item, order, record, limits, fill).send();
+	const fillBody =
+		(await order.prepareBody?.(order.fields, limits.stopStarting)) ?? fillJson(order);
+	return await new GenerationCall(item, order, record, limits, fillBody).send();
 }
 
 const fillJson =
@@ -69,7 +73,7 @@ class GenerationCall {
 		private readonly order: GenerationOrder,
 		private readonly record: GenerationRecord,
 		private readonly limits: StreamLimits,
-		private readonly fill: FillBody,
+		private readonly fillBody: FillBody,
 	) {}
 
 	/** Sends the call and reads its stream, as `requestStream` says. Call it once. */
@@ -82,7 +86,7 @@ class GenerationCall {
 			abortInFlight: anySignal(abortInFlight, this.closing.signal),
 			attemptTimeoutMs: idleMs,
 			onSend: async () => {
-				await this.fill(body, stopStarting);
+				await this.fillBody(body, stopStarting);
 				throwIfAborted(stopStarting);
 				throwIfAborted(abortInFlight);
 				record.markSent();
@@ -92,10 +96,10 @@ class GenerationCall {
 				record.markRefused();
 			},
 		};
-		const read: ResponseReader<StreamResult> = async (answer, _, accept) =>
-			await this.read(answer.body, () => this.markAccepted(accept));
+		const readResponse: ResponseReader<StreamResult> = async (answer, _, accept) =>
+			await this.readStream(answer.body, () => this.markAccepted(accept));
 		return await this.item.api
-			.generate(order.generation, call, read)
+			.generate(order.generation, call, readResponse)
 			.catch((error: unknown) => {
 				if (!mayHaveStarted(error)) throw error;
 				return { files: [], interruptedBecause: 'the service did not respond in time' };
@@ -107,16 +111,17 @@ class GenerationCall {
 	}
 
 	/**
-	 * Reads the stream to its end. Throws a Failure if the first event refuses the call: some services answer every
-	 * call with status 200. Calls `onAccepted` when the service has accepted the call, perhaps several times.
+	 * Reads the stream to its end. Calls `onAccepted` when the service has accepted the call, perhaps several times.
+	 * Throws a Failure if the first event refuses the call: some services answer every call with status 200. Throws one
+	 * as well if the generation failed, or if `stopStarting` has aborted before the outcome.
 	 */
-	private async read(
-		parts: AsyncIterable<Uint8Array>,
+	private async readStream(
+		chunks: AsyncIterable<Uint8Array>,
 		onAccepted: () => void,
 	): Promise<StreamResult> {
 		const { stopStarting } = this.limits;
 		void whenAborted(stopStarting).then(() => this.closeIfFindable());
-		const outcome = await this.outcomeOf(parts, onAccepted);
+		const outcome = await this.readOutcome(chunks, onAccepted);
 		const refusal = this.state === 'unanswered' && refusalOf(outcome);
 		if (refusal) throw refusal;
 		onAccepted();
@@ -127,11 +132,12 @@ class GenerationCall {
 	}
 
 	/**
-	 * Reads the stream until it tells the outcome, is silent for too long, or is closed. Calls `onAccepted` for
-	 * each progress event, and when the stream has been open for FIRST_EVENT_MS. Never rejects.
+	 * Reads the stream until it ends, is silent for too long, or is closed. Once the outcome is known, it is read for
+	 * END_GRACE_MS at most. Calls `onAccepted` for each progress event, and when the stream has been open for
+	 * ACCEPTED_AFTER_MS. Never rejects.
 	 */
-	private async outcomeOf(
-		parts: AsyncIterable<Uint8Array>,
+	private async readOutcome(
+		chunks: AsyncIterable<Uint8Array>,
 		onAccepted: () => void,
 	): Promise<StreamResult | Failure> {
 		const { idleMs } = this.limits;
@@ -143,41 +149,45 @@ class GenerationCall {
 		};
 		const events = new GenerationEvents(api.credential, onProgress, this.record.requestedCount);
 		const finished = new AbortController();
-		const after = async (ms: number, action: () => void) => {
+		const runAfter = async (ms: number, action: () => void) => {
 			await sleep(ms, finished.signal);
 			if (!finished.signal.aborted) action();
 		};
-		void after(FIRST_EVENT_MS, onAccepted);
-		void after(ALIVE_MS, () => concurrency.onAlive());
+		void runAfter(ACCEPTED_AFTER_MS, onAccepted);
+		void runAfter(HEALTHY_AFTER_MS, () => concurrency.onHealthy());
 		let lastEventAt = monotonicNow();
-		let reason: string | undefined;
+		let closedBecause: string | undefined;
 		let outcome: StreamResult | Failure | undefined;
-		const silenceMs = () => (events.isFailing ? Math.min(idleMs, AFTER_ERROR_MS) : idleMs);
+		const allowedIdleMs = () =>
+			events.lastEventIsUnattributedError ? Math.min(idleMs, IDLE_AFTER_ERROR_MS) : idleMs;
 		void watchIdle(
-			() => lastEventAt + silenceMs(),
+			() => lastEventAt + allowedIdleMs(),
 			finished.signal,
 			() => {
-				reason = `no message for ${silenceMs() / 1000} s`;
+				closedBecause = `no message for ${allowedIdleMs() / 1000} s`;
 				this.close();
 			},
 		);
 		try {
-			for await (const part of parts) {
+			for await (const chunk of chunks) {
 				if (outcome) continue;
 				const { eventCount } = events;
-				outcome = events.push(part);
-				if (outcome) void after(ENDING_MS, () => this.close());
+				outcome = events.push(chunk);
+				if (outcome) void runAfter(END_GRACE_MS, () => this.close());
 				if (events.eventCount > eventCount) lastEventAt = monotonicNow();
 			}
 			return outcome ?? events.markEnded();
 		} catch {
-			return outcome ?? events.markBroken(reason);
+			return outcome ?? events.markBroken(closedBecause);
 		} finally {
 			finished.abort(SILENT_ABORT);
 		}
 	}
 
-	/** From now on the call is not sent again. Frees the body's memory. `accept` tells the throttle. */
+	/**
+	 * Call this when the service has accepted the call: it is not sent again. Frees the body's memory. Calls `accept`,
+	 * which tells the throttle.
+	 */
 	private markAccepted(accept: () => void): void {
 		this.state = 'accepted';
 		this.freeBody();
@@ -191,8 +201,8 @@ class GenerationCall {
 	}
 
 	/**
-	 * Closes the stream if the history will show which result is its own. With images, only an id that was announced
-	 * shows that, so the stream goes on until then: what it makes is charged.
+	 * Closes the stream if its result can be found in the history. With images, only an announced id identifies a
+	 * result. Then the stream stays open until all ids were announced, because the result is charged.
 	 */
 	private closeIfFindable(): void {
 		const { announcedIds, requestedCount, withImages } = this.record.request;

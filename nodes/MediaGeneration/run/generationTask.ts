@@ -19,28 +19,28 @@ import {
 import type { JournalEntry } from '../paid/journal';
 import { GenerationRecord, type GenerationOrder } from './generationRecord';
 import { requestStream, type StreamLimits } from './generationStream';
-import { type BillableTask, type ItemResult, captureFailure } from './itemTask';
+import { type BillableTask, type ItemResult, toItemResult } from './itemTask';
 import type { ItemContext } from './itemContext';
 
 /* What all operations with a generation stream share: fields, stream, history, download, output items. */
 
-/** The last fields of every operation with a generation stream. `more`: options that only one of them has. */
+/** The last fields of every operation with a generation stream. `ownOptions`: options that only one of them has. */
 export const generationFields = (
 	kind: MediaKind,
-	...more: INodeProperties[]
+	...ownOptions: INodeProperties[]
 ): INodeProperties[] => [
 	downloadField,
-	options(concurrency, idleTimeout, maxPaid, ...more, outputField, timeout(kind)),
+	options(concurrency, idleTimeout, maxPaid, ...ownOptions, outputField, timeout(kind)),
 ];
 
 /**
- * Makes the task of one item: it sends the create call, waits for the files, and downloads them. One create
- * call may make several files, and each file becomes one output item. Throws a Failure that names an option that
- * is invalid.
+ * Reads the options of one item and returns its task, which sends the create call, waits for the files, and downloads
+ * them. One create call may make several files, and each file becomes one output item. Throws a Failure that names an
+ * invalid option.
  */
 export function generationTask(item: ItemContext, order: GenerationOrder): BillableTask {
 	const { context, credential, parameters } = item;
-	const kind = order.generation.makes;
+	const { kind } = order.generation;
 	const timeoutMs = parameters.durationOption(timeout(kind));
 	const idleMs = parameters.durationOption(idleTimeout);
 	const isFileWanted = parameters.wantsFile(downloadField);
@@ -51,28 +51,30 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 		return await withDeadline(timeoutMs, item.stopStarting, async (stopStarting) => {
 			const request = await entry!.once(stopStarting, async () => {
 				const record = new GenerationRecord(item, entry!, order);
-				const createMs = msBeforeFinalRead(timeoutMs);
+				// The rest of the item's time is reserved for a last read of the history and for the downloads.
+				const streamTimeoutMs = msBeforeFinalRead(timeoutMs);
 				const send = async (abortInFlight: AbortInFlight) => {
 					const limits = { stopStarting, abortInFlight, idleMs, timeoutMs };
 					return await generate(item, order, record, limits);
 				};
-				const generating = withDeadline(createMs, item.abortInFlight, send);
+				const generating = withDeadline(streamTimeoutMs, item.abortInFlight, send);
 				const files = await generating.catch((error: unknown) => {
 					throw record.markFailed(error);
 				});
-				record.markMade(files);
+				record.markFinished(files);
 				return record.request;
 			});
 			const { files } = request;
 			// A file that cannot be downloaded must not discard the others, which were charged as well.
 			const output: ItemResult[] = [];
 			for (const [index, name] of fileNames(files).entries()) {
-				output.push(await captureFailure(fileOutput(request, files[index]!, name, stopStarting)));
+				output.push(await toItemResult(fileOutput(request, files[index]!, name, stopStarting)));
 			}
 			return output;
 		});
 	}
 
+	/** Makes the output item of one file. Throws a Failure if the file cannot be downloaded. */
 	async function fileOutput(
 		request: GenerationRequest,
 		generated: GeneratedFile,
@@ -93,9 +95,9 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 }
 
 /**
- * Resolves with the files of one create call. They come from its stream. If the stream ends too early, the
- * service goes on and charges all the same, so the files are looked up in the history. If an earlier attempt
- * has sent the call, it is not sent again, and only the history is read. Throws a Failure.
+ * Resolves with the files of one create call. They come from its stream. If the stream ends too early, the service goes
+ * on and charges all the same, so the files are looked up in the history. If an earlier attempt has sent the call, it
+ * is not sent again, and only the history is read. Throws a Failure if there is no file.
  */
 async function generate(
 	item: ItemContext,

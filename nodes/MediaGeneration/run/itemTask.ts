@@ -17,53 +17,54 @@ export type ItemTask = (() => Promise<ItemResult[]>) | BillableTask;
 /** An item task that sends create calls. Each of them is charged. */
 export interface BillableTask {
 	/**
-	 * One key per create call, '' if there is only one. Appended to the item's idempotency key, it tells the
-	 * calls of the item apart. A retry with the same keys collects.
+	 * One key per create call, '' if there is only one. It is appended to the item's idempotency key, and distinguishes
+	 * the calls of the item. A retry with the same keys collects.
 	 */
 	callKeys: string[];
-	/** `entries`: the journal's entry of each call, in the order of `callKeys`. */
+	/** Does the task. `entries` has the journal's entry of each call, in the order of `callKeys`. */
 	run(entries: JournalEntry[]): Promise<ItemResult[]>;
 }
 
 /**
  * Adds to the failure of an empty field the indexes of all items in which the same field is empty, so that a
- * person can correct them together. Returns any other error as it is. `outcomes`: the results of all items, by
+ * person can correct them together. Returns any other error as it is. `outcomes` has the results of all items, by
  * index.
  */
-export function mergeSameField(error: unknown, outcomes: ItemResult[][]): unknown {
+export function withItemsOfSameField(error: unknown, outcomes: ItemResult[][]): unknown {
 	if (!isFailure(error, 'invalidInput') || error.facts.text !== 'is empty') return error;
 	const { field, text, isInCredential } = error.facts;
 	if (isInCredential) return error;
-	const items = outcomes.flatMap(([result], index) => {
+	const itemIndexes = outcomes.flatMap(([result], index) => {
 		if (!(result instanceof FailedResult) || !isFailure(result.error, 'invalidInput')) return [];
 		const { facts } = result.error;
 		return facts.field === field && facts.text === text ? [index] : [];
 	});
-	return error.withDefaults({ items, itemCount: outcomes.length });
+	return error.withDefaults({ itemIndexes, itemCount: outcomes.length });
 }
 
 /**
- * Converts a Failure of one file into a FailedResult, so that the other files of the item are still returned:
- * they were charged as well. Rejects with any other error.
+ * Resolves with the output item of one file, or with a FailedResult if `promise` rejects with a Failure. So the other
+ * files of the item are still returned: they were charged as well. Rejects with any other error.
  */
-export const captureFailure = async (promise: Promise<INodeExecutionData>): Promise<ItemResult> =>
+export const toItemResult = async (promise: Promise<INodeExecutionData>): Promise<ItemResult> =>
 	await promise.catch((error: unknown) => {
 		if (!(error instanceof Failure)) throw error;
 		return new FailedResult(error);
 	});
 
 /**
- * Adds to the failure of one file the URLs of the item's other files. They were charged, but the node returns
- * no output when it fails, so its error message has to name them. `parts` are all results of the item.
+ * Adds to the failure of one file the URLs of the item's other files. They were charged, but the node returns no output
+ * when it fails, so its error message has to name them. Returns an error that is no Failure as it is. `results` are all
+ * results of the item.
  */
-export function withOtherFiles(error: unknown, parts: ItemResult[]): unknown {
+export function withOtherFileUrls(error: unknown, results: ItemResult[]): unknown {
 	if (!(error instanceof Failure)) return error;
-	const addresses = parts.map((part) => {
-		if (!(part instanceof FailedResult)) return asText(part.json.file_url);
-		return part.error instanceof Failure ? part.error.facts.fileUrl : undefined;
+	const urls = results.map((result) => {
+		if (!(result instanceof FailedResult)) return asText(result.json.file_url);
+		return result.error instanceof Failure ? result.error.facts.fileUrl : undefined;
 	});
-	const otherFiles = addresses.filter((url) => url !== undefined);
+	const knownUrls = urls.filter((url) => url !== undefined);
 	return error.withDefaults({
-		otherFiles: otherFiles.filter((url) => url !== error.facts.fileUrl),
+		otherFileUrls: knownUrls.filter((url) => url !== error.facts.fileUrl),
 	});
 }

@@ -7,9 +7,9 @@ export class Report {
 	constructor(
 		private readonly context: IExecuteFunctions,
 		private readonly redact: Redactor,
-		/** Index of the item, from 0, and the number of items of the run. */
+		/** The index of the item, from 0, and how many items the run has. */
 		private readonly item: { index: number; count: number },
-		/** Number of the part, from 1, and how many there are. Set for one part of a long speech. */
+		/** The number of the part, from 1, and how many there are; undefined unless it is a part of a long speech. */
 		private readonly part?: { number: number; count: number },
 		/** The hints for the output panel. */
 		readonly hints = new Set<string>(),
@@ -45,7 +45,7 @@ export class Report {
 	 * Writes to n8n's log that the service has accepted a billable request. If the process is killed before the
 	 * execution is saved, this line is the only record of the charge.
 	 */
-	recordPayment(kind: MediaKind, ids: Record<string, string>): void {
+	logCharge(kind: MediaKind, ids: Record<string, string>): void {
 		const part = this.part && { part: `${this.part.number}` };
 		// The service chooses the ids. Quotes keep one from looking like another pair or another line.
 		const pairs = Object.entries({ kind, ...part, ...ids }).map(([key, value]) => {

@@ -6,21 +6,21 @@ import type { ServiceRecord } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
 import { concurrency, maxPaid } from '../../shared/n8n/descriptions';
-import { rowsOf } from '../../shared/n8n/messages';
+import { nameRows } from '../../shared/n8n/messages';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { NodeParameters } from '../../shared/n8n/parameters';
 import { isEmptyError } from '../../shared/parsing/errors';
 import { redactAll, type Redactor } from '../../shared/parsing/redaction';
 import { toOutputRecord } from '../../shared/parsing/responses';
-import { collectableTasks, Journal, type JournalEntry } from '../paid/journal';
+import { collectableTaskIds, Journal, type JournalEntry } from '../paid/journal';
 import { chargeSummary, type ItemRequest } from '../paid/summary';
 import { Concurrency } from './concurrency';
 import {
 	type ItemTask,
 	type ItemResult,
 	FailedResult,
-	mergeSameField,
-	withOtherFiles,
+	withItemsOfSameField,
+	withOtherFileUrls,
 } from './itemTask';
 import type { ItemContext } from './itemContext';
 import { Report } from './report';
@@ -50,9 +50,9 @@ export class Run {
 	private readonly stopping = new AbortController();
 	private readonly signals: CallSignals;
 	private concurrency: Concurrency | undefined;
-	/** Most billable requests of the node in one execution: the lowest number of all items. */
+	/** The most billable requests that the node may send in one execution: the lowest limit of all items. */
 	private maxPaid = Infinity;
-	/** The error that ends the run, and the item it is about; no item if the run was canceled. */
+	/** The error that ends the run, and the index of its item; no index if the run was canceled. */
 	private fatal: { error: unknown; index?: number } | undefined;
 
 	constructor(
@@ -79,7 +79,7 @@ export class Run {
 	 * is sent if an item cannot be prepared. Throws an n8n error if the run was canceled, or ended by the failure
 	 * of an item.
 	 */
-	async all(prepare: (item: ItemContext) => ItemTask): Promise<ItemResult[][]> {
+	async processItems(prepare: (item: ItemContext) => ItemTask): Promise<ItemResult[][]> {
 		for (const { credential } of this.apis.values()) {
 			this.stopping.signal.addEventListener('abort', accountOf(credential).retain(), {
 				once: true,
@@ -90,9 +90,9 @@ export class Run {
 		const outcomes = prepared.map((one): ItemResult[] =>
 			one instanceof FailedResult ? [one] : [],
 		);
-		for (const { index, error } of this.overBudget(items)) outcomes[index] = [error];
+		for (const { index, failed } of this.reserveRequests(items)) outcomes[index] = [failed];
 		outcomes.forEach((results, index) => this.endOnFailure(results, index));
-		if (this.fatal) this.fatal.error = mergeSameField(this.fatal.error, outcomes);
+		if (this.fatal) this.fatal.error = withItemsOfSameField(this.fatal.error, outcomes);
 		await this.concurrency?.forEach(items, async ({ index, run }) => {
 			if (outcomes[index]!.length > 0 || this.signals.stopStarting.aborted) return false;
 			const results = await run().catch((error: unknown) => [new FailedResult(error)]);
@@ -104,7 +104,7 @@ export class Run {
 		this.journal.settle();
 		// With Retry On Fail, n8n also runs the node again if an output item has an `error` field. That attempt
 		// needs the journal.
-		const isFailed = (part: ItemResult) => part instanceof FailedResult || part.json.error;
+		const isFailed = (result: ItemResult) => result instanceof FailedResult || result.json.error;
 		if (!outcomes.flat().some(isFailed)) {
 			for (const { entries } of items) for (const entry of entries) entry.close();
 		}
@@ -129,8 +129,10 @@ export class Run {
 			const { parameters } = item;
 			const { accountKey, redact } = credential;
 			const account = this.isTool || this.apis.size > 1 ? accountKey : '';
-			const place = { index, account, parameters, redact };
-			const entries = this.journal.entriesFor(place, task.callKeys);
+			const entries = this.journal.entriesFor(
+				{ index, account, parameters, redact },
+				task.callKeys,
+			);
 			this.maxPaid = Math.min(this.maxPaid, parameters.numberOption(maxPaid) || Infinity);
 			return { ...item, entries, run: async () => await task.run(entries) };
 		} catch (error) {
@@ -171,10 +173,11 @@ export class Run {
 	}
 
 	/**
-	 * Checks Max Paid Requests per Execution for all items together. If they would exceed it, returns a failure
-	 * for each item that would be charged. Its earlier charges are named.
+	 * Reserves the billable requests of all items. If Max Paid Requests per Execution does not allow all of them, none
+	 * is reserved, and a failed result is returned for each item that would be charged. It names the item's earlier
+	 * charges.
 	 */
-	private overBudget(items: PreparedItem[]) {
+	private reserveRequests(items: PreparedItem[]) {
 		const isPending = ({ isPending }: JournalEntry) => isPending;
 		const planned = items.flatMap(({ entries }) => entries.filter(isPending)).length;
 		const failure = this.journal.reserve(planned, this.maxPaid);
@@ -182,8 +185,8 @@ export class Run {
 		return items
 			.filter(({ entries }) => entries.some(isPending))
 			.map(({ index, entries }) => {
-				const error = failure.withDefaults({ taskIds: collectableTasks(entries) });
-				return { index, error: new FailedResult(error) };
+				const error = failure.withDefaults({ taskIds: collectableTaskIds(entries) });
+				return { index, failed: new FailedResult(error) };
 			});
 	}
 
@@ -191,7 +194,7 @@ export class Run {
 	private endOnFailure(results: ItemResult[], index: number): boolean {
 		const failed = results.find((result) => result instanceof FailedResult);
 		if (failed && !this.continueOnFail) {
-			this.fatal ??= { error: withOtherFiles(failed.error, results), index };
+			this.fatal ??= { error: withOtherFileUrls(failed.error, results), index };
 			this.stopping.abort(new Failure('canceled'));
 		}
 		return failed !== undefined;
@@ -229,7 +232,7 @@ export class Run {
 			}
 		}
 		for (const [hint, rows] of rowsByHint) {
-			const suffix = this.credentials.length > 1 ? ` (${rowsOf(rows)})` : '';
+			const suffix = this.credentials.length > 1 ? ` (${nameRows(rows)})` : '';
 			const message = this.redact.text(hint + suffix);
 			this.context.addExecutionHints({ message, location: 'outputPane' });
 		}

@@ -2,7 +2,7 @@ import type { ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
 import { GENERATIONS, SPEAK, SPEECH_OPERATIONS, type PaidOperation } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
-import { requestsOf, speechRequestsOf } from '../../shared/generation/requestLedger';
+import { ledgerOf, speechLedgerOf } from '../../shared/generation/requestLedger';
 import { isCreatedBySubWorkflow, type SubWorkflow } from '../../shared/n8n/creatorRegistry';
 import { asText, isRecord } from '../../shared/parsing/values';
 import type { Activation } from './activation';
@@ -20,7 +20,7 @@ export function refuseSelfStart(context: ITriggerFunctions, settings: Settings):
 	const speechCreator = listensForTasks && taskIds.size === 0 && findCreator(SPEECH_OPERATIONS);
 	const mediaCreator = events.has('generated') && findCreator(Object.values(GENERATIONS));
 	if (speechCreator)
-		throw new Failure('selfTrigger', { text: speechCreator.name, makes: 'speech' });
+		throw new Failure('selfTrigger', { text: speechCreator.name, mediaKind: 'speech' });
 	if (mediaCreator) throw new Failure('selfTrigger', { text: mediaCreator.name });
 }
 
@@ -42,7 +42,7 @@ export function downstreamCreationCheck(
 	const isOwn = ({ id, calledBy }: SubWorkflow) =>
 		calledBy === workflowId && (mayBeAnyWorkflow || calls.includes(id));
 	return async (product) => {
-		const ledgerOfKind = product.prompt === undefined ? speechRequestsOf : requestsOf;
+		const ledgerOfKind = product.prompt === undefined ? speechLedgerOf : ledgerOf;
 		return await isCreatedBySubWorkflow(product, ledgerOfKind(credential), isOwn, signal);
 	};
 }

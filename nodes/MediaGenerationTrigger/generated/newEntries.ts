@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { MIN_PAGE_SIZE, readAllPages } from '../../shared/api/pagination';
 import type { ServiceRecord } from '../../shared/contract';
 import {
-	oldestFirst,
+	sortOldestFirst,
 	readHistory,
 	type HistoryEntry,
 } from '../../shared/generation/historyEntries';
@@ -96,7 +96,7 @@ export function newEntries(
 		events.delete(fingerprint);
 		watermark = Math.max(watermark, createdAt ?? NaN);
 	}
-	return { ended: oldestFirst(ended), next: { events, cursor: { account, watermark } } };
+	return { ended: sortOldestFirst(ended), next: { events, cursor: { account, watermark } } };
 }
 
 /**

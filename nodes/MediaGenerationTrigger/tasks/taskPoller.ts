@@ -88,7 +88,7 @@ export class TaskPoller {
 	private onError(error: unknown): Failure | undefined {
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		const error_kind = errorKindOf(failure);
-		if (failure.kind === 'noAddress') {
+		if (failure.kind === 'noAudioUrl') {
 			const { message } = wordingOf(failure);
 			this.onEnd('completed', { status: 'completed', error: message, error_kind });
 		} else if (failure.kind === 'taskFailed') {

@@ -50,27 +50,32 @@ export class Api extends RetryingClient {
 			method: 'POST',
 			path,
 			body: { bytes: Buffer.from(JSON.stringify(request)) },
-			repeat: 'create',
+			retry: 'ifNotAccepted',
 			attemptTimeoutMs: CREATE_TIMEOUT_MS,
 			...options,
 		};
 		return (await this.json(call, readCreatedTaskId)).found;
 	}
 
-	/** Reads a speech task (§4.2). With `repeat` `once` a failed read is not repeated. */
+	/** Reads a speech task (§4.2). `retry`: see `ReadCall`. */
 	async getTask(
 		taskId: string,
 		signal: AbortSignal,
-		repeat: 'read' | 'once' = 'read',
+		retry: ReadCall['retry'] = 'ifTemporary',
 	): Promise<SpeechTask> {
-		const call: ReadCall = { method: 'GET', path: taskPath(taskId), repeat, signal };
+		const call: ReadCall = { method: 'GET', path: taskPath(taskId), retry, signal };
 		const read = (raw: unknown) => readSpeechTask(raw, this.credential);
 		return (await this.json(call, read)).found;
 	}
 
 	/** Deletes a speech task (§4.3). Deleting twice does no harm, so a failed call is repeated like a read. */
 	async deleteTask(taskId: string, signal: AbortSignal): Promise<void> {
-		const call: ReadCall = { method: 'DELETE', path: taskPath(taskId), repeat: 'read', signal };
+		const call: ReadCall = {
+			method: 'DELETE',
+			path: taskPath(taskId),
+			retry: 'ifTemporary',
+			signal,
+		};
 		// The contract leaves the body open (§4.3), so any body counts as success unless it reports an error.
 		await this.json(call, (raw) => !isFailed(raw) || undefined);
 	}
@@ -88,7 +93,7 @@ export class Api extends RetryingClient {
 		>,
 		readResponse: ResponseReader<T>,
 	): Promise<T> {
-		const call = { method: 'POST', path, repeat: 'create', streamed: true } as const;
+		const call = { method: 'POST', path, retry: 'ifNotAccepted', streamed: true } as const;
 		return await this.send({ ...call, ...options }, readResponse);
 	}
 
@@ -102,15 +107,18 @@ export class Api extends RetryingClient {
 		return await this.page('/v1/labs/voices', query, signal);
 	}
 
-	/** Reads the account (§4.10). With `repeat` `once` a failed read is not repeated. */
-	async getAccount(signal: AbortSignal, repeat: 'read' | 'once' = 'read'): Promise<ServiceRecord> {
-		const call: ReadCall = { method: 'GET', path: ACCOUNT_PATH, repeat, signal };
+	/** Reads the account (§4.10). `retry`: see `ReadCall`. */
+	async getAccount(
+		signal: AbortSignal,
+		retry: ReadCall['retry'] = 'ifTemporary',
+	): Promise<ServiceRecord> {
+		const call: ReadCall = { method: 'GET', path: ACCOUNT_PATH, retry, signal };
 		return (await this.json(call, readRecord)).found;
 	}
 
 	/** Reads one page of any list, and the service's clock minus ours in ms. */
 	private async page(path: string, query: Query, signal: AbortSignal) {
-		const call: ReadCall = { method: 'GET', path, query, repeat: 'read', signal };
+		const call: ReadCall = { method: 'GET', path, query, retry: 'ifTemporary', signal };
 		const { found, clockOffsetMs } = await this.json(call, readPage);
 		return { ...found, clockOffsetMs };
 	}

@@ -18,7 +18,7 @@ import { asWebUrl } from '../parsing/values';
 /** How long one attempt may take, in ms, unless the call says otherwise. */
 const READ_TIMEOUT_MS = 30_000;
 /** Time limit of the account read that shows whether an outage is over or the token is refused, in ms. */
-const PROBE_TIMEOUT_MS = 10_000;
+const ACCOUNT_READ_TIMEOUT_MS = 10_000;
 /** The most attempts to send a call. A throttled call may be sent more often. */
 const MAX_CALL_ATTEMPTS = 5;
 /** How long a read is repeated while the account is throttled, in ms. */
@@ -43,11 +43,11 @@ interface BaseCall extends Pick<HttpRequest, 'method' | 'query'> {
 }
 
 /**
- * A call that is not charged. With `read` it is sent again after every temporary failure; with `once` never,
- * because the caller has its own loop.
+ * A call that is not charged. With `ifTemporary` it is sent again after every temporary failure. With `never` it is
+ * sent once, because the caller has its own loop.
  */
 export interface ReadCall extends BaseCall {
-	repeat: 'read' | 'once';
+	retry: 'ifTemporary' | 'never';
 	signal: AbortSignal;
 }
 
@@ -56,14 +56,16 @@ export interface ReadCall extends BaseCall {
  * accepted it: after a refused connection or a throttled answer.
  */
 export interface CreateCall extends BaseCall, CallSignals {
-	repeat: 'create';
+	retry: 'ifNotAccepted';
 }
 
 export type ApiCall = ReadCall | CreateCall;
 
-/** The signal after which no further attempt of a call starts, and the one that aborts an attempt in flight. */
+const isCreateCall = (call: ApiCall): call is CreateCall => call.retry === 'ifNotAccepted';
+
+/** The two signals of a call. A call that is not charged has one signal, which does what both do. */
 const signalsOf = (call: ApiCall): { stopStarting: AbortSignal; abortInFlight: AbortSignal } =>
-	call.repeat === 'create' ? call : { stopStarting: call.signal, abortInFlight: call.signal };
+	isCreateCall(call) ? call : { stopStarting: call.signal, abortInFlight: call.signal };
 
 /**
  * Kinds of failure after which nobody can tell whether the service has accepted the call: no answer, or only a
@@ -84,8 +86,8 @@ function outcomeOf(failure: Failure): Outcome {
 }
 
 /**
- * The Failure of an attempt. It has the fact `mayBeCharged` if the service may have accepted a create call. Throws
- * any error that is not a Failure.
+ * Converts the error of an attempt to a Failure. It has the fact `mayBeCharged` if the service may have accepted a
+ * create call. Throws any error that is not a Failure.
  */
 function toCallFailure(call: ApiCall, error: unknown): Failure {
 	const { abortInFlight } = signalsOf(call);
@@ -98,9 +100,7 @@ function toCallFailure(call: ApiCall, error: unknown): Failure {
 	const mayBeCharged =
 		isFailure(failure, ...NO_RESPONSE_KINDS, 'canceled', 'tooLarge') &&
 		![401, 403, 404].includes(failure.facts.status ?? 0);
-	return call.repeat === 'create' && mayBeCharged
-		? failure.withDefaults({ mayBeCharged })
-		: failure;
+	return isCreateCall(call) && mayBeCharged ? failure.withDefaults({ mayBeCharged }) : failure;
 }
 
 /**
@@ -115,7 +115,7 @@ export type ResponseReader<T> = (
 ) => Promise<T>;
 
 /**
- * Sends calls to the service's API, each when the throttle admits it, and repeats them as their field `repeat` says.
+ * Sends calls to the service's API, each when the throttle admits it, and sends them again as their field `retry` says.
  */
 export class RetryingClient {
 	/** The throttle that all users of the account share. */
@@ -133,14 +133,14 @@ export class RetryingClient {
 	}
 
 	/**
-	 * Sends a call, and repeats it as its field `repeat` says. Resolves with what `readResponse` returns. Throws the
+	 * Sends a call, again if its field `retry` says so. Resolves with what `readResponse` resolves with. Throws the
 	 * Failure of the last attempt, or the reason of `call.signal` or `call.stopStarting`.
 	 */
 	protected async send<T>(call: ApiCall, readResponse: ResponseReader<T>): Promise<T> {
 		const { throttle } = this;
 		const { attemptTimeoutMs = READ_TIMEOUT_MS } = call;
 		const { stopStarting, abortInFlight } = signalsOf(call);
-		const kind: CallKind = call.repeat === 'create' ? 'create' : 'read';
+		const kind: CallKind = isCreateCall(call) ? 'create' : 'read';
 		const startedAt = monotonicNow();
 		let lastFailure: Failure | undefined;
 		for (let attempt = 0; ;) {
@@ -154,7 +154,7 @@ export class RetryingClient {
 				kind === 'create' && throttle.needsHealthCheck ? await this.probe(stopStarting) : undefined;
 			if (outageFailure) {
 				admitted.end(outcomeOf(outageFailure), outageFailure);
-				if (throttle.isExhausted) throw outageFailure;
+				if (throttle.isQuotaExhausted) throw outageFailure;
 				continue;
 			}
 			if (kind === 'create' && this.tokenRefusal) {
@@ -187,7 +187,7 @@ export class RetryingClient {
 			lastFailure = await this.withTokenChecked(call, result);
 			if (kind === 'create' && lastFailure.kind === 'tokenRefused') this.tokenRefusal = lastFailure;
 			if (!lastFailure.facts.mayBeCharged) call.onRefused?.();
-			const willRetry = this.mayRepeat(call, lastFailure, attempt++, startedAt);
+			const willRetry = this.shouldRetry(call, lastFailure, attempt++, startedAt);
 			// The service may just be restarting, so a refused connection that is retried does not open the breaker.
 			const isRetriedRefusal = willRetry && lastFailure.kind === 'unreachable';
 			admitted.end(isRetriedRefusal ? 'unknown' : outcomeOf(lastFailure), lastFailure);
@@ -205,7 +205,7 @@ export class RetryingClient {
 		const { kind, facts } = failure;
 		const isCertain = facts.status === 401 || call.path === ACCOUNT_PATH;
 		if (kind !== 'tokenRefused' || isCertain) return failure;
-		const isTokenProven = call.repeat === 'create' && this.tokenHasWorked;
+		const isTokenProven = isCreateCall(call) && this.tokenHasWorked;
 		const isTokenRefused =
 			!isTokenProven &&
 			(meaningOf(facts.text) === 'token' ||
@@ -219,8 +219,8 @@ export class RetryingClient {
 		const call: ReadCall = {
 			method: 'GET',
 			path,
-			repeat: 'once',
-			attemptTimeoutMs: PROBE_TIMEOUT_MS,
+			retry: 'never',
+			attemptTimeoutMs: ACCOUNT_READ_TIMEOUT_MS,
 			signal,
 		};
 		return await this.send(call, readText).then(
@@ -237,24 +237,29 @@ export class RetryingClient {
 	}
 
 	/** True if a call that has failed should be sent again; `attempt` counts from 0. */
-	private mayRepeat(call: ApiCall, failure: Failure, attempt: number, startedAt: number): boolean {
-		const { repeat } = call;
-		if (repeat === 'once' || signalsOf(call).abortInFlight.aborted) return false;
+	private shouldRetry(
+		call: ApiCall,
+		failure: Failure,
+		attempt: number,
+		startedAt: number,
+	): boolean {
+		const { retry } = call;
+		if (retry === 'never' || signalsOf(call).abortInFlight.aborted) return false;
 		if (failure.kind === 'rateLimited') {
-			if (this.throttle.isExhausted) return false;
+			if (this.throttle.isQuotaExhausted) return false;
 			// A rate limit can make a large batch of create calls wait for long. So only the deadline of a call ends
-			// its repetition.
-			if (repeat === 'create') return true;
+			// its retries.
+			if (retry === 'ifNotAccepted') return true;
 			// Reads may have no deadline, so the time is limited here. If nothing was ever answered, waiting is useless.
 			if (this.throttle.hasEverAnswered && monotonicNow() - startedAt < MAX_THROTTLED_READ_MS)
 				return true;
 		}
 		if (attempt + 1 >= MAX_CALL_ATTEMPTS) return false;
-		if (repeat === 'read') return isTransient(failure);
+		if (retry === 'ifTemporary') return isTransient(failure);
 		return failure.kind === 'unreachable' && failure.facts.text === 'refused';
 	}
 
-	/** Sends the request once and reads its answer by `readResponse`. Throws a Failure for an error status. */
+	/** Sends the request once and reads its answer with `readResponse`. Throws a Failure for an error status. */
 	private async exchange<T>(
 		call: ApiCall,
 		signal: AbortSignal,

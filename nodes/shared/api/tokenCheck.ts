@@ -21,7 +21,7 @@ export async function tokenError(
 	maxAgeMs: number,
 	signal: AbortSignal,
 ): Promise<unknown> {
-	const read = async (deadline: AbortSignal) => await api.getAccount(deadline, 'once');
+	const read = async (deadline: AbortSignal) => await api.getAccount(deadline, 'never');
 	const check = async (shared: AbortSignal) =>
 		await withDeadline(CHECK_TIMEOUT_MS, shared, read).then(() => undefined, toWrongBaseUrl);
 	const sharedCheck = api.throttle.coalescedReads.share(

@@ -36,6 +36,8 @@ export async function fetchEntryFiles(
 	const names = fileNames(files);
 	const binary: NonNullable<INodeExecutionData['binary']> = {};
 	for (const [index, { fileUrl: url }] of files.entries()) {
+		// If neither the entry nor the URL tells the kind, `video` is the likelier one: the history is part of the video
+		// API (§4.9). It then decides only the prefix of the file's name, and the type if bytes and headers do not tell.
 		const file = { url, kind: declaredKind(record, url) ?? 'video', id: names[index]! };
 		const name = index === 0 ? field : `${field}${index + 1}`;
 		binary[name] = await download(context, credential, file, signal);

@@ -27,10 +27,13 @@ export const countFiles = (entries: HistoryEntry[]): number =>
 	entries.reduce((sum, { files }) => sum + Math.max(1, files.length), 0);
 
 /** True if one of the identifiers of `entry` is in `identifiers`. */
-export const hasOneOf = (entry: HistoryEntry, identifiers: ReadonlySet<string>): boolean =>
+export const hasAnyIdentifier = (entry: HistoryEntry, identifiers: ReadonlySet<string>): boolean =>
 	entry.identifiers.some((identifier) => identifiers.has(identifier));
 
-/** Converts records of the history, newest first, to entries, oldest first. `baseUrl` resolves relative URLs. */
+/**
+ * Converts records of the history, newest first, to entries, oldest first. Relative URLs are resolved against
+ * `baseUrl`.
+ */
 export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryEntry[] {
 	const entries = history.map((record): HistoryEntry => {
 		const files = readGeneratedFiles(record, baseUrl);
@@ -55,7 +58,7 @@ export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryE
  * Sorts `entries` in place by time, oldest first, and returns them. Entries of the same time keep their order;
  * entries without a time come last.
  */
-export function oldestFirst<Entry extends HistoryEntry>(entries: Entry[]): Entry[] {
+export function sortOldestFirst<Entry extends HistoryEntry>(entries: Entry[]): Entry[] {
 	const time = ({ createdAt }: HistoryEntry) => (Number.isNaN(createdAt) ? Infinity : createdAt);
 	return entries.sort((a, b) => time(a) - time(b));
 }

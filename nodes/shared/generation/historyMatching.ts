@@ -2,7 +2,7 @@ import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, type GenerationRequest } from '../
 import { asText } from '../parsing/values';
 import { declaredKind } from '../parsing/fileType';
 import { identifiersOf } from '../parsing/responses';
-import { countFiles, hasOneOf, type HistoryEntry } from './historyEntries';
+import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntries';
 
 /** Which history entries belong to a request. */
 export interface Match {
@@ -12,7 +12,7 @@ export interface Match {
 	candidates: HistoryEntry[];
 }
 
-/** How long after the end of the search for its result a generation may still finish, in ms. */
+/** A generation may finish this long after the search for its result has ended, in ms. */
 export const LATE_RESULT_MS = 20 * 60 * 1000;
 /** The tolerance when times are compared, in ms: `created_at` and Date headers are truncated to whole seconds. */
 const CLOCK_TOLERANCE_MS = 2000;
@@ -51,23 +51,27 @@ export function matchHistory(
 ): Match {
 	const proven = entries.filter(matchesById(request));
 	const others = samePrompt.filter((other) => other !== request);
-	const identifiersOfOthers = new Set(others.flatMap(identifiersFor));
+	const identifiersOfOthers = new Set(others.flatMap(identifiersOfRequest));
 	const unclaimed = entries
 		.filter((entry) => entry.prompt === request.prompt && !proven.includes(entry))
 		// A failed entry may already have been reported to another request, as an error without an id.
 		.filter(
-			(entry) => !hasOneOf(entry, identifiersOfOthers) && !(entry.failed && others.length > 0),
+			(entry) =>
+				!hasAnyIdentifier(entry, identifiersOfOthers) && !(entry.failed && others.length > 0),
 		);
 	/** Entries that could belong to this request, newest first. */
 	const possible = unclaimed.filter(couldBelongTo(request)).reverse();
 
-	const byIdentifier = new Map(
+	const entryByIdentifier = new Map(
 		entries.flatMap((entry) => entry.identifiers.map((identifier) => [identifier, entry] as const)),
 	);
-	/** How many files of a request have no entry, no announced id, and have not arrived. */
+	/**
+	 * How many of its requested files a request still misses: they have no entry, no announced id, and have not
+	 * arrived.
+	 */
 	const missingFilesOf = (owner: GenerationRequest) => {
 		const ownEntries = new Set(
-			identifiersFor(owner).flatMap((identifier) => byIdentifier.get(identifier) ?? []),
+			identifiersOfRequest(owner).flatMap((identifier) => entryByIdentifier.get(identifier) ?? []),
 		);
 		return (
 			owner.requestedCount -
@@ -93,6 +97,7 @@ export function matchHistory(
 		) &&
 		claimable.length <= claimants.length;
 
+	/** The entries of `request`. The n-th claimable file belongs to the n-th claimant. */
 	const allotted = isUnambiguous
 		? claimable.filter((_, index) => claimants[index] === request)
 		: [];
@@ -101,20 +106,20 @@ export function matchHistory(
 }
 
 /** The announced ids of a request, and the ids and URLs of the files that have arrived. */
-const identifiersFor = ({ announcedIds, files }: GenerationRequest) => [
+const identifiersOfRequest = ({ announcedIds, files }: GenerationRequest) => [
 	...announcedIds,
 	...identifiersOf(files),
 ];
 
 /** Returns a predicate that is true for an entry whose id was announced to `owner`, or that has a file of `owner`. */
 export function matchesById(owner: GenerationRequest): (entry: HistoryEntry) => boolean {
-	const identifiers = new Set(identifiersFor(owner));
-	return (entry) => hasOneOf(entry, identifiers);
+	const identifiers = new Set(identifiersOfRequest(owner));
+	return (entry) => hasAnyIdentifier(entry, identifiers);
 }
 
 /**
- * Returns a predicate that is true for an entry that was created while `owner` was in flight, and whose kind and
- * aspect ratio do not contradict.
+ * Returns a predicate that is true for an entry that `owner` may have created: the entry's time, kind and aspect ratio
+ * do not contradict it.
  */
 const couldBelongTo =
 	(owner: GenerationRequest) =>

@@ -4,7 +4,7 @@ import { readAllPages } from '../api/pagination';
 import { monotonicNow } from '../async/deadline';
 import { CoalescedReads } from '../async/coalescedReads';
 import { asTime } from '../parsing/values';
-import { oldestFirst, readHistory, type HistoryEntry } from './historyEntries';
+import { sortOldestFirst, readHistory, type HistoryEntry } from './historyEntries';
 
 /** How old a snapshot may be by default, in ms. */
 const SNAPSHOT_TTL_MS = 8_000;
@@ -46,8 +46,8 @@ export async function readHistorySince(
 	const snapshots = accountOf(api.credential).get(HistorySnapshots);
 	const read = async (sharedSignal: AbortSignal) => await readBackTo(api, since, sharedSignal);
 	let snapshot: HistorySnapshot | undefined;
-	// The first call waits for a read in flight even if that turns out too old. Several reads of a slow history at a
-	// time would only make it slower.
+	// The first iteration joins a read in flight, even if its snapshot turns out to be too old. Several reads of a slow
+	// history at a time would only make it slower.
 	do snapshot = await snapshots.share('', snapshot?.readAt ?? -Infinity, signal, read);
 	while (snapshot.readAt < minReadAt || snapshot.since > since);
 	return snapshot.entries;
@@ -74,5 +74,5 @@ async function readBackTo(api: Api, since: number, signal: AbortSignal): Promise
 	});
 	const entries = readHistory(items, api.credential.baseUrl);
 	for (const entry of entries) entry.createdAt -= clockOffsetMs;
-	return { ...range, entries: oldestFirst(entries) };
+	return { ...range, entries: sortOldestFirst(entries) };
 }

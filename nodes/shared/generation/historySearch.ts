@@ -7,10 +7,10 @@ import { MAX_FILES } from '../limits';
 import { asText } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
 import { identifiersOf } from '../parsing/responses';
-import { hasOneOf } from './historyEntries';
+import { hasAnyIdentifier } from './historyEntries';
 import { isCompetingWith, matchesById, matchHistory, earliestEntryTime } from './historyMatching';
 import { readHistorySince } from './historyReader';
-import { requestsOf } from './requestLedger';
+import { ledgerOf } from './requestLedger';
 
 /** The pause between two reads of the history, in ms. All items that search share one snapshot. */
 const SEARCH_INTERVAL_MS = 10_000;
@@ -67,14 +67,14 @@ export async function findInHistory(
 		});
 	});
 
-	/** Reads the history once, and looks for the files. */
+	/** Reads the history once, and looks for the files. `remainingWaitMs` is the time until the deadline, in ms. */
 	async function search(
 		signal: AbortSignal,
 		remainingWaitMs: number,
 	): Promise<ReadResult<GeneratedFile[]>> {
 		// The last read must be new. A snapshot that others read some seconds ago might miss the result.
 		const isLastSearch = Math.min(remainingSearchMs(), remainingWaitMs) < SEARCH_INTERVAL_MS;
-		const ledger = requestsOf(api.credential);
+		const ledger = ledgerOf(api.credential);
 		ledger.add(request);
 		const samePrompt = ledger.withPrompt(request);
 		const competing = [request, ...samePrompt.filter(isCompetingWith(request))];
@@ -90,7 +90,9 @@ export async function findInHistory(
 		const match = matchHistory(request, samePrompt, entries);
 		const failed = match.matched.filter((entry) => entry.failed);
 		const receivedIdentifiers = new Set(identifiersOf(receivedFiles));
-		const furtherEntries = match.matched.filter((entry) => !hasOneOf(entry, receivedIdentifiers));
+		const furtherEntries = match.matched.filter(
+			(entry) => !hasAnyIdentifier(entry, receivedIdentifiers),
+		);
 		// An entry without a time may belong to any request with this prompt.
 		const undated = entries.filter(
 			({ prompt, createdAt }) => prompt === request.prompt && Number.isNaN(createdAt),
@@ -126,6 +128,7 @@ export async function findRenewed(
 	const hasSameId = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
 	const index = request.files.filter(hasSameId).indexOf(file);
 	const search = async (deadline: AbortSignal) => {
+		// An older snapshot saves a read of the history. It may have the same URL, and then a newer one is read.
 		for (const minReadAt of [monotonicNow() - RENEWAL_MS, undefined]) {
 			const entries = await readHistorySince(api, earliestEntryTime(request), deadline, minReadAt);
 			const files = entries.filter(matchesById(request)).flatMap((entry) => entry.files);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { accountOf } from '../account';
-import type { GenerationRequest } from '../contract';
+import type { GeneratedFile, GenerationRequest } from '../contract';
 import type { Credential } from '../http/credential';
 import { evictOldest } from '../limits';
 
@@ -10,20 +10,20 @@ const SEARCH_WINDOW_MS = 600_000;
  * The most requests in a ledger. During a search fewer than that are added, so the request that is searched for stays
  * in the ledger.
  */
-const MAX_REQUESTS = 10_000;
+const MAX_LEDGER_REQUESTS = 10_000;
 
 /**
  * The generation requests of an account that this process knows, in the order they were added. Matching needs it to
- * see which other request could own a history entry. `requestsOf` finds the ledger for videos and images,
- * `speechRequestsOf` the one for speech.
+ * see which other request could own a history entry. `ledgerOf` finds the ledger for videos and images,
+ * `speechLedgerOf` the one for speech.
  */
 export class RequestLedger {
 	private readonly byKey = new Map<string, GenerationRequest>();
 
-	/** Adds a request. The oldest ones are evicted beyond 10,000. */
+	/** Adds a request, or replaces the one with its key. The oldest ones beyond MAX_LEDGER_REQUESTS are evicted. */
 	add(request: GenerationRequest): void {
 		this.byKey.set(request.key, request);
-		evictOldest(this.byKey, MAX_REQUESTS);
+		evictOldest(this.byKey, MAX_LEDGER_REQUESTS);
 	}
 
 	/**
@@ -53,8 +53,8 @@ export class RequestLedger {
 	}
 }
 
-/** The requests for speech. They are kept apart because speech never appears in the history. */
-class SpeechRequests extends RequestLedger {}
+/** The ledger for speech. It is another one because speech never appears in the history. */
+class SpeechLedger extends RequestLedger {}
 
 /** Creates a request that is about to be sent, with a new key. */
 export const newRequest = (
@@ -62,8 +62,8 @@ export const newRequest = (
 ): GenerationRequest => ({ ...request, key: randomUUID(), announcedIds: [], files: [] });
 
 /**
- * Returns until when the history is searched for a request whose stream has ended, in ms since 1970: for `searchMs`
- * from now on, unless its search has begun before.
+ * Returns when the search in the history for a request ends, in ms since 1970. That is `searchMs` from now, unless the
+ * search has begun before. Call this when the stream of the request has ended.
  */
 export const searchEnd = (
 	{ searchUntil }: GenerationRequest,
@@ -71,16 +71,16 @@ export const searchEnd = (
 ): number => searchUntil ?? Date.now() + searchMs;
 
 /**
- * Returns the changed fields of a request that gets no more files: the files that have arrived are its whole result.
+ * Returns the changed fields of a request that gets no more files than `files`, so that `files` are its whole result.
  */
-export const endOf = (request: GenerationRequest, { length }: unknown[]) => {
-	return { requestedCount: length, searchUntil: searchEnd(request, 0) };
+export const finalFields = (request: GenerationRequest, files: GeneratedFile[]) => {
+	return { requestedCount: files.length, searchUntil: searchEnd(request, 0) };
 };
 
 /** The ledger of a credential's account in this process, for videos and images. */
-export const requestsOf = (credential: Credential): RequestLedger =>
+export const ledgerOf = (credential: Credential): RequestLedger =>
 	accountOf(credential).get(RequestLedger);
 
 /** The ledger of a credential's account in this process, for speech. */
-export const speechRequestsOf = (credential: Credential): RequestLedger =>
-	accountOf(credential).get(SpeechRequests);
+export const speechLedgerOf = (credential: Credential): RequestLedger =>
+	accountOf(credential).get(SpeechLedger);

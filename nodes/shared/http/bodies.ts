@@ -43,14 +43,14 @@ export async function peek(
 	stream: ByteStream,
 	size: number,
 ): Promise<{ head: Buffer; isWhole: boolean }> {
-	const parts: Uint8Array[] = [];
+	const chunks: Uint8Array[] = [];
 	let remaining = size;
-	for await (const part of stream.iterator({ destroyOnReturn: false })) {
-		parts.push(part);
-		remaining -= part.length;
+	for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
+		chunks.push(chunk);
+		remaining -= chunk.length;
 		if (remaining <= 0) break;
 	}
-	const head = Buffer.concat(parts);
+	const head = Buffer.concat(chunks);
 	const isWhole = remaining > 0 || stream.readableEnded;
 	if (!isWhole) stream.unshift(head);
 	return { head, isWhole };

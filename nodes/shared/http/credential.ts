@@ -22,7 +22,8 @@ export interface Credential {
 const BEARER_PREFIX = /^(?:authorization\s*:\s*)?bearer(?:\s+|$)/i;
 const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
 
-const refusal = (field: string, text: string) =>
+/** The Failure of a bad field of the credential. `field` is its display name; `text` says what is wrong. */
+const invalidCredential = (field: string, text: string) =>
 	new Failure('invalidInput', { field, text, isInCredential: true });
 
 /**
@@ -30,11 +31,11 @@ const refusal = (field: string, text: string) =>
  * invalidInput if it is empty or has characters that a header cannot contain.
  */
 export function cleanToken(raw: unknown): string {
-	const refuse = (text: string) => refusal('API Token', text);
+	const invalid = (text: string) => invalidCredential('API Token', text);
 	const token = (asText(raw) ?? '').replace(BEARER_PREFIX, '').trim();
-	if (token === '') throw refuse('is empty');
+	if (token === '') throw invalid('is empty');
 	if (!/^[\x21-\x7e]+$/.test(token)) {
-		throw refuse(
+		throw invalid(
 			'contains a line break, a space or other characters that cannot be part of a token: copy it again, in one piece',
 		);
 	}
@@ -42,24 +43,24 @@ export function cleanToken(raw: unknown): string {
 }
 
 /**
- * Checks the URL in a field of the credential. `schemes` are the allowed ones; messages recommend the first.
- * Throws invalidInput.
+ * Checks the URL in a field of the credential. `schemes` are the allowed ones; messages recommend the first. A URL
+ * without encryption is allowed for this machine only, unless `allowHttp`. Throws a Failure of kind invalidInput.
  */
 function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: boolean): URL {
-	const refuse = (text: string) => refusal(field, text);
+	const invalid = (text: string) => invalidCredential(field, text);
 	const text = asText(raw);
-	if (text === undefined) throw refuse('is empty');
+	if (text === undefined) throw invalid('is empty');
 	const url = URL.canParse(text) ? new URL(text) : undefined;
 	if (!url || !schemes.includes(url.protocol)) {
 		const example = `${schemes[0]}//media.example.com`;
-		throw refuse(`must begin with ${schemes.join('// or ')}//, for example ${example}`);
+		throw invalid(`must begin with ${schemes.join('// or ')}//, for example ${example}`);
 	}
 	if (url.username + url.password + url.search + url.hash !== '') {
-		throw refuse('must not contain a user name, a password, or anything after a "?" or "#"');
+		throw invalid('must not contain a user name, a password, or anything after a "?" or "#"');
 	}
 	const isEncrypted = /^(?:https|wss):$/.test(url.protocol);
 	if (isEncrypted || allowHttp || LOOPBACK.test(url.hostname)) return url;
-	throw refuse(
+	throw invalid(
 		`must begin with ${schemes[0]}//: over ${url.protocol}// the API token could be read on the network. For a host that you trust, turn on 'Allow Unencrypted Connection' in the credential`,
 	);
 }

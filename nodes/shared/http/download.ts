@@ -15,7 +15,7 @@ import {
 import { codeOf, sendRequest, type ByteStream, type HttpResponse } from './request';
 import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 
-/** How long a file host may take to answer, and how long it may be silent during a download, in ms. */
+/** How long a file host may take to answer, in ms. It may be silent for the same time during a download. */
 const IDLE_TIMEOUT_MS = 60_000;
 /** The most attempts to download a file. Within a retry window, more are made. */
 const MAX_DOWNLOAD_ATTEMPTS = 5;
@@ -124,8 +124,8 @@ function detectType(
 	const invalidReason = invalidFileReason(head, contentType, isSubtitles);
 	if (!invalidReason && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
 	const isTemporary = url !== 'data:';
-	// Subtitles in another format rarely change later. So their failure has the status 200, for which there is no retry
-	// window.
+	// Subtitles in another format rarely change later. So their failure has the status 200, which has no retry window,
+	// and they are requested MAX_DOWNLOAD_ATTEMPTS times at most.
 	throw downloadFailed(
 		invalidReason ?? 'the file is neither SRT nor VTT',
 		isTemporary,
@@ -133,7 +133,10 @@ function detectType(
 	);
 }
 
-/** One attempt to download a file. The bytes are streamed into n8n's binary storage. */
+/**
+ * Makes one attempt to download a file, and resolves with its binary data. The bytes are streamed into n8n's binary
+ * storage. Throws a Failure, an error of the connection, or an error of n8n's storage.
+ */
 async function fetchOnce(
 	context: FileContext,
 	credential: Credential,
@@ -142,9 +145,9 @@ async function fetchOnce(
 ): Promise<IBinaryData> {
 	const nameFor = ({ extension }: FileType) =>
 		fileNameOf(file.kind, credential.redact.text(file.id), extension);
-	const [start, inlineType] = /^data:(.*?);base64,/.exec(file.url) ?? [];
-	if (start !== undefined) {
-		const bytes = Buffer.from(file.url.slice(start.length), 'base64');
+	const [prefix, inlineType] = /^data:(.*?);base64,/.exec(file.url) ?? [];
+	if (prefix !== undefined) {
+		const bytes = Buffer.from(file.url.slice(prefix.length), 'base64');
 		const type = detectType(file, bytes.subarray(0, SNIFF_BYTES), inlineType!, 'data:');
 		return await context.helpers.prepareBinaryData(bytes, nameFor(type), type.mimeType);
 	}
@@ -186,8 +189,8 @@ async function fetchOnce(
 }
 
 /**
- * How long after the first attempt a file is still requested after this failure, in ms, whatever the number of
- * attempts.
+ * The retry window for a failure: within this time after the first attempt, in ms, the number of attempts is not
+ * limited.
  */
 function retryWindowMs({ facts: { status, retryAfterMs } }: Failure): number {
 	if (status === 429 || (status === 503 && retryAfterMs !== undefined)) return THROTTLED_RETRY_MS;
@@ -235,10 +238,13 @@ export async function download(
 	}
 }
 
+/** Matches code, name and message of an error of the connection. */
 const CONNECTION_ERROR =
 	/^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|HPE_|UND_|Z_)|abort|cancel|closed|hang up|timed out/i;
 
-/** The Failure of an attempt. A broken connection is temporary; an error of n8n's storage is not. */
+/**
+ * Converts the error of an attempt to a Failure. A broken connection is temporary; an error of n8n's storage is not.
+ */
 function toDownloadFailure(error: unknown): Failure {
 	if (error instanceof Failure && error.kind !== 'noResponse') return error;
 	const { name = '', message = '' } = error as Partial<Error>;

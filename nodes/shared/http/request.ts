@@ -27,12 +27,14 @@ export type ByteStream = Exclude<
 	Buffer
 >;
 
+/** A request for `sendRequest`. */
 export interface HttpRequest {
 	method: IHttpRequestMethods;
 	url: string;
 	query?: Record<string, string | number>;
 	/** The body, sent as `application/json`. */
 	body?: Buffer;
+	/** The Accept header. */
 	accept: string;
 	/**
 	 * True for the download of a file. It is requested uncompressed, so that its size is known. If the host refuses
@@ -79,7 +81,7 @@ export function codeOf(error: unknown, depth = 0): string {
 	return codeOf(cause, depth + 1) || (typeof code === 'string' ? code : '');
 }
 
-/** The Failure of a request to `url` that got no answer, by the code or the message of the error. */
+/** Returns the Failure of a request to `url` that got no answer, by the code or the message of the error. */
 export function failureOfConnection(error: unknown, url: string): Failure {
 	const code = codeOf(error).toUpperCase();
 	const { host } = new URL(url);

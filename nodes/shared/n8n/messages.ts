@@ -18,20 +18,23 @@ const statusSuffix = (status?: number) => (status ? ` (HTTP ${status})` : '');
 /** The most ids or rows that a message names. */
 const MAX_NAMED = 5;
 /** The most characters of each id or row that a message names. */
-const MAX_CHARS = 300;
+const MAX_NAME_CHARS = 300;
 /** Lists the first `max` texts, and says how many more there are. */
-export const firstOf = (texts: string[], max = MAX_NAMED) =>
+export const listFirst = (texts: string[], max = MAX_NAMED) =>
 	texts
 		.slice(0, max)
-		.map((text) => truncate(text, MAX_CHARS))
+		.map((text) => truncate(text, MAX_NAME_CHARS))
 		.join(', ') + (texts.length > max ? ` and ${texts.length - max} more` : '');
 
-/** Names items by their index as rows are counted in a table, from 1: `row 13`, `rows 13 and 66`. */
-export function rowsOf(items: number[], max = MAX_NAMED): string {
-	const rows = items.map((item) => String(item + 1));
+/**
+ * Names items as rows of a table, which are counted from 1: `row 13`, `rows 13 and 66`. Names the first `max`, and says
+ * how many more there are.
+ */
+export function nameRows(itemIndexes: number[], max = MAX_NAMED): string {
+	const rows = itemIndexes.map((index) => String(index + 1));
 	if (rows.length === 1) return `row ${rows[0]}`;
 	const lastRow = rows.length > max ? '' : ` and ${rows.pop()}`;
-	return `rows ${firstOf(rows, max)}${lastRow}`;
+	return `rows ${listFirst(rows, max)}${lastRow}`;
 }
 
 /** The texts of `unreachable`, by what prevents the connection. */
@@ -59,8 +62,8 @@ const UNREACHABLE: Record<string, Wording> = {
 /**
  * Says where the charged files are, the failed one first. A data: URL is omitted, because it contains the whole file.
  */
-const chargedFiles = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
-	const urls = [fileUrl, ...otherFiles].filter((url) => /^http/.test(url ?? ''));
+const chargedFiles = ({ fileUrl, otherFileUrls = [] }: FailureFacts) => {
+	const urls = [fileUrl, ...otherFileUrls].filter((url) => /^http/.test(url ?? ''));
 	return `It has been charged.${urls.length > 0 ? ` Download it here: ${urls.join(' , ')}` : ''}`;
 };
 
@@ -68,11 +71,13 @@ const chargedFiles = ({ fileUrl, otherFiles = [] }: FailureFacts) => {
 const WRONG_BASE_URL =
 	"Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.";
 
-/** Where a user can see what has been charged. Speech does not appear in the history (§4.9). */
-const whereToLook = ({ makes }: FailureFacts) =>
-	makes === 'speech' ? "the provider's website" : "History → Get Many (or the provider's website)";
+/** Says where a user can see what has been charged. Speech does not appear in the history (§4.9). */
+const whereToLook = ({ mediaKind }: FailureFacts) =>
+	mediaKind === 'speech'
+		? "the provider's website"
+		: "History → Get Many (or the provider's website)";
 
-/** What a user can do about a cause that is not in the input. */
+/** What a user can do about a cause that is not in the input. Other meanings have no text here. */
 const REMEDIES: Partial<Record<Meaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
@@ -80,29 +85,32 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 	not_allowed: 'Choose a voice, model or settings that are available to your account',
 	unavailable: 'Wait a few minutes',
 };
+/** Says what the user can do, as a sentence without its period: the remedy for the meaning, or else `fallback`. */
 const remedy = ({ means, safeInFlight }: FailureFacts, fallback: string) => {
 	const safeNumberSuffix = safeInFlight ? ` (${safeInFlight} at once worked)` : '';
 	return ((means && REMEDIES[means]) ?? fallback) + safeNumberSuffix;
 };
 
 /** Says which of many items have the same fault; '' for a single one. */
-const itemsSuffix = ({ items = [], itemCount = 0 }: FailureFacts) => {
-	if (items.length < 2) return '';
-	if (items.length === itemCount) return ` in all ${itemCount} items`;
-	return ` in ${items.length} of ${itemCount} items: ${rowsOf(items)}`;
+const itemsSuffix = ({ itemIndexes = [], itemCount = 0 }: FailureFacts) => {
+	if (itemIndexes.length < 2) return '';
+	if (itemIndexes.length === itemCount) return ` in all ${itemCount} items`;
+	return ` in ${itemIndexes.length} of ${itemCount} items: ${nameRows(itemIndexes)}`;
 };
 
+/** Says what the user can do about an invalid field. */
 function inputRemedy(facts: FailureFacts): string {
-	const { field = 'the field', text, isInCredential, items = [], itemCount = 0 } = facts;
+	const { field = 'the field', text, isInCredential, itemIndexes = [], itemCount = 0 } = facts;
 	if (isInCredential) return `Correct '${field}' in the credential.`;
 	if (text !== 'is empty') return `Correct '${field}'.`;
-	if (items.length === 0 || items.length === itemCount) {
+	const failedCount = itemIndexes.length;
+	if (failedCount === 0 || failedCount === itemCount) {
 		// n8n itself refuses a required field that is left empty. So an expression in the field has returned nothing.
-		return items.length > 1
+		return failedCount > 1
 			? `Check the column's name in the expression of '${field}'.`
 			: "Fill it in, or check the column's name in its expression.";
 	}
-	const [rows, them] = items.length > 1 ? ['these rows', 'them'] : ['this row', 'it'];
+	const [rows, them] = failedCount > 1 ? ['these rows', 'them'] : ['this row', 'it'];
 	return `Fill in ${rows}, or skip ${them}: set On Error to 'Continue (using error output)' in Settings.`;
 }
 
@@ -178,7 +186,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: `${remedy(facts, 'Change the text, voice or model')}. A new attempt is charged.`,
 	}),
 	generationFailed: (facts) => ({
-		message: `The service could not generate the ${facts.makes ?? 'video or image'}${reasonSuffix(facts)}`,
+		message: `The service could not generate the ${facts.mediaKind ?? 'video or image'}${reasonSuffix(facts)}`,
 		description: `${remedy(facts, 'Change the prompt or images')}. A new attempt is charged.`,
 	}),
 	tooLarge: (facts) => ({
@@ -190,7 +198,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
 		description: `It isn't sent again automatically, because you might be charged twice: check ${whereToLook(facts)} first. To send it anyway, start a new execution with this item only, or click 'Execute step' on this node, which sends and charges all its items.`,
 	}),
-	noAddress: ({ limitMs }) => ({
+	noAudioUrl: ({ limitMs }) => ({
 		message: `The task is complete, but its audio is not available yet (waited ${seconds(limitMs)})`,
 		description: 'The audio may still become available.',
 	}),
@@ -222,8 +230,8 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description:
 			"Remove the event for videos and images from 'Trigger On': without a history, new ones can't be detected.",
 	}),
-	selfTrigger: ({ text = 'A node', makes }) => ({
-		message: `'${text}' creates what this trigger listens for, so the workflow would start itself in an endless loop. ${makes === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} '${text}' to a workflow called with 'Execute Sub-workflow'. In queue mode, in nested sub-workflows and with HTTP Request, such a loop is not detected`,
+	selfTrigger: ({ text = 'A node', mediaKind }) => ({
+		message: `'${text}' creates what this trigger listens for, so the workflow would start itself in an endless loop. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} '${text}' to a workflow called with 'Execute Sub-workflow'. In queue mode, in nested sub-workflows and with HTTP Request, such a loop is not detected`,
 		description: "You can still test the workflow with 'Execute step'.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
@@ -238,10 +246,10 @@ function howToCollect(kind: FailureKind, { taskId, taskIds }: FailureFacts): str
 	return `To get the result at no extra charge, use Speech → Collect with task ID ${taskId}.`;
 }
 
-/** Returns the texts for a failure, without the number of a row. Contains the token only if the facts do. */
+/** Returns the texts for a failure. They do not name the row. They contain the token only if the facts do. */
 export function wordingOf({ kind, facts }: Failure): Wording {
-	const { taskId, part, ids, indeterminateParts } = facts;
-	const words = WORDINGS[kind](facts);
+	const { taskId, part, announcedIds, indeterminateParts } = facts;
+	const wording = WORDINGS[kind](facts);
 	const taskAndPart = [
 		taskId !== undefined && `task ${taskId}`,
 		part !== undefined && `part ${part}`,
@@ -250,9 +258,9 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 		createdAt ? `${id} (created ${createdAt})` : id,
 	);
 	const sentences = [
-		words.description,
-		ids?.length
-			? `${kind === 'streamLost' ? '' : 'It has been charged. '}In History → Get Many it has the ID${ids.length > 1 ? 's' : ''} ${firstOf(ids)}.`
+		wording.description,
+		announcedIds?.length
+			? `${kind === 'streamLost' ? '' : 'It has been charged. '}In History → Get Many it has the ID${announcedIds.length > 1 ? 's' : ''} ${listFirst(announcedIds)}.`
 			: facts.mayBeCharged &&
 				!['streamLost', 'indeterminate'].includes(kind) &&
 				`The request may have been accepted and charged: check ${whereToLook(facts)} before you send it again.`,
@@ -263,10 +271,11 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 			taskId === undefined &&
 			kind !== 'downloadFailed' &&
 			`The file has been generated. ${chargedFiles(facts)}`,
-		candidates?.length && `One of these history entries may be the result: ${firstOf(candidates)}.`,
+		candidates?.length &&
+			`One of these history entries may be the result: ${listFirst(candidates)}.`,
 	];
 	return {
-		message: [words.message, taskAndPart.filter(Boolean).join(', ')].filter(Boolean).join(' – '),
+		message: [wording.message, taskAndPart.filter(Boolean).join(', ')].filter(Boolean).join(' – '),
 		description: sentences.filter(Boolean).join(' '),
 	};
 }

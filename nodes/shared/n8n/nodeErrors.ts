@@ -2,7 +2,7 @@ import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
 import { redactor, type Redactor } from '../parsing/redaction';
 import { Failure } from '../failure';
 import { asText, truncate, isRecord } from '../parsing/values';
-import { rowsOf, wordingOf } from './messages';
+import { nameRows, wordingOf } from './messages';
 
 /* Turns failures into n8n errors. No other file does. */
 
@@ -39,9 +39,9 @@ export function toNodeError(
 	// n8n is not told the index of the item, because it would append it to the message, counted from 0.
 	const concernsSeveralItems =
 		error instanceof Failure &&
-		(error.kind === 'overBudget' || (error.facts.items?.length ?? 0) > 1);
+		(error.kind === 'overBudget' || (error.facts.itemIndexes?.length ?? 0) > 1);
 	const rowSuffix =
-		itemIndex === undefined || concernsSeveralItems ? '' : ` (${rowsOf([itemIndex])})`;
+		itemIndex === undefined || concernsSeveralItems ? '' : ` (${nameRows([itemIndex])})`;
 	if (!(error instanceof Failure)) {
 		// Only the message is kept, because stack and cause may contain secrets.
 		const text = asText(isRecord(error) ? error.message : error);

@@ -7,9 +7,9 @@ const MAX_COOLDOWN_MS = 30_000;
 /** The longest doubled cooldown during an outage, in ms. It is short because nothing announces the recovery. */
 const MAX_OUTAGE_COOLDOWN_MS = 10_000;
 /** The longest `Retry-After` that is obeyed, in ms. Some services ask for a whole day. */
-const MAX_RETRY_AFTER_MS = 60_000;
+const MAX_OBEYED_RETRY_AFTER_MS = 60_000;
 /** How long other requests wait for a probe's answer, in ms. During an outage they wait until the probe ends. */
-const PROBE_TIMEOUT_MS = 1500;
+const PROBE_WAIT_MS = 1500;
 
 /**
  * A circuit breaker (Nygard, “Release It!”). Its caller asks `delayMs` before each request.
@@ -24,8 +24,11 @@ export class CircuitBreaker {
 	/** True while the breaker is not closed and one of the failures was an outage: no answer from the service. */
 	isOutage = false;
 	private consecutiveFailures = 0;
+	/** When the last failure opened the breaker. */
 	private openedAt = 0;
+	/** When the cooldown is over. */
 	private openUntil = 0;
+	/** When the probe was sent; undefined if there is none. */
 	private probedAt: number | undefined;
 
 	/** `state` is the initial state. A new breaker that is half-open sends its first request as a probe. */
@@ -36,7 +39,7 @@ export class CircuitBreaker {
 		if (this.state === 'closed') return 0;
 		if (this.state === 'open') return this.openUntil - monotonicNow();
 		if (this.probedAt === undefined) return 0;
-		return this.isOutage ? Infinity : this.probedAt + PROBE_TIMEOUT_MS - monotonicNow();
+		return this.isOutage ? Infinity : this.probedAt + PROBE_WAIT_MS - monotonicNow();
 	}
 
 	/** Call this when a request goes out. The first request after the cooldown becomes the probe. */
@@ -76,7 +79,7 @@ export class CircuitBreaker {
 			maxCooldownMs,
 			FIRST_COOLDOWN_MS * 2 ** (this.consecutiveFailures - 1),
 		);
-		const cooldownMs = Math.min(retryAfterMs ?? backOffMs, MAX_RETRY_AFTER_MS);
+		const cooldownMs = Math.min(retryAfterMs ?? backOffMs, MAX_OBEYED_RETRY_AFTER_MS);
 		const newOpenUntil = monotonicNow() + cooldownMs + Math.random() * jitterMs;
 		this.openUntil = Math.max(this.openUntil, newOpenUntil);
 	}

@@ -16,11 +16,11 @@ const MAX_DOUBLING_MS = 150_000;
  * The shortest doubling time, in ms, after a call was refused although none was in flight. Then other clients of
  * the account occupy the whole limit, and the next call should try again soon.
  */
-const MIN_EMPTY_DOUBLING_MS = 4000;
+const MIN_IDLE_DOUBLING_MS = 4000;
 /** Each further refusal of that kind multiplies the doubling time by this factor. */
-const EMPTY_DOUBLING_INCREASE = 16;
+const IDLE_DOUBLING_INCREASE = 16;
 /** Each accepted call divides the doubling time for refusals of that kind by this factor. */
-const EMPTY_DOUBLING_DECREASE = 1.2;
+const IDLE_DOUBLING_DECREASE = 1.2;
 /** CUBIC's K as a share of the doubling time: how long after a refusal the limit is back at `wMax`. */
 const CUBIC_K = Math.cbrt(1 - BACKOFF_RATIO);
 /**
@@ -46,14 +46,14 @@ export class ConcurrencyLimit {
 	private epochStart = monotonicNow();
 	/** The longest doubling time after the last refusal, in ms. `roundMs` may shorten it. */
 	private maxDoublingMs = 0;
-	/** The next `maxDoublingMs` for a refusal while no call is in flight. */
-	private emptyDoublingMs = MIN_EMPTY_DOUBLING_MS;
+	/** What `maxDoublingMs` becomes if a call is refused although none is in flight. */
+	private idleDoublingMs = MIN_IDLE_DOUBLING_MS;
 	/** A random factor of the doubling time. It keeps processes that share an account from growing at the same moments. */
 	private jitter = 1;
-	/** How long a call takes, smoothed as a round-trip time (RFC 6298), in ms; 0: none has succeeded yet. */
+	/** How long a call takes, smoothed like a round-trip time (RFC 6298), in ms; 0 until one has succeeded. */
 	private roundMs = 0;
 	/** How many calls have proved healthy. */
-	private aliveCount = 0;
+	private healthyCount = 0;
 	/** The highest limit at which no overload was seen; Infinity before the first overload. */
 	private ceiling = Infinity;
 
@@ -68,15 +68,15 @@ export class ConcurrencyLimit {
 		const elapsedMs = monotonicNow() - this.epochStart;
 		const cubicTime = elapsedMs / this.doublingMs - CUBIC_K;
 		const startLimit = this.start + SLOW_START_RISE * Math.min(1, elapsedMs / SLOW_START_RISE_MS);
-		const slowStart = Math.max(startLimit, SLOW_START_FACTOR * this.aliveCount);
+		const slowStart = Math.max(startLimit, SLOW_START_FACTOR * this.healthyCount);
 		// The account has accepted a call of ours before, so one slot is ours as soon as that call ends.
 		const minLimit = (this.wMax ?? 0) < 1 ? 0 : 1;
 		const limit = this.wMax === undefined ? slowStart : this.wMax * (1 + cubicTime ** 3);
 		return Math.min(this.max, this.ceiling, Math.max(minLimit, limit));
 	}
 
-	/** How many calls in flight caused no overload; Infinity before the first overload. */
-	get notTooMany(): number {
+	/** The highest number of calls in flight that should cause no overload; Infinity before the first overload. */
+	get safeInFlight(): number {
 		return Math.floor(this.ceiling);
 	}
 
@@ -85,7 +85,10 @@ export class ConcurrencyLimit {
 		return this.jitter * Math.min(this.maxDoublingMs, DOUBLING_ROUNDS * (this.roundMs || Infinity));
 	}
 
-	/** Milliseconds until a call beside `inFlight` others fits into the limit; 0: now; Infinity: not by time alone. */
+	/**
+	 * Milliseconds until one more call fits into the limit, beside `inFlight` others. 0: it fits now. Infinity: it fits
+	 * only after other calls have ended or succeeded.
+	 */
 	delayMs(inFlight: number): number {
 		const next = inFlight + 1;
 		if (next <= this.current) return 0;
@@ -104,38 +107,38 @@ export class ConcurrencyLimit {
 	 * before another was refused, so the limit was cut too far.
 	 */
 	onAccepted(inFlight: number): void {
-		this.emptyDoublingMs = Math.max(
-			MIN_EMPTY_DOUBLING_MS,
-			this.emptyDoublingMs / EMPTY_DOUBLING_DECREASE,
+		this.idleDoublingMs = Math.max(
+			MIN_IDLE_DOUBLING_MS,
+			this.idleDoublingMs / IDLE_DOUBLING_DECREASE,
 		);
 		if (this.wMax !== undefined && inFlight > this.current) this.wMax = inFlight;
 	}
 
 	/** Call this when a call has proved healthy: it succeeded, or got past the point where overloads fail. */
-	onAlive(): void {
-		this.aliveCount++;
+	onHealthy(): void {
+		this.healthyCount++;
 	}
 
 	/**
-	 * Call this when a call has succeeded, `ms` after it was accepted; `inFlight` is how many were in flight then,
-	 * with it.
+	 * Call this when a call has succeeded, `durationMs` after it was accepted. `inFlight` is how many calls were in
+	 * flight when it was accepted, itself included.
 	 */
-	onSuccess(inFlight: number, ms: number): void {
-		this.roundMs = this.roundMs ? (7 * this.roundMs + ms) / 8 : ms;
+	onSuccess(inFlight: number, durationMs: number): void {
+		this.roundMs = this.roundMs ? (7 * this.roundMs + durationMs) / 8 : durationMs;
 		if (inFlight > this.ceiling - 1) this.ceiling += 1 / (ROUNDS_PER_PROBE * this.ceiling);
 	}
 
-	/** Call this when a call was refused because `inFlight` others were in flight; 0: other clients' calls were. */
+	/**
+	 * Call this when a call was refused because `inFlight` others were in flight. If that is 0, calls of other clients
+	 * occupy the account.
+	 */
 	onRefused(inFlight: number): void {
 		this.wMax = Math.max(0.5, inFlight);
 		this.epochStart = monotonicNow();
 		this.jitter = 0.75 + Math.random() / 2;
-		this.maxDoublingMs = inFlight > 0 ? MAX_DOUBLING_MS : this.emptyDoublingMs;
+		this.maxDoublingMs = inFlight > 0 ? MAX_DOUBLING_MS : this.idleDoublingMs;
 		if (inFlight === 0)
-			this.emptyDoublingMs = Math.min(
-				MAX_DOUBLING_MS,
-				EMPTY_DOUBLING_INCREASE * this.emptyDoublingMs,
-			);
+			this.idleDoublingMs = Math.min(MAX_DOUBLING_MS, IDLE_DOUBLING_INCREASE * this.idleDoublingMs);
 	}
 
 	/** Call this when a call was accepted beside `inFlight` others, charged, and failed because of overload. */

@@ -7,7 +7,7 @@ import { mentionsConcurrency } from '../parsing/errorTable';
  * requests per minute refills sooner.
  */
 const QUOTA_CONFIRM_MS = 600_000;
-/** That time is at least `Retry-After` plus this margin, in ms. */
+/** If `Retry-After` plus this margin is longer than QUOTA_CONFIRM_MS, it takes its place, in ms. */
 const RETRY_AFTER_MARGIN_MS = 60_000;
 
 /**
@@ -39,7 +39,7 @@ export class FailFast {
 		this.lastFailure = undefined;
 	}
 
-	/** Call this when a create call has failed for a temporary reason; `isIdle`: nothing is in flight. */
+	/** Call this when a create call has failed for a temporary reason. `isIdle` says that nothing is in flight. */
 	onFailure({ kind, facts }: Failure, isIdle: boolean): void {
 		const { mayBeCharged, ...otherFacts } = facts;
 		this.lastFailure = new Failure(kind, otherFacts);
@@ -49,7 +49,10 @@ export class FailFast {
 		this.isOn ||= isIdle && monotonicNow() - this.quotaRefusedSince >= confirmMs;
 	}
 
-	/** Call this when a create call that has waited since `waitingSince` reached its deadline. */
+	/**
+	 * Call this when a create call that has waited since `waitingSince` (from `monotonicNow`) has reached its deadline.
+	 * `isIdle` says that nothing is in flight.
+	 */
 	onTimedOut(waitingSince: number, isIdle: boolean): void {
 		const mayBeQuota =
 			this.lastFailure !== undefined && !mentionsConcurrency(this.lastFailure.facts.text);

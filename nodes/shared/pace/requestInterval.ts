@@ -5,6 +5,7 @@ import { monotonicNow } from '../async/deadline';
  * before the next throttled answer arrives.
  */
 const MIN_INTERVAL_MS = 50;
+/** The longest interval, in ms. */
 const MAX_INTERVAL_MS = 30_000;
 /** A throttled request multiplies the interval by this factor. */
 const INCREASE = 1.2;
@@ -39,7 +40,7 @@ export class RequestInterval {
 		return ms < MIN_INTERVAL_MS / 4 ? 0 : Math.max(MIN_INTERVAL_MS, ms);
 	}
 
-	/** Call this when a request was throttled; once for requests that were in flight together. */
+	/** Call this when a request was throttled. For requests that were in flight together, call it once. */
 	onThrottled(): void {
 		this.throttled++;
 		this.set(this.ms * INCREASE);
@@ -59,7 +60,7 @@ export class RequestInterval {
 		this.accepted = this.throttled = 0;
 	}
 
-	/** Sets the interval, from 50 ms to 30 s. */
+	/** Sets the interval, within MIN_INTERVAL_MS and MAX_INTERVAL_MS. It shrinks from now on. */
 	private set(ms: number): void {
 		this.initialMs = Math.min(MAX_INTERVAL_MS, Math.max(MIN_INTERVAL_MS, ms));
 		this.setAt = monotonicNow();

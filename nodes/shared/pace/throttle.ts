@@ -60,7 +60,10 @@ export interface AdmittedCall {
  * state is only in memory, because the service announces no limits and changes them.
  */
 export class Throttle {
-	/** True once the service has answered any request. Then a throttled request is worth repeating. */
+	/**
+	 * True once the service has answered any request without throttling it. Then a throttled request is worth
+	 * repeating.
+	 */
 	hasEverAnswered = false;
 	/** How many tasks and generation streams are in flight. */
 	inFlight = 0;
@@ -100,7 +103,7 @@ export class Throttle {
 	private peakInFlight = 0;
 
 	/** True once a quota counts as used up. Then each create call is tried once and not repeated. */
-	get isExhausted(): boolean {
+	get isQuotaExhausted(): boolean {
 		return this.failFast.isOn;
 	}
 
@@ -118,10 +121,10 @@ export class Throttle {
 	 */
 	async admit(kind: CallKind, signal: AbortSignal, waitingSince = 0): Promise<AdmittedCall> {
 		if (kind === 'task') return this.trackInFlight();
-		const wasExhausted = this.isExhausted;
+		const wasQuotaExhausted = this.isQuotaExhausted;
 		const isAdmitted = await this.queue.enter(signal, kind, LANES[kind]);
 		const call = isAdmitted ? this.trackRequest(kind === 'create') : undefined;
-		if (call && (kind === 'read' || wasExhausted || !this.isExhausted)) return call;
+		if (call && (kind === 'read' || wasQuotaExhausted || !this.isQuotaExhausted)) return call;
 		call?.end('unknown');
 		const reason = abortReason(signal);
 		if (kind === 'read') throw reason;
@@ -130,9 +133,12 @@ export class Throttle {
 		throw this.failFast.lastFailure ?? reason;
 	}
 
-	/** Milliseconds until the first request of this kind may go out; 0 or less: now; Infinity: not by time alone. */
+	/**
+	 * Milliseconds until the first waiting request of this kind may go out. 0 or less: now. Infinity: only after the
+	 * state of another request has changed.
+	 */
 	private delayMs(kind: keyof typeof LANES): number {
-		if (this.isExhausted) return 0;
+		if (this.isQuotaExhausted) return 0;
 		const lastAt = kind === 'poll' ? this.lastPolledAt : this.lastSentAt;
 		const requestDelayMs = Math.max(
 			this.requestBreaker.delayMs,
@@ -149,7 +155,7 @@ export class Throttle {
 		return isPollNext ? requestDelayMs : Infinity;
 	}
 
-	/** Notes that a request of this kind is admitted now. */
+	/** Records that a request of this kind is admitted now. The queue calls it before it admits the request. */
 	private onAdmit(kind: keyof typeof LANES): void {
 		// The read that follows a poll's turn is queued again as a read, so it is not counted as sent here.
 		if (kind === 'poll') return void (this.lastPolledAt = monotonicNow());
@@ -160,7 +166,7 @@ export class Throttle {
 		this.createBreaker.onSent();
 	}
 
-	/** The handle of a request that goes out now. */
+	/** Returns the handle of a request that goes out now. */
 	private trackRequest(isCreate: boolean): AdmittedCall {
 		const sentAt = monotonicNow();
 		let accepted: AdmittedCall | undefined;
@@ -178,7 +184,7 @@ export class Throttle {
 		};
 	}
 
-	/** The handle of a task or stream that the service has accepted. It is in flight from now on. */
+	/** Counts a task or stream that the service has accepted as in flight, and returns its handle. */
 	private trackInFlight(): AdmittedCall {
 		const inFlight = ++this.inFlight;
 		const acceptedAt = monotonicNow();
@@ -190,12 +196,12 @@ export class Throttle {
 			accept: () => {},
 			end: (outcome, error) => {
 				if (outcome === 'succeeded') this.limit.onSuccess(inFlight, monotonicNow() - acceptedAt);
-				const hasOverloaded = isOverload(error);
-				if (hasOverloaded) this.limit.onOverload(inFlight - 1);
+				const wasOverload = isOverload(error);
+				if (wasOverload) this.limit.onOverload(inFlight - 1);
 				this.inFlight--;
 				this.queue.notify();
-				return hasOverloaded
-					? withDefaultFacts(error, { safeInFlight: this.limit.notTooMany })
+				return wasOverload
+					? withDefaultFacts(error, { safeInFlight: this.limit.safeInFlight })
 					: error;
 			},
 		};

@@ -17,6 +17,7 @@ const SPACING_MS = 50;
  */
 export class TokenBucket extends Queue {
 	constructor() {
+		/** When the last read was admitted, from `monotonicNow`. */
 		let lastAt = 0;
 		/** When the bucket will be full again, from `monotonicNow`; GCRA's theoretical arrival time. */
 		let fullAt = 0;

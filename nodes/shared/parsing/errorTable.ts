@@ -9,7 +9,7 @@ import { asText, truncate, isRecord, parseJson } from './values';
 /** Names of fields that say what went wrong. */
 const SIGN_FIELD =
 	/^err|error|fault|filter|block|fail|reject|refus|(?:msg|reasons?)$|^(?:code|kind|status|type|message|details?|cause)$/i;
-/** Names of fields that repeat what the user has sent. So their texts say nothing about what went wrong. */
+/** Names of fields that repeat what the user has sent. Their texts say nothing about what went wrong. */
 const ECHOED_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i;
 
 /**

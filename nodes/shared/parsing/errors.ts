@@ -88,7 +88,10 @@ export function readRetryAfter(headers: Record<string, string | undefined>): num
 	return Number.isFinite(ms) ? Math.min(MAX_RETRY_AFTER_MS, Math.max(0, ms)) : undefined;
 }
 
-/** The reason in the body of an error answer, which is JSON or plain text; undefined for a web page. */
+/**
+ * The reason in the body of an error answer, which is JSON or plain text; undefined for a web page, or if there is no
+ * reason.
+ */
 export function readErrorText(body: string): string | undefined {
 	const json = parseJson(body);
 	if (json !== undefined) return readReason(json);

@@ -14,11 +14,11 @@ import { asText, looksLikeHtml } from './values';
 export const SNIFF_BYTES = 512;
 
 /**
- * The types of files: the extension, the first bytes as a Latin-1 text, the usual MIME type, and other names for it.
- * The first row that matches counts, so the order matters.
+ * The types of files: the extension, a pattern of the first bytes as a Latin-1 text, the usual MIME type, and other
+ * MIME types for it. The first row that matches counts, so the order matters.
  */
 const TYPES: ReadonlyArray<
-	[extension: string, beginning: RegExp | undefined, mimeType: string, ...others: string[]]
+	[extension: string, start: RegExp | undefined, mimeType: string, ...otherMimeTypes: string[]]
 > = [
 	// AAC (ADTS) and MP3 begin with the same sync bits. The two layer bits tell them apart: 00 is ADTS, 01 is layer III.
 	['aac', /^\xff[\xf0\xf1\xf8\xf9]/, 'audio/aac'],
@@ -60,12 +60,13 @@ const HEADERLESS_EXTENSIONS = ['pcm', 'raw', 'ulaw', 'alaw'];
 const typeByExtension = (fileExtension: string | undefined) =>
 	TYPES.find(([extension]) => extension === fileExtension);
 
-const typeByMime = (name: string) => TYPES.find(([, , ...names]) => names.includes(name));
+const typeByMime = (mimeType: string) =>
+	TYPES.find(([, , ...mimeTypes]) => mimeTypes.includes(mimeType));
 
-/** The row of `TYPES` that the first bytes match. */
+/** The row of `TYPES` that the first bytes match; undefined if none does. */
 function sniff(bytes: Uint8Array) {
-	const start = Buffer.from(bytes.subarray(0, 32)).toString('latin1');
-	return TYPES.find(([, beginning]) => beginning?.test(start));
+	const text = Buffer.from(bytes.subarray(0, 32)).toString('latin1');
+	return TYPES.find(([, start]) => start?.test(text));
 }
 
 /** The row of `TYPES` that the extension of a URL names. */
@@ -158,18 +159,15 @@ export function fileNameOf(kind: MediaKind, id: string, extension: string): stri
 }
 
 /** The kinds of media that appear in the history. */
-const GENERATED_KINDS = [...new Set(Object.values(GENERATIONS).map(({ makes }) => makes))];
+const GENERATED_KINDS = [...new Set(Object.values(GENERATIONS).map(({ kind }) => kind))];
 
 /**
  * The kind of media of a history entry, by its `type` or the extension of its file's URL; undefined if neither
  * tells.
  */
-export function declaredKind(
-	{ type }: ServiceRecord,
-	url: string,
-): Generation['makes'] | undefined {
+export function declaredKind({ type }: ServiceRecord, url: string): Generation['kind'] | undefined {
 	const words = asText(type)?.toLowerCase() ?? '';
-	// In “image_to_video” both words occur. Video comes first in the list, so it counts.
+	// In “image_to_video” both words occur. The result is a video, which comes first in GENERATED_KINDS.
 	const kindInType = GENERATED_KINDS.find((kind) => words.includes(kind));
 	const topLevelType = (mimeType: string) => mimeType.split('/')[0];
 	const mimeType = typeByUrl(url)?.[2] ?? '';

@@ -37,8 +37,8 @@ const isInProgress = (entry: unknown): boolean =>
 /** True for an empty list, or a record that has one and no id. */
 const isEmptyList = (value: unknown): boolean => /^(?!.*"id":).*\[\]/s.test(JSON.stringify(value));
 
-/** The value in the data of an event: JSON, JSON inside a JSON string, or plain text. */
-function readData(data: string): unknown {
+/** Returns the value in the data of an event, which is JSON, JSON inside a JSON string, or plain text. */
+function parseData(data: string): unknown {
 	const parsed = parseJson(data);
 	const value = parsed === undefined ? data.trim() : parsed;
 	const isJsonText = typeof value === 'string' && /^\s*[[{]/.test(value);
@@ -58,8 +58,10 @@ export class GenerationEvents {
 	outcome: StreamResult | Failure | undefined;
 	/** How many events have arrived. Comments do not count. */
 	eventCount = 0;
-	/** True if the last event was an error without an id. It may be about one video of several, or about all. */
-	isFailing = false;
+	/**
+	 * True if the last event was an error without an id. Such an error may be about one video of several, or about all.
+	 */
+	lastEventIsUnattributedError = false;
 	private readonly decoder = new TextDecoder('utf-8');
 	/**
 	 * `plain`: some deployments answer with JSON instead of a stream, and proxies with a web page. Undefined before
@@ -94,15 +96,15 @@ export class GenerationEvents {
 	) {}
 
 	/** Reads the next chunk, which may end anywhere, even within a character. Returns the outcome once it is known. */
-	push(part: Uint8Array): StreamResult | Failure | undefined {
-		const decoded = this.decoder.decode(part, { stream: true });
+	push(chunk: Uint8Array): StreamResult | Failure | undefined {
+		const decoded = this.decoder.decode(chunk, { stream: true });
 		// White space before the first event or the JSON means nothing.
 		const text = this.mode ? decoded : decoded.trimStart();
 		if (this.outcome || text === '') return this.outcome;
 		this.mode ??= /^[[{<]/.test(text) ? 'plain' : 'events';
 		if (this.mode === 'events') this.feed(text);
 		else this.plainAnswer += text;
-		if (this.plainAnswer.length > MAX_EVENT_CHARS) this.end('the response was too large');
+		if (this.plainAnswer.length > MAX_EVENT_CHARS) this.setOutcome('the response was too large');
 		return this.outcome;
 	}
 
@@ -114,7 +116,7 @@ export class GenerationEvents {
 		try {
 			this.parser.feed(text);
 		} catch {
-			this.end('an event was too large');
+			this.setOutcome('an event was too large');
 		}
 	}
 
@@ -124,8 +126,11 @@ export class GenerationEvents {
 		this.push(Buffer.from('\n\n'));
 		if (this.mode === 'plain' && !this.outcome) this.readPlain();
 		if (!this.outcome && !this.failure && statesFinalReason(this.lastValue))
-			this.fail(this.lastValue);
-		this.end(undefined, this.isFailing && !this.hasOneInProgress ? this.failure : undefined);
+			this.readError(this.lastValue);
+		this.setOutcome(
+			undefined,
+			this.lastEventIsUnattributedError && !this.hasOneInProgress ? this.failure : undefined,
+		);
 		return this.outcome!;
 	}
 
@@ -134,7 +139,7 @@ export class GenerationEvents {
 	 * the outcome.
 	 */
 	markBroken(reason?: string): StreamResult | Failure {
-		this.end(reason ?? this.defaultInterruption);
+		this.setOutcome(reason ?? this.defaultInterruption);
 		return this.outcome!;
 	}
 
@@ -142,34 +147,34 @@ export class GenerationEvents {
 	private readPlain(): void {
 		const value = parseJson(this.plainAnswer);
 		const isHtml = looksLikeHtml(this.plainAnswer);
-		if (isHtml) this.end('', new Failure('foreignServer', { mayBeCharged: true }));
-		else if (value === undefined) this.end('the response was cut off');
-		else this.read(value, 'the response contained no file');
+		if (isHtml) this.setOutcome('', new Failure('foreignServer', { mayBeCharged: true }));
+		else if (value === undefined) this.setOutcome('the response was cut off');
+		else this.readResult(value, 'the response contained no file');
 	}
 
 	private onEvent({ event = '', data }: EventSourceMessage): void {
 		if (this.outcome) return;
 		this.eventCount++;
-		this.isFailing = false;
+		this.lastEventIsUnattributedError = false;
 		this.defaultInterruption = 'the response ended before the result was ready';
-		const value = readData(data);
+		const value = parseData(data);
 		this.lastValue = value;
 		const isEnd = TERMINAL_EVENTS.complete.test(event);
-		if (TERMINAL_EVENTS.failed.test(event)) this.fail(value);
-		else this.read(value, isEnd ? 'the final event contained no file' : undefined);
+		if (TERMINAL_EVENTS.failed.test(event)) this.readError(value);
+		else this.readResult(value, isEnd ? 'the final event contained no file' : undefined);
 		if (this.files.size + this.failedIds.size >= this.requestedCount)
-			this.end(undefined, this.failure);
+			this.setOutcome(undefined, this.failure);
 	}
 
 	/**
-	 * Reads the data of an event that is not an error. `missingResultReason` says why the stream is interrupted if this
-	 * has no file. It is undefined for an event that may be mere progress.
+	 * Reads the data of an event that is not an error. `missingResultReason` says why the stream counts as interrupted
+	 * if the data has no file. It is undefined for an event that may be mere progress.
 	 */
-	private read(value: unknown, missingResultReason?: string): void {
+	private readResult(value: unknown, missingResultReason?: string): void {
 		const { baseUrl, redact } = this.context;
 		const files = readGeneratedFiles(value, baseUrl);
 		if (files.length > MAX_FILES)
-			return this.end(`the final event contained ${files.length} files`);
+			return this.setOutcome(`the final event contained ${files.length} files`);
 		for (const file of files) {
 			// A later completion event may have a new signed URL, which is valid for longer, so it replaces the earlier one.
 			const { id, fileUrl } = file;
@@ -183,7 +188,7 @@ export class GenerationEvents {
 		for (const entry of [value].flat().slice(0, MAX_FILES)) {
 			if (files.length > 0 && readGeneratedFiles(entry, baseUrl).length > 0) continue;
 			if (isFailed(entry) || isFailureWord(entry) || (isResult && statesFinalReason(entry))) {
-				this.fail(entry);
+				this.readError(entry);
 				missingResultReason = undefined;
 			} else {
 				if (isInProgress(entry)) missingResultReason = undefined;
@@ -196,11 +201,11 @@ export class GenerationEvents {
 			}
 		}
 		if (missingResultReason !== undefined && files.length === 0)
-			this.end(missingResultReason, undefined, isEmptyList(value));
+			this.setOutcome(missingResultReason, undefined, isEmptyList(value));
 	}
 
-	/** Reads an error. With an id it is about that video. Without one it is about one of several or about all. */
-	private fail(error: unknown): void {
+	/** Reads an error. With an id it is about that video. Without an id it may be about one of several or about all. */
+	private readError(error: unknown): void {
 		const { kind, facts } = failureOfAnswer(this.context.redact.value(error));
 		const { means } = facts;
 		const isBareStatusWord = isFailureWord(facts.text) && means === undefined;
@@ -212,8 +217,8 @@ export class GenerationEvents {
 		const concernsAccount = transient || means === 'credit' || means === 'token';
 		const id = idOf(error);
 		const concernsAll = concernsAccount && id === undefined && this.eventCount < 2;
-		if (this.requestedCount === 1 || concernsAll) this.end(undefined, failure);
-		this.isFailing = id === undefined;
+		if (this.requestedCount === 1 || concernsAll) this.setOutcome(undefined, failure);
+		this.lastEventIsUnattributedError = id === undefined;
 		if (id === undefined || this.outcome) return;
 		this.failedIds.add(id);
 		this.onProgress('failed', id);
@@ -225,7 +230,7 @@ export class GenerationEvents {
 	}
 
 	/** Sets the outcome, unless there is one. `interruptedBecause` is undefined if the service has ended the stream. */
-	private end(interruptedBecause?: string, failure?: Failure, isEmpty?: boolean): void {
+	private setOutcome(interruptedBecause?: string, failure?: Failure, isEmpty?: boolean): void {
 		const files = [...this.files.values()];
 		const isComplete =
 			files.length + Math.max(this.failedIds.size, this.failure ? 1 : 0) >= this.requestedCount;
@@ -238,7 +243,8 @@ export class GenerationEvents {
 				reason,
 			};
 		else {
-			const finalFailure = this.hasOneInProgress && !this.isFailing ? undefined : this.failure;
+			const finalFailure =
+				this.hasOneInProgress && !this.lastEventIsUnattributedError ? undefined : this.failure;
 			this.outcome ??= failure ?? {
 				files,
 				interruptedBecause: interruptedBecause ?? this.defaultInterruption,

@@ -2,7 +2,7 @@
 export interface Redactor {
 	/** Replaces the token in a text by a mask, also where it is encoded or in another case. */
 	text(shown: string): string;
-	/** A copy of a JSON value with the token masked in all texts and keys. */
+	/** Returns a copy of a JSON value with the token masked in all texts and keys. */
 	value<T>(value: T): T;
 }
 

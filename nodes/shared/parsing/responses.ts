@@ -5,7 +5,7 @@ import {
 	type SpeechTask,
 	type TaskState,
 } from '../contract';
-import { MAX_ADDRESS_CHARS, MAX_REASON_CHARS } from '../limits';
+import { MAX_URL_CHARS, MAX_REASON_CHARS } from '../limits';
 import { isFailed, isFailureWord, readReason, reportsError } from './errors';
 import type { Redactor } from './redaction';
 import {
@@ -34,7 +34,7 @@ export interface ReaderContext {
 }
 
 /** The keys under which an object may have a URL, the most certain first. */
-const ADDRESS_KEYS = ['file_url', 'audio_url', 'result', 'url', 'audio', 'href', 'path', 'data'];
+const URL_KEYS = ['file_url', 'audio_url', 'result', 'url', 'audio', 'href', 'path', 'data'];
 
 /**
  * The absolute URL of a file in a value, however deeply nested. Relative URLs are resolved against `baseUrl`. A `data:`
@@ -42,27 +42,29 @@ const ADDRESS_KEYS = ['file_url', 'audio_url', 'result', 'url', 'audio', 'href',
  */
 export function readFileUrl(value: unknown, baseUrl: string): string | undefined {
 	if (typeof value === 'object' && value !== null) {
-		const inner = isRecord(value) ? ADDRESS_KEYS.map((key) => value[key]) : Object.values(value);
+		const inner = isRecord(value) ? URL_KEYS.map((key) => value[key]) : Object.values(value);
 		return inner.map((entry) => readFileUrl(entry, baseUrl)).find((url) => url !== undefined);
 	}
 	const text = typeof value === 'string' ? value.trim() : '';
 	if (/^data:[^,]{1,100};base64,/.test(text)) return text;
-	if (text.length > MAX_ADDRESS_CHARS) return undefined;
+	if (text.length > MAX_URL_CHARS) return undefined;
 	// Any word would resolve as a relative URL, so the text must look like one.
 	if (!/^(?:https?:\/)?\/\S|^\S+\.\w{2,5}(?:\?\S*)?$/i.test(text)) return undefined;
 	const url = asWebUrl(text, `${baseUrl}/`);
-	return url && url.href.length <= MAX_ADDRESS_CHARS ? url.href : undefined;
+	return url && url.href.length <= MAX_URL_CHARS ? url.href : undefined;
 }
 
 /** The id of a file or a history entry; undefined if it has none. */
 export const idOf = (value: unknown): string | undefined =>
 	isRecord(value) ? (asId(value.id) ?? asId(value.task_id)) : undefined;
 
+/** The states of the contract (§3). */
 const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
 /** Status words of deployments for a task in progress. */
-const IN_PROGRESS = /ing$|queue|pending|active|progress|start|wait|submit|creat|schedul|accept/;
+const IN_PROGRESS_WORD =
+	/ing$|queue|pending|active|progress|start|wait|submit|creat|schedul|accept/;
 /** Status words of deployments for a task that has failed. */
-const FAILED =
+const FAILURE_WORD =
 	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
 
 /**
@@ -74,8 +76,8 @@ function apparentEndOf(
 	record: ServiceRecord,
 	audioUrl?: string,
 ): SpeechTask['apparentEnd'] {
-	if (IN_PROGRESS.test(status)) return undefined;
-	const isFailureStatus = FAILED.test(status);
+	if (IN_PROGRESS_WORD.test(status)) return undefined;
+	const isFailureStatus = FAILURE_WORD.test(status);
 	if (readReason(isFailureStatus ? record : record.error) !== undefined) return 'error';
 	return audioUrl === undefined || isFailureStatus ? undefined : 'completed';
 }
@@ -115,15 +117,15 @@ export function readSpeechTask(
 	const status = isFailureWord(statusWord) ? 'error' : statusWord;
 	const knownState = STATES.find((state) => state === status);
 	const state = knownState ?? 'processing';
-	const seems = knownState ? undefined : apparentEndOf(status, record, audioUrl);
+	const apparentEnd = knownState ? undefined : apparentEndOf(status, record, audioUrl);
 	return {
 		state,
-		apparentEnd: seems,
+		apparentEnd,
 		status,
 		audioUrl,
 		subtitleUrl: urlUnder('subtitle', 'subtitle_url'),
 		percentage: asPercentage(record.process_percentage),
-		message: (seems ?? state) === 'error' ? readReason(redact.value(record)) : undefined,
+		message: (apparentEnd ?? state) === 'error' ? readReason(redact.value(record)) : undefined,
 		raw: record,
 	};
 }
@@ -214,7 +216,7 @@ export const readRecord = (raw: unknown): ServiceRecord | undefined =>
 /** Reads one page of a list (§4.4, §4.9), which is an array or a record with one; undefined if there is none. */
 export function readPage(raw: unknown): Page | undefined {
 	const { voices, data, items, total, page_size: pageSize } = readRecord(raw) ?? {};
-	const list = [raw, voices, data, items].find((one) => Array.isArray(one));
+	const list = [raw, voices, data, items].find((value) => Array.isArray(value));
 	if (!list) return undefined;
 	return {
 		items: list.filter(isRecord),

@@ -7,7 +7,10 @@ import { MAX_ID_CHARS, MAX_JSON_LEVELS } from '../limits';
 export const isRecord = (value: unknown): value is ServiceRecord =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Truncates a text to `length` characters, “…” included. Remove the token before: half of it would not be found. */
+/**
+ * Truncates a text to `length` characters, “…” included. Redact the text before, because the redactor may not recognize
+ * a truncated token.
+ */
 export const truncate = (text: string, length: number): string =>
 	text.length <= length ? text : text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '') + '…';
 
@@ -72,7 +75,7 @@ export function asWebUrl(text: string, base?: string): URL | undefined {
  */
 export function asPercentage(value: unknown): number | undefined {
 	const number = asNumber(asText(value)?.replace(/%$/, ''));
-	// It is rounded down, because 100 announces the outcome and 99.9 must not.
+	// It is rounded down, because 100 % announces the outcome, which 99.9 % must not do.
 	return number === undefined ? undefined : Math.floor(Math.min(100, Math.max(0, number)));
 }
 
@@ -109,4 +112,4 @@ export const looksLikeHtml = (text: string): boolean =>
 	/^\s*<(?:!--|\?|(?:!doctype|html|head|body|h[1-6]|div|center|p|title|script)\b)/i.test(text);
 
 /** A URL without query and fragment. The query holds a signature that changes each time. */
-export const withoutQuery = (address: string): string => address.split(/[?#]/, 1)[0]!;
+export const withoutQuery = (url: string): string => url.split(/[?#]/, 1)[0]!;

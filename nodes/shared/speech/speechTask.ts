@@ -10,12 +10,17 @@ import type { AccountSocket } from './accountSocket';
 /**
  * Grace periods, in ms: how long an odd answer must be read again and again until it counts.
  *
- * - `noAddress`: a completed task has no address of its audio.
+ * - `noAudioUrl`: a completed task has no URL of its audio.
  * - `apparentEnd`: an unknown status word seems to mean that the task has ended.
  * - `notFound`: a 404. A replica of the service that lags behind may answer so.
  * - `unreachable`: the service has not answered any read yet. The Base URL may be wrong.
  */
-const GRACE_MS = { noAddress: 60_000, apparentEnd: 10_000, notFound: 10_000, unreachable: 120_000 };
+const GRACE_MS = {
+	noAudioUrl: 60_000,
+	apparentEnd: 10_000,
+	notFound: 10_000,
+	unreachable: 120_000,
+};
 
 /**
  * How a wait for a task starts.
@@ -113,7 +118,7 @@ class TaskObservations {
 			return { done: false };
 		}
 		if (task.audioUrl !== undefined) return { done: true, value: { ...task, status: state } };
-		return this.tolerate('noAddress', new Failure('noAddress', { limitMs: GRACE_MS.noAddress }));
+		return this.tolerate('noAudioUrl', new Failure('noAudioUrl', { limitMs: GRACE_MS.noAudioUrl }));
 	}
 
 	/** Notes that a read has failed. Throws the error, unless it is an odd answer whose grace period is not over. */
@@ -160,7 +165,7 @@ class TaskObservations {
 /**
  * Waits until a speech task is completed and resolves with it. Messages over the socket report progress (§6.2). Only a
  * read of the task counts as its outcome (§4.2), because messages can be lost. Throws a Failure with the task's id:
- * taskFailed, noAddress, notFound, any other failure of a read that is not temporary, or the signal's reason.
+ * taskFailed, noAudioUrl, notFound, any other failure of a read that is not temporary, or the signal's reason.
  */
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, subscription } = wait;
@@ -181,7 +186,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			const key = `task ${queue && isBackground} ${taskId}`;
 			const since = Math.max(freshAfter, monotonicNow() - MAX_SHARED_AGE_MS);
 			const getTask = async (sharedSignal: AbortSignal) =>
-				await api.getTask(taskId, sharedSignal, 'once');
+				await api.getTask(taskId, sharedSignal, 'never');
 			return await throttle.coalescedReads
 				.share(key, since, signal, getTask, queue)
 				.finally(() => (freshAfter = signal.aborted ? freshAfter : monotonicNow()))

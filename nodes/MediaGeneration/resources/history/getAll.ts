@@ -11,7 +11,7 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
-import { type ItemResult, captureFailure } from '../../run/itemTask';
+import { type ItemResult, toItemResult } from '../../run/itemTask';
 import type { Operation } from '../../run/itemContext';
 
 /** History → Get Many (§4.9): reads earlier generations page by page, and downloads their files if asked to. */
@@ -36,7 +36,7 @@ export const getAllHistory: Operation = {
 					await api.listHistory({ page, page_size: pageSize }, stopStarting),
 			});
 			const results: ItemResult[] = [];
-			for (const entry of entries) results.push(await captureFailure(entryOutput(entry)));
+			for (const entry of entries) results.push(await toItemResult(entryOutput(entry)));
 			return results;
 		};
 

@@ -22,7 +22,7 @@ import { submit, type SpeechOrder } from './submit';
  * Time limit for the download of subtitles, in ms. It is short, because the sound has already arrived and its output
  * waits.
  */
-const SUBTITLES_MS = 60_000;
+const SUBTITLES_TIMEOUT_MS = 60_000;
 
 /** The values of the fields that Speak and Collect share: how to wait for a task, and what to download. */
 export type WaitOptions = ReturnType<typeof readWaitOptions>;
@@ -44,8 +44,10 @@ export function readWaitOptions(parameters: NodeParameters) {
 	};
 }
 
-/** Below this percentage, a task may still fail because too many are in flight. */
-const ALIVE_PERCENT = 20;
+/**
+ * From this percentage on, a task counts as healthy. Below it, a task may still fail because too many are in flight.
+ */
+const HEALTHY_PERCENT = 20;
 
 /** A completed speech task, with the files that were requested. */
 export interface SpeechResult {
@@ -58,10 +60,9 @@ export interface SpeechResult {
 }
 
 /**
- * Waits for a speech task until `stopStarting` aborts, and downloads the files that `options` request. `orderOrId`
- * is the id of an existing task, or the create call of a task. The call is sent unless an earlier attempt has
- * created the task. Throws a Failure. If a task exists, the Failure has its id, so that a user can collect it
- * later.
+ * Waits for a speech task until `item.stopStarting` aborts, and downloads the files that `options` request. `orderOrId`
+ * is the id of an existing task, or the create call of a task. The call is sent unless an earlier attempt has created
+ * the task. Throws a Failure. If a task exists, the Failure has its id, so that a user can collect it later.
  */
 export async function collect(
 	item: ItemContext,
@@ -78,18 +79,18 @@ export async function collect(
 				? ({ taskId: orderOrId, mode: 'userSupplied' } as const)
 				: await submit(item, orderOrId, options.timeoutMs, subscription.ready());
 		const startedAt = Date.now();
-		let isAlive = false;
-		const onAlive = () => {
-			if (!isAlive) item.concurrency.onAlive();
-			isAlive = true;
+		let isHealthy = false;
+		const onHealthy = () => {
+			if (!isHealthy) item.concurrency.onHealthy();
+			isHealthy = true;
 		};
 		const task = await waitForTask(item.api, {
 			...{ taskId, mode, signal, subscription, pollIntervalMs: options.pollIntervalMs },
 			onProgress(percentage) {
 				report.progress(`task ${taskId}: ${percentage} %`);
-				if (percentage >= ALIVE_PERCENT) onAlive();
+				if (percentage >= HEALTHY_PERCENT) onHealthy();
 			},
-			onUnfinished: onAlive,
+			onUnfinished: onHealthy,
 		});
 		report.log(`task ${taskId} completed`);
 		const waitedMs = Date.now() - startedAt;
@@ -102,9 +103,9 @@ export async function collect(
 		const result: SpeechResult = { taskId, task };
 		if (options.download) {
 			report.progress(`task ${taskId}: downloading the file`);
-			Object.assign(result, await soundOf(item, taskId, task.audioUrl, signal));
+			Object.assign(result, await fetchSound(item, taskId, task.audioUrl, signal));
 		}
-		if (options.subtitles) result.subtitles = await subtitlesOf(item, result, signal);
+		if (options.subtitles) result.subtitles = await fetchSubtitles(item, result, signal);
 		return result;
 	} finally {
 		void subscription.release();
@@ -115,7 +116,7 @@ export async function collect(
  * Downloads the sound of task `id` from `url`. Resolves with the stored file and its duration; both are
  * undefined if `url` is. Throws a Failure with the task's id.
  */
-export async function soundOf(
+export async function fetchSound(
 	item: ItemContext,
 	id: string,
 	url: string | undefined,
@@ -126,37 +127,37 @@ export async function soundOf(
 		const attemptLength = (soundLength = new SoundLength());
 		return (bytes: Uint8Array) => attemptLength.push(bytes);
 	};
-	const file = await fileOf(item, id, url, signal, { onAttempt: onAttempt });
+	const file = await fetchFile(item, id, url, signal, { onAttempt });
 	return { file, durationMs: soundLength.ms() };
 }
 
-/** Downloads a file of task `id`, unless `url` is undefined. Throws a Failure with the task's id. */
-async function fileOf(
+/** Downloads a file of task `id`. Resolves with undefined if `url` is. Throws a Failure with the task's id. */
+async function fetchFile(
 	{ context, credential }: ItemContext,
 	id: string,
 	url: string | undefined,
 	signal: AbortSignal,
-	more: Pick<FileToFetch, 'isSubtitles' | 'onAttempt'>,
+	fileOptions: Pick<FileToFetch, 'isSubtitles' | 'onAttempt'>,
 ): Promise<IBinaryData | undefined> {
 	if (url === undefined) return undefined;
-	const file = { url, kind: 'speech', id, ...more } as const;
+	const file = { url, kind: 'speech', id, ...fileOptions } as const;
 	return await download(context, credential, file, signal).catch((error: unknown) => {
 		throw withTaskId(error, id);
 	});
 }
 
 /**
- * Downloads the subtitles of a task, if it has any. If that fails, a hint says why: the sound must not be lost
- * for it.
+ * Downloads the subtitles of a task, if it has any. If that fails, a hint says why, and the output has the sound alone.
+ * Throws a Failure only if the run was canceled.
  */
-async function subtitlesOf(
+async function fetchSubtitles(
 	item: ItemContext,
 	{ taskId, task }: SpeechResult,
 	signal: AbortSignal,
 ): Promise<IBinaryData | undefined> {
 	const fetch = async (deadline: AbortSignal) =>
-		await fileOf(item, taskId, task.subtitleUrl, deadline, { isSubtitles: true });
-	return await withDeadline(SUBTITLES_MS, signal, fetch).catch((error: unknown) => {
+		await fetchFile(item, taskId, task.subtitleUrl, deadline, { isSubtitles: true });
+	return await withDeadline(SUBTITLES_TIMEOUT_MS, signal, fetch).catch((error: unknown) => {
 		if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 		const { kind, facts } = error;
 		const reason = (kind === 'downloadFailed' && facts.text) || wordingOf(error).message;
@@ -167,12 +168,12 @@ async function subtitlesOf(
 	});
 }
 
-/** Makes the output item of a task: what the service sent (§4.2), the files, and the fields in `more`. */
+/** Makes the output item of a task: what the service sent (§4.2), the files, and `extraFields`. */
 export const speechItem = (
 	{ output }: ItemContext,
 	{ taskId, task, file, durationMs, subtitles }: SpeechResult,
 	outputField: string,
-	more: ServiceRecord = {},
+	extraFields: ServiceRecord = {},
 ): INodeExecutionData => {
 	const { audioUrl, raw, status } = task;
 	// These fields come first in the output, in whatever order the service sends them.
@@ -182,7 +183,7 @@ export const speechItem = (
 		...raw,
 		...leadingFields,
 		...durationField(durationMs),
-		...more,
+		...extraFields,
 	};
 	return output(json, binaryOf(outputField, { file, subtitles }));
 };

@@ -10,7 +10,7 @@ import {
 	taskId,
 	timeout,
 } from '../../../shared/n8n/descriptions';
-import { captureFailure } from '../../run/itemTask';
+import { toItemResult } from '../../run/itemTask';
 import type { ItemContext, Operation } from '../../run/itemContext';
 import { collect, readWaitOptions, speechItem } from './collect';
 import { collectParts, MAX_PARTS, runParts, speechOutput } from './parts';
@@ -65,7 +65,7 @@ export const collectSpeech: Operation = {
 				return await runParts(item, ids, waitOptions.timeoutMs, async ({ stopStarting }, id) => {
 					const collecting = collect({ ...item, stopStarting }, waitOptions, id);
 					// The failure of one task must not cost the audio of the others.
-					return await captureFailure(
+					return await toItemResult(
 						collecting.then((result) => speechItem(item, result, waitOptions.outputField)),
 					);
 				});

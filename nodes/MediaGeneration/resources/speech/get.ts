@@ -1,7 +1,7 @@
 import { downloadOffByDefault, taskId } from '../../../shared/n8n/descriptions';
 import { withTaskId } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/itemContext';
-import { soundOf, speechItem } from './collect';
+import { fetchSound, speechItem } from './collect';
 
 /** Speech → Get (§4.2): returns a speech task as it is now, whether it has ended or not. */
 export const getSpeech: Operation = {
@@ -23,7 +23,7 @@ export const getSpeech: Operation = {
 				throw withTaskId(error, id);
 			});
 			const url = isFileWanted ? task.audioUrl : undefined;
-			const sound = await soundOf(item, id, url, stopStarting);
+			const sound = await fetchSound(item, id, url, stopStarting);
 			return [speechItem(item, { taskId: id, task, ...sound }, outputField)];
 		};
 	},

@@ -26,11 +26,10 @@ import { isTaskGone, type SpeechOrder } from './submit';
 export const MAX_PARTS = 200;
 
 /**
- * Runs `task` for each part of a speech, as many at the same time as the run's concurrency allows. `inputs` has
- * one value per part. The context of a part is that of the item, with a deadline of `timeoutMs` and with the part
- * named in its report. Resolves with the results, in the order of the parts. If a part fails, no further part is
- * started, and the Failure that is thrown names the part. Call it only from the item's task, since the parts use
- * the item's slot.
+ * Runs `task` for each part of a speech, as many at the same time as the run's concurrency allows. `inputs` has one
+ * value per part. The context of a part is that of the item, with a deadline of `timeoutMs` and with the part named in
+ * its report. Resolves with the results, in the order of the parts. If a part fails, no further part is started, and
+ * the Failure that is thrown names the part. Call this only from the item's task, since the parts use the item's slot.
  */
 export async function runParts<Input, Result>(
 	item: ItemContext,
@@ -73,8 +72,8 @@ export async function runParts<Input, Result>(
 }
 
 /**
- * Collects all parts of one speech (see `collect`). `ordersOrIds` has one value per part. Throws a Failure. If it
- * says that a task is dead, the next attempt creates a new one.
+ * Collects all parts of one speech (see `collect`). `ordersOrIds` has one value per part. Throws a Failure. If it says
+ * that a created task is gone, the next attempt creates a new one.
  */
 export async function collectParts(
 	item: ItemContext,
@@ -86,7 +85,7 @@ export async function collectParts(
 	return await runParts(item, ordersOrIds, options.timeoutMs, async (part, orderOrId) => {
 		const collecting = collect(part, { ...options, subtitles }, orderOrId);
 		return await collecting.catch((error: unknown) => {
-			if (typeof orderOrId !== 'string' && isTaskGone(error)) orderOrId.entry.setDead();
+			if (typeof orderOrId !== 'string' && isTaskGone(error)) orderOrId.entry.setGone();
 			throw error;
 		});
 	});
@@ -127,8 +126,8 @@ export async function speechOutput(
 	item.report.hint(
 		`The parts could not be joined into one file: ${joined.reason}. They come out as separate items`,
 	);
-	return results.map((one, index) =>
-		speechItem(item, one, outputField, { part: index + 1, parts: results.length }),
+	return results.map((result, index) =>
+		speechItem(item, result, outputField, { part: index + 1, parts: results.length }),
 	);
 }
 
@@ -137,7 +136,10 @@ const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string) =>
 		`Subtitles could not be joined: ${reason}. For the subtitles of single parts, use Speech → Collect`,
 	);
 
-/** Joins the files and the subtitles of all parts in n8n's storage. Resolves with a reason if that fails. */
+/**
+ * Joins the files and the subtitles of all parts, and stores them in n8n. Resolves with a reason if the files cannot be
+ * joined. Throws an error if n8n cannot read or store a file.
+ */
 async function join(
 	item: ItemContext,
 	results: SpeechResult[],
@@ -162,13 +164,16 @@ async function join(
 		for (const file of files) if (file.id === undefined) file.data = '';
 		const file = await store(joined);
 		const { durationMs, startsMs } = joined;
-		return { file, durationMs, subtitles: await subtitlesOf(startsMs) };
+		return { file, durationMs, subtitles: await storeJoinedSubtitles(startsMs) };
 	} finally {
 		release();
 	}
 
-	/** Joins the subtitles of the parts that have any. If they cannot be joined, a hint says why. */
-	async function subtitlesOf(startsMs: number[]): Promise<IBinaryData | undefined> {
+	/**
+	 * Joins and stores the subtitles of the parts that have any. If they cannot be joined, a hint says why. `startsMs`
+	 * has the time in the joined sound at which each part begins, in ms.
+	 */
+	async function storeJoinedSubtitles(startsMs: number[]): Promise<IBinaryData | undefined> {
 		const withSubtitles = results.flatMap(({ subtitles }, index) =>
 			subtitles ? [{ file: subtitles, startMs: startsMs[index]! }] : [],
 		);

@@ -17,7 +17,7 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { isBlank } from '../../../shared/parsing/values';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
-import { collectableTasks, type JournalEntry } from '../../paid/journal';
+import { collectableTaskIds, type JournalEntry } from '../../paid/journal';
 import type { BillableTask } from '../../run/itemTask';
 import type { Operation, ItemContext } from '../../run/itemContext';
 import { readWaitOptions } from './collect';
@@ -202,6 +202,7 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	);
 }
 
+/** See `Operation.prepare`. Each part of a long text is a create call of its own. */
 function prepare(item: ItemContext): BillableTask {
 	const { parameters, output } = item;
 	const request = readRequest(parameters);
@@ -215,17 +216,17 @@ function prepare(item: ItemContext): BillableTask {
 		const orders = entries.map((entry, index): SpeechOrder => {
 			return { operation: SPEAK, request: { ...request, input: parts[index]!.text }, entry };
 		});
-		const failWithTasks = (error: unknown) => {
+		const throwWithTasks = (error: unknown) => {
 			throw withTasks(error, entries);
 		};
 		if (waitsForCompletion) {
-			const results = await collectParts(item, waitOptions, orders).catch(failWithTasks);
+			const results = await collectParts(item, waitOptions, orders).catch(throwWithTasks);
 			return await speechOutput(item, results, waitOptions);
 		}
 		const { timeoutMs } = waitOptions;
 		const tasks = await runParts(item, orders, timeoutMs, async (part, order) => {
 			return await submit(part, order, timeoutMs);
-		}).catch(failWithTasks);
+		}).catch(throwWithTasks);
 		const taskIds = tasks.map(({ taskId }) => taskId);
 		const status = 'pending';
 		if (taskIds.length === 1) return [output({ task_id: taskIds[0], status })];
@@ -233,7 +234,10 @@ function prepare(item: ItemContext): BillableTask {
 	}
 }
 
-/** Adds to the failure of a part the tasks of all parts, which were charged, and the parts that may have been. */
+/**
+ * Adds to the failure of a part the ids of the tasks of all parts, which were charged, and the numbers of the other
+ * parts that may have been charged. Returns any other error as it is.
+ */
 function withTasks(error: unknown, entries: JournalEntry[]): unknown {
 	if (entries.length === 1 || !(error instanceof Failure)) return error;
 	const failedPart = Number.parseInt(error.facts.part ?? '');
@@ -241,7 +245,7 @@ function withTasks(error: unknown, entries: JournalEntry[]): unknown {
 		previous?.state === 'sent' ? [index + 1] : [],
 	);
 	const indeterminateParts = sentParts.filter((part) => part !== failedPart);
-	return error.withDefaults({ taskIds: collectableTasks(entries), indeterminateParts });
+	return error.withDefaults({ taskIds: collectableTaskIds(entries), indeterminateParts });
 }
 
 /** Speech → Text to Speech: creates the tasks of a text (§4.1), waits for them (§6.2, §4.2), fetches their audio. */

@@ -1,7 +1,7 @@
 import type { ServiceRecord, SpeechOperation } from '../../../shared/contract';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withDefaultFacts } from '../../../shared/failure';
-import { newRequest, speechRequestsOf, searchEnd } from '../../../shared/generation/requestLedger';
+import { newRequest, speechLedgerOf, searchEnd } from '../../../shared/generation/requestLedger';
 import { creatorOf } from '../../../shared/n8n/creatorRegistry';
 import { withTaskId, type TaskWait } from '../../../shared/speech/speechTask';
 import { describeAttempt, type JournalEntry } from '../../paid/journal';
@@ -33,11 +33,15 @@ export const submit = async (
 ): Promise<SubmittedTask> =>
 	await order.entry.once(
 		item.stopStarting,
-		async () => (await findEarlier(item, order)) ?? (await create(item, order, timeoutMs, ready)),
+		async () =>
+			(await findPreviousTask(item, order)) ?? (await create(item, order, timeoutMs, ready)),
 	);
 
-/** Resolves with the task that an earlier attempt has created, unless it is dead. */
-async function findEarlier(
+/**
+ * Resolves with the task that an earlier attempt has created; undefined if there is none, or if it is gone. Throws a
+ * Failure, of kind 'indeterminate' if the earlier attempt may have created a task whose id nobody knows.
+ */
+async function findPreviousTask(
 	item: ItemContext,
 	{ entry }: SpeechOrder,
 ): Promise<SubmittedTask | undefined> {
@@ -47,18 +51,18 @@ async function findEarlier(
 		throw new Failure('indeterminate', {
 			text: previous.indeterminateBecause,
 			mayBeCharged: true,
-			makes: 'speech',
+			mediaKind: 'speech',
 		});
 	}
 	const { state, taskId } = previous;
-	// An earlier attempt has found the task failed or unknown. It is read once more before a new one is paid.
+	// An earlier attempt has found the task failed or unknown. It is read once more before a new one is charged.
 	if (state === 'gone' && !(await isUsable(item, taskId))) return undefined;
 	item.report.hint(entry.collectedHint);
 	entry.write({ state: 'task', taskId });
 	return { taskId, mode: 'reused' };
 }
 
-/** Sends the create call, which is charged. */
+/** Sends the create call, which is charged, and resolves with the new task. Throws a Failure. */
 async function create(
 	item: ItemContext,
 	{ operation, request, entry }: SpeechOrder,
@@ -69,7 +73,7 @@ async function create(
 	// The wait for the socket must not outlast the deadline.
 	await Promise.race([ready, whenAborted(stopStarting)]);
 	report.log('sending the text');
-	const ledger = speechRequestsOf(item.credential);
+	const ledger = speechLedgerOf(item.credential);
 	const ledgerRequest = newRequest({
 		...{ prompt: '', contentDigest: '', kind: 'speech', requestedCount: 1, withImages: false },
 		...{ creator: creatorOf(item.context), sentAt: 0 },
@@ -95,16 +99,16 @@ async function create(
 		if (isIndeterminate) {
 			entry.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
 		}
-		throw withDefaultFacts(error, { makes: 'speech' });
+		throw withDefaultFacts(error, { mediaKind: 'speech' });
 	});
 	ledgerRequest.announcedIds.push(taskId);
 	entry.write({ state: 'task', taskId });
 	report.progress(`task ${taskId} created`);
-	report.recordPayment('speech', { task: taskId });
+	report.logCharge('speech', { task: taskId });
 	return { taskId, mode: 'new' };
 }
 
-/** Resolves with whether the service knows the task and it has not failed. Throws a Failure. */
+/** Resolves with true if the service knows the task and it has not failed. Throws a Failure if that cannot be read. */
 async function isUsable({ api, stopStarting }: ItemContext, taskId: string) {
 	const task = await api.getTask(taskId, stopStarting).catch((error: unknown) => {
 		if (!isTaskGone(error)) throw withTaskId(error, taskId);

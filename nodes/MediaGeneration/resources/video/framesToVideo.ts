@@ -24,7 +24,7 @@ export const framesToVideo: Operation = {
 		return generationTask(item, {
 			generation: GENERATIONS.framesToVideo,
 			fields: { prompt: item.parameters.textOption(framesPrompt) },
-			body: inputImagesOf(item, IMAGES, 'frames'),
+			prepareBody: inputImagesOf(item, IMAGES, 'frames'),
 		});
 	},
 };

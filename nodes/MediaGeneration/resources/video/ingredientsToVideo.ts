@@ -24,7 +24,7 @@ export const ingredientsToVideo: Operation = {
 		return generationTask(item, {
 			generation: GENERATIONS.ingredientsToVideo,
 			fields: { prompt: item.parameters.text('prompt', 'Prompt') },
-			body: inputImagesOf(item, 'Reference Images', 'ingredients'),
+			prepareBody: inputImagesOf(item, 'Reference Images', 'ingredients'),
 		});
 	},
 };
