@@ -65,11 +65,7 @@ describe('when another item fails', () => {
 
 test.each([
 	['its stream goes on', [tellsId('video-7')], 'No result after 1 second'],
-	[
-		'the history is searched',
-		[tellsId('video-7'), 'END' as const],
-		'connection to the service was lost',
-	],
+	['the history is searched', [tellsId('video-7'), 'END' as const], 'response broke off'],
 ])('a time-out while %s names the videos that the stream has told of', async (_, sse, words) => {
 	onCreate({ sse });
 	const { message, description } = bad(await run(video(EACH, { timeout: 1 }), texts('Mine')));

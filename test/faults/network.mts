@@ -54,8 +54,7 @@ const network: Row[] = [
 		operations: WITH_IMAGES,
 		setting: { options: { timeout: 8 } },
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
-		fails:
-			'connection to the service was lost…may have been charged…not requested a second time…may be the result',
+		fails: 'response broke off…may have been charged…not requested a second time…may be the result',
 		note: 'its ID was never told, and another may have sent the same words',
 	},
 	row('A reading is reset before any answer', [SPEAK, ...READING, 'speech:delete'], {

@@ -223,13 +223,13 @@ const losses: Row[] = [
 		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN)],
 		fails:
-			'connection to the service was lost before the result was ready…has been charged…not requested a second time',
+			'response broke off before the result was ready…has been charged…not requested a second time',
 	}),
 	row('The stream breaks, and the history has two of the same prompt', [VIDEO], {
 		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN, 0)],
 		make: (stage) => entries(stage, 'twin'),
-		fails: 'connection to the service was lost…may be the result: …twin',
+		fails: 'response broke off…may be the result: …twin',
 		note: 'never takes what may be somebody else’s',
 	}),
 	{
@@ -239,7 +239,7 @@ const losses: Row[] = [
 		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN)],
 		make: (stage) => entries(stage, 'twin'),
-		fails: 'connection to the service was lost…may be the result: …twin',
+		fails: 'response broke off…may be the result: …twin',
 		note: 'another may have sent the same words with other images',
 	},
 ];

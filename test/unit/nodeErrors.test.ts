@@ -71,7 +71,7 @@ The service's response is too large: a list of more than 1000 pages. To get less
 An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice: check History → Get Many (or the provider's website) first. To send it anyway, start a new execution with this item only, or click 'Execute step' on this node, which sends and charges all its items.
 The task is complete, but its audio is not available yet (waited 60 seconds). The audio may still become available.
 The file was generated but could not be downloaded: the file is empty. It has been charged. Download it here: https://files.example.com/a.mp3
-The connection to the service was lost before the result was ready: no message for 300 s. The result may still appear, and has been charged: check History → Get Many. It is not requested a second time.
+The response broke off before the result was ready: no message for 300 s. The result may still appear, and has been charged: check History → Get Many. It is not requested a second time.
 No result after 3600 seconds (last known: processing, 57 %). The result may still arrive. If results usually take longer, raise 'Timeout' under Options.
 This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later. Or list the tasks in 'Task IDs': the trigger then checks those.
 The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those. Without a WebSocket, the trigger detects no task.

@@ -8,7 +8,7 @@ const failed = (index: number, kind: FailureKind) => ({ index, error: new Failur
 
 test('at most five are named, however many are paid; a failed row has to be let past', () => {
 	expect(chargeSummary(tasks(100), failed(3, 'taskFailed'))).toBe(
-		"To get the others, set On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions: only what is missing is charged. Already paid for: 99 other items (tasks t0, t1, t2, t4, t5 and 94 more). A retry uses the rows as they were first read.",
+		"For the other rows, change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Only what is missing is charged. Already paid for: 99 other items (tasks t0, t1, t2, t4, t5 and 94 more). A retry uses the rows as they were first read.",
 	);
 });
 
@@ -20,7 +20,7 @@ test('where the row is not at fault, a retry continues', () => {
 	expect(chargeSummary([task(0, '7')], failed(0, 'timedOut'))).toMatch(/^To continue.*charged\.$/);
 	expect(chargeSummary([task(0, '7')], failed(0, 'downloadFailed'))).toMatch(/^To continue/);
 	// The service may have accepted what it did not answer: a retry does not send that again.
-	expect(chargeSummary([sent(0), task(1, '7')], failed(0, 'unavailable'))).toMatch(/set On Error/);
+	expect(chargeSummary([sent(0), task(1, '7')], failed(0, 'unavailable'))).toMatch(/change only On Error/);
 });
 
 test('a stop names every task, since n8n offers no retry of it', () => {

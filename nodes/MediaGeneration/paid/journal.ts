@@ -134,7 +134,7 @@ export class JournalEntry {
 	get collectedHint(): string {
 		return this.journal.entries[this.key] || !this.recentValue
 			? 'Collected the result of an earlier attempt, at no extra charge'
-			: "Collected from an earlier run, at no extra charge. 'Execute step' on this node requests everything again, which is charged";
+			: "'Execute workflow' or 'Execute step' here is charged. Now it got an earlier run's results at no extra charge";
 	}
 
 	/** The generation requests that this node has sent to the same account, also those of earlier attempts. */

@@ -172,7 +172,7 @@ async function sendOnce(
 function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 	if (new URL(url).origin === origin || redact.text(url) === url) return;
 	throw new Failure('downloadFailed', {
-		text: 'its URL, on another host, contains the API token',
+		text: 'its URL contains the API token, but leads to another host, which must not get it',
 	});
 }
 

@@ -116,7 +116,7 @@ export class GenerationEvents {
 		try {
 			this.parser.feed(text);
 		} catch {
-			this.setOutcome('an event was too large');
+			this.setOutcome('a message from the service was too large');
 		}
 	}
 
@@ -156,12 +156,12 @@ export class GenerationEvents {
 		if (this.outcome) return;
 		this.eventCount++;
 		this.lastEventIsUnattributedError = false;
-		this.defaultInterruption = 'the response ended before the result was ready';
+		this.defaultInterruption = 'the service ended it';
 		const value = parseData(data);
 		this.lastValue = value;
 		const isEnd = TERMINAL_EVENTS.complete.test(event);
 		if (TERMINAL_EVENTS.failed.test(event)) this.readError(value);
-		else this.readResult(value, isEnd ? 'the final event contained no file' : undefined);
+		else this.readResult(value, isEnd ? 'the last message contained no file' : undefined);
 		if (this.files.size + this.failedIds.size >= this.requestedCount)
 			this.setOutcome(undefined, this.failure);
 	}
@@ -174,7 +174,7 @@ export class GenerationEvents {
 		const { baseUrl, redact } = this.context;
 		const files = readGeneratedFiles(value, baseUrl);
 		if (files.length > MAX_FILES)
-			return this.setOutcome(`the final event contained ${files.length} files`);
+			return this.setOutcome(`the last message contained ${files.length} files`);
 		for (const file of files) {
 			// A later completion event may have a new signed URL, which is valid for longer, so it replaces the earlier one.
 			const { id, fileUrl } = file;
