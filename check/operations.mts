@@ -2,11 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { IDataObject } from 'n8n-workflow';
+import type { PaidOperation } from '../nodes/shared/contract.ts';
 import { runWorkflow, type WorkflowResult } from '../demo/engine.mts';
 import { node, NODE, workflow } from '../test/faults/workflow.mts';
 import { activateTrigger, triggerNode } from '../test/service/triggerNode.mts';
 import { MISSING_TASK, type Outcome } from './recording.mts';
-import { GENERATIONS } from './reading.mts';
+import { GENERATIONS, SPEAK } from './reading.mts';
 
 const TEXT = 'This is a short test of the speech interface.';
 const PROMPTS = {
@@ -21,32 +22,34 @@ const PROMPTS = {
 export const OWN_TEXTS = [TEXT, ...Object.values(PROMPTS)];
 
 /** What costs, what is sent for it, and where. */
-export const PAID: Record<string, { part: string; path: string; sends: string }> = {
+export const PAID: Record<string, { part: string; of: PaidOperation; sends: string }> = {
 	speech: {
-		...{ part: '§4.1–4.2 Speech', path: '/v1/labs/task' },
+		...{ part: '§4.1–4.2 Speech', of: SPEAK },
 		sends: `one text of ${TEXT.length} characters, then Collect of the same task`,
 	},
-	image: { part: '§4.8 Image', path: GENERATIONS.image.path, sends: 'one image' },
+	image: { part: '§4.8 Image', of: GENERATIONS.image, sends: 'one image' },
 	video: {
-		...{ part: '§4.5 Video from text', path: GENERATIONS.textToVideo.path },
+		...{ part: '§4.5 Video from text', of: GENERATIONS.textToVideo },
 		sends: 'one video, landscape',
 	},
 	ingredients: {
-		...{ part: '§4.6 Video from images', path: GENERATIONS.ingredientsToVideo.path },
+		...{ part: '§4.6 Video from images', of: GENERATIONS.ingredientsToVideo },
 		sends: 'one video from an image of 48 kB',
 	},
 	frames: {
-		...{ part: '§4.7 Video from frames', path: GENERATIONS.framesToVideo.path },
+		...{ part: '§4.7 Video from frames', of: GENERATIONS.framesToVideo },
 		sends: 'one video from the same image',
 	},
 	dropped: {
-		...{ part: '§6.1 A dropped stream', path: GENERATIONS.image.path },
+		...{ part: '§6.1 A dropped stream', of: GENERATIONS.image },
 		sends: 'one more image, whose stream the check cuts',
 	},
 };
 
+export const makesSpeech = (operation: string) => PAID[operation]?.of.kind === 'speech';
+
 /** What the trigger tells of it. */
-export const eventOf = (operation: string) => (operation === 'speech' ? 'completed' : 'generated');
+export const eventOf = (operation: string) => (makesSpeech(operation) ? 'completed' : 'generated');
 
 export const FREE = ['account', 'voices', 'history', 'missing'];
 /** How long the node may take for what costs nothing, in ms: while a service is away, it would try for minutes. */
@@ -96,7 +99,7 @@ export async function runAll(
 	const creates = operations.filter((operation) => operation in PAID);
 	const awaited = creates.map(eventOf);
 	const trigger = creates.length > 0 ? await listen(credential, awaited) : undefined;
-	const all = operations.flatMap((each) => (each === 'speech' ? [each, 'collect'] : each));
+	const all = operations.flatMap((each) => (makesSpeech(each) ? [each, 'collect'] : each));
 	try {
 		let taskId = '';
 		for (const operation of all) {

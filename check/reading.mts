@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 const load = createRequire(import.meta.url);
 const from = (name: string): unknown => load(`../dist/nodes/shared/${name}.js`);
 
-export const { ACCOUNT_PATH, GENERATIONS, TERMINAL_EVENTS } = from(
+export const { ACCOUNT_PATH, GENERATIONS, PAID_OPERATIONS, SPEAK, TERMINAL_EVENTS } = from(
 	'contract',
 ) as typeof import('../nodes/shared/contract.ts');
 export const { readCredential } = from(

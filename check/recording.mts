@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
 import { join } from 'node:path';
 import type { Exchange, Piece } from './wire.mts';
-import { isRecord, looksLikeHtml, parseJson, redactor } from './reading.mts';
+import { isRecord, looksLikeHtml, PAID_OPERATIONS, parseJson, redactor } from './reading.mts';
 
 export interface Outcome {
 	operation: string;
@@ -56,8 +56,9 @@ const ADDRESS = /((?:https?|wss?):\\?\/\\?\/[^\s"'<>]+)/;
 const QUOTED = /(?<=(?:^|[\s:(=])(["'“‘«]))(?![a-z_]+["'])[^"'“”‘’«»]+(?=["'”’»](?:$|[\s.,;:)]))/g;
 /** A word, and what has figures or signs in it. */
 const CHUNK = /[\p{L}\p{N}](?:[^\s"'“”‘’«»,;()[\]{}<>]*[\p{L}\p{N}])?/gu;
-const CALL =
-	/\/v1\/(?:labs\/(?:voices|task(?:\/[^/?]+)?)|video\/(?:me|histories|create-image|[a-z]+-to-video))(?=$|\?)|\/ws(?=$|\?)/;
+const CALL = new RegExp(
+	`(?:/v1/(?:labs/(?:voices|task/[^/?]+)|video/(?:me|histories))|${PAID_OPERATIONS.map(({ path }) => path).join('|')}|/ws)(?=$|\\?)`,
+);
 const KEPT_HEADERS =
 	/^(?:content-(?:type|encoding)|retry-after|date|location|x-ratelimit-(?:limit|remaining|reset))$/;
 /** Text within a file, such as a title or a prompt, behind what tells the file's type. */

@@ -1,5 +1,6 @@
 /* What the check found, for a person to read. */
 import Table from 'cli-table3';
+import { PAID } from './operations.mts';
 
 export interface Row {
 	part: string;
@@ -40,6 +41,6 @@ export function verdictOf(rows: Row[]): string {
 	if (grade !== 'works') {
 		return `${grade === 'limits' ? 'It works with limits' : 'It does not work'}: ${why.join('; ')}.`;
 	}
-	const isFree = rows.some(({ differs }) => differs.startsWith('speech, image, video'));
+	const isFree = Object.values(PAID).every((paid) => rows.every(({ part }) => part !== paid.part));
 	return isFree ? 'It works, as far as free requests can tell.' : 'It works.';
 }

@@ -1,7 +1,7 @@
 /* What the service's answers are like, in words: a row for each part of the interface. */
 import { createParser } from 'eventsource-parser';
 import { listIn, PAGE, type Asked } from './ask.mts';
-import { eventOf, FREE, LATE, PAID } from './operations.mts';
+import { eventOf, FREE, LATE, makesSpeech, PAID } from './operations.mts';
 import type { Outcome } from './recording.mts';
 import type { Row } from './report.mts';
 import { isStream, textOf, type Exchange } from './wire.mts';
@@ -308,11 +308,11 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 	const rows = outcomes
 		.filter(({ operation }) => !FREE.includes(operation))
 		.map(({ operation, lines }): Row => {
-			const { part = operation === 'trigger' ? 'The trigger' : 'Collect', path = '' } =
-				PAID[operation] ?? {};
+			const { part, of } = PAID[operation] ?? {};
+			const path = of?.path ?? '';
 			const calls = ofNode.filter((each) => each.method === 'POST' && each.path.endsWith(path));
 			const call = operation === 'dropped' ? calls.at(-1) : calls[0];
-			const saidOf = operation === 'speech' ? saidOfSpeech : saidOfStream;
+			const saidOf = makesSpeech(operation) ? saidOfSpeech : saidOfStream;
 			const missing = operation === 'trigger' ? unheard(lines, outcomes) : [];
 			const said = path === '' ? [] : call ? saidOf(call, ofNode) : ['never sent'];
 			const shown = lines.filter((line) => /^(?:error|hint|file|event): /.test(line));
@@ -320,7 +320,7 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 			const isDifferent = said.some((text) => text && /called|no stream|the node can/.test(text));
 			const isThere = call ? !isAbsent(call) : shown.some((line) => !isError(line));
 			return row(
-				part,
+				part ?? (operation === 'trigger' ? 'The trigger' : 'Collect'),
 				!isThere ? 'not there' : isBad || isDifferent ? 'different' : 'there',
 				said,
 				[

@@ -91,13 +91,22 @@ export interface GeneratedFile {
 /**
  * The kinds of media. `mimeType` is assumed for a file if neither its bytes, its Content-Type header nor its URL show
  * its type. `timeoutSeconds` is the default of the parameter Timeout. `takes` tells users how long a generation usually
- * takes. `nodes/` has no other list of kinds. The simulator and tests have some: see “An operation with a stream” in
+ * takes. `inputs` is what they can change after a failure. `nodes/` has no other list of kinds. The simulator and tests have some: see “An operation with a stream” in
  * CONTRIBUTING.md.
  */
 export const MEDIA = {
-	speech: { mimeType: 'audio/mpeg', timeoutSeconds: 3600, takes: 'seconds to a few minutes' },
-	video: { mimeType: 'video/mp4', timeoutSeconds: 1800, takes: 'one to two minutes, or more' },
-	image: { mimeType: 'image/png', timeoutSeconds: 900, takes: 'seconds to a few minutes' },
+	speech: {
+		...{ mimeType: 'audio/mpeg', timeoutSeconds: 3600, takes: 'seconds to a few minutes' },
+		...{ plural: 'speech', inputs: 'text, voice or model' },
+	},
+	video: {
+		...{ mimeType: 'video/mp4', timeoutSeconds: 1800, takes: 'one to two minutes, or more' },
+		...{ plural: 'videos', inputs: 'prompt or images' },
+	},
+	image: {
+		...{ mimeType: 'image/png', timeoutSeconds: 900, takes: 'seconds to a few minutes' },
+		...{ plural: 'images', inputs: 'prompt' },
+	},
 } as const;
 
 export type MediaKind = keyof typeof MEDIA;

@@ -5,7 +5,7 @@ import { operations } from '../../nodes/MediaGeneration/resources';
 import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { schemaOf } from '../service/schemas.mts';
 import { bad, good } from './seen';
-import { ALWAYS, answer, onCreate, onFile, onHistory, posts } from './service';
+import { ALWAYS, answer, onCreate, onFile, onHistory, onRead, posts } from './service';
 import { node, RETRY, run, sim, start } from './setup';
 import { activate } from './triggerSetup';
 
@@ -47,10 +47,12 @@ function parametersOf({ resource, operation }: Charged, options: IDataObject): I
 	});
 	const values = fields
 		.filter(({ required }) => required)
-		.map(({ name, type }) => {
+		.map(({ name, type, placeholder = '' }) => {
 			if (type === 'resourceLocator')
 				return [name, { __rl: true, mode: 'id', value: sim.voiceIds()[0] }];
-			return [name, name === 'binaryPropertyName' ? 'data' : '={{ $json.t }}'];
+			// Not every field takes any text: its example shows what it takes.
+			const [url] = /https?:\/\/\S+/.exec(placeholder) ?? [];
+			return [name, name === 'binaryPropertyName' ? 'data' : (url ?? '={{ $json.t }}')];
 		});
 	return { resource, operation, ...Object.fromEntries(values), options };
 }
@@ -66,7 +68,7 @@ test('the table names all that are charged, and nothing else', () => {
 	expect(PAID_OPERATIONS).toHaveLength(charged.length);
 });
 
-/** Parameters and options that change what is paid for: a retry with another value is another request. */
+/** Parameters and options that change what is generated or charged: a retry with another value is another request. */
 const PAID_FOR = [
 	...['aspectRatio', 'binaryPropertyName', 'modelId', 'numberOfVideos', 'prompt', 'similarity'],
 	...['speed', 'stability', 'style', 'text', 'useSpeakerBoost', 'voiceId'],
@@ -85,7 +87,8 @@ test('each parameter and option is known to change what is paid for, or not to',
 		name === 'options' ? options!.map((option) => option.name) : name,
 	);
 	const paidFor = [...new Set(names)].filter((name) => !IGNORED_IN_KEY.has(name));
-	const todo = 'changes what is charged? Add it to PAID_FOR above. Else to IGNORED_IN_KEY';
+	const todo =
+		'changes what is generated or charged? Add it to PAID_FOR above. Else to IGNORED_IN_KEY';
 	const undecided = paidFor.filter((name) => !PAID_FOR.includes(name));
 	expect(undecided.map((name) => `${name}: ${todo}`)).toEqual([]);
 	expect(PAID_FOR.filter((name) => !paidFor.includes(name))).toEqual([]);
@@ -145,14 +148,14 @@ describe.each(cases)('%s', (_, one) => {
 			displayCondition!.includes(`"${resource}:${operation}"`),
 		);
 		expect(shown.map(({ message }) => message)).toEqual([
-			expect.stringMatching(`^Takes ${MEDIA[kind].takes}\\. .*Each run is charged`),
+			expect.stringMatching(`^Takes ${MEDIA[kind].takes}\\. .*Runs are charged`),
 		]);
 	});
 
 	const others = Object.keys(MEDIA).filter((other) => other !== kind);
 	/** Images may be what goes in. */
 	const othersIn = (words: string) => {
-		const own = words.toLowerCase().replace(/(?:from|your|of) (?:\w+ )?images?/g, '');
+		const own = words.toLowerCase().replace(/(?:from|your|of|or) (?:\w+ )?images?/g, '');
 		return others.filter((other) => own.includes(other));
 	};
 
@@ -166,11 +169,19 @@ describe.each(cases)('%s', (_, one) => {
 			},
 		],
 		['a file that is not there', () => onFile(GONE)],
+		[
+			'a failed generation',
+			() => {
+				onRead(answer(200, { status: 'failed' }), ALWAYS);
+				if (kind !== 'speech') onCreate(answer(200, 'event: error\ndata: {"error":"UNSAFE"}\n\n'));
+			},
+		],
 	])('fails without a word of other kinds of media: %s', async (_, fault) => {
 		fault();
 		const { all } = bad(
 			await run(node(parametersOf(one, { timeout: 5 })), { input: itemsOf('One') }),
 		);
+		expect(posts()).toBeGreaterThan(0);
 		expect(othersIn(all)).toEqual([]);
 	});
 

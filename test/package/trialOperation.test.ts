@@ -46,8 +46,8 @@ const TRIALS: Record<string, Step[]> = {
 			file: CONTRACT,
 			replacements: [
 				before(
-					'\timage: { mimeType',
-					"\tmusic: { mimeType: 'audio/mpeg', timeoutSeconds: 1200, takes: 'a minute or two' },",
+					'\timage: {\n\t\t...{ mimeType',
+					"\tmusic: {\n\t\t...{ mimeType: 'audio/mpeg', timeoutSeconds: 1200, takes: 'a minute or two' },\n\t\t...{ plural: 'music', inputs: 'prompt' },\n\t},",
 				),
 				before(
 					'\timage: {\n\t\t...{ resource',
@@ -64,7 +64,7 @@ const TRIALS: Record<string, Step[]> = {
 			replacements: [
 				[/createImage/g, 'createMusic'],
 				[/GENERATIONS\.image/g, 'GENERATIONS.music'],
-				["generationFields('image')", "generationFields('music')"],
+				["generationFields('image'", "generationFields('music'"],
 				[/an image from/g, 'a piece of music from'],
 				[/Generate image/g, 'Generate music'],
 				[/A lighthouse at dawn, watercolor/, 'A waltz for two cellos'],
@@ -215,7 +215,7 @@ test('operations that are added as the guide says keep what every paid operation
 		];
 		const file = 'test/engine/paidOperations.test.ts';
 		const { stderr } = await run('node_modules/jest/bin/jest.js', file, ...only);
-		expect(stderr).toMatch(/^Tests: .* 19 passed/m);
+		expect(stderr).toMatch(/^Tests: .* 21 passed/m);
 	} catch (error) {
 		const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
 		throw new Error(`${String(error)}\n${stdout}\n${stderr}`);

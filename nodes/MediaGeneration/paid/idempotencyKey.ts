@@ -9,7 +9,10 @@ import { isRecord } from '../../shared/parsing/values';
  * the value of `{{ $now }}` or of a resume URL changes with each attempt.
  */
 
-/** Parameters and options that do not change what is charged. A retry with other values still collects. */
+/**
+ * Parameters and options that change neither what is generated nor what is charged. A retry with other values still
+ * collects. How a text is split is in the keys of its parts.
+ */
 export const IGNORED_IN_KEY = new Set([
 	...[
 		'callbackUrl',

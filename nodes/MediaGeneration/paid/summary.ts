@@ -1,3 +1,4 @@
+import { MEDIA, type MediaKind } from '../../shared/contract';
 import { Failure, type FailureKind, type Meaning } from '../../shared/failure';
 import { listFirst, nameRows } from '../../shared/n8n/messages';
 import type { JournalValue } from './journalStore';
@@ -19,22 +20,24 @@ const RETRY_ADVICE =
 	"To continue, open Executions and choose 'Retry with currently saved workflow': only what is missing is charged.";
 /** The item fails again in a retry, so On Error has to let the others continue. */
 const RETRY_PAST_ITEM_ADVICE =
-	"To get the others, set On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions: only what is missing is charged.";
+	"For the other rows, change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Only what is missing is charged.";
 
-const kindOf = (value: JournalValue) =>
+const kindOf = (value: JournalValue): MediaKind =>
 	'taskId' in value ? 'speech' : (value.request?.kind ?? 'speech');
-const pluralOf = (kind: string, count: number) =>
-	count > 1 && kind !== 'speech' ? `${kind}s` : kind;
+const nounOf = (kind: MediaKind | 'task', count: number) => {
+	if (count === 1) return kind;
+	return kind === 'task' ? 'tasks' : MEDIA[kind].plural;
+};
 
 /**
  * Lists in words the results of requests, by the service's ids: `tasks 1, 2; video a`. If a request has neither a
  * file nor an id, its item is named instead: `video of row 3`. For each kind, at most `max` names are listed.
  */
 function listResults(requests: ItemRequest[], max?: number): string {
-	const namesByKind = new Map<string, string[]>();
+	const namesByKind = new Map<MediaKind | 'task', string[]>();
 	/** The items whose requests have no name, by kind. */
-	const itemsByKind = new Map<string, number[]>();
-	const add = <T>(map: Map<string, T[]>, kind: string, ...more: T[]) =>
+	const itemsByKind = new Map<MediaKind, number[]>();
+	const add = <K, T>(map: Map<K, T[]>, kind: K, ...more: T[]) =>
 		map.set(kind, [...(map.get(kind) ?? []), ...more]);
 	for (const itemRequest of requests) {
 		if ('taskId' in itemRequest) {
@@ -48,10 +51,10 @@ function listResults(requests: ItemRequest[], max?: number): string {
 	}
 	return [
 		...[...namesByKind].map(
-			([kind, names]) => `${pluralOf(kind, names.length)} ${listFirst(names, max)}`,
+			([kind, names]) => `${nounOf(kind, names.length)} ${listFirst(names, max)}`,
 		),
 		...[...itemsByKind].map(
-			([kind, items]) => `${pluralOf(kind, items.length)} of ${nameRows(items, max)}`,
+			([kind, items]) => `${nounOf(kind, items.length)} of ${nameRows(items, max)}`,
 		),
 	].join('; ');
 }
@@ -78,7 +81,7 @@ export function chargeSummary(
 		const waysToGet = [
 			kinds.delete('speech') && "the audio with Speech → Collect ('Join Into One File' turned off)",
 			kinds.size > 0 &&
-				`the ${[...kinds].map((kind) => `${kind}s`).join(' and ')} with History → Get Many`,
+				`the ${[...kinds].map((kind) => MEDIA[kind].plural).join(' and ')} with History → Get Many`,
 		];
 		return sentences(
 			charged.length > 0 &&

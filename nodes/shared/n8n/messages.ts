@@ -1,3 +1,4 @@
+import { MEDIA } from '../contract';
 import type { Failure, FailureFacts, FailureKind, Meaning } from '../failure';
 import { truncate } from '../parsing/values';
 
@@ -183,11 +184,11 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	taskFailed: (facts) => ({
 		message: `The service could not generate the speech${reasonSuffix(facts)}`,
-		description: `${remedy(facts, 'Change the text, voice or model')}. A new attempt is charged.`,
+		description: `${remedy(facts, `Change the ${MEDIA.speech.inputs}`)}. A new attempt is charged.`,
 	}),
 	generationFailed: (facts) => ({
 		message: `The service could not generate the ${facts.mediaKind ?? 'video or image'}${reasonSuffix(facts)}`,
-		description: `${remedy(facts, 'Change the prompt or images')}. A new attempt is charged.`,
+		description: `${remedy(facts, `Change the ${MEDIA[facts.mediaKind ?? 'video'].inputs}`)}. A new attempt is charged.`,
 	}),
 	tooLarge: (facts) => ({
 		message: `The service's response is too large${reasonSuffix(facts)}`,
@@ -207,7 +208,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: facts.taskId ? '' : chargedFiles(facts),
 	}),
 	streamLost: (facts) => ({
-		message: `The connection to the service was lost before the result was ready${reasonSuffix(facts)}`,
+		message: `The response broke off before the result was ready${reasonSuffix(facts)}`,
 		description: `The result may still appear, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many. It is not requested a second time.`,
 	}),
 	timedOut: ({ limitMs, lastKnownStatus }) => ({

@@ -55,7 +55,7 @@ export class NodeParameters {
 	}
 
 	/**
-	 * The value of a parameter that must be one of `allowed`. A key of `aliases` counts as the value that it stands for,
+	 * The value of a parameter or an option that must be one of `allowed`. A key of `aliases` counts as the value that it stands for,
 	 * in lower or upper case. The default is the first of `allowed`.
 	 */
 	choice<T extends string>(
@@ -64,7 +64,7 @@ export class NodeParameters {
 		allowed: readonly T[],
 		aliases: ReadonlyMap<string, T> = new Map(),
 	): T {
-		const value = this.raw(name, allowed[0]);
+		const value = this.options[name] ?? this.raw(name, allowed[0]);
 		const text = String(value).trim();
 		const chosen = aliases.get(text.toLowerCase()) ?? allowed.find((each) => each === text);
 		if (chosen !== undefined) return chosen;

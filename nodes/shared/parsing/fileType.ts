@@ -97,7 +97,9 @@ export function fileTypeOf(
 	const type =
 		(isHeaderless ? undefined : sniff(bytes)) ?? declared ?? typeByMime(MEDIA[kind].mimeType)!;
 	const audioType =
-		kind === 'speech' ? typeByExtension(AUDIO_EXTENSION_BY_CONTAINER.get(type[0])) : undefined;
+		topLevelType(MEDIA[kind].mimeType) === 'audio'
+			? typeByExtension(AUDIO_EXTENSION_BY_CONTAINER.get(type[0]))
+			: undefined;
 	const [extension, , mimeType] = audioType ?? type;
 	return { mimeType, extension };
 }
@@ -105,6 +107,9 @@ export function fileTypeOf(
 /** True if these are the first bytes of an image. */
 export const isImage = (bytes: Uint8Array): boolean =>
 	sniff(bytes)?.[2].startsWith('image/') === true;
+
+/** The part of a MIME type before the slash, such as `audio`. */
+const topLevelType = (mimeType: string) => mimeType.split('/')[0];
 
 /** The type of SubRip subtitles. */
 export const SRT: FileType = { mimeType: 'application/x-subrip', extension: 'srt' };
@@ -169,7 +174,6 @@ export function declaredKind({ type }: ServiceRecord, url: string): Generation['
 	const words = asText(type)?.toLowerCase() ?? '';
 	// In “image_to_video” both words occur. The result is a video, which comes first in GENERATED_KINDS.
 	const kindInType = GENERATED_KINDS.find((kind) => words.includes(kind));
-	const topLevelType = (mimeType: string) => mimeType.split('/')[0];
 	const mimeType = typeByUrl(url)?.[2] ?? '';
 	return (
 		kindInType ??
