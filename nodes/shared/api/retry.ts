@@ -105,13 +105,13 @@ function toCallFailure(call: ApiCall, error: unknown): Failure {
 
 /**
  * Reads an answer with a success status. For an answer that takes minutes, such as an event stream, it must call
- * `accept` as soon as the service has accepted the call. Then the time limit of the attempt ends, the call counts as
+ * `onAccepted` as soon as the service has accepted the call. Then the time limit of the attempt ends, the call counts as
  * in flight, and it is never sent again.
  */
 export type ResponseReader<T> = (
 	answer: HttpResponse,
 	signal: AbortSignal,
-	accept: () => void,
+	onAccepted: () => void,
 ) => Promise<T>;
 
 /**
@@ -167,13 +167,13 @@ export class RetryingClient {
 			});
 			const attemptDeadline = startDeadline(attemptTimeoutMs, abortInFlight);
 			let isAccepted = false;
-			const accept = () => {
+			const onAccepted = () => {
 				if (isAccepted) return;
 				isAccepted = true;
 				attemptDeadline.disarm();
-				admitted.accept();
+				admitted.markAccepted();
 			};
-			const result = await this.exchange(call, attemptDeadline.signal, readResponse, accept)
+			const result = await this.exchange(call, attemptDeadline.signal, readResponse, onAccepted)
 				.catch((error: unknown) => {
 					if (!isAccepted) return toCallFailure(call, error);
 					throw admitted.end('rejected', error);
@@ -264,7 +264,7 @@ export class RetryingClient {
 		call: ApiCall,
 		signal: AbortSignal,
 		readResponse: ResponseReader<T>,
-		accept: () => void,
+		onAccepted: () => void,
 	): Promise<T> {
 		const answer = await sendRequest(this.context, {
 			method: call.method,
@@ -278,7 +278,7 @@ export class RetryingClient {
 		});
 		const isSuccess = answer.status >= 200 && answer.status < 300;
 		const read = isSuccess
-			? readResponse(answer, signal, accept)
+			? readResponse(answer, signal, onAccepted)
 			: this.throwFailureOf(call, answer, signal);
 		return await read
 			.catch((error: unknown) => {

@@ -44,7 +44,7 @@ export interface AdmittedCall {
 	/** True if this call was the first to raise the number in flight to a count for a spot check. Read its task early. */
 	readonly isSpotCheck: boolean;
 	/** Call this at most once, when the service has accepted a create call. It is in flight until `end`. */
-	accept(): void;
+	markAccepted(): void;
 	/**
 	 * Call this exactly once, however the call ended; until then the call counts. Returns `error`. If `error` is an
 	 * overload, a copy of it is returned that also has the fact `safeInFlight`.
@@ -172,7 +172,7 @@ export class Throttle {
 		let accepted: AdmittedCall | undefined;
 		return {
 			isSpotCheck: false,
-			accept: () => {
+			markAccepted: () => {
 				this.onAnswer(isCreate, sentAt, 'succeeded');
 				accepted = this.trackInFlight();
 			},
@@ -193,7 +193,7 @@ export class Throttle {
 		this.limit.onAccepted(inFlight);
 		return {
 			isSpotCheck,
-			accept: () => {},
+			markAccepted: () => {},
 			end: (outcome, error) => {
 				if (outcome === 'succeeded') this.limit.onSuccess(inFlight, monotonicNow() - acceptedAt);
 				const wasOverload = isOverload(error);

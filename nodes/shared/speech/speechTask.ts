@@ -61,7 +61,7 @@ export interface TaskWait {
 	/** How long to wait for a message before the task is read, in ms. */
 	pollIntervalMs: number;
 	/** The account's socket, from `subscribe`. The caller releases it. */
-	subscription: AccountSocket;
+	accountSocket: AccountSocket;
 	/** Is called with the progress in percent, 0 to 100, each time it has risen. */
 	onProgress(percentage: number): void;
 	/** Is called each time a read shows that the task is still in progress. */
@@ -168,7 +168,7 @@ class TaskObservations {
  * taskFailed, noAudioUrl, notFound, any other failure of a read that is not temporary, or the signal's reason.
  */
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
-	const { taskId, signal, subscription } = wait;
+	const { taskId, signal, accountSocket } = wait;
 	const { throttle } = api;
 	const { readFirst, addressConfirmed, isBackground } = WAIT_MODES[wait.mode];
 	const call = isBackground ? undefined : await throttle.admit('task', signal);
@@ -200,9 +200,9 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			(isSpotCheck ? SPOT_CHECK_MS : wait.pollIntervalMs) * (1 + JITTER * (Math.random() - 0.5)),
 		maxBackoffMs: isBackground ? BACKGROUND_MAX_BACKOFF_MS : undefined,
 		readFirst: readFirst || isSpotCheck,
-		isChannelOpen: () => subscription.isOpen,
+		isChannelOpen: () => accountSocket.isOpen,
 		subscribe: (onEvent) =>
-			subscription.onTask(taskId, (event, percentage) => {
+			accountSocket.onTask(taskId, (event, percentage) => {
 				if (event === 'progress' || event === 'announced') observations.noteProgress(percentage);
 				if (event === 'announced') freshAfter = monotonicNow();
 				onEvent(event);
