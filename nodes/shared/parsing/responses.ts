@@ -168,9 +168,9 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 }
 
 /**
- * The ids and URLs of files, each once. They identify a file in the history. If the path of a URL ends in a file
- * name, the URL without its query is one of them: a history that lists no ids may sign it anew. Other paths may be
- * the same for all files, as in /download?id=5.
+ * The ids and URLs of files, each once. They identify a file in the history. If the path of a URL ends in a file name,
+ * the URL without its query is one of them: a history that lists no ids may sign it anew. Without the query, other URLs
+ * may be the same for all files, as in /download?id=5.
  */
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(
