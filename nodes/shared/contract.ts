@@ -199,6 +199,9 @@ export interface GenerationRequest {
 	files: GeneratedFile[];
 	/** Why the missing files have failed, in the service's words. */
 	reason?: string;
-	/** Until when the history is searched for missing files, in ms since 1970; undefined while the stream is open. */
+	/**
+	 * Until when the history is searched for missing files, in ms since 1970; undefined until the stream has ended or was
+	 * lost.
+	 */
 	searchUntil?: number;
 }

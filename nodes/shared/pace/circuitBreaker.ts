@@ -15,11 +15,12 @@ const MAX_OBEYED_RETRY_AFTER_MS = 60_000;
 const PROBE_WAIT_MS = 1500;
 
 /**
- * A circuit breaker (Nygard, “Release It!”). Its caller asks `delayMs` before each request.
+ * A circuit breaker (Nygard, “Release It!”). Its caller reads `delayMs` before each request.
  *
  * - Closed: requests go out.
  * - Open: a request has failed. No request goes out until the cooldown is over.
- * - Half-open: the cooldown is over. One request goes out as a probe, and the others wait for its answer.
+ * - Half-open: the cooldown is over. One request goes out as a probe. The others wait for its answer, outside an outage
+ *   for PROBE_WAIT_MS at most.
  *
  * All times are from `monotonicNow`, in ms.
  */

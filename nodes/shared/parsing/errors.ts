@@ -136,7 +136,7 @@ const FINAL_MEANINGS: ReadonlyArray<Meaning | undefined> = [
 	'not_allowed',
 	'moderation',
 ];
-/** Server errors that refuse for load, if their JSON says so. */
+/** Statuses of server errors that refuse for rate or load, if the JSON of the answer says so. */
 const OVERLOAD_STATUSES = [503, 529];
 
 /**

@@ -72,8 +72,8 @@ export class GenerationEvents {
 	lastEventIsUnattributedError = false;
 	private readonly decoder = new TextDecoder('utf-8');
 	/**
-	 * `plain`: some deployments answer with JSON instead of a stream, and proxies with a web page. Undefined before
-	 * the first chunk.
+	 * In mode `plain`, the answer is no stream: some deployments answer with JSON instead, and proxies with a web page.
+	 * Undefined before the first chunk.
 	 */
 	private mode: 'events' | 'plain' | undefined;
 	/** The answer so far in mode `plain`. */

@@ -68,8 +68,9 @@ const FAILURE_WORD =
 	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
 
 /**
- * The final state that an unknown status word of a task seems to mean: `error` with a reason beside it, `completed`
- * with a URL beside it. Undefined if the task seems to be in progress.
+ * The final state that an unknown status word of a task seems to mean. It is `error` if the record gives a reason for a
+ * failure, and `completed` if it has an audio URL and the word does not mean failure. In any other case, and for a word
+ * that means progress, it is undefined.
  */
 function apparentEndOf(
 	status: string,

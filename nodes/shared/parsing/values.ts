@@ -105,7 +105,7 @@ function isDeeper(value: unknown, levels: number): boolean {
 }
 
 /**
- * True if a text is a web page, such as the error page of a proxy or a login page, instead of an answer of the
+ * True if a text is a web page or XML, such as the error page of a proxy or a login page, instead of an answer of the
  * API.
  */
 export const looksLikeHtml = (text: string): boolean =>
