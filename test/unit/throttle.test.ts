@@ -190,7 +190,7 @@ describe('the throttle', () => {
 		const throttle = new Throttle();
 		const task = await throttle.admit('task', signal);
 		const stream = await throttle.admit('create', signal);
-		stream.accept();
+		stream.markAccepted();
 		expect(throttle.inFlight).toBe(2);
 		stream.end('succeeded');
 		task.end('rejected', OVERLOAD);

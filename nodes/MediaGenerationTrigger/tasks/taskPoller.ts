@@ -41,7 +41,7 @@ export class TaskPoller {
 	 * Resolves when the task has ended or does not exist, or when `signal` aborts. Never rejects.
 	 */
 	async follow(
-		subscription: AccountSocket,
+		accountSocket: AccountSocket,
 		mode: 'announced' | 'restored',
 		signal: AbortSignal,
 	): Promise<void> {
@@ -51,7 +51,7 @@ export class TaskPoller {
 				taskId: this.taskId,
 				signal,
 				pollIntervalMs: POLL_INTERVAL_MS,
-				subscription,
+				accountSocket,
 				mode,
 				onProgress: (percentage) => this.onProgress(percentage),
 			}).then(

@@ -72,12 +72,12 @@ export async function collect(
 	const { report, stopStarting: signal } = item;
 	// The first messages about a task may arrive before the answer of its create call. So the socket is opened
 	// before the call is sent.
-	const subscription = subscribe(item.credential, item.context);
+	const accountSocket = subscribe(item.credential, item.context);
 	try {
 		const { taskId, mode } =
 			typeof orderOrId === 'string'
 				? ({ taskId: orderOrId, mode: 'userSupplied' } as const)
-				: await submit(item, orderOrId, options.timeoutMs, subscription.ready());
+				: await submit(item, orderOrId, options.timeoutMs, accountSocket.ready());
 		const startedAt = Date.now();
 		let isHealthy = false;
 		const onHealthy = () => {
@@ -85,7 +85,7 @@ export async function collect(
 			isHealthy = true;
 		};
 		const task = await waitForTask(item.api, {
-			...{ taskId, mode, signal, subscription, pollIntervalMs: options.pollIntervalMs },
+			...{ taskId, mode, signal, accountSocket, pollIntervalMs: options.pollIntervalMs },
 			onProgress(percentage) {
 				report.progress(`task ${taskId}: ${percentage} %`);
 				if (percentage >= HEALTHY_PERCENT) onHealthy();
@@ -95,7 +95,7 @@ export async function collect(
 		report.log(`task ${taskId} completed`);
 		const waitedMs = Date.now() - startedAt;
 		// If the result came early, the socket may just not have been open yet.
-		if (!subscription.isOpen && waitedMs >= options.pollIntervalMs / 2) {
+		if (!accountSocket.isOpen && waitedMs >= options.pollIntervalMs / 2) {
 			report.hint(
 				`The WebSocket could not be opened, so the node checked the task every ${options.pollIntervalMs / 1000} s instead. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets`,
 			);
@@ -108,7 +108,7 @@ export async function collect(
 		if (options.subtitles) result.subtitles = await fetchSubtitles(item, result, signal);
 		return result;
 	} finally {
-		void subscription.release();
+		void accountSocket.release();
 	}
 }
 
