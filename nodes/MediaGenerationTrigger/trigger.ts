@@ -79,7 +79,7 @@ class ListeningTrigger {
 		const settings = readSettings(context);
 		// A manual test ends after one event, so it cannot start itself again and again.
 		if (!isManual) refuseSelfStart(context, settings);
-		// If the parameters name no tasks, the trigger learns of tasks only from messages over the socket.
+		// If the parameters name no tasks, the trigger learns of new tasks only from messages over the socket.
 		const needsSocket = settings.listensForTasks && settings.taskIds.size === 0;
 		if (needsSocket && !canListen()) throw new Failure('noWebSocket');
 		const credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));

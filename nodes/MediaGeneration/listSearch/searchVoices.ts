@@ -149,7 +149,7 @@ async function findVoices(
 	const query = { page, page_size: MAX_PAGE_SIZE, ...(search ? { search } : {}) };
 	const found = await api.listVoices(query, signal);
 	const firstVoiceId = redact.value(voiceIdOf(found.items[0] ?? {}));
-	// Some services ignore `page` and send all voices each time. Then this page begins like the last one.
+	// Some services ignore `page` and send all voices each time. Then this page begins like the one before.
 	if (page > 0 && firstVoiceId === previousFirstId) return { results: [] };
 	const results = entriesOf(found.items);
 	// If the service does not search, some of its results do not match. If it searches fewer fields than the list shows,

@@ -97,7 +97,7 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 /**
  * Resolves with the files of one create call. They come from its stream. If the stream brings fewer than were
  * requested, the others are looked up in the history: after a lost connection, the service goes on and charges all the
- * same. If an earlier attempt has sent the call, it is not sent again. Then the files that this attempt got are used,
+ * same. If an earlier attempt has sent the call, it is not sent again. Then the files of the earlier attempt are used,
  * and missing ones are looked up. Throws a Failure if there is no file.
  */
 async function generate(

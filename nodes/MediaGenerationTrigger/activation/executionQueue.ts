@@ -13,7 +13,10 @@ import { wordingOf } from '../../shared/n8n/messages';
 import type { Activation } from './activation';
 import type { Outbox } from './outbox';
 
-/** The most executions of one watch that run at the same time. */
+/**
+ * The most events of one watch that are in progress at the same time, from the download of their files to the end of
+ * their executions.
+ */
 const MAX_CONCURRENT_EXECUTIONS = 20;
 /** How long an execution may delay others, in ms. After that it no longer takes a slot. */
 const MAX_EXECUTION_MS = 60_000;
@@ -42,7 +45,7 @@ export interface Emission {
 	fetchFiles?(signal: AbortSignal): Promise<IBinaryKeyData>;
 }
 
-/** Emits the events of one watch, so that a limited number of executions run at the same time. */
+/** Emits the events of one watch, of which a limited number are in progress at the same time. */
 export class ExecutionQueue {
 	private readonly slots = new Semaphore(MAX_CONCURRENT_EXECUTIONS);
 

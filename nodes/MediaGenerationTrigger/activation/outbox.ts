@@ -38,10 +38,10 @@ interface SavedEvents<Item, Cursor> {
 class Handover extends Map<string, SavedEvents<never, never>> {}
 
 /**
- * The outbox of a trigger (transactional outbox pattern): each event with its state, so that no event is lost
- * or emitted twice across restarts. It is saved in the node's static data. n8n stores static data only when an
- * execution starts, so that copy may be out of date. A closed trigger therefore also hands its events over to
- * the next activation of the same node in this process.
+ * The outbox of a trigger (transactional outbox pattern): each event with its state, so that restarts lose and repeat
+ * as few events as possible. It is saved in the node's static data. n8n stores static data only when an execution
+ * starts, so that copy may be out of date. A closed trigger therefore also hands its events over to the next activation
+ * of the same node in this process.
  */
 export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 	/**

@@ -42,9 +42,9 @@ export class HistoryWatch {
 
 	/**
 	 * Polls once, and then goes on polling in the background until the trigger is closed. Call it once. The first
-	 * activation only remembers which entries exist; a manual test also emits the newest file. A later activation emits
-	 * what was generated in the meantime. Throws a Failure if the first poll fails and a person has to correct something,
-	 * or in a manual test if it fails at all. It goes on polling even then.
+	 * activation only remembers which entries exist; a manual test also emits the newest one with a file. A later
+	 * activation emits what was generated in the meantime. Throws a Failure if the first poll fails and a person has to
+	 * correct something, or in a manual test if it fails at all. It goes on polling even then.
 	 */
 	async start(): Promise<void> {
 		const { closing, isManual } = this.activation;

@@ -55,9 +55,9 @@ export type PollState = Pick<HistoryOutbox, 'events' | 'cursor'>;
  * needs to know. Has no side effects.
  *
  * An entry is new if it is unknown and was created after the watermark. If the service gives no times, an unknown entry
- * is new if it stands nearer to the newest end of the list than some known entry. A deletion only moves older entries
- * up to the pages that are read, and these stand behind all known ones. Times of the service are compared only with
- * each other, never with this machine's clock. The first poll of an account finds nothing new.
+ * is new if it stands nearer to the newest end of the list than some known entry. A deletion moves only older entries
+ * up to the pages that are read. These stand behind all known ones, so they are not new. Times of the service are
+ * compared only with each other, never with this machine's clock. The first poll of an account finds nothing new.
  */
 export function newEntries(
 	listed: FingerprintedEntry[],
@@ -69,7 +69,7 @@ export function newEntries(
 	const events: PollState['events'] = new Map(isFirst ? [] : previous.events);
 	let watermark = isFirst ? firstWatermark(listed) : watermarkOf(previous);
 	const ended: FingerprintedEntry[] = [];
-	/** True once a known entry was passed. Without a watermark every unknown entry is new, so it starts true then. */
+	/** True once a known entry was passed. With NO_WATERMARK it starts true, because every unknown entry is then new. */
 	let hasPassedKnown = watermark === NO_WATERMARK;
 	for (const entry of listed) {
 		const { fingerprint, id, createdAt, files, failed } = entry;
