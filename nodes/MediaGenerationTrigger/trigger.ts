@@ -21,7 +21,7 @@ import { TaskWatch } from './tasks/taskWatch';
 /**
  * Modes in which n8n activates a trigger by itself, for example after a restart. Within about 15 s, n8n (2.41) tries
  * five times, and then gives the trigger up. So a failure that may be temporary must not be thrown in these modes. In
- * any other mode a person waits, and is told at once if something has to be corrected.
+ * any other mode a person usually waits, and is told at once if something has to be corrected.
  */
 const SYSTEM_ACTIVATION_MODES = new Set<string>([
 	'init',
