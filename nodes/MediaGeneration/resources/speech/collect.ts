@@ -18,10 +18,7 @@ import { SoundLength } from '../../audio/soundLength';
 import type { ItemContext } from '../../run/itemContext';
 import { submit, type SpeechOrder } from './submit';
 
-/**
- * Time limit for the download of subtitles, in ms. It is short, because the sound has already arrived and its output
- * waits.
- */
+/** Time limit for the download of subtitles, in ms. It is short, because the sound is finished and its output waits. */
 const SUBTITLES_TIMEOUT_MS = 60_000;
 
 /** The values of the fields that Speak and Collect share: how to wait for a task, and what to download. */
@@ -49,7 +46,7 @@ export function readWaitOptions(parameters: NodeParameters) {
  */
 const HEALTHY_PERCENT = 20;
 
-/** A completed speech task, with the files that were requested. */
+/** A speech task, with the files that were requested. Only Speech → Get makes one whose task is not completed. */
 export interface SpeechResult {
 	taskId: string;
 	task: SpeechTask;
@@ -60,9 +57,9 @@ export interface SpeechResult {
 }
 
 /**
- * Waits for a speech task until `item.stopStarting` aborts, and downloads the files that `options` request. `orderOrId`
- * is the id of an existing task, or the create call of a task. The call is sent unless an earlier attempt has created
- * the task. Throws a Failure. If a task exists, the Failure has its id, so that a user can collect it later.
+ * Waits until a speech task is completed, and downloads the files that `options` request. `orderOrId` is the id of an
+ * existing task, or a create call, whose task comes from `submit`. Throws a Failure, also when `item.stopStarting`
+ * aborts. If a task exists, the Failure has its id, so that a user can collect it later.
  */
 export async function collect(
 	item: ItemContext,
@@ -147,8 +144,8 @@ async function fetchFile(
 }
 
 /**
- * Downloads the subtitles of a task, if it has any. If that fails, a hint says why, and the output has the sound alone.
- * Throws a Failure only if the run was canceled.
+ * Downloads the subtitles of a task, if it has any. If that fails, a hint says why, and the output has no subtitles.
+ * Throws a Failure only if the run, or the speech that the task is a part of, is stopped meanwhile.
  */
 async function fetchSubtitles(
 	item: ItemContext,
@@ -176,7 +173,8 @@ export const speechItem = (
 	extraFields: ServiceRecord = {},
 ): INodeExecutionData => {
 	const { audioUrl, raw, status } = task;
-	// These fields come first in the output, in whatever order the service sends them.
+	// The first spread puts these fields first, whatever the order in which the service sends its fields. The second
+	// makes their values replace the service's.
 	const leadingFields = { task_id: taskId, status, audio_url: audioUrl };
 	const json = {
 		...leadingFields,
