@@ -8,6 +8,7 @@ import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { wordingOf } from '../../shared/n8n/messages';
 import { failureOfAnswer, isEmptyError } from '../../shared/parsing/errors';
+import type { Redactor } from '../../shared/parsing/redaction';
 import { toOutputRecord } from '../../shared/parsing/responses';
 import type { Activation } from '../activation/activation';
 import { ExecutionQueue } from '../activation/executionQueue';
@@ -120,7 +121,7 @@ export class HistoryWatch {
 			eventId: fingerprint,
 			name: failed ? 'video or image failed' : 'generated',
 			product: entry,
-			json: eventOf(entry),
+			json: eventOf(entry, this.activation.api.credential.redact),
 			fetchFiles: settings.download && !failed ? fetchFiles : undefined,
 		});
 	}
@@ -140,10 +141,11 @@ export class HistoryWatch {
 }
 
 /** The json of an event about an entry that has a file, or has failed. */
-function eventOf({ record, id, files, failed }: HistoryEntry): IDataObject {
+function eventOf({ record, id, files, failed }: HistoryEntry, redact: Redactor): IDataObject {
 	const recordWithId = toOutputRecord(id === undefined ? record : { ...record, id });
 	if (failed) {
-		const { facts } = failureOfAnswer(record);
+		// The reason is truncated, and no part of a token could be found in it afterwards.
+		const { facts } = failureOfAnswer(redact.value(record));
 		const error = facts.text ?? 'The service gave no reason';
 		const error_kind = errorKindOf(new Failure('generationFailed', facts));
 		return { ...recordWithId, event: 'failed', error, error_kind } as IDataObject;

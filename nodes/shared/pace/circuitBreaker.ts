@@ -85,7 +85,8 @@ export class CircuitBreaker {
 			this.openedAt = monotonicNow();
 			this.state = 'open';
 		}
-		this.isOutage ||= isOutage;
+		// An old request may fail after a later one has succeeded: then the outage is over.
+		if (this.state !== 'closed') this.isOutage ||= isOutage;
 		const maxCooldownMs = this.isOutage ? MAX_OUTAGE_COOLDOWN_MS : MAX_COOLDOWN_MS;
 		const backOffMs = Math.min(
 			maxCooldownMs,
