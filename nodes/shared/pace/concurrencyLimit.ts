@@ -133,7 +133,8 @@ export class ConcurrencyLimit {
 			MIN_IDLE_DOUBLING_MS,
 			this.idleDoublingMs / IDLE_DOUBLING_DECREASE,
 		);
-		if (this.wMax !== undefined && inFlight > this.current) this.wMax = inFlight;
+		if (this.wMax !== undefined && inFlight > this.current)
+			this.wMax = Math.max(this.wMax, inFlight);
 	}
 
 	/**
