@@ -50,9 +50,9 @@ export class RecentRequests {
 	}
 
 	/**
-	 * Returns the first part of the keys that an item has here; the item's idempotency key is to be appended. It contains
-	 * a digest of the parameters that decide what is charged, with their expressions resolved: since the last run,
-	 * somebody may have edited the nodes that the expressions refer to. Throws if an expression cannot be resolved.
+	 * Returns the prefix of an item's keys in this store. The item's idempotency key is appended to it, in which
+	 * expressions count unresolved. The prefix has a digest of their values, so an earlier result is not collected if
+	 * somebody has edited a node that an expression refers to. Throws if an expression cannot be resolved.
 	 */
 	keyPrefixOf({ raw }: NodeParameters): string {
 		const resolved = Object.keys(this.parameters).map((name) => [name, raw(name)] as const);

@@ -1,8 +1,8 @@
 import { anySignal, SILENT_ABORT, monotonicNow, throwIfAborted, whenAborted } from './deadline';
 
 /**
- * The greatest age at which a poll accepts a shared read, in ms. After an announcement, only a read that was sent later
- * counts.
+ * The greatest age at which a poll accepts a shared read, in ms. Once a message has announced that a task has ended,
+ * only a read that was sent after the message counts.
  */
 export const MAX_SHARED_AGE_MS = 3000;
 /**

@@ -63,7 +63,8 @@ export async function findInHistory(
 		const failure = isCutShort
 			? abortReason(signal).withDefaults({ mayBeCharged: true })
 			: streamFailure;
-		// One video has failed, but candidates may be the others, so the outcome is indeterminate.
+		// One video has failed, but the candidates may be the other videos of this request. A Failure of kind
+		// generationFailed would say that there is no result.
 		const mayHaveOthers =
 			candidates && candidates.length > 0 && isFailure(failure, 'generationFailed');
 		const { text } = failure.facts;

@@ -261,7 +261,7 @@ export class Throttle {
 		if (isCreate && mentionsConcurrency(text)) {
 			if (isNewThrottling) this.limit.onRefused(this.inFlight);
 		} else if (isCreate && kind !== 'rateLimited') {
-			// A 503 means that the service is overloaded. It says nothing about this account's limits.
+			// The service is overloaded, for example by its 503. That says nothing about this account's limits.
 			this.createBreaker.onFailure(sentAt, false, retryAfterMs, JITTER_MS);
 		} else {
 			if (isNewThrottling) this.interval.onThrottled();

@@ -81,7 +81,7 @@ export async function collectParts(
 	options: WaitOptions,
 	ordersOrIds: Array<SpeechOrder | string>,
 ): Promise<SpeechResult[]> {
-	// The subtitles of several parts can be joined only with the durations of their sound.
+	// The subtitles of several parts can be joined only with the durations of their sound, which need the downloaded files.
 	const subtitles = options.subtitles && (options.download || ordersOrIds.length === 1);
 	return await runParts(item, ordersOrIds, options.timeoutMs, async (part, orderOrId) => {
 		const collecting = collect(part, { ...options, subtitles }, orderOrId);

@@ -157,7 +157,7 @@ const fields: INodeProperties[] = [
 ];
 
 /**
- * Reads the request body (§4.1, shape A). It contains every setting, since the service's documents and its
+ * Builds the request body (§4.1, shape A) from the parameters. It contains every setting, since the service's documents and its
  * deployments have different defaults. Throws a Failure that names an invalid field.
  */
 function readRequest(parameters: NodeParameters) {

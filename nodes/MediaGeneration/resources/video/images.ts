@@ -23,7 +23,7 @@ interface Image<Data = IBinaryData> {
 	 */
 	field: string;
 	data: Data;
-	/** True if the MIME type is that of an image. Otherwise the first bytes are checked. */
+	/** True if the item's file has the MIME type of an image. The first bytes of any other image are checked. */
 	isTyped: boolean;
 }
 
