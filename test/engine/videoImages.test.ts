@@ -160,7 +160,7 @@ describe('unfit files are named with field and item, before anything is sent', (
 		const input = [item(Object.fromEntries(names.map((name) => [name, fit]))), item(binary)];
 		const error = bad(await run(ingredients(fields, { concurrency: 1 }), { input }));
 		expect(error.message).toMatch(message);
-		expect(error.message).toMatch(/\(row [12]\)$|in all 2 items$/);
+		expect(error.message).toMatch(/^Row [12]: |in all 2 items$/);
 		expect(sim.requests).toEqual([]);
 	});
 });

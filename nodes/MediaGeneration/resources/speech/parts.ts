@@ -110,7 +110,7 @@ export async function speechOutput(
 	};
 	const files = results.map(({ file }) => file).filter((file) => file !== undefined);
 	if (files.length < results.length) {
-		if (subtitles) hintSubtitlesNotJoined(item, "that requires the audio. Turn on 'Download File'");
+		if (subtitles) hintSubtitlesNotJoined(item, "'Download File' is off", 'with it turned on');
 		return [item.output(json)];
 	}
 	const joined = await join(item, results, files, json.task_id).catch((error: unknown) => {
@@ -131,9 +131,9 @@ export async function speechOutput(
 	);
 }
 
-const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string) =>
+const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string, how: string) =>
 	report.hint(
-		`Subtitles could not be joined: ${reason}. For the subtitles of single parts, use Speech → Collect`,
+		`Subtitles could not be joined: ${reason}. Get them with Speech → Collect, ${how}, at no extra charge`,
 	);
 
 /**
@@ -182,7 +182,9 @@ async function join(
 			return { text: (await readStored(helpers, file)).toString(), startMs };
 		});
 		const joined = joinSubtitles(await Promise.all(texts));
-		if ('reason' in joined) return void hintSubtitlesNotJoined(item, joined.reason);
+		if ('reason' in joined) {
+			return void hintSubtitlesNotJoined(item, joined.reason, "with 'Join Into One File' off");
+		}
 		return await store({ ...joined, bytes: Buffer.from(joined.text) });
 	}
 
