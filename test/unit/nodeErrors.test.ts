@@ -70,7 +70,7 @@ The service could not generate the video: UNSAFE_GENERATION. Change the prompt o
 The service's response is too large: a list of more than 1000 pages. For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.
 An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice: check History → Get Many (or the provider's website) first. To send it anyway, start a new execution with this item only, or click 'Execute step' on this node, which sends and charges all its items.
 The task is complete, but its audio is not available yet (waited 60 seconds). The audio may still become available.
-The file was generated but could not be downloaded: the file is empty. It has been charged. Download it here: https://files.example.com/a.mp3
+The file was generated but could not be downloaded: the file is empty. It has been charged. Get it in History → Get Many, or here: https://files.example.com/a.mp3
 The result did not arrive: no message for 300 s. The result may still appear, and has been charged: check History → Get Many. A retry does not request it a second time.
 No result after 3600 seconds (last known: processing, 57 %). If results usually take longer, raise 'Timeout' under Options.
 This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later. Or list the tasks in 'Task IDs': the trigger then checks those.

@@ -172,7 +172,7 @@ async function sendOnce(
 function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 	if (new URL(url).origin === origin || redact.text(url) === url) return;
 	throw new Failure('downloadFailed', {
-		text: 'the URL would give the API token to another host; your provider has to remove the token from it',
+		text: 'the URL contains the API token and leads to another host; it is refused until the token is removed',
 	});
 }
 

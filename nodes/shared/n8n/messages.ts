@@ -60,7 +60,7 @@ const UNREACHABLE: Record<string, Wording> = {
 	},
 	blocked: {
 		message: 'is blocked by the security settings of this n8n instance',
-		description: "Ask your n8n administrator to allow the service's host.",
+		description: 'Ask your n8n administrator to allow this host.',
 	},
 };
 
@@ -69,7 +69,7 @@ const UNREACHABLE: Record<string, Wording> = {
  */
 const chargedFiles = ({ fileUrl, otherFileUrls = [] }: FailureFacts) => {
 	const urls = [fileUrl, ...otherFileUrls].filter((url) => /^http/.test(url ?? ''));
-	return `It has been charged.${urls.length > 0 ? ` Download it here: ${urls.join(' , ')}` : ''}`;
+	return `It has been charged. Get it in History → Get Many${urls.length > 0 ? `, or here: ${urls.join(' , ')}` : '.'}`;
 };
 
 /** What to do about an answer that the API does not give. */
@@ -132,13 +132,16 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `${text}, but 'Max Paid Requests per Execution' is ${limit}`,
 		description: 'Raise the limit, or pass fewer items. Nothing was sent in this run.',
 	}),
-	unreachable: ({ host = 'The service', text = 'host' }) => {
+	unreachable: ({ host = 'The service', text = 'host', fileUrl }) => {
 		const { message, description } = UNREACHABLE[text]!;
-		return { message: `${host} ${message}`, description };
+		// A file may be on another host than the API, so the Base URL need not be wrong.
+		const isFile = fileUrl !== undefined && text !== 'blocked';
+		const fileRemedy = 'The file is on this host. Check whether n8n can connect to it.';
+		return { message: `${host} ${message}`, description: isFile ? fileRemedy : description };
 	},
-	noResponse: ({ host, mayBeCharged, taskId }) => ({
+	noResponse: ({ host, mayBeCharged, taskId, fileUrl }) => ({
 		message: `${host ?? 'The service'} did not respond`,
-		description: `The connection was lost, or the response took too long.${mayBeCharged || taskId ? '' : ' Try again in a moment.'}`,
+		description: `The connection was lost, or the response took too long.${mayBeCharged || taskId || fileUrl ? '' : ' Try again in a moment.'}`,
 	}),
 	foreignServer: ({ status }) => ({
 		message: `The response does not come from a media generation service${statusSuffix(status)}`,
@@ -184,7 +187,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	unavailable: (facts) => ({
 		message: `The service is not available${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
-		description: `Your workflow is not the cause.${facts.mayBeCharged || facts.taskId ? '' : ' Try again later.'}`,
+		description: `Your workflow is not the cause.${facts.mayBeCharged || facts.taskId || facts.fileUrl ? '' : ' Try again later.'}`,
 	}),
 	taskFailed: (facts) => ({
 		message: `The service could not generate the speech${reasonSuffix(facts)}`,
@@ -274,7 +277,7 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 		facts.fileUrl !== undefined &&
 			taskId === undefined &&
 			kind !== 'downloadFailed' &&
-			`The file has been generated. ${chargedFiles(facts)}`,
+			`The file is ready. ${chargedFiles(facts)}`,
 		candidates?.length &&
 			`One of these history entries may be the result: ${listFirst(candidates)}.`,
 	];
