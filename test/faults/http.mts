@@ -106,7 +106,7 @@ const refusals: Row[] = [
 	}),
 	row('Filtered: a refusal of the create call', BOTH, {
 		...create(400, { error: { code: 'moderation_blocked', message: 'Rejected' } }),
-		fails: 'rejected the request: Rejected…Correct the value',
+		fails: 'rejected the request: Rejected…Change what the service',
 	}),
 	row("401, 403 or 404 with an edge's page, to a reading", READS, {
 		faults: [...reading(403, PAGE), ...reading(401, PAGE), ...reading(404, PAGE)],

@@ -183,6 +183,28 @@ describe('what a message says', () => {
 		}
 	});
 
+	it('does not blame the Base URL for the host of a file', () => {
+		const facts = { fileUrl: 'https://files.example.com/a.mp3', taskId: '7' };
+		const { description } = wordingOf(failure('unreachable', facts));
+		expect(description).toMatch(/^The file is on this host\. .*Speech → Collect with task ID 7/);
+	});
+
+	it('promises a result only if it was requested', () => {
+		const later = (facts: FailureFacts) => wordingOf(failure('timedOut', facts)).description;
+		expect(later({ taskId: '7' })).toMatch(/^It may still arrive/);
+		expect(later({ mayBeCharged: true, mediaKind: 'video' })).toMatch(/^It may still arrive/);
+		expect(later({})).not.toContain('may still arrive');
+	});
+
+	it.each(['noResponse', 'unavailable'] as const)(
+		'does not send anyone to try again, which is charged, where a task can be collected: %s',
+		(kind) => {
+			const { description } = wordingOf(failure(kind, { taskId: '7' }));
+			expect(description).toContain('Speech → Collect with task ID 7');
+			expect(description).not.toContain('Try again');
+		},
+	);
+
 	it('names the first five entries that may be it, and how many more there are', () => {
 		const candidates = Array.from({ length: 7 }, (_, index) => ({ id: `e${index}` }));
 		const { description } = wordingOf(failure('streamLost', { candidates }));

@@ -212,7 +212,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	downloadFailed: (facts) => ({
 		message: `The file was generated but could not be downloaded${reasonSuffix(facts)}`,
-		description: facts.taskId ? '' : chargedFiles(facts),
+		description: facts.taskId || facts.taskIds ? '' : chargedFiles(facts),
 	}),
 	streamLost: (facts) => ({
 		message: `The result did not arrive${reasonSuffix(facts)}`,

@@ -110,7 +110,8 @@ export async function speechOutput(
 	};
 	const files = results.map(({ file }) => file).filter((file) => file !== undefined);
 	if (files.length < results.length) {
-		if (subtitles) hintSubtitlesNotJoined(item, "'Download File' is off", 'with it turned on');
+		if (subtitles)
+			hintSubtitlesNotJoined(item, "'Download File' is off", 'with it on, free of charge');
 		return [item.output(json)];
 	}
 	const joined = await join(item, results, files, json.task_id).catch((error: unknown) => {
@@ -124,7 +125,7 @@ export async function speechOutput(
 		return [item.output(joinedJson, binaryOf(outputField, joined))];
 	}
 	item.report.hint(
-		`The parts could not be joined into one file: ${joined.reason}. They come out as separate items`,
+		`The parts could not be joined: ${joined.reason}. They come out as separate items`,
 	);
 	return results.map((result, index) =>
 		speechItem(item, result, outputField, { part: index + 1, parts: results.length }),
@@ -132,9 +133,7 @@ export async function speechOutput(
 }
 
 const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string, how: string) =>
-	report.hint(
-		`Subtitles could not be joined: ${reason}. Get them with Speech → Collect, ${how}, at no extra charge`,
-	);
+	report.hint(`Subtitles could not be joined: ${reason}. Use Speech → Collect ${how}`);
 
 /**
  * Joins the files and the subtitles of all parts, and stores them in n8n. Resolves with a reason if the files cannot be
