@@ -40,8 +40,8 @@ export function fingerprint(paths) {
 }
 
 /**
- * How many packages a folder's package-lock.json names, and whether all of them are in its node_modules,
- * by npm's own record.
+ * How many packages a folder's package-lock.json names, whether all of them are in its node_modules by npm's
+ * own record, and a function that counts those that are unpacked there already.
  */
 export function installed(folder) {
 	const { packages } = JSON.parse(read(join(folder, 'package-lock.json')));
@@ -51,5 +51,8 @@ export function installed(folder) {
 		if (path === '' || optional || link) return Boolean(there);
 		return there?.[path]?.version === version;
 	});
-	return { isCurrent, size: Object.keys(packages).length - 1 };
+	const paths = Object.keys(packages).filter((path) => path !== '');
+	const unpacked = () =>
+		paths.filter((path) => existsSync(join(folder, path, 'package.json'))).length;
+	return { isCurrent, size: paths.length, unpacked };
 }

@@ -2,20 +2,21 @@
 const SIGN_OF_LIFE_MS = 15_000;
 
 /**
- * Runs `work` under a title. `work` receives a function that says how far it is.
+ * Runs `work` under a title. `work` receives a function that says how far it is, with a function that
+ * counts when somebody is told.
  * @template T
  * @param {string} title
- * @param {(say: (detail: string) => void) => Promise<T>} work
+ * @param {(say: (detail: () => string) => void) => Promise<T>} work
  * @returns {Promise<T>}
  */
 export async function step(title, work) {
 	const since = performance.now();
 	const seconds = () => `${((performance.now() - since) / 1000).toFixed(1)} s`;
-	let detail = '';
+	let detail = () => '';
 	console.error(`- ${title} …`);
-	const timer = setInterval(() => console.error(`  ${seconds()} ${detail}`), SIGN_OF_LIFE_MS);
+	const timer = setInterval(() => console.error(`  ${seconds()} ${detail()}`), SIGN_OF_LIFE_MS);
 	try {
-		const result = await work((text) => (detail = text));
+		const result = await work((count) => (detail = count));
 		console.error(`✓ ${title} (${seconds()})`);
 		return result;
 	} catch (error) {

@@ -24,21 +24,21 @@ const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
  * @param {string[]} flags
  */
 async function npmCi(title, folder, ...flags) {
-	const { isCurrent, size } = installed(folder);
+	const { isCurrent, size, unpacked } = installed(folder);
 	if (isCurrent) return;
 	await step(title, async (say) => {
 		const run = async (...command) => {
-			let [begun, fetched] = [0, 0];
-			say('npm reads what to fetch');
+			let fetched = 0;
+			say(() => {
+				const there = unpacked();
+				if (there > 0) return `${there} of ${size} packages unpacked`;
+				return fetched > 0 ? `${fetched} packages fetched` : 'npm reads what to fetch';
+			});
 			await runQuietly(npm, [...command, ...QUIET, ...flags], {
 				cwd: folder,
 				env: cleanEnvironment(),
 				onLine(line) {
-					// Each package is looked for in npm's cache, and fetched if it is not there.
-					if (line.startsWith('npm http cache ')) begun++;
 					if (/^npm http fetch GET 200 .*\.tgz/.test(line)) fetched++;
-					const [count, done] = fetched > 0 ? [fetched, 'fetched'] : [begun, 'begun'];
-					say(`${Math.min(count, size)} of ${size} packages ${done}`);
 				},
 			});
 		};
@@ -128,7 +128,7 @@ export const ensureLintTools = toolsIn('lint', 'Installing n8n’s linters');
 /** The complete n8n. Of its install scripts only that of its database is needed. */
 export async function ensureN8n(node) {
 	const folder = inProject('tools/n8n');
-	const title = 'Installing the complete n8n, once (about 2.4 GB, 3 to 5 minutes)';
+	const title = 'Installing the complete n8n, once (about 2.4 GB, 3 to 6 minutes)';
 	await toolsIn('n8n', title, '--legacy-peer-deps')();
 	const binary = join(folder, 'node_modules/sqlite3/build/Release/node_sqlite3.node');
 	if (existsSync(binary)) return;
@@ -138,7 +138,7 @@ export async function ensureN8n(node) {
 	// most optimizations, on all cores.
 	const quick = { CFLAGS: '-O1', CXXFLAGS: '-O1', JOBS: 'max' };
 	const env = environmentFor(node, { ...nodedir, ...quick });
-	await step('Fetching or compiling n8n’s database driver, once (up to a minute)', () =>
+	await step('Fetching or compiling n8n’s database driver, once (one to three minutes)', () =>
 		runQuietly(npm, ['rebuild', 'sqlite3'], { cwd: folder, env }),
 	);
 	if (!existsSync(binary)) {

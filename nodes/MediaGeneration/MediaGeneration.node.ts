@@ -23,7 +23,7 @@ const describeOutput = (output: string, show: IDisplayOptions['show']) => ({
 	displayOptions: { show },
 });
 
-/** Advice for AI workflow builders, about what they get wrong without it. */
+/** For AI workflow builders: advice about what they get wrong without it, and the output of each operation. */
 const builderHint: IBuilderHint = {
 	searchHint:
 		'Waits by itself until the file is there: add no Wait node and no polling loop. Pass all items at once, without a loop: they are processed in parallel, and the output keeps their order. For lists set onError to continueErrorOutput, so that a failed row goes to the second output while the others continue. To react to media generated elsewhere, use the Media Generation Trigger.',
@@ -56,8 +56,8 @@ const CHARGE_HINT = 'Runs are charged; retries only for what is missing.';
 const DURATIONS = [...new Set(Object.values(MEDIA).map(({ takes }) => takes))];
 
 /**
- * The hints that the output panel shows before the first run. Each row has the operations that its hint is for, as
- * `resource:operation`, and the text.
+ * The hints that the output panel shows as long as the node has not run. Each row has the operations that its hint is
+ * for, as `resource:operation`, and the text.
  */
 const HINTS: Array<[string[], string]> = [
 	...DURATIONS.map((takes): [string[], string] => {
@@ -106,7 +106,7 @@ export class MediaGeneration implements INodeType {
 		listSearch: { searchVoices },
 	};
 
-	/** n8n calls this for each run. Throws an n8n error that says what to change. */
+	/** n8n calls this for each run. Throws an n8n error, whose texts are for the user. */
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 		return await router.call(this);
 	}

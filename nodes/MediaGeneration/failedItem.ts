@@ -5,8 +5,8 @@ import type { Redactor } from '../shared/parsing/redaction';
 import type { FailedResult } from './run/itemTask';
 
 /**
- * Makes the output item for an input item that has failed, in a run that continues after failures. Workflows read the
- * fields of its json, such as `error`, `error_kind` and `task_id`. `index` is the index of the input item. `redact`
+ * Makes the output item that takes the place of a failed result, in a run that continues after failures. Workflows read
+ * the fields of its json, such as `error`, `error_kind` and `task_id`. `index` is the index of the input item. `redact`
  * removes the tokens of all accounts.
  */
 export function failedItem(
@@ -42,7 +42,7 @@ export function failedItem(
 	};
 	const item = { json: redact?.value(json) ?? json, pairedItem: { item: index } };
 	if (!hasErrorOutput) return item;
-	// n8n sends an item with an `error` to the error output. If that property is enumerable, n8n also reduces
-	// the item's json to the error message. So the property is hidden, and the rest of the json survives.
+	// n8n sends an item to the error output if it has a property `error` beside `json`. If that property is enumerable,
+	// n8n also reduces the json to the error message. So the property is not enumerable, and the json survives.
 	return Object.defineProperty(item, 'error', { value: error, enumerable: false });
 }

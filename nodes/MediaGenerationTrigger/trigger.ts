@@ -19,9 +19,9 @@ import { readSettings, type Settings } from './activation/settings';
 import { TaskWatch } from './tasks/taskWatch';
 
 /**
- * Modes in which n8n activates a trigger by itself, for example after a restart. n8n tries five times within
- * about 15 s, and then gives the trigger up. So a failure that may be temporary must not be thrown in these
- * modes. In any other mode, a person waits, and is told about it immediately.
+ * Modes in which n8n activates a trigger by itself, for example after a restart. Within about 15 s, n8n (2.41) tries
+ * five times, and then gives the trigger up. So a failure that may be temporary must not be thrown in these modes. In
+ * any other mode a person usually waits, and is told at once if something has to be corrected.
  */
 const SYSTEM_ACTIVATION_MODES = new Set<string>([
 	'init',
@@ -29,9 +29,9 @@ const SYSTEM_ACTIVATION_MODES = new Set<string>([
 ] satisfies WorkflowActivateMode[]);
 
 /**
- * Starts the trigger: it listens to the events of speech tasks, and polls the history for new videos and images,
- * until n8n closes it. In a manual test, it starts when n8n calls `manualTriggerFunction`, and n8n closes it
- * after the first event. Throws an n8n error that says what to change.
+ * Starts the trigger. Depending on the chosen events, it listens to speech tasks or polls the history for new videos
+ * and images, or both, until n8n closes it. In a manual test, it starts when n8n calls `manualTriggerFunction`, and n8n
+ * closes it after the first event. Throws an n8n error if it cannot start.
  */
 export async function startTrigger(context: ITriggerFunctions): Promise<ITriggerResponse> {
 	const trigger = new ListeningTrigger(context);
@@ -79,7 +79,7 @@ class ListeningTrigger {
 		const settings = readSettings(context);
 		// A manual test ends after one event, so it cannot start itself again and again.
 		if (!isManual) refuseSelfStart(context, settings);
-		// If the parameters name no tasks, the trigger learns of tasks only from messages over the socket.
+		// If the parameters name no tasks, the trigger learns of new tasks only from messages over the socket.
 		const needsSocket = settings.listensForTasks && settings.taskIds.size === 0;
 		if (needsSocket && !canListen()) throw new Failure('noWebSocket');
 		const credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));

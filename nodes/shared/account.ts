@@ -1,6 +1,6 @@
 /**
- * How long the state of an unused account is kept, in ms. It is needed when a generation whose stream was lost still
- * appears in the history, up to half an hour later.
+ * The state of an unused account is kept for at least this long, in ms. It is needed when a generation whose stream was
+ * lost still appears in the history, up to half an hour later.
  */
 const IDLE_TTL_MS = 3_600_000;
 
@@ -17,7 +17,7 @@ class ServiceContainer {
 
 /**
  * Everything that this process shares for one account: its WebSocket (AccountSocket), its throttle (Throttle), its
- * generation requests (RequestLedger), and its history snapshots (HistorySnapshots).
+ * requests (RequestLedger and SpeechLedger), and its history snapshots (HistorySnapshots).
  */
 class Account extends ServiceContainer {
 	/** How many callers of `retain` have not called the returned function yet. */

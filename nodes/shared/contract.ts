@@ -40,8 +40,8 @@ export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1 } as const;
 export const ACCOUNT_PATH = '/v1/video/me';
 
 /**
- * Patterns for the names of the events that end a stream (§6.1). They match the endings, because the beginnings differ
- * between deployments.
+ * Patterns for the names of the events that report a result or a failure (§6.1). They match the endings, because the
+ * beginnings differ between deployments.
  */
 export const TERMINAL_EVENTS = {
 	complete: /_complete$/,
@@ -65,7 +65,7 @@ export interface SpeechTask {
 	 * (see `GRACE_MS` in `speech/speechTask.ts`).
 	 */
 	apparentEnd?: 'completed' | 'error';
-	/** The status word of the service, in lower case. `error` replaces any word that means failure. */
+	/** The status word of the service, in lower case. `error` replaces the usual words for failure. */
 	status: string;
 	/** The absolute URL of the audio file, once there is one. */
 	audioUrl?: string;
@@ -73,7 +73,7 @@ export interface SpeechTask {
 	subtitleUrl?: string;
 	/** The progress in percent, 0 to 100. */
 	percentage?: number;
-	/** Why the task failed, when the service says so. */
+	/** Why the task failed or seems to have failed, when the service says so. */
 	message?: string;
 	/** The whole record that the service sent. */
 	raw: ServiceRecord;
@@ -118,7 +118,7 @@ export interface FileType {
 }
 
 /**
- * An operation that is charged. `resource` and `operation` are its values in saved workflows. `makes` is the kind of
+ * An operation that is charged. `resource` and `operation` are its values in saved workflows. `kind` is the kind of
  * media that it generates. `path` is the path of its create call.
  */
 export interface PaidOperation {
@@ -186,7 +186,10 @@ export interface GenerationRequest {
 	prompt: string;
 	kind: MediaKind;
 	aspectRatio?: string;
-	/** A digest of the path and the fields of the request. Requests with the same one are interchangeable. */
+	/**
+	 * A digest of the path and the fields of the request, without the number of files and without images. Requests with
+	 * the same digest are interchangeable, unless they have images.
+	 */
 	contentDigest: string;
 	/**
 	 * How many files the request asked for. Once it is clear that the service makes no more, it is the number of files
@@ -205,6 +208,9 @@ export interface GenerationRequest {
 	files: GeneratedFile[];
 	/** Why the missing files have failed, in the service's words. */
 	reason?: string;
-	/** Until when the history is searched for missing files, in ms since 1970; undefined while the stream is open. */
+	/**
+	 * Until when the history is searched for missing files, in ms since 1970; undefined until the stream has ended or was
+	 * lost.
+	 */
 	searchUntil?: number;
 }

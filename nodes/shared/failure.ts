@@ -54,9 +54,9 @@ export interface FailureFacts {
 	/** How many input items the run has. */
 	itemCount?: number;
 	/**
-	 * The reason in the words of the service or of our check: readable, without HTML tags, without the token. Two kinds
-	 * have something else here: `unreachable` a key of UNREACHABLE in `n8n/messages.ts`, and `selfTrigger` the name of
-	 * the node that would start the workflow again.
+	 * The reason in the words of the service or of our check. Words of the service are readable, without HTML tags, and
+	 * without the token. Two kinds have something else here: `unreachable` a key of UNREACHABLE in `n8n/messages.ts`, and
+	 * `selfTrigger` the name of the node that would start the workflow again.
 	 */
 	text?: string;
 	/** The HTTP status of the answer. */
@@ -72,13 +72,13 @@ export interface FailureFacts {
 	limitMs?: number;
 	/** The value of Max Paid Requests per Execution that a run would exceed. */
 	limit?: number;
-	/** True when a create call got no usable answer: the service may have accepted and charged it. */
+	/** True if a create call has no known result, and the service may have accepted and charged it. */
 	mayBeCharged?: boolean;
 	/** The kind of media that was requested. */
 	mediaKind?: MediaKind;
 	/** True when the same request may succeed a moment later. */
 	transient?: boolean;
-	/** The id of the speech task that failed. */
+	/** The id of the speech task that the failure is about. */
 	taskId?: string;
 	/** The part of a long speech that failed, as in “3 of 12”. */
 	part?: string;
@@ -96,7 +96,10 @@ export interface FailureFacts {
 	otherFileUrls?: string[];
 	/** The last status of the task that is known, in words for the user. */
 	lastKnownStatus?: string;
-	/** A number of requests in flight that did not overload the service. It is set when more have overloaded it. */
+	/**
+	 * How many requests may be in flight without an overload, as far as is known. It is set when a request has failed
+	 * because of one.
+	 */
 	safeInFlight?: number;
 	/** History entries that may be the lost result; `createdAt` as the service wrote it. */
 	candidates?: Array<{ id: string; createdAt?: string }>;
@@ -165,8 +168,9 @@ export function isTransient(error: unknown): error is Failure {
 }
 
 /**
- * Converts the error of the first call to a Base URL. An answer that no media generation service gives, such as a
- * 404 or a web page, becomes the failure that another web server is at the Base URL.
+ * Converts the error of reading the account, which is often the first call to a Base URL. An answer that no media
+ * generation service gives, such as a 404 or a web page, becomes a Failure of kind foreignServer: the Base URL is that
+ * of another web server. Any other error is returned as it is.
  */
 export const toWrongBaseUrl = (error: unknown): unknown =>
 	isFailure(error, 'notFound', 'rejected', 'foreignServer') && !error.facts.means

@@ -1,7 +1,7 @@
 /**
  * How much of the service's data is accepted. No sane service reaches these limits. They keep a broken one from taking
- * n8n's memory or time. A result beyond its limit is refused as a whole (Failure `tooLarge`, or a lost stream). It is
- * not truncated, because half a result would look like a whole one. Only texts for the user are truncated.
+ * n8n's memory or time. With few exceptions, a result beyond its limit is not truncated but refused or ignored as a
+ * whole, because half a result would look like a whole one. Texts for the user are truncated.
  */
 
 const MIB = 1024 * 1024;
@@ -22,7 +22,10 @@ export const MAX_EVENT_CHARS = 16 * MIB;
 export const MAX_JSON_LEVELS = 100;
 /** The most pages of a list: 100 000 records in pages of the usual size. */
 export const MAX_PAGES = 1000;
-/** The most files that one generation may name. A request can ask for at most 4 (§8). */
+/**
+ * The most files that one generation may name. A request can ask for at most 4 (§8). A stream with more is refused. Of
+ * more in the history, only the first are taken.
+ */
 export const MAX_FILES = 100;
 /** The most redirects that are followed for one request. */
 export const MAX_REDIRECTS = 10;
@@ -32,11 +35,14 @@ export const MAX_URL_CHARS = 8192;
 export const MAX_ID_CHARS = 500;
 /** The most characters of a reason or a status of the service in a message to the user. */
 export const MAX_REASON_CHARS = 500;
-/** The most bytes of the subtitles of one task: an hour of speech, word by word, has about 0.5 MB. */
+/** The most bytes of the subtitles of one task. An hour of speech, word by word, has about 0.5 MB. */
 export const MAX_SUBTITLES_BYTES = 2 * MIB;
-/** The most bytes of all audio parts of one speech. They are joined in memory. */
+/** The most bytes that the audio parts of one speech may have in total to be joined. They are joined in memory. */
 export const MAX_JOINED_BYTES = 256 * MIB;
-/** The most bytes of a file whose size is not announced, or that is compressed and may unpack to any size. */
+/**
+ * Unless the caller sets a limit, a media file of up to this size, in bytes, is downloaded. A larger one is downloaded
+ * only up to the size that its host announces. Of a compressed file, that is the compressed size.
+ */
 export const MAX_UNANNOUNCED_BYTES = 256 * MIB;
 
 /** Deletes the first entries of a Map or Set, in the order they were added, until at most `max` remain. */

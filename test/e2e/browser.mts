@@ -9,7 +9,7 @@ import { setUp } from '../n8n/setting.mts';
 
 /** A page on which the instance's owner is logged in. */
 async function logIn(browser: Browser, baseUrl: string): Promise<Page> {
-	const page = await browser.newPage({ viewport: { width: 1280, height: 820 } });
+	const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
 	page.setDefaultTimeout(60_000);
 	await page.goto(`${baseUrl}/signin`);
 	await page.fill('input[type=email]', OWNER.email);

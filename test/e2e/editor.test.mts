@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { imagePng } from '../../simulator/media/clips.mts';
 import { readExamples } from '../../tools/n8n/examples.mts';
-import { changedExample, example } from '../n8n/setting.mts';
+import { changedExample, example, setUp } from '../n8n/setting.mts';
 import { createTask } from '../service/order.mts';
 import {
 	byId,
@@ -15,7 +15,9 @@ import {
 	takePicture,
 } from './browser.mts';
 
-const { simulator, instance, page, close, add, paid } = await openEditor();
+const { simulator, instance, page, close, add, paid } = await openEditor(
+	setUp({ media: 'rendered' }),
+);
 after(close);
 const picture = (name: string) => takePicture(page, name);
 
@@ -171,6 +173,8 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 		assert.ok((await playOutput(page, 'video')) > 0);
 		const width = await page.locator('video').evaluate((video) => (video as any).videoWidth);
 		assert.ok(width > 0, 'there is a picture');
+		// Far enough to see that it moves.
+		await page.waitForFunction(() => (document.querySelector('video')?.currentTime ?? 0) > 1);
 		await picture('video');
 	});
 });

@@ -77,6 +77,19 @@ describe('a new video', () => {
 		const kinds = both.started.map(({ item }) => item.json.error_kind);
 		expect(kinds.filter(Boolean)).toEqual(['moderation']);
 	});
+
+	it('tells no part of the token where the reason of a failure is too long', async () => {
+		const trigger = await follow({}, { parameters: { events: ['generated', 'failed'] } });
+		// The text is cut within the token, wherever that is.
+		const fillers = Array.from({ length: 15 }, (_, n) => 'x'.repeat(470 + 2 * n));
+		for (const filler of fillers) {
+			add({ file_url: '', status: 'failed', error: filler + sim.token } as Partial<HistoryItem>);
+		}
+		await pass(2 * INTERVAL_SECONDS);
+		expect(trigger.started).toHaveLength(fillers.length);
+		const told = JSON.stringify(trigger.started.map(({ item }) => item.json));
+		expect(told).not.toContain(sim.token.slice(0, 5));
+	});
 });
 
 it('what came while n8n was away is told after a restart, though nothing was told before it', async () => {

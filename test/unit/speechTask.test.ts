@@ -70,13 +70,13 @@ async function outcomeOf(
 		const announcing = setTimeout(() => hear('announced', 100), announcedMs);
 		return () => clearTimeout(announcing);
 	};
-	const subscription = { isOpen: false, onTask } as unknown as AccountSocket;
+	const accountSocket = { isOpen: false, onTask } as unknown as AccountSocket;
 	const wait: TaskWait = {
 		taskId: '12',
 		mode,
 		signal: startDeadline(timeoutMs).signal,
 		pollIntervalMs: 5000,
-		subscription,
+		accountSocket,
 		onProgress() {},
 	};
 	const end = waitForTask(api, wait).then(

@@ -137,6 +137,14 @@ describe('the concurrency limit', () => {
 		pass(300);
 		expect(limit.current).toBeGreaterThanOrEqual(1);
 	});
+
+	it('is not cut by a call that was accepted beyond it', () => {
+		const limit = new ConcurrencyLimit();
+		limit.onRefused(20);
+		const before = limit.current;
+		limit.onAccepted(19);
+		expect(limit.current).toBeGreaterThanOrEqual(before);
+	});
 });
 
 describe('the throttle', () => {
@@ -190,7 +198,7 @@ describe('the throttle', () => {
 		const throttle = new Throttle();
 		const task = await throttle.admit('task', signal);
 		const stream = await throttle.admit('create', signal);
-		stream.accept();
+		stream.markAccepted();
 		expect(throttle.inFlight).toBe(2);
 		stream.end('succeeded');
 		task.end('rejected', OVERLOAD);

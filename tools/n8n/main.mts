@@ -67,6 +67,8 @@ async function prepare(): Promise<void> {
 async function openEditor(): Promise<void> {
 	await step('Starting n8n', () => n8n.start());
 	await new Rest(n8n.baseUrl).logIn();
+	if (editor !== EDITOR_PORT)
+		console.log(`Port ${EDITOR_PORT} is in use, so n8n runs on ${editor}.`);
 	console.log(`
   Open         ${n8n.baseUrl}/home/workflows
   Email        ${OWNER.email}

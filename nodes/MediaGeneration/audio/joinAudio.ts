@@ -24,11 +24,12 @@ export type JoinedSound = FileType & {
 };
 
 /**
- * Joins WAV files or MP3 files of one format, in the given order. It reads one file after another, so that memory holds
- * only the joined file and one of the given files. `files` must not be empty.
+ * Joins WAV files or MP3 files of one format, in the given order. It reads one file after another, so that it holds
+ * only the joined file and one of the given files in memory. `files` must not be empty.
  *
- * Resolves with the joined file, or with a reason in words if the files cannot be joined: one is neither WAV nor MP3,
- * their formats differ, or their total size exceeds MAX_JOINED_BYTES. Rejects only if `read` does.
+ * Resolves with the joined file, or with a reason in words if the files cannot be joined: one has neither WAV sound
+ * (see `readWav`) nor MP3 sound, their formats differ, or their total size exceeds MAX_JOINED_BYTES. Rejects only if
+ * `read` does.
  */
 export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { reason: string }> {
 	const total = files.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -1,16 +1,18 @@
 import type { ByteParser } from './sound';
 
 /*
- * M4A and other MP4 files consist of boxes (ISO/IEC 14496-12, 4.2). The duration is in the header of the movie
- * or of its track (8.2.2, 8.4.2). If the sound comes in fragments, each fragment has its own duration
- * (8.8.3, 8.8.7, 8.8.8). Files count durations in units; a time scale says how many units a second has.
+ * M4A and other MP4 files consist of boxes (ISO/IEC 14496-12, 4.2). The duration is in the header of the movie, or in
+ * that of its track's media (8.2.2, 8.4.2). If the sound comes in fragments, each fragment says how long its samples
+ * last (8.8.3, 8.8.7, 8.8.8). Files count durations in units; a time scale says how many units a second has.
  */
 
 /** Types of boxes that contain other boxes. */
 const CONTAINERS = ['moov', 'trak', 'mdia', 'mvex', 'moof', 'traf'];
 /** Types of boxes that are needed to compute the duration. */
 const LEAVES = ['mvhd', 'mdhd', 'trex', 'tfhd', 'trun'];
-/** The largest box that is read, in bytes. A fragment of one hour of sound has 2.5 MB of sample sizes. */
+/**
+ * The largest box that is read, in bytes. The `trun` box of a fragment with one hour of sound has up to about 2.7 MB.
+ */
 const MAX_BOX_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -32,7 +34,8 @@ function sampleUnitsIn(box: Buffer): number | undefined {
 }
 
 /**
- * Reads a `trun` box. Returns how many units all its samples last. `defaultUnits` is for samples without a duration.
+ * Reads a `trun` box. Returns how many units all its samples last in total. `defaultUnits` is for samples without a
+ * duration.
  */
 function unitsOf(box: Buffer, defaultUnits: number): number {
 	const flags = box.readUInt32BE(0);

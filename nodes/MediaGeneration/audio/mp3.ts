@@ -164,9 +164,9 @@ export function readMp3(file: Buffer): Sound | undefined {
 }
 
 /**
- * Makes a Xing frame. It goes in front of all other frames, and tells players their number and total size. Without it,
- * players guess the duration from the bit rate of the first frame. `frames` and `bytes` are those of the whole file;
- * `header` is the header of one of its frames.
+ * Makes a Xing frame. It goes in front of all other frames, and tells players their number and the size of the file.
+ * Without it, players guess the duration from the bit rate of the first frame. `frames` and `bytes` are the number and
+ * the total size of the other frames. `header` is the header of one of them, and is changed.
  */
 function infoFrame(header: Buffer, frames: number, bytes: number): Buffer {
 	// The frame that is made here has no checksum and no padding.

@@ -6,7 +6,7 @@ export interface Sound {
 	/** Encoding, channels and sampling rate, in words. Files can be joined if this text is equal. */
 	format: string;
 	durationMs: number;
-	/** The bytes of the file that hold sound, in order: everything but headers and tags. */
+	/** The bytes of the file that hold sound, in order, without file headers and tags. */
 	soundData: Buffer[];
 	/** Makes the header of a file of this format with `bytes` bytes of sound that last `durationMs`. */
 	headerFor(bytes: number, durationMs: number): Buffer;

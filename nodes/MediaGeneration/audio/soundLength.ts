@@ -23,7 +23,7 @@ export class SoundLength {
 	/** The bytes after that position that have arrived. */
 	private unread = Buffer.alloc(0);
 	private readonly parser = readLength(this);
-	/** The parser's last request, in bytes (see ByteParser), or its result. */
+	/** What is left of the parser's last request, in bytes (see ByteParser), or the parser's result. */
 	private state = this.parser.next();
 
 	/** Takes the next piece of the file. */

@@ -6,8 +6,8 @@ import type { ByteParser, Sound } from './sound';
  */
 
 /**
- * Codes of the encodings whose samples do not depend on each other, so that files can be joined anywhere:
- * PCM, floating point, A-law, µ-law, extensible.
+ * Codes of the encodings whose samples do not depend on each other, so that files can be joined anywhere: PCM, floating
+ * point, A-law, µ-law, and extensible, which in practice is PCM or floating point.
  */
 const ENCODINGS = [1, 3, 6, 7, 0xfffe];
 /** The smallest `fmt ` chunk, in bytes. */

@@ -31,7 +31,7 @@ const usesOf = ({ use_cases, labels }: ServiceRecord): string[] =>
 
 const voiceIdOf = (voice: ServiceRecord) => asText(voice.voice_id) ?? asText(voice.id);
 
-/** The English name of a voice's language, and its other traits, in words. */
+/** The traits of a voice, in words. The English name of its language comes first. */
 function traitsOf(voice: ServiceRecord): string[] {
 	const language = traitOf(voice, 'language') ?? '';
 	const [accent, ...others] = TRAITS.map((trait) => traitOf(voice, trait)?.replaceAll('_', ' '));
@@ -43,8 +43,9 @@ function traitsOf(voice: ServiceRecord): string[] {
 }
 
 /**
- * Makes an entry for the editor's list of voices. It shows up to four traits of the voice, and the first use case that
- * `patterns` match. It links to a sample of the voice. Returns undefined if the voice has no id.
+ * Makes an entry for the editor's list of voices. It shows up to four short traits of the voice, and the first use case
+ * that one of `patterns` matches. It links to a sample of the voice, if the service has one. Returns undefined if the
+ * voice has no id.
  */
 export function voiceEntry(voice: ServiceRecord, patterns: RegExp[]) {
 	const value = voiceIdOf(voice);
@@ -71,8 +72,9 @@ const WORD_ENDINGS = /(?<=.{4})(?:at)?(?:ion(?:al|s)?|ors?|ers?|ing|ive|e?ments?
 
 /**
  * Makes one pattern for each word of a filter. `matches` tests them against a text with two halves: the name and id of
- * a voice, and after ` | ` the words that describe it. A pattern matches anywhere in the first half, or at the
- * beginning of a word in either half. For a word with synonyms, the pattern matches whole words only.
+ * a voice, and after ` | ` the words that describe it. A pattern finds the word anywhere in the first half. At the
+ * beginning of a word in either half, it also finds the word without its ending and, if the word is the name or the
+ * code of a language, the names of that language. For a word with synonyms, the pattern finds whole words only.
  */
 export function searchPatterns(filter: string): RegExp[] {
 	const codes = languageCodes();
@@ -108,9 +110,8 @@ interface PageCursor {
 }
 
 /**
- * n8n calls this for the list of the Voice field (§4.4). Resolves with the next page of voices that match
- * `filter`. `paginationToken` is the one that came with the page before. Throws an n8n error that says what
- * to change.
+ * n8n calls this for the list of the Voice field (§4.4). Resolves with the next page of voices that match `filter`.
+ * `paginationToken` is the one that came with the page before. Throws an n8n error, whose texts are for the user.
  */
 export async function searchVoices(
 	this: ILoadOptionsFunctions,
@@ -148,11 +149,11 @@ async function findVoices(
 	const query = { page, page_size: MAX_PAGE_SIZE, ...(search ? { search } : {}) };
 	const found = await api.listVoices(query, signal);
 	const firstVoiceId = redact.value(voiceIdOf(found.items[0] ?? {}));
-	// Some services ignore `page` and send all voices each time. Then this page begins like the last one.
+	// Some services ignore `page` and send all voices each time. Then this page begins like the one before.
 	if (page > 0 && firstVoiceId === previousFirstId) return { results: [] };
 	const results = entriesOf(found.items);
-	// The service may not search, or not in all fields that the list shows. Then some of its results do not
-	// match, or there are none, and all voices are filtered here.
+	// If the service does not search, some of its results do not match. If it searches fewer fields than the list shows,
+	// it may find nothing. In both cases, all voices are read and filtered here, up to MAX_SEARCHED.
 	const isFilteredByService =
 		search === '' || (results.length > 0 && results.length === found.items.length);
 	if (!isFilteredByService && page === 0) {

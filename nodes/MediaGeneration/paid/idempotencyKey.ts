@@ -4,9 +4,10 @@ import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { isRecord } from '../../shared/parsing/values';
 
 /*
- * The idempotency key of a request: a retry that computes the same key collects the result instead of paying
- * again. The key consists of the node's parameters and the input item. Expressions count unresolved, since
- * the value of `{{ $now }}` or of a resume URL changes with each attempt.
+ * The idempotency key of a request: a retry that computes the same key collects the result instead of paying again. The
+ * key depends above all on the node's parameters and the input item (see `keyFactory`). Expressions count unresolved,
+ * since the value of `{{ $now }}` or of a resume URL changes with each attempt. Only in a call by a model do they count
+ * resolved.
  */
 
 /**
@@ -83,11 +84,11 @@ export const digestOf = (...parts: unknown[]): string =>
 
 /**
  * Returns a function that makes the idempotency key of an item. Call it once per run of the node. A key is
- * `<account>/<index>:<request>`. The next round of a loop gets other keys; a model that repeats a call gets
- * the same key. The journal appends the range of each part of a text that is split, such as `/0-2500`.
+ * `<account>/<index>:<request>`. The next round of a loop gets other keys; a model that repeats a call gets the same
+ * key. The journal appends the range of each part of a text that is split, such as `/0-2500`.
  *
- * `account` is the account's key if the run has several accounts, or if a model calls the node. Otherwise it
- * is '': then only the node's credential counts, so a retry with a new token in it still collects.
+ * The argument `account` of that function is the account's key if the run has several accounts, or if a model calls the
+ * node. Otherwise it is '': then only the node's credential counts, so a retry with a new token in it still collects.
  */
 export function keyFactory(context: IExecuteFunctions, isTool: boolean) {
 	const { parameters, credentials } = context.getNode();

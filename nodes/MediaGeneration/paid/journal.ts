@@ -17,24 +17,25 @@ import {
 import { RecentRequests } from './recentRequests';
 
 /**
- * The idempotency journal: the create calls of this node in this execution that were charged or may have been.
- * An entry is written before each create call, and again after its answer. n8n keeps the node's context for
- * Retry On Fail and "Retry execution". So the next attempt finds the entry and collects the result instead of
- * paying again. n8n stores the context unencrypted, so entries are redacted.
+ * The idempotency journal: the create calls of this node that were charged or may have been, in this execution and in
+ * those that it retries. An entry is written before each create call, and again after its answer. n8n keeps the node's
+ * context for Retry On Fail and "Retry execution". So the next attempt finds the entry and collects the result instead
+ * of paying again. n8n stores the context unencrypted, so entries are redacted.
  *
- * The journal also counts billable requests, for Max Paid Requests per Execution. The rounds of a loop, all
- * attempts and all calls of an agent count together. "Retry execution" keeps the context, but it is a new
+ * The journal also counts billable requests, for Max Paid Requests per Execution. In one execution, the rounds of a
+ * loop, all attempts and all calls of an agent count together. "Retry execution" keeps the context, but it is a new
  * execution, so its count begins at 0.
  *
- * A run makes one journal. It calls `entriesFor` for each item, `reserve` once, and `settle` at its end.
+ * A run makes one journal. It calls `entriesFor` for each item that is charged, `reserve` once, and `settle` at its
+ * end.
  */
 export class Journal {
 	readonly entries: JournalEntries;
 	/** The create calls in flight of all runs that share `entries`, by idempotency key. */
 	readonly inFlight: Map<string, Promise<unknown>>;
-	/** What earlier manual runs have requested; undefined unless this run is manual, too. */
+	/** What earlier manual runs have requested; undefined unless this run is manual, too, and not a call by a model. */
 	readonly recent: RecentRequests | undefined;
-	/** How many requests are in the count, but have not been sent. */
+	/** How many requests this run has added to the count, but has not sent. */
 	reserved = 0;
 	private readonly idempotencyKeyOf: ReturnType<typeof keyFactory>;
 	private readonly executionId: string;
@@ -88,7 +89,7 @@ export class Journal {
 		return new Failure('overBudget', { text: needs, limit });
 	}
 
-	/** Takes the requests out of the count again that were reserved but not sent. */
+	/** Subtracts from the count the requests that were reserved but not sent. */
 	settle(): void {
 		this.requestCount -= this.reserved;
 	}
@@ -115,7 +116,10 @@ export class JournalEntry {
 		private readonly redact: Redactor,
 	) {}
 
-	/** The value that this attempt or an earlier one has written last; undefined if there is none. */
+	/**
+	 * The value that this attempt or an earlier one has written last, or else that of an earlier manual run (see
+	 * `recentValue`); undefined if there is none.
+	 */
 	get previous(): JournalValue | undefined {
 		return this.journal.entries[this.key] ?? this.recentValue;
 	}
@@ -125,12 +129,15 @@ export class JournalEntry {
 		return this.journal.recent?.get(this.recentKey);
 	}
 
-	/** True if the create call is still to be sent, and so to be charged. */
+	/**
+	 * True if the create call is still to be sent, and so to be charged. If an earlier attempt has found its task gone,
+	 * this is assumed, although a last read of the task may show otherwise.
+	 */
 	get isPending(): boolean {
 		return !this.previous || this.previous.state === 'gone';
 	}
 
-	/** A hint for the output panel: the result was requested earlier, and this attempt costs nothing. */
+	/** A hint for the output panel: the result of this call was requested earlier, so collecting it costs nothing. */
 	get collectedHint(): string {
 		return this.journal.entries[this.key] || !this.recentValue
 			? 'Result of an earlier attempt, at no extra charge'
@@ -147,8 +154,8 @@ export class JournalEntry {
 
 	/**
 	 * Runs `create` (single flight), unless another run of this process has the same call in flight, as when a model
-	 * repeats a call. Then it resolves or rejects as that call does. If that call was canceled or timed out, `create` runs
-	 * after all: it finds what the other run has written as `previous`. Rejects with the reason of the signal when
+	 * repeats a call. Then it resolves or rejects as that call does. If that call was canceled or timed out, `create`
+	 * runs after all: it finds in `previous` what the other run has written. Rejects with the reason of the signal when
 	 * that aborts while it waits for another run.
 	 */
 	async once<T>(stopStarting: StopStarting, create: () => Promise<T>): Promise<T> {
@@ -168,15 +175,15 @@ export class JournalEntry {
 	}
 
 	/**
-	 * Writes the entry and counts a charge. Call it right before the create call is sent: from then on the
-	 * service may have accepted the call, even if n8n stops before the answer.
+	 * Writes the entry, and counts one of the reserved requests as sent. Call it right before the create call is sent:
+	 * from then on the service may have accepted the call, even if n8n stops before the answer.
 	 */
 	setSent(value: JournalValue): void {
 		this.journal.reserved--;
 		this.write(value);
 	}
 
-	/** Overwrites the entry, without secrets. */
+	/** Overwrites the entry, with the token redacted. In a manual run, remembers it for later manual runs as well. */
 	write(value: JournalValue): void {
 		const { entries, recent } = this.journal;
 		const entry = { ...this.redact.value(value), keptAt: Date.now() };
@@ -184,7 +191,7 @@ export class JournalEntry {
 		recent?.set(this.recentKey, entry);
 	}
 
-	/** Marks the task of the entry as failed or unknown to the service, so that a retry creates a new one. */
+	/** Marks the task of the entry as failed or unknown to the service, so that a retry may create a new one. */
 	setGone(): void {
 		const { previous } = this;
 		if (previous && 'taskId' in previous) this.write({ ...previous, state: 'gone' });
@@ -202,7 +209,10 @@ export class JournalEntry {
 		this.journal.recent?.delete(this.recentKey);
 	}
 
-	/** Deletes the entry when the run has succeeded. Later manual runs can still collect the result. */
+	/**
+	 * Deletes the entry from the journal alone: later manual runs can still collect the result. Call it when the run has
+	 * succeeded.
+	 */
 	close(): void {
 		delete this.journal.entries[this.key];
 	}

@@ -22,10 +22,10 @@ const hasInlineFile = (value: JournalValue): boolean =>
 class RecentValues extends Map<string, JournalValue & { keptAt: number }> {}
 
 /**
- * What manual runs of one node have requested in this process within the last hour. The editor loses the
- * output of a node when somebody edits the node or reloads the page. "Execute step" on a later node then
- * runs this node again (n8n 2.41). Such a run collects what is remembered here. A manual run of this node
- * itself requests everything anew.
+ * What manual runs of one node have requested in this process within the last hour. The editor loses the output of a
+ * node when somebody edits the node or reloads the page. "Execute step" on a later node then runs this node again (n8n
+ * 2.41). Such a run collects what is remembered here. A manual run of this node itself, or of the whole workflow,
+ * requests everything anew.
  */
 export class RecentRequests {
 	private readonly values: RecentValues = processContainer.get(RecentValues);
@@ -50,9 +50,9 @@ export class RecentRequests {
 	}
 
 	/**
-	 * Returns the first part of an item's keys here; the item's idempotency key is to be appended. It contains
-	 * the resolved values of the parameters that decide what is charged: since the last run, somebody may have
-	 * edited the nodes that the expressions refer to. Throws if an expression cannot be resolved.
+	 * Returns the first part of the keys that an item has here; the item's idempotency key is to be appended. It contains
+	 * a digest of the parameters that decide what is charged, with their expressions resolved: since the last run,
+	 * somebody may have edited the nodes that the expressions refer to. Throws if an expression cannot be resolved.
 	 */
 	keyPrefixOf({ raw }: NodeParameters): string {
 		const resolved = Object.keys(this.parameters).map((name) => [name, raw(name)] as const);
@@ -60,8 +60,8 @@ export class RecentRequests {
 	}
 
 	/**
-	 * Returns the value that was set within the last hour. Returns undefined if there is none, or if somebody
-	 * executes this node itself.
+	 * Returns the value that was set within the last hour, if there is one and this run collects (see `isCollecting`);
+	 * otherwise undefined.
 	 */
 	get(key: string): JournalValue | undefined {
 		const value = this.isCollecting ? this.values.get(key) : undefined;

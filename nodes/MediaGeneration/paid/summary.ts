@@ -7,8 +7,8 @@ import type { JournalValue } from './journalStore';
 export type ItemRequest = JournalValue & { index: number };
 
 /**
- * Failures whose cause is not in the input item, such as a refused token or an outage. Once the cause is gone, a
- * retry of the same items succeeds.
+ * Failures whose cause is not in the input item, such as a refused token or an outage. Once the cause is gone, a retry
+ * of the same items can succeed.
  */
 const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | Meaning | undefined>([
 	...(['outOfCredit', 'rateLimited', 'tokenRefused', 'overBudget', 'timedOut'] as const),
@@ -21,7 +21,7 @@ const RETRY_ADVICE =
 /** The failed item has results of its own. A changed node would charge them again. */
 const RETRY_UNCHANGED_ADVICE =
 	"If you change nothing in this node, 'Retry with currently saved workflow' under Executions is charged only for what is missing.";
-/** The item fails again in a retry, so On Error has to let the others continue. */
+/** For a failed item that is expected to fail again in a retry: On Error has to let the others continue. */
 const RETRY_PAST_ITEM_ADVICE =
 	"First, get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Only what is missing is charged.";
 
@@ -63,10 +63,11 @@ function listResults(requests: ItemRequest[], max?: number): string {
 }
 
 /**
- * Says in words what a run that ended early has been charged for, or may have been, and how to get it. After a
- * failure, that is a retry. A run that a person has stopped cannot be retried in n8n, so its results have to be
- * fetched from the service. Returns undefined if nothing was charged. `requests` are those of all items, in
- * order. `failed` is the failure that ended the run; undefined if a person has stopped it.
+ * Says in words what a run that ended early has been charged for, or may have been, and how to get it. After a failure,
+ * that is a retry, and the charges of the failed item are left to its own error. A run that was canceled cannot be
+ * retried in n8n, so its results have to be fetched from the service. Returns undefined if there is nothing to say.
+ * `requests` are those of all items, in order. `failed` is the failure that ended the run; undefined if the run was
+ * canceled.
  */
 export function chargeSummary(
 	requests: ItemRequest[],
@@ -94,7 +95,7 @@ export function chargeSummary(
 		);
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
-	// A request whose outcome is indeterminate is never sent again, so its item fails again in a retry.
+	// A request whose outcome is indeterminate is never sent again, so its item is expected to fail again in a retry.
 	const isIndeterminate = ofFailedItem.some(({ state }) => state === 'sent');
 	const failsAgain =
 		isIndeterminate ||

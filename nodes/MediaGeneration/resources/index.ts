@@ -14,8 +14,8 @@ import { textToVideo } from './video/textToVideo';
 import { getAllVoices } from './voice/getAll';
 
 /**
- * All resources and operations of the node. The first operation of a resource is its default. n8n's panel lists
- * the actions in this order, so those that generate something come first.
+ * All resources and operations of the node. The first operation of a resource is its default. n8n's panel lists the
+ * resources, and the operations of each, in this order, so those that generate something come first.
  */
 const RESOURCES: Array<{
 	name: string;

@@ -6,10 +6,13 @@ import type { Throttle } from '../../shared/pace/throttle';
 const AUTOMATIC_START = 10;
 /** The most slots, if the concurrency is chosen automatically. */
 const AUTOMATIC_MAX = 100;
-/** The longest wait before the limits are checked again, in ms, if no end of the wait is known. */
+/**
+ * The longest wait before the limits are checked again, in ms. Other executions change an account's limit without a
+ * notice here.
+ */
 const RECHECK_MS = 60_000;
 
-/** What takes one slot, and the account that it uses: an input item, or one part of a speech. */
+/** What takes a slot: an input item, or one part of a speech. `throttle` is that of its account. */
 interface Unit {
 	api: { throttle: Throttle };
 }
@@ -25,10 +28,13 @@ interface Share {
 }
 
 /**
- * Limits how many items of a run are processed at the same time (`options.concurrency`). The limit counts the
- * items of all accounts. For each account, its throttle's concurrency limit applies as well. A free slot goes
- * to the account that uses the fewest slots; if several do, to the one that got its last slot the longest ago.
- * So an account that is throttled does not delay the items of others.
+ * Limits how many items of a run, or parts of long speeches, are processed at the same time (`options.concurrency`).
+ * The limit covers all accounts together. The concurrency limit of each account's throttle applies as well (see
+ * `delayMsOf`).
+ *
+ * A free slot goes to a unit that may start at once. Among these, parts go before items. Then comes the account that
+ * uses the fewest slots, and of several such accounts the one that got its last slot the longest ago. So a throttled
+ * account does not delay the items of others.
  */
 export class Concurrency {
 	private readonly limit: ConcurrencyLimit;
@@ -46,8 +52,9 @@ export class Concurrency {
 	}
 
 	/**
-	 * Call this when an item has proved healthy: if too many were in flight, it would have failed by now. `forEach`
-	 * calls it for each success. Automatic concurrency then allows more.
+	 * Call this when an item or a part has proved healthy: if too many were in flight, it would most likely have failed
+	 * by now. `forEach` calls it for each success as well. If the concurrency is chosen automatically, it rises with the
+	 * number of these calls.
 	 */
 	onHealthy(): void {
 		this.limit.onHealthy();
@@ -56,11 +63,11 @@ export class Concurrency {
 
 	/**
 	 * Calls `run` for each of `units`, as many at the same time as the limits allow. The units of one account start in
-	 * the given order. `run` resolves with whether it succeeded, and must not reject. Resolves when all have ended.
-	 * Never rejects.
+	 * the given order. `run` resolves with whether it succeeded, and must not reject. Resolves when all have ended. Never
+	 * rejects.
 	 *
-	 * An item that consists of parts calls this with 'part' from its own `run`, with all its parts, while it has a
-	 * slot. That slot is free while its parts take slots of their own. Waiting parts start before waiting items.
+	 * An item that consists of parts calls this with 'part' from its own `run`, with all its parts, while it has a slot.
+	 * It gives up that slot, and its parts take slots of their own. The last part to end leaves its slot to the item.
 	 */
 	async forEach<One extends Unit>(
 		units: One[],
@@ -73,7 +80,7 @@ export class Concurrency {
 			await new Promise<void>((start) => share.waiting[kind].add(start));
 			if (await run(unit, index)) this.onHealthy();
 			remaining--;
-			// The last part keeps its slot for the item, which goes on.
+			// The last part to end leaves its slot to the item, which goes on.
 			if (kind === 'item' || remaining > 0) this.release(share);
 		});
 		// While the parts run, the item itself has no slot.
@@ -116,7 +123,10 @@ export class Concurrency {
 		}
 	}
 
-	/** The share whose unit may start first, its waiting units, and in how many ms; undefined if no unit waits. */
+	/**
+	 * Returns the share that may start a unit next, the set of waiting units to take that unit from, and the delay until
+	 * then in ms. Returns undefined if no unit waits.
+	 */
 	private nextToStart() {
 		const shares = [...this.shares.values()].sort((one, other) => one.active - other.active);
 		return (['part', 'item'] as const)
@@ -127,8 +137,8 @@ export class Concurrency {
 	}
 
 	/**
-	 * Milliseconds until an account may start one more unit. The account's own limit does not delay its only unit: that
-	 * one waits in the account's request queue, where the unit's deadline counts.
+	 * Milliseconds until an account may start one more unit, at most RECHECK_MS. The account's own limit does not delay
+	 * its only unit: that one waits in the account's request queue, where the unit's deadline counts.
 	 */
 	private delayMsOf({ throttle, active }: Share): number {
 		const accountMs = active > 0 ? throttle.limit.delayMs(active) : 0;

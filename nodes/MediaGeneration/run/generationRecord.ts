@@ -18,13 +18,14 @@ export interface GenerationOrder {
 	generation: Generation;
 	fields: GenerationFields;
 	/**
-	 * Only where images are part of the request. Checks the images, and resolves with a function that writes the fields
-	 * and the images into a body. Throws a Failure if the images are invalid.
+	 * Only where images are part of the request. Downloads the images that are given by URL, and checks the size of all.
+	 * Resolves with a function that writes the fields and the images into a body. Throws a Failure if a download fails or
+	 * the images are too large.
 	 */
 	prepareBody?(fields: GenerationFields, signal: AbortSignal): Promise<FillBody>;
 }
 
-/** The fields of a request body, without images. A lost result is found in the history by its prompt. */
+/** The fields of a request body, without images. */
 export type GenerationFields = {
 	prompt?: string;
 	aspect_ratio?: string;
@@ -41,31 +42,37 @@ export type FillBody = (
 ) => Promise<unknown>;
 
 /**
- * How long the history is searched after a server error, in ms. It is short, because the request was most likely
- * refused.
+ * For how long after a server error, or an answer of another server, a retry searches the history, in ms. It is short,
+ * because the service most likely did not accept the request.
  */
 const SEARCH_AFTER_ERROR_MS = 10_000;
 /**
- * How long the history is searched after an empty list, in ms. It is short, because the content was most likely
- * filtered.
+ * How long the history is searched if the service has ended the stream with an empty list, in ms. It is short, because
+ * the content was most likely filtered.
  */
 const SEARCH_AFTER_EMPTY_MS = 60_000;
 
 /**
- * The state of one create call for videos or images, from before it is sent to its files. Each change is
- * written to the journal, so that the next attempt continues from there. The account's request ledger is
- * updated as well, so that a search in the history does not give one file to two requests.
+ * The state of one create call for videos or images, until its files are known. Each change is written to the journal,
+ * so that the next attempt continues from there. The account's request ledger is updated as well, so that a search in
+ * the history does not give one file to two requests.
  */
 export class GenerationRecord {
 	/** The request that this attempt or an earlier one has sent, or that is about to be sent. */
 	readonly request: GenerationRequest;
 	/** True if this attempt or an earlier one has sent the request, and the service has not refused it. */
 	private isSent = false;
-	/** `accepted`: the service has said that it has begun, so the call is charged. `sent`: it is indeterminate. */
+	/**
+	 * `accepted`: the service has said that it has begun, so the call is charged. `sent`: it has not said so, and whether
+	 * it has accepted the call is indeterminate.
+	 */
 	private state: 'sent' | 'accepted' = 'sent';
 	/** Why it is indeterminate whether the service has accepted the request, in words. */
 	private indeterminateBecause: string | undefined;
-	/** True if the stream was lost. Then files that are not in the history yet may still appear there. */
+	/**
+	 * True if the stream ended before the service had told what became of every file. The missing files may then still
+	 * appear in the history.
+	 */
 	private isStreamLost = false;
 
 	constructor(
@@ -83,7 +90,8 @@ export class GenerationRecord {
 		const { kind, path, withImages } = order.generation;
 		const prompt = order.fields.prompt?.trim() ?? '';
 		const { aspect_ratio: aspectRatio } = order.fields;
-		// The number of files does not count: a file of one request is as good for the other.
+		// The number of files does not count: two requests that differ only in that are interchangeable, because each file
+		// fits both.
 		const content = { ...order.fields, prompt, number_of_videos: undefined };
 		this.request = newRequest({
 			...{ prompt, kind, aspectRatio, contentDigest: digestOf(path, content), withImages },
@@ -92,8 +100,8 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Continues from an earlier attempt: returns the result of its stream, and shows a hint if it has files.
-	 * Returns undefined if no attempt has sent the request.
+	 * Continues from an earlier attempt: returns the result of its stream, and shows a hint if it has files. Returns
+	 * undefined if no earlier attempt has sent the request.
 	 */
 	resume(): StreamResult | undefined {
 		if (!this.isSent) return undefined;
@@ -126,8 +134,8 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Shows a status that the service sent, and writes to the journal that it has accepted the call. `id` is that of
-	 * the video or image that the status is about, if the service says so.
+	 * Shows a status that the service sent, and writes to the journal that it has accepted the call. `id` is the id of
+	 * the video or image that the status is about, if the service names it.
 	 */
 	showProgress(status: string, id?: string): void {
 		this.writeAccepted({ files: this.request.files }, id);
@@ -136,8 +144,9 @@ export class GenerationRecord {
 
 	/**
 	 * Prepares the search in the history. Call it when the stream has ended with fewer files than requested.
-	 * `interruptedBecause` says why the stream ended early; it is undefined if the service has said that the other
-	 * files failed. `isEmpty`: the service has ended the stream with an empty list.
+	 * `interruptedBecause` says why the stream counts as lost. It is undefined if no other files are expected: the
+	 * service has said that they failed, or has ended the stream properly. `isEmpty`: the service has ended the stream
+	 * with an empty list.
 	 */
 	markIncomplete({ files, interruptedBecause, reason, isEmpty }: StreamResult): void {
 		const { ledger, item } = this;
@@ -178,9 +187,10 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Writes to the journal that no file was obtained, and returns the error to throw. If the request may have been
-	 * charged, the error says so, and has the ids that the service has announced. If not, the entry is deleted, so that
-	 * the next attempt sends a new request.
+	 * Call this when no file was obtained. Returns the error to throw. If a result may still come, writes to the journal
+	 * what the next attempt needs. A Failure then has the ids that the service has announced, and the fact `mayBeCharged`
+	 * if it is indeterminate whether the service has accepted the call. If no result can come any more, deletes the
+	 * entry, so that the next attempt sends a new request.
 	 */
 	markFailed(cause: unknown): unknown {
 		const { request } = this;
@@ -207,8 +217,8 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Writes to the journal that the service has begun to generate, so the call is charged, and what else it has said.
-	 * `newId` is an id that it has announced.
+	 * Writes `change` to the journal, and that the service has begun to generate. Then the call is charged. The first
+	 * time, also logs the charge. `newId` is an id that the service has announced.
 	 */
 	private writeAccepted(
 		change: Partial<GenerationRequest> & { files: GeneratedFile[] },
@@ -234,7 +244,7 @@ export class GenerationRecord {
 		this.entry.write({ state, indeterminateBecause, request });
 	}
 
-	/** How many files the operation requests. */
+	/** How many files the order requests. */
 	get requestedCount(): number {
 		return this.order.fields.number_of_videos ?? 1;
 	}

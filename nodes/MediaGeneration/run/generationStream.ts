@@ -29,8 +29,8 @@ const IDLE_AFTER_ERROR_MS = 30_000;
 /** A call counts as accepted if its stream is open for this time, in ms, even if it has sent no event. */
 const ACCEPTED_AFTER_MS = 1000;
 /**
- * How long the service may take to end a stream after the outcome, in ms. Ending it from here would take a third of
- * the processor time of a video.
+ * How long the service may take to end a stream after the outcome, in ms. It gets this time because closing the stream
+ * from here costs about a third of the processor time that n8n spends on a video.
  */
 const END_GRACE_MS = 50;
 /**
@@ -41,8 +41,9 @@ const HEALTHY_AFTER_MS = 4000;
 
 /**
  * Sends a create call and reads its event stream to the end. Resolves with the result of the stream, which may have
- * fewer files than were requested, for example because the stream was lost. Throws a Failure if the content is invalid,
- * if the service refuses the call or says that the generation failed, or if `stopStarting` aborts.
+ * fewer files than were requested, for example because the stream was lost. Throws a Failure if the request body cannot
+ * be made, if the service cannot be reached, refuses the call or says that the generation failed, or if `stopStarting`
+ * aborts before the outcome is known.
  */
 export async function requestStream(
 	item: ItemContext,
@@ -60,7 +61,10 @@ const fillJson =
 	async (body) =>
 		(body.bytes = Buffer.from(JSON.stringify(fields)));
 
-/** One create call and its stream. The call is sent again while the service surely refuses it for rate or load. */
+/**
+ * One create call and its stream. The call is sent again only after an attempt that the service has surely not accepted
+ * (see `CreateCall`).
+ */
 class GenerationCall {
 	private state: 'unanswered' | 'accepted' = 'unanswered';
 	/** Closes the stream. */
@@ -113,7 +117,7 @@ class GenerationCall {
 	/**
 	 * Reads the stream to its end. Calls `onAccepted` when the service has accepted the call, perhaps several times.
 	 * Throws a Failure if the first event refuses the call: some services answer every call with status 200. Throws one
-	 * as well if the generation failed, or if `stopStarting` has aborted before the outcome.
+	 * as well if the generation failed, or if `stopStarting` has aborted and the stream was interrupted.
 	 */
 	private async readStream(
 		chunks: AsyncIterable<Uint8Array>,
@@ -132,8 +136,8 @@ class GenerationCall {
 	}
 
 	/**
-	 * Reads the stream until it ends, is silent for too long, or is closed. Once the outcome is known, it is read for
-	 * END_GRACE_MS at most. Calls `onAccepted` for each progress event, and when the stream has been open for
+	 * Reads the stream until it ends, is silent for too long, or is closed. Once the outcome is known, the stream is read
+	 * for END_GRACE_MS at most. Calls `onAccepted` for each progress event, and when the stream has been open for
 	 * ACCEPTED_AFTER_MS. Never rejects.
 	 */
 	private async readOutcome(
@@ -201,8 +205,9 @@ class GenerationCall {
 	}
 
 	/**
-	 * Closes the stream if its result can be found in the history. With images, only an announced id identifies a
-	 * result. Then the stream stays open until all ids were announced, because the result is charged.
+	 * Closes the stream if its result can be found in the history. If images are part of the request, only an announced
+	 * id identifies a result. Then the stream stays open until all ids were announced, because the result is charged.
+	 * Call this only once `stopStarting` has aborted.
 	 */
 	private closeIfFindable(): void {
 		const { announcedIds, requestedCount, withImages } = this.record.request;
@@ -214,7 +219,9 @@ class GenerationCall {
 	}
 }
 
-/** The Failure to throw if the first event of a stream says that the service has refused the call. */
+/**
+ * The Failure to throw if the first event of a stream says that the service has refused the call; otherwise undefined.
+ */
 function refusalOf(outcome: StreamResult | Failure): Failure | undefined {
 	if (!(outcome instanceof Failure)) return undefined;
 	const { facts } = outcome;
@@ -222,7 +229,7 @@ function refusalOf(outcome: StreamResult | Failure): Failure | undefined {
 	return facts.means === 'token' ? new Failure('tokenRefused', facts) : undefined;
 }
 
-/** Statuses with which a proxy says that the service did not answer in time. */
+/** Statuses with which a proxy says that it got no valid answer from the service, or none in time. */
 const NO_ANSWER_STATUSES = [504, 520, 524];
 
 /** True if a create call failed without an answer, so that it may have started a generation all the same. */

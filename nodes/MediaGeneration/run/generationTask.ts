@@ -34,9 +34,9 @@ export const generationFields = (
 ];
 
 /**
- * Reads the options of one item and returns its task, which sends the create call, waits for the files, and downloads
- * them. One create call may make several files, and each file becomes one output item. Throws a Failure that names an
- * invalid option.
+ * Reads the options of one item and returns its task. The task sends the create call, waits for the files, and
+ * downloads them if the user wants them. One create call may make several files, and each file becomes one output item.
+ * Throws a Failure that names an invalid option.
  */
 export function generationTask(item: ItemContext, order: GenerationOrder): BillableTask {
 	const { context, credential, parameters } = item;
@@ -95,9 +95,10 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 }
 
 /**
- * Resolves with the files of one create call. They come from its stream. If the stream ends too early, the service goes
- * on and charges all the same, so the files are looked up in the history. If an earlier attempt has sent the call, it
- * is not sent again, and only the history is read. Throws a Failure if there is no file.
+ * Resolves with the files of one create call. They come from its stream. If the stream brings fewer than were
+ * requested, the others are looked up in the history: after a lost connection, the service goes on and charges all the
+ * same. If an earlier attempt has sent the call, it is not sent again. Then the files of the earlier attempt are used,
+ * and missing ones are looked up. Throws a Failure if there is no file.
  */
 async function generate(
 	item: ItemContext,

@@ -14,9 +14,10 @@ import type { ItemTask } from './itemTask';
 import type { Report } from './report';
 
 /**
- * What an operation needs to process one input item. Each part of a long speech has a context of its own, made
- * from that of its item (see `runParts`). `stopStarting` aborts when the run ends: n8n cancels it, or
- * the failure of another item ends the node. `abortInFlight` aborts only when n8n cancels the run.
+ * What an operation needs to process one input item. Each part of a long speech has a context of its own, made from
+ * that of its item (see `runParts`). `stopStarting` aborts when the run is over: after its last item, when n8n cancels
+ * it, or when a failure ends the node. For a part, it also aborts when the part's time is up or another part has
+ * failed. `abortInFlight` aborts only when n8n cancels the run.
  */
 export interface ItemContext extends CallSignals {
 	/** Index of the input item, from 0. */
@@ -38,8 +39,9 @@ export interface Operation {
 	option: INodePropertyOptions & { value: string; action: string };
 	fields: INodeProperties[];
 	/**
-	 * Reads and checks the fields of an item, and returns the task that does the rest. Sends nothing. Throws a
-	 * Failure that names the field at fault. The run calls it once per item, before it starts any task.
+	 * Reads and checks the fields of an item, and returns the task that does the rest. Sends nothing. Throws a Failure
+	 * that names the field at fault, or n8n's error about a broken expression. The run calls it once per item, before it
+	 * starts any task.
 	 */
 	prepare(item: ItemContext): ItemTask;
 }

@@ -18,7 +18,7 @@ export type ItemTask = (() => Promise<ItemResult[]>) | BillableTask;
 export interface BillableTask {
 	/**
 	 * One key per create call, '' if there is only one. It is appended to the item's idempotency key, and distinguishes
-	 * the calls of the item. A retry with the same keys collects.
+	 * the calls of the item. A retry whose task has the same keys collects the results.
 	 */
 	callKeys: string[];
 	/** Does the task. `entries` has the journal's entry of each call, in the order of `callKeys`. */
@@ -26,7 +26,7 @@ export interface BillableTask {
 }
 
 /**
- * Adds to the failure of an empty field the indexes of all items in which the same field is empty, so that a
+ * Adds to the failure of an empty parameter the indexes of all items in which the same parameter is empty, so that a
  * person can correct them together. Returns any other error as it is. `outcomes` has the results of all items, by
  * index.
  */
@@ -43,8 +43,9 @@ export function withItemsOfSameField(error: unknown, outcomes: ItemResult[][]): 
 }
 
 /**
- * Resolves with the output item of one file, or with a FailedResult if `promise` rejects with a Failure. So the other
- * files of the item are still returned: they were charged as well. Rejects with any other error.
+ * Resolves with the output item that `promise` brings, or with a FailedResult if it rejects with a Failure. So the
+ * failure of one file or task does not discard the item's other results, which may have been charged. Rejects with any
+ * other error.
  */
 export const toItemResult = async (promise: Promise<INodeExecutionData>): Promise<ItemResult> =>
 	await promise.catch((error: unknown) => {

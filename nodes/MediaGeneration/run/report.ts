@@ -28,8 +28,8 @@ export class Report {
 	}
 
 	/**
-	 * Shows a text like `progress`, and writes a debug line to n8n's log. Use it sparingly: a line takes about
-	 * 50 µs, even if the log level suppresses it.
+	 * Does what `progress` does, and writes a debug line to n8n's log. Use it sparingly: a line takes about 50 µs, even
+	 * if the log level suppresses it.
 	 */
 	log(text: string): void {
 		this.progress(text);
@@ -42,12 +42,12 @@ export class Report {
 	}
 
 	/**
-	 * Writes to n8n's log that the service has accepted a billable request. If the process is killed before the
-	 * execution is saved, this line is the only record of the charge.
+	 * Writes to n8n's log that the service has accepted a billable request. If the process is killed before the execution
+	 * is saved, this line is n8n's only record of the charge.
 	 */
 	logCharge(kind: MediaKind, ids: Record<string, string>): void {
 		const part = this.part && { part: `${this.part.number}` };
-		// The service chooses the ids. Quotes keep one from looking like another pair or another line.
+		// The service chooses the ids. Quotes keep an id from looking like another pair or another line.
 		const pairs = Object.entries({ kind, ...part, ...ids }).map(([key, value]) => {
 			return ` ${key}=${/[\s="]/.test(value) ? JSON.stringify(value) : value}`;
 		});

@@ -102,8 +102,8 @@ export class Run {
 		// Stops what still runs in the background, and releases the accounts.
 		this.stopping.abort(new Failure('canceled'));
 		this.journal.settle();
-		// With Retry On Fail, n8n also runs the node again if an output item has an `error` field. That attempt
-		// needs the journal.
+		// After a failure, the next attempt needs the journal. Retry On Fail starts a next attempt even without a failure
+		// if the first output item has an `error` field.
 		const isFailed = (result: ItemResult) => result instanceof FailedResult || result.json.error;
 		if (!outcomes.flat().some(isFailed)) {
 			for (const { entries } of items) for (const entry of entries) entry.close();
@@ -115,7 +115,7 @@ export class Run {
 		return outcomes;
 	}
 
-	/** Makes an item's context, its task and its entries in the journal. Sends nothing. */
+	/** Makes an item's context, its task and its journal entries, or a FailedResult if that fails. Sends nothing. */
 	private prepareItem(
 		index: number,
 		prepare: (item: ItemContext) => ItemTask,
@@ -140,7 +140,10 @@ export class Run {
 		}
 	}
 
-	/** Makes the context of one input item. Throws a Failure if the item's options are invalid. */
+	/**
+	 * Makes the context of one input item. Throws n8n's error if an expression in its options is broken, or a Failure if
+	 * the concurrency of the run is read from this item and is invalid.
+	 */
 	private contextFor(index: number, credential: Credential): ItemContext {
 		const { context } = this;
 		const { accountKey, redact } = credential;
@@ -149,7 +152,7 @@ export class Run {
 			(name, fallback) => context.getNodeParameter(name, index, fallback as never),
 			!this.isTool,
 		);
-		// The first item whose options can be resolved sets the concurrency of the run.
+		// The first item with a valid Concurrency sets that of the run.
 		this.concurrency ??= new Concurrency(parameters.numberOption(concurrency));
 		return {
 			index,
@@ -161,7 +164,8 @@ export class Run {
 			concurrency: this.concurrency,
 			report: new Report(context, redact, { index, count: this.credentials.length }),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
-				// n8n takes an item with an `error` field for a failed one, and Retry On Fail runs the node again.
+				// If the first output item has an `error` field, even an empty text, Retry On Fail runs the node again. So an
+				// empty `error` from the service is removed.
 				if (isEmptyError(json.error)) delete json.error;
 				return {
 					json: redact.value(toOutputRecord(json)) as INodeExecutionData['json'],
@@ -173,9 +177,9 @@ export class Run {
 	}
 
 	/**
-	 * Reserves the billable requests of all items. If Max Paid Requests per Execution does not allow all of them, none
-	 * is reserved, and a failed result is returned for each item that would be charged. It names the item's earlier
-	 * charges.
+	 * Reserves the billable requests of all items. If Max Paid Requests per Execution does not allow all of them, none is
+	 * reserved, and a failed result is returned for each item that would be charged. It names the speech tasks that
+	 * earlier attempts have created for the item.
 	 */
 	private reserveRequests(items: PreparedItem[]) {
 		const isPending = ({ isPending }: JournalEntry) => isPending;
@@ -200,7 +204,7 @@ export class Run {
 		return failed !== undefined;
 	}
 
-	/** Makes the n8n error that ends the node. It also names what has been charged for all items. */
+	/** Makes the n8n error that ends the node. It also says what has been charged. */
 	private errorOf(
 		{ error, index }: { error: unknown; index?: number },
 		items: PreparedItem[],

@@ -20,11 +20,12 @@ export interface Activation {
 	 * event about it would start a loop in which each round is charged. Never rejects.
 	 */
 	isCreatedDownstream(product: Product): Promise<boolean>;
-	/** Writes a line to n8n's log. */
+	/** Writes a warning to n8n's log, with the token redacted. */
 	warn(text: string): void;
 	/**
 	 * Ends the trigger with an error. If the token was refused, it is first checked three times over two minutes, since a
-	 * service may refuse a valid token for a moment. So the caller must go on as before until `closing` aborts.
+	 * service may refuse a valid token for a moment. The trigger goes on if one of these checks is not refused. So the
+	 * caller must go on as before until `closing` aborts.
 	 */
 	onFatal(failure: Failure): void;
 }

@@ -9,8 +9,8 @@ import type { Activation } from './activation';
 import type { Settings } from './settings';
 
 /**
- * Throws a Failure of kind selfTrigger if a downstream node may create something that this trigger reports. Such
- * a workflow would start itself forever, and each execution would be charged.
+ * Throws a Failure of kind selfTrigger if a Media Generation node downstream may create something that this trigger
+ * reports. Such a workflow would start itself forever, and each execution would be charged.
  */
 export function refuseSelfStart(context: ITriggerFunctions, settings: Settings): void {
 	const { events, listensForTasks, taskIds } = settings;

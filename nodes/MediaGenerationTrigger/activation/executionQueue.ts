@@ -13,7 +13,10 @@ import { wordingOf } from '../../shared/n8n/messages';
 import type { Activation } from './activation';
 import type { Outbox } from './outbox';
 
-/** The most executions of one watch that run at the same time. */
+/**
+ * The most events of one watch that are in progress at the same time, from the download of their files to the end of
+ * their executions.
+ */
 const MAX_CONCURRENT_EXECUTIONS = 20;
 /** How long an execution may delay others, in ms. After that it no longer takes a slot. */
 const MAX_EXECUTION_MS = 60_000;
@@ -31,7 +34,8 @@ export interface Emission {
 	/** What has happened. It is part of the deduplication key, so it must be the same after a restart. */
 	name: string;
 	/**
-	 * Returns true once a newer percentage or the end of the task has replaced the event. Only progress events have it.
+	 * Returns true once an event with a newer percentage, or the event for the end of the task, has replaced this one.
+	 * Only progress events have it.
 	 */
 	isOutdated?(): boolean;
 	/** What the event is about. If a downstream sub-workflow has created it, nothing is emitted. */
@@ -41,7 +45,7 @@ export interface Emission {
 	fetchFiles?(signal: AbortSignal): Promise<IBinaryKeyData>;
 }
 
-/** Emits the events of one watch, so that a limited number of executions run at the same time. */
+/** Emits the events of one watch, of which a limited number are in progress at the same time. */
 export class ExecutionQueue {
 	private readonly slots = new Semaphore(MAX_CONCURRENT_EXECUTIONS);
 
@@ -51,9 +55,10 @@ export class ExecutionQueue {
 	) {}
 
 	/**
-	 * Emits an event, again and again until n8n has started its execution. Resolves when the execution has ended
-	 * or takes longer than a minute, or when all attempts have failed. Also resolves when the trigger is closed:
-	 * the event stays in the outbox, and the next activation emits it. Never rejects.
+	 * Emits an event until n8n has started its execution, at most MAX_ATTEMPTS times. Resolves when the execution has
+	 * ended or takes longer than a minute, when all attempts have failed, or when the event is outdated or must not be
+	 * emitted. Also resolves when the trigger is closed. If no execution has started by then, the event stays in the
+	 * outbox for the next activation, unless it is about progress. Never rejects.
 	 */
 	async emitUntilStarted(emission: Emission): Promise<void> {
 		const { isCreatedDownstream, closing, warn } = this.activation;
@@ -88,8 +93,8 @@ export class ExecutionQueue {
 		context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
 		const hasFailedToStart = await raceTimeout(MAX_EXECUTION_MS, closing, startFailure);
 		// The trigger was closed before it was known whether the execution has started. The state stays 'emitted', so that
-		// the next activation emits the event again. If the execution has started, n8n drops the second event by its
-		// deduplication key.
+		// the next activation can emit the event again (see `Outbox`). If the execution has started, n8n drops the second
+		// event by its deduplication key.
 		if (closing.aborted && hasFailedToStart === undefined) return true;
 		this.setState(emission, hasFailedToStart ? 'pending' : 'done');
 		return !hasFailedToStart;

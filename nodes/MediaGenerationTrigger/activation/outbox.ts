@@ -2,7 +2,7 @@ import type { IDataObject } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
 
 /**
- * How long n8n surely knows the deduplication key of an emitted event, in ms. n8n knows the key until it deletes
+ * How long n8n is assumed to know the deduplication key of an emitted event, in ms. n8n knows the key until it deletes
  * the execution. If the workflow does not save executions, that may be soon after their end.
  */
 const DEDUPLICATION_KEY_TTL_MS = 120_000;
@@ -38,10 +38,10 @@ interface SavedEvents<Item, Cursor> {
 class Handover extends Map<string, SavedEvents<never, never>> {}
 
 /**
- * The outbox of a trigger (transactional outbox pattern): each event with its state, so that no event is lost
- * or emitted twice across restarts. It is saved in the node's static data. n8n stores static data only when an
- * execution starts, so that copy may be out of date. A closed trigger therefore also hands its events over to
- * the next activation of the same node in this process.
+ * The outbox of a trigger (transactional outbox pattern): each event with its state, so that restarts lose and repeat
+ * as few events as possible. It is saved in the node's static data. n8n stores static data only when an execution
+ * starts, so that copy may be out of date. A closed trigger therefore also hands its events over to the next activation
+ * of the same node in this process.
  */
 export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 	/**
@@ -54,11 +54,11 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 
 	/**
 	 * Loads what was handed over or saved, whichever is newer. `staticData` is the node's static data, which has the
-	 * events under `namespace`. `key` identifies the node in this process.
+	 * events under `namespace`. `key` identifies the node in this process. Events in state 'pending' are tracked again.
 	 *
 	 * With `replaysEmitted`, events in state 'emitted' are tracked and emitted again if they were saved less than
-	 * DEDUPLICATION_KEY_TTL_MS ago, since n8n may have stopped before their executions started. Set it only if n8n drops
-	 * duplicates by their deduplication keys.
+	 * DEDUPLICATION_KEY_TTL_MS ago, since n8n may have stopped before their executions started. Otherwise they count as
+	 * done. Set it only if n8n drops duplicates by their deduplication keys.
 	 */
 	constructor(
 		private readonly staticData: IDataObject,

@@ -31,7 +31,10 @@ const EVENTS = [
 /** The only event that is not about speech tasks: a video or image in the history. */
 const GENERATED = 'generated';
 
-/** The events about speech tasks, which are all the others. */
+/**
+ * The events about speech tasks, which are all the others. If `generated` is chosen as well, `failed` is also about
+ * videos and images.
+ */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], typeof GENERATED>;
 const taskEvents = EVENTS.map(({ value }) => value).filter(
 	(value): value is TaskEventKind => value !== GENERATED,

@@ -8,6 +8,7 @@ import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { wordingOf } from '../../shared/n8n/messages';
 import { failureOfAnswer, isEmptyError } from '../../shared/parsing/errors';
+import type { Redactor } from '../../shared/parsing/redaction';
 import { toOutputRecord } from '../../shared/parsing/responses';
 import type { Activation } from '../activation/activation';
 import { ExecutionQueue } from '../activation/executionQueue';
@@ -19,8 +20,8 @@ import {
 } from './newEntries';
 
 /**
- * Time limit of the first poll, in ms. The activation waits for this poll. If it is too slow, a later poll makes up for
- * it.
+ * Time limit of the first poll, in ms. Publishing waits for this poll. If it takes longer, it is given up, and the next
+ * poll does its work.
  */
 const FIRST_POLL_MS = 20_000;
 
@@ -42,9 +43,9 @@ export class HistoryWatch {
 
 	/**
 	 * Polls once, and then goes on polling in the background until the trigger is closed. Call it once. The first
-	 * activation only remembers which entries exist. A later one emits what was generated in the meantime. Throws a
-	 * Failure if the first poll fails and a person has to correct something, or in a manual test if it fails at all. It
-	 * goes on polling even then.
+	 * activation only remembers which entries exist; a manual test also emits the newest one with a file. A later
+	 * activation emits what was generated in the meantime. Throws a Failure if the first poll fails and a person has to
+	 * correct something, or in a manual test if it fails at all. It goes on polling even then.
 	 */
 	async start(): Promise<void> {
 		const { closing, isManual } = this.activation;
@@ -80,8 +81,9 @@ export class HistoryWatch {
 		const { accountKey, baseUrl } = api.credential;
 		const pollStartedAt = monotonicNow();
 		const read = async (page: number) => {
-			// Page 1 may come from a read that another trigger of this process sent within MAX_SHARED_AGE_MS. Later
-			// pages must be newer, because new entries push older ones to later pages. An earlier read could miss some.
+			// Page 1 may come from a read that another trigger of this process sent within MAX_SHARED_AGE_MS. Later pages
+			// must be read after this poll has begun: an earlier read could miss an entry that a new one has pushed from page
+			// 1 to page 2.
 			const since = page === 1 && !isManual ? pollStartedAt - MAX_SHARED_AGE_MS : pollStartedAt;
 			const fetchPage = async (shared: AbortSignal) =>
 				await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, shared);
@@ -94,7 +96,7 @@ export class HistoryWatch {
 			);
 		};
 		const listed = await readRecentEntries(read, outbox, baseUrl);
-		// A manual test shows the newest entry at once, although it is not new.
+		// A manual test shows the newest entry with a file at once, although it is not new.
 		const showsNewest = isManual && !outbox.cursor;
 		const { ended, next } = newEntries(listed, outbox, accountKey);
 		Object.assign(outbox, next);
@@ -119,7 +121,7 @@ export class HistoryWatch {
 			eventId: fingerprint,
 			name: failed ? 'video or image failed' : 'generated',
 			product: entry,
-			json: eventOf(entry),
+			json: eventOf(entry, this.activation.api.credential.redact),
 			fetchFiles: settings.download && !failed ? fetchFiles : undefined,
 		});
 	}
@@ -139,17 +141,17 @@ export class HistoryWatch {
 }
 
 /** The json of an event about an entry that has a file, or has failed. */
-function eventOf({ record, id, files, failed }: HistoryEntry): IDataObject {
+function eventOf({ record, id, files, failed }: HistoryEntry, redact: Redactor): IDataObject {
 	const recordWithId = toOutputRecord(id === undefined ? record : { ...record, id });
 	if (failed) {
-		const { facts } = failureOfAnswer(record);
+		// The reason is truncated, and no part of a token could be found in it afterwards.
+		const { facts } = failureOfAnswer(redact.value(record));
 		const error = facts.text ?? 'The service gave no reason';
 		const error_kind = errorKindOf(new Failure('generationFailed', facts));
 		return { ...recordWithId, event: 'failed', error, error_kind } as IDataObject;
 	}
 	const event = { ...recordWithId, event: 'generated', file_url: files[0]!.fileUrl } as IDataObject;
-	// In the trigger's output, `error` means that a download has failed. So an empty `error` from the service is
-	// removed.
+	// In an event `generated`, `error` means that a download has failed. So an empty `error` from the service is removed.
 	if (isEmptyError(record.error)) delete event.error;
 	return event;
 }

@@ -14,7 +14,7 @@ import type { Outbox, Stateful } from '../activation/outbox';
 const MAX_POLLED_ENTRIES = 600;
 /** The most entries that are remembered: the ones that were seen last. */
 const MAX_KNOWN_ENTRIES = 1000;
-/** How long an entry is tracked until it has a file or has failed, in ms. */
+/** The longest time for which an unfinished entry (no file, not failed) is tracked, in ms. */
 const MAX_TRACKED_MS = 2 * 3_600_000;
 /** The watermark of a history whose entries are all known. Every unknown entry is then new, whatever its time. */
 const NO_WATERMARK = 0;
@@ -55,9 +55,9 @@ export type PollState = Pick<HistoryOutbox, 'events' | 'cursor'>;
  * needs to know. Has no side effects.
  *
  * An entry is new if it is unknown and was created after the watermark. If the service gives no times, an unknown entry
- * is new if it stands nearer to the newest end of the list than some known entry. A deletion only moves older entries
- * up to the pages that are read, and these stand behind all known ones. Times of the service are compared only with
- * each other, never with this machine's clock. The first poll of an account finds nothing new.
+ * is new if it stands nearer to the newest end of the list than some known entry. A deletion moves only older entries
+ * up to the pages that are read. These stand behind all known ones, so they are not new. Times of the service are
+ * compared only with each other, never with this machine's clock. The first poll of an account finds nothing new.
  */
 export function newEntries(
 	listed: FingerprintedEntry[],
@@ -69,7 +69,7 @@ export function newEntries(
 	const events: PollState['events'] = new Map(isFirst ? [] : previous.events);
 	let watermark = isFirst ? firstWatermark(listed) : watermarkOf(previous);
 	const ended: FingerprintedEntry[] = [];
-	/** True once a known entry was passed. Without a watermark every unknown entry is new, so it starts true then. */
+	/** True once a known entry was passed. With NO_WATERMARK it starts true, because every unknown entry is then new. */
 	let hasPassedKnown = watermark === NO_WATERMARK;
 	for (const entry of listed) {
 		const { fingerprint, id, createdAt, files, failed } = entry;
@@ -100,8 +100,9 @@ export function newEntries(
 }
 
 /**
- * Reads the history page by page, until no later page can contain something new. Resolves with its entries, the
- * oldest first. `read` reads a page, from 1. Relative URLs are resolved by `baseUrl`. Rejects if `read` does.
+ * Reads the history page by page, until no later page can contain an entry that is new or tracked, or
+ * MAX_POLLED_ENTRIES are read. Resolves with the entries that were read, the oldest first. `read` reads a page, from 1.
+ * Relative URLs are resolved by `baseUrl`. Rejects if `read` does.
  */
 export async function readRecentEntries(
 	read: (page: number) => Promise<Page>,
@@ -137,8 +138,8 @@ const isAnyKnown = (listed: FingerprintedEntry[], { events }: PollState): boolea
 	listed.some(({ fingerprint }) => events.has(fingerprint));
 
 /**
- * True if an entry was created after the watermark. An entry with no time, or with exactly that of the watermark, counts
- * only if it is newer than a known entry by its place in the list.
+ * True if an entry was created after the watermark. If one of the two times is unknown, or if they are equal, the entry
+ * counts only if it is newer than a known entry by its place in the list.
  */
 const isAboveWatermark = (
 	createdAt: number,
@@ -149,9 +150,9 @@ const isAboveWatermark = (
 const watermarkOf = ({ cursor }: PollState): number => cursor?.watermark ?? NaN;
 
 /**
- * The watermark after the first poll. A history that is shorter than a page is known as a whole. For any other it is
- * two hours before the newest entry. Some services list an entry only when it has ended, so one that was created after
- * that time and is listed later counts as new.
+ * The watermark after the first poll. A history that is shorter than a page is known as a whole, so it needs none. For
+ * any other it is two hours before the newest entry. Some services list an entry only when it has ended, so one that
+ * was created after that time and is listed later counts as new.
  */
 const firstWatermark = (listed: FingerprintedEntry[]): number =>
 	listed.length < MIN_PAGE_SIZE ? NO_WATERMARK : listed.at(-1)!.createdAt - MAX_TRACKED_MS;

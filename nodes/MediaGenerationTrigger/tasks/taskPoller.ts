@@ -11,7 +11,10 @@ import type { Outbox } from '../activation/outbox';
 import type { Emission, ExecutionQueue } from '../activation/executionQueue';
 import type { TaskEventKind } from '../activation/settings';
 
-/** A task is read after this time without a message, in ms. The time doubles up to 5 minutes. */
+/**
+ * A task is read after this time without a message, in ms. While the socket is open, the time doubles with each read,
+ * up to 5 minutes.
+ */
 const POLL_INTERVAL_MS = 30_000;
 /** Pause before a task that could not be read is tried again, in ms. It doubles each time, up to MAX_PAUSE_MS. */
 const FIRST_PAUSE_MS = 20_000;
@@ -26,7 +29,7 @@ export class TaskPoller {
 	 * wait to be emitted are outdated.
 	 */
 	private latestProgress: Emission | undefined;
-	/** Resolves when all events so far have been emitted or given up. */
+	/** Resolves when all events so far have left the execution queue. */
 	private emitted = Promise.resolve();
 
 	constructor(
@@ -41,7 +44,7 @@ export class TaskPoller {
 	 * Resolves when the task has ended or does not exist, or when `signal` aborts. Never rejects.
 	 */
 	async follow(
-		subscription: AccountSocket,
+		accountSocket: AccountSocket,
 		mode: 'announced' | 'restored',
 		signal: AbortSignal,
 	): Promise<void> {
@@ -51,7 +54,7 @@ export class TaskPoller {
 				taskId: this.taskId,
 				signal,
 				pollIntervalMs: POLL_INTERVAL_MS,
-				subscription,
+				accountSocket,
 				mode,
 				onProgress: (percentage) => this.onProgress(percentage),
 			}).then(

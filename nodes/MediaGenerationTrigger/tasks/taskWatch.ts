@@ -10,9 +10,9 @@ import { TaskPoller } from './taskPoller';
 
 /** The most tasks that are followed at the same time. Beyond that, the oldest one is given up until its next message. */
 const MAX_FOLLOWED = 1000;
-/** How long a task is followed, in ms. */
+/** The longest time for which a task is followed, in ms. */
 const MAX_WATCHED_MS = 24 * 3600 * 1000;
-/** Extra time for the socket to open after its first attempt has failed, in ms. */
+/** Extra time for the socket to open if its first attempt has failed or takes long, in ms. */
 const EXTRA_OPENING_MS = 2000;
 /** Time between two checks whether the socket is open, in ms. */
 const SOCKET_CHECK_MS = 10_000;
@@ -35,10 +35,10 @@ export class TaskWatch {
 
 	/**
 	 * Opens the socket, and listens until the trigger is closed. Also follows the tasks that were not finished before a
-	 * restart, and those that the parameters name. Call it once. Resolves when the socket is open, when an outage
-	 * explains why it is not, or when the parameters name the tasks, so that the socket is not needed. Throws a Failure
-	 * of kind noSocket if the socket cannot be opened. Even then it goes on listening. Throws a Failure of kind
-	 * unreachable if n8n's egress policy forbids the URL of the socket.
+	 * restart, and those that the parameters name. Call it once. Resolves when the socket is open, when the account
+	 * cannot be read either, or when the parameters name the tasks, so that the socket is not needed. Throws a Failure of
+	 * kind noSocket if only the socket is at fault. Even then it goes on listening. If n8n's egress policy forbids the
+	 * URL of the socket, it throws a Failure of kind unreachable and does not listen.
 	 */
 	async start(): Promise<void> {
 		const { api, context, settings, closing } = this.activation;
@@ -46,29 +46,30 @@ export class TaskWatch {
 		const isSelective = taskIds.size > 0;
 		await checkEgress(context, `${api.credential.webSocketUrl}/ws`);
 		if (closing.aborted) return;
-		const subscription = subscribe(api.credential, context);
-		closing.addEventListener('abort', () => void subscription.release(), { once: true });
+		const accountSocket = subscribe(api.credential, context);
+		closing.addEventListener('abort', () => void accountSocket.release(), { once: true });
 		for (const taskId of [...this.outbox.namesIn('tracking'), ...taskIds]) {
-			void this.follow(subscription, taskId, 'restored');
+			void this.follow(accountSocket, taskId, 'restored');
 		}
-		const onMessage = (taskId: string) => void this.follow(subscription, taskId, 'announced');
-		subscription.onAllTasks(onMessage, closing);
+		const onMessage = (taskId: string) => void this.follow(accountSocket, taskId, 'announced');
+		accountSocket.onAllTasks(onMessage, closing);
 		// The activation waits for the socket. Otherwise a task that is created right after it could be missed.
-		subscription.openNow();
-		await subscription.ready();
-		void this.checkTokenWhileClosed(subscription);
+		accountSocket.openNow();
+		await accountSocket.ready();
+		void this.checkTokenWhileClosed(accountSocket);
 		// Tasks that the parameters name are polled, so the trigger works without the socket.
 		if (isSelective) return;
-		if (!subscription.isOpen) await sleep(EXTRA_OPENING_MS, closing);
-		// If the account cannot be read either, the socket is not the cause, and the service may be back soon.
+		if (!accountSocket.isOpen) await sleep(EXTRA_OPENING_MS, closing);
+		// If the account cannot be read either, the socket is not the cause. The service may be down, or the token may be
+		// refused.
 		const isSocketAtFault =
-			!subscription.isOpen && (await tokenError(api, TOKEN_CHECK_TTL_MS, closing)) === undefined;
+			!accountSocket.isOpen && (await tokenError(api, TOKEN_CHECK_TTL_MS, closing)) === undefined;
 		if (isSocketAtFault && !closing.aborted) throw new Failure('noSocket');
 	}
 
 	/** Follows a task to its end, unless it is followed already, has ended, or is none of the selected tasks. */
 	private async follow(
-		subscription: AccountSocket,
+		accountSocket: AccountSocket,
 		taskId: string,
 		mode: 'announced' | 'restored',
 	): Promise<void> {
@@ -82,7 +83,7 @@ export class TaskWatch {
 		for (const oldest of [...followed.values()].slice(0, -MAX_FOLLOWED)) oldest.abort(SILENT_ABORT);
 		const { signal, stop } = startDeadline(MAX_WATCHED_MS, closing, eviction.signal);
 		const poller = new TaskPoller(activation, outbox, executionQueue, taskId);
-		await poller.follow(subscription, mode, signal);
+		await poller.follow(accountSocket, mode, signal);
 		stop();
 		followed.delete(taskId);
 		// The task was given up or does not exist. After a later message, the trigger follows it again.
@@ -98,14 +99,14 @@ export class TaskWatch {
 	}
 
 	/**
-	 * Reads the account every SOCKET_CHECK_MS while the socket is closed, until the trigger is closed. A socket does
-	 * not say why it was closed or cannot be opened. This read shows whether the token is refused.
+	 * Checks the token every SOCKET_CHECK_MS while the socket is closed, until the trigger is closed. A socket does not
+	 * say why it was closed or cannot be opened. This check shows whether the token is refused.
 	 */
-	private async checkTokenWhileClosed(subscription: AccountSocket): Promise<void> {
+	private async checkTokenWhileClosed(accountSocket: AccountSocket): Promise<void> {
 		const { api, closing, onFatal } = this.activation;
 		while (!closing.aborted) {
 			await sleep(SOCKET_CHECK_MS, closing);
-			if (closing.aborted || subscription.isOpen) continue;
+			if (closing.aborted || accountSocket.isOpen) continue;
 			const error = await tokenError(api, TOKEN_CHECK_TTL_MS, closing);
 			if (isFailure(error, 'tokenRefused')) onFatal(error);
 		}

@@ -33,8 +33,8 @@ type Query = ApiCall['query'];
 const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)}`;
 
 /**
- * All calls to the service's API; the § numbers are sections of docs/contract.md. Every method throws a Failure,
- * or the signal's reason.
+ * The calls to the service's API; the § numbers are sections of docs/contract.md. Every method throws a Failure, such
+ * as the signal's reason, or what `onSend` throws.
  */
 export class Api extends RetryingClient {
 	/**
@@ -82,8 +82,8 @@ export class Api extends RetryingClient {
 
 	/**
 	 * Starts a generation (§4.5–4.8) and resolves with what `readResponse` reads from its event stream. The call is
-	 * billable. `attemptTimeoutMs` limits the time until `readResponse` accepts the call. The fact `mayBeCharged` of a
-	 * Failure says that the service may have accepted it.
+	 * billable. `attemptTimeoutMs` limits the time until `readResponse` says that the service has accepted the call. The
+	 * fact `mayBeCharged` of a Failure says that the service may have accepted it.
 	 */
 	async generate<T>(
 		{ path }: Generation,
@@ -97,7 +97,7 @@ export class Api extends RetryingClient {
 		return await this.send({ ...call, ...options }, readResponse);
 	}
 
-	/** Reads one page of the history (§4.9), newest first. `clockOffsetMs` is the service's clock minus ours. */
+	/** Reads one page of the history (§4.9), newest first. `clockOffsetMs` is the service's clock minus ours, in ms. */
 	async listHistory(query: Query, signal: AbortSignal): Promise<Page & { clockOffsetMs: number }> {
 		return await this.page('/v1/video/histories', query, signal);
 	}
@@ -124,8 +124,8 @@ export class Api extends RetryingClient {
 	}
 
 	/**
-	 * Sends a call and resolves with what `read` finds in its JSON answer. `clockOffsetMs` is the service's clock
-	 * minus ours, or 0 without a Date header.
+	 * Sends a call and resolves with what `read` finds in its JSON answer. `clockOffsetMs` is the service's clock minus
+	 * ours in ms, or 0 without a valid Date header.
 	 */
 	private async json<T>(call: ApiCall, read: (raw: unknown) => T | undefined) {
 		return await this.send(call, async (answer, signal) => {

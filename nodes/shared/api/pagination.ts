@@ -5,10 +5,11 @@ import { MAX_PAGES } from '../limits';
 import type { Page } from '../parsing/responses';
 import { asText } from '../parsing/values';
 
-/** The most records that are asked for at once. */
+/** The most records that are asked for per page. */
 export const MAX_PAGE_SIZE = 100;
 /**
- * No service limits its pages to fewer records than this. So if more were asked for, a page with fewer is the last one.
+ * It is assumed that no service limits its pages to fewer records than this. So if more were asked for, a page with
+ * fewer is the last one.
  */
 export const MIN_PAGE_SIZE = 20;
 
@@ -26,10 +27,10 @@ export interface Paging {
 /**
  * True when `page` is the last page of a list.
  *
- * @param readSoFar how many records this page and all before it have
+ * @param readSoFar how many records were read so far, those of this page included
  * @param pageSize how many records were asked for per page
- * @param fullSize how many records the largest page had. The service may allow fewer than were asked for, so a page
- * counts as short only if it has fewer than this.
+ * @param fullSize a page counts as short only if it has fewer records than this. The service may send fewer per page
+ * than were asked for, so it is the size of the largest page so far, but at least MIN_PAGE_SIZE.
  */
 export function isLastPage(
 	page: Page,
@@ -46,8 +47,9 @@ export function isLastPage(
 
 /**
  * Reads a paged list and resolves with its records, at most `limit` of them. Records may move to the next page while
- * the list is read, so duplicates are dropped. The page number in an answer is ignored, because some deployments
- * call every page the first. Throws a Failure of kind tooLarge after `MAX_PAGES` pages, and whatever `fetch` throws.
+ * the list is read, so duplicates are dropped. The page number in an answer is ignored, because some deployments call
+ * every page the first. Throws a Failure of kind tooLarge if the list goes on after `MAX_PAGES` pages, and whatever
+ * `fetch` throws.
  */
 export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	const records = new Map<string, ServiceRecord>();

@@ -38,13 +38,13 @@ interface BaseCall extends Pick<HttpRequest, 'method' | 'query'> {
 	 * is sent.
 	 */
 	onSend?(): Promise<void>;
-	/** Is called after each attempt that the service has surely not accepted, so that nothing was charged. */
+	/** Is called after each attempt that the service has surely not accepted. Such an attempt is not charged. */
 	onRefused?(): void;
 }
 
 /**
- * A call that is not charged. With `ifTemporary` it is sent again after every temporary failure. With `never` it is
- * sent once, because the caller has its own loop.
+ * A call that is not charged. With `ifTemporary` it is sent again after a temporary failure, within limits. With
+ * `never` it is sent once, and the caller decides how to go on.
  */
 export interface ReadCall extends BaseCall {
 	retry: 'ifTemporary' | 'never';
@@ -68,8 +68,8 @@ const signalsOf = (call: ApiCall): { stopStarting: AbortSignal; abortInFlight: A
 	isCreateCall(call) ? call : { stopStarting: call.signal, abortInFlight: call.signal };
 
 /**
- * Kinds of failure after which nobody can tell whether the service has accepted the call: no answer, or only a
- * proxy's.
+ * Kinds of failure after which nobody can tell whether the service has accepted the call: no answer, a server error, or
+ * only a proxy's answer.
  */
 const NO_RESPONSE_KINDS = ['noResponse', 'unavailable', 'timedOut', 'foreignServer'] as const;
 
@@ -91,7 +91,7 @@ function outcomeOf(failure: Failure): Outcome {
  */
 function toCallFailure(call: ApiCall, error: unknown): Failure {
 	const { abortInFlight } = signalsOf(call);
-	// Only the attempt's own time limit is over, not the deadline of the call. So the call may be repeated.
+	// Only the attempt's own time limit is over, not the deadline of the call. So a read may be sent again.
 	const failureOrTimeout = isFailure(error, 'timedOut')
 		? new Failure('noResponse', { transient: true })
 		: error;
@@ -105,13 +105,13 @@ function toCallFailure(call: ApiCall, error: unknown): Failure {
 
 /**
  * Reads an answer with a success status. For an answer that takes minutes, such as an event stream, it must call
- * `accept` as soon as the service has accepted the call. Then the time limit of the attempt ends, the call counts as
+ * `onAccepted` as soon as the service has accepted the call. Then the time limit of the attempt ends, the call counts as
  * in flight, and it is never sent again.
  */
 export type ResponseReader<T> = (
 	answer: HttpResponse,
 	signal: AbortSignal,
-	accept: () => void,
+	onAccepted: () => void,
 ) => Promise<T>;
 
 /**
@@ -133,8 +133,9 @@ export class RetryingClient {
 	}
 
 	/**
-	 * Sends a call, again if its field `retry` says so. Resolves with what `readResponse` resolves with. Throws the
-	 * Failure of the last attempt, or the reason of `call.signal` or `call.stopStarting`.
+	 * Sends a call, and sends it again if its field `retry` says so. Resolves with what `readResponse` resolves with.
+	 * Throws the Failure of the last attempt. If no attempt could be sent, throws the reason: a Failure, such as that of
+	 * `call.signal` or `call.stopStarting`, or what `onSend` throws.
 	 */
 	protected async send<T>(call: ApiCall, readResponse: ResponseReader<T>): Promise<T> {
 		const { throttle } = this;
@@ -167,13 +168,13 @@ export class RetryingClient {
 			});
 			const attemptDeadline = startDeadline(attemptTimeoutMs, abortInFlight);
 			let isAccepted = false;
-			const accept = () => {
+			const onAccepted = () => {
 				if (isAccepted) return;
 				isAccepted = true;
 				attemptDeadline.disarm();
-				admitted.accept();
+				admitted.markAccepted();
 			};
-			const result = await this.exchange(call, attemptDeadline.signal, readResponse, accept)
+			const result = await this.exchange(call, attemptDeadline.signal, readResponse, onAccepted)
 				.catch((error: unknown) => {
 					if (!isAccepted) return toCallFailure(call, error);
 					throw admitted.end('rejected', error);
@@ -198,8 +199,9 @@ export class RetryingClient {
 
 	/**
 	 * Finds out whether a refusal is really about the token. A 401 is. A 403, or an error event of a stream, may also
-	 * mean that the account lacks a right. If neither the text nor a read of the account says that the token is
-	 * refused, the failure becomes `rejected`.
+	 * mean that the account lacks a right. It counts as being about the token if its text says so, or if the account
+	 * cannot be read for the same reason. Otherwise the failure becomes `rejected`. So does the failure of a create call
+	 * once any call with this token has succeeded.
 	 */
 	private async withTokenChecked(call: ApiCall, failure: Failure): Promise<Failure> {
 		const { kind, facts } = failure;
@@ -250,7 +252,8 @@ export class RetryingClient {
 			// A rate limit can make a large batch of create calls wait for long. So only the deadline of a call ends
 			// its retries.
 			if (retry === 'ifNotAccepted') return true;
-			// Reads may have no deadline, so the time is limited here. If nothing was ever answered, waiting is useless.
+			// Reads may have no deadline, so the time is limited here. If no request has got any other answer so far, waiting
+			// is useless.
 			if (this.throttle.hasEverAnswered && monotonicNow() - startedAt < MAX_THROTTLED_READ_MS)
 				return true;
 		}
@@ -264,7 +267,7 @@ export class RetryingClient {
 		call: ApiCall,
 		signal: AbortSignal,
 		readResponse: ResponseReader<T>,
-		accept: () => void,
+		onAccepted: () => void,
 	): Promise<T> {
 		const answer = await sendRequest(this.context, {
 			method: call.method,
@@ -278,7 +281,7 @@ export class RetryingClient {
 		});
 		const isSuccess = answer.status >= 200 && answer.status < 300;
 		const read = isSuccess
-			? readResponse(answer, signal, accept)
+			? readResponse(answer, signal, onAccepted)
 			: this.throwFailureOf(call, answer, signal);
 		return await read
 			.catch((error: unknown) => {

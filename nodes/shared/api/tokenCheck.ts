@@ -13,8 +13,8 @@ const CONFIRMATION_PAUSE_MS = 60_000;
 
 /**
  * Checks the token by reading the account (§4.10). Resolves with the error of that read, or with undefined if it
- * succeeds. All callers in this process share a check that is at most `maxAgeMs` old. Never rejects: if `signal`
- * aborts, it resolves with the signal's reason.
+ * succeeds. All callers in this process that use the account share a check that is at most `maxAgeMs` old. Never
+ * rejects: if `signal` aborts, it resolves with the signal's reason.
  */
 export async function tokenError(
 	api: Api,

@@ -1,12 +1,12 @@
 declare const purpose: unique symbol;
 
 /**
- * Aborts when nothing new may begin. Reads and downloads end as well. A billable call in flight goes on, because only its
- * answer says what was charged.
+ * Aborts when nothing new may begin. Reads and downloads end as well. A billable call in flight goes on until its
+ * result can be found later, because only its answer says what was charged.
  */
 export type StopStarting = AbortSignal & { readonly [purpose]: 'stopStarting' };
 
-/** Aborts billable calls in flight as well. What they have charged is then unknown. */
+/** Aborts billable calls in flight as well. What they have charged may then be unknown. */
 export type AbortInFlight = AbortSignal & { readonly [purpose]: 'abortInFlight' };
 
 /** The two signals of a billable call. They have different types, so the compiler refuses to swap them. */

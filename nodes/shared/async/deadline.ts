@@ -94,7 +94,10 @@ export interface Deadline {
 	stop(): void;
 }
 
-/** When the time of each deadline is up, by `monotonicNow`. The key is the signal of the deadline. */
+/**
+ * When the time of each deadline is up, by `monotonicNow`. The key is the signal of the deadline. If the time of a
+ * given signal is up earlier, that counts.
+ */
 const deadlines = new WeakMap<AbortSignal, number>();
 
 const deadlineOf = (signal: AbortSignal) => deadlines.get(signal) ?? Infinity;

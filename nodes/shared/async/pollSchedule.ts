@@ -2,7 +2,9 @@
 const MIN_SOON_MS = 50;
 /** The longest pause between reads while the outcome is expected soon, in ms. */
 const MAX_SOON_MS = 5000;
-/** The longest pause before the next read after the channel was opened again, in ms. */
+/**
+ * The longest pause before the next read once the channel is open again, in ms, unless the outcome is expected soon.
+ */
 const CATCH_UP_MS = 2000;
 
 /**
@@ -17,7 +19,7 @@ export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnec
 /**
  * How a read without an outcome ended.
  *
- * - 'noOutcome': there is no outcome yet, and the channel is closed.
+ * - 'noOutcome': there is no outcome yet, and no channel is open.
  * - 'noOutcomeBesideChannel': there is no outcome yet, and the channel is open.
  * - 'expectSoon': the outcome will be there in a moment.
  * - 'throttled': the service refused the read for rate or load. Only a short pause is needed here, because the
@@ -31,7 +33,7 @@ export type ScheduleEvent = ChannelEvent | ReadEvent | 'lastRead';
 /** When the next read begins. A schedule is immutable: `next` returns a new one. */
 export interface Schedule {
 	/**
-	 * The pause before each read while the channel is closed, in ms. While the channel is open, it is the first pause.
+	 * The usual pause before a read while the channel is closed, in ms. While the channel is open, it is the first pause.
 	 */
 	readonly pollMs: number;
 	/**

@@ -17,7 +17,7 @@ export type ReadResult<T> = { done: true; value: T } | { done: false; expectSoon
 /** The outcome to wait for, and how to read it. */
 export interface PollOptions<T> {
 	/**
-	 * Reads once. `isUrgent` is true if the outcome is expected soon, or if this is the last read. A transient Failure
+	 * Reads once. `isUrgent` is true if the outcome is expected soon, or if the time is nearly up. A transient Failure
 	 * that it throws is ignored. Any other error ends the wait.
 	 */
 	read(signal: AbortSignal, isUrgent: boolean): Promise<ReadResult<T>>;

@@ -6,13 +6,15 @@ import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntrie
 
 /** Which history entries belong to a request. */
 export interface Match {
-	/** The entries that surely belong to the request, oldest first. */
+	/**
+	 * The entries that belong to the request: first those that an id or URL proves, then the others, each oldest first.
+	 */
 	matched: HistoryEntry[];
 	/** If nothing matches: the entries that may belong to this request or to another one, newest first. */
 	candidates: HistoryEntry[];
 }
 
-/** A generation may finish this long after the search for its result has ended, in ms. */
+/** A generation may still finish up to this long after the search for its result has ended, in ms. */
 export const LATE_RESULT_MS = 20 * 60 * 1000;
 /** The tolerance when times are compared, in ms: `created_at` and Date headers are truncated to whole seconds. */
 const CLOCK_TOLERANCE_MS = 2000;
@@ -23,7 +25,8 @@ export const earliestEntryTime = ({ sentAt }: GenerationRequest): number =>
 
 /**
  * Returns a predicate for other requests. It is true for a request that could own the same entries as `request`: one
- * that still misses a file whose id was not announced, and whose search ended at most 20 min before `request` was sent.
+ * that still misses a file whose id was not announced, and whose search has not ended, or ended at most 20 min before
+ * `request` was sent.
  */
 export const isCompetingWith =
 	(request: GenerationRequest) =>
@@ -34,12 +37,13 @@ export const isCompetingWith =
 /**
  * Finds the history entries of a request.
  *
- * - An announced id proves that an entry belongs to the request.
- * - Without such an id, an entry matches if it has exactly the prompt, the kind of media and the aspect ratio of the
- *   request, was created after the request was sent, and belongs to no other request. If another open request could
- *   also own such an entry, nothing matches, and the entries are only candidates.
- * - Open requests with the same content are interchangeable. They share the entries in the order in which they were sent.
- * - A request with images matches by id alone, because the same prompt is often used with many images.
+ * - An announced id, or the URL of a file that has arrived, proves that an entry belongs to the request.
+ * - Any other entry matches if it has exactly the prompt of the request, belongs to no other request, and its time,
+ *   kind of media and aspect ratio do not rule it out.
+ * - None of these other entries matches if a request with other content, or one whose stream is still open, could also
+ *   own one of them, or if they have more files than are missing. Then they are only candidates.
+ * - Requests with the same content are interchangeable. They share the entries in the order in which they were sent.
+ * - A request with images matches by id or URL alone, because the same prompt is often used with many images.
  *
  * @param samePrompt all known requests with the prompt of `request`, itself included, in the order they were sent
  * @param entries one snapshot of the history, oldest first, with times by our clock

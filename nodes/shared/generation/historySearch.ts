@@ -20,12 +20,16 @@ const LAST_SEARCH_MS = 15_000;
 const RENEWAL_MS = 60_000;
 
 /**
- * Searches the history for the files of a generation whose stream ended too early. It polls until all files are
- * there or the request's `searchUntil` is over, at least once. It sends no create call. Resolves with the files that
- * the stream had delivered and those from the history.
+ * Searches the history for the files of a generation whose stream ended too early. It polls until all files are there
+ * or the request's `searchUntil` is over, at least once. It sends no create call. Resolves with the files that the
+ * stream had delivered and those from the history.
  *
- * Throws a Failure if there is no file: generationFailed if the history says so, the reason of `signal` if that
- * aborts, or else `streamFailure`, with the history entries that may be the lost result as candidates.
+ * Throws a Failure if there is no file:
+ * - generationFailed if the history says so.
+ * - The reason of `signal` if the run was canceled, or the failure to read the history if that is not temporary.
+ * - `streamFailure` if the search has ended. If that is generationFailed, it may be about one video of several. While
+ *   the others may still come, the reason of `signal` or streamLost takes its place. The entries that may be the lost
+ *   result are added as candidates.
  */
 export async function findInHistory(
 	api: Api,
@@ -50,7 +54,8 @@ export async function findInHistory(
 		// If some of the files are missing, the user still gets the others.
 		if (found.length > 0) return found;
 		if (isFailure(error, 'generationFailed')) throw error;
-		// The history could not be read. The generation is charged even so, and the Failure must say that.
+		// The history could not be read, or the run was canceled. The generation may be charged even so, and the Failure
+		// must say that.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
 		// One video has failed, and the item's time was over before the history could show the others.
@@ -115,9 +120,10 @@ export async function findInHistory(
 }
 
 /**
- * Reads the current URL of a file from the history, because signed URLs expire. The file is found by its id, or else
- * by the identifiers of its request. Resolves with the renewed file, or with `file` itself if there is no other URL
- * within a minute. Never rejects.
+ * Reads the current URL of a file from the history, because signed URLs expire. It looks in the entries that surely
+ * belong to the request, for a file with the same id. If several files have this id, or `file` has none, it takes the
+ * one in the same place. Resolves with the renewed file, or with `file` itself if no other URL is found within a
+ * minute. Never rejects.
  */
 export async function findRenewed(
 	api: Api,

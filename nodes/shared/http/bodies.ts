@@ -27,7 +27,7 @@ export async function readText(answer: HttpResponse, signal: AbortSignal): Promi
  * signal's reason.
  */
 export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): Promise<string> {
-	// The headers of a redirect say everything, so its body is not read.
+	// Only the body of a status from 400 on gives a reason. A redirect says everything in its headers.
 	if (answer.status < 400) return '';
 	const bodyStart = peek(answer.body, MAX_ERROR_BYTES).catch(() => undefined);
 	const found = await raceTimeout(ERROR_BODY_TIMEOUT_MS, signal, bodyStart);
@@ -36,7 +36,7 @@ export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): 
 }
 
 /**
- * Reads at least the first `size` bytes of a stream into `head`, and puts them back. If the stream has ended before,
+ * Reads at least the first `size` bytes of a stream into `head`, and puts them back. If the stream has ended by then,
  * `isWhole` is true and nothing is put back. Throws the stream's error.
  */
 export async function peek(

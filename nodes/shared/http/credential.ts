@@ -28,7 +28,7 @@ const invalidCredential = (field: string, text: string) =>
 
 /**
  * The bearer token (§5) without surrounding white space and without a pasted “Bearer”. Throws a Failure of kind
- * invalidInput if it is empty or has characters that a header cannot contain.
+ * invalidInput if it is empty or has characters that no token has.
  */
 export function cleanToken(raw: unknown): string {
 	const invalid = (text: string) => invalidCredential('API Token', text);

@@ -17,7 +17,7 @@ import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 
 /** How long a file host may take to answer, in ms. It may be silent for the same time during a download. */
 const IDLE_TIMEOUT_MS = 60_000;
-/** The most attempts to download a file. Within a retry window, more are made. */
+/** The most attempts to download a file. Within a retry window, more attempts may be made. */
 const MAX_DOWNLOAD_ATTEMPTS = 5;
 /** The retry window while the file's host is unavailable, in ms. */
 const OUTAGE_RETRY_MS = 60_000;
@@ -26,7 +26,7 @@ const NOT_FOUND_RETRY_MS = 20_000;
 /** The retry window while the host refuses for rate or load, in ms. */
 const THROTTLED_RETRY_MS = 300_000;
 /** The longest `Retry-After` of a host that is obeyed, in ms. Some hosts ask for a whole day. */
-const MAX_DOWNLOAD_COOLDOWN_MS = 60_000;
+const MAX_DOWNLOAD_RETRY_AFTER_MS = 60_000;
 
 /** The n8n contexts that can store a file. */
 export type FileContext = IExecuteFunctions | ITriggerFunctions;
@@ -41,13 +41,16 @@ export interface FileToFetch {
 	/** True for the subtitles of a speech. */
 	isSubtitles?: boolean;
 	/**
-	 * Is called at the start of each attempt. The function that it returns gets the bytes of this attempt as they
-	 * arrive.
+	 * Is called in each attempt, once the host has answered; not for a `data:` URL. The function that it returns gets the
+	 * bytes of this attempt as they arrive.
 	 */
 	onAttempt?(): (bytes: Uint8Array) => void;
-	/** The largest size in bytes. By default it is the announced size, but at least 256 MiB. */
+	/**
+	 * The largest size in bytes. By default it is the announced size, but at least 256 MiB. Subtitles have a limit of
+	 * their own.
+	 */
 	maxBytes?: number;
-	/** Resolves with the current URL of the file. It is called once, if the host refuses `url`. */
+	/** Resolves with the current URL of the file. It is called once at most, if the host refuses `url`. */
 	renew?(): Promise<string>;
 }
 
@@ -109,8 +112,8 @@ function countBytes(
 }
 
 /**
- * The type of a file by its first bytes. Throws a Failure if they are an error page or another answer instead of
- * the file.
+ * The type of a file, as `fileTypeOf` and `subtitleTypeOf` find it. Throws a Failure if its first bytes are an error
+ * page or another answer instead of the file.
  */
 function detectType(
 	{ kind, isSubtitles }: FileToFetch,
@@ -199,9 +202,10 @@ function retryWindowMs({ facts: { status, retryAfterMs } }: Failure): number {
 }
 
 /**
- * Downloads a file into n8n's binary storage and resolves with its binary data. The file is streamed, never held in
- * memory as a whole. The token is sent to the API's origin only. Temporary failures are retried. If the host refuses
- * the URL, it is renewed once. Throws a Failure of kind downloadFailed, or the signal's reason, both with the URL.
+ * Downloads a file into n8n's binary storage and resolves with its binary data. The file is streamed, unless it is a
+ * `data:` URL, so it is not held in memory as a whole. The token is sent to the API's origin only. Temporary failures
+ * are retried. If the host refuses the URL, it is renewed once. Throws a Failure, such as one of kind downloadFailed or
+ * the signal's reason. It has the URL as a fact.
  */
 export async function download(
 	context: FileContext,
@@ -233,12 +237,12 @@ export async function download(
 		if (!isTransient(result) || (attempt + 1 >= MAX_DOWNLOAD_ATTEMPTS && !isInRetryWindow)) {
 			throw result.withDefaults({ fileUrl: url });
 		}
-		const retryAfterMs = Math.min(MAX_DOWNLOAD_COOLDOWN_MS, result.facts.retryAfterMs ?? 0);
+		const retryAfterMs = Math.min(MAX_DOWNLOAD_RETRY_AFTER_MS, result.facts.retryAfterMs ?? 0);
 		await sleep(Math.max(retryAfterMs, backOffMs(attempt)), signal);
 	}
 }
 
-/** Matches code, name and message of an error of the connection. */
+/** Matches the code, the name or the message of an error of the connection. */
 const CONNECTION_ERROR =
 	/^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|HPE_|UND_|Z_)|abort|cancel|closed|hang up|timed out/i;
 

@@ -74,7 +74,10 @@ export async function checkEgress(context: ServiceContext, url: string): Promise
 	}
 }
 
-/** The code of the innermost cause of an error, such as ECONNRESET; '' if there is none. Call it without `depth`. */
+/**
+ * The code of an error, such as ECONNRESET, from its innermost cause that has one; '' if there is none. Call it without
+ * `depth`.
+ */
 export function codeOf(error: unknown, depth = 0): string {
 	if (typeof error !== 'object' || error === null || depth > 4) return '';
 	const { code, cause } = error as { code?: unknown; cause?: unknown };
@@ -109,11 +112,11 @@ function redirectTarget(request: HttpRequest, answer: HttpResponse): string | un
 }
 
 /**
- * Sends one request, without following redirects. It adds the token itself, as the token was when the execution
- * started, instead of using n8n's helper for authenticated requests. That helper (n8n 2.41) decrypts and resolves the
- * credential for each request, which takes up to 3 ms of n8n's only thread. Outside an execution it starts an isolate,
- * which takes 20 to 60 ms and memory that is never freed. It would also replace our signal by the execution's, and
- * repeat a request that gets a 401.
+ * Sends one request, without following redirects. It adds the token itself, as the token was when the execution or the
+ * trigger started, instead of using n8n's helper for authenticated requests. That helper (n8n 2.41) decrypts and
+ * resolves the credential for each request, which takes up to 3 ms of n8n's only thread. Outside an execution it starts
+ * an isolate, which takes 20 to 60 ms and memory that is never freed. It would also replace our signal by the
+ * execution's, and repeat a request that gets a 401.
  */
 async function sendOnce(
 	context: ServiceContext,
@@ -178,9 +181,9 @@ function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 
 /**
  * Sends a request through n8n's request helper. Resolves with the answer for any status; its body is a stream that the
- * caller must close. A GET follows redirects within the credential's origin, the download of a file follows all. Any
- * other redirect is returned as the 3xx answer. The token is sent to the credential's origin only. Throws a Failure if
- * there is no answer, or the reason of `signal` if that aborts.
+ * caller must close. A GET follows redirects within the credential's origin, the download of a file follows all, but at
+ * most MAX_REDIRECTS. Any other redirect is returned as the 3xx answer. The token is sent to the credential's origin
+ * only. Throws a Failure if there is no answer, or the reason of `signal` if that aborts.
  */
 export async function sendRequest(
 	context: ServiceContext,

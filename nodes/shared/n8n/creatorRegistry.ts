@@ -35,7 +35,7 @@ export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
  * @param requests all requests that this process knows for the account
  * @param isOwnSubWorkflow returns true for a sub-workflow that the trigger's workflow has called
  * @param signal ends the wait with false
- * @returns true if one of those requests has created it; never rejects
+ * @returns true if one of those requests has created it, as far as that can be told; never rejects
  */
 export async function isCreatedBySubWorkflow(
 	product: Product,
@@ -55,8 +55,8 @@ export async function isCreatedBySubWorkflow(
 }
 
 /**
- * Tells whether `request` has created `product`. Returns `made`, or `perhaps` while nobody can tell yet, or undefined
- * if it has not. `receivedAt` is when the event arrived, in ms since 1970.
+ * Tells whether `request` has created `product`. Returns `made` if it has, or most likely has, `perhaps` while nobody
+ * can tell yet, and undefined otherwise. `receivedAt` is when the event arrived, in ms since 1970.
  */
 function verdictOf(request: GenerationRequest, product: Product, receivedAt: number) {
 	const { id, prompt, files = [], failed } = product;

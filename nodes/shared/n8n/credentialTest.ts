@@ -28,7 +28,8 @@ export async function testMediaGenerationApi(
 	} catch (error) {
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		const { message, description } = wordingOf(failure);
-		// The message of a bad field is enough. Its description is about items, and a credential test has none.
+		// The message of a bad field is enough. Its description says to correct the field in the credential, which the user
+		// has open anyway.
 		const text = failure.kind === 'invalidInput' ? message : `${message}. ${description}`;
 		return { status: 'Error', message: text };
 	}

@@ -65,14 +65,15 @@ const UNREACHABLE: Record<string, Wording> = {
 };
 
 /**
- * Says where the charged files are, the failed one first. A data: URL is omitted, because it contains the whole file.
+ * Says that the files were charged, and where they are, the failed one first. A data: URL is omitted, because it
+ * contains the whole file.
  */
 const chargedFiles = ({ fileUrl, otherFileUrls = [] }: FailureFacts) => {
 	const urls = [fileUrl, ...otherFileUrls].filter((url) => /^http/.test(url ?? ''));
 	return `It has been charged. Get it in History → Get Many${urls.length > 0 ? `, or here: ${urls.join(' , ')}` : '.'}`;
 };
 
-/** What to do about an answer that the API does not give. */
+/** What to do if an answer does not seem to come from the API. */
 const WRONG_BASE_URL =
 	"Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.";
 
@@ -82,7 +83,7 @@ const whereToLook = ({ mediaKind }: FailureFacts) =>
 		? "the provider's website"
 		: "History → Get Many (or the provider's website)";
 
-/** What a user can do about a cause that is not in the input. Other meanings have no text here. */
+/** What a user can do, by what the service means. Other meanings have no text here. */
 const REMEDIES: Partial<Record<Meaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
@@ -253,7 +254,10 @@ function howToCollect(kind: FailureKind, { taskId, taskIds }: FailureFacts): str
 	return `To get the result at no extra charge, use Speech → Collect with task ID ${taskId}.`;
 }
 
-/** Returns the texts for a failure. They do not name the row. They contain the token only if the facts do. */
+/**
+ * Returns the texts for a failure. They name rows only if several items have the same fault. They contain the token
+ * only if the facts do.
+ */
 export function wordingOf({ kind, facts }: Failure): Wording {
 	const { taskId, part, announcedIds, indeterminateParts } = facts;
 	const wording = WORDINGS[kind](facts);

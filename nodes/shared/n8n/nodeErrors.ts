@@ -19,8 +19,8 @@ export interface ErrorContext {
 
 /**
  * Converts any thrown value to the n8n error that the user sees. It says what happened, in which row, and what to do.
- * The token is removed. n8n's own errors, such as that of a broken expression, keep their messages: the same object is
- * returned, with the index of the item and the note added.
+ * The token is removed. Only n8n's own errors, such as that of a broken expression, keep their messages as they are:
+ * the same object is returned, with the index of the item and the note added.
  */
 export function toNodeError(
 	error: unknown,

@@ -140,7 +140,7 @@ export class NodeParameters {
 		return this.number(limit);
 	}
 
-	/** The URL that the service calls when a task has ended; undefined if it is not set. */
+	/** The URL that the service calls when a task is completed (§6.3); undefined if it is not set. */
 	callbackUrl(): string | undefined {
 		const value = this.options.callbackUrl;
 		if (value === undefined || value === null || value === '') return undefined;

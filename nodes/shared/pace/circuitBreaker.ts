@@ -1,8 +1,11 @@
 import { monotonicNow } from '../async/deadline';
 
-/** The cooldown after the first failure, in ms. Each further failure in a row doubles it. */
+/**
+ * The cooldown after the first failure, in ms, unless the service asks for another one. Each further failure in a row
+ * doubles it.
+ */
 const FIRST_COOLDOWN_MS = 1000;
-/** The longest doubled cooldown while the service still answers, in ms. */
+/** The longest doubled cooldown outside an outage (see `isOutage`), in ms. */
 const MAX_COOLDOWN_MS = 30_000;
 /** The longest doubled cooldown during an outage, in ms. It is short because nothing announces the recovery. */
 const MAX_OUTAGE_COOLDOWN_MS = 10_000;
@@ -12,16 +15,17 @@ const MAX_OBEYED_RETRY_AFTER_MS = 60_000;
 const PROBE_WAIT_MS = 1500;
 
 /**
- * A circuit breaker (Nygard, “Release It!”). Its caller asks `delayMs` before each request.
+ * A circuit breaker (Nygard, “Release It!”). Its caller reads `delayMs` before each request.
  *
  * - Closed: requests go out.
  * - Open: a request has failed. No request goes out until the cooldown is over.
- * - Half-open: the cooldown is over. One request goes out as a probe, and the others wait for its answer.
+ * - Half-open: the cooldown is over. One request goes out as a probe. The others wait for its answer, outside an outage
+ *   for PROBE_WAIT_MS at most.
  *
  * All times are from `monotonicNow`, in ms.
  */
 export class CircuitBreaker {
-	/** True while the breaker is not closed and one of the failures was an outage: no answer from the service. */
+	/** True if one of the failures since the breaker was last closed was an outage: the service gave no usable answer. */
 	isOutage = false;
 	private consecutiveFailures = 0;
 	/** When the last failure opened the breaker. */
@@ -31,10 +35,13 @@ export class CircuitBreaker {
 	/** When the probe was sent; undefined if there is none. */
 	private probedAt: number | undefined;
 
-	/** `state` is the initial state. A new breaker that is half-open sends its first request as a probe. */
+	/** `state` is the initial state. If it is half-open, the first request is the probe. */
 	constructor(private state: 'closed' | 'open' | 'half-open') {}
 
-	/** Milliseconds until the next request may go out; 0 or less: now; Infinity: only after the probe has ended. */
+	/**
+	 * How long the next request has to wait, in ms. 0 or less means that it may go out now. Infinity means that it waits
+	 * until the probe has ended.
+	 */
 	get delayMs(): number {
 		if (this.state === 'closed') return 0;
 		if (this.state === 'open') return this.openUntil - monotonicNow();
@@ -42,7 +49,10 @@ export class CircuitBreaker {
 		return this.isOutage ? Infinity : this.probedAt + PROBE_WAIT_MS - monotonicNow();
 	}
 
-	/** Call this when a request goes out. The first request after the cooldown becomes the probe. */
+	/**
+	 * Call this when a request goes out. Unless the breaker is closed or is waiting for a probe, the request becomes the
+	 * probe.
+	 */
 	onSent(): void {
 		if (this.state === 'closed') return;
 		if (this.state === 'open') this.probedAt = undefined;
@@ -51,8 +61,9 @@ export class CircuitBreaker {
 	}
 
 	/**
-	 * Call this when a request that was sent at `sentAt` was answered. It closes the breaker. An answer to a
-	 * request from before the last failure is ignored, because it says nothing about the present.
+	 * Call this when a request that was sent at `sentAt` got an answer that is no failure. It closes the breaker. If the
+	 * request was sent before the breaker last opened, this does nothing, because such an answer says nothing about the
+	 * present.
 	 */
 	onSuccess(sentAt: number): void {
 		if (sentAt <= this.openedAt) return;
@@ -62,9 +73,10 @@ export class CircuitBreaker {
 	}
 
 	/**
-	 * Call this when a request that was sent at `sentAt` has failed. It opens the breaker for `retryAfterMs`,
-	 * or else for the doubled cooldown. A random part of `jitterMs` is added. `isOutage` means that nobody
-	 * answered.
+	 * Call this when a request that was sent at `sentAt` has failed. It opens the breaker for `retryAfterMs` (at most
+	 * MAX_OBEYED_RETRY_AFTER_MS), or else for the doubled cooldown. A random part of `jitterMs` is added. If the request
+	 * was sent before the breaker last opened, the cooldown is not doubled again, but it may become longer. `isOutage`
+	 * means that the service gave no usable answer.
 	 */
 	onFailure(sentAt: number, isOutage: boolean, retryAfterMs?: number, jitterMs = 0): void {
 		// Requests in flight at the same time fail for the same reason, so only the first failure doubles the cooldown.
@@ -73,7 +85,8 @@ export class CircuitBreaker {
 			this.openedAt = monotonicNow();
 			this.state = 'open';
 		}
-		this.isOutage ||= isOutage;
+		// An old request may fail after a later one has succeeded: then the outage is over.
+		if (this.state !== 'closed') this.isOutage ||= isOutage;
 		const maxCooldownMs = this.isOutage ? MAX_OUTAGE_COOLDOWN_MS : MAX_COOLDOWN_MS;
 		const backOffMs = Math.min(
 			maxCooldownMs,
@@ -85,8 +98,8 @@ export class CircuitBreaker {
 	}
 
 	/**
-	 * Call this when a request that was sent at `sentAt` has ended in any way. If the breaker is half-open,
-	 * the next request may be the probe.
+	 * Call this when a request that was sent at `sentAt` has ended in any way. If it was sent after the breaker last
+	 * opened, the breaker waits for its probe no longer, and the next request may become the probe.
 	 */
 	onEnd(sentAt: number): void {
 		if (sentAt > this.openedAt) this.probedAt = undefined;

@@ -4,28 +4,31 @@ import { monotonicNow } from '../async/deadline';
 const SLOW_START_RISE = 12;
 /** Slow start, first phase: how long the limit takes to rise, in ms. */
 const SLOW_START_RISE_MS = 1500;
-/** Slow start, second phase: the limit is this multiple of the calls that have proved healthy. */
+/** Slow start, second phase: the limit rises to this multiple of `healthyCount`. */
 const SLOW_START_FACTOR = 4;
-/** A refusal cuts the limit to this share of the calls in flight. The rest goes to other clients of the account. */
+/**
+ * A refusal cuts the limit to this share of the calls in flight, but not below the minimum in `current`. The rest is
+ * left to other clients of the account.
+ */
 const BACKOFF_RATIO = 0.9;
 /** How long the limit takes to double after it is back at `wMax`, on average, as a multiple of one call's duration. */
 const DOUBLING_ROUNDS = 10;
-/** The longest doubling time, in ms. */
+/** The longest doubling time, in ms, before the jitter is applied. */
 const MAX_DOUBLING_MS = 150_000;
 /**
- * The shortest doubling time, in ms, after a call was refused although none was in flight. Then other clients of
- * the account occupy the whole limit, and the next call should try again soon.
+ * The initial and smallest value of `idleDoublingMs`. It is short, because other clients of the account then occupy the
+ * whole limit, and the next call should try again soon.
  */
 const MIN_IDLE_DOUBLING_MS = 4000;
-/** Each further refusal of that kind multiplies the doubling time by this factor. */
+/** Each call that is refused although none is in flight multiplies `idleDoublingMs` by this factor. */
 const IDLE_DOUBLING_INCREASE = 16;
-/** Each accepted call divides the doubling time for refusals of that kind by this factor. */
+/** Each accepted call divides `idleDoublingMs` by this factor. */
 const IDLE_DOUBLING_DECREASE = 1.2;
 /** CUBIC's K as a share of the doubling time: how long after a refusal the limit is back at `wMax`. */
 const CUBIC_K = Math.cbrt(1 - BACKOFF_RATIO);
 /**
- * After an overload the limit rises by 1 only after this many rounds of success at the ceiling. Each attempt above
- * the ceiling may cost money.
+ * After an overload the ceiling rises by 1 only after this many rounds of success at the ceiling. Each call above the
+ * ceiling may be charged and then fail.
  */
 const ROUNDS_PER_PROBE = 25;
 
@@ -33,31 +36,46 @@ const ROUNDS_PER_PROBE = 25;
  * How many calls may be in flight at once.
  *
  * - Before the first refusal the limit grows by slow start (RFC 5681).
- * - A refusal cuts it (multiplicative decrease). It then grows with the cube of the time (CUBIC, RFC 9438): slowly
- *   near the number that was refused, faster beyond it. Growth by time instead of success gives processes that
- *   share an account equal shares.
+ * - A refusal cuts it (multiplicative decrease). It then grows with the cube of the time (CUBIC, RFC 9438): slowly near
+ *   the number that was refused, faster beyond it. Growth by time instead of success gives processes that share an
+ *   account equal shares.
  * - An overload is a call that was accepted, charged, and then failed because too many were in flight. It sets a
- *   ceiling for the limit, because a further attempt may cost money.
+ *   ceiling for the limit, because further overloads would be charged as well.
  */
 export class ConcurrencyLimit {
-	/** CUBIC's W_max: how many calls were in flight at the last refusal; undefined during slow start. */
+	/**
+	 * CUBIC's W_max: how many calls were in flight at the last refusal, or 0.5 if none was. If a call is accepted beyond
+	 * the limit after that, it is the number then in flight. Undefined during slow start.
+	 */
 	private wMax: number | undefined;
 	/** Time of the last refusal, or of construction if nothing was refused yet, from `monotonicNow`. */
 	private epochStart = monotonicNow();
-	/** The longest doubling time after the last refusal, in ms. `roundMs` may shorten it. */
+	/**
+	 * The longest doubling time after the last refusal, in ms, before the jitter is applied. If calls are short,
+	 * `roundMs` shortens it.
+	 */
 	private maxDoublingMs = 0;
-	/** What `maxDoublingMs` becomes if a call is refused although none is in flight. */
+	/** What `maxDoublingMs` becomes if a call is refused although none is in flight, in ms. */
 	private idleDoublingMs = MIN_IDLE_DOUBLING_MS;
 	/** A random factor of the doubling time. It keeps processes that share an account from growing at the same moments. */
 	private jitter = 1;
 	/** How long a call takes, smoothed like a round-trip time (RFC 6298), in ms; 0 until one has succeeded. */
 	private roundMs = 0;
-	/** How many calls have proved healthy. */
+	/**
+	 * How often `onHealthy` was called. One call may count twice: when it gets further than calls that fail because of
+	 * overload, and when it succeeds.
+	 */
 	private healthyCount = 0;
-	/** The highest limit at which no overload was seen; Infinity before the first overload. */
+	/**
+	 * The cap that overloads have put on the limit. Each success near it raises it a little (see ROUNDS_PER_PROBE).
+	 * Infinity before the first overload.
+	 */
 	private ceiling = Infinity;
 
-	/** `start` is the initial limit; `max` is the highest limit ever. Without them nothing is limited at first. */
+	/**
+	 * `start` is the initial limit; `max` is the highest limit ever. Without them, nothing is limited before the first
+	 * refusal or overload.
+	 */
 	constructor(
 		private readonly start = Infinity,
 		private readonly max = Infinity,
@@ -69,7 +87,8 @@ export class ConcurrencyLimit {
 		const cubicTime = elapsedMs / this.doublingMs - CUBIC_K;
 		const startLimit = this.start + SLOW_START_RISE * Math.min(1, elapsedMs / SLOW_START_RISE_MS);
 		const slowStart = Math.max(startLimit, SLOW_START_FACTOR * this.healthyCount);
-		// The account has accepted a call of ours before, so one slot is ours as soon as that call ends.
+		// If calls of ours were in flight at the last refusal (wMax >= 1), the slot of one of them stays ours, so the limit
+		// is at least 1. Otherwise other clients may occupy the whole account, and the limit may be below 1.
 		const minLimit = (this.wMax ?? 0) < 1 ? 0 : 1;
 		const limit = this.wMax === undefined ? slowStart : this.wMax * (1 + cubicTime ** 3);
 		return Math.min(this.max, this.ceiling, Math.max(minLimit, limit));
@@ -80,14 +99,17 @@ export class ConcurrencyLimit {
 		return Math.floor(this.ceiling);
 	}
 
-	/** How long the limit takes to double after it is back at `wMax`, in ms. Short calls free their slots sooner. */
+	/**
+	 * How long the limit takes to double after it is back at `wMax`, in ms. Short calls make it shorter, because their
+	 * slots become free sooner.
+	 */
 	private get doublingMs(): number {
 		return this.jitter * Math.min(this.maxDoublingMs, DOUBLING_ROUNDS * (this.roundMs || Infinity));
 	}
 
 	/**
-	 * Milliseconds until one more call fits into the limit, beside `inFlight` others. 0: it fits now. Infinity: it fits
-	 * only after other calls have ended or succeeded.
+	 * How long it takes until one more call fits into the limit beside `inFlight` others, in ms. 0 means that it fits
+	 * now. Infinity means that time alone does not help: other calls must end or prove healthy first.
 	 */
 	delayMs(inFlight: number): number {
 		const next = inFlight + 1;
@@ -103,18 +125,22 @@ export class ConcurrencyLimit {
 	}
 
 	/**
-	 * Call this when a call was accepted; `inFlight` includes it. If that exceeds the limit, the call was sent
-	 * before another was refused, so the limit was cut too far.
+	 * Call this when a call was accepted; `inFlight` includes it. If that exceeds the limit, the account allows more
+	 * calls than the last refusal seemed to show.
 	 */
 	onAccepted(inFlight: number): void {
 		this.idleDoublingMs = Math.max(
 			MIN_IDLE_DOUBLING_MS,
 			this.idleDoublingMs / IDLE_DOUBLING_DECREASE,
 		);
-		if (this.wMax !== undefined && inFlight > this.current) this.wMax = inFlight;
+		if (this.wMax !== undefined && inFlight > this.current)
+			this.wMax = Math.max(this.wMax, inFlight);
 	}
 
-	/** Call this when a call has proved healthy: it succeeded, or got past the point where overloads fail. */
+	/**
+	 * Call this when a call has proved healthy: it succeeded, or it has got further than calls that fail because of
+	 * overload.
+	 */
 	onHealthy(): void {
 		this.healthyCount++;
 	}
@@ -129,8 +155,8 @@ export class ConcurrencyLimit {
 	}
 
 	/**
-	 * Call this when a call was refused because `inFlight` others were in flight. If that is 0, calls of other clients
-	 * occupy the account.
+	 * Call this when a call was refused because too many are in flight; `inFlight` of them are ours. If that is 0, calls
+	 * of other clients occupy the account.
 	 */
 	onRefused(inFlight: number): void {
 		this.wMax = Math.max(0.5, inFlight);

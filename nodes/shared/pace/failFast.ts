@@ -3,32 +3,40 @@ import { Failure } from '../failure';
 import { mentionsConcurrency } from '../parsing/errorTable';
 
 /**
- * How long all create calls must be refused for a quota until the quota counts as used up, in ms. A quota of
- * requests per minute refills sooner.
+ * For this long, in ms, every temporary failure of a create call must name a quota before the quota counts as used up.
+ * A quota of requests per minute refills sooner.
  */
 const QUOTA_CONFIRM_MS = 600_000;
-/** If `Retry-After` plus this margin is longer than QUOTA_CONFIRM_MS, it takes its place, in ms. */
+/** If `Retry-After` plus this margin, in ms, is longer than QUOTA_CONFIRM_MS, the sum counts instead. */
 const RETRY_AFTER_MARGIN_MS = 60_000;
 
 /**
- * Decides when create calls stop waiting for a quota (“Fail Fast”, Shore, IEEE Software 2004). A quota per day does
- * not refill during a run. Once it is used up, each call is tried once and then fails, until one is accepted.
+ * Decides when create calls stop waiting for a quota (“Fail Fast”, Shore, IEEE Software 2004). A quota per day does not
+ * refill during a run. Once it is used up, waiting calls fail at once, and each later call is tried once, until one is
+ * accepted.
  *
  * A quota counts as used up in two cases:
- * - The service has named a quota in every refusal for ten minutes.
- * - A call has waited until its deadline while no create call was accepted, and the last refusal did not name
+ * - For ten minutes, or for the `Retry-After` and a minute if that is longer, every temporary failure has named a
+ *   quota, and no create call was accepted.
+ * - A call has waited until its deadline while no create call was accepted, and the last temporary failure did not name
  *   calls in flight as the reason.
  *
  * Both need that nothing is in flight. Otherwise each call waits as long as its deadline allows.
  */
 export class FailFast {
-	/** True once a quota counts as used up. */
+	/** True from the time when a quota counts as used up until a create call is accepted. */
 	isOn = false;
-	/** The last temporary failure of a create call; undefined once a create call was accepted. */
+	/**
+	 * The last temporary failure of a create call; undefined if one was accepted since. Waiting calls fail with it. They
+	 * were never sent, so the fact `mayBeCharged` is left out.
+	 */
 	lastFailure: Failure | undefined;
 	/** When the last create call was accepted, from `monotonicNow`. */
 	private acceptedAt = 0;
-	/** Since when every failure has named a quota, from `monotonicNow`; Infinity: the last one did not. */
+	/**
+	 * Since when every temporary failure has named a quota, from `monotonicNow`. Infinity if the last one named none, or
+	 * if there was none since the last acceptance.
+	 */
 	private quotaRefusedSince = Infinity;
 
 	/** Call this when a create call was accepted. */

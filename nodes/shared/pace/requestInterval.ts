@@ -1,28 +1,29 @@
 import { monotonicNow } from '../async/deadline';
 
 /**
- * The shortest interval once a request was throttled, in ms. Below that, many more requests would be in flight
- * before the next throttled answer arrives.
+ * The shortest interval other than 0, in ms. With a shorter one, many more requests would be sent before the next
+ * throttled answer arrives.
  */
 const MIN_INTERVAL_MS = 50;
 /** The longest interval, in ms. */
 const MAX_INTERVAL_MS = 30_000;
 /** A throttled request multiplies the interval by this factor. */
 const INCREASE = 1.2;
-/** How long after a throttled request the interval has shrunk by half, in ms. */
+/** The interval has shrunk by half when this much time has passed since it was set, in ms. */
 const HALF_LIFE_MS = 60_000;
 /**
- * With at least this many accepted requests per throttled one, the service counts requests over a long window such
- * as a minute. Then bursts are allowed, and spacing at the average would only be slower.
+ * With at least this many accepted requests per throttled one, the service probably counts requests over a long window
+ * such as a minute. Then it allows bursts, and spacing at the average would only be slower.
  */
 const LONG_WINDOW_RATIO = 40;
 
 /**
  * The least time between two requests of an account. It is 0 until a request is throttled.
  *
- * The first estimate is the average time per accepted request, cooldown included. Each further throttled request
- * multiplies it. It shrinks with the cube of the time (as in CUBIC, RFC 9438): slowly at first, then quickly to 0.
- * Shrinking by time instead of success gives processes that share an account equal shares.
+ * The first estimate is the average time per accepted request, cooldown included, or MIN_INTERVAL_MS if the service
+ * allows bursts. Each further throttled request multiplies it. It shrinks with the cube of the time (as in CUBIC, RFC
+ * 9438): slowly at first, then quickly to 0. Shrinking by time instead of success gives processes that share an account
+ * equal shares.
  */
 export class RequestInterval {
 	/** The interval when it was set, in ms; `ms` shrinks from there. */
@@ -46,13 +47,16 @@ export class RequestInterval {
 		this.set(this.ms * INCREASE);
 	}
 
-	/** Call this when a request was answered without being throttled. */
+	/** Call this when a request that was sent after the last throttled answer was answered without being throttled. */
 	onAccepted(): void {
 		if (this.throttled > 0 && this.initialMs <= MIN_INTERVAL_MS) this.estimate();
 		this.accepted++;
 	}
 
-	/** Sets the interval at the first acceptance after throttled requests, when the length of the cooldown is known. */
+	/**
+	 * Estimates the interval. Call this at the first acceptance after throttled requests: only then the length of the
+	 * cooldown is known.
+	 */
 	private estimate(): void {
 		const averageMs = (monotonicNow() - this.countingSince) / Math.max(1, this.accepted);
 		this.set(this.accepted < this.throttled * LONG_WINDOW_RATIO ? averageMs : MIN_INTERVAL_MS);

@@ -11,14 +11,20 @@ import { FailFast } from './failFast';
 import { RequestInterval } from './requestInterval';
 import { TokenBucket } from './tokenBucket';
 
-/** Priorities in the queue, the lowest number first. A poll is a read that no message has announced. */
+/**
+ * Priorities in the queue: of several calls that may go out, the one with the lowest number is first. A poll is a read
+ * of a task whose end no message has announced.
+ */
 const LANES = { read: 0, create: 1, poll: 2 };
 /**
- * The first time that this many are in flight, the newest task is read early. An overloaded service fails tasks that
- * are charged, so an overload must show before more tasks are created.
+ * When a new task raises the number in flight to one of these counts for the first time, that task is read early. An
+ * overloaded service fails tasks that are charged, so an overload must show before more tasks are created.
  */
 const SPOT_CHECK_COUNTS = [16, 32, 64, 128, 256];
-/** The least jitter of a cooldown, in ms. It keeps processes that share an account from sending at once. */
+/**
+ * The least jitter of the cooldown after a throttled request, in ms. It keeps processes that share an account from
+ * sending at once.
+ */
 const JITTER_MS = 100;
 
 /**
@@ -32,37 +38,45 @@ export type CallKind = 'create' | 'read' | 'task';
  * How a call ended.
  *
  * - `succeeded`: the service did what was asked.
- * - `rejected`: the service refused this request for its content or its rights.
+ * - `rejected`: the service answered, but neither did what was asked nor refused for rate or load. A call that was
+ *   accepted and gets no result counts as rejected as well.
  * - `throttled`: the service refused for rate or load.
- * - `unavailable`: nobody answered, or only a proxy did.
+ * - `unavailable`: nobody answered, or only a proxy did, or the answer was a server error.
  * - `unknown`: the call says nothing about the service, for example because it was never sent.
  */
 export type Outcome = 'succeeded' | 'rejected' | 'throttled' | 'unavailable' | 'unknown';
 
 /** The handle of a call that may go out now, from `Throttle.admit`. It reports to the throttle how the call went. */
 export interface AdmittedCall {
-	/** True if this call was the first to raise the number in flight to a count for a spot check. Read its task early. */
-	readonly isSpotCheck: boolean;
-	/** Call this at most once, when the service has accepted a create call. It is in flight until `end`. */
-	accept(): void;
 	/**
-	 * Call this exactly once, however the call ended; until then the call counts. Returns `error`. If `error` is an
-	 * overload, a copy of it is returned that also has the fact `safeInFlight`.
+	 * True if this call has the kind `task` and was the first to raise the number in flight to a count for a spot check.
+	 * Read its task early.
+	 */
+	readonly isSpotCheck: boolean;
+	/**
+	 * Call this at most once, when the service has accepted a create call that goes on, such as a stream. The call is in
+	 * flight until `end`.
+	 */
+	markAccepted(): void;
+	/**
+	 * Call this exactly once, however the call ended. Until then it counts as unanswered or in flight. Returns `error`.
+	 * If `error` is an overload, returns a copy of it that also has the fact `safeInFlight`.
 	 */
 	end(outcome: Outcome, error?: unknown): unknown;
 }
 
 /**
  * Decides when the next request of an account goes out. A request waits for its turn in the queue, for the circuit
- * breaker, and for the request interval. A create call also waits for the concurrency limit.
+ * breaker, and for the request interval. A create call also waits for a circuit breaker of its own and for the
+ * concurrency limit.
  *
- * All executions and triggers of this process that use the account share one throttle; `throttleOf` finds it. Its
- * state is only in memory, because the service announces no limits and changes them.
+ * All executions and triggers of this process that use the account share one throttle; `throttleOf` finds it. Its state
+ * is only in memory, because the service does not announce its limits and may change them.
  */
 export class Throttle {
 	/**
-	 * True once the service has answered any request without throttling it. Then a throttled request is worth
-	 * repeating.
+	 * True once a request has succeeded or was rejected; a throttled one does not count. Until then, waiting is
+	 * considered useless, so a throttled read is repeated only a few times.
 	 */
 	hasEverAnswered = false;
 	/** How many tasks and generation streams are in flight. */
@@ -75,9 +89,12 @@ export class Throttle {
 	private readonly interval = new RequestInterval();
 	/** Ends the wait of create calls once a quota is used up. */
 	private readonly failFast = new FailFast();
-	/** Stops all requests after a throttled one. */
+	/** Stops all requests for a while after one was throttled. `onThrottled` has the exceptions. */
 	private readonly requestBreaker = new CircuitBreaker('closed');
-	/** Stops create calls while the service is unavailable. It starts half-open: the first create call is a probe. */
+	/**
+	 * Stops create calls while the service is unavailable or overloaded. It starts half-open: the first create call is a
+	 * probe.
+	 */
 	private readonly createBreaker = new CircuitBreaker('half-open');
 	/** All requests that wait to be sent, one lane per kind. */
 	private readonly queue = new Queue<keyof typeof LANES>(
@@ -85,39 +102,44 @@ export class Throttle {
 		(kind) => this.onAdmit(kind),
 		3,
 	);
-	/** The queue of polls. A poll waits until no read and no create call could go out instead. */
+	/** The queue of polls. A poll waits while a read is waiting, or a create call could go out instead. */
 	readonly pollQueue = {
 		enter: async (signal: AbortSignal) => await this.queue.enter(signal, 'poll', LANES.poll),
 	};
 	/** Reads whose result several callers share. */
 	readonly coalescedReads = new CoalescedReads();
-	/** When the last request was throttled, from `monotonicNow`, as all times here. */
+	/**
+	 * When a request was last throttled, from `monotonicNow`, as all times here. A throttled request that was sent before
+	 * that time does not change it.
+	 */
 	private lastThrottledAt = 0;
-	/** When the last read or create call was sent. */
+	/** When the last read or create call was admitted. */
 	private lastSentAt = 0;
 	/** When the last poll was admitted. */
 	private lastPolledAt = 0;
-	/** How many create calls were sent and not answered yet. */
+	/** How many create calls were admitted and are neither answered nor accepted yet. */
 	private unansweredCreates = 0;
 	/** The most tasks and streams that were ever in flight at once. */
 	private peakInFlight = 0;
 
-	/** True once a quota counts as used up. Then each create call is tried once and not repeated. */
+	/** True once a quota counts as used up. Then no call waits here, and a throttled create call is not sent again. */
 	get isQuotaExhausted(): boolean {
 		return this.failFast.isOn;
 	}
 
-	/** True during an outage: a read must succeed before the next create call may go out. */
+	/**
+	 * True during an outage: the service must answer a read, even with a refusal, before the next create call may go out.
+	 */
 	get needsHealthCheck(): boolean {
 		return this.createBreaker.isOutage;
 	}
 
 	/**
-	 * Resolves once a call of this kind may go out. The caller must call `end` of the result.
+	 * Resolves once a call of this kind may go out; a `task` may always. The caller must call `end` of the result.
 	 *
 	 * `waitingSince` is when the caller first tried to send this call, from `monotonicNow`. If `signal` aborts first, a
-	 * read throws the signal's reason. A create call then throws the last temporary Failure of a create call, if there
-	 * is one. It throws the same when a quota turns out to be used up while it waits.
+	 * read throws the signal's reason. A create call throws the last temporary Failure of a create call, or the signal's
+	 * reason if there is none. It throws the same when a quota turns out to be used up while it waits.
 	 */
 	async admit(kind: CallKind, signal: AbortSignal, waitingSince = 0): Promise<AdmittedCall> {
 		if (kind === 'task') return this.trackInFlight();
@@ -134,8 +156,8 @@ export class Throttle {
 	}
 
 	/**
-	 * Milliseconds until the first waiting request of this kind may go out. 0 or less: now. Infinity: only after the
-	 * state of another request has changed.
+	 * How long the first request of this kind still has to wait, in ms. 0 or less means that it may go out now. Infinity
+	 * means that it waits for an event instead, for example the end of a call in flight.
 	 */
 	private delayMs(kind: keyof typeof LANES): number {
 		if (this.isQuotaExhausted) return 0;
@@ -172,7 +194,7 @@ export class Throttle {
 		let accepted: AdmittedCall | undefined;
 		return {
 			isSpotCheck: false,
-			accept: () => {
+			markAccepted: () => {
 				this.onAnswer(isCreate, sentAt, 'succeeded');
 				accepted = this.trackInFlight();
 			},
@@ -193,7 +215,7 @@ export class Throttle {
 		this.limit.onAccepted(inFlight);
 		return {
 			isSpotCheck,
-			accept: () => {},
+			markAccepted: () => {},
 			end: (outcome, error) => {
 				if (outcome === 'succeeded') this.limit.onSuccess(inFlight, monotonicNow() - acceptedAt);
 				const wasOverload = isOverload(error);
@@ -207,7 +229,7 @@ export class Throttle {
 		};
 	}
 
-	/** Updates all limits after a request that was sent at `sentAt` has ended. */
+	/** Updates all limits after a request that was sent at `sentAt` was accepted or has ended. */
 	private onAnswer(isCreate: boolean, sentAt: number, outcome: Outcome, error?: unknown): void {
 		const { requestBreaker, createBreaker, failFast } = this;
 		const hasAnswered = outcome === 'succeeded' || outcome === 'rejected';

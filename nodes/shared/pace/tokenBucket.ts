@@ -6,9 +6,11 @@ import { Queue } from '../async/queue';
  * rare.
  */
 const REFILL_MS = 2000;
-/** The most tokens in the bucket. After a restart, hundreds of tasks may have ended unnoticed and are read at once. */
+/**
+ * The most tokens in the bucket. After a restart, hundreds of tasks may have ended unnoticed and are read in one burst.
+ */
 const BURST = 200;
-/** The least time between two reads of a burst, in ms. */
+/** The least time between two reads, in ms. It matters only in a burst. */
 const SPACING_MS = 50;
 
 /**

@@ -13,8 +13,8 @@ const SIGN_FIELD =
 const ECHOED_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i;
 
 /**
- * All texts in a value that say what went wrong, however deeply nested: sentences, machine words and codes. Call
- * it with `value` alone.
+ * All texts in a value that say what went wrong, also nested ones: sentences, machine words and codes. Call it with
+ * `value` alone.
  */
 function signsIn(value: unknown, isSign = true, depth = 0): string[] {
 	const text = asText(value);
@@ -57,7 +57,7 @@ export function clearestSign(value: unknown): string | undefined {
  */
 type MeaningRow = readonly [Meaning, ...RegExp[]];
 
-/** The service asks to wait for another task of the account, so too many are in flight. */
+/** Words with which the service asks to wait for another task of the account. So too many tasks are in flight. */
 const WAITS_FOR_ANOTHER =
 	/(?:previous|another|existing) (?:\w{1,20} ){0,3}(?:in progress|running|processing|pending)|wait (?:for|until) [^.]{0,40}(?:finish|complete|ends?\b)/;
 /** Other words with which a service says that too many tasks are in flight. */
@@ -136,7 +136,7 @@ const SPECIFIC_SIGNS: readonly MeaningRow[] = [
 	],
 ];
 
-/** What the HTTP status means if no specific sign is found. */
+/** What the HTTP status means if no specific sign is found. For 402 and 429 see also `meaningOf`. */
 const MEANING_BY_STATUS: Readonly<Record<number, Meaning>> = {
 	401: 'token',
 	402: 'credit',
@@ -164,8 +164,8 @@ const findMeaning = (table: readonly MeaningRow[], words: string) =>
 	table.find(([, ...signs]) => signs.some((sign) => sign.test(words)))?.[0];
 
 /**
- * The meaning of a refusal or a failure; undefined if nothing in it says so. Call it only with an answer that is known
- * to be one: any text with these words would match.
+ * The meaning of a refusal or a failure; undefined if nothing in it says so. Do not call it with the answer of a
+ * success: any text with these words would match.
  *
  * @param value the parsed JSON or the text of the answer
  * @param status its HTTP status; 0 if there is none
@@ -173,7 +173,8 @@ const findMeaning = (table: readonly MeaningRow[], words: string) =>
 export function meaningOf(value: unknown, status = 0): Meaning | undefined {
 	const normalized = normalizedText(value);
 	const specific = findMeaning(SPECIFIC_SIGNS, normalized);
-	// Answers with 402 and 429 often advertise a larger plan, whose words would match other rows. The status decides.
+	// With 402, words about a quota mean that the credit is used up. With 429, only words about a quota or credit say
+	// more than the status; any others, such as an advertisement for a larger plan, do not count.
 	if (status === 402 && specific === 'quota') return 'credit';
 	if (status === 429 && specific !== 'quota' && specific !== 'credit') return 'throttled';
 	const general = findMeaning(GENERAL_SIGNS, normalized);
@@ -182,6 +183,6 @@ export function meaningOf(value: unknown, status = 0): Meaning | undefined {
 	return specific ?? MEANING_BY_STATUS[status] ?? (isAboutServer ? undefined : general);
 }
 
-/** True if a text says that too many tasks are in flight, and not that requests come too fast. */
+/** True if a text says that too many tasks are in flight. Words about too many requests per time do not count. */
 export const mentionsConcurrency = (text?: string): boolean =>
 	[CONCURRENCY_WORDS, WAITS_FOR_ANOTHER].some((sign) => sign.test(normalizedText(text)));

@@ -6,7 +6,7 @@ import type { Redactor } from './redaction';
 
 /* Reads the errors in answers of the service. The shapes are in docs/contract.md, “HTTP”. */
 
-/** The keys of reasons in error answers, the most specific first. */
+/** The keys of reasons in error answers, in order of preference. */
 const REASON_KEYS = 'error error_message message detail errors msg reason code'.split(' ');
 
 /** Reasons that say little. Another one beside them is better, as in `{ error: "Bad Request", message: "…" }`. */
@@ -18,8 +18,8 @@ const REASON_IN_BROKEN_JSON =
 	/"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,2000})/;
 
 /**
- * The reason in an error answer for the user: the text under `error`, `message`, `detail` or a similar key, however
- * deeply nested. Undefined if there is none. Call it without `depth`.
+ * The reason in an error answer for the user. It is a text, or the text under `error`, `message`, `detail` or a similar
+ * key, also a nested one. Undefined if there is none. Call it without `depth`.
  */
 export function readReason(value: unknown, depth = 0): string | undefined {
 	const text = asText(value);
@@ -136,7 +136,7 @@ const FINAL_MEANINGS: ReadonlyArray<Meaning | undefined> = [
 	'not_allowed',
 	'moderation',
 ];
-/** Server errors that refuse for load, if their JSON says so. */
+/** Statuses of server errors that refuse for rate or load, if the JSON of the answer says so. */
 const OVERLOAD_STATUSES = [503, 529];
 
 /**
@@ -169,13 +169,14 @@ export function failureOfStatus(status: number, body: string): Failure {
 			? reported
 			: new Failure('unavailable', transientFacts);
 	}
-	// A web page with 401 or 403 comes from a proxy in front of the service and is temporary.
+	// A 408 is temporary. So is a web page with 401 or 403, because it comes from a proxy in front of the service.
 	if (status === 408 || (isHtml && (status === 401 || status === 403))) {
 		return new Failure('unavailable', transientFacts);
 	}
 	if (isFinal || reported.kind !== 'rejected' || (status !== 404 && status !== 410))
 		return reported;
-	// A 404 that is no JSON comes from a proxy: the service is unavailable, or the Base URL is wrong.
+	// A 404 whose body is neither empty nor JSON comes from a proxy: the service is unavailable, or the Base URL is
+	// wrong.
 	const isForeign = status === 404 && body.trim() !== '' && json === undefined;
 	return isForeign ? new Failure('foreignServer', transientFacts) : new Failure('notFound', facts);
 }

@@ -126,7 +126,7 @@ const SRT_START = new RegExp(String.raw`^(?:\d+[ \t]*\n)?[ \t]*${CUE_TIME}[ \t]*
 export const normalizeLines = (text: string): string =>
 	text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
 
-/** The type of subtitles by their first line; undefined if they are neither SRT nor VTT. */
+/** The type of subtitles by their first lines; undefined if they are neither SRT nor VTT. */
 export function subtitleTypeOf(text: string): FileType | undefined {
 	const start = normalizeLines(text);
 	if (/^WEBVTT(?:[ \t\n]|$)/.test(start)) return VTT;
@@ -144,7 +144,7 @@ export function invalidFileReason(
 ): string | undefined {
 	if (bytes.length === 0) return 'the file is empty';
 	const text = Buffer.from(bytes).toString().trimStart();
-	// Control characters other than tabs and line breaks do not occur in text, so this is a binary file.
+	// Control characters other than white space do not occur in text, so this is a binary file.
 	if (/[\x00-\x08\x0e-\x1f]/.test(text)) return undefined;
 	const headerType = areSubtitles ? '' : mimeFromHeader(contentType);
 	if (looksLikeHtml(text)) return 'a web page was returned instead of the file';

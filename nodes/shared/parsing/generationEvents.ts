@@ -18,17 +18,25 @@ import { idOf, readGeneratedFiles, type ReaderContext } from './responses';
 export interface StreamResult {
 	/** The files that have arrived. */
 	files: GeneratedFile[];
-	/** Why the stream ended before all files were there; undefined if the service has ended it properly. */
+	/**
+	 * Why the stream ended too early. Undefined if at least one file has arrived and no other one is expected any more.
+	 */
 	interruptedBecause?: string;
 	/** Why some files have failed, in the service's words. */
 	reason?: string;
 	/** True if the service has ended the stream with an empty list, so that probably nothing was made. */
 	isEmpty?: boolean;
-	/** The Failure to report if the history has no file either. The stream's last error may be about all videos. */
+	/**
+	 * The Failure to report if the history has no file either. It comes from an error in the stream, which may be about
+	 * one video of several or about all.
+	 */
 	failure?: Failure;
 }
 
-/** True for an entry, or a status word, that says it is in progress. A completion event may contain those, too. */
+/**
+ * True for a status word that means “in progress”, or an entry that has one. A completion event may contain such
+ * entries, too.
+ */
 const isInProgress = (entry: unknown): boolean =>
 	/^(?:media_generation_status_)?(?:pending|active|processing)$/i.test(
 		asText(isRecord(entry) ? entry.status : entry) ?? '',
@@ -50,8 +58,8 @@ function parseData(data: string): unknown {
  * before, call `markEnded` or `markBroken` once.
  *
  * The outcome is known once all files have arrived, in one completion event or several, or once an event says that no
- * more will come. It is a StreamResult or a Failure. The Failure is transient if the service has refused the request
- * for load before it started anything.
+ * more will come. It is a StreamResult or a Failure. The Failure is transient if it reports a refusal for rate, load or
+ * quota, and names no id of anything that was started.
  */
 export class GenerationEvents {
 	/** The outcome, once it is known. */
@@ -64,8 +72,8 @@ export class GenerationEvents {
 	lastEventIsUnattributedError = false;
 	private readonly decoder = new TextDecoder('utf-8');
 	/**
-	 * `plain`: some deployments answer with JSON instead of a stream, and proxies with a web page. Undefined before
-	 * the first chunk.
+	 * In mode `plain`, the answer is no stream: some deployments answer with JSON instead, and proxies with a web page.
+	 * Undefined before the first chunk.
 	 */
 	private mode: 'events' | 'plain' | undefined;
 	/** The answer so far in mode `plain`. */
@@ -89,7 +97,7 @@ export class GenerationEvents {
 
 	constructor(
 		private readonly context: ReaderContext,
-		/** Is called with each status word, and with the id of the video or image that it is about. */
+		/** Is called with each status word, and with the id of the video or image that it is about, if that is known. */
 		private readonly onProgress: (status: string, id?: string) => void = () => {},
 		/** How many files the request has asked for. */
 		private readonly requestedCount = 1,

@@ -7,8 +7,8 @@ export interface Redactor {
 }
 
 /**
- * The source of a regular expression that matches a character of the token: plain, percent-encoded once or twice, or
- * escaped in JSON.
+ * The source of a regular expression that matches a character of the token. A letter, digit or underscore is matched as
+ * it is. Any other character may also be percent-encoded once or twice, or escaped in JSON.
  */
 function characterPattern(character: string): string {
 	if (/\w/.test(character)) return character;
@@ -24,7 +24,8 @@ export function redactor(apiToken: string): Redactor {
 	if (apiToken.length < 6) return { text: (text) => text, value: (value) => value };
 	const characters = Array.from(apiToken, characterPattern);
 	// A text may contain only the start of the token, if the service has truncated it. Half of the token, at least 12
-	// characters, is enough to match. It is at most 500, because the length of a regular expression is limited.
+	// characters, is enough to match. That half is limited to 500 characters, because the length of a regular expression
+	// is limited.
 	const requiredLength = Math.max(12, Math.min(500, Math.ceil(characters.length / 2)));
 	const optionalTail = characters.slice(requiredLength).map((character) => `${character}?`);
 	const token = new RegExp(

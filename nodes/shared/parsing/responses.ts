@@ -68,8 +68,9 @@ const FAILURE_WORD =
 	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
 
 /**
- * The final state that an unknown status word of a task seems to mean: `error` with a reason beside it, `completed`
- * with a URL beside it. Undefined if the task seems to be in progress.
+ * The final state that an unknown status word of a task seems to mean. It is `error` if the record gives a reason for a
+ * failure, and `completed` if it has an audio URL and the word does not mean failure. In any other case, and for a word
+ * that means progress, it is undefined.
  */
 function apparentEndOf(
 	status: string,
@@ -168,9 +169,9 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 }
 
 /**
- * The ids and URLs of files, each once. They identify a file in the history. If the path of a URL ends in a file
- * name, the URL without its query is one of them: a history that lists no ids may sign it anew. Other paths may be
- * the same for all files, as in /download?id=5.
+ * The ids and URLs of files, each once. They identify a file in the history. If the path of a URL ends in a file name,
+ * the URL without its query is one of them: a history that lists no ids may sign it anew. Without the query, other URLs
+ * may be the same for all files, as in /download?id=5.
  */
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(

@@ -21,7 +21,7 @@ export const isBlank = (text: string): boolean =>
 /**
  * Makes a text acceptable to any parser and database. A lone surrogate becomes U+FFFD, as in
  * `String.prototype.toWellFormed`. Vertical tabs, form feeds and NEL become line feeds. Other control characters are
- * removed.
+ * removed, except tabs and line breaks.
  */
 export const wellFormed = (text: string): string =>
 	text
@@ -51,8 +51,8 @@ export function asNumber(value: unknown): number | undefined {
 }
 
 /**
- * A time in ms since 1970, from ISO 8601 (UTC if it names no zone) or a number of seconds or ms; NaN for anything
- * else.
+ * A time in ms since 1970, from a number of seconds or ms, or from a text that `Date.parse` reads. ISO 8601 without a
+ * zone is UTC. NaN for anything else.
  */
 export function asTime(value: unknown): number {
 	const text = asText(value) ?? '';
@@ -105,11 +105,11 @@ function isDeeper(value: unknown, levels: number): boolean {
 }
 
 /**
- * True if a text is a web page, such as the error page of a proxy or a login page, instead of an answer of the
+ * True if a text is a web page or XML, such as the error page of a proxy or a login page, instead of an answer of the
  * API.
  */
 export const looksLikeHtml = (text: string): boolean =>
 	/^\s*<(?:!--|\?|(?:!doctype|html|head|body|h[1-6]|div|center|p|title|script)\b)/i.test(text);
 
-/** A URL without query and fragment. The query holds a signature that changes each time. */
+/** A URL without query and fragment. The query may hold a signature that changes each time. */
 export const withoutQuery = (url: string): string => url.split(/[?#]/, 1)[0]!;

@@ -9,8 +9,8 @@ import { readNotification } from '../parsing/responses';
 /** How long `ready` waits for the socket, in ms. */
 const READY_TIMEOUT_MS = 3000;
 /**
- * How long the socket stays open after its last user has released it, in ms. The next round of a loop then need not
- * open another one.
+ * The socket stays open for at least this long after its last user has released it, in ms. The next round of a loop
+ * then need not open another one.
  */
 const LINGER_MS = 300;
 /** How long an attempt to open may take, in ms. */
@@ -35,15 +35,15 @@ const MAX_REMEMBERED_TASKS = 5000;
 export const canListen = (): boolean => typeof WebSocket === 'function';
 
 /**
- * Is called with each message about one task, and when the socket is lost or reopened. `percentage` (0 to 100) is the
- * progress in the message, if it has any.
+ * Is called for each message about one task, and when the socket is lost or reopened. `percentage` (0 to 100) is the
+ * progress, if the message says it.
  */
 type TaskSubscriber = (event: ChannelEvent, percentage?: number) => void;
 
 const notifySubscriber = (subscriber: TaskSubscriber, percentage: number | undefined) =>
 	subscriber(percentage === 100 ? 'announced' : 'progress', percentage);
 
-/** Is called with each message about any task of the account. */
+/** Is called for each message about any task of the account, with the id of that task. */
 type TaskListener = (taskId: string) => void;
 
 /** One WebSocket connection; times are from `monotonicNow`. */
@@ -82,7 +82,10 @@ export class AccountSocket {
 	private settled = new AbortController();
 	/** Is aborted when a state has changed, to wake up `run`. */
 	private wakeUp = new AbortController();
-	/** How many attempts in a row have failed. */
+	/**
+	 * How many attempts to open have failed since `openNow` was called or a connection was lost. It sets the back-off.
+	 * The early loss of a connection counts as two.
+	 */
 	private consecutiveFailures = 0;
 	/** When the next attempt to open is due, from `monotonicNow`. */
 	private retryAt = 0;
@@ -97,7 +100,7 @@ export class AccountSocket {
 		return this.current !== undefined;
 	}
 
-	/** Adds a user and opens the socket if it is the first. Each user must call `release` once. */
+	/** Adds a user. If it is the first user, the socket is opened. Each user must call `release` once. */
 	subscribe(context: ServiceContext): this {
 		const isFirst = this.users++ === 0;
 		if (isFirst || !this.isRunning) this.openNow();
@@ -106,8 +109,8 @@ export class AccountSocket {
 	}
 
 	/**
-	 * Starts an attempt to open at once if the socket is not open, without any back-off. `ready` waits for this
-	 * attempt.
+	 * If the socket is not open, ends the back-off, so that an attempt to open starts at once. `ready` waits for this
+	 * attempt, or for the one that is already running.
 	 */
 	openNow(): void {
 		const hasFailed = !this.isOpen && this.settled.signal.aborted;
@@ -123,15 +126,18 @@ export class AccountSocket {
 		this.wakeUp.abort();
 	}
 
-	/** Resolves once the socket is open, an attempt has failed, or 3 s have passed. Never rejects. */
+	/**
+	 * Resolves once the first attempt to open since `openNow` has succeeded or failed, or 3 s have passed. If the socket
+	 * is open already or can never be opened, resolves at once. Never rejects.
+	 */
 	async ready(): Promise<void> {
 		await sleep(READY_TIMEOUT_MS, this.settled.signal);
 	}
 
 	/**
-	 * Calls `subscriber` with each message about a task. If a message about the task has arrived already, it is called at
-	 * once with the highest percentage so far, because the service never repeats a message. Returns the function that
-	 * unsubscribes.
+	 * Calls `subscriber` for each message about a task, and when the socket is lost or reopened. If a message about the
+	 * task has arrived already, calls it at once with the highest percentage so far, because the service never repeats a
+	 * message. Returns the function that unsubscribes.
 	 */
 	onTask(taskId: string, subscriber: TaskSubscriber): () => void {
 		const subscribers = this.subscribers.get(taskId) ?? new Set();
@@ -144,7 +150,7 @@ export class AccountSocket {
 		};
 	}
 
-	/** Calls `listener` with the task id of each message, until `signal` aborts. */
+	/** Calls `listener` for each message, with the id of its task, until `signal` aborts. */
 	onAllTasks(listener: TaskListener, signal: AbortSignal): void {
 		this.listeners.add(listener);
 		signal.addEventListener('abort', () => this.listeners.delete(listener), { once: true });
@@ -196,8 +202,8 @@ export class AccountSocket {
 	}
 
 	/**
-	 * Tries to open a connection, and closes the silent one after that. The silent one stays open during the attempt, so
-	 * that no message is missed.
+	 * Tries to open a connection. If it replaces a silent one, that one is closed after the attempt, so that no message
+	 * is missed.
 	 */
 	private async open(): Promise<void> {
 		const session = await this.connect().catch(() => undefined);
@@ -252,7 +258,7 @@ export class AccountSocket {
 		previous.socket.close();
 	}
 
-	/** Is called when either side has closed a connection. */
+	/** Is called when either side has closed a connection, or when an attempt to open has failed. */
 	private onClose(session: SocketSession): void {
 		if (this.closing === session) this.closing = undefined;
 		if (this.current === session) {
@@ -264,7 +270,7 @@ export class AccountSocket {
 		this.wakeUp.abort();
 	}
 
-	/** Sets the number of failed attempts in a row, and when the next attempt is due. */
+	/** Sets the number of failed attempts, and when the next attempt is due. */
 	private setFailures(count: number): void {
 		this.consecutiveFailures = count;
 		this.retryAt = count === 0 ? 0 : monotonicNow() + backOffMs(count, MAX_BACK_OFF_MS);

@@ -42,7 +42,7 @@ const WAIT_MODES = {
 	restored: { readFirst: true, addressConfirmed: true, isBackground: true },
 } as const;
 
-/** The pause between the reads of a task that is a spot check for overload, in ms. */
+/** The poll interval of a task that is a spot check for overload, in ms. */
 const SPOT_CHECK_MS = 1000;
 /**
  * The random spread (jitter) of the pauses between reads, as a share of their length. Without it, tasks that lose the
@@ -61,30 +61,30 @@ export interface TaskWait {
 	/** How long to wait for a message before the task is read, in ms. */
 	pollIntervalMs: number;
 	/** The account's socket, from `subscribe`. The caller releases it. */
-	subscription: AccountSocket;
+	accountSocket: AccountSocket;
 	/** Is called with the progress in percent, 0 to 100, each time it has risen. */
 	onProgress(percentage: number): void;
 	/** Is called each time a read shows that the task is still in progress. */
 	onUnfinished?(): void;
 }
 
-/** Remembers what messages and reads have shown of a task. Decides what the next read means for the wait. */
+/** Remembers what messages and reads have shown of a task. Decides what each read means for the wait. */
 class TaskObservations {
 	/** The highest percentage so far; -1 before the first. */
 	private highestPercentage = -1;
 	private status = 'pending';
 	/** The HTTP status of the last read, if that failed. */
 	private httpStatus: number | undefined;
-	/** The Failure of the last read, as long as the service has never answered. */
+	/** The last temporary Failure of a read, throttling aside, from before the Base URL was known to be right. */
 	private lastUnavailable: Failure | undefined;
 	/**
-	 * When each odd answer was first read, from `monotonicNow`. For `apparentEnd` and `notFound`, another answer in
-	 * between resets it.
+	 * When each odd answer was first read, from `monotonicNow`. For `apparentEnd` and `notFound`, a read that shows
+	 * another state of the task resets it.
 	 */
 	private readonly firstObservedAt: { [what in keyof typeof GRACE_MS]?: number } = {};
 
 	constructor(
-		/** True once the service has shown the task, so that the Base URL is surely right. */
+		/** True once the Base URL is surely right, for example because the service has shown the task. */
 		private addressConfirmed: boolean,
 		private readonly wait: Pick<TaskWait, 'onProgress' | 'onUnfinished'>,
 	) {}
@@ -98,8 +98,8 @@ class TaskObservations {
 	}
 
 	/**
-	 * Notes the result of a read, and returns what it means for the wait. Throws a Failure once the task has failed or
-	 * a grace period is over.
+	 * Notes the result of a read, and returns what it means for the wait. Throws a Failure if the task has failed, or if
+	 * it has had no audio URL for too long.
 	 */
 	noteTask(task: SpeechTask): ReadResult<SpeechTask> {
 		this.addressConfirmed = true;
@@ -164,11 +164,12 @@ class TaskObservations {
 
 /**
  * Waits until a speech task is completed and resolves with it. Messages over the socket report progress (§6.2). Only a
- * read of the task counts as its outcome (§4.2), because messages can be lost. Throws a Failure with the task's id:
- * taskFailed, noAudioUrl, notFound, any other failure of a read that is not temporary, or the signal's reason.
+ * read of the task counts as its outcome (§4.2), because messages can be lost or come too early. Throws a Failure with
+ * the task's id: taskFailed, noAudioUrl, notFound, any other failure of a read that is not temporary, or the signal's
+ * reason.
  */
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
-	const { taskId, signal, subscription } = wait;
+	const { taskId, signal, accountSocket } = wait;
 	const { throttle } = api;
 	const { readFirst, addressConfirmed, isBackground } = WAIT_MODES[wait.mode];
 	const call = isBackground ? undefined : await throttle.admit('task', signal);
@@ -200,9 +201,9 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			(isSpotCheck ? SPOT_CHECK_MS : wait.pollIntervalMs) * (1 + JITTER * (Math.random() - 0.5)),
 		maxBackoffMs: isBackground ? BACKGROUND_MAX_BACKOFF_MS : undefined,
 		readFirst: readFirst || isSpotCheck,
-		isChannelOpen: () => subscription.isOpen,
+		isChannelOpen: () => accountSocket.isOpen,
 		subscribe: (onEvent) =>
-			subscription.onTask(taskId, (event, percentage) => {
+			accountSocket.onTask(taskId, (event, percentage) => {
 				if (event === 'progress' || event === 'announced') observations.noteProgress(percentage);
 				if (event === 'announced') freshAfter = monotonicNow();
 				onEvent(event);

@@ -18,10 +18,7 @@ import { SoundLength } from '../../audio/soundLength';
 import type { ItemContext } from '../../run/itemContext';
 import { submit, type SpeechOrder } from './submit';
 
-/**
- * Time limit for the download of subtitles, in ms. It is short, because the sound has already arrived and its output
- * waits.
- */
+/** Time limit for the download of subtitles, in ms. It is short, because the sound is finished and its output waits. */
 const SUBTITLES_TIMEOUT_MS = 60_000;
 
 /** The values of the fields that Speak and Collect share: how to wait for a task, and what to download. */
@@ -49,7 +46,7 @@ export function readWaitOptions(parameters: NodeParameters) {
  */
 const HEALTHY_PERCENT = 20;
 
-/** A completed speech task, with the files that were requested. */
+/** A speech task, with the files that were requested. Only Speech → Get makes one whose task is not completed. */
 export interface SpeechResult {
 	taskId: string;
 	task: SpeechTask;
@@ -60,9 +57,9 @@ export interface SpeechResult {
 }
 
 /**
- * Waits for a speech task until `item.stopStarting` aborts, and downloads the files that `options` request. `orderOrId`
- * is the id of an existing task, or the create call of a task. The call is sent unless an earlier attempt has created
- * the task. Throws a Failure. If a task exists, the Failure has its id, so that a user can collect it later.
+ * Waits until a speech task is completed, and downloads the files that `options` request. `orderOrId` is the id of an
+ * existing task, or a create call, whose task comes from `submit`. Throws a Failure, also when `item.stopStarting`
+ * aborts. If a task exists, the Failure has its id, so that a user can collect it later.
  */
 export async function collect(
 	item: ItemContext,
@@ -72,12 +69,12 @@ export async function collect(
 	const { report, stopStarting: signal } = item;
 	// The first messages about a task may arrive before the answer of its create call. So the socket is opened
 	// before the call is sent.
-	const subscription = subscribe(item.credential, item.context);
+	const accountSocket = subscribe(item.credential, item.context);
 	try {
 		const { taskId, mode } =
 			typeof orderOrId === 'string'
 				? ({ taskId: orderOrId, mode: 'userSupplied' } as const)
-				: await submit(item, orderOrId, options.timeoutMs, subscription.ready());
+				: await submit(item, orderOrId, options.timeoutMs, accountSocket.ready());
 		const startedAt = Date.now();
 		let isHealthy = false;
 		const onHealthy = () => {
@@ -85,7 +82,7 @@ export async function collect(
 			isHealthy = true;
 		};
 		const task = await waitForTask(item.api, {
-			...{ taskId, mode, signal, subscription, pollIntervalMs: options.pollIntervalMs },
+			...{ taskId, mode, signal, accountSocket, pollIntervalMs: options.pollIntervalMs },
 			onProgress(percentage) {
 				report.progress(`task ${taskId}: ${percentage} %`);
 				if (percentage >= HEALTHY_PERCENT) onHealthy();
@@ -95,7 +92,7 @@ export async function collect(
 		report.log(`task ${taskId} completed`);
 		const waitedMs = Date.now() - startedAt;
 		// If the result came early, the socket may just not have been open yet.
-		if (!subscription.isOpen && waitedMs >= options.pollIntervalMs / 2) {
+		if (!accountSocket.isOpen && waitedMs >= options.pollIntervalMs / 2) {
 			report.hint(
 				`The WebSocket could not be opened; the task was checked every ${options.pollIntervalMs / 1000} s. Check the credential's 'WebSocket URL' and any proxy`,
 			);
@@ -108,7 +105,7 @@ export async function collect(
 		if (options.subtitles) result.subtitles = await fetchSubtitles(item, result, signal);
 		return result;
 	} finally {
-		void subscription.release();
+		void accountSocket.release();
 	}
 }
 
@@ -147,8 +144,8 @@ async function fetchFile(
 }
 
 /**
- * Downloads the subtitles of a task, if it has any. If that fails, a hint says why, and the output has the sound alone.
- * Throws a Failure only if the run was canceled.
+ * Downloads the subtitles of a task, if it has any. If that fails, a hint says why, and the output has no subtitles.
+ * Throws a Failure only if the run, or the speech that the task is a part of, is stopped meanwhile.
  */
 async function fetchSubtitles(
 	item: ItemContext,
@@ -176,7 +173,8 @@ export const speechItem = (
 	extraFields: ServiceRecord = {},
 ): INodeExecutionData => {
 	const { audioUrl, raw, status } = task;
-	// These fields come first in the output, in whatever order the service sends them.
+	// The first spread puts these fields first, whatever the order in which the service sends its fields. The second
+	// makes their values replace the service's.
 	const leadingFields = { task_id: taskId, status, audio_url: audioUrl };
 	const json = {
 		...leadingFields,

@@ -71,7 +71,8 @@ export const collectSpeech: Operation = {
 				});
 			}
 			const results = await collectParts(item, waitOptions, ids).catch((error: unknown) => {
-				// The message lists the tasks that can still be collected, so the failed one is not among them.
+				// The message lists the tasks that can still be collected. A task that has failed, or that the service does not
+				// know, is not among them.
 				const failedId = isFailure(error, 'taskFailed', 'notFound')
 					? error.facts.taskId
 					: undefined;

@@ -27,9 +27,10 @@ export const MAX_PARTS = 200;
 
 /**
  * Runs `task` for each part of a speech, as many at the same time as the run's concurrency allows. `inputs` has one
- * value per part. The context of a part is that of the item, with a deadline of `timeoutMs` and with the part named in
- * its report. Resolves with the results, in the order of the parts. If a part fails, no further part is started, and
- * the Failure that is thrown names the part. Call this only from the item's task, since the parts use the item's slot.
+ * value per part. The context of a part is that of the item, with a deadline of `timeoutMs`. Resolves with the results,
+ * in the order of the parts. If a part fails, the others are stopped. With several parts, each report names its part,
+ * and the Failure that is thrown names the failed one. Call this only from the item's task, since the parts use the
+ * item's slot.
  */
 export async function runParts<Input, Result>(
 	item: ItemContext,
@@ -73,7 +74,7 @@ export async function runParts<Input, Result>(
 
 /**
  * Collects all parts of one speech (see `collect`). `ordersOrIds` has one value per part. Throws a Failure. If it says
- * that a created task is gone, the next attempt creates a new one.
+ * that a created task is gone, the journal notes that, so that the next attempt may create a new one.
  */
 export async function collectParts(
 	item: ItemContext,
@@ -92,8 +93,9 @@ export async function collectParts(
 }
 
 /**
- * Makes the output items of a speech: one item with the joined file. If the parts cannot be joined, it makes
- * one item per part, and a hint says why. Throws a Failure if n8n cannot store the joined file.
+ * Makes the output items of a speech. A single part becomes one item. Several parts are joined into one file, which
+ * becomes one item. If they cannot be joined, they become one item each, and a hint says why. If not every part has a
+ * file, as with Download File off, one item lists their tasks. Throws a Failure if n8n cannot read or store a file.
  */
 export async function speechOutput(
 	item: ItemContext,
@@ -137,7 +139,7 @@ const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string, how: st
 
 /**
  * Joins the files and the subtitles of all parts, and stores them in n8n. Resolves with a reason if the files cannot be
- * joined. Throws an error if n8n cannot read or store a file.
+ * joined. Throws an error if n8n cannot read or store a file, or the reason of `stopStarting`.
  */
 async function join(
 	item: ItemContext,

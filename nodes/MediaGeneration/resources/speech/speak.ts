@@ -176,8 +176,8 @@ function readRequest(parameters: NodeParameters) {
 }
 
 /**
- * Returns the texts to send: the whole text, or its parts if it is too long. Each one is charged. Throws a
- * Failure if the text cannot be split, or not into MAX_PARTS parts.
+ * Returns the texts to send: the whole text, or its parts if it is longer than Split Text Longer Than. Each one is
+ * charged. Throws a Failure if the text cannot be split, or only into more than MAX_PARTS parts.
  */
 function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	const { displayName } = splitLongerThan;
@@ -235,8 +235,8 @@ function prepare(item: ItemContext): BillableTask {
 }
 
 /**
- * Adds to the failure of a part the ids of the tasks of all parts, which were charged, and the numbers of the other
- * parts that may have been charged. Returns any other error as it is.
+ * Adds to the failure of a part the ids of all parts' tasks that were charged and can be collected, and the numbers of
+ * the other parts that may have been charged. Returns the failure of a single part, and any other error, as it is.
  */
 function withTasks(error: unknown, entries: JournalEntry[]): unknown {
 	if (entries.length === 1 || !(error instanceof Failure)) return error;

@@ -1,6 +1,6 @@
 /* Splits long texts where a reader would pause. */
 
-/** A part of a text: `text.slice(start, end)`, without white space around it. */
+/** A part of a text: its characters from `start` up to, but not including, `end`. */
 export interface TextPart {
 	text: string;
 	start: number;
@@ -31,7 +31,10 @@ const SCRIPT_CHANGE = sticky(
  * nor before a closing one, a comma or the like.
  */
 const WORD_END = sticky(`(?:${AFTER}|${BEFORE})(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`);
-/** A URL, number, foreign word or tag. It stays in one piece, also within a script without spaces. */
+/**
+ * A URL, number, foreign word or tag. If it fits into a part, it stays in one piece, also within a script without
+ * spaces.
+ */
 const TOKEN = /[!-~\uff0c\uff0e\uff10-\uff19]*[!-~\uff10-\uff19]/g;
 /** How many characters before or after a possible cut are examined to find out whether a sentence ends there. */
 const LOOKAHEAD = 64;
@@ -78,12 +81,12 @@ function afterSpace(text: string, at: number): number {
 
 /**
  * Yields the parts of a text, in order. A part has at most `maxLength` characters (UTF-16 code units). Together the
- * parts are the whole text, without the white space at the cuts.
+ * parts are the whole text, without the white space at the cuts and at both ends.
  *
- * A part ends at a paragraph, if one ends in the last third of its length. Otherwise it ends at a sentence, a line or a
- * word, in this order of preference. If possible, every part but the last has at least a third of `maxLength`. A word,
- * URL or number is cut only if it is longer than a part. A character or a tag is never cut: if a single one is longer
- * than `maxLength`, the generator throws a RangeError when it gets there.
+ * A part ends at a paragraph, if one ends in the last third of `maxLength`. Otherwise it ends at a sentence, a line or
+ * a word, in this order of preference. If possible, every part but the last has at least a third of `maxLength`. A
+ * word, URL or number is cut only if it is longer than a part. A character or a tag is never cut: if a single one is
+ * longer than `maxLength`, the generator throws a RangeError when it gets there.
  */
 export function* splitText(text: string, maxLength: number): Generator<TextPart> {
 	const textWithoutTags = text.replace(TAG, tagSubstitute);

@@ -10,14 +10,17 @@ import type { ItemContext } from '../../run/itemContext';
 
 /* Reads the input images of an item, and puts them into a create call as an array of base64 texts (§4.6, §4.7). */
 
-/** Largest encoded request body, in bytes. n8n or the service would fail with a larger one. */
+/** The most bytes that all encoded images of one request may have. n8n or the service would fail with more. */
 const MAX_BODY_BYTES = 512 * 1024 * 1024;
 
 /** MIME types that do not say what a file is. */
 const UNTYPED = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
 
 interface Image<Data = IBinaryData> {
-	/** How messages name the image: by its input field, or by its URL without the query. */
+	/**
+	 * How messages name the image: by its input field, by its URL without the query, or as 'file' if the parameter has
+	 * the file itself.
+	 */
 	field: string;
 	data: Data;
 	/** True if the MIME type is that of an image. Otherwise the first bytes are checked. */
@@ -46,13 +49,14 @@ const badImage = (field: string, text: string) => new Failure('badImage', { fiel
 
 /**
  * Finds the input images of an item, in its files or by URL. Call it in `prepare`. `displayName` is the name of the
- * parameter that lists the images. `requestField` is the field of the request body for them. Throws a Failure that
- * names an image that is missing, empty or of another type.
+ * parameter that lists the images. `requestField` is the field of the request body for them. Throws a Failure if the
+ * parameter is empty. Throws one that names the image if an image is missing, empty, or of a MIME type other than an
+ * image's.
  *
- * Returns a function to use as `body` of a GenerationOrder. It downloads the images that are given by URL. It throws a
- * Failure if a download fails, or if all images together are too large. It resolves with a function that waits for
- * memory and then makes the JSON body `{ "frames": ["<base64>", …], …otherFields }`. That function throws a Failure
- * that names a file that is no image, or the signal's reason.
+ * Returns a function to use as `prepareBody` of a GenerationOrder. It downloads the images that are given by URL. It
+ * throws a Failure if a download fails, or if all images together are too large. It resolves with a function that waits
+ * for memory and then makes a JSON body such as `{ "frames": ["<base64>", …], …otherFields }`. That function throws a
+ * Failure that names a file that is no image, or the signal's reason.
  */
 export function inputImagesOf(
 	item: ItemContext,
