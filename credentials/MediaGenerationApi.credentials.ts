@@ -55,7 +55,7 @@ export class MediaGenerationApi implements ICredentialType {
 			type: 'boolean',
 			default: false,
 			description:
-				'Whether to allow http:// and ws:// for hosts other than this computer. Others on the network can then read the token.',
+				'Whether to allow http:// and ws:// for hosts other than localhost. Others on the network can then read the token.',
 		},
 	];
 

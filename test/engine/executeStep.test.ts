@@ -16,7 +16,7 @@ beforeEach(() => id++);
 const before = (parameters: IDataObject, more: Partial<INode> = {}) =>
 	workflow(node(parameters, { id: `node-${id}`, ...more }), later);
 const rows = texts('One', 'Two', 'Three', 'Four', 'Five');
-const HINT = "got an earlier run's results";
+const HINT = 'of an earlier run, at no extra charge';
 
 test('a step on a later node collects what the last run has requested', async () => {
 	const first = await run(before(speech(EACH)), rows);

@@ -43,7 +43,7 @@ test.each<[string, IDataObject]>([
 	const result = await run(parameters, { items: [{ n: 0 }, { n: 1 }, { n: 0 }] });
 	const { message, name } = bad(result);
 	expect(message).toContain(`'${field}'`);
-	expect(message).toMatch(/ \(row 2\)$/);
+	expect(message).toMatch(/^Row 2: /);
 	expect(name).toBe('NodeOperationError');
 	expect(sim.requests).toEqual([]);
 });
@@ -75,7 +75,7 @@ test('an operation that does not exist is named, and nothing is sent', async () 
 	const parameters = { ...speech('Fine.'), operation: 'sing' };
 	const { message, description } = bad(await run(parameters));
 	expect(message).toMatch(/^'Operation' is 'sing', which does not exist for 'speech'/);
-	expect(description).toContain('Nothing was sent');
+	expect(description).toContain('The request was not sent');
 	expect(sim.requests).toEqual([]);
 });
 

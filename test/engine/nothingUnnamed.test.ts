@@ -43,7 +43,7 @@ describe('when another item fails', () => {
 			const { result, seconds } = await hasten(of(EACH, { concurrency: 2 }), items);
 			expect(seconds).toBeGreaterThan(50);
 			const { message, description } = bad(result);
-			expect(message).toContain('(row 2)');
+			expect(message).toContain('Row 2: ');
 			expect(description.replace(/task \d+\)/, 'task 1)')).toContain(words);
 			expect(posts()).toBe(2);
 		},
@@ -53,10 +53,10 @@ describe('when another item fails', () => {
 		const subject = speech(EACH, { concurrency: 1 });
 		onFile(answer(410), { after: 2 });
 		const first = await run(subject, texts('One.', 'Two.', 'Three.'));
-		expect(bad(first).message).toContain('(row 3)');
+		expect(bad(first).message).toContain('Row 3: ');
 		onFile(answer(410));
 		const { message, description } = bad(await run(subject, { retryOf: first.run }));
-		expect(message).toContain('(row 1)');
+		expect(message).toContain('Row 1: ');
 		const [two, three] = ['Two', 'Three'].map((text) => taskOf(text).id);
 		expect(description).toContain(`2 other items (tasks ${two}, ${three}).`);
 		expect(posts()).toBe(3);
@@ -65,7 +65,7 @@ describe('when another item fails', () => {
 
 test.each([
 	['its stream goes on', [tellsId('video-7')], 'No result after 1 second'],
-	['the history is searched', [tellsId('video-7'), 'END' as const], 'response broke off'],
+	['the history is searched', [tellsId('video-7'), 'END' as const], 'result did not arrive'],
 ])('a time-out while %s names the videos that the stream has told of', async (_, sse, words) => {
 	onCreate({ sse });
 	const { message, description } = bad(await run(video(EACH, { timeout: 1 }), texts('Mine')));

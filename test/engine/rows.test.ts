@@ -20,10 +20,10 @@ test('following the message brings the 99 that are paid for; only the bad one is
 	const fields = speech(EACH, { concurrency: 100 });
 	const stopped = await run(fields, { items: ROWS });
 	const { message, description } = bad(stopped);
-	expect(message).toContain(`(row ${BAD + 1})`);
+	expect(message).toContain(`Row ${BAD + 1}: `);
 	expect(message.length).toBeLessThan(200);
 	expect(description).toMatch(
-		/ set On Error to .* Already paid for: 99 other items \(tasks .* and 94 more\)\. A retry uses the rows as they were first read\.$/,
+		/ First, get the other rows: .*On Error to .* Already paid for: 99 other items \(tasks .* and 94 more\)\. Run corrected rows by themselves: a retry uses the rows as first read\.$/,
 	);
 	expect(description.match(/\d{2,}(?=, | and )/g)).toHaveLength(5);
 	expect(posts()).toBe(100);

@@ -157,7 +157,7 @@ test('a refused socket: polls, and one hint for all items says so', async () => 
 	sim.setWebSocketMode('refuse');
 	const result = await run(speech('Hello.'), { items: [{}, {}, {}] });
 	expect(good(result)).toHaveLength(3);
-	expect(hints(result)).toEqual([expect.stringMatching(/WebSocket.*\(rows 1, 2 and 3\)/s)]);
+	expect(hints(result)).toEqual([expect.stringMatching(/^Rows 1, 2 and 3: .*WebSocket/)]);
 	expect(JSON.stringify(result.hints(NODE))).not.toContain(sim.token);
 	expect(posts()).toBe(3);
 	await allClosed();

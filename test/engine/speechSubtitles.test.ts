@@ -94,7 +94,7 @@ test('without its sound a text of several parts is one item, and a hint says wha
 	const result = await run(long(3, '', { download: false }));
 	const { json, binary } = only(result);
 	expect([json.task_ids, binary]).toEqual([ids(), undefined]);
-	expect(hints(result).join()).toContain("that requires the audio. Turn on 'Download File'");
+	expect(hints(result).join()).toContain("'Download File' is off. Use Speech → Collect with it on");
 });
 
 test.each<[string, object, string]>([
@@ -109,6 +109,6 @@ test.each<[string, object, string]>([
 	expect(good(result)[0]!.json.subtitle).toMatch(/^http.*\.srt$/);
 	expect(hints(result)).toHaveLength(1);
 	expect(hints(result)[0]).toContain(said);
-	expect(hints(result)[0]).toMatch(/^Subtitles could not .*at no extra charge \(rows 1 and 2\)$/);
+	expect(hints(result)[0]).toMatch(/^Rows 1 and 2: Subtitles could not .*at no extra charge$/);
 	expect([posts(), sim.leaks.length]).toEqual([2, 0]);
 });

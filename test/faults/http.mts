@@ -102,11 +102,11 @@ const refusals: Row[] = [
 	}),
 	row('403 with JSON, and the account can be read', BOTH, {
 		...create(403, { message: 'forbidden' }),
-		fails: 'rejected the request: forbidden…Choose a voice, a model or settings',
+		fails: 'rejected the request: forbidden…choose a voice, model or settings',
 	}),
 	row('Filtered: a refusal of the create call', BOTH, {
 		...create(400, { error: { code: 'moderation_blocked', message: 'Rejected' } }),
-		fails: 'rejected the request: Rejected…Correct the value',
+		fails: 'rejected the request: Rejected…Change what the service',
 	}),
 	row("401, 403 or 404 with an edge's page, to a reading", READS, {
 		faults: [...reading(403, PAGE), ...reading(401, PAGE), ...reading(404, PAGE)],
@@ -236,7 +236,7 @@ const limits: Row[] = [
 	...[504, 520].map((status) =>
 		row(`${status} to a create call that was accepted`, [VIDEO, IMAGE], {
 			make: accepted((_, response) => response.writeHead(status).end(PAGE)),
-			hints: 'taken from the history',
+			hints: 'searched the history',
 		}),
 	),
 	row('Truncated JSON, to a reading', READS, { faults: reading(200, '{"id": 12, "stat') }),

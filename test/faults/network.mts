@@ -47,14 +47,15 @@ const network: Row[] = [
 	}),
 	row('The create call is reset before any answer, but was accepted', [VIDEO, IMAGE], {
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
-		hints: 'taken from the history, not requested again',
+		hints: 'searched the history instead of requesting it again',
 	}),
 	{
 		fault: 'The create call is reset before any answer, but was accepted; images are part of it',
 		operations: WITH_IMAGES,
 		setting: { options: { timeout: 8 } },
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
-		fails: 'response broke off…may have been charged…not requested a second time…may be the result',
+		fails:
+			'result did not arrive…may have been charged…not request it a second time…may be the result',
 		note: 'its ID was never told, and another may have sent the same words',
 	},
 	row('A reading is reset before any answer', [SPEAK, ...READING, 'speech:delete'], {
@@ -70,7 +71,7 @@ const network: Row[] = [
 	row('The server restarts during a generation stream', [VIDEO, IMAGE], {
 		service: { pace: 0.02 },
 		...restarted((stage) => stage.sim.waitFor(() => stage.paid === 1)),
-		hints: 'taken from the history',
+		hints: 'searched the history',
 	}),
 ];
 

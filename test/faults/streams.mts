@@ -17,7 +17,7 @@ import {
 } from './row.mts';
 import { NODE, type Stage } from './stage.mts';
 
-const FOUND = 'taken from the history, not requested again';
+const FOUND = 'searched the history instead of requesting it again';
 /** Lets the node read what was sent before the end. */
 const SOON = { delayMs: 20 };
 
@@ -222,14 +222,13 @@ const losses: Row[] = [
 	row('The stream breaks, and the history never has the result', [VIDEO, IMAGE], {
 		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN)],
-		fails:
-			'response broke off before the result was ready…has been charged…not requested a second time',
+		fails: 'result did not arrive…has been charged…not request it a second time',
 	}),
 	row('The stream breaks, and the history has two of the same prompt', [VIDEO], {
 		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN, 0)],
 		make: (stage) => entries(stage, 'twin'),
-		fails: 'response broke off…may be the result: …twin',
+		fails: 'result did not arrive…may be the result: …twin',
 		note: 'never takes what may be somebody else’s',
 	}),
 	{
@@ -239,7 +238,7 @@ const losses: Row[] = [
 		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN)],
 		make: (stage) => entries(stage, 'twin'),
-		fails: 'response broke off…may be the result: …twin',
+		fails: 'result did not arrive…may be the result: …twin',
 		note: 'another may have sent the same words with other images',
 	},
 ];

@@ -78,7 +78,12 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['an item that was filtered', completion(filtered), failed(filtered.status)],
 	['a reason in words of its own', completion({ failureReason: 'Blue' }), failed('Blue')],
 	['a last word with a reason', status({ status: 'rejected', message: 'NSFW' }), failed('NSFW')],
-	['words of progress in an end', completion(pending), lost(/service ended it/), [pending.status]],
+	[
+		'words of progress in an end',
+		completion(pending),
+		lost(/service ended the response/),
+		[pending.status],
+	],
 	['half an end', COMPLETE.slice(0, COMPLETE.indexOf('file_url') + 20), { kind: 'lost' }],
 	['an error of bare words', event('error', 'It failed'), failed('It failed')],
 	['an error of another name', event('image_generation_failed', '"quota"'), failed('quota')],

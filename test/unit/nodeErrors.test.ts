@@ -51,11 +51,11 @@ const failure = (kind: FailureKind, facts: FailureFacts = {}) =>
 
 /** What a person reads of each kind: read it aloud before you change a word. */
 const ALOUD = `
-'Text' is empty. Fill it in, or check the column's name in its expression. Nothing was sent to the service.
-The item has no binary field 'data' (it has none). 'Images (in Order)' must contain the names of input binary fields that hold images, or image URLs (https://…). Nothing was sent to the service.
+'Text' is empty. Fill it in, or check the column's name in its expression. The request was not sent.
+The item has no binary field 'data' (it has none). 'Images (in Order)' must contain the names of input binary fields that hold images, or image URLs (https://…). The request was not sent.
 This run needs 2 paid requests, but 'Max Paid Requests per Execution' is 1. Raise the limit, or pass fewer items. Nothing was sent in this run.
 media.example.com refused the connection. Check 'Base URL' in the credential, and whether the service is running.
-media.example.com did not respond. The connection was lost or took too long. Try again in a moment.
+media.example.com did not respond. The connection was lost, or the response took too long. Try again in a moment.
 The response does not come from a media generation service (HTTP 200). Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.
 The service redirects to https://other.example.com. The API token is never sent to another host automatically. If you trust this one, enter it as 'Base URL' in the credential.
 Authorization failed: the service refused the API token: invalid_token. Enter a new 'API Token' in the credential: the current one is wrong, expired or revoked.
@@ -63,23 +63,23 @@ The account is out of credit: insufficient_credits. Add credit with your provide
 The service received too many requests from this account. Wait 7 seconds, or set a lower 'Concurrency' under Options.
 Your account has no voice with this ID: invalid_voice_id. Choose one with 'From list' in 'Voice', or get the IDs with Voice → Get Many.
 The service does not know this URL: Not found. Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.
-The service rejected the request: text too long. Correct the value that the service complains about (HTTP 422).
+The service rejected the request: text too long. Change what the service complains about (HTTP 422).
 The service is not available (HTTP 503): maintenance. Your workflow is not the cause. Try again later.
 The service could not generate the speech: text too long. Change the text, voice or model. A new attempt is charged.
 The service could not generate the video: UNSAFE_GENERATION. Change the prompt or images. A new attempt is charged.
-The service's response is too large: a list of more than 1000 pages. To get less, set 'Limit' instead of 'Return All'. If that does not help, contact your provider.
+The service's response is too large: a list of more than 1000 pages. For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.
 An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice: check History → Get Many (or the provider's website) first. To send it anyway, start a new execution with this item only, or click 'Execute step' on this node, which sends and charges all its items.
 The task is complete, but its audio is not available yet (waited 60 seconds). The audio may still become available.
-The file was generated but could not be downloaded: the file is empty. It has been charged. Download it here: https://files.example.com/a.mp3
-The response broke off before the result was ready: no message for 300 s. The result may still appear, and has been charged: check History → Get Many. It is not requested a second time.
-No result after 3600 seconds (last known: processing, 57 %). The result may still arrive. If results usually take longer, raise 'Timeout' under Options.
+The file was generated but could not be downloaded: the file is empty. It has been charged. Get it in History → Get Many, or here: https://files.example.com/a.mp3
+The result did not arrive: no message for 300 s. The result may still appear, and has been charged: check History → Get Many. A retry does not request it a second time.
+No result after 3600 seconds (last known: processing, 57 %). If results usually take longer, raise 'Timeout' under Options.
 This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later. Or list the tasks in 'Task IDs': the trigger then checks those.
 The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those. Without a WebSocket, the trigger detects no task.
 The service has no history of videos and images (HTTP 404). Remove the event for videos and images from 'Trigger On': without a history, new ones can't be detected.
-'Speak' creates what this trigger listens for, so the workflow would start itself in an endless loop. List the tasks in 'Task IDs', or move 'Speak' to a workflow called with 'Execute Sub-workflow'. In queue mode, in nested sub-workflows and with HTTP Request, such a loop is not detected. You can still test the workflow with 'Execute step'.
+'Speak' creates what this trigger listens for, so the workflow would start itself in an endless loop. List the tasks in 'Task IDs', or move 'Speak' to a workflow called with 'Execute Sub-workflow'. In queue mode, in nested sub-workflows and with HTTP Request, such a loop is not detected, and each round is charged. You can still test the workflow with 'Execute step'.
 The execution was canceled.
 The account's quota is used up. Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.
-The service rejected the request: captcha. Choose a voice, model or settings that are available to your account (HTTP 403).
+The service rejected the request: captcha. Ask your provider, or choose a voice, model or settings that your account may use (HTTP 403).
 `;
 
 describe('every kind of failure', () => {
@@ -182,6 +182,28 @@ describe('what a message says', () => {
 			expect(description).toMatch(/^Set a lower 'Concurrency'.* A new attempt is charged/);
 		}
 	});
+
+	it('does not blame the Base URL for the host of a file', () => {
+		const facts = { fileUrl: 'https://files.example.com/a.mp3', taskId: '7' };
+		const { description } = wordingOf(failure('unreachable', facts));
+		expect(description).toMatch(/^The file is on this host\. .*Speech → Collect with task ID 7/);
+	});
+
+	it('promises a result only if it was requested', () => {
+		const later = (facts: FailureFacts) => wordingOf(failure('timedOut', facts)).description;
+		expect(later({ taskId: '7' })).toMatch(/^It may still arrive/);
+		expect(later({ mayBeCharged: true, mediaKind: 'video' })).toMatch(/^It may still arrive/);
+		expect(later({})).not.toContain('may still arrive');
+	});
+
+	it.each(['noResponse', 'unavailable'] as const)(
+		'does not send anyone to try again, which is charged, where a task can be collected: %s',
+		(kind) => {
+			const { description } = wordingOf(failure(kind, { taskId: '7' }));
+			expect(description).toContain('Speech → Collect with task ID 7');
+			expect(description).not.toContain('Try again');
+		},
+	);
 
 	it('names the first five entries that may be it, and how many more there are', () => {
 		const candidates = Array.from({ length: 7 }, (_, index) => ({ id: `e${index}` }));

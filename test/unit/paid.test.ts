@@ -8,7 +8,7 @@ const failed = (index: number, kind: FailureKind) => ({ index, error: new Failur
 
 test('at most five are named, however many are paid; a failed row has to be let past', () => {
 	expect(chargeSummary(tasks(100), failed(3, 'taskFailed'))).toBe(
-		"For the other rows, change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Only what is missing is charged. Already paid for: 99 other items (tasks t0, t1, t2, t4, t5 and 94 more). A retry uses the rows as they were first read.",
+		"First, get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Only what is missing is charged. Already paid for: 99 other items (tasks t0, t1, t2, t4, t5 and 94 more). Run corrected rows by themselves: a retry uses the rows as first read.",
 	);
 });
 
@@ -18,9 +18,13 @@ test('where the row is not at fault, a retry continues', () => {
 	);
 	// Its own result is named in its message.
 	expect(chargeSummary([task(0, '7')], failed(0, 'timedOut'))).toMatch(/^To continue.*charged\.$/);
-	expect(chargeSummary([task(0, '7')], failed(0, 'downloadFailed'))).toMatch(/^To continue/);
+	expect(chargeSummary([task(0, '7')], failed(0, 'rejected'))).toMatch(
+		/^If you change nothing in this node, .*charged only for what is missing\.$/,
+	);
 	// The service may have accepted what it did not answer: a retry does not send that again.
-	expect(chargeSummary([sent(0), task(1, '7')], failed(0, 'unavailable'))).toMatch(/change only On Error/);
+	expect(chargeSummary([sent(0), task(1, '7')], failed(0, 'unavailable'))).toMatch(
+		/change only On Error/,
+	);
 });
 
 test('a stop names every task, since n8n offers no retry of it', () => {
@@ -36,7 +40,7 @@ test('what is paid and what may be are told apart; the rest is not named', () =>
 	const gone: ItemRequest = { index: 2, state: 'gone', taskId: '8' };
 	const requests = [sent(0), task(1, '7'), gone, video];
 	expect(chargeSummary(requests)).toBe(
-		"At no extra charge, get the audio with Speech → Collect ('Join Into One File' turned off), and the videos with History → Get Many. Already paid for: task 7; videos v1, v2. Possibly charged (the service didn't confirm): speech of row 1. Check History → Get Many, or the provider's website, before you run the workflow again.",
+		"At no extra charge, get the audio with Speech → Collect ('Join Into One File' turned off), and the videos with History → Get Many. Already paid for: task 7; videos v1, v2. Possibly charged (the service didn't confirm): speech of row 1. Check the provider's website before you run the workflow again.",
 	);
 	expect(chargeSummary([sent(0)], failed(1, 'taskFailed'))).toBe(
 		"Possibly charged (the service didn't confirm): speech of row 1. A retry does not send this again.",

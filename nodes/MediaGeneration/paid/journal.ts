@@ -85,7 +85,7 @@ export class Journal {
 		const needs =
 			countBefore === 0
 				? `This run needs ${planned} paid requests`
-				: `${countBefore} paid requests have already been sent in this execution, and this run needs ${planned} more`;
+				: `This execution needs ${countBefore + planned} paid requests, ${countBefore} of them already sent`;
 		return new Failure('overBudget', { text: needs, limit });
 	}
 
@@ -140,8 +140,8 @@ export class JournalEntry {
 	/** A hint for the output panel: the result of this call was requested earlier, so collecting it costs nothing. */
 	get collectedHint(): string {
 		return this.journal.entries[this.key] || !this.recentValue
-			? 'Collected the result of an earlier attempt, at no extra charge'
-			: "'Execute workflow' or 'Execute step' here is charged. Now it got an earlier run's results at no extra charge";
+			? 'Result of an earlier attempt, at no extra charge'
+			: "Result of an earlier run, at no extra charge. 'Execute workflow', or 'Execute step' on this node, is charged";
 	}
 
 	/** The generation requests that this node has sent to the same account, also those of earlier attempts. */

@@ -18,9 +18,12 @@ const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | Meaning | undefined>([
 
 const RETRY_ADVICE =
 	"To continue, open Executions and choose 'Retry with currently saved workflow': only what is missing is charged.";
+/** The failed item has results of its own. A changed node would charge them again. */
+const RETRY_UNCHANGED_ADVICE =
+	"If you change nothing in this node, 'Retry with currently saved workflow' under Executions is charged only for what is missing.";
 /** For a failed item that is expected to fail again in a retry: On Error has to let the others continue. */
 const RETRY_PAST_ITEM_ADVICE =
-	"For the other rows, change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Only what is missing is charged.";
+	"First, get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Only what is missing is charged.";
 
 const kindOf = (value: JournalValue): MediaKind =>
 	'taskId' in value ? 'speech' : (value.request?.kind ?? 'speech');
@@ -88,7 +91,7 @@ export function chargeSummary(
 			charged.length > 0 &&
 				`At no extra charge, get ${waysToGet.filter(Boolean).join(', and ')}. Already paid for: ${listResults(charged, Infinity)}.`,
 			indeterminate.length > 0 &&
-				`${indeterminateSentence(Infinity)} Check History → Get Many, or the provider's website, before you run the workflow again.`,
+				`${indeterminateSentence(Infinity)} Check ${indeterminate.some((value) => kindOf(value) !== 'speech') ? "History → Get Many (or the provider's website)" : "the provider's website"} before you run the workflow again.`,
 		);
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
@@ -101,11 +104,13 @@ export function chargeSummary(
 	const isCollectable = charged.length > 0 || (ofFailedItem.length > 0 && !isIndeterminate);
 	const items = new Set(charged.map(({ index }) => index)).size;
 	return sentences(
-		mustSkipItem ? RETRY_PAST_ITEM_ADVICE : isCollectable && RETRY_ADVICE,
+		mustSkipItem
+			? RETRY_PAST_ITEM_ADVICE
+			: isCollectable && (failsAgain ? RETRY_UNCHANGED_ADVICE : RETRY_ADVICE),
 		charged.length > 0 &&
 			`Already paid for: ${items} other item${items > 1 ? 's' : ''} (${listResults(charged)}).`,
 		indeterminate.length > 0 && `${indeterminateSentence()} A retry does not send this again.`,
-		mustSkipItem && 'A retry uses the rows as they were first read.',
+		mustSkipItem && 'Run corrected rows by themselves: a retry uses the rows as first read.',
 	);
 }
 

@@ -162,7 +162,7 @@ export class GenerationRecord {
 		this.isStreamLost = true;
 		item.report.log(`${interruptedBecause}; looking for the ${this.kind} in the history`);
 		item.report.hint(
-			'The connection was lost, so the result was taken from the history, not requested again',
+			'The result did not arrive, so the node searched the history instead of requesting it again',
 		);
 	}
 
@@ -177,7 +177,7 @@ export class GenerationRecord {
 		this.ledger.add({ ...this.request, files: ledgerFiles });
 		if (files.length < requestedCount) {
 			const hint = this.isStreamLost
-				? `The connection was lost: found ${files.length} of ${requestedCount} files. The others are charged and may still appear in History → Get Many`
+				? `Found only ${files.length} of ${requestedCount} files. The others are charged and may still appear in History → Get Many`
 				: 'The service generated fewer files than requested';
 			const { reason } = this.request;
 			this.item.report.hint(hint);

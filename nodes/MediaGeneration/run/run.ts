@@ -6,7 +6,7 @@ import type { ServiceRecord } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
 import { concurrency, maxPaid } from '../../shared/n8n/descriptions';
-import { nameRows } from '../../shared/n8n/messages';
+import { rowPrefix } from '../../shared/n8n/messages';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { NodeParameters } from '../../shared/n8n/parameters';
 import { isEmptyError } from '../../shared/parsing/errors';
@@ -236,8 +236,8 @@ export class Run {
 			}
 		}
 		for (const [hint, rows] of rowsByHint) {
-			const suffix = this.credentials.length > 1 ? ` (${nameRows(rows)})` : '';
-			const message = this.redact.text(hint + suffix);
+			const prefix = this.credentials.length > 1 ? rowPrefix(rows) : '';
+			const message = this.redact.text(prefix + hint);
 			this.context.addExecutionHints({ message, location: 'outputPane' });
 		}
 	}

@@ -12,7 +12,8 @@ const EVENTS = [
 	{
 		name: 'Speech Failed',
 		value: 'failed',
-		description: 'When the service could not convert the text of a speech task',
+		description:
+			'When the service could not convert the text of a speech task. With Video or Image Created, also when it could not generate a video or image.',
 	},
 	{
 		name: 'Speech Progress',

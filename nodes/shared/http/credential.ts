@@ -61,7 +61,7 @@ function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: bool
 	const isEncrypted = /^(?:https|wss):$/.test(url.protocol);
 	if (isEncrypted || allowHttp || LOOPBACK.test(url.hostname)) return url;
 	throw invalid(
-		`must begin with ${schemes[0]}//: over ${url.protocol}// the API token could be read on the network. For a host that you trust, turn on 'Allow Unencrypted Connection' in the credential`,
+		`must begin with ${schemes[0]}//: over ${url.protocol}// the API token could be read on the network. On a network that you trust, turn on 'Allow Unencrypted Connection' in the credential`,
 	);
 }
 

@@ -168,7 +168,7 @@ async function fetchOnce(
 	const limitBytes = file.isSubtitles ? MAX_SUBTITLES_BYTES : file.maxBytes;
 	const maxBytes = limitBytes ?? Math.max(announcedBytes, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(maxBytes / 1024 / 1024);
-	const tooLarge = downloadFailed(`it is too large: more than ${megabytes} MB`, false);
+	const tooLarge = downloadFailed(`the file is too large: more than ${megabytes} MB`, false);
 	const received = countBytes(answer.body, maxBytes, tooLarge, file.onAttempt?.());
 	const finished = new AbortController();
 	const idleAt = () => received.lastAt + IDLE_TIMEOUT_MS;

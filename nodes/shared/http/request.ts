@@ -175,7 +175,7 @@ async function sendOnce(
 function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 	if (new URL(url).origin === origin || redact.text(url) === url) return;
 	throw new Failure('downloadFailed', {
-		text: 'its URL contains the API token, but leads to another host, which must not get it',
+		text: 'the URL contains the API token and leads to another host; it is refused until the token is removed',
 	});
 }
 

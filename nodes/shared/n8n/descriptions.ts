@@ -50,7 +50,7 @@ export const maxPaid: NumberField = {
 	typeOptions: { minValue: 0, maxValue: 1_000_000, numberPrecision: 0 },
 	default: 0,
 	description:
-		'The most paid requests this node may send in one execution, including loops, retries and calls by an agent. A run that would need more is refused before anything is sent. 0 means no limit.',
+		'The most paid requests this node may send in one execution, including loops, Retry On Fail and calls by an agent. A run that would need more is refused before anything is sent. 0 means no limit.',
 };
 
 export const pollInterval: NumberField = {
@@ -151,7 +151,7 @@ export const idleTimeout: NumberField = {
 	typeOptions: { minValue: 1, maxValue: MAX_SECONDS },
 	default: 300,
 	description:
-		'How many seconds without a message from the service before the connection counts as lost. The result is then taken from the history, not requested again.',
+		'How many seconds without a message from the service before the connection counts as lost. The node then searches the history for the result instead of requesting it again.',
 };
 
 /** Makes the field Prompt of an operation. `placeholder` is an example of a prompt. */

@@ -38,6 +38,10 @@ export function nameRows(itemIndexes: number[], max = MAX_NAMED): string {
 	return `rows ${listFirst(rows, max)}${lastRow}`;
 }
 
+/** Names items as `nameRows` does, to put before a text about them: `Row 13: `. */
+export const rowPrefix = (itemIndexes: number[]): string =>
+	`${nameRows(itemIndexes).replace('r', 'R')}: `;
+
 /** The texts of `unreachable`, by what prevents the connection. */
 const UNREACHABLE: Record<string, Wording> = {
 	refused: {
@@ -56,7 +60,7 @@ const UNREACHABLE: Record<string, Wording> = {
 	},
 	blocked: {
 		message: 'is blocked by the security settings of this n8n instance',
-		description: "Ask your n8n administrator to allow the service's host.",
+		description: 'Ask your n8n administrator to allow this host.',
 	},
 };
 
@@ -66,7 +70,7 @@ const UNREACHABLE: Record<string, Wording> = {
  */
 const chargedFiles = ({ fileUrl, otherFileUrls = [] }: FailureFacts) => {
 	const urls = [fileUrl, ...otherFileUrls].filter((url) => /^http/.test(url ?? ''));
-	return `It has been charged.${urls.length > 0 ? ` Download it here: ${urls.join(' , ')}` : ''}`;
+	return `It has been charged. Get it in History → Get Many${urls.length > 0 ? `, or here: ${urls.join(' , ')}` : '.'}`;
 };
 
 /** What to do if an answer does not seem to come from the API. */
@@ -84,7 +88,7 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
 	credit: 'Add credit with your provider',
-	not_allowed: 'Choose a voice, model or settings that are available to your account',
+	not_allowed: 'Ask your provider, or choose a voice, model or settings that your account may use',
 	unavailable: 'Wait a few minutes',
 };
 /** Says what the user can do, as a sentence without its period: the remedy for the meaning, or else `fallback`. */
@@ -119,23 +123,26 @@ function inputRemedy(facts: FailureFacts): string {
 const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	invalidInput: (facts) => ({
 		message: `'${facts.field ?? 'A field'}' ${facts.text ?? 'is not valid'}${itemsSuffix(facts)}`,
-		description: `${inputRemedy(facts)} Nothing was sent to the service.`,
+		description: `${inputRemedy(facts)} ${facts.itemIndexes ? 'Nothing was sent in this run' : 'The request was not sent'}.`,
 	}),
 	badImage: ({ field = 'The field', text = '' }) => ({
 		message: text.trim() || 'A file is missing',
-		description: `'${field}' must contain the names of input binary fields that hold images, or image URLs (https://…). Nothing was sent to the service.`,
+		description: `'${field}' must contain the names of input binary fields that hold images, or image URLs (https://…). The request was not sent.`,
 	}),
 	overBudget: ({ text = 'This run needs more', limit }) => ({
 		message: `${text}, but 'Max Paid Requests per Execution' is ${limit}`,
 		description: 'Raise the limit, or pass fewer items. Nothing was sent in this run.',
 	}),
-	unreachable: ({ host = 'The service', text = 'host' }) => {
+	unreachable: ({ host = 'The service', text = 'host', fileUrl }) => {
 		const { message, description } = UNREACHABLE[text]!;
-		return { message: `${host} ${message}`, description };
+		// A file may be on another host than the API, so the Base URL need not be wrong.
+		const isFile = fileUrl !== undefined && text !== 'blocked';
+		const fileRemedy = 'The file is on this host. Check whether n8n can connect to it.';
+		return { message: `${host} ${message}`, description: isFile ? fileRemedy : description };
 	},
-	noResponse: ({ host, mayBeCharged }) => ({
+	noResponse: ({ host, mayBeCharged, taskId, fileUrl }) => ({
 		message: `${host ?? 'The service'} did not respond`,
-		description: `The connection was lost or took too long.${mayBeCharged ? '' : ' Try again in a moment.'}`,
+		description: `The connection was lost, or the response took too long.${mayBeCharged || taskId || fileUrl ? '' : ' Try again in a moment.'}`,
 	}),
 	foreignServer: ({ status }) => ({
 		message: `The response does not come from a media generation service${statusSuffix(status)}`,
@@ -177,11 +184,11 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	rejected: (facts) => ({
 		message: `The service rejected the request${reasonSuffix(facts)}`,
-		description: `${remedy(facts, 'Correct the value that the service complains about')}${statusSuffix(facts.status)}.`,
+		description: `${remedy(facts, 'Change what the service complains about')}${statusSuffix(facts.status)}.`,
 	}),
 	unavailable: (facts) => ({
 		message: `The service is not available${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
-		description: `Your workflow is not the cause.${facts.mayBeCharged ? '' : ' Try again later.'}`,
+		description: `Your workflow is not the cause.${facts.mayBeCharged || facts.taskId || facts.fileUrl ? '' : ' Try again later.'}`,
 	}),
 	taskFailed: (facts) => ({
 		message: `The service could not generate the speech${reasonSuffix(facts)}`,
@@ -194,7 +201,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	tooLarge: (facts) => ({
 		message: `The service's response is too large${reasonSuffix(facts)}`,
 		description:
-			"To get less, set 'Limit' instead of 'Return All'. If that does not help, contact your provider.",
+			"For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.",
 	}),
 	indeterminate: (facts) => ({
 		message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
@@ -206,16 +213,15 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	downloadFailed: (facts) => ({
 		message: `The file was generated but could not be downloaded${reasonSuffix(facts)}`,
-		description: facts.taskId ? '' : chargedFiles(facts),
+		description: facts.taskId || facts.taskIds ? '' : chargedFiles(facts),
 	}),
 	streamLost: (facts) => ({
-		message: `The response broke off before the result was ready${reasonSuffix(facts)}`,
-		description: `The result may still appear, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many. It is not requested a second time.`,
+		message: `The result did not arrive${reasonSuffix(facts)}`,
+		description: `The result may still appear, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many. A retry does not request it a second time.`,
 	}),
-	timedOut: ({ limitMs, lastKnownStatus }) => ({
+	timedOut: ({ limitMs, lastKnownStatus, taskId, mayBeCharged, announcedIds, fileUrl }) => ({
 		message: `No result after ${seconds(limitMs)}${lastKnownStatus ? ` (last known: ${lastKnownStatus})` : ''}`,
-		description:
-			"The result may still arrive. If results usually take longer, raise 'Timeout' under Options.",
+		description: `${!fileUrl && (taskId || mayBeCharged || announcedIds?.length) ? 'It may still arrive. ' : ''}If results usually take longer, raise 'Timeout' under Options.`,
 	}),
 	noWebSocket: () => ({
 		message: 'This n8n runs on a version of Node.js without WebSocket',
@@ -233,7 +239,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			"Remove the event for videos and images from 'Trigger On': without a history, new ones can't be detected.",
 	}),
 	selfTrigger: ({ text = 'A node', mediaKind }) => ({
-		message: `'${text}' creates what this trigger listens for, so the workflow would start itself in an endless loop. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} '${text}' to a workflow called with 'Execute Sub-workflow'. In queue mode, in nested sub-workflows and with HTTP Request, such a loop is not detected`,
+		message: `'${text}' creates what this trigger listens for, so the workflow would start itself in an endless loop. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} '${text}' to a workflow called with 'Execute Sub-workflow'. In queue mode, in nested sub-workflows and with HTTP Request, such a loop is not detected, and each round is charged`,
 		description: "You can still test the workflow with 'Execute step'.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
@@ -242,7 +248,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 /** Says how to get the results of speech tasks that have been charged; '' if there are none. */
 function howToCollect(kind: FailureKind, { taskId, taskIds }: FailureFacts): string {
 	if (taskIds?.length) {
-		return `The parts sent so far are paid for. To get them at no extra charge, use Speech → Collect with these IDs: tasks ${taskIds.join(', ')}.`;
+		return `These parts are paid for. To get them at no extra charge, use Speech → Collect with these IDs: tasks ${taskIds.join(', ')}.`;
 	}
 	if (taskId === undefined || kind === 'taskFailed' || kind === 'notFound') return '';
 	return `To get the result at no extra charge, use Speech → Collect with task ID ${taskId}.`;
@@ -275,7 +281,7 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 		facts.fileUrl !== undefined &&
 			taskId === undefined &&
 			kind !== 'downloadFailed' &&
-			`The file has been generated. ${chargedFiles(facts)}`,
+			`The file is ready. ${chargedFiles(facts)}`,
 		candidates?.length &&
 			`One of these history entries may be the result: ${listFirst(candidates)}.`,
 	];

@@ -2,7 +2,7 @@ import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
 import { redactor, type Redactor } from '../parsing/redaction';
 import { Failure } from '../failure';
 import { asText, truncate, isRecord } from '../parsing/values';
-import { nameRows, wordingOf } from './messages';
+import { rowPrefix, wordingOf } from './messages';
 
 /* Turns failures into n8n errors. No other file does. */
 
@@ -40,19 +40,18 @@ export function toNodeError(
 	const concernsSeveralItems =
 		error instanceof Failure &&
 		(error.kind === 'overBudget' || (error.facts.itemIndexes?.length ?? 0) > 1);
-	const rowSuffix =
-		itemIndex === undefined || concernsSeveralItems ? '' : ` (${nameRows([itemIndex])})`;
+	const prefix = itemIndex === undefined || concernsSeveralItems ? '' : rowPrefix([itemIndex]);
 	if (!(error instanceof Failure)) {
 		// Only the message is kept, because stack and cause may contain secrets.
 		const text = asText(isRecord(error) ? error.message : error);
 		const redacted = redact.text(text ?? 'An unexpected error occurred in this node');
-		const message = truncate(redacted, 2000) + rowSuffix;
+		const message = prefix + truncate(redacted, 2000);
 		return new NodeOperationError(node, message, { description: withNote() });
 	}
 	// The token is removed before the message is built. Messages truncate some facts, and half a token would not be
 	// found.
 	const words = wordingOf(new Failure(error.kind, redact.value(error.facts)));
-	const message = words.message + rowSuffix;
+	const message = prefix + words.message;
 	const description = withNote(words.description);
 	const options = { message, description };
 	const { status } = error.facts;

@@ -164,7 +164,7 @@ export class GenerationEvents {
 		if (this.outcome) return;
 		this.eventCount++;
 		this.lastEventIsUnattributedError = false;
-		this.defaultInterruption = 'the service ended it';
+		this.defaultInterruption = 'the service ended the response';
 		const value = parseData(data);
 		this.lastValue = value;
 		const isEnd = TERMINAL_EVENTS.complete.test(event);

@@ -94,7 +94,7 @@ export async function collect(
 		// If the result came early, the socket may just not have been open yet.
 		if (!accountSocket.isOpen && waitedMs >= options.pollIntervalMs / 2) {
 			report.hint(
-				`The WebSocket could not be opened, so the node checked the task every ${options.pollIntervalMs / 1000} s instead. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets`,
+				`The WebSocket could not be opened; the task was checked every ${options.pollIntervalMs / 1000} s. Check the credential's 'WebSocket URL' and any proxy`,
 			);
 		}
 		const result: SpeechResult = { taskId, task };
@@ -159,7 +159,7 @@ async function fetchSubtitles(
 		const { kind, facts } = error;
 		const reason = (kind === 'downloadFailed' && facts.text) || wordingOf(error).message;
 		item.report.hint(
-			`Subtitles could not be downloaded: ${reason}. Use Speech → Collect to try again at no extra charge`,
+			`Subtitles could not be downloaded: ${reason}. Speech → Collect tries again at no extra charge`,
 		);
 		return undefined;
 	});

@@ -112,7 +112,8 @@ export async function speechOutput(
 	};
 	const files = results.map(({ file }) => file).filter((file) => file !== undefined);
 	if (files.length < results.length) {
-		if (subtitles) hintSubtitlesNotJoined(item, "that requires the audio. Turn on 'Download File'");
+		if (subtitles)
+			hintSubtitlesNotJoined(item, "'Download File' is off", 'with it on, free of charge');
 		return [item.output(json)];
 	}
 	const joined = await join(item, results, files, json.task_id).catch((error: unknown) => {
@@ -126,17 +127,15 @@ export async function speechOutput(
 		return [item.output(joinedJson, binaryOf(outputField, joined))];
 	}
 	item.report.hint(
-		`The parts could not be joined into one file: ${joined.reason}. They come out as separate items`,
+		`The parts could not be joined: ${joined.reason}. They come out as separate items`,
 	);
 	return results.map((result, index) =>
 		speechItem(item, result, outputField, { part: index + 1, parts: results.length }),
 	);
 }
 
-const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string) =>
-	report.hint(
-		`Subtitles could not be joined: ${reason}. For the subtitles of single parts, use Speech → Collect`,
-	);
+const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string, how: string) =>
+	report.hint(`Subtitles could not be joined: ${reason}. Use Speech → Collect ${how}`);
 
 /**
  * Joins the files and the subtitles of all parts, and stores them in n8n. Resolves with a reason if the files cannot be
@@ -184,7 +183,9 @@ async function join(
 			return { text: (await readStored(helpers, file)).toString(), startMs };
 		});
 		const joined = joinSubtitles(await Promise.all(texts));
-		if ('reason' in joined) return void hintSubtitlesNotJoined(item, joined.reason);
+		if ('reason' in joined) {
+			return void hintSubtitlesNotJoined(item, joined.reason, "with 'Join Into One File' off");
+		}
 		return await store({ ...joined, bytes: Buffer.from(joined.text) });
 	}
 
