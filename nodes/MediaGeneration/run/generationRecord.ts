@@ -144,9 +144,9 @@ export class GenerationRecord {
 
 	/**
 	 * Prepares the search in the history. Call it when the stream has ended with fewer files than requested.
-	 * `interruptedBecause` says why the stream counts as lost. It is undefined if no other files are expected: the
-	 * service has said that they failed, or has ended the stream properly. `isEmpty`: the service has ended the stream
-	 * with an empty list.
+	 * `interruptedBecause` says why the stream counts as lost. It is undefined only if a file has arrived and no other
+	 * files are expected: the service has said that they failed, or has ended the stream properly. `isEmpty`: the service
+	 * has ended the stream with an empty list.
 	 */
 	markIncomplete({ files, interruptedBecause, reason, isEmpty }: StreamResult): void {
 		const { ledger, item } = this;

@@ -57,7 +57,7 @@ export class Run {
 
 	constructor(
 		private readonly context: IExecuteFunctions,
-		/** The credential of each item, by index. */
+		/** The credential of each item, by index, or the reason why it is missing. */
 		private readonly credentials: Array<Credential | FailedResult>,
 		/** True if the other items go on after one has failed. */
 		private readonly continueOnFail: boolean,

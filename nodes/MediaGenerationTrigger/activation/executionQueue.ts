@@ -15,7 +15,7 @@ import type { Outbox } from './outbox';
 
 /**
  * The most events of one watch that are in progress at the same time, from the download of their files to the end of
- * their executions, or until MAX_EXECUTION_MS is over. Each takes a slot.
+ * their executions, or until MAX_EXECUTION_MS is over. Each of these events takes a slot.
  */
 const MAX_CONCURRENT_EXECUTIONS = 20;
 /**

@@ -42,7 +42,8 @@ export function readWaitOptions(parameters: NodeParameters) {
 }
 
 /**
- * From this percentage on, a task counts as healthy. Below it, a task may still fail because too many are in flight.
+ * Progress of at least this percentage shows that a task is healthy. After less progress, a task may still fail because
+ * too many are in flight. A read that finds the task unfinished also counts as healthy, at any percentage.
  */
 const HEALTHY_PERCENT = 20;
 
@@ -110,8 +111,8 @@ export async function collect(
 }
 
 /**
- * Downloads the sound of task `id` from `url`. Resolves with the stored file and its duration; both are
- * undefined if `url` is. Throws a Failure with the task's id.
+ * Downloads the sound of task `id` from `url`. Resolves with the stored file and its duration. Both are undefined if
+ * `url` is. The duration is also undefined if the file's headers do not say it. Throws a Failure with the task's id.
  */
 export async function fetchSound(
 	item: ItemContext,

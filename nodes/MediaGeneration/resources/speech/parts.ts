@@ -29,8 +29,8 @@ export const MAX_PARTS = 200;
  * Runs `task` for each part of a speech, as many at the same time as the run's concurrency allows. `inputs` has one
  * value per part. The context of a part is that of the item, with a deadline of `timeoutMs`. Resolves with the results,
  * in the order of the parts. If a part fails, the others are stopped. With several parts, each report names its part,
- * and the Failure that is thrown names the failed one. Call this only from the item's task, since the parts use the
- * item's slot.
+ * and the Failure that is thrown names the failed one. Call this only from the item's task, since the item gives up its
+ * slot to the parts.
  */
 export async function runParts<Input, Result>(
 	item: ItemContext,
