@@ -146,8 +146,8 @@ class ListeningTrigger {
 }
 
 /**
- * Makes the watches that the chosen events need. Each has an outbox of its own. The outbox is named by the
- * service's base URL: another service may use the same ids for other things.
+ * Makes the watches that the chosen events need. Each has an outbox of its own. The name of an outbox contains the
+ * service's base URL, because another service may use the same ids for other things.
  */
 function watchesOf(activation: Activation) {
 	const { api, context, settings, identityKey, isManual } = activation;

@@ -61,11 +61,11 @@ function listResults(requests: ItemRequest[], max?: number): string {
 }
 
 /**
- * Says in words what a run that ended early has been charged for, or may have been, and how to get it. After a failure,
- * a retry gets it. The charges of the failed item are then left out, because its own error names them. A run that was
- * canceled cannot be retried in n8n, so its results have to be fetched from the service. Returns undefined if there is
- * nothing to say. `requests` are those of all items, in order. `failed` is the failure that ended the run; undefined if
- * the run was canceled.
+ * Says in words what a run that ended early has been charged for, or may have been, and how to get the results. After a
+ * failure, a retry gets them. The charges of the failed item are then left out, because its own error names them. A run
+ * that was canceled cannot be retried in n8n, so its results have to be fetched from the service. Returns undefined if
+ * there is nothing to say. `requests` are those of all items, in order. `failed` is the failure that ended the run;
+ * undefined if the run was canceled.
  */
 export function chargeSummary(
 	requests: ItemRequest[],

@@ -34,7 +34,7 @@ interface Share {
  *
  * A free slot goes to a unit that may start at once. If several units may, parts go before items. Among the parts, or
  * else the items, those of the account that uses the fewest slots go first. Of several such accounts, the one that got
- * its last slot the longest ago goes first. So a throttled account does not delay the items of others.
+ * its last slot the longest ago goes first. So a throttled account does not delay the items of other accounts.
  */
 export class Concurrency {
 	private readonly limit: ConcurrencyLimit;

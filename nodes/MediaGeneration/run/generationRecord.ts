@@ -187,10 +187,10 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Call this when no file was obtained. Returns the error to throw. If a result may still come, writes to the journal
-	 * what the next attempt needs. A Failure then has the ids that the service has announced, and the fact `mayBeCharged`
-	 * if it is indeterminate whether the service has accepted the call. If no result can come any more, deletes the
-	 * entry, so that the next attempt sends a new request.
+	 * Call this when there is no file to return. Returns the error to throw. If a result may still come, writes to the
+	 * journal what the next attempt needs. A Failure then has the ids that the service has announced, and the fact
+	 * `mayBeCharged` if it is indeterminate whether the service has accepted the call. If no result can come any more,
+	 * deletes the entry, so that the next attempt sends a new request.
 	 */
 	markFailed(cause: unknown): unknown {
 		const { request } = this;

@@ -15,7 +15,10 @@ import { GenerationEvents, type StreamResult } from '../../shared/parsing/genera
 import type { FillBody, GenerationOrder, GenerationRecord } from './generationRecord';
 import type { ItemContext } from './itemContext';
 
-/** What limits a create call. `stopStarting` and `abortInFlight` also abort when its time is up. */
+/**
+ * What limits a create call. `stopStarting` and `abortInFlight` abort when those of the item do, and when the time of
+ * the call is up.
+ */
 export interface StreamLimits extends CallSignals {
 	/** Milliseconds of silence after which the stream counts as lost. */
 	idleMs: number;
@@ -189,8 +192,8 @@ class GenerationCall {
 	}
 
 	/**
-	 * Call this when the service has accepted the call: it is not sent again. Frees the body's memory. Calls `accept`,
-	 * which tells the throttle.
+	 * Call this when the service has accepted the call. Then the call is not sent again. Frees the body's memory. Calls
+	 * `accept`, which tells the throttle.
 	 */
 	private markAccepted(accept: () => void): void {
 		this.state = 'accepted';

@@ -26,9 +26,9 @@ export interface Activation {
 	/** Writes a warning to n8n's log, with the token redacted. */
 	warn(text: string): void;
 	/**
-	 * Ends the trigger with an error. If the token was refused, it is first checked three times over two minutes, since a
-	 * service may refuse a valid token for a moment. The trigger goes on if one of these checks is not refused. So the
-	 * caller must go on as before until `closing` aborts.
+	 * Ends the trigger with an error. If the token was refused, the token is first checked three times over two minutes,
+	 * since a service may refuse a valid token for a moment. The trigger goes on if one of these checks does not find the
+	 * token refused. So the caller must go on as before until `closing` aborts.
 	 */
 	onFatal(failure: Failure): void;
 }

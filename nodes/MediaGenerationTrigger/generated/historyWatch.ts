@@ -20,8 +20,8 @@ import {
 } from './newEntries';
 
 /**
- * Time limit of the first poll, in ms. Publishing waits for this poll. If it takes longer, it is given up, and the next
- * poll does its work.
+ * Time limit of the first poll, in ms. Publishing waits for this poll. If it takes longer, it is given up. Outside of a
+ * manual test, the next poll then does its work.
  */
 const FIRST_POLL_MS = 20_000;
 
@@ -42,10 +42,11 @@ export class HistoryWatch {
 	}
 
 	/**
-	 * Polls once, and then goes on polling in the background until the trigger is closed. Call it once. The first
-	 * activation only remembers which entries exist; a manual test also emits the newest one with a file. A later
-	 * activation emits what was generated in the meantime. Throws a Failure if the first poll fails and a person has to
-	 * correct something, or in a manual test if it fails at all. It goes on polling even then.
+	 * Polls once, and then goes on polling in the background until the trigger is closed. Call it once. In the first
+	 * activation, the first poll only remembers which entries exist. In a manual test, it also emits the newest entry
+	 * with a file. In a later activation, it emits what was generated in the meantime. Throws a Failure if the first poll
+	 * fails and a person has to correct something, or in a manual test if it fails at all. The watch goes on polling even
+	 * then.
 	 */
 	async start(): Promise<void> {
 		const { closing, isManual } = this.activation;

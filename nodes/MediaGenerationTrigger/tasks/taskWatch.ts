@@ -8,7 +8,9 @@ import type { Outbox } from '../activation/outbox';
 import { ExecutionQueue } from '../activation/executionQueue';
 import { TaskPoller } from './taskPoller';
 
-/** The most tasks that are followed at the same time. Beyond that, the oldest one is given up until its next message. */
+/**
+ * The most tasks that are followed at the same time. Beyond that, the oldest task is given up until its next message.
+ */
 const MAX_FOLLOWED = 1000;
 /** The longest time for which a task is followed, in ms. */
 const MAX_WATCHED_MS = 24 * 3600 * 1000;

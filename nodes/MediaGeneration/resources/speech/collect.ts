@@ -43,7 +43,7 @@ export function readWaitOptions(parameters: NodeParameters) {
 
 /**
  * Progress of at least this percentage shows that a task is healthy. After less progress, a task may still fail because
- * too many are in flight. A read that finds the task unfinished also counts as healthy, at any percentage.
+ * too many are in flight. A task that a read finds unfinished also counts as healthy, at any percentage.
  */
 const HEALTHY_PERCENT = 20;
 
@@ -92,7 +92,7 @@ export async function collect(
 		});
 		report.log(`task ${taskId} completed`);
 		const waitedMs = Date.now() - startedAt;
-		// If the result came early, the socket may just not have been open yet.
+		// If the result came early, the socket may just not have been open yet. Then the hint would be wrong.
 		if (!accountSocket.isOpen && waitedMs >= options.pollIntervalMs / 2) {
 			report.hint(
 				`The WebSocket could not be opened, so the node checked the task every ${options.pollIntervalMs / 1000} s instead. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets`,
