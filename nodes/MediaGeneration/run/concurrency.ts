@@ -42,7 +42,7 @@ export class Concurrency {
 	private active = 0;
 	/** The account that got its last slot the longest ago comes first. */
 	private readonly shares = new Map<Throttle, Share>();
-	/** Aborting it wakes `startMore`, which sleeps until the next unit may start. */
+	/** Its abort cancels the sleep after which `startMore` would start the next unit. */
 	private timer = new AbortController();
 
 	/** `concurrency`: the number of slots, 1 to 500; 0 chooses it automatically. */

@@ -19,8 +19,8 @@ import type { Outbox } from './outbox';
  */
 const MAX_CONCURRENT_EXECUTIONS = 20;
 /**
- * How long an event keeps its slot after it was emitted, in ms. After that, the slot is free for another event, even if
- * the execution goes on.
+ * The longest time for which an event keeps its slot after it was emitted, in ms. After that, the slot is free for
+ * another event, even if the execution goes on.
  */
 const MAX_EXECUTION_MS = 60_000;
 /** Deadline for downloading the files of one event, in ms. */
