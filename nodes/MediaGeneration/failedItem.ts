@@ -5,9 +5,9 @@ import type { Redactor } from '../shared/parsing/redaction';
 import type { FailedResult } from './run/itemTask';
 
 /**
- * Makes the output item that takes the place of a failed result, in a run that continues after failures. Workflows read
- * the fields of its json, such as `error`, `error_kind` and `task_id`. `index` is the index of the input item. `redact`
- * removes the tokens of all accounts.
+ * Makes the output item that takes the place of a failed result, in a run that continues after failures. Saved
+ * workflows read the fields of its json, such as `error`, `error_kind` and `task_id`, so their names never change.
+ * `index` is the index of the input item. `redact` removes the tokens of all accounts.
  */
 export function failedItem(
 	context: IExecuteFunctions,
@@ -25,8 +25,9 @@ export function failedItem(
 	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};
 	const { taskIds, indeterminateParts = [], fileUrl } = facts;
 	const taskId = facts.taskId ?? taskIds?.[0];
-	// A workflow needs to know whether to collect a task, to create it again, or to check the history first.
-	// In a speech of several parts, one part may be indeterminate while others have tasks.
+	// `maybe_paid` tells a workflow that a call may have been charged, although no task is known that it could collect.
+	// The workflow should not simply send the call again. In a speech of several parts, some parts may have tasks while
+	// others may have been charged without one.
 	const isIndeterminate =
 		(facts.mayBeCharged || kind === 'streamLost') && facts.taskId === undefined;
 	const mayBePaid = isIndeterminate || indeterminateParts.length > 0;

@@ -30,8 +30,8 @@ const SYSTEM_ACTIVATION_MODES = new Set<string>([
 
 /**
  * Starts the trigger. Depending on the chosen events, it listens to speech tasks or polls the history for new videos
- * and images, or both, until n8n closes it. In a manual test, it starts when n8n calls `manualTriggerFunction`, and n8n
- * closes it after the first event. Throws an n8n error if it cannot start.
+ * and images, or both, until n8n closes it or a failure ends it. In a manual test, it starts when n8n calls
+ * `manualTriggerFunction`, and n8n closes it after the first event. Throws an n8n error if it cannot start.
  */
 export async function startTrigger(context: ITriggerFunctions): Promise<ITriggerResponse> {
 	const trigger = new ListeningTrigger(context);
@@ -93,7 +93,8 @@ class ListeningTrigger {
 			return this.startInBackground(activation);
 		const error = await tokenError(activation.api, 0, signal);
 		if (signal.aborted) return;
-		// A temporary outage does not prevent publishing. In a manual test, a person has to know about it.
+		// A temporary failure, such as an outage, does not prevent publishing. In a manual test it is thrown, because a
+		// person waits for an event.
 		if (error !== undefined && (isManual || !isTemporary(error))) throw error;
 		await Promise.all(this.watches.map(async (watch) => await watch.start()));
 	}
@@ -112,7 +113,10 @@ class ListeningTrigger {
 		};
 	}
 
-	/** Starts the watches in the background. A refused token ends the trigger; any other failure is logged. */
+	/**
+	 * Starts the watches in the background. If the token is refused and this is confirmed, the trigger ends. Any other
+	 * failure is logged.
+	 */
 	private startInBackground({ onFatal, warn }: Activation): void {
 		for (const watch of this.watches) {
 			void watch.start().catch((error: unknown) => {
@@ -123,7 +127,10 @@ class ListeningTrigger {
 		}
 	}
 
-	/** Closes the trigger and reports `failure` to n8n. A refused token must be confirmed first. */
+	/**
+	 * Reports `failure` to n8n and closes the trigger. If the token was refused, confirms the refusal first, and does
+	 * nothing if it is not confirmed.
+	 */
 	private async end(failure: Failure, api: Api): Promise<void> {
 		const { signal } = this.closing;
 		const mayBeTemporary = failure.kind === 'tokenRefused';
@@ -139,8 +146,8 @@ class ListeningTrigger {
 }
 
 /**
- * Makes the watches that the chosen events need. Each has an outbox of its own. The outbox is named by the
- * service's base URL: another service may use the same ids for other things.
+ * Makes the watches that the chosen events need. Each has an outbox of its own. The name of an outbox contains the
+ * service's base URL, because another service may use the same ids for other things.
  */
 function watchesOf(activation: Activation) {
 	const { api, context, settings, identityKey, isManual } = activation;

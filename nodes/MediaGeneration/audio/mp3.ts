@@ -38,8 +38,8 @@ const MONO = 3;
 function frameAt(file: Buffer, at: number): Frame | undefined {
 	if (at + 4 > file.length || file[at] !== 0xff) return undefined;
 	const [second, third, fourth] = [file[at + 1]!, file[at + 2]!, file[at + 3]!];
-	// 3 means MPEG-1. 2 means MPEG-2, which has half its sampling rates. 0 means MPEG-2.5, which has a quarter of them. 1
-	// is reserved.
+	// 3 means MPEG-1. 2 means MPEG-2, whose sampling rates are half those of MPEG-1. 0 means MPEG-2.5, whose sampling
+	// rates are a quarter of those of MPEG-1. 1 is reserved.
 	const version = (second >> 3) & 3;
 	if (second >> 5 !== 7 || version === 1 || ((second >> 1) & 3) !== LAYER_3) return undefined;
 	const isMpeg1 = version === 3;

@@ -12,7 +12,9 @@ import { languageCodes, languageNames, normalize } from './languages';
 /** Deadline of one search in the editor's list of voices, in ms. */
 const SEARCH_MS = 60_000;
 
-/** The most voices that are read and filtered here if the results of the service's own search cannot be used. */
+/**
+ * The most voices that this node reads and filters itself, if the results of the service's own search cannot be used.
+ */
 const MAX_SEARCHED = 1000;
 
 /** Fields that describe a voice, besides its language. */
@@ -153,7 +155,7 @@ async function findVoices(
 	if (page > 0 && firstVoiceId === previousFirstId) return { results: [] };
 	const results = entriesOf(found.items);
 	// If the service does not search, some of its results do not match. If it searches fewer fields than the list shows,
-	// it may find nothing. In both cases, all voices are read and filtered here, up to MAX_SEARCHED.
+	// it may find nothing. In both cases, this node reads and filters all voices itself, up to MAX_SEARCHED.
 	const isFilteredByService =
 		search === '' || (results.length > 0 && results.length === found.items.length);
 	if (!isFilteredByService && page === 0) {

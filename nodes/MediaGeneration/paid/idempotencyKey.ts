@@ -12,7 +12,7 @@ import { isRecord } from '../../shared/parsing/values';
 
 /**
  * Parameters and options that change neither what is generated nor what is charged. A retry with other values still
- * collects. How a text is split is in the keys of its parts.
+ * collects. `splitLongerThan` is one of them, because the key of each part already says how the text is split.
  */
 export const IGNORED_IN_KEY = new Set([
 	...[

@@ -155,8 +155,8 @@ export class JournalEntry {
 	/**
 	 * Runs `create` (single flight), unless another run of this process has the same call in flight, as when a model
 	 * repeats a call. Then it resolves or rejects as that call does. If that call was canceled or timed out, `create`
-	 * runs after all: it finds in `previous` what the other run has written. Rejects with the reason of the signal when
-	 * that aborts while it waits for another run.
+	 * runs after all: it finds in `previous` what the other run has written. Rejects with the reason of `stopStarting` if
+	 * that aborts while this waits for another run.
 	 */
 	async once<T>(stopStarting: StopStarting, create: () => Promise<T>): Promise<T> {
 		const { inFlight } = this.journal;

@@ -39,10 +39,10 @@ class SharedJournals {
 }
 
 /**
- * Returns the object that holds the journal from one attempt to the next: the node's context, which n8n saves
- * with the execution. Two kinds of calls by a model get the process's own store instead: the MCP Server Trigger
- * makes a new context for each call, before there is an execution, and n8n's own Agents have no context at all.
- * Entries of the process's own store are deleted here after TOOL_CALL_TTL_MS.
+ * Returns the object that holds the journal from one attempt to the next: the node's context, which n8n saves with the
+ * execution. Two kinds of calls by a model get the process's own store instead: the MCP Server Trigger makes a new
+ * context for each call, before there is an execution, and n8n's own Agents have no context at all. Each call of this
+ * function deletes the entries of the process's own store that are older than TOOL_CALL_TTL_MS.
  */
 export function storeFor(context: IExecuteFunctions, isTool: boolean): JournalStore {
 	const { toolCallStore } = processContainer.get(SharedJournals);

@@ -24,7 +24,7 @@ class RecentValues extends Map<string, JournalValue & { keptAt: number }> {}
 /**
  * What manual runs of one node have requested in this process within the last hour. The editor loses the output of a
  * node when somebody edits the node or reloads the page. "Execute step" on a later node then runs this node again (n8n
- * 2.41). Such a run collects what is remembered here. A manual run of this node itself, or of the whole workflow,
+ * 2.41). Such a run collects what this object remembers. A manual run of this node itself, or of the whole workflow,
  * requests everything anew.
  */
 export class RecentRequests {
@@ -39,7 +39,7 @@ export class RecentRequests {
 	constructor(context: IExecuteFunctions) {
 		const node = context.getNode();
 		this.parameters = node.parameters;
-		// The node that a person executes is found only here. Before n8n 2, it was given by its name.
+		// Only this internal field says which node a person executes. Before n8n 2, its value was the name of the node.
 		const { runExecutionData } = context as unknown as {
 			runExecutionData?: { startData?: { destinationNode?: string | { nodeName: string } } };
 		};
@@ -50,9 +50,9 @@ export class RecentRequests {
 	}
 
 	/**
-	 * Returns the prefix of an item's keys in this store. The item's idempotency key is appended to it, in which
-	 * expressions count unresolved. The prefix has a digest of their values, so an earlier result is not collected if
-	 * somebody has edited a node that an expression refers to. Throws if an expression cannot be resolved.
+	 * Returns the prefix of an item's keys in this store. The item's idempotency key is appended to it. In that key,
+	 * expressions count unresolved. The prefix has a digest of the resolved values, so an earlier result is not collected
+	 * if somebody has edited a node that an expression refers to. Throws if an expression cannot be resolved.
 	 */
 	keyPrefixOf({ raw }: NodeParameters): string {
 		const resolved = Object.keys(this.parameters).map((name) => [name, raw(name)] as const);

@@ -21,7 +21,7 @@ const RETRY_ADVICE =
 /** The failed item has results of its own. A changed node would charge them again. */
 const RETRY_UNCHANGED_ADVICE =
 	"If you change nothing in this node, 'Retry with currently saved workflow' under Executions is charged only for what is missing.";
-/** For a failed item that is expected to fail again in a retry: On Error has to let the others continue. */
+/** For a failed item that is expected to fail again in a retry: On Error has to let the other items continue. */
 const RETRY_PAST_ITEM_ADVICE =
 	"First, get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Only what is missing is charged.";
 
@@ -33,8 +33,9 @@ const nounOf = (kind: MediaKind | 'task', count: number) => {
 };
 
 /**
- * Lists in words the results of requests, by the service's ids: `tasks 1, 2; video a`. If a request has neither a
- * file nor an id, its item is named instead: `video of row 3`. For each kind, at most `max` names are listed.
+ * Lists in words the results of requests, by the service's ids: `tasks 1, 2; video a`. A file without an id is named by
+ * its URL. If a request has neither a file nor an id, its item is named instead: `video of row 3`. For each kind, at
+ * most `max` names are listed.
  */
 function listResults(requests: ItemRequest[], max?: number): string {
 	const namesByKind = new Map<MediaKind | 'task', string[]>();
@@ -63,11 +64,11 @@ function listResults(requests: ItemRequest[], max?: number): string {
 }
 
 /**
- * Says in words what a run that ended early has been charged for, or may have been, and how to get it. After a failure,
- * that is a retry, and the charges of the failed item are left to its own error. A run that was canceled cannot be
- * retried in n8n, so its results have to be fetched from the service. Returns undefined if there is nothing to say.
- * `requests` are those of all items, in order. `failed` is the failure that ended the run; undefined if the run was
- * canceled.
+ * Says in words what a run that ended early has been charged for, or may have been, and how to get the results. After a
+ * failure, a retry gets them. The charges of the failed item are then left out, because its own error names them. A run
+ * that was canceled cannot be retried in n8n, so its results have to be fetched from the service. Returns undefined if
+ * there is nothing to say. `requests` are those of all items, in order. `failed` is the failure that ended the run;
+ * undefined if the run was canceled.
  */
 export function chargeSummary(
 	requests: ItemRequest[],

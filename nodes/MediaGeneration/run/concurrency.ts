@@ -7,8 +7,8 @@ const AUTOMATIC_START = 10;
 /** The most slots, if the concurrency is chosen automatically. */
 const AUTOMATIC_MAX = 100;
 /**
- * The longest wait before the limits are checked again, in ms. Other executions change an account's limit without a
- * notice here.
+ * The longest wait before the limits are checked again, in ms. Other executions may change an account's limit, and this
+ * run is not notified of that.
  */
 const RECHECK_MS = 60_000;
 
@@ -32,9 +32,9 @@ interface Share {
  * The limit covers all accounts together. The concurrency limit of each account's throttle applies as well (see
  * `delayMsOf`).
  *
- * A free slot goes to a unit that may start at once. Among these, parts go before items. Then comes the account that
- * uses the fewest slots, and of several such accounts the one that got its last slot the longest ago. So a throttled
- * account does not delay the items of others.
+ * A free slot goes to a unit that may start at once. If several units may, parts go before items. Among the parts, or
+ * else the items, those of the account that uses the fewest slots go first. Of several such accounts, the one that got
+ * its last slot the longest ago goes first. So a throttled account does not delay the items of other accounts.
  */
 export class Concurrency {
 	private readonly limit: ConcurrencyLimit;
@@ -42,7 +42,7 @@ export class Concurrency {
 	private active = 0;
 	/** The account that got its last slot the longest ago comes first. */
 	private readonly shares = new Map<Throttle, Share>();
-	/** Aborting it wakes `startMore`, which sleeps until the next unit may start. */
+	/** Its abort cancels the sleep after which `startMore` would start the next unit. */
 	private timer = new AbortController();
 
 	/** `concurrency`: the number of slots, 1 to 500; 0 chooses it automatically. */
@@ -137,8 +137,9 @@ export class Concurrency {
 	}
 
 	/**
-	 * Milliseconds until an account may start one more unit, at most RECHECK_MS. The account's own limit does not delay
-	 * its only unit: that one waits in the account's request queue, where the unit's deadline counts.
+	 * Milliseconds until an account may start one more unit, at most RECHECK_MS. The account's own limit does not delay a
+	 * unit if the account has no other unit with a slot. Such a unit gets its slot, and then waits in the account's
+	 * request queue, where the unit's deadline counts.
 	 */
 	private delayMsOf({ throttle, active }: Share): number {
 		const accountMs = active > 0 ? throttle.limit.delayMs(active) : 0;

@@ -144,9 +144,9 @@ export class GenerationRecord {
 
 	/**
 	 * Prepares the search in the history. Call it when the stream has ended with fewer files than requested.
-	 * `interruptedBecause` says why the stream counts as lost. It is undefined if no other files are expected: the
-	 * service has said that they failed, or has ended the stream properly. `isEmpty`: the service has ended the stream
-	 * with an empty list.
+	 * `interruptedBecause` says why the stream counts as lost. It is undefined only if a file has arrived and no other
+	 * files are expected: the service has said that they failed, or has ended the stream properly. `isEmpty`: the service
+	 * has ended the stream with an empty list.
 	 */
 	markIncomplete({ files, interruptedBecause, reason, isEmpty }: StreamResult): void {
 		const { ledger, item } = this;
@@ -187,10 +187,10 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Call this when no file was obtained. Returns the error to throw. If a result may still come, writes to the journal
-	 * what the next attempt needs. A Failure then has the ids that the service has announced, and the fact `mayBeCharged`
-	 * if it is indeterminate whether the service has accepted the call. If no result can come any more, deletes the
-	 * entry, so that the next attempt sends a new request.
+	 * Call this when there is no file to return. Returns the error to throw. If a result may still come, writes to the
+	 * journal what the next attempt needs. A Failure then has the ids that the service has announced, and the fact
+	 * `mayBeCharged` if it is indeterminate whether the service has accepted the call. If no result can come any more,
+	 * deletes the entry, so that the next attempt sends a new request.
 	 */
 	markFailed(cause: unknown): unknown {
 		const { request } = this;

@@ -15,14 +15,17 @@ import { GenerationEvents, type StreamResult } from '../../shared/parsing/genera
 import type { FillBody, GenerationOrder, GenerationRecord } from './generationRecord';
 import type { ItemContext } from './itemContext';
 
-/** What limits a create call. `stopStarting` and `abortInFlight` also abort when its time is up. */
+/**
+ * What limits a create call. `stopStarting` and `abortInFlight` abort when those of the item do, and when the time of
+ * the call is up.
+ */
 export interface StreamLimits extends CallSignals {
 	/** Milliseconds of silence after which the stream counts as lost. */
 	idleMs: number;
 }
 
 /**
- * How long a stream may be silent after an error event that names no file, in ms. The error may be about one of
+ * How long a stream may be silent after an error event that names no video, in ms. The error may be about one of
  * several videos, so others may still come.
  */
 const IDLE_AFTER_ERROR_MS = 30_000;
@@ -30,7 +33,7 @@ const IDLE_AFTER_ERROR_MS = 30_000;
 const ACCEPTED_AFTER_MS = 1000;
 /**
  * How long the service may take to end a stream after the outcome, in ms. It gets this time because closing the stream
- * from here costs about a third of the processor time that n8n spends on a video.
+ * from this side costs about a third of the processor time that n8n spends on a video.
  */
 const END_GRACE_MS = 50;
 /**
@@ -67,7 +70,7 @@ const fillJson =
  */
 class GenerationCall {
 	private state: 'unanswered' | 'accepted' = 'unanswered';
-	/** Closes the stream. */
+	/** Its abort closes the stream. */
 	private readonly closing = new AbortController();
 	/** The request body, from right before it is sent until the service has accepted or refused it. */
 	private readonly body: { bytes?: Buffer; release?(): void } = {};
@@ -189,8 +192,8 @@ class GenerationCall {
 	}
 
 	/**
-	 * Call this when the service has accepted the call: it is not sent again. Frees the body's memory. Calls `accept`,
-	 * which tells the throttle.
+	 * Call this when the service has accepted the call. Then the call is not sent again. Frees the body's memory. Calls
+	 * `accept`, which tells the throttle.
 	 */
 	private markAccepted(accept: () => void): void {
 		this.state = 'accepted';
@@ -206,8 +209,8 @@ class GenerationCall {
 
 	/**
 	 * Closes the stream if its result can be found in the history. If images are part of the request, only an announced
-	 * id identifies a result. Then the stream stays open until all ids were announced, because the result is charged.
-	 * Call this only once `stopStarting` has aborted.
+	 * id identifies a result. Then the stream stays open until all ids were announced. Otherwise a result could be
+	 * charged that nobody can identify. Call this only once `stopStarting` has aborted.
 	 */
 	private closeIfFindable(): void {
 		const { announcedIds, requestedCount, withImages } = this.record.request;

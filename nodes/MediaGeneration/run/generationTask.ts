@@ -65,7 +65,7 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 				return record.request;
 			});
 			const { files } = request;
-			// A file that cannot be downloaded must not discard the others, which were charged as well.
+			// A file that cannot be downloaded must not discard the other files, which were charged as well.
 			const output: ItemResult[] = [];
 			for (const [index, name] of fileNames(files).entries()) {
 				output.push(await toItemResult(fileOutput(request, files[index]!, name, stopStarting)));
@@ -96,9 +96,9 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 
 /**
  * Resolves with the files of one create call. They come from its stream. If the stream brings fewer than were
- * requested, the others are looked up in the history: after a lost connection, the service goes on and charges all the
- * same. If an earlier attempt has sent the call, it is not sent again. Then the files of the earlier attempt are used,
- * and missing ones are looked up. Throws a Failure if there is no file.
+ * requested, the missing files are looked up in the history: after a lost connection, the service goes on and charges
+ * all the same. If an earlier attempt has sent the call, it is not sent again. Then the files of the earlier attempt
+ * are used, and missing ones are looked up. Throws a Failure if there is no file.
  */
 async function generate(
 	item: ItemContext,

@@ -9,7 +9,10 @@ export class Report {
 		private readonly redact: Redactor,
 		/** The index of the item, from 0, and how many items the run has. */
 		private readonly item: { index: number; count: number },
-		/** The number of the part, from 1, and how many there are; undefined unless it is a part of a long speech. */
+		/**
+		 * The number of the part, from 1, and how many there are; undefined unless the report is about one part of a
+		 * speech.
+		 */
 		private readonly part?: { number: number; count: number },
 		/** The hints for the output panel. */
 		readonly hints = new Set<string>(),

@@ -57,7 +57,7 @@ export class Run {
 
 	constructor(
 		private readonly context: IExecuteFunctions,
-		/** The credential of each item, by index. */
+		/** The credential of each item, by index, or the reason why it is missing. */
 		private readonly credentials: Array<Credential | FailedResult>,
 		/** True if the other items go on after one has failed. */
 		private readonly continueOnFail: boolean,
@@ -178,8 +178,8 @@ export class Run {
 
 	/**
 	 * Reserves the billable requests of all items. If Max Paid Requests per Execution does not allow all of them, none is
-	 * reserved, and a failed result is returned for each item that would be charged. It names the speech tasks that
-	 * earlier attempts have created for the item.
+	 * reserved, and a failed result is returned for each item that would be charged. The failed result names the speech
+	 * tasks that earlier attempts have created for the item.
 	 */
 	private reserveRequests(items: PreparedItem[]) {
 		const isPending = ({ isPending }: JournalEntry) => isPending;
@@ -225,7 +225,10 @@ export class Run {
 		return nodeError;
 	}
 
-	/** Shows the hints of all items in the output panel. Equal hints become one that names its rows. */
+	/**
+	 * Shows the hints of all items in the output panel. A hint that several items have is shown once. If the run has
+	 * several items, each hint names its rows.
+	 */
 	private showHints(items: PreparedItem[]): void {
 		const rowsByHint = new Map<string, number[]>();
 		for (const { index, report } of items) {

@@ -36,7 +36,8 @@ export function downstreamCreationCheck(
 		.filter(({ type }) => /\.(?:executeWorkflow|toolWorkflow)$/.test(type))
 		.map(({ parameters }) => parameters?.workflowId as unknown)
 		.map((called) => asText(isRecord(called) ? called.value : called) ?? '');
-	// If the sub-workflow is given by an expression or as JSON, it can be any workflow.
+	// If a call names the sub-workflow by an expression, or by something else than its id (such as JSON), it can be any
+	// workflow.
 	const mayBeAnyWorkflow = calls.some((called) => called === '' || called.startsWith('='));
 	const { id: workflowId } = context.getWorkflow();
 	const isOwn = ({ id, calledBy }: SubWorkflow) =>

@@ -15,10 +15,13 @@ import type { Outbox } from './outbox';
 
 /**
  * The most events of one watch that are in progress at the same time, from the download of their files to the end of
- * their executions.
+ * their executions, or until MAX_EXECUTION_MS is over. Each of these events takes a slot.
  */
 const MAX_CONCURRENT_EXECUTIONS = 20;
-/** How long an execution may delay others, in ms. After that it no longer takes a slot. */
+/**
+ * The longest time for which an event keeps its slot after it was emitted, in ms. After that, the slot is free for
+ * another event, even if the execution goes on.
+ */
 const MAX_EXECUTION_MS = 60_000;
 /** Deadline for downloading the files of one event, in ms. */
 const DOWNLOAD_MS = 3_600_000;
@@ -120,16 +123,19 @@ export class ExecutionQueue {
 	}
 
 	/**
-	 * True if `error`, with which n8n rejected the promise of an execution, means that the execution has not
-	 * started. n8n also rejects the promise of an execution that was canceled; only the text tells them apart.
-	 * An n8n without deduplication keys rejects for cancellation only.
+	 * True if `error`, with which n8n rejected the promise of an execution, means that the execution has not started. n8n
+	 * also rejects the promise if an execution has started and is then canceled or lost. Only the text of the error tells
+	 * the two cases apart. An n8n without deduplication keys rejects the promise only after a cancellation.
 	 */
 	private failedToStart(error: unknown): boolean {
 		const hasStarted = /cancell?ed|stalled|no active execution/i.test(String(error));
 		return supportsDeduplication(this.activation.context) && !hasStarted;
 	}
 
-	/** n8n starts no second execution with the same key. A key may have up to 255 characters. */
+	/**
+	 * Returns the key by which n8n recognizes a second emission of the same event. n8n allows up to 255 characters, so
+	 * the key is a digest.
+	 */
 	private deduplicationKey({ eventId, name }: Emission): string {
 		const parts = [this.activation.identityKey, eventId, name];
 		const digest = createHash('sha256').update(parts.join('\n')).digest('hex');

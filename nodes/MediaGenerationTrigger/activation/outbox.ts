@@ -12,8 +12,9 @@ const MAX_DONE = 1000;
 /** An event's state, which the outbox saves. */
 export interface Stateful {
 	/**
-	 * 'tracking': the task or generation has not ended. 'pending': its end waits to be emitted. 'emitted': it
-	 * was handed to n8n, which has not confirmed it. 'done': nothing more is to be done.
+	 * 'tracking': the task or generation has not ended. 'pending': its end waits to be emitted. 'emitted': the event
+	 * about its end was handed to n8n, but it is unknown whether the execution has started. 'done': nothing more is to be
+	 * done.
 	 */
 	state: 'tracking' | 'pending' | 'emitted' | 'done';
 	/**

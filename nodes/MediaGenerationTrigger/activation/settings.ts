@@ -32,7 +32,7 @@ const EVENTS = [
 const GENERATED = 'generated';
 
 /**
- * The events about speech tasks, which are all the others. If `generated` is chosen as well, `failed` is also about
+ * The events about speech tasks: all events but `generated`. If `generated` is chosen as well, `failed` is also about
  * videos and images.
  */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], typeof GENERATED>;

@@ -20,8 +20,8 @@ import {
 } from './newEntries';
 
 /**
- * Time limit of the first poll, in ms. Publishing waits for this poll. If it takes longer, it is given up, and the next
- * poll does its work.
+ * Time limit of the first poll, in ms. Publishing waits for this poll. If it takes longer, it is given up. Outside of a
+ * manual test, the next poll then does its work.
  */
 const FIRST_POLL_MS = 20_000;
 
@@ -42,10 +42,11 @@ export class HistoryWatch {
 	}
 
 	/**
-	 * Polls once, and then goes on polling in the background until the trigger is closed. Call it once. The first
-	 * activation only remembers which entries exist; a manual test also emits the newest one with a file. A later
-	 * activation emits what was generated in the meantime. Throws a Failure if the first poll fails and a person has to
-	 * correct something, or in a manual test if it fails at all. It goes on polling even then.
+	 * Polls once, and then goes on polling in the background until the trigger is closed. Call it once. In the first
+	 * activation, the first poll only remembers which entries exist. In a manual test, it also emits the newest entry
+	 * with a file. In a later activation, it emits what was generated in the meantime. Throws a Failure if the first poll
+	 * fails and a person has to correct something, or in a manual test if it fails at all. The watch goes on polling even
+	 * then.
 	 */
 	async start(): Promise<void> {
 		const { closing, isManual } = this.activation;
@@ -73,7 +74,10 @@ export class HistoryWatch {
 		}
 	}
 
-	/** Reads the part of the history that may contain new entries, and emits their events. */
+	/**
+	 * Reads the part of the history that may contain new or tracked entries. Emits an event for each of them that now has
+	 * a file or has failed.
+	 */
 	private async poll(signal: AbortSignal): Promise<void> {
 		const { outbox } = this;
 		const { api, closing, settings, isManual } = this.activation;
@@ -81,9 +85,9 @@ export class HistoryWatch {
 		const { accountKey, baseUrl } = api.credential;
 		const pollStartedAt = monotonicNow();
 		const read = async (page: number) => {
-			// Page 1 may come from a read that another trigger of this process sent within MAX_SHARED_AGE_MS. Later pages
-			// must be read after this poll has begun: an earlier read could miss an entry that a new one has pushed from page
-			// 1 to page 2.
+			// Outside of a manual test, page 1 may come from a read that another trigger of this process sent within
+			// MAX_SHARED_AGE_MS. All other reads must begin after this poll: an older page 2 could miss an entry that a new
+			// entry has pushed from page 1 to page 2.
 			const since = page === 1 && !isManual ? pollStartedAt - MAX_SHARED_AGE_MS : pollStartedAt;
 			const fetchPage = async (shared: AbortSignal) =>
 				await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, shared);
@@ -126,7 +130,10 @@ export class HistoryWatch {
 		});
 	}
 
-	/** Logs the failure of a poll, but only once until a poll has succeeded. A refused token ends the trigger. */
+	/**
+	 * Logs the failure of a poll, but only once until a poll has succeeded. A refused token is not logged: it ends the
+	 * trigger, once it is confirmed.
+	 */
 	private report(error: unknown): void {
 		const { closing, settings, warn, onFatal } = this.activation;
 		if (closing.aborted) return;
@@ -144,7 +151,8 @@ export class HistoryWatch {
 function eventOf({ record, id, files, failed }: HistoryEntry, redact: Redactor): IDataObject {
 	const recordWithId = toOutputRecord(id === undefined ? record : { ...record, id });
 	if (failed) {
-		// The reason is truncated, and no part of a token could be found in it afterwards.
+		// The record is redacted before its reason is truncated. A token that is cut off in the middle could not be found
+		// afterwards.
 		const { facts } = failureOfAnswer(redact.value(record));
 		const error = facts.text ?? 'The service gave no reason';
 		const error_kind = errorKindOf(new Failure('generationFailed', facts));

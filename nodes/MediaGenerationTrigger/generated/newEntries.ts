@@ -38,7 +38,7 @@ interface Cursor {
 	account: string;
 	/**
 	 * A time in ms since 1970 by the service's clock. Unknown entries are new if they were created later; see
-	 * `newEntries`. NaN if the service gives no times.
+	 * `newEntries`. It may be NO_WATERMARK. It is NaN if the service gives no times.
 	 */
 	watermark: number | null;
 }
@@ -55,9 +55,10 @@ export type PollState = Pick<HistoryOutbox, 'events' | 'cursor'>;
  * needs to know. Has no side effects.
  *
  * An entry is new if it is unknown and was created after the watermark. If the service gives no times, an unknown entry
- * is new if it stands nearer to the newest end of the list than some known entry. A deletion moves only older entries
- * up to the pages that are read. These stand behind all known ones, so they are not new. Times of the service are
- * compared only with each other, never with this machine's clock. The first poll of an account finds nothing new.
+ * is new if it stands nearer to the newest end of the list than some known entry. If entries are deleted, older entries
+ * move from later pages to the pages that are read. These entries are older than all known ones, so they are not new.
+ * Times of the service are compared only with each other, never with this machine's clock. The first poll of an account
+ * finds nothing new.
  */
 export function newEntries(
 	listed: FingerprintedEntry[],
@@ -122,7 +123,8 @@ export async function readRecentEntries(
 function needsNextPage(listed: FingerprintedEntry[], previous: PollState): boolean {
 	const { fingerprint, createdAt } = listed[0]!;
 	if (!previous.cursor) return createdAt > firstWatermark(listed);
-	// As long as no known entry is listed, one may follow on a later page.
+	// As long as no known entry is listed, one may follow on a later page. So `isAboveWatermark` takes the oldest listed
+	// entry to be newer than a known one.
 	const isNew = isAboveWatermark(createdAt, watermarkOf(previous), !isAnyKnown(listed, previous));
 	if (isNew && !previous.events.has(fingerprint)) return true;
 	const fingerprints = new Set(listed.map((entry) => entry.fingerprint));
@@ -150,9 +152,10 @@ const isAboveWatermark = (
 const watermarkOf = ({ cursor }: PollState): number => cursor?.watermark ?? NaN;
 
 /**
- * The watermark after the first poll. A history that is shorter than a page is known as a whole, so it needs none. For
- * any other it is two hours before the newest entry. Some services list an entry only when it has ended, so one that
- * was created after that time and is listed later counts as new.
+ * The watermark after the first poll. A history with fewer entries than MIN_PAGE_SIZE has no second page. So it is
+ * known as a whole, and the watermark is NO_WATERMARK. For any other history, the watermark is two hours before the
+ * newest entry. Some services list an entry only when it has ended, so an entry that was created after that time and is
+ * listed later counts as new.
  */
 const firstWatermark = (listed: FingerprintedEntry[]): number =>
 	listed.length < MIN_PAGE_SIZE ? NO_WATERMARK : listed.at(-1)!.createdAt - MAX_TRACKED_MS;

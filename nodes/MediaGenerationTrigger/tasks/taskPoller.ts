@@ -20,13 +20,15 @@ const POLL_INTERVAL_MS = 30_000;
 const FIRST_PAUSE_MS = 20_000;
 const MAX_PAUSE_MS = 3_600_000;
 
-/** Follows one speech task to its end, and emits its events in order. Make one per task, and follow it once. */
+/**
+ * Follows one speech task to its end, and emits its events in order. Make one poller per task, and call `follow` once.
+ */
 export class TaskPoller {
 	/** The last known percentage, 0 to 100. */
 	private highestPercentage = 0;
 	/**
-	 * The latest progress event; undefined once the event for the end of the task has replaced it. Older ones that still
-	 * wait to be emitted are outdated.
+	 * The latest progress event. Undefined before the first one, and once the event for the end of the task has replaced
+	 * it. Older progress events that still wait to be emitted are outdated.
 	 */
 	private latestProgress: Emission | undefined;
 	/** Resolves when all events so far have left the execution queue. */
@@ -40,7 +42,7 @@ export class TaskPoller {
 	) {}
 
 	/**
-	 * Follows the task. `mode` says how it became known: by a message, or from the outbox or the parameters.
+	 * Follows the task. `mode` says how the task became known: by a message, or from the outbox or the parameters.
 	 * Resolves when the task has ended or does not exist, or when `signal` aborts. Never rejects.
 	 */
 	async follow(
@@ -62,7 +64,8 @@ export class TaskPoller {
 				(error: unknown) => this.onError(error),
 			);
 			if (!failure || signal.aborted) return;
-			// In a manual test, every failure ends the trigger: a person has to see that a task does not exist.
+			// In a manual test, every failure ends the trigger. A person waits for an event, and has to see, for example,
+			// that a task does not exist.
 			if (failure.kind === 'tokenRefused' || isManual) onFatal(failure);
 			else if (pauseMs === FIRST_PAUSE_MS) warn(wordingOf(failure).message);
 			if (failure.kind === 'notFound') return;

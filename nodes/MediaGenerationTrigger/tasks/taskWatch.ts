@@ -8,7 +8,9 @@ import type { Outbox } from '../activation/outbox';
 import { ExecutionQueue } from '../activation/executionQueue';
 import { TaskPoller } from './taskPoller';
 
-/** The most tasks that are followed at the same time. Beyond that, the oldest one is given up until its next message. */
+/**
+ * The most tasks that are followed at the same time. Beyond that, the oldest task is given up until its next message.
+ */
 const MAX_FOLLOWED = 1000;
 /** The longest time for which a task is followed, in ms. */
 const MAX_WATCHED_MS = 24 * 3600 * 1000;
@@ -35,10 +37,11 @@ export class TaskWatch {
 
 	/**
 	 * Opens the socket, and listens until the trigger is closed. Also follows the tasks that were not finished before a
-	 * restart, and those that the parameters name. Call it once. Resolves when the socket is open, when the account
-	 * cannot be read either, or when the parameters name the tasks, so that the socket is not needed. Throws a Failure of
-	 * kind noSocket if only the socket is at fault. Even then it goes on listening. If n8n's egress policy forbids the
-	 * URL of the socket, it throws a Failure of kind unreachable and does not listen.
+	 * restart, and those that the parameters name. Call it once. Resolves when the socket is open, or when neither the
+	 * socket can be opened nor the account can be read. If the parameters name the tasks, it resolves without the socket
+	 * as well, because these tasks are polled. Also resolves when the trigger is closed. Throws a Failure of kind
+	 * noSocket if the account can be read but the socket cannot be opened. Even then it goes on listening. If n8n's
+	 * egress policy forbids the URL of the socket, it throws a Failure of kind unreachable and does not listen.
 	 */
 	async start(): Promise<void> {
 		const { api, context, settings, closing } = this.activation;
@@ -99,8 +102,9 @@ export class TaskWatch {
 	}
 
 	/**
-	 * Checks the token every SOCKET_CHECK_MS while the socket is closed, until the trigger is closed. A socket does not
-	 * say why it was closed or cannot be opened. This check shows whether the token is refused.
+	 * Checks the token again and again while the socket is closed, until the trigger is closed. A check that is at most
+	 * TOKEN_CHECK_TTL_MS old is not repeated. A socket does not say why it was closed or cannot be opened. This check
+	 * shows whether the token is refused.
 	 */
 	private async checkTokenWhileClosed(accountSocket: AccountSocket): Promise<void> {
 		const { api, closing, onFatal } = this.activation;

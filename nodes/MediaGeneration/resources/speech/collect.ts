@@ -42,7 +42,8 @@ export function readWaitOptions(parameters: NodeParameters) {
 }
 
 /**
- * From this percentage on, a task counts as healthy. Below it, a task may still fail because too many are in flight.
+ * Progress of at least this percentage shows that a task is healthy. After less progress, a task may still fail because
+ * too many are in flight. A task that a read finds unfinished also counts as healthy, at any percentage.
  */
 const HEALTHY_PERCENT = 20;
 
@@ -91,7 +92,7 @@ export async function collect(
 		});
 		report.log(`task ${taskId} completed`);
 		const waitedMs = Date.now() - startedAt;
-		// If the result came early, the socket may just not have been open yet.
+		// If the result came early, the socket may just not have been open yet. Then the hint would be wrong.
 		if (!accountSocket.isOpen && waitedMs >= options.pollIntervalMs / 2) {
 			report.hint(
 				`The WebSocket could not be opened; the task was checked every ${options.pollIntervalMs / 1000} s. Check the credential's 'WebSocket URL' and any proxy`,
@@ -110,8 +111,8 @@ export async function collect(
 }
 
 /**
- * Downloads the sound of task `id` from `url`. Resolves with the stored file and its duration; both are
- * undefined if `url` is. Throws a Failure with the task's id.
+ * Downloads the sound of task `id` from `url`. Resolves with the stored file and its duration. Both are undefined if
+ * `url` is. The duration is also undefined if the file's headers do not say it. Throws a Failure with the task's id.
  */
 export async function fetchSound(
 	item: ItemContext,

@@ -64,7 +64,7 @@ export const collectSpeech: Operation = {
 			if (!isJoined) {
 				return await runParts(item, ids, waitOptions.timeoutMs, async ({ stopStarting }, id) => {
 					const collecting = collect({ ...item, stopStarting }, waitOptions, id);
-					// The failure of one task must not cost the audio of the others.
+					// The failure of one task must not cost the audio of the other tasks.
 					return await toItemResult(
 						collecting.then((result) => speechItem(item, result, waitOptions.outputField)),
 					);

@@ -28,9 +28,9 @@ export const MAX_PARTS = 200;
 /**
  * Runs `task` for each part of a speech, as many at the same time as the run's concurrency allows. `inputs` has one
  * value per part. The context of a part is that of the item, with a deadline of `timeoutMs`. Resolves with the results,
- * in the order of the parts. If a part fails, the others are stopped. With several parts, each report names its part,
- * and the Failure that is thrown names the failed one. Call this only from the item's task, since the parts use the
- * item's slot.
+ * in the order of the parts. If a part fails, the other parts are stopped. With several parts, each report names its
+ * part, and the Failure that is thrown names the part that has failed. Call this only from the item's task, since the
+ * item gives up its slot to the parts.
  */
 export async function runParts<Input, Result>(
 	item: ItemContext,
@@ -81,7 +81,8 @@ export async function collectParts(
 	options: WaitOptions,
 	ordersOrIds: Array<SpeechOrder | string>,
 ): Promise<SpeechResult[]> {
-	// The subtitles of several parts can be joined only with the durations of their sound, which need the downloaded files.
+	// The subtitles of several parts can be joined only with the durations of their sound, which only the downloaded
+	// files tell.
 	const subtitles = options.subtitles && (options.download || ordersOrIds.length === 1);
 	return await runParts(item, ordersOrIds, options.timeoutMs, async (part, orderOrId) => {
 		const collecting = collect(part, { ...options, subtitles }, orderOrId);

@@ -157,8 +157,8 @@ const fields: INodeProperties[] = [
 ];
 
 /**
- * Builds the request body (§4.1, shape A) from the parameters. It contains every setting, since the service's documents and its
- * deployments have different defaults. Throws a Failure that names an invalid field.
+ * Builds the request body (§4.1, shape A) from the parameters. It contains every setting, since the service's
+ * documents and its deployments have different defaults. Throws a Failure that names an invalid field.
  */
 function readRequest(parameters: NodeParameters) {
 	const callbackUrl = parameters.callbackUrl();
@@ -236,7 +236,8 @@ function prepare(item: ItemContext): BillableTask {
 
 /**
  * Adds to the failure of a part the ids of all parts' tasks that were charged and can be collected, and the numbers of
- * the other parts that may have been charged. Returns the failure of a single part, and any other error, as it is.
+ * the other parts that may have been charged. If the speech has only one part, or `error` is no Failure, returns
+ * `error` as it is.
  */
 function withTasks(error: unknown, entries: JournalEntry[]): unknown {
 	if (entries.length === 1 || !(error instanceof Failure)) return error;

@@ -166,7 +166,8 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 
 /** The places where sentences end, before the white space that follows them, in ascending order. */
 const sentenceEndsOf = (text: string) =>
-	// For the segmenter, a line break ends a sentence. Here it does not, so it becomes a space.
+	// For the segmenter, every line break ends a sentence. A line may break within a sentence, so each line break is
+	// replaced by a space.
 	[...sentences.segment(text.replace(/[\r\n\u2028\u2029]/g, ' '))]
 		.map(({ index }) => beforeSpace(text, index))
 		.filter((end) => end > 0 && !isAbbreviated(text, end));

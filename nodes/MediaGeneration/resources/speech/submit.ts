@@ -20,10 +20,10 @@ export interface SpeechOrder {
 type SubmittedTask = Pick<TaskWait, 'taskId' | 'mode'>;
 
 /**
- * Resolves with the task of a speech or of one part: the task of an earlier attempt, or a new one, which is
- * charged. The create call is not sent before `ready` resolves, nor after `stopStarting` has aborted. It is
- * given up after `timeoutMs`. Throws a Failure, of kind 'indeterminate' if an earlier attempt may have created a
- * task whose id nobody knows.
+ * Resolves with the task of a speech or of one part: the task of an earlier attempt, or a new one, which is charged. If
+ * `ready` is given, the create call is not sent before `ready` resolves. The call is not sent after `stopStarting` has
+ * aborted, and is given up after `timeoutMs`. Throws a Failure, of kind 'indeterminate' if an earlier attempt may have
+ * created a task whose id nobody knows.
  */
 export const submit = async (
 	item: ItemContext,
@@ -55,7 +55,8 @@ async function findPreviousTask(
 		});
 	}
 	const { state, taskId } = previous;
-	// An earlier attempt has found the task failed or unknown. It is read once more before a new one is charged.
+	// In state 'gone', an earlier attempt was told that the task has failed or does not exist. The task is read once more
+	// before a new one is charged.
 	if (state === 'gone' && !(await isUsable(item, taskId))) return undefined;
 	item.report.hint(entry.collectedHint);
 	entry.write({ state: 'task', taskId });
@@ -70,7 +71,8 @@ async function create(
 	ready?: Promise<void>,
 ): Promise<SubmittedTask> {
 	const { api, report, stopStarting } = item;
-	// The wait for the socket must not outlast the deadline.
+	// This wait ends early if `stopStarting` aborts, as it does when the time of the speech is up. Then `createTask`
+	// sends nothing.
 	await Promise.race([ready, whenAborted(stopStarting)]);
 	report.log('sending the text');
 	const ledger = speechLedgerOf(item.credential);

@@ -50,8 +50,8 @@ const badImage = (field: string, text: string) => new Failure('badImage', { fiel
 /**
  * Finds the input images of an item, in its files or by URL. Call it in `prepare`. `displayName` is the name of the
  * parameter that lists the images. `requestField` is the field of the request body for them. Throws a Failure if the
- * parameter is empty. Throws one that names the image if an image is missing, empty, or of a MIME type other than an
- * image's.
+ * parameter is empty. Throws one that names the image if an image is missing or empty, or if its MIME type is that of
+ * another kind of file.
  *
  * Returns a function to use as `prepareBody` of a GenerationOrder. It downloads the images that are given by URL. It
  * throws a Failure if a download fails, or if all images together are too large. It resolves with a function that waits
