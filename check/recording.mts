@@ -135,9 +135,11 @@ export class StandIns {
 
 	#url(text: string): string {
 		const plain = text.replaceAll('\\/', '/');
-		const url = URL.parse(plain.startsWith('//') ? this.#scheme + plain : plain);
+		const whole = plain.startsWith('//') ? this.#scheme + plain : plain;
+		const url = URL.parse(whole);
 		if (!url) return this.#path(text.startsWith('/') ? text : `/${text}`);
-		return this.#origin(url.origin) + this.#path(url.pathname + url.search);
+		const path = whole === url.origin ? '' : this.#path(url.pathname + url.search);
+		return this.#origin(url.origin) + path;
 	}
 
 	#origin = (origin: string) =>
@@ -347,4 +349,4 @@ export function written(recording: Recording, token: string): string {
 
 /** The name of a recording's file, which tells the service apart and does not name it. */
 export const fileNameOf = (baseUrl: string, made: string) =>
-	`${made.slice(0, 16).replace(/[:T]/g, '-')}-${createHash('sha256').update(new URL(baseUrl).host).digest('hex').slice(0, 8)}.json`;
+	`${made.slice(0, 19).replace(/[:T]/g, '-')}-${createHash('sha256').update(new URL(baseUrl).host).digest('hex').slice(0, 8)}.json`;
