@@ -110,7 +110,9 @@ export function edgeRow({ account, protocol, exchanges }: Asked): Row {
 					.join(', ') || 'no headers'
 			}`,
 		],
-		'nothing: the node speaks HTTP/1.1',
+		redirects.some(({ path }) => /\/v1\//.test(path))
+			? 'follows redirects of reads only: nothing is made where a create call is redirected'
+			: 'nothing: the node speaks HTTP/1.1',
 	);
 }
 
@@ -137,12 +139,15 @@ function listRow(
 	const json = jsonOf(first!);
 	const isRead = trouble === undefined && readPage(json) !== undefined;
 	const [path, list] = trouble === undefined ? (listIn(json) ?? []) : [];
+	/** The figures may stand beside the list, or around all. */
+	const around = (answer: unknown) => ({
+		...(answer as Json),
+		...(at(answer, (path ?? '').split('.').slice(0, -1)) as Json),
+	});
 	const other = jsonOf(second!);
 	const entries = list?.filter(isRecord) ?? [];
 	const isSame = entries.length > 0 && JSON.stringify(list) === JSON.stringify(listIn(other)?.[1]);
-	const figures = Object.entries(isRecord(json) ? json : {}).filter(([key]) =>
-		/page|total/.test(key),
-	);
+	const figures = Object.entries(around(json)).filter(([key]) => /page|total/.test(key));
 	const { said = [], limit } = entries[0] ? entrySays(entries[0]) : {};
 	const differs = said.filter(Boolean);
 	const all = [
@@ -153,8 +158,7 @@ function listRow(
 		isSame && 'repeats the first page as the second',
 		figures.some(([, value]) => typeof value === 'string') && 'page figures are texts',
 		list && figures.length === 0 && path !== '' && 'no total',
-		isRecord(other) &&
-			figures.some(([key, value]) => key === 'page' && value === other.page) &&
+		figures.some(([key, value]) => key === 'page' && value === around(other).page) &&
 			'calls the second page like the first',
 		...differs,
 	];
@@ -243,7 +247,8 @@ function voiceEntry(entry: Json) {
 	const hasId = [entry.voice_id, entry.id].some((id) => asText(id) !== undefined);
 	return {
 		said: [
-			entry.voice_id === undefined && `no \`voice_id\`${hasOnly(entry, isIdName)}`,
+			entry.voice_id === undefined &&
+				(hasId ? 'the ID is called `id`' : `no \`voice_id\`${hasOnly(entry, isIdName)}`),
 			isRecord(entry.labels) && 'traits are under `labels`',
 		],
 		limit: !hasId && VOICES[1],
@@ -263,12 +268,17 @@ function missingRow(exchange: Exchange, error = 'no error'): Row {
 	);
 }
 
-function socketRow({ status, broke, ended, pieces }: Exchange): Row {
+export function socketRow({ status, broke, ended, pieces }: Exchange): Row {
 	const part = '§6.2 WebSocket';
+	const isRead = pieces.some(({ text }) => readNotification(text!));
 	const heard =
-		pieces.length > 0 ? many(pieces.length, 'message', 'messages') : 'silent, as nothing is made';
-	if (status !== 101)
-		return row(part, 'not there', [broke], 'results come by polling, every 5 s', 'limits');
+		pieces.length > 0
+			? `${many(pieces.length, 'message', 'messages')}${isRead ? '' : ', none about a task'}`
+			: 'silent, as nothing is made';
+	if (status !== 101) {
+		const inN8n = "results come by polling, every 5 s; the trigger detects no tasks but 'Task IDs'";
+		return row(part, 'not there', [broke], inN8n, 'limits');
+	}
 	if (broke?.startsWith('closed'))
 		return row(
 			part,
@@ -305,6 +315,9 @@ export function freeRows(asked: Asked, outcomes: Outcome[]): Row[] {
 /** One row for each operation that costs, tried or not, and for what Collect and the trigger made of it. */
 export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string[]): Row[] {
 	const ofNode = exchanges.filter(({ by }) => by === 'node');
+	const made = outcomes.filter(({ operation }) => PAID[operation] && operation !== 'dropped');
+	// Where nothing can be made, the node does not work.
+	const badly = made.length > 0 && made.every(({ lines }) => lines.some(isError));
 	const rows = outcomes
 		.filter(({ operation }) => !FREE.includes(operation))
 		.map(({ operation, lines }): Row => {
@@ -327,7 +340,7 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 					...missing.map((event) => `it does not hear: ${event}`),
 					...shown.map((line) => (/^(?:error|hint)/.test(line) ? shortly(line) : line)),
 				].join('; ') || 'nothing was heard',
-				isBad ? 'limits' : 'works',
+				!isBad ? 'works' : badly && path !== '' ? 'fails' : 'limits',
 			);
 		});
 	const left = Object.keys(PAID).filter(
@@ -409,6 +422,7 @@ function saidOfStream(call: Exchange): Said {
 	const events: string[] = [];
 	let ending = '';
 	let last: unknown;
+	let isFailed = false;
 	let ms = 0;
 	const parser = createParser({
 		onEvent: ({ event = 'no name', data }) => {
@@ -419,6 +433,7 @@ function saidOfStream(call: Exchange): Said {
 			);
 			if (filesOf(json).length > 0) ending = event;
 			if (ending === '' || ending === event) last = json;
+			isFailed = TERMINAL_EVENTS.failed.test(event);
 		},
 	});
 	for (const piece of call.pieces) {
@@ -429,6 +444,6 @@ function saidOfStream(call: Exchange): Said {
 	return [
 		`events: ${events.join(', ') || 'none'}`,
 		ending !== '' && !isKnown && `the end is called \`${ending}\``,
-		...(call.broke ? [`then ${call.broke}`] : files(last)),
+		...(call.broke ? [`then ${call.broke}`] : isFailed ? [] : files(last)),
 	];
 }

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { WebSocket, WebSocketServer } from 'ws';
 import { check } from '../../check/check.mts';
-import { StandIns, written, type Recording } from '../../check/recording.mts';
+import { fileNameOf, StandIns, written, type Recording } from '../../check/recording.mts';
 import { replay, Replay } from '../../check/replay.mts';
 import { gradeOf, verdictOf } from '../../check/report.mts';
-import { paidRows } from '../../check/rows.mts';
+import { paidRows, socketRow } from '../../check/rows.mts';
 import { Wire, type Exchange } from '../../check/wire.mts';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { canary, findToken, formsOf } from '../faults/canary.mts';
@@ -92,7 +92,7 @@ test.each([
 	];
 	const outcomes = [{ operation: 'speech', lines: ['error: no'] }];
 	const [speech] = paidRows(calls, outcomes, ['speech']);
-	expect(speech).toMatchObject({ found: 'different', grade: 'limits' });
+	expect(speech).toMatchObject({ found: 'different', grade: 'fails' });
 	expect(speech!.differs).toContain('the ID is called `id`');
 	expect(`${speech!.differs};`).toContain(
 		`no ${what} that the node can read; the answer has: ${names};`,
@@ -192,7 +192,8 @@ describe('a stranger checks', () => {
 					return send(200, { results: [{ voice_id: 12, ...SECRETS }] });
 				if (path === '/v1/video/histories' && !query.includes('acct'))
 					return send(307, '', { location: `${request.url!}&acct=user-47110815` });
-				if (path === '/v1/video/histories') return send(200, { data: { items: [SECRETS] } });
+				if (path === '/v1/video/histories')
+					return send(200, { data: { items: [SECRETS], totalCount: 1 } });
 				if (request.method === 'POST') return send(201, `{"id":${id}}`);
 				if (path.endsWith(id))
 					return send(200, `${task},"result":{"href":"/dl/anna.wav?sig=s3cr3t"}}`);
@@ -205,7 +206,8 @@ describe('a stranger checks', () => {
 		expect(text).toMatch(/compresses answers \(gzip\).*redirects .*histories \(307\); adds x-user/);
 		expect(text).toMatch(/The token \| different \| answers a wrong token with HTTP 403 with JSON/);
 		expect(text).toMatch(/Voices \| different \| 1 entry; under `results`.*entered By ID/);
-		expect(text).toMatch(/History \| different \| 1 entry; under `data.items`.* is lost/);
+		expect(text).toMatch(/History \| different \| 1 entry; under `data.items`; where .* is lost/);
+		expect(text.match(/no total/g)).toHaveLength(1);
 		expect(text).toMatch(/a task that does not exist: HTTP 404 with a web page/);
 		expect(text).toMatch(/WebSocket \| not there \| HTTP 401 \| results come by polling/);
 		expect(text).toMatch(/called `id`; status: COMPLETED; address after .*called `result.href`/);
@@ -216,6 +218,52 @@ describe('a stranger checks', () => {
 		expect(SECRET.exec(kept)).toBeNull();
 		expect(await replay(recording)).toEqual([]);
 	});
+
+	test('a service that has moved, calls the ID of voices `id`, and refuses the WebSocket', async () => {
+		const { grade, text, recording } = await ask(
+			({ url = '', headers }, response) => {
+				if (url.startsWith('/v1/'))
+					return response.writeHead(307, { location: `/v2${url.slice(3)}` }).end();
+				const body = { '/v2/labs/voices': '[{"id":7}]', '/v2/video/histories': '[]' };
+				const status = !headers.authorization ? 401 : /task/.test(url) ? 404 : 200;
+				response.writeHead(status).end(body[url.split('?')[0] as keyof typeof body] ?? '{}');
+			},
+			undefined,
+			['image'],
+		);
+		expect(text).toMatch(/redirects .*voices \(307\).* \| follows redirects of reads only/);
+		expect(text).toMatch(
+			/Voices \| different \| 1 entry;.* the ID is called `id` \| lists the voices/,
+		);
+		expect(text).toMatch(
+			/WebSocket \| not there \| .* by polling, .*; the trigger detects no tasks but/,
+		);
+		expect(text).toMatch(
+			/Image \| different \| no stream, but redirects .* \| The service redirects/,
+		);
+		expect(grade).toBe('fails');
+		expect(await replay(recording)).toEqual([]);
+	});
+});
+
+test('a message or an event that tells of no task and no file is not counted as a result', () => {
+	const stream = { 'content-type': 'text/event-stream' };
+	const call = exchangeOf(
+		'POST',
+		'/v1/video/create-image',
+		'event: error\ndata: {"code":7}\n\n',
+		stream,
+	);
+	const [image] = paidRows([call], [{ operation: 'image', lines: ['error: no'] }], ['image']);
+	expect(image!.differs).toBe('events: error after 0.0 s');
+	const hello = { ...exchangeOf('WEBSOCKET', '/ws', '[{"type":"hello"}]'), status: 101 };
+	expect(socketRow(hello).differs).toMatch(/1 message, none about a task/);
+});
+
+test('a check does not replace the recording of the one before', () => {
+	const nameAt = (second: number) =>
+		fileNameOf('https://acme.example', `2026-01-02T03:04:0${second}.000Z`);
+	expect(nameAt(1)).not.toBe(nameAt(2));
 });
 
 describe('what is kept of an exchange', () => {
