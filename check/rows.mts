@@ -54,9 +54,11 @@ function troubleOf(exchange: Exchange): string | undefined {
 	const json = jsonOf(exchange);
 	const reason = readReason(json);
 	const said = reason === undefined ? '' : `: ${reason}`;
-	const isPage = looksLikeHtml(textOf(exchange));
-	const kind = json !== undefined ? 'JSON' : isPage ? 'a web page' : 'no JSON';
-	if (status < 200 || status > 299) return `HTTP ${status} with ${kind}${said}`;
+	const text = textOf(exchange);
+	const other = looksLikeHtml(text) ? 'a web page' : text === '' ? 'no body' : 'no JSON';
+	const kind = json !== undefined ? 'JSON' : other;
+	const isOk = status === 200 || (json !== undefined && status > 200 && status < 300);
+	if (!isOk) return `HTTP ${status} with ${kind}${said}`;
 	if (json === undefined) return `${kind} in place of JSON`;
 	return isRecord(json) && !readRecord(json) ? `status ${status} with an error${said}` : undefined;
 }
@@ -212,7 +214,7 @@ const isIdName = (name: string) => /id$|uuid|key|ref/i.test(name);
 
 const filesOf = (raw: unknown) => readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl);
 const called = (what: string, path: Path | undefined, ...names: string[]) =>
-	path && !names.includes(nameOf(path)) && `${what} called \`${nameOf(path)}\``;
+	path && !['', ...names].includes(nameOf(path)) && `${what} called \`${nameOf(path)}\``;
 
 const HISTORY = [
 	'finds a lost video or image here, and the trigger detects new ones',
@@ -330,7 +332,9 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 			const said = path === '' ? [] : call ? saidOf(call, ofNode) : ['never sent'];
 			const shown = lines.filter((line) => /^(?:error|hint|file|event): /.test(line));
 			const isBad = shown.length === 0 || shown.some(isError) || missing.length > 0;
-			const isDifferent = said.some((text) => text && /called|no stream|the node can/.test(text));
+			const isDifferent = said.some(
+				(text) => text && /called|no name|no stream|the node can/.test(text),
+			);
 			const isThere = call ? !isAbsent(call) : shown.some((line) => !isError(line));
 			return row(
 				part ?? (operation === 'trigger' ? 'The trigger' : 'Collect'),
@@ -374,6 +378,10 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 		)
 		.map((exchange) => ({ at: exchange.at - create.at, exchange, json: jsonOf(exchange) }))
 		.map((read) => ({ ...read, task: taskIn(read.json) }));
+	const unread = reads
+		.filter(({ exchange: { headers, broke } }) => !headers.location && broke === undefined)
+		.map((read) => troubleOf(read.exchange))
+		.find((trouble) => trouble !== undefined);
 	const ready = reads.find(({ task }) => task?.audioUrl);
 	const done = reads.find(({ task }) => task?.state === 'completed');
 	const { exchange, json, task } = ready ?? done ?? reads.at(-1) ?? {};
@@ -385,13 +393,14 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 		.filter(({ at }) => at >= 0)
 		.map(({ at, text }) => ({ at, json: parseJson(text!), ...readNotification(text!) }));
 	const heard = messages.filter(({ taskId }) => taskId === id);
-	const unread = messages.find(({ taskId }) => taskId === undefined);
+	const other = messages.find(({ taskId }) => taskId === undefined);
 	return [
 		`created in ${seconds(create.pieces.at(-1)?.ms ?? 0)}`,
 		called('the ID is', readAt(answer, readCreatedTaskId), 'task_id'),
 		exchange &&
 			!task &&
 			(troubleOf(exchange) ?? `no status${hasOnly(json, (name) => /stat|phase|done/i.test(name))}`),
+		task && unread && `some reads: ${unread}`,
 		task &&
 			`status: ${[...new Set(reads.flatMap((read) => read.task?.raw.status ?? []))].join(', ')}`,
 		task && !ready && `no audio address${hasOnly(json, isAddress)}`,
@@ -401,12 +410,14 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 		done && ready && done !== ready && `${seconds(ready.at - done.at)} after “completed”`,
 		heard.length > 0
 			? `messages: first after ${seconds(heard[0]!.at)}, ${heard.map(({ percentage }) => percentage ?? '?').join(', ')} %`
-			: unread
-				? `WebSocket: no message${hasOnly(unread.json)}`
+			: other
+				? `WebSocket: no message${hasOnly(other.json)}`
 				: 'no message on the WebSocket',
 		ready && (task?.subtitleUrl ? 'with subtitles' : 'no subtitles'),
 	];
 }
+
+const NAMELESS = 'no name';
 
 function saidOfStream(call: Exchange): Said {
 	const after = seconds(call.pieces.at(-1)?.ms ?? 0);
@@ -425,7 +436,7 @@ function saidOfStream(call: Exchange): Said {
 	let isFailed = false;
 	let ms = 0;
 	const parser = createParser({
-		onEvent: ({ event = 'no name', data }) => {
+		onEvent: ({ event = NAMELESS, data }) => {
 			const json = parseJson(data) ?? data;
 			const word = isRecord(json) ? (json.status ?? json.state) : json;
 			events.push(
@@ -443,7 +454,9 @@ function saidOfStream(call: Exchange): Said {
 	const isKnown = Object.values(TERMINAL_EVENTS).some((name) => name.test(ending));
 	return [
 		`events: ${events.join(', ') || 'none'}`,
-		ending !== '' && !isKnown && `the end is called \`${ending}\``,
+		ending !== '' &&
+			!isKnown &&
+			(ending === NAMELESS ? 'the end has no name' : `the end is called \`${ending}\``),
 		...(call.broke ? [`then ${call.broke}`] : isFailed ? [] : files(last)),
 	];
 }

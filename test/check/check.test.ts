@@ -99,6 +99,18 @@ test.each([
 	);
 });
 
+test('a row tells how reads answer while a task is not finished', () => {
+	const read = (text: string, status: number) => ({
+		...exchangeOf('GET', '/v1/labs/task/7', text),
+		status,
+	});
+	const create = exchangeOf('POST', '/v1/labs/task', '{"task_id":7}');
+	const done = read('{"status":"completed","audio_url":"/7.mp3"}', 200);
+	const outcomes = [{ operation: 'speech', lines: ['items: 1'] }];
+	const [speech] = paidRows([create, read('', 202), done], outcomes, ['speech']);
+	expect(speech!.differs).toContain('; some reads: HTTP 202 with no body; status: completed;');
+});
+
 test('a wrong address is refused before the token is asked for', () => {
 	const { MEDIA_GENERATION_TOKEN: _, ...env } = process.env;
 	const main = join(__dirname, '../../check/main.mts');
@@ -256,6 +268,9 @@ test('a message or an event that tells of no task and no file is not counted as 
 	);
 	const [image] = paidRows([call], [{ operation: 'image', lines: ['error: no'] }], ['image']);
 	expect(image!.differs).toBe('events: error after 0.0 s');
+	const nameless = exchangeOf('POST', call.path, 'data: ["https://a.example/x.png"]\n\n', stream);
+	const [shown] = paidRows([nameless], [{ operation: 'image', lines: ['items: 1'] }], ['image']);
+	expect(shown!.differs).toBe('events: no name after 0.0 s; the end has no name');
 	const hello = { ...exchangeOf('WEBSOCKET', '/ws', '[{"type":"hello"}]'), status: 101 };
 	expect(socketRow(hello).differs).toMatch(/1 message, none about a task/);
 });
