@@ -150,6 +150,7 @@ const SECRETS = {
 	portrait: '//files.acme.example/anna.png',
 	cover: `data:image/png;base64,${Buffer.from(`${'-'.repeat(21)}Anna Bell`).toString('base64')}`,
 	contract: 88471203,
+	category: 'anna.bell',
 };
 const SECRET =
 	/anna|bell|carl|acme|471[12]0815|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142|QW5uYSBCZWxs|88471203/i;
@@ -302,6 +303,8 @@ describe('what is kept of an exchange', () => {
 		['JSON that breaks off', json.slice(0, -1)],
 		['a page', `<html>${SECRETS.message} ${forms.join(' ')}</html>`],
 		['a few words', 'welcome Anna Bell'],
+		['a word in brackets', '[ERROR] Anna Bell, user-47110815'],
+		['what a program wrote', "data: {'email': 'anna@acme.example', 'by': 'Anna Bell'}\n\n"],
 		['a sentence', `${SECRETS.errorMessage} ${SECRETS.message} ${forms.join(' ')}`],
 	])('holds nothing of anybody: %s', (what, text) => {
 		const kept = keep(text, '/users/anna/list?sig=s3cr3t', {
