@@ -135,9 +135,11 @@ export class StandIns {
 
 	#url(text: string): string {
 		const plain = text.replaceAll('\\/', '/');
-		const url = URL.parse(plain.startsWith('//') ? this.#scheme + plain : plain);
+		const whole = plain.startsWith('//') ? this.#scheme + plain : plain;
+		const url = URL.parse(whole);
 		if (!url) return this.#path(text.startsWith('/') ? text : `/${text}`);
-		return this.#origin(url.origin) + this.#path(url.pathname + url.search);
+		const path = whole === url.origin ? '' : this.#path(url.pathname + url.search);
+		return this.#origin(url.origin) + path;
 	}
 
 	#origin = (origin: string) =>
@@ -197,7 +199,7 @@ export class StandIns {
 		if (this.#own.includes(value.trim())) return value;
 		if (/^\s*[[{]/.test(value)) return this.#json(value) ?? this.#text(value);
 		const isWord = /^\p{L}[\w./+-]{0,40}$/u.test(value) && !/\d{3}/.test(value);
-		if (WORD_KEY.test(key) && isWord) return value;
+		if (WORD_KEY.test(key) && isWord && !this.#isSomebodys(value)) return value;
 		if (/^data:[^,]*,/.test(value)) return this.#within(value);
 		if (/^(?:(?:https?|wss?):)?\/\/\S+$/.test(value)) return this.#url(value);
 		if (WORD_KEY.test(key) || SENTENCE_KEY.test(key)) return this.#sentence(value);
@@ -230,10 +232,14 @@ export class StandIns {
 		return Buffer.from(text.slice(0, 16) + hidden, 'latin1').toString('base64');
 	}
 
+	/** Whether a word was replaced elsewhere. */
+	#isSomebodys = (text: string) =>
+		!this.#isHarmless(text) && wordsOf(text).some((word) => this.#replaced.has(word));
+
 	#field(name: string, isInTable = false): string {
 		const isWord = /^(?!.*\d.*\d)[A-Za-z_][\w-]{0,40}$/.test(name);
-		const isSomebodys = isInTable || wordsOf(name).some((word) => this.#replaced.has(word));
-		return isWord && (this.#isHarmless(name) || !isSomebodys) ? name : this.#text(name);
+		const isKept = this.#isHarmless(name) || !(isInTable || this.#isSomebodys(name));
+		return isWord && isKept ? name : this.#text(name);
 	}
 
 	#value(value: unknown, key = ''): unknown {
@@ -286,11 +292,12 @@ export class StandIns {
 	/** What only resembles JSON, or is a word or a sentence. */
 	#broken(text: string): string {
 		if (!/^\s*[[{"]|" ?: ?["\d]/.test(text)) return this.#leaf('message', text);
-		const parts = /"(\w+)"(\s*:\s*)|"((?:[^"\\]|\\.)*)("?)|(\d+)/g;
+		const parts =
+			/"(\w+)"(\s*:\s*)|"((?:[^"\\]|\\.)*)("?)|([^\s",:{}[\]]*\p{L}[^",{}[\]]*)|(\d+)/gu;
 		let key = '';
 		return text.replace(
 			parts,
-			(whole, ...[name, colon, value, end, number]: Array<string | undefined>) => {
+			(whole, ...[name, colon, value, end, words, number]: Array<string | undefined>) => {
 				if (name !== undefined) {
 					key = name;
 					return `"${this.#field(name)}"${colon}`;
@@ -298,7 +305,8 @@ export class StandIns {
 				if (value !== undefined) {
 					const plain = (parseJson(`"${value}"`) ?? value) as string;
 					return JSON.stringify(this.#leaf(key, plain)).slice(0, end ? undefined : -1);
-				} else if (number) return this.#number(key, number);
+				} else if (words) return this.#sentence(words);
+				else if (number) return this.#number(key, number);
 				return whole;
 			},
 		);
@@ -347,4 +355,4 @@ export function written(recording: Recording, token: string): string {
 
 /** The name of a recording's file, which tells the service apart and does not name it. */
 export const fileNameOf = (baseUrl: string, made: string) =>
-	`${made.slice(0, 16).replace(/[:T]/g, '-')}-${createHash('sha256').update(new URL(baseUrl).host).digest('hex').slice(0, 8)}.json`;
+	`${made.slice(0, 19).replace(/[:T]/g, '-')}-${createHash('sha256').update(new URL(baseUrl).host).digest('hex').slice(0, 8)}.json`;

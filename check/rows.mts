@@ -54,9 +54,11 @@ function troubleOf(exchange: Exchange): string | undefined {
 	const json = jsonOf(exchange);
 	const reason = readReason(json);
 	const said = reason === undefined ? '' : `: ${reason}`;
-	const isPage = looksLikeHtml(textOf(exchange));
-	const kind = json !== undefined ? 'JSON' : isPage ? 'a web page' : 'no JSON';
-	if (status < 200 || status > 299) return `HTTP ${status} with ${kind}${said}`;
+	const text = textOf(exchange);
+	const other = looksLikeHtml(text) ? 'a web page' : text === '' ? 'no body' : 'no JSON';
+	const kind = json !== undefined ? 'JSON' : other;
+	const isOk = status === 200 || (json !== undefined && status > 200 && status < 300);
+	if (!isOk) return `HTTP ${status} with ${kind}${said}`;
 	if (json === undefined) return `${kind} in place of JSON`;
 	return isRecord(json) && !readRecord(json) ? `status ${status} with an error${said}` : undefined;
 }
@@ -110,7 +112,9 @@ export function edgeRow({ account, protocol, exchanges }: Asked): Row {
 					.join(', ') || 'no headers'
 			}`,
 		],
-		'nothing: the node speaks HTTP/1.1',
+		redirects.some(({ path }) => /\/v1\//.test(path))
+			? 'follows redirects of reads only: nothing is made where a create call is redirected'
+			: 'nothing: the node speaks HTTP/1.1',
 	);
 }
 
@@ -137,12 +141,15 @@ function listRow(
 	const json = jsonOf(first!);
 	const isRead = trouble === undefined && readPage(json) !== undefined;
 	const [path, list] = trouble === undefined ? (listIn(json) ?? []) : [];
+	/** The figures may stand beside the list, or around all. */
+	const around = (answer: unknown) => ({
+		...(answer as Json),
+		...(at(answer, (path ?? '').split('.').slice(0, -1)) as Json),
+	});
 	const other = jsonOf(second!);
 	const entries = list?.filter(isRecord) ?? [];
 	const isSame = entries.length > 0 && JSON.stringify(list) === JSON.stringify(listIn(other)?.[1]);
-	const figures = Object.entries(isRecord(json) ? json : {}).filter(([key]) =>
-		/page|total/.test(key),
-	);
+	const figures = Object.entries(around(json)).filter(([key]) => /page|total/.test(key));
 	const { said = [], limit } = entries[0] ? entrySays(entries[0]) : {};
 	const differs = said.filter(Boolean);
 	const all = [
@@ -153,8 +160,7 @@ function listRow(
 		isSame && 'repeats the first page as the second',
 		figures.some(([, value]) => typeof value === 'string') && 'page figures are texts',
 		list && figures.length === 0 && path !== '' && 'no total',
-		isRecord(other) &&
-			figures.some(([key, value]) => key === 'page' && value === other.page) &&
+		figures.some(([key, value]) => key === 'page' && value === around(other).page) &&
 			'calls the second page like the first',
 		...differs,
 	];
@@ -208,7 +214,7 @@ const isIdName = (name: string) => /id$|uuid|key|ref/i.test(name);
 
 const filesOf = (raw: unknown) => readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl);
 const called = (what: string, path: Path | undefined, ...names: string[]) =>
-	path && !names.includes(nameOf(path)) && `${what} called \`${nameOf(path)}\``;
+	path && !['', ...names].includes(nameOf(path)) && `${what} called \`${nameOf(path)}\``;
 
 const HISTORY = [
 	'finds a lost video or image here, and the trigger detects new ones',
@@ -243,7 +249,8 @@ function voiceEntry(entry: Json) {
 	const hasId = [entry.voice_id, entry.id].some((id) => asText(id) !== undefined);
 	return {
 		said: [
-			entry.voice_id === undefined && `no \`voice_id\`${hasOnly(entry, isIdName)}`,
+			entry.voice_id === undefined &&
+				(hasId ? 'the ID is called `id`' : `no \`voice_id\`${hasOnly(entry, isIdName)}`),
 			isRecord(entry.labels) && 'traits are under `labels`',
 		],
 		limit: !hasId && VOICES[1],
@@ -263,12 +270,17 @@ function missingRow(exchange: Exchange, error = 'no error'): Row {
 	);
 }
 
-function socketRow({ status, broke, ended, pieces }: Exchange): Row {
+export function socketRow({ status, broke, ended, pieces }: Exchange): Row {
 	const part = '§6.2 WebSocket';
+	const isRead = pieces.some(({ text }) => readNotification(text!));
 	const heard =
-		pieces.length > 0 ? many(pieces.length, 'message', 'messages') : 'silent, as nothing is made';
-	if (status !== 101)
-		return row(part, 'not there', [broke], 'results come by polling, every 5 s', 'limits');
+		pieces.length > 0
+			? `${many(pieces.length, 'message', 'messages')}${isRead ? '' : ', none about a task'}`
+			: 'silent, as nothing is made';
+	if (status !== 101) {
+		const inN8n = "results come by polling, every 5 s; the trigger detects no tasks but 'Task IDs'";
+		return row(part, 'not there', [broke], inN8n, 'limits');
+	}
 	if (broke?.startsWith('closed'))
 		return row(
 			part,
@@ -305,6 +317,9 @@ export function freeRows(asked: Asked, outcomes: Outcome[]): Row[] {
 /** One row for each operation that costs, tried or not, and for what Collect and the trigger made of it. */
 export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string[]): Row[] {
 	const ofNode = exchanges.filter(({ by }) => by === 'node');
+	const made = outcomes.filter(({ operation }) => PAID[operation] && operation !== 'dropped');
+	// Where nothing can be made, the node does not work.
+	const badly = made.length > 0 && made.every(({ lines }) => lines.some(isError));
 	const rows = outcomes
 		.filter(({ operation }) => !FREE.includes(operation))
 		.map(({ operation, lines }): Row => {
@@ -317,7 +332,9 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 			const said = path === '' ? [] : call ? saidOf(call, ofNode) : ['never sent'];
 			const shown = lines.filter((line) => /^(?:error|hint|file|event): /.test(line));
 			const isBad = shown.length === 0 || shown.some(isError) || missing.length > 0;
-			const isDifferent = said.some((text) => text && /called|no stream|the node can/.test(text));
+			const isDifferent = said.some(
+				(text) => text && /called|no name|no stream|the node can/.test(text),
+			);
 			const isThere = call ? !isAbsent(call) : shown.some((line) => !isError(line));
 			return row(
 				part ?? (operation === 'trigger' ? 'The trigger' : 'Collect'),
@@ -327,7 +344,7 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 					...missing.map((event) => `it does not hear: ${event}`),
 					...shown.map((line) => (/^(?:error|hint)/.test(line) ? shortly(line) : line)),
 				].join('; ') || 'nothing was heard',
-				isBad ? 'limits' : 'works',
+				!isBad ? 'works' : badly && path !== '' ? 'fails' : 'limits',
 			);
 		});
 	const left = Object.keys(PAID).filter(
@@ -361,6 +378,10 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 		)
 		.map((exchange) => ({ at: exchange.at - create.at, exchange, json: jsonOf(exchange) }))
 		.map((read) => ({ ...read, task: taskIn(read.json) }));
+	const unread = reads
+		.filter(({ exchange: { headers, broke } }) => !headers.location && broke === undefined)
+		.map((read) => troubleOf(read.exchange))
+		.find((trouble) => trouble !== undefined);
 	const ready = reads.find(({ task }) => task?.audioUrl);
 	const done = reads.find(({ task }) => task?.state === 'completed');
 	const { exchange, json, task } = ready ?? done ?? reads.at(-1) ?? {};
@@ -372,13 +393,14 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 		.filter(({ at }) => at >= 0)
 		.map(({ at, text }) => ({ at, json: parseJson(text!), ...readNotification(text!) }));
 	const heard = messages.filter(({ taskId }) => taskId === id);
-	const unread = messages.find(({ taskId }) => taskId === undefined);
+	const other = messages.find(({ taskId }) => taskId === undefined);
 	return [
 		`created in ${seconds(create.pieces.at(-1)?.ms ?? 0)}`,
 		called('the ID is', readAt(answer, readCreatedTaskId), 'task_id'),
 		exchange &&
 			!task &&
 			(troubleOf(exchange) ?? `no status${hasOnly(json, (name) => /stat|phase|done/i.test(name))}`),
+		task && unread && `some reads: ${unread}`,
 		task &&
 			`status: ${[...new Set(reads.flatMap((read) => read.task?.raw.status ?? []))].join(', ')}`,
 		task && !ready && `no audio address${hasOnly(json, isAddress)}`,
@@ -388,12 +410,14 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 		done && ready && done !== ready && `${seconds(ready.at - done.at)} after “completed”`,
 		heard.length > 0
 			? `messages: first after ${seconds(heard[0]!.at)}, ${heard.map(({ percentage }) => percentage ?? '?').join(', ')} %`
-			: unread
-				? `WebSocket: no message${hasOnly(unread.json)}`
+			: other
+				? `WebSocket: no message${hasOnly(other.json)}`
 				: 'no message on the WebSocket',
 		ready && (task?.subtitleUrl ? 'with subtitles' : 'no subtitles'),
 	];
 }
+
+const NAMELESS = 'no name';
 
 function saidOfStream(call: Exchange): Said {
 	const after = seconds(call.pieces.at(-1)?.ms ?? 0);
@@ -409,9 +433,10 @@ function saidOfStream(call: Exchange): Said {
 	const events: string[] = [];
 	let ending = '';
 	let last: unknown;
+	let isFailed = false;
 	let ms = 0;
 	const parser = createParser({
-		onEvent: ({ event = 'no name', data }) => {
+		onEvent: ({ event = NAMELESS, data }) => {
 			const json = parseJson(data) ?? data;
 			const word = isRecord(json) ? (json.status ?? json.state) : json;
 			events.push(
@@ -419,6 +444,7 @@ function saidOfStream(call: Exchange): Said {
 			);
 			if (filesOf(json).length > 0) ending = event;
 			if (ending === '' || ending === event) last = json;
+			isFailed = TERMINAL_EVENTS.failed.test(event);
 		},
 	});
 	for (const piece of call.pieces) {
@@ -428,7 +454,9 @@ function saidOfStream(call: Exchange): Said {
 	const isKnown = Object.values(TERMINAL_EVENTS).some((name) => name.test(ending));
 	return [
 		`events: ${events.join(', ') || 'none'}`,
-		ending !== '' && !isKnown && `the end is called \`${ending}\``,
-		...(call.broke ? [`then ${call.broke}`] : files(last)),
+		ending !== '' &&
+			!isKnown &&
+			(ending === NAMELESS ? 'the end has no name' : `the end is called \`${ending}\``),
+		...(call.broke ? [`then ${call.broke}`] : isFailed ? [] : files(last)),
 	];
 }

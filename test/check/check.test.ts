@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { WebSocket, WebSocketServer } from 'ws';
 import { check } from '../../check/check.mts';
-import { StandIns, written, type Recording } from '../../check/recording.mts';
+import { fileNameOf, StandIns, written, type Recording } from '../../check/recording.mts';
 import { replay, Replay } from '../../check/replay.mts';
 import { gradeOf, verdictOf } from '../../check/report.mts';
-import { paidRows } from '../../check/rows.mts';
+import { paidRows, socketRow } from '../../check/rows.mts';
 import { Wire, type Exchange } from '../../check/wire.mts';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { canary, findToken, formsOf } from '../faults/canary.mts';
@@ -92,11 +92,23 @@ test.each([
 	];
 	const outcomes = [{ operation: 'speech', lines: ['error: no'] }];
 	const [speech] = paidRows(calls, outcomes, ['speech']);
-	expect(speech).toMatchObject({ found: 'different', grade: 'limits' });
+	expect(speech).toMatchObject({ found: 'different', grade: 'fails' });
 	expect(speech!.differs).toContain('the ID is called `id`');
 	expect(`${speech!.differs};`).toContain(
 		`no ${what} that the node can read; the answer has: ${names};`,
 	);
+});
+
+test('a row tells how reads answer while a task is not finished', () => {
+	const read = (text: string, status: number) => ({
+		...exchangeOf('GET', '/v1/labs/task/7', text),
+		status,
+	});
+	const create = exchangeOf('POST', '/v1/labs/task', '{"task_id":7}');
+	const done = read('{"status":"completed","audio_url":"/7.mp3"}', 200);
+	const outcomes = [{ operation: 'speech', lines: ['items: 1'] }];
+	const [speech] = paidRows([create, read('', 202), done], outcomes, ['speech']);
+	expect(speech!.differs).toContain('; some reads: HTTP 202 with no body; status: completed;');
 });
 
 test('a wrong address is refused before the token is asked for', () => {
@@ -138,6 +150,7 @@ const SECRETS = {
 	portrait: '//files.acme.example/anna.png',
 	cover: `data:image/png;base64,${Buffer.from(`${'-'.repeat(21)}Anna Bell`).toString('base64')}`,
 	contract: 88471203,
+	category: 'anna.bell',
 };
 const SECRET =
 	/anna|bell|carl|acme|471[12]0815|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142|QW5uYSBCZWxs|88471203/i;
@@ -192,7 +205,8 @@ describe('a stranger checks', () => {
 					return send(200, { results: [{ voice_id: 12, ...SECRETS }] });
 				if (path === '/v1/video/histories' && !query.includes('acct'))
 					return send(307, '', { location: `${request.url!}&acct=user-47110815` });
-				if (path === '/v1/video/histories') return send(200, { data: { items: [SECRETS] } });
+				if (path === '/v1/video/histories')
+					return send(200, { data: { items: [SECRETS], totalCount: 1 } });
 				if (request.method === 'POST') return send(201, `{"id":${id}}`);
 				if (path.endsWith(id))
 					return send(200, `${task},"result":{"href":"/dl/anna.wav?sig=s3cr3t"}}`);
@@ -205,7 +219,8 @@ describe('a stranger checks', () => {
 		expect(text).toMatch(/compresses answers \(gzip\).*redirects .*histories \(307\); adds x-user/);
 		expect(text).toMatch(/The token \| different \| answers a wrong token with HTTP 403 with JSON/);
 		expect(text).toMatch(/Voices \| different \| 1 entry; under `results`.*entered By ID/);
-		expect(text).toMatch(/History \| different \| 1 entry; under `data.items`.* is lost/);
+		expect(text).toMatch(/History \| different \| 1 entry; under `data.items`; where .* is lost/);
+		expect(text.match(/no total/g)).toHaveLength(1);
 		expect(text).toMatch(/a task that does not exist: HTTP 404 with a web page/);
 		expect(text).toMatch(/WebSocket \| not there \| HTTP 401 \| results come by polling/);
 		expect(text).toMatch(/called `id`; status: COMPLETED; address after .*called `result.href`/);
@@ -216,6 +231,55 @@ describe('a stranger checks', () => {
 		expect(SECRET.exec(kept)).toBeNull();
 		expect(await replay(recording)).toEqual([]);
 	});
+
+	test('a service that has moved, calls the ID of voices `id`, and refuses the WebSocket', async () => {
+		const { grade, text, recording } = await ask(
+			({ url = '', headers }, response) => {
+				if (url.startsWith('/v1/'))
+					return response.writeHead(307, { location: `/v2${url.slice(3)}` }).end();
+				const body = { '/v2/labs/voices': '[{"id":7}]', '/v2/video/histories': '[]' };
+				const status = !headers.authorization ? 401 : /task/.test(url) ? 404 : 200;
+				response.writeHead(status).end(body[url.split('?')[0] as keyof typeof body] ?? '{}');
+			},
+			undefined,
+			['image'],
+		);
+		expect(text).toMatch(/redirects .*voices \(307\).* \| follows redirects of reads only/);
+		expect(text).toMatch(
+			/Voices \| different \| 1 entry;.* the ID is called `id` \| lists the voices/,
+		);
+		expect(text).toMatch(
+			/WebSocket \| not there \| .* by polling, .*; the trigger detects no tasks but/,
+		);
+		expect(text).toMatch(
+			/Image \| different \| no stream, but redirects .* \| The service redirects/,
+		);
+		expect(grade).toBe('fails');
+		expect(await replay(recording)).toEqual([]);
+	});
+});
+
+test('a message or an event that tells of no task and no file is not counted as a result', () => {
+	const stream = { 'content-type': 'text/event-stream' };
+	const call = exchangeOf(
+		'POST',
+		'/v1/video/create-image',
+		'event: error\ndata: {"code":7}\n\n',
+		stream,
+	);
+	const [image] = paidRows([call], [{ operation: 'image', lines: ['error: no'] }], ['image']);
+	expect(image!.differs).toBe('events: error after 0.0 s');
+	const nameless = exchangeOf('POST', call.path, 'data: ["https://a.example/x.png"]\n\n', stream);
+	const [shown] = paidRows([nameless], [{ operation: 'image', lines: ['items: 1'] }], ['image']);
+	expect(shown!.differs).toBe('events: no name after 0.0 s; the end has no name');
+	const hello = { ...exchangeOf('WEBSOCKET', '/ws', '[{"type":"hello"}]'), status: 101 };
+	expect(socketRow(hello).differs).toMatch(/1 message, none about a task/);
+});
+
+test('a check does not replace the recording of the one before', () => {
+	const nameAt = (second: number) =>
+		fileNameOf('https://acme.example', `2026-01-02T03:04:0${second}.000Z`);
+	expect(nameAt(1)).not.toBe(nameAt(2));
 });
 
 describe('what is kept of an exchange', () => {
@@ -239,6 +303,8 @@ describe('what is kept of an exchange', () => {
 		['JSON that breaks off', json.slice(0, -1)],
 		['a page', `<html>${SECRETS.message} ${forms.join(' ')}</html>`],
 		['a few words', 'welcome Anna Bell'],
+		['a word in brackets', '[ERROR] Anna Bell, user-47110815'],
+		['what a program wrote', "data: {'email': 'anna@acme.example', 'by': 'Anna Bell'}\n\n"],
 		['a sentence', `${SECRETS.errorMessage} ${SECRETS.message} ${forms.join(' ')}`],
 	])('holds nothing of anybody: %s', (what, text) => {
 		const kept = keep(text, '/users/anna/list?sig=s3cr3t', {
