@@ -33,8 +33,8 @@ type Query = ApiCall['query'];
 const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)}`;
 
 /**
- * The calls to the service's API; the § numbers are sections of docs/contract.md. Every method throws a Failure, such
- * as the signal's reason, or what `onSend` throws.
+ * The calls to the service's API; the § numbers are sections of docs/contract.md. Every method throws a Failure if its
+ * call fails. If the signal aborts, that is the signal's reason. What `onSend` throws is passed on.
  */
 export class Api extends RetryingClient {
 	/**

@@ -7,7 +7,8 @@ import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntrie
 /** Which history entries belong to a request. */
 export interface Match {
 	/**
-	 * The entries that belong to the request: first those that an id or URL proves, then the others, each oldest first.
+	 * The entries that belong to the request: first those that an id or URL proves, then the others, both groups oldest
+	 * first.
 	 */
 	matched: HistoryEntry[];
 	/** If nothing matches: the entries that may belong to this request or to another one, newest first. */
@@ -58,7 +59,8 @@ export function matchHistory(
 	const identifiersOfOthers = new Set(others.flatMap(identifiersOfRequest));
 	const unclaimed = entries
 		.filter((entry) => entry.prompt === request.prompt && !proven.includes(entry))
-		// A failed entry may already have been reported to another request, as an error without an id.
+		// If there are other requests, a failed entry counts for none: it may already have been reported to one of them, as
+		// an error without an id.
 		.filter(
 			(entry) =>
 				!hasAnyIdentifier(entry, identifiersOfOthers) && !(entry.failed && others.length > 0),
@@ -123,7 +125,7 @@ export function matchesById(owner: GenerationRequest): (entry: HistoryEntry) => 
 
 /**
  * Returns a predicate that is true for an entry that `owner` may have created: the entry's time, kind and aspect ratio
- * do not contradict it.
+ * do not contradict it. It is false for an entry without a time.
  */
 const couldBelongTo =
 	(owner: GenerationRequest) =>

@@ -25,7 +25,7 @@ interface HistorySnapshot {
 }
 
 /**
- * The shared snapshots of an account's history (§4.9). All items that wait at the same time use one snapshot. It is a
+ * The shared snapshots of an account's history (§4.9). All items that wait at the same time use one snapshot. This is a
  * class of its own because `account.ts` finds shared objects by their class.
  */
 class HistorySnapshots extends CoalescedReads {}

@@ -55,8 +55,8 @@ export class NodeParameters {
 	}
 
 	/**
-	 * The value of a parameter or an option that must be one of `allowed`. A key of `aliases` counts as the value that it stands for,
-	 * in lower or upper case. The default is the first of `allowed`.
+	 * The value of a parameter or an option that must be one of `allowed`. A key of `aliases`, in lower or upper case,
+	 * counts as the value that it stands for. The default is the first of `allowed`.
 	 */
 	choice<T extends string>(
 		name: string,
@@ -79,7 +79,7 @@ export class NodeParameters {
 	flag({ name, default: byDefault }: SwitchField): boolean {
 		const value = this.options[name] ?? this.raw(name, byDefault) ?? '';
 		if (value === '') return byDefault;
-		// Expressions may also give true and false as text.
+		// An expression may also give a text, such as “false” or “no”, or a number.
 		return !['false', '0', 'no'].includes(String(value).trim().toLowerCase());
 	}
 

@@ -98,7 +98,7 @@ export function readErrorText(body: string): string | undefined {
 	return looksLikeHtml(body) ? undefined : readReason(body);
 }
 
-/** The kind of Failure of a refusal with each meaning. Other meanings are `rejected`. */
+/** The kind of Failure of a refusal with each meaning. A refusal with any other meaning is `rejected`. */
 const REFUSAL_KINDS: Partial<Record<Meaning, FailureKind>> = {
 	throttled: 'rateLimited',
 	quota: 'rateLimited',

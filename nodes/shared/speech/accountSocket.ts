@@ -78,7 +78,9 @@ export class AccountSocket {
 	private current: SocketSession | undefined;
 	/** The connection that was asked to close and is still open. */
 	private closing: SocketSession | undefined;
-	/** Aborts once the first attempt to open since `openNow` has succeeded or failed. */
+	/**
+	 * Aborts once the first attempt to open since `openNow` has succeeded or failed, or the socket can never be opened.
+	 */
 	private settled = new AbortController();
 	/** Is aborted when a state has changed, to wake up `run`. */
 	private wakeUp = new AbortController();
