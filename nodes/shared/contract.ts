@@ -36,7 +36,10 @@ export const SPEECH_SETTINGS = {
 /** How many videos one request may ask for (§8), and the default (§4.5). */
 export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1 } as const;
 
-/** The path of the account (§4.10). It is here because the credential test needs it too, and cannot use `Api`. */
+/**
+ * The path of the account (§4.10). It is in this file because the credential test needs it too, and cannot use the
+ * class `Api`.
+ */
 export const ACCOUNT_PATH = '/v1/video/me';
 
 /**

@@ -1,6 +1,6 @@
 import type { MediaKind } from './contract';
 
-/** What can go wrong. `n8n/messages.ts` has the message to the user for each kind; no other file has any. */
+/** What can go wrong. `n8n/messages.ts` has the message to the user for each kind. No other file has such messages. */
 export type FailureKind =
 	| 'invalidInput'
 	| 'badImage'
@@ -98,7 +98,7 @@ export interface FailureFacts {
 	lastKnownStatus?: string;
 	/**
 	 * How many requests may be in flight without an overload, as far as is known. It is set when a request has failed
-	 * because of one.
+	 * because of an overload.
 	 */
 	safeInFlight?: number;
 	/** History entries that may be the lost result; `createdAt` as the service wrote it. */

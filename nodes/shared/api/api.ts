@@ -34,7 +34,7 @@ const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)
 
 /**
  * The calls to the service's API; the § numbers are sections of docs/contract.md. Every method throws a Failure if its
- * call fails. If the signal aborts, that is the signal's reason. What `onSend` throws is passed on.
+ * call fails or the signal aborts. It passes on what `onSend` throws.
  */
 export class Api extends RetryingClient {
 	/**

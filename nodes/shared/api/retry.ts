@@ -77,8 +77,8 @@ const NO_RESPONSE_KINDS = ['noResponse', 'unavailable', 'timedOut', 'foreignServ
 function outcomeOf(failure: Failure): Outcome {
 	const { kind, facts } = failure;
 	if (kind === 'canceled') return 'unknown';
-	// A 503 that asks to slow down counts as throttled here. Its kind stays `unavailable`, because the service may have
-	// accepted the call.
+	// For the throttle, a 503 that asks to slow down counts as throttled. Its kind stays `unavailable`, because the
+	// service may have accepted the call.
 	const reportsOverload = facts.retryAfterMs !== undefined || facts.means === 'throttled';
 	const isOverloaded = kind === 'unavailable' && facts.status === 503 && reportsOverload;
 	if (kind === 'rateLimited' || isOverloaded) return 'throttled';

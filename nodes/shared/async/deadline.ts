@@ -45,8 +45,8 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
 /**
  * Returns a signal that aborts as soon as one of `signals` does. Its reason is a Failure. The signal has the type of
  * the first argument. The caller must make sure that at least one of `signals` aborts when the work is over: until
- * then, all of them keep a listener. Use it instead of `AbortSignal.any`, which keeps its listeners, and so whole
- * requests in memory, until a full garbage collection.
+ * then, all of them keep a listener. When the signal aborts, it removes its listeners. `AbortSignal.any` would keep
+ * them, and so whole requests in memory, until a full garbage collection.
  */
 export function anySignal<Signal extends AbortSignal>(
 	...signals: [Signal, ...AbortSignal[]]

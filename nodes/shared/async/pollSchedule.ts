@@ -12,7 +12,7 @@ const CATCH_UP_MS = 2000;
  *
  * - 'progress': the outcome is not there yet, so the next read can wait for another `pollMs`.
  * - 'announced': the outcome is there, or will be in a moment.
- * - 'disconnected' and 'reconnected': the channel was lost, or is open again. A message may have been missed.
+ * - 'disconnected' and 'reconnected': the channel was lost, or has been opened. A message may have been missed.
  */
 export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnected';
 

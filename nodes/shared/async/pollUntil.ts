@@ -33,7 +33,7 @@ export interface PollOptions<T> {
 	readFirst?: boolean;
 	/** Returns true while a channel is open that reports progress. Reads are then rare. */
 	isChannelOpen?(): boolean;
-	/** Makes the channel call `onEvent` for each of its events. Returns a function that stops it. */
+	/** Makes the channel call `onEvent` for each of its events. Returns a function that ends these calls. */
 	subscribe?(onEvent: (event: ChannelEvent) => void): () => void;
 }
 
@@ -78,7 +78,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 		const wasExpectedSoon = schedule.isExpectedSoon;
 		schedule = next(schedule, event, monotonicNow());
 		// The first announcement aborts a read in flight, because that read may hang, or report an earlier state. No other
-		// event aborts it, because it may still bring the outcome.
+		// event aborts a read, because the read may still bring the outcome.
 		if (!isReadInFlight || (schedule.isExpectedSoon && !wasExpectedSoon))
 			stepAbort.abort(SILENT_ABORT);
 	}

@@ -7,8 +7,8 @@ import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntrie
 /** Which history entries belong to a request. */
 export interface Match {
 	/**
-	 * The entries that belong to the request: first those that an id or URL proves, then the others, both groups oldest
-	 * first.
+	 * The entries that belong to the request: first those that an id or URL proves, then those that were allotted by
+	 * prompt. Each of the two groups is oldest first.
 	 */
 	matched: HistoryEntry[];
 	/** If nothing matches: the entries that may belong to this request or to another one, newest first. */
@@ -43,7 +43,8 @@ export const isCompetingWith =
  *   kind of media and aspect ratio do not rule it out.
  * - None of these other entries matches if a request with other content, or one whose stream is still open, could also
  *   own one of them, or if they have more files than are missing. Then they are only candidates.
- * - Requests with the same content are interchangeable. They share the entries in the order in which they were sent.
+ * - Requests with the same content are interchangeable. The entries are dealt out to them in the order in which the
+ *   requests were sent.
  * - A request with images matches by id or URL alone, because the same prompt is often used with many images.
  *
  * @param samePrompt all known requests with the prompt of `request`, itself included, in the order they were sent
@@ -59,8 +60,8 @@ export function matchHistory(
 	const identifiersOfOthers = new Set(others.flatMap(identifiersOfRequest));
 	const unclaimed = entries
 		.filter((entry) => entry.prompt === request.prompt && !proven.includes(entry))
-		// If there are other requests, a failed entry counts for none: it may already have been reported to one of them, as
-		// an error without an id.
+		// If other requests have this prompt, a failed entry is left out: it may already have been reported to one of them,
+		// as an error without an id.
 		.filter(
 			(entry) =>
 				!hasAnyIdentifier(entry, identifiersOfOthers) && !(entry.failed && others.length > 0),

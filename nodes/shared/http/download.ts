@@ -138,8 +138,8 @@ function detectType(
 
 /**
  * Makes one attempt to download a file, and resolves with its binary data. The bytes are streamed into n8n's binary
- * storage, unless they are few or come from a `data:` URL. Throws a Failure, an error of the connection, or an error of
- * n8n's storage.
+ * storage, unless the file is tiny or comes from a `data:` URL. Throws a Failure, an error of the connection, or an
+ * error of n8n's storage.
  */
 async function fetchOnce(
 	context: FileContext,

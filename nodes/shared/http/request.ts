@@ -171,7 +171,10 @@ async function sendOnce(
 	};
 }
 
-/** Throws a Failure if `url` contains the token and is not on the credential's origin, whoever has put it there. */
+/**
+ * Throws a Failure if `url` contains the token and leads to another origin than the credential's. It does not matter
+ * who has put the token into the URL.
+ */
 function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 	if (new URL(url).origin === origin || redact.text(url) === url) return;
 	throw new Failure('downloadFailed', {

@@ -117,7 +117,7 @@ export class NodeParameters {
 		throw invalidInput(displayName, `lists ${others.length + 1} tasks, but the maximum is ${max}`);
 	}
 
-	/** The values of a parameter that must be a list of at least one of `allowed`. */
+	/** The values of a parameter that must name at least one of `allowed`, in a list or a text. */
 	choices<T extends string>(name: string, displayName: string, allowed: readonly T[]): T[] {
 		const chosen = textsIn(this.raw(name, []), displayName);
 		if (chosen.length === 0) throw invalidInput(displayName, 'is empty: choose at least one');

@@ -59,8 +59,9 @@ export interface AdmittedCall {
 	 */
 	markAccepted(): void;
 	/**
-	 * Call this exactly once, however the call ended. Until then it counts as unanswered or in flight. Returns `error`.
-	 * If `error` is an overload, returns a copy of it that also has the fact `safeInFlight`.
+	 * Call this exactly once, however the call ended. Until then a create call counts as unanswered, or as in flight once
+	 * it is accepted. A `task` counts as in flight. Returns `error`. If `error` is an overload, returns a copy of it that
+	 * also has the fact `safeInFlight`.
 	 */
 	end(outcome: Outcome, error?: unknown): unknown;
 }
@@ -180,7 +181,10 @@ export class Throttle {
 		return isPollNext ? requestDelayMs : Infinity;
 	}
 
-	/** Records that a request of this kind is admitted now. The queue calls it before it admits the request. */
+	/**
+	 * Records that a request of this kind is admitted now. The queue calls this method right before it admits the
+	 * request.
+	 */
 	private onAdmit(kind: keyof typeof LANES): void {
 		// After its turn, a poll is queued again as a read, and that read counts as sent. So the poll itself does not.
 		if (kind === 'poll') return void (this.lastPolledAt = monotonicNow());

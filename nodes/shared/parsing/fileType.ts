@@ -83,8 +83,8 @@ const mimeFromHeader = (contentType: string | undefined) =>
  * The type of a file: by its first bytes, or else by the Content-Type header, the extension of its URL, or the usual
  * type of its kind of media. The bytes come first, because headers and extensions of some deployments are wrong.
  *
- * A speech is audio, whatever its container. Quiet raw samples may begin with the same bytes as MP3 or AAC. So if
- * header or extension say that the file has raw samples, they count instead of such bytes.
+ * A speech is audio, whatever its container. Quiet raw samples may begin with the same bytes as MP3 or AAC. So if the
+ * header or the extension says that the file has raw samples, such bytes do not count.
  */
 export function fileTypeOf(
 	bytes: Uint8Array,

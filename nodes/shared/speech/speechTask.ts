@@ -8,8 +8,8 @@ import { meaningOf } from '../parsing/errorTable';
 import type { AccountSocket } from './accountSocket';
 
 /**
- * Grace periods, in ms. An odd answer is one that may be wrong for a moment. It counts only once the task has been read
- * again and again for this long, and the odd answer has not gone away.
+ * Grace periods, in ms. An odd answer is one that may be wrong for a moment. It counts once a read still gets it this
+ * long after it first came.
  *
  * - `noAudioUrl`: a completed task has no URL of its audio.
  * - `apparentEnd`: an unknown status word seems to mean that the task has ended.
@@ -60,7 +60,7 @@ export interface TaskWait {
 	mode: keyof typeof WAIT_MODES;
 	/** Its abort ends the wait. The wait then throws the signal's reason, a Failure. */
 	signal: AbortSignal;
-	/** The usual pause before a read of the task, in ms. It is the `pollMs` of `pollUntil`. */
+	/** The usual pause before a read of the task, in ms. It is the `pollMs` of `pollUntil`, except for a spot check. */
 	pollIntervalMs: number;
 	/** The account's socket, from `subscribe`. The caller releases it. */
 	accountSocket: AccountSocket;
@@ -171,7 +171,7 @@ class TaskObservations {
  * Waits until a speech task is completed and resolves with it. Messages over the socket report progress (§6.2). Only a
  * read of the task counts as its outcome (§4.2), because messages can be lost or come too early. Throws a Failure with
  * the task's id: taskFailed, noAudioUrl, notFound, any other failure of a read that is not temporary, or the signal's
- * reason.
+ * reason (see also `explain`).
  */
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, accountSocket } = wait;
