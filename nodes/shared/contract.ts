@@ -94,8 +94,9 @@ export interface GeneratedFile {
 /**
  * The kinds of media. `mimeType` is assumed for a file whose type is shown neither by its bytes, nor by its
  * Content-Type header, nor by its URL. `timeoutSeconds` is the default of the parameter Timeout. `takes` tells users
- * how long a generation usually takes. `inputs` is what they can change after a failure. `nodes/` has no other list of
- * kinds. The simulator and tests have some: see “An operation with a stream” in CONTRIBUTING.md.
+ * how long a generation usually takes. `plural` is the word for several results. `inputs` is what users can change
+ * after a failure. `nodes/` has no other list of kinds. The simulator and tests have some: see “An operation with a
+ * stream” in CONTRIBUTING.md.
  */
 export const MEDIA = {
 	speech: {
@@ -192,7 +193,7 @@ export interface GenerationRequest {
 	aspectRatio?: string;
 	/**
 	 * A digest of the path and the fields of the request, without the number of files and without images. Requests with
-	 * the same digest are interchangeable, unless they have images. '' for speech.
+	 * the same digest are interchangeable, unless they have images. For speech it is ''.
 	 */
 	contentDigest: string;
 	/**

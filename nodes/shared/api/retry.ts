@@ -105,8 +105,8 @@ function toCallFailure(call: ApiCall, error: unknown): Failure {
 
 /**
  * Reads an answer with a success status. For an answer that takes minutes, such as an event stream, it must call
- * `onAccepted` as soon as the service has accepted the call. Then the time limit of the attempt ends, the call counts as
- * in flight, and it is never sent again.
+ * `onAccepted` as soon as the service has accepted the call. Then the time limit of the attempt ends, the call counts
+ * as in flight, and the call is never sent again.
  */
 export type ResponseReader<T> = (
 	answer: HttpResponse,

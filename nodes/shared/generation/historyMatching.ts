@@ -25,9 +25,9 @@ export const earliestEntryTime = ({ sentAt }: GenerationRequest): number =>
 	sentAt - CLOCK_TOLERANCE_MS;
 
 /**
- * Returns a predicate for other requests. It is true for a request that could own the same entries as `request`: one
- * that still misses a file whose id was not announced, and whose search has not ended, or ended at most 20 min before
- * `request` was sent.
+ * Returns a predicate for requests. It is true for one that could own the same entries as `request`: one that still
+ * misses a file whose id was not announced, and whose search has not ended, or ended at most 20 min before `request`
+ * was sent.
  */
 export const isCompetingWith =
 	(request: GenerationRequest) =>

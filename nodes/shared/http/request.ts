@@ -44,7 +44,7 @@ export interface HttpRequest {
 	/** How long the headers of the answer may take, in ms. */
 	timeoutMs: number;
 	signal: AbortSignal;
-	/** The token of this credential is sent to its origin only. */
+	/** The token of this credential is sent to the credential's origin only. */
 	credential: Credential;
 }
 

@@ -51,8 +51,8 @@ export function toNodeError(
 		const message = truncate(redacted, 2000) + rowSuffix;
 		return new NodeOperationError(node, message, { description: withNote() });
 	}
-	// The token is removed before the message is built. Messages truncate some facts, and half a token would not be
-	// found.
+	// The token is removed before the message is built. Messages truncate some facts, and a truncated token might not be
+	// recognized.
 	const words = wordingOf(new Failure(error.kind, redact.value(error.facts)));
 	const message = words.message + rowSuffix;
 	const description = withNote(words.description);

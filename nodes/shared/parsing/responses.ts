@@ -29,7 +29,10 @@ import {
 export interface ReaderContext {
 	/** The URL that relative URLs are resolved against. */
 	baseUrl: string;
-	/** Removes the token from texts for the user. It must run before they are truncated, or half a token could remain. */
+	/**
+	 * Removes the token from texts for the user. It must run before they are truncated, or the start of the token could
+	 * remain.
+	 */
 	redact: Redactor;
 }
 
