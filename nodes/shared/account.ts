@@ -36,7 +36,7 @@ class Account extends ServiceContainer {
 }
 
 /**
- * Objects that this process shares across all accounts, such as the memory budget, and the events that a trigger hands
+ * Objects that this process shares across all accounts, such as the memory budget, or the events that a trigger hands
  * over to its next activation.
  */
 export const processContainer = new ServiceContainer();

@@ -15,8 +15,8 @@ export const ASPECT_RATIOS = [
 ] as const;
 
 /**
- * Other words for the aspect ratios, as users write them in tables, language models in tool calls, and deployments
- * in the history.
+ * Other words for the aspect ratios. Users write them in tables, language models use them in tool calls, and
+ * deployments put them into the history.
  */
 export const ASPECT_RATIO_ALIASES = new Map<string, (typeof ASPECT_RATIOS)[number]>([
 	['16:9', ASPECT_RATIOS[0]],
@@ -36,12 +36,15 @@ export const SPEECH_SETTINGS = {
 /** How many videos one request may ask for (§8), and the default (§4.5). */
 export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1 } as const;
 
-/** The path of the account (§4.10). The credential test needs it too, because it cannot use `api/`. */
+/**
+ * The path of the account (§4.10). It is in this file because the credential test needs it too, and cannot use the
+ * class `Api`.
+ */
 export const ACCOUNT_PATH = '/v1/video/me';
 
 /**
- * Patterns for the names of the events that report a result or a failure (§6.1). They match the endings, because the
- * beginnings differ between deployments.
+ * Patterns for the names of the events that report a result or a failure (§6.1). They match the ending of a name,
+ * because the beginning differs between deployments. The whole name may also be just `error`.
  */
 export const TERMINAL_EVENTS = {
 	complete: /_complete$/,
@@ -54,7 +57,7 @@ export const TASK_MESSAGE = 'labs_status_updated';
 /** A JSON object as the service sends it. Fields that the contract does not name are kept. */
 export type ServiceRecord = Record<string, unknown>;
 
-/** The states of a speech task (§3). An unknown status word counts as not finished. */
+/** The states of a speech task (§3). An unknown status word counts as `processing` (see also `apparentEnd`). */
 export type TaskState = 'pending' | 'processing' | 'completed' | 'error';
 
 /** A speech task (§2.1), as `readSpeechTask` understands it. */
@@ -73,7 +76,7 @@ export interface SpeechTask {
 	subtitleUrl?: string;
 	/** The progress in percent, 0 to 100. */
 	percentage?: number;
-	/** Why the task failed or seems to have failed, when the service says so. */
+	/** Why the task has failed or seems to have failed, if the service says why. */
 	message?: string;
 	/** The whole record that the service sent. */
 	raw: ServiceRecord;
@@ -89,10 +92,11 @@ export interface GeneratedFile {
 }
 
 /**
- * The kinds of media. `mimeType` is assumed for a file if neither its bytes, its Content-Type header nor its URL show
- * its type. `timeoutSeconds` is the default of the parameter Timeout. `takes` tells users how long a generation usually
- * takes. `inputs` is what they can change after a failure. `nodes/` has no other list of kinds. The simulator and tests have some: see “An operation with a stream” in
- * CONTRIBUTING.md.
+ * The kinds of media. `mimeType` is assumed for a file whose type is shown neither by its bytes, nor by its
+ * Content-Type header, nor by its URL. `timeoutSeconds` is the default of the parameter Timeout. `takes` tells users
+ * how long a generation usually takes. `plural` is the word for several results. `inputs` is what users can change
+ * after a failure. `nodes/` has no other list of kinds. The simulator and tests have some: see “An operation with a
+ * stream” in CONTRIBUTING.md.
  */
 export const MEDIA = {
 	speech: {
@@ -118,8 +122,8 @@ export interface FileType {
 }
 
 /**
- * An operation that is charged. `resource` and `operation` are its values in saved workflows. `kind` is the kind of
- * media that it generates. `path` is the path of its create call.
+ * An operation that is charged. `resource` and `operation` are the parameter values that select it in saved workflows.
+ * `kind` is the kind of media that it generates. `path` is the path of its create call.
  */
 export interface PaidOperation {
 	resource: string;
@@ -138,7 +142,8 @@ export const SPEAK = {
 
 /**
  * The operations that the service answers with an event stream (§4.5–4.8). `withImages` is true if images are part of
- * the request. Many such requests have the same prompt, so the prompt does not identify the result.
+ * the request. Then the prompt does not identify the result, because many requests use the same prompt with different
+ * images.
  */
 export const GENERATIONS = {
 	textToVideo: {
@@ -175,9 +180,9 @@ export const PAID_OPERATIONS: readonly PaidOperation[] = [
 export type Generation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
 
 /**
- * A request for videos or images, and what is known of its result. n8n stores it with the execution, so that a retry
- * collects the result instead of paying again. A request for speech is known only in memory, to tell which workflow has
- * created a task.
+ * A request for videos or images, and what is known of its result. The journal stores it, so that a retry collects the
+ * result instead of paying again. A request for speech has this type, too. It is kept only in memory, where it tells
+ * which workflow has created a task.
  */
 export interface GenerationRequest {
 	/** Identifies the request among all processes: a UUID. */
@@ -188,19 +193,19 @@ export interface GenerationRequest {
 	aspectRatio?: string;
 	/**
 	 * A digest of the path and the fields of the request, without the number of files and without images. Requests with
-	 * the same digest are interchangeable, unless they have images.
+	 * the same digest are interchangeable, unless they have images. For speech it is ''.
 	 */
 	contentDigest: string;
 	/**
-	 * How many files the request asked for. Once it is clear that the service makes no more, it is the number of files
-	 * that the service has made.
+	 * How many files the request asked for. Once it is clear that no further file will come, it is the number of files
+	 * that have come.
 	 */
 	requestedCount: number;
 	/** True if images are part of the request, so that the prompt does not identify the result. */
 	withImages: boolean;
 	/** The ids of the workflow that sent the request, and of the one that called it. Set only for sub-workflows. */
 	creator?: { id: string; calledBy: string };
-	/** When the request was sent, in ms since 1970 by our clock. */
+	/** When the last attempt to send the request began, in ms since 1970 by our clock; 0 before the first. */
 	sentAt: number;
 	/** The ids that the service has announced for its files. */
 	announcedIds: string[];

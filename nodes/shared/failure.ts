@@ -1,6 +1,6 @@
 import type { MediaKind } from './contract';
 
-/** What can go wrong. `n8n/messages.ts` has the message to the user for each kind; no other file has any. */
+/** What can go wrong. `n8n/messages.ts` has the message to the user for each kind. No other file has such messages. */
 export type FailureKind =
 	| 'invalidInput'
 	| 'badImage'
@@ -55,8 +55,8 @@ export interface FailureFacts {
 	itemCount?: number;
 	/**
 	 * The reason in the words of the service or of our check. Words of the service are readable, without HTML tags, and
-	 * without the token. Two kinds have something else here: `unreachable` a key of UNREACHABLE in `n8n/messages.ts`, and
-	 * `selfTrigger` the name of the node that would start the workflow again.
+	 * without the token. In two kinds it is something else. In `unreachable`, it is a key of UNREACHABLE in
+	 * `n8n/messages.ts`. In `selfTrigger`, it is the name of the node that would start the workflow again.
 	 */
 	text?: string;
 	/** The HTTP status of the answer. */
@@ -66,7 +66,7 @@ export interface FailureFacts {
 	 * URL.
 	 */
 	host?: string;
-	/** The pause that the service asks for before the next request, in ms. */
+	/** The pause that the service or the file's host asks for before the next request, in ms. */
 	retryAfterMs?: number;
 	/** The time limit that was exceeded, in ms. */
 	limitMs?: number;
@@ -82,23 +82,23 @@ export interface FailureFacts {
 	taskId?: string;
 	/** The part of a long speech that failed, as in “3 of 12”. */
 	part?: string;
-	/** The ids of the charged tasks of all parts of a speech, in the order of the parts. */
+	/** The ids of the charged tasks of a speech whose result can still be collected, in the order of its parts. */
 	taskIds?: string[];
 	/** The numbers, from 1, of the other parts of the speech that may have been charged without an answer. */
 	indeterminateParts?: number[];
 	/** The ids that the service has announced for a charged generation. */
 	announcedIds?: string[];
-	/** True when the file's host refuses the URL or does not know it. The URL may have expired. */
+	/** True when the file's host refuses the URL or does not know it. Then the URL may have expired. */
 	isUrlRefused?: boolean;
 	/** The URL of a charged file that could not be downloaded. */
 	fileUrl?: string;
 	/** The URLs of the other charged files of the same request. */
 	otherFileUrls?: string[];
-	/** The last status of the task that is known, in words for the user. */
+	/** The last known status of the task, in words for the user. */
 	lastKnownStatus?: string;
 	/**
 	 * How many requests may be in flight without an overload, as far as is known. It is set when a request has failed
-	 * because of one.
+	 * because of an overload.
 	 */
 	safeInFlight?: number;
 	/** History entries that may be the lost result; `createdAt` as the service wrote it. */
@@ -136,7 +136,10 @@ export const isFailure = (error: unknown, ...kinds: FailureKind[]): error is Fai
 export const withDefaultFacts = (error: unknown, facts: FailureFacts): unknown =>
 	error instanceof Failure ? error.withDefaults(facts) : error;
 
-/** The `error_kind` of each kind of failure, unless the service says what it means. Other kinds are `other`. */
+/**
+ * The `error_kind` of each kind of failure. What the service means comes before it (see `errorKindOf`). A kind without
+ * a row has the `error_kind` `other`.
+ */
 const ERROR_KIND_BY_FAILURE = {
 	...{ invalidInput: 'input', badImage: 'input', overBudget: 'input', rejected: 'input' },
 	...{ invalidVoice: 'input', outOfCredit: 'credit' },
@@ -147,15 +150,16 @@ const ERROR_KIND_BY_FAILURE = {
 } as const satisfies Partial<Record<FailureKind, string>>;
 
 /**
- * The `error_kind` of a failed item. Saved workflows compare it with these words to decide what to do, so the words
- * never change.
+ * The `error_kind` in the output of a failed item. Saved workflows compare it with its possible words to decide what to
+ * do, so these words never change.
  */
 export function errorKindOf(error: unknown): string {
 	if (!(error instanceof Failure)) return 'other';
 	const { kind, facts } = error;
 	if (facts.mayBeCharged && kind !== 'timedOut') return 'indeterminate';
-	// A server error may have any cause. If a generation fails because of a token, it is a token of the service itself,
-	// not the user's.
+	// In two cases the meaning does not count. A server error may have any cause, whatever its words. And if a generation
+	// fails because of a token, it is a token of the service itself. A refusal of the user's token has the kind
+	// tokenRefused.
 	const hasUnknownCause = kind === 'unavailable' || facts.means === 'token';
 	const means = hasUnknownCause ? undefined : facts.means;
 	const byFailure: Partial<Record<FailureKind, string>> = ERROR_KIND_BY_FAILURE;

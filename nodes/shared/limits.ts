@@ -18,18 +18,21 @@ export const MAX_ERROR_BYTES = 64 * 1024;
  * Either may hold the files themselves, in base64.
  */
 export const MAX_EVENT_CHARS = 16 * MIB;
-/** The most levels of nested arrays and objects. The readers, and n8n itself, walk them recursively. */
+/**
+ * The most levels of nested arrays and objects. The readers, and n8n itself, walk them recursively, so deeper ones
+ * could overflow the stack.
+ */
 export const MAX_JSON_LEVELS = 100;
 /** The most pages of a list: 100 000 records in pages of the usual size. */
 export const MAX_PAGES = 1000;
 /**
- * The most files that one generation may name. A request can ask for at most 4 (§8). A stream with more is refused. Of
- * more in the history, only the first are taken.
+ * The most files that one generation may name. A request can ask for at most 4 (§8). A stream counts as broken off at
+ * an event with more. If the history has more, only the first are taken.
  */
 export const MAX_FILES = 100;
 /** The most redirects that are followed for one request. */
 export const MAX_REDIRECTS = 10;
-/** The most characters of a file's URL. Signed URLs have up to 3000. */
+/** The most characters of a file's URL. Signed URLs have up to 3000. A `data:` URL may be longer. */
 export const MAX_URL_CHARS = 8192;
 /** The most characters of an identifier. Identifiers appear in request paths and messages. */
 export const MAX_ID_CHARS = 500;
@@ -40,8 +43,8 @@ export const MAX_SUBTITLES_BYTES = 2 * MIB;
 /** The most bytes that the audio parts of one speech may have in total to be joined. They are joined in memory. */
 export const MAX_JOINED_BYTES = 256 * MIB;
 /**
- * Unless the caller sets a limit, a media file of up to this size, in bytes, is downloaded. A larger one is downloaded
- * only up to the size that its host announces. Of a compressed file, that is the compressed size.
+ * Unless the caller sets a limit, a media file may always have this many bytes. It may have more if its host announces
+ * a larger size, but no more than that size. Of a compressed file, the host announces the compressed size.
  */
 export const MAX_UNANNOUNCED_BYTES = 256 * MIB;
 

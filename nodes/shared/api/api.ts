@@ -33,8 +33,8 @@ type Query = ApiCall['query'];
 const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)}`;
 
 /**
- * The calls to the service's API; the § numbers are sections of docs/contract.md. Every method throws a Failure, such
- * as the signal's reason, or what `onSend` throws.
+ * The calls to the service's API; the § numbers are sections of docs/contract.md. Every method throws a Failure if its
+ * call fails or the signal aborts. It passes on what `onSend` throws.
  */
 export class Api extends RetryingClient {
 	/**

@@ -8,8 +8,9 @@ import { asText } from '../parsing/values';
 /** The most records that are asked for per page. */
 export const MAX_PAGE_SIZE = 100;
 /**
- * It is assumed that no service limits its pages to fewer records than this. So if more were asked for, a page with
- * fewer is the last one.
+ * It is assumed that no service limits its pages to fewer records than this, unless its answer says so. So a page that
+ * has fewer than this, and fewer than were asked for, is the last one. If an answer has a total, the total decides
+ * instead. An empty page is always the last one.
  */
 export const MIN_PAGE_SIZE = 20;
 
@@ -30,7 +31,7 @@ export interface Paging {
  * @param readSoFar how many records were read so far, those of this page included
  * @param pageSize how many records were asked for per page
  * @param fullSize a page counts as short only if it has fewer records than this. The service may send fewer per page
- * than were asked for, so it is the size of the largest page so far, but at least MIN_PAGE_SIZE.
+ * than were asked for, so `fullSize` is the size of the largest page so far, but at least MIN_PAGE_SIZE.
  */
 export function isLastPage(
 	page: Page,

@@ -29,7 +29,7 @@ interface BaseCall extends Pick<HttpRequest, 'method' | 'query'> {
 	path: string;
 	/** The JSON body. The caller may delete `bytes` once the call is accepted, to free their memory. */
 	body?: { bytes?: Buffer };
-	/** How long one attempt may take until it is read or accepted, in ms; 30 s unless given. */
+	/** How long one attempt may take until its answer is read, or the call is accepted, in ms; 30 s unless given. */
 	attemptTimeoutMs?: number;
 	/** True to ask for an event stream instead of JSON. */
 	streamed?: boolean;
@@ -77,8 +77,8 @@ const NO_RESPONSE_KINDS = ['noResponse', 'unavailable', 'timedOut', 'foreignServ
 function outcomeOf(failure: Failure): Outcome {
 	const { kind, facts } = failure;
 	if (kind === 'canceled') return 'unknown';
-	// A 503 that asks to slow down counts as throttled here. Its kind stays `unavailable`, because the service may have
-	// accepted the call.
+	// For the throttle, a 503 that asks to slow down counts as throttled. Its kind stays `unavailable`, because the
+	// service may have accepted the call.
 	const reportsOverload = facts.retryAfterMs !== undefined || facts.means === 'throttled';
 	const isOverloaded = kind === 'unavailable' && facts.status === 503 && reportsOverload;
 	if (kind === 'rateLimited' || isOverloaded) return 'throttled';
@@ -91,7 +91,7 @@ function outcomeOf(failure: Failure): Outcome {
  */
 function toCallFailure(call: ApiCall, error: unknown): Failure {
 	const { abortInFlight } = signalsOf(call);
-	// Only the attempt's own time limit is over, not the deadline of the call. So a read may be sent again.
+	// Unless `abortInFlight` has aborted, only the time limit of this attempt is over. So a read may be sent again.
 	const failureOrTimeout = isFailure(error, 'timedOut')
 		? new Failure('noResponse', { transient: true })
 		: error;
@@ -105,8 +105,8 @@ function toCallFailure(call: ApiCall, error: unknown): Failure {
 
 /**
  * Reads an answer with a success status. For an answer that takes minutes, such as an event stream, it must call
- * `onAccepted` as soon as the service has accepted the call. Then the time limit of the attempt ends, the call counts as
- * in flight, and it is never sent again.
+ * `onAccepted` as soon as the service has accepted the call. Then the time limit of the attempt ends, the call counts
+ * as in flight, and the call is never sent again.
  */
 export type ResponseReader<T> = (
 	answer: HttpResponse,
@@ -134,8 +134,8 @@ export class RetryingClient {
 
 	/**
 	 * Sends a call, and sends it again if its field `retry` says so. Resolves with what `readResponse` resolves with.
-	 * Throws the Failure of the last attempt. If no attempt could be sent, throws the reason: a Failure, such as that of
-	 * `call.signal` or `call.stopStarting`, or what `onSend` throws.
+	 * Throws the Failure of the last attempt, or what `onSend` throws. If no attempt could be sent, throws the Failure
+	 * that prevented it, such as the reason of `call.signal` or `call.stopStarting`.
 	 */
 	protected async send<T>(call: ApiCall, readResponse: ResponseReader<T>): Promise<T> {
 		const { throttle } = this;
@@ -148,7 +148,7 @@ export class RetryingClient {
 			const admitted = await throttle
 				.admit(kind, stopStarting, startedAt)
 				.catch((reason: unknown) => {
-					// No attempt is in flight here, and the last failure tells the user more than a timeout does.
+					// No attempt is in flight at this point, and the last failure tells the user more than a timeout does.
 					throw lastFailure ?? reason;
 				});
 			const outageFailure =
@@ -198,10 +198,11 @@ export class RetryingClient {
 	}
 
 	/**
-	 * Finds out whether a refusal is really about the token. A 401 is. A 403, or an error event of a stream, may also
-	 * mean that the account lacks a right. It counts as being about the token if its text says so, or if the account
-	 * cannot be read for the same reason. Otherwise the failure becomes `rejected`. So does the failure of a create call
-	 * once any call with this token has succeeded.
+	 * Finds out whether a refusal is really about the token. A 401 is, and so is a refusal to read the account. Any other
+	 * refusal, such as a 403 or an error event of a stream, may also mean that the account lacks a right. It counts as
+	 * being about the token if its text says so, or if reading the account is refused because of the token. Otherwise its
+	 * failure becomes `rejected`. Once any call with this token has succeeded, the failure of a create call always
+	 * becomes `rejected`, except for a 401.
 	 */
 	private async withTokenChecked(call: ApiCall, failure: Failure): Promise<Failure> {
 		const { kind, facts } = failure;
@@ -231,7 +232,10 @@ export class RetryingClient {
 		);
 	}
 
-	/** Checks whether an outage is over, before a billable call is sent. Resolves with the Failure if it is not. */
+	/**
+	 * Checks whether an outage is over, before a billable call is sent. If it is not, resolves with the Failure of the
+	 * account read, otherwise with undefined.
+	 */
 	private async probe(signal: AbortSignal): Promise<Failure | undefined> {
 		const failure = await this.readAccount(signal);
 		const isUnavailable = failure && ['unavailable', 'unknown'].includes(outcomeOf(failure));
@@ -249,11 +253,11 @@ export class RetryingClient {
 		if (retry === 'never' || signalsOf(call).abortInFlight.aborted) return false;
 		if (failure.kind === 'rateLimited') {
 			if (this.throttle.isQuotaExhausted) return false;
-			// A rate limit can make a large batch of create calls wait for long. So only the deadline of a call ends
-			// its retries.
+			// A rate limit can make a large batch of create calls wait for long. So the number of their retries is not
+			// limited. They end when a signal of the call aborts, such as at its deadline, or when a quota is used up.
 			if (retry === 'ifNotAccepted') return true;
-			// Reads may have no deadline, so the time is limited here. If no request has got any other answer so far, waiting
-			// is useless.
+			// Reads may have no deadline, so the time of their retries is limited. If all answers so far were throttled ones,
+			// waiting is considered useless, and the number of attempts is limited as for any other failure.
 			if (this.throttle.hasEverAnswered && monotonicNow() - startedAt < MAX_THROTTLED_READ_MS)
 				return true;
 		}
@@ -302,8 +306,8 @@ export class RetryingClient {
 		if (failure.kind !== 'redirected') throw failure;
 		const { location } = answer.headers;
 		const target = location ? asWebUrl(location, answer.url)?.origin : undefined;
-		// `sendRequest` follows a GET's redirects within the origin. So this redirect ends a redirect loop, which no
-		// API has.
+		// `sendRequest` follows a GET's redirects within the origin, up to a limit. So a redirect that is left is part of a
+		// loop, which no API has.
 		if (method === 'GET' && target === this.credential.origin) {
 			throw new Failure('foreignServer', { status: answer.status });
 		}

@@ -12,9 +12,9 @@ const REFUSALS_TO_CONFIRM = 3;
 const CONFIRMATION_PAUSE_MS = 60_000;
 
 /**
- * Checks the token by reading the account (§4.10). Resolves with the error of that read, or with undefined if it
- * succeeds. All callers in this process that use the account share a check that is at most `maxAgeMs` old. Never
- * rejects: if `signal` aborts, it resolves with the signal's reason.
+ * Checks the token by reading the account (§4.10). Resolves with the error of that read, as `toWrongBaseUrl` converts
+ * it, or with undefined if it succeeds. All callers in this process that use the account share a check that is at most
+ * `maxAgeMs` old. Never rejects: if `signal` aborts, it resolves with the signal's reason.
  */
 export async function tokenError(
 	api: Api,
@@ -34,9 +34,9 @@ export async function tokenError(
 }
 
 /**
- * Confirms that the token is refused, by checks over two minutes. A replica of the service with a cold cache may
- * refuse a valid token for a moment. Resolves with the Failure of kind tokenRefused, or with undefined as soon as a
- * check succeeds or fails for another reason, or `signal` aborts. Never rejects.
+ * Confirms that the token is refused, by three checks over two minutes. One check is not enough, because a replica of
+ * the service with a cold cache may refuse a valid token for a moment. Resolves with the Failure of kind tokenRefused,
+ * or with undefined as soon as a check succeeds or fails for another reason, or `signal` aborts. Never rejects.
  */
 export async function confirmRefusal(api: Api, signal: AbortSignal): Promise<Failure | undefined> {
 	for (let refusals = 1; ; refusals++) {

@@ -43,10 +43,10 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Returns a signal that aborts as soon as one of `signals` does. Its reason is a Failure. It has the type of the first
- * argument. The caller must make sure that at least one of `signals` aborts when the work is over: until then, all of
- * them keep a listener. It replaces `AbortSignal.any`, which keeps its listeners, and so whole requests, until a full
- * garbage collection.
+ * Returns a signal that aborts as soon as one of `signals` does. Its reason is a Failure. The signal has the type of
+ * the first argument. The caller must make sure that at least one of `signals` aborts when the work is over: until
+ * then, all of them keep a listener. When the signal aborts, it removes its listeners. `AbortSignal.any` would keep
+ * them, and so whole requests in memory, until a full garbage collection.
  */
 export function anySignal<Signal extends AbortSignal>(
 	...signals: [Signal, ...AbortSignal[]]
@@ -95,8 +95,8 @@ export interface Deadline {
 }
 
 /**
- * When the time of each deadline is up, by `monotonicNow`. The key is the signal of the deadline. If the time of a
- * given signal is up earlier, that counts.
+ * When the time of each deadline is up, by `monotonicNow`. The key is the signal of the deadline. If a given signal
+ * belongs to a deadline that ends earlier, the earlier time counts.
  */
 const deadlines = new WeakMap<AbortSignal, number>();
 

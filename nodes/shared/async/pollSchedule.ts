@@ -12,7 +12,7 @@ const CATCH_UP_MS = 2000;
  *
  * - 'progress': the outcome is not there yet, so the next read can wait for another `pollMs`.
  * - 'announced': the outcome is there, or will be in a moment.
- * - 'disconnected' and 'reconnected': the channel was lost, or is open again. A message may have been missed.
+ * - 'disconnected' and 'reconnected': the channel was lost, or has been opened. A message may have been missed.
  */
 export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnected';
 
@@ -22,7 +22,7 @@ export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnec
  * - 'noOutcome': there is no outcome yet, and no channel is open.
  * - 'noOutcomeBesideChannel': there is no outcome yet, and the channel is open.
  * - 'expectSoon': the outcome will be there in a moment.
- * - 'throttled': the service refused the read for rate or load. Only a short pause is needed here, because the
+ * - 'throttled': the service refused the read for rate or load. The schedule needs only a short pause then, because the
  *   account's throttle delays the next read itself.
  */
 type ReadEvent = 'noOutcome' | 'noOutcomeBesideChannel' | 'expectSoon' | 'throttled';
@@ -65,8 +65,8 @@ export function next(schedule: Schedule, event: ScheduleEvent, now: number): Sch
 		case 'progress':
 			return isExpectedSoon ? schedule : { ...schedule, nextAt: now + pollMs };
 		case 'disconnected':
-			// The next read is never delayed here. Otherwise a channel that keeps reconnecting would prevent it
-			// forever.
+			// The loss of the channel never delays the next read. Otherwise a channel that is lost again and again would
+			// delay it forever.
 			return isExpectedSoon ? schedule : { ...schedule, nextAt: Math.min(nextAt, now + pollMs) };
 		case 'reconnected':
 			return isExpectedSoon
@@ -77,7 +77,8 @@ export function next(schedule: Schedule, event: ScheduleEvent, now: number): Sch
 			return readAfterDouble(isExpectedSoon ? pauseMs : 0);
 		case 'noOutcome':
 		case 'noOutcomeBesideChannel':
-			// A service may announce an outcome a little before it can be read.
+			// A service may announce an outcome a little before it can be read. So reads follow each other at short pauses
+			// first.
 			if (isExpectedSoon && pauseMs < MAX_SOON_MS) return readAfterDouble(pauseMs);
 			if (event === 'noOutcome' || isExpectedSoon || pauseMs === 0) return readAfter(pollMs);
 			return readAfter(Math.min(pauseMs * 2, Math.max(pollMs, maxBackoffMs)));

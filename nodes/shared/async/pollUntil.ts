@@ -23,7 +23,9 @@ export interface PollOptions<T> {
 	read(signal: AbortSignal, isUrgent: boolean): Promise<ReadResult<T>>;
 	/** Aborts at the deadline, or when the wait is canceled. The wait then throws its reason, a Failure, at once. */
 	signal: AbortSignal;
-	/** How long to wait for an event of the channel before each read, in ms. */
+	/**
+	 * The usual pause before a read, in ms. While the channel is open, it is only the first pause, and the pauses double.
+	 */
 	pollMs: number;
 	/** The pause up to which pauses double while the channel is open, in ms. The default is 30 s. */
 	maxBackoffMs?: number;
@@ -31,7 +33,7 @@ export interface PollOptions<T> {
 	readFirst?: boolean;
 	/** Returns true while a channel is open that reports progress. Reads are then rare. */
 	isChannelOpen?(): boolean;
-	/** Makes the channel call `onEvent` for each of its events. Returns a function that stops it. */
+	/** Makes the channel call `onEvent` for each of its events. Returns a function that ends these calls. */
 	subscribe?(onEvent: (event: ChannelEvent) => void): () => void;
 }
 
@@ -46,9 +48,9 @@ export const msBeforeFinalRead = (ms: number): number =>
 	ms - Math.min(MAX_FINAL_READ_MS, ms * FINAL_READ_SHARE);
 
 /**
- * Waits for an outcome, and resolves with it. It is read when the channel announces it, after each pause without an
- * event, and once more shortly before the deadline. Throws the signal's reason, or the error of `read` that ended the
- * wait.
+ * Waits for an outcome, and resolves with it. Reads when the channel announces the outcome, after each pause of the
+ * schedule, and once more shortly before the deadline. Throws the signal's reason, or the error of `read` that ended
+ * the wait.
  */
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	const { read, signal, pollMs, maxBackoffMs = MAX_BACKOFF_MS } = options;
@@ -76,7 +78,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 		const wasExpectedSoon = schedule.isExpectedSoon;
 		schedule = next(schedule, event, monotonicNow());
 		// The first announcement aborts a read in flight, because that read may hang, or report an earlier state. No other
-		// event aborts it, because it may still bring the outcome.
+		// event aborts a read, because the read may still bring the outcome.
 		if (!isReadInFlight || (schedule.isExpectedSoon && !wasExpectedSoon))
 			stepAbort.abort(SILENT_ABORT);
 	}

@@ -7,9 +7,9 @@ import type { GeneratedFile } from '../contract';
 import type { HistoryEntry } from './historyEntries';
 
 /**
- * A name without extension for each file: its id, or else the last segment of its URL, or else “file”. Several files
- * of one generation may share an id. They get the suffixes `-2`, `-3` and so on, so that none overwrites another when
- * a workflow saves them to disk.
+ * A name without extension for each file: its id, or else the last segment of its URL, or “file” for a `data:` URL
+ * without an id. Several files of one generation may share an id. From the second on, they get the suffixes `-2`, `-3`
+ * and so on, so that none overwrites another when a workflow saves them to disk.
  */
 export function fileNames(files: GeneratedFile[]): string[] {
 	const baseNames = files.map(({ id, fileUrl }) => {

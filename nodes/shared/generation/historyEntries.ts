@@ -16,9 +16,12 @@ export interface HistoryEntry {
 	 */
 	createdAt: number;
 	files: GeneratedFile[];
-	/** True if the service says that this generation has failed. */
+	/** True if the entry has no file, and the service says that this generation has failed. */
 	failed: boolean;
-	/** The ids and URLs of the entry and its files. An entry without an id has unsigned URLs, too (see `identifiersOf`). */
+	/**
+	 * The ids and URLs of the entry and its files. If the entry has no id, they include URLs without their query (see
+	 * `identifiersOf`).
+	 */
 	identifiers: string[];
 }
 

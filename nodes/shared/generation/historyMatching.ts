@@ -7,7 +7,8 @@ import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntrie
 /** Which history entries belong to a request. */
 export interface Match {
 	/**
-	 * The entries that belong to the request: first those that an id or URL proves, then the others, each oldest first.
+	 * The entries that belong to the request: first those that an id or URL proves, then those that were allotted by
+	 * prompt. Each of the two groups is oldest first.
 	 */
 	matched: HistoryEntry[];
 	/** If nothing matches: the entries that may belong to this request or to another one, newest first. */
@@ -24,9 +25,9 @@ export const earliestEntryTime = ({ sentAt }: GenerationRequest): number =>
 	sentAt - CLOCK_TOLERANCE_MS;
 
 /**
- * Returns a predicate for other requests. It is true for a request that could own the same entries as `request`: one
- * that still misses a file whose id was not announced, and whose search has not ended, or ended at most 20 min before
- * `request` was sent.
+ * Returns a predicate for requests. It is true for one that could own the same entries as `request`: one that still
+ * misses a file whose id was not announced, and whose search has not ended, or ended at most 20 min before `request`
+ * was sent.
  */
 export const isCompetingWith =
 	(request: GenerationRequest) =>
@@ -42,7 +43,8 @@ export const isCompetingWith =
  *   kind of media and aspect ratio do not rule it out.
  * - None of these other entries matches if a request with other content, or one whose stream is still open, could also
  *   own one of them, or if they have more files than are missing. Then they are only candidates.
- * - Requests with the same content are interchangeable. They share the entries in the order in which they were sent.
+ * - Requests with the same content are interchangeable. The entries are dealt out to them in the order in which the
+ *   requests were sent.
  * - A request with images matches by id or URL alone, because the same prompt is often used with many images.
  *
  * @param samePrompt all known requests with the prompt of `request`, itself included, in the order they were sent
@@ -58,7 +60,8 @@ export function matchHistory(
 	const identifiersOfOthers = new Set(others.flatMap(identifiersOfRequest));
 	const unclaimed = entries
 		.filter((entry) => entry.prompt === request.prompt && !proven.includes(entry))
-		// A failed entry may already have been reported to another request, as an error without an id.
+		// If other requests have this prompt, a failed entry is left out: it may already have been reported to one of them,
+		// as an error without an id.
 		.filter(
 			(entry) =>
 				!hasAnyIdentifier(entry, identifiersOfOthers) && !(entry.failed && others.length > 0),
@@ -123,7 +126,7 @@ export function matchesById(owner: GenerationRequest): (entry: HistoryEntry) => 
 
 /**
  * Returns a predicate that is true for an entry that `owner` may have created: the entry's time, kind and aspect ratio
- * do not contradict it.
+ * do not contradict it. It is false for an entry without a time.
  */
 const couldBelongTo =
 	(owner: GenerationRequest) =>

@@ -25,7 +25,7 @@ interface HistorySnapshot {
 }
 
 /**
- * The shared snapshots of an account's history (§4.9). All items that wait at the same time use one snapshot. It is a
+ * The shared snapshots of an account's history (§4.9). All items that wait at the same time use one snapshot. This is a
  * class of its own because `account.ts` finds shared objects by their class.
  */
 class HistorySnapshots extends CoalescedReads {}
@@ -46,8 +46,8 @@ export async function readHistorySince(
 	const snapshots = accountOf(api.credential).get(HistorySnapshots);
 	const read = async (sharedSignal: AbortSignal) => await readBackTo(api, since, sharedSignal);
 	let snapshot: HistorySnapshot | undefined;
-	// The first iteration joins a read in flight, even if its snapshot turns out to be too old. Several reads of a slow
-	// history at a time would only make it slower.
+	// The first iteration joins a read in flight, even if its snapshot turns out to be too old. Several reads at once
+	// would only make a slow history slower.
 	do snapshot = await snapshots.share('', snapshot?.readAt ?? -Infinity, signal, read);
 	while (snapshot.readAt < minReadAt || snapshot.since > since);
 	return snapshot.entries;

@@ -27,9 +27,9 @@ const RENEWAL_MS = 60_000;
  * Throws a Failure if there is no file:
  * - generationFailed if the history says so.
  * - The reason of `signal` if the run was canceled, or the failure to read the history if that is not temporary.
- * - `streamFailure` if the search has ended. If that is generationFailed, it may be about one video of several. While
- *   the others may still come, the reason of `signal` or streamLost takes its place. The entries that may be the lost
- *   result are added as candidates.
+ * - `streamFailure` if the search has ended. The entries that may be the lost result are added as candidates. A
+ *   `streamFailure` of kind generationFailed may be about one video of several, so another Failure takes its place
+ *   while the others may still come: the reason of `signal` if that has aborted, or streamLost if there are candidates.
  */
 export async function findInHistory(
 	api: Api,
@@ -99,7 +99,7 @@ export async function findInHistory(
 		const furtherEntries = match.matched.filter(
 			(entry) => !hasAnyIdentifier(entry, receivedIdentifiers),
 		);
-		// An entry without a time may belong to any request with this prompt.
+		// An entry without a time may belong to any request with this prompt. So it never matches, but is a candidate.
 		const undated = entries.filter(
 			({ prompt, createdAt }) => prompt === request.prompt && Number.isNaN(createdAt),
 		);

@@ -7,8 +7,8 @@ import { evictOldest } from '../limits';
 /** How long the history is searched for the result after the stream was lost, in ms. */
 const SEARCH_WINDOW_MS = 600_000;
 /**
- * The most requests in a ledger. During a search fewer than that are added, so the request that is searched for stays
- * in the ledger.
+ * The most requests in a ledger. During a search, fewer requests than that are added, so the request that is searched
+ * for stays in the ledger.
  */
 const MAX_LEDGER_REQUESTS = 10_000;
 
@@ -28,7 +28,8 @@ export class RequestLedger {
 
 	/**
 	 * Adds a request from the journal that an earlier attempt, perhaps in another process, has sent. Its search in the
-	 * history starts now. Nothing is done if the ledger already knows at least as many of its files.
+	 * history starts now, unless it has started before. Nothing is done if the ledger already knows at least as many of
+	 * its files.
 	 */
 	restore(request: GenerationRequest): void {
 		const existing = this.byKey.get(request.key);

@@ -17,7 +17,7 @@ import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 
 /** How long a file host may take to answer, in ms. It may be silent for the same time during a download. */
 const IDLE_TIMEOUT_MS = 60_000;
-/** The most attempts to download a file. Within a retry window, more attempts may be made. */
+/** The most attempts to download a file. Within a retry window (see `retryWindowMs`), more attempts may be made. */
 const MAX_DOWNLOAD_ATTEMPTS = 5;
 /** The retry window while the file's host is unavailable, in ms. */
 const OUTAGE_RETRY_MS = 60_000;
@@ -112,8 +112,8 @@ function countBytes(
 }
 
 /**
- * The type of a file, as `fileTypeOf` and `subtitleTypeOf` find it. Throws a Failure if its first bytes are an error
- * page or another answer instead of the file.
+ * The type of a file, as `fileTypeOf` and `subtitleTypeOf` find it. Throws a Failure if its first bytes are not those
+ * of such a file, for example because a host has sent an error page instead.
  */
 function detectType(
 	{ kind, isSubtitles }: FileToFetch,
@@ -127,8 +127,8 @@ function detectType(
 	const invalidReason = invalidFileReason(head, contentType, isSubtitles);
 	if (!invalidReason && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
 	const isTemporary = url !== 'data:';
-	// Subtitles in another format rarely change later. So their failure has the status 200, which has no retry window,
-	// and they are requested MAX_DOWNLOAD_ATTEMPTS times at most.
+	// A host that sends something else than subtitles rarely sends them later. So this Failure has the status 200, which
+	// has no retry window: the subtitles are requested MAX_DOWNLOAD_ATTEMPTS times at most.
 	throw downloadFailed(
 		invalidReason ?? 'the file is neither SRT nor VTT',
 		isTemporary,
@@ -138,7 +138,8 @@ function detectType(
 
 /**
  * Makes one attempt to download a file, and resolves with its binary data. The bytes are streamed into n8n's binary
- * storage. Throws a Failure, an error of the connection, or an error of n8n's storage.
+ * storage, unless the file is tiny or comes from a `data:` URL. Throws a Failure, an error of the connection, or an
+ * error of n8n's storage.
  */
 async function fetchOnce(
 	context: FileContext,
@@ -164,7 +165,8 @@ async function fetchOnce(
 		credential,
 	});
 	const announcedBytes = Number(answer.headers['content-length']) || 0;
-	// If a host compresses the file anyway, Content-Length is the compressed size, so the limit is not less than 256 MiB.
+	// If a host compresses the file anyway, Content-Length is the compressed size. So by default the limit is at least
+	// 256 MiB, even if Content-Length is smaller.
 	const limitBytes = file.isSubtitles ? MAX_SUBTITLES_BYTES : file.maxBytes;
 	const maxBytes = limitBytes ?? Math.max(announcedBytes, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(maxBytes / 1024 / 1024);
@@ -204,8 +206,8 @@ function retryWindowMs({ facts: { status, retryAfterMs } }: Failure): number {
 /**
  * Downloads a file into n8n's binary storage and resolves with its binary data. The file is streamed, unless it is a
  * `data:` URL, so it is not held in memory as a whole. The token is sent to the API's origin only. Temporary failures
- * are retried. If the host refuses the URL, it is renewed once. Throws a Failure, such as one of kind downloadFailed or
- * the signal's reason. It has the URL as a fact.
+ * are retried. If the host refuses the URL, `file.renew` is asked once for a new one. Throws a Failure, such as one of
+ * kind downloadFailed or the signal's reason. The Failure has the URL as a fact.
  */
 export async function download(
 	context: FileContext,

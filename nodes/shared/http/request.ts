@@ -37,14 +37,14 @@ export interface HttpRequest {
 	/** The Accept header. */
 	accept: string;
 	/**
-	 * True for the download of a file. It is requested uncompressed, so that its size is known. If the host refuses
-	 * the token with 400, 401 or 403, it is requested again without the token. All redirects are followed.
+	 * True for the download of a file. It is requested uncompressed, so that its size is known. If a request with the
+	 * token is answered with 400, 401 or 403, the file is requested again without the token. All redirects are followed.
 	 */
 	isFile?: boolean;
 	/** How long the headers of the answer may take, in ms. */
 	timeoutMs: number;
 	signal: AbortSignal;
-	/** The token of this credential is sent to its origin only. */
+	/** The token of this credential is sent to the credential's origin only. */
 	credential: Credential;
 }
 
@@ -171,7 +171,10 @@ async function sendOnce(
 	};
 }
 
-/** Throws a Failure if `url` contains the token and is not on the credential's origin, whoever has put it there. */
+/**
+ * Throws a Failure if `url` contains the token and leads to another origin than the credential's. It does not matter
+ * who has put the token into the URL.
+ */
 function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 	if (new URL(url).origin === origin || redact.text(url) === url) return;
 	throw new Failure('downloadFailed', {
@@ -183,7 +186,8 @@ function refuseTokenIn(url: string, { origin, redact }: Credential): void {
  * Sends a request through n8n's request helper. Resolves with the answer for any status; its body is a stream that the
  * caller must close. A GET follows redirects within the credential's origin, the download of a file follows all, but at
  * most MAX_REDIRECTS. Any other redirect is returned as the 3xx answer. The token is sent to the credential's origin
- * only. Throws a Failure if there is no answer, or the reason of `signal` if that aborts.
+ * only. Throws a Failure if there is no answer, or if a URL contains the token and leads to another origin. Throws the
+ * reason of `signal` if that aborts.
  */
 export async function sendRequest(
 	context: ServiceContext,

@@ -29,13 +29,13 @@ export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 
 /**
  * Finds out whether a trigger's own workflow has created `product`, through a sub-workflow. Then the trigger must not
- * start the workflow again, or it would run and pay forever. While a request in flight may have created `product`, it
- * waits for that request's ids or end.
+ * start the workflow again, or it would run and pay forever. While a request in flight may have created `product`, this
+ * function waits for the ids or the end of that request.
  *
  * @param requests all requests that this process knows for the account
  * @param isOwnSubWorkflow returns true for a sub-workflow that the trigger's workflow has called
  * @param signal ends the wait with false
- * @returns true if one of those requests has created it, as far as that can be told; never rejects
+ * @returns true if a request of such a sub-workflow has created it, as far as that can be told; never rejects
  */
 export async function isCreatedBySubWorkflow(
 	product: Product,

@@ -2,8 +2,8 @@ import type { IDisplayOptions, INodeProperties, INodePropertyTypeOptions } from 
 import { MEDIA, type MediaKind } from '../contract';
 
 /*
- * The fields that several operations share. Because they have the same name, a value stays when the user switches to
- * another operation. The code reads defaults and ranges from these fields.
+ * The fields that several operations share. Because a field has the same name in all of them, its value stays when the
+ * user switches to another operation. The code reads defaults and ranges from these fields.
  */
 
 /**

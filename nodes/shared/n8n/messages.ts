@@ -16,9 +16,9 @@ const reasonSuffix = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : 
 const seconds = (ms = 0) => (ms === 1000 ? '1 second' : `${ms / 1000} seconds`);
 const statusSuffix = (status?: number) => (status ? ` (HTTP ${status})` : '');
 
-/** The most ids or rows that a message names. */
+/** The most texts that `listFirst` lists by default, such as ids or rows. */
 const MAX_NAMED = 5;
-/** The most characters of each id or row that a message names. */
+/** The most characters of each text that `listFirst` lists. */
 const MAX_NAME_CHARS = 300;
 /** Lists the first `max` texts, and says how many more there are. */
 export const listFirst = (texts: string[], max = MAX_NAMED) =>
@@ -83,7 +83,7 @@ const whereToLook = ({ mediaKind }: FailureFacts) =>
 		? "the provider's website"
 		: "History → Get Many (or the provider's website)";
 
-/** What a user can do, by what the service means. Other meanings have no text here. */
+/** What a user can do, by what the service means. For a meaning without a row, `remedy` uses its `fallback`. */
 const REMEDIES: Partial<Record<Meaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
@@ -111,7 +111,8 @@ function inputRemedy(facts: FailureFacts): string {
 	if (text !== 'is empty') return `Correct '${field}'.`;
 	const failedCount = itemIndexes.length;
 	if (failedCount === 0 || failedCount === itemCount) {
-		// n8n itself refuses a required field that is left empty. So an expression in the field has returned nothing.
+		// n8n itself refuses a required field that is left empty. So if all of several items fail, an expression in the
+		// field has returned nothing.
 		return failedCount > 1
 			? `Check the column's name in the expression of '${field}'.`
 			: "Fill it in, or check the column's name in its expression.";
@@ -245,7 +246,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
 };
 
-/** Says how to get the results of speech tasks that have been charged; '' if there are none. */
+/** Says how to get the results of speech tasks that have been charged; '' if there is none to get. */
 function howToCollect(kind: FailureKind, { taskId, taskIds }: FailureFacts): string {
 	if (taskIds?.length) {
 		return `These parts are paid for. To get them at no extra charge, use Speech → Collect with these IDs: tasks ${taskIds.join(', ')}.`;

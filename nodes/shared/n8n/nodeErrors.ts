@@ -27,7 +27,8 @@ export function toNodeError(
 	{ node, itemIndex, redact = redactor(''), note }: ErrorContext,
 ): NodeApiError | NodeOperationError {
 	const withNote = (description?: string | null) => {
-		// If a URL ends the description, a full stop directly after it would look like a part of it.
+		// If the description ends with a URL, a period directly after it would look like a part of the URL. So a space
+		// comes first.
 		const sentence = note ? description?.replace(/[^.]$/, '$& .') : description;
 		return redact.text([sentence, note].filter(Boolean).join(' '));
 	};
@@ -36,7 +37,8 @@ export function toNodeError(
 		if (note) error.description = withNote(error.description);
 		return error;
 	}
-	// n8n is not told the index of the item, because it would append it to the message, counted from 0.
+	// n8n is not told the index of the item, because n8n would append the index to the message, counted from 0. Users
+	// count rows from 1.
 	const concernsSeveralItems =
 		error instanceof Failure &&
 		(error.kind === 'overBudget' || (error.facts.itemIndexes?.length ?? 0) > 1);
@@ -48,8 +50,8 @@ export function toNodeError(
 		const message = prefix + truncate(redacted, 2000);
 		return new NodeOperationError(node, message, { description: withNote() });
 	}
-	// The token is removed before the message is built. Messages truncate some facts, and half a token would not be
-	// found.
+	// The token is removed before the message is built. Messages truncate some facts, and a truncated token might not be
+	// recognized.
 	const words = wordingOf(new Failure(error.kind, redact.value(error.facts)));
 	const message = prefix + words.message;
 	const description = withNote(words.description);

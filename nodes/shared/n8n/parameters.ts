@@ -55,8 +55,8 @@ export class NodeParameters {
 	}
 
 	/**
-	 * The value of a parameter or an option that must be one of `allowed`. A key of `aliases` counts as the value that it stands for,
-	 * in lower or upper case. The default is the first of `allowed`.
+	 * The value of a parameter or an option that must be one of `allowed`. A key of `aliases`, in lower or upper case,
+	 * counts as the value that it stands for. The default is the first of `allowed`.
 	 */
 	choice<T extends string>(
 		name: string,
@@ -79,7 +79,7 @@ export class NodeParameters {
 	flag({ name, default: byDefault }: SwitchField): boolean {
 		const value = this.options[name] ?? this.raw(name, byDefault) ?? '';
 		if (value === '') return byDefault;
-		// Expressions may also give true and false as text.
+		// An expression may also give a text, such as “false” or “no”, or a number.
 		return !['false', '0', 'no'].includes(String(value).trim().toLowerCase());
 	}
 
@@ -117,7 +117,7 @@ export class NodeParameters {
 		throw invalidInput(displayName, `lists ${others.length + 1} tasks, but the maximum is ${max}`);
 	}
 
-	/** The values of a parameter that must be a list of at least one of `allowed`. */
+	/** The values of a parameter that must name at least one of `allowed`, in a list or a text. */
 	choices<T extends string>(name: string, displayName: string, allowed: readonly T[]): T[] {
 		const chosen = textsIn(this.raw(name, []), displayName);
 		if (chosen.length === 0) throw invalidInput(displayName, 'is empty: choose at least one');

@@ -16,8 +16,8 @@ const DOUBLING_ROUNDS = 10;
 /** The longest doubling time, in ms, before the jitter is applied. */
 const MAX_DOUBLING_MS = 150_000;
 /**
- * The initial and smallest value of `idleDoublingMs`. It is short, because other clients of the account then occupy the
- * whole limit, and the next call should try again soon.
+ * The initial and smallest value of `idleDoublingMs`. If a call is refused although none is in flight, other clients
+ * occupy the whole account. A short time lets the next call try again soon.
  */
 const MIN_IDLE_DOUBLING_MS = 4000;
 /** Each call that is refused although none is in flight multiplies `idleDoublingMs` by this factor. */
@@ -45,7 +45,7 @@ const ROUNDS_PER_PROBE = 25;
 export class ConcurrencyLimit {
 	/**
 	 * CUBIC's W_max: how many calls were in flight at the last refusal, or 0.5 if none was. If a call is accepted beyond
-	 * the limit after that, it is the number then in flight. Undefined during slow start.
+	 * the limit after that, and more calls are then in flight, it is their number. Undefined during slow start.
 	 */
 	private wMax: number | undefined;
 	/** Time of the last refusal, or of construction if nothing was refused yet, from `monotonicNow`. */

@@ -27,8 +27,8 @@ export class FailFast {
 	/** True from the time when a quota counts as used up until a create call is accepted. */
 	isOn = false;
 	/**
-	 * The last temporary failure of a create call; undefined if one was accepted since. Waiting calls fail with it. They
-	 * were never sent, so the fact `mayBeCharged` is left out.
+	 * The last temporary failure of a create call; undefined if one was accepted since. Waiting calls fail with it.
+	 * Surely none of them was accepted, so the fact `mayBeCharged` is left out.
 	 */
 	lastFailure: Failure | undefined;
 	/** When the last create call was accepted, from `monotonicNow`. */

@@ -59,8 +59,9 @@ export interface AdmittedCall {
 	 */
 	markAccepted(): void;
 	/**
-	 * Call this exactly once, however the call ended. Until then it counts as unanswered or in flight. Returns `error`.
-	 * If `error` is an overload, returns a copy of it that also has the fact `safeInFlight`.
+	 * Call this exactly once, however the call ended. Until then a create call counts as unanswered, or as in flight once
+	 * it is accepted. A `task` counts as in flight. Returns `error`. If `error` is an overload, returns a copy of it that
+	 * also has the fact `safeInFlight`.
 	 */
 	end(outcome: Outcome, error?: unknown): unknown;
 }
@@ -109,8 +110,8 @@ export class Throttle {
 	/** Reads whose result several callers share. */
 	readonly coalescedReads = new CoalescedReads();
 	/**
-	 * When a request was last throttled, from `monotonicNow`, as all times here. A throttled request that was sent before
-	 * that time does not change it.
+	 * When a request was last throttled, from `monotonicNow`, as all times in this class. A throttled request that was
+	 * sent before that time does not change it.
 	 */
 	private lastThrottledAt = 0;
 	/** When the last read or create call was admitted. */
@@ -122,7 +123,10 @@ export class Throttle {
 	/** The most tasks and streams that were ever in flight at once. */
 	private peakInFlight = 0;
 
-	/** True once a quota counts as used up. Then no call waits here, and a throttled create call is not sent again. */
+	/**
+	 * True from the time when a quota counts as used up until a create call is accepted. Meanwhile no request waits in
+	 * the queue, and a throttled one is not sent again.
+	 */
 	get isQuotaExhausted(): boolean {
 		return this.failFast.isOn;
 	}
@@ -177,9 +181,12 @@ export class Throttle {
 		return isPollNext ? requestDelayMs : Infinity;
 	}
 
-	/** Records that a request of this kind is admitted now. The queue calls it before it admits the request. */
+	/**
+	 * Records that a request of this kind is admitted now. The queue calls this method right before it admits the
+	 * request.
+	 */
 	private onAdmit(kind: keyof typeof LANES): void {
-		// The read that follows a poll's turn is queued again as a read, so it is not counted as sent here.
+		// After its turn, a poll is queued again as a read, and that read counts as sent. So the poll itself does not.
 		if (kind === 'poll') return void (this.lastPolledAt = monotonicNow());
 		this.lastSentAt = monotonicNow();
 		this.requestBreaker.onSent();
@@ -261,7 +268,7 @@ export class Throttle {
 		if (isCreate && mentionsConcurrency(text)) {
 			if (isNewThrottling) this.limit.onRefused(this.inFlight);
 		} else if (isCreate && kind !== 'rateLimited') {
-			// The service is overloaded, for example by its 503. That says nothing about this account's limits.
+			// The service has answered with a 503: it is overloaded. That says nothing about this account's limits.
 			this.createBreaker.onFailure(sentAt, false, retryAfterMs, JITTER_MS);
 		} else {
 			if (isNewThrottling) this.interval.onThrottled();

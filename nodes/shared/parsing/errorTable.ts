@@ -57,7 +57,10 @@ export function clearestSign(value: unknown): string | undefined {
  */
 type MeaningRow = readonly [Meaning, ...RegExp[]];
 
-/** Words with which the service asks to wait for another task of the account. So too many tasks are in flight. */
+/**
+ * Words with which the service asks to wait for another task of the account. They mean that too many tasks are in
+ * flight.
+ */
 const WAITS_FOR_ANOTHER =
 	/(?:previous|another|existing) (?:\w{1,20} ){0,3}(?:in progress|running|processing|pending)|wait (?:for|until) [^.]{0,40}(?:finish|complete|ends?\b)/;
 /** Other words with which a service says that too many tasks are in flight. */

@@ -98,7 +98,7 @@ export function readErrorText(body: string): string | undefined {
 	return looksLikeHtml(body) ? undefined : readReason(body);
 }
 
-/** The kind of Failure of a refusal with each meaning. Other meanings are `rejected`. */
+/** The kind of Failure of a refusal with each meaning. A refusal with any other meaning is `rejected`. */
 const REFUSAL_KINDS: Partial<Record<Meaning, FailureKind>> = {
 	throttled: 'rateLimited',
 	quota: 'rateLimited',
@@ -129,14 +129,19 @@ export const isThrottledAnswer = (answer: unknown): boolean =>
 	['throttled', 'quota'].includes(meaningOf(answer) ?? '') &&
 	!/"(?:task_?)?id":(?!null|"")/i.test(JSON.stringify(answer));
 
-/** Meanings after which there will surely be no result, even if the answer is a server error or no error at all. */
+/**
+ * Meanings after which there will surely be no result, even if the answer reports no error or has the status of a
+ * server error. A server error that names a quota needs one of OVERLOAD_STATUSES for that.
+ */
 const FINAL_MEANINGS: ReadonlyArray<Meaning | undefined> = [
 	'quota',
 	'credit',
 	'not_allowed',
 	'moderation',
 ];
-/** Statuses of server errors that refuse for rate or load, if the JSON of the answer says so. */
+/**
+ * Statuses of server errors with which a service refuses for rate, load or quota, if the JSON of the answer says so.
+ */
 const OVERLOAD_STATUSES = [503, 529];
 
 /**
@@ -183,7 +188,8 @@ export function failureOfStatus(status: number, body: string): Failure {
 
 /**
  * Reads the body of an answer with a success status and returns what `read` finds in it. If `read` returns undefined,
- * it throws the Failure that the answer reports, or one of kind foreignServer. The token is removed from the Failure.
+ * it throws the Failure that the answer reports, or one of kind foreignServer if it reports none. The token is removed
+ * from the Failure.
  */
 export function readAnswer<T>(
 	body: string,

@@ -83,8 +83,8 @@ const mimeFromHeader = (contentType: string | undefined) =>
  * The type of a file: by its first bytes, or else by the Content-Type header, the extension of its URL, or the usual
  * type of its kind of media. The bytes come first, because headers and extensions of some deployments are wrong.
  *
- * A speech is audio, whatever its container. Quiet raw samples may begin with the same bytes as MP3 or AAC, so there
- * the declared type counts.
+ * A speech is audio, whatever its container. Quiet raw samples may begin with the same bytes as MP3 or AAC. So if the
+ * header or the extension says that the file has raw samples, such bytes do not count.
  */
 export function fileTypeOf(
 	bytes: Uint8Array,
@@ -151,7 +151,8 @@ export function invalidFileReason(
 	if (/^[{[]/.test(text) || headerType.includes('json')) {
 		return 'a JSON response was returned instead of the file';
 	}
-	// Text is valid UTF-8, but its last character may be truncated. Quiet samples are invalid UTF-8 or contain DEL.
+	// Text is valid UTF-8, but its last character may be truncated. Quiet raw audio samples are invalid UTF-8 or contain
+	// DEL.
 	const isText = /^text\/|xml/.test(headerType) || !/\ufffd(?!\ufffd{0,2}$)|\x7f/.test(text);
 	if (areSubtitles || !isText) return undefined;
 	return `text was returned instead of the file${headerType && ` (${headerType})`}`;

@@ -14,7 +14,7 @@ import { idOf, readGeneratedFiles, type ReaderContext } from './responses';
 
 /* Reads the bytes of a generation stream (§6.1; docs/contract.md, “Streams”) into its outcome. */
 
-/** What is known after a stream has ended. */
+/** What a stream has brought, once its outcome is known. */
 export interface StreamResult {
 	/** The files that have arrived. */
 	files: GeneratedFile[];
@@ -22,7 +22,7 @@ export interface StreamResult {
 	 * Why the stream ended too early. Undefined if at least one file has arrived and no other one is expected any more.
 	 */
 	interruptedBecause?: string;
-	/** Why some files have failed, in the service's words. */
+	/** Why files have failed, in the service's words. */
 	reason?: string;
 	/** True if the service has ended the stream with an empty list, so that probably nothing was made. */
 	isEmpty?: boolean;
@@ -117,8 +117,8 @@ export class GenerationEvents {
 	}
 
 	/**
-	 * Feeds the event parser, which throws once an event is too large. It gets no `onError`, because then it would
-	 * create an Error with a stack for each unknown line.
+	 * Feeds the event parser, which throws once an event is too large. The parser has no `onError`, because with one it
+	 * would create an Error with a stack for each unknown line.
 	 */
 	private feed(text: string): void {
 		try {
@@ -237,7 +237,10 @@ export class GenerationEvents {
 		return [...this.idsInProgress].some((id) => !this.failedIds.has(id));
 	}
 
-	/** Sets the outcome, unless there is one. `interruptedBecause` is undefined if the service has ended the stream. */
+	/**
+	 * Sets the outcome, unless there is one. `interruptedBecause` is undefined if nothing has interrupted the stream. If
+	 * there is neither a file nor `failure`, `defaultInterruption` then takes its place.
+	 */
 	private setOutcome(interruptedBecause?: string, failure?: Failure, isEmpty?: boolean): void {
 		const files = [...this.files.values()];
 		const isComplete =

@@ -23,9 +23,9 @@ function characterPattern(character: string): string {
 export function redactor(apiToken: string): Redactor {
 	if (apiToken.length < 6) return { text: (text) => text, value: (value) => value };
 	const characters = Array.from(apiToken, characterPattern);
-	// A text may contain only the start of the token, if the service has truncated it. Half of the token, at least 12
-	// characters, is enough to match. That half is limited to 500 characters, because the length of a regular expression
-	// is limited.
+	// A text may contain only the start of the token, if the service has truncated it. Half of the token is enough to
+	// match, but at least 12 characters, or the whole token if it is shorter. That half is limited to 500 characters,
+	// because the length of a regular expression is limited.
 	const requiredLength = Math.max(12, Math.min(500, Math.ceil(characters.length / 2)));
 	const optionalTail = characters.slice(requiredLength).map((character) => `${character}?`);
 	const token = new RegExp(

@@ -29,7 +29,10 @@ import {
 export interface ReaderContext {
 	/** The URL that relative URLs are resolved against. */
 	baseUrl: string;
-	/** Removes the token from texts for the user. It must run before they are truncated, or half a token could remain. */
+	/**
+	 * Removes the token from texts for the user. It must run before they are truncated, or the start of the token could
+	 * remain.
+	 */
 	redact: Redactor;
 }
 
@@ -84,8 +87,8 @@ function apparentEndOf(
 }
 
 /**
- * The record that an answer has under `data` or `task`. The answer itself if it has no such record, or if only the
- * answer has `key`.
+ * Returns the record that an answer has under `data` or `task`. Returns the answer itself if it has no such record, or
+ * if it has a field `key` and the record has none.
  */
 const unwrap = (raw: unknown, key: string): unknown => {
 	if (!isRecord(raw)) return raw;
@@ -170,8 +173,8 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 
 /**
  * The ids and URLs of files, each once. They identify a file in the history. If the path of a URL ends in a file name,
- * the URL without its query is one of them: a history that lists no ids may sign it anew. Without the query, other URLs
- * may be the same for all files, as in /download?id=5.
+ * the URL without its query is an identifier, too, because a history that lists no ids may sign the URL anew. Any other
+ * URL needs its query: without it, the URL may be the same for all files, as in /download?id=5.
  */
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(

@@ -79,7 +79,7 @@ export function asPercentage(value: unknown): number | undefined {
 	return number === undefined ? undefined : Math.floor(Math.min(100, Math.max(0, number)));
 }
 
-/** Finds an id in JSON that may exceed 2^53, so that it would lose its last digits as a number. */
+/** Finds an id of 16 or more digits in JSON. It may exceed 2^53, and would then lose its last digits as a number. */
 const LARGE_ID = /("(?:task_)?id"\s{0,3}:\s{0,3})(\d{16,})(?=\s{0,3}[,}])/g;
 
 /**

@@ -35,7 +35,7 @@ const MAX_REMEMBERED_TASKS = 5000;
 export const canListen = (): boolean => typeof WebSocket === 'function';
 
 /**
- * Is called for each message about one task, and when the socket is lost or reopened. `percentage` (0 to 100) is the
+ * Is called for each message about one task, and when the socket is opened or lost. `percentage` (0 to 100) is the
  * progress, if the message says it.
  */
 type TaskSubscriber = (event: ChannelEvent, percentage?: number) => void;
@@ -78,7 +78,9 @@ export class AccountSocket {
 	private current: SocketSession | undefined;
 	/** The connection that was asked to close and is still open. */
 	private closing: SocketSession | undefined;
-	/** Aborts once the first attempt to open since `openNow` has succeeded or failed. */
+	/**
+	 * Aborts once the first attempt to open since `openNow` has succeeded or failed, or the socket can never be opened.
+	 */
 	private settled = new AbortController();
 	/** Is aborted when a state has changed, to wake up `run`. */
 	private wakeUp = new AbortController();
@@ -135,7 +137,7 @@ export class AccountSocket {
 	}
 
 	/**
-	 * Calls `subscriber` for each message about a task, and when the socket is lost or reopened. If a message about the
+	 * Calls `subscriber` for each message about a task, and when the socket is opened or lost. If a message about the
 	 * task has arrived already, calls it at once with the highest percentage so far, because the service never repeats a
 	 * message. Returns the function that unsubscribes.
 	 */
@@ -187,7 +189,7 @@ export class AccountSocket {
 	/** Opens or closes a connection if that is due. Otherwise waits until it is, or until a state changes. */
 	private async step(): Promise<void> {
 		const { users, current, closing } = this;
-		// A connection is due once the back-off is over, or once the open one was silent for too long.
+		// A new connection is due once the back-off is over, or once the current connection was silent for too long.
 		const dueAt = current ? current.lastMessageAt + MAX_SILENCE_MS : this.retryAt;
 		const delayMs = users > 0 && !(current && closing) ? dueAt - monotonicNow() : Infinity;
 		if (delayMs <= 0) return await this.open();
@@ -244,7 +246,7 @@ export class AccountSocket {
 
 	/**
 	 * Makes `next` the current connection; undefined means that there is none. Asks the previous connection to close.
-	 * Tells all task subscribers if the socket was lost or reopened by this.
+	 * Tells all task subscribers if there was no current connection before and there is one now, or the other way round.
 	 */
 	private switchTo(next: SocketSession | undefined): void {
 		const previous = this.current;

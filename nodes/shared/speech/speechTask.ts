@@ -8,12 +8,14 @@ import { meaningOf } from '../parsing/errorTable';
 import type { AccountSocket } from './accountSocket';
 
 /**
- * Grace periods, in ms: how long an odd answer must be read again and again until it counts.
+ * Grace periods, in ms. An odd answer is one that may be wrong for a moment. It counts once a read still gets it this
+ * long after it first came.
  *
  * - `noAudioUrl`: a completed task has no URL of its audio.
  * - `apparentEnd`: an unknown status word seems to mean that the task has ended.
  * - `notFound`: a 404. A replica of the service that lags behind may answer so.
- * - `unreachable`: the service has not answered any read yet. The Base URL may be wrong.
+ * - `unreachable`: a read has failed for a temporary reason, and no answer has confirmed the Base URL yet. It may be
+ *   wrong.
  */
 const GRACE_MS = {
 	noAudioUrl: 60_000,
@@ -49,7 +51,7 @@ const SPOT_CHECK_MS = 1000;
  * socket at the same time would all read at the same time.
  */
 const JITTER = 0.3;
-/** The longest pause between two reads of a background task, in ms. */
+/** The longest pause between two reads of a background task while the socket is open, in ms. */
 const BACKGROUND_MAX_BACKOFF_MS = 300_000;
 
 /** The task to wait for, and how to wait. */
@@ -58,7 +60,7 @@ export interface TaskWait {
 	mode: keyof typeof WAIT_MODES;
 	/** Its abort ends the wait. The wait then throws the signal's reason, a Failure. */
 	signal: AbortSignal;
-	/** How long to wait for a message before the task is read, in ms. */
+	/** The usual pause before a read of the task, in ms. It is the `pollMs` of `pollUntil`, except for a spot check. */
 	pollIntervalMs: number;
 	/** The account's socket, from `subscribe`. The caller releases it. */
 	accountSocket: AccountSocket;
@@ -78,8 +80,8 @@ class TaskObservations {
 	/** The last temporary Failure of a read, throttling aside, from before the Base URL was known to be right. */
 	private lastUnavailable: Failure | undefined;
 	/**
-	 * When each odd answer was first read, from `monotonicNow`. For `apparentEnd` and `notFound`, a read that shows
-	 * another state of the task resets it.
+	 * When each odd answer was first read, from `monotonicNow`. For `apparentEnd`, a read with another status resets it.
+	 * For `notFound`, any read that shows the task resets it.
 	 */
 	private readonly firstObservedAt: { [what in keyof typeof GRACE_MS]?: number } = {};
 
@@ -99,7 +101,7 @@ class TaskObservations {
 
 	/**
 	 * Notes the result of a read, and returns what it means for the wait. Throws a Failure if the task has failed, or if
-	 * it has had no audio URL for too long.
+	 * it is completed but has had no audio URL for too long.
 	 */
 	noteTask(task: SpeechTask): ReadResult<SpeechTask> {
 		this.addressConfirmed = true;
@@ -121,7 +123,10 @@ class TaskObservations {
 		return this.tolerate('noAudioUrl', new Failure('noAudioUrl', { limitMs: GRACE_MS.noAudioUrl }));
 	}
 
-	/** Notes that a read has failed. Throws the error, unless it is an odd answer whose grace period is not over. */
+	/**
+	 * Notes that a read has failed. Throws the error, unless it is an odd answer whose grace period is not over. After
+	 * the period `unreachable`, throws a copy that is not transient, because `pollUntil` ignores a transient one.
+	 */
 	noteFailure(error: unknown): ReadResult<SpeechTask> {
 		if (!(error instanceof Failure)) throw error;
 		const { kind, facts } = error;
@@ -133,8 +138,8 @@ class TaskObservations {
 	}
 
 	/**
-	 * The error to report when the wait ends. If the service has never answered, the Failure of the last read tells more
-	 * than the timeout.
+	 * The error to report when the wait ends. If no answer has confirmed the Base URL, the Failure of the last read tells
+	 * more than the timeout.
 	 */
 	explain(error: unknown): unknown {
 		return isFailure(error, 'timedOut') && !this.addressConfirmed
@@ -166,7 +171,7 @@ class TaskObservations {
  * Waits until a speech task is completed and resolves with it. Messages over the socket report progress (§6.2). Only a
  * read of the task counts as its outcome (§4.2), because messages can be lost or come too early. Throws a Failure with
  * the task's id: taskFailed, noAudioUrl, notFound, any other failure of a read that is not temporary, or the signal's
- * reason.
+ * reason (see also `explain`).
  */
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, accountSocket } = wait;
