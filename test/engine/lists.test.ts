@@ -32,6 +32,14 @@ test.each<Partial<Dialect>>([{ voices: 'paged', pageEcho: 'wrong' }, { voices: '
 	},
 );
 
+test('a redirected reading has its query once', async () => {
+	onHistory({ redirect: '/v1/video/histories?page=1&page_size=5' });
+	sim.fault({ path: /page_size=.*page_size=/, ...ALWAYS, action: answer(404, {}) });
+	good(await run(image('P')));
+	expect(good(await run(history({ limit: 5 })))).toHaveLength(1);
+	expect(looks()).toBe(2);
+});
+
 test('filters are sent', async () => {
 	await start({ dialect: { voices: 'paged' } });
 	const traits = { language: 'en', gender: 'female', age: 'young', category: 'premade' };

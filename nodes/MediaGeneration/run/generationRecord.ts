@@ -110,7 +110,7 @@ export class GenerationRecord {
 		const text = this.indeterminateBecause;
 		const isIndeterminate = reason === undefined && text !== undefined;
 		const failure = isIndeterminate ? new Failure('indeterminate', { text }) : undefined;
-		const interruptedBecause = text ?? 'an earlier attempt of this node lost the connection';
+		const interruptedBecause = text ?? 'an earlier attempt ended without a result';
 		return { files, interruptedBecause, reason, failure };
 	}
 

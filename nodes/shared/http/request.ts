@@ -178,7 +178,7 @@ async function sendOnce(
 function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 	if (new URL(url).origin === origin || redact.text(url) === url) return;
 	throw new Failure('downloadFailed', {
-		text: 'the URL contains the API token and leads to another host; it is refused until the token is removed',
+		text: 'the URL contains the API token but points to another host, so the node does not open it',
 	});
 }
 
@@ -193,18 +193,20 @@ export async function sendRequest(
 	context: ServiceContext,
 	request: HttpRequest,
 ): Promise<HttpResponse> {
-	let { url } = request;
+	let { url, query } = request;
 	for (let hop = 0; ; hop++) {
 		refuseTokenIn(url, request.credential);
 		const bearsToken = new URL(url).origin === request.credential.origin;
-		let answer = await sendOnce(context, request, url, bearsToken);
+		let answer = await sendOnce(context, { ...request, query }, url, bearsToken);
 		if (bearsToken && request.isFile && TOKEN_CONFLICT_STATUSES.includes(answer.status)) {
 			answer.close();
-			answer = await sendOnce(context, request, url, false);
+			answer = await sendOnce(context, { ...request, query }, url, false);
 		}
 		const target = hop < MAX_REDIRECTS ? redirectTarget(request, answer) : undefined;
 		if (target === undefined) return answer;
 		answer.close();
 		url = target;
+		// Most targets contain the query. It must not be sent twice.
+		if (new URL(target).search !== '') query = undefined;
 	}
 }

@@ -88,7 +88,7 @@ export const getAllVoices: Operation = {
 			// Some services filter by the name of a language instead of its code.
 			if (voices.length === 0) voices = await allVoices(api, query, maxResults, stopStarting);
 			if (voices.length === 0) {
-				report.hint('No voices match. Change or remove filters under Options');
+				report.hint('No voices match. Change or remove the filters under Options');
 			}
 			return voices.map((voice) => output(voice));
 		};
