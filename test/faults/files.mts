@@ -66,7 +66,7 @@ const files: Row[] = [
 				if (where) sim.fault({ ...on.file, action: { redirect: address } });
 				else sim.fault({ ...on.read, ...always, ...made });
 			},
-			fails: 'could not be downloaded: the URL contains the API token and points to another host',
+			fails: 'could not be downloaded: the URL contains the API token but points to another host',
 			check: isNotFollowed,
 		}),
 	),
