@@ -35,6 +35,7 @@ test.each<[title: string, most: number, text: string]>([
 	['no wide number', 12, '人口はおよそ|１，２３４，５６７人|です。'],
 	['quotes end with their sentence', 26, '“Come in.” “Thank you.”| He sat.'],
 	['never in a tag', 24, 'Hello there,| <break time="1 s"/> you| all'],
+	['before a tag that opens a sentence', 8, '一二三。|<s>四五六。'],
 	['what only looks like a tag', 8, 'if 3 < 4| and 5 >| 4'],
 ])('%s', (_, most, text) => {
 	const parts = text.split('|').map((part) => part.trim());

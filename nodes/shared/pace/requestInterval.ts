@@ -5,7 +5,6 @@ import { monotonicNow } from '../async/deadline';
  * throttled answer arrives.
  */
 const MIN_INTERVAL_MS = 50;
-/** The longest interval, in ms. */
 const MAX_INTERVAL_MS = 30_000;
 /** A throttled request multiplies the interval by this factor. */
 const INCREASE = 1.2;

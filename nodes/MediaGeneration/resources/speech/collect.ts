@@ -122,8 +122,9 @@ export async function fetchSound(
 ): Promise<Pick<SpeechResult, 'file' | 'durationMs'>> {
 	let soundLength = new SoundLength();
 	const onAttempt = () => {
-		const attemptLength = (soundLength = new SoundLength());
-		return (bytes: Uint8Array) => attemptLength.push(bytes);
+		// Each attempt starts with the first byte. Late bytes of an earlier one go to its own reader.
+		const reader = (soundLength = new SoundLength());
+		return (bytes: Uint8Array) => reader.push(bytes);
 	};
 	const file = await fetchFile(item, id, url, signal, { onAttempt });
 	return { file, durationMs: soundLength.ms() };

@@ -113,7 +113,7 @@ export function* splitText(text: string, maxLength: number): Generator<TextPart>
  * belongs to the sentence before it.
  */
 const tagSubstitute = (tag: string) =>
-	(/^<[A-Za-z][^]*[^/]>$/.test(tag) ? 'X' : '"').repeat(tag.length);
+	(/^<[A-Za-z](?:[^]*[^/])?>$/.test(tag) ? 'X' : '"').repeat(tag.length);
 
 /** The best place between two words to cut `text`, at `maxLength` at the latest; undefined if there is none. */
 function cutBetweenWords(text: string, maxLength: number): number | undefined {
