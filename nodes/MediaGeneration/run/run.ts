@@ -147,9 +147,9 @@ export class Run {
 	private contextFor(index: number, credential: Credential): ItemContext {
 		const { context } = this;
 		const { accountKey, redact } = credential;
-		// A model reads text only. It gets the URL of a file instead of the file.
 		const parameters = new NodeParameters(
 			(name, fallback) => context.getNodeParameter(name, index, fallback as never),
+			// A language model that calls the node as a tool reads only text, so it gets the URL of a file instead of the file.
 			!this.isTool,
 		);
 		// The first item with a valid Concurrency sets that of the run.

@@ -14,7 +14,7 @@ import { ledgerOf } from './requestLedger';
 
 /** The pause between two reads of the history, in ms. All items that search share one snapshot. */
 const SEARCH_INTERVAL_MS = 10_000;
-/** How long the last read of the history may take after the end of the search, in ms. */
+/** How long after `searchUntil` the last read of the history may still run, in ms. */
 const LAST_SEARCH_MS = 15_000;
 /** How long a renewed URL is searched for, and how old the first snapshot for it may be, in ms. */
 const RENEWAL_MS = 60_000;
@@ -135,7 +135,8 @@ export async function findRenewed(
 	const hasSameId = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
 	const index = request.files.filter(hasSameId).indexOf(file);
 	const search = async (deadline: AbortSignal) => {
-		// An older snapshot saves a read of the history. It may have the same URL, and then a newer one is read.
+		// A snapshot up to a minute old saves a read of the history. If it still has the refused URL, one that is younger by
+		// default is used.
 		for (const minReadAt of [monotonicNow() - RENEWAL_MS, undefined]) {
 			const entries = await readHistorySince(api, earliestEntryTime(request), deadline, minReadAt);
 			const files = entries.filter(matchesById(request)).flatMap((entry) => entry.files);

@@ -74,7 +74,7 @@ export class CircuitBreaker {
 
 	/**
 	 * Call this when a request that was sent at `sentAt` has failed. It opens the breaker for `retryAfterMs` (at most
-	 * MAX_OBEYED_RETRY_AFTER_MS), or else for the doubled cooldown. A random part of `jitterMs` is added. If the request
+	 * MAX_OBEYED_RETRY_AFTER_MS), or else for a cooldown that doubles with each failure in a row. A random part of `jitterMs` is added. If the request
 	 * was sent before the breaker last opened, it does not open the breaker again. A running cooldown is then not
 	 * doubled, but it may become longer. `isOutage` means that the service gave no usable answer.
 	 */

@@ -16,13 +16,13 @@ const DOUBLING_ROUNDS = 10;
 /** The longest doubling time, in ms, before the jitter is applied. */
 const MAX_DOUBLING_MS = 150_000;
 /**
- * The initial and smallest value of `idleDoublingMs`. If a call is refused although none is in flight, other clients
- * occupy the whole account. A short time lets the next call try again soon.
+ * How long the limit takes to double after a call was refused while no other call of ours was in flight, in ms, at first
+ * and at least. Other clients then occupy the whole account. A limit that grows fast lets the next call try again soon.
  */
 const MIN_IDLE_DOUBLING_MS = 4000;
-/** Each call that is refused although none is in flight multiplies `idleDoublingMs` by this factor. */
+/** Each further refusal while no call of ours is in flight multiplies that time (`idleDoublingMs`) by this factor. */
 const IDLE_DOUBLING_INCREASE = 16;
-/** Each accepted call divides `idleDoublingMs` by this factor. */
+/** Each accepted call divides that time by this factor. */
 const IDLE_DOUBLING_DECREASE = 1.2;
 /** CUBIC's K as a share of the doubling time: how long after a refusal the limit is back at `wMax`. */
 const CUBIC_K = Math.cbrt(1 - BACKOFF_RATIO);

@@ -238,8 +238,9 @@ export class GenerationEvents {
 	}
 
 	/**
-	 * Sets the outcome, unless there is one. `interruptedBecause` is undefined if nothing has interrupted the stream. If
-	 * there is neither a file nor `failure`, `defaultInterruption` then takes its place.
+	 * Sets the outcome once; later calls change nothing. `interruptedBecause` says why the stream was interrupted. Without
+	 * it, a result that has neither files nor `failure` says `defaultInterruption`. `failure` is the outcome if no file has
+	 * arrived. `isEmpty` means that the service has sent an empty list.
 	 */
 	private setOutcome(interruptedBecause?: string, failure?: Failure, isEmpty?: boolean): void {
 		const files = [...this.files.values()];

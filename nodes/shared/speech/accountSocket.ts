@@ -72,7 +72,7 @@ export class AccountSocket {
 	private readonly url: string;
 	/** How many users have not released the socket. */
 	private users = 0;
-	/** True while `run` is running. */
+	/** True while `run` opens, replaces and closes connections, also while none is open. */
 	private isRunning = false;
 	/** The open connection. */
 	private current: SocketSession | undefined;
