@@ -74,9 +74,10 @@ export class CircuitBreaker {
 
 	/**
 	 * Call this when a request that was sent at `sentAt` has failed. It opens the breaker for `retryAfterMs` (at most
-	 * MAX_OBEYED_RETRY_AFTER_MS), or else for a cooldown that doubles with each failure in a row. A random part of `jitterMs` is added. If the request
-	 * was sent before the breaker last opened, it does not open the breaker again. A running cooldown is then not
-	 * doubled, but it may become longer. `isOutage` means that the service gave no usable answer.
+	 * MAX_OBEYED_RETRY_AFTER_MS), or else for a cooldown that doubles with each failure in a row. A random part of
+	 * `jitterMs` is added. If the request was sent before the breaker last opened, it does not open the breaker again.
+	 * A running cooldown is then not doubled, but it may become longer. `isOutage` means that the service gave no
+	 * usable answer.
 	 */
 	onFailure(sentAt: number, isOutage: boolean, retryAfterMs?: number, jitterMs = 0): void {
 		// Requests in flight at the same time fail for the same reason, so only the first failure doubles the cooldown.

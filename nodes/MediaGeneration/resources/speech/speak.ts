@@ -177,7 +177,8 @@ function readRequest(parameters: NodeParameters) {
 
 /**
  * Returns the texts to send: the parts of the text if it is longer than the option 'Split Text Longer Than' allows (0:
- * never), or else the whole text. Each one is charged. Throws a Failure if the text cannot be split, or only into more than MAX_PARTS parts.
+ * never), or else the whole text. Each one is charged. Throws a Failure if the text cannot be split, or only into more
+ * than MAX_PARTS parts.
  */
 function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	const { displayName } = splitLongerThan;
