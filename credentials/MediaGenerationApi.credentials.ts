@@ -47,7 +47,7 @@ export class MediaGenerationApi implements ICredentialType {
 			default: '',
 			placeholder: 'e.g. wss://media.example.com',
 			description: 'Where the service reports progress, if not at the base URL',
-			hint: 'Leave empty, unless your provider gave you a separate WebSocket URL',
+			hint: 'Leave empty unless your provider gave you a separate WebSocket URL',
 		},
 		{
 			displayName: 'Allow Unencrypted Connection',

@@ -50,7 +50,7 @@ const builderHint: IBuilderHint = {
 };
 
 const PROGRESS_HINT = 'Progress: browser console (F12).';
-const CHARGE_HINT = 'Runs are charged; retries only for what is missing.';
+const CHARGE_HINT = 'Runs are charged; retries only for missing results.';
 
 /** The usual durations of all kinds of media, without repetitions. */
 const DURATIONS = [...new Set(Object.values(MEDIA).map(({ takes }) => takes))];

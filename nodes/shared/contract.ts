@@ -104,7 +104,7 @@ export const MEDIA = {
 		...{ plural: 'speech', inputs: 'text, voice or model' },
 	},
 	video: {
-		...{ mimeType: 'video/mp4', timeoutSeconds: 1800, takes: 'one to two minutes, or more' },
+		...{ mimeType: 'video/mp4', timeoutSeconds: 1800, takes: 'a minute or two, or longer' },
 		...{ plural: 'videos', inputs: 'prompt or images' },
 	},
 	image: {

@@ -64,11 +64,11 @@ The service received too many requests from this account. Wait 7 seconds, or set
 Your account has no voice with this ID: invalid_voice_id. Choose one with 'From list' in 'Voice', or get the IDs with Voice → Get Many.
 The service does not know this URL: Not found. Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.
 The service rejected the request: text too long. Change what the service complains about (HTTP 422).
-The service is not available (HTTP 503): maintenance. Your workflow is not the cause. Try again later.
+The service is not available (HTTP 503): maintenance. The cause is probably on the service's side. Try again later.
 The service could not generate the speech: text too long. Change the text, voice or model. A new attempt is charged.
 The service could not generate the video: UNSAFE_GENERATION. Change the prompt or images. A new attempt is charged.
 The service's response is too large: a list of more than 1000 pages. For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.
-An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice: check History → Get Many (or the provider's website) first. To send it anyway, start a new execution with this item only, or click 'Execute step' on this node, which sends and charges all its items.
+An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice: check History → Get Many (or the provider's website) first. To send it anyway, start a new execution with only this item. 'Execute step' on this node would send and charge all its items.
 The task is complete, but its audio is not available yet (waited 60 seconds). The audio may still become available.
 The file was generated but could not be downloaded: the file is empty. It has been charged. Get it in History → Get Many, or here: https://files.example.com/a.mp3
 The result did not arrive: no message for 300 s. The result may still appear, and has been charged: check History → Get Many. A retry does not request it a second time.

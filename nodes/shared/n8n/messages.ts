@@ -189,7 +189,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	unavailable: (facts) => ({
 		message: `The service is not available${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
-		description: `Your workflow is not the cause.${facts.mayBeCharged || facts.taskId || facts.fileUrl ? '' : ' Try again later.'}`,
+		description: `The cause is probably on the service's side.${facts.mayBeCharged || facts.taskId || facts.fileUrl ? '' : ' Try again later.'}`,
 	}),
 	taskFailed: (facts) => ({
 		message: `The service could not generate the speech${reasonSuffix(facts)}`,
@@ -206,7 +206,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	indeterminate: (facts) => ({
 		message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
-		description: `It isn't sent again automatically, because you might be charged twice: check ${whereToLook(facts)} first. To send it anyway, start a new execution with this item only, or click 'Execute step' on this node, which sends and charges all its items.`,
+		description: `It isn't sent again automatically, because you might be charged twice: check ${whereToLook(facts)} first. To send it anyway, start a new execution with only this item. 'Execute step' on this node would send and charge all its items.`,
 	}),
 	noAudioUrl: ({ limitMs }) => ({
 		message: `The task is complete, but its audio is not available yet (waited ${seconds(limitMs)})`,
