@@ -1,7 +1,7 @@
 import { tokenError, TOKEN_CHECK_TTL_MS } from '../../shared/api/tokenCheck';
 import { SILENT_ABORT, sleep, startDeadline } from '../../shared/async/deadline';
 import { Failure, isFailure } from '../../shared/failure';
-import { checkEgress } from '../../shared/http/request';
+import { egressCheck } from '../../shared/http/request';
 import { subscribe, type AccountSocket } from '../../shared/speech/accountSocket';
 import type { Activation } from '../activation/activation';
 import type { Outbox } from '../activation/outbox';
@@ -39,16 +39,14 @@ export class TaskWatch {
 	 * Opens the socket, and listens until the trigger is closed. Also follows the tasks that were not finished before a
 	 * restart, and those that the parameters name. Call it once. Resolves when the socket is open, or when neither the
 	 * socket can be opened nor the account can be read. If the parameters name the tasks, it resolves without the socket
-	 * as well, because these tasks are polled. Also resolves when the trigger is closed. Throws a Failure of kind
-	 * noSocket if the account can be read but the socket cannot be opened. Even then it goes on listening. If n8n's
-	 * egress policy forbids the URL of the socket, it throws a Failure of kind unreachable and does not listen.
+	 * as well, because these tasks are polled. Also resolves when the trigger is closed. If the account can be read but
+	 * the socket cannot be opened, throws a Failure: of kind unreachable if n8n's egress policy forbids the URL of the
+	 * socket, otherwise of kind noSocket. Even then it goes on trying to open the socket.
 	 */
 	async start(): Promise<void> {
 		const { api, context, settings, closing } = this.activation;
 		const { taskIds } = settings;
 		const isSelective = taskIds.size > 0;
-		await checkEgress(context, `${api.credential.webSocketUrl}/ws`);
-		if (closing.aborted) return;
 		const accountSocket = subscribe(api.credential, context);
 		closing.addEventListener('abort', () => void accountSocket.release(), { once: true });
 		for (const taskId of [...this.outbox.namesIn('tracking'), ...taskIds]) {
@@ -67,7 +65,9 @@ export class TaskWatch {
 		// refused.
 		const isSocketAtFault =
 			!accountSocket.isOpen && (await tokenError(api, TOKEN_CHECK_TTL_MS, closing)) === undefined;
-		if (isSocketAtFault && !closing.aborted) throw new Failure('noSocket');
+		if (!isSocketAtFault || closing.aborted) return;
+		await egressCheck(context)(`${api.credential.webSocketUrl}/ws`);
+		throw new Failure('noSocket');
 	}
 
 	/** Follows a task to its end, unless it is followed already, has ended, or is none of the selected tasks. */

@@ -62,16 +62,18 @@ export interface HttpResponse {
 }
 
 /**
- * Checks a URL against the egress policy of the n8n instance. n8n's request helper does that itself; only a WebSocket
- * needs this check. Throws a Failure of kind unreachable if the policy forbids the URL.
+ * Returns a function that checks a URL against the egress policy of the n8n instance. n8n's request helper does that
+ * itself; only a WebSocket needs this check. The check throws a Failure of kind unreachable if the policy forbids the
+ * URL, and n8n's own error if the host cannot be resolved.
  */
-export async function checkEgress(context: ServiceContext, url: string): Promise<void> {
+export function egressCheck(context: ServiceContext): (url: string) => Promise<void> {
 	// The method exists since about n8n 2.30. Without a policy it allows everything.
 	const filter = (context as IExecuteFunctions).helpers.getSecureEgressFilter?.();
-	const result = await filter?.validateUrl(url);
-	if (result && !result.ok) {
-		throw new Failure('unreachable', { host: new URL(url).host, text: 'blocked' });
-	}
+	return async (url) => {
+		const result = await filter?.validateUrl(url);
+		if (result && !result.ok)
+			throw new Failure('unreachable', { host: new URL(url).host, text: 'blocked' });
+	};
 }
 
 /**

@@ -2,7 +2,7 @@ import { accountOf } from '../account';
 import { backOffMs, sleep, monotonicNow } from '../async/deadline';
 import type { ChannelEvent } from '../async/pollSchedule';
 import type { Credential } from '../http/credential';
-import { checkEgress, type ServiceContext } from '../http/request';
+import { egressCheck, type ServiceContext } from '../http/request';
 import { evictOldest } from '../limits';
 import { readNotification } from '../parsing/responses';
 
@@ -70,6 +70,8 @@ export class AccountSocket {
 	private readonly subscribers = new Map<string, Set<TaskSubscriber>>();
 	private readonly listeners = new Set<TaskListener>();
 	private readonly url: string;
+	/** Rejects if n8n forbids a connection to the URL. */
+	private checkEgress: ((url: string) => Promise<void>) | undefined;
 	/** How many users have not released the socket. */
 	private users = 0;
 	/** True while `run` opens, replaces and closes connections, also while none is open. */
@@ -78,9 +80,7 @@ export class AccountSocket {
 	private current: SocketSession | undefined;
 	/** The connection that was asked to close and is still open. */
 	private closing: SocketSession | undefined;
-	/**
-	 * Aborts once the first attempt to open since `openNow` has succeeded or failed, or the socket can never be opened.
-	 */
+	/** Aborts once the first attempt to open since `openNow` has succeeded or failed. */
 	private settled = new AbortController();
 	/** Is aborted when a state has changed, to wake up `run`. */
 	private wakeUp = new AbortController();
@@ -104,9 +104,9 @@ export class AccountSocket {
 
 	/** Adds a user. If it is the first user, the socket is opened. Each user must call `release` once. */
 	subscribe(context: ServiceContext): this {
-		const isFirst = this.users++ === 0;
-		if (isFirst || !this.isRunning) this.openNow();
-		if (!this.isRunning) void this.run(checkEgress(context, this.url));
+		this.checkEgress = egressCheck(context);
+		if (this.users++ === 0) this.openNow();
+		if (!this.isRunning) void this.run();
 		return this;
 	}
 
@@ -130,7 +130,7 @@ export class AccountSocket {
 
 	/**
 	 * Resolves once the first attempt to open since `openNow` has succeeded or failed, or 3 s have passed. If the socket
-	 * is open already or can never be opened, resolves at once. Never rejects.
+	 * is open already, resolves at once. Never rejects.
 	 */
 	async ready(): Promise<void> {
 		await sleep(READY_TIMEOUT_MS, this.settled.signal);
@@ -172,16 +172,10 @@ export class AccountSocket {
 		for (const listener of this.listeners) listener(taskId);
 	}
 
-	/**
-	 * Opens, replaces and closes connections until neither a user nor a connection remains. Opens none if the egress
-	 * policy forbids the URL, or the runtime has no WebSocket.
-	 */
-	private async run(allowed: Promise<void>): Promise<void> {
+	/** Opens, replaces and closes connections until neither a user nor a connection remains. */
+	private async run(): Promise<void> {
 		this.isRunning = true;
-		const isAllowed = await allowed.then(canListen, () => false);
-		// Without the socket, tasks are still polled through n8n's request helper, so nobody should wait for the socket.
-		if (!isAllowed) this.settled.abort();
-		while (isAllowed && (this.users > 0 || this.current || this.closing)) await this.step();
+		while (this.users > 0 || this.current || this.closing) await this.step();
 		this.isRunning = false;
 		this.highestPercentages.clear();
 	}
@@ -215,8 +209,12 @@ export class AccountSocket {
 		this.settled.abort();
 	}
 
-	/** Opens a connection. Resolves with undefined if that fails or takes too long, or no user remains. */
+	/**
+	 * Opens a connection. Resolves with undefined if that fails or takes too long, or no user remains. Rejects if the
+	 * egress policy forbids the URL, or the runtime has no WebSocket.
+	 */
 	private async connect(): Promise<SocketSession | undefined> {
+		await this.checkEgress?.(this.url);
 		// This URL contains the token, so it must not appear in any log or message.
 		const socket = new WebSocket(
 			`${this.url}?token=${encodeURIComponent(this.credential.apiToken)}`,
