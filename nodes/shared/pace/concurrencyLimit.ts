@@ -1,34 +1,39 @@
 import { monotonicNow } from '../async/deadline';
 
-/** Slow start, first phase: how much is added to the initial limit in total. */
+/** Slow start by time: how much the limit rises above the initial limit in total. */
 const SLOW_START_RISE = 12;
-/** Slow start, first phase: how long the limit takes to rise, in ms. */
+/** Slow start by time: how long this rise takes, in ms. */
 const SLOW_START_RISE_MS = 1500;
-/** Slow start, second phase: the limit rises to this multiple of `healthyCount`. */
+/** Slow start by success: the limit is at least this multiple of `healthyCount`. */
 const SLOW_START_FACTOR = 4;
 /**
- * A refusal cuts the limit to this share of the calls in flight, but not below the minimum in `current`. The rest is
- * left to other clients of the account.
+ * A refusal cuts the limit to this share of `wMax`, but not below the minimum in `current`. The rest is left to other
+ * clients of the account.
  */
 const BACKOFF_RATIO = 0.9;
-/** How long the limit takes to double after it is back at `wMax`, on average, as a multiple of one call's duration. */
+/**
+ * The doubling time is how long the limit takes to double after it is back at `wMax`. This is its length before the
+ * jitter is applied, as a multiple of one call's duration, unless `maxDoublingMs` is shorter.
+ */
 const DOUBLING_ROUNDS = 10;
 /** The longest doubling time, in ms, before the jitter is applied. */
 const MAX_DOUBLING_MS = 150_000;
 /**
- * How long the limit takes to double after a call was refused while no other call of ours was in flight, in ms, at first
- * and at least. Other clients then occupy the whole account. A limit that grows fast lets the next call try again soon.
+ * The initial and the lowest value of `idleDoublingMs`, in ms. It is low because other clients occupy the whole account
+ * then: a limit that grows fast lets the next call try again soon.
  */
 const MIN_IDLE_DOUBLING_MS = 4000;
-/** Each further refusal while no call of ours is in flight multiplies that time (`idleDoublingMs`) by this factor. */
+/**
+ * Each refusal while no call of ours is in flight multiplies `idleDoublingMs` by this factor, up to MAX_DOUBLING_MS.
+ */
 const IDLE_DOUBLING_INCREASE = 16;
-/** Each accepted call divides that time by this factor. */
+/** Each accepted call divides `idleDoublingMs` by this factor, down to MIN_IDLE_DOUBLING_MS. */
 const IDLE_DOUBLING_DECREASE = 1.2;
 /** CUBIC's K as a share of the doubling time: how long after a refusal the limit is back at `wMax`. */
 const CUBIC_K = Math.cbrt(1 - BACKOFF_RATIO);
 /**
- * After an overload the ceiling rises by 1 only after this many rounds of success at the ceiling. Each call above the
- * ceiling may be charged and then fail.
+ * After an overload, the ceiling rises by 1 in this many rounds. A round is as many successes at the ceiling as calls
+ * fit under it. The rise is slow because each call above the ceiling may be charged and then fail.
  */
 const ROUNDS_PER_PROBE = 25;
 
@@ -36,28 +41,31 @@ const ROUNDS_PER_PROBE = 25;
  * How many calls may be in flight at once.
  *
  * - Before the first refusal the limit grows by slow start (RFC 5681).
- * - A refusal cuts it (multiplicative decrease). It then grows with the cube of the time (CUBIC, RFC 9438): slowly near
- *   the number that was refused, faster beyond it. Growth by time instead of success gives processes that share an
- *   account equal shares.
+ * - A refusal cuts the limit (multiplicative decrease). The limit then grows with the cube of the time (CUBIC, RFC
+ *   9438): slowly near the number in flight at the refusal, faster beyond that number. Growth by time instead of
+ *   success gives processes that share an account equal shares.
  * - An overload is a call that was accepted, charged, and then failed because too many were in flight. It sets a
  *   ceiling for the limit, because further overloads would be charged as well.
  */
 export class ConcurrencyLimit {
 	/**
-	 * CUBIC's W_max: how many calls were in flight at the last refusal, or 0.5 if none was. If a call is accepted beyond
-	 * the limit after that, and more calls are then in flight, it is their number. Undefined during slow start.
+	 * CUBIC's W_max: how many calls were in flight at the last refusal, or 0.5 if none was. A call that is accepted
+	 * beyond the limit may raise it to the number then in flight. Undefined during slow start.
 	 */
 	private wMax: number | undefined;
 	/** Time of the last refusal, or of construction if nothing was refused yet, from `monotonicNow`. */
 	private epochStart = monotonicNow();
 	/**
-	 * The longest doubling time after the last refusal, in ms, before the jitter is applied. If calls are short,
-	 * `roundMs` shortens it.
+	 * The longest doubling time since the last refusal, in ms, before the jitter is applied. If calls are short, the
+	 * doubling time is shorter.
 	 */
 	private maxDoublingMs = 0;
-	/** What `maxDoublingMs` becomes if a call is refused although none is in flight, in ms. */
+	/** What `maxDoublingMs` becomes if a call is refused while no call of ours is in flight, in ms. */
 	private idleDoublingMs = MIN_IDLE_DOUBLING_MS;
-	/** A random factor of the doubling time. It keeps processes that share an account from growing at the same moments. */
+	/**
+	 * A random factor of the doubling time. It keeps the limits of processes that share an account from rising
+	 * together.
+	 */
 	private jitter = 1;
 	/** How long a call takes, smoothed like a round-trip time (RFC 6298), in ms; 0 until one has succeeded. */
 	private roundMs = 0;
@@ -67,8 +75,8 @@ export class ConcurrencyLimit {
 	 */
 	private healthyCount = 0;
 	/**
-	 * The cap that overloads have put on the limit. Each success near it raises it a little (see ROUNDS_PER_PROBE).
-	 * Infinity before the first overload.
+	 * The cap that overloads have put on the limit; Infinity before the first overload. Each success of a call at the
+	 * ceiling raises the ceiling a little (see ROUNDS_PER_PROBE).
 	 */
 	private ceiling = Infinity;
 
@@ -87,8 +95,8 @@ export class ConcurrencyLimit {
 		const cubicTime = elapsedMs / this.doublingMs - CUBIC_K;
 		const startLimit = this.start + SLOW_START_RISE * Math.min(1, elapsedMs / SLOW_START_RISE_MS);
 		const slowStart = Math.max(startLimit, SLOW_START_FACTOR * this.healthyCount);
-		// If calls of ours were in flight at the last refusal (wMax >= 1), the slot of one of them stays ours, so the limit
-		// is at least 1. Otherwise other clients may occupy the whole account, and the limit may be below 1.
+		// If `wMax` is at least 1, calls of ours were in flight. The slot of one of them stays ours, so the limit is at
+		// least 1. Otherwise other clients may occupy the whole account, and the limit may be below 1.
 		const minLimit = (this.wMax ?? 0) < 1 ? 0 : 1;
 		const limit = this.wMax === undefined ? slowStart : this.wMax * (1 + cubicTime ** 3);
 		return Math.min(this.max, this.ceiling, Math.max(minLimit, limit));
@@ -125,8 +133,8 @@ export class ConcurrencyLimit {
 	}
 
 	/**
-	 * Call this when a call was accepted; `inFlight` includes it. If that exceeds the limit, the account allows more
-	 * calls than the last refusal seemed to show.
+	 * Call this when a call was accepted; `inFlight` includes it. If `inFlight` exceeds the limit, the account allows
+	 * more calls than the last refusal seemed to show.
 	 */
 	onAccepted(inFlight: number): void {
 		this.idleDoublingMs = Math.max(
@@ -155,8 +163,8 @@ export class ConcurrencyLimit {
 	}
 
 	/**
-	 * Call this when a call was refused because too many are in flight; `inFlight` of them are ours. If that is 0, calls
-	 * of other clients occupy the account.
+	 * Call this when a call was refused because too many are in flight; `inFlight` of them are ours. If `inFlight` is
+	 * 0, other clients occupy the account.
 	 */
 	onRefused(inFlight: number): void {
 		this.wMax = Math.max(0.5, inFlight);

@@ -3,8 +3,8 @@ import { Failure } from '../failure';
 import { mentionsConcurrency } from '../parsing/errorTable';
 
 /**
- * For this long, in ms, every temporary failure of a create call must name a quota before the quota counts as used up.
- * A quota of requests per minute refills sooner.
+ * If every temporary failure of create calls has named a quota for this long, in ms, the quota counts as used up (see
+ * `FailFast`). A quota of requests per minute refills sooner.
  */
 const QUOTA_CONFIRM_MS = 600_000;
 /** If `Retry-After` plus this margin, in ms, is longer than QUOTA_CONFIRM_MS, the sum counts instead. */
@@ -18,24 +18,25 @@ const RETRY_AFTER_MARGIN_MS = 60_000;
  * A quota counts as used up in two cases:
  * - For ten minutes, or for the `Retry-After` and a minute if that is longer, every temporary failure has named a
  *   quota, and no create call was accepted.
- * - A call has waited until its deadline while no create call was accepted, and the last temporary failure did not name
- *   calls in flight as the reason.
+ * - A create call has waited until its deadline while none was accepted, and the last temporary failure did not say
+ *   that too many calls are in flight.
  *
- * Both need that nothing is in flight. Otherwise each call waits as long as its deadline allows.
+ * Both cases require that no call of ours is in flight. Otherwise each create call waits as long as its deadline
+ * allows.
  */
 export class FailFast {
 	/** True from the time when a quota counts as used up until a create call is accepted. */
 	isOn = false;
 	/**
-	 * The last temporary failure of a create call; undefined if one was accepted since. Waiting calls fail with it.
-	 * Surely none of them was accepted, so the fact `mayBeCharged` is left out.
+	 * The last temporary failure of a create call; undefined if one was accepted since. Waiting calls fail with it. The
+	 * fact `mayBeCharged` is left out, because a waiting call was surely not accepted.
 	 */
 	lastFailure: Failure | undefined;
-	/** When the last create call was accepted, from `monotonicNow`. */
+	/** When a create call was last accepted, from `monotonicNow`; 0 if none was. */
 	private acceptedAt = 0;
 	/**
-	 * Since when every temporary failure has named a quota, from `monotonicNow`. Infinity if the last one named none, or
-	 * if there was none since the last acceptance.
+	 * Since when every temporary failure of a create call has named a quota, from `monotonicNow`. Infinity if the last
+	 * failure named none, or if no create call has failed since one was accepted.
 	 */
 	private quotaRefusedSince = Infinity;
 
@@ -47,7 +48,9 @@ export class FailFast {
 		this.lastFailure = undefined;
 	}
 
-	/** Call this when a create call has failed for a temporary reason. `isIdle` says that nothing is in flight. */
+	/**
+	 * Call this when a create call has failed for a temporary reason. `isIdle` says that no call of ours is in flight.
+	 */
 	onFailure({ kind, facts }: Failure, isIdle: boolean): void {
 		const { mayBeCharged, ...otherFacts } = facts;
 		this.lastFailure = new Failure(kind, otherFacts);
@@ -59,7 +62,7 @@ export class FailFast {
 
 	/**
 	 * Call this when a create call that has waited since `waitingSince` (from `monotonicNow`) has reached its deadline.
-	 * `isIdle` says that nothing is in flight.
+	 * `isIdle` says that no call of ours is in flight.
 	 */
 	onTimedOut(waitingSince: number, isIdle: boolean): void {
 		const mayBeQuota =

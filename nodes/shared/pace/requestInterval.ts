@@ -6,9 +6,9 @@ import { monotonicNow } from '../async/deadline';
  */
 const MIN_INTERVAL_MS = 50;
 const MAX_INTERVAL_MS = 30_000;
-/** A throttled request multiplies the interval by this factor. */
+/** A throttled request multiplies the interval by this factor, within the limits above. */
 const INCREASE = 1.2;
-/** The interval has shrunk by half when this much time has passed since it was set, in ms. */
+/** The interval has shrunk to half when this much time has passed since it was set, in ms. */
 const HALF_LIFE_MS = 60_000;
 /**
  * With at least this many accepted requests per throttled one, the service probably counts requests over a long window
@@ -19,10 +19,12 @@ const LONG_WINDOW_RATIO = 40;
 /**
  * The least time between two requests of an account. It is 0 until a request is throttled.
  *
- * The first estimate is the average time per accepted request, cooldown included, or MIN_INTERVAL_MS if the service
- * allows bursts. Each further throttled request multiplies it. It shrinks with the cube of the time (as in CUBIC, RFC
- * 9438): slowly at first, then quickly to 0. Shrinking by time instead of success gives processes that share an account
- * equal shares.
+ * A throttled request multiplies the interval by INCREASE, or sets it to MIN_INTERVAL_MS if it is 0. If the next
+ * request after that is accepted, the interval is estimated. The estimate is the average time per accepted request,
+ * cooldown included, or MIN_INTERVAL_MS if the service seems to allow bursts.
+ *
+ * The interval shrinks with the cube of the time (as in CUBIC, RFC 9438): slowly at first, then quickly to 0. Shrinking
+ * by time instead of success gives processes that share an account equal shares.
  */
 export class RequestInterval {
 	/** The interval when it was set, in ms; `ms` shrinks from there. */
@@ -46,15 +48,15 @@ export class RequestInterval {
 		this.set(this.ms * INCREASE);
 	}
 
-	/** Call this when a request that was sent after the last throttled answer was answered without being throttled. */
+	/** Call this when a request that was sent after the last throttled answer has succeeded or was rejected. */
 	onAccepted(): void {
 		if (this.throttled > 0 && this.initialMs <= MIN_INTERVAL_MS) this.estimate();
 		this.accepted++;
 	}
 
 	/**
-	 * Estimates the interval. Call this at the first acceptance after throttled requests: only then the length of the
-	 * cooldown is known.
+	 * Estimates the interval. Call this at the first acceptance after a throttled request, because the length of the
+	 * cooldown is not known before.
 	 */
 	private estimate(): void {
 		const averageMs = (monotonicNow() - this.countingSince) / Math.max(1, this.accepted);

@@ -13,21 +13,23 @@ import { TokenBucket } from './tokenBucket';
 
 /**
  * Priorities in the queue: of several calls that may go out, the one with the lowest number is first. A poll is a read
- * of a task whose end no message has announced.
+ * of a task that is not urgent, for example because no message has announced the end of the task.
  */
 const LANES = { read: 0, create: 1, poll: 2 };
 /**
- * When a new task raises the number in flight to one of these counts for the first time, that task is read early. An
+ * When a task raises the number in flight to one of these counts for the first time, that task is read early. An
  * overloaded service fails tasks that are charged, so an overload must show before more tasks are created.
  */
 const SPOT_CHECK_COUNTS = [16, 32, 64, 128, 256];
 /**
- * The least jitter of the cooldown after a throttled request, in ms. It keeps processes that share an account from
- * sending at once.
+ * The cooldown after a throttled request gets a jitter of up to this time, in ms, or of up to the request interval if
+ * that applies and is longer. The jitter keeps processes that share an account from sending at the same moment.
  */
 const JITTER_MS = 100;
 
 /**
+ * The kinds of calls that the throttle admits.
+ *
  * - `create`: a billable request.
  * - `read`: any other request.
  * - `task`: no request, but the wait for a task that exists already and counts as in flight.
@@ -41,27 +43,27 @@ export type CallKind = 'create' | 'read' | 'task';
  * - `rejected`: the service answered, but neither did what was asked nor refused for rate or load. A call that was
  *   accepted and gets no result counts as rejected as well.
  * - `throttled`: the service refused for rate or load.
- * - `unavailable`: nobody answered, or only a proxy did, or the answer was a server error.
+ * - `unavailable`: nobody answered, or only a proxy did, or the answer was any other server error.
  * - `unknown`: the call says nothing about the service, for example because it was never sent.
  */
 export type Outcome = 'succeeded' | 'rejected' | 'throttled' | 'unavailable' | 'unknown';
 
-/** The handle of a call that may go out now, from `Throttle.admit`. It reports to the throttle how the call went. */
+/** The handle of a call that may go out now, from `Throttle.admit`. The caller reports with it how the call went. */
 export interface AdmittedCall {
 	/**
-	 * True if this call has the kind `task` and was the first to raise the number in flight to a count for a spot check.
-	 * Read its task early.
+	 * True if this call has the kind `task` and was the first to raise the number in flight to a count for a spot
+	 * check. Read its task early.
 	 */
 	readonly isSpotCheck: boolean;
 	/**
-	 * Call this at most once, when the service has accepted a create call that goes on, such as a stream. The call is in
-	 * flight until `end`.
+	 * Call this at most once, when the service has accepted a create call that goes on, such as a stream. The call is
+	 * in flight until `end`.
 	 */
 	markAccepted(): void;
 	/**
-	 * Call this exactly once, however the call ended. Until then a create call counts as unanswered, or as in flight once
-	 * it is accepted. A `task` counts as in flight. Returns `error`. If `error` is an overload, returns a copy of it that
-	 * also has the fact `safeInFlight`.
+	 * Call this exactly once, however the call ended. Until then, a `task` and an accepted create call count as in
+	 * flight, and any other create call as unanswered. Returns `error`. If the call was in flight and `error` is an
+	 * overload, returns a copy of `error` that also has the fact `safeInFlight`.
 	 */
 	end(outcome: Outcome, error?: unknown): unknown;
 }
@@ -80,21 +82,21 @@ export class Throttle {
 	 * considered useless, so a throttled read is repeated only a few times.
 	 */
 	hasEverAnswered = false;
-	/** How many tasks and generation streams are in flight. */
+	/** How many tasks and generation streams of this process's executions are in flight. */
 	inFlight = 0;
-	/** How many tasks and streams may be in flight. */
+	/** How many tasks and generation streams may be in flight. */
 	readonly limit = new ConcurrencyLimit();
-	/** The queue of reads that a trigger does in the background. */
+	/** The queue for the background reads of triggers. */
 	readonly backgroundQueue = new TokenBucket();
 	/** The least time between two requests. */
 	private readonly interval = new RequestInterval();
-	/** Ends the wait of create calls once a quota is used up. */
+	/** Decides when create calls stop waiting, because a quota is used up. */
 	private readonly failFast = new FailFast();
-	/** Stops all requests for a while after one was throttled. `onThrottled` has the exceptions. */
+	/** Stops all requests for a while after one was throttled, with the exceptions in `onThrottled`. */
 	private readonly requestBreaker = new CircuitBreaker('closed');
 	/**
-	 * Stops create calls while the service is unavailable or overloaded. It starts half-open: the first create call is a
-	 * probe.
+	 * Stops create calls while the service is unavailable or overloaded. It starts half-open: the first create call is
+	 * a probe.
 	 */
 	private readonly createBreaker = new CircuitBreaker('half-open');
 	/** All requests that wait to be sent, one lane per kind. */
@@ -103,7 +105,7 @@ export class Throttle {
 		(kind) => this.onAdmit(kind),
 		3,
 	);
-	/** The queue of polls. A poll waits while a read is waiting, or a create call could go out instead. */
+	/** The queue of polls. A poll waits while any read waits, and while a create call could go out instead. */
 	readonly pollQueue = {
 		enter: async (signal: AbortSignal) => await this.queue.enter(signal, 'poll', LANES.poll),
 	};
@@ -132,7 +134,8 @@ export class Throttle {
 	}
 
 	/**
-	 * True during an outage: the service must answer a read, even with a refusal, before the next create call may go out.
+	 * True during an outage: the service must answer a read, even with a refusal, before the next create call may go
+	 * out.
 	 */
 	get needsHealthCheck(): boolean {
 		return this.createBreaker.isOutage;
@@ -142,8 +145,9 @@ export class Throttle {
 	 * Resolves once a call of this kind may go out; a `task` may always. The caller must call `end` of the result.
 	 *
 	 * `waitingSince` is when the caller first tried to send this call, from `monotonicNow`. If `signal` aborts first, a
-	 * read throws the signal's reason. A create call throws the last temporary Failure of a create call, or the signal's
-	 * reason if there is none. It throws the same when a quota turns out to be used up while it waits.
+	 * read throws the signal's reason. A create call throws the last temporary Failure of a create call if none was
+	 * accepted since, otherwise the signal's reason. It throws that Failure also when a quota turns out to be used up
+	 * while it waits.
 	 */
 	async admit(kind: CallKind, signal: AbortSignal, waitingSince = 0): Promise<AdmittedCall> {
 		if (kind === 'task') return this.trackInFlight();
@@ -160,8 +164,8 @@ export class Throttle {
 	}
 
 	/**
-	 * How long the first request of this kind still has to wait, in ms. 0 or less means that it may go out now. Infinity
-	 * means that it waits for an event instead, for example the end of a call in flight.
+	 * How long the first request of this kind still has to wait, in ms. 0 or less means that it may go out now.
+	 * Infinity means that it waits for an event instead, for example the end of a call in flight.
 	 */
 	private delayMs(kind: keyof typeof LANES): number {
 		if (this.isQuotaExhausted) return 0;
@@ -213,7 +217,7 @@ export class Throttle {
 		};
 	}
 
-	/** Counts a task or stream that the service has accepted as in flight, and returns its handle. */
+	/** Adds an accepted task or stream to those in flight, and returns its handle. */
 	private trackInFlight(): AdmittedCall {
 		const inFlight = ++this.inFlight;
 		const acceptedAt = monotonicNow();
@@ -252,7 +256,8 @@ export class Throttle {
 		if (outcome === 'succeeded') failFast.onAccepted();
 		const isTemporary = outcome === 'throttled' || outcome === 'unavailable';
 		if (isTemporary) failFast.onFailure(error as Failure, this.inFlight === 0);
-		// The caller admits the new task a moment later. Until then the create call still counts, or a slot would seem free.
+		// The caller admits the new task a moment later. Until then the create call still counts, or a slot would seem
+		// free.
 		void sleep(0).then(() => {
 			this.unansweredCreates--;
 			this.queue.notify();

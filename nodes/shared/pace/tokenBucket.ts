@@ -2,8 +2,7 @@ import { monotonicNow } from '../async/deadline';
 import { Queue } from '../async/queue';
 
 /**
- * A token is added each time this many ms have passed. A trigger follows tasks for hours, so its reads must stay
- * rare.
+ * A token is added each time this many ms have passed. A trigger follows tasks for hours, so its reads must stay rare.
  */
 const REFILL_MS = 2000;
 /**
@@ -14,8 +13,8 @@ const BURST = 200;
 const SPACING_MS = 50;
 
 /**
- * Limits the rate of a trigger's background reads, which no message of the service has announced. It is a token
- * bucket, implemented as GCRA (ITU-T I.371).
+ * Limits the rate of the background reads of an account's triggers. It is a token bucket, implemented as GCRA (ITU-T
+ * I.371).
  */
 export class TokenBucket extends Queue {
 	constructor() {
