@@ -9,7 +9,7 @@ export type StopStarting = AbortSignal & { readonly [purpose]: 'stopStarting' };
 /** Aborts billable calls in flight as well. What they have charged may then be unknown. */
 export type AbortInFlight = AbortSignal & { readonly [purpose]: 'abortInFlight' };
 
-/** The two signals of a billable call. They have different types, so the compiler refuses to swap them. */
+/** The two signals of a billable call. Their types differ, so the compiler refuses to swap them. */
 export interface CallSignals {
 	readonly stopStarting: StopStarting;
 	readonly abortInFlight: AbortInFlight;

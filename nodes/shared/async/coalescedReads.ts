@@ -1,13 +1,12 @@
 import { anySignal, SILENT_ABORT, monotonicNow, throwIfAborted, whenAborted } from './deadline';
 
 /**
- * The greatest age at which a poll accepts a shared read, in ms. Once a message has announced that a task has ended,
- * only a read that was sent after the message counts.
+ * The greatest age at which a wait for a task accepts a shared read, in ms. The age counts from when the read began.
  */
 export const MAX_SHARED_AGE_MS = 3000;
 /**
- * When a new read starts, results whose reads started longer ago than this, in ms, are dropped. They may be large, and
- * hardly any caller accepts such an old result.
+ * When a new read is added, older reads that began longer ago than this, in ms, are dropped. Their results may be
+ * large, and hardly any caller accepts such an old result.
  */
 const RETENTION_MS = 15_000;
 
@@ -17,28 +16,28 @@ interface AdmissionQueue {
 }
 
 interface CoalescedRead<T> {
-	/** When the read was sent, from `monotonicNow`; Infinity while it waits for its turn. */
+	/** When the read began, from `monotonicNow`; Infinity while it waits for its turn. */
 	startedAt: number;
 	/** How many callers are waiting for the result. */
 	readers: number;
-	/** Aborts once there is a result, or when nobody is waiting any more. The latter cancels the read. */
+	/** Aborts once there is a result, or when nobody is waiting any more. In the second case, this cancels the read. */
 	finished: AbortController;
 	result: Promise<T>;
 }
 
 /**
- * Coalesces requests (“single flight”): callers of one account in this process that need the same thing at the same
- * time get the result of one request.
+ * Coalesces requests (“single flight”): callers of one account in this process that need the same thing at about the
+ * same time share one read.
  */
 export class CoalescedReads {
 	/** The latest read of each key. */
 	private readonly byKey = new Map<string, CoalescedRead<unknown>>();
 
 	/**
-	 * Resolves with the result of a read that was sent after `startedAfter` (from `monotonicNow`). If the latest read of
-	 * the same `key` is new enough, or still waits for its turn, its result is shared. Otherwise `read` is called, after
-	 * its turn in `queue` has come. The signal that is passed to `read` aborts when no caller is waiting any more. Throws
-	 * what `read` throws, or the reason of `signal`.
+	 * Resolves with the result of a read that began after `startedAfter` (from `monotonicNow`). If the latest read with
+	 * the same `key` began after that time, or still waits for its turn, its result is shared. Otherwise a new read
+	 * waits for its turn in `queue`, if one is given, and calls `read`. The signal that is passed to `read` aborts when
+	 * no caller is waiting any more. Throws what `read` throws, or the reason of `signal`.
 	 */
 	async share<T>(
 		key: string,
@@ -67,7 +66,7 @@ export class CoalescedReads {
 		}
 	}
 
-	/** Drops old results (see `RETENTION_MS`). */
+	/** Drops old reads (see RETENTION_MS). */
 	private evictStale(): void {
 		const staleBefore = monotonicNow() - RETENTION_MS;
 		for (const [key, { startedAt }] of this.byKey)
@@ -75,14 +74,15 @@ export class CoalescedReads {
 	}
 }
 
-/** Starts a read, which is sent once its turn in `queue` has come. */
+/** Adds a read to `queue`. `read` is called once its turn has come, or a moment later if there is no queue. */
 function startRead<T>(
 	read: (signal: AbortSignal) => Promise<T>,
 	queue?: AdmissionQueue,
 ): CoalescedRead<T> {
 	const finished = new AbortController();
 	const run = async () => {
-		// This waits for at least a microtask, so all callers that got the same message can join before the read is sent.
+		// This waits for at least a microtask, so all callers that got the same message can join before the read
+		// begins.
 		await queue?.enter(finished.signal);
 		coalesced.startedAt = monotonicNow();
 		const result = await read(finished.signal);

@@ -43,10 +43,10 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Returns a signal that aborts as soon as one of `signals` does. Its reason is a Failure. The signal has the type of
- * the first argument. The caller must make sure that at least one of `signals` aborts when the work is over: until
- * then, all of them keep a listener. When the signal aborts, it removes its listeners. `AbortSignal.any` would keep
- * them, and so whole requests in memory, until a full garbage collection.
+ * Returns a signal that aborts as soon as one of `signals` does. Its reason is a Failure. The returned signal has the
+ * type of the first argument. The caller must make sure that at least one of `signals` aborts when the work is over:
+ * until then, each of them keeps a listener. `AbortSignal.any` would keep the listeners, and so whole requests in
+ * memory, even longer: until a full garbage collection.
  */
 export function anySignal<Signal extends AbortSignal>(
 	...signals: [Signal, ...AbortSignal[]]
@@ -62,9 +62,9 @@ export function anySignal<Signal extends AbortSignal>(
 }
 
 /**
- * Waits until a silence counts as too long. `until` returns the time, by `monotonicNow`, at which that is so. This time
- * may move later, so `until` is called at least every 10 s. When the time has passed, calls `onSilence` a single time
- * and resolves. If `signal` aborts first, resolves without calling it.
+ * Waits until a silence counts as too long. Then calls `onSilence` once and resolves. `until` returns the time, by
+ * `monotonicNow`, at which the silence counts as too long. This time may change, so `until` is called again at least
+ * every 10 s. If `signal` aborts first, resolves without calling `onSilence`.
  */
 export async function watchIdle(
 	until: () => number,
@@ -160,12 +160,12 @@ export async function raceTimeout<T>(
 	return (await withDeadline(ms, signal, race)) ?? undefined;
 }
 
-/** Throws the reason of `signal`, a Failure, if it has aborted. */
+/** If `signal` has aborted, throws its reason as a Failure (see `abortReason`). */
 export function throwIfAborted(signal: AbortSignal): void {
 	if (signal.aborted) throw abortReason(signal);
 }
 
-/** Returns the reason of a signal that has aborted, as a Failure. */
+/** Returns the reason of `signal` if that is a Failure, otherwise a Failure of kind canceled. */
 export function abortReason(signal: AbortSignal): Failure {
 	return signal.reason instanceof Failure ? signal.reason : new Failure('canceled');
 }

@@ -1,10 +1,8 @@
-/** The shortest pause between reads while the outcome is expected soon, in ms. */
+/** The shortest pause between reads while `isExpectedSoon`, in ms. */
 const MIN_SOON_MS = 50;
-/** The longest pause between reads while the outcome is expected soon, in ms. */
+/** The longest pause between reads while `isExpectedSoon`, in ms. */
 const MAX_SOON_MS = 5000;
-/**
- * The longest pause before the next read once the channel is open again, in ms, unless the outcome is expected soon.
- */
+/** The longest pause before the next read after the channel was opened, in ms, unless `isExpectedSoon`. */
 const CATCH_UP_MS = 2000;
 
 /**
@@ -12,15 +10,16 @@ const CATCH_UP_MS = 2000;
  *
  * - 'progress': the outcome is not there yet, so the next read can wait for another `pollMs`.
  * - 'announced': the outcome is there, or will be in a moment.
- * - 'disconnected' and 'reconnected': the channel was lost, or has been opened. A message may have been missed.
+ * - 'disconnected': the channel was lost.
+ * - 'reconnected': the channel was opened, perhaps again. Messages before that may have been missed.
  */
 export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnected';
 
 /**
  * How a read without an outcome ended.
  *
- * - 'noOutcome': there is no outcome yet, and no channel is open.
- * - 'noOutcomeBesideChannel': there is no outcome yet, and the channel is open.
+ * - 'noOutcome': no outcome was read, and no channel is open.
+ * - 'noOutcomeBesideChannel': no outcome was read, and the channel is open.
  * - 'expectSoon': the outcome will be there in a moment.
  * - 'throttled': the service refused the read for rate or load. The schedule needs only a short pause then, because the
  *   account's throttle delays the next read itself.
@@ -30,10 +29,11 @@ type ReadEvent = 'noOutcome' | 'noOutcomeBesideChannel' | 'expectSoon' | 'thrott
 /** All events that change a schedule. 'lastRead': the time is nearly up, so a last read begins at once. */
 export type ScheduleEvent = ChannelEvent | ReadEvent | 'lastRead';
 
-/** When the next read begins. A schedule is immutable: `next` returns a new one. */
+/** When the next read begins. A schedule is immutable: `next` does not change it. */
 export interface Schedule {
 	/**
-	 * The usual pause before a read while the channel is closed, in ms. While the channel is open, it is the first pause.
+	 * The usual pause before a read while the channel is closed, in ms. While the channel is open, it is the first
+	 * pause.
 	 */
 	readonly pollMs: number;
 	/**
@@ -41,13 +41,16 @@ export interface Schedule {
 	 */
 	readonly maxBackoffMs: number;
 	/**
-	 * The pause that was chosen last, in ms. The next one is computed from it. An event of the channel may move `nextAt`
-	 * without choosing a pause.
+	 * The pause that was chosen last, in ms. The next one is computed from it. An event of the channel may move
+	 * `nextAt` without choosing a pause.
 	 */
 	readonly pauseMs: number;
 	/** When the next read begins, by `monotonicNow`. */
 	readonly nextAt: number;
-	/** True while the outcome is expected soon. A read that began before this became true is out of date. */
+	/**
+	 * True while reads follow each other at short pauses, because the outcome is expected soon or a read was throttled.
+	 * A read that began before this became true is out of date.
+	 */
 	readonly isExpectedSoon: boolean;
 }
 
@@ -65,8 +68,8 @@ export function next(schedule: Schedule, event: ScheduleEvent, now: number): Sch
 		case 'progress':
 			return isExpectedSoon ? schedule : { ...schedule, nextAt: now + pollMs };
 		case 'disconnected':
-			// The loss of the channel never delays the next read. Otherwise a channel that is lost again and again would
-			// delay it forever.
+			// The loss of the channel never delays the next read. Otherwise a channel that is lost again and again
+			// would delay it forever.
 			return isExpectedSoon ? schedule : { ...schedule, nextAt: Math.min(nextAt, now + pollMs) };
 		case 'reconnected':
 			return isExpectedSoon
@@ -77,8 +80,8 @@ export function next(schedule: Schedule, event: ScheduleEvent, now: number): Sch
 			return readAfterDouble(isExpectedSoon ? pauseMs : 0);
 		case 'noOutcome':
 		case 'noOutcomeBesideChannel':
-			// A service may announce an outcome a little before it can be read. So reads follow each other at short pauses
-			// first.
+			// A service may announce an outcome a little before it can be read. So reads follow each other at short
+			// pauses first.
 			if (isExpectedSoon && pauseMs < MAX_SOON_MS) return readAfterDouble(pauseMs);
 			if (event === 'noOutcome' || isExpectedSoon || pauseMs === 0) return readAfter(pollMs);
 			return readAfter(Math.min(pauseMs * 2, Math.max(pollMs, maxBackoffMs)));

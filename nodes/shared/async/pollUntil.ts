@@ -17,14 +17,15 @@ export type ReadResult<T> = { done: true; value: T } | { done: false; expectSoon
 /** The outcome to wait for, and how to read it. */
 export interface PollOptions<T> {
 	/**
-	 * Reads once. `isUrgent` is true if the outcome is expected soon, or if the time is nearly up. A transient Failure
-	 * that it throws is ignored. Any other error ends the wait.
+	 * Reads once. `isUrgent` is true while the schedule says `isExpectedSoon`, and when the time is nearly up. If
+	 * `read` throws a transient Failure, that counts as no outcome. Any other error ends the wait.
 	 */
 	read(signal: AbortSignal, isUrgent: boolean): Promise<ReadResult<T>>;
-	/** Aborts at the deadline, or when the wait is canceled. The wait then throws its reason, a Failure, at once. */
+	/** The signal of a deadline (see `Deadline`). When it aborts, the wait throws its reason, a Failure, at once. */
 	signal: AbortSignal;
 	/**
-	 * The usual pause before a read, in ms. While the channel is open, it is only the first pause, and the pauses double.
+	 * The usual pause before a read, in ms. While the channel is open, it is only the first pause, and the pauses
+	 * double.
 	 */
 	pollMs: number;
 	/** The pause up to which pauses double while the channel is open, in ms. The default is 30 s. */
@@ -49,8 +50,8 @@ export const msBeforeFinalRead = (ms: number): number =>
 
 /**
  * Waits for an outcome, and resolves with it. Reads when the channel announces the outcome, after each pause of the
- * schedule, and once more shortly before the deadline. Throws the signal's reason, or the error of `read` that ended
- * the wait.
+ * schedule, and again shortly before the deadline. Throws the signal's reason, or the error of `read` that ended the
+ * wait.
  */
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	const { read, signal, pollMs, maxBackoffMs = MAX_BACKOFF_MS } = options;
@@ -77,8 +78,8 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	function onEvent(event: ScheduleEvent): void {
 		const wasExpectedSoon = schedule.isExpectedSoon;
 		schedule = next(schedule, event, monotonicNow());
-		// The first announcement aborts a read in flight, because that read may hang, or report an earlier state. No other
-		// event aborts a read, because the read may still bring the outcome.
+		// If the outcome was not expected soon before, an announcement aborts a read in flight: that read may hang, or
+		// report an earlier state. No other event aborts a read, because the read may still bring the outcome.
 		if (!isReadInFlight || (schedule.isExpectedSoon && !wasExpectedSoon))
 			stepAbort.abort(SILENT_ABORT);
 	}

@@ -3,8 +3,8 @@ import { SILENT_ABORT, sleep } from './deadline';
 /**
  * Admits callers one after the other. Each lane is first come, first served.
  *
- * Only the first entry of each lane is considered. The one with the shortest delay goes first, and of several with
- * the same delay the one in the lowest lane.
+ * Only the first entry of each lane is considered. The entry with the shortest delay goes first. Of several with the
+ * same delay, it is the one in the lane with the lowest number.
  */
 export class Queue<Entry = void> {
 	/**
@@ -12,8 +12,8 @@ export class Queue<Entry = void> {
 	 */
 	notify = () => {};
 	/**
-	 * The waiting callers of each lane. The key is the function that ends the wait; it is called with true if the caller
-	 * is admitted.
+	 * The waiting callers of each lane. The key is the function that ends the wait. It is called with true if the
+	 * caller is admitted, or with false if the caller's signal aborts.
 	 */
 	private readonly lanes: Array<Map<(isAdmitted: boolean) => void, Entry>>;
 	/** True while the loop in `drain` is running. */

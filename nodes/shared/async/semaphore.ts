@@ -2,8 +2,8 @@ import { abortReason } from './deadline';
 import { Queue } from './queue';
 
 /**
- * A counting semaphore: it limits how much is in use at once, such as bytes in memory or running executions. A
- * request for more than the whole limit is admitted alone, when nothing else is in use.
+ * A counting semaphore: it limits how much is in use at once, such as bytes in memory or running executions. An amount
+ * above the whole limit is admitted when nothing else is in use.
  */
 export class Semaphore {
 	private used = 0;

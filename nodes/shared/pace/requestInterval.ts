@@ -19,9 +19,9 @@ const LONG_WINDOW_RATIO = 40;
 /**
  * The least time between two requests of an account. It is 0 until a request is throttled.
  *
- * A throttled request multiplies the interval by INCREASE, or sets it to MIN_INTERVAL_MS if it is 0. If the next
- * request after that is accepted, the interval is estimated. The estimate is the average time per accepted request,
- * cooldown included, or MIN_INTERVAL_MS if the service seems to allow bursts.
+ * A throttled request sets an interval of 0 to MIN_INTERVAL_MS. If the next request is accepted, the interval is
+ * estimated: it becomes the average time per accepted request, cooldown included, or stays as it is if the service
+ * seems to allow bursts. A throttled request multiplies any other interval by INCREASE.
  *
  * The interval shrinks with the cube of the time (as in CUBIC, RFC 9438): slowly at first, then quickly to 0. Shrinking
  * by time instead of success gives processes that share an account equal shares.

@@ -6,7 +6,7 @@ import { egressCheck, type ServiceContext } from '../http/request';
 import { evictOldest } from '../limits';
 import { readNotification } from '../parsing/responses';
 
-/** How long `ready` waits for the socket, in ms. */
+/** The longest time that `ready` waits for the socket, in ms. */
 const READY_TIMEOUT_MS = 3000;
 /**
  * The socket stays open for at least this long after its last user has released it, in ms. The next round of a loop
@@ -15,7 +15,7 @@ const READY_TIMEOUT_MS = 3000;
 const LINGER_MS = 300;
 /** How long an attempt to open may take, in ms. */
 const OPENING_TIMEOUT_MS = 15_000;
-/** A socket that is silent for this long, in ms, counts as dead and is replaced. */
+/** A connection that is silent for this long, in ms, is replaced. */
 const MAX_SILENCE_MS = 60_000;
 /**
  * If a socket is lost after it was open for longer than this, in ms, it is reopened at once. If it is lost earlier, it
@@ -26,8 +26,8 @@ const STABLE_AFTER_MS = 3000;
 const MAX_BACK_OFF_MS = 30_000;
 
 /**
- * The most tasks whose highest percentage is remembered. It is remembered because a message about a task may arrive
- * before the create call has returned the id.
+ * The most tasks whose highest percentage is remembered. Percentages are remembered because a message about a task may
+ * arrive before the create call has returned the task's id.
  */
 const MAX_REMEMBERED_TASKS = 5000;
 
@@ -59,9 +59,9 @@ interface SocketSession {
  * The WebSocket of one account for messages about speech tasks (§6.2). All waiting items and triggers of this process
  * share it; `subscribe` finds it. While it has users, a lost connection is reopened and a silent one is replaced.
  *
- * The global WebSocket reports neither why it failed nor pings. If the other side does not answer a close, it keeps the
- * connection forever. Therefore at most one connection is closing at a time. While one is closing, a silent connection
- * is not replaced, and a connection without users stays open.
+ * The global WebSocket reports neither why it failed nor pings. If the other side does not answer a close, the
+ * connection stays open forever. Therefore at most one connection is closing at a time. While one is closing, a silent
+ * connection is not replaced, and a connection without users stays open.
  */
 export class AccountSocket {
 	/** The highest percentage of each task, in the order of their last messages. */
@@ -102,7 +102,7 @@ export class AccountSocket {
 		return this.current !== undefined;
 	}
 
-	/** Adds a user. If it is the first user, the socket is opened. Each user must call `release` once. */
+	/** Adds a user. For the first user, opens the socket unless it is open. Each user must call `release` once. */
 	subscribe(context: ServiceContext): this {
 		this.checkEgress = egressCheck(context);
 		if (this.users++ === 0) this.openNow();
@@ -121,7 +121,7 @@ export class AccountSocket {
 		this.wakeUp.abort();
 	}
 
-	/** Removes a user. Without users the socket closes, unless a new user comes within 300 ms. Never rejects. */
+	/** Removes a user, after LINGER_MS. Once no user remains, the socket closes. Never rejects. */
 	async release(): Promise<void> {
 		await sleep(LINGER_MS);
 		this.users--;
@@ -129,17 +129,17 @@ export class AccountSocket {
 	}
 
 	/**
-	 * Resolves once the first attempt to open since `openNow` has succeeded or failed, or 3 s have passed. If the socket
-	 * is open already, resolves at once. Never rejects.
+	 * Resolves once the first attempt to open since `openNow` has succeeded or failed, or READY_TIMEOUT_MS have passed.
+	 * If the socket is open already, resolves at once. Never rejects.
 	 */
 	async ready(): Promise<void> {
 		await sleep(READY_TIMEOUT_MS, this.settled.signal);
 	}
 
 	/**
-	 * Calls `subscriber` for each message about a task, and when the socket is opened or lost. If a message about the
-	 * task has arrived already, calls it at once with the highest percentage so far, because the service never repeats a
-	 * message. Returns the function that unsubscribes.
+	 * Calls `subscriber` for each message about a task, and when the socket is opened or lost. If an earlier message
+	 * about the task is remembered, calls `subscriber` at once with the highest percentage so far. Returns the function
+	 * that unsubscribes.
 	 */
 	onTask(taskId: string, subscriber: TaskSubscriber): () => void {
 		const subscribers = this.subscribers.get(taskId) ?? new Set();
@@ -180,7 +180,7 @@ export class AccountSocket {
 		this.highestPercentages.clear();
 	}
 
-	/** Opens or closes a connection if that is due. Otherwise waits until it is, or until a state changes. */
+	/** Opens or closes a connection if that is due. Otherwise waits until it may be due, or until a state changes. */
 	private async step(): Promise<void> {
 		const { users, current, closing } = this;
 		// A new connection is due once the back-off is over, or once the current connection was silent for too long.
@@ -244,7 +244,8 @@ export class AccountSocket {
 
 	/**
 	 * Makes `next` the current connection; undefined means that there is none. Asks the previous connection to close.
-	 * Tells all task subscribers if there was no current connection before and there is one now, or the other way round.
+	 * Tells all task subscribers if there was no current connection before and there is one now, or the other way
+	 * round.
 	 */
 	private switchTo(next: SocketSession | undefined): void {
 		const previous = this.current;
@@ -258,7 +259,7 @@ export class AccountSocket {
 		previous.socket.close();
 	}
 
-	/** Is called when either side has closed a connection, or when an attempt to open has failed. */
+	/** Is called when a connection has been closed by either side, or an attempt to open one has failed. */
 	private onClose(session: SocketSession): void {
 		if (this.closing === session) this.closing = undefined;
 		if (this.current === session) {

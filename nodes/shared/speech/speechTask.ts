@@ -8,14 +8,14 @@ import { meaningOf } from '../parsing/errorTable';
 import type { AccountSocket } from './accountSocket';
 
 /**
- * Grace periods, in ms. An odd answer is one that may be wrong for a moment. It counts once a read still gets it this
- * long after it first came.
+ * Grace periods, in ms, for odd answers. An odd answer is one that may be wrong for a moment. It counts once a read
+ * still gets it this long after a read first got it.
  *
  * - `noAudioUrl`: a completed task has no URL of its audio.
  * - `apparentEnd`: an unknown status word seems to mean that the task has ended.
- * - `notFound`: a 404. A replica of the service that lags behind may answer so.
- * - `unreachable`: a read has failed for a temporary reason, and no answer has confirmed the Base URL yet. It may be
- *   wrong.
+ * - `notFound`: the service does not know the task. A replica of the service that lags behind may answer so.
+ * - `unreachable`: a read has failed for a temporary reason, and no answer has confirmed the Base URL yet. The Base URL
+ *   may be wrong.
  */
 const GRACE_MS = {
 	noAudioUrl: 60_000,
@@ -28,8 +28,8 @@ const GRACE_MS = {
  * How a wait for a task starts.
  *
  * - `readFirst`: read at once, because the result may be there already.
- * - `addressConfirmed`: the Base URL is known to be right, because the service has answered before.
- * - `isBackground`: a trigger waits for the task. It may wait for thousands of tasks for hours, so its reads are rare.
+ * - `addressConfirmed`: the Base URL counts as right. Temporary failures of reads then do not end the wait.
+ * - `isBackground`: a trigger waits for the task. It may wait for many tasks for hours, so its reads are rare.
  */
 const WAIT_MODES = {
 	/** The create call of the task was just accepted. */
@@ -47,8 +47,8 @@ const WAIT_MODES = {
 /** The poll interval of a task that is a spot check for overload, in ms. */
 const SPOT_CHECK_MS = 1000;
 /**
- * The random spread (jitter) of the pauses between reads, as a share of their length. Without it, tasks that lose the
- * socket at the same time would all read at the same time.
+ * The jitter of the usual pause before a read, as a share of the pause. Up to half of it is added or subtracted at
+ * random. Without jitter, tasks that lose the socket at the same time would all be read at the same time.
  */
 const JITTER = 0.3;
 /** The longest pause between two reads of a background task while the socket is open, in ms. */
@@ -58,13 +58,13 @@ const BACKGROUND_MAX_BACKOFF_MS = 300_000;
 export interface TaskWait {
 	taskId: string;
 	mode: keyof typeof WAIT_MODES;
-	/** Its abort ends the wait. The wait then throws the signal's reason, a Failure. */
+	/** The signal of a deadline (see `Deadline`). Its abort ends the wait. */
 	signal: AbortSignal;
-	/** The usual pause before a read of the task, in ms. It is the `pollMs` of `pollUntil`, except for a spot check. */
+	/** The usual pause before a read of the task, in ms, without jitter. A spot check has SPOT_CHECK_MS instead. */
 	pollIntervalMs: number;
 	/** The account's socket, from `subscribe`. The caller releases it. */
 	accountSocket: AccountSocket;
-	/** Is called with the progress in percent, 0 to 100, each time it has risen. */
+	/** Is called with the progress in percent, 0 to 100, when it is first known and each time it has risen. */
 	onProgress(percentage: number): void;
 	/** Is called each time a read shows that the task is still in progress. */
 	onUnfinished?(): void;
@@ -77,16 +77,16 @@ class TaskObservations {
 	private status = 'pending';
 	/** The HTTP status of the last read, if that failed. */
 	private httpStatus: number | undefined;
-	/** The last temporary Failure of a read, throttling aside, from before the Base URL was known to be right. */
+	/** The last temporary Failure of a read, throttling aside, from before the Base URL counted as right. */
 	private lastUnavailable: Failure | undefined;
 	/**
-	 * When each odd answer was first read, from `monotonicNow`. For `apparentEnd`, a read with another status resets it.
-	 * For `notFound`, any read that shows the task resets it.
+	 * When each odd answer was first read, from `monotonicNow`. For `apparentEnd`, a read with another status resets
+	 * it. For `notFound`, any read that shows the task resets it.
 	 */
 	private readonly firstObservedAt: { [what in keyof typeof GRACE_MS]?: number } = {};
 
 	constructor(
-		/** True once the Base URL is surely right, for example because the service has shown the task. */
+		/** True once the Base URL counts as right, for example because the service has shown the task. */
 		private addressConfirmed: boolean,
 		private readonly wait: Pick<TaskWait, 'onProgress' | 'onUnfinished'>,
 	) {}
@@ -100,8 +100,8 @@ class TaskObservations {
 	}
 
 	/**
-	 * Notes the result of a read, and returns what it means for the wait. Throws a Failure if the task has failed, or if
-	 * it is completed but has had no audio URL for too long.
+	 * Notes the result of a read, and returns what it means for the wait. Throws a Failure if the task has failed, or
+	 * if it is completed but has had no audio URL for too long.
 	 */
 	noteTask(task: SpeechTask): ReadResult<SpeechTask> {
 		this.addressConfirmed = true;
@@ -138,8 +138,8 @@ class TaskObservations {
 	}
 
 	/**
-	 * The error to report when the wait ends. If no answer has confirmed the Base URL, the Failure of the last read tells
-	 * more than the timeout.
+	 * Returns the error to report when the wait ends with `error`. If no answer has confirmed the Base URL, the last
+	 * temporary Failure of a read tells more than a timeout.
 	 */
 	explain(error: unknown): unknown {
 		return isFailure(error, 'timedOut') && !this.addressConfirmed
@@ -160,7 +160,7 @@ class TaskObservations {
 		throw failure;
 	}
 
-	/** True once the grace period of this odd answer is over. The first call starts it. */
+	/** True once the grace period of this odd answer is over. The first call starts the period. */
 	private hasLasted(what: keyof typeof GRACE_MS): boolean {
 		const since = (this.firstObservedAt[what] ??= monotonicNow());
 		return monotonicNow() - since >= GRACE_MS[what];
@@ -168,10 +168,11 @@ class TaskObservations {
 }
 
 /**
- * Waits until a speech task is completed and resolves with it. Messages over the socket report progress (§6.2). Only a
- * read of the task counts as its outcome (§4.2), because messages can be lost or come too early. Throws a Failure with
- * the task's id: taskFailed, noAudioUrl, notFound, any other failure of a read that is not temporary, or the signal's
- * reason (see also `explain`).
+ * Waits until a speech task is completed and resolves with it. Messages over the socket may report progress and
+ * announce the outcome (§6.2). Only a read of the task counts as its outcome (§4.2), because messages can be lost or
+ * come too early. Throws a Failure with the task's id: taskFailed, noAudioUrl, notFound, any other failure of a read
+ * that is not temporary, or the signal's reason. Instead of a timeout, it may be the last temporary failure (see
+ * `explain`).
  */
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, accountSocket } = wait;
@@ -180,7 +181,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	const call = isBackground ? undefined : await throttle.admit('task', signal);
 	const isSpotCheck = call?.isSpotCheck ?? false;
 	const observations = new TaskObservations(addressConfirmed, wait);
-	/** Shared reads that were sent before this time, from `monotonicNow`, say nothing new. */
+	/** Shared reads that began before this time, from `monotonicNow`, say nothing new. */
 	let freshAfter = monotonicNow();
 	return await pollUntil({
 		read: async (signal, isUrgent) => {
