@@ -66,7 +66,6 @@ export class CoalescedReads {
 		}
 	}
 
-	/** Drops old reads (see RETENTION_MS). */
 	private evictStale(): void {
 		const staleBefore = monotonicNow() - RETENTION_MS;
 		for (const [key, { startedAt }] of this.byKey)

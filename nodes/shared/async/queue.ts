@@ -16,7 +16,6 @@ export class Queue<Entry = void> {
 	 * caller is admitted, or with false if the caller's signal aborts.
 	 */
 	private readonly lanes: Array<Map<(isAdmitted: boolean) => void, Entry>>;
-	/** True while the loop in `drain` is running. */
 	private isDraining = false;
 
 	/**

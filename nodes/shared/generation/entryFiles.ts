@@ -8,8 +8,8 @@ import type { HistoryEntry } from './historyEntries';
 
 /**
  * A name without extension for each file: its id, or else the last segment of its URL, or “file” for a `data:` URL
- * without an id. Several files of one generation may share an id. From the second on, they get the suffixes `-2`, `-3`
- * and so on, so that none overwrites another when a workflow saves them to disk.
+ * without an id. If several files would get the same name, for example because they share an id, all but the first get
+ * the suffixes `-2`, `-3` and so on. So no file overwrites another when a workflow saves them to disk.
  */
 export function fileNames(files: GeneratedFile[]): string[] {
 	const baseNames = files.map(({ id, fileUrl }) => {
@@ -36,8 +36,9 @@ export async function fetchEntryFiles(
 	const names = fileNames(files);
 	const binary: NonNullable<INodeExecutionData['binary']> = {};
 	for (const [index, { fileUrl: url }] of files.entries()) {
-		// If neither the entry nor the URL tells the kind, `video` is the likelier one: the history is part of the video
-		// API (§4.9). It then decides only the prefix of the file's name, and the type if bytes and headers do not tell.
+		// If neither the entry nor the URL tells the kind, `video` is the likelier one: the history is part of the
+		// video API (§4.9). The kind then decides only the prefix of the file's name, and the type if bytes and headers
+		// do not tell.
 		const file = { url, kind: declaredKind(record, url) ?? 'video', id: names[index]! };
 		const name = index === 0 ? field : `${field}${index + 1}`;
 		binary[name] = await download(context, credential, file, signal);

@@ -11,21 +11,21 @@ export interface HistoryEntry {
 	/** The prompt without surrounding white space; '' if there is none. */
 	prompt: string;
 	/**
-	 * When it was created, in ms since 1970 by the service's clock; NaN if unknown. `readHistorySince` converts it to
-	 * our clock.
+	 * When the entry was created, in ms since 1970; NaN if unknown. The time is by the service's clock, or by our clock
+	 * if the entry comes from `readHistorySince`.
 	 */
 	createdAt: number;
 	files: GeneratedFile[];
 	/** True if the entry has no file, and the service says that this generation has failed. */
 	failed: boolean;
 	/**
-	 * The ids and URLs of the entry and its files. If the entry has no id, they include URLs without their query (see
-	 * `identifiersOf`).
+	 * The ids and URLs of the entry and its files. If the entry has no id, they may include URLs without their query
+	 * (see `identifiersOf`).
 	 */
 	identifiers: string[];
 }
 
-/** How many files the entries have. An entry without a file counts as one, because its file may still come. */
+/** How many files the entries have. An entry without a file counts as one: its file may still come, or has failed. */
 export const countFiles = (entries: HistoryEntry[]): number =>
 	entries.reduce((sum, { files }) => sum + Math.max(1, files.length), 0);
 

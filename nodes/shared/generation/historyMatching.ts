@@ -11,7 +11,9 @@ export interface Match {
 	 * prompt. Each of the two groups is oldest first.
 	 */
 	matched: HistoryEntry[];
-	/** If nothing matches: the entries that may belong to this request or to another one, newest first. */
+	/**
+	 * If nothing matches: the entries that may belong to this request or to another one, newest first. Otherwise empty.
+	 */
 	candidates: HistoryEntry[];
 }
 
@@ -25,9 +27,9 @@ export const earliestEntryTime = ({ sentAt }: GenerationRequest): number =>
 	sentAt - CLOCK_TOLERANCE_MS;
 
 /**
- * Returns a predicate for requests. It is true for one that could own the same entries as `request`: one that still
- * misses a file whose id was not announced, and whose search has not ended, or ended at most 20 min before `request`
- * was sent.
+ * Returns a predicate that is true for a request that could own the same entries as `request`. Such a request has asked
+ * for more files than have arrived or were announced by an id. Its search has not ended, or has ended at most
+ * LATE_RESULT_MS before `request` was sent.
  */
 export const isCompetingWith =
 	(request: GenerationRequest) =>
@@ -39,10 +41,10 @@ export const isCompetingWith =
  * Finds the history entries of a request.
  *
  * - An announced id, or the URL of a file that has arrived, proves that an entry belongs to the request.
- * - Any other entry matches if it has exactly the prompt of the request, belongs to no other request, and its time,
- *   kind of media and aspect ratio do not rule it out.
+ * - Any other entry may match if it has exactly the prompt of the request, if no id or URL proves that it belongs to
+ *   another request, and if its time, kind of media and aspect ratio do not rule it out.
  * - None of these other entries matches if a request with other content, or one whose stream is still open, could also
- *   own one of them, or if they have more files than are missing. Then they are only candidates.
+ *   own one of them, or if they have more files than are missing. Then they are candidates at most.
  * - Requests with the same content are interchangeable. The entries are dealt out to them in the order in which the
  *   requests were sent.
  * - A request with images matches by id or URL alone, because the same prompt is often used with many images.
@@ -60,8 +62,8 @@ export function matchHistory(
 	const identifiersOfOthers = new Set(others.flatMap(identifiersOfRequest));
 	const unclaimed = entries
 		.filter((entry) => entry.prompt === request.prompt && !proven.includes(entry))
-		// If other requests have this prompt, a failed entry is left out: it may already have been reported to one of them,
-		// as an error without an id.
+		// If other requests have this prompt, a failed entry is left out: it may already have been reported to one of
+		// them, as an error without an id.
 		.filter(
 			(entry) =>
 				!hasAnyIdentifier(entry, identifiersOfOthers) && !(entry.failed && others.length > 0),
@@ -73,8 +75,8 @@ export function matchHistory(
 		entries.flatMap((entry) => entry.identifiers.map((identifier) => [identifier, entry] as const)),
 	);
 	/**
-	 * How many of its requested files a request still misses: they have no entry, no announced id, and have not
-	 * arrived.
+	 * How many of the requested files of `owner` are still missing: they have no entry and no announced id, and have
+	 * not arrived. The number may be negative.
 	 */
 	const missingFilesOf = (owner: GenerationRequest) => {
 		const ownEntries = new Set(

@@ -6,12 +6,12 @@ import { CoalescedReads } from '../async/coalescedReads';
 import { asTime } from '../parsing/values';
 import { sortOldestFirst, readHistory, type HistoryEntry } from './historyEntries';
 
-/** How old a snapshot may be by default, in ms. */
+/** The greatest age of a snapshot, in ms, unless the caller gives another one. */
 const SNAPSHOT_TTL_MS = 8_000;
 /** The most entries in a snapshot. */
 const MAX_SNAPSHOT_ENTRIES = 2000;
 
-/** The newest part of the history at one moment. */
+/** The newest part of the history, as one read has shown it. */
 interface HistorySnapshot {
 	/** The entries, oldest first, with times by our clock. */
 	entries: HistoryEntry[];
@@ -25,7 +25,7 @@ interface HistorySnapshot {
 }
 
 /**
- * The shared snapshots of an account's history (§4.9). All items that wait at the same time use one snapshot. This is a
+ * The shared snapshots of an account's history (§4.9). Items that wait at the same time share snapshots. This is a
  * class of its own because `account.ts` finds shared objects by their class.
  */
 class HistorySnapshots extends CoalescedReads {}
@@ -46,14 +46,14 @@ export async function readHistorySince(
 	const snapshots = accountOf(api.credential).get(HistorySnapshots);
 	const read = async (sharedSignal: AbortSignal) => await readBackTo(api, since, sharedSignal);
 	let snapshot: HistorySnapshot | undefined;
-	// The first iteration joins a read in flight, even if its snapshot turns out to be too old. Several reads at once
-	// would only make a slow history slower.
+	// The first iteration takes the latest snapshot, or waits for the one that is being read, even if that is too old.
+	// Several reads at the same time would only make a slow history slower.
 	do snapshot = await snapshots.share('', snapshot?.readAt ?? -Infinity, signal, read);
 	while (snapshot.readAt < minReadAt || snapshot.since > since);
 	return snapshot.entries;
 }
 
-/** Reads a new snapshot that goes back to `since`, but has at most MAX_SNAPSHOT_ENTRIES entries. */
+/** Reads a new snapshot. It goes back to `since`, but has at most the newest MAX_SNAPSHOT_ENTRIES entries. */
 async function readBackTo(api: Api, since: number, signal: AbortSignal): Promise<HistorySnapshot> {
 	const range = { since: -Infinity, readAt: monotonicNow() };
 	/** The service's clock minus ours, in ms. */

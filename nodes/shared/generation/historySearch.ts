@@ -12,24 +12,24 @@ import { isCompetingWith, matchesById, matchHistory, earliestEntryTime } from '.
 import { readHistorySince } from './historyReader';
 import { ledgerOf } from './requestLedger';
 
-/** The pause between two reads of the history, in ms. All items that search share one snapshot. */
+/** The usual pause between two reads of the history, in ms. */
 const SEARCH_INTERVAL_MS = 10_000;
-/** How long after `searchUntil` the last read of the history may still run, in ms. */
+/** How long the last read of the history may still run once `searchUntil` is over, in ms. */
 const LAST_SEARCH_MS = 15_000;
-/** How long a renewed URL is searched for, and how old the first snapshot for it may be, in ms. */
+/** The time limit of the search for a renewed URL, and the greatest age of the first snapshot for it, in ms. */
 const RENEWAL_MS = 60_000;
 
 /**
- * Searches the history for the files of a generation whose stream ended too early. It polls until all files are there
- * or the request's `searchUntil` is over, at least once. It sends no create call. Resolves with the files that the
- * stream had delivered and those from the history.
+ * Searches the history for the files of a generation whose stream ended too early. Reads the history until all files
+ * are there, the request's `searchUntil` is over, or `signal` aborts. Resolves with the files that the stream had
+ * delivered and those from the history.
  *
  * Throws a Failure if there is no file:
- * - generationFailed if the history says so.
+ * - generationFailed if the history says that the generation failed.
  * - The reason of `signal` if the run was canceled, or the failure to read the history if that is not temporary.
- * - `streamFailure` if the search has ended. The entries that may be the lost result are added as candidates. A
- *   `streamFailure` of kind generationFailed may be about one video of several, so another Failure takes its place
- *   while the others may still come: the reason of `signal` if that has aborted, or streamLost if there are candidates.
+ * - Otherwise `streamFailure`, with the entries that may be the lost result as candidates. If `streamFailure` is of
+ *   kind generationFailed, it may be about one video of several, and the others may still come. Then the reason of
+ *   `signal` is thrown instead if `signal` has aborted, or else streamLost if there are candidates.
  */
 export async function findInHistory(
 	api: Api,
@@ -54,8 +54,8 @@ export async function findInHistory(
 		// If some of the files are missing, the user still gets the others.
 		if (found.length > 0) return found;
 		if (isFailure(error, 'generationFailed')) throw error;
-		// The history could not be read, or the run was canceled. The generation may be charged even so, and the Failure
-		// must say that.
+		// The history could not be read, or the run was canceled. The generation may be charged even so, and the
+		// Failure must say that.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
 		// One video has failed, and the item's time was over before the history could show the others.
@@ -78,7 +78,7 @@ export async function findInHistory(
 		signal: AbortSignal,
 		remainingWaitMs: number,
 	): Promise<ReadResult<GeneratedFile[]>> {
-		// The last read must be new. A snapshot that others read some seconds ago might miss the result.
+		// The snapshot of a last read must be new. One that others read some seconds ago might miss the result.
 		const isLastSearch = Math.min(remainingSearchMs(), remainingWaitMs) < SEARCH_INTERVAL_MS;
 		const ledger = ledgerOf(api.credential);
 		ledger.add(request);
@@ -99,7 +99,8 @@ export async function findInHistory(
 		const furtherEntries = match.matched.filter(
 			(entry) => !hasAnyIdentifier(entry, receivedIdentifiers),
 		);
-		// An entry without a time may belong to any request with this prompt. So it never matches, but is a candidate.
+		// An entry without a time may belong to any request with this prompt. So the prompt proves nothing: the entry
+		// is a candidate.
 		const undated = entries.filter(
 			({ prompt, createdAt }) => prompt === request.prompt && Number.isNaN(createdAt),
 		);
@@ -123,8 +124,8 @@ export async function findInHistory(
 /**
  * Reads the current URL of a file from the history, because signed URLs expire. It looks in the entries that surely
  * belong to the request, for a file with the same id. If several files have this id, or `file` has none, it takes the
- * one in the same place. Resolves with the renewed file, or with `file` itself if no other URL is found within a
- * minute. Never rejects.
+ * one in the same place. Resolves with the renewed file, or with `file` itself if no other URL is found within
+ * RENEWAL_MS. Never rejects.
  */
 export async function findRenewed(
 	api: Api,
@@ -135,8 +136,8 @@ export async function findRenewed(
 	const hasSameId = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
 	const index = request.files.filter(hasSameId).indexOf(file);
 	const search = async (deadline: AbortSignal) => {
-		// A snapshot up to a minute old saves a read of the history. If it still has the refused URL, one that is younger by
-		// default is used.
+		// First, a snapshot that is up to RENEWAL_MS old is accepted, which may save a read of the history. If it
+		// brings no other URL, only a snapshot of the default age is accepted.
 		for (const minReadAt of [monotonicNow() - RENEWAL_MS, undefined]) {
 			const entries = await readHistorySince(api, earliestEntryTime(request), deadline, minReadAt);
 			const files = entries.filter(matchesById(request)).flatMap((entry) => entry.files);

@@ -4,16 +4,19 @@ import type { GeneratedFile, GenerationRequest } from '../contract';
 import type { Credential } from '../http/credential';
 import { evictOldest } from '../limits';
 
-/** How long the history is searched for the result after the stream was lost, in ms. */
+/**
+ * How long the history is searched for the result of a lost stream, in ms, unless the caller of `searchEnd` gives a
+ * time.
+ */
 const SEARCH_WINDOW_MS = 600_000;
 /**
- * The most requests in a ledger. During a search, fewer requests than that are added, so the request that is searched
- * for stays in the ledger.
+ * The most requests in a ledger. The number is so high that a request should stay in the ledger while its result is
+ * searched for.
  */
 const MAX_LEDGER_REQUESTS = 10_000;
 
 /**
- * The generation requests of an account that this process knows, in the order they were added. Matching needs it to
+ * The generation requests of an account that this process knows, in the order they were added. Matching needs them to
  * see which other request could own a history entry. `ledgerOf` finds the ledger for videos and images,
  * `speechLedgerOf` the one for speech.
  */
@@ -28,8 +31,8 @@ export class RequestLedger {
 
 	/**
 	 * Adds a request from the journal that an earlier attempt, perhaps in another process, has sent. Its search in the
-	 * history starts now, unless it has started before. Nothing is done if the ledger already knows at least as many of
-	 * its files.
+	 * history starts now, unless it has started before. Does nothing if the ledger has the request already, with at
+	 * least as many files.
 	 */
 	restore(request: GenerationRequest): void {
 		const existing = this.byKey.get(request.key);
@@ -54,7 +57,7 @@ export class RequestLedger {
 	}
 }
 
-/** The ledger for speech. It is another one because speech never appears in the history. */
+/** The ledger for speech. It is separate because speech never appears in the history. */
 class SpeechLedger extends RequestLedger {}
 
 /** Creates a request that is about to be sent, with a new key. */
@@ -64,16 +67,14 @@ export const newRequest = (
 
 /**
  * Returns when the search in the history for a request ends, in ms since 1970. That is `searchMs` from now, unless the
- * search has begun before. Call this when the stream of the request has ended.
+ * search has begun before. Call this when the stream of the request, or its call, has ended.
  */
 export const searchEnd = (
 	{ searchUntil }: GenerationRequest,
 	searchMs = SEARCH_WINDOW_MS,
 ): number => searchUntil ?? Date.now() + searchMs;
 
-/**
- * Returns the changed fields of a request that gets no more files than `files`, so that `files` are its whole result.
- */
+/** Returns the fields of a request that change when `files` become its whole result and no further file is expected. */
 export const finalFields = (request: GenerationRequest, files: GeneratedFile[]) => {
 	return { requestedCount: files.length, searchUntil: searchEnd(request, 0) };
 };

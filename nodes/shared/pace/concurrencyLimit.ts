@@ -2,7 +2,7 @@ import { monotonicNow } from '../async/deadline';
 
 /** Slow start by time: how much the limit rises above the initial limit in total. */
 const SLOW_START_RISE = 12;
-/** Slow start by time: how long this rise takes, in ms. */
+/** Slow start by time: how long the limit takes to rise by SLOW_START_RISE, in ms. */
 const SLOW_START_RISE_MS = 1500;
 /** Slow start by success: the limit is at least this multiple of `healthyCount`. */
 const SLOW_START_FACTOR = 4;
@@ -19,8 +19,8 @@ const DOUBLING_ROUNDS = 10;
 /** The longest doubling time, in ms, before the jitter is applied. */
 const MAX_DOUBLING_MS = 150_000;
 /**
- * The initial and the lowest value of `idleDoublingMs`, in ms. It is low because other clients occupy the whole account
- * then: a limit that grows fast lets the next call try again soon.
+ * The initial and the lowest value of `idleDoublingMs`, in ms. It is low so that a call that was refused because of
+ * other clients is soon tried again.
  */
 const MIN_IDLE_DOUBLING_MS = 4000;
 /**
@@ -32,8 +32,8 @@ const IDLE_DOUBLING_DECREASE = 1.2;
 /** CUBIC's K as a share of the doubling time: how long after a refusal the limit is back at `wMax`. */
 const CUBIC_K = Math.cbrt(1 - BACKOFF_RATIO);
 /**
- * After an overload, the ceiling rises by 1 in this many rounds. A round is as many successes at the ceiling as calls
- * fit under it. The rise is slow because each call above the ceiling may be charged and then fail.
+ * After an overload, the ceiling rises by 1 in this many rounds. A round has as many successes at the ceiling as calls
+ * fit under the ceiling. The rise is slow because each call above the ceiling may be charged and then fail.
  */
 const ROUNDS_PER_PROBE = 25;
 

@@ -22,8 +22,8 @@ const LANES = { read: 0, create: 1, poll: 2 };
  */
 const SPOT_CHECK_COUNTS = [16, 32, 64, 128, 256];
 /**
- * The cooldown after a throttled request gets a jitter of up to this time, in ms, or of up to the request interval if
- * that applies and is longer. The jitter keeps processes that share an account from sending at the same moment.
+ * The longest jitter of the cooldown after a throttled request, in ms, unless `onThrottled` takes a longer one. The
+ * jitter keeps processes that share an account from sending at the same moment.
  */
 const JITTER_MS = 100;
 
@@ -88,11 +88,10 @@ export class Throttle {
 	readonly limit = new ConcurrencyLimit();
 	/** The queue for the background reads of triggers. */
 	readonly backgroundQueue = new TokenBucket();
-	/** The least time between two requests. */
 	private readonly interval = new RequestInterval();
 	/** Decides when create calls stop waiting, because a quota is used up. */
 	private readonly failFast = new FailFast();
-	/** Stops all requests for a while after one was throttled, with the exceptions in `onThrottled`. */
+	/** Stops all requests for a while after one was throttled, unless `onThrottled` slows down only create calls. */
 	private readonly requestBreaker = new CircuitBreaker('closed');
 	/**
 	 * Stops create calls while the service is unavailable or overloaded. It starts half-open: the first create call is
@@ -109,7 +108,6 @@ export class Throttle {
 	readonly pollQueue = {
 		enter: async (signal: AbortSignal) => await this.queue.enter(signal, 'poll', LANES.poll),
 	};
-	/** Reads whose result several callers share. */
 	readonly coalescedReads = new CoalescedReads();
 	/**
 	 * When a request was last throttled, from `monotonicNow`, as all times in this class. A throttled request that was

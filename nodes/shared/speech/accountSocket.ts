@@ -76,7 +76,7 @@ export class AccountSocket {
 	private users = 0;
 	/** True while `run` opens, replaces and closes connections, also while none is open. */
 	private isRunning = false;
-	/** The open connection. */
+	/** The open connection; undefined if there is none. */
 	private current: SocketSession | undefined;
 	/** The connection that was asked to close and is still open. */
 	private closing: SocketSession | undefined;
@@ -158,7 +158,6 @@ export class AccountSocket {
 		signal.addEventListener('abort', () => this.listeners.delete(listener), { once: true });
 	}
 
-	/** Handles the text of a message from the service. */
 	private receive(text: string): void {
 		const message = readNotification(text);
 		if (!message) return;

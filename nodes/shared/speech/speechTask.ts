@@ -83,7 +83,7 @@ class TaskObservations {
 	 * When each odd answer was first read, from `monotonicNow`. For `apparentEnd`, a read with another status resets
 	 * it. For `notFound`, any read that shows the task resets it.
 	 */
-	private readonly firstObservedAt: { [what in keyof typeof GRACE_MS]?: number } = {};
+	private readonly firstObservedAt: { [oddAnswer in keyof typeof GRACE_MS]?: number } = {};
 
 	constructor(
 		/** True once the Base URL counts as right, for example because the service has shown the task. */
@@ -155,15 +155,15 @@ class TaskObservations {
 	}
 
 	/** Asks for another read soon. Throws `failure` once the grace period of this odd answer is over. */
-	private tolerate(what: keyof typeof GRACE_MS, failure: Failure): ReadResult<SpeechTask> {
-		if (!this.hasLasted(what)) return { done: false, expectSoon: true };
+	private tolerate(oddAnswer: keyof typeof GRACE_MS, failure: Failure): ReadResult<SpeechTask> {
+		if (!this.hasLasted(oddAnswer)) return { done: false, expectSoon: true };
 		throw failure;
 	}
 
 	/** True once the grace period of this odd answer is over. The first call starts the period. */
-	private hasLasted(what: keyof typeof GRACE_MS): boolean {
-		const since = (this.firstObservedAt[what] ??= monotonicNow());
-		return monotonicNow() - since >= GRACE_MS[what];
+	private hasLasted(oddAnswer: keyof typeof GRACE_MS): boolean {
+		const since = (this.firstObservedAt[oddAnswer] ??= monotonicNow());
+		return monotonicNow() - since >= GRACE_MS[oddAnswer];
 	}
 }
 
