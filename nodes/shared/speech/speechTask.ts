@@ -81,7 +81,7 @@ class TaskObservations {
 	private lastUnavailable: Failure | undefined;
 	/**
 	 * When each odd answer was first read, from `monotonicNow`. For `apparentEnd`, a read with another status resets
-	 * it. For `notFound`, any read that shows the task resets it.
+	 * the time. For `notFound`, any read that shows the task does.
 	 */
 	private readonly firstObservedAt: { [oddAnswer in keyof typeof GRACE_MS]?: number } = {};
 
