@@ -1,6 +1,6 @@
-/** What the service's contract fixes. The § numbers are sections of docs/contract.md. */
+/** The constants and types of the service's interface. The § numbers are sections of docs/contract.md. */
 
-/** The models for speech (§4.1). The first is the default. */
+/** The models for speech (§4.1). The node's default is the first. */
 export const MODEL_IDS = [
 	'labs_multilingual_v2',
 	'labs_turbo_v2_5',
@@ -8,7 +8,7 @@ export const MODEL_IDS = [
 	'labs_v3',
 ] as const;
 
-/** The aspect ratios of videos (§4.5). The first is the default. */
+/** The aspect ratios of videos (§4.5). The node's default is the first. */
 export const ASPECT_RATIOS = [
 	'VIDEO_ASPECT_RATIO_LANDSCAPE',
 	'VIDEO_ASPECT_RATIO_PORTRAIT',
@@ -33,7 +33,7 @@ export const SPEECH_SETTINGS = {
 	speed: { min: 0.7, max: 1.2, default: 1 },
 } as const;
 
-/** How many videos one request may ask for (§8), and the default (§4.5). */
+/** How many videos one request may ask for (§8), and how many the node asks for by default. */
 export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1 } as const;
 
 /**
@@ -54,7 +54,7 @@ export const TERMINAL_EVENTS = {
 /** The `type` of WebSocket messages about speech tasks (§6.2). */
 export const TASK_MESSAGE = 'labs_status_updated';
 
-/** A JSON object as the service sends it. Fields that the contract does not name are kept. */
+/** A JSON object that the service sends or receives. It may have fields that the contract does not name. */
 export type ServiceRecord = Record<string, unknown>;
 
 /** The states of a speech task (§3). An unknown status word counts as `processing` (see also `apparentEnd`). */
@@ -72,7 +72,7 @@ export interface SpeechTask {
 	status: string;
 	/** The absolute URL of the audio file, once there is one. */
 	audioUrl?: string;
-	/** The absolute URL of the subtitles, if the service has made any. */
+	/** The absolute URL of the subtitles, if there are any. */
 	subtitleUrl?: string;
 	/** The progress in percent, 0 to 100. */
 	percentage?: number;
@@ -87,16 +87,18 @@ export interface GeneratedFile {
 	id?: string;
 	/** The absolute URL of the file. */
 	fileUrl: string;
-	/** The whole record that the service sent for it; empty if it sent just a URL. */
+	/** The record that the service sent for the file. It may be empty, for example if the service sent only a URL. */
 	raw: ServiceRecord;
 }
 
 /**
- * The kinds of media. `mimeType` is assumed for a file whose type is shown neither by its bytes, nor by its
- * Content-Type header, nor by its URL. `timeoutSeconds` is the default of the parameter Timeout. `takes` tells users
- * how long a generation usually takes. `plural` is the word for several results. `inputs` is what users can change
- * after a failure. `nodes/` has no other list of kinds. The simulator and tests have some: see “An operation with a
- * stream” in CONTRIBUTING.md.
+ * The kinds of media.
+ *
+ * - `mimeType`: the type of a file, unless its bytes, its Content-Type header or its URL show another one.
+ * - `timeoutSeconds`: the default of the parameter Timeout.
+ * - `takes`: how long a generation usually takes, in words for users.
+ * - `plural`: the word for several results.
+ * - `inputs`: what users can change after a failure.
  */
 export const MEDIA = {
 	speech: {
@@ -142,8 +144,8 @@ export const SPEAK = {
 
 /**
  * The operations that the service answers with an event stream (§4.5–4.8). `withImages` is true if images are part of
- * the request. Then the prompt does not identify the result, because many requests use the same prompt with different
- * images.
+ * the request. Then the prompt does not identify the result, because several requests may have the same prompt and
+ * different images.
  */
 export const GENERATIONS = {
 	textToVideo: {
@@ -167,7 +169,6 @@ export const GENERATIONS = {
 /** The operations that create speech tasks. */
 export const SPEECH_OPERATIONS = [SPEAK] as const satisfies readonly PaidOperation[];
 
-/** A row of `SPEECH_OPERATIONS`. */
 export type SpeechOperation = (typeof SPEECH_OPERATIONS)[number];
 
 /** All operations that are charged. */
@@ -176,13 +177,12 @@ export const PAID_OPERATIONS: readonly PaidOperation[] = [
 	...Object.values(GENERATIONS),
 ];
 
-/** A row of `GENERATIONS`. */
 export type Generation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
 
 /**
  * A request for videos or images, and what is known of its result. The journal stores it, so that a retry collects the
- * result instead of paying again. A request for speech has this type, too. It is kept only in memory, where it tells
- * which workflow has created a task.
+ * result instead of paying again. Requests for speech have this type, too. They are kept only in memory, where they
+ * tell which workflow has created a task.
  */
 export interface GenerationRequest {
 	/** Identifies the request among all processes: a UUID. */
@@ -207,15 +207,15 @@ export interface GenerationRequest {
 	creator?: { id: string; calledBy: string };
 	/** When the last attempt to send the request began, in ms since 1970 by our clock; 0 before the first. */
 	sentAt: number;
-	/** The ids that the service has announced for its files. */
+	/** The ids that the service has announced for the files. For speech, the id of the task. */
 	announcedIds: string[];
 	/** The files that are finished. */
 	files: GeneratedFile[];
 	/** Why the missing files have failed, in the service's words. */
 	reason?: string;
 	/**
-	 * Until when the history is searched for missing files, in ms since 1970; undefined until the stream has ended or was
-	 * lost.
+	 * Until when the history is searched for missing files, in ms since 1970; undefined while the stream is open. For
+	 * speech, it is set only if the create call has failed.
 	 */
 	searchUntil?: number;
 }

@@ -1,6 +1,6 @@
 import type { MediaKind } from './contract';
 
-/** What can go wrong. `n8n/messages.ts` has the message to the user for each kind. No other file has such messages. */
+/** What can go wrong. `n8n/messages.ts` has the message to the user for each kind. */
 export type FailureKind =
 	| 'invalidInput'
 	| 'badImage'
@@ -49,21 +49,20 @@ export interface FailureFacts {
 	field?: string;
 	/** True if `field` is a field of the credential. */
 	isInCredential?: boolean;
-	/** The indexes, from 0, of the input items with the same fault, when bad input ends a run. */
+	/** The indexes, from 0, of all input items in which the same parameter is empty. */
 	itemIndexes?: number[];
 	/** How many input items the run has. */
 	itemCount?: number;
 	/**
-	 * The reason in the words of the service or of our check. Words of the service are readable, without HTML tags, and
-	 * without the token. In two kinds it is something else. In `unreachable`, it is a key of UNREACHABLE in
-	 * `n8n/messages.ts`. In `selfTrigger`, it is the name of the node that would start the workflow again.
+	 * The reason, in words of the service or of this package. Words of the service have no HTML tags and no token. Two
+	 * kinds have something else here: `unreachable` a key of UNREACHABLE in `n8n/messages.ts`, and `selfTrigger` the
+	 * name of the node that would start the workflow again.
 	 */
 	text?: string;
 	/** The HTTP status of the answer. */
 	status?: number;
 	/**
-	 * The host that the request went to, with its port, without path or query. For `redirected`, the origin of the new
-	 * URL.
+	 * The host that the request went to, as in `media.example.com:8080`. For `redirected`, the origin of the new URL.
 	 */
 	host?: string;
 	/** The pause that the service or the file's host asks for before the next request, in ms. */
@@ -72,7 +71,7 @@ export interface FailureFacts {
 	limitMs?: number;
 	/** The value of Max Paid Requests per Execution that a run would exceed. */
 	limit?: number;
-	/** True if a create call has no known result, and the service may have accepted and charged it. */
+	/** True if the service may have accepted and charged a create call, but its result is unknown. */
 	mayBeCharged?: boolean;
 	/** The kind of media that was requested. */
 	mediaKind?: MediaKind;
@@ -82,7 +81,7 @@ export interface FailureFacts {
 	taskId?: string;
 	/** The part of a long speech that failed, as in “3 of 12”. */
 	part?: string;
-	/** The ids of the charged tasks of a speech whose result can still be collected, in the order of its parts. */
+	/** The ids of the tasks of one speech whose audio can still be collected, in the order of the parts. */
 	taskIds?: string[];
 	/** The numbers, from 1, of the other parts of the speech that may have been charged without an answer. */
 	indeterminateParts?: number[];
@@ -97,8 +96,8 @@ export interface FailureFacts {
 	/** The last known status of the task, in words for the user. */
 	lastKnownStatus?: string;
 	/**
-	 * How many requests may be in flight without an overload, as far as is known. It is set when a request has failed
-	 * because of an overload.
+	 * How many tasks and streams may be in flight without an overload, as far as is known. Set if the failure was
+	 * caused by an overload.
 	 */
 	safeInFlight?: number;
 	/** History entries that may be the lost result; `createdAt` as the service wrote it. */
@@ -106,8 +105,8 @@ export interface FailureFacts {
 }
 
 /**
- * Any failure below the n8n layer: its kind and its facts, without a message to the user. `n8n/nodeErrors.ts` turns
- * it into n8n's error.
+ * A failure with its kind and its facts, but without a message to the user. `n8n/nodeErrors.ts` turns it into n8n's
+ * error.
  */
 export class Failure extends Error {
 	constructor(
@@ -137,8 +136,8 @@ export const withDefaultFacts = (error: unknown, facts: FailureFacts): unknown =
 	error instanceof Failure ? error.withDefaults(facts) : error;
 
 /**
- * The `error_kind` of each kind of failure. What the service means comes before it (see `errorKindOf`). A kind without
- * a row has the `error_kind` `other`.
+ * The `error_kind` of a failure by its kind; `other` for a kind that is not listed. `errorKindOf` says what counts
+ * before the kind.
  */
 const ERROR_KIND_BY_FAILURE = {
 	...{ invalidInput: 'input', badImage: 'input', overBudget: 'input', rejected: 'input' },
@@ -150,16 +149,16 @@ const ERROR_KIND_BY_FAILURE = {
 } as const satisfies Partial<Record<FailureKind, string>>;
 
 /**
- * The `error_kind` in the output of a failed item. Saved workflows compare it with its possible words to decide what to
- * do, so these words never change.
+ * The value of `error_kind` in the output, when something has failed. Saved workflows compare it with fixed words, so
+ * these words never change.
  */
 export function errorKindOf(error: unknown): string {
 	if (!(error instanceof Failure)) return 'other';
 	const { kind, facts } = error;
 	if (facts.mayBeCharged && kind !== 'timedOut') return 'indeterminate';
-	// In two cases the meaning does not count. A server error may have any cause, whatever its words. And if a generation
-	// fails because of a token, it is a token of the service itself. A refusal of the user's token has the kind
-	// tokenRefused.
+	// In two cases the meaning does not count. A server error may have any cause, whatever its words. And a failed
+	// generation that complains about a token means a token of the service itself. (A refusal of the user's token has
+	// the kind tokenRefused.)
 	const hasUnknownCause = kind === 'unavailable' || facts.means === 'token';
 	const means = hasUnknownCause ? undefined : facts.means;
 	const byFailure: Partial<Record<FailureKind, string>> = ERROR_KIND_BY_FAILURE;
@@ -172,9 +171,9 @@ export function isTransient(error: unknown): error is Failure {
 }
 
 /**
- * Converts the error of reading the account, which is often the first call to a Base URL. An answer that no media
- * generation service gives, such as a 404 or a web page, becomes a Failure of kind foreignServer: the Base URL is that
- * of another web server. Any other error is returned as it is.
+ * Converts an error of reading the account, which is often the first call to a Base URL. A refusal without a known
+ * meaning, such as a 404 or a web page, becomes a Failure of kind foreignServer, because the Base URL probably leads to
+ * another web server. Any other error is returned as it is.
  */
 export const toWrongBaseUrl = (error: unknown): unknown =>
 	isFailure(error, 'notFound', 'rejected', 'foreignServer') && !error.facts.means

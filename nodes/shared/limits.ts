@@ -1,7 +1,7 @@
 /**
- * How much of the service's data is accepted. No sane service reaches these limits. They keep a broken one from taking
- * n8n's memory or time. With few exceptions, a result beyond its limit is not truncated but refused or ignored as a
- * whole, because half a result would look like a whole one. Texts for the user are truncated.
+ * How much data of the service is accepted. The limits keep a broken service from taking n8n's memory or time. Most
+ * results beyond a limit are refused or ignored as a whole, because half a result would look like a whole one. Texts
+ * for the user are truncated instead.
  */
 
 const MIB = 1024 * 1024;
@@ -23,11 +23,11 @@ export const MAX_EVENT_CHARS = 16 * MIB;
  * could overflow the stack.
  */
 export const MAX_JSON_LEVELS = 100;
-/** The most pages of a list: 100 000 records in pages of the usual size. */
+/** The most pages of a list. With 100 records per page, that is 100 000 records. */
 export const MAX_PAGES = 1000;
 /**
- * The most files that one generation may name. A request can ask for at most 4 (§8). A stream counts as broken off at
- * an event with more. If the history has more, only the first are taken.
+ * The most files that one generation may have. A request can ask for at most 4 (§8). If an event in a stream has more
+ * files, the stream counts as broken off. If the history has more, only the first are taken.
  */
 export const MAX_FILES = 100;
 /** The most redirects that are followed for one request. */
@@ -43,8 +43,8 @@ export const MAX_SUBTITLES_BYTES = 2 * MIB;
 /** The most bytes that the audio parts of one speech may have in total to be joined. They are joined in memory. */
 export const MAX_JOINED_BYTES = 256 * MIB;
 /**
- * Unless the caller sets a limit, a media file may always have this many bytes. It may have more if its host announces
- * a larger size, but no more than that size. Of a compressed file, the host announces the compressed size.
+ * The most bytes of a media file, unless the caller sets a limit or the host announces a larger size. A smaller
+ * announced size does not count, because it may be the compressed size.
  */
 export const MAX_UNANNOUNCED_BYTES = 256 * MIB;
 

@@ -2,8 +2,9 @@ import type { Meaning } from '../failure';
 import { asText, truncate, isRecord, parseJson } from './values';
 
 /*
- * Finds out what a refusal or a failure of the service means. The signs are sentences, machine words and the HTTP
- * status. The more specific a sign, the more it counts. Cases: test/unit/errorTable.test.ts.
+ * Finds out what a refusal or a failure of the service means. The signs are sentences, machine words such as
+ * `invalid_voice_id`, and the HTTP status. The more specific a sign, the more it counts. Cases:
+ * test/unit/errorTable.test.ts.
  */
 
 /** Names of fields that say what went wrong. */
@@ -13,8 +14,8 @@ const SIGN_FIELD =
 const ECHOED_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i;
 
 /**
- * All texts in a value that say what went wrong, also nested ones: sentences, machine words and codes. Call it with
- * `value` alone.
+ * The texts in a value that say what went wrong, also nested ones: sentences, machine words and numeric codes. Call it
+ * with `value` alone.
  */
 function signsIn(value: unknown, isSign = true, depth = 0): string[] {
 	const text = asText(value);
@@ -43,8 +44,8 @@ const normalizedText = (value: unknown): string =>
 		.toLowerCase();
 
 /**
- * The clearest sign in a value: the first sentence, or else the first machine word. It serves when no field for a
- * reason has a text.
+ * The clearest sign in a value: the first text of several words, or else the first single word; undefined if there is
+ * none. Numbers do not count.
  */
 export function clearestSign(value: unknown): string | undefined {
 	const signs = signsIn(value).filter((sign) => !/^\d+$/.test(sign));
@@ -67,7 +68,7 @@ const WAITS_FOR_ANOTHER =
 const CONCURRENCY_WORDS =
 	/concurren|simultaneous|parallel|at once|in progress|(?:max|limit|many)[^.]{0,40} (?:running|active|pending|queued) /;
 
-/** The specific signs: words that leave no doubt. The first row that matches counts, so the order matters. */
+/** The specific signs: words that say more than an HTTP status. The first row that matches counts. */
 const SPECIFIC_SIGNS: readonly MeaningRow[] = [
 	[
 		'throttled',
@@ -147,7 +148,7 @@ const MEANING_BY_STATUS: Readonly<Record<number, Meaning>> = {
 	429: 'throttled',
 };
 
-/** The general signs: words that say no more than an HTTP status does. They count last. */
+/** The general signs: words that say no more than an HTTP status. They count last. */
 const GENERAL_SIGNS: readonly MeaningRow[] = [
 	['throttled', /(?:^|\. |error |code |http )429\b|resource (?:has |been |is ){0,2}exhausted/],
 	['credit', /payment required/],
@@ -162,13 +163,13 @@ const GENERAL_SIGNS: readonly MeaningRow[] = [
 	],
 ];
 
-/** The meaning of the first row that matches. */
+/** The meaning of the first row that matches; undefined if none does. */
 const findMeaning = (table: readonly MeaningRow[], words: string) =>
 	table.find(([, ...signs]) => signs.some((sign) => sign.test(words)))?.[0];
 
 /**
- * The meaning of a refusal or a failure; undefined if nothing in it says so. Do not call it with the answer of a
- * success: any text with these words would match.
+ * The meaning of a refusal or a failure; undefined if no sign is found. Do not call it with the answer of a success:
+ * any text with these words would match.
  *
  * @param value the parsed JSON or the text of the answer
  * @param status its HTTP status; 0 if there is none
@@ -181,7 +182,8 @@ export function meaningOf(value: unknown, status = 0): Meaning | undefined {
 	if (status === 402 && specific === 'quota') return 'credit';
 	if (status === 429 && specific !== 'quota' && specific !== 'credit') return 'throttled';
 	const general = findMeaning(GENERAL_SIGNS, normalized);
-	// With a server error, “permission denied” is about the server itself, such as a file that it may not write.
+	// With a server error, “permission denied” is probably about the server itself, such as a file that it may not
+	// write.
 	const isAboutServer = status >= 500 && general === 'not_allowed';
 	return specific ?? MEANING_BY_STATUS[status] ?? (isAboutServer ? undefined : general);
 }

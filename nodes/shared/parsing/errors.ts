@@ -58,11 +58,11 @@ export function reportsError(value: unknown): boolean {
 	return isRecord(value) && (!isEmptyError(value.error) || value.success === false);
 }
 
-/** True for a status word that means failure. Deployments have more of them than §3 of the contract. */
+/** True for the usual status words that mean failure. Deployments have more of them than §3 of the contract. */
 export const isFailureWord = (value: unknown): boolean =>
 	/^(?:media_generation_status_)?(?:error|failed|filtered|cancell?ed)$/i.test(asText(value) ?? '');
 
-/** True if a record has a status word that means failure, or reports an error. */
+/** True if a record reports an error, or has one of the usual status words that mean failure. */
 export const isFailed = (record: unknown): boolean =>
 	reportsError(record) || (isRecord(record) && isFailureWord(record.status));
 
@@ -108,7 +108,8 @@ const REFUSAL_KINDS: Partial<Record<Meaning, FailureKind>> = {
 };
 
 /**
- * The Failure of an answer that refuses a request, from HTTP, an event stream or the history.
+ * The Failure of an answer that refuses a request or reports a failure. It may come from HTTP, an event stream or the
+ * history.
  *
  * @param answer its parsed JSON or its text; the token must have been removed before
  * @param status its HTTP status, if it has one
@@ -122,16 +123,16 @@ export function failureOfAnswer(answer: unknown, status?: number): Failure {
 }
 
 /**
- * True if an answer refuses for rate, load or quota, so that the request was surely not accepted. If it has an id
- * anywhere, a task may have been created and have failed, so the result is false.
+ * True if an answer refuses for rate, load or quota, so that the request was surely not accepted. False if the answer
+ * has an id anywhere, because then a task may have been created.
  */
 export const isThrottledAnswer = (answer: unknown): boolean =>
 	['throttled', 'quota'].includes(meaningOf(answer) ?? '') &&
 	!/"(?:task_?)?id":(?!null|"")/i.test(JSON.stringify(answer));
 
 /**
- * Meanings after which there will surely be no result, even if the answer reports no error or has the status of a
- * server error. A server error that names a quota needs one of OVERLOAD_STATUSES for that.
+ * Meanings of an answer after which there will be no result, even if the answer reports no error. A server
+ * error must also meet the conditions in `failureOfStatus`.
  */
 const FINAL_MEANINGS: ReadonlyArray<Meaning | undefined> = [
 	'quota',
@@ -139,9 +140,7 @@ const FINAL_MEANINGS: ReadonlyArray<Meaning | undefined> = [
 	'not_allowed',
 	'moderation',
 ];
-/**
- * Statuses of server errors with which a service refuses for rate, load or quota, if the JSON of the answer says so.
- */
+/** Statuses with which a service refuses for rate, load or quota, if the JSON of the answer says so. */
 const OVERLOAD_STATUSES = [503, 529];
 
 /**
@@ -180,16 +179,15 @@ export function failureOfStatus(status: number, body: string): Failure {
 	}
 	if (isFinal || reported.kind !== 'rejected' || (status !== 404 && status !== 410))
 		return reported;
-	// A 404 whose body is neither empty nor JSON comes from a proxy: the service is unavailable, or the Base URL is
-	// wrong.
+	// A 404 whose body is neither empty nor JSON probably comes from a proxy, or from another web server.
 	const isForeign = status === 404 && body.trim() !== '' && json === undefined;
 	return isForeign ? new Failure('foreignServer', transientFacts) : new Failure('notFound', facts);
 }
 
 /**
  * Reads the body of an answer with a success status and returns what `read` finds in it. If `read` returns undefined,
- * it throws the Failure that the answer reports, or one of kind foreignServer if it reports none. The token is removed
- * from the Failure.
+ * throws the Failure that the answer reports, or one of kind foreignServer if the answer reports none. The Failure does
+ * not contain the token.
  */
 export function readAnswer<T>(
 	body: string,
@@ -202,6 +200,7 @@ export function readAnswer<T>(
 	if (!isFailed(raw)) throw new Failure('foreignServer', { transient: true });
 	const { kind, facts } = failureOfAnswer(redact.value(raw));
 	const { means, text = 'no reason given' } = facts;
+	// If the answer has an id, a task may exist. After `rateLimited` the call would be sent again.
 	const mayHaveStarted = kind === 'rateLimited' && !isThrottledAnswer(raw);
 	throw mayHaveStarted
 		? new Failure('rejected', { means, text })

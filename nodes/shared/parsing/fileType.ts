@@ -10,24 +10,26 @@ import { asText, looksLikeHtml } from './values';
 
 /* Recognizes the type of a file by its first bytes, its Content-Type header and its URL. */
 
-/** How many of the first bytes are needed to recognize a type. */
+/** How many bytes from the start of a file are enough to recognize its type. */
 export const SNIFF_BYTES = 512;
 
 /**
- * The types of files: the extension, a pattern of the first bytes as a Latin-1 text, the usual MIME type, and other
- * MIME types for it. The first row that matches counts, so the order matters.
+ * The types of files. A row has the extension, a pattern that matches the first bytes as a Latin-1 text, the usual MIME
+ * type, and other MIME types. The first row that matches counts, so the order matters. A row without a pattern is found
+ * only by its extension or MIME type.
  */
 const TYPES: ReadonlyArray<
 	[extension: string, start: RegExp | undefined, mimeType: string, ...otherMimeTypes: string[]]
 > = [
-	// AAC (ADTS) and MP3 begin with the same sync bits. The two layer bits tell them apart: 00 is ADTS, 01 is layer III.
+	// AAC (ADTS) and MP3 begin with the same sync bits. The two layer bits tell them apart: 00 is ADTS, 01 is layer
+	// III.
 	['aac', /^\xff[\xf0\xf1\xf8\xf9]/, 'audio/aac'],
 	['mp3', /^ID3|^\xff[\xe2\xe3\xea\xeb\xf2\xf3\xfa\xfb]/, 'audio/mpeg', 'audio/mp3'],
 	['wav', /^RIFF.{4}WAVE/s, 'audio/wav', 'audio/x-wav', 'audio/wave', 'audio/vnd.wave'],
 	['ogg', /^OggS/, 'audio/ogg', 'audio/opus'],
 	['flac', /^fLaC/, 'audio/flac', 'audio/x-flac'],
 	['m4a', /^.{4}ftypM4A/s, 'audio/mp4', 'audio/m4a', 'audio/x-m4a'],
-	// Raw audio samples have no header to recognize. Only the service says what they are.
+	// Files of raw audio samples have no header, so their bytes do not show what they are.
 	['pcm', undefined, 'audio/pcm', 'audio/x-pcm', 'audio/l16', 'audio/raw', 'audio/x-raw'],
 	['raw', undefined, 'audio/pcm'],
 	['ulaw', undefined, 'audio/basic', 'audio/pcmu', 'audio/mulaw', 'audio/x-mulaw', 'audio/ulaw'],
@@ -69,7 +71,7 @@ function sniff(bytes: Uint8Array) {
 	return TYPES.find(([, start]) => start?.test(text));
 }
 
-/** The row of `TYPES` that the extension of a URL names. */
+/** The row of `TYPES` for the extension of a URL; undefined if there is none. */
 function typeByUrl(url: string) {
 	const urlExtension = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1]!.toLowerCase();
 	return typeByExtension(urlExtension);
@@ -151,8 +153,8 @@ export function invalidFileReason(
 	if (/^[{[]/.test(text) || headerType.includes('json')) {
 		return 'a JSON response was returned instead of the file';
 	}
-	// Text is valid UTF-8, but its last character may be truncated. Quiet raw audio samples are invalid UTF-8 or contain
-	// DEL.
+	// Text is valid UTF-8, but its last character may be truncated. Raw audio samples are usually invalid UTF-8, or
+	// contain DEL.
 	const isText = /^text\/|xml/.test(headerType) || !/\ufffd(?!\ufffd{0,2}$)|\x7f/.test(text);
 	if (areSubtitles || !isText) return undefined;
 	return `text was returned instead of the file${headerType && ` (${headerType})`}`;

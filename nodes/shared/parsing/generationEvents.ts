@@ -42,7 +42,7 @@ const isInProgress = (entry: unknown): boolean =>
 		asText(isRecord(entry) ? entry.status : entry) ?? '',
 	);
 
-/** True for an empty list, or a record that has one and no id. */
+/** True for a value that has an empty list at any depth, and no field `id`. */
 const isEmptyList = (value: unknown): boolean => /^(?!.*"id":).*\[\]/s.test(JSON.stringify(value));
 
 /** Returns the value in the data of an event, which is JSON, JSON inside a JSON string, or plain text. */
@@ -57,9 +57,9 @@ function parseData(data: string): unknown {
  * Reads a generation stream chunk by chunk. Feed it with `push` until that returns an outcome. If the stream ends
  * before, call `markEnded` or `markBroken` once.
  *
- * The outcome is known once all files have arrived, in one completion event or several, or once an event says that no
- * more will come. It is a StreamResult or a Failure. The Failure is transient if it reports a refusal for rate, load or
- * quota, and names no id of anything that was started.
+ * The outcome is known once all files have arrived, in one completion event or several. It is also known once an event
+ * says that no more will come, or is too large. It is a StreamResult or a Failure. The Failure is transient if the
+ * service refuses for rate, load or quota, and the refusal has no id.
  */
 export class GenerationEvents {
 	/** The outcome, once it is known. */
@@ -73,7 +73,7 @@ export class GenerationEvents {
 	private readonly decoder = new TextDecoder('utf-8');
 	/**
 	 * In mode `plain`, the answer is no stream: some deployments answer with JSON instead, and proxies with a web page.
-	 * Undefined before the first chunk.
+	 * Undefined while only white space has arrived.
 	 */
 	private mode: 'events' | 'plain' | undefined;
 	/** The answer so far in mode `plain`. */
@@ -97,7 +97,9 @@ export class GenerationEvents {
 
 	constructor(
 		private readonly context: ReaderContext,
-		/** Is called with each status word, and with the id of the video or image that it is about, if that is known. */
+		/**
+		 * Is called with each status word, and with the id of the video or image that it is about, if that is known.
+		 */
 		private readonly onProgress: (status: string, id?: string) => void = () => {},
 		/** How many files the request has asked for. */
 		private readonly requestedCount = 1,
@@ -117,8 +119,8 @@ export class GenerationEvents {
 	}
 
 	/**
-	 * Feeds the event parser, which throws once an event is too large. The parser has no `onError`, because with one it
-	 * would create an Error with a stack for each unknown line.
+	 * Feeds the event parser. After an event that is too large, the parser throws at the next call. It gets no
+	 * `onError`, because with one it would create an Error with a stack for each unknown line.
 	 */
 	private feed(text: string): void {
 		try {
@@ -175,8 +177,8 @@ export class GenerationEvents {
 	}
 
 	/**
-	 * Reads the data of an event that is not an error. `missingResultReason` says why the stream counts as interrupted
-	 * if the data has no file. It is undefined for an event that may be mere progress.
+	 * Reads a JSON answer, or the data of an event whose name does not mean an error. `missingResultReason` says why
+	 * the stream counts as interrupted if the data has no file. It is undefined for an event that may be mere progress.
 	 */
 	private readResult(value: unknown, missingResultReason?: string): void {
 		const { baseUrl, redact } = this.context;
@@ -184,7 +186,7 @@ export class GenerationEvents {
 		if (files.length > MAX_FILES)
 			return this.setOutcome(`the last message contained ${files.length} files`);
 		for (const file of files) {
-			// A later completion event may have a new signed URL, which is valid for longer, so it replaces the earlier one.
+			// A later event may have a newly signed URL, which is valid for longer, so it replaces the earlier one.
 			const { id, fileUrl } = file;
 			// A video that was reported as failed has a file now, so it has not failed.
 			if (id !== undefined) this.failedIds.delete(id);
@@ -212,7 +214,7 @@ export class GenerationEvents {
 			this.setOutcome(missingResultReason, undefined, isEmptyList(value));
 	}
 
-	/** Reads an error. With an id it is about that video. Without an id it may be about one of several or about all. */
+	/** Reads an error. With an id, it is about one video or image. Without an id, it may be about one or about all. */
 	private readError(error: unknown): void {
 		const { kind, facts } = failureOfAnswer(this.context.redact.value(error));
 		const { means } = facts;
@@ -232,15 +234,15 @@ export class GenerationEvents {
 		this.onProgress('failed', id);
 	}
 
-	/** True if a video that was announced as in progress has not failed. */
+	/** True if a video or image that was announced as in progress has not failed. */
 	private get hasOneInProgress(): boolean {
 		return [...this.idsInProgress].some((id) => !this.failedIds.has(id));
 	}
 
 	/**
-	 * Sets the outcome once; later calls change nothing. `interruptedBecause` says why the stream was interrupted. Without
-	 * it, a result that has neither files nor `failure` says `defaultInterruption`. `failure` is the outcome if no file has
-	 * arrived. `isEmpty` means that the service has sent an empty list.
+	 * Sets the outcome once; later calls change nothing. If files have arrived, they are the outcome. Otherwise it is
+	 * `failure`, or else a StreamResult without files. `interruptedBecause` says why the stream was interrupted.
+	 * Without files, its default is `defaultInterruption`. `isEmpty` means that the service has sent an empty list.
 	 */
 	private setOutcome(interruptedBecause?: string, failure?: Failure, isEmpty?: boolean): void {
 		const files = [...this.files.values()];

@@ -1,4 +1,4 @@
-/** Removes the API token from everything that is shown, stored or logged. */
+/** Masks the API token in what is about to be shown, stored or logged. */
 export interface Redactor {
 	/** Replaces the token in a text by a mask, also where it is encoded or in another case. */
 	text(shown: string): string;
@@ -17,15 +17,15 @@ function characterPattern(character: string): string {
 }
 
 /**
- * Creates the Redactor of a token. It does nothing for a token of fewer than six characters, because ordinary
- * words may contain it.
+ * Creates the Redactor of a token. A token of fewer than six characters is not masked, because ordinary words may
+ * contain it.
  */
 export function redactor(apiToken: string): Redactor {
 	if (apiToken.length < 6) return { text: (text) => text, value: (value) => value };
 	const characters = Array.from(apiToken, characterPattern);
-	// A text may contain only the start of the token, if the service has truncated it. Half of the token is enough to
-	// match, but at least 12 characters, or the whole token if it is shorter. That half is limited to 500 characters,
-	// because the length of a regular expression is limited.
+	// If the service has truncated a text, the text may contain only the start of the token. Half of the token is
+	// enough to match, but at least 12 characters (or the whole token if it is shorter). More than 500 are never
+	// required.
 	const requiredLength = Math.max(12, Math.min(500, Math.ceil(characters.length / 2)));
 	const optionalTail = characters.slice(requiredLength).map((character) => `${character}?`);
 	const token = new RegExp(
@@ -48,7 +48,7 @@ export function redactor(apiToken: string): Redactor {
 	return { text, value };
 }
 
-/** Creates a Redactor that removes the tokens of several accounts. */
+/** Creates a Redactor that masks the tokens of several accounts. */
 export const redactAll = (redactors: Redactor[]): Redactor => ({
 	text: (shown) => redactors.reduce((text, redact) => redact.text(text), shown),
 	value: (value) => redactors.reduce((part, redact) => redact.value(part), value),

@@ -21,8 +21,8 @@ import {
 } from './values';
 
 /*
- * Reads tasks, files and pages from the JSON of answers. The readers accept all variations of deployments that
- * docs/contract.md names.
+ * Reads tasks, files and pages from the JSON of answers. The readers accept many variations of deployments (see
+ * docs/contract.md, part 2).
  */
 
 /** What readers need of the credential. */
@@ -40,8 +40,8 @@ export interface ReaderContext {
 const URL_KEYS = ['file_url', 'audio_url', 'result', 'url', 'audio', 'href', 'path', 'data'];
 
 /**
- * The absolute URL of a file in a value, however deeply nested. Relative URLs are resolved against `baseUrl`. A `data:`
- * URL holds the file itself, and the limit of the whole answer limits its size. Undefined if there is no URL.
+ * The absolute URL of a file in a value, which may be nested; undefined if there is none. Relative URLs are resolved
+ * against `baseUrl`. A `data:` URL holds the file itself, so MAX_URL_CHARS does not limit it.
  */
 export function readFileUrl(value: unknown, baseUrl: string): string | undefined {
 	if (typeof value === 'object' && value !== null) {
@@ -51,13 +51,13 @@ export function readFileUrl(value: unknown, baseUrl: string): string | undefined
 	const text = typeof value === 'string' ? value.trim() : '';
 	if (/^data:[^,]{1,100};base64,/.test(text)) return text;
 	if (text.length > MAX_URL_CHARS) return undefined;
-	// Any word would resolve as a relative URL, so the text must look like one.
+	// Any word could be resolved as a relative URL, so the text must look like a URL.
 	if (!/^(?:https?:\/)?\/\S|^\S+\.\w{2,5}(?:\?\S*)?$/i.test(text)) return undefined;
 	const url = asWebUrl(text, `${baseUrl}/`);
 	return url && url.href.length <= MAX_URL_CHARS ? url.href : undefined;
 }
 
-/** The id of a file or a history entry; undefined if it has none. */
+/** The id of a record: its `id`, or else its `task_id`. Undefined if it has neither. */
 export const idOf = (value: unknown): string | undefined =>
 	isRecord(value) ? (asId(value.id) ?? asId(value.task_id)) : undefined;
 
@@ -100,7 +100,7 @@ const unwrap = (raw: unknown, key: string): unknown => {
 export function readCreatedTaskId(raw: unknown): string | undefined {
 	const record = unwrap(raw, 'task_id');
 	if (!isRecord(record)) return undefined;
-	// In an error answer, a field `id` is the id of the request or the error, not of a task.
+	// In an error answer, `id` is probably the id of the request or of the error, not of a task.
 	const isErrorAnswer = reportsError(raw) || reportsError(record);
 	return asId(record.task_id) ?? (isErrorAnswer ? undefined : asId(record.id));
 }
@@ -146,8 +146,8 @@ export function readNotification(
 }
 
 /**
- * Reads the generated files in a completion event, a JSON answer or a history entry (§2.3): one file per URL, in
- * their order.
+ * Reads the generated files in a completion event, a JSON answer or a history entry (§2.3), in the order in which they
+ * are listed.
  */
 export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile[] {
 	if (Array.isArray(raw)) return raw.flatMap((entry) => readGeneratedFiles(entry, baseUrl));
@@ -172,9 +172,9 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 }
 
 /**
- * The ids and URLs of files, each once. They identify a file in the history. If the path of a URL ends in a file name,
- * the URL without its query is an identifier, too, because a history that lists no ids may sign the URL anew. Any other
- * URL needs its query: without it, the URL may be the same for all files, as in /download?id=5.
+ * The ids and URLs of files, each once. They identify the files in the history. If the path of a URL ends in a file
+ * extension, the URL without its query is an identifier, too: a history that lists no ids may sign the URL anew. Any
+ * other URL counts only with its query, because different files may differ only there, as in /download?id=5.
  */
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(

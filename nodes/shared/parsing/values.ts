@@ -8,8 +8,8 @@ export const isRecord = (value: unknown): value is ServiceRecord =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Truncates a text to `length` characters, “…” included. Redact the text before, because the redactor may not recognize
- * a truncated token.
+ * Truncates a text to at most `length` characters, “…” included. Redact the text before, because the redactor may not
+ * recognize a truncated token.
  */
 export const truncate = (text: string, length: number): string =>
 	text.length <= length ? text : text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '') + '…';
@@ -19,7 +19,7 @@ export const isBlank = (text: string): boolean =>
 	/^[\s\u2800\p{Cc}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
 
 /**
- * Makes a text acceptable to any parser and database. A lone surrogate becomes U+FFFD, as in
+ * Replaces or removes characters that parsers or databases may refuse. A lone surrogate becomes U+FFFD, as in
  * `String.prototype.toWellFormed`. Vertical tabs, form feeds and NEL become line feeds. Other control characters are
  * removed, except tabs and line breaks.
  */
@@ -35,7 +35,7 @@ export function asText(value: unknown): string | undefined {
 	return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
 }
 
-/** An id as a string; undefined if it is too long or malformed for the path of a request. */
+/** An id as a string; undefined if it is empty, too long, or cannot be part of a URL. */
 export function asId(value: unknown): string | undefined {
 	const text = asText(value);
 	const isUnusable =
@@ -83,7 +83,7 @@ export function asPercentage(value: unknown): number | undefined {
 const LARGE_ID = /("(?:task_)?id"\s{0,3}:\s{0,3})(\d{16,})(?=\s{0,3}[,}])/g;
 
 /**
- * Parses JSON. Ids of 16 or more digits become strings. Undefined if it is no JSON or is nested more than 100
+ * Parses JSON. Ids of 16 or more digits become strings. Undefined if `text` is no JSON, or is nested more than 100
  * levels deep.
  */
 export function parseJson(text: string): unknown {
@@ -105,8 +105,8 @@ function isDeeper(value: unknown, levels: number): boolean {
 }
 
 /**
- * True if a text is a web page or XML, such as the error page of a proxy or a login page, instead of an answer of the
- * API.
+ * True if a text begins like a web page or XML. Then it is no answer of the API, but for example the error page of a
+ * proxy, or a login page.
  */
 export const looksLikeHtml = (text: string): boolean =>
 	/^\s*<(?:!--|\?|(?:!doctype|html|head|body|h[1-6]|div|center|p|title|script)\b)/i.test(text);
