@@ -23,7 +23,7 @@ import {
 } from '../parsing/responses';
 
 /**
- * How long the create call of a speech task may take, in ms. It is long because a call that is given up may be
+ * How long the create call of a speech task may take, in ms. This time is long because a call that is given up may be
  * charged.
  */
 const CREATE_TIMEOUT_MS = 120_000;
@@ -34,12 +34,12 @@ const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)
 
 /**
  * The calls to the service's API; the § numbers are sections of docs/contract.md. Every method throws a Failure if its
- * call fails or the signal aborts. It passes on what `onSend` throws.
+ * call fails. `createTask` and `generate` also throw what `onSend` throws.
  */
 export class Api extends RetryingClient {
 	/**
-	 * Creates a task of a speech operation (§4.1, shape A) and resolves with its id. The call is billable. The fact
-	 * `mayBeCharged` of a Failure says that the service may have accepted it.
+	 * Creates a task of a speech operation (§4.1) and resolves with its id. The call is billable. The fact `mayBeCharged`
+	 * of a Failure says that the service may have accepted it.
 	 */
 	async createTask(
 		{ path }: SpeechOperation,
@@ -68,7 +68,7 @@ export class Api extends RetryingClient {
 		return (await this.json(call, read)).found;
 	}
 
-	/** Deletes a speech task (§4.3). Deleting twice does no harm, so a failed call is repeated like a read. */
+	/** Deletes a speech task (§4.3). Deleting twice does no harm, so a call that has failed may be sent again. */
 	async deleteTask(taskId: string, signal: AbortSignal): Promise<void> {
 		const call: ReadCall = {
 			method: 'DELETE',
@@ -82,8 +82,8 @@ export class Api extends RetryingClient {
 
 	/**
 	 * Starts a generation (§4.5–4.8) and resolves with what `readResponse` reads from its event stream. The call is
-	 * billable. `attemptTimeoutMs` limits the time until `readResponse` says that the service has accepted the call. The
-	 * fact `mayBeCharged` of a Failure says that the service may have accepted it.
+	 * billable. `attemptTimeoutMs` limits the time until `readResponse` says that the service has accepted the call.
+	 * The fact `mayBeCharged` of a Failure says that the service may have accepted it.
 	 */
 	async generate<T>(
 		{ path }: Generation,
@@ -97,7 +97,7 @@ export class Api extends RetryingClient {
 		return await this.send({ ...call, ...options }, readResponse);
 	}
 
-	/** Reads one page of the history (§4.9), newest first. `clockOffsetMs` is the service's clock minus ours, in ms. */
+	/** Reads one page of the history (§4.9). `clockOffsetMs` is the service's clock minus ours, in ms. */
 	async listHistory(query: Query, signal: AbortSignal): Promise<Page & { clockOffsetMs: number }> {
 		return await this.page('/v1/video/histories', query, signal);
 	}

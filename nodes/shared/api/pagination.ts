@@ -8,9 +8,8 @@ import { asText } from '../parsing/values';
 /** The most records that are asked for per page. */
 export const MAX_PAGE_SIZE = 100;
 /**
- * It is assumed that no service limits its pages to fewer records than this, unless its answer says so. So a page that
- * has fewer than this, and fewer than were asked for, is the last one. If an answer has a total, the total decides
- * instead. An empty page is always the last one.
+ * It is assumed that no service limits its pages to fewer records than this, unless the answer names the page size. So
+ * a shorter page is probably the last one. `isLastPage` has the whole rule.
  */
 export const MIN_PAGE_SIZE = 20;
 
@@ -26,12 +25,13 @@ export interface Paging {
 }
 
 /**
- * True when `page` is the last page of a list.
+ * True when `page` is the last page of a list: it is empty, or the total is reached. Without a total, a short page is
+ * the last one, and so is a bare array of more records than were asked for.
  *
  * @param readSoFar how many records were read so far, those of this page included
  * @param pageSize how many records were asked for per page
- * @param fullSize a page counts as short only if it has fewer records than this. The service may send fewer per page
- * than were asked for, so `fullSize` is the size of the largest page so far, but at least MIN_PAGE_SIZE.
+ * @param fullSize a page counts as short only if it has fewer records than this, because a service may send fewer per
+ * page than were asked for
  */
 export function isLastPage(
 	page: Page,

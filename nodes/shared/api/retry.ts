@@ -21,7 +21,7 @@ const READ_TIMEOUT_MS = 30_000;
 const ACCOUNT_READ_TIMEOUT_MS = 10_000;
 /** The most attempts to send a call. A throttled call may be sent more often. */
 const MAX_CALL_ATTEMPTS = 5;
-/** How long a read is repeated while the account is throttled, in ms. */
+/** How long after its first attempt a throttled read may be repeated without a limit of attempts, in ms. */
 const MAX_THROTTLED_READ_MS = 300_000;
 
 /** One call to the API; `path` begins with a slash and follows the Base URL. */
@@ -31,7 +31,7 @@ interface BaseCall extends Pick<HttpRequest, 'method' | 'query'> {
 	body?: { bytes?: Buffer };
 	/** How long one attempt may take until its answer is read, or the call is accepted, in ms; 30 s unless given. */
 	attemptTimeoutMs?: number;
-	/** True to ask for an event stream instead of JSON. */
+	/** True to ask for an event stream. The service may answer with JSON all the same. */
 	streamed?: boolean;
 	/**
 	 * Is awaited right before each attempt is sent, after any wait. It may fill `body.bytes`. If it throws, nothing
@@ -91,7 +91,7 @@ function outcomeOf(failure: Failure): Outcome {
  */
 function toCallFailure(call: ApiCall, error: unknown): Failure {
 	const { abortInFlight } = signalsOf(call);
-	// Unless `abortInFlight` has aborted, only the time limit of this attempt is over. So a read may be sent again.
+	// If only the time limit of this attempt is over, a read may be sent again.
 	const failureOrTimeout = isFailure(error, 'timedOut')
 		? new Failure('noResponse', { transient: true })
 		: error;
@@ -120,9 +120,9 @@ export type ResponseReader<T> = (
 export class RetryingClient {
 	/** The throttle that all users of the account share. */
 	readonly throttle: Throttle;
-	/** The Failure of a create call whose token was refused. Once it is set, no further create call is sent. */
+	/** The Failure of a create call whose token was refused. This client then sends no further create call. */
 	private tokenRefusal: Failure | undefined;
-	/** True once a call with this token has succeeded. */
+	/** True once a call of this client has succeeded. */
 	private tokenHasWorked = false;
 
 	constructor(
@@ -134,8 +134,8 @@ export class RetryingClient {
 
 	/**
 	 * Sends a call, and sends it again if its field `retry` says so. Resolves with what `readResponse` resolves with.
-	 * Throws the Failure of the last attempt, or what `onSend` throws. If no attempt could be sent, throws the Failure
-	 * that prevented it, such as the reason of `call.signal` or `call.stopStarting`.
+	 * Throws the Failure of the last attempt, or what `onSend` or `readResponse` throws. If something prevents an
+	 * attempt, throws the Failure that tells why, such as the reason of `call.signal` or `call.stopStarting`.
 	 */
 	protected async send<T>(call: ApiCall, readResponse: ResponseReader<T>): Promise<T> {
 		const { throttle } = this;
@@ -148,7 +148,7 @@ export class RetryingClient {
 			const admitted = await throttle
 				.admit(kind, stopStarting, startedAt)
 				.catch((reason: unknown) => {
-					// No attempt is in flight at this point, and the last failure tells the user more than a timeout does.
+					// No attempt is in flight here, and the last failure tells the user more than a timeout does.
 					throw lastFailure ?? reason;
 				});
 			const outageFailure =
@@ -189,7 +189,7 @@ export class RetryingClient {
 			if (kind === 'create' && lastFailure.kind === 'tokenRefused') this.tokenRefusal = lastFailure;
 			if (!lastFailure.facts.mayBeCharged) call.onRefused?.();
 			const willRetry = this.shouldRetry(call, lastFailure, attempt++, startedAt);
-			// The service may just be restarting, so a refused connection that is retried does not open the breaker.
+			// The service may just be restarting, so the circuit breaker ignores a failed connection that is retried.
 			const isRetriedRefusal = willRetry && lastFailure.kind === 'unreachable';
 			admitted.end(isRetriedRefusal ? 'unknown' : outcomeOf(lastFailure), lastFailure);
 			if (!willRetry) throw lastFailure;
@@ -198,11 +198,14 @@ export class RetryingClient {
 	}
 
 	/**
-	 * Finds out whether a refusal is really about the token. A 401 is, and so is a refusal to read the account. Any other
-	 * refusal, such as a 403 or an error event of a stream, may also mean that the account lacks a right. It counts as
-	 * being about the token if its text says so, or if reading the account is refused because of the token. Otherwise its
-	 * failure becomes `rejected`. Once any call with this token has succeeded, the failure of a create call always
-	 * becomes `rejected`, except for a 401.
+	 * Finds out whether a Failure of kind tokenRefused is really about the token. If not, the account lacks a right,
+	 * and the kind becomes `rejected`. Any other Failure is returned as it is.
+	 *
+	 * - A 401 is about the token, and so is a refusal to read the account.
+	 * - Any other refusal, such as a 403 or an error event of a stream, is about the token if its text says so, or if
+	 *   reading the account is refused because of the token.
+	 * - Exception: once a call of this client has succeeded, a create call's refusal is about the token only if it is a
+	 *   401.
 	 */
 	private async withTokenChecked(call: ApiCall, failure: Failure): Promise<Failure> {
 		const { kind, facts } = failure;
@@ -256,8 +259,8 @@ export class RetryingClient {
 			// A rate limit can make a large batch of create calls wait for long. So the number of their retries is not
 			// limited. They end when a signal of the call aborts, such as at its deadline, or when a quota is used up.
 			if (retry === 'ifNotAccepted') return true;
-			// Reads may have no deadline, so the time of their retries is limited. If all answers so far were throttled ones,
-			// waiting is considered useless, and the number of attempts is limited as for any other failure.
+			// Reads may have no deadline, so the time of their retries is limited. If all answers so far were throttled
+			// ones, waiting is considered useless, and the number of attempts is limited as for any other failure.
 			if (this.throttle.hasEverAnswered && monotonicNow() - startedAt < MAX_THROTTLED_READ_MS)
 				return true;
 		}
@@ -266,7 +269,7 @@ export class RetryingClient {
 		return failure.kind === 'unreachable' && failure.facts.text === 'refused';
 	}
 
-	/** Sends the request once and reads its answer with `readResponse`. Throws a Failure for an error status. */
+	/** Sends the request once and reads its answer with `readResponse`. Throws a Failure unless the status is 2xx. */
 	private async exchange<T>(
 		call: ApiCall,
 		signal: AbortSignal,
@@ -295,7 +298,7 @@ export class RetryingClient {
 			.finally(() => answer.close());
 	}
 
-	/** Throws the Failure that an answer with an error status means. */
+	/** Throws the Failure of an answer whose status is not 2xx. */
 	private async throwFailureOf(
 		{ method }: ApiCall,
 		answer: HttpResponse,
@@ -306,8 +309,8 @@ export class RetryingClient {
 		if (failure.kind !== 'redirected') throw failure;
 		const { location } = answer.headers;
 		const target = location ? asWebUrl(location, answer.url)?.origin : undefined;
-		// `sendRequest` follows a GET's redirects within the origin, up to a limit. So a redirect that is left is part of a
-		// loop, which no API has.
+		// `sendRequest` follows the redirects of a GET within the origin, up to a limit. A further one is probably part
+		// of a loop, which no API has.
 		if (method === 'GET' && target === this.credential.origin) {
 			throw new Failure('foreignServer', { status: answer.status });
 		}

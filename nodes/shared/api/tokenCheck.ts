@@ -4,7 +4,7 @@ import type { Api } from './api';
 
 /** How long reading the account may take, in ms. */
 const CHECK_TIMEOUT_MS = 20_000;
-/** How old a check may be for a caller that only suspects a problem, in ms. It limits checks to five a minute. */
+/** How old a check may be for a caller that only suspects a problem, in ms: at most five checks a minute. */
 export const TOKEN_CHECK_TTL_MS = 12_000;
 /** How many checks in a row must refuse the token until the refusal counts. */
 const REFUSALS_TO_CONFIRM = 3;

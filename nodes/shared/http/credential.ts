@@ -13,7 +13,7 @@ export interface Credential {
 	origin: string;
 	/** The URL of the WebSocket server (`{ws_url}` of §6.2) without trailing slash and without `/ws`. */
 	webSocketUrl: string;
-	/** The SHA-256 digest of the URLs and the token. It identifies the account and reveals nothing about the token. */
+	/** The SHA-256 digest of the URLs and the token. It identifies the account without revealing the token. */
 	accountKey: string;
 	/** Removes the token from texts that are shown, stored or logged. */
 	redact: Redactor;

@@ -25,7 +25,7 @@ const OUTAGE_RETRY_MS = 60_000;
 const NOT_FOUND_RETRY_MS = 20_000;
 /** The retry window while the host refuses for rate or load, in ms. */
 const THROTTLED_RETRY_MS = 300_000;
-/** The longest `Retry-After` of a host that is obeyed, in ms. Some hosts ask for a whole day. */
+/** The longest pause that a host's `Retry-After` can cause, in ms. Some hosts ask for a whole day. */
 const MAX_DOWNLOAD_RETRY_AFTER_MS = 60_000;
 
 /** The n8n contexts that can store a file. */
@@ -41,8 +41,8 @@ export interface FileToFetch {
 	/** True for the subtitles of a speech. */
 	isSubtitles?: boolean;
 	/**
-	 * Is called in each attempt, once the host has answered; not for a `data:` URL. The function that it returns gets the
-	 * bytes of this attempt as they arrive.
+	 * Is called in each attempt, once the host has answered; not for a `data:` URL. The returned function is called
+	 * with the bytes of this attempt as they arrive.
 	 */
 	onAttempt?(): (bytes: Uint8Array) => void;
 	/**
@@ -50,11 +50,11 @@ export interface FileToFetch {
 	 * their own.
 	 */
 	maxBytes?: number;
-	/** Resolves with the current URL of the file. It is called once at most, if the host refuses `url`. */
+	/** Resolves with the current URL of the file. It is called at most once, after the host has refused `url`. */
 	renew?(): Promise<string>;
 }
 
-/** A Failure of kind downloadFailed. `text` is the reason, as in “it is too large”. */
+/** A Failure of kind downloadFailed. `text` is the reason, as in “the file is empty”. */
 const downloadFailed = (text: string, transient: boolean, facts: FailureFacts = {}) =>
 	new Failure('downloadFailed', { text, transient, ...facts });
 
@@ -79,9 +79,10 @@ async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal): Pro
 }
 
 /**
- * Counts the bytes that arrive in a stream, and passes each chunk to `onBytes`. Beyond `maxBytes` it destroys the
- * stream with `tooLarge`. It wraps `push`, because a 'data' listener would start the stream before n8n's storage reads
- * it. `lastAt` of the result is when the last chunk arrived, from `monotonicNow`.
+ * Counts the bytes that arrive in a stream, and passes each chunk to `onBytes`. Destroys the stream with `tooLarge`
+ * once more than `maxBytes` have arrived. The stream's `push` is wrapped, because a 'data' listener would start the
+ * stream before n8n's storage reads it. The result changes as bytes arrive. Its `lastAt` is when the last chunk
+ * arrived, from `monotonicNow`; before the first chunk, it is when the count began.
  */
 function countBytes(
 	stream: ByteStream,
@@ -127,8 +128,8 @@ function detectType(
 	const invalidReason = invalidFileReason(head, contentType, isSubtitles);
 	if (!invalidReason && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
 	const isTemporary = url !== 'data:';
-	// A host that sends something else than subtitles rarely sends them later. So this Failure has the status 200, which
-	// has no retry window: the subtitles are requested MAX_DOWNLOAD_ATTEMPTS times at most.
+	// A host that sends something else than subtitles rarely sends them later. So this Failure has the status 200,
+	// which has no retry window: the subtitles are requested MAX_DOWNLOAD_ATTEMPTS times at most.
 	throw downloadFailed(
 		invalidReason ?? 'the file is neither SRT nor VTT',
 		isTemporary,
@@ -206,8 +207,8 @@ function retryWindowMs({ facts: { status, retryAfterMs } }: Failure): number {
 /**
  * Downloads a file into n8n's binary storage and resolves with its binary data. The file is streamed, unless it is a
  * `data:` URL, so it is not held in memory as a whole. The token is sent to the API's origin only. Temporary failures
- * are retried. If the host refuses the URL, `file.renew` is asked once for a new one. Throws a Failure, such as one of
- * kind downloadFailed or the signal's reason. The Failure has the URL as a fact.
+ * are retried. If the host refuses the URL, `file.renew` is called once for a new one. Throws a Failure, such as one of
+ * kind downloadFailed or the signal's reason.
  */
 export async function download(
 	context: FileContext,

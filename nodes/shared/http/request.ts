@@ -37,8 +37,9 @@ export interface HttpRequest {
 	/** The Accept header. */
 	accept: string;
 	/**
-	 * True for the download of a file. It is requested uncompressed, so that its size is known. If a request with the
-	 * token is answered with 400, 401 or 403, the file is requested again without the token. All redirects are followed.
+	 * True for the download of a file. The file is requested uncompressed, so that its size is known. If a request with
+	 * the token is answered with 400, 401 or 403, the file is requested again without the token. Redirects to any host
+	 * are followed.
 	 */
 	isFile?: boolean;
 	/** How long the headers of the answer may take, in ms. */
@@ -114,11 +115,10 @@ function redirectTarget(request: HttpRequest, answer: HttpResponse): string | un
 }
 
 /**
- * Sends one request, without following redirects. It adds the token itself, as the token was when the execution or the
- * trigger started, instead of using n8n's helper for authenticated requests. That helper (n8n 2.41) decrypts and
- * resolves the credential for each request, which takes up to 3 ms of n8n's only thread. Outside an execution it starts
- * an isolate, which takes 20 to 60 ms and memory that is never freed. It would also replace our signal by the
- * execution's, and repeat a request that gets a 401.
+ * Sends one request, without following redirects. Adds the token itself, if `bearsToken`, instead of using n8n's helper
+ * for authenticated requests. That helper (n8n 2.41) decrypts and resolves the credential for each request, which takes
+ * up to 3 ms of n8n's only thread. Outside an execution it starts an isolate, which takes 20 to 60 ms and memory that
+ * is never freed. It would also replace our signal by the execution's, and repeat a request that gets a 401.
  */
 async function sendOnce(
 	context: ServiceContext,
@@ -186,10 +186,10 @@ function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 
 /**
  * Sends a request through n8n's request helper. Resolves with the answer for any status; its body is a stream that the
- * caller must close. A GET follows redirects within the credential's origin, the download of a file follows all, but at
- * most MAX_REDIRECTS. Any other redirect is returned as the 3xx answer. The token is sent to the credential's origin
- * only. Throws a Failure if there is no answer, or if a URL contains the token and leads to another origin. Throws the
- * reason of `signal` if that aborts.
+ * caller must close. A GET follows redirects within the credential's origin. The download of a file follows redirects
+ * to any host. Beyond MAX_REDIRECTS, and in all other cases, the 3xx answer is returned. The token is sent to the
+ * credential's origin only. Throws a Failure if there is no answer, or if a URL contains the token and leads to another
+ * origin. Throws the reason of `signal` if that aborts.
  */
 export async function sendRequest(
 	context: ServiceContext,
@@ -208,7 +208,7 @@ export async function sendRequest(
 		if (target === undefined) return answer;
 		answer.close();
 		url = target;
-		// Most targets contain the query. It must not be sent twice.
+		// Most targets contain the query of the request, which must not be sent twice.
 		if (new URL(target).search !== '') query = undefined;
 	}
 }
