@@ -78,11 +78,11 @@ export interface SpeechTask {
 	percentage?: number;
 	/** Why the task has failed or seems to have failed, if the service says why. */
 	message?: string;
-	/** The whole record that the service sent. */
+	/** The record of the task, as the service sent it. */
 	raw: ServiceRecord;
 }
 
-/** One generated file, from a completion event or a history entry (§2.3). */
+/** One generated video or image (§2.3). */
 export interface GeneratedFile {
 	id?: string;
 	/** The absolute URL of the file. */

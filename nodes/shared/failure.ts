@@ -81,7 +81,7 @@ export interface FailureFacts {
 	taskId?: string;
 	/** The part of a long speech that failed, as in “3 of 12”. */
 	part?: string;
-	/** The ids of the tasks of one speech whose audio can still be collected, in the order of the parts. */
+	/** The ids of a speech's tasks that can still be collected, in the order of the parts. */
 	taskIds?: string[];
 	/** The numbers, from 1, of the other parts of the speech that may have been charged without an answer. */
 	indeterminateParts?: number[];

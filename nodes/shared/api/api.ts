@@ -38,8 +38,8 @@ const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)
  */
 export class Api extends RetryingClient {
 	/**
-	 * Creates a task of a speech operation (§4.1) and resolves with its id. The call is billable. The fact `mayBeCharged`
-	 * of a Failure says that the service may have accepted it.
+	 * Creates a speech task (§4.1) and resolves with its id. The call is billable. The fact `mayBeCharged` of a Failure
+	 * says that the service may have accepted the call.
 	 */
 	async createTask(
 		{ path }: SpeechOperation,
@@ -83,7 +83,7 @@ export class Api extends RetryingClient {
 	/**
 	 * Starts a generation (§4.5–4.8) and resolves with what `readResponse` reads from its event stream. The call is
 	 * billable. `attemptTimeoutMs` limits the time until `readResponse` says that the service has accepted the call.
-	 * The fact `mayBeCharged` of a Failure says that the service may have accepted it.
+	 * The fact `mayBeCharged` of a Failure says that the service may have accepted the call.
 	 */
 	async generate<T>(
 		{ path }: Generation,

@@ -16,7 +16,7 @@ import { throttleOf, type CallKind, type Outcome, type Throttle } from '../pace/
 import { asWebUrl } from '../parsing/values';
 
 /** How long one attempt may take, in ms, unless the call says otherwise. */
-const READ_TIMEOUT_MS = 30_000;
+const ATTEMPT_TIMEOUT_MS = 30_000;
 /** Time limit of the account read that shows whether an outage is over or the token is refused, in ms. */
 const ACCOUNT_READ_TIMEOUT_MS = 10_000;
 /** The most attempts to send a call. A throttled call may be sent more often. */
@@ -139,7 +139,7 @@ export class RetryingClient {
 	 */
 	protected async send<T>(call: ApiCall, readResponse: ResponseReader<T>): Promise<T> {
 		const { throttle } = this;
-		const { attemptTimeoutMs = READ_TIMEOUT_MS } = call;
+		const { attemptTimeoutMs = ATTEMPT_TIMEOUT_MS } = call;
 		const { stopStarting, abortInFlight } = signalsOf(call);
 		const kind: CallKind = isCreateCall(call) ? 'create' : 'read';
 		const startedAt = monotonicNow();
@@ -190,8 +190,8 @@ export class RetryingClient {
 			if (!lastFailure.facts.mayBeCharged) call.onRefused?.();
 			const willRetry = this.shouldRetry(call, lastFailure, attempt++, startedAt);
 			// The service may just be restarting, so the circuit breaker ignores a failed connection that is retried.
-			const isRetriedRefusal = willRetry && lastFailure.kind === 'unreachable';
-			admitted.end(isRetriedRefusal ? 'unknown' : outcomeOf(lastFailure), lastFailure);
+			const isRetriedConnection = willRetry && lastFailure.kind === 'unreachable';
+			admitted.end(isRetriedConnection ? 'unknown' : outcomeOf(lastFailure), lastFailure);
 			if (!willRetry) throw lastFailure;
 			if (lastFailure.kind !== 'rateLimited') await sleep(backOffMs(attempt - 1), stopStarting);
 		}
@@ -282,7 +282,7 @@ export class RetryingClient {
 			query: call.query,
 			body: call.body?.bytes,
 			accept: call.streamed ? 'text/event-stream, application/json' : 'application/json',
-			timeoutMs: call.attemptTimeoutMs ?? READ_TIMEOUT_MS,
+			timeoutMs: call.attemptTimeoutMs ?? ATTEMPT_TIMEOUT_MS,
 			signal,
 			credential: this.credential,
 		});

@@ -240,9 +240,10 @@ export class GenerationEvents {
 	}
 
 	/**
-	 * Sets the outcome once; later calls change nothing. If files have arrived, they are the outcome. Otherwise it is
-	 * `failure`, or else a StreamResult without files. `interruptedBecause` says why the stream was interrupted.
-	 * Without files, its default is `defaultInterruption`. `isEmpty` means that the service has sent an empty list.
+	 * Sets the outcome once; later calls change nothing. If files have arrived, they are the outcome. If not, the
+	 * outcome is `failure`, or else a StreamResult without files. `interruptedBecause` says why the stream was
+	 * interrupted. Without files, its default is `defaultInterruption`. `isEmpty` means that the service has sent an
+	 * empty list.
 	 */
 	private setOutcome(interruptedBecause?: string, failure?: Failure, isEmpty?: boolean): void {
 		const files = [...this.files.values()];

@@ -1,6 +1,6 @@
 /** Masks the API token in what is about to be shown, stored or logged. */
 export interface Redactor {
-	/** Replaces the token in a text by a mask, also where it is encoded or in another case. */
+	/** Replaces the token in a text by a mask, also in another case, percent-encoded, or escaped in JSON. */
 	text(shown: string): string;
 	/** Returns a copy of a JSON value with the token masked in all texts and keys. */
 	value<T>(value: T): T;

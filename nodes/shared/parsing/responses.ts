@@ -213,7 +213,7 @@ export interface Page {
 	isUnpagedArray: boolean;
 }
 
-/** A record that reports no error, such as the account (§4.10); undefined for anything else. */
+/** Returns an answer that is a record and reports no failure, such as the account (§4.10); otherwise undefined. */
 export const readRecord = (raw: unknown): ServiceRecord | undefined =>
 	isRecord(raw) && !isFailed(raw) ? raw : undefined;
 
