@@ -46,7 +46,7 @@ export class MediaGenerationApi implements ICredentialType {
 			type: 'string',
 			default: '',
 			placeholder: 'e.g. wss://media.example.com',
-			description: 'Where the service reports progress, if not at the base URL',
+			description: 'Where the service reports progress, if not on the host of the base URL',
 			hint: 'Leave empty unless your provider gave you a separate WebSocket URL',
 		},
 		{

@@ -25,8 +25,8 @@ export function failedItem(
 	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};
 	const { taskIds, indeterminateParts = [], fileUrl } = facts;
 	const taskId = facts.taskId ?? taskIds?.[0];
-	// `maybe_paid` tells a workflow that a call may have been charged, although no task is known that it could collect.
-	// The workflow should not simply send the call again. In a speech of several parts, some parts may have tasks while
+	// `maybe_paid` tells a workflow that a call may have been charged, and that no task of that call is known. The
+	// workflow should not simply send the call again. In a speech of several parts, some parts may have tasks while
 	// others may have been charged without one.
 	const isIndeterminate =
 		(facts.mayBeCharged || kind === 'streamLost') && facts.taskId === undefined;

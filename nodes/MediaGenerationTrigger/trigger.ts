@@ -29,7 +29,7 @@ const SYSTEM_ACTIVATION_MODES = new Set<string>([
 ] satisfies WorkflowActivateMode[]);
 
 /**
- * Starts the trigger. Depending on the chosen events, it listens to speech tasks or polls the history for new videos
+ * Starts the trigger. Depending on the chosen events, it listens for speech tasks or polls the history for new videos
  * and images, or both, until n8n closes it or a failure ends it. In a manual test, it starts when n8n calls
  * `manualTriggerFunction`, and n8n closes it after the first event. Throws an n8n error if it cannot start.
  */
@@ -62,7 +62,8 @@ class ListeningTrigger {
 	}
 
 	/**
-	 * Ends the trigger. Further calls do nothing. Outside of a manual test, hands its events over to the next activation.
+	 * Ends the trigger. Further calls do nothing. Outside of a manual test, hands its events over to the next
+	 * activation.
 	 */
 	close(): void {
 		const { closing, context, isManual, watches } = this;
@@ -146,7 +147,7 @@ class ListeningTrigger {
 }
 
 /**
- * Makes the watches that the chosen events need. Each has an outbox of its own. The name of an outbox contains the
+ * Makes the watches that the chosen events need. Each has an outbox of its own. The namespace of an outbox contains the
  * service's base URL, because another service may use the same ids for other things.
  */
 function watchesOf(activation: Activation) {

@@ -34,8 +34,8 @@ const read = {
 		option('setting', value).numberOption(field({ minValue: 0.7, maxValue: 1.2 })),
 	seconds: (value: unknown) =>
 		option('setting', value).durationOption(field({ minValue: 1, maxValue: 60 })),
-	task: (value: unknown) => fields({ taskId: value }).taskIdsOfSpeech(taskId, 1)[0],
-	tasks: (value: unknown) => fields({ taskId: value }).taskIdsOfSpeech(taskId, 2),
+	task: (value: unknown) => fields({ taskId: value }).requiredTaskIds(taskId, 1)[0],
+	tasks: (value: unknown) => fields({ taskId: value }).requiredTaskIds(taskId, 2),
 	output: (value: unknown) => option('outputField', value).outputField(),
 	option: (value: unknown) =>
 		option('prompt', value).textOption({

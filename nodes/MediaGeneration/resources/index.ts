@@ -50,8 +50,7 @@ export const resource: INodeProperties = {
 	options: RESOURCES.map(({ name, value, description, operations: [{ option }] }) => ({
 		name,
 		value,
-		// AI workflow builders read this text. Without it, they read that of an operation with the same name in another
-		// resource.
+		// AI workflow builders read this text.
 		description: description ?? option.description,
 	})),
 	default: 'speech',

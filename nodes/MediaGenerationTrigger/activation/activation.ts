@@ -20,15 +20,16 @@ export interface Activation {
 	closing: AbortSignal;
 	/**
 	 * Resolves with true if a sub-workflow that is called downstream of this trigger has created `product`, as far as
-	 * this process knows. An event about `product` would start a loop in which each round is charged. Never rejects.
+	 * this process knows. An event about `product` would then start a loop in which each round is charged. Never
+	 * rejects.
 	 */
 	isCreatedDownstream(product: Product): Promise<boolean>;
 	/** Writes a warning to n8n's log, with the token redacted. */
 	warn(text: string): void;
 	/**
-	 * Ends the trigger with an error. If the token was refused, the token is first checked three times over two minutes,
-	 * since a service may refuse a valid token for a moment. The trigger goes on if one of these checks does not find the
-	 * token refused. So the caller must go on as before until `closing` aborts.
+	 * Ends the trigger with an error. If the token was refused, the token is first checked three times over two
+	 * minutes, since a service may refuse a valid token for a moment. The trigger goes on if one of these checks does
+	 * not find the token refused. So the caller must go on as before until `closing` aborts.
 	 */
 	onFatal(failure: Failure): void;
 }

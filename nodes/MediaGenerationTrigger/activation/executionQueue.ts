@@ -14,8 +14,8 @@ import type { Activation } from './activation';
 import type { Outbox } from './outbox';
 
 /**
- * The most events of one watch that are in progress at the same time, from the download of their files to the end of
- * their executions, or until MAX_EXECUTION_MS is over. Each of these events takes a slot.
+ * The most events of one watch that are in progress at the same time. Each takes a slot, from the download of its files
+ * to the end of its execution.
  */
 const MAX_CONCURRENT_EXECUTIONS = 20;
 /**
@@ -95,14 +95,15 @@ export class ExecutionQueue {
 		this.outbox.save();
 		context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
 		const hasFailedToStart = await raceTimeout(MAX_EXECUTION_MS, closing, startFailure);
-		// The trigger was closed before it was known whether the execution has started. The state stays 'emitted', so that
-		// the next activation can emit the event again (see `Outbox`). If the execution has started, n8n drops the second
-		// event by its deduplication key.
+		// The trigger was closed before it was known whether the execution has started. The state stays 'emitted', so
+		// that the next activation can emit the event again (see `Outbox`). If the execution has started, n8n drops the
+		// second event by its deduplication key.
 		if (closing.aborted && hasFailedToStart === undefined) return true;
 		this.setState(emission, hasFailedToStart ? 'pending' : 'done');
 		return !hasFailedToStart;
 	}
 
+	/** Sets the state in the outbox, which has no state of progress events. */
 	private setState({ eventId, isOutdated }: Emission, state: 'pending' | 'emitted' | 'done'): void {
 		if (!isOutdated) this.outbox.setState(eventId, state);
 	}
@@ -123,9 +124,9 @@ export class ExecutionQueue {
 	}
 
 	/**
-	 * True if `error`, with which n8n rejected the promise of an execution, means that the execution has not started. n8n
-	 * also rejects the promise if an execution has started and is then canceled or lost. Only the text of the error tells
-	 * the two cases apart. An n8n without deduplication keys rejects the promise only after a cancellation.
+	 * True if `error`, with which n8n rejected the promise of an execution, means that the execution has not started.
+	 * n8n also rejects the promise if an execution has started and is then canceled or lost. Only the text of the error
+	 * tells the two cases apart. An n8n without deduplication keys rejects the promise only after a cancellation.
 	 */
 	private failedToStart(error: unknown): boolean {
 		const hasStarted = /cancell?ed|stalled|no active execution/i.test(String(error));

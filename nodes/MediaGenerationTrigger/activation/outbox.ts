@@ -12,9 +12,9 @@ const MAX_DONE = 1000;
 /** An event's state, which the outbox saves. */
 export interface Stateful {
 	/**
-	 * 'tracking': the task or generation has not ended. 'pending': its end waits to be emitted. 'emitted': the event
-	 * about its end was handed to n8n, but it is unknown whether the execution has started. 'done': nothing more is to be
-	 * done.
+	 * 'tracking': the end of the task or generation is not known. 'pending': its end waits to be emitted. 'emitted':
+	 * the event about its end was handed to n8n, but it is unknown whether the execution has started. 'done': nothing
+	 * more is to be done.
 	 */
 	state: 'tracking' | 'pending' | 'emitted' | 'done';
 	/**
@@ -25,8 +25,8 @@ export interface Stateful {
 }
 
 /**
- * What is saved under one key of n8n's static data. The value of a key is always replaced as a whole, since n8n
- * does not save a change inside it.
+ * What is saved under one key of n8n's static data. The value of a key is always replaced as a whole, since n8n may
+ * not save a change inside it.
  */
 interface SavedEvents<Item, Cursor> {
 	/** When these events were saved, in ms since 1970. */
@@ -39,18 +39,18 @@ interface SavedEvents<Item, Cursor> {
 class Handover extends Map<string, SavedEvents<never, never>> {}
 
 /**
- * The outbox of a trigger (transactional outbox pattern): each event with its state, so that restarts lose and repeat
- * as few events as possible. It is saved in the node's static data. n8n stores static data only when an execution
- * starts, so that copy may be out of date. A closed trigger therefore also hands its events over to the next activation
- * of the same node in this process.
+ * The outbox of one watch of a trigger (transactional outbox pattern): each event with its state, so that restarts lose
+ * and repeat as few events as possible. It is saved in the node's static data. n8n stores static data only when an
+ * execution starts, so that copy may be out of date. A closed trigger therefore also hands its events over to the next
+ * activation of the same node in this process.
  */
 export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 	/**
-	 * Events by name: the id of a task, or the fingerprint of a history entry. `setState` moves an event to the end when
-	 * it is done.
+	 * Events by name: the id of a task, or the fingerprint of a history entry. `setState` moves an event to the end
+	 * when it is done.
 	 */
 	events = new Map<string, Item>();
-	/** How far the trigger has read the history; undefined before its first read. */
+	/** How far the trigger has read the history; undefined before its first read, and in an outbox for tasks. */
 	cursor?: Cursor;
 
 	/**

@@ -44,9 +44,9 @@ export class HistoryWatch {
 	/**
 	 * Polls once, and then goes on polling in the background until the trigger is closed. Call it once. In the first
 	 * activation, the first poll only remembers which entries exist. In a manual test, it also emits the newest entry
-	 * with a file. In a later activation, it emits what was generated in the meantime. Throws a Failure if the first poll
-	 * fails and a person has to correct something, or in a manual test if it fails at all. The watch goes on polling even
-	 * then.
+	 * with a file. In a later activation, it emits what was generated in the meantime. Throws a Failure if the first
+	 * poll fails and a person has to correct something, or in a manual test if it fails at all. The watch goes on
+	 * polling even then.
 	 */
 	async start(): Promise<void> {
 		const { closing, isManual } = this.activation;
@@ -75,8 +75,8 @@ export class HistoryWatch {
 	}
 
 	/**
-	 * Reads the part of the history that may contain new or tracked entries. Emits an event for each of them that now has
-	 * a file or has failed.
+	 * Reads the part of the history that may contain new or tracked entries. Emits an event for each of them that now
+	 * has a file and, if the user has chosen the event `failed`, for each that has failed.
 	 */
 	private async poll(signal: AbortSignal): Promise<void> {
 		const { outbox } = this;
@@ -86,8 +86,8 @@ export class HistoryWatch {
 		const pollStartedAt = monotonicNow();
 		const read = async (page: number) => {
 			// Outside of a manual test, page 1 may come from a read that another trigger of this process sent within
-			// MAX_SHARED_AGE_MS. All other reads must begin after this poll: an older page 2 could miss an entry that a new
-			// entry has pushed from page 1 to page 2.
+			// MAX_SHARED_AGE_MS. All other reads must be sent after this poll has begun: an older page 2 could miss an
+			// entry that a new entry has pushed from page 1 to page 2.
 			const since = page === 1 && !isManual ? pollStartedAt - MAX_SHARED_AGE_MS : pollStartedAt;
 			const fetchPage = async (shared: AbortSignal) =>
 				await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, shared);
@@ -132,7 +132,7 @@ export class HistoryWatch {
 
 	/**
 	 * Logs the failure of a poll, but only once until a poll has succeeded. A refused token is not logged: it ends the
-	 * trigger, once it is confirmed.
+	 * trigger, once the refusal is confirmed.
 	 */
 	private report(error: unknown): void {
 		const { closing, settings, warn, onFatal } = this.activation;
@@ -151,15 +151,16 @@ export class HistoryWatch {
 function eventOf({ record, id, files, failed }: HistoryEntry, redact: Redactor): IDataObject {
 	const recordWithId = toOutputRecord(id === undefined ? record : { ...record, id });
 	if (failed) {
-		// The record is redacted before its reason is truncated. A token that is cut off in the middle could not be found
-		// afterwards.
+		// The record is redacted before its reason is truncated. A token that is cut off in the middle might not be
+		// found afterwards.
 		const { facts } = failureOfAnswer(redact.value(record));
 		const error = facts.text ?? 'The service gave no reason';
 		const error_kind = errorKindOf(new Failure('generationFailed', facts));
 		return { ...recordWithId, event: 'failed', error, error_kind } as IDataObject;
 	}
 	const event = { ...recordWithId, event: 'generated', file_url: files[0]!.fileUrl } as IDataObject;
-	// In an event `generated`, `error` means that a download has failed. So an empty `error` from the service is removed.
+	// In an event `generated`, `error` means that a download has failed. So an empty `error` from the service is
+	// removed.
 	if (isEmptyError(record.error)) delete event.error;
 	return event;
 }

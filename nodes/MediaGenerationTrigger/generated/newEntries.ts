@@ -24,7 +24,7 @@ export interface FingerprintedEntry extends HistoryEntry {
 	fingerprint: string;
 }
 
-/** What is remembered of an entry. Times may be null, since JSON saves NaN as null. */
+/** What is remembered of an entry. `createdAt` may be null, since JSON saves NaN as null. */
 interface KnownEntry extends Stateful {
 	/** When it was created, in ms since 1970 by the service's clock; NaN if the service does not say. */
 	createdAt: number | null;
@@ -38,7 +38,7 @@ interface Cursor {
 	account: string;
 	/**
 	 * A time in ms since 1970 by the service's clock. Unknown entries are new if they were created later; see
-	 * `newEntries`. It may be NO_WATERMARK. It is NaN if the service gives no times.
+	 * `newEntries`. It may be NO_WATERMARK. If the service gives no times, it may be NaN, which JSON saves as null.
 	 */
 	watermark: number | null;
 }
@@ -79,11 +79,11 @@ export function newEntries(
 		const isUnreported = known ? known.state === 'tracking' : isNew;
 		const hasEnded = files.length > 0 || failed;
 		if (isUnreported && hasEnded) ended.push(entry);
-		// The fingerprint of an entry without an id changes when it gets a file. It is then found as a new entry, so there
-		// is no need to track it until then.
+		// The fingerprint of an entry without an id changes when it gets a file. It is then found as a new entry, so
+		// there is no need to track it until then.
 		const state = known?.state ?? (hasEnded || id === undefined ? 'done' : 'tracking');
-		// This moves the entry to the end of the map. The first entries of the map are forgotten first, and these must be
-		// those that the history no longer lists.
+		// This moves the entry to the end of the map. The first entries of the map are forgotten first, and these must
+		// be those that no poll has read for the longest time.
 		events.delete(fingerprint);
 		const next = { createdAt, since: now, ...known, state };
 		events.set(fingerprint, isUnreported && hasEnded ? { ...next, state: 'pending' } : next);
@@ -103,7 +103,7 @@ export function newEntries(
 /**
  * Reads the history page by page, until no later page can contain an entry that is new or tracked, or
  * MAX_POLLED_ENTRIES are read. Resolves with the entries that were read, the oldest first. `read` reads a page, from 1.
- * Relative URLs are resolved by `baseUrl`. Rejects if `read` does.
+ * Relative URLs are resolved against `baseUrl`. Rejects if `read` does.
  */
 export async function readRecentEntries(
 	read: (page: number) => Promise<Page>,
@@ -122,9 +122,10 @@ export async function readRecentEntries(
 /** True if a page after `listed` may contain a new entry, or one that is tracked. `listed` must not be empty. */
 function needsNextPage(listed: FingerprintedEntry[], previous: PollState): boolean {
 	const { fingerprint, createdAt } = listed[0]!;
+	// The first poll must read all entries above the watermark. The next poll would take an unread one to be new.
 	if (!previous.cursor) return createdAt > firstWatermark(listed);
-	// As long as no known entry is listed, one may follow on a later page. So `isAboveWatermark` takes the oldest listed
-	// entry to be newer than a known one.
+	// As long as no known entry is listed, one may follow on a later page. So the oldest listed entry counts as newer
+	// than a known one.
 	const isNew = isAboveWatermark(createdAt, watermarkOf(previous), !isAnyKnown(listed, previous));
 	if (isNew && !previous.events.has(fingerprint)) return true;
 	const fingerprints = new Set(listed.map((entry) => entry.fingerprint));

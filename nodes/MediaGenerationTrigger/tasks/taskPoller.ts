@@ -24,11 +24,11 @@ const MAX_PAUSE_MS = 3_600_000;
  * Follows one speech task to its end, and emits its events in order. Make one poller per task, and call `follow` once.
  */
 export class TaskPoller {
-	/** The last known percentage, 0 to 100. */
+	/** The highest percentage so far, 0 to 100. */
 	private highestPercentage = 0;
 	/**
-	 * The latest progress event. Undefined before the first one, and once the event for the end of the task has replaced
-	 * it. Older progress events that still wait to be emitted are outdated.
+	 * The latest progress event. Undefined before the first one, and once the event for the end of the task has
+	 * replaced it. Older progress events that still wait to be emitted are outdated.
 	 */
 	private latestProgress: Emission | undefined;
 	/** Resolves when all events so far have left the execution queue. */
@@ -64,8 +64,8 @@ export class TaskPoller {
 				(error: unknown) => this.onError(error),
 			);
 			if (!failure || signal.aborted) return;
-			// In a manual test, every failure ends the trigger. A person waits for an event, and has to see, for example,
-			// that a task does not exist.
+			// In a manual test, every failure ends the trigger. A person waits for an event, and has to see, for
+			// example, that a task does not exist.
 			if (failure.kind === 'tokenRefused' || isManual) onFatal(failure);
 			else if (pauseMs === FIRST_PAUSE_MS) warn(wordingOf(failure).message);
 			if (failure.kind === 'notFound') return;
@@ -88,7 +88,7 @@ export class TaskPoller {
 	}
 
 	/**
-	 * If `error` means that the task has ended, emits the event for it and returns undefined. Otherwise returns the
+	 * If `error` means that the task has ended, passes that to `onEnd` and returns undefined. Otherwise returns the
 	 * failure.
 	 */
 	private onError(error: unknown): Failure | undefined {

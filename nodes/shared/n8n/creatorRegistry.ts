@@ -32,7 +32,7 @@ export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
  * start the workflow again, or it would run and pay forever. While a request in flight may have created `product`, this
  * function waits for the ids or the end of that request.
  *
- * @param requests all requests that this process knows for the account
+ * @param requests the account's requests of the same kind as `product`: for speech, or for videos and images
  * @param isOwnSubWorkflow returns true for a sub-workflow that the trigger's workflow has called
  * @param signal ends the wait with false
  * @returns true if a request of such a sub-workflow has created it, as far as that can be told; never rejects
@@ -63,7 +63,8 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 	const { announcedIds, requestedCount, searchUntil } = request;
 	const knownUrls = request.files.map(({ fileUrl }) => withoutQuery(fileUrl));
 	const hasSameFile = files.some(({ fileUrl }) => knownUrls.includes(withoutQuery(fileUrl)));
-	// If ids are known on both sides they decide, because URLs of different files may differ only in the query.
+	// If both sides have ids, their URLs are not compared, because URLs of different files may differ only in the
+	// query.
 	if (id && announcedIds.length > 0 ? announcedIds.includes(id) : hasSameFile) return 'made';
 	const hasAllFiles = Math.max(announcedIds.length, knownUrls.length) >= requestedCount;
 	const hasSamePrompt = prompt === request.prompt;

@@ -28,14 +28,14 @@ export async function testMediaGenerationApi(
 	} catch (error) {
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		const { message, description } = wordingOf(failure);
-		// The message of a bad field is enough. Its description says to correct the field in the credential, which the user
-		// has open anyway.
+		// The message of a bad field is enough. Its description says to correct the field in the credential, which the
+		// user has open anyway.
 		const text = failure.kind === 'invalidInput' ? message : `${message}. ${description}`;
 		return { status: 'Error', message: text };
 	}
 }
 
-/** Reads the account. Throws a Failure if that fails. */
+/** Throws a Failure unless the service answers with an account. */
 async function readAccount(
 	context: ICredentialTestFunctions,
 	{ apiToken, baseUrl, redact }: Credential,

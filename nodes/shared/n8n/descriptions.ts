@@ -63,12 +63,12 @@ export const pollInterval: NumberField = {
 		'How many seconds without progress before the node asks the service for the status of the task. While the WebSocket is connected, the interval doubles each time, up to 30 s.',
 };
 
-/** The largest value of a field for a duration, in seconds: one week. */
+/** The largest value of Timeout and Idle Timeout, in seconds: one week. */
 const MAX_SECONDS = 604_800;
 
 /** Makes the field Timeout, in seconds, with the default of a kind of media. */
 export const timeout = (kind: MediaKind): NumberField => {
-	// n8n's lint accepts only a plain name as the default of a field.
+	// n8n's lint accepts only a literal or a plain variable as the default of a field.
 	const byDefault = MEDIA[kind].timeoutSeconds;
 	return {
 		displayName: 'Timeout',
@@ -175,7 +175,7 @@ export const inputImages = (displayName: string, description: string): INodeProp
 	displayName,
 	name: 'binaryPropertyName',
 	type: 'string',
-	// This makes n8n 2.41 explain the field to the user. It does not make n8n offer a list of the input's files.
+	// Tells n8n that the field names binary fields of the input. n8n 2.41 does not offer a list of them yet.
 	typeOptions: { binaryDataProperty: true },
 	required: true,
 	default: 'data',
@@ -193,12 +193,3 @@ export const videoPrompt = prompt(
 	'e.g. A paper boat sails down a rainy street',
 	'Describe the video: scene, movement, style',
 );
-
-export const useSpeakerBoost = {
-	displayName: 'Voice: Speaker Boost',
-	name: 'useSpeakerBoost',
-	type: 'boolean',
-	default: true,
-	description:
-		'Whether the speech should sound even more like the original speaker, on top of Voice: Similarity',
-} satisfies INodeProperties;

@@ -2,13 +2,13 @@ import { MEDIA } from '../contract';
 import type { Failure, FailureFacts, FailureKind, Meaning } from '../failure';
 import { truncate } from '../parsing/values';
 
-/* Puts failures into words. No other file does. All functions are pure. */
+/* Puts failures into words for the user. All functions are pure. */
 
 /** The two texts that n8n shows for an error. */
 export interface Wording {
 	/** What happened. */
 	message: string;
-	/** What the user can do about it, as one or more sentences. */
+	/** What the user can do, and what was or may have been charged, as sentences; '' if there is nothing to add. */
 	description: string;
 }
 

@@ -19,8 +19,8 @@ export interface ErrorContext {
 
 /**
  * Converts any thrown value to the n8n error that the user sees. It says what happened, in which row, and what to do.
- * The token is removed. Only n8n's own errors, such as that of a broken expression, keep their messages as they are:
- * the same object is returned, with the index of the item and the note added.
+ * The token is removed. A NodeApiError or NodeOperationError that n8n itself has thrown, such as that of a missing
+ * credential, keeps its message: the same object is returned, with the index of the item and the note added.
  */
 export function toNodeError(
 	error: unknown,
@@ -37,8 +37,8 @@ export function toNodeError(
 		if (note) error.description = withNote(error.description);
 		return error;
 	}
-	// n8n is not told the index of the item, because n8n would append the index to the message, counted from 0. Users
-	// count rows from 1.
+	// The new error does not tell n8n the index of the item. n8n would append the index to the message, counted from 0,
+	// but users count rows from 1.
 	const concernsSeveralItems =
 		error instanceof Failure &&
 		(error.kind === 'overBudget' || (error.facts.itemIndexes?.length ?? 0) > 1);
@@ -50,8 +50,8 @@ export function toNodeError(
 		const message = prefix + truncate(redacted, 2000);
 		return new NodeOperationError(node, message, { description: withNote() });
 	}
-	// The token is removed before the message is built. Messages truncate some facts, and a truncated token might not be
-	// recognized.
+	// The token is removed before the message is built. Messages truncate some facts, and a truncated token might not
+	// be recognized.
 	const words = wordingOf(new Failure(error.kind, redact.value(error.facts)));
 	const message = prefix + words.message;
 	const description = withNote(words.description);

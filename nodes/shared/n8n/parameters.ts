@@ -32,7 +32,8 @@ export class NodeParameters {
 	}
 
 	/**
-	 * The id in a resource locator, in any of its modes. An id with white space is refused, because it must be a name.
+	 * The id in a resource locator, in any of its modes. A value with white space is refused, because it is most likely
+	 * a name.
 	 */
 	locator(name: string, displayName: string): string {
 		const value = this.raw(name, '');
@@ -109,8 +110,8 @@ export class NodeParameters {
 		return [...new Set(ids.map((id) => requireTaskId(id, displayName)))];
 	}
 
-	/** The ids of the tasks of one speech, at least one and at most `max`. */
-	taskIdsOfSpeech({ name, displayName }: INodeProperties, max: number): [string, ...string[]] {
+	/** The ids of at least one and at most `max` speech tasks, each once. */
+	requiredTaskIds({ name, displayName }: INodeProperties, max: number): [string, ...string[]] {
 		const [first, ...others] = this.taskIds(name, displayName);
 		if (first === undefined) throw invalidInput(displayName, 'is empty');
 		if (others.length < max) return [first, ...others];

@@ -1,9 +1,9 @@
 import * as n8nWorkflow from 'n8n-workflow';
 
 /*
- * Throws an error with a clear message if n8n is too old. A node's file must import this first. Otherwise the missing
- * export would cause an error about a class that cannot be found, which misleads the user. The version of Node.js need
- * not be checked, because n8n 1.101 itself requires one that is new enough.
+ * Throws an error with a clear message if n8n is too old. A node's file must import this first. Otherwise n8n would
+ * report that it cannot find a class, which misleads the user. The version of Node.js need not be checked, because n8n
+ * 1.101 itself requires one that is new enough.
  */
 if (!('NodeConnectionTypes' in n8nWorkflow)) {
 	throw new Error(

@@ -24,7 +24,10 @@ export async function readStored(helpers: Helpers, { id, data }: IBinaryData): P
 	return await helpers.binaryToBuffer(await helpers.getBinaryStream(id));
 }
 
-/** How many bytes of encoded images, and of audio to join, may be in memory at once. */
+/**
+ * The most bytes that are reserved at once, for encoded images and for audio to join. A larger amount is reserved only
+ * while nothing else is.
+ */
 const MEMORY_BUDGET_BYTES = 256 * 1024 * 1024;
 
 /** The budget for large buffers, in bytes. All executions of this process share it. */

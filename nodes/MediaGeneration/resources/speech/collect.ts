@@ -122,7 +122,7 @@ export async function fetchSound(
 ): Promise<Pick<SpeechResult, 'file' | 'durationMs'>> {
 	let soundLength = new SoundLength();
 	const onAttempt = () => {
-		// Each attempt starts with the first byte. Late bytes of an earlier one go to its own reader.
+		// Each attempt starts with the first byte. Late bytes of an earlier attempt go to that attempt's reader.
 		const reader = (soundLength = new SoundLength());
 		return (bytes: Uint8Array) => reader.push(bytes);
 	};

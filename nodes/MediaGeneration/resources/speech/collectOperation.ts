@@ -41,7 +41,7 @@ const areParts = ({ context, index }: ItemContext) =>
 	String(context.getNode().parameters[taskId.name]).includes(PART_IDS_FIELD) ||
 	context.getInputData()[index]!.json[PART_IDS_FIELD] !== undefined;
 
-/** Speech → Collect (`wait`): waits for existing tasks and fetches their audio, at no extra cost. */
+/** Speech → Collect (`wait`): waits for existing tasks and fetches their audio. Nothing is charged. */
 export const collectSpeech: Operation = {
 	option: {
 		name: 'Collect',
@@ -56,7 +56,7 @@ export const collectSpeech: Operation = {
 		options(concurrency, subtitles, joinFiles, pollInterval, outputField, timeout('speech')),
 	],
 	prepare(item) {
-		const ids = item.parameters.taskIdsOfSpeech(taskIds, MAX_PARTS);
+		const ids = item.parameters.requiredTaskIds(taskIds, MAX_PARTS);
 		const waitOptions = readWaitOptions(item.parameters);
 		const isJoined = item.parameters.flag(joinFiles);
 
@@ -64,15 +64,15 @@ export const collectSpeech: Operation = {
 			if (!isJoined) {
 				return await runParts(item, ids, waitOptions.timeoutMs, async ({ stopStarting }, id) => {
 					const collecting = collect({ ...item, stopStarting }, waitOptions, id);
-					// The failure of one task must not cost the audio of the other tasks.
+					// The failure of one task must not discard the audio of the other tasks.
 					return await toItemResult(
 						collecting.then((result) => speechItem(item, result, waitOptions.outputField)),
 					);
 				});
 			}
 			const results = await collectParts(item, waitOptions, ids).catch((error: unknown) => {
-				// The message lists the tasks that can still be collected. A task that has failed, or that the service does not
-				// know, is not among them.
+				// The message lists the tasks that can still be collected. A task that has failed, or that the service
+				// does not know, is not among them.
 				const failedId = isFailure(error, 'taskFailed', 'notFound')
 					? error.facts.taskId
 					: undefined;

@@ -12,7 +12,7 @@ export const deleteSpeech: Operation = {
 	},
 	fields: [taskId],
 	prepare({ api, parameters, stopStarting, output }) {
-		const [id] = parameters.taskIdsOfSpeech(taskId, 1);
+		const [id] = parameters.requiredTaskIds(taskId, 1);
 
 		return async () => {
 			await api.deleteTask(id, stopStarting).catch((error: unknown) => {

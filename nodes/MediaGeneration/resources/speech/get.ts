@@ -14,7 +14,7 @@ export const getSpeech: Operation = {
 	fields: [taskId, downloadOffByDefault],
 	prepare(item) {
 		const { parameters, api, stopStarting } = item;
-		const [id] = parameters.taskIdsOfSpeech(taskId, 1);
+		const [id] = parameters.requiredTaskIds(taskId, 1);
 		const isFileWanted = parameters.wantsFile(downloadOffByDefault);
 		const outputField = parameters.outputField();
 

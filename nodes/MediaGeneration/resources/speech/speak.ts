@@ -12,7 +12,6 @@ import {
 	pollInterval,
 	subtitles,
 	timeout,
-	useSpeakerBoost,
 	type NumberField,
 } from '../../../shared/n8n/descriptions';
 import { isBlank } from '../../../shared/parsing/values';
@@ -51,6 +50,15 @@ const settingField = (name: keyof typeof SPEECH_SETTINGS): NumberField => {
 	const typeOptions = { minValue, maxValue, numberPrecision: 2, numberStepSize: 0.05 };
 	return { displayName, name, type: 'number', typeOptions, default: byDefault, description };
 };
+
+const useSpeakerBoost = {
+	displayName: 'Voice: Speaker Boost',
+	name: 'useSpeakerBoost',
+	type: 'boolean',
+	default: true,
+	description:
+		'Whether the speech should sound even more like the original speaker, on top of Voice: Similarity',
+} satisfies INodeProperties;
 
 const splitLongerThan: NumberField = {
 	displayName: 'Split Text Longer Than',
@@ -176,9 +184,9 @@ function readRequest(parameters: NodeParameters) {
 }
 
 /**
- * Returns the texts to send: the parts of the text if it is longer than the option 'Split Text Longer Than' allows (0:
- * never), or else the whole text. Each one is charged. Throws a Failure if the text cannot be split, or only into more
- * than MAX_PARTS parts.
+ * Returns the texts to send: the parts of the text if it is longer than the option 'Split Text Longer Than' allows, or
+ * else the whole text. The value 0 allows any length. Each text is charged. Throws a Failure if the text cannot be
+ * split, or only into more than MAX_PARTS parts.
  */
 function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	const { displayName } = splitLongerThan;

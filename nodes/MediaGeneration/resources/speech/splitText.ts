@@ -32,8 +32,8 @@ const SCRIPT_CHANGE = sticky(
  */
 const WORD_END = sticky(`(?:${AFTER}|${BEFORE})(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`);
 /**
- * A URL, number, foreign word or tag. If it fits into a part, it stays in one piece, also within a script without
- * spaces.
+ * A run of ASCII characters (or full-width digits) without a space, such as a URL, a number or an English word. A cut
+ * between words is never inside of one.
  */
 const TOKEN = /[!-~\uff0c\uff0e\uff10-\uff19]*[!-~\uff10-\uff19]/g;
 /** How many characters before or after a possible cut are examined to find out whether a sentence ends there. */

@@ -55,8 +55,8 @@ async function findPreviousTask(
 		});
 	}
 	const { state, taskId } = previous;
-	// In state 'gone', an earlier attempt was told that the task has failed or does not exist. The task is read once more
-	// before a new one is charged.
+	// In state 'gone', an earlier attempt was told that the task has failed or does not exist. The task is read once
+	// more before a new one is charged.
 	if (state === 'gone' && !(await isUsable(item, taskId))) return undefined;
 	item.report.hint(entry.collectedHint);
 	entry.write({ state: 'task', taskId });
@@ -71,8 +71,8 @@ async function create(
 	ready?: Promise<void>,
 ): Promise<SubmittedTask> {
 	const { api, report, stopStarting } = item;
-	// This wait ends early if `stopStarting` aborts, as it does when the time of the speech is up. Then `createTask`
-	// sends nothing.
+	// This wait ends early if `stopStarting` aborts, for example because the time of the item or part is up. Then
+	// `createTask` sends nothing.
 	await Promise.race([ready, whenAborted(stopStarting)]);
 	report.log('sending the text');
 	const ledger = speechLedgerOf(item.credential);
@@ -110,7 +110,10 @@ async function create(
 	return { taskId, mode: 'new' };
 }
 
-/** Resolves with true if the service knows the task and it has not failed. Throws a Failure if that cannot be read. */
+/**
+ * Resolves with true if the service knows the task, and the task has not failed. Throws a Failure if this cannot be
+ * found out.
+ */
 async function isUsable({ api, stopStarting }: ItemContext, taskId: string) {
 	const task = await api.getTask(taskId, stopStarting).catch((error: unknown) => {
 		if (!isTaskGone(error)) throw withTaskId(error, taskId);

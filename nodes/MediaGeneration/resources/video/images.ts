@@ -10,7 +10,7 @@ import type { ItemContext } from '../../run/itemContext';
 
 /* Reads the input images of an item, and puts them into a create call as an array of base64 texts (§4.6, §4.7). */
 
-/** The most bytes that all encoded images of one request may have. n8n or the service would fail with more. */
+/** The most bytes that all encoded images of one request may have. With more, n8n or the service would likely fail. */
 const MAX_BODY_BYTES = 512 * 1024 * 1024;
 
 /** MIME types that do not say what a file is. */
