@@ -115,7 +115,7 @@ class ListeningTrigger {
 	}
 
 	/**
-	 * Starts the watches in the background. If the token is refused and this is confirmed, the trigger ends. Any other
+	 * Starts the watches in the background. If the token is refused, and the refusal is confirmed, the trigger ends. Any other
 	 * failure is logged.
 	 */
 	private startInBackground({ onFatal, warn }: Activation): void {

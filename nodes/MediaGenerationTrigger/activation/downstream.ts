@@ -61,7 +61,7 @@ function downstreamNodes(context: ITriggerFunctions): NodeTypeAndVersion[] {
 
 /**
  * True if a node is the action node of this package and may run the given operation. n8n omits a parameter that
- * has its default value: a missing `resource` means that of Speak, and a missing `operation` counts as any. An
+ * has its default value: a missing `resource` means Speech, and a missing `operation` counts as any. An
  * expression counts as any value. n8n passes it without its "=" if the field does not allow expressions.
  */
 function mayRun(

@@ -18,7 +18,7 @@ import { SoundLength } from '../../audio/soundLength';
 import type { ItemContext } from '../../run/itemContext';
 import { submit, type SpeechOrder } from './submit';
 
-/** Time limit for the download of subtitles, in ms. It is short, because the sound is finished and its output waits. */
+/** Time limit for the download of subtitles, in ms. It is short, because finished audio waits for them. */
 const SUBTITLES_TIMEOUT_MS = 60_000;
 
 /** The values of the fields that Speak and Collect share: how to wait for a task, and what to download. */

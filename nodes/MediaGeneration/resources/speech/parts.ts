@@ -27,10 +27,10 @@ export const MAX_PARTS = 200;
 
 /**
  * Runs `task` for each part of a speech, as many at the same time as the run's concurrency allows. In Speech → Collect,
- * each of the given task ids counts as a part. `inputs` has one value per part. The context of a part is
- * that of the item, with a deadline of `timeoutMs`. Resolves with the results, in the order of the parts. If a part
- * fails, the other parts are stopped. With several parts, each report names its part, and the Failure that is thrown
- * names the part that has failed. Call this only from the item's task, since the item gives up its slot to the parts.
+ * each of the given task ids counts as a part. `inputs` has one value per part. The context of a part is that of the
+ * item, with a deadline of `timeoutMs`. Resolves with the results, in the order of the parts. If a part fails, the
+ * other parts are stopped. With several parts, each report names its part, and the Failure that is thrown names the
+ * part that has failed. Call this only from the item's task, since the item gives up its slot to the parts.
  */
 export async function runParts<Input, Result>(
 	item: ItemContext,
