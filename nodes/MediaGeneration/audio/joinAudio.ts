@@ -12,7 +12,6 @@ const HEAD_BYTES = 4096;
 export interface SoundFile {
 	/** Size of the file in bytes. */
 	bytes: number;
-	/** Resolves with the content of the file. */
 	read(): Promise<Buffer>;
 }
 
@@ -44,11 +43,11 @@ export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { rea
 	for (const [index, file] of files.entries()) {
 		const bytes = await file.read();
 		const parsed = readWav(bytes) ?? readMp3(bytes);
-		if (!parsed) return { reason: `part ${index + 1} has no WAV or MP3 audio in it` };
+		if (!parsed) return { reason: `part ${index + 1} has no WAV or MP3 audio` };
 		const { soundData, ...sound } = parsed;
 		first ??= sound;
 		if (sound.format !== first.format) {
-			return { reason: `part 1 is ${first.format}, part ${index + 1} is ${sound.format}` };
+			return { reason: `part 1 is ${first.format}; part ${index + 1} is ${sound.format}` };
 		}
 		for (const data of soundData) end += data.copy(joined, end);
 		startsMs.push(durationMs);

@@ -2,16 +2,18 @@ import type { ByteParser } from './sound';
 
 /*
  * M4A and other MP4 files consist of boxes (ISO/IEC 14496-12, 4.2). The duration is in the header of the movie, or in
- * that of its track's media (8.2.2, 8.4.2). If the sound comes in fragments, each fragment says how long its samples
- * last (8.8.3, 8.8.7, 8.8.8). Files count durations in units; a time scale says how many units a second has.
+ * that of its track's media (8.2.2, 8.4.2). If the sound comes in fragments, the duration of a sample is in its
+ * fragment, or in a default for all fragments (8.8.3, 8.8.7, 8.8.8). Files count durations in units; a time scale says
+ * how many units a second has.
  */
 
-/** Types of boxes that contain other boxes. */
+/** Types of boxes whose inner boxes are read. */
 const CONTAINERS = ['moov', 'trak', 'mdia', 'mvex', 'moof', 'traf'];
-/** Types of boxes that are needed to compute the duration. */
+/** Types of boxes with the numbers from which the duration is computed. */
 const LEAVES = ['mvhd', 'mdhd', 'trex', 'tfhd', 'trun'];
 /**
- * The largest box that is read, in bytes. The `trun` box of a fragment with one hour of sound has up to about 2.7 MB.
+ * The largest box that is read, in bytes. At 48 kHz, the `trun` box of a fragment with one hour of sound has up to
+ * about 2.7 MB.
  */
 const MAX_BOX_BYTES = 4 * 1024 * 1024;
 
@@ -63,8 +65,8 @@ export function* readM4aLength(): ByteParser<number> {
 		if (header.length < 8) break;
 		const type = header.toString('latin1', 4, 8);
 		const shortSize = header.readUInt32BE(0);
-		// A `shortSize` of 1 means that an eight-byte size follows the type. 0 means that the box lasts until the end of
-		// the file.
+		// A `shortSize` of 1 means that an eight-byte size follows the type. 0 means that the box lasts until the end
+		// of the file.
 		const size = shortSize === 1 ? Number(header.readBigUInt64BE(8)) : shortSize || Infinity;
 		const start = shortSize === 1 ? 16 : 8;
 		if (size < start) break;

@@ -20,7 +20,7 @@ function* readLength(reader: { at: number }): ByteParser<number> {
 export class SoundLength {
 	/** Bytes that the parser has skipped: its position in the file. */
 	at = 0;
-	/** The bytes after that position that have arrived. */
+	/** The bytes from position `at` on that have arrived. */
 	private unread = Buffer.alloc(0);
 	private readonly parser = readLength(this);
 	/** What is left of the parser's last request, in bytes (see ByteParser), or the parser's result. */

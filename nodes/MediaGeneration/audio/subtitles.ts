@@ -31,7 +31,7 @@ function shiftedTime(parts: Array<string | undefined>, ms: number, point: string
 /**
  * Joins subtitles of one type. `startMs` is the time at which a part begins in the joined sound, in ms. All cues are
  * numbered anew, even those that have a name instead of a number. Of VTT headers, only that of the first part is used.
- * Returns a reason in words if some parts are SRT and others VTT. Never throws.
+ * Returns a reason in words if the parts differ in type. Never throws.
  */
 export function joinSubtitles(
 	parts: Array<{ text: string; startMs: number }>,

@@ -18,8 +18,8 @@ const MAX_FORMAT_BYTES = 1024;
 const chunkId = (file: Buffer, at: number) => file.toString('latin1', at, at + 4);
 
 /**
- * Finds the sound in a WAV file. Returns undefined if `file` is no WAV file, holds no sound, or is
- * compressed. Never throws.
+ * Finds the sound in a WAV file. Returns undefined if `file` is no WAV file, holds no sound, or has an encoding that is
+ * not in ENCODINGS. Never throws.
  */
 export function readWav(file: Buffer): Sound | undefined {
 	if (chunkId(file, 0) !== 'RIFF' || chunkId(file, 8) !== 'WAVE') return undefined;
@@ -29,7 +29,7 @@ export function readWav(file: Buffer): Sound | undefined {
 		const size = file.readUInt32LE(at + 4);
 		const start = at + 8;
 		if (id === 'fmt ') formatChunk = file.subarray(start, start + size);
-		// A program that writes to a pipe does not know the size beforehand. It writes 0 or a huge number.
+		// A program that writes to a pipe does not know the size of the sound beforehand. It writes 0 or a huge number.
 		const end = size === 0 ? file.length : Math.min(start + size, file.length);
 		if (id === 'data' && formatChunk) return soundOf(formatChunk, file.subarray(start, end));
 		// A chunk of odd length is followed by one padding byte.
@@ -40,8 +40,8 @@ export function readWav(file: Buffer): Sound | undefined {
 
 /**
  * Parses the duration of a WAV file. `reader.at` is the number of bytes skipped so far. Returns the duration in ms. If
- * the file does not say, the result is not a positive finite number. The duration of compressed sound comes from its
- * `fact` chunk, or else from its bytes per second.
+ * the file does not say, the result is not a positive finite number. If the encoding is not in ENCODINGS, the duration
+ * comes from the `fact` chunk, or else from the bytes per second.
  */
 export function* readWavLength(reader: { at: number }): ByteParser<number> {
 	yield -12;
@@ -73,7 +73,8 @@ export function* readWavLength(reader: { at: number }): ByteParser<number> {
 function soundOf(chunkInFile: Buffer, data: Buffer): Sound | undefined {
 	const { length } = chunkInFile;
 	if (length < MIN_FORMAT_BYTES || length > MAX_FORMAT_BYTES) return undefined;
-	// `headerFor` is called after other files have been read. Without this copy, it would keep the whole file in memory.
+	// `headerFor` is called after other files have been read. Without this copy, it would keep the whole file in
+	// memory.
 	const formatChunk = Buffer.from(chunkInFile);
 	const encoding = formatChunk.readUInt16LE(0);
 	const channels = formatChunk.readUInt16LE(2);
