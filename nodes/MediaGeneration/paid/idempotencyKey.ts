@@ -11,8 +11,9 @@ import { isRecord } from '../../shared/parsing/values';
  */
 
 /**
- * Parameters and options that change neither what is generated nor what is charged. A retry with other values still
- * collects. `splitLongerThan` is one of them, because the key of each part already says how the text is split.
+ * Parameters and options that do not count in the key, because they change neither what is generated nor what is
+ * charged. A retry with other values for them still collects. `splitLongerThan` does change what is charged, but the key
+ * of each part already says how the text is split.
  */
 export const IGNORED_IN_KEY = new Set([
 	...[
@@ -45,8 +46,8 @@ export function paidParameters({ options, ...others }: Record<string, unknown>):
 }
 
 /**
- * Returns the parameters that decide what is charged, for a call by a model. Unresolved, they are equal in all
- * calls. What the model requests is in the values of the expressions, so these count resolved.
+ * Returns the parameters that decide what is charged, for a call by a model. What the model requests is in the values
+ * of the expressions, so expressions count resolved. Unresolved, they would be the same in all calls.
  */
 const resolvedParameters = (context: IExecuteFunctions, index: number): unknown[] =>
 	paidParameters(context.getNode().parameters).map(([name, value]) => {
@@ -83,9 +84,9 @@ export const digestOf = (...parts: unknown[]): string =>
 		.slice(0, 32);
 
 /**
- * Returns a function that makes the idempotency key of an item. Call it once per run of the node. A key is
+ * Returns a function that makes the idempotency key of an item. Call `keyFactory` once per run of the node. A key is
  * `<account>/<index>:<request>`. The next round of a loop gets other keys; a model that repeats a call gets the same
- * key. The journal appends the range of each part of a text that is split, such as `/0-2500`.
+ * key. If a text is split, the journal appends the range of each part to the key, such as `/0-2500`.
  *
  * The argument `account` of that function is the account's key if the run has several accounts, or if a model calls the
  * node. Otherwise it is '': then only the node's credential counts, so a retry with a new token in it still collects.

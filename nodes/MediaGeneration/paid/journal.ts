@@ -18,16 +18,17 @@ import { RecentRequests } from './recentRequests';
 
 /**
  * The idempotency journal: the create calls of this node that were charged or may have been, in this execution and in
- * those that it retries. An entry is written before each create call, and again after its answer. n8n keeps the node's
- * context for Retry On Fail and "Retry execution". So the next attempt finds the entry and collects the result instead
- * of paying again. n8n stores the context unencrypted, so entries are redacted.
+ * those that it retries. An entry is written before each create call. After the answer it is updated, or deleted if
+ * there is no result to collect. n8n keeps the node's context for Retry On Fail and "Retry execution". So the next
+ * attempt finds the entry and collects the result instead of paying again. n8n stores the context unencrypted, so
+ * entries are redacted.
  *
  * The journal also counts billable requests, for Max Paid Requests per Execution. In one execution, the rounds of a
  * loop, all attempts and all calls of an agent count together. "Retry execution" keeps the context, but it is a new
  * execution, so its count begins at 0.
  *
- * A run makes one journal. It calls `entriesFor` for each item that is charged, `reserve` once, and `settle` at its
- * end.
+ * Each run of the node makes one journal. It calls `entriesFor` for each item with create calls, `reserve` once, and
+ * `settle` at the end of the run.
  */
 export class Journal {
 	readonly entries: JournalEntries;
@@ -130,8 +131,8 @@ export class JournalEntry {
 	}
 
 	/**
-	 * True if the create call is still to be sent, and so to be charged. If an earlier attempt has found its task gone,
-	 * this is assumed, although a last read of the task may show otherwise.
+	 * True if the create call is still to be sent, and so to be charged. Also true if an earlier attempt has found the
+	 * task of the call gone, although a later read may show that the task still exists.
 	 */
 	get isPending(): boolean {
 		return !this.previous || this.previous.state === 'gone';
@@ -141,7 +142,7 @@ export class JournalEntry {
 	get collectedHint(): string {
 		return this.journal.entries[this.key] || !this.recentValue
 			? 'Result of an earlier attempt, at no extra charge'
-			: "Result of an earlier run, at no extra charge. 'Execute workflow', or 'Execute step' on this node, is charged";
+			: "Result of an earlier run, at no extra charge. 'Execute workflow', or 'Execute step' on this node, requests a new one and is charged";
 	}
 
 	/** The generation requests that this node has sent to the same account, also those of earlier attempts. */
@@ -153,10 +154,10 @@ export class JournalEntry {
 	}
 
 	/**
-	 * Runs `create` (single flight), unless another run of this process has the same call in flight, as when a model
-	 * repeats a call. Then it resolves or rejects as that call does. If that call was canceled or timed out, `create`
-	 * runs after all: it finds in `previous` what the other run has written. Rejects with the reason of `stopStarting` if
-	 * that aborts while this waits for another run.
+	 * Calls `create`, and resolves or rejects as that does. If another run of this process has the same call in flight,
+	 * as when a model repeats a call, waits for the call of that run instead, and resolves or rejects as that call does
+	 * (single flight). If that call is canceled or times out, calls `create` after all. `previous` then is what the
+	 * other run has written. Rejects with the reason of `stopStarting` if that aborts during the wait.
 	 */
 	async once<T>(stopStarting: StopStarting, create: () => Promise<T>): Promise<T> {
 		const { inFlight } = this.journal;
@@ -210,8 +211,8 @@ export class JournalEntry {
 	}
 
 	/**
-	 * Deletes the entry from the journal alone: later manual runs can still collect the result. Call it when the run has
-	 * succeeded.
+	 * Deletes the entry from the journal alone: later manual runs can still collect the result. Call it when the run
+	 * has succeeded.
 	 */
 	close(): void {
 		delete this.journal.entries[this.key];
@@ -222,7 +223,7 @@ export class JournalEntry {
 export const collectableTaskIds = (entries: JournalEntry[]): string[] =>
 	entries.flatMap(({ previous }) => (previous?.state === 'task' ? [previous.taskId] : []));
 
-/** Says in words why it is indeterminate whether a call was accepted, and when it failed (UTC). */
+/** Says in words how and when (UTC) an attempt has failed. The text is for `indeterminateBecause`. */
 export function describeAttempt(error: unknown): string {
 	const failure = error instanceof Failure ? error : new Failure('noResponse');
 	return `${wordingOf(failure).message} at ${new Date().toISOString()}`;

@@ -5,9 +5,9 @@ import type { GenerationRequest } from '../../shared/contract';
 /** What the journal says about one create call that may have been charged. */
 export type JournalValue =
 	/**
-	 * 'sent': it is indeterminate whether the service has accepted the call. `indeterminateBecause` says what happened to
-	 * the attempt, once that is known. 'accepted': the service has begun to generate the video or image. `request` is set
-	 * for videos and images only.
+	 * 'sent': it is indeterminate whether the service has accepted the call. `indeterminateBecause` says what happened
+	 * to the attempt, once that is known. 'accepted': the service has begun to generate the video or image. `request`
+	 * is set for videos and images only.
 	 */
 	| { state: 'sent' | 'accepted'; indeterminateBecause?: string; request?: GenerationRequest }
 	/**
@@ -19,7 +19,7 @@ export type JournalValue =
 /** Values by idempotency key. `keptAt` is when a value was written, in ms since 1970. */
 export type JournalEntries = Record<string, JournalValue & { keptAt: number }>;
 
-/** The journal as n8n saves it. Saved executions contain it, so the names of its fields and states never change. */
+/** The journal as n8n saves it. Saved executions contain it, so the names of fields and states never change. */
 export interface JournalStore {
 	/** The entries of all items, loop rounds and attempts of the node. */
 	mediaGenerationCreated?: JournalEntries;

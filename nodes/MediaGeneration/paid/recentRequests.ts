@@ -50,9 +50,9 @@ export class RecentRequests {
 	}
 
 	/**
-	 * Returns the prefix of an item's keys in this store. The item's idempotency key is appended to it. In that key,
-	 * expressions count unresolved. The prefix has a digest of the resolved values, so an earlier result is not collected
-	 * if somebody has edited a node that an expression refers to. Throws if an expression cannot be resolved.
+	 * Returns the prefix of an item's keys in this store. The caller appends the item's idempotency key. In that key,
+	 * expressions count unresolved. The prefix has a digest of the resolved values, so an earlier result is not
+	 * collected if an expression has another value now. Throws if an expression cannot be resolved.
 	 */
 	keyPrefixOf({ raw }: NodeParameters): string {
 		const resolved = Object.keys(this.parameters).map((name) => [name, raw(name)] as const);
@@ -60,8 +60,8 @@ export class RecentRequests {
 	}
 
 	/**
-	 * Returns the value that was set within the last hour, if there is one and this run collects (see `isCollecting`);
-	 * otherwise undefined.
+	 * Returns the value that was set within the last hour; undefined if there is none, or if this run must not collect
+	 * (see `isCollecting`).
 	 */
 	get(key: string): JournalValue | undefined {
 		const value = this.isCollecting ? this.values.get(key) : undefined;

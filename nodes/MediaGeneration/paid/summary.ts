@@ -18,7 +18,7 @@ const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | Meaning | undefined>([
 
 const RETRY_ADVICE =
 	"To continue, open Executions and choose 'Retry with currently saved workflow': only what is missing is charged.";
-/** The failed item has results of its own. A changed node would charge them again. */
+/** For a failed item that has results of its own. After a change of its parameters, they would be charged again. */
 const RETRY_UNCHANGED_ADVICE =
 	"If you change nothing in this node, 'Retry with currently saved workflow' under Executions is charged only for what is missing.";
 /** For a failed item that is expected to fail again in a retry: On Error has to let the other items continue. */
@@ -34,12 +34,12 @@ const nounOf = (kind: MediaKind | 'task', count: number) => {
 
 /**
  * Lists in words the results of requests, by the service's ids: `tasks 1, 2; video a`. A file without an id is named by
- * its URL. If a request has neither a file nor an id, its item is named instead: `video of row 3`. For each kind, at
- * most `max` names are listed.
+ * its URL. If a request has neither a file nor an id, its item is named instead: `video of row 3`. For each kind,
+ * lists the first `max` names, or as many as `listFirst` does by default.
  */
 function listResults(requests: ItemRequest[], max?: number): string {
 	const namesByKind = new Map<MediaKind | 'task', string[]>();
-	/** The items whose requests have no name, by kind. */
+	/** The indexes of the items whose requests have no name, by kind. */
 	const itemsByKind = new Map<MediaKind, number[]>();
 	const add = <K, T>(map: Map<K, T[]>, kind: K, ...more: T[]) =>
 		map.set(kind, [...(map.get(kind) ?? []), ...more]);
@@ -64,11 +64,15 @@ function listResults(requests: ItemRequest[], max?: number): string {
 }
 
 /**
- * Says in words what a run that ended early has been charged for, or may have been, and how to get the results. After a
- * failure, a retry gets them. The charges of the failed item are then left out, because its own error names them. A run
- * that was canceled cannot be retried in n8n, so its results have to be fetched from the service. Returns undefined if
- * there is nothing to say. `requests` are those of all items, in order. `failed` is the failure that ended the run;
- * undefined if the run was canceled.
+ * Says in words what a run that ended early has been charged for, or may have been, and how to get the results. Returns
+ * undefined if there is nothing to say.
+ *
+ * After a failure, a retry gets the results. The text does not name the charges of the failed item, because the item's
+ * own error names them. A run that was canceled cannot be retried in n8n, so its results have to be fetched from the
+ * service.
+ *
+ * @param requests the requests of all items, in order
+ * @param failed the failure that ended the run, and the index of its item; undefined if the run was canceled
  */
 export function chargeSummary(
 	requests: ItemRequest[],
@@ -96,7 +100,7 @@ export function chargeSummary(
 		);
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
-	// A request whose outcome is indeterminate is never sent again, so its item is expected to fail again in a retry.
+	// A retry never sends a request whose outcome is indeterminate, so the item is expected to fail again.
 	const isIndeterminate = ofFailedItem.some(({ state }) => state === 'sent');
 	const failsAgain =
 		isIndeterminate ||
@@ -111,7 +115,8 @@ export function chargeSummary(
 		charged.length > 0 &&
 			`Already paid for: ${items} other item${items > 1 ? 's' : ''} (${listResults(charged)}).`,
 		indeterminate.length > 0 && `${indeterminateSentence()} A retry does not send this again.`,
-		mustSkipItem && 'Run corrected rows by themselves: a retry uses the rows as first read.',
+		mustSkipItem &&
+			'Run corrected rows in a separate execution: a retry uses the rows as they were first read.',
 	);
 }
 
