@@ -45,7 +45,7 @@ export class Concurrency {
 	/** Its abort cancels the sleep after which `startMore` would start the next unit. */
 	private timer = new AbortController();
 
-	/** `concurrency`: the number of slots, 1 to 500; 0 chooses it automatically. */
+	/** `concurrency`: the number of slots. 0 chooses the number automatically. */
 	constructor(concurrency: number) {
 		const start = concurrency || AUTOMATIC_START;
 		this.limit = new ConcurrencyLimit(start, concurrency || AUTOMATIC_MAX);
@@ -53,8 +53,8 @@ export class Concurrency {
 
 	/**
 	 * Call this when an item or a part has proved healthy: if too many were in flight, it would most likely have failed
-	 * by now. `forEach` calls it for each success as well. If the concurrency is chosen automatically, it rises with the
-	 * number of these calls.
+	 * by now. `forEach` calls it for each success as well. If the concurrency is chosen automatically, it rises with
+	 * the number of these calls.
 	 */
 	onHealthy(): void {
 		this.limit.onHealthy();
@@ -63,11 +63,12 @@ export class Concurrency {
 
 	/**
 	 * Calls `run` for each of `units`, as many at the same time as the limits allow. The units of one account start in
-	 * the given order. `run` resolves with whether it succeeded, and must not reject. Resolves when all have ended. Never
-	 * rejects.
+	 * the given order. `run` resolves with whether it succeeded, and must not reject. Resolves when all have ended.
+	 * Never rejects.
 	 *
-	 * An item that consists of parts calls this with 'part' from its own `run`, with all its parts, while it has a slot.
-	 * It gives up that slot, and its parts take slots of their own. The last part to end leaves its slot to the item.
+	 * An item that consists of parts calls this with 'part' from its own `run`, with all its parts, while it has a
+	 * slot. It gives up that slot, and its parts take slots of their own. The last part to end leaves its slot to the
+	 * item.
 	 */
 	async forEach<One extends Unit>(
 		units: One[],
@@ -124,8 +125,8 @@ export class Concurrency {
 	}
 
 	/**
-	 * Returns the share that may start a unit next, the set of waiting units to take that unit from, and the delay until
-	 * then in ms. Returns undefined if no unit waits.
+	 * Returns the share that may start a unit next, the set of waiting units to take that unit from, and the delay
+	 * until then in ms. Returns undefined if no unit waits.
 	 */
 	private nextToStart() {
 		const shares = [...this.shares.values()].sort((one, other) => one.active - other.active);
@@ -137,8 +138,8 @@ export class Concurrency {
 	}
 
 	/**
-	 * Milliseconds until an account may start one more unit, at most RECHECK_MS. The account's own limit does not delay a
-	 * unit if the account has no other unit with a slot. Such a unit gets its slot, and then waits in the account's
+	 * Milliseconds until an account may start one more unit, at most RECHECK_MS. The account's own limit does not delay
+	 * a unit if the account uses no slot of this run. Such a unit gets its slot, and then waits in the account's
 	 * request queue, where the unit's deadline counts.
 	 */
 	private delayMsOf({ throttle, active }: Share): number {

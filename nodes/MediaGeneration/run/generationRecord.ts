@@ -18,9 +18,9 @@ export interface GenerationOrder {
 	generation: Generation;
 	fields: GenerationFields;
 	/**
-	 * Only where images are part of the request. Downloads the images that are given by URL, and checks the size of all.
-	 * Resolves with a function that writes the fields and the images into a body. Throws a Failure if a download fails or
-	 * the images are too large.
+	 * Present only if images are part of the request. Downloads the images that are given by URL, and checks the total
+	 * size. Resolves with a function that writes the fields and the images into a body. Throws a Failure if a download
+	 * fails or the images are too large.
 	 */
 	prepareBody?(fields: GenerationFields, signal: AbortSignal): Promise<FillBody>;
 }
@@ -33,8 +33,8 @@ export type GenerationFields = {
 };
 
 /**
- * Writes the content of a request into `body`. Call it right before each attempt to send. If it sets `release`, call
- * that once the bytes are no longer needed: it frees reserved memory.
+ * Writes the content of a request into `body`. Call it right before each attempt to send. It may also set
+ * `body.release`. Call that once the bytes are no longer needed, to free the memory that was reserved for them.
  */
 export type FillBody = (
 	body: { bytes?: Buffer; release?(): void },
@@ -42,20 +42,20 @@ export type FillBody = (
 ) => Promise<unknown>;
 
 /**
- * For how long after a server error, or an answer of another server, a retry searches the history, in ms. It is short,
- * because the service most likely did not accept the request.
+ * How long after a server error, or an answer of another server, a retry still searches the history, in ms. The time is
+ * short, because the service most likely did not accept the call.
  */
 const SEARCH_AFTER_ERROR_MS = 10_000;
 /**
- * How long the history is searched if the service has ended the stream with an empty list, in ms. It is short, because
- * the content was most likely filtered.
+ * How long the history is searched if the service has ended the stream with an empty list, in ms. The time is short,
+ * because the content was most likely filtered.
  */
 const SEARCH_AFTER_EMPTY_MS = 60_000;
 
 /**
- * The state of one create call for videos or images, until its files are known. Each change is written to the journal,
- * so that the next attempt continues from there. The account's request ledger is updated as well, so that a search in
- * the history does not give one file to two requests.
+ * The state of one create call for videos or images, until its files are known. What the next attempt needs to continue
+ * is written to the journal. The request is also added to the account's request ledger, so that a search in the history
+ * does not give one file to two requests.
  */
 export class GenerationRecord {
 	/** The request that this attempt or an earlier one has sent, or that is about to be sent. */
@@ -63,8 +63,8 @@ export class GenerationRecord {
 	/** True if this attempt or an earlier one has sent the request, and the service has not refused it. */
 	private isSent = false;
 	/**
-	 * `accepted`: the service has said that it has begun, so the call is charged. `sent`: it has not said so, and whether
-	 * it has accepted the call is indeterminate.
+	 * `accepted`: the service has begun to generate, so the call is charged. `sent`, once `isSent` is true: it is
+	 * indeterminate whether the service has accepted the call.
 	 */
 	private state: 'sent' | 'accepted' = 'sent';
 	/** Why it is indeterminate whether the service has accepted the request, in words. */
@@ -90,8 +90,8 @@ export class GenerationRecord {
 		const { kind, path, withImages } = order.generation;
 		const prompt = order.fields.prompt?.trim() ?? '';
 		const { aspect_ratio: aspectRatio } = order.fields;
-		// The number of files does not count: two requests that differ only in that are interchangeable, because each file
-		// fits both.
+		// The number of files does not count: two requests that differ only in that are interchangeable, because each
+		// file fits both.
 		const content = { ...order.fields, prompt, number_of_videos: undefined };
 		this.request = newRequest({
 			...{ prompt, kind, aspectRatio, contentDigest: digestOf(path, content), withImages },
@@ -100,8 +100,8 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Continues from an earlier attempt: returns the result of its stream, and shows a hint if it has files. Returns
-	 * undefined if no earlier attempt has sent the request.
+	 * Returns what earlier attempts have written to the journal, as if a stream had just brought it. Shows a hint if
+	 * that includes files. Returns undefined if no earlier attempt has written a request.
 	 */
 	resume(): StreamResult | undefined {
 		if (!this.isSent) return undefined;
@@ -134,8 +134,8 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Shows a status that the service sent, and writes to the journal that it has accepted the call. `id` is the id of
-	 * the video or image that the status is about, if the service names it.
+	 * Shows a status that the service sent, and writes to the journal that the service has accepted the call. `id` is
+	 * the id of the video or image that the status is about; undefined if the service does not say.
 	 */
 	showProgress(status: string, id?: string): void {
 		this.writeAccepted({ files: this.request.files }, id);
@@ -145,8 +145,8 @@ export class GenerationRecord {
 	/**
 	 * Prepares the search in the history. Call it when the stream has ended with fewer files than requested.
 	 * `interruptedBecause` says why the stream counts as lost. It is undefined only if a file has arrived and no other
-	 * files are expected: the service has said that they failed, or has ended the stream properly. `isEmpty`: the service
-	 * has ended the stream with an empty list.
+	 * files are expected: the service has said that they failed, or has ended the stream properly. `isEmpty`: the
+	 * service has ended the stream with an empty list.
 	 */
 	markIncomplete({ files, interruptedBecause, reason, isEmpty }: StreamResult): void {
 		const { ledger, item } = this;
@@ -155,18 +155,19 @@ export class GenerationRecord {
 		const known = { reason, searchUntil: searchEnd(this.request, searchMs) };
 		if (files.length > 0) this.writeAccepted({ files, ...known });
 		else this.update(known);
-		// The ledger must know the node's other requests and their files, also those of earlier attempts:
-		// otherwise the search in the history could give one of their files to this request.
+		// The ledger must know the node's other requests, also those of earlier attempts. Otherwise the search in the
+		// history could give one of their files to this request.
 		for (const request of this.entry.requestsOfAccount) ledger.restore(request);
 		if (isEnded) return;
 		this.isStreamLost = true;
 		item.report.log(`${interruptedBecause}; looking for the ${this.kind} in the history`);
+		const what = files.length > 0 ? 'Part of the result' : 'The result';
 		item.report.hint(
-			'The result did not arrive, so the node searched the history instead of requesting it again',
+			`${what} did not arrive, so the node searched the history instead of requesting it again`,
 		);
 	}
 
-	/** Writes the final `files` to journal and ledger. Hints say what is missing if they are fewer than requested. */
+	/** Writes the final `files` to journal and ledger. If files are missing, hints say so. */
 	markFinished(files: GeneratedFile[]): void {
 		const { requestedCount } = this;
 		this.writeAccepted({ files, ...(!this.isStreamLost && finalFields(this.request, files)) });
@@ -177,7 +178,7 @@ export class GenerationRecord {
 		this.ledger.add({ ...this.request, files: ledgerFiles });
 		if (files.length < requestedCount) {
 			const hint = this.isStreamLost
-				? `Found only ${files.length} of ${requestedCount} files. The others are charged and may still appear in History → Get Many`
+				? `Found only ${files.length} of ${requestedCount} files. The others may have been charged as well, and may still appear in History → Get Many`
 				: 'The service generated fewer files than requested';
 			const { reason } = this.request;
 			this.item.report.hint(hint);
@@ -187,10 +188,11 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Call this when there is no file to return. Returns the error to throw. If a result may still come, writes to the
-	 * journal what the next attempt needs. A Failure then has the ids that the service has announced, and the fact
-	 * `mayBeCharged` if it is indeterminate whether the service has accepted the call. If no result can come any more,
-	 * deletes the entry, so that the next attempt sends a new request.
+	 * Call this when there is no file to return. Returns the error to throw.
+	 *
+	 * If a result may still come, writes to the journal what the next attempt needs. If the error is a Failure, it gets
+	 * the ids that the service has announced, and the fact `mayBeCharged` if it is indeterminate whether the service
+	 * has accepted the call. If no result can come, deletes the entry, so that the next attempt sends a new request.
 	 */
 	markFailed(cause: unknown): unknown {
 		const { request } = this;
@@ -217,8 +219,8 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Writes `change` to the journal, and that the service has begun to generate. Then the call is charged. The first
-	 * time, also logs the charge. `newId` is an id that the service has announced.
+	 * Writes `change` to the journal, and that the service has begun to generate. The charge is logged when this
+	 * becomes known. `newId` is an id that the service has announced.
 	 */
 	private writeAccepted(
 		change: Partial<GenerationRequest> & { files: GeneratedFile[] },
@@ -237,7 +239,7 @@ export class GenerationRecord {
 		this.update({ ...change, announcedIds });
 	}
 
-	/** Changes the request, which the ledger shares, and writes it to the journal for the next attempt. */
+	/** Changes the request, and writes it to the journal for the next attempt. */
 	private update(change: Partial<GenerationRequest>): void {
 		Object.assign(this.request, change);
 		const { state, indeterminateBecause, request } = this;

@@ -16,8 +16,7 @@ import type { FillBody, GenerationOrder, GenerationRecord } from './generationRe
 import type { ItemContext } from './itemContext';
 
 /**
- * What limits a create call. `stopStarting` and `abortInFlight` abort when those of the item do, and when the time of
- * the call is up.
+ * What limits a create call. Each of the two signals aborts when that of the item does, or at a deadline of its own.
  */
 export interface StreamLimits extends CallSignals {
 	/** Milliseconds of silence after which the stream counts as lost. */
@@ -25,11 +24,11 @@ export interface StreamLimits extends CallSignals {
 }
 
 /**
- * How long a stream may be silent after an error event that names no video, in ms. The error may be about one of
- * several videos, so others may still come.
+ * How long a stream may be silent after an error event without an id, in ms. The error may be about one of several
+ * videos, so others may still come.
  */
 const IDLE_AFTER_ERROR_MS = 30_000;
-/** A call counts as accepted if its stream is open for this time, in ms, even if it has sent no event. */
+/** A call counts as accepted once its stream has been open for this time, in ms, even without an event. */
 const ACCEPTED_AFTER_MS = 1000;
 /**
  * How long the service may take to end a stream after the outcome, in ms. It gets this time because closing the stream
@@ -37,16 +36,16 @@ const ACCEPTED_AFTER_MS = 1000;
  */
 const END_GRACE_MS = 50;
 /**
- * A call whose stream is open for this time, in ms, counts as healthy: if too many calls are in flight, most of them
- * fail before.
+ * A call counts as healthy once its stream has been open for this time, in ms. If too many calls are in flight, most of
+ * them fail earlier.
  */
 const HEALTHY_AFTER_MS = 4000;
 
 /**
- * Sends a create call and reads its event stream to the end. Resolves with the result of the stream, which may have
- * fewer files than were requested, for example because the stream was lost. Throws a Failure if the request body cannot
- * be made, if the service cannot be reached, refuses the call or says that the generation failed, or if `stopStarting`
- * aborts before the outcome is known.
+ * Sends a create call and reads its event stream to the end. Resolves with the result of the stream. The result has
+ * fewer files than were requested if, for example, the stream was lost or the service did not answer in time. Throws a
+ * Failure if the request body cannot be made, the service cannot be reached, its answer is an error, the generation
+ * failed, or `stopStarting` has ended the call too early.
  */
 export async function requestStream(
 	item: ItemContext,
@@ -72,7 +71,7 @@ class GenerationCall {
 	private state: 'unanswered' | 'accepted' = 'unanswered';
 	/** Its abort closes the stream. */
 	private readonly closing = new AbortController();
-	/** The request body, from right before it is sent until the service has accepted or refused it. */
+	/** The request body. It is filled right before each attempt, and freed once it is no longer needed. */
 	private readonly body: { bytes?: Buffer; release?(): void } = {};
 
 	constructor(
@@ -139,8 +138,8 @@ class GenerationCall {
 	}
 
 	/**
-	 * Reads the stream until it ends, is silent for too long, or is closed. Once the outcome is known, the stream is read
-	 * for END_GRACE_MS at most. Calls `onAccepted` for each progress event, and when the stream has been open for
+	 * Reads the stream until it ends, is silent for too long, or is closed. Once the outcome is known, the stream is
+	 * read for END_GRACE_MS at most. Calls `onAccepted` for each progress event, and when the stream has been open for
 	 * ACCEPTED_AFTER_MS. Never rejects.
 	 */
 	private async readOutcome(
@@ -192,8 +191,8 @@ class GenerationCall {
 	}
 
 	/**
-	 * Call this when the service has accepted the call. Then the call is not sent again. Frees the body's memory. Calls
-	 * `accept`, which tells the throttle.
+	 * Call this when the service has accepted the call. Frees the body's memory, because the call is not sent again.
+	 * Calls `accept`, which tells the throttle.
 	 */
 	private markAccepted(accept: () => void): void {
 		this.state = 'accepted';
@@ -209,8 +208,8 @@ class GenerationCall {
 
 	/**
 	 * Closes the stream if its result can be found in the history. If images are part of the request, only an announced
-	 * id identifies a result. Then the stream stays open until all ids were announced. Otherwise a result could be
-	 * charged that nobody can identify. Call this only once `stopStarting` has aborted.
+	 * id identifies a result. The stream of such a request stays open until all ids are announced, because a result
+	 * that nobody can identify would be charged, too. Call this only once `stopStarting` has aborted.
 	 */
 	private closeIfFindable(): void {
 		const { announcedIds, requestedCount, withImages } = this.record.request;

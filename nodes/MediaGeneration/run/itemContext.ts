@@ -40,8 +40,8 @@ export interface Operation {
 	fields: INodeProperties[];
 	/**
 	 * Reads and checks the fields of an item, and returns the task that does the rest. Sends nothing. Throws a Failure
-	 * that names the field at fault, or n8n's error about a broken expression. The run calls it once per item, before it
-	 * starts any task.
+	 * that names the field at fault, or n8n's error about a broken expression. The run calls it once per item, before
+	 * it starts any task.
 	 */
 	prepare(item: ItemContext): ItemTask;
 }

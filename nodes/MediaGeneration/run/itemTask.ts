@@ -11,10 +11,10 @@ export class FailedResult {
 /** One output item, or the reason why it is missing. An input item may have several results. */
 export type ItemResult = INodeExecutionData | FailedResult;
 
-/** Does the operation for one item, whose fields are valid. Rejects with the item's failure. */
+/** Does the operation for one item, whose fields are valid. Rejects if the item has failed as a whole. */
 export type ItemTask = (() => Promise<ItemResult[]>) | BillableTask;
 
-/** An item task that sends create calls. Each of them is charged. */
+/** An item task with create calls, which are charged. */
 export interface BillableTask {
 	/**
 	 * One key per create call, '' if there is only one. It is appended to the item's idempotency key, and distinguishes

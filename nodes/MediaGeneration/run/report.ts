@@ -45,8 +45,8 @@ export class Report {
 	}
 
 	/**
-	 * Writes to n8n's log that the service has accepted a billable request. If the process is killed before the execution
-	 * is saved, this line is n8n's only record of the charge.
+	 * Writes to n8n's log that the service has accepted a billable request. If the process is killed before the
+	 * execution is saved, this line is n8n's only record of the charge.
 	 */
 	logCharge(kind: MediaKind, ids: Record<string, string>): void {
 		const part = this.part && { part: `${this.part.number}` };

@@ -26,15 +26,15 @@ import type { ItemContext } from './itemContext';
 import { Report } from './report';
 
 /**
- * True if a model calls the node as a tool. Agents up to version 2 set `isToolExecution`. Agents from version 3
- * on let the engine run a tool like any node; the name of its node type then ends in "Tool".
+ * True if the node runs as a tool of a model. With agents up to version 2, `isToolExecution` returns true. Agents from
+ * version 3 on let n8n's engine run the tool like any other node, but the name of its node type ends in "Tool".
  */
 export const isToolRun = (context: IExecuteFunctions): boolean =>
 	context.isToolExecution?.() === true || context.getNode().type.endsWith('Tool');
 
 /** An item whose fields are valid, ready to run. */
 interface PreparedItem extends ItemContext {
-	/** The journal's entry of each create call; none if the item is not charged. */
+	/** The journal's entries, one per create call; empty if the operation is free of charge. */
 	readonly entries: JournalEntry[];
 	run(): Promise<ItemResult[]>;
 }
@@ -50,14 +50,17 @@ export class Run {
 	private readonly stopping = new AbortController();
 	private readonly signals: CallSignals;
 	private concurrency: Concurrency | undefined;
-	/** The most billable requests that the node may send in one execution: the lowest limit of all items. */
+	/**
+	 * The most billable requests that the node may send in one execution: the lowest limit that an item sets. Infinity
+	 * if none sets one.
+	 */
 	private maxPaid = Infinity;
 	/** The error that ends the run, and the index of its item; no index if the run was canceled. */
 	private fatal: { error: unknown; index?: number } | undefined;
 
 	constructor(
 		private readonly context: IExecuteFunctions,
-		/** The credential of each item, by index, or the reason why it is missing. */
+		/** By item index: the credential, or a result that says why it could not be read. */
 		private readonly credentials: Array<Credential | FailedResult>,
 		/** True if the other items go on after one has failed. */
 		private readonly continueOnFail: boolean,
@@ -102,8 +105,8 @@ export class Run {
 		// Stops what still runs in the background, and releases the accounts.
 		this.stopping.abort(new Failure('canceled'));
 		this.journal.settle();
-		// After a failure, the next attempt needs the journal. Retry On Fail starts a next attempt even without a failure
-		// if the first output item has an `error` field.
+		// After a failure, the next attempt needs the journal. Retry On Fail starts a next attempt even without a
+		// failure if the first output item has an `error` field.
 		const isFailed = (result: ItemResult) => result instanceof FailedResult || result.json.error;
 		if (!outcomes.flat().some(isFailed)) {
 			for (const { entries } of items) for (const entry of entries) entry.close();
@@ -141,15 +144,16 @@ export class Run {
 	}
 
 	/**
-	 * Makes the context of one input item. Throws n8n's error if an expression in its options is broken, or a Failure if
-	 * the concurrency of the run is read from this item and is invalid.
+	 * Makes the context of one input item. Throws n8n's error if an expression in the item's options is broken. Throws
+	 * a Failure if no earlier item had a valid Concurrency, and that of this item is invalid, too.
 	 */
 	private contextFor(index: number, credential: Credential): ItemContext {
 		const { context } = this;
 		const { accountKey, redact } = credential;
 		const parameters = new NodeParameters(
 			(name, fallback) => context.getNodeParameter(name, index, fallback as never),
-			// A language model that calls the node as a tool reads only text, so it gets the URL of a file instead of the file.
+			// A language model that calls the node as a tool reads only text, so it gets the URL of a file instead of
+			// the file.
 			!this.isTool,
 		);
 		// The first item with a valid Concurrency sets that of the run.
@@ -164,8 +168,8 @@ export class Run {
 			concurrency: this.concurrency,
 			report: new Report(context, redact, { index, count: this.credentials.length }),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
-				// If the first output item has an `error` field, even an empty text, Retry On Fail runs the node again. So an
-				// empty `error` from the service is removed.
+				// If the first output item has an `error` field, even an empty text, Retry On Fail runs the node again.
+				// So an empty `error` from the service is removed.
 				if (isEmptyError(json.error)) delete json.error;
 				return {
 					json: redact.value(toOutputRecord(json)) as INodeExecutionData['json'],
@@ -177,9 +181,9 @@ export class Run {
 	}
 
 	/**
-	 * Reserves the billable requests of all items. If Max Paid Requests per Execution does not allow all of them, none is
-	 * reserved, and a failed result is returned for each item that would be charged. The failed result names the speech
-	 * tasks that earlier attempts have created for the item.
+	 * Reserves the billable requests of all items. If Max Paid Requests per Execution does not allow all of them, none
+	 * is reserved, and a failed result is returned for each item that would be charged. The failed result names the
+	 * speech tasks that earlier attempts have created for the item.
 	 */
 	private reserveRequests(items: PreparedItem[]) {
 		const isPending = ({ isPending }: JournalEntry) => isPending;
@@ -204,7 +208,7 @@ export class Run {
 		return failed !== undefined;
 	}
 
-	/** Makes the n8n error that ends the node. It also says what has been charged. */
+	/** Makes the n8n error that ends the node. Its text also says what has been charged. */
 	private errorOf(
 		{ error, index }: { error: unknown; index?: number },
 		items: PreparedItem[],
