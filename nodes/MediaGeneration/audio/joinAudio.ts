@@ -6,7 +6,7 @@ import { readWav } from './wav';
 
 /* Joins sound files without decoding them. */
 
-/** Bytes reserved for the header, which is known only at the end. Every header is shorter. */
+/** Bytes reserved for the header, which is known only at the end. No header is longer. */
 const HEAD_BYTES = 4096;
 
 export interface SoundFile {

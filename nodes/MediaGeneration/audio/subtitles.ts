@@ -3,10 +3,10 @@ import { CUE_TIME, normalizeLines, SRT, subtitleTypeOf } from '../../shared/pars
 
 /*
  * WebVTT follows the W3C's "WebVTT: The Web Video Text Tracks Format", chapters 4 and 6. SRT has no standard:
- * this reads what SubRip writes, and its common variants.
+ * what SubRip writes is read, and common variants of that.
  */
 
-/** The line of a cue that says when it is shown: `00:01.500 --> 00:04.000 align:start`. */
+/** The line that says when a cue is shown: `00:01.500 --> 00:04.000 align:start`. */
 const TIMES = new RegExp(String.raw`^[ \t]*${CUE_TIME}[ \t]*-->[ \t]*${CUE_TIME}(.*)$`);
 
 const twoDigits = (number: number) => String(number).padStart(2, '0');

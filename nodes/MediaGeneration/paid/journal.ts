@@ -226,5 +226,5 @@ export const collectableTaskIds = (entries: JournalEntry[]): string[] =>
 /** Says in words how and when (UTC) an attempt has failed. The text is for `indeterminateBecause`. */
 export function describeAttempt(error: unknown): string {
 	const failure = error instanceof Failure ? error : new Failure('noResponse');
-	return `${wordingOf(failure).message} at ${new Date().toISOString()}`;
+	return `${wordingOf(failure).message} (${new Date().toISOString()})`;
 }
