@@ -12,6 +12,8 @@ const WAITING: Schedule = {
 	...{ pollMs: 5000, maxBackoffMs: 20_000 },
 	...{ pauseMs: 5000, nextAt: 4000, isExpectedSoon: false },
 };
+/** After long silence. */
+const LATE: Schedule = { ...WAITING, pauseMs: 20_000, nextAt: 19_000 };
 const DUE: Schedule = { ...WAITING, pauseMs: 0, nextAt: 0, isExpectedSoon: true };
 /** `event`, so many times. */
 const times = <One>(count: number, ...events: One[]) => Array<One[]>(count).fill(events).flat();
@@ -19,6 +21,7 @@ const times = <One>(count: number, ...events: One[]) => Array<One[]>(count).fill
 describe('the next reading', () => {
 	it.each<[string, Schedule, ScheduleEvent[], afterMs: number, isDue?: boolean]>([
 		['waits for a silence after progress', WAITING, ['progress'], 5000],
+		['is soon again after progress', LATE, ['progress', 'noOutcomeBesideChannel'], 10_000],
 		['comes at once for an announcement', WAITING, ['announced'], 0, true],
 		['comes as planned when the channel is lost', WAITING, ['disconnected'], 4000],
 		['of a long pause comes sooner then', { ...WAITING, nextAt: 19_000 }, ['disconnected'], 5000],

@@ -66,7 +66,7 @@ export function next(schedule: Schedule, event: ScheduleEvent, now: number): Sch
 		case 'announced':
 			return readAfter(0, true);
 		case 'progress':
-			return isExpectedSoon ? schedule : { ...schedule, nextAt: now + pollMs };
+			return isExpectedSoon ? schedule : readAfter(pollMs);
 		case 'disconnected':
 			// The loss of the channel never delays the next read. Otherwise a channel that is lost again and again
 			// would delay it forever.
