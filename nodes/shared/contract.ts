@@ -142,29 +142,25 @@ export const SPEAK = {
 	path: '/v1/labs/task',
 } as const;
 
-/**
- * The operations that the service answers with an event stream (§4.5–4.8). `withImages` is true if images are part of
- * the request. Then the prompt does not identify the result, because several requests may have the same prompt and
- * different images.
- */
+/** The operations that the service answers with an event stream (§4.5–4.8). */
 export const GENERATIONS = {
 	textToVideo: {
 		...{ resource: 'video', operation: 'textToVideo', kind: 'video' },
-		...{ path: '/v1/video/text-to-video', withImages: false },
+		...{ path: '/v1/video/text-to-video' },
 	},
 	ingredientsToVideo: {
 		...{ resource: 'video', operation: 'ingredientsToVideo', kind: 'video' },
-		...{ path: '/v1/video/ingredients-to-video', withImages: true },
+		...{ path: '/v1/video/ingredients-to-video' },
 	},
 	framesToVideo: {
 		...{ resource: 'video', operation: 'framesToVideo', kind: 'video' },
-		...{ path: '/v1/video/frames-to-video', withImages: true },
+		...{ path: '/v1/video/frames-to-video' },
 	},
 	image: {
 		...{ resource: 'image', operation: 'create', kind: 'image' },
-		...{ path: '/v1/video/create-image', withImages: false },
+		...{ path: '/v1/video/create-image' },
 	},
-} as const satisfies Record<string, PaidOperation & { withImages: boolean }>;
+} as const satisfies Record<string, PaidOperation>;
 
 /** The operations that create speech tasks. */
 export const SPEECH_OPERATIONS = [SPEAK] as const satisfies readonly PaidOperation[];

@@ -185,7 +185,7 @@ describe.each(cases)('%s', (_, one) => {
 		expect(othersIn(all)).toEqual([]);
 	});
 
-	it('mentions no other kind of media', () => {
+	it('mentions no other kind of media, and waits as long as its own kind takes', () => {
 		const { options } = operations.find((field) => {
 			return field.name === 'operation' && shownFor(field).resource?.includes(resource);
 		})!;
@@ -193,5 +193,15 @@ describe.each(cases)('%s', (_, one) => {
 			return 'value' in option && option.value === operation;
 		}) as { action: string; description: string };
 		expect(othersIn(`${action}. ${description}`)).toEqual([]);
+		const fields = operations.filter((field) => {
+			const show = shownFor(field);
+			return show.resource?.includes(resource) && show.operation?.includes(operation);
+		});
+		const all = fields.flatMap((field) => [field, ...(field.options ?? [])] as INodeProperties[]);
+		const takesImages = all.some(({ name }) => name === 'binaryPropertyName');
+		const texts = all.map(({ description, hint }) => `${description}. ${hint}`).join(' ');
+		expect(othersIn(texts).filter((other) => !(takesImages && other === 'image'))).toEqual([]);
+		const { default: timeout } = all.find(({ name }) => name === 'timeout')!;
+		expect(timeout).toBe(MEDIA[kind].timeoutSeconds);
 	});
 });

@@ -41,7 +41,7 @@ function entries({ sim, operation }: Stage, ...ids: string[]): void {
 		sim.history.push({
 			id,
 			prompt: 'A lighthouse in the rain',
-			type: operation === IMAGE ? 'image' : 'video',
+			type: operation.startsWith('image:') ? 'image' : 'video',
 			file_url: `${sim.fileOrigin}/files/${id}`,
 			status: 'completed',
 			created_at: new Date(Date.now() + 5000).toISOString(),

@@ -53,7 +53,7 @@ const TRIALS: Record<string, Step[]> = {
 					'\timage: {\n\t\t...{ resource',
 					`	music: {
 		...{ resource: 'music', operation: 'create', kind: 'music' },
-		...{ path: '/v1/music/generate', withImages: false },
+		...{ path: '/v1/music/generate' },
 	},`,
 				),
 			],

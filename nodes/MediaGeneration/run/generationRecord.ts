@@ -87,14 +87,16 @@ export class GenerationRecord {
 			this.request = previous.request;
 			return;
 		}
-		const { kind, path, withImages } = order.generation;
+		const { kind, path } = order.generation;
 		const prompt = order.fields.prompt?.trim() ?? '';
 		const { aspect_ratio: aspectRatio } = order.fields;
 		// The number of files does not count: two requests that differ only in that are interchangeable, because each
 		// file fits both.
 		const content = { ...order.fields, prompt, number_of_videos: undefined };
 		this.request = newRequest({
-			...{ prompt, kind, aspectRatio, contentDigest: digestOf(path, content), withImages },
+			...{ prompt, kind, aspectRatio, contentDigest: digestOf(path, content) },
+			// Different images may come with the same prompt, so the prompt then does not identify the result.
+			withImages: order.prepareBody !== undefined,
 			...{ requestedCount: this.requestedCount, creator: creatorOf(item.context), sentAt: 0 },
 		});
 	}
