@@ -180,6 +180,8 @@ describe('what a message says', () => {
 		for (const kind of ['taskFailed', 'generationFailed'] as const) {
 			const { description } = wordingOf(failure(kind, { means: 'throttled' }));
 			expect(description).toMatch(/^Set a lower 'Concurrency'.* A new attempt is charged/);
+			const facts = { means: 'throttled', safeInFlight: 4 } as const;
+			expect(wordingOf(failure(kind, facts)).description).toContain('Options (try 4).');
 		}
 	});
 

@@ -47,6 +47,15 @@ test('what is paid and what may be are told apart; the rest is not named', () =>
 	);
 });
 
+test('a file is named by its id or URL, never by its content', () => {
+	const video = (index: number, fileUrl: string): ItemRequest => ({
+		...{ index, state: 'accepted' },
+		request: { kind: 'video', files: [{ fileUrl, raw: {} }], announcedIds: [] } as never,
+	});
+	const requests = [video(0, 'https://x/1.mp4'), video(1, 'data:video/mp4;base64,AAAA')];
+	expect(chargeSummary(requests)).toMatch(/paid for: video https:.*1\.mp4; video of row 2\.$/);
+});
+
 test('nothing is said when nothing else is paid', () => {
 	expect(chargeSummary([])).toBeUndefined();
 	expect(chargeSummary([sent(4)], failed(4, 'noResponse'))).toBeUndefined();

@@ -34,8 +34,8 @@ const nounOf = (kind: MediaKind | 'task', count: number) => {
 
 /**
  * Lists in words the results of requests, by the service's ids: `tasks 1, 2; video a`. A file without an id is named by
- * its URL. If a request has neither a file nor an id, its item is named instead: `video of row 3`. For each kind,
- * lists the first `max` names, or as many as `listFirst` does by default.
+ * its URL. If a request has no such name, its item is named instead: `video of row 3`. A data: URL is no name, because it
+ * contains the whole file. For each kind, lists the first `max` names, or as many as `listFirst` does by default.
  */
 function listResults(requests: ItemRequest[], max?: number): string {
 	const namesByKind = new Map<MediaKind | 'task', string[]>();
@@ -49,7 +49,9 @@ function listResults(requests: ItemRequest[], max?: number): string {
 			continue;
 		}
 		const { files = [], announcedIds = [] } = itemRequest.request ?? {};
-		const names = files.length > 0 ? files.map(({ id, fileUrl }) => id ?? fileUrl) : announcedIds;
+		const fileNames = files.map(({ id, fileUrl }) => id ?? fileUrl);
+		const names =
+			files.length > 0 ? fileNames.filter((name) => !/^data:/.test(name)) : announcedIds;
 		if (names.length > 0) add(namesByKind, kindOf(itemRequest), ...names);
 		else add(itemsByKind, kindOf(itemRequest), itemRequest.index);
 	}

@@ -93,8 +93,8 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 };
 /** Says what the user can do, as a sentence without its period: the remedy for the meaning, or else `fallback`. */
 const remedy = ({ means, safeInFlight }: FailureFacts, fallback: string) => {
-	const safeNumberSuffix = safeInFlight ? ` (${safeInFlight} at once worked)` : '';
-	return ((means && REMEDIES[means]) ?? fallback) + safeNumberSuffix;
+	const numberToTry = safeInFlight ? ` (try ${safeInFlight})` : '';
+	return ((means && REMEDIES[means]) ?? fallback) + numberToTry;
 };
 
 /** Says which of many items have the same fault; '' for a single one. */
