@@ -66,8 +66,11 @@ export class TaskWatch {
 		const isSocketAtFault =
 			!accountSocket.isOpen && (await tokenError(api, TOKEN_CHECK_TTL_MS, closing)) === undefined;
 		if (!isSocketAtFault || closing.aborted) return;
-		await egressCheck(context)(`${api.credential.webSocketUrl}/ws`);
-		throw new Failure('noSocket');
+		const checkEgress = egressCheck(context);
+		throw await checkEgress(`${api.credential.webSocketUrl}/ws`).then(
+			() => new Failure('noSocket'),
+			(error: unknown) => (error instanceof Failure ? error : new Failure('noSocket')),
+		);
 	}
 
 	/** Follows a task to its end, unless it is followed already, has ended, or is none of the selected tasks. */

@@ -1,4 +1,4 @@
-import { isFailed, readAnswer } from '../parsing/errors';
+import { readAnswer, reportsError } from '../parsing/errors';
 import { readText } from '../http/bodies';
 import {
 	RetryingClient,
@@ -77,7 +77,7 @@ export class Api extends RetryingClient {
 			signal,
 		};
 		// The contract leaves the body open (§4.3), so any body counts as success unless it reports an error.
-		await this.json(call, (raw) => !isFailed(raw) || undefined);
+		await this.json(call, (raw) => !reportsError(raw) || undefined);
 	}
 
 	/**

@@ -27,8 +27,8 @@ export interface StreamResult {
 	/** True if the service has ended the stream with an empty list, so that probably nothing was made. */
 	isEmpty?: boolean;
 	/**
-	 * The Failure to report if the history has no file either. It comes from an error in the stream, which may be about
-	 * one video of several or about all.
+	 * The Failure to report if the history has no file either, for example because of an error in the stream, which may
+	 * be about one video of several or about all.
 	 */
 	failure?: Failure;
 }
@@ -192,7 +192,8 @@ export class GenerationEvents {
 			if (id !== undefined) this.failedIds.delete(id);
 			this.files.set(id === undefined ? fileUrl : `${id} ${withoutQuery(fileUrl)}`, file);
 			// The other files may take minutes longer, so the user sees the progress.
-			if (files.length < this.requestedCount) this.onProgress('partially completed', id);
+			if (this.files.size + this.failedIds.size < this.requestedCount)
+				this.onProgress('partially completed', id);
 		}
 		const isResult = missingResultReason !== undefined;
 		for (const entry of [value].flat().slice(0, MAX_FILES)) {
