@@ -46,7 +46,7 @@ export const MUTANTS = [
 	`activation/outbox.ts => item.state = state; =>`,
 	`activation/outbox.ts => this.staticData[this.namespace] = { ...this.snapshot() } as IDataObject; => void this.store;`,
 	`tasks/taskPoller.ts => emission !== this.latest => false`,
-	`activation/executionQueue.ts => [this.activation.identityKey, eventId, name] => [this.activation.scope, about, name, Math.random()]`,
+	`activation/executionQueue.ts => [this.activation.identityKey, outboxKey, name] => [this.activation.scope, about, name, Math.random()]`,
 	`generated/historyWatch.ts => await this.poll(closing).then( => await Promise.resolve().then(`,
 	// The token.
 	`http/request.ts => const bearsToken = new URL(url).origin === request.credential.origin; => const bearsToken = true;`,

@@ -40,9 +40,9 @@ class SharedJournals {
 
 /**
  * Returns the object that holds the journal from one attempt to the next: the node's context, which n8n saves with the
- * execution. Two kinds of calls by a model get the process's own store instead: the MCP Server Trigger makes a new
- * context for each call, before there is an execution, and n8n's own Agents have no context at all. Each call of this
- * function deletes the entries of the process's own store that are older than TOOL_CALL_TTL_MS.
+ * execution. Calls by a model through the MCP Server Trigger, or by one of n8n's own agents (not the AI Agent node),
+ * have no context that outlives the call, so they get the process's own store instead. Each call of this function
+ * deletes the entries of that store that are older than TOOL_CALL_TTL_MS.
  */
 export function storeFor(context: IExecuteFunctions, isTool: boolean): JournalStore {
 	const { toolCallStore } = processContainer.get(SharedJournals);

@@ -32,8 +32,8 @@ const MAX_PAUSE_MS = 60_000;
 
 /** One event, which is to start one execution. */
 export interface Emission {
-	/** The key of the event in the outbox. */
-	eventId: string;
+	/** The key in the outbox of the task or history entry that the event is about. */
+	outboxKey: string;
 	/** What has happened. It is part of the deduplication key, so it must be the same after a restart. */
 	name: string;
 	/**
@@ -65,8 +65,8 @@ export class ExecutionQueue {
 	 */
 	async emitUntilStarted(emission: Emission): Promise<void> {
 		const { isCreatedDownstream, closing, warn } = this.activation;
-		const { eventId, name } = emission;
-		if (await isCreatedDownstream(emission.product)) return this.outbox.setState(eventId, 'done');
+		const { outboxKey, name } = emission;
+		if (await isCreatedDownstream(emission.product)) return this.outbox.setState(outboxKey, 'done');
 		for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
 			const release = await this.slots.acquire(1, closing).catch(() => undefined);
 			if (!release) return;
@@ -74,12 +74,13 @@ export class ExecutionQueue {
 			if (isDone) return;
 			await sleep(backOffMs(attempt, MAX_PAUSE_MS), closing);
 		}
-		warn(`n8n started no execution for the event '${name}' of ${eventId}`);
+		warn(`n8n started no execution for the event '${name}' of ${outboxKey}`);
 	}
 
 	/**
-	 * Emits an event once. Resolves with false if n8n has not started its execution. Resolves with true when
-	 * the execution has ended or takes too long, and when there is nothing more to emit.
+	 * Emits an event once, unless it is outdated. Resolves with false if n8n has not started its execution. Resolves
+	 * with true in all other cases: the execution has ended or takes too long, the event is outdated, or the trigger is
+	 * closed.
 	 */
 	private async emitOnce(emission: Emission): Promise<boolean> {
 		const { context, closing } = this.activation;
@@ -104,8 +105,11 @@ export class ExecutionQueue {
 	}
 
 	/** Sets the state in the outbox, which has no state of progress events. */
-	private setState({ eventId, isOutdated }: Emission, state: 'pending' | 'emitted' | 'done'): void {
-		if (!isOutdated) this.outbox.setState(eventId, state);
+	private setState(
+		{ outboxKey, isOutdated }: Emission,
+		state: 'pending' | 'emitted' | 'done',
+	): void {
+		if (!isOutdated) this.outbox.setState(outboxKey, state);
 	}
 
 	private async itemOf({ json, fetchFiles }: Emission): Promise<INodeExecutionData> {
@@ -137,8 +141,8 @@ export class ExecutionQueue {
 	 * Returns the key by which n8n recognizes a second emission of the same event. n8n allows up to 255 characters, so
 	 * the key is a digest.
 	 */
-	private deduplicationKey({ eventId, name }: Emission): string {
-		const parts = [this.activation.identityKey, eventId, name];
+	private deduplicationKey({ outboxKey, name }: Emission): string {
+		const parts = [this.activation.identityKey, outboxKey, name];
 		const digest = createHash('sha256').update(parts.join('\n')).digest('hex');
 		return `media-generation:${digest}`;
 	}

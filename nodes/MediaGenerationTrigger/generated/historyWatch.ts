@@ -122,7 +122,7 @@ export class HistoryWatch {
 		const fetchFiles = async (signal: AbortSignal) =>
 			await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal);
 		void this.executionQueue.emitUntilStarted({
-			eventId: fingerprint,
+			outboxKey: fingerprint,
 			name: failed ? 'video or image failed' : 'generated',
 			product: entry,
 			json: eventOf(entry, this.activation.api.credential.redact),

@@ -124,7 +124,7 @@ export class TaskPoller {
 			return { [settings.outputField]: data };
 		};
 		const emission: Emission = {
-			eventId: id,
+			outboxKey: id,
 			name: isProgress ? `progress ${highestPercentage}` : event,
 			isOutdated: isProgress ? () => emission !== this.latestProgress : undefined,
 			product: { id },

@@ -106,7 +106,7 @@ export function matchHistory(
 		) &&
 		claimable.length <= claimants.length;
 
-	/** The entries of `request`. The n-th claimable file belongs to the n-th claimant. */
+	/** The claimable entries that belong to `request`: the n-th claimable file is that of the n-th claimant. */
 	const allotted = isUnambiguous
 		? claimable.filter((_, index) => claimants[index] === request)
 		: [];

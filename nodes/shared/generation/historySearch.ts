@@ -133,15 +133,15 @@ export async function findRenewed(
 	file: GeneratedFile,
 	signal: AbortSignal,
 ): Promise<GeneratedFile> {
-	const hasSameId = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
-	const index = request.files.filter(hasSameId).indexOf(file);
+	const mayBeSameFile = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
+	const index = request.files.filter(mayBeSameFile).indexOf(file);
 	const search = async (deadline: AbortSignal) => {
 		// First, a snapshot that is up to RENEWAL_MS old is accepted, which may save a read of the history. If it
 		// brings no other URL, only a snapshot of the default age is accepted.
 		for (const minReadAt of [monotonicNow() - RENEWAL_MS, undefined]) {
 			const entries = await readHistorySince(api, earliestEntryTime(request), deadline, minReadAt);
 			const files = entries.filter(matchesById(request)).flatMap((entry) => entry.files);
-			const found = files.filter(hasSameId)[index];
+			const found = files.filter(mayBeSameFile)[index];
 			if (found && found.fileUrl !== file.fileUrl) return found;
 		}
 		return file;

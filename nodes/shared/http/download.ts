@@ -205,8 +205,8 @@ function retryWindowMs({ facts: { status, retryAfterMs } }: Failure): number {
 }
 
 /**
- * Downloads a file into n8n's binary storage and resolves with its binary data. The file is streamed, unless it is a
- * `data:` URL, so it is not held in memory as a whole. The token is sent to the API's origin only. Temporary failures
+ * Downloads a file into n8n's binary storage and resolves with its binary data. The file is streamed to n8n, unless it
+ * is a `data:` URL. The token is sent to the API's origin only. Temporary failures
  * are retried. If the host refuses the URL, `file.renew` is called once for a new one. Throws a Failure, such as one of
  * kind downloadFailed or the signal's reason.
  */

@@ -189,8 +189,8 @@ function requireText(value: unknown, displayName: string): string {
 }
 
 /**
- * Converts a number, or a text that contains one, to a number. Throws invalidInput unless it is within the range of the
- * field.
+ * Returns the value as a number. A text such as "3" counts as one. Throws invalidInput unless it is a number that the
+ * field allows.
  */
 function requireNumber(value: unknown, { displayName, typeOptions }: NumberField): number {
 	const { minValue: min, maxValue: max = Infinity, numberPrecision } = typeOptions;

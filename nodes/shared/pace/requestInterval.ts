@@ -8,7 +8,7 @@ const MIN_INTERVAL_MS = 50;
 const MAX_INTERVAL_MS = 30_000;
 /** A throttled request multiplies the interval by this factor, within the limits above. */
 const INCREASE = 1.2;
-/** The interval has shrunk to half when this much time has passed since it was set, in ms. */
+/** How long after it was set the interval has shrunk to half, but not below MIN_INTERVAL_MS, in ms. */
 const HALF_LIFE_MS = 60_000;
 /**
  * With at least this many accepted requests per throttled one, the service probably counts requests over a long window

@@ -75,9 +75,9 @@ export const isOverload = (error: unknown): boolean =>
 	(error.facts.means ?? meaningOf(error.facts.text)) === 'throttled';
 
 /**
- * The Retry-After header (RFC 9110, section 10.2.3) in ms, from 0 to one day. It is a number of seconds or a date; a
- * date counts from the Date header of the same answer, since our clock may differ. Undefined if it is missing or
- * malformed.
+ * The Retry-After header (RFC 9110, section 10.2.3) in ms, from 0 to one day. It is a number of seconds or a date. A
+ * date counts from the Date header of the same answer, since our clock may differ, or else from our clock. Undefined
+ * if Retry-After is missing or malformed.
  */
 export function readRetryAfter(headers: Record<string, string | undefined>): number | undefined {
 	const text = asText(headers['retry-after']);

@@ -47,11 +47,11 @@ const WAIT_MODES = {
 /** The poll interval of a task that is a spot check for overload, in ms. */
 const SPOT_CHECK_MS = 1000;
 /**
- * The jitter of the usual pause before a read, as a share of the pause. Up to half of it is added or subtracted at
+ * The width of the jitter of the usual pause before a read: 0.3 makes each pause up to 15 % shorter or longer, at
  * random. Without jitter, tasks that lose the socket at the same time would all be read at the same time.
  */
 const JITTER = 0.3;
-/** The longest pause between two reads of a background task while the socket is open, in ms. */
+/** The pause up to which pauses double between two reads of a background task while the socket is open, in ms. */
 const BACKGROUND_MAX_BACKOFF_MS = 300_000;
 
 /** The task to wait for, and how to wait. */

@@ -73,7 +73,7 @@ export async function runParts<Input, Result>(
 }
 
 /**
- * Collects all parts of one speech (see `collect`). `ordersOrIds` has one value per part. Throws a Failure. If it says
+ * Creates what is not created yet, and collects all parts of one speech (see `collect`). `ordersOrIds` has one value per part. Throws a Failure. If it says
  * that a created task is gone, the journal notes that, so that the next attempt may create a new one.
  */
 export async function collectParts(
