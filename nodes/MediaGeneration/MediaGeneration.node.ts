@@ -50,9 +50,9 @@ const builderHint: IBuilderHint = {
 };
 
 const PROGRESS_HINT = 'Progress: browser console (F12).';
-const CHARGE_HINT = 'Runs are charged; retries only for missing results.';
+const CHARGE_HINT = 'Runs are charged in full, retries for what is missing.';
 
-/** The usual durations of all kinds of media, without repetitions. */
+/** How long a generation usually takes, in words, for all kinds of media. No text is repeated. */
 const DURATIONS = [...new Set(Object.values(MEDIA).map(({ takes }) => takes))];
 
 /**

@@ -106,7 +106,7 @@ export const MEDIA = {
 		...{ plural: 'speech', inputs: 'text, voice or model' },
 	},
 	video: {
-		...{ mimeType: 'video/mp4', timeoutSeconds: 1800, takes: 'a minute or two, or longer' },
+		...{ mimeType: 'video/mp4', timeoutSeconds: 1800, takes: 'a few minutes' },
 		...{ plural: 'videos', inputs: 'prompt or images' },
 	},
 	image: {

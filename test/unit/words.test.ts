@@ -36,7 +36,7 @@ test('hints take at most 120 characters, and are not the same for speech, video 
 		return shown.map(({ message }) => message).join();
 	});
 	expect(new Set(said).size).toBe(4);
-	const charged = panel.filter((hint) => hint.endsWith('retries only for missing results.'));
+	const charged = panel.filter((hint) => hint.endsWith('retries for what is missing.'));
 	expect(charged).toHaveLength(2);
 	// In the panel of a model's tool nobody waits before a browser.
 	expect(action.usableAsTool).toEqual({ replacements: { hints: [] } });
