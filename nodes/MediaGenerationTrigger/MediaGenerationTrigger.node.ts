@@ -34,7 +34,7 @@ export class MediaGenerationTrigger implements INodeType {
 		description:
 			'Generate speech, videos and images, or start a workflow when one is ready or has failed',
 		defaults: { name: 'Media Generation Trigger' },
-		eventTriggerDescription: 'Waiting for the next event: speech, video or image',
+		eventTriggerDescription: "Waiting for the next event selected in 'Trigger On'",
 		activationMessage: 'Now listening: every selected event starts this workflow.',
 		triggerPanel: {
 			header: 'Listen for speech tasks, videos and images',

@@ -88,7 +88,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 		await page.goto(`${instance.baseUrl}/workflow/${trigger.id}`);
 		await canvasNode(page, trigger.nodeName).waitFor();
 		await page.keyboard.press('Control+Enter');
-		await page.getByText('Waiting for the next event: speech, video or image').first().waitFor();
+		await page.getByText("Waiting for the next event selected in 'Trigger On'").first().waitFor();
 		await simulator.waitFor(() => simulator.sockets() === 1);
 		await picture('trigger-canvas');
 

@@ -184,7 +184,7 @@ export class GenerationEvents {
 		const { baseUrl, redact } = this.context;
 		const files = readGeneratedFiles(value, baseUrl);
 		if (files.length > MAX_FILES)
-			return this.setOutcome(`the last message contained ${files.length} files`);
+			return this.setOutcome(`the response contained too many files: ${files.length}, and at most ${MAX_FILES} are read`);
 		for (const file of files) {
 			// A later event may have a newly signed URL, which is valid for longer, so it replaces the earlier one.
 			const { id, fileUrl } = file;

@@ -114,7 +114,7 @@ export async function speechOutput(
 	const files = results.map(({ file }) => file).filter((file) => file !== undefined);
 	if (files.length < results.length) {
 		if (subtitles)
-			hintSubtitlesNotJoined(item, "'Download File' is off", 'with it on, free of charge');
+			hintSubtitlesNotJoined(item, "'Download File' is off", "'Download File' on");
 		return [item.output(json)];
 	}
 	const joined = await join(item, results, files, json.task_id).catch((error: unknown) => {
@@ -135,8 +135,10 @@ export async function speechOutput(
 	);
 }
 
-const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string, how: string) =>
-	report.hint(`Subtitles could not be joined: ${reason}. Use Speech → Collect ${how}`);
+const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string, setting: string) =>
+	report.hint(
+		`Subtitles could not be joined: ${reason}. To get them at no extra charge, use Speech → Collect with 'Download Subtitles' on and ${setting}`,
+	);
 
 /**
  * Joins the files and the subtitles of all parts, and stores them in n8n. Resolves with a reason if the files cannot be
@@ -185,7 +187,7 @@ async function join(
 		});
 		const joined = joinSubtitles(await Promise.all(texts));
 		if ('reason' in joined) {
-			return void hintSubtitlesNotJoined(item, joined.reason, "with 'Join Into One File' off");
+			return void hintSubtitlesNotJoined(item, joined.reason, "'Join Into One File' off");
 		}
 		return await store({ ...joined, bytes: Buffer.from(joined.text) });
 	}

@@ -17,7 +17,7 @@ export const framesToVideo: Operation = {
 		action: 'Generate video from image sequence',
 	},
 	fields: [
-		inputImages(IMAGES, 'The images that the video goes through, in this order'),
+		inputImages(IMAGES, 'The images that the video goes through, in the order in which you list them'),
 		...generationFields('video', framesPrompt),
 	],
 	prepare(item) {
