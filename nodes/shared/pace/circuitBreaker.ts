@@ -1,48 +1,39 @@
 import { monotonicNow } from '../async/deadline';
 
-/**
- * The cooldown after the first failure, in ms, unless the service asks for another one. Each further failure in a row
- * doubles it, up to a maximum.
- */
+/** The cooldown after the first failure, in ms, unless the service asks for another one. */
 const FIRST_COOLDOWN_MS = 1000;
 /** The longest doubled cooldown outside an outage (see `isOutage`), in ms. */
 const MAX_COOLDOWN_MS = 30_000;
 /** The longest doubled cooldown during an outage, in ms. It is short because nothing announces the recovery. */
 const MAX_OUTAGE_COOLDOWN_MS = 10_000;
-/** The longest `Retry-After` that is obeyed, in ms. Some services ask for a whole day. */
+/** A longer `Retry-After` is cut to this many ms, because some services ask for a whole day. */
 const MAX_OBEYED_RETRY_AFTER_MS = 60_000;
-/** The longest wait of other requests for a probe's answer, in ms. During an outage they wait until the probe ends. */
+/** The longest wait of other requests for a probe's answer outside an outage, in ms. */
 const PROBE_WAIT_MS = 1500;
 
 /**
- * A circuit breaker (Nygard, “Release It!”). Its caller reads `delayMs` before each request.
+ * A circuit breaker (Nygard, “Release It!”). Times are from `monotonicNow`.
  *
  * - Closed: requests go out.
- * - Open: a request has failed. No request goes out until the cooldown is over.
- * - Half-open, after the cooldown or from the start: one request goes out as a probe. The others wait for the answer to
- *   the probe, outside an outage for PROBE_WAIT_MS at most.
- *
- * All times are from `monotonicNow`, in ms.
+ * - Open: requests have to wait until the cooldown is over.
+ * - Half-open: one request goes out first, as a probe.
  */
 export class CircuitBreaker {
-	/**
-	 * True if one of the failures since the breaker was last closed was an outage: the service gave no usable answer.
-	 */
+	/** True during an outage: the service has given no usable answer. */
 	isOutage = false;
 	private consecutiveFailures = 0;
 	/** When the breaker last opened; 0 before the first time. */
 	private openedAt = 0;
-	/** When the cooldown ends. */
 	private openUntil = 0;
 	/** When the probe was sent; undefined if there is none. */
 	private probedAt: number | undefined;
 
-	/** `state` is the initial state. If it is half-open, the first request is the probe. */
+	/** `state` is the initial state. */
 	constructor(private state: 'closed' | 'open' | 'half-open') {}
 
 	/**
-	 * How long the next request has to wait, in ms. 0 or less means that it may go out now. Infinity means that it
-	 * waits until the probe has ended.
+	 * How long the next request has to wait, in ms: 0 or less if it may go out now, Infinity if it waits for the
+	 * probe's end.
 	 */
 	get delayMs(): number {
 		if (this.state === 'closed') return 0;
@@ -51,10 +42,7 @@ export class CircuitBreaker {
 		return this.isOutage ? Infinity : this.probedAt + PROBE_WAIT_MS - monotonicNow();
 	}
 
-	/**
-	 * Call this when a request goes out. If the breaker is open, or half-open without a probe, the request becomes the
-	 * probe.
-	 */
+	/** Call this when a request goes out; it may become the probe. */
 	onSent(): void {
 		if (this.state === 'closed') return;
 		if (this.state === 'open') this.probedAt = undefined;
@@ -63,8 +51,8 @@ export class CircuitBreaker {
 	}
 
 	/**
-	 * Call this when a request that was sent at `sentAt` got an answer that is no failure. Closes the breaker, unless
-	 * the request was sent before the breaker last opened: the answer to such a request says nothing about the present.
+	 * Call this when a request that was sent at `sentAt` got an answer that is no failure. The answer to a request from
+	 * before the breaker last opened is ignored.
 	 */
 	onSuccess(sentAt: number): void {
 		if (sentAt <= this.openedAt) return;
@@ -74,14 +62,11 @@ export class CircuitBreaker {
 	}
 
 	/**
-	 * Call this when a request that was sent at `sentAt` has failed. Opens the breaker for `retryAfterMs` (at most
-	 * MAX_OBEYED_RETRY_AFTER_MS), or else for a cooldown that doubles with each failure in a row. A random part of
-	 * `jitterMs` is added. The failure of a request that was sent before the breaker last opened does not open the
-	 * breaker again, but it may lengthen a running cooldown. `isOutage` means that the service gave no usable answer.
+	 * Call this when a request that was sent at `sentAt` has failed. `isOutage` means that the service gave no usable
+	 * answer; a random part of `jitterMs` lengthens the cooldown.
 	 */
 	onFailure(sentAt: number, isOutage: boolean, retryAfterMs?: number, jitterMs = 0): void {
-		// Requests that are in flight together mostly fail for one reason, so only the first failure doubles the
-		// cooldown.
+		// Requests in flight together mostly fail for one reason, so their failures count as one.
 		if (sentAt > this.openedAt) {
 			this.consecutiveFailures++;
 			this.openedAt = monotonicNow();
@@ -100,8 +85,8 @@ export class CircuitBreaker {
 	}
 
 	/**
-	 * Call this when a request that was sent at `sentAt` was accepted or has ended in any way. If it was sent after the
-	 * breaker last opened, the breaker no longer waits for a probe, and the next request may become one.
+	 * Call this when a request that was sent at `sentAt` was accepted or has ended. The next request may then become a
+	 * probe.
 	 */
 	onEnd(sentAt: number): void {
 		if (sentAt > this.openedAt) this.probedAt = undefined;

@@ -4,16 +4,13 @@ import { monotonicNow } from '../async/deadline';
 const SLOW_START_RISE = 12;
 /** Slow start by time: how long the limit takes to rise by SLOW_START_RISE, in ms. */
 const SLOW_START_RISE_MS = 1500;
-/** Slow start by success: the limit is at least this multiple of `healthyCount`. */
+/** The factor of `healthyCount` in slow start by success. */
 const SLOW_START_FACTOR = 4;
-/**
- * A refusal cuts the limit to this share of `wMax`, but not below the minimum in `current`. The rest is left to other
- * clients of the account.
- */
+/** A refusal cuts the limit to this share of `wMax`, but not below the minimum in `current`. */
 const BACKOFF_RATIO = 0.9;
 /**
- * The doubling time is how long the limit takes to double after it is back at `wMax`. This is its length before the
- * jitter is applied, as a multiple of one call's duration, unless `maxDoublingMs` is shorter.
+ * The doubling time before jitter (see `doublingMs`), as a multiple of one call's duration, unless `maxDoublingMs` is
+ * shorter.
  */
 const DOUBLING_ROUNDS = 10;
 /** The longest doubling time, in ms, before the jitter is applied. */
@@ -32,8 +29,8 @@ const IDLE_DOUBLING_DECREASE = 1.2;
 /** CUBIC's K as a share of the doubling time: how long after a refusal the limit is back at `wMax`. */
 const CUBIC_K = Math.cbrt(1 - BACKOFF_RATIO);
 /**
- * After an overload, the ceiling rises by 1 in this many rounds. A round has as many successes at the ceiling as calls
- * fit under the ceiling. The rise is slow because each call above the ceiling may be charged and then fail.
+ * The ceiling rises by 1 after about this many successes for each call that fits under it. It rises slowly because each
+ * call above the ceiling may be charged and then fail.
  */
 const ROUNDS_PER_PROBE = 25;
 
@@ -41,24 +38,19 @@ const ROUNDS_PER_PROBE = 25;
  * How many calls may be in flight at once.
  *
  * - Before the first refusal the limit grows by slow start (RFC 5681).
- * - A refusal cuts the limit (multiplicative decrease). The limit then grows with the cube of the time (CUBIC, RFC
- *   9438): slowly near the number in flight at the refusal, faster beyond that number. Growth by time instead of
- *   success gives processes that share an account equal shares.
- * - An overload is a call that was accepted, charged, and then failed because too many were in flight. It sets a
- *   ceiling for the limit, because further overloads would be charged as well.
+ * - A refusal cuts the limit, which then grows with the cube of the time (CUBIC, RFC 9438). Growth by time helps
+ *   processes that share an account to get similar shares.
+ * - An overload (a call that was charged, but failed because too many were in flight) sets a ceiling for the limit.
  */
 export class ConcurrencyLimit {
 	/**
-	 * CUBIC's W_max: how many calls were in flight at the last refusal, or 0.5 if none was. A call that is accepted
-	 * beyond the limit may raise it to the number then in flight. Undefined during slow start.
+	 * CUBIC's W_max: about how many calls the account allows, as seen since the last refusal. Undefined during slow
+	 * start.
 	 */
 	private wMax: number | undefined;
 	/** Time of the last refusal, or of construction if nothing was refused yet, from `monotonicNow`. */
 	private epochStart = monotonicNow();
-	/**
-	 * The longest doubling time since the last refusal, in ms, before the jitter is applied. If calls are short, the
-	 * doubling time is shorter.
-	 */
+	/** The upper limit of the doubling time, in ms, before the jitter is applied. A refusal sets it. */
 	private maxDoublingMs = 0;
 	/** What `maxDoublingMs` becomes if a call is refused while no call of ours is in flight, in ms. */
 	private idleDoublingMs = MIN_IDLE_DOUBLING_MS;
@@ -69,21 +61,11 @@ export class ConcurrencyLimit {
 	private jitter = 1;
 	/** How long a call takes, smoothed like a round-trip time (RFC 6298), in ms; 0 until one has succeeded. */
 	private roundMs = 0;
-	/**
-	 * How often `onHealthy` was called. One call may count twice: when it gets further than calls that fail because of
-	 * overload, and when it succeeds.
-	 */
 	private healthyCount = 0;
-	/**
-	 * The cap that overloads have put on the limit; Infinity before the first overload. Each success of a call at the
-	 * ceiling raises the ceiling a little (see ROUNDS_PER_PROBE).
-	 */
+	/** The cap that overloads have put on the limit; Infinity before the first overload. */
 	private ceiling = Infinity;
 
-	/**
-	 * `start` is the initial limit; `max` is the highest limit ever. Without them, nothing is limited before the first
-	 * refusal or overload.
-	 */
+	/** `start` is the initial limit, `max` the highest limit. */
 	constructor(
 		private readonly start = Infinity,
 		private readonly max = Infinity,
@@ -95,8 +77,7 @@ export class ConcurrencyLimit {
 		const cubicTime = elapsedMs / this.doublingMs - CUBIC_K;
 		const startLimit = this.start + SLOW_START_RISE * Math.min(1, elapsedMs / SLOW_START_RISE_MS);
 		const slowStart = Math.max(startLimit, SLOW_START_FACTOR * this.healthyCount);
-		// If `wMax` is at least 1, calls of ours were in flight. The slot of one of them stays ours, so the limit is at
-		// least 1. Otherwise other clients may occupy the whole account, and the limit may be below 1.
+		// If `wMax` is below 1, other clients may occupy the whole account, so the limit may be below 1 as well.
 		const minLimit = (this.wMax ?? 0) < 1 ? 0 : 1;
 		const limit = this.wMax === undefined ? slowStart : this.wMax * (1 + cubicTime ** 3);
 		return Math.min(this.max, this.ceiling, Math.max(minLimit, limit));
@@ -116,8 +97,8 @@ export class ConcurrencyLimit {
 	}
 
 	/**
-	 * How long it takes until one more call fits into the limit beside `inFlight` others, in ms. 0 means that it fits
-	 * now. Infinity means that time alone does not help: other calls must end or prove healthy first.
+	 * How long it takes until one more call fits into the limit beside `inFlight` others, in ms: 0 if it fits now,
+	 * Infinity if time alone does not help.
 	 */
 	delayMs(inFlight: number): number {
 		const next = inFlight + 1;
@@ -132,10 +113,7 @@ export class ConcurrencyLimit {
 		return Math.max(1, this.epochStart + reachedAfterMs - monotonicNow());
 	}
 
-	/**
-	 * Call this when a call was accepted; `inFlight` includes it. If `inFlight` exceeds the limit, the account allows
-	 * more calls than the last refusal seemed to show.
-	 */
+	/** Call this when a call was accepted; `inFlight` includes it. */
 	onAccepted(inFlight: number): void {
 		this.idleDoublingMs = Math.max(
 			MIN_IDLE_DOUBLING_MS,
@@ -162,10 +140,7 @@ export class ConcurrencyLimit {
 		if (inFlight > this.ceiling - 1) this.ceiling += 1 / (ROUNDS_PER_PROBE * this.ceiling);
 	}
 
-	/**
-	 * Call this when a call was refused because too many are in flight; `inFlight` of them are ours. If `inFlight` is
-	 * 0, other clients occupy the account.
-	 */
+	/** Call this when a call was refused because too many are in flight; `inFlight` of them are ours. */
 	onRefused(inFlight: number): void {
 		this.wMax = Math.max(0.5, inFlight);
 		this.epochStart = monotonicNow();

@@ -3,8 +3,8 @@ import { Failure } from '../failure';
 import { mentionsConcurrency } from '../parsing/errorTable';
 
 /**
- * If every temporary failure of create calls has named a quota for this long, in ms, the quota counts as used up (see
- * `FailFast`). A quota of requests per minute refills sooner.
+ * How long the temporary failures of create calls must name a quota, in ms, before the quota counts as used up. A quota
+ * of requests per minute refills sooner.
  */
 const QUOTA_CONFIRM_MS = 600_000;
 /** If `Retry-After` plus this margin, in ms, is longer than QUOTA_CONFIRM_MS, the sum counts instead. */
@@ -12,31 +12,21 @@ const RETRY_AFTER_MARGIN_MS = 60_000;
 
 /**
  * Decides when create calls stop waiting for a quota (“Fail Fast”, Shore, IEEE Software 2004). A quota per day does not
- * refill during a run. Once it is used up, waiting calls fail at once, and each later call is tried once, until one is
- * accepted.
- *
- * A quota counts as used up in two cases:
- * - For ten minutes, or for the `Retry-After` and a minute if that is longer, every temporary failure has named a
- *   quota, and no create call was accepted.
- * - A create call has waited until its deadline while none was accepted, and the last temporary failure did not say
- *   that too many calls are in flight.
- *
- * Both cases require that no call of ours is in flight. Otherwise each create call waits as long as its deadline
- * allows.
+ * refill during a run, so waiting for it would be useless.
  */
 export class FailFast {
 	/** True from the time when a quota counts as used up until a create call is accepted. */
 	isOn = false;
 	/**
-	 * The last temporary failure of a create call; undefined if one was accepted since. Waiting calls fail with it. The
-	 * fact `mayBeCharged` is left out, because a waiting call was surely not accepted.
+	 * The last temporary failure of a create call; undefined if a create call was accepted since. It lacks the fact
+	 * `mayBeCharged`, because calls that were not sent fail with it.
 	 */
 	lastFailure: Failure | undefined;
 	/** When a create call was last accepted, from `monotonicNow`; 0 if none was. */
 	private acceptedAt = 0;
 	/**
-	 * Since when every temporary failure of a create call has named a quota, from `monotonicNow`. Infinity if the last
-	 * failure named none, or if no create call has failed since one was accepted.
+	 * Since when the temporary failures of create calls have all named a quota, from `monotonicNow`; Infinity if there
+	 * is no such time.
 	 */
 	private quotaRefusedSince = Infinity;
 

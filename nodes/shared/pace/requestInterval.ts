@@ -1,9 +1,6 @@
 import { monotonicNow } from '../async/deadline';
 
-/**
- * The shortest interval other than 0, in ms. With a shorter one, many more requests would be sent before the next
- * throttled answer arrives.
- */
+/** The shortest interval other than 0, in ms. */
 const MIN_INTERVAL_MS = 50;
 const MAX_INTERVAL_MS = 30_000;
 /** A throttled request multiplies the interval by this factor, within the limits above. */
@@ -12,19 +9,14 @@ const INCREASE = 1.2;
 const HALF_LIFE_MS = 60_000;
 /**
  * With at least this many accepted requests per throttled one, the service probably counts requests over a long window
- * such as a minute. Then it allows bursts, and spacing at the average would only be slower.
+ * such as a minute, and allows bursts.
  */
 const LONG_WINDOW_RATIO = 40;
 
 /**
  * The least time between two requests of an account. It is 0 until a request is throttled.
  *
- * A throttled request sets an interval of 0 to MIN_INTERVAL_MS. If the next request is accepted, the interval is
- * estimated: it becomes the average time per accepted request, cooldown included, or stays as it is if the service
- * seems to allow bursts. A throttled request multiplies any other interval by INCREASE.
- *
- * The interval shrinks with the cube of the time (as in CUBIC, RFC 9438): slowly at first, then quickly to 0. Shrinking
- * by time instead of success gives processes that share an account equal shares.
+ * It shrinks with the cube of the time (as in CUBIC, RFC 9438): slowly at first, then quickly to 0.
  */
 export class RequestInterval {
 	/** The interval when it was set, in ms; `ms` shrinks from there. */
@@ -54,10 +46,7 @@ export class RequestInterval {
 		this.accepted++;
 	}
 
-	/**
-	 * Estimates the interval. Call this at the first acceptance after a throttled request, because the length of the
-	 * cooldown is not known before.
-	 */
+	/** Sets the interval to the average time per accepted request, unless the service seems to allow bursts. */
 	private estimate(): void {
 		const averageMs = (monotonicNow() - this.countingSince) / Math.max(1, this.accepted);
 		this.set(this.accepted < this.throttled * LONG_WINDOW_RATIO ? averageMs : MIN_INTERVAL_MS);
@@ -65,7 +54,7 @@ export class RequestInterval {
 		this.accepted = this.throttled = 0;
 	}
 
-	/** Sets the interval, within MIN_INTERVAL_MS and MAX_INTERVAL_MS. It shrinks from now on. */
+	/** Sets the interval, within MIN_INTERVAL_MS and MAX_INTERVAL_MS. */
 	private set(ms: number): void {
 		this.initialMs = Math.min(MAX_INTERVAL_MS, Math.max(MIN_INTERVAL_MS, ms));
 		this.setAt = monotonicNow();

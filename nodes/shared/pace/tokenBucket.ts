@@ -9,7 +9,7 @@ const REFILL_MS = 2000;
  * The most tokens in the bucket. After a restart, hundreds of tasks may have ended unnoticed and are read in one burst.
  */
 const BURST = 200;
-/** The least time between two reads, in ms. It matters only in a burst. */
+/** The least time between two reads, in ms. */
 const SPACING_MS = 50;
 
 /**
