@@ -1,8 +1,8 @@
 declare const purpose: unique symbol;
 
 /**
- * Aborts when nothing new may begin. Reads and downloads end as well. A billable call in flight goes on until its
- * result can be found later, because only its answer says what was charged.
+ * Aborts when nothing new may begin. A billable call in flight may go on, because only its answer says what was
+ * charged.
  */
 export type StopStarting = AbortSignal & { readonly [purpose]: 'stopStarting' };
 

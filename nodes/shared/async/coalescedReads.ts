@@ -1,12 +1,10 @@
 import { anySignal, SILENT_ABORT, monotonicNow, throwIfAborted, whenAborted } from './deadline';
 
-/**
- * The greatest age at which a wait for a task accepts a shared read, in ms. The age counts from when the read began.
- */
+/** The greatest age of a shared read that a wait for a task accepts, in ms, counted from the read's start. */
 export const MAX_SHARED_AGE_MS = 3000;
 /**
- * When a new read is added, older reads that began longer ago than this, in ms, are dropped. Their results may be
- * large, and hardly any caller accepts such an old result.
+ * Reads that began longer ago than this, in ms, are dropped when a new read is added, because their results may be
+ * large.
  */
 const RETENTION_MS = 15_000;
 
@@ -20,7 +18,7 @@ interface CoalescedRead<T> {
 	startedAt: number;
 	/** How many callers are waiting for the result. */
 	readers: number;
-	/** Aborts once there is a result, or when nobody is waiting any more. In the second case, this cancels the read. */
+	/** Aborts once there is a result, or when nobody is waiting any more. */
 	finished: AbortController;
 	result: Promise<T>;
 }
@@ -34,10 +32,9 @@ export class CoalescedReads {
 	private readonly byKey = new Map<string, CoalescedRead<unknown>>();
 
 	/**
-	 * Resolves with the result of a read that began after `startedAfter` (from `monotonicNow`). If the latest read with
-	 * the same `key` began after that time, or still waits for its turn, its result is shared. Otherwise a new read
-	 * waits for its turn in `queue`, if one is given, and calls `read`. The signal that is passed to `read` aborts when
-	 * no caller is waiting any more. Throws what `read` throws, or the reason of `signal`.
+	 * Resolves with the result of a read that began after `startedAfter` (from `monotonicNow`): that of the latest read
+	 * with the same `key`, or of a new one that waits for its turn in `queue`. Throws what `read` throws, or the reason
+	 * of `signal`.
 	 */
 	async share<T>(
 		key: string,
@@ -73,15 +70,14 @@ export class CoalescedReads {
 	}
 }
 
-/** Adds a read to `queue`. `read` is called once its turn has come, or a moment later if there is no queue. */
+/** Starts a read, after its turn in `queue` if one is given. */
 function startRead<T>(
 	read: (signal: AbortSignal) => Promise<T>,
 	queue?: AdmissionQueue,
 ): CoalescedRead<T> {
 	const finished = new AbortController();
 	const run = async () => {
-		// This waits for at least a microtask, so all callers that got the same message can join before the read
-		// begins.
+		// This waits for at least a microtask, so callers that got the same message can join before the read begins.
 		await queue?.enter(finished.signal);
 		coalesced.startedAt = monotonicNow();
 		const result = await read(finished.signal);

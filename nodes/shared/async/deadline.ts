@@ -2,15 +2,14 @@ import { sleep as n8nSleep } from 'n8n-workflow';
 import { Failure } from '../failure';
 
 /**
- * Returns the time in ms since 1970, by a clock that does not jump when somebody sets the computer's clock. Use it for
- * durations and for the order of events within this process. Do not save it, and do not compare it with times of the
- * service.
+ * Returns the time in ms since 1970, by a clock that does not jump when somebody sets the computer's clock. Do not save
+ * it, and do not compare it with times of the service.
  */
 export const monotonicNow = (): number => performance.timeOrigin + performance.now();
 
 /**
- * Resolves after `ms` milliseconds, or as soon as `signal` aborts. Never rejects. It listens to the signal itself,
- * because n8n-workflow's `sleep` ignores its signal before n8n 2.36.
+ * Resolves after `ms` milliseconds, or as soon as `signal` aborts. It listens to the signal itself, because
+ * n8n-workflow's `sleep` ignores its signal before n8n 2.36.
  */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 	if (signal?.aborted) return;
@@ -26,8 +25,8 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * Returns the back-off before a repetition, in ms. `attempt` counts from 0. The back-off doubles with each attempt,
- * from 500 ms up to `longestMs`. Up to half of it is taken off at random (jitter).
+ * Returns the back-off before a repetition, in ms, with jitter. It doubles with each attempt, counted from 0, up to
+ * `longestMs`.
  */
 export function backOffMs(attempt: number, longestMs = 4000): number {
 	const fullMs = Math.min(longestMs, 500 * 2 ** attempt);
@@ -43,10 +42,8 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Returns a signal that aborts as soon as one of `signals` does. Its reason is a Failure. The returned signal has the
- * type of the first argument. The caller must make sure that at least one of `signals` aborts when the work is over:
- * until then, each of them keeps a listener. `AbortSignal.any` would keep the listeners, and so whole requests in
- * memory, even longer: until a full garbage collection.
+ * Returns a signal that aborts as soon as one of `signals` does, with a Failure as its reason. One of `signals` must
+ * abort when the work is over, because until then each of them keeps a listener.
  */
 export function anySignal<Signal extends AbortSignal>(
 	...signals: [Signal, ...AbortSignal[]]
@@ -62,9 +59,8 @@ export function anySignal<Signal extends AbortSignal>(
 }
 
 /**
- * Waits until a silence counts as too long. Then calls `onSilence` once and resolves. `until` returns the time, by
- * `monotonicNow`, at which the silence counts as too long. This time may change, so `until` is called again at least
- * every 10 s. If `signal` aborts first, resolves without calling `onSilence`.
+ * Calls `onSilence` once the time that `until` returns (by `monotonicNow`) has passed, then resolves. If `signal`
+ * aborts first, resolves without the call.
  */
 export async function watchIdle(
 	until: () => number,
@@ -79,8 +75,8 @@ export async function watchIdle(
 }
 
 /**
- * The reason of aborts whose reason nobody reads. Without a reason, each abort creates an exception with a stack, which
- * takes about 40 µs. An item needs about a dozen aborts.
+ * The reason of aborts whose reason nobody reads. Without a reason, each abort would create an exception with a stack,
+ * which is slow.
  */
 export const SILENT_ABORT = new Failure('canceled');
 
@@ -94,10 +90,7 @@ export interface Deadline {
 	stop(): void;
 }
 
-/**
- * When the time of each deadline is up, by `monotonicNow`. The key is the signal of the deadline. If a given signal
- * belongs to a deadline that ends earlier, the earlier time counts.
- */
+/** When the time of each deadline is up, by `monotonicNow`. The key is the signal of the deadline. */
 const deadlines = new WeakMap<AbortSignal, number>();
 
 const deadlineOf = (signal: AbortSignal) => deadlines.get(signal) ?? Infinity;
@@ -107,8 +100,8 @@ export const remainingMs = (signal: AbortSignal): number =>
 	Math.max(0, deadlineOf(signal) - monotonicNow());
 
 /**
- * Starts a time limit of `ms` milliseconds. Its signal also aborts when one of `signals` does. `ms` must not exceed 24
- * days, the longest time of a timer.
+ * Starts a time limit of `ms` milliseconds, at most 24 days (the longest time of a timer). Its signal also aborts when
+ * one of `signals` does.
  */
 export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {
 	const givenSignals = signals.filter((signal) => signal !== undefined);

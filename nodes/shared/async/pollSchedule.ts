@@ -1,4 +1,4 @@
-/** The shortest pause between reads while `isExpectedSoon`, in ms. */
+/** The shortest pause other than 0 while `isExpectedSoon`, in ms. */
 const MIN_SOON_MS = 50;
 /** The longest pause between reads while `isExpectedSoon`, in ms. */
 const MAX_SOON_MS = 5000;
@@ -8,10 +8,10 @@ const CATCH_UP_MS = 2000;
 /**
  * What a channel, such as a WebSocket, reports between reads.
  *
- * - 'progress': the outcome is not there yet, so the next read can wait for another `pollMs`.
+ * - 'progress': the outcome is not there yet.
  * - 'announced': the outcome is there, or will be in a moment.
  * - 'disconnected': the channel was lost.
- * - 'reconnected': the channel was opened, perhaps again. Messages before that may have been missed.
+ * - 'reconnected': the channel was opened, perhaps again.
  */
 export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnected';
 
@@ -21,8 +21,7 @@ export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnec
  * - 'noOutcome': no outcome was read, and no channel is open.
  * - 'noOutcomeBesideChannel': no outcome was read, and the channel is open.
  * - 'expectSoon': the outcome will be there in a moment.
- * - 'throttled': the service refused the read for rate or load. The schedule needs only a short pause then, because the
- *   account's throttle delays the next read itself.
+ * - 'throttled': the service refused the read for rate or load.
  */
 type ReadEvent = 'noOutcome' | 'noOutcomeBesideChannel' | 'expectSoon' | 'throttled';
 
@@ -31,25 +30,16 @@ export type ScheduleEvent = ChannelEvent | ReadEvent | 'lastRead';
 
 /** When the next read begins. A schedule is immutable: `next` does not change it. */
 export interface Schedule {
-	/**
-	 * The usual pause before a read while the channel is closed, in ms. While the channel is open, it is the first
-	 * pause.
-	 */
+	/** The usual pause before a read while the channel is closed, in ms. */
 	readonly pollMs: number;
-	/**
-	 * The pause up to which pauses double while the channel is open, in ms. If `pollMs` is longer, they do not double.
-	 */
+	/** The pause up to which pauses double while the channel is open, in ms. */
 	readonly maxBackoffMs: number;
-	/**
-	 * The pause that was chosen last, in ms. The next one is computed from it. An event of the channel may move
-	 * `nextAt` without choosing a pause.
-	 */
+	/** The pause that was chosen last, in ms. The next one is computed from it. */
 	readonly pauseMs: number;
 	/** When the next read begins, by `monotonicNow`. */
 	readonly nextAt: number;
 	/**
 	 * True while reads follow each other at short pauses, because the outcome is expected soon or a read was throttled.
-	 * A read that began before this became true is out of date.
 	 */
 	readonly isExpectedSoon: boolean;
 }
@@ -68,8 +58,7 @@ export function next(schedule: Schedule, event: ScheduleEvent, now: number): Sch
 		case 'progress':
 			return isExpectedSoon ? schedule : readAfter(pollMs);
 		case 'disconnected':
-			// The loss of the channel never delays the next read. Otherwise a channel that is lost again and again
-			// would delay it forever.
+			// A channel that is lost again and again must not delay the next read forever.
 			return isExpectedSoon ? schedule : { ...schedule, nextAt: Math.min(nextAt, now + pollMs) };
 		case 'reconnected':
 			return isExpectedSoon
@@ -80,8 +69,7 @@ export function next(schedule: Schedule, event: ScheduleEvent, now: number): Sch
 			return readAfterDouble(isExpectedSoon ? pauseMs : 0);
 		case 'noOutcome':
 		case 'noOutcomeBesideChannel':
-			// A service may announce an outcome a little before it can be read. So reads follow each other at short
-			// pauses first.
+			// A service may announce an outcome a little before it can be read.
 			if (isExpectedSoon && pauseMs < MAX_SOON_MS) return readAfterDouble(pauseMs);
 			if (event === 'noOutcome' || isExpectedSoon || pauseMs === 0) return readAfter(pollMs);
 			return readAfter(Math.min(pauseMs * 2, Math.max(pollMs, maxBackoffMs)));

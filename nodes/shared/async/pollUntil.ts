@@ -16,19 +16,13 @@ export type ReadResult<T> = { done: true; value: T } | { done: false; expectSoon
 
 /** The outcome to wait for, and how to read it. */
 export interface PollOptions<T> {
-	/**
-	 * Reads once. `isUrgent` is true while the schedule says `isExpectedSoon`, and when the time is nearly up. If
-	 * `read` throws a transient Failure, that counts as no outcome. Any other error ends the wait.
-	 */
+	/** Reads once, with priority if `isUrgent`. A transient Failure counts as no outcome. */
 	read(signal: AbortSignal, isUrgent: boolean): Promise<ReadResult<T>>;
 	/** The signal of a deadline (see `Deadline`). When it aborts, the wait throws its reason, a Failure, at once. */
 	signal: AbortSignal;
-	/**
-	 * The usual pause before a read, in ms. While the channel is open, it is only the first pause, and the pauses
-	 * double.
-	 */
+	/** The usual pause before a read while the channel is closed, in ms. */
 	pollMs: number;
-	/** The pause up to which pauses double while the channel is open, in ms. The default is 30 s. */
+	/** The pause up to which pauses double while the channel is open, in ms. */
 	maxBackoffMs?: number;
 	/** True to read at once instead of after the first pause. */
 	readFirst?: boolean;
@@ -49,9 +43,8 @@ export const msBeforeFinalRead = (ms: number): number =>
 	ms - Math.min(MAX_FINAL_READ_MS, ms * FINAL_READ_SHARE);
 
 /**
- * Waits for an outcome, and resolves with it. Reads when the channel announces the outcome, after each pause of the
- * schedule, and again shortly before the deadline. Throws the signal's reason, or the error of `read` that ended the
- * wait.
+ * Reads again and again until there is an outcome, and resolves with it. Throws the signal's reason, or the error of
+ * `read` that ended the wait.
  */
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	const { read, signal, pollMs, maxBackoffMs = MAX_BACKOFF_MS } = options;
@@ -78,8 +71,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	function onEvent(event: ScheduleEvent): void {
 		const wasExpectedSoon = schedule.isExpectedSoon;
 		schedule = next(schedule, event, monotonicNow());
-		// If the outcome was not expected soon before, an announcement aborts a read in flight: that read may hang, or
-		// report an earlier state. No other event aborts a read, because the read may still bring the outcome.
+		// A read in flight may hang or report an earlier state, so the first announcement aborts it.
 		if (!isReadInFlight || (schedule.isExpectedSoon && !wasExpectedSoon))
 			stepAbort.abort(SILENT_ABORT);
 	}

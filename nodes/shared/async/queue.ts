@@ -1,26 +1,18 @@
 import { SILENT_ABORT, sleep } from './deadline';
 
 /**
- * Admits callers one after the other. Each lane is first come, first served.
- *
- * Only the first entry of each lane is considered. The entry with the shortest delay goes first. Of several with the
- * same delay, it is the one in the lane with the lowest number.
+ * Admits callers one after the other, first come, first served in each lane. Of the lanes' first entries, the one with
+ * the shortest delay goes first; ties go to the lane with the lowest number.
  */
 export class Queue<Entry = void> {
-	/**
-	 * Call this when the result of `delayMs` may have changed. Otherwise the queue may keep waiting for the old delay.
-	 */
+	/** Call this when the result of `delayMs` may have changed. */
 	notify = () => {};
-	/**
-	 * The waiting callers of each lane. The key is the function that ends the wait. It is called with true if the
-	 * caller is admitted, or with false if the caller's signal aborts.
-	 */
+	/** The waiting callers of each lane. The key is the function that ends the wait. */
 	private readonly lanes: Array<Map<(isAdmitted: boolean) => void, Entry>>;
 	private isDraining = false;
 
 	/**
-	 * @param delayMs returns how long an entry still has to wait, in ms. 0 or less means that it may be admitted now.
-	 * Infinity means that it waits until `notify` is called.
+	 * @param delayMs returns how long an entry still has to wait, in ms; Infinity if it waits for a call of `notify`
 	 * @param onAdmit is called synchronously right before an entry is admitted
 	 * @param lanes how many lanes there are
 	 */
@@ -37,7 +29,7 @@ export class Queue<Entry = void> {
 		return this.lanes[lane]!.size === 0;
 	}
 
-	/** Waits for admission. Resolves with true once admitted, or with false if `signal` aborts first. Never rejects. */
+	/** Resolves with true once admitted, or with false if `signal` aborts first. */
 	async enter(signal: AbortSignal, entry: Entry, lane = 0): Promise<boolean> {
 		if (signal.aborted) return false;
 		const waiting = this.lanes[lane]!;
@@ -56,7 +48,7 @@ export class Queue<Entry = void> {
 		});
 	}
 
-	/** Admits entries until none is waiting. A second call while it is running does nothing. */
+	/** Admits entries until none is waiting. */
 	private async drain(): Promise<void> {
 		if (this.isDraining) return;
 		this.isDraining = true;

@@ -17,8 +17,8 @@ export class Semaphore {
 	constructor(private readonly limit: number) {}
 
 	/**
-	 * Waits until `amount` is available and takes it. Resolves with a function that gives it back; call that exactly
-	 * once. Throws the signal's reason (a Failure) if `signal` aborts first.
+	 * Waits until `amount` is available, and resolves with a function that gives it back; call that function exactly
+	 * once. Throws a Failure if `signal` aborts first.
 	 */
 	async acquire(amount: number, signal: AbortSignal): Promise<() => void> {
 		if (!(await this.queue.enter(signal, amount))) throw abortReason(signal);
