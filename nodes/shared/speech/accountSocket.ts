@@ -8,18 +8,15 @@ import { readNotification } from '../parsing/responses';
 
 /** The longest time that `ready` waits for the socket, in ms. */
 const READY_TIMEOUT_MS = 3000;
-/**
- * The socket stays open for at least this long after its last user has released it, in ms. The next round of a loop
- * then need not open another one.
- */
+/** The delay of a release, in ms. The next round of a loop then need not open another socket. */
 const LINGER_MS = 300;
 /** How long an attempt to open may take, in ms. */
 const OPENING_TIMEOUT_MS = 15_000;
-/** A connection that is silent for this long, in ms, is replaced. */
+/** A connection that is silent for this long, in ms, is due to be replaced. */
 const MAX_SILENCE_MS = 60_000;
 /**
- * If a socket is lost after it was open for longer than this, in ms, it is reopened at once. If it is lost earlier, it
- * is reopened after a back-off, because a proxy may close every socket right away.
+ * A connection that is lost sooner than this after it was opened, in ms, is reopened only after a back-off. A proxy may
+ * close every connection right away.
  */
 const STABLE_AFTER_MS = 3000;
 /** The longest back-off between attempts to open, in ms. */
@@ -31,12 +28,12 @@ const MAX_BACK_OFF_MS = 30_000;
  */
 const MAX_REMEMBERED_TASKS = 5000;
 
-/** True if the runtime has a WebSocket (Node 22 and later). Otherwise tasks are only polled. */
+/** True if the runtime has a WebSocket (Node 22 and later). */
 export const canListen = (): boolean => typeof WebSocket === 'function';
 
 /**
  * Is called for each message about one task, and when the socket is opened or lost. `percentage` (0 to 100) is the
- * progress, if the message says it.
+ * progress, if known.
  */
 type TaskSubscriber = (event: ChannelEvent, percentage?: number) => void;
 
@@ -56,38 +53,28 @@ interface SocketSession {
 }
 
 /**
- * The WebSocket of one account for messages about speech tasks (§6.2). All waiting items and triggers of this process
- * share it; `subscribe` finds it. While it has users, a lost connection is reopened and a silent one is replaced.
- *
- * The global WebSocket reports neither why it failed nor pings. If the other side does not answer a close, the
- * connection stays open forever. Therefore at most one connection is closing at a time. While one is closing, a silent
- * connection is not replaced, and a connection without users stays open.
+ * The WebSocket of one account for messages about speech tasks (§6.2), shared by the items and triggers of this
+ * process. The other side may never answer a close, so at most one connection is closing at a time.
  */
 export class AccountSocket {
 	/** The highest percentage of each task, in the order of their last messages. */
 	private readonly highestPercentages = new Map<string, number>();
-	/** Subscribers by task id. */
 	private readonly subscribers = new Map<string, Set<TaskSubscriber>>();
 	private readonly listeners = new Set<TaskListener>();
 	private readonly url: string;
 	/** Rejects if n8n forbids a connection to the URL. */
 	private checkEgress: ((url: string) => Promise<void>) | undefined;
-	/** How many users have not released the socket. */
 	private users = 0;
-	/** True while `run` opens, replaces and closes connections, also while none is open. */
 	private isRunning = false;
 	/** The open connection; undefined if there is none. */
 	private current: SocketSession | undefined;
 	/** The connection that was asked to close and is still open. */
 	private closing: SocketSession | undefined;
-	/** Aborts once the first attempt to open since `openNow` has succeeded or failed. */
+	/** Aborts when `ready` need not wait any more. */
 	private settled = new AbortController();
 	/** Is aborted when a state has changed, to wake up `run`. */
 	private wakeUp = new AbortController();
-	/**
-	 * How many attempts to open have failed since `openNow` was called or a connection was lost. It sets the back-off.
-	 * The early loss of a connection counts as two.
-	 */
+	/** Sets the back-off. Counts failed attempts to open, and the early loss of a connection as two. */
 	private consecutiveFailures = 0;
 	/** When the next attempt to open is due, from `monotonicNow`. */
 	private retryAt = 0;
@@ -102,7 +89,7 @@ export class AccountSocket {
 		return this.current !== undefined;
 	}
 
-	/** Adds a user. For the first user, opens the socket unless it is open. Each user must call `release` once. */
+	/** Adds a user, and opens the socket if necessary. Each user must call `release` once. */
 	subscribe(context: ServiceContext): this {
 		this.checkEgress = egressCheck(context);
 		if (this.users++ === 0) this.openNow();
@@ -110,10 +97,7 @@ export class AccountSocket {
 		return this;
 	}
 
-	/**
-	 * If the socket is not open, ends the back-off, so that an attempt to open starts at once. `ready` waits for this
-	 * attempt, or for the one that is already running.
-	 */
+	/** Ends the back-off before the next attempt to open. */
 	openNow(): void {
 		const hasFailed = !this.isOpen && this.settled.signal.aborted;
 		if (hasFailed) this.settled = new AbortController();
@@ -121,25 +105,21 @@ export class AccountSocket {
 		this.wakeUp.abort();
 	}
 
-	/** Removes a user, after LINGER_MS. Once no user remains, the socket closes. Never rejects. */
+	/** Removes a user, after LINGER_MS. Never rejects. */
 	async release(): Promise<void> {
 		await sleep(LINGER_MS);
 		this.users--;
 		this.wakeUp.abort();
 	}
 
-	/**
-	 * Resolves once the first attempt to open since `openNow` has succeeded or failed, or READY_TIMEOUT_MS have passed.
-	 * If the socket is open already, resolves at once. Never rejects.
-	 */
+	/** Resolves once an attempt to open has succeeded or failed, at the latest after READY_TIMEOUT_MS. */
 	async ready(): Promise<void> {
 		await sleep(READY_TIMEOUT_MS, this.settled.signal);
 	}
 
 	/**
-	 * Calls `subscriber` for each message about a task, and when the socket is opened or lost. If an earlier message
-	 * about the task is remembered, calls `subscriber` at once with the highest percentage so far. Returns the function
-	 * that unsubscribes.
+	 * Calls `subscriber` for each message about a task, at once if an earlier one is remembered, and when the socket is
+	 * opened or lost. Returns the function that unsubscribes.
 	 */
 	onTask(taskId: string, subscriber: TaskSubscriber): () => void {
 		const subscribers = this.subscribers.get(taskId) ?? new Set();
@@ -196,10 +176,7 @@ export class AccountSocket {
 		await sleep(ms, this.wakeUp.signal);
 	}
 
-	/**
-	 * Tries to open a connection. If it replaces a silent one, that one is closed after the attempt, so that no message
-	 * is missed.
-	 */
+	/** Tries to open a connection. A silent one stays current during the attempt, so that no message is missed. */
 	private async open(): Promise<void> {
 		const session = await this.connect().catch(() => undefined);
 		if (!session && this.users === 0) return;
@@ -208,10 +185,7 @@ export class AccountSocket {
 		this.settled.abort();
 	}
 
-	/**
-	 * Opens a connection. Resolves with undefined if that fails or takes too long, or no user remains. Rejects if the
-	 * egress policy forbids the URL, or the runtime has no WebSocket.
-	 */
+	/** Opens a connection. Resolves with undefined or rejects if that fails. */
 	private async connect(): Promise<SocketSession | undefined> {
 		await this.checkEgress?.(this.url);
 		// This URL contains the token, so it must not appear in any log or message.
@@ -241,11 +215,7 @@ export class AccountSocket {
 		return undefined;
 	}
 
-	/**
-	 * Makes `next` the current connection; undefined means that there is none. Asks the previous connection to close.
-	 * Tells all task subscribers if there was no current connection before and there is one now, or the other way
-	 * round.
-	 */
+	/** Makes `next` the current connection, if any, and asks the previous one to close. */
 	private switchTo(next: SocketSession | undefined): void {
 		const previous = this.current;
 		this.current = next;
@@ -262,8 +232,7 @@ export class AccountSocket {
 	private onClose(session: SocketSession): void {
 		if (this.closing === session) this.closing = undefined;
 		if (this.current === session) {
-			// No message arrives until the socket is reopened, so the wait must stay short. With 2 as the count, the
-			// back-off is at most 2 s, however often a proxy closes the connection.
+			// No message arrives until the socket is reopened, so the back-off must stay short.
 			this.setFailures(monotonicNow() - session.startedAt > STABLE_AFTER_MS ? 0 : 2);
 			this.switchTo(undefined);
 		}

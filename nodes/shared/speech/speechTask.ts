@@ -8,14 +8,12 @@ import { meaningOf } from '../parsing/errorTable';
 import type { AccountSocket } from './accountSocket';
 
 /**
- * Grace periods, in ms, for odd answers. An odd answer is one that may be wrong for a moment. It counts once a read
- * still gets it this long after a read first got it.
+ * Grace periods, in ms, for odd answers, which may be wrong for a moment.
  *
  * - `noAudioUrl`: a completed task has no URL of its audio.
  * - `apparentEnd`: an unknown status word seems to mean that the task has ended.
- * - `notFound`: the service does not know the task. A replica of the service that lags behind may answer so.
- * - `unreachable`: a read has failed for a temporary reason, and no answer has confirmed the Base URL yet. The Base URL
- *   may be wrong.
+ * - `notFound`: the service does not know the task, perhaps because a replica of it lags behind.
+ * - `unreachable`: a read has failed for a temporary reason, and the Base URL may be wrong.
  */
 const GRACE_MS = {
 	noAudioUrl: 60_000,
@@ -27,9 +25,9 @@ const GRACE_MS = {
 /**
  * How a wait for a task starts.
  *
- * - `readFirst`: read at once, because the result may be there already.
- * - `addressConfirmed`: the Base URL counts as right. Temporary failures of reads then do not end the wait.
- * - `isBackground`: a trigger waits for the task. It may wait for many tasks for hours, so its reads are rare.
+ * - `readFirst`: read at once.
+ * - `addressConfirmed`: the Base URL counts as right, so temporary failures of reads do not end the wait.
+ * - `isBackground`: a trigger waits for the task, so reads are rare.
  */
 const WAIT_MODES = {
 	/** The create call of the task was just accepted. */
@@ -40,15 +38,15 @@ const WAIT_MODES = {
 	userSupplied: { readFirst: true, addressConfirmed: false, isBackground: false },
 	/** A message over the WebSocket has named the task. */
 	announced: { readFirst: false, addressConfirmed: true, isBackground: true },
-	/** A trigger was waiting for the task before it was restarted, or its parameters name the task. */
+	/** A trigger waited for the task before a restart, or has it in its parameters. */
 	restored: { readFirst: true, addressConfirmed: true, isBackground: true },
 } as const;
 
 /** The poll interval of a task that is a spot check for overload, in ms. */
 const SPOT_CHECK_MS = 1000;
 /**
- * The width of the jitter of the usual pause before a read: 0.3 makes each pause up to 15 % shorter or longer, at
- * random. Without jitter, tasks that lose the socket at the same time would all be read at the same time.
+ * The width of the jitter of the usual pause, as a share of that pause. Without jitter, tasks that lose the socket
+ * together would be read together.
  */
 const JITTER = 0.3;
 /** The pause up to which pauses double between two reads of a background task while the socket is open, in ms. */
@@ -60,7 +58,7 @@ export interface TaskWait {
 	mode: keyof typeof WAIT_MODES;
 	/** The signal of a deadline (see `Deadline`). Its abort ends the wait. */
 	signal: AbortSignal;
-	/** The usual pause before a read of the task, in ms, without jitter. A spot check has SPOT_CHECK_MS instead. */
+	/** The usual pause before a read of the task, in ms, before jitter. */
 	pollIntervalMs: number;
 	/** The account's socket, from `subscribe`. The caller releases it. */
 	accountSocket: AccountSocket;
@@ -79,14 +77,11 @@ class TaskObservations {
 	private httpStatus: number | undefined;
 	/** The last temporary Failure of a read, throttling aside, from before the Base URL counted as right. */
 	private lastUnavailable: Failure | undefined;
-	/**
-	 * When each odd answer was first read, from `monotonicNow`. For `apparentEnd`, a read with another status resets
-	 * the time. For `notFound`, any read that shows the task does.
-	 */
+	/** When each odd answer was first read, from `monotonicNow`. */
 	private readonly firstObservedAt: { [oddAnswer in keyof typeof GRACE_MS]?: number } = {};
 
 	constructor(
-		/** True once the Base URL counts as right, for example because the service has shown the task. */
+		/** True once the Base URL counts as right. */
 		private addressConfirmed: boolean,
 		private readonly wait: Pick<TaskWait, 'onProgress' | 'onUnfinished'>,
 	) {}
@@ -123,10 +118,7 @@ class TaskObservations {
 		return this.tolerate('noAudioUrl', new Failure('noAudioUrl', { limitMs: GRACE_MS.noAudioUrl }));
 	}
 
-	/**
-	 * Notes that a read has failed. Throws the error, unless it is an odd answer whose grace period is not over. After
-	 * the period `unreachable`, throws a copy that is not transient, because `pollUntil` ignores a transient one.
-	 */
+	/** Notes that a read has failed. Throws, unless the failure is an odd answer whose grace period is not over. */
 	noteFailure(error: unknown): ReadResult<SpeechTask> {
 		if (!(error instanceof Failure)) throw error;
 		const { kind, facts } = error;
@@ -168,11 +160,8 @@ class TaskObservations {
 }
 
 /**
- * Waits until a speech task is completed and resolves with it. Messages over the socket may report progress and
- * announce the outcome (§6.2). Only a read of the task counts as its outcome (§4.2), because messages can be lost or
- * come too early. Throws a Failure with the task's id: taskFailed, noAudioUrl, notFound, any other failure of a read
- * that is not temporary, or the signal's reason. Instead of a timeout, it may be the last temporary failure (see
- * `explain`).
+ * Waits until a speech task is completed and resolves with it. Only a read of the task counts as its outcome (§4.2),
+ * because messages can be lost or come too early. Throws a Failure with the task's id.
  */
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, accountSocket } = wait;
@@ -227,8 +216,8 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 }
 
 /**
- * Adds the id of a task, and its last known status if given, to a Failure. Facts that the Failure already has stay.
- * Returns any other error as it is.
+ * Returns a Failure with the id of a task and its last known status added, and any other error as it is. Facts that the
+ * Failure already has stay.
  */
 export const withTaskId = (error: unknown, taskId: string, lastKnownStatus?: string): unknown =>
 	withDefaultFacts(error, { taskId, lastKnownStatus });
