@@ -18,10 +18,7 @@ export interface HistoryEntry {
 	files: GeneratedFile[];
 	/** True if the entry has no file, and the service says that this generation has failed. */
 	failed: boolean;
-	/**
-	 * The ids and URLs of the entry and its files. If the entry has no id, they may include URLs without their query
-	 * (see `identifiersOf`).
-	 */
+	/** The ids and URLs of the entry and its files. */
 	identifiers: string[];
 }
 
@@ -57,10 +54,7 @@ export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryE
 	return entries.reverse();
 }
 
-/**
- * Sorts `entries` in place by time, oldest first, and returns them. Entries of the same time keep their order;
- * entries without a time come last.
- */
+/** Sorts `entries` in place, oldest first, and returns them; entries without a time come last. */
 export function sortOldestFirst<Entry extends HistoryEntry>(entries: Entry[]): Entry[] {
 	const time = ({ createdAt }: HistoryEntry) => (Number.isNaN(createdAt) ? Infinity : createdAt);
 	return entries.sort((a, b) => time(a) - time(b));

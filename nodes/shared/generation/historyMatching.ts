@@ -6,10 +6,7 @@ import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntrie
 
 /** Which history entries belong to a request. */
 export interface Match {
-	/**
-	 * The entries that belong to the request: first those that an id or URL proves, then those that were allotted by
-	 * prompt. Each of the two groups is oldest first.
-	 */
+	/** The entries that belong to the request: first those that an id or URL proves, then those allotted by prompt. */
 	matched: HistoryEntry[];
 	/**
 	 * If nothing matches: the entries that may belong to this request or to another one, newest first. Otherwise empty.
@@ -26,11 +23,7 @@ const CLOCK_TOLERANCE_MS = 2000;
 export const earliestEntryTime = ({ sentAt }: GenerationRequest): number =>
 	sentAt - CLOCK_TOLERANCE_MS;
 
-/**
- * Returns a predicate that is true for a request that could own the same entries as `request`. Such a request has asked
- * for more files than have arrived or were announced by an id. Its search has not ended, or has ended at most
- * LATE_RESULT_MS before `request` was sent.
- */
+/** Returns a predicate that is true for a request that could own the same entries as `request`. */
 export const isCompetingWith =
 	(request: GenerationRequest) =>
 	({ requestedCount, announcedIds, files, searchUntil = Infinity }: GenerationRequest): boolean =>
@@ -41,12 +34,8 @@ export const isCompetingWith =
  * Finds the history entries of a request.
  *
  * - An announced id, or the URL of a file that has arrived, proves that an entry belongs to the request.
- * - Any other entry may match if it has exactly the prompt of the request, if no id or URL proves that it belongs to
- *   another request, and if its time, kind of media and aspect ratio do not rule it out.
- * - None of these other entries matches if a request with other content, or one whose stream is still open, could also
- *   own one of them, or if they have more files than are missing. Then they are candidates at most.
- * - Requests with the same content are interchangeable. The entries are dealt out to them in the order in which the
- *   requests were sent.
+ * - Other entries with exactly the request's prompt may match if that is unambiguous.
+ * - Requests with the same content are interchangeable, so the entries are dealt out to them in the order of sending.
  * - A request with images matches by id or URL alone, because the same prompt is often used with many images.
  *
  * @param samePrompt all known requests with the prompt of `request`, itself included, in the order they were sent
@@ -62,8 +51,7 @@ export function matchHistory(
 	const identifiersOfOthers = new Set(others.flatMap(identifiersOfRequest));
 	const unclaimed = entries
 		.filter((entry) => entry.prompt === request.prompt && !proven.includes(entry))
-		// If other requests have this prompt, a failed entry is left out: it may already have been reported to one of
-		// them, as an error without an id.
+		// A failed entry may already have been reported to another request with this prompt, as an error without an id.
 		.filter(
 			(entry) =>
 				!hasAnyIdentifier(entry, identifiersOfOthers) && !(entry.failed && others.length > 0),
@@ -74,10 +62,7 @@ export function matchHistory(
 	const entryByIdentifier = new Map(
 		entries.flatMap((entry) => entry.identifiers.map((identifier) => [identifier, entry] as const)),
 	);
-	/**
-	 * How many of the requested files of `owner` are still missing: they have no entry and no announced id, and have
-	 * not arrived. The number may be negative.
-	 */
+	/** How many of the requested files of `owner` are still missing; may be negative. */
 	const missingFilesOf = (owner: GenerationRequest) => {
 		const ownEntries = new Set(
 			identifiersOfRequest(owner).flatMap((identifier) => entryByIdentifier.get(identifier) ?? []),

@@ -15,27 +15,24 @@ const MAX_SNAPSHOT_ENTRIES = 2000;
 interface HistorySnapshot {
 	/** The entries, oldest first, with times by our clock. */
 	entries: HistoryEntry[];
-	/**
-	 * The snapshot has all entries since this time, in ms since 1970 by our clock; -Infinity: it has the whole history,
-	 * or the newest MAX_SNAPSHOT_ENTRIES of it.
-	 */
+	/** How far back the snapshot goes, in ms since 1970 by our clock; -Infinity if as far as possible. */
 	since: number;
 	/** When the read started, from `monotonicNow`. */
 	readAt: number;
 }
 
 /**
- * The shared snapshots of an account's history (§4.9). Items that wait at the same time share snapshots. This is a
- * class of its own because `account.ts` finds shared objects by their class.
+ * The shared snapshots of an account's history (§4.9). It is a class of its own because `account.ts` finds shared
+ * objects by their class.
  */
 class HistorySnapshots extends CoalescedReads {}
 
 /**
- * Reads the history from a shared snapshot. Resolves with the entries since a time, oldest first, and perhaps with
- * older ones. Throws a Failure.
+ * Resolves with the entries of the history since a time (at most MAX_SNAPSHOT_ENTRIES), oldest first, and perhaps with
+ * older ones. Throws a Failure if the history cannot be read.
  *
  * @param since how far back the snapshot must go, in ms since 1970 by our clock
- * @param minReadAt the snapshot must have been read at this time or later, from `monotonicNow`; 8 s ago unless given
+ * @param minReadAt the snapshot must have been read at this time or later, from `monotonicNow`
  */
 export async function readHistorySince(
 	api: Api,
@@ -46,8 +43,8 @@ export async function readHistorySince(
 	const snapshots = accountOf(api.credential).get(HistorySnapshots);
 	const read = async (sharedSignal: AbortSignal) => await readBackTo(api, since, sharedSignal);
 	let snapshot: HistorySnapshot | undefined;
-	// The first iteration takes the latest snapshot, or waits for the one that is being read, even if that is too old.
-	// Several reads at the same time would only make a slow history slower.
+	// A running read is waited for, even if it is too old. Several reads at the same time would make a slow history
+	// slower.
 	do snapshot = await snapshots.share('', snapshot?.readAt ?? -Infinity, signal, read);
 	while (snapshot.readAt < minReadAt || snapshot.since > since);
 	return snapshot.entries;

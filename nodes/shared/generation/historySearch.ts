@@ -20,16 +20,9 @@ const LAST_SEARCH_MS = 15_000;
 const RENEWAL_MS = 60_000;
 
 /**
- * Searches the history for the files of a generation whose stream ended too early. Reads the history until all files
- * are there, the request's `searchUntil` is over, or `signal` aborts. Resolves with the files that the stream had
- * delivered and those from the history.
- *
- * Throws a Failure if there is no file:
- * - generationFailed if the history says that the generation failed.
- * - The reason of `signal` if the run was canceled, or the failure to read the history if that is not temporary.
- * - Otherwise `streamFailure`, with the entries that may be the lost result as candidates. If `streamFailure` is of
- *   kind generationFailed, it may be about one video of several, and the others may still come. Then the reason of
- *   `signal` is thrown instead if `signal` has aborted, or else streamLost if there are candidates.
+ * Searches the history for the files of a generation whose stream ended too early. Resolves with the files that the
+ * stream had delivered and those from the history. Throws a Failure if there is none, in most cases `streamFailure`
+ * with the entries that may be the lost result as candidates.
  */
 export async function findInHistory(
 	api: Api,
@@ -54,17 +47,15 @@ export async function findInHistory(
 		// If some of the files are missing, the user still gets the others.
 		if (found.length > 0) return found;
 		if (isFailure(error, 'generationFailed')) throw error;
-		// The history could not be read, or the run was canceled. The generation may be charged even so, and the
-		// Failure must say that.
+		// The generation may be charged even if the history could not be read or the run was canceled.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
-		// One video has failed, and the item's time was over before the history could show the others.
+		// The failure may be about one of several videos, and there was no time to find the others.
 		const isCutShort = signal.aborted && isFailure(streamFailure, 'generationFailed');
 		const failure = isCutShort
 			? abortReason(signal).withDefaults({ mayBeCharged: true })
 			: streamFailure;
-		// One video has failed, but the candidates may be the other videos of this request. A Failure of kind
-		// generationFailed would say that there is no result.
+		// The failure may be about one of several videos, and the candidates may be the others.
 		const mayHaveOthers =
 			candidates && candidates.length > 0 && isFailure(failure, 'generationFailed');
 		const { text } = failure.facts;
@@ -78,7 +69,7 @@ export async function findInHistory(
 		signal: AbortSignal,
 		remainingWaitMs: number,
 	): Promise<ReadResult<GeneratedFile[]>> {
-		// The snapshot of a last read must be new. One that others read some seconds ago might miss the result.
+		// The snapshot of a last read must be new, or it might miss the result.
 		const isLastSearch = Math.min(remainingSearchMs(), remainingWaitMs) < SEARCH_INTERVAL_MS;
 		const ledger = ledgerOf(api.credential);
 		ledger.add(request);
@@ -99,8 +90,7 @@ export async function findInHistory(
 		const furtherEntries = match.matched.filter(
 			(entry) => !hasAnyIdentifier(entry, receivedIdentifiers),
 		);
-		// An entry without a time may belong to any request with this prompt. So the prompt proves nothing: the entry
-		// is a candidate.
+		// Entries without a time are candidates, because they may belong to any request with this prompt.
 		const undated = entries.filter(
 			({ prompt, createdAt }) => prompt === request.prompt && Number.isNaN(createdAt),
 		);
@@ -114,7 +104,7 @@ export async function findInHistory(
 			throw new Failure('generationFailed', { text: facts.text, means: facts.means });
 		}
 		if (remainingSearchMs() <= 0) throw new Failure('streamLost');
-		// The search ends before the deadline, because the files must still be downloaded.
+		// The files must still be downloaded before the deadline.
 		if (found.length > 0 && remainingWaitMs < SEARCH_INTERVAL_MS)
 			return { done: true, value: found };
 		return { done: false };
@@ -122,10 +112,8 @@ export async function findInHistory(
 }
 
 /**
- * Reads the current URL of a file from the history, because signed URLs expire. It looks in the entries that surely
- * belong to the request, for a file with the same id. If several files have this id, or `file` has none, it takes the
- * one in the same place. Resolves with the renewed file, or with `file` itself if no other URL is found within
- * RENEWAL_MS. Never rejects.
+ * Finds the current URL of a file in the history, because signed URLs expire. Resolves with the renewed file, or with
+ * `file` itself if no other URL is found.
  */
 export async function findRenewed(
 	api: Api,
@@ -136,8 +124,7 @@ export async function findRenewed(
 	const mayBeSameFile = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
 	const index = request.files.filter(mayBeSameFile).indexOf(file);
 	const search = async (deadline: AbortSignal) => {
-		// First, a snapshot that is up to RENEWAL_MS old is accepted, which may save a read of the history. If it
-		// brings no other URL, only a snapshot of the default age is accepted.
+		// An older snapshot may save a read of the history, so it is tried first.
 		for (const minReadAt of [monotonicNow() - RENEWAL_MS, undefined]) {
 			const entries = await readHistorySince(api, earliestEntryTime(request), deadline, minReadAt);
 			const files = entries.filter(matchesById(request)).flatMap((entry) => entry.files);

@@ -4,22 +4,12 @@ import type { GeneratedFile, GenerationRequest } from '../contract';
 import type { Credential } from '../http/credential';
 import { evictOldest } from '../limits';
 
-/**
- * How long the history is searched for the result of a lost stream, in ms, unless the caller of `searchEnd` gives a
- * time.
- */
+/** The default of `searchEnd`: how long the history is searched for a lost result, in ms. */
 const SEARCH_WINDOW_MS = 600_000;
-/**
- * The most requests in a ledger. The number is so high that a request should stay in the ledger while its result is
- * searched for.
- */
+/** The most requests in a ledger, so many that a request should stay while its result is searched for. */
 const MAX_LEDGER_REQUESTS = 10_000;
 
-/**
- * The generation requests of an account that this process knows, in the order they were added. Matching needs them to
- * see which other request could own a history entry. `ledgerOf` finds the ledger for videos and images,
- * `speechLedgerOf` the one for speech.
- */
+/** The generation requests of an account that this process knows, in the order they were added. */
 export class RequestLedger {
 	private readonly byKey = new Map<string, GenerationRequest>();
 
@@ -30,9 +20,8 @@ export class RequestLedger {
 	}
 
 	/**
-	 * Adds a request from the journal that an earlier attempt, perhaps in another process, has sent. Its search in the
-	 * history starts now, unless it has started before. Does nothing if the ledger has the request already, with at
-	 * least as many files.
+	 * Adds a request from the journal, unless the ledger has it with at least as many files. Its search in the history
+	 * starts now, unless it has started before.
 	 */
 	restore(request: GenerationRequest): void {
 		const existing = this.byKey.get(request.key);
@@ -57,7 +46,7 @@ export class RequestLedger {
 	}
 }
 
-/** The ledger for speech. It is separate because speech never appears in the history. */
+/** The ledger for speech. It is separate because speech does not appear in the history. */
 class SpeechLedger extends RequestLedger {}
 
 /** Creates a request that is about to be sent, with a new key. */
@@ -66,15 +55,15 @@ export const newRequest = (
 ): GenerationRequest => ({ ...request, key: randomUUID(), announcedIds: [], files: [] });
 
 /**
- * Returns when the search in the history for a request ends, in ms since 1970. That is `searchMs` from now, unless the
- * search has begun before. Call this when the stream of the request, or its call, has ended.
+ * Returns when the search in the history for a request ends, in ms since 1970: `searchMs` from now, unless the search
+ * has begun before.
  */
 export const searchEnd = (
 	{ searchUntil }: GenerationRequest,
 	searchMs = SEARCH_WINDOW_MS,
 ): number => searchUntil ?? Date.now() + searchMs;
 
-/** Returns the fields of a request that change when `files` become its whole result and no further file is expected. */
+/** Returns the fields of a request that change when `files` become its whole result. */
 export const finalFields = (request: GenerationRequest, files: GeneratedFile[]) => {
 	return { requestedCount: files.length, searchUntil: searchEnd(request, 0) };
 };
