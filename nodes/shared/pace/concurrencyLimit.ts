@@ -29,8 +29,8 @@ const IDLE_DOUBLING_DECREASE = 1.2;
 /** CUBIC's K as a share of the doubling time: how long after a refusal the limit is back at `wMax`. */
 const CUBIC_K = Math.cbrt(1 - BACKOFF_RATIO);
 /**
- * The ceiling rises by 1 after about this many successes for each call that fits under it. It rises slowly because each
- * call above the ceiling may be charged and then fail.
+ * The ceiling rises by 1 in about this many rounds of successes at the ceiling. It rises slowly because each call above
+ * the ceiling may be charged and then fail.
  */
 const ROUNDS_PER_PROBE = 25;
 
