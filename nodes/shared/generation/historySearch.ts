@@ -21,7 +21,7 @@ const RENEWAL_MS = 60_000;
 
 /**
  * Searches the history for the files of a generation whose stream ended too early. Resolves with the files that the
- * stream had delivered and those from the history. Throws a Failure if there is none, in most cases `streamFailure`
+ * stream had delivered and those from the history. Throws a Failure if there is no file, in most cases `streamFailure`
  * with the entries that may be the lost result as candidates.
  */
 export async function findInHistory(
