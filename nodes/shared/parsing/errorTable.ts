@@ -2,21 +2,17 @@ import type { Meaning } from '../failure';
 import { asText, truncate, isRecord, parseJson } from './values';
 
 /*
- * Finds out what a refusal or a failure of the service means. The signs are sentences, machine words such as
- * `invalid_voice_id`, and the HTTP status. The more specific a sign, the more it counts. Cases:
+ * Finds out what a refusal or a failure of the service means, from its words and its HTTP status. Cases:
  * test/unit/errorTable.test.ts.
  */
 
 /** Names of fields that say what went wrong. */
 const SIGN_FIELD =
 	/^err|error|fault|filter|block|fail|reject|refus|(?:msg|reasons?)$|^(?:code|kind|status|type|message|details?|cause)$/i;
-/** Names of fields that repeat what the user has sent. Their texts say nothing about what went wrong. */
+/** Names of fields that repeat what the user has sent. */
 const ECHOED_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i;
 
-/**
- * The texts in a value that say what went wrong, also nested ones: sentences, machine words and numeric codes. Call it
- * with `value` alone.
- */
+/** The texts in a value, also nested ones, that may say what went wrong. Call it with `value` alone. */
 function signsIn(value: unknown, isSign = true, depth = 0): string[] {
 	const text = asText(value);
 	const json = text && /^[[{]/.test(text) ? parseJson(text) : undefined;
@@ -32,10 +28,7 @@ function signsIn(value: unknown, isSign = true, depth = 0): string[] {
 	);
 }
 
-/**
- * The signs in a value as one text in lower case. `machine_words`, `MachineWords` and `machine-words` become
- * `machine words`.
- */
+/** The signs in a value as one text in lower case, in which `machine_words` become `machine words`. */
 const normalizedText = (value: unknown): string =>
 	truncate(signsIn(value).join('. '), 4000)
 		.replace(/[\s_-]+/g, ' ')
@@ -43,32 +36,26 @@ const normalizedText = (value: unknown): string =>
 		.replace(/([a-z])([A-Z])/g, '$1 $2')
 		.toLowerCase();
 
-/**
- * The clearest sign in a value: the first text of several words, or else the first single word; undefined if there is
- * none. Numbers do not count.
- */
+/** The clearest sign in a value: the first text of several words, or else the first single word. */
 export function clearestSign(value: unknown): string | undefined {
 	const signs = signsIn(value).filter((sign) => !/^\d+$/.test(sign));
 	return signs.find((sign) => /\s/.test(sign)) ?? signs[0];
 }
 
 /**
- * A meaning, and the regular expressions that recognize it in the normalized text. Every repetition is bounded, because
- * an unbounded one may take very long on a long text. `[^.]` keeps a match within one sentence.
+ * A meaning, and the regular expressions that recognize it in the normalized text. Bounded repetitions keep them fast
+ * on a long text.
  */
 type MeaningRow = readonly [Meaning, ...RegExp[]];
 
-/**
- * Words with which the service asks to wait for another task of the account. They mean that too many tasks are in
- * flight.
- */
+/** Words with which the service asks to wait for another task of the account. */
 const WAITS_FOR_ANOTHER =
 	/(?:previous|another|existing) (?:\w{1,20} ){0,3}(?:in progress|running|processing|pending)|wait (?:for|until) [^.]{0,40}(?:finish|complete|ends?\b)/;
 /** Other words with which a service says that too many tasks are in flight. */
 const CONCURRENCY_WORDS =
 	/concurren|simultaneous|parallel|at once|in progress|(?:max|limit|many)[^.]{0,40} (?:running|active|pending|queued) /;
 
-/** The specific signs: words that say more than an HTTP status. The first row that matches counts. */
+/** Words that say more than an HTTP status. The first row that matches counts. */
 const SPECIFIC_SIGNS: readonly MeaningRow[] = [
 	[
 		'throttled',
@@ -140,7 +127,7 @@ const SPECIFIC_SIGNS: readonly MeaningRow[] = [
 	],
 ];
 
-/** What the HTTP status means if no specific sign is found. For 402 and 429 see also `meaningOf`. */
+/** What the HTTP status means if no specific sign is found. */
 const MEANING_BY_STATUS: Readonly<Record<number, Meaning>> = {
 	401: 'token',
 	402: 'credit',
@@ -148,7 +135,7 @@ const MEANING_BY_STATUS: Readonly<Record<number, Meaning>> = {
 	429: 'throttled',
 };
 
-/** The general signs: words that say no more than an HTTP status. They count last. */
+/** Words that say no more than an HTTP status. */
 const GENERAL_SIGNS: readonly MeaningRow[] = [
 	['throttled', /(?:^|\. |error |code |http )429\b|resource (?:has |been |is ){0,2}exhausted/],
 	['credit', /payment required/],
@@ -163,13 +150,11 @@ const GENERAL_SIGNS: readonly MeaningRow[] = [
 	],
 ];
 
-/** The meaning of the first row that matches; undefined if none does. */
 const findMeaning = (table: readonly MeaningRow[], words: string) =>
 	table.find(([, ...signs]) => signs.some((sign) => sign.test(words)))?.[0];
 
 /**
- * The meaning of a refusal or a failure; undefined if no sign is found. Do not call it with the answer of a success:
- * any text with these words would match.
+ * The meaning of a refusal or a failure. Not for the answer of a success, whose words may match by chance.
  *
  * @param value the parsed JSON or the text of the answer
  * @param status its HTTP status; 0 if there is none
@@ -177,17 +162,16 @@ const findMeaning = (table: readonly MeaningRow[], words: string) =>
 export function meaningOf(value: unknown, status = 0): Meaning | undefined {
 	const normalized = normalizedText(value);
 	const specific = findMeaning(SPECIFIC_SIGNS, normalized);
-	// With 402, words about a quota mean that the credit is used up. With 429, only words about a quota or credit say
-	// more than the status; any others, such as an advertisement for a larger plan, do not count.
+	// A 402 that mentions a quota is about the credit. The text of a 429 may advertise a larger plan, so only words
+	// about quota and credit count.
 	if (status === 402 && specific === 'quota') return 'credit';
 	if (status === 429 && specific !== 'quota' && specific !== 'credit') return 'throttled';
 	const general = findMeaning(GENERAL_SIGNS, normalized);
-	// With a server error, “permission denied” is probably about the server itself, such as a file that it may not
-	// write.
+	// With a server error, “permission denied” is probably about the server itself.
 	const isAboutServer = status >= 500 && general === 'not_allowed';
 	return specific ?? MEANING_BY_STATUS[status] ?? (isAboutServer ? undefined : general);
 }
 
-/** True if a text says that too many tasks are in flight. Words about too many requests per time do not count. */
+/** True if a text says that too many tasks are in flight. */
 export const mentionsConcurrency = (text?: string): boolean =>
 	[CONCURRENCY_WORDS, WAITS_FOR_ANOTHER].some((sign) => sign.test(normalizedText(text)));

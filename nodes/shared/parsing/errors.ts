@@ -9,7 +9,7 @@ import type { Redactor } from './redaction';
 /** The keys of reasons in error answers, in order of preference. */
 const REASON_KEYS = 'error error_message message detail errors msg reason code'.split(' ');
 
-/** Reasons that say little. Another one beside them is better, as in `{ error: "Bad Request", message: "…" }`. */
+/** Reasons that say little: any other reason in the same answer is better. */
 const VAGUE_REASON =
 	/^(?:\d+|true|error|failed|bad request|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
 
@@ -17,10 +17,7 @@ const VAGUE_REASON =
 const REASON_IN_BROKEN_JSON =
 	/"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,2000})/;
 
-/**
- * The reason in an error answer for the user. It is a text, or the text under `error`, `message`, `detail` or a similar
- * key, also a nested one. Undefined if there is none. Call it without `depth`.
- */
+/** The reason in an error answer, for the user; undefined if there is none. Call it without `depth`. */
 export function readReason(value: unknown, depth = 0): string | undefined {
 	const text = asText(value);
 	if (depth > 4) return plainText(text);
@@ -40,7 +37,7 @@ export function readReason(value: unknown, depth = 0): string | undefined {
 	return reasons.find((reason) => !VAGUE_REASON.test(reason)) ?? reasons[0];
 }
 
-/** A text without HTML tags and control characters, at most 500 characters; undefined when nothing remains. */
+/** A text for the user, without HTML tags and control characters; undefined when nothing remains. */
 function plainText(text = ''): string | undefined {
 	const cleaned = truncate(text, 4000).replace(/<[/!]?[a-z][^<>]*>/gi, ' ');
 	return asText(truncate(cleaned.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_REASON_CHARS));
@@ -58,7 +55,7 @@ export function reportsError(value: unknown): boolean {
 	return isRecord(value) && (!isEmptyError(value.error) || value.success === false);
 }
 
-/** True for the usual status words that mean failure. Deployments have more of them than §3 of the contract. */
+/** True for the usual status words that mean failure. */
 export const isFailureWord = (value: unknown): boolean =>
 	/^(?:media_generation_status_)?(?:error|failed|filtered|cancell?ed)$/i.test(asText(value) ?? '');
 
@@ -66,18 +63,17 @@ export const isFailureWord = (value: unknown): boolean =>
 export const isFailed = (record: unknown): boolean =>
 	reportsError(record) || (isRecord(record) && isFailureWord(record.status));
 
-/** The longest wait that is read from Retry-After, in ms: one day. */
+/** The longest wait that is read from Retry-After, in ms. */
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
-/** True if a task or a generation was accepted, and has failed because the service was overloaded. */
+/** True if a task or a generation has failed because the service was overloaded. */
 export const isOverload = (error: unknown): boolean =>
 	isFailure(error, 'taskFailed', 'generationFailed') &&
 	(error.facts.means ?? meaningOf(error.facts.text)) === 'throttled';
 
 /**
- * The Retry-After header (RFC 9110, section 10.2.3) in ms, from 0 to one day. It is a number of seconds or a date. A
- * date counts from the Date header of the same answer, since our clock may differ, or else from our clock. Undefined
- * if Retry-After is missing or malformed.
+ * The wait that the Retry-After header asks for, in ms; undefined if the header is missing or malformed. A date is
+ * compared with the Date header of the same answer, because our clock may differ.
  */
 export function readRetryAfter(headers: Record<string, string | undefined>): number | undefined {
 	const text = asText(headers['retry-after']);
@@ -88,17 +84,14 @@ export function readRetryAfter(headers: Record<string, string | undefined>): num
 	return Number.isFinite(ms) ? Math.min(MAX_RETRY_AFTER_MS, Math.max(0, ms)) : undefined;
 }
 
-/**
- * The reason in the body of an error answer, which is JSON or plain text; undefined for a web page, or if there is no
- * reason.
- */
+/** The reason in the body of an error answer; undefined for a web page, or if there is none. */
 export function readErrorText(body: string): string | undefined {
 	const json = parseJson(body);
 	if (json !== undefined) return readReason(json);
 	return looksLikeHtml(body) ? undefined : readReason(body);
 }
 
-/** The kind of Failure of a refusal with each meaning. A refusal with any other meaning is `rejected`. */
+/** The kind of Failure of a refusal, by its meaning. */
 const REFUSAL_KINDS: Partial<Record<Meaning, FailureKind>> = {
 	throttled: 'rateLimited',
 	quota: 'rateLimited',
@@ -108,8 +101,7 @@ const REFUSAL_KINDS: Partial<Record<Meaning, FailureKind>> = {
 };
 
 /**
- * The Failure of an answer that refuses a request or reports a failure. It may come from HTTP, an event stream or the
- * history.
+ * The Failure of an answer that refuses a request or reports a failure.
  *
  * @param answer its parsed JSON or its text; the token must have been removed before
  * @param status its HTTP status, if it has one
@@ -122,18 +114,12 @@ export function failureOfAnswer(answer: unknown, status?: number): Failure {
 	return new Failure(kind, { means, status, text, transient });
 }
 
-/**
- * True if an answer refuses for rate, load or quota, so that the request was surely not accepted. False if the answer
- * has an id anywhere, because then a task may have been created.
- */
+/** True if an answer refuses for rate, load or quota and has no id, so that no task was created. */
 export const isThrottledAnswer = (answer: unknown): boolean =>
 	['throttled', 'quota'].includes(meaningOf(answer) ?? '') &&
 	!/"(?:task_?)?id":(?!null|"")/i.test(JSON.stringify(answer));
 
-/**
- * Meanings of an answer after which there will be no result, even if the answer reports no error. A server
- * error must also meet the conditions in `failureOfStatus`.
- */
+/** Meanings of an answer that usually rule out a result. */
 const FINAL_MEANINGS: ReadonlyArray<Meaning | undefined> = [
 	'quota',
 	'credit',
@@ -143,13 +129,10 @@ const FINAL_MEANINGS: ReadonlyArray<Meaning | undefined> = [
 /** Statuses with which a service refuses for rate, load or quota, if the JSON of the answer says so. */
 const OVERLOAD_STATUSES = [503, 529];
 
-/**
- * Finds a field whose name says that it has the reason of a failure, such as `raiMediaFilteredReasons` or
- * `failureReason`.
- */
+/** Finds a field with the reason of a failure, such as `raiMediaFilteredReasons`. */
 const REASON_FIELD = /"\w{0,40}(?:filter|fail|block|reject|refus)\w{0,40}reasons?":\[?"[^"]/i;
 
-/** True if a result without a file says why there will be none. Otherwise it may still be in progress. */
+/** True if a result without a file says why there will be none. */
 export const statesFinalReason = (result: unknown): boolean =>
 	FINAL_MEANINGS.includes(meaningOf(result)) || REASON_FIELD.test(JSON.stringify(result) ?? '');
 
@@ -173,7 +156,7 @@ export function failureOfStatus(status: number, body: string): Failure {
 			? reported
 			: new Failure('unavailable', transientFacts);
 	}
-	// A 408 is temporary. So is a web page with 401 or 403, because it comes from a proxy in front of the service.
+	// A web page with 401 or 403 probably comes from a proxy in front of the service, so it is temporary.
 	if (status === 408 || (isHtml && (status === 401 || status === 403))) {
 		return new Failure('unavailable', transientFacts);
 	}
@@ -185,9 +168,8 @@ export function failureOfStatus(status: number, body: string): Failure {
 }
 
 /**
- * Reads the body of an answer with a success status and returns what `read` finds in it. If `read` returns undefined,
- * throws the Failure that the answer reports, or one of kind foreignServer if the answer reports none. The Failure does
- * not contain the token.
+ * Returns what `read` finds in the body of an answer with a success status. Throws a Failure, without the token, if
+ * `read` returns undefined.
  */
 export function readAnswer<T>(
 	body: string,

@@ -14,15 +14,13 @@ import { asText, looksLikeHtml } from './values';
 export const SNIFF_BYTES = 512;
 
 /**
- * The types of files. A row has the extension, a pattern that matches the first bytes as a Latin-1 text, the usual MIME
- * type, and other MIME types. The first row that matches counts, so the order matters. A row without a pattern is found
- * only by its extension or MIME type.
+ * The known types of files; the first row that matches counts. `start` matches the first bytes of a file as a Latin-1
+ * text.
  */
 const TYPES: ReadonlyArray<
 	[extension: string, start: RegExp | undefined, mimeType: string, ...otherMimeTypes: string[]]
 > = [
-	// AAC (ADTS) and MP3 begin with the same sync bits. The two layer bits tell them apart: 00 is ADTS, 01 is layer
-	// III.
+	// AAC and MP3 frames begin with the same sync bits; the layer bits tell them apart.
 	['aac', /^\xff[\xf0\xf1\xf8\xf9]/, 'audio/aac'],
 	['mp3', /^ID3|^\xff[\xe2\xe3\xea\xeb\xf2\xf3\xfa\xfb]/, 'audio/mpeg', 'audio/mp3'],
 	['wav', /^RIFF.{4}WAVE/s, 'audio/wav', 'audio/x-wav', 'audio/wave', 'audio/vnd.wave'],
@@ -45,12 +43,12 @@ const TYPES: ReadonlyArray<
 	['jpeg', undefined, 'image/jpeg'],
 	['webp', /^RIFF.{4}WEBP/s, 'image/webp'],
 	['gif', /^GIF8/, 'image/gif'],
-	// A BMP file continues with its size and four zero bytes.
+	// “BM” alone would match text, so the reserved zero bytes must follow.
 	['bmp', /^BM.{4}\0{4}/s, 'image/bmp', 'image/x-ms-bmp'],
 	['tiff', /^(?:II\*\0|MM\0\*)/, 'image/tiff'],
 ];
 
-/** The extension of a container file that has only audio, by the extension of the same container with video. */
+/** The extension for a file that has only audio, by the extension of its container. */
 const AUDIO_EXTENSION_BY_CONTAINER = new Map([
 	['mp4', 'm4a'],
 	['mov', 'm4a'],
@@ -65,13 +63,12 @@ const typeByExtension = (fileExtension: string | undefined) =>
 const typeByMime = (mimeType: string) =>
 	TYPES.find(([, , ...mimeTypes]) => mimeTypes.includes(mimeType));
 
-/** The row of `TYPES` that the first bytes match; undefined if none does. */
+/** The row of `TYPES` that the first bytes match. */
 function sniff(bytes: Uint8Array) {
 	const text = Buffer.from(bytes.subarray(0, 32)).toString('latin1');
 	return TYPES.find(([, start]) => start?.test(text));
 }
 
-/** The row of `TYPES` for the extension of a URL; undefined if there is none. */
 function typeByUrl(url: string) {
 	const urlExtension = /\.([a-z0-9]{2,4})$/i.exec(new URL(url).pathname)?.[1]!.toLowerCase();
 	return typeByExtension(urlExtension);
@@ -81,13 +78,7 @@ function typeByUrl(url: string) {
 const mimeFromHeader = (contentType: string | undefined) =>
 	contentType?.slice(0, 200).split(';')[0]!.trim().toLowerCase() ?? '';
 
-/**
- * The type of a file: by its first bytes, or else by the Content-Type header, the extension of its URL, or the usual
- * type of its kind of media. The bytes come first, because headers and extensions of some deployments are wrong.
- *
- * A speech is audio, whatever its container. Quiet raw samples may begin with the same bytes as MP3 or AAC. So if the
- * header or the extension says that the file has raw samples, such bytes do not count.
- */
+/** The type of a file. Its first bytes usually decide, because headers and extensions of some deployments are wrong. */
 export function fileTypeOf(
 	bytes: Uint8Array,
 	contentType: string | undefined,
@@ -95,6 +86,7 @@ export function fileTypeOf(
 	kind: MediaKind,
 ): FileType {
 	const declared = typeByMime(mimeFromHeader(contentType)) ?? typeByUrl(url);
+	// Raw samples may begin with the same bytes as MP3 or AAC.
 	const isHeaderless = bytes[0] === 0xff && HEADERLESS_EXTENSIONS.includes(declared?.[0] ?? '');
 	const type =
 		(isHeaderless ? undefined : sniff(bytes)) ?? declared ?? typeByMime(MEDIA[kind].mimeType)!;
@@ -117,14 +109,11 @@ const topLevelType = (mimeType: string) => mimeType.split('/')[0];
 export const SRT: FileType = { mimeType: 'application/x-subrip', extension: 'srt' };
 const VTT: FileType = { mimeType: 'text/vtt', extension: 'vtt' };
 
-/**
- * The source of a regular expression that matches a time in subtitles. Hours and the fraction may be missing; hours may
- * exceed 99.
- */
+/** The source of a regular expression that matches a time in subtitles. */
 export const CUE_TIME = String.raw`(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?`;
 const SRT_START = new RegExp(String.raw`^(?:\d+[ \t]*\n)?[ \t]*${CUE_TIME}[ \t]*-->`);
 
-/** A text without a byte order mark, and with LF as its only line break. */
+/** A text without a byte order mark and with LF line breaks. */
 export const normalizeLines = (text: string): string =>
 	text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
 
@@ -153,14 +142,13 @@ export function invalidFileReason(
 	if (/^[{[]/.test(text) || headerType.includes('json')) {
 		return 'a JSON response was returned instead of the file';
 	}
-	// Text is valid UTF-8, but its last character may be truncated. Raw audio samples are usually invalid UTF-8, or
-	// contain DEL.
+	// Raw audio samples are usually invalid UTF-8, or contain DEL. A text may end in a truncated character.
 	const isText = /^text\/|xml/.test(headerType) || !/\ufffd(?!\ufffd{0,2}$)|\x7f/.test(text);
 	if (areSubtitles || !isText) return undefined;
 	return `text was returned instead of the file${headerType && ` (${headerType})`}`;
 }
 
-/** The name `<kind>-<id>.<extension>` for a file. Characters that a file system or a header may refuse become `_`. */
+/** The name `<kind>-<id>.<extension>` for a file; unusual characters of the id become `_`. */
 export function fileNameOf(kind: MediaKind, id: string, extension: string): string {
 	const safe = id.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 120) || 'file';
 	return `${kind}-${safe}.${extension}`;

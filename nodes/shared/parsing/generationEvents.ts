@@ -18,25 +18,17 @@ import { idOf, readGeneratedFiles, type ReaderContext } from './responses';
 export interface StreamResult {
 	/** The files that have arrived. */
 	files: GeneratedFile[];
-	/**
-	 * Why the stream ended too early. Undefined if at least one file has arrived and no other one is expected any more.
-	 */
+	/** Why the stream ended too early. */
 	interruptedBecause?: string;
 	/** Why files have failed, in the service's words. */
 	reason?: string;
-	/** True if the service has ended the stream with an empty list, so that probably nothing was made. */
+	/** True if the result was an empty list, so that probably nothing was made. */
 	isEmpty?: boolean;
-	/**
-	 * The Failure to report if the history has no file either, for example because of an error in the stream, which may
-	 * be about one video of several or about all.
-	 */
+	/** The Failure to report if the history has no file either. */
 	failure?: Failure;
 }
 
-/**
- * True for a status word that means “in progress”, or an entry that has one. A completion event may contain such
- * entries, too.
- */
+/** True for a status word that means “in progress”, or an entry that has one. */
 const isInProgress = (entry: unknown): boolean =>
 	/^(?:media_generation_status_)?(?:pending|active|processing)$/i.test(
 		asText(isRecord(entry) ? entry.status : entry) ?? '',
@@ -56,35 +48,24 @@ function parseData(data: string): unknown {
 /**
  * Reads a generation stream chunk by chunk. Feed it with `push` until that returns an outcome. If the stream ends
  * before, call `markEnded` or `markBroken` once.
- *
- * The outcome is known once all files have arrived, in one completion event or several. It is also known once an event
- * says that no more will come, or is too large. It is a StreamResult or a Failure. The Failure is transient if the
- * service refuses for rate, load or quota, and the refusal has no id.
  */
 export class GenerationEvents {
 	/** The outcome, once it is known. */
 	outcome: StreamResult | Failure | undefined;
-	/** How many events have arrived. Comments do not count. */
+	/** How many events have been read. */
 	eventCount = 0;
-	/**
-	 * True if the last event was an error without an id. Such an error may be about one video of several, or about all.
-	 */
+	/** True if the last event reported an error without an id, which may be about one video or about all. */
 	lastEventIsUnattributedError = false;
 	private readonly decoder = new TextDecoder('utf-8');
-	/**
-	 * In mode `plain`, the answer is no stream: some deployments answer with JSON instead, and proxies with a web page.
-	 * Undefined while only white space has arrived.
-	 */
+	/** `plain` if the answer is JSON or a web page instead of a stream. */
 	private mode: 'events' | 'plain' | undefined;
-	/** The answer so far in mode `plain`. */
 	private plainAnswer = '';
-	/** The files by id and URL, in the order in which the service first named them. */
+	/** The files by id and URL. */
 	private readonly files = new Map<string, GeneratedFile>();
-	/** The ids of the videos or images that have failed. */
 	private readonly failedIds = new Set<string>();
 	/** The last failure that had a reason, or else the first one. */
 	private failure: Failure | undefined;
-	/** The ids that the service has announced as in progress. */
+	/** The ids of the entries that came without a file or an error. */
 	private readonly idsInProgress = new Set<string>();
 	/** The reason for the interruption if the stream ends now. */
 	private defaultInterruption = 'the response was empty';
@@ -97,9 +78,7 @@ export class GenerationEvents {
 
 	constructor(
 		private readonly context: ReaderContext,
-		/**
-		 * Is called with each status word, and with the id of the video or image that it is about, if that is known.
-		 */
+		/** Is called with a status word or message, and with the id that it is about, if known. */
 		private readonly onProgress: (status: string, id?: string) => void = () => {},
 		/** How many files the request has asked for. */
 		private readonly requestedCount = 1,
@@ -118,10 +97,7 @@ export class GenerationEvents {
 		return this.outcome;
 	}
 
-	/**
-	 * Feeds the event parser. After an event that is too large, the parser throws at the next call. It gets no
-	 * `onError`, because with one it would create an Error with a stack for each unknown line.
-	 */
+	/** Feeds the event parser, which throws after an event that is too large. */
 	private feed(text: string): void {
 		try {
 			this.parser.feed(text);
@@ -144,16 +120,12 @@ export class GenerationEvents {
 		return this.outcome!;
 	}
 
-	/**
-	 * Call this when the connection broke, or was given up for `reason`. An incomplete event does not count. Returns
-	 * the outcome.
-	 */
+	/** Call this when the connection broke, or was given up for `reason`. Returns the outcome. */
 	markBroken(reason?: string): StreamResult | Failure {
 		this.setOutcome(reason ?? this.defaultInterruption);
 		return this.outcome!;
 	}
 
-	/** Reads the whole answer in mode `plain`. */
 	private readPlain(): void {
 		const value = parseJson(this.plainAnswer);
 		const isHtml = looksLikeHtml(this.plainAnswer);
@@ -177,8 +149,8 @@ export class GenerationEvents {
 	}
 
 	/**
-	 * Reads a JSON answer, or the data of an event whose name does not mean an error. `missingResultReason` says why
-	 * the stream counts as interrupted if the data has no file. It is undefined for an event that may be mere progress.
+	 * Reads a JSON answer or the data of an event. `missingResultReason` is the interruption to report if the data is
+	 * final but has no file.
 	 */
 	private readResult(value: unknown, missingResultReason?: string): void {
 		const { baseUrl, redact } = this.context;
@@ -186,7 +158,7 @@ export class GenerationEvents {
 		if (files.length > MAX_FILES)
 			return this.setOutcome(`the response contained too many files: ${files.length}, and at most ${MAX_FILES} are read`);
 		for (const file of files) {
-			// A later event may have a newly signed URL, which is valid for longer, so it replaces the earlier one.
+			// A later event may have a newly signed URL, so the later file replaces the earlier one.
 			const { id, fileUrl } = file;
 			// A video that was reported as failed has a file now, so it has not failed.
 			if (id !== undefined) this.failedIds.delete(id);
@@ -215,7 +187,7 @@ export class GenerationEvents {
 			this.setOutcome(missingResultReason, undefined, isEmptyList(value));
 	}
 
-	/** Reads an error. With an id, it is about one video or image. Without an id, it may be about one or about all. */
+	/** Reads an error. Without an id, it may be about one video or image, or about all. */
 	private readError(error: unknown): void {
 		const { kind, facts } = failureOfAnswer(this.context.redact.value(error));
 		const { means } = facts;
@@ -235,17 +207,11 @@ export class GenerationEvents {
 		this.onProgress('failed', id);
 	}
 
-	/** True if a video or image that was announced as in progress has not failed. */
 	private get hasOneInProgress(): boolean {
 		return [...this.idsInProgress].some((id) => !this.failedIds.has(id));
 	}
 
-	/**
-	 * Sets the outcome once; later calls change nothing. If files have arrived, they are the outcome. If not, the
-	 * outcome is `failure`, or else a StreamResult without files. `interruptedBecause` says why the stream was
-	 * interrupted. Without files, its default is `defaultInterruption`. `isEmpty` means that the service has sent an
-	 * empty list.
-	 */
+	/** Sets the outcome; later calls change nothing. */
 	private setOutcome(interruptedBecause?: string, failure?: Failure, isEmpty?: boolean): void {
 		const files = [...this.files.values()];
 		const isComplete =

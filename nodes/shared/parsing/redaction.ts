@@ -2,30 +2,22 @@
 export interface Redactor {
 	/** Replaces the token in a text by a mask, also in another case, percent-encoded, or escaped in JSON. */
 	text(shown: string): string;
-	/** Returns a copy of a JSON value with the token masked in all texts and keys. */
+	/** Returns a JSON value with the token masked in its texts and keys. */
 	value<T>(value: T): T;
 }
 
-/**
- * The source of a regular expression that matches a character of the token. A letter, digit or underscore is matched as
- * it is. Any other character may also be percent-encoded once or twice, or escaped in JSON.
- */
+/** The source of a regular expression that matches a character of the token and its usual encodings. */
 function characterPattern(character: string): string {
 	if (/\w/.test(character)) return character;
 	const code = character.charCodeAt(0).toString(16).padStart(2, '0');
 	return `(?:%(?:25)?${code}|\\\\u00${code}|\\\\?\\${character})`;
 }
 
-/**
- * Creates the Redactor of a token. A token of fewer than six characters is not masked, because ordinary words may
- * contain it.
- */
+/** Creates the Redactor of a token. A very short token is not masked, because ordinary words may contain it. */
 export function redactor(apiToken: string): Redactor {
 	if (apiToken.length < 6) return { text: (text) => text, value: (value) => value };
 	const characters = Array.from(apiToken, characterPattern);
-	// If the service has truncated a text, the text may contain only the start of the token. Half of the token is
-	// enough to match, but at least 12 characters (or the whole token if it is shorter). More than 500 are never
-	// required.
+	// A text that the service has truncated may end within the token, so the start of the token is enough to match.
 	const requiredLength = Math.max(12, Math.min(500, Math.ceil(characters.length / 2)));
 	const optionalTail = characters.slice(requiredLength).map((character) => `${character}?`);
 	const token = new RegExp(

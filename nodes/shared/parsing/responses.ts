@@ -29,20 +29,14 @@ import {
 export interface ReaderContext {
 	/** The URL that relative URLs are resolved against. */
 	baseUrl: string;
-	/**
-	 * Removes the token from texts for the user. It must run before they are truncated, or the start of the token could
-	 * remain.
-	 */
+	/** Removes the token from texts for the user. */
 	redact: Redactor;
 }
 
 /** The keys under which an object may have a URL, the most certain first. */
 const URL_KEYS = ['file_url', 'audio_url', 'result', 'url', 'audio', 'href', 'path', 'data'];
 
-/**
- * The absolute URL of a file in a value, which may be nested; undefined if there is none. Relative URLs are resolved
- * against `baseUrl`. A `data:` URL holds the file itself, so MAX_URL_CHARS does not limit it.
- */
+/** The first URL of a file in a value, made absolute with `baseUrl`. */
 export function readFileUrl(value: unknown, baseUrl: string): string | undefined {
 	if (typeof value === 'object' && value !== null) {
 		const inner = isRecord(value) ? URL_KEYS.map((key) => value[key]) : Object.values(value);
@@ -57,7 +51,7 @@ export function readFileUrl(value: unknown, baseUrl: string): string | undefined
 	return url && url.href.length <= MAX_URL_CHARS ? url.href : undefined;
 }
 
-/** The id of a record: its `id`, or else its `task_id`. Undefined if it has neither. */
+/** The id of a record: its `id`, or else its `task_id`. */
 export const idOf = (value: unknown): string | undefined =>
 	isRecord(value) ? (asId(value.id) ?? asId(value.task_id)) : undefined;
 
@@ -70,11 +64,7 @@ const IN_PROGRESS_WORD =
 const FAILURE_WORD =
 	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
 
-/**
- * The final state that an unknown status word of a task seems to mean. It is `error` if the record gives a reason for a
- * failure, and `completed` if it has an audio URL and the word does not mean failure. In any other case, and for a word
- * that means progress, it is undefined.
- */
+/** The final state that an unknown status word seems to mean. */
 function apparentEndOf(
 	status: string,
 	record: ServiceRecord,
@@ -86,10 +76,7 @@ function apparentEndOf(
 	return audioUrl === undefined || isFailureStatus ? undefined : 'completed';
 }
 
-/**
- * Returns the record that an answer has under `data` or `task`. Returns the answer itself if it has no such record, or
- * if it has a field `key` and the record has none.
- */
+/** The record inside an answer, or else the answer itself. `key` is a field that shows which of the two is meant. */
 const unwrap = (raw: unknown, key: string): unknown => {
 	if (!isRecord(raw)) return raw;
 	const inner = raw.data ?? raw.task;
@@ -134,7 +121,7 @@ export function readSpeechTask(
 	};
 }
 
-/** Reads a message about a speech task (§6.2), with its progress in percent; undefined for any other message. */
+/** Reads a message about a speech task (§6.2); undefined for any other message. */
 export function readNotification(
 	text: string,
 ): { taskId: string; percentage: number | undefined } | undefined {
@@ -145,10 +132,7 @@ export function readNotification(
 	return { taskId, percentage: asPercentage(raw.payload.process_percentage) };
 }
 
-/**
- * Reads the generated files in a completion event, a JSON answer or a history entry (§2.3), in the order in which they
- * are listed.
- */
+/** Reads the generated files (§2.3) in an event, a JSON answer or a history entry. */
 export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile[] {
 	if (Array.isArray(raw)) return raw.flatMap((entry) => readGeneratedFiles(entry, baseUrl));
 	if (typeof raw === 'string') {
@@ -172,9 +156,8 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 }
 
 /**
- * The ids and URLs of files, each once. They identify the files in the history. If the path of a URL ends in a file
- * extension, the URL without its query is an identifier, too: a history that lists no ids may sign the URL anew. Any
- * other URL counts only with its query, because different files may differ only there, as in /download?id=5.
+ * The ids and URLs that identify files in the history. A URL whose path ends in a file extension counts without its
+ * query, too, because the service may sign it anew.
  */
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(
@@ -186,10 +169,7 @@ export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	),
 ];
 
-/**
- * Converts a record of the service for the node's output: ids become strings, the percentage a number. Those that
- * cannot be converted are omitted.
- */
+/** Converts a record of the service for the node's output: ids become strings, the percentage a number. */
 export function toOutputRecord(record: ServiceRecord): ServiceRecord {
 	const outputValue = (key: string, value: unknown) => {
 		if (/^(?:(?:task|voice)_)?id$/.test(key)) return asId(value);
@@ -201,7 +181,7 @@ export function toOutputRecord(record: ServiceRecord): ServiceRecord {
 	return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
 }
 
-/** One page of a list that the service sends in pages. */
+/** One page of a list. */
 export interface Page {
 	/** The records of this page. */
 	items: ServiceRecord[];
@@ -209,15 +189,15 @@ export interface Page {
 	total?: number;
 	/** The number of records per page, if the service says so. */
 	pageSize?: number;
-	/** True if the answer is just an array. Then it may be the whole list, however long. */
+	/** True if the answer is just an array, which may be the whole list. */
 	isUnpagedArray: boolean;
 }
 
-/** Returns an answer that is a record and reports no failure, such as the account (§4.10); otherwise undefined. */
+/** An answer that is a record and reports no failure; undefined for any other. */
 export const readRecord = (raw: unknown): ServiceRecord | undefined =>
 	isRecord(raw) && !isFailed(raw) ? raw : undefined;
 
-/** Reads one page of a list (§4.4, §4.9), which is an array or a record with one; undefined if there is none. */
+/** Reads one page of a list (§4.4, §4.9); undefined if the answer has none. */
 export function readPage(raw: unknown): Page | undefined {
 	const { voices, data, items, total, page_size: pageSize } = readRecord(raw) ?? {};
 	const list = [raw, voices, data, items].find((value) => Array.isArray(value));

@@ -14,22 +14,18 @@ export const isRecord = (value: unknown): value is ServiceRecord =>
 export const truncate = (text: string, length: number): string =>
 	text.length <= length ? text : text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '') + '…';
 
-/** True if a text shows nothing: white space, control characters, zero-width characters, and the blank of Braille. */
+/** True if a text has only characters that show nothing, such as white space. */
 export const isBlank = (text: string): boolean =>
 	/^[\s\u2800\p{Cc}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
 
-/**
- * Replaces or removes characters that parsers or databases may refuse. A lone surrogate becomes U+FFFD, as in
- * `String.prototype.toWellFormed`. Vertical tabs, form feeds and NEL become line feeds. Other control characters are
- * removed, except tabs and line breaks.
- */
+/** Replaces or removes characters that parsers or databases may refuse. */
 export const wellFormed = (text: string): string =>
 	text
 		.replace(/\p{Surrogate}/gu, '\ufffd')
 		.replace(/[\v\f\u0085]/g, '\n')
 		.replace(/[^\P{Cc}\t\n\r]/gu, '');
 
-/** A string without surrounding white space, or a number as a string; undefined if it is empty or has another type. */
+/** A string without surrounding white space, or a number as a string; undefined for blank strings and other values. */
 export function asText(value: unknown): string | undefined {
 	if (typeof value === 'number' && Number.isFinite(value)) return String(value);
 	return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
@@ -51,8 +47,8 @@ export function asNumber(value: unknown): number | undefined {
 }
 
 /**
- * A time in ms since 1970, from a number of seconds or ms, or from a text that `Date.parse` reads. ISO 8601 without a
- * zone is UTC. NaN for anything else.
+ * A time in ms since 1970, from a number of seconds or ms, or from a text; NaN if it is none. ISO 8601 without a zone
+ * counts as UTC.
  */
 export function asTime(value: unknown): number {
 	const text = asText(value) ?? '';
@@ -69,22 +65,18 @@ export function asWebUrl(text: string, base?: string): URL | undefined {
 	return url && /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
-/**
- * Progress (§6.2) as a whole number from 0 to 100. A string may end with a percent sign. Undefined for anything
- * else.
- */
+/** Progress (§6.2) in percent, as a whole number from 0 to 100. */
 export function asPercentage(value: unknown): number | undefined {
 	const number = asNumber(asText(value)?.replace(/%$/, ''));
-	// It is rounded down, because 100 % announces the outcome, which 99.9 % must not do.
+	// It is rounded down, because 100 % would announce the outcome.
 	return number === undefined ? undefined : Math.floor(Math.min(100, Math.max(0, number)));
 }
 
-/** Finds an id of 16 or more digits in JSON. It may exceed 2^53, and would then lose its last digits as a number. */
+/** Finds ids in JSON that may be too large to keep all digits as a number. */
 const LARGE_ID = /("(?:task_)?id"\s{0,3}:\s{0,3})(\d{16,})(?=\s{0,3}[,}])/g;
 
 /**
- * Parses JSON. Ids of 16 or more digits become strings. Undefined if `text` is no JSON, or is nested more than 100
- * levels deep.
+ * Parses JSON, with large ids as strings. Returns undefined for any other text, and for JSON that is nested too deeply.
  */
 export function parseJson(text: string): unknown {
 	try {
@@ -95,21 +87,15 @@ export function parseJson(text: string): unknown {
 	}
 }
 
-/**
- * True if a value is nested deeper than `levels`. JSON.parse accepts any depth, but recursive readers would
- * overflow the stack.
- */
+/** True if a value is nested deeper than `levels`. */
 function isDeeper(value: unknown, levels: number): boolean {
 	if (typeof value !== 'object' || value === null) return false;
 	return levels === 0 || Object.values(value).some((entry) => isDeeper(entry, levels - 1));
 }
 
-/**
- * True if a text begins like a web page or XML. Then it is no answer of the API, but for example the error page of a
- * proxy, or a login page.
- */
+/** True if a text begins like a web page or XML, such as the error page of a proxy. */
 export const looksLikeHtml = (text: string): boolean =>
 	/^\s*<(?:!--|\?|(?:!doctype|html|head|body|h[1-6]|div|center|p|title|script)\b)/i.test(text);
 
-/** A URL without query and fragment. The query may hold a signature that changes each time. */
+/** A URL without query and fragment. */
 export const withoutQuery = (url: string): string => url.split(/[?#]/, 1)[0]!;
