@@ -22,10 +22,7 @@ import {
 	type Page,
 } from '../parsing/responses';
 
-/**
- * How long the create call of a speech task may take, in ms. This time is long because a call that is given up may be
- * charged.
- */
+/** How long the create call of a speech task may take, in ms: long, because a call that is given up may be charged. */
 const CREATE_TIMEOUT_MS = 120_000;
 
 type Query = ApiCall['query'];
@@ -33,13 +30,13 @@ type Query = ApiCall['query'];
 const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)}`;
 
 /**
- * The calls to the service's API; the § numbers are sections of docs/contract.md. Every method throws a Failure if its
- * call fails. `createTask` and `generate` also throw what `onSend` throws.
+ * The calls to the service's API; the § numbers are sections of docs/contract.md. The methods throw a Failure if their
+ * call fails.
  */
 export class Api extends RetryingClient {
 	/**
-	 * Creates a speech task (§4.1) and resolves with its id. The call is billable. The fact `mayBeCharged` of a Failure
-	 * says that the service may have accepted the call.
+	 * Creates a speech task (§4.1), which is billable, and resolves with its id. A Failure with the fact `mayBeCharged`
+	 * means that the service may have accepted the call.
 	 */
 	async createTask(
 		{ path }: SpeechOperation,
@@ -68,7 +65,7 @@ export class Api extends RetryingClient {
 		return (await this.json(call, read)).found;
 	}
 
-	/** Deletes a speech task (§4.3). Deleting twice does no harm, so a call that has failed may be sent again. */
+	/** Deletes a speech task (§4.3). */
 	async deleteTask(taskId: string, signal: AbortSignal): Promise<void> {
 		const call: ReadCall = {
 			method: 'DELETE',
@@ -81,9 +78,8 @@ export class Api extends RetryingClient {
 	}
 
 	/**
-	 * Starts a generation (§4.5–4.8) and resolves with what `readResponse` reads from its event stream. The call is
-	 * billable. `attemptTimeoutMs` limits the time until `readResponse` says that the service has accepted the call.
-	 * The fact `mayBeCharged` of a Failure says that the service may have accepted the call.
+	 * Starts a generation (§4.5–4.8), which is billable, and resolves with what `readResponse` resolves with. A Failure
+	 * with the fact `mayBeCharged` means that the service may have accepted the call.
 	 */
 	async generate<T>(
 		{ path }: Generation,
@@ -97,7 +93,10 @@ export class Api extends RetryingClient {
 		return await this.send({ ...call, ...options }, readResponse);
 	}
 
-	/** Reads one page of the history (§4.9). `clockOffsetMs` is the service's clock minus ours, in ms. */
+	/**
+	 * Reads one page of the history (§4.9). `clockOffsetMs` is the service's clock minus ours, in ms; 0 if it is
+	 * unknown.
+	 */
 	async listHistory(query: Query, signal: AbortSignal): Promise<Page & { clockOffsetMs: number }> {
 		return await this.page('/v1/video/histories', query, signal);
 	}
@@ -116,17 +115,13 @@ export class Api extends RetryingClient {
 		return (await this.json(call, readRecord)).found;
 	}
 
-	/** Reads one page of any list, and the service's clock minus ours in ms. */
 	private async page(path: string, query: Query, signal: AbortSignal) {
 		const call: ReadCall = { method: 'GET', path, query, retry: 'ifTemporary', signal };
 		const { found, clockOffsetMs } = await this.json(call, readPage);
 		return { ...found, clockOffsetMs };
 	}
 
-	/**
-	 * Sends a call and resolves with what `read` finds in its JSON answer. `clockOffsetMs` is the service's clock minus
-	 * ours in ms, or 0 without a valid Date header.
-	 */
+	/** Sends a call and resolves with what `read` finds in its JSON answer. */
 	private async json<T>(call: ApiCall, read: (raw: unknown) => T | undefined) {
 		return await this.send(call, async (answer, signal) => {
 			const found = readAnswer(await readText(answer, signal), this.credential.redact, read);

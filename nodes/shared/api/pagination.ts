@@ -7,15 +7,12 @@ import { asText } from '../parsing/values';
 
 /** The most records that are asked for per page. */
 export const MAX_PAGE_SIZE = 100;
-/**
- * It is assumed that no service limits its pages to fewer records than this, unless the answer names the page size. So
- * a shorter page is probably the last one. `isLastPage` has the whole rule.
- */
+/** It is assumed that no service limits its pages to fewer records than this without saying so. */
 export const MIN_PAGE_SIZE = 20;
 
 /** How to read a paged list. */
 export interface Paging {
-	/** The number of the first page: 0 for voices, 1 for the history. */
+	/** The number of the first page, 0 or 1. */
 	firstPage: number;
 	/** The most records to return. */
 	limit: number;
@@ -25,13 +22,11 @@ export interface Paging {
 }
 
 /**
- * True when `page` is the last page of a list: it is empty, or the total is reached. Without a total, a short page is
- * the last one, and so is a bare array of more records than were asked for.
+ * True when `page` is probably the last page of a list.
  *
  * @param readSoFar how many records were read so far, those of this page included
  * @param pageSize how many records were asked for per page
- * @param fullSize a page counts as short only if it has fewer records than this, because a service may send fewer per
- * page than were asked for
+ * @param fullSize a page of this many records does not count as short
  */
 export function isLastPage(
 	page: Page,
@@ -47,10 +42,9 @@ export function isLastPage(
 }
 
 /**
- * Reads a paged list and resolves with its records, at most `limit` of them. Records may move to the next page while
- * the list is read, so duplicates are dropped. The page number in an answer is ignored, because some deployments call
- * every page the first. Throws a Failure of kind tooLarge if the list goes on after `MAX_PAGES` pages, and whatever
- * `fetch` throws.
+ * Reads a paged list and resolves with its records, without duplicates, because records may move to the next page
+ * meanwhile. Throws a Failure of kind tooLarge if the list goes on after `MAX_PAGES` pages, and whatever `fetch`
+ * throws.
  */
 export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	const records = new Map<string, ServiceRecord>();
@@ -76,7 +70,7 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	}
 }
 
-/** Reads all voices (§4.4) that match `query`, at most `limit` of them. Throws a Failure. */
+/** Reads the voices (§4.4) that match `query`, at most `limit` of them. Throws a Failure if a call fails. */
 export const allVoices = async (
 	api: Api,
 	query: Record<string, string>,

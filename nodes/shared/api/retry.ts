@@ -17,11 +17,11 @@ import { asWebUrl } from '../parsing/values';
 
 /** How long one attempt may take, in ms, unless the call says otherwise. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
-/** Time limit of the account read that shows whether an outage is over or the token is refused, in ms. */
+/** How long the attempt of `readAccount` may take, in ms. */
 const ACCOUNT_READ_TIMEOUT_MS = 10_000;
 /** The most attempts to send a call. A throttled call may be sent more often. */
 const MAX_CALL_ATTEMPTS = 5;
-/** How long after its first attempt a throttled read may be repeated without a limit of attempts, in ms. */
+/** How long a throttled read may be repeated without a limit of attempts, in ms. */
 const MAX_THROTTLED_READ_MS = 300_000;
 
 /** One call to the API; `path` begins with a slash and follows the Base URL. */
@@ -29,23 +29,19 @@ interface BaseCall extends Pick<HttpRequest, 'method' | 'query'> {
 	path: string;
 	/** The JSON body. The caller may delete `bytes` once the call is accepted, to free their memory. */
 	body?: { bytes?: Buffer };
-	/** How long one attempt may take until its answer is read, or the call is accepted, in ms; 30 s unless given. */
+	/** How long one attempt may take until its answer is read or the call is accepted, in ms. */
 	attemptTimeoutMs?: number;
-	/** True to ask for an event stream. The service may answer with JSON all the same. */
+	/** True to ask for an event stream. */
 	streamed?: boolean;
 	/**
-	 * Is awaited right before each attempt is sent, after any wait. It may fill `body.bytes`. If it throws, nothing
-	 * is sent.
+	 * Is awaited right before each attempt is sent; it may fill `body.bytes`. If it throws, the attempt is not sent.
 	 */
 	onSend?(): Promise<void>;
-	/** Is called after each attempt that the service has surely not accepted. Such an attempt is not charged. */
+	/** Is called after an attempt that the service has not accepted, so that nothing is charged. */
 	onRefused?(): void;
 }
 
-/**
- * A call that is not charged. With `ifTemporary` it is sent again after a temporary failure, within limits. With
- * `never` it is sent once, and the caller decides how to go on.
- */
+/** A call that is not charged. With `ifTemporary` it is sent again after a temporary failure. */
 export interface ReadCall extends BaseCall {
 	retry: 'ifTemporary' | 'never';
 	signal: AbortSignal;
@@ -63,22 +59,18 @@ export type ApiCall = ReadCall | CreateCall;
 
 const isCreateCall = (call: ApiCall): call is CreateCall => call.retry === 'ifNotAccepted';
 
-/** The two signals of a call. A call that is not charged has one signal, which does what both do. */
+/** The two signals of a call; a `ReadCall` has one signal for both. */
 const signalsOf = (call: ApiCall): { stopStarting: AbortSignal; abortInFlight: AbortSignal } =>
 	isCreateCall(call) ? call : { stopStarting: call.signal, abortInFlight: call.signal };
 
-/**
- * Kinds of failure after which nobody can tell whether the service has accepted the call: no answer, a server error, or
- * only a proxy's answer.
- */
+/** Kinds of failure that leave open whether the service has accepted the call. */
 const NO_RESPONSE_KINDS = ['noResponse', 'unavailable', 'timedOut', 'foreignServer'] as const;
 
 /** What a failed call says about the service, for the throttle. */
 function outcomeOf(failure: Failure): Outcome {
 	const { kind, facts } = failure;
 	if (kind === 'canceled') return 'unknown';
-	// For the throttle, a 503 that asks to slow down counts as throttled. Its kind stays `unavailable`, because the
-	// service may have accepted the call.
+	// A 503 that asks to slow down counts as throttled, although the service may have accepted the call.
 	const reportsOverload = facts.retryAfterMs !== undefined || facts.means === 'throttled';
 	const isOverloaded = kind === 'unavailable' && facts.status === 503 && reportsOverload;
 	if (kind === 'rateLimited' || isOverloaded) return 'throttled';
@@ -86,8 +78,8 @@ function outcomeOf(failure: Failure): Outcome {
 }
 
 /**
- * Converts the error of an attempt to a Failure. It has the fact `mayBeCharged` if the service may have accepted a
- * create call. Throws any error that is not a Failure.
+ * Converts the error of an attempt to a Failure, with the fact `mayBeCharged` if the service may have accepted a create
+ * call.
  */
 function toCallFailure(call: ApiCall, error: unknown): Failure {
 	const { abortInFlight } = signalsOf(call);
@@ -104,9 +96,8 @@ function toCallFailure(call: ApiCall, error: unknown): Failure {
 }
 
 /**
- * Reads an answer with a success status. For an answer that takes minutes, such as an event stream, it must call
- * `onAccepted` as soon as the service has accepted the call. Then the time limit of the attempt ends, the call counts
- * as in flight, and the call is never sent again.
+ * Reads an answer with a success status. A reader of a long answer calls `onAccepted` once the service has accepted the
+ * call: then the time limit of the attempt ends, and the call is not sent again.
  */
 export type ResponseReader<T> = (
 	answer: HttpResponse,
@@ -118,7 +109,7 @@ export type ResponseReader<T> = (
  * Sends calls to the service's API, each when the throttle admits it, and sends them again as their field `retry` says.
  */
 export class RetryingClient {
-	/** The throttle that all users of the account share. */
+	/** The throttle of the account. */
 	readonly throttle: Throttle;
 	/** The Failure of a create call whose token was refused. This client then sends no further create call. */
 	private tokenRefusal: Failure | undefined;
@@ -133,9 +124,8 @@ export class RetryingClient {
 	}
 
 	/**
-	 * Sends a call, and sends it again if its field `retry` says so. Resolves with what `readResponse` resolves with.
-	 * Throws the Failure of the last attempt, or what `onSend` or `readResponse` throws. If something prevents an
-	 * attempt, throws the Failure that tells why, such as the reason of `call.signal` or `call.stopStarting`.
+	 * Sends a call, again if its field `retry` says so, and resolves with what `readResponse` resolves with. Throws a
+	 * Failure, or what `onSend` or `readResponse` throws.
 	 */
 	protected async send<T>(call: ApiCall, readResponse: ResponseReader<T>): Promise<T> {
 		const { throttle } = this;
@@ -199,13 +189,7 @@ export class RetryingClient {
 
 	/**
 	 * Finds out whether a Failure of kind tokenRefused is really about the token. If not, the account lacks a right,
-	 * and the kind becomes `rejected`. Any other Failure is returned as it is.
-	 *
-	 * - A 401 is about the token, and so is a refusal to read the account.
-	 * - Any other refusal, such as a 403 or an error event of a stream, is about the token if its text says so, or if
-	 *   reading the account is refused because of the token.
-	 * - Exception: once a call of this client has succeeded, a create call's refusal is about the token only if it is a
-	 *   401.
+	 * and the kind becomes `rejected`.
 	 */
 	private async withTokenChecked(call: ApiCall, failure: Failure): Promise<Failure> {
 		const { kind, facts } = failure;
@@ -235,10 +219,7 @@ export class RetryingClient {
 		);
 	}
 
-	/**
-	 * Checks whether an outage is over, before a billable call is sent. If it is not, resolves with the Failure of the
-	 * account read, otherwise with undefined.
-	 */
+	/** Checks whether an outage is over. Resolves with a Failure if it is not. */
 	private async probe(signal: AbortSignal): Promise<Failure | undefined> {
 		const failure = await this.readAccount(signal);
 		const isUnavailable = failure && ['unavailable', 'unknown'].includes(outcomeOf(failure));
@@ -256,11 +237,11 @@ export class RetryingClient {
 		if (retry === 'never' || signalsOf(call).abortInFlight.aborted) return false;
 		if (failure.kind === 'rateLimited') {
 			if (this.throttle.isQuotaExhausted) return false;
-			// A rate limit can make a large batch of create calls wait for long. So the number of their retries is not
-			// limited. They end when a signal of the call aborts, such as at its deadline, or when a quota is used up.
+			// A rate limit can make a large batch wait for long, so the number of retries of a create call is not
+			// limited.
 			if (retry === 'ifNotAccepted') return true;
-			// Reads may have no deadline, so the time of their retries is limited. If all answers so far were throttled
-			// ones, waiting is considered useless, and the number of attempts is limited as for any other failure.
+			// Reads may have no deadline, so the time of their retries is limited. Waiting is useless if the service
+			// throttles everything.
 			if (this.throttle.hasEverAnswered && monotonicNow() - startedAt < MAX_THROTTLED_READ_MS)
 				return true;
 		}
@@ -298,7 +279,6 @@ export class RetryingClient {
 			.finally(() => answer.close());
 	}
 
-	/** Throws the Failure of an answer whose status is not 2xx. */
 	private async throwFailureOf(
 		{ method }: ApiCall,
 		answer: HttpResponse,
@@ -309,8 +289,7 @@ export class RetryingClient {
 		if (failure.kind !== 'redirected') throw failure;
 		const { location } = answer.headers;
 		const target = location ? asWebUrl(location, answer.url)?.origin : undefined;
-		// `sendRequest` follows the redirects of a GET within the origin, up to a limit. A further one is probably part
-		// of a loop, which no API has.
+		// `sendRequest` has followed redirects within the origin up to a limit, so this one is probably part of a loop.
 		if (method === 'GET' && target === this.credential.origin) {
 			throw new Failure('foreignServer', { status: answer.status });
 		}

@@ -4,7 +4,7 @@ import type { Api } from './api';
 
 /** How long reading the account may take, in ms. */
 const CHECK_TIMEOUT_MS = 20_000;
-/** How old a check may be for a caller that only suspects a problem, in ms: at most five checks a minute. */
+/** How old a check may be for a caller that only suspects a problem, in ms. */
 export const TOKEN_CHECK_TTL_MS = 12_000;
 /** How many checks in a row must refuse the token until the refusal counts. */
 const REFUSALS_TO_CONFIRM = 3;
@@ -12,9 +12,8 @@ const REFUSALS_TO_CONFIRM = 3;
 const CONFIRMATION_PAUSE_MS = 60_000;
 
 /**
- * Checks the token by reading the account (§4.10). Resolves with the error of that read, as `toWrongBaseUrl` converts
- * it, or with undefined if it succeeds. All callers in this process that use the account share a check that is at most
- * `maxAgeMs` old. Never rejects: if `signal` aborts, it resolves with the signal's reason.
+ * Checks the token by reading the account (§4.10), or by a shared check that is at most `maxAgeMs` old. Resolves with
+ * the error of the check, or with undefined if it succeeds; never rejects.
  */
 export async function tokenError(
 	api: Api,
@@ -34,9 +33,8 @@ export async function tokenError(
 }
 
 /**
- * Confirms that the token is refused, by three checks over two minutes. One check is not enough, because a replica of
- * the service with a cold cache may refuse a valid token for a moment. Resolves with the Failure of kind tokenRefused,
- * or with undefined as soon as a check succeeds or fails for another reason, or `signal` aborts. Never rejects.
+ * Resolves with the Failure of kind tokenRefused if several checks in a row refuse the token, otherwise with undefined.
+ * One check is not enough, because a replica of the service with a cold cache may refuse a valid token for a moment.
  */
 export async function confirmRefusal(api: Api, signal: AbortSignal): Promise<Failure | undefined> {
 	for (let refusals = 1; ; refusals++) {
@@ -47,9 +45,6 @@ export async function confirmRefusal(api: Api, signal: AbortSignal): Promise<Fai
 	}
 }
 
-/**
- * True for an error that does not mean that the address or the token is wrong: a transient one, a timeout, or used-up
- * credit.
- */
+/** True for an error that says nothing against the address and the token. */
 export const isTemporary = (error: unknown): boolean =>
 	isTransient(error) || isFailure(error, 'timedOut', 'outOfCredit');
