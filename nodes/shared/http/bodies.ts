@@ -3,7 +3,7 @@ import { Failure } from '../failure';
 import type { ByteStream, HttpResponse } from './request';
 import { MAX_ERROR_BYTES, MAX_JSON_BYTES } from '../limits';
 
-/* Reads the bodies of answers in bounded time and memory. The caller closes the answer. */
+/* Reads the bodies of answers in bounded memory. The caller closes the answer. */
 
 /** How long to wait for the body of an answer with an error status, in ms. */
 const ERROR_BODY_TIMEOUT_MS = 5000;
@@ -22,12 +22,11 @@ export async function readText(answer: HttpResponse, signal: AbortSignal): Promi
 }
 
 /**
- * Reads the first 64 KiB of the body of an answer with an error status, as text without the token. Resolves with '' if
- * the connection breaks or the body takes longer than 5 s, because the status alone is enough to go on. Throws the
- * signal's reason.
+ * Reads the start of an answer's body, as text without the token; '' if it cannot be read in time, because the status
+ * alone is enough to go on. Throws the signal's reason.
  */
 export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): Promise<string> {
-	// Only the body of a status from 400 on gives a reason. A redirect says everything in its headers.
+	// Only an error status has a body that gives a reason.
 	if (answer.status < 400) return '';
 	const bodyStart = peek(answer.body, MAX_ERROR_BYTES).catch(() => undefined);
 	const found = await raceTimeout(ERROR_BODY_TIMEOUT_MS, signal, bodyStart);
@@ -36,8 +35,8 @@ export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): 
 }
 
 /**
- * Reads at least the first `size` bytes of a stream into `head`, and puts them back. If the stream has ended by then,
- * `isWhole` is true and nothing is put back. Throws the stream's error.
+ * Reads the first `size` bytes of a stream, or some more, into `head`. If the stream has ended by then, `isWhole` is
+ * true; if not, they are put back.
  */
 export async function peek(
 	stream: ByteStream,

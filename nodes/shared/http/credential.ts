@@ -3,17 +3,17 @@ import { Failure } from '../failure';
 import { asText } from '../parsing/values';
 import { redactor, type Redactor } from '../parsing/redaction';
 
-/** The fields of the credential, checked and normalized by `readCredential`. */
+/** The credential, checked and normalized by `readCredential`. */
 export interface Credential {
 	/** The token without “Bearer”. */
 	apiToken: string;
 	/** The URL of the API without trailing slash and without `/v1`. */
 	baseUrl: string;
-	/** The origin of `baseUrl`. HTTP requests to any other origin never have the token. */
+	/** The origin of `baseUrl`. */
 	origin: string;
 	/** The URL of the WebSocket server (`{ws_url}` of §6.2) without trailing slash and without `/ws`. */
 	webSocketUrl: string;
-	/** The SHA-256 digest of the URLs and the token. It identifies the account without revealing the token. */
+	/** A digest that identifies the account without revealing the token. */
 	accountKey: string;
 	/** Removes the token from texts that are shown, stored or logged. */
 	redact: Redactor;
@@ -22,7 +22,7 @@ export interface Credential {
 const BEARER_PREFIX = /^(?:authorization\s*:\s*)?bearer(?:\s+|$)/i;
 const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
 
-/** The Failure of a bad field of the credential. `field` is its display name; `text` says what is wrong. */
+/** The Failure of a bad field of the credential; `field` is its display name. */
 const invalidCredential = (field: string, text: string) =>
 	new Failure('invalidInput', { field, text, isInCredential: true });
 
@@ -42,10 +42,7 @@ export function cleanToken(raw: unknown): string {
 	return token;
 }
 
-/**
- * Checks the URL in a field of the credential. `schemes` are the allowed ones; messages recommend the first. A URL
- * without encryption is allowed for this machine only, unless `allowHttp`. Throws a Failure of kind invalidInput.
- */
+/** Checks the URL in a field of the credential. Without `allowHttp`, an unencrypted URL must lead to this machine. */
 function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: boolean): URL {
 	const invalid = (text: string) => invalidCredential(field, text);
 	const text = asText(raw);

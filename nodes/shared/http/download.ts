@@ -15,9 +15,9 @@ import {
 import { codeOf, sendRequest, type ByteStream, type HttpResponse } from './request';
 import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 
-/** How long a file host may take to answer, in ms. It may be silent for the same time during a download. */
+/** How long a file host may be silent, in ms. */
 const IDLE_TIMEOUT_MS = 60_000;
-/** The most attempts to download a file. Within a retry window (see `retryWindowMs`), more attempts may be made. */
+/** The most attempts to download a file, once its retry window (see `retryWindowMs`) is over. */
 const MAX_DOWNLOAD_ATTEMPTS = 5;
 /** The retry window while the file's host is unavailable, in ms. */
 const OUTAGE_RETRY_MS = 60_000;
@@ -25,7 +25,7 @@ const OUTAGE_RETRY_MS = 60_000;
 const NOT_FOUND_RETRY_MS = 20_000;
 /** The retry window while the host refuses for rate or load, in ms. */
 const THROTTLED_RETRY_MS = 300_000;
-/** The longest pause that a host's `Retry-After` can cause, in ms. Some hosts ask for a whole day. */
+/** The longest pause that a host's `Retry-After` can cause, in ms. */
 const MAX_DOWNLOAD_RETRY_AFTER_MS = 60_000;
 
 /** The n8n contexts that can store a file. */
@@ -41,33 +41,26 @@ export interface FileToFetch {
 	/** True for the subtitles of a speech. */
 	isSubtitles?: boolean;
 	/**
-	 * Is called in each attempt, once the host has answered; not for a `data:` URL. The returned function is called
-	 * with the bytes of this attempt as they arrive.
+	 * Is called once the host has answered an attempt. The returned function gets the bytes of this attempt as they
+	 * arrive.
 	 */
 	onAttempt?(): (bytes: Uint8Array) => void;
-	/**
-	 * The largest size in bytes. By default it is the announced size, but at least 256 MiB. Subtitles have a limit of
-	 * their own.
-	 */
+	/** The largest size in bytes; not for subtitles, which have a limit of their own. */
 	maxBytes?: number;
 	/** Resolves with the current URL of the file. It is called at most once, after the host has refused `url`. */
 	renew?(): Promise<string>;
 }
 
-/** A Failure of kind downloadFailed. `text` is the reason, as in “the file is empty”. */
+/** A Failure of kind downloadFailed; `text` is the reason. */
 const downloadFailed = (text: string, transient: boolean, facts: FailureFacts = {}) =>
 	new Failure('downloadFailed', { text, transient, ...facts });
 
-/**
- * Throws a Failure unless the status says that the answer is the whole file. A 206 is refused, because no part was
- * requested.
- */
+/** Throws a Failure unless the status says that the answer is the whole file. */
 async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal): Promise<void> {
 	const { status, headers } = answer;
 	if (status >= 200 && status < 300 && status !== 206) return;
 	const reason = readErrorText(await readErrorBody(answer, signal).catch(() => ''));
-	// `sendRequest` has followed redirects, so a 3xx is final. A web page with 401 or 403 comes from a proxy in front
-	// of the host and is temporary.
+	// A web page with 401 or 403 probably comes from a proxy in front of the host, so it is temporary.
 	const isFinal = status === 401 || status === 410 || (status >= 300 && status < 400);
 	const isProxyPage = [401, 403].includes(status) && /html/i.test(headers['content-type'] ?? '');
 	const text = `the file host responded with ${status}${reason ? ` (${reason})` : ''}`;
@@ -79,10 +72,9 @@ async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal): Pro
 }
 
 /**
- * Counts the bytes that arrive in a stream, and passes each chunk to `onBytes`. Destroys the stream with `tooLarge`
- * once more than `maxBytes` have arrived. The stream's `push` is wrapped, because a 'data' listener would start the
- * stream before n8n's storage reads it. The result changes as bytes arrive. Its `lastAt` is when the last chunk
- * arrived, from `monotonicNow`; before the first chunk, it is when the count began.
+ * Counts the bytes of a stream as they arrive, and destroys the stream with `tooLarge` once there are more than
+ * `maxBytes`. The stream's `push` is wrapped, because a 'data' listener would start the stream before n8n's storage
+ * reads it.
  */
 function countBytes(
 	stream: ByteStream,
@@ -112,10 +104,7 @@ function countBytes(
 	return received;
 }
 
-/**
- * The type of a file, as `fileTypeOf` and `subtitleTypeOf` find it. Throws a Failure if its first bytes are not those
- * of such a file, for example because a host has sent an error page instead.
- */
+/** The type of a file. Throws a Failure if the file is something else, such as an error page of the host. */
 function detectType(
 	{ kind, isSubtitles }: FileToFetch,
 	head: Buffer,
@@ -128,8 +117,7 @@ function detectType(
 	const invalidReason = invalidFileReason(head, contentType, isSubtitles);
 	if (!invalidReason && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
 	const isTemporary = url !== 'data:';
-	// A host that sends something else than subtitles rarely sends them later. So this Failure has the status 200,
-	// which has no retry window: the subtitles are requested MAX_DOWNLOAD_ATTEMPTS times at most.
+	// The status 200 has no retry window, because a host that sends no subtitles rarely sends them later.
 	throw downloadFailed(
 		invalidReason ?? 'the file is neither SRT nor VTT',
 		isTemporary,
@@ -138,9 +126,8 @@ function detectType(
 }
 
 /**
- * Makes one attempt to download a file, and resolves with its binary data. The bytes are streamed into n8n's binary
- * storage, unless the file is tiny or comes from a `data:` URL. Throws a Failure, an error of the connection, or an
- * error of n8n's storage.
+ * Makes one attempt to download a file, and resolves with its binary data. Throws a Failure, or an error of the
+ * connection or of n8n's storage.
  */
 async function fetchOnce(
 	context: FileContext,
@@ -166,8 +153,7 @@ async function fetchOnce(
 		credential,
 	});
 	const announcedBytes = Number(answer.headers['content-length']) || 0;
-	// If a host compresses the file anyway, Content-Length is the compressed size. So by default the limit is at least
-	// 256 MiB, even if Content-Length is smaller.
+	// If a host compresses the file anyway, Content-Length is the compressed size, so a small one does not count.
 	const limitBytes = file.isSubtitles ? MAX_SUBTITLES_BYTES : file.maxBytes;
 	const maxBytes = limitBytes ?? Math.max(announcedBytes, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(maxBytes / 1024 / 1024);
@@ -205,10 +191,8 @@ function retryWindowMs({ facts: { status, retryAfterMs } }: Failure): number {
 }
 
 /**
- * Downloads a file into n8n's binary storage and resolves with its binary data. The file is streamed to n8n, unless it
- * is a `data:` URL. The token is sent to the API's origin only. Temporary failures
- * are retried. If the host refuses the URL, `file.renew` is called once for a new one. Throws a Failure, such as one of
- * kind downloadFailed or the signal's reason.
+ * Downloads a file into n8n's binary storage, with retries after temporary failures, and resolves with its binary data.
+ * Throws a Failure, such as one of kind downloadFailed or the signal's reason.
  */
 export async function download(
 	context: FileContext,
@@ -249,9 +233,7 @@ export async function download(
 const CONNECTION_ERROR =
 	/^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|HPE_|UND_|Z_)|abort|cancel|closed|hang up|timed out/i;
 
-/**
- * Converts the error of an attempt to a Failure. A broken connection is temporary; an error of n8n's storage is not.
- */
+/** Converts the error of an attempt to a Failure. */
 function toDownloadFailure(error: unknown): Failure {
 	if (error instanceof Failure && error.kind !== 'noResponse') return error;
 	const { name = '', message = '' } = error as Partial<Error>;

@@ -34,13 +34,8 @@ export interface HttpRequest {
 	query?: Record<string, string | number>;
 	/** The body, sent as `application/json`. */
 	body?: Buffer;
-	/** The Accept header. */
 	accept: string;
-	/**
-	 * True for the download of a file. The file is requested uncompressed, so that its size is known. If a request with
-	 * the token is answered with 400, 401 or 403, the file is requested again without the token. Redirects to any host
-	 * are followed.
-	 */
+	/** True for the download of a file: redirects to any host are followed, and the file is requested uncompressed. */
 	isFile?: boolean;
 	/** How long the headers of the answer may take, in ms. */
 	timeoutMs: number;
@@ -63,12 +58,11 @@ export interface HttpResponse {
 }
 
 /**
- * Returns a function that checks a URL against the egress policy of the n8n instance. n8n's request helper does that
- * itself; only a WebSocket needs this check. The check throws a Failure of kind unreachable if the policy forbids the
- * URL, and n8n's own error if the host cannot be resolved.
+ * Returns a function that checks a URL against the egress policy of the n8n instance. It throws a Failure of kind
+ * unreachable if the policy forbids the URL.
  */
 export function egressCheck(context: ServiceContext): (url: string) => Promise<void> {
-	// The method exists since about n8n 2.30. Without a policy it allows everything.
+	// The method exists since about n8n 2.30.
 	const filter = (context as IExecuteFunctions).helpers.getSecureEgressFilter?.();
 	return async (url) => {
 		const result = await filter?.validateUrl(url);
@@ -115,10 +109,8 @@ function redirectTarget(request: HttpRequest, answer: HttpResponse): string | un
 }
 
 /**
- * Sends one request, without following redirects. Adds the token itself, if `bearsToken`, instead of using n8n's helper
- * for authenticated requests. That helper (n8n 2.41) decrypts and resolves the credential for each request, which takes
- * up to 3 ms of n8n's only thread. Outside an execution it starts an isolate, which takes 20 to 60 ms and memory that
- * is never freed. It would also replace our signal by the execution's, and repeat a request that gets a 401.
+ * Sends one request, without following redirects. It adds the token itself, because n8n's helper for authenticated
+ * requests (n8n 2.41) is slower and repeats a request that gets a 401.
  */
 async function sendOnce(
 	context: ServiceContext,
@@ -173,10 +165,7 @@ async function sendOnce(
 	};
 }
 
-/**
- * Throws a Failure if `url` contains the token and leads to another origin than the credential's. It does not matter
- * who has put the token into the URL.
- */
+/** Throws a Failure if `url` contains the token and leads to another origin than the credential's. */
 function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 	if (new URL(url).origin === origin || redact.text(url) === url) return;
 	throw new Failure('downloadFailed', {
@@ -185,11 +174,9 @@ function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 }
 
 /**
- * Sends a request through n8n's request helper. Resolves with the answer for any status; its body is a stream that the
- * caller must close. A GET follows redirects within the credential's origin. The download of a file follows redirects
- * to any host. Beyond MAX_REDIRECTS, and in all other cases, the 3xx answer is returned. The token is sent to the
- * credential's origin only. Throws a Failure if there is no answer, or if a URL contains the token and leads to another
- * origin. Throws the reason of `signal` if that aborts.
+ * Sends a request through n8n's request helper and resolves with the answer, whatever its status; the caller must close
+ * it. The token is sent to the credential's origin only. Throws a Failure if there is no answer, if a URL would take
+ * the token to another origin, or if `signal` aborts.
  */
 export async function sendRequest(
 	context: ServiceContext,
