@@ -1,7 +1,4 @@
-/**
- * The state of an unused account is kept for at least this long, in ms. It is needed when a generation whose stream was
- * lost still appears in the history, up to half an hour later.
- */
+/** The state of an unused account is kept for at least this long, in ms. */
 const IDLE_TTL_MS = 3_600_000;
 
 /** Holds one shared object per class. */
@@ -15,10 +12,7 @@ class ServiceContainer {
 	}
 }
 
-/**
- * Everything that this process shares for one account: its WebSocket (AccountSocket), its throttle (Throttle), its
- * requests (RequestLedger and SpeechLedger), and its history snapshots (HistorySnapshots).
- */
+/** What this process shares for one account, such as its WebSocket and its throttle. */
 class Account extends ServiceContainer {
 	/** How many callers of `retain` have not called the returned function yet. */
 	refCount = 0;
@@ -35,18 +29,12 @@ class Account extends ServiceContainer {
 	}
 }
 
-/**
- * Objects that this process shares across all accounts, such as the memory budget, or the events that a trigger hands
- * over to its next activation.
- */
+/** Objects that this process shares across all accounts, such as the memory budget. */
 export const processContainer = new ServiceContainer();
 
 const accounts = new Map<string, Account>();
 
-/**
- * Returns the state that this process shares for the account of a credential. It is created on first use. Creating one
- * evicts the accounts that nobody has used for an hour.
- */
+/** Returns the state that this process shares for the account of a credential; creates it on first use. */
 export function accountOf({ accountKey: key }: { accountKey: string }): Account {
 	const now = Date.now();
 	let account = accounts.get(key);

@@ -14,10 +14,7 @@ export const ASPECT_RATIOS = [
 	'VIDEO_ASPECT_RATIO_PORTRAIT',
 ] as const;
 
-/**
- * Other words for the aspect ratios. Users write them in tables, language models use them in tool calls, and
- * deployments put them into the history.
- */
+/** Other words for the aspect ratios, as users, language models and deployments write them. */
 export const ASPECT_RATIO_ALIASES = new Map<string, (typeof ASPECT_RATIOS)[number]>([
 	['16:9', ASPECT_RATIOS[0]],
 	['9:16', ASPECT_RATIOS[1]],
@@ -36,15 +33,12 @@ export const SPEECH_SETTINGS = {
 /** How many videos one request may ask for (§8), and how many the node asks for by default. */
 export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1 } as const;
 
-/**
- * The path of the account (§4.10). It is in this file because the credential test needs it too, and cannot use the
- * class `Api`.
- */
+/** The path of the account (§4.10). */
 export const ACCOUNT_PATH = '/v1/video/me';
 
 /**
- * Patterns for the names of the events that report a result or a failure (§6.1). They match the ending of a name,
- * because the beginning differs between deployments. The whole name may also be just `error`.
+ * Patterns for the names of the events that report a result or a failure (§6.1). The beginning of a name differs
+ * between deployments.
  */
 export const TERMINAL_EVENTS = {
 	complete: /_complete$/,
@@ -63,10 +57,7 @@ export type TaskState = 'pending' | 'processing' | 'completed' | 'error';
 /** A speech task (§2.1), as `readSpeechTask` understands it. */
 export interface SpeechTask {
 	state: TaskState;
-	/**
-	 * The final state that an unknown status word seems to mean. It counts only if the task still has it in later reads
-	 * (see `GRACE_MS` in `speech/speechTask.ts`).
-	 */
+	/** The final state that an unknown status word seems to mean. */
 	apparentEnd?: 'completed' | 'error';
 	/** The status word of the service, in lower case. `error` replaces the usual words for failure. */
 	status: string;
@@ -78,7 +69,7 @@ export interface SpeechTask {
 	percentage?: number;
 	/** Why the task has failed or seems to have failed, if the service says why. */
 	message?: string;
-	/** The record of the task, as the service sent it. */
+	/** The service's record of the task. */
 	raw: ServiceRecord;
 }
 
@@ -87,14 +78,14 @@ export interface GeneratedFile {
 	id?: string;
 	/** The absolute URL of the file. */
 	fileUrl: string;
-	/** The record that the service sent for the file. It may be empty, for example if the service sent only a URL. */
+	/** The service's record of the file, which may be empty. */
 	raw: ServiceRecord;
 }
 
 /**
  * The kinds of media.
  *
- * - `mimeType`: the type of a file, unless its bytes, its Content-Type header or its URL show another one.
+ * - `mimeType`: the usual type of a file.
  * - `timeoutSeconds`: the default of the parameter Timeout.
  * - `takes`: how long a generation usually takes, in words for users.
  * - `plural`: the word for several results.
@@ -125,7 +116,6 @@ export interface FileType {
 
 /**
  * An operation that is charged. `resource` and `operation` are the parameter values that select it in saved workflows.
- * `kind` is the kind of media that it generates. `path` is the path of its create call.
  */
 export interface PaidOperation {
 	resource: string;
@@ -176,20 +166,19 @@ export const PAID_OPERATIONS: readonly PaidOperation[] = [
 export type Generation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
 
 /**
- * A request for videos or images, and what is known of its result. The journal stores it, so that a retry collects the
- * result instead of paying again. Requests for speech have this type, too. They are kept only in memory, where they
- * tell which workflow has created a task.
+ * A request for media, and what is known of its result. The journal stores requests for videos and images, so that a
+ * retry collects the result instead of paying again.
  */
 export interface GenerationRequest {
-	/** Identifies the request among all processes: a UUID. */
+	/** A UUID that identifies the request. */
 	key: string;
 	/** The prompt without surrounding white space; '' if there is none. */
 	prompt: string;
 	kind: MediaKind;
 	aspectRatio?: string;
 	/**
-	 * A digest of the path and the fields of the request, without the number of files and without images. Requests with
-	 * the same digest are interchangeable, unless they have images. For speech it is ''.
+	 * A digest of the path and the fields of the request, without the number of files and without images; '' for
+	 * speech.
 	 */
 	contentDigest: string;
 	/**
@@ -199,7 +188,7 @@ export interface GenerationRequest {
 	requestedCount: number;
 	/** True if images are part of the request, so that the prompt does not identify the result. */
 	withImages: boolean;
-	/** The ids of the workflow that sent the request, and of the one that called it. Set only for sub-workflows. */
+	/** The ids of the sub-workflow that sent the request and of the workflow that called it. */
 	creator?: { id: string; calledBy: string };
 	/** When the last attempt to send the request began, in ms since 1970 by our clock; 0 before the first. */
 	sentAt: number;
@@ -209,9 +198,6 @@ export interface GenerationRequest {
 	files: GeneratedFile[];
 	/** Why the missing files have failed, in the service's words. */
 	reason?: string;
-	/**
-	 * Until when the history is searched for missing files, in ms since 1970; undefined while the stream is open. For
-	 * speech, it is set only if the create call has failed.
-	 */
+	/** Until when the history is searched for missing files, in ms since 1970; undefined while the stream is open. */
 	searchUntil?: number;
 }

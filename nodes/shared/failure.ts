@@ -30,7 +30,7 @@ export type FailureKind =
 	| 'timedOut'
 	| 'canceled';
 
-/** What the service means by a refusal or a failure. `parsing/errorTable.ts` derives it from the answer. */
+/** What the service means by a refusal or a failure. */
 export type Meaning =
 	| 'throttled'
 	| 'quota'
@@ -41,7 +41,7 @@ export type Meaning =
 	| 'voice'
 	| 'unavailable';
 
-/** Details of a failure. Each is present only where it is known and applies. */
+/** Details of a failure, as far as they are known. */
 export interface FailureFacts {
 	/** What the service means by its answer. */
 	means?: Meaning;
@@ -49,21 +49,18 @@ export interface FailureFacts {
 	field?: string;
 	/** True if `field` is a field of the credential. */
 	isInCredential?: boolean;
-	/** The indexes, from 0, of all input items in which the same parameter is empty. */
+	/** The indexes, from 0, of the input items in which the same parameter is empty. */
 	itemIndexes?: number[];
 	/** How many input items the run has. */
 	itemCount?: number;
 	/**
-	 * The reason, in words of the service or of this package. Words of the service have no HTML tags and no token. Two
-	 * kinds have something else here: `unreachable` a key of UNREACHABLE in `n8n/messages.ts`, and `selfTrigger` the
-	 * name of the node that would start the workflow again.
+	 * The reason, in words of the service or of this package. For `unreachable` it is a key of UNREACHABLE in
+	 * `n8n/messages.ts`; for `selfTrigger`, the name of a node.
 	 */
 	text?: string;
 	/** The HTTP status of the answer. */
 	status?: number;
-	/**
-	 * The host that the request went to, as in `media.example.com:8080`. For `redirected`, the origin of the new URL.
-	 */
+	/** The host that the request went to; for `redirected`, the origin of the new URL. */
 	host?: string;
 	/** The pause that the service or the file's host asks for before the next request, in ms. */
 	retryAfterMs?: number;
@@ -87,7 +84,7 @@ export interface FailureFacts {
 	indeterminateParts?: number[];
 	/** The ids that the service has announced for a charged generation. */
 	announcedIds?: string[];
-	/** True when the file's host refuses the URL or does not know it. Then the URL may have expired. */
+	/** True when the file's host refuses the URL or does not know it. */
 	isUrlRefused?: boolean;
 	/** The URL of a charged file that could not be downloaded. */
 	fileUrl?: string;
@@ -95,19 +92,13 @@ export interface FailureFacts {
 	otherFileUrls?: string[];
 	/** The last known status of the task, in words for the user. */
 	lastKnownStatus?: string;
-	/**
-	 * How many tasks and streams may be in flight without an overload, as far as is known. Set if the failure was
-	 * caused by an overload.
-	 */
+	/** How many tasks and streams may be in flight without an overload, as far as is known. */
 	safeInFlight?: number;
 	/** History entries that may be the lost result; `createdAt` as the service wrote it. */
 	candidates?: Array<{ id: string; createdAt?: string }>;
 }
 
-/**
- * A failure with its kind and its facts, but without a message to the user. `n8n/nodeErrors.ts` turns it into n8n's
- * error.
- */
+/** A failure with its kind and its facts, but without a message to the user. */
 export class Failure extends Error {
 	constructor(
 		readonly kind: FailureKind,
@@ -122,7 +113,7 @@ export class Failure extends Error {
 	}
 }
 
-/** The Failure of a bad parameter. `field` is its display name. `text` says what is wrong, as in “is empty”. */
+/** The Failure of a bad parameter; `field` is its display name, and `text` says what is wrong, as in “is empty”. */
 export function invalidInput(field: string, text: string): Failure {
 	return new Failure('invalidInput', { field, text });
 }
@@ -135,10 +126,7 @@ export const isFailure = (error: unknown, ...kinds: FailureKind[]): error is Fai
 export const withDefaultFacts = (error: unknown, facts: FailureFacts): unknown =>
 	error instanceof Failure ? error.withDefaults(facts) : error;
 
-/**
- * The `error_kind` of a failure by its kind; `other` for a kind that is not listed. `errorKindOf` says what counts
- * before the kind.
- */
+/** The `error_kind` of a failure, by its kind. */
 const ERROR_KIND_BY_FAILURE = {
 	...{ invalidInput: 'input', badImage: 'input', overBudget: 'input', rejected: 'input' },
 	...{ invalidVoice: 'input', outOfCredit: 'credit' },
@@ -150,15 +138,14 @@ const ERROR_KIND_BY_FAILURE = {
 
 /**
  * The value of `error_kind` in the output, when something has failed. Saved workflows compare it with fixed words, so
- * these words never change.
+ * these words must not change.
  */
 export function errorKindOf(error: unknown): string {
 	if (!(error instanceof Failure)) return 'other';
 	const { kind, facts } = error;
 	if (facts.mayBeCharged && kind !== 'timedOut') return 'indeterminate';
-	// In two cases the meaning does not count. A server error may have any cause, whatever its words. And a failed
-	// generation that complains about a token means a token of the service itself. (A refusal of the user's token has
-	// the kind tokenRefused.)
+	// A server error may have any cause, whatever its words. A failed generation that complains about a token means a
+	// token of the service itself.
 	const hasUnknownCause = kind === 'unavailable' || facts.means === 'token';
 	const means = hasUnknownCause ? undefined : facts.means;
 	const byFailure: Partial<Record<FailureKind, string>> = ERROR_KIND_BY_FAILURE;
@@ -171,9 +158,8 @@ export function isTransient(error: unknown): error is Failure {
 }
 
 /**
- * Converts an error of reading the account, which is often the first call to a Base URL. A refusal without a known
- * meaning, such as a 404 or a web page, becomes a Failure of kind foreignServer, because the Base URL probably leads to
- * another web server. Any other error is returned as it is.
+ * Converts a refusal to read the account that has no known meaning to a Failure of kind foreignServer, because the Base
+ * URL probably leads to another web server. Any other error is returned as it is.
  */
 export const toWrongBaseUrl = (error: unknown): unknown =>
 	isFailure(error, 'notFound', 'rejected', 'foreignServer') && !error.facts.means
