@@ -6,7 +6,7 @@ import { asText, truncate, isRecord, parseJson } from './values';
  * test/unit/errorTable.test.ts.
  */
 
-/** Names of fields that say what went wrong. */
+/** Names of fields that may say what went wrong. */
 const SIGN_FIELD =
 	/^err|error|fault|filter|block|fail|reject|refus|(?:msg|reasons?)$|^(?:code|kind|status|type|message|details?|cause)$/i;
 /** Names of fields that repeat what the user has sent. */

@@ -73,7 +73,7 @@ export const isOverload = (error: unknown): boolean =>
 
 /**
  * The wait that the Retry-After header asks for, in ms; undefined if the header is missing or malformed. A date is
- * compared with the Date header of the same answer, because our clock may differ.
+ * compared with the Date header of the same answer, if any, because our clock may differ.
  */
 export function readRetryAfter(headers: Record<string, string | undefined>): number | undefined {
 	const text = asText(headers['retry-after']);
@@ -84,7 +84,7 @@ export function readRetryAfter(headers: Record<string, string | undefined>): num
 	return Number.isFinite(ms) ? Math.min(MAX_RETRY_AFTER_MS, Math.max(0, ms)) : undefined;
 }
 
-/** The reason in the body of an error answer; undefined for a web page, or if there is none. */
+/** The reason in the body of an error answer; undefined for a web page, or if there is no reason. */
 export function readErrorText(body: string): string | undefined {
 	const json = parseJson(body);
 	if (json !== undefined) return readReason(json);

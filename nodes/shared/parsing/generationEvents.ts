@@ -22,7 +22,7 @@ export interface StreamResult {
 	interruptedBecause?: string;
 	/** Why files have failed, in the service's words. */
 	reason?: string;
-	/** True if the result was an empty list, so that probably nothing was made. */
+	/** True if the result had an empty list, so that probably nothing was made. */
 	isEmpty?: boolean;
 	/** The Failure to report if the history has no file either. */
 	failure?: Failure;
@@ -65,7 +65,7 @@ export class GenerationEvents {
 	private readonly failedIds = new Set<string>();
 	/** The last failure that had a reason, or else the first one. */
 	private failure: Failure | undefined;
-	/** The ids of the entries that came without a file or an error. */
+	/** The ids of entries that came with neither a file nor an error. */
 	private readonly idsInProgress = new Set<string>();
 	/** The reason for the interruption if the stream ends now. */
 	private defaultInterruption = 'the response was empty';

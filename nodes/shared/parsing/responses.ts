@@ -36,7 +36,7 @@ export interface ReaderContext {
 /** The keys under which an object may have a URL, the most certain first. */
 const URL_KEYS = ['file_url', 'audio_url', 'result', 'url', 'audio', 'href', 'path', 'data'];
 
-/** The first URL of a file in a value, made absolute with `baseUrl`. */
+/** The URL of a file in a value, made absolute with `baseUrl`. */
 export function readFileUrl(value: unknown, baseUrl: string): string | undefined {
 	if (typeof value === 'object' && value !== null) {
 		const inner = isRecord(value) ? URL_KEYS.map((key) => value[key]) : Object.values(value);

@@ -3,7 +3,7 @@ import { MAX_ID_CHARS, MAX_JSON_LEVELS } from '../limits';
 
 /* Reads single values of an answer, and accepts the types that deployments use for them. */
 
-/** True for an object that is no array. */
+/** True for an object that is neither an array nor null. */
 export const isRecord = (value: unknown): value is ServiceRecord =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -47,8 +47,8 @@ export function asNumber(value: unknown): number | undefined {
 }
 
 /**
- * A time in ms since 1970, from a number of seconds or ms, or from a text; NaN if it is none. ISO 8601 without a zone
- * counts as UTC.
+ * A time in ms since 1970, from a number of seconds or ms, or from a text; NaN if `value` is no time. ISO 8601 without
+ * a zone counts as UTC.
  */
 export function asTime(value: unknown): number {
 	const text = asText(value) ?? '';
@@ -76,7 +76,8 @@ export function asPercentage(value: unknown): number | undefined {
 const LARGE_ID = /("(?:task_)?id"\s{0,3}:\s{0,3})(\d{16,})(?=\s{0,3}[,}])/g;
 
 /**
- * Parses JSON, with large ids as strings. Returns undefined for any other text, and for JSON that is nested too deeply.
+ * Parses JSON, with large ids as strings. Returns undefined for a text that is no JSON, and for JSON that is nested too
+ * deeply.
  */
 export function parseJson(text: string): unknown {
 	try {
