@@ -26,7 +26,7 @@ export interface Paging {
  *
  * @param readSoFar how many records were read so far, those of this page included
  * @param pageSize how many records were asked for per page
- * @param fullSize a page of this many records does not count as short
+ * @param fullSize a page with at least this many records may be followed by another
  */
 export function isLastPage(
 	page: Page,

@@ -41,7 +41,7 @@ interface BaseCall extends Pick<HttpRequest, 'method' | 'query'> {
 	onRefused?(): void;
 }
 
-/** A call that is not charged. With `ifTemporary` it is sent again after a temporary failure. */
+/** A call that is not charged. With `ifTemporary` it may be sent again after a temporary failure. */
 export interface ReadCall extends BaseCall {
 	retry: 'ifTemporary' | 'never';
 	signal: AbortSignal;
@@ -188,8 +188,8 @@ export class RetryingClient {
 	}
 
 	/**
-	 * Finds out whether a Failure of kind tokenRefused is really about the token. If not, the account lacks a right,
-	 * and the kind becomes `rejected`.
+	 * Finds out whether a Failure of kind tokenRefused is really about the token. If it is not, the account probably
+	 * lacks a right, and the kind becomes `rejected`.
 	 */
 	private async withTokenChecked(call: ApiCall, failure: Failure): Promise<Failure> {
 		const { kind, facts } = failure;

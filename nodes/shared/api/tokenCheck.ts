@@ -33,8 +33,8 @@ export async function tokenError(
 }
 
 /**
- * Resolves with the Failure of kind tokenRefused if several checks in a row refuse the token, otherwise with undefined.
- * One check is not enough, because a replica of the service with a cold cache may refuse a valid token for a moment.
+ * Resolves with the Failure of kind tokenRefused if several checks in a row refuse the token. One check is not enough,
+ * because a replica of the service with a cold cache may refuse a valid token for a moment.
  */
 export async function confirmRefusal(api: Api, signal: AbortSignal): Promise<Failure | undefined> {
 	for (let refusals = 1; ; refusals++) {
