@@ -23,7 +23,7 @@ export async function readText(answer: HttpResponse, signal: AbortSignal): Promi
 
 /**
  * Reads the start of an answer's body, as text without the token; '' if it cannot be read in time, because the status
- * alone is enough to go on. Throws the signal's reason.
+ * alone is enough to go on. Throws the reason of `signal` if that aborts.
  */
 export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): Promise<string> {
 	// Only an error status has a body that gives a reason.
@@ -36,7 +36,7 @@ export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): 
 
 /**
  * Reads the first `size` bytes of a stream, or some more, into `head`. If the stream has ended by then, `isWhole` is
- * true; if not, they are put back.
+ * true; otherwise the bytes are put back.
  */
 export async function peek(
 	stream: ByteStream,

@@ -17,7 +17,7 @@ import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 
 /** How long a file host may be silent, in ms. */
 const IDLE_TIMEOUT_MS = 60_000;
-/** The most attempts to download a file, once its retry window (see `retryWindowMs`) is over. */
+/** The most attempts to download a file. Within a retry window (see `retryWindowMs`), more may be made. */
 const MAX_DOWNLOAD_ATTEMPTS = 5;
 /** The retry window while the file's host is unavailable, in ms. */
 const OUTAGE_RETRY_MS = 60_000;
@@ -41,7 +41,7 @@ export interface FileToFetch {
 	/** True for the subtitles of a speech. */
 	isSubtitles?: boolean;
 	/**
-	 * Is called once the host has answered an attempt. The returned function gets the bytes of this attempt as they
+	 * Is called when the host has answered an attempt. The returned function gets the bytes of this attempt as they
 	 * arrive.
 	 */
 	onAttempt?(): (bytes: Uint8Array) => void;

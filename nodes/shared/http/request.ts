@@ -58,8 +58,8 @@ export interface HttpResponse {
 }
 
 /**
- * Returns a function that checks a URL against the egress policy of the n8n instance. It throws a Failure of kind
- * unreachable if the policy forbids the URL.
+ * Returns a function that checks a URL against the egress policy of the n8n instance. The function throws a Failure of
+ * kind unreachable if the policy forbids the URL.
  */
 export function egressCheck(context: ServiceContext): (url: string) => Promise<void> {
 	// The method exists since about n8n 2.30.
