@@ -1,6 +1,6 @@
 import type { MediaKind } from './contract';
 
-/** What can go wrong. `n8n/messages.ts` has the message to the user for each kind. */
+/** What can go wrong. */
 export type FailureKind =
 	| 'invalidInput'
 	| 'badImage'
@@ -68,7 +68,7 @@ export interface FailureFacts {
 	limitMs?: number;
 	/** The value of Max Paid Requests per Execution that a run would exceed. */
 	limit?: number;
-	/** True if the service may have accepted and charged a create call, but its result is unknown. */
+	/** True if the service may have accepted and charged a create call whose result is unknown. */
 	mayBeCharged?: boolean;
 	/** The kind of media that was requested. */
 	mediaKind?: MediaKind;
@@ -158,8 +158,8 @@ export function isTransient(error: unknown): error is Failure {
 }
 
 /**
- * Converts a refusal to read the account that has no known meaning to a Failure of kind foreignServer, because the Base
- * URL probably leads to another web server. Any other error is returned as it is.
+ * A refusal to read the account becomes a Failure of kind foreignServer if its meaning is unknown: then the Base URL
+ * probably leads to another web server. Any other error is returned as it is.
  */
 export const toWrongBaseUrl = (error: unknown): unknown =>
 	isFailure(error, 'notFound', 'rejected', 'foreignServer') && !error.facts.means
