@@ -5,37 +5,33 @@ import { LATE_RESULT_MS } from '../generation/historyMatching';
 import type { RequestLedger } from '../generation/requestLedger';
 import { withoutQuery } from '../parsing/values';
 
-/** A part of n8n's execution context that has no public method. It may be missing. */
+/** A part of n8n's execution context that has no public method. */
 interface ExecutionInternals {
 	runExecutionData?: { parentExecution?: { workflowId?: string } };
 }
 
 /** The pause after which a waiting event is compared with the known requests again, in ms. */
 const RECHECK_MS = 1000;
-/**
- * How long an event waits for requests in flight that have another prompt, in ms. It waits for them because a service
- * may rewrite the prompt.
- */
+/** How long an event waits for requests in flight with another prompt, in ms: a service may rewrite the prompt. */
 const OTHER_PROMPT_GRACE_MS = 5000;
 
 /** The ids of a sub-workflow and of the workflow that called it. */
 export type SubWorkflow = NonNullable<GenerationRequest['creator']>;
 
-/** What a trigger's event is about: a history entry, or a speech task. Of a task only the id is known. */
+/** What a trigger's event is about: a history entry, or the id of a speech task. */
 export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 	id?: string;
 	failed?: boolean;
 };
 
 /**
- * Finds out whether a trigger's own workflow has created `product`, through a sub-workflow. Then the trigger must not
- * start the workflow again, or it would run and pay forever. While a request in flight may have created `product`, this
- * function waits for the ids or the end of that request.
+ * Finds out whether a trigger's own workflow has created `product` through a sub-workflow, so that another start of the
+ * workflow would make an endless, charged loop. Waits while that is not clear yet.
  *
  * @param requests the account's requests of the same kind as `product`: for speech, or for videos and images
  * @param isOwnSubWorkflow returns true for a sub-workflow that the trigger's workflow has called
  * @param signal ends the wait with false
- * @returns true if a request of such a sub-workflow has created it, as far as that can be told; never rejects
+ * @returns true if such a sub-workflow has most likely created it; never rejects
  */
 export async function isCreatedBySubWorkflow(
 	product: Product,
@@ -55,8 +51,8 @@ export async function isCreatedBySubWorkflow(
 }
 
 /**
- * Tells whether `request` has created `product`. Returns `made` if it has, or most likely has, `perhaps` while nobody
- * can tell yet, and undefined otherwise. `receivedAt` is when the event arrived, in ms since 1970.
+ * Tells whether `request` has created `product`; `perhaps` means that it is not clear yet. `receivedAt` is when the
+ * event arrived, in ms since 1970.
  */
 function verdictOf(request: GenerationRequest, product: Product, receivedAt: number) {
 	const { id, prompt, files = [], failed } = product;
@@ -77,7 +73,7 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 	return hasOtherPrompt && Date.now() > receivedAt + OTHER_PROMPT_GRACE_MS ? undefined : 'perhaps';
 }
 
-/** Returns the ids of this workflow and of the one that called it. Returns undefined if no workflow has called it. */
+/** Returns the ids of this workflow and of the one that called it; undefined if no caller is known. */
 export function creatorOf(context: IExecuteFunctions): SubWorkflow | undefined {
 	const { id = '' } = context.getWorkflow();
 	const calledBy = (context as ExecutionInternals).runExecutionData?.parentExecution?.workflowId;

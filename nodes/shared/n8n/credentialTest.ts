@@ -14,10 +14,7 @@ import { wordingOf } from './messages';
 /** How long the answer may take, in ms. */
 const TEST_TIMEOUT_MS = 15_000;
 
-/**
- * The test of the credential in n8n's editor: reads the account (§4.10). Resolves with OK or a message that says
- * what is wrong. Never rejects.
- */
+/** The test of the credential in n8n's editor: reads the account (§4.10). Never rejects. */
 export async function testMediaGenerationApi(
 	this: ICredentialTestFunctions,
 	credential: ICredentialsDecrypted,
@@ -28,14 +25,13 @@ export async function testMediaGenerationApi(
 	} catch (error) {
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		const { message, description } = wordingOf(failure);
-		// The message of a bad field is enough. Its description says to correct the field in the credential, which the
-		// user has open anyway.
+		// The description would say to correct the field in the credential, which the user has open anyway.
 		const text = failure.kind === 'invalidInput' ? message : `${message}. ${description}`;
 		return { status: 'Error', message: text };
 	}
 }
 
-/** Throws a Failure unless the service answers with an account. */
+/** Reads the account. Throws a Failure if that fails. */
 async function readAccount(
 	context: ICredentialTestFunctions,
 	{ apiToken, baseUrl, redact }: Credential,

@@ -1,26 +1,20 @@
 import type { IDisplayOptions, INodeProperties, INodePropertyTypeOptions } from 'n8n-workflow';
 import { MEDIA, type MediaKind } from '../contract';
 
-/*
- * The fields that several operations share. Because a field has the same name in all of them, its value stays when the
- * user switches to another operation. The code reads defaults and ranges from these fields.
- */
+/* Fields that several operations share. */
 
-/**
- * A field for a number. n8n's editor and `NodeParameters` enforce its range. The default counts if the field is
- * not set.
- */
+/** A field for a number, with a default and a lower limit. */
 export interface NumberField extends INodeProperties {
 	typeOptions: INodePropertyTypeOptions & { minValue: number };
 	default: number;
 }
 
-/** A field for true or false. The default counts if it is not set. */
+/** A field for true or false. */
 export interface SwitchField extends INodeProperties {
 	default: boolean;
 }
 
-/** Hides a field in tools for AI agents. A language model can neither receive nor pass on files. */
+/** Hides a field in tools for AI agents: a language model cannot pass on files. */
 export const NOT_FOR_TOOLS = { hide: { '@tool': [true] } } satisfies IDisplayOptions;
 
 export const outputField: INodeProperties = {
@@ -116,7 +110,7 @@ export const taskId: INodeProperties = {
 	description: 'The task_id from the output of Speech → Text to Speech',
 };
 
-/** Makes the collection Options of a node or an operation. It sorts the fields by name, as n8n's guidelines ask for. */
+/** Makes the collection Options, with its fields sorted by name, as n8n's guidelines ask for. */
 export const options = (...fields: INodeProperties[]): INodeProperties => ({
 	displayName: 'Options',
 	name: 'options',
@@ -154,7 +148,7 @@ export const idleTimeout: NumberField = {
 		'How many seconds without a message from the service before the connection counts as lost. The node then searches the history for the result instead of requesting it again.',
 };
 
-/** Makes the field Prompt of an operation. `placeholder` is an example of a prompt. */
+/** Makes the field Prompt of an operation. */
 export const prompt = (
 	placeholder: string,
 	description: string,
@@ -175,7 +169,7 @@ export const inputImages = (displayName: string, description: string): INodeProp
 	displayName,
 	name: 'binaryPropertyName',
 	type: 'string',
-	// Tells n8n that the field names binary fields of the input. n8n 2.41 does not offer a list of them yet.
+	// Tells n8n that the field names binary fields of the input.
 	typeOptions: { binaryDataProperty: true },
 	required: true,
 	default: 'data',

@@ -2,13 +2,13 @@ import { MEDIA } from '../contract';
 import type { Failure, FailureFacts, FailureKind, Meaning } from '../failure';
 import { truncate } from '../parsing/values';
 
-/* Puts failures into words for the user. All functions are pure. */
+/* Puts failures into words for the user. */
 
 /** The two texts that n8n shows for an error. */
 export interface Wording {
 	/** What happened. */
 	message: string;
-	/** What the user can do, and what was or may have been charged, as sentences; '' if there is nothing to add. */
+	/** What the user can do, and what may have been charged; '' if there is nothing to add. */
 	description: string;
 }
 
@@ -16,7 +16,7 @@ const reasonSuffix = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : 
 const seconds = (ms = 0) => (ms === 1000 ? '1 second' : `${ms / 1000} seconds`);
 const statusSuffix = (status?: number) => (status ? ` (HTTP ${status})` : '');
 
-/** The most texts that `listFirst` lists by default, such as ids or rows. */
+/** The most texts that `listFirst` lists by default. */
 const MAX_NAMED = 5;
 /** The most characters of each text that `listFirst` lists. */
 const MAX_NAME_CHARS = 300;
@@ -27,10 +27,7 @@ export const listFirst = (texts: string[], max = MAX_NAMED) =>
 		.map((text) => truncate(text, MAX_NAME_CHARS))
 		.join(', ') + (texts.length > max ? ` and ${texts.length - max} more` : '');
 
-/**
- * Names items as rows of a table, which are counted from 1: `row 13`, `rows 13 and 66`. Names the first `max`, and says
- * how many more there are.
- */
+/** Names items as rows of a table, counted from 1: `row 13`, `rows 13 and 66`. Names at most `max` rows. */
 export function nameRows(itemIndexes: number[], max = MAX_NAMED): string {
 	const rows = itemIndexes.map((index) => String(index + 1));
 	if (rows.length === 1) return `row ${rows[0]}`;
@@ -64,10 +61,7 @@ const UNREACHABLE: Record<string, Wording> = {
 	},
 };
 
-/**
- * Says that the files were charged, and where they are, the failed one first. A data: URL is omitted, because it
- * contains the whole file.
- */
+/** Says that the files were charged, and where they are. A data: URL is omitted, because it contains the whole file. */
 const chargedFiles = ({ fileUrl, otherFileUrls = [] }: FailureFacts) => {
 	const urls = [fileUrl, ...otherFileUrls].filter((url) => /^http/.test(url ?? ''));
 	return `It has been charged. Get it in History → Get Many${urls.length > 0 ? `, or here: ${urls.join(' , ')}` : '.'}`;
@@ -83,7 +77,7 @@ const whereToLook = ({ mediaKind }: FailureFacts) =>
 		? "the provider's website"
 		: "History → Get Many (or the provider's website)";
 
-/** What a user can do, by what the service means. For a meaning without a row, `remedy` uses its `fallback`. */
+/** What a user can do, by what the service means. */
 const REMEDIES: Partial<Record<Meaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
@@ -91,7 +85,7 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 	not_allowed: 'Ask your provider, or choose a voice, model or settings that your account may use',
 	unavailable: 'Wait a few minutes',
 };
-/** Says what the user can do, as a sentence without its period: the remedy for the meaning, or else `fallback`. */
+/** Says what the user can do, as a sentence without its period. */
 const remedy = ({ means, safeInFlight }: FailureFacts, fallback: string) => {
 	const numberToTry = safeInFlight ? ` (try ${safeInFlight})` : '';
 	return ((means && REMEDIES[means]) ?? fallback) + numberToTry;
@@ -111,8 +105,7 @@ function inputRemedy(facts: FailureFacts): string {
 	if (text !== 'is empty') return `Correct '${field}'.`;
 	const failedCount = itemIndexes.length;
 	if (failedCount === 0 || failedCount === itemCount) {
-		// n8n itself refuses a required field that is left empty. So if all of several items fail, an expression in the
-		// field has returned nothing.
+		// n8n itself refuses a required field without a value, so an expression has most likely returned nothing.
 		return failedCount > 1
 			? `Check the column's name in the expression of '${field}'.`
 			: "Fill it in, or check the column's name in its expression.";
@@ -255,10 +248,7 @@ function howToCollect(kind: FailureKind, { taskId, taskIds }: FailureFacts): str
 	return `To get the result at no extra charge, use Speech → Collect with task ID ${taskId}.`;
 }
 
-/**
- * Returns the texts for a failure. They name rows only if several items have the same fault. They contain the token
- * only if the facts do.
- */
+/** Returns the texts for a failure. The token is not removed from them. */
 export function wordingOf({ kind, facts }: Failure): Wording {
 	const { taskId, part, announcedIds, indeterminateParts } = facts;
 	const wording = WORDINGS[kind](facts);

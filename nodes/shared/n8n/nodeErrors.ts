@@ -4,7 +4,7 @@ import { Failure } from '../failure';
 import { asText, truncate, isRecord } from '../parsing/values';
 import { rowPrefix, wordingOf } from './messages';
 
-/* Turns failures into n8n errors. No other file does. */
+/* Turns failures into n8n errors. */
 
 /** What an n8n error is made of, besides the failure itself. */
 export interface ErrorContext {
@@ -18,17 +18,15 @@ export interface ErrorContext {
 }
 
 /**
- * Converts any thrown value to the n8n error that the user sees. It says what happened, in which row, and what to do.
- * The token is removed. A NodeApiError or NodeOperationError that n8n itself has thrown, such as that of a missing
- * credential, keeps its message: the same object is returned, with the index of the item and the note added.
+ * Converts a thrown value to the n8n error that the user sees, with the token removed. An error of n8n itself, such as
+ * that of a missing credential, keeps its message.
  */
 export function toNodeError(
 	error: unknown,
 	{ node, itemIndex, redact = redactor(''), note }: ErrorContext,
 ): NodeApiError | NodeOperationError {
 	const withNote = (description?: string | null) => {
-		// If the description ends with a URL, a period directly after it would look like a part of the URL. So a space
-		// comes first.
+		// A period directly after a URL would look like a part of the URL, so a space comes first.
 		const sentence = note ? description?.replace(/[^.]$/, '$& .') : description;
 		return redact.text([sentence, note].filter(Boolean).join(' '));
 	};
@@ -37,8 +35,7 @@ export function toNodeError(
 		if (note) error.description = withNote(error.description);
 		return error;
 	}
-	// The new error does not tell n8n the index of the item. n8n would append the index to the message, counted from 0,
-	// but users count rows from 1.
+	// The new error has no index of the item, because n8n would append it to the message, counted from 0.
 	const concernsSeveralItems =
 		error instanceof Failure &&
 		(error.kind === 'overBudget' || (error.facts.itemIndexes?.length ?? 0) > 1);
@@ -50,8 +47,7 @@ export function toNodeError(
 		const message = prefix + truncate(redacted, 2000);
 		return new NodeOperationError(node, message, { description: withNote() });
 	}
-	// The token is removed before the message is built. Messages truncate some facts, and a truncated token might not
-	// be recognized.
+	// The token is removed first: messages truncate some facts, and a truncated token might not be recognized.
 	const words = wordingOf(new Failure(error.kind, redact.value(error.facts)));
 	const message = prefix + words.message;
 	const description = withNote(words.description);

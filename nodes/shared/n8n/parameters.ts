@@ -7,21 +7,20 @@ import { limit, returnAll, type NumberField, type SwitchField } from './descript
 type ReadParameter = (name: string, fallback?: unknown) => unknown;
 
 /**
- * Reads the parameters of an item or a trigger. Every method throws a Failure of kind invalidInput for a bad value.
- * Read all of them before the first request, so that a bad one costs nothing. `name` is the parameter's name in saved
- * workflows, `displayName` its name for the user.
+ * Reads the parameters of an item or a trigger. Most methods throw a Failure of kind invalidInput for a bad value. Read
+ * all parameters before the first request, so that a bad one costs nothing.
  */
 export class NodeParameters {
 	readonly raw: ReadParameter;
 	/** The values in the collection Options. */
 	readonly options: Record<string, unknown>;
 
-	/** `withFiles` is false where files cannot be passed on, as in a tool. Then `wantsFile` is always false. */
+	/** `withFiles` is false where files cannot be passed on, as in a tool. */
 	constructor(
 		read: ReadParameter,
 		private readonly withFiles = true,
 	) {
-		// A value is read once. Evaluating an expression takes about 0.1 ms, in which n8n does nothing else.
+		// A value is read once, because n8n can do nothing else while it evaluates an expression.
 		const values = new Map<string, unknown>();
 		this.raw = (name, fallback) => {
 			if (!values.has(name)) values.set(name, read(name, fallback));
@@ -31,10 +30,7 @@ export class NodeParameters {
 		this.options = isRecord(options) ? options : {};
 	}
 
-	/**
-	 * The id in a resource locator, in any of its modes. A value with white space is refused, because it is most likely
-	 * a name.
-	 */
+	/** The id in a resource locator. A value with white space inside is refused, because it is most likely a name. */
 	locator(name: string, displayName: string): string {
 		const value = this.raw(name, '');
 		const id = requireText(isRecord(value) ? value.value : value, displayName).trim();
@@ -55,10 +51,7 @@ export class NodeParameters {
 		return isBlankText ? undefined : wellFormed(requireText(value, displayName)).trim();
 	}
 
-	/**
-	 * The value of a parameter or an option that must be one of `allowed`. A key of `aliases`, in lower or upper case,
-	 * counts as the value that it stands for. The default is the first of `allowed`.
-	 */
+	/** The value of a parameter or an option that must be one of `allowed`. A key of `aliases` counts as its value. */
 	choice<T extends string>(
 		name: string,
 		displayName: string,
@@ -76,7 +69,7 @@ export class NodeParameters {
 		);
 	}
 
-	/** The value of a switch. The switch may be one of the options or a parameter of its own. */
+	/** The value of a switch, which may be an option or a parameter of its own. */
 	flag({ name, default: byDefault }: SwitchField): boolean {
 		const value = this.options[name] ?? this.raw(name, byDefault) ?? '';
 		if (value === '') return byDefault;
@@ -99,7 +92,7 @@ export class NodeParameters {
 		return requireNumber(this.options[field.name] ?? field.default, field);
 	}
 
-	/** A duration in the options. The user enters seconds; the result is in ms. */
+	/** A duration in the options, converted from seconds to ms. */
 	durationOption(field: NumberField): number {
 		return this.numberOption(field) * 1000;
 	}
@@ -118,7 +111,7 @@ export class NodeParameters {
 		throw invalidInput(displayName, `lists ${others.length + 1} tasks, but the maximum is ${max}`);
 	}
 
-	/** The values of a parameter that must name at least one of `allowed`, in a list or a text. */
+	/** The values of a parameter that lists one or more of `allowed`. */
 	choices<T extends string>(name: string, displayName: string, allowed: readonly T[]): T[] {
 		const chosen = textsIn(this.raw(name, []), displayName);
 		if (chosen.length === 0) throw invalidInput(displayName, 'is empty: choose at least one');
@@ -177,7 +170,7 @@ const shownValue = (value: unknown) => {
 	return `(it is ${text ?? 'not set'})`;
 };
 
-/** Returns the value as text. A number counts as text. Throws invalidInput if the value is blank or of another type. */
+/** Returns a text or a number as text. Throws invalidInput for any other value, and for a blank text. */
 function requireText(value: unknown, displayName: string): string {
 	if (Number.isFinite(value) || typeof value === 'bigint') return String(value);
 	if (value === undefined || value === null || (typeof value === 'string' && isBlank(value))) {
@@ -188,10 +181,7 @@ function requireText(value: unknown, displayName: string): string {
 	return value;
 }
 
-/**
- * Returns the value as a number. A text such as "3" counts as one. Throws invalidInput unless it is a number that the
- * field allows.
- */
+/** Returns a number, or a text such as "3", as a number. Throws invalidInput if the field does not allow it. */
 function requireNumber(value: unknown, { displayName, typeOptions }: NumberField): number {
 	const { minValue: min, maxValue: max = Infinity, numberPrecision } = typeOptions;
 	const isWhole = numberPrecision === 0;

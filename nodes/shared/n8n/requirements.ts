@@ -1,10 +1,6 @@
 import * as n8nWorkflow from 'n8n-workflow';
 
-/*
- * Throws an error with a clear message if n8n is too old. A node's file must import this first. Otherwise n8n would
- * report that it cannot find a class, which misleads the user. The version of Node.js need not be checked, because n8n
- * 1.101 itself requires one that is new enough.
- */
+/* Throws an error with a clear message if n8n is too old. A node's file must import this first. */
 if (!('NodeConnectionTypes' in n8nWorkflow)) {
 	throw new Error(
 		'This version of n8n-nodes-media-generation needs n8n 1.101 or later. Update n8n.',

@@ -4,10 +4,7 @@ import { Semaphore } from '../async/semaphore';
 
 type Helpers = IExecuteFunctions['helpers'];
 
-/**
- * The size of a file in bytes, from n8n's binary storage or, for a file in memory, from its base64. Throws the
- * storage's error.
- */
+/** The size of a file in n8n, in bytes. Throws the error of n8n's storage. */
 export async function sizeOfStored(helpers: Helpers, file: IBinaryData): Promise<number> {
 	if (file.id === undefined) return Buffer.byteLength(file.data, 'base64');
 	if (file.bytes !== undefined) return file.bytes;
@@ -16,18 +13,15 @@ export async function sizeOfStored(helpers: Helpers, file: IBinaryData): Promise
 }
 
 /**
- * Reads all bytes of a file into memory. Before you read a large file, acquire its size from `memoryBudget`. Throws the
- * storage's error.
+ * Reads a file into memory; acquire the size of a large one from `memoryBudget` first. Throws the error of n8n's
+ * storage.
  */
 export async function readStored(helpers: Helpers, { id, data }: IBinaryData): Promise<Buffer> {
 	if (id === undefined) return Buffer.from(data, 'base64');
 	return await helpers.binaryToBuffer(await helpers.getBinaryStream(id));
 }
 
-/**
- * The most bytes that are reserved at once, for encoded images and for audio to join. A larger amount is reserved only
- * while nothing else is.
- */
+/** How many bytes may be reserved at once; a larger amount waits until nothing else is reserved. */
 const MEMORY_BUDGET_BYTES = 256 * 1024 * 1024;
 
 /** The budget for large buffers, in bytes. All executions of this process share it. */
