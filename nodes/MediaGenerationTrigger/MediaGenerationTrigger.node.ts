@@ -71,10 +71,7 @@ export class MediaGenerationTrigger implements INodeType {
 
 	methods = { credentialTest: { testMediaGenerationApi } };
 
-	/**
-	 * n8n calls this to activate a published workflow, also when n8n itself starts, and for a manual test. Throws an n8n
-	 * error.
-	 */
+	/** n8n calls this to activate a published workflow, and for a manual test. Throws an n8n error if that fails. */
 	async trigger(this: ITriggerFunctions): Promise<ITriggerResponse> {
 		return await startTrigger(this);
 	}

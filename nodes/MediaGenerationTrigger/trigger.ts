@@ -19,9 +19,8 @@ import { readSettings, type Settings } from './activation/settings';
 import { TaskWatch } from './tasks/taskWatch';
 
 /**
- * Modes in which n8n activates a trigger by itself, for example after a restart. Within about 15 s, n8n (2.41) tries
- * five times, and then gives the trigger up. So a failure that may be temporary must not be thrown in these modes. In
- * any other mode a person usually waits, and is told at once if something has to be corrected.
+ * Modes in which n8n activates a trigger by itself, for example after a restart. n8n soon gives up a trigger that
+ * throws in them, so a failure that may be temporary must not be thrown.
  */
 const SYSTEM_ACTIVATION_MODES = new Set<string>([
 	'init',
@@ -29,9 +28,8 @@ const SYSTEM_ACTIVATION_MODES = new Set<string>([
 ] satisfies WorkflowActivateMode[]);
 
 /**
- * Starts the trigger. Depending on the chosen events, it listens for speech tasks or polls the history for new videos
- * and images, or both, until n8n closes it or a failure ends it. In a manual test, it starts when n8n calls
- * `manualTriggerFunction`, and n8n closes it after the first event. Throws an n8n error if it cannot start.
+ * Starts the trigger, or in a manual test returns a function that does. Throws an n8n error if the trigger cannot
+ * start.
  */
 export async function startTrigger(context: ITriggerFunctions): Promise<ITriggerResponse> {
 	const trigger = new ListeningTrigger(context);
@@ -53,7 +51,7 @@ class ListeningTrigger {
 		this.isManual = context.getMode() === 'manual';
 	}
 
-	/** Starts to listen. Call it once. If it fails, closes the trigger and throws an n8n error. */
+	/** Call it once. If it fails, closes the trigger and throws an n8n error. */
 	async activate(): Promise<void> {
 		await this.listen().catch((error: unknown) => {
 			this.close();
@@ -61,17 +59,13 @@ class ListeningTrigger {
 		});
 	}
 
-	/**
-	 * Ends the trigger. Further calls do nothing. Outside of a manual test, hands its events over to the next
-	 * activation.
-	 */
+	/** Ends the trigger. Further calls do nothing. */
 	close(): void {
 		const { closing, context, isManual, watches } = this;
 		if (closing.signal.aborted) return;
 		closing.abort(new Failure('canceled'));
 		if (!isManual) for (const { outbox } of watches) outbox.handOver();
-		// n8n (2.41) waits for an event of a manual test even after the test was stopped. Without this empty event, a
-		// worker would wait forever.
+		// n8n (2.41) waits for an event of a manual test even after the test was stopped, so it gets an empty one.
 		else context.emit([]);
 	}
 
@@ -94,8 +88,7 @@ class ListeningTrigger {
 			return this.startInBackground(activation);
 		const error = await tokenError(activation.api, 0, signal);
 		if (signal.aborted) return;
-		// A temporary failure, such as an outage, does not prevent publishing. In a manual test it is thrown, because a
-		// person waits for an event.
+		// A temporary failure, such as an outage, does not prevent publishing.
 		if (error !== undefined && (isManual || !isTemporary(error))) throw error;
 		await Promise.all(this.watches.map(async (watch) => await watch.start()));
 	}
@@ -114,10 +107,6 @@ class ListeningTrigger {
 		};
 	}
 
-	/**
-	 * Starts the watches in the background. If the token is refused, and the refusal is confirmed, the trigger ends. Any other
-	 * failure is logged.
-	 */
 	private startInBackground({ onFatal, warn }: Activation): void {
 		for (const watch of this.watches) {
 			void watch.start().catch((error: unknown) => {
@@ -128,10 +117,7 @@ class ListeningTrigger {
 		}
 	}
 
-	/**
-	 * Reports `failure` to n8n and closes the trigger. If the token was refused, confirms the refusal first, and does
-	 * nothing if it is not confirmed.
-	 */
+	/** Reports `failure` to n8n and closes the trigger, but for a refused token only once the refusal is confirmed. */
 	private async end(failure: Failure, api: Api): Promise<void> {
 		const { signal } = this.closing;
 		const mayBeTemporary = failure.kind === 'tokenRefused';
@@ -147,8 +133,8 @@ class ListeningTrigger {
 }
 
 /**
- * Makes the watches that the chosen events need. Each has an outbox of its own. The namespace of an outbox contains the
- * service's base URL, because another service may use the same ids for other things.
+ * Makes the watches that the chosen events need. Namespaces contain the base URL, since another service may use the
+ * same ids.
  */
 function watchesOf(activation: Activation) {
 	const { api, context, settings, identityKey, isManual } = activation;

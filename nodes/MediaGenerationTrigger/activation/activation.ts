@@ -11,25 +11,20 @@ export interface Activation {
 	settings: Settings;
 	/** Identifies the workflow, the trigger node and the service. It is the same after a restart. */
 	identityKey: string;
-	/**
-	 * True in a manual test. A person then waits for one event, so some failures are shown that otherwise are only
-	 * logged.
-	 */
+	/** True in a manual test, in which a person waits for one event. */
 	isManual: boolean;
 	/** Aborts when the trigger is closed. */
 	closing: AbortSignal;
 	/**
-	 * Resolves with true if a sub-workflow that is called downstream of this trigger has created `product`, as far as
-	 * this process knows. An event about `product` would then start a loop in which each round is charged. Never
-	 * rejects.
+	 * Resolves with true if, as far as this process knows, a sub-workflow downstream of this trigger has created
+	 * `product`: an event about it would start a charged loop. Never rejects.
 	 */
 	isCreatedDownstream(product: Product): Promise<boolean>;
 	/** Writes a warning to n8n's log, with the token redacted. */
 	warn(text: string): void;
 	/**
-	 * Ends the trigger with an error. If the token was refused, the token is first checked three times over two
-	 * minutes, since a service may refuse a valid token for a moment. The trigger goes on if one of these checks does
-	 * not find the token refused. So the caller must go on as before until `closing` aborts.
+	 * Ends the trigger with an error. A refused token is checked again first, so the caller must go on until `closing`
+	 * aborts.
 	 */
 	onFatal(failure: Failure): void;
 }

@@ -10,7 +10,7 @@ import type { Settings } from './settings';
 
 /**
  * Throws a Failure of kind selfTrigger if a Media Generation node downstream may create something that this trigger
- * reports. Such a workflow would start itself forever, and each execution would be charged.
+ * reports: such a workflow would start itself forever, and pay each time.
  */
 export function refuseSelfStart(context: ITriggerFunctions, settings: Settings): void {
 	const { events, listensForTasks, taskIds } = settings;
@@ -24,9 +24,7 @@ export function refuseSelfStart(context: ITriggerFunctions, settings: Settings):
 	if (mediaCreator) throw new Failure('selfTrigger', { text: mediaCreator.name });
 }
 
-/**
- * Makes the function `isCreatedDownstream` of an activation. That function knows only what this process has created.
- */
+/** Makes the function `isCreatedDownstream` of an activation. */
 export function downstreamCreationCheck(
 	context: ITriggerFunctions,
 	credential: Credential,
@@ -36,8 +34,7 @@ export function downstreamCreationCheck(
 		.filter(({ type }) => /\.(?:executeWorkflow|toolWorkflow)$/.test(type))
 		.map(({ parameters }) => parameters?.workflowId as unknown)
 		.map((called) => asText(isRecord(called) ? called.value : called) ?? '');
-	// If a call names the sub-workflow by an expression, or by something else than its id (such as JSON), it can be any
-	// workflow.
+	// A call whose sub-workflow is given by an expression, or without an id (such as by JSON), may run any workflow.
 	const mayBeAnyWorkflow = calls.some((called) => called === '' || called.startsWith('='));
 	const { id: workflowId } = context.getWorkflow();
 	const isOwn = ({ id, calledBy }: SubWorkflow) =>
@@ -60,9 +57,8 @@ function downstreamNodes(context: ITriggerFunctions): NodeTypeAndVersion[] {
 }
 
 /**
- * True if a node is the action node of this package and may run the given operation. n8n omits a parameter that
- * has its default value: a missing `resource` means Speech, and a missing `operation` counts as any. An
- * expression counts as any value. n8n passes it without its "=" if the field does not allow expressions.
+ * True if a node is the action node of this package and may run the given operation. n8n omits a parameter that has its
+ * default value, and an expression may give any value.
  */
 function mayRun(
 	{ type, parameters = {} }: NodeTypeAndVersion,

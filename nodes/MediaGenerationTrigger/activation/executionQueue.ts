@@ -13,21 +13,15 @@ import { wordingOf } from '../../shared/n8n/messages';
 import type { Activation } from './activation';
 import type { Outbox } from './outbox';
 
-/**
- * The most events of one watch that are in progress at the same time. Each takes a slot, from the download of its files
- * to the end of its execution.
- */
+/** How many events of one watch may be in progress at the same time. */
 const MAX_CONCURRENT_EXECUTIONS = 20;
-/**
- * The longest time for which an event keeps its slot after it was emitted, in ms. After that, the slot is free for
- * another event, even if the execution goes on.
- */
+/** How long an event may count as in progress after it was emitted, in ms, even if its execution goes on. */
 const MAX_EXECUTION_MS = 60_000;
 /** Deadline for downloading the files of one event, in ms. */
 const DOWNLOAD_MS = 3_600_000;
 /** The most attempts to emit an event, if n8n fails to start its execution. */
 const MAX_ATTEMPTS = 10;
-/** The longest pause between two attempts, in ms. All pauses together take about three minutes. */
+/** The longest pause between two attempts, in ms. */
 const MAX_PAUSE_MS = 60_000;
 
 /** One event, which is to start one execution. */
@@ -36,10 +30,7 @@ export interface Emission {
 	outboxKey: string;
 	/** What has happened. It is part of the deduplication key, so it must be the same after a restart. */
 	name: string;
-	/**
-	 * Returns true once an event with a newer percentage, or the event for the end of the task, has replaced this one.
-	 * Only progress events have it.
-	 */
+	/** For a progress event: returns true once a newer event has replaced it. */
 	isOutdated?(): boolean;
 	/** What the event is about. If a downstream sub-workflow has created it, nothing is emitted. */
 	product: Parameters<Activation['isCreatedDownstream']>[0];
@@ -48,7 +39,7 @@ export interface Emission {
 	fetchFiles?(signal: AbortSignal): Promise<IBinaryKeyData>;
 }
 
-/** Emits the events of one watch, of which a limited number are in progress at the same time. */
+/** Emits the events of one watch, a limited number at the same time. */
 export class ExecutionQueue {
 	private readonly slots = new Semaphore(MAX_CONCURRENT_EXECUTIONS);
 
@@ -57,12 +48,7 @@ export class ExecutionQueue {
 		private readonly outbox: Pick<Outbox, 'setState' | 'save'>,
 	) {}
 
-	/**
-	 * Emits an event until n8n has started its execution, at most MAX_ATTEMPTS times. Resolves when the execution has
-	 * ended or takes longer than a minute, when all attempts have failed, or when the event is outdated or must not be
-	 * emitted. Also resolves when the trigger is closed. If no execution has started by then, the event stays in the
-	 * outbox for the next activation, unless it is about progress. Never rejects.
-	 */
+	/** Emits an event, up to MAX_ATTEMPTS times, until n8n has started its execution. Never rejects. */
 	async emitUntilStarted(emission: Emission): Promise<void> {
 		const { isCreatedDownstream, closing, warn } = this.activation;
 		const { outboxKey, name } = emission;
@@ -78,9 +64,7 @@ export class ExecutionQueue {
 	}
 
 	/**
-	 * Emits an event once, unless it is outdated. Resolves with false if n8n has not started its execution. Resolves
-	 * with true in all other cases: the execution has ended or takes too long, the event is outdated, or the trigger is
-	 * closed.
+	 * Emits an event once, if it is still to be emitted. Resolves with false if n8n has failed to start its execution.
 	 */
 	private async emitOnce(emission: Emission): Promise<boolean> {
 		const { context, closing } = this.activation;
@@ -96,15 +80,14 @@ export class ExecutionQueue {
 		this.outbox.save();
 		context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
 		const hasFailedToStart = await raceTimeout(MAX_EXECUTION_MS, closing, startFailure);
-		// The trigger was closed before it was known whether the execution has started. The state stays 'emitted', so
-		// that the next activation can emit the event again (see `Outbox`). If the execution has started, n8n drops the
-		// second event by its deduplication key.
+		// It is not known whether the execution has started, so the state stays 'emitted' for the next activation (see
+		// `Outbox`).
 		if (closing.aborted && hasFailedToStart === undefined) return true;
 		this.setState(emission, hasFailedToStart ? 'pending' : 'done');
 		return !hasFailedToStart;
 	}
 
-	/** Sets the state in the outbox, which has no state of progress events. */
+	/** Sets the state of an event in the outbox, unless it is a progress event. */
 	private setState(
 		{ outboxKey, isOutdated }: Emission,
 		state: 'pending' | 'emitted' | 'done',
@@ -128,19 +111,15 @@ export class ExecutionQueue {
 	}
 
 	/**
-	 * True if `error`, with which n8n rejected the promise of an execution, means that the execution has not started.
-	 * n8n also rejects the promise if an execution has started and is then canceled or lost. Only the text of the error
-	 * tells the two cases apart. An n8n without deduplication keys rejects the promise only after a cancellation.
+	 * Only the text of `error`, with which n8n rejected the promise of an execution, tells whether the execution has
+	 * failed to start or was canceled or lost later.
 	 */
 	private failedToStart(error: unknown): boolean {
 		const hasStarted = /cancell?ed|stalled|no active execution/i.test(String(error));
 		return supportsDeduplication(this.activation.context) && !hasStarted;
 	}
 
-	/**
-	 * Returns the key by which n8n recognizes a second emission of the same event. n8n allows up to 255 characters, so
-	 * the key is a digest.
-	 */
+	/** The key by which n8n recognizes a second emission of the same event: a digest, because n8n limits its length. */
 	private deduplicationKey({ outboxKey, name }: Emission): string {
 		const parts = [this.activation.identityKey, outboxKey, name];
 		const digest = createHash('sha256').update(parts.join('\n')).digest('hex');
@@ -148,6 +127,6 @@ export class ExecutionQueue {
 	}
 }
 
-/** True if this version of n8n takes a deduplication key, and drops a second execution with the same key. */
+/** True if this version of n8n takes a deduplication key. */
 export const supportsDeduplication = (context: ITriggerFunctions): boolean =>
 	context.emit.length >= 4;

@@ -2,31 +2,27 @@ import type { IDataObject } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
 
 /**
- * How long n8n is assumed to know the deduplication key of an emitted event, in ms. n8n knows the key until it deletes
- * the execution. If the workflow does not save executions, that may be soon after their end.
+ * How long n8n is assumed to know the deduplication key of an emitted event, in ms. n8n forgets the key when it deletes
+ * the execution.
  */
 const DEDUPLICATION_KEY_TTL_MS = 120_000;
-/** The most done events that are remembered. A late message about one of them must not look like a new task. */
+/** How many done events are remembered, so that a late message about one does not look like a new task. */
 const MAX_DONE = 1000;
 
 /** An event's state, which the outbox saves. */
 export interface Stateful {
 	/**
-	 * 'tracking': the end of the task or generation is not known. 'pending': its end waits to be emitted. 'emitted':
-	 * the event about its end was handed to n8n, but it is unknown whether the execution has started. 'done': nothing
-	 * more is to be done.
+	 * 'tracking': the end is awaited. 'pending': the event is to be emitted. 'emitted': n8n has the event, but may not
+	 * have started the execution. 'done': nothing more is to be done.
 	 */
 	state: 'tracking' | 'pending' | 'emitted' | 'done';
-	/**
-	 * The percentage at which the last progress event of the task was due. It is noted even if progress events are not
-	 * chosen.
-	 */
+	/** The percentage at which the last progress event of a task was due. */
 	reported?: number;
 }
 
 /**
- * What is saved under one key of n8n's static data. The value of a key is always replaced as a whole, since n8n may
- * not save a change inside it.
+ * What is saved under one key of n8n's static data. It is replaced as a whole, since n8n may not save a change inside
+ * it.
  */
 interface SavedEvents<Item, Cursor> {
 	/** When these events were saved, in ms since 1970. */
@@ -39,27 +35,20 @@ interface SavedEvents<Item, Cursor> {
 class Handover extends Map<string, SavedEvents<never, never>> {}
 
 /**
- * The outbox of one watch of a trigger (transactional outbox pattern): each event with its state, so that restarts lose
- * and repeat as few events as possible. It is saved in the node's static data. n8n stores static data only when an
- * execution starts, so that copy may be out of date. A closed trigger therefore also hands its events over to the next
- * activation of the same node in this process.
+ * The events of one watch of a trigger with their states (transactional outbox pattern), so that restarts lose and
+ * repeat few events. n8n may save the node's static data late, so a closed trigger also hands the events over to the
+ * next activation in this process.
  */
 export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
-	/**
-	 * Events by name: the id of a task, or the fingerprint of a history entry. `setState` moves an event to the end
-	 * when it is done.
-	 */
+	/** Events by the id of a task, or by the fingerprint of a history entry. */
 	events = new Map<string, Item>();
-	/** How far the trigger has read the history; undefined before its first read, and in an outbox for tasks. */
+	/** How far the trigger has read the history; undefined before the first read. */
 	cursor?: Cursor;
 
 	/**
-	 * Loads what was handed over or saved, whichever is newer. `staticData` is the node's static data, which has the
-	 * events under `namespace`. `key` identifies the node in this process. Events in state 'pending' are tracked again.
-	 *
-	 * With `replaysEmitted`, events in state 'emitted' are tracked and emitted again if they were saved less than
-	 * DEDUPLICATION_KEY_TTL_MS ago, since n8n may have stopped before their executions started. Otherwise they count as
-	 * done. Set it only if n8n drops duplicates by their deduplication keys.
+	 * Loads what was handed over or saved, whichever is newer. `namespace` is the key in `staticData`; `key` identifies
+	 * the node in this process. Set `replaysEmitted` only if n8n drops duplicates by their deduplication keys: events
+	 * in state 'emitted' may then be emitted again.
 	 */
 	constructor(
 		private readonly staticData: IDataObject,
@@ -80,7 +69,7 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 		}
 	}
 
-	/** Sets the state of an event. Does nothing if the outbox no longer has the event. */
+	/** Sets the state of an event that the outbox still has. */
 	setState(name: string, state: Stateful['state']): void {
 		const item = this.events.get(name);
 		if (!item) return;
@@ -97,15 +86,12 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 		return [...this.events].filter(([, item]) => item.state === state).map(([name]) => name);
 	}
 
-	/** Writes all events to static data. n8n stores it when the next execution starts. */
+	/** Writes all events to static data. */
 	save(): void {
 		this.staticData[this.namespace] = { ...this.snapshot() } as IDataObject;
 	}
 
-	/**
-	 * Hands all events over to the next activation in this process. Call it when the trigger is closed. Events in
-	 * state 'emitted' stay so, since it is unknown whether n8n starts their executions.
-	 */
+	/** Hands all events over to the next activation in this process. Call it when the trigger is closed. */
 	handOver(): void {
 		processContainer.get(Handover).set(this.namespace + this.key, this.snapshot() as never);
 	}

@@ -2,7 +2,7 @@ import type { INodeProperties, ITriggerFunctions } from 'n8n-workflow';
 import { download, type NumberField } from '../../shared/n8n/descriptions';
 import { NodeParameters } from '../../shared/n8n/parameters';
 
-/** The events that can start an execution. Saved workflows contain `value`, so it never changes. */
+/** The events that can start an execution. Saved workflows contain `value`, so it must not change. */
 const EVENTS = [
 	{
 		name: 'Speech Completed',
@@ -28,13 +28,10 @@ const EVENTS = [
 	},
 ] as const;
 
-/** The only event that is not about speech tasks: a video or image in the history. */
+/** The event about a new video or image in the history. */
 const GENERATED = 'generated';
 
-/**
- * The events about speech tasks: all events but `generated`. If `generated` is chosen as well, `failed` is also about
- * videos and images.
- */
+/** The events about speech tasks. With `generated`, `failed` is also about videos and images. */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], typeof GENERATED>;
 const taskEvents = EVENTS.map(({ value }) => value).filter(
 	(value): value is TaskEventKind => value !== GENERATED,
@@ -90,8 +87,7 @@ export const progressStep: NumberField = {
 const displayNames = Object.fromEntries(EVENTS.map(({ name, value }) => [value, name]));
 
 /**
- * The text below the node on the canvas, which is cut after 26 characters. It is an expression. Expressions cannot read
- * display names, so it contains a table of them.
+ * The text below the node on the canvas: an expression with a table of display names, which expressions cannot read.
  */
 export const subtitle = `={{ ((${JSON.stringify(displayNames)})[$parameter.events[0]] ?? "") + ($parameter.events.length > 1 ? " +" + ($parameter.events.length - 1) : "") }}`;
 

@@ -19,16 +19,13 @@ import {
 	type FingerprintedEntry,
 } from './newEntries';
 
-/**
- * Time limit of the first poll, in ms. Publishing waits for this poll. If it takes longer, it is given up. Outside of a
- * manual test, the next poll then does its work.
- */
+/** Time limit of the first poll, for which publishing waits, in ms. */
 const FIRST_POLL_MS = 20_000;
 
 /** The pause between the events of two entries, in ms. */
 const EMISSION_SPACING_MS = 100;
 
-/** Polls the history of an account, and emits an event for each new video or image. */
+/** Polls the history of an account, and emits events about new videos and images. */
 export class HistoryWatch {
 	/** True once the log says that polling has failed, until a poll succeeds. */
 	private hasWarned = false;
@@ -42,11 +39,9 @@ export class HistoryWatch {
 	}
 
 	/**
-	 * Polls once, and then goes on polling in the background until the trigger is closed. Call it once. In the first
-	 * activation, the first poll only remembers which entries exist. In a manual test, it also emits the newest entry
-	 * with a file. In a later activation, it emits what was generated in the meantime. Throws a Failure if the first
-	 * poll fails and a person has to correct something, or in a manual test if it fails at all. The watch goes on
-	 * polling even then.
+	 * Polls once, and goes on polling in the background until the trigger is closed, even if the first poll fails. Call
+	 * it once. Throws a Failure if the first poll fails for a reason that is not temporary, or in a manual test for any
+	 * reason.
 	 */
 	async start(): Promise<void> {
 		const { closing, isManual } = this.activation;
@@ -74,10 +69,7 @@ export class HistoryWatch {
 		}
 	}
 
-	/**
-	 * Reads the part of the history that may contain new or tracked entries. Emits an event for each of them that now
-	 * has a file and, if the user has chosen the event `failed`, for each that has failed.
-	 */
+	/** Reads the newest part of the history, and emits events about entries that have ended since the last poll. */
 	private async poll(signal: AbortSignal): Promise<void> {
 		const { outbox } = this;
 		const { api, closing, settings, isManual } = this.activation;
@@ -85,9 +77,8 @@ export class HistoryWatch {
 		const { accountKey, baseUrl } = api.credential;
 		const pollStartedAt = monotonicNow();
 		const read = async (page: number) => {
-			// Outside of a manual test, page 1 may come from a read that another trigger of this process sent within
-			// MAX_SHARED_AGE_MS. All other reads must be sent after this poll has begun: an older page 2 could miss an
-			// entry that a new entry has pushed from page 1 to page 2.
+			// Page 1 may come from a recent read of another trigger. A later page may not: an older page 2 could miss
+			// an entry that has moved there from page 1.
 			const since = page === 1 && !isManual ? pollStartedAt - MAX_SHARED_AGE_MS : pollStartedAt;
 			const fetchPage = async (shared: AbortSignal) =>
 				await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, shared);
@@ -130,10 +121,7 @@ export class HistoryWatch {
 		});
 	}
 
-	/**
-	 * Logs the failure of a poll, but only once until a poll has succeeded. A refused token is not logged: it ends the
-	 * trigger, once the refusal is confirmed.
-	 */
+	/** Logs the failure of a poll, once until a poll has succeeded, or passes a refused token to `onFatal`. */
 	private report(error: unknown): void {
 		const { closing, settings, warn, onFatal } = this.activation;
 		if (closing.aborted) return;
@@ -151,16 +139,14 @@ export class HistoryWatch {
 function eventOf({ record, id, files, failed }: HistoryEntry, redact: Redactor): IDataObject {
 	const recordWithId = toOutputRecord(id === undefined ? record : { ...record, id });
 	if (failed) {
-		// The record is redacted before its reason is truncated. A token that is cut off in the middle might not be
-		// found afterwards.
+		// The record is redacted before its reason is truncated, because a truncated token might not be recognized.
 		const { facts } = failureOfAnswer(redact.value(record));
 		const error = facts.text ?? 'The service gave no reason';
 		const error_kind = errorKindOf(new Failure('generationFailed', facts));
 		return { ...recordWithId, event: 'failed', error, error_kind } as IDataObject;
 	}
 	const event = { ...recordWithId, event: 'generated', file_url: files[0]!.fileUrl } as IDataObject;
-	// In an event `generated`, `error` means that a download has failed. So an empty `error` from the service is
-	// removed.
+	// An `error` in this event means that a download has failed, so an empty one from the service is removed.
 	if (isEmptyError(record.error)) delete event.error;
 	return event;
 }

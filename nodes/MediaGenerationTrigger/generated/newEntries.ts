@@ -16,7 +16,7 @@ const MAX_POLLED_ENTRIES = 600;
 const MAX_KNOWN_ENTRIES = 1000;
 /** The longest time for which an unfinished entry (no file, not failed) is tracked, in ms. */
 const MAX_TRACKED_MS = 2 * 3_600_000;
-/** The watermark of a history whose entries are all known. Every unknown entry is then new, whatever its time. */
+/** The watermark of a history whose entries are all known, so that any unknown entry is new. */
 const NO_WATERMARK = 0;
 
 /** An entry of the history with its fingerprint, by which a later poll recognizes it. */
@@ -24,9 +24,9 @@ export interface FingerprintedEntry extends HistoryEntry {
 	fingerprint: string;
 }
 
-/** What is remembered of an entry. `createdAt` may be null, since JSON saves NaN as null. */
+/** What is remembered of an entry. */
 interface KnownEntry extends Stateful {
-	/** When it was created, in ms since 1970 by the service's clock; NaN if the service does not say. */
+	/** In ms since 1970 by the service's clock; NaN, which JSON saves as null, if the service does not say. */
 	createdAt: number | null;
 	/** When it was first seen, in ms since 1970 by the clock of this machine. */
 	since: number;
@@ -34,11 +34,11 @@ interface KnownEntry extends Stateful {
 
 /** How far the history has been read. */
 interface Cursor {
-	/** The account key. It differs after a change of the token. */
+	/** The account key, which changes with the token. */
 	account: string;
 	/**
-	 * A time in ms since 1970 by the service's clock. Unknown entries are new if they were created later; see
-	 * `newEntries`. It may be NO_WATERMARK. If the service gives no times, it may be NaN, which JSON saves as null.
+	 * The time after which an unknown entry counts as new, in ms since 1970 by the service's clock; NaN or null if the
+	 * service gives no times.
 	 */
 	watermark: number | null;
 }
@@ -49,16 +49,12 @@ export type HistoryOutbox = Outbox<KnownEntry, Cursor>;
 export type PollState = Pick<HistoryOutbox, 'events' | 'cursor'>;
 
 /**
- * Compares the entries that a poll has read with what earlier polls know. `listed` has the oldest entry first.
- * `account` is the account key. `now` is in ms since 1970. Returns the entries to emit, oldest first: new ones that
- * have a file or have failed, and tracked ones that now have a file or have failed. Also returns what the next poll
- * needs to know. Has no side effects.
+ * Compares the entries that a poll has read with what earlier polls know. `listed` has the oldest entry first,
+ * `account` is the account key, and `now` is in ms since 1970. Returns the entries to emit, oldest first, and what the
+ * next poll needs to know.
  *
- * An entry is new if it is unknown and was created after the watermark. If the service gives no times, an unknown entry
- * is new if it stands nearer to the newest end of the list than some known entry. If entries are deleted, older entries
- * move from later pages to the pages that are read. These entries are older than all known ones, so they are not new.
- * Times of the service are compared only with each other, never with this machine's clock. The first poll of an account
- * finds nothing new.
+ * After the first poll, an unknown entry is new if it was created after the watermark; without times, its place in the
+ * list decides. Others may be old entries that have moved to the pages that are read because entries were deleted.
  */
 export function newEntries(
 	listed: FingerprintedEntry[],
@@ -70,7 +66,7 @@ export function newEntries(
 	const events: PollState['events'] = new Map(isFirst ? [] : previous.events);
 	let watermark = isFirst ? firstWatermark(listed) : watermarkOf(previous);
 	const ended: FingerprintedEntry[] = [];
-	/** True once a known entry was passed. With NO_WATERMARK it starts true, because every unknown entry is then new. */
+	/** With NO_WATERMARK, every unknown entry is new, as if a known one was passed. */
 	let hasPassedKnown = watermark === NO_WATERMARK;
 	for (const entry of listed) {
 		const { fingerprint, id, createdAt, files, failed } = entry;
@@ -79,11 +75,10 @@ export function newEntries(
 		const isUnreported = known ? known.state === 'tracking' : isNew;
 		const hasEnded = files.length > 0 || failed;
 		if (isUnreported && hasEnded) ended.push(entry);
-		// The fingerprint of an entry without an id changes when it gets a file. It is then found as a new entry, so
-		// there is no need to track it until then.
+		// An entry without an id gets another fingerprint with its file, and is then found as new, so it is not
+		// tracked.
 		const state = known?.state ?? (hasEnded || id === undefined ? 'done' : 'tracking');
-		// This moves the entry to the end of the map. The first entries of the map are forgotten first, and these must
-		// be those that no poll has read for the longest time.
+		// This moves the entry to the end of the map, since the first entries of the map are forgotten first.
 		events.delete(fingerprint);
 		const next = { createdAt, since: now, ...known, state };
 		events.set(fingerprint, isUnreported && hasEnded ? { ...next, state: 'pending' } : next);
@@ -101,9 +96,8 @@ export function newEntries(
 }
 
 /**
- * Reads the history page by page, until no later page can contain an entry that is new or tracked, or
- * MAX_POLLED_ENTRIES are read. Resolves with the entries that were read, the oldest first. `read` reads a page, from 1.
- * Relative URLs are resolved against `baseUrl`. Rejects if `read` does.
+ * Reads the history page by page, as far as it may contain new or tracked entries, up to MAX_POLLED_ENTRIES. Resolves
+ * with the entries, the oldest first. `read` reads a page, from 1.
  */
 export async function readRecentEntries(
 	read: (page: number) => Promise<Page>,
@@ -122,10 +116,9 @@ export async function readRecentEntries(
 /** True if a page after `listed` may contain a new entry, or one that is tracked. `listed` must not be empty. */
 function needsNextPage(listed: FingerprintedEntry[], previous: PollState): boolean {
 	const { fingerprint, createdAt } = listed[0]!;
-	// The first poll must read all entries above the watermark. The next poll would take an unread one to be new.
+	// The first poll reads on to the watermark, because the next poll would take an unread entry above it to be new.
 	if (!previous.cursor) return createdAt > firstWatermark(listed);
-	// As long as no known entry is listed, one may follow on a later page. So the oldest listed entry counts as newer
-	// than a known one.
+	// If no known entry is listed, one may follow on a later page, so the oldest listed entry counts as newer than it.
 	const isNew = isAboveWatermark(createdAt, watermarkOf(previous), !isAnyKnown(listed, previous));
 	if (isNew && !previous.events.has(fingerprint)) return true;
 	const fingerprints = new Set(listed.map((entry) => entry.fingerprint));
@@ -140,10 +133,7 @@ function needsNextPage(listed: FingerprintedEntry[], previous: PollState): boole
 const isAnyKnown = (listed: FingerprintedEntry[], { events }: PollState): boolean =>
 	listed.some(({ fingerprint }) => events.has(fingerprint));
 
-/**
- * True if an entry was created after the watermark. If one of the two times is unknown, or if they are equal, the entry
- * counts only if it is newer than a known entry by its place in the list.
- */
+/** True if an entry was created after the watermark. If the times do not tell, `isNewerThanKnown` decides. */
 const isAboveWatermark = (
 	createdAt: number,
 	watermark: number,
@@ -153,10 +143,8 @@ const isAboveWatermark = (
 const watermarkOf = ({ cursor }: PollState): number => cursor?.watermark ?? NaN;
 
 /**
- * The watermark after the first poll. A history with fewer entries than MIN_PAGE_SIZE has no second page. So it is
- * known as a whole, and the watermark is NO_WATERMARK. For any other history, the watermark is two hours before the
- * newest entry. Some services list an entry only when it has ended, so an entry that was created after that time and is
- * listed later counts as new.
+ * The watermark after the first poll. It lies before the newest entry, because some services list an entry only when it
+ * has ended.
  */
 const firstWatermark = (listed: FingerprintedEntry[]): number =>
 	listed.length < MIN_PAGE_SIZE ? NO_WATERMARK : listed.at(-1)!.createdAt - MAX_TRACKED_MS;
@@ -165,8 +153,8 @@ const entriesOf = (records: ServiceRecord[], baseUrl: string): FingerprintedEntr
 	readHistory(records, baseUrl).map((entry) => ({ ...entry, fingerprint: fingerprintOf(entry) }));
 
 /**
- * A short digest of an entry's id or, without an id, of its file's URL, its time and its prompt. The signature
- * in a URL's query does not count, since it changes from one poll to the next.
+ * A short digest of an entry's id or, without an id, of its file's URL, its time and its prompt. The query of a URL
+ * does not count, since it may contain a changing signature.
  */
 function fingerprintOf({ id, files, record, prompt }: HistoryEntry): string {
 	const address = files[0] ? withoutQuery(files[0].fileUrl) : '';

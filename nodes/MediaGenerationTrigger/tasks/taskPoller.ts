@@ -11,10 +11,7 @@ import type { Outbox } from '../activation/outbox';
 import type { Emission, ExecutionQueue } from '../activation/executionQueue';
 import type { TaskEventKind } from '../activation/settings';
 
-/**
- * A task is read after this time without a message, in ms. While the socket is open, the time doubles with each read,
- * up to 5 minutes.
- */
+/** The usual pause before a read of a task, in ms; it grows while the socket is open. */
 const POLL_INTERVAL_MS = 30_000;
 /** Pause before a task that could not be read is tried again, in ms. It doubles each time, up to MAX_PAUSE_MS. */
 const FIRST_PAUSE_MS = 20_000;
@@ -26,10 +23,7 @@ const MAX_PAUSE_MS = 3_600_000;
 export class TaskPoller {
 	/** The highest percentage so far, 0 to 100. */
 	private highestPercentage = 0;
-	/**
-	 * The latest progress event. Undefined before the first one, and once the event for the end of the task has
-	 * replaced it. Older progress events that still wait to be emitted are outdated.
-	 */
+	/** The latest progress event; older ones that still wait to be emitted are outdated. */
 	private latestProgress: Emission | undefined;
 	/** Resolves when all events so far have left the execution queue. */
 	private emitted = Promise.resolve();
@@ -41,10 +35,7 @@ export class TaskPoller {
 		private readonly taskId: string,
 	) {}
 
-	/**
-	 * Follows the task. `mode` says how the task became known: by a message, or from the outbox or the parameters.
-	 * Resolves when the task has ended or does not exist, or when `signal` aborts. Never rejects.
-	 */
+	/** Follows the task until it has ended or does not exist, or `signal` aborts. Never rejects. */
 	async follow(
 		accountSocket: AccountSocket,
 		mode: 'announced' | 'restored',
@@ -64,8 +55,7 @@ export class TaskPoller {
 				(error: unknown) => this.onError(error),
 			);
 			if (!failure || signal.aborted) return;
-			// In a manual test, every failure ends the trigger. A person waits for an event, and has to see, for
-			// example, that a task does not exist.
+			// In a manual test, a person waits for an event, and has to see, for example, that a task does not exist.
 			if (failure.kind === 'tokenRefused' || isManual) onFatal(failure);
 			else if (pauseMs === FIRST_PAUSE_MS) warn(wordingOf(failure).message);
 			if (failure.kind === 'notFound') return;
@@ -87,10 +77,7 @@ export class TaskPoller {
 		this.onEnd('completed', { status, ...(audioUrl && { audio_url: audioUrl }) }, audioUrl);
 	}
 
-	/**
-	 * If `error` means that the task has ended, passes that to `onEnd` and returns undefined. Otherwise returns the
-	 * failure.
-	 */
+	/** Returns `error` as a Failure; undefined if it means that the task has ended. */
 	private onError(error: unknown): Failure | undefined {
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		const error_kind = errorKindOf(failure);

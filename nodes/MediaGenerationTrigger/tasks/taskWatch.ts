@@ -8,9 +8,7 @@ import type { Outbox } from '../activation/outbox';
 import { ExecutionQueue } from '../activation/executionQueue';
 import { TaskPoller } from './taskPoller';
 
-/**
- * The most tasks that are followed at the same time. Beyond that, the oldest task is given up until its next message.
- */
+/** How many tasks may be followed at the same time; beyond that, the oldest one is given up. */
 const MAX_FOLLOWED = 1000;
 /** The longest time for which a task is followed, in ms. */
 const MAX_WATCHED_MS = 24 * 3600 * 1000;
@@ -21,9 +19,7 @@ const SOCKET_CHECK_MS = 10_000;
 
 /** Watches the speech tasks of an account, and emits their events. */
 export class TaskWatch {
-	/**
-	 * The followed tasks by id, the oldest first. The abort of a task's controller makes the trigger stop following it.
-	 */
+	/** The followed tasks by id, the oldest first, with the controllers that end following them. */
 	private readonly followed = new Map<string, AbortController>();
 
 	private readonly executionQueue: ExecutionQueue;
@@ -36,12 +32,8 @@ export class TaskWatch {
 	}
 
 	/**
-	 * Opens the socket, and listens until the trigger is closed. Also follows the tasks that were not finished before a
-	 * restart, and those that the parameters name. Call it once. Resolves when the socket is open, or when neither the
-	 * socket can be opened nor the account can be read. If the parameters name the tasks, it resolves without the socket
-	 * as well, because these tasks are polled. Also resolves when the trigger is closed. If the account can be read but
-	 * the socket cannot be opened, throws a Failure: of kind unreachable if n8n's egress policy forbids the URL of the
-	 * socket, otherwise of kind noSocket. Even then it goes on trying to open the socket.
+	 * Opens the socket, and follows tasks until the trigger is closed, even after a failure. Call it once. Throws a
+	 * Failure if the socket cannot be opened although the account can be read, unless the parameters name the tasks.
 	 */
 	async start(): Promise<void> {
 		const { api, context, settings, closing } = this.activation;
@@ -54,15 +46,14 @@ export class TaskWatch {
 		}
 		const onMessage = (taskId: string) => void this.follow(accountSocket, taskId, 'announced');
 		accountSocket.onAllTasks(onMessage, closing);
-		// The activation waits for the socket. Otherwise a task that is created right after it could be missed.
+		// Without this wait, a task that is created right after the activation could be missed.
 		accountSocket.openNow();
 		await accountSocket.ready();
 		void this.checkTokenWhileClosed(accountSocket);
 		// Tasks that the parameters name are polled, so the trigger works without the socket.
 		if (isSelective) return;
 		if (!accountSocket.isOpen) await sleep(EXTRA_OPENING_MS, closing);
-		// If the account cannot be read either, the socket is not the cause. The service may be down, or the token may be
-		// refused.
+		// If the account cannot be read either, the socket is not at fault.
 		const isSocketAtFault =
 			!accountSocket.isOpen && (await tokenError(api, TOKEN_CHECK_TTL_MS, closing)) === undefined;
 		if (!isSocketAtFault || closing.aborted) return;
@@ -73,7 +64,7 @@ export class TaskWatch {
 		);
 	}
 
-	/** Follows a task to its end, unless it is followed already, has ended, or is none of the selected tasks. */
+	/** Follows a task that is selected, and neither ended nor followed yet. */
 	private async follow(
 		accountSocket: AccountSocket,
 		taskId: string,
@@ -92,7 +83,8 @@ export class TaskWatch {
 		await poller.follow(accountSocket, mode, signal);
 		stop();
 		followed.delete(taskId);
-		// The task was given up or does not exist. After a later message, the trigger follows it again.
+		// A task that was given up or does not exist is forgotten, so that a later message can start following it
+		// again.
 		if (task.state === 'tracking' && !closing.aborted) outbox.events.delete(taskId);
 	}
 
@@ -105,9 +97,7 @@ export class TaskWatch {
 	}
 
 	/**
-	 * Checks the token again and again while the socket is closed, until the trigger is closed. A check that is at most
-	 * TOKEN_CHECK_TTL_MS old is not repeated. A socket does not say why it was closed or cannot be opened. This check
-	 * shows whether the token is refused.
+	 * While the socket is closed, checks the token again and again: a socket does not say whether its token is refused.
 	 */
 	private async checkTokenWhileClosed(accountSocket: AccountSocket): Promise<void> {
 		const { api, closing, onFatal } = this.activation;
