@@ -10,9 +10,8 @@ export const normalize = (text: string) =>
 		.trim();
 
 /**
- * Returns the names of the language with the code `text`, such as `en` or `pt-BR`: its name in English, and its name in
- * the language itself. If Node.js does not know the latter, the name in the computer's language takes its place.
- * Returns an empty list if `text` is not the code of a known language.
+ * Returns the names of the language with the code `text`, such as `pt-BR`, in English and, as a rule, in the language
+ * itself. Returns an empty list for an unknown code.
  */
 export function languageNames(text: string): string[] {
 	const code = text.replace('_', '-');
@@ -25,10 +24,7 @@ export function languageNames(text: string): string[] {
 
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
 
-/**
- * Returns a map from the normalized names of languages, in English and in the language itself, to their codes. It tries
- * all 676 two-letter codes, which takes some tens of ms.
- */
+/** Returns a map from the normalized names of languages to their codes. Takes some tens of ms. */
 export function languageCodes(): Map<string, string> {
 	const codes = LETTERS.flatMap((first) => LETTERS.map((second) => first + second));
 	const nameEntriesOf = (code: string) =>

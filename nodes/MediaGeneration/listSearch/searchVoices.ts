@@ -12,12 +12,10 @@ import { languageCodes, languageNames, normalize } from './languages';
 /** Deadline of one search in the editor's list of voices, in ms. */
 const SEARCH_MS = 60_000;
 
-/**
- * The most voices that this node reads and filters itself, if the results of the service's own search cannot be used.
- */
+/** The most voices that this node reads to filter them itself. */
 const MAX_SEARCHED = 1000;
 
-/** Fields that describe a voice, besides its language. */
+/** Fields that describe a voice. */
 const TRAITS = ['accent', 'gender', 'age', 'category', 'description'];
 
 /** Reads a field of a voice. Some deployments put it on the voice, others under `labels`. */
@@ -33,7 +31,7 @@ const usesOf = ({ use_cases, labels }: ServiceRecord): string[] =>
 
 const voiceIdOf = (voice: ServiceRecord) => asText(voice.voice_id) ?? asText(voice.id);
 
-/** The traits of a voice, in words. The English name of its language comes first. */
+/** The traits of a voice, in words, its language first. */
 function traitsOf(voice: ServiceRecord): string[] {
 	const language = traitOf(voice, 'language') ?? '';
 	const [accent, ...others] = TRAITS.map((trait) => traitOf(voice, trait)?.replaceAll('_', ' '));
@@ -45,9 +43,8 @@ function traitsOf(voice: ServiceRecord): string[] {
 }
 
 /**
- * Makes an entry for the editor's list of voices. It shows up to four short traits of the voice, and the first use case
- * that one of `patterns` matches. It links to a sample of the voice, if the service has one. Returns undefined if the
- * voice has no id.
+ * Makes an entry for the editor's list of voices; undefined if the voice has no id. A use case is shown if one of
+ * `patterns` matches it.
  */
 export function voiceEntry(voice: ServiceRecord, patterns: RegExp[]) {
 	const value = voiceIdOf(voice);
@@ -74,9 +71,7 @@ const WORD_ENDINGS = /(?<=.{4})(?:at)?(?:ion(?:al|s)?|ors?|ers?|ing|ive|e?ments?
 
 /**
  * Makes one pattern for each word of a filter. `matches` tests them against a text with two halves: the name and id of
- * a voice, and after ` | ` the words that describe it. A pattern finds the word anywhere in the first half. At the
- * beginning of a word in either half, it also finds the word without its ending and, if the word is the name or the
- * code of a language, the names of that language. For a word with synonyms, the pattern finds whole words only.
+ * a voice, and after ` | ` the words that describe it.
  */
 export function searchPatterns(filter: string): RegExp[] {
 	const codes = languageCodes();
@@ -92,7 +87,7 @@ export function searchPatterns(filter: string): RegExp[] {
 		});
 }
 
-/** True if all patterns (from `searchPatterns`) match the voice. Without patterns, every voice matches. */
+/** True if all patterns (from `searchPatterns`) match the voice. */
 export function matches(voice: ServiceRecord, patterns: RegExp[]): boolean {
 	const language = traitOf(voice, 'language') ?? '';
 	const descriptions = [...traitsOf(voice), ...usesOf(voice), ...languageNames(language), language];
@@ -112,8 +107,8 @@ interface PageCursor {
 }
 
 /**
- * n8n calls this for the list of the Voice field (§4.4). Resolves with the next page of voices that match `filter`.
- * `paginationToken` is the one that came with the page before. Throws an n8n error, whose texts are for the user.
+ * n8n calls this for the list of the Voice field (§4.4): resolves with a page of voices that match `filter`. Throws an
+ * n8n error.
  */
 export async function searchVoices(
 	this: ILoadOptionsFunctions,
@@ -151,11 +146,10 @@ async function findVoices(
 	const query = { page, page_size: MAX_PAGE_SIZE, ...(search ? { search } : {}) };
 	const found = await api.listVoices(query, signal);
 	const firstVoiceId = redact.value(voiceIdOf(found.items[0] ?? {}));
-	// Some services ignore `page` and send all voices each time. Then this page begins like the one before.
+	// Some services ignore `page` and send all voices each time, so this page begins like the one before.
 	if (page > 0 && firstVoiceId === previousFirstId) return { results: [] };
 	const results = entriesOf(found.items);
-	// If the service does not search, some of its results do not match. If it searches fewer fields than the list shows,
-	// it may find nothing. In both cases, this node reads and filters all voices itself, up to MAX_SEARCHED.
+	// If the first page shows that the service does not search as this node does, this node filters the voices itself.
 	const isFilteredByService =
 		search === '' || (results.length > 0 && results.length === found.items.length);
 	if (!isFilteredByService && page === 0) {
