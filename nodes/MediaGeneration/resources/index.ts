@@ -13,10 +13,7 @@ import { ingredientsToVideo } from './video/ingredientsToVideo';
 import { textToVideo } from './video/textToVideo';
 import { getAllVoices } from './voice/getAll';
 
-/**
- * All resources and operations of the node. The first operation of a resource is its default. n8n's panel lists the
- * resources, and the operations of each, in this order, so those that generate something come first.
- */
+/** All resources and operations of the node. The first operation of a resource is its default. */
 const RESOURCES: Array<{
 	name: string;
 	value: string;
@@ -77,8 +74,8 @@ export const operations: INodeProperties[] = RESOURCES.flatMap(({ value, operati
 });
 
 /**
- * What the canvas shows for each operation, by `resource:operation`. The canvas cuts a text after 26 characters, so the
- * name of the resource is omitted where the name of the operation contains it.
+ * What the canvas shows for each operation, by `resource:operation`. The canvas cuts long texts, so the name of the
+ * resource is not repeated.
  */
 const displayNames = RESOURCES.flatMap(({ name, value, operations: offered }) =>
 	offered.map(({ option }) => {
@@ -88,15 +85,11 @@ const displayNames = RESOURCES.flatMap(({ name, value, operations: offered }) =>
 );
 
 /**
- * The text below the node on the canvas. It is an expression. Expressions cannot read display names, so it contains a
- * table of them.
+ * The text below the node on the canvas: an expression with a table of display names, which expressions cannot read.
  */
 export const subtitle = `={{ (${JSON.stringify(Object.fromEntries(displayNames))})[$parameter.resource + ":" + $parameter.operation] }}`;
 
-/**
- * Returns an operation by the values of its resource and operation. Throws a Failure of kind invalidInput if
- * there is none: an expression may have given any value.
- */
+/** Returns the chosen operation. Throws a Failure of kind invalidInput if it does not exist. */
 export function findOperation(chosenResource: unknown, chosenOperation: unknown): Operation {
 	const offered = RESOURCES.find(({ value }) => value === chosenResource)?.operations;
 	const found = offered?.find(({ option }) => option.value === chosenOperation);

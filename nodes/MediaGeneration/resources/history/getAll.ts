@@ -40,7 +40,7 @@ export const getAllHistory: Operation = {
 			return results;
 		};
 
-		/** Makes the item of one entry. If the entry has several files, the later ones get numbered fields. */
+		/** Makes the item of one entry. */
 		async function entryOutput(record: ServiceRecord): Promise<INodeExecutionData> {
 			const files = readGeneratedFiles(record, credential.baseUrl);
 			const json = files.length > 0 ? { ...record, file_url: files[0]!.fileUrl } : { ...record };

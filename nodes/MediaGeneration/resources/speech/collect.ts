@@ -21,10 +21,10 @@ import { submit, type SpeechOrder } from './submit';
 /** Time limit for the download of subtitles, in ms. It is short, because finished audio waits for them. */
 const SUBTITLES_TIMEOUT_MS = 60_000;
 
-/** The values of the fields that Speak and Collect share: how to wait for a task, and what to download. */
+/** How to wait for a speech task, and what to download. */
 export type WaitOptions = ReturnType<typeof readWaitOptions>;
 
-/** Reads the fields that Speak and Collect share. Throws a Failure of kind invalidInput that names a bad one. */
+/** Reads how to wait for a speech task, and what to download. Throws a Failure of kind invalidInput for a bad field. */
 export function readWaitOptions(parameters: NodeParameters) {
 	const outputField = parameters.outputField();
 	const subtitles = parameters.wantsFile(subtitlesField);
@@ -42,12 +42,11 @@ export function readWaitOptions(parameters: NodeParameters) {
 }
 
 /**
- * Progress of at least this percentage shows that a task is healthy. After less progress, a task may still fail because
- * too many are in flight. A task that a read finds unfinished also counts as healthy, at any percentage.
+ * A task with at least this progress counts as healthy: after less, it may still fail because too many are in flight.
  */
 const HEALTHY_PERCENT = 20;
 
-/** A speech task, with the files that were requested. Only Speech → Get makes one whose task is not completed. */
+/** A speech task, with the files that were requested. */
 export interface SpeechResult {
 	taskId: string;
 	task: SpeechTask;
@@ -58,9 +57,8 @@ export interface SpeechResult {
 }
 
 /**
- * Waits until a speech task is completed, and downloads the files that `options` request. `orderOrId` is the id of an
- * existing task, or a create call, whose task comes from `submit`. Throws a Failure, also when `item.stopStarting`
- * aborts. If a task exists, the Failure has its id, so that a user can collect it later.
+ * Waits until a speech task is completed, and downloads the files that `options` request. `orderOrId` is the create
+ * call or the id of an existing task. Throws a Failure, with the id of the task if that is known.
  */
 export async function collect(
 	item: ItemContext,
@@ -68,8 +66,7 @@ export async function collect(
 	orderOrId: SpeechOrder | string,
 ): Promise<SpeechResult> {
 	const { report, stopStarting: signal } = item;
-	// The first messages about a task may arrive before the answer of its create call. So the socket is opened
-	// before the call is sent.
+	// The socket is opened first, because messages about a task may arrive before the answer of its create call.
 	const accountSocket = subscribe(item.credential, item.context);
 	try {
 		const { taskId, mode } =
@@ -92,7 +89,7 @@ export async function collect(
 		});
 		report.log(`task ${taskId} completed`);
 		const waitedMs = Date.now() - startedAt;
-		// If the result came early, the socket may just not have been open yet. Then the hint would be wrong.
+		// If the result came early, the socket may just not have been open yet.
 		if (!accountSocket.isOpen && waitedMs >= options.pollIntervalMs / 2) {
 			report.hint(
 				`The WebSocket could not be opened; the task was checked every ${options.pollIntervalMs / 1000} s. Check the credential's 'WebSocket URL' and any proxy`,
@@ -111,8 +108,7 @@ export async function collect(
 }
 
 /**
- * Downloads the sound of task `id` from `url`. Resolves with the stored file and its duration. Both are undefined if
- * `url` is. The duration is also undefined if the file's headers do not say it. Throws a Failure with the task's id.
+ * Downloads the sound of task `id`; resolves without a file if there is no `url`. Throws a Failure with the task's id.
  */
 export async function fetchSound(
 	item: ItemContext,
@@ -122,7 +118,7 @@ export async function fetchSound(
 ): Promise<Pick<SpeechResult, 'file' | 'durationMs'>> {
 	let soundLength = new SoundLength();
 	const onAttempt = () => {
-		// Each attempt starts with the first byte. Late bytes of an earlier attempt go to that attempt's reader.
+		// Each attempt starts with the first byte, so it gets a reader of its own.
 		const reader = (soundLength = new SoundLength());
 		return (bytes: Uint8Array) => reader.push(bytes);
 	};
@@ -130,7 +126,7 @@ export async function fetchSound(
 	return { file, durationMs: soundLength.ms() };
 }
 
-/** Downloads a file of task `id`. Resolves with undefined if `url` is. Throws a Failure with the task's id. */
+/** Downloads a file of task `id`, if it has a `url`. Throws a Failure with the task's id. */
 async function fetchFile(
 	{ context, credential }: ItemContext,
 	id: string,
@@ -145,10 +141,7 @@ async function fetchFile(
 	});
 }
 
-/**
- * Downloads the subtitles of a task, if it has any. If that fails, a hint says why, and the output has no subtitles.
- * Throws a Failure only if the run, or the speech that the task is a part of, is stopped meanwhile.
- */
+/** Downloads the subtitles of a task, if it has any. If the download fails, a hint says why. */
 async function fetchSubtitles(
 	item: ItemContext,
 	{ taskId, task }: SpeechResult,
@@ -175,8 +168,7 @@ export const speechItem = (
 	extraFields: ServiceRecord = {},
 ): INodeExecutionData => {
 	const { audioUrl, raw, status } = task;
-	// The first spread puts these fields first, whatever the order in which the service sends its fields. The second
-	// makes their values replace the service's.
+	// The first spread puts these fields first; the second makes their values replace the service's.
 	const leadingFields = { task_id: taskId, status, audio_url: audioUrl };
 	const json = {
 		...leadingFields,

@@ -33,7 +33,7 @@ const joinFiles = {
 		'Whether to join the audio of several tasks into one file, as with the parts of a long text. Turn off to get one item per task.',
 } satisfies INodeProperties;
 
-/** The output field with the ids of several tasks, such as those of the parts of a text. */
+/** The output field with the ids of several tasks. */
 const PART_IDS_FIELD = 'task_ids';
 
 /** True if the input item, or the expression of Task ID(s), shows that the tasks are the parts of one text. */
@@ -71,8 +71,7 @@ export const collectSpeech: Operation = {
 				});
 			}
 			const results = await collectParts(item, waitOptions, ids).catch((error: unknown) => {
-				// The message lists the tasks that can still be collected. A task that has failed, or that the service
-				// does not know, is not among them.
+				// The message lists the tasks that can still be collected, without one that has failed or is unknown.
 				const failedId = isFailure(error, 'taskFailed', 'notFound')
 					? error.facts.taskId
 					: undefined;

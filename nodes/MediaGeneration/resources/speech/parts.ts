@@ -26,11 +26,9 @@ import { isTaskGone, type SpeechOrder } from './submit';
 export const MAX_PARTS = 200;
 
 /**
- * Runs `task` for each part of a speech, as many at the same time as the run's concurrency allows. In Speech → Collect,
- * each of the given task ids counts as a part. `inputs` has one value per part. The context of a part is that of the
- * item, with a deadline of `timeoutMs`. Resolves with the results, in the order of the parts. If a part fails, the
- * other parts are stopped. With several parts, each report names its part, and the Failure that is thrown names the
- * part that has failed. Call this only from the item's task, since the item gives up its slot to the parts.
+ * Runs `task` for each of `inputs`, which count as the parts of a speech, and resolves with the results in their order.
+ * Each part has a time limit of `timeoutMs`; if one fails, the others are stopped. Call this only from the item's task,
+ * since the item gives up its slot to the parts.
  */
 export async function runParts<Input, Result>(
 	item: ItemContext,
@@ -73,16 +71,15 @@ export async function runParts<Input, Result>(
 }
 
 /**
- * Creates what is not created yet, and collects all parts of one speech (see `collect`). `ordersOrIds` has one value per part. Throws a Failure. If it says
- * that a created task is gone, the journal notes that, so that the next attempt may create a new one.
+ * Collects all parts of one speech, and creates those that are not created yet. Throws a Failure, and notes in the
+ * journal if a task is gone, so that the next attempt may create a new one.
  */
 export async function collectParts(
 	item: ItemContext,
 	options: WaitOptions,
 	ordersOrIds: Array<SpeechOrder | string>,
 ): Promise<SpeechResult[]> {
-	// The subtitles of several parts can be joined only with the durations of their sound, which only the downloaded
-	// files tell.
+	// To join the subtitles of several parts, the durations of their sound are needed, which the downloaded files tell.
 	const subtitles = options.subtitles && (options.download || ordersOrIds.length === 1);
 	return await runParts(item, ordersOrIds, options.timeoutMs, async (part, orderOrId) => {
 		const collecting = collect(part, { ...options, subtitles }, orderOrId);
@@ -94,9 +91,8 @@ export async function collectParts(
 }
 
 /**
- * Makes the output items of a speech. A single part becomes one item. Several parts are joined into one file, which
- * becomes one item. If they cannot be joined, they become one item each, and a hint says why. If not every part has a
- * file, as with Download File off, one item lists their tasks. Throws a Failure if n8n cannot read or store a file.
+ * Makes the output items of a speech, with the files of several parts joined into one if possible. Throws a Failure if
+ * n8n cannot read or store a file.
  */
 export async function speechOutput(
 	item: ItemContext,
@@ -142,7 +138,7 @@ const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string, setting
 
 /**
  * Joins the files and the subtitles of all parts, and stores them in n8n. Resolves with a reason if the files cannot be
- * joined. Throws an error if n8n cannot read or store a file, or the reason of `stopStarting`.
+ * joined.
  */
 async function join(
 	item: ItemContext,
@@ -174,8 +170,8 @@ async function join(
 	}
 
 	/**
-	 * Joins and stores the subtitles of the parts that have any. If they cannot be joined, a hint says why. `startsMs`
-	 * has the time in the joined sound at which each part begins, in ms.
+	 * Joins and stores the subtitles of the parts. `startsMs` has the time at which each part begins in the joined
+	 * sound.
 	 */
 	async function storeJoinedSubtitles(startsMs: number[]): Promise<IBinaryData | undefined> {
 		const withSubtitles = results.flatMap(({ subtitles }, index) =>

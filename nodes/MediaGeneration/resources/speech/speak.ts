@@ -164,10 +164,7 @@ const fields: INodeProperties[] = [
 	),
 ];
 
-/**
- * Builds the request body (§4.1, shape A) from the parameters. It contains every setting, since the service's
- * documents and its deployments have different defaults. Throws a Failure that names an invalid field.
- */
+/** Builds the request body (§4.1, shape A). It contains every setting, because services have different defaults. */
 function readRequest(parameters: NodeParameters) {
 	const callbackUrl = parameters.callbackUrl();
 	return {
@@ -184,9 +181,8 @@ function readRequest(parameters: NodeParameters) {
 }
 
 /**
- * Returns the texts to send: the parts of the text if it is longer than the option 'Split Text Longer Than' allows, or
- * else the whole text. The value 0 allows any length. Each text is charged. Throws a Failure if the text cannot be
- * split, or only into more than MAX_PARTS parts.
+ * Returns the texts to send, each of which is charged. Throws a Failure if the text cannot be split, or has too many
+ * parts.
  */
 function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	const { displayName } = splitLongerThan;
@@ -244,9 +240,8 @@ function prepare(item: ItemContext): BillableTask {
 }
 
 /**
- * Adds to the failure of a part the ids of all parts' tasks that were charged and can be collected, and the numbers of
- * the other parts that may have been charged. If the speech has only one part, or `error` is no Failure, returns
- * `error` as it is.
+ * Adds to the failure of a part the ids of the tasks that can be collected, and the numbers of the other parts that may
+ * have been charged.
  */
 function withTasks(error: unknown, entries: JournalEntry[]): unknown {
 	if (entries.length === 1 || !(error instanceof Failure)) return error;

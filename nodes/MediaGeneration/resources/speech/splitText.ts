@@ -26,15 +26,9 @@ const sticky = (pattern: string) => new RegExp(pattern, 'uy');
 const SCRIPT_CHANGE = sticky(
 	`${AFTER}(?!${UNSPACED_LETTER})|(?<!${UNSPACED_LETTER}\\p{M}*)${BEFORE}`,
 );
-/**
- * The place where a word of a script without spaces may end. It is neither after an opening bracket or quotation mark,
- * nor before a closing one, a comma or the like.
- */
+/** The place where a word of a script without spaces may end. */
 const WORD_END = sticky(`(?:${AFTER}|${BEFORE})(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`);
-/**
- * A run of ASCII characters (or full-width digits) without a space, such as a URL, a number or an English word. A cut
- * between words is never inside of one.
- */
+/** A run of characters that a cut between words keeps whole, such as a URL, a number or an English word. */
 const TOKEN = /[!-~\uff0c\uff0e\uff10-\uff19]*[!-~\uff10-\uff19]/g;
 /** How many characters before or after a possible cut are examined to find out whether a sentence ends there. */
 const LOOKAHEAD = 64;
@@ -51,7 +45,7 @@ const ABBREVIATIONS = new Set(
 	),
 );
 
-/** True if the full stop before `end` belongs to an abbreviation or a number, and ends no sentence. */
+/** True if the full stop before `end` seems to belong to an abbreviation or a number. */
 function isAbbreviated(text: string, end: number): boolean {
 	const before = text.slice(Math.max(0, end - LOOKAHEAD), end);
 	const word = /([\p{L}\p{M}\p{N}.]+)\.[\p{Pe}\p{Pf}"']*$/u.exec(before)?.[1];
@@ -80,13 +74,11 @@ function afterSpace(text: string, at: number): number {
 }
 
 /**
- * Yields the parts of a text, in order. A part has at most `maxLength` characters (UTF-16 code units). Together the
+ * Yields the parts of a text, in order, each with at most `maxLength` characters (UTF-16 code units). Together the
  * parts are the whole text, without the white space at the cuts and at both ends.
  *
- * A part ends at a paragraph, if one ends in the last third of `maxLength`. Otherwise it ends at a sentence, a line or
- * a word, in this order of preference. If possible, every part but the last has at least a third of `maxLength`. A
- * word, URL or number is cut only if it is longer than a part. A character or a tag is never cut: if a single one is
- * longer than `maxLength`, the generator throws a RangeError when it gets there.
+ * If possible, a part ends where a reader would pause: at a paragraph, a sentence, a line or a word. Throws a
+ * RangeError when a single character or tag is longer than `maxLength`.
  */
 export function* splitText(text: string, maxLength: number): Generator<TextPart> {
 	const textWithoutTags = text.replace(TAG, tagSubstitute);
@@ -108,9 +100,8 @@ export function* splitText(text: string, maxLength: number): Generator<TextPart>
 }
 
 /**
- * Replaces a tag by characters of the same length before sentences are searched for. An opening tag becomes
- * letters, so that it belongs to the sentence after it. Any other tag becomes quotation marks, so that it
- * belongs to the sentence before it.
+ * Replaces a tag by characters of the same length: an opening tag by letters, so that it belongs to the sentence after
+ * it, and any other tag by quotation marks, so that it belongs to the sentence before it.
  */
 const tagSubstitute = (tag: string) =>
 	(/^<[A-Za-z](?:[^]*[^/])?>$/.test(tag) ? 'X' : '"').repeat(tag.length);
@@ -125,8 +116,8 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 	}
 	const canCutAt = (place: RegExp, at: number) => {
 		place.lastIndex = at;
-		// If `at` is inside of a surrogate pair, a regular expression would match from the start of the pair. So no cut
-		// is allowed there.
+		// Inside of a surrogate pair, a regular expression would match from the start of the pair, so no cut is allowed
+		// there.
 		return !isInToken[at] && !/[\udc00-\udfff]/.test(text.charAt(at)) && place.test(text);
 	};
 	const spaces = [...text.matchAll(SPACE)].map(({ index: at, 0: run }) => {
@@ -166,8 +157,7 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 
 /** The places where sentences end, before the white space that follows them, in ascending order. */
 const sentenceEndsOf = (text: string) =>
-	// For the segmenter, every line break ends a sentence. A line may break within a sentence, so each line break is
-	// replaced by a space.
+	// The segmenter ends a sentence at a line break, but a line may break within a sentence.
 	[...sentences.segment(text.replace(/[\r\n\u2028\u2029]/g, ' '))]
 		.map(({ index }) => beforeSpace(text, index))
 		.filter((end) => end > 0 && !isAbbreviated(text, end));

@@ -9,7 +9,6 @@ import type { ItemContext } from '../../run/itemContext';
 
 /** The create call of a speech, or of one part of a long one. */
 export interface SpeechOrder {
-	/** The operation whose call is sent. */
 	operation: SpeechOperation;
 	/** The body of the call. */
 	request: ServiceRecord;
@@ -20,10 +19,9 @@ export interface SpeechOrder {
 type SubmittedTask = Pick<TaskWait, 'taskId' | 'mode'>;
 
 /**
- * Resolves with the task of a speech or of one part: the task of an earlier attempt, or a new one, which is charged. If
- * `ready` is given, the create call is not sent before `ready` resolves. The call is not sent after `stopStarting` has
- * aborted, and is given up after `timeoutMs`. Throws a Failure, of kind 'indeterminate' if an earlier attempt may have
- * created a task whose id nobody knows.
+ * Resolves with the task of an earlier attempt, or with a new one, which is charged. The create call waits for `ready`,
+ * is not sent after `stopStarting` has aborted, and is given up after `timeoutMs`. Throws a Failure, of kind
+ * 'indeterminate' if an earlier attempt may have created a task whose id nobody knows.
  */
 export const submit = async (
 	item: ItemContext,
@@ -37,10 +35,7 @@ export const submit = async (
 			(await findPreviousTask(item, order)) ?? (await create(item, order, timeoutMs, ready)),
 	);
 
-/**
- * Resolves with the task that an earlier attempt has created; undefined if there is none, or if it is gone. Throws a
- * Failure, of kind 'indeterminate' if the earlier attempt may have created a task whose id nobody knows.
- */
+/** Resolves with the task of an earlier attempt; undefined if there is none, or if it is gone. */
 async function findPreviousTask(
 	item: ItemContext,
 	{ entry }: SpeechOrder,
@@ -55,8 +50,7 @@ async function findPreviousTask(
 		});
 	}
 	const { state, taskId } = previous;
-	// In state 'gone', an earlier attempt was told that the task has failed or does not exist. The task is read once
-	// more before a new one is charged.
+	// A task that seemed to be gone is read once more before a new one is charged.
 	if (state === 'gone' && !(await isUsable(item, taskId))) return undefined;
 	item.report.hint(entry.collectedHint);
 	entry.write({ state: 'task', taskId });
@@ -71,8 +65,7 @@ async function create(
 	ready?: Promise<void>,
 ): Promise<SubmittedTask> {
 	const { api, report, stopStarting } = item;
-	// This wait ends early if `stopStarting` aborts, for example because the time of the item or part is up. Then
-	// `createTask` sends nothing.
+	// If `stopStarting` aborts, this wait ends early, and `createTask` sends nothing.
 	await Promise.race([ready, whenAborted(stopStarting)]);
 	report.log('sending the text');
 	const ledger = speechLedgerOf(item.credential);
@@ -80,7 +73,7 @@ async function create(
 		...{ prompt: '', contentDigest: '', kind: 'speech', requestedCount: 1, withImages: false },
 		...{ creator: creatorOf(item.context), sentAt: 0 },
 	});
-	// The failure of another item does not abort the call: only its answer tells which task was charged.
+	// The failure of another item does not abort the call, because the answer tells which task was charged.
 	const creating = withDeadline(timeoutMs, item.abortInFlight, async (abortInFlight) => {
 		const onSend = async () => {
 			// From now on the service may have accepted the call, so the next attempt must not send it again.
@@ -110,10 +103,7 @@ async function create(
 	return { taskId, mode: 'new' };
 }
 
-/**
- * Resolves with true if the service knows the task, and the task has not failed. Throws a Failure if this cannot be
- * found out.
- */
+/** Resolves with true if the service knows the task, and the task has not failed. */
 async function isUsable({ api, stopStarting }: ItemContext, taskId: string) {
 	const task = await api.getTask(taskId, stopStarting).catch((error: unknown) => {
 		if (!isTaskGone(error)) throw withTaskId(error, taskId);

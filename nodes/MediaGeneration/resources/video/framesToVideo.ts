@@ -8,7 +8,7 @@ const IMAGES = 'Images (in Order)';
 
 const framesPrompt = prompt('e.g. Slow camera pan', 'How to get from one image to the next', false);
 
-/** Video → Image Sequence to Video (§4.7): generates one video. It is charged. The prompt is optional. */
+/** Video → Image Sequence to Video (§4.7): generates one video. It is charged. */
 export const framesToVideo: Operation = {
 	option: {
 		name: 'Image Sequence to Video',

@@ -10,27 +10,21 @@ import type { ItemContext } from '../../run/itemContext';
 
 /* Reads the input images of an item, and puts them into a create call as an array of base64 texts (§4.6, §4.7). */
 
-/** The most bytes that all encoded images of one request may have. With more, n8n or the service would likely fail. */
+/** The most bytes that all encoded images of one request may have. */
 const MAX_BODY_BYTES = 512 * 1024 * 1024;
 
 /** MIME types that do not say what a file is. */
 const UNTYPED = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
 
 interface Image<Data = IBinaryData> {
-	/**
-	 * How messages name the image: by its input field, by its URL without the query, or as 'file' if the parameter has
-	 * the file itself.
-	 */
+	/** How messages name the image. */
 	field: string;
 	data: Data;
 	/** True if the item's file has the MIME type of an image. The first bytes of any other image are checked. */
 	isTyped: boolean;
 }
 
-/**
- * Matches one field name or URL in a text. Commas and line breaks separate them. A URL may contain commas: it
- * ends before white space, or before a comma and the next URL.
- */
+/** Matches one field name or URL in a text. A URL may contain commas, a field name may not. */
 const SOURCE_PATTERN = /https?:\/\/\S+?(?=,?(?:\s|$)|,https?:\/\/)|[^,\s][^,\n]*/gi;
 
 /**
@@ -48,15 +42,10 @@ function sourcesIn(raw: unknown): Array<string | IBinaryData> {
 const badImage = (field: string, text: string) => new Failure('badImage', { field, text });
 
 /**
- * Finds the input images of an item, in its files or by URL. Call it in `prepare`. `displayName` is the name of the
- * parameter that lists the images. `requestField` is the field of the request body for them. Throws a Failure if the
- * parameter is empty. Throws one that names the image if an image is missing or empty, or if its MIME type is that of
- * another kind of file.
+ * Finds the input images of an item; call it in `prepare`. Throws a Failure if an image is missing or unusable.
  *
- * Returns a function to use as `prepareBody` of a GenerationOrder. It downloads the images that are given by URL. It
- * throws a Failure if a download fails, or if all images together are too large. It resolves with a function that waits
- * for memory and then makes a JSON body such as `{ "frames": ["<base64>", …], …otherFields }`. That function throws a
- * Failure that names a file that is no image, or the signal's reason.
+ * Returns the `prepareBody` of a GenerationOrder, for a JSON body such as
+ * `{ "frames": ["<base64>", …], …otherFields }`. That function throws a Failure if, for example, a download fails.
  */
 export function inputImagesOf(
 	item: ItemContext,
@@ -133,8 +122,8 @@ export function inputImagesOf(
 		// In n8n's combined binary mode, the files of an item are in its json.
 		const inJson = isRecord(json._files) ? (json._files as typeof binary) : undefined;
 		const files = { ...binary, ...inJson };
-		// If n8n keeps files in memory, an expression such as `$binary.data` gives a file without its content. The
-		// file with the same fields in the input item has the content.
+		// If n8n keeps files in memory, an expression such as `$binary.data` gives a file without its content, so the
+		// file with the same fields in the input item is used.
 		const hasSameFields = (file: object) =>
 			Object.entries(source).every(([key, value]) => file[key as never] === value);
 		const filesWithSameFields =

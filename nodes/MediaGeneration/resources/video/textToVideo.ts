@@ -23,7 +23,7 @@ const numberOfVideos: NumberField = {
 		'How many videos to generate from the prompt. Each one is charged, and becomes a separate output item.',
 };
 
-/** Video → Text to Video (§4.5): generates one to four videos with one create call. Each video is charged. */
+/** Video → Text to Video (§4.5): generates videos with one create call. Each video is charged. */
 export const textToVideo: Operation = {
 	option: {
 		name: 'Text to Video',
