@@ -7,10 +7,7 @@ import type {
 } from 'n8n-workflow';
 import { cleanToken } from '../nodes/shared/http/credential';
 
-/**
- * The credential, as n8n loads it. Both nodes of this package add the token to their requests themselves.
- * `authenticate` is for n8n's HTTP Request node, where users can choose this credential as well.
- */
+/** The credential, as n8n loads it. Its `authenticate` is for n8n's HTTP Request node. */
 export class MediaGenerationApi implements ICredentialType {
 	name = 'mediaGenerationApi';
 
