@@ -14,10 +14,7 @@ import { searchVoices } from './listSearch/searchVoices';
 import { operations, resource, subtitle } from './resources';
 import { router } from './router';
 
-/**
- * Describes an operation's output to AI workflow builders, such as n8n's Assistant. The files in `__schema__` describe
- * it too, but n8n (2.41) gives builders only the schemas of its own nodes.
- */
+/** Describes an operation's output to AI workflow builders, such as n8n's Assistant. */
 const describeOutput = (output: string, show: IDisplayOptions['show']) => ({
 	content: `@output ${output}`,
 	displayOptions: { show },
@@ -52,13 +49,10 @@ const builderHint: IBuilderHint = {
 const PROGRESS_HINT = 'Progress: browser console (F12).';
 const CHARGE_HINT = 'Runs are charged in full, retries for what is missing.';
 
-/** How long a generation usually takes, in words, for all kinds of media. No text is repeated. */
+/** How long a generation usually takes, in words: the different texts of all kinds of media. */
 const DURATIONS = [...new Set(Object.values(MEDIA).map(({ takes }) => takes))];
 
-/**
- * The hints that the output panel shows as long as the node has not run. Each row has the operations that its hint is
- * for, as `resource:operation`, and the text.
- */
+/** The hints in the output panel before the node has run: the operations, as `resource:operation`, and the text. */
 const HINTS: Array<[string[], string]> = [
 	...DURATIONS.map((takes): [string[], string] => {
 		const operationsOfDuration = PAID_OPERATIONS.filter(({ kind }) => MEDIA[kind].takes === takes);
@@ -83,8 +77,8 @@ export class MediaGeneration implements INodeType {
 		subtitle,
 		description: 'Generate speech, videos and images, and get the finished files',
 		defaults: { name: 'Media Generation' },
-		// A model sees no output panel, so the node has no hints when it is a tool. n8n replaces `hints`, but its type of
-		// `replacements` does not allow that, so a cast is needed.
+		// A model sees no output panel, so a tool has no hints. n8n's type of `replacements` does not allow `hints`,
+		// hence the cast.
 		usableAsTool: { replacements: { hints: [] } as Partial<INodeTypeDescription> },
 		builderHint,
 		inputs: [NodeConnectionTypes.Main],
@@ -106,7 +100,7 @@ export class MediaGeneration implements INodeType {
 		listSearch: { searchVoices },
 	};
 
-	/** n8n calls this for each run. Throws an n8n error, whose texts are for the user. */
+	/** n8n calls this for each run. Throws an n8n error if the run fails. */
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 		return await router.call(this);
 	}

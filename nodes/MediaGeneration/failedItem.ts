@@ -5,9 +5,8 @@ import type { Redactor } from '../shared/parsing/redaction';
 import type { FailedResult } from './run/itemTask';
 
 /**
- * Makes the output item that takes the place of a failed result, in a run that continues after failures. Saved
- * workflows read the fields of its json, such as `error`, `error_kind` and `task_id`, so their names never change.
- * `index` is the index of the input item. `redact` removes the tokens of all accounts.
+ * Makes the output item that stands for a failed result of the input item `index`. Saved workflows read its fields,
+ * such as `error_kind`, so their names must not change.
  */
 export function failedItem(
 	context: IExecuteFunctions,
@@ -18,16 +17,14 @@ export function failedItem(
 	const node = context.getNode();
 	const hasErrorOutput = node.onError === 'continueErrorOutput';
 	const error = toNodeError(cause, { node, redact });
-	// At the error output, n8n merges this json over that of the input item. An input item often has a
-	// `description` of its own, which must stay.
+	// At the error output, n8n merges this json over that of the input item, whose own `description` must stay.
 	const hasOwnDescription =
 		hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
 	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};
 	const { taskIds, indeterminateParts = [], fileUrl } = facts;
 	const taskId = facts.taskId ?? taskIds?.[0];
-	// `maybe_paid` tells a workflow that a call may have been charged, and that no task of that call is known. The
-	// workflow should not simply send the call again. In a speech of several parts, some parts may have tasks while
-	// others may have been charged without one.
+	// `maybe_paid` tells a workflow that a call without a known task may have been charged, so that the workflow does
+	// not simply send the call again.
 	const isIndeterminate =
 		(facts.mayBeCharged || kind === 'streamLost') && facts.taskId === undefined;
 	const mayBePaid = isIndeterminate || indeterminateParts.length > 0;
@@ -43,7 +40,7 @@ export function failedItem(
 	};
 	const item = { json: redact?.value(json) ?? json, pairedItem: { item: index } };
 	if (!hasErrorOutput) return item;
-	// n8n sends an item to the error output if it has a property `error` beside `json`. If that property is enumerable,
-	// n8n also reduces the json to the error message. So the property is not enumerable, and the json survives.
+	// n8n sends an item with a property `error` to the error output. If that property were enumerable, n8n would also
+	// reduce the json to the error message.
 	return Object.defineProperty(item, 'error', { value: error, enumerable: false });
 }

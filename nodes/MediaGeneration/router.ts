@@ -7,13 +7,12 @@ import { FailedResult } from './run/itemTask';
 import { isToolRun, Run } from './run/run';
 
 /**
- * Runs the chosen operation for all input items. Resolves with the output items, in the order of the input. Throws an
- * n8n error if the run was canceled, or if an item has failed in a run that does not continue after failures.
+ * Runs the chosen operation for all input items, and resolves with the output in their order. Throws an n8n error if
+ * the run fails.
  */
 export async function router(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const node = this.getNode();
-	// A model needs to read what went wrong and what to do. Some agents hide a thrown error from it. So in a tool run a
-	// failure is an output item, unless the user has chosen Stop Workflow.
+	// Some agents hide a thrown error from the model, so in a tool run a failure is by default an output item.
 	const continueOnFail =
 		this.continueOnFail() || (isToolRun(this) && node.onError !== 'stopWorkflow');
 	// An expression in the credential may resolve to a different account for each item.
