@@ -4,16 +4,13 @@ import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { isRecord } from '../../shared/parsing/values';
 
 /*
- * The idempotency key of a request: a retry that computes the same key collects the result instead of paying again. The
- * key depends above all on the node's parameters and the input item (see `keyFactory`). Expressions count unresolved,
- * since the value of `{{ $now }}` or of a resume URL changes with each attempt. Only in a call by a model do they count
- * resolved.
+ * A retry that computes the same idempotency key collects the result instead of paying again. Except in calls by a
+ * model, expressions count unresolved in the key, since the value of `{{ $now }}` changes with each attempt.
  */
 
 /**
  * Parameters and options that do not count in the key, because they change neither what is generated nor what is
- * charged. A retry with other values for them still collects. `splitLongerThan` does change what is charged, but the key
- * of each part already says how the text is split.
+ * charged. The exception is `splitLongerThan`: its effect is in the key of each part.
  */
 export const IGNORED_IN_KEY = new Set([
 	...[
@@ -28,14 +25,11 @@ export const IGNORED_IN_KEY = new Set([
 	...['pollInterval', 'splitLongerThan', 'subtitles', 'timeout', 'waitForCompletion'],
 ]);
 
-/** A resource locator counts by its value alone. Its mode and its cached name do not matter. */
+/** A resource locator counts by its value alone. */
 const keyValueOf = (parameter: unknown) =>
 	isRecord(parameter) && '__rl' in parameter ? parameter.value : parameter;
 
-/**
- * Returns those of a node's parameters that decide what is charged, as sorted pairs of name and value. The
- * options in `options` count like parameters.
- */
+/** Returns those of a node's parameters and options that count in the key, as sorted pairs of name and value. */
 export function paidParameters({ options, ...others }: Record<string, unknown>): unknown[][] {
 	// `options` is a text if the whole collection is one expression.
 	const optionValues = isRecord(options) ? options : { options };
@@ -46,8 +40,8 @@ export function paidParameters({ options, ...others }: Record<string, unknown>):
 }
 
 /**
- * Returns the parameters that decide what is charged, for a call by a model. What the model requests is in the values
- * of the expressions, so expressions count resolved. Unresolved, they would be the same in all calls.
+ * Returns the parameters that count in the key of a call by a model. Expressions are resolved, because what the model
+ * requests is in their values.
  */
 const resolvedParameters = (context: IExecuteFunctions, index: number): unknown[] =>
 	paidParameters(context.getNode().parameters).map(([name, value]) => {
@@ -56,8 +50,8 @@ const resolvedParameters = (context: IExecuteFunctions, index: number): unknown[
 	});
 
 /**
- * Returns what distinguishes an input item from others. Files count by name, type and size: n8n changes their
- * ids at the end of an execution. `toolCallId` does not count: each call by a model has a new one.
+ * Returns what distinguishes an input item from others. Leaves out what changes between attempts: the ids of files, and
+ * `toolCallId`.
  */
 function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData): unknown[] {
 	// In n8n's combined binary mode, the files of an item are in its json.
@@ -73,10 +67,7 @@ function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData)
 	return [{ ...json, toolCallId: undefined }, files];
 }
 
-/**
- * Returns a digest of `parts`, 32 hexadecimal digits long. It is the same after n8n has saved them as JSON and loaded
- * them again.
- */
+/** Returns a digest of the JSON of `parts`, so it is the same after n8n has saved and loaded them. */
 export const digestOf = (...parts: unknown[]): string =>
 	createHash('sha256')
 		.update(jsonStringify(parts, { replaceCircularRefs: true }))
@@ -84,12 +75,11 @@ export const digestOf = (...parts: unknown[]): string =>
 		.slice(0, 32);
 
 /**
- * Returns a function that makes the idempotency key of an item. Call `keyFactory` once per run of the node. A key is
- * `<account>/<index>:<request>`. The next round of a loop gets other keys; a model that repeats a call gets the same
- * key. If a text is split, the journal appends the range of each part to the key, such as `/0-2500`.
+ * Returns a function that makes the idempotency key of an item, `<account>/<index>:<request>`. Call `keyFactory` once
+ * per run of the node.
  *
- * The argument `account` of that function is the account's key if the run has several accounts, or if a model calls the
- * node. Otherwise it is '': then only the node's credential counts, so a retry with a new token in it still collects.
+ * The argument `account` of that function is the account's key, or '' if only the node's credential counts, so that a
+ * retry with a new token in it still collects.
  */
 export function keyFactory(context: IExecuteFunctions, isTool: boolean) {
 	const { parameters, credentials } = context.getNode();

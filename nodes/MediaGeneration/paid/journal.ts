@@ -17,30 +17,21 @@ import {
 import { RecentRequests } from './recentRequests';
 
 /**
- * The idempotency journal: the create calls of this node that were charged or may have been, in this execution and in
- * those that it retries. An entry is written before each create call. After the answer it is updated, or deleted if
- * there is no result to collect. n8n keeps the node's context for Retry On Fail and "Retry execution". So the next
- * attempt finds the entry and collects the result instead of paying again. n8n stores the context unencrypted, so
- * entries are redacted.
+ * The idempotency journal: the create calls of this node that were charged or may have been, so that a retry need not
+ * pay again. It also counts billable requests, for Max Paid Requests per Execution.
  *
- * The journal also counts billable requests, for Max Paid Requests per Execution. In one execution, the rounds of a
- * loop, all attempts and all calls of an agent count together. "Retry execution" keeps the context, but it is a new
- * execution, so its count begins at 0.
- *
- * Each run of the node makes one journal. It calls `entriesFor` for each item with create calls, `reserve` once, and
- * `settle` at the end of the run.
+ * A run of the node makes one journal, calls `reserve` once before it sends requests, and calls `settle` at its end.
  */
 export class Journal {
 	readonly entries: JournalEntries;
 	/** The create calls in flight of all runs that share `entries`, by idempotency key. */
 	readonly inFlight: Map<string, Promise<unknown>>;
-	/** What earlier manual runs have requested; undefined unless this run is manual, too, and not a call by a model. */
+	/** Undefined unless this run is manual and not a call by a model. */
 	readonly recent: RecentRequests | undefined;
 	/** How many requests this run has added to the count, but has not sent. */
 	reserved = 0;
 	private readonly idempotencyKeyOf: ReturnType<typeof keyFactory>;
 	private readonly executionId: string;
-	/** Where the count of billable requests is stored. */
 	private readonly countStore: JournalStore;
 
 	constructor(context: IExecuteFunctions, isTool: boolean) {
@@ -57,8 +48,8 @@ export class Journal {
 	}
 
 	/**
-	 * Returns the entries of an item's create calls, one for each of `callKeys` (see `BillableTask`). `account`:
-	 * see `keyFactory`. Throws if an expression of the item cannot be resolved.
+	 * Returns the entries of an item's create calls, one for each of `callKeys` (see `BillableTask`). `account`: see
+	 * `keyFactory`. May throw n8n's error about an expression.
 	 */
 	entriesFor(
 		item: { index: number; account: string; parameters: NodeParameters; redact: Redactor },
@@ -72,9 +63,8 @@ export class Journal {
 	}
 
 	/**
-	 * Adds `planned` requests to the count before they are sent. Otherwise concurrent calls of an agent could
-	 * each stay within the limit and exceed it together. If the limit does not allow them, the count stays as
-	 * it is, and the Failure to report is returned.
+	 * Adds `planned` requests to the count before they are sent, as other calls of an agent may run at the same time.
+	 * Returns the Failure to report if `limit` does not allow them.
 	 */
 	reserve(planned: number, limit: number): Failure | undefined {
 		const countBefore = this.requestCount;
@@ -110,17 +100,13 @@ export class Journal {
 export class JournalEntry {
 	constructor(
 		private readonly journal: Journal,
-		/** The idempotency key. */
 		private readonly key: string,
 		/** The key of the same call in `journal.recent`. */
 		private readonly recentKey: string,
 		private readonly redact: Redactor,
 	) {}
 
-	/**
-	 * The value that this attempt or an earlier one has written last, or else that of an earlier manual run (see
-	 * `recentValue`); undefined if there is none.
-	 */
+	/** The value of the entry, or else that of an earlier manual run; undefined if there is neither. */
 	get previous(): JournalValue | undefined {
 		return this.journal.entries[this.key] ?? this.recentValue;
 	}
@@ -130,10 +116,7 @@ export class JournalEntry {
 		return this.journal.recent?.get(this.recentKey);
 	}
 
-	/**
-	 * True if the create call is still to be sent, and so to be charged. Also true if an earlier attempt has found the
-	 * task of the call gone, although a later read may show that the task still exists.
-	 */
+	/** True if the create call may still have to be sent, and so be charged. */
 	get isPending(): boolean {
 		return !this.previous || this.previous.state === 'gone';
 	}
@@ -145,7 +128,7 @@ export class JournalEntry {
 			: "Result of an earlier run, at no extra charge. 'Execute workflow', or 'Execute step' on this node, requests a new one and is charged";
 	}
 
-	/** The generation requests that this node has sent to the same account, also those of earlier attempts. */
+	/** The generation requests in the journal that went to the same account. */
 	get requestsOfAccount(): GenerationRequest[] {
 		const [account = ''] = this.key.split('/', 1);
 		return Object.entries(this.journal.entries).flatMap(([key, value]) =>
@@ -154,10 +137,9 @@ export class JournalEntry {
 	}
 
 	/**
-	 * Calls `create`, and resolves or rejects as that does. If another run of this process has the same call in flight,
-	 * as when a model repeats a call, waits for the call of that run instead, and resolves or rejects as that call does
-	 * (single flight). If that call is canceled or times out, calls `create` after all. `previous` then is what the
-	 * other run has written. Rejects with the reason of `stopStarting` if that aborts during the wait.
+	 * Calls `create` and resolves with its result. If another run of this process has the same call in flight, waits
+	 * for that call first, and calls `create` only if that call is canceled or times out. Rejects with the reason of
+	 * `stopStarting` if that aborts during the wait.
 	 */
 	async once<T>(stopStarting: StopStarting, create: () => Promise<T>): Promise<T> {
 		const { inFlight } = this.journal;
@@ -184,7 +166,7 @@ export class JournalEntry {
 		this.write(value);
 	}
 
-	/** Overwrites the entry, with the token redacted. In a manual run, remembers it for later manual runs as well. */
+	/** Overwrites the entry. The token is redacted, because n8n may save the entry unencrypted. */
 	write(value: JournalValue): void {
 		const { entries, recent } = this.journal;
 		const entry = { ...this.redact.value(value), keptAt: Date.now() };
@@ -210,10 +192,7 @@ export class JournalEntry {
 		this.journal.recent?.delete(this.recentKey);
 	}
 
-	/**
-	 * Deletes the entry from the journal alone: later manual runs can still collect the result. Call it when the run
-	 * has succeeded.
-	 */
+	/** Deletes the entry from the journal, but not from what later manual runs can collect. */
 	close(): void {
 		delete this.journal.entries[this.key];
 	}
@@ -223,7 +202,7 @@ export class JournalEntry {
 export const collectableTaskIds = (entries: JournalEntry[]): string[] =>
 	entries.flatMap(({ previous }) => (previous?.state === 'task' ? [previous.taskId] : []));
 
-/** Says in words how and when (UTC) an attempt has failed. The text is for `indeterminateBecause`. */
+/** Says in words how and when (UTC) an attempt has failed. */
 export function describeAttempt(error: unknown): string {
 	const failure = error instanceof Failure ? error : new Failure('noResponse');
 	return `${wordingOf(failure).message} (${new Date().toISOString()})`;

@@ -5,21 +5,20 @@ import type { GenerationRequest } from '../../shared/contract';
 /** What the journal says about one create call that may have been charged. */
 export type JournalValue =
 	/**
-	 * 'sent': it is indeterminate whether the service has accepted the call. `indeterminateBecause` says what happened
-	 * to the attempt, once that is known. 'accepted': the service has begun to generate the video or image. `request`
-	 * is set for videos and images only.
+	 * 'sent': it is indeterminate whether the service has accepted the call. 'accepted': the service has begun to
+	 * generate the video or image. `request` is set for videos and images.
 	 */
 	| { state: 'sent' | 'accepted'; indeterminateBecause?: string; request?: GenerationRequest }
 	/**
-	 * The service has created a speech task. 'task': it can be collected. 'gone': the service has said that
-	 * the task failed or does not exist.
+	 * 'task': the service has created a speech task. 'gone': the service has said that the task failed or does not
+	 * exist.
 	 */
 	| { state: 'task' | 'gone'; taskId: string };
 
 /** Values by idempotency key. `keptAt` is when a value was written, in ms since 1970. */
 export type JournalEntries = Record<string, JournalValue & { keptAt: number }>;
 
-/** The journal as n8n saves it. Saved executions contain it, so the names of fields and states never change. */
+/** The journal. Saved executions contain it, so the names of fields and states must not change. */
 export interface JournalStore {
 	/** The entries of all items, loop rounds and attempts of the node. */
 	mediaGenerationCreated?: JournalEntries;
@@ -40,9 +39,7 @@ class SharedJournals {
 
 /**
  * Returns the object that holds the journal from one attempt to the next: the node's context, which n8n saves with the
- * execution. Calls by a model through the MCP Server Trigger, or by one of n8n's own agents (not the AI Agent node),
- * have no context that outlives the call, so they get the process's own store instead. Each call of this function
- * deletes the entries of that store that are older than TOOL_CALL_TTL_MS.
+ * execution. Some calls by a model have no such context, so they share a store of this process.
  */
 export function storeFor(context: IExecuteFunctions, isTool: boolean): JournalStore {
 	const { toolCallStore } = processContainer.get(SharedJournals);

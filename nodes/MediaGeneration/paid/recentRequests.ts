@@ -16,20 +16,18 @@ const hasInlineFile = (value: JournalValue): boolean =>
 	value.request?.files.some(({ fileUrl }) => /^data:/i.test(fileUrl)) === true;
 
 /**
- * The remembered values of all nodes, the oldest first. It is a class of its own because `processContainer` finds
- * shared objects by their class.
+ * The remembered values of all nodes, the oldest first. It is a class because `processContainer` finds objects by their
+ * class.
  */
 class RecentValues extends Map<string, JournalValue & { keptAt: number }> {}
 
 /**
- * What manual runs of one node have requested in this process within the last hour. The editor loses the output of a
- * node when somebody edits the node or reloads the page. "Execute step" on a later node then runs this node again (n8n
- * 2.41). Such a run collects what this object remembers. A manual run of this node itself, or of the whole workflow,
- * requests everything anew.
+ * What manual runs of one node have requested in this process within the last hour. Executing a later node may run this
+ * node again, which can then collect those results instead of paying again.
  */
 export class RecentRequests {
 	private readonly values: RecentValues = processContainer.get(RecentValues);
-	/** True if this run exists only because somebody executes a later node. */
+	/** True if somebody executes a later node, not this one. */
 	private readonly isCollecting: boolean;
 	/** Identifies the node among those of all workflows. */
 	private readonly nodeKey: string;
@@ -39,7 +37,7 @@ export class RecentRequests {
 	constructor(context: IExecuteFunctions) {
 		const node = context.getNode();
 		this.parameters = node.parameters;
-		// Only this internal field says which node a person executes. Before n8n 2, its value was the name of the node.
+		// This internal field says which node a person executes. Before n8n 2, its value was the name of the node.
 		const { runExecutionData } = context as unknown as {
 			runExecutionData?: { startData?: { destinationNode?: string | { nodeName: string } } };
 		};
@@ -50,9 +48,8 @@ export class RecentRequests {
 	}
 
 	/**
-	 * Returns the prefix of an item's keys in this store. The caller appends the item's idempotency key. In that key,
-	 * expressions count unresolved. The prefix has a digest of the resolved values, so an earlier result is not
-	 * collected if an expression has another value now. Throws if an expression cannot be resolved.
+	 * Returns the prefix of an item's keys in this store. The prefix depends on the values of expressions. Throws if an
+	 * expression cannot be resolved.
 	 */
 	keyPrefixOf({ raw }: NodeParameters): string {
 		const resolved = Object.keys(this.parameters).map((name) => [name, raw(name)] as const);
@@ -60,18 +57,14 @@ export class RecentRequests {
 	}
 
 	/**
-	 * Returns the value that was set within the last hour; undefined if there is none, or if this run must not collect
-	 * (see `isCollecting`).
+	 * Returns the value that was set within the last hour; undefined if there is none, or if this run must not collect.
 	 */
 	get(key: string): JournalValue | undefined {
 		const value = this.isCollecting ? this.values.get(key) : undefined;
 		return value && Date.now() - value.keptAt < RECENT_TTL_MS ? value : undefined;
 	}
 
-	/**
-	 * Remembers a value as the newest one. A value that contains a file is forgotten instead, and so is the oldest
-	 * value beyond MAX_RECENT_REQUESTS.
-	 */
+	/** Remembers a value, unless it contains a file. */
 	set(key: string, value: JournalValue & { keptAt: number }): void {
 		this.values.delete(key);
 		if (!hasInlineFile(value)) this.values.set(key, value);

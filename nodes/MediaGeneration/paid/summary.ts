@@ -18,7 +18,7 @@ const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | Meaning | undefined>([
 
 const RETRY_ADVICE =
 	"To continue, open Executions and choose 'Retry with currently saved workflow': only what is missing is charged.";
-/** For a failed item that has results of its own. After a change of its parameters, they would be charged again. */
+/** For a failed item with results of its own, which would be charged again after a change of its parameters. */
 const RETRY_UNCHANGED_ADVICE =
 	"If you change nothing in this node, 'Retry with currently saved workflow' under Executions is charged only for what is missing.";
 /** For a failed item that is expected to fail again in a retry: On Error has to let the other items continue. */
@@ -33,9 +33,8 @@ const nounOf = (kind: MediaKind | 'task', count: number) => {
 };
 
 /**
- * Lists in words the results of requests, by the service's ids: `tasks 1, 2; video a`. A file without an id is named by
- * its URL. If a request has no such name, its item is named instead: `video of row 3`. A data: URL is no name, because it
- * contains the whole file. For each kind, lists the first `max` names, or as many as `listFirst` does by default.
+ * Lists in words the results of requests, by the service's ids, or else by URL or row: `tasks 1, 2; video of row 3`.
+ * `max`: see `listFirst`.
  */
 function listResults(requests: ItemRequest[], max?: number): string {
 	const namesByKind = new Map<MediaKind | 'task', string[]>();
@@ -66,12 +65,8 @@ function listResults(requests: ItemRequest[], max?: number): string {
 }
 
 /**
- * Says in words what a run that ended early has been charged for, or may have been, and how to get the results. Returns
- * undefined if there is nothing to say.
- *
- * After a failure, a retry gets the results. The text does not name the charges of the failed item, because the item's
- * own error names them. A run that was canceled cannot be retried in n8n, so its results have to be fetched from the
- * service.
+ * Says in words what a run that ended early was or may have been charged for, apart from the failed item, and how to
+ * get the results. Returns undefined if there is nothing to say.
  *
  * @param requests the requests of all items, in order
  * @param failed the failure that ended the run, and the index of its item; undefined if the run was canceled
@@ -102,7 +97,7 @@ export function chargeSummary(
 		);
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
-	// A retry never sends a request whose outcome is indeterminate, so the item is expected to fail again.
+	// A retry does not send a request again whose outcome is indeterminate, so the item is expected to fail again.
 	const isIndeterminate = ofFailedItem.some(({ state }) => state === 'sent');
 	const failsAgain =
 		isIndeterminate ||
