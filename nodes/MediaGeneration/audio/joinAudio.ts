@@ -6,7 +6,7 @@ import { readWav } from './wav';
 
 /* Joins sound files without decoding them. */
 
-/** Bytes reserved for the header, which is known only at the end. No header is longer. */
+/** Bytes reserved for the header, which is known only at the end. */
 const HEAD_BYTES = 4096;
 
 export interface SoundFile {
@@ -23,12 +23,8 @@ export type JoinedSound = FileType & {
 };
 
 /**
- * Joins WAV files or MP3 files of one format, in the given order. It reads one file after another, so that it holds
- * only the joined file and one of the given files in memory. `files` must not be empty.
- *
- * Resolves with the joined file, or with a reason in words if the files cannot be joined: one has neither WAV sound
- * (see `readWav`) nor MP3 sound, their formats differ, or their total size exceeds MAX_JOINED_BYTES. Rejects only if
- * `read` does.
+ * Joins WAV files or MP3 files of one format, in the given order. Resolves with a reason in words if they cannot be
+ * joined. `files` must not be empty. Rejects if `read` does.
  */
 export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { reason: string }> {
 	const total = files.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -1,25 +1,18 @@
 import type { ByteParser } from './sound';
 
 /*
- * M4A and other MP4 files consist of boxes (ISO/IEC 14496-12, 4.2). The duration is in the header of the movie, or in
- * that of its track's media (8.2.2, 8.4.2). If the sound comes in fragments, the duration of a sample is in its
- * fragment, or in a default for all fragments (8.8.3, 8.8.7, 8.8.8). Files count durations in units; a time scale says
- * how many units a second has.
+ * M4A and other MP4 files consist of boxes (ISO/IEC 14496-12: 4.2, 8.2.2, 8.4.2, 8.8.3, 8.8.7, 8.8.8). Durations are
+ * counted in units; a time scale says how many units a second has.
  */
 
 /** Types of boxes whose inner boxes are read. */
 const CONTAINERS = ['moov', 'trak', 'mdia', 'mvex', 'moof', 'traf'];
 /** Types of boxes with the numbers from which the duration is computed. */
 const LEAVES = ['mvhd', 'mdhd', 'trex', 'tfhd', 'trun'];
-/**
- * The largest box that is read, in bytes. At 48 kHz, the `trun` box of a fragment with one hour of sound has up to
- * about 2.7 MB.
- */
+/** The largest box that is read, in bytes. */
 const MAX_BOX_BYTES = 4 * 1024 * 1024;
 
-/**
- * Reads an `mvhd` or `mdhd` box. `scale` is how many units a second has. `ms` is the duration, or 0 if it is unknown.
- */
+/** Reads the time scale and the duration from an `mvhd` or `mdhd` box. `ms` is 0 if the duration is unknown. */
 function headerOf(box: Buffer): { scale: number; ms: number } {
 	const isLong = box[0] === 1;
 	const scale = box.readUInt32BE(isLong ? 20 : 12);
@@ -28,7 +21,7 @@ function headerOf(box: Buffer): { scale: number; ms: number } {
 	return { scale, ms: isKnown ? (units * 1000) / scale : 0 };
 }
 
-/** Reads a `tfhd` box. Returns how many units a sample of this fragment lasts, or undefined if the default applies. */
+/** Returns how many units a sample lasts according to a `tfhd` box, or undefined if the default applies. */
 function sampleUnitsIn(box: Buffer): number | undefined {
 	const flags = box.readUInt32BE(0);
 	const at = 8 + (flags & 1 ? 8 : 0) + (flags & 2 ? 4 : 0);
@@ -36,8 +29,7 @@ function sampleUnitsIn(box: Buffer): number | undefined {
 }
 
 /**
- * Reads a `trun` box. Returns how many units all its samples last in total. `defaultUnits` is for samples without a
- * duration.
+ * Returns how many units all samples of a `trun` box last in total. `defaultUnits` is for samples without a duration.
  */
 function unitsOf(box: Buffer, defaultUnits: number): number {
 	const flags = box.readUInt32BE(0);
@@ -52,8 +44,8 @@ function unitsOf(box: Buffer, defaultUnits: number): number {
 }
 
 /**
- * Parses the duration of an MP4 file. Returns it in ms. If the file does not say, the result is not a positive finite
- * number. Throws a RangeError if a box ends too early.
+ * Parses the duration of an MP4 file, in ms. The result is 0, NaN or Infinity if the file does not say. Throws a
+ * RangeError if a box ends too early.
  */
 export function* readM4aLength(): ByteParser<number> {
 	let track = { scale: 0, ms: 0 };

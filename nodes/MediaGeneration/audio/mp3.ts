@@ -1,9 +1,6 @@
 import type { ByteParser, Sound } from './sound';
 
-/*
- * Frames of MP3 files follow ISO/IEC 11172-3, 2.4.1.3 and 2.4.2.3. Their lower sampling rates follow
- * ISO/IEC 13818-3, 2.4.2.3. Tags follow ID3v2.4, 3.1.
- */
+/* Frames: ISO/IEC 11172-3, 2.4.1.3 and 2.4.2.3. Lower sampling rates: ISO/IEC 13818-3, 2.4.2.3. Tags: ID3v2.4, 3.1. */
 
 /** A frame, as its header of four bytes describes it. */
 interface Frame {
@@ -12,7 +9,7 @@ interface Frame {
 	hertz: number;
 	/** Samples per channel. */
 	samples: number;
-	/** Sampling rate and channels, in words. All frames of a file have the same format. */
+	/** Sampling rate and channels, in words. */
 	format: string;
 	/** Bytes of the side information after the header. */
 	sideBytes: number;
@@ -24,7 +21,7 @@ const MPEG2_KBPS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160
 /** The index of a bit rate whose frames can hold a Xing header at every sampling rate. */
 const INFO_FRAME_BITRATE_INDEX = 9;
 const MPEG1_HERTZ = [44_100, 48_000, 32_000];
-/** How many bytes are examined at a time. Two frames fit, because a frame has at most 1441 bytes. */
+/** How many bytes are examined at a time. Two frames fit. */
 const WINDOW_BYTES = 4096;
 /** `readMp3Length` stops after this many bytes in a row that are neither a frame nor a tag. */
 const MAX_UNKNOWN_BYTES = 64 * 1024;
@@ -32,14 +29,13 @@ const LAYER_3 = 1;
 const MONO = 3;
 
 /**
- * Reads the header of the layer III frame that begins at `at`. Returns undefined if none begins there, or
- * if its bit rate is "free", since its size is then unknown.
+ * Reads the header of the layer III frame that begins at `at`. Returns undefined if none begins there, or if its bit
+ * rate is "free".
  */
 function frameAt(file: Buffer, at: number): Frame | undefined {
 	if (at + 4 > file.length || file[at] !== 0xff) return undefined;
 	const [second, third, fourth] = [file[at + 1]!, file[at + 2]!, file[at + 3]!];
-	// 3 means MPEG-1. 2 means MPEG-2, whose sampling rates are half those of MPEG-1. 0 means MPEG-2.5, whose sampling
-	// rates are a quarter of those of MPEG-1. 1 is reserved.
+	// 3 means MPEG-1, 2 means MPEG-2, 0 means MPEG-2.5, and 1 is reserved.
 	const version = (second >> 3) & 3;
 	if (second >> 5 !== 7 || version === 1 || ((second >> 1) & 3) !== LAYER_3) return undefined;
 	const isMpeg1 = version === 3;
@@ -76,11 +72,11 @@ const msOf = ({ samples, hertz }: Frame) => (samples * 1000) / hertz;
 const isIndex = (file: Buffer, at: number) =>
 	/Xing|Info|VBRI/.test(file.toString('latin1', at + 4, at + 46));
 
-/** Finds the frames of a file. Call `next` again and again, from the start of the file to its end. */
+/** Finds the frames of a file. Call `next` repeatedly, from the start of the file to its end. */
 class Frames {
-	/** The format of the first frame. Bytes with another format are no frame of this file. */
+	/** The format of the frames, once one was found. */
 	private format: string | undefined;
-	/** True if the last bytes were a frame. A frame that directly follows another one needs no further check. */
+	/** True if the last bytes were a frame. A frame that directly follows needs no further check. */
 	private isInSync = false;
 
 	/** Returns the frame at `at` if it holds sound, and how many bytes to advance. */
@@ -105,7 +101,7 @@ class Frames {
 	}
 }
 
-/** Yields the frames that hold sound, in order. Skips tags and all other bytes. */
+/** Yields the frames that hold sound, in order. */
 function* framesOf(file: Buffer): Generator<Frame & { at: number }> {
 	const frames = new Frames();
 	for (let at = 0; at < file.length;) {
@@ -115,7 +111,7 @@ function* framesOf(file: Buffer): Generator<Frame & { at: number }> {
 	}
 }
 
-/** Parses the duration of an MP3 file. Returns ms, or 0 if no sound was found. */
+/** Parses the duration of an MP3 file, in ms; 0 if no sound was found. */
 export function* readMp3Length(): ByteParser<number> {
 	const frames = new Frames();
 	let ms = 0;
@@ -133,7 +129,7 @@ export function* readMp3Length(): ByteParser<number> {
 	return ms;
 }
 
-/** Finds the sound in an MP3 file. Returns undefined if there is none. Never throws. */
+/** Returns the sound in an MP3 file, or undefined if there is none. */
 export function readMp3(file: Buffer): Sound | undefined {
 	let first: (Frame & { at: number }) | undefined;
 	let frames = 0;
@@ -164,9 +160,8 @@ export function readMp3(file: Buffer): Sound | undefined {
 }
 
 /**
- * Makes a Xing frame. It goes in front of all other frames, and tells players their number and the size of the file.
- * Without it, players guess the duration from the bit rate of the first frame. `frames` and `bytes` are the number and
- * the total size of the other frames. `header` is the header of one of them, and is changed.
+ * Makes a Xing frame, which precedes all other frames, and tells players their number and the size of the file.
+ * `header` is the header of one of the other frames, and is changed.
  */
 function infoFrame(header: Buffer, frames: number, bytes: number): Buffer {
 	// The frame that is made here has no checksum and no padding.

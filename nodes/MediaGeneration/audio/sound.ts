@@ -13,8 +13,7 @@ export interface Sound {
 }
 
 /**
- * A parser that reads a file from its start, as a generator. It yields a positive number n to look at the next n bytes.
- * It then receives these bytes, or fewer at the end of the file, and its position stays where it is. It yields -n to
- * move on by n bytes. It returns the result.
+ * A parser that reads a file from its start. It yields n to look at the next n bytes (fewer at the end of the file),
+ * and -n to move on by n bytes.
  */
 export type ByteParser<Result> = Generator<number, Result, Buffer>;

@@ -3,10 +3,7 @@ import { readMp3Length } from './mp3';
 import type { ByteParser } from './sound';
 import { readWavLength } from './wav';
 
-/**
- * Chooses the parser by the first bytes. Whatever is neither WAV nor MP4 goes to the MP3 parser, which stops
- * early if it finds no frame.
- */
+/** Chooses the parser by the first bytes. The default is that for MP3. */
 function* readLength(reader: { at: number }): ByteParser<number> {
 	const start = (yield 12).toString('latin1');
 	if (start.startsWith('RIFF')) return yield* readWavLength(reader);
@@ -14,8 +11,8 @@ function* readLength(reader: { at: number }): ByteParser<number> {
 }
 
 /**
- * Finds the duration of a WAV, MP3 or M4A file from its headers while the file is downloaded. Call `push` for
- * each piece, then `ms` once. Keeps only the bytes that its parser still needs. Never throws.
+ * Finds the duration of a WAV, MP3 or M4A file while the file is downloaded. Call `push` for each piece, then `ms`
+ * once.
  */
 export class SoundLength {
 	/** Bytes that the parser has skipped: its position in the file. */
@@ -33,17 +30,14 @@ export class SoundLength {
 		this.serveParser(false);
 	}
 
-	/** Returns the duration in ms, or undefined if the headers do not say. Call it after the last `push`. */
+	/** Returns the duration in ms, or undefined if it was not found. Call it after the last `push`. */
 	ms(): number | undefined {
 		this.serveParser(true);
 		const { value } = this.state;
 		return value > 0 && Number.isFinite(value) ? value : undefined;
 	}
 
-	/**
-	 * Gives the parser the bytes that it requests, as far as they have arrived. With `isEnd` no more bytes will arrive,
-	 * so the parser runs until it returns.
-	 */
+	/** Gives the parser the bytes that it requests, as far as they have arrived. `isEnd`: no more will arrive. */
 	private serveParser(isEnd: boolean): void {
 		try {
 			while (!this.state.done) {

@@ -1,10 +1,7 @@
 import type { FileType } from '../../shared/contract';
 import { CUE_TIME, normalizeLines, SRT, subtitleTypeOf } from '../../shared/parsing/fileType';
 
-/*
- * WebVTT follows the W3C's "WebVTT: The Web Video Text Tracks Format", chapters 4 and 6. SRT has no standard:
- * what SubRip writes is read, and common variants of that.
- */
+/* WebVTT follows the W3C's "WebVTT: The Web Video Text Tracks Format", chapters 4 and 6. SRT has no standard. */
 
 /** The line that says when a cue is shown: `00:01.500 --> 00:04.000 align:start`. */
 const TIMES = new RegExp(String.raw`^[ \t]*${CUE_TIME}[ \t]*-->[ \t]*${CUE_TIME}(.*)$`);
@@ -12,8 +9,8 @@ const TIMES = new RegExp(String.raw`^[ \t]*${CUE_TIME}[ \t]*-->[ \t]*${CUE_TIME}
 const twoDigits = (number: number) => String(number).padStart(2, '0');
 
 /**
- * Adds `ms` milliseconds to a time and formats it. `parts` are the groups that `CUE_TIME` matched: hours,
- * minutes, seconds, fraction. `point` separates the fraction.
+ * Adds `ms` milliseconds to a time and formats it, with `point` before the fraction. `parts` are the groups that
+ * `CUE_TIME` matched: hours, minutes, seconds, fraction.
  */
 function shiftedTime(parts: Array<string | undefined>, ms: number, point: string): string {
 	const [hours = 0, minutes = 0, seconds = 0] = parts.slice(0, 3).map((part) => Number(part ?? 0));
@@ -29,9 +26,8 @@ function shiftedTime(parts: Array<string | undefined>, ms: number, point: string
 }
 
 /**
- * Joins subtitles of one type. `startMs` is the time at which a part begins in the joined sound, in ms. All cues are
- * numbered anew, even those that have a name instead of a number. Of VTT headers, only that of the first part is used.
- * Returns a reason in words if the parts differ in type. Never throws.
+ * Joins subtitles, or returns a reason in words if the parts differ in type. `startMs` is the time at which a part
+ * begins in the joined sound, in ms.
  */
 export function joinSubtitles(
 	parts: Array<{ text: string; startMs: number }>,

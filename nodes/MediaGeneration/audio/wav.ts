@@ -5,22 +5,16 @@ import type { ByteParser, Sound } from './sound';
  * chapters "RIFF" and "WAVE". Extensible headers follow Microsoft's WAVEFORMATEXTENSIBLE.
  */
 
-/**
- * Codes of the encodings whose samples do not depend on each other, so that files can be joined anywhere: PCM, floating
- * point, A-law, µ-law, and extensible, which in practice is PCM or floating point.
- */
+/** Codes of the encodings that can be joined: PCM, floating point, A-law, µ-law, and extensible. */
 const ENCODINGS = [1, 3, 6, 7, 0xfffe];
 /** The smallest `fmt ` chunk, in bytes. */
 const MIN_FORMAT_BYTES = 16;
-/** The largest `fmt ` chunk that is read, in bytes. That of WAVEFORMATEXTENSIBLE has 40. */
+/** The largest `fmt ` chunk that `readWav` accepts, in bytes. */
 const MAX_FORMAT_BYTES = 1024;
 
 const chunkId = (file: Buffer, at: number) => file.toString('latin1', at, at + 4);
 
-/**
- * Finds the sound in a WAV file. Returns undefined if `file` is no WAV file, holds no sound, or has an encoding that is
- * not in ENCODINGS. Never throws.
- */
+/** Returns the sound in a WAV file, or undefined if there is none that can be joined. */
 export function readWav(file: Buffer): Sound | undefined {
 	if (chunkId(file, 0) !== 'RIFF' || chunkId(file, 8) !== 'WAVE') return undefined;
 	let formatChunk: Buffer | undefined;
@@ -39,9 +33,8 @@ export function readWav(file: Buffer): Sound | undefined {
 }
 
 /**
- * Parses the duration of a WAV file. `reader.at` is the number of bytes skipped so far. Returns the duration in ms. If
- * the file does not say, the result is not a positive finite number. If the encoding is not in ENCODINGS, the duration
- * comes from the `fact` chunk, or else from the bytes per second.
+ * Parses the duration of a WAV file, in ms. The result is 0, NaN or Infinity if the file does not say. `reader.at` is
+ * the number of bytes skipped so far.
  */
 export function* readWavLength(reader: { at: number }): ByteParser<number> {
 	yield -12;
@@ -73,8 +66,7 @@ export function* readWavLength(reader: { at: number }): ByteParser<number> {
 function soundOf(chunkInFile: Buffer, data: Buffer): Sound | undefined {
 	const { length } = chunkInFile;
 	if (length < MIN_FORMAT_BYTES || length > MAX_FORMAT_BYTES) return undefined;
-	// `headerFor` is called after other files have been read. Without this copy, it would keep the whole file in
-	// memory.
+	// Without this copy, `headerFor` would keep the whole file in memory.
 	const formatChunk = Buffer.from(chunkInFile);
 	const encoding = formatChunk.readUInt16LE(0);
 	const channels = formatChunk.readUInt16LE(2);
