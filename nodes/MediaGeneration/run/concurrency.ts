@@ -6,13 +6,10 @@ import type { Throttle } from '../../shared/pace/throttle';
 const AUTOMATIC_START = 10;
 /** The most slots, if the concurrency is chosen automatically. */
 const AUTOMATIC_MAX = 100;
-/**
- * The longest wait before the limits are checked again, in ms. Other executions may change an account's limit, and this
- * run is not notified of that.
- */
+/** The longest wait before the limits are checked again, in ms. Other executions may change an account's limit. */
 const RECHECK_MS = 60_000;
 
-/** What takes a slot: an input item, or one part of a speech. `throttle` is that of its account. */
+/** What takes a slot: an input item, or one part of a speech. */
 interface Unit {
 	api: { throttle: Throttle };
 }
@@ -23,18 +20,13 @@ interface Share {
 	throttle: Throttle;
 	/** How many slots the account uses. */
 	active: number;
-	/** A function for each unit that waits. It starts the unit. */
+	/** For each unit that waits, a function that starts it. */
 	waiting: Record<UnitKind, Set<() => void>>;
 }
 
 /**
- * Limits how many items of a run, or parts of long speeches, are processed at the same time (`options.concurrency`).
- * The limit covers all accounts together. The concurrency limit of each account's throttle applies as well (see
- * `delayMsOf`).
- *
- * A free slot goes to a unit that may start at once. If several units may, parts go before items. Among the parts, or
- * else the items, those of the account that uses the fewest slots go first. Of several such accounts, the one that got
- * its last slot the longest ago goes first. So a throttled account does not delay the items of other accounts.
+ * Limits how many items of a run, or parts of long speeches, are processed at the same time: by `options.concurrency`,
+ * and by the limit of each account. A free slot goes to a unit that may start at once, if there is one.
  */
 export class Concurrency {
 	private readonly limit: ConcurrencyLimit;
@@ -53,8 +45,7 @@ export class Concurrency {
 
 	/**
 	 * Call this when an item or a part has proved healthy: if too many were in flight, it would most likely have failed
-	 * by now. `forEach` calls it for each success as well. If the concurrency is chosen automatically, it rises with
-	 * the number of these calls.
+	 * by now.
 	 */
 	onHealthy(): void {
 		this.limit.onHealthy();
@@ -62,13 +53,11 @@ export class Concurrency {
 	}
 
 	/**
-	 * Calls `run` for each of `units`, as many at the same time as the limits allow. The units of one account start in
-	 * the given order. `run` resolves with whether it succeeded, and must not reject. Resolves when all have ended.
-	 * Never rejects.
+	 * Calls `run` for each of `units`, as many at the same time as the limits allow. `run` resolves with whether it
+	 * succeeded, and must not reject.
 	 *
 	 * An item that consists of parts calls this with 'part' from its own `run`, with all its parts, while it has a
-	 * slot. It gives up that slot, and its parts take slots of their own. The last part to end leaves its slot to the
-	 * item.
+	 * slot.
 	 */
 	async forEach<One extends Unit>(
 		units: One[],
@@ -104,7 +93,7 @@ export class Concurrency {
 		this.startMore();
 	}
 
-	/** Starts as many waiting units as the limits allow. Does so again when the next one may start. */
+	/** Starts as many waiting units as the limits allow, and sets the timer if more wait. */
 	private startMore(): void {
 		this.timer.abort(SILENT_ABORT);
 		for (let next = this.nextToStart(); next; next = this.nextToStart()) {
@@ -125,8 +114,8 @@ export class Concurrency {
 	}
 
 	/**
-	 * Returns the share that may start a unit next, the set of waiting units to take that unit from, and the delay
-	 * until then in ms. Returns undefined if no unit waits.
+	 * Returns the share that may start a unit next, its waiting units of one kind, and the delay until then in ms;
+	 * undefined if no unit waits.
 	 */
 	private nextToStart() {
 		const shares = [...this.shares.values()].sort((one, other) => one.active - other.active);
@@ -138,9 +127,8 @@ export class Concurrency {
 	}
 
 	/**
-	 * Milliseconds until an account may start one more unit, at most RECHECK_MS. The account's own limit does not delay
-	 * a unit if the account uses no slot of this run. Such a unit gets its slot, and then waits in the account's
-	 * request queue, where the unit's deadline counts.
+	 * Milliseconds until an account may start one more unit, or until the limits are checked again. The account's own
+	 * limit does not delay a unit if the account has no slot.
 	 */
 	private delayMsOf({ throttle, active }: Share): number {
 		const accountMs = active > 0 ? throttle.limit.delayMs(active) : 0;

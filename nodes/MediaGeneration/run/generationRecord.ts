@@ -18,9 +18,8 @@ export interface GenerationOrder {
 	generation: Generation;
 	fields: GenerationFields;
 	/**
-	 * Present only if images are part of the request. Downloads the images that are given by URL, and checks the total
-	 * size. Resolves with a function that writes the fields and the images into a body. Throws a Failure if a download
-	 * fails or the images are too large.
+	 * Present if images are part of the request. Downloads those given by URL, and resolves with a function that fills
+	 * the body. Throws a Failure if a download fails or the images are too large.
 	 */
 	prepareBody?(fields: GenerationFields, signal: AbortSignal): Promise<FillBody>;
 }
@@ -33,8 +32,8 @@ export type GenerationFields = {
 };
 
 /**
- * Writes the content of a request into `body`. Call it right before each attempt to send. It may also set
- * `body.release`. Call that once the bytes are no longer needed, to free the memory that was reserved for them.
+ * Writes the content of a request into `body`. Call it right before each attempt to send. If it sets `body.release`,
+ * call that once the bytes are no longer needed.
  */
 export type FillBody = (
 	body: { bytes?: Buffer; release?(): void },
@@ -42,37 +41,30 @@ export type FillBody = (
 ) => Promise<unknown>;
 
 /**
- * How long after a server error, or an answer of another server, a retry still searches the history, in ms. The time is
- * short, because the service most likely did not accept the call.
+ * How long after a server error, or an answer of another server, a retry still searches the history, in ms. The service
+ * most likely did not accept the call.
  */
 const SEARCH_AFTER_ERROR_MS = 10_000;
 /**
- * How long the history is searched if the service has ended the stream with an empty list, in ms. The time is short,
- * because the content was most likely filtered.
+ * How long the history is searched if the service has ended the stream with an empty list, in ms. The content was most
+ * likely filtered.
  */
 const SEARCH_AFTER_EMPTY_MS = 60_000;
 
 /**
- * The state of one create call for videos or images, until its files are known. What the next attempt needs to continue
- * is written to the journal. The request is also added to the account's request ledger, so that a search in the history
- * does not give one file to two requests.
+ * The state of one create call for videos or images. The journal keeps it for the next attempt. The account's request
+ * ledger has the request, so that a search in the history does not give one file to two requests.
  */
 export class GenerationRecord {
 	/** The request that this attempt or an earlier one has sent, or that is about to be sent. */
 	readonly request: GenerationRequest;
 	/** True if this attempt or an earlier one has sent the request, and the service has not refused it. */
 	private isSent = false;
-	/**
-	 * `accepted`: the service has begun to generate, so the call is charged. `sent`, once `isSent` is true: it is
-	 * indeterminate whether the service has accepted the call.
-	 */
+	/** `accepted` once the service has begun to generate, so that the call is charged. */
 	private state: 'sent' | 'accepted' = 'sent';
 	/** Why it is indeterminate whether the service has accepted the request, in words. */
 	private indeterminateBecause: string | undefined;
-	/**
-	 * True if the stream ended before the service had told what became of every file. The missing files may then still
-	 * appear in the history.
-	 */
+	/** True if missing files may still appear in the history. */
 	private isStreamLost = false;
 
 	constructor(
@@ -102,8 +94,8 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Returns what earlier attempts have written to the journal, as if a stream had just brought it. Shows a hint if
-	 * that includes files. Returns undefined if no earlier attempt has written a request.
+	 * Returns what earlier attempts have written to the journal, as if a stream had just brought it; undefined if there
+	 * is nothing.
 	 */
 	resume(): StreamResult | undefined {
 		if (!this.isSent) return undefined;
@@ -136,20 +128,15 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Shows a status that the service sent, and writes to the journal that the service has accepted the call. `id` is
-	 * the id of the video or image that the status is about; undefined if the service does not say.
+	 * Shows a status that the service sent, and writes to the journal that the service has accepted the call. `id`: the
+	 * video or image that the status is about, if known.
 	 */
 	showProgress(status: string, id?: string): void {
 		this.writeAccepted({ files: this.request.files }, id);
 		this.item.report.progress(`${this.kind} ${status}`);
 	}
 
-	/**
-	 * Prepares the search in the history. Call it when the stream has ended with fewer files than requested.
-	 * `interruptedBecause` says why the stream counts as lost. It is undefined only if a file has arrived and no other
-	 * files are expected: the service has said that they failed, or has ended the stream properly. `isEmpty`: the
-	 * service has ended the stream with an empty list.
-	 */
+	/** Prepares the search in the history. Call it when the stream has ended with fewer files than requested. */
 	markIncomplete({ files, interruptedBecause, reason, isEmpty }: StreamResult): void {
 		const { ledger, item } = this;
 		const isEnded = interruptedBecause === undefined;
@@ -157,8 +144,8 @@ export class GenerationRecord {
 		const known = { reason, searchUntil: searchEnd(this.request, searchMs) };
 		if (files.length > 0) this.writeAccepted({ files, ...known });
 		else this.update(known);
-		// The ledger must know the node's other requests, also those of earlier attempts. Otherwise the search in the
-		// history could give one of their files to this request.
+		// Without the node's other requests in the ledger, the search in the history could give one of their files to
+		// this request.
 		for (const request of this.entry.requestsOfAccount) ledger.restore(request);
 		if (isEnded) return;
 		this.isStreamLost = true;
@@ -169,11 +156,11 @@ export class GenerationRecord {
 		);
 	}
 
-	/** Writes the final `files` to journal and ledger. If files are missing, hints say so. */
+	/** Writes the final `files` to journal and ledger. */
 	markFinished(files: GeneratedFile[]): void {
 		const { requestedCount } = this;
 		this.writeAccepted({ files, ...(!this.isStreamLost && finalFields(this.request, files)) });
-		// The ledger needs only ids and URLs. A data: URL contains the whole file, so its content is removed.
+		// A data: URL contains the whole file, which the ledger does not need.
 		const ledgerFiles = files.map(({ id, fileUrl }) => {
 			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };
 		});
@@ -190,11 +177,8 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Call this when there is no file to return. Returns the error to throw.
-	 *
-	 * If a result may still come, writes to the journal what the next attempt needs. If the error is a Failure, it gets
-	 * the ids that the service has announced, and the fact `mayBeCharged` if it is indeterminate whether the service
-	 * has accepted the call. If no result can come, deletes the entry, so that the next attempt sends a new request.
+	 * Call this when there is no file to return. Returns the error to throw. Deletes the journal's entry if no result
+	 * can come, so that the next attempt sends a new request.
 	 */
 	markFailed(cause: unknown): unknown {
 		const { request } = this;
@@ -220,10 +204,7 @@ export class GenerationRecord {
 		});
 	}
 
-	/**
-	 * Writes `change` to the journal, and that the service has begun to generate. The charge is logged when this
-	 * becomes known. `newId` is an id that the service has announced.
-	 */
+	/** Writes `change` to the journal, and that the service has begun to generate. Logs the charge the first time. */
 	private writeAccepted(
 		change: Partial<GenerationRequest> & { files: GeneratedFile[] },
 		newId?: string,

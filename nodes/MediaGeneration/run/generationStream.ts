@@ -15,9 +15,7 @@ import { GenerationEvents, type StreamResult } from '../../shared/parsing/genera
 import type { FillBody, GenerationOrder, GenerationRecord } from './generationRecord';
 import type { ItemContext } from './itemContext';
 
-/**
- * What limits a create call. Each of the two signals aborts when that of the item does, or at a deadline of its own.
- */
+/** What limits a create call. Both signals may also abort at a deadline. */
 export interface StreamLimits extends CallSignals {
 	/** Milliseconds of silence after which the stream counts as lost. */
 	idleMs: number;
@@ -31,8 +29,8 @@ const IDLE_AFTER_ERROR_MS = 30_000;
 /** A call counts as accepted once its stream has been open for this time, in ms, even without an event. */
 const ACCEPTED_AFTER_MS = 1000;
 /**
- * How long the service may take to end a stream after the outcome, in ms. It gets this time because closing the stream
- * from this side costs about a third of the processor time that n8n spends on a video.
+ * How long the service may take to end a stream after the outcome, in ms. Closing the stream from this side costs more
+ * processor time.
  */
 const END_GRACE_MS = 50;
 /**
@@ -42,10 +40,8 @@ const END_GRACE_MS = 50;
 const HEALTHY_AFTER_MS = 4000;
 
 /**
- * Sends a create call and reads its event stream to the end. Resolves with the result of the stream. The result has
- * fewer files than were requested if, for example, the stream was lost or the service did not answer in time. Throws a
- * Failure if the request body cannot be made, the service cannot be reached, its answer is an error, the generation
- * failed, or `stopStarting` has ended the call too early.
+ * Sends a create call and reads its event stream to the end. The result may have fewer files than were requested.
+ * Throws a Failure, for example if the service refuses the call or the generation failed.
  */
 export async function requestStream(
 	item: ItemContext,
@@ -71,7 +67,7 @@ class GenerationCall {
 	private state: 'unanswered' | 'accepted' = 'unanswered';
 	/** Its abort closes the stream. */
 	private readonly closing = new AbortController();
-	/** The request body. It is filled right before each attempt, and freed once it is no longer needed. */
+	/** The request body. It is filled right before each attempt. */
 	private readonly body: { bytes?: Buffer; release?(): void } = {};
 
 	constructor(
@@ -118,8 +114,7 @@ class GenerationCall {
 
 	/**
 	 * Reads the stream to its end. Calls `onAccepted` when the service has accepted the call, perhaps several times.
-	 * Throws a Failure if the first event refuses the call: some services answer every call with status 200. Throws one
-	 * as well if the generation failed, or if `stopStarting` has aborted and the stream was interrupted.
+	 * Throws a Failure, for example if the first event refuses the call or the generation failed.
 	 */
 	private async readStream(
 		chunks: AsyncIterable<Uint8Array>,
@@ -138,9 +133,8 @@ class GenerationCall {
 	}
 
 	/**
-	 * Reads the stream until it ends, is silent for too long, or is closed. Once the outcome is known, the stream is
-	 * read for END_GRACE_MS at most. Calls `onAccepted` for each progress event, and when the stream has been open for
-	 * ACCEPTED_AFTER_MS. Never rejects.
+	 * Reads the stream until it ends, is silent for too long, or is closed. Calls `onAccepted` at each sign that the
+	 * service has accepted the call.
 	 */
 	private async readOutcome(
 		chunks: AsyncIterable<Uint8Array>,
@@ -190,10 +184,7 @@ class GenerationCall {
 		}
 	}
 
-	/**
-	 * Call this when the service has accepted the call. Frees the body's memory, because the call is not sent again.
-	 * Calls `accept`, which tells the throttle.
-	 */
+	/** Call this when the service has accepted the call. The call is not sent again, so its body is freed. */
 	private markAccepted(accept: () => void): void {
 		this.state = 'accepted';
 		this.freeBody();
@@ -208,8 +199,7 @@ class GenerationCall {
 
 	/**
 	 * Closes the stream if its result can be found in the history. If images are part of the request, only an announced
-	 * id identifies a result. The stream of such a request stays open until all ids are announced, because a result
-	 * that nobody can identify would be charged, too. Call this only once `stopStarting` has aborted.
+	 * id identifies a result.
 	 */
 	private closeIfFindable(): void {
 		const { announcedIds, requestedCount, withImages } = this.record.request;

@@ -24,7 +24,7 @@ import type { ItemContext } from './itemContext';
 
 /* What all operations with a generation stream share: fields, stream, history, download, output items. */
 
-/** The last fields of every operation with a generation stream. `ownOptions`: options that only one of them has. */
+/** The last fields of an operation with a generation stream. */
 export const generationFields = (
 	kind: MediaKind,
 	...ownOptions: INodeProperties[]
@@ -34,9 +34,8 @@ export const generationFields = (
 ];
 
 /**
- * Reads the options of one item and returns its task. The task sends the create call, waits for the files, and
- * downloads them if the user wants them. One create call may make several files, and each file becomes one output item.
- * Throws a Failure that names an invalid option.
+ * Reads the options of one item, and returns the task that makes an output item of each generated file. Throws a
+ * Failure if an option is invalid.
  */
 export function generationTask(item: ItemContext, order: GenerationOrder): BillableTask {
 	const { context, credential, parameters } = item;
@@ -95,10 +94,9 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 }
 
 /**
- * Resolves with the files of one create call. They come from its stream. If the stream brings fewer than were
- * requested, the missing files are looked up in the history: after a lost connection, the service goes on and charges
- * all the same. If an earlier attempt has sent the call, it is not sent again. Then the files of the earlier attempt
- * are used, and missing ones are looked up. Throws a Failure if there is no file.
+ * Resolves with the files of one create call, from its stream or the history: after a lost connection, the service goes
+ * on and charges all the same. If an earlier attempt has sent the call, it is not sent again. Throws a Failure if there
+ * is no file.
  */
 async function generate(
 	item: ItemContext,

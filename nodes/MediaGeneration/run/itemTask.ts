@@ -17,8 +17,7 @@ export type ItemTask = (() => Promise<ItemResult[]>) | BillableTask;
 /** An item task with create calls, which are charged. */
 export interface BillableTask {
 	/**
-	 * One key per create call, '' if there is only one. It is appended to the item's idempotency key, and distinguishes
-	 * the calls of the item. A retry whose task has the same keys collects the results.
+	 * One key per create call, to distinguish the calls of an item. A retry with the same keys can collect the results.
 	 */
 	callKeys: string[];
 	/** Does the task. `entries` has the journal's entry of each call, in the order of `callKeys`. */
@@ -26,9 +25,8 @@ export interface BillableTask {
 }
 
 /**
- * Adds to the failure of an empty parameter the indexes of all items in which the same parameter is empty, so that a
- * person can correct them together. Returns any other error as it is. `outcomes` has the results of all items, by
- * index.
+ * Adds to the failure of an empty parameter the indexes of all items in which the same parameter is empty. `outcomes`
+ * has the results of all items, by index.
  */
 export function withItemsOfSameField(error: unknown, outcomes: ItemResult[][]): unknown {
 	if (!isFailure(error, 'invalidInput') || error.facts.text !== 'is empty') return error;
@@ -43,9 +41,8 @@ export function withItemsOfSameField(error: unknown, outcomes: ItemResult[][]): 
 }
 
 /**
- * Resolves with the output item that `promise` brings, or with a FailedResult if it rejects with a Failure. So the
- * failure of one file or task does not discard the item's other results, which may have been charged. Rejects with any
- * other error.
+ * Resolves with the output item that `promise` brings, or with a FailedResult if it rejects with a Failure, so that the
+ * item's other results are not lost. Rejects with any other error.
  */
 export const toItemResult = async (promise: Promise<INodeExecutionData>): Promise<ItemResult> =>
 	await promise.catch((error: unknown) => {
@@ -54,9 +51,8 @@ export const toItemResult = async (promise: Promise<INodeExecutionData>): Promis
 	});
 
 /**
- * Adds to the failure of one file the URLs of the item's other files. They were charged, but the node returns no output
- * when it fails, so its error message has to name them. Returns an error that is no Failure as it is. `results` are all
- * results of the item.
+ * Adds to the failure of one file the URLs of the item's other files, which were charged. `results` are all results of
+ * the item.
  */
 export function withOtherFileUrls(error: unknown, results: ItemResult[]): unknown {
 	if (!(error instanceof Failure)) return error;

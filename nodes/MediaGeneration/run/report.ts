@@ -14,11 +14,10 @@ export class Report {
 		 * speech.
 		 */
 		private readonly part?: { number: number; count: number },
-		/** The hints for the output panel. */
 		readonly hints = new Set<string>(),
 	) {}
 
-	/** Returns the report of one part of the item. Its texts name the part. Its hints are those of the item. */
+	/** Returns the report of one part of the item. Its hints are those of the item. */
 	forPart(part: { number: number; count: number }): Report {
 		return new Report(this.context, this.redact, this.item, part, this.hints);
 	}
@@ -31,22 +30,22 @@ export class Report {
 	}
 
 	/**
-	 * Does what `progress` does, and writes a debug line to n8n's log. Use it sparingly: a line takes about 50 µs, even
-	 * if the log level suppresses it.
+	 * Does what `progress` does, and writes a debug line to n8n's log. A line takes time even if the log level
+	 * suppresses it.
 	 */
 	log(text: string): void {
 		this.progress(text);
 		this.write('debug', this.partName + text);
 	}
 
-	/** Adds a hint to the output panel. If several items have the same hint, the panel shows it once. */
+	/** Adds a hint for the output panel. */
 	hint(message: string): void {
 		this.hints.add(message);
 	}
 
 	/**
-	 * Writes to n8n's log that the service has accepted a billable request. If the process is killed before the
-	 * execution is saved, this line is n8n's only record of the charge.
+	 * Writes to n8n's log that the service has accepted a billable request, in case the process is killed before n8n
+	 * saves the execution.
 	 */
 	logCharge(kind: MediaKind, ids: Record<string, string>): void {
 		const part = this.part && { part: `${this.part.number}` };

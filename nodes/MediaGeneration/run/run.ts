@@ -26,8 +26,8 @@ import type { ItemContext } from './itemContext';
 import { Report } from './report';
 
 /**
- * True if the node runs as a tool of a model. With agents up to version 2, `isToolExecution` returns true. Agents from
- * version 3 on let n8n's engine run the tool like any other node, but the name of its node type ends in "Tool".
+ * True if the node runs as a tool of a model. Some agents run a tool like any other node, but the name of its node type
+ * ends in "Tool".
  */
 export const isToolRun = (context: IExecuteFunctions): boolean =>
 	context.isToolExecution?.() === true || context.getNode().type.endsWith('Tool');
@@ -50,10 +50,7 @@ export class Run {
 	private readonly stopping = new AbortController();
 	private readonly signals: CallSignals;
 	private concurrency: Concurrency | undefined;
-	/**
-	 * The most billable requests that the node may send in one execution: the lowest limit that an item sets. Infinity
-	 * if none sets one.
-	 */
+	/** The lowest limit of billable requests per execution that an item sets. */
 	private maxPaid = Infinity;
 	/** The error that ends the run, and the index of its item; no index if the run was canceled. */
 	private fatal: { error: unknown; index?: number } | undefined;
@@ -77,10 +74,8 @@ export class Run {
 	}
 
 	/**
-	 * Prepares all items with `prepare` (see `Operation`), then runs their tasks. Resolves with the results of each
-	 * item, by index. Call it once. Unless `continueOnFail`, the first failure stops the other items, and nothing
-	 * is sent if an item cannot be prepared. Throws an n8n error if the run was canceled, or ended by the failure
-	 * of an item.
+	 * Prepares all items, then runs their tasks. Resolves with the results of each item, by index. Call it once. Throws
+	 * an n8n error if the run was canceled, or ended by the failure of an item.
 	 */
 	async processItems(prepare: (item: ItemContext) => ItemTask): Promise<ItemResult[][]> {
 		for (const { credential } of this.apis.values()) {
@@ -118,7 +113,7 @@ export class Run {
 		return outcomes;
 	}
 
-	/** Makes an item's context, its task and its journal entries, or a FailedResult if that fails. Sends nothing. */
+	/** Makes an item's context, its task and its journal entries, or a FailedResult if that fails. */
 	private prepareItem(
 		index: number,
 		prepare: (item: ItemContext) => ItemTask,
@@ -143,17 +138,13 @@ export class Run {
 		}
 	}
 
-	/**
-	 * Makes the context of one input item. Throws n8n's error if an expression in the item's options is broken. Throws
-	 * a Failure if no earlier item had a valid Concurrency, and that of this item is invalid, too.
-	 */
+	/** May throw a Failure or n8n's error about the item's Concurrency. */
 	private contextFor(index: number, credential: Credential): ItemContext {
 		const { context } = this;
 		const { accountKey, redact } = credential;
 		const parameters = new NodeParameters(
 			(name, fallback) => context.getNodeParameter(name, index, fallback as never),
-			// A language model that calls the node as a tool reads only text, so it gets the URL of a file instead of
-			// the file.
+			// A model that calls the node as a tool reads only text, so it gets the URL of a file instead of the file.
 			!this.isTool,
 		);
 		// The first item with a valid Concurrency sets that of the run.
@@ -181,9 +172,8 @@ export class Run {
 	}
 
 	/**
-	 * Reserves the billable requests of all items. If Max Paid Requests per Execution does not allow all of them, none
-	 * is reserved, and a failed result is returned for each item that would be charged. The failed result names the
-	 * speech tasks that earlier attempts have created for the item.
+	 * Reserves the billable requests of all items. If Max Paid Requests per Execution does not allow all of them,
+	 * returns a failed result for each item that would be charged.
 	 */
 	private reserveRequests(items: PreparedItem[]) {
 		const isPending = ({ isPending }: JournalEntry) => isPending;
@@ -208,7 +198,7 @@ export class Run {
 		return failed !== undefined;
 	}
 
-	/** Makes the n8n error that ends the node. Its text also says what has been charged. */
+	/** Makes the n8n error that ends the node. */
 	private errorOf(
 		{ error, index }: { error: unknown; index?: number },
 		items: PreparedItem[],
@@ -220,8 +210,7 @@ export class Run {
 		const note = chargeSummary(requests, index === undefined ? undefined : { index, error });
 		const itemIndex = this.credentials.length > 1 ? index : undefined;
 		const nodeError = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
-		// n8n may have finished a canceled execution before it receives the error, and then drops the error. So
-		// the charges are shown in the browser's console and logged as well.
+		// n8n may drop the error of a canceled execution, so the charges are shown and logged as well.
 		if (this.signals.abortInFlight.aborted && note) {
 			this.context.sendMessageToUI(`Stopped. ${note}`);
 			this.context.logger.warn(`Media Generation: ${nodeError.message}. ${note}`);
@@ -229,10 +218,7 @@ export class Run {
 		return nodeError;
 	}
 
-	/**
-	 * Shows the hints of all items in the output panel. A hint that several items have is shown once. If the run has
-	 * several items, each hint names its rows.
-	 */
+	/** Shows each hint of the items once in the output panel. */
 	private showHints(items: PreparedItem[]): void {
 		const rowsByHint = new Map<string, number[]>();
 		for (const { index, report } of items) {
