@@ -73,7 +73,10 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 		assert.match(actions, inOrder);
 		await names().filter({ hasText: 'Convert text to speech' }).click();
 		await field('text').waitFor();
-		await page.getByText('Runs are charged in full, retries for what is missing.').first().waitFor();
+		await page
+			.getByText('Runs are charged in full, retries for what is missing.')
+			.first()
+			.waitFor();
 	});
 
 	it('sees the progress, and plays what was made', async () => {

@@ -94,7 +94,9 @@ test('without its sound a text of several parts is one item, and a hint says wha
 	const result = await run(long(3, '', { download: false }));
 	const { json, binary } = only(result);
 	expect([json.task_ids, binary]).toEqual([ids(), undefined]);
-	expect(hints(result).join()).toContain("'Download File' is off. To get them at no extra charge, use Speech → Collect with");
+	expect(hints(result).join()).toContain(
+		"'Download File' is off. To get them at no extra charge, use Speech → Collect with",
+	);
 });
 
 test.each<[string, object, string]>([

@@ -23,7 +23,6 @@ const BANNED: Array<[RegExp, string]> = [
 
 /** `page: word` → why it stays there. */
 const EXCEPTIONS: Record<string, string> = {
-	'docs/n8n-3.md: addresses': 'those of the internet protocol',
 };
 
 const [, forBuilders] = readFileSync('docs/README.md', 'utf8').split('\n## ');

@@ -156,7 +156,9 @@ export class GenerationEvents {
 		const { baseUrl, redact } = this.context;
 		const files = readGeneratedFiles(value, baseUrl);
 		if (files.length > MAX_FILES)
-			return this.setOutcome(`the response contained too many files: ${files.length}, and at most ${MAX_FILES} are read`);
+			return this.setOutcome(
+				`the response contained too many files: ${files.length}, and at most ${MAX_FILES} are read`,
+			);
 		for (const file of files) {
 			// A later event may have a newly signed URL, so the later file replaces the earlier one.
 			const { id, fileUrl } = file;

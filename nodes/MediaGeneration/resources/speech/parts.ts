@@ -109,8 +109,7 @@ export async function speechOutput(
 	};
 	const files = results.map(({ file }) => file).filter((file) => file !== undefined);
 	if (files.length < results.length) {
-		if (subtitles)
-			hintSubtitlesNotJoined(item, "'Download File' is off", "'Download File' on");
+		if (subtitles) hintSubtitlesNotJoined(item, "'Download File' is off", "'Download File' on");
 		return [item.output(json)];
 	}
 	const joined = await join(item, results, files, json.task_id).catch((error: unknown) => {

@@ -17,7 +17,10 @@ export const framesToVideo: Operation = {
 		action: 'Generate video from image sequence',
 	},
 	fields: [
-		inputImages(IMAGES, 'The images that the video goes through, in the order in which you list them'),
+		inputImages(
+			IMAGES,
+			'The images that the video goes through, in the order in which you list them',
+		),
 		...generationFields('video', framesPrompt),
 	],
 	prepare(item) {
