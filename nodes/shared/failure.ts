@@ -70,7 +70,7 @@ export interface FailureFacts {
 	limit?: number;
 	/** True if the service may have accepted and charged a create call whose result is unknown. */
 	mayBeCharged?: boolean;
-	/** The kind of media that was requested. */
+	/** The kind of media that the failure is about. */
 	mediaKind?: MediaKind;
 	/** True when the same request may succeed a moment later. */
 	transient?: boolean;

@@ -128,7 +128,7 @@ export class JournalEntry {
 			: "Result of an earlier run, at no extra charge. 'Execute workflow', or 'Execute step' on this node, requests a new one and is charged";
 	}
 
-	/** The generation requests in the journal that went to the same account. */
+	/** The generation requests in the journal whose keys have the same credential as this entry. */
 	get requestsOfAccount(): GenerationRequest[] {
 		const [account = ''] = this.key.split('/', 1);
 		return Object.entries(this.journal.entries).flatMap(([key, value]) =>

@@ -52,11 +52,11 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 				const record = new GenerationRecord(item, entry!, order);
 				// The rest of the item's time is reserved for a last read of the history and for the downloads.
 				const streamTimeoutMs = msBeforeFinalRead(timeoutMs);
-				const send = async (abortInFlight: AbortInFlight) => {
+				const getFiles = async (abortInFlight: AbortInFlight) => {
 					const limits = { stopStarting, abortInFlight, idleMs, timeoutMs };
 					return await generate(item, order, record, limits);
 				};
-				const generating = withDeadline(streamTimeoutMs, item.abortInFlight, send);
+				const generating = withDeadline(streamTimeoutMs, item.abortInFlight, getFiles);
 				const files = await generating.catch((error: unknown) => {
 					throw record.markFailed(error);
 				});
@@ -95,8 +95,8 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 
 /**
  * Resolves with the files of one create call, from its stream or the history: after a lost connection, the service goes
- * on and charges all the same. If an earlier attempt has sent the call, it is not sent again. Throws a Failure if there
- * is no file.
+ * on and charges all the same. If the journal has the request of an earlier attempt, it is not sent again. Throws a
+ * Failure if there is no file.
  */
 async function generate(
 	item: ItemContext,

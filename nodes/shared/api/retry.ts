@@ -63,8 +63,8 @@ const isCreateCall = (call: ApiCall): call is CreateCall => call.retry === 'ifNo
 const signalsOf = (call: ApiCall): { stopStarting: AbortSignal; abortInFlight: AbortSignal } =>
 	isCreateCall(call) ? call : { stopStarting: call.signal, abortInFlight: call.signal };
 
-/** Kinds of failure that leave open whether the service has accepted the call. */
-const NO_RESPONSE_KINDS = ['noResponse', 'unavailable', 'timedOut', 'foreignServer'] as const;
+/** Kinds of failure after which the service may or may not have accepted the call. */
+const UNCERTAIN_KINDS = ['noResponse', 'unavailable', 'timedOut', 'foreignServer'] as const;
 
 /** What a failed call says about the service, for the throttle. */
 function outcomeOf(failure: Failure): Outcome {
@@ -74,7 +74,7 @@ function outcomeOf(failure: Failure): Outcome {
 	const reportsOverload = facts.retryAfterMs !== undefined || facts.means === 'throttled';
 	const isOverloaded = kind === 'unavailable' && facts.status === 503 && reportsOverload;
 	if (kind === 'rateLimited' || isOverloaded) return 'throttled';
-	return isFailure(failure, ...NO_RESPONSE_KINDS, 'unreachable') ? 'unavailable' : 'rejected';
+	return isFailure(failure, ...UNCERTAIN_KINDS, 'unreachable') ? 'unavailable' : 'rejected';
 }
 
 /**
@@ -90,7 +90,7 @@ function toCallFailure(call: ApiCall, error: unknown): Failure {
 	const failure = abortInFlight.aborted ? abortReason(abortInFlight) : failureOrTimeout;
 	if (!(failure instanceof Failure)) throw failure;
 	const mayBeCharged =
-		isFailure(failure, ...NO_RESPONSE_KINDS, 'canceled', 'tooLarge') &&
+		isFailure(failure, ...UNCERTAIN_KINDS, 'canceled', 'tooLarge') &&
 		![401, 403, 404].includes(failure.facts.status ?? 0);
 	return isCreateCall(call) && mayBeCharged ? failure.withDefaults({ mayBeCharged }) : failure;
 }

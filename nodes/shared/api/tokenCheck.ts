@@ -45,6 +45,6 @@ export async function confirmRefusal(api: Api, signal: AbortSignal): Promise<Fai
 	}
 }
 
-/** True for an error that says nothing against the address and the token. */
+/** True for an error that may pass without a change of the credential. */
 export const isTemporary = (error: unknown): boolean =>
 	isTransient(error) || isFailure(error, 'timedOut', 'outOfCredit');

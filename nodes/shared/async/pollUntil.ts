@@ -71,7 +71,8 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	function onEvent(event: ScheduleEvent): void {
 		const wasExpectedSoon = schedule.isExpectedSoon;
 		schedule = next(schedule, event, monotonicNow());
-		// A read in flight may hang or report an earlier state, so the first announcement aborts it.
+		// A read in flight may hang or report an earlier state, so an announcement aborts it, unless reads already
+		// follow each other quickly.
 		if (!isReadInFlight || (schedule.isExpectedSoon && !wasExpectedSoon))
 			stepAbort.abort(SILENT_ABORT);
 	}

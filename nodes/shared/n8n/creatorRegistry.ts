@@ -5,7 +5,7 @@ import { LATE_RESULT_MS } from '../generation/historyMatching';
 import type { RequestLedger } from '../generation/requestLedger';
 import { withoutQuery } from '../parsing/values';
 
-/** A part of n8n's execution context that has no public method. */
+/** Where n8n's execution context has the id of the calling workflow. No public method of n8n returns it. */
 interface ExecutionInternals {
 	runExecutionData?: { parentExecution?: { workflowId?: string } };
 }

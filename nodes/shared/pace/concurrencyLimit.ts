@@ -37,7 +37,7 @@ const ROUNDS_PER_PROBE = 25;
 /**
  * How many calls may be in flight at once.
  *
- * - Before the first refusal the limit grows by slow start (RFC 5681).
+ * - Before the first refusal, the limit grows from `start` by slow start (RFC 5681). Without `start` there is no limit.
  * - A refusal cuts the limit, which then grows with the cube of the time (CUBIC, RFC 9438). Growth by time helps
  *   processes that share an account to get similar shares.
  * - An overload (a call that was charged, but failed because too many were in flight) sets a ceiling for the limit.

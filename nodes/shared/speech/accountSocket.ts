@@ -74,7 +74,7 @@ export class AccountSocket {
 	private settled = new AbortController();
 	/** Is aborted when a state has changed, to wake up `run`. */
 	private wakeUp = new AbortController();
-	/** Sets the back-off. Counts failed attempts to open, and the early loss of a connection as two. */
+	/** The failed attempts to open since the last connection, plus 2 if that one was lost early. */
 	private consecutiveFailures = 0;
 	/** When the next attempt to open is due, from `monotonicNow`. */
 	private retryAt = 0;
@@ -176,7 +176,10 @@ export class AccountSocket {
 		await sleep(ms, this.wakeUp.signal);
 	}
 
-	/** Tries to open a connection. A silent one stays current during the attempt, so that no message is missed. */
+	/**
+	 * Tries to open a connection. The current one, if there is one, is closed only after the attempt, so that no
+	 * message is missed.
+	 */
 	private async open(): Promise<void> {
 		const session = await this.connect().catch(() => undefined);
 		if (!session && this.users === 0) return;
