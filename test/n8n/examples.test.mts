@@ -75,7 +75,7 @@ test('a failed row stops no other, and is all that is paid for once it is repair
 		node('Repaired rows').disabled = false;
 	});
 	const remote = await add(workflow);
-	await assert.rejects(remote.run(), /Not all rows were converted: 'Text' is empty/);
+	await assert.rejects(remote.run(), /The first reason: 'Text' is empty/);
 	const rows = { greeting: 'Thank you for calling.', hold: 'Please stay on the line.' };
 	for (const [title, text] of Object.entries(rows)) {
 		const task = [...simulator.tasks.values()].find(({ input }) => input === text)!;

@@ -81,7 +81,7 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	[
 		'words of progress in an end',
 		completion(pending),
-		lost(/service ended the response/),
+		lost(/connection ended early/),
 		[pending.status],
 	],
 	['half an end', COMPLETE.slice(0, COMPLETE.indexOf('file_url') + 20), { kind: 'lost' }],

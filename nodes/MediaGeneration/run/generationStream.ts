@@ -104,7 +104,7 @@ class GenerationCall {
 			.generate(order.generation, call, readResponse)
 			.catch((error: unknown) => {
 				if (!mayHaveStarted(error)) throw error;
-				return { files: [], interruptedBecause: 'the service did not respond in time' };
+				return { files: [], interruptedBecause: 'the service did not respond' };
 			})
 			.finally(() => {
 				this.close();

@@ -138,7 +138,7 @@ export class GenerationEvents {
 		if (this.outcome) return;
 		this.eventCount++;
 		this.lastEventIsUnattributedError = false;
-		this.defaultInterruption = 'the service ended the response';
+		this.defaultInterruption = 'the connection ended early';
 		const value = parseData(data);
 		this.lastValue = value;
 		const isEnd = TERMINAL_EVENTS.complete.test(event);
