@@ -82,7 +82,7 @@ export async function collect(
 		const task = await waitForTask(item.api, {
 			...{ taskId, mode, signal, accountSocket, pollIntervalMs: options.pollIntervalMs },
 			onProgress(percentage) {
-				report.progress(`task ${taskId}: ${percentage}%`);
+				report.progress(`task ${taskId}: ${percentage} %`);
 				if (percentage >= HEALTHY_PERCENT) onHealthy();
 			},
 			onUnfinished: onHealthy,
