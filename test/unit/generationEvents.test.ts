@@ -248,6 +248,14 @@ describe('one of several that is refused', () => {
 		expect(broken(bare, a, b, c)).toMatchObject({ interruptedBecause: undefined });
 	});
 
+	it('lets nobody wait for files that have all come', () => {
+		const words = (...events: string[]) => hear(events, 'markEnded', 2).words;
+		const [one, two] = ['1', '2'].map((id) => ({ ...ITEM, id, file_url: `${FILE}?${id}` }));
+		expect(words(completion(one, two))).toEqual([]);
+		expect(words(completion(one), completion(two))).toEqual(['partially completed']);
+		expect(words(completion(one, unsafe('FAILED')))).toEqual(['failed']);
+	});
+
 	it('tells its id, by which the history knows it', () => {
 		expect(hear([own], 'markEnded', 4).progress).toEqual([{ status: 'failed', id: 'x' }]);
 	});

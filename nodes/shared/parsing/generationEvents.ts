@@ -144,8 +144,7 @@ export class GenerationEvents {
 		const isEnd = TERMINAL_EVENTS.complete.test(event);
 		if (TERMINAL_EVENTS.failed.test(event)) this.readError(value);
 		else this.readResult(value, isEnd ? 'the last message contained no file' : undefined);
-		if (this.files.size + this.failedIds.size >= this.requestedCount)
-			this.setOutcome(undefined, this.failure);
+		if (this.isEveryFileKnown) this.setOutcome(undefined, this.failure);
 	}
 
 	/**
@@ -165,9 +164,6 @@ export class GenerationEvents {
 			// A video that was reported as failed has a file now, so it has not failed.
 			if (id !== undefined) this.failedIds.delete(id);
 			this.files.set(id === undefined ? fileUrl : `${id} ${withoutQuery(fileUrl)}`, file);
-			// The other files may take minutes longer, so the user sees the progress.
-			if (this.files.size + this.failedIds.size < this.requestedCount)
-				this.onProgress('partially completed', id);
 		}
 		const isResult = missingResultReason !== undefined;
 		for (const entry of [value].flat().slice(0, MAX_FILES)) {
@@ -185,6 +181,9 @@ export class GenerationEvents {
 				if (word) this.onProgress(truncate(redact.text(word), MAX_REASON_CHARS), id);
 			}
 		}
+		// The other files may take minutes longer, so the user sees the progress.
+		if (!this.isEveryFileKnown)
+			for (const { id } of files) this.onProgress('partially completed', id);
 		if (missingResultReason !== undefined && files.length === 0)
 			this.setOutcome(missingResultReason, undefined, isEmptyList(value));
 	}
@@ -207,6 +206,11 @@ export class GenerationEvents {
 		if (id === undefined || this.outcome) return;
 		this.failedIds.add(id);
 		this.onProgress('failed', id);
+	}
+
+	/** True if each requested file has arrived or failed. */
+	private get isEveryFileKnown(): boolean {
+		return this.files.size + this.failedIds.size >= this.requestedCount;
 	}
 
 	private get hasOneInProgress(): boolean {
