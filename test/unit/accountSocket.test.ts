@@ -150,7 +150,7 @@ describe('the socket of an account', () => {
 
 	it.each<[string, () => Promise<{ ok: boolean }>]>([
 		['forbids it', async () => ({ ok: false })],
-		['can not resolve its host', async () => await Promise.reject(new Error('ENOTFOUND'))],
+		['cannot resolve its host', async () => await Promise.reject(new Error('ENOTFOUND'))],
 	])('is not opened while the policy %s, and by itself once it is allowed', async (_, refuse) => {
 		let validateUrl = refuse;
 		const policy = { getSecureEgressFilter: () => ({ validateUrl: () => validateUrl() }) };

@@ -57,11 +57,9 @@ export class TaskWatch {
 		const isSocketAtFault =
 			!accountSocket.isOpen && (await tokenError(api, TOKEN_CHECK_TTL_MS, closing)) === undefined;
 		if (!isSocketAtFault || closing.aborted) return;
-		const checkEgress = egressCheck(context);
-		throw await checkEgress(`${api.credential.webSocketUrl}/ws`).then(
-			() => new Failure('noSocket'),
-			(error: unknown) => (error instanceof Failure ? error : new Failure('noSocket')),
-		);
+		const url = `${api.credential.webSocketUrl}/ws`;
+		const refusal: unknown = await egressCheck(context)(url).catch((error: unknown) => error);
+		throw refusal instanceof Failure ? refusal : new Failure('noSocket');
 	}
 
 	/** Follows a task that is selected, and neither ended nor followed yet. */

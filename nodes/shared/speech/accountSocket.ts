@@ -62,8 +62,6 @@ export class AccountSocket {
 	private readonly subscribers = new Map<string, Set<TaskSubscriber>>();
 	private readonly listeners = new Set<TaskListener>();
 	private readonly url: string;
-	/** Rejects if n8n forbids a connection to the URL. */
-	private checkEgress: ((url: string) => Promise<void>) | undefined;
 	private users = 0;
 	private isRunning = false;
 	/** The open connection; undefined if there is none. */
@@ -80,7 +78,11 @@ export class AccountSocket {
 	private retryAt = 0;
 
 	/** Creates a socket that is not open yet. Call `subscribe` to open it. */
-	constructor(private readonly credential: Credential) {
+	constructor(
+		private readonly credential: Credential,
+		/** Rejects if n8n forbids a connection to a URL. */
+		private readonly checkEgress: ReturnType<typeof egressCheck>,
+	) {
 		this.url = `${credential.webSocketUrl}/ws`;
 	}
 
@@ -90,8 +92,7 @@ export class AccountSocket {
 	}
 
 	/** Adds a user, and opens the socket if necessary. Each user must call `release` once. */
-	subscribe(context: ServiceContext): this {
-		this.checkEgress = egressCheck(context);
+	subscribe(): this {
 		if (this.users++ === 0) this.openNow();
 		if (!this.isRunning) void this.run();
 		return this;
@@ -190,7 +191,7 @@ export class AccountSocket {
 
 	/** Opens a connection. Resolves with undefined or rejects if that fails. */
 	private async connect(): Promise<SocketSession | undefined> {
-		await this.checkEgress?.(this.url);
+		await this.checkEgress(this.url);
 		// This URL contains the token, so it must not appear in any log or message.
 		const socket = new WebSocket(
 			`${this.url}?token=${encodeURIComponent(this.credential.apiToken)}`,
@@ -254,4 +255,4 @@ export class AccountSocket {
  * once.
  */
 export const subscribe = (credential: Credential, context: ServiceContext): AccountSocket =>
-	accountOf(credential).get(AccountSocket, credential).subscribe(context);
+	accountOf(credential).get(AccountSocket, credential, egressCheck(context)).subscribe();
