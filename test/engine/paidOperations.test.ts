@@ -4,6 +4,7 @@ import { IGNORED_IN_KEY } from '../../nodes/MediaGeneration/paid/idempotencyKey'
 import { operations } from '../../nodes/MediaGeneration/resources';
 import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { schemaOf } from '../service/schemas.mts';
+import { WITH_IMAGES } from '../faults/row.mts';
 import { bad, good } from './seen';
 import { ALWAYS, answer, onCreate, onFile, onHistory, onRead, posts } from './service';
 import { node, RETRY, run, sim, start } from './setup';
@@ -39,13 +40,16 @@ const GONE = answer(410);
 
 const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex');
 
-/** A value for each required field, as a person would fill it in; prompts and texts come from the item. */
-function parametersOf({ resource, operation }: Charged, options: IDataObject): IDataObject {
-	const fields = operations.filter((field) => {
+const fieldsOf = ({ resource, operation }: Charged) =>
+	operations.filter((field) => {
 		const show = shownFor(field);
 		return show.resource?.includes(resource) && show.operation?.includes(operation);
 	});
-	const values = fields
+
+/** A value for each required field, as a person would fill it in; prompts and texts come from the item. */
+function parametersOf(one: Charged, options: IDataObject): IDataObject {
+	const { resource, operation } = one;
+	const values = fieldsOf(one)
 		.filter(({ required }) => required)
 		.map(({ name, type, placeholder = '' }) => {
 			if (type === 'resourceLocator')
@@ -185,6 +189,14 @@ describe.each(cases)('%s', (_, one) => {
 		expect(othersIn(all)).toEqual([]);
 	});
 
+	const fields = fieldsOf(one);
+	const takesImages = fields.some(({ name }) => name === 'binaryPropertyName');
+
+	it('is tried with a lost stream and others with images, if it takes images', () => {
+		const name = `${resource}:${operation}`;
+		expect((WITH_IMAGES as readonly string[]).includes(name)).toBe(takesImages);
+	});
+
 	it('mentions no other kind of media, and waits as long as its own kind takes', () => {
 		const { options } = operations.find((field) => {
 			return field.name === 'operation' && shownFor(field).resource?.includes(resource);
@@ -193,12 +205,7 @@ describe.each(cases)('%s', (_, one) => {
 			return 'value' in option && option.value === operation;
 		}) as { action: string; description: string };
 		expect(othersIn(`${action}. ${description}`)).toEqual([]);
-		const fields = operations.filter((field) => {
-			const show = shownFor(field);
-			return show.resource?.includes(resource) && show.operation?.includes(operation);
-		});
 		const all = fields.flatMap((field) => [field, ...(field.options ?? [])] as INodeProperties[]);
-		const takesImages = all.some(({ name }) => name === 'binaryPropertyName');
 		const texts = all.map(({ description, hint }) => `${description}. ${hint}`).join(' ');
 		expect(othersIn(texts).filter((other) => !(takesImages && other === 'image'))).toEqual([]);
 		const { default: timeout } = all.find(({ name }) => name === 'timeout')!;
