@@ -47,6 +47,7 @@ export class CoalescedReads {
 		let coalesced = this.byKey.get(key) as CoalescedRead<T> | undefined;
 		if (!coalesced || coalesced.startedAt <= startedAfter) {
 			this.evictStale();
+			this.byKey.delete(key);
 			this.byKey.set(key, (coalesced = startRead(read, queue)));
 		}
 		const { finished, result } = coalesced;
@@ -65,8 +66,11 @@ export class CoalescedReads {
 
 	private evictStale(): void {
 		const staleBefore = monotonicNow() - RETENTION_MS;
-		for (const [key, { startedAt }] of this.byKey)
+		// The oldest come first, so the loop ends early. It passes those that still wait for their turn.
+		for (const [key, { startedAt }] of this.byKey) {
 			if (startedAt < staleBefore) this.byKey.delete(key);
+			else if (startedAt < Infinity) return;
+		}
 	}
 }
 
