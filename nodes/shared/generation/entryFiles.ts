@@ -15,10 +15,13 @@ export function fileNames(files: GeneratedFile[]): string[] {
 		const lastSegment = asWebUrl(fileUrl)?.pathname.split('/').pop() ?? 'file';
 		return id ?? lastSegment.replace(/\.\w{1,5}$/, '');
 	});
-	return baseNames.map((name, index) => {
-		const occurrence = baseNames.slice(0, index).filter((other) => other === name).length + 1;
-		return occurrence === 1 ? name : `${name}-${occurrence}`;
-	});
+	const names = new Set<string>();
+	for (const baseName of baseNames) {
+		let name = baseName;
+		for (let occurrence = 2; names.has(name); occurrence++) name = `${baseName}-${occurrence}`;
+		names.add(name);
+	}
+	return [...names];
 }
 
 /**
