@@ -14,6 +14,7 @@ const ODD = 'abc/+=def"g';
 const socket = `wss://x/ws?token=${encodeURIComponent(ODD)}`;
 const CASED = 'Tok/0123456789ABCDEF';
 const LONG = 'abc/+=XYZ'.repeat(450);
+const HUGE = 'abc/+=XYZ'.repeat(2000);
 // In keys and values, plain or encoded: test/fuzz/shown.test.ts.
 it.each([
 	['an address', ODD, `${socket} and ${ODD}`, 'wss://x/ws?token=***** and *****'],
@@ -37,6 +38,7 @@ it.each([
 	],
 	['a text that was cut inside it', TOKEN, `…${TOKEN.slice(0, 12)} [item 0]`, '…***** [item 0]'],
 	['only a text that has enough of it', TOKEN, `${TOKEN.slice(0, 8)} … and`, 'tok_0123 … and'],
+	['all of one that no regular expression can hold', HUGE, `a ${HUGE} z`, 'a ***** z'],
 	['all of a long one', LONG, `a ${LONG} ${encodeURIComponent(LONG)} z`, 'a ***** ***** z'],
 ])('the token is removed from %s', (_, token, text, left) => {
 	expect(redactor(token).text(text)).toBe(left);

@@ -6,6 +6,9 @@ export interface Redactor {
 	value<T>(value: T): T;
 }
 
+/** The most characters of a token that the regular expression compares, because V8 limits its length. */
+const MAX_COMPARED = 4000;
+
 /** The source of a regular expression that matches a character of the token and its usual encodings. */
 function characterPattern(character: string): string {
 	if (/\w/.test(character)) return character;
@@ -19,9 +22,12 @@ export function redactor(apiToken: string): Redactor {
 	const characters = Array.from(apiToken, characterPattern);
 	// A text that the service has truncated may end within the token, so the start of the token is enough to match.
 	const requiredLength = Math.max(12, Math.min(500, Math.ceil(characters.length / 2)));
-	const optionalTail = characters.slice(requiredLength).map((character) => `${character}?`);
+	const optionalTail = characters
+		.slice(requiredLength, MAX_COMPARED)
+		.map((character) => `${character}?`);
+	const longTail = characters.length > MAX_COMPARED ? '[!-~]*' : '';
 	const token = new RegExp(
-		[...characters.slice(0, requiredLength), ...optionalTail].join(''),
+		[...characters.slice(0, requiredLength), ...optionalTail, longTail].join(''),
 		'gi',
 	);
 	// The mask must not form the token together with the text around it.
