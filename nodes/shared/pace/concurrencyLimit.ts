@@ -3,7 +3,7 @@ import { monotonicNow } from '../async/deadline';
 /** Slow start by time: how much the limit rises above the initial limit in total. */
 const SLOW_START_RISE = 12;
 /** Slow start by time: how long the limit takes to rise by SLOW_START_RISE, in ms. */
-const SLOW_START_RISE_MS = 1500;
+const SLOW_START_RISE_MS = 1000;
 /** The factor of `healthyCount` in slow start by success. */
 const SLOW_START_FACTOR = 4;
 /** A refusal cuts the limit to this share of `wMax`, but not below the minimum in `current`. */
