@@ -158,6 +158,13 @@ export function isTransient(error: unknown): error is Failure {
 }
 
 /**
+ * The end of a time limit that the user cannot set becomes a Failure of kind noResponse. Any other error is returned as
+ * it is.
+ */
+export const toNoResponse = (error: unknown): unknown =>
+	isFailure(error, 'timedOut') ? new Failure('noResponse', { transient: true }) : error;
+
+/**
  * A refusal to read the account becomes a Failure of kind foreignServer if its meaning is unknown: then the Base URL
  * probably leads to another web server. Any other error is returned as it is.
  */

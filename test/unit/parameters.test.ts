@@ -178,15 +178,17 @@ describe('a voice in the picker', () => {
 
 describe('the voice picker', () => {
 	type Answer = (page: number, search?: string) => unknown;
+	type Request = { qs: { page: number; search?: string }; abortSignal: AbortSignal };
 	/** A picker over a service that answers each page by `answer`. */
-	async function pick(answer: Answer, filter?: string, token?: string) {
+	async function pick(answer: Answer, filter?: string, token?: string, answers = true) {
 		const asked: Array<Record<string, unknown>> = [];
 		const context = {
 			getCredentials: async () => ({ apiToken: 'tok_1234567', baseUrl: 'https://localhost' }),
 			getNode: () => ({ name: 'Media Generation', type: 'mediaGeneration', typeVersion: 1 }),
 			helpers: {
-				async httpRequest({ qs }: { qs: { page: number; search?: string } }) {
+				async httpRequest({ qs, abortSignal }: Request) {
 					asked.push(qs);
+					if (!answers) await new Promise((_, fail) => abortSignal.addEventListener('abort', fail));
 					const body = Readable.from([Buffer.from(JSON.stringify(answer(qs.page, qs.search)))]);
 					return { statusCode: 200, headers: {}, body };
 				},
@@ -209,6 +211,14 @@ describe('the voice picker', () => {
 		expect(names).toEqual(['N222 (German)']);
 		expect(paginationToken).toBeUndefined();
 		expect(asked).toHaveLength(4);
+	});
+
+	it('does not advise a longer Timeout, which it lacks, where the service does not respond', async () => {
+		jest.useFakeTimers();
+		const picked = pick(() => [], undefined, undefined, false).catch((error: unknown) => error);
+		await jest.advanceTimersByTimeAsync(61_000);
+		expect(await picked).toMatchObject({ message: 'The service did not respond' });
+		jest.useRealTimers();
 	});
 
 	it('shows all voices to an editor that goes on while it is told to', async () => {

@@ -2,6 +2,7 @@ import type { ILoadOptionsFunctions, INodeListSearchResult } from 'n8n-workflow'
 import { readCredential, type Credential } from '../../shared/http/credential';
 import { withDeadline } from '../../shared/async/deadline';
 import type { ServiceRecord } from '../../shared/contract';
+import { toNoResponse } from '../../shared/failure';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { allVoices, isLastPage, MAX_PAGE_SIZE, MIN_PAGE_SIZE } from '../../shared/api/pagination';
@@ -124,7 +125,7 @@ export async function searchVoices(
 			await findVoices(api, filter.trim(), cursor, signal);
 		return await withDeadline(SEARCH_MS, undefined, searchPage);
 	} catch (error) {
-		throw toNodeError(error, { node: this.getNode(), redact: credential?.redact });
+		throw toNodeError(toNoResponse(error), { node: this.getNode(), redact: credential?.redact });
 	}
 }
 

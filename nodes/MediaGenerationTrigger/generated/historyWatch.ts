@@ -3,7 +3,7 @@ import { MAX_PAGE_SIZE } from '../../shared/api/pagination';
 import { isTemporary } from '../../shared/api/tokenCheck';
 import { sleep, monotonicNow, withDeadline } from '../../shared/async/deadline';
 import { MAX_SHARED_AGE_MS } from '../../shared/async/coalescedReads';
-import { errorKindOf, Failure, isFailure } from '../../shared/failure';
+import { errorKindOf, Failure, isFailure, toNoResponse } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { wordingOf } from '../../shared/n8n/messages';
@@ -47,7 +47,8 @@ export class HistoryWatch {
 		const { closing, isManual } = this.activation;
 		const firstPoll = async (signal: AbortSignal) => await this.poll(signal);
 		await withDeadline(FIRST_POLL_MS, closing, firstPoll)
-			.catch((error: unknown) => {
+			.catch((reason: unknown) => {
+				const error = toNoResponse(reason);
 				if (isFailure(error, 'notFound')) {
 					throw new Failure('noHistory', { status: error.facts.status });
 				}

@@ -5,7 +5,7 @@ import { ACCOUNT_PATH } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
 import type { CallSignals } from '../async/callSignals';
 import { abortReason, backOffMs, sleep, startDeadline, monotonicNow } from '../async/deadline';
-import { Failure, isFailure, isTransient, withDefaultFacts } from '../failure';
+import { Failure, isFailure, isTransient, toNoResponse, withDefaultFacts } from '../failure';
 import {
 	sendRequest,
 	type HttpRequest,
@@ -84,10 +84,7 @@ function outcomeOf(failure: Failure): Outcome {
 function toCallFailure(call: ApiCall, error: unknown): Failure {
 	const { abortInFlight } = signalsOf(call);
 	// If only the time limit of this attempt is over, a read may be sent again.
-	const failureOrTimeout = isFailure(error, 'timedOut')
-		? new Failure('noResponse', { transient: true })
-		: error;
-	const failure = abortInFlight.aborted ? abortReason(abortInFlight) : failureOrTimeout;
+	const failure = abortInFlight.aborted ? abortReason(abortInFlight) : toNoResponse(error);
 	if (!(failure instanceof Failure)) throw failure;
 	const mayBeCharged =
 		isFailure(failure, ...UNCERTAIN_KINDS, 'canceled', 'tooLarge') &&

@@ -1,5 +1,5 @@
 import { sleep, monotonicNow, withDeadline } from '../async/deadline';
-import { toWrongBaseUrl, isFailure, isTransient, type Failure } from '../failure';
+import { toNoResponse, toWrongBaseUrl, isFailure, isTransient, type Failure } from '../failure';
 import type { Api } from './api';
 
 /** How long reading the account may take, in ms. */
@@ -22,7 +22,10 @@ export async function tokenError(
 ): Promise<unknown> {
 	const read = async (deadline: AbortSignal) => await api.getAccount(deadline, 'never');
 	const check = async (shared: AbortSignal) =>
-		await withDeadline(CHECK_TIMEOUT_MS, shared, read).then(() => undefined, toWrongBaseUrl);
+		await withDeadline(CHECK_TIMEOUT_MS, shared, read).then(
+			() => undefined,
+			(error: unknown) => toWrongBaseUrl(toNoResponse(error)),
+		);
 	const sharedCheck = api.throttle.coalescedReads.share(
 		'account',
 		monotonicNow() - maxAgeMs,
@@ -47,4 +50,4 @@ export async function confirmRefusal(api: Api, signal: AbortSignal): Promise<Fai
 
 /** True for an error that may pass without a change of the credential. */
 export const isTemporary = (error: unknown): boolean =>
-	isTransient(error) || isFailure(error, 'timedOut', 'outOfCredit');
+	isTransient(error) || isFailure(error, 'outOfCredit');
