@@ -42,6 +42,16 @@ test('a text becomes a file, byte for byte, with one POST and one reading after 
 	expect(sim.openedSocketCount).toBe(1);
 });
 
+test('on a Node.js without WebSocket, the hint says so, and blames no URL', async () => {
+	const { WebSocket } = globalThis;
+	Reflect.deleteProperty(globalThis, 'WebSocket');
+	const result = await run(speech('[sim:slow=1] Hello.'));
+	globalThis.WebSocket = WebSocket;
+	expect(hints(result)).toEqual([
+		'Without WebSockets, which need n8n on Node.js 22 or later, tasks are checked every 1 s',
+	]);
+});
+
 test.each<['default' | 'filesystem', string, number]>([
 	['default', 'Hello.', 1],
 	['filesystem', 'Hello.', 1],

@@ -3,7 +3,7 @@ import { withDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { download, type FileToFetch } from '../../../shared/http/download';
-import { subscribe } from '../../../shared/speech/accountSocket';
+import { canListen, subscribe } from '../../../shared/speech/accountSocket';
 import { withTaskId, waitForTask } from '../../../shared/speech/speechTask';
 import {
 	download as downloadField,
@@ -94,8 +94,11 @@ export async function collect(
 		const waitedMs = Date.now() - startedAt;
 		// If the result came early, the socket may just not have been open yet.
 		if (!accountSocket.isOpen && waitedMs >= options.pollIntervalMs / 2) {
+			const every = `every ${options.pollIntervalMs / 1000} s`;
 			report.hint(
-				`The WebSocket could not be opened; the task was checked every ${options.pollIntervalMs / 1000} s. Check the credential's 'WebSocket URL' and any proxy`,
+				canListen()
+					? `The WebSocket could not be opened; the task was checked ${every}. Check the credential's 'WebSocket URL' and any proxy`
+					: `Without WebSockets, which need n8n on Node.js 22 or later, tasks are checked ${every}`,
 			);
 		}
 		const result: SpeechResult = { taskId, task };
