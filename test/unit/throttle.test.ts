@@ -59,8 +59,11 @@ test('an interval is the average of what was accepted, grows, and is gone some m
 	expect(interval.ms).toBe(1000);
 	interval.onThrottled();
 	expect(interval.ms).toBe(1200);
+	interval.onThrottled();
+	// Again, with none accepted between: the step is larger.
+	expect(interval.ms).toBeCloseTo(1200 * 1.44);
 	pass(60);
-	expect(interval.ms).toBe(600);
+	expect(interval.ms).toBeCloseTo(600 * 1.44);
 	pass(60);
 	expect(interval.ms).toBe(0);
 });

@@ -3,7 +3,10 @@ import { monotonicNow } from '../async/deadline';
 /** The shortest interval other than 0, in ms. */
 const MIN_INTERVAL_MS = 50;
 const MAX_INTERVAL_MS = 30_000;
-/** A throttled request multiplies the interval by this factor, within the limits above. */
+/**
+ * The nth throttled request in a row multiplies the interval by the nth power of this number (exponential back-off),
+ * within the limits above.
+ */
 const INCREASE = 1.2;
 /** How long after it was set the interval has shrunk to half, but not below MIN_INTERVAL_MS, in ms. */
 const HALF_LIFE_MS = 60_000;
@@ -27,6 +30,8 @@ export class RequestInterval {
 	private countingSince = monotonicNow();
 	private accepted = 0;
 	private throttled = 0;
+	/** How many requests have been throttled since one was accepted. */
+	private throttledInARow = 0;
 
 	/** The interval at this moment, in ms. */
 	get ms(): number {
@@ -37,11 +42,12 @@ export class RequestInterval {
 	/** Call this when a request was throttled. For requests that were in flight together, call it once. */
 	onThrottled(): void {
 		this.throttled++;
-		this.set(this.ms * INCREASE);
+		this.set(this.ms * INCREASE ** ++this.throttledInARow);
 	}
 
 	/** Call this when a request that was sent after the last throttled answer has succeeded or was rejected. */
 	onAccepted(): void {
+		this.throttledInARow = 0;
 		if (this.throttled > 0 && this.initialMs <= MIN_INTERVAL_MS) this.estimate();
 		this.accepted++;
 	}
