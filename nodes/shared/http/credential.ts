@@ -13,7 +13,7 @@ export interface Credential {
 	origin: string;
 	/** The URL of the WebSocket server (`{ws_url}` of §6.2) without trailing slash and without `/ws`. */
 	webSocketUrl: string;
-	/** A digest that identifies the account without revealing the token. */
+	/** A digest that identifies the account, by Base URL and token, without revealing the token. */
 	accountKey: string;
 	/** Removes the token from texts that are shown, stored or logged. */
 	redact: Redactor;
@@ -80,7 +80,7 @@ export function readCredential(credential: Record<string, unknown>): Credential 
 	const apiToken = cleanToken(credential.apiToken);
 	const baseUrl = withoutSuffix(parsedBaseUrl, /\/v1$/i);
 	const webSocketUrl = withoutSuffix(parsedWebSocketUrl, /\/ws$/i);
-	const account = JSON.stringify([baseUrl, webSocketUrl, apiToken]);
+	const account = JSON.stringify([baseUrl, apiToken]);
 	return {
 		apiToken,
 		baseUrl,

@@ -250,9 +250,17 @@ export class AccountSocket {
 	}
 }
 
+/** The sockets of an account, by URL: two credentials of one account may name different ones. */
+class AccountSockets extends Map<string, AccountSocket> {}
+
 /**
- * The shared socket of a credential's account, with the caller added as a user. The caller must call `release`
- * once.
+ * The shared socket of a credential's account and WebSocket URL, with the caller added as a user. The caller must call
+ * `release` once.
  */
-export const subscribe = (credential: Credential, context: ServiceContext): AccountSocket =>
-	accountOf(credential).get(AccountSocket, credential, egressCheck(context)).subscribe();
+export function subscribe(credential: Credential, context: ServiceContext): AccountSocket {
+	const sockets = accountOf(credential).get(AccountSockets);
+	const url = credential.webSocketUrl;
+	const socket = sockets.get(url) ?? new AccountSocket(credential, egressCheck(context));
+	sockets.set(url, socket);
+	return socket.subscribe();
+}
