@@ -65,8 +65,10 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 	const hasAllFiles = Math.max(announcedIds.length, knownUrls.length) >= requestedCount;
 	const hasSamePrompt = prompt === request.prompt;
 	if (searchUntil !== undefined) {
-		const mayStillArrive = Date.now() < searchUntil + LATE_RESULT_MS && (failed || !hasAllFiles);
-		return mayStillArrive && hasSamePrompt && prompt ? 'made' : undefined;
+		// A file without an id may have another URL in the history than in the stream.
+		const isRecognized = hasAllFiles && announcedIds.length > 0;
+		const mayStillArrive = Date.now() < searchUntil + LATE_RESULT_MS && (failed || !isRecognized);
+		return mayStillArrive && hasSamePrompt ? 'made' : undefined;
 	}
 	if (hasAllFiles || request.sentAt > receivedAt) return undefined;
 	const hasOtherPrompt = prompt && request.prompt && !hasSamePrompt;
