@@ -158,12 +158,16 @@ export class GenerationEvents {
 			return this.setOutcome(
 				`the response contained too many files: ${files.length}, and at most ${MAX_FILES} are read`,
 			);
+		const keys: string[] = [];
 		for (const file of files) {
-			// A later event may have a newly signed URL, so the later file replaces the earlier one.
+			// A later event may have a newly signed URL, so the later file replaces the earlier one. In one event, URLs
+			// that differ only in the query belong to different files.
 			const { id, fileUrl } = file;
+			const key = id === undefined ? fileUrl : `${id} ${withoutQuery(fileUrl)}`;
+			keys.push(key);
 			// A video that was reported as failed has a file now, so it has not failed.
 			if (id !== undefined) this.failedIds.delete(id);
-			this.files.set(id === undefined ? fileUrl : `${id} ${withoutQuery(fileUrl)}`, file);
+			this.files.set(`${key} ${keys.filter((other) => other === key).length}`, file);
 		}
 		const isResult = missingResultReason !== undefined;
 		for (const entry of [value].flat().slice(0, MAX_FILES)) {
