@@ -172,6 +172,8 @@ export type Generation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
 export interface GenerationRequest {
 	/** A UUID that identifies the request. */
 	key: string;
+	/** The `accountKey` of the credential; undefined for speech. */
+	accountKey?: string;
 	/** The prompt without surrounding white space; '' if there is none. */
 	prompt: string;
 	kind: MediaKind;

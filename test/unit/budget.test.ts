@@ -18,7 +18,13 @@ function run(
 	} as unknown as IExecuteFunctions;
 	const journal = new Journal(context, false);
 	if (journal.reserve(planned, limit)) return false;
-	const item = { index: 0, account: '', parameters: {} as NodeParameters, redact: redactor('') };
+	const item = {
+		index: 0,
+		account: '',
+		otherAccounts: [],
+		parameters: {} as NodeParameters,
+		redact: redactor(''),
+	};
 	const [entry] = journal.entriesFor(item, ['']);
 	for (let n = unsent; n < planned; n++) entry!.setSent({ state: 'sent' });
 	for (let n = 0; n < refused; n++) entry!.setNotAccepted();

@@ -39,7 +39,8 @@ function execution(executionId: string | null = '1') {
 				getNode: () => ({ parameters: { text }, credentials }),
 			} as unknown as IExecuteFunctions;
 			const parameters = {} as NodeParameters;
-			const item = { index: 0, account: accountKey, parameters, redact: redactor(TOKEN) };
+			const redact = redactor(TOKEN);
+			const item = { index: 0, account: accountKey, otherAccounts: [], parameters, redact };
 			return new Journal(context, isTool).entriesFor(item, [''])[0]!;
 		},
 	};

@@ -78,8 +78,8 @@ export const digestOf = (...parts: unknown[]): string =>
  * Returns a function that makes the idempotency key of an item, `<account>/<index>:<request>`. Call `keyFactory` once
  * per run of the node.
  *
- * The argument `account` of that function is the account's key, or '' if only the node's credential counts, so that a
- * retry with a new token in it still collects.
+ * The argument `account` of that function is the account's key for a call by a model. For an item it is '': only the
+ * node's credential counts, so that a retry with a corrected token in it still collects.
  */
 export function keyFactory(context: IExecuteFunctions, isTool: boolean) {
 	const { parameters, credentials } = context.getNode();

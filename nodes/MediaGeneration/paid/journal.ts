@@ -49,17 +49,22 @@ export class Journal {
 
 	/**
 	 * Returns the entries of an item's create calls, one for each of `callKeys` (see `BillableTask`). `account`: see
-	 * `keyFactory`. May throw n8n's error about an expression.
+	 * `keyFactory`. `otherAccounts`: the `accountKey`s of this run that are not the item's. May throw n8n's error about
+	 * an expression.
 	 */
 	entriesFor(
-		item: { index: number; account: string; parameters: NodeParameters; redact: Redactor },
+		item: {
+			index: number;
+			account: string;
+			otherAccounts: string[];
+			parameters: NodeParameters;
+			redact: Redactor;
+		},
 		callKeys: string[],
 	): JournalEntry[] {
 		const itemKey = this.idempotencyKeyOf(item.index, item.account);
 		const recentKey = (this.recent?.keyPrefixOf(item.parameters) ?? '') + itemKey;
-		return callKeys.map(
-			(key) => new JournalEntry(this, itemKey + key, recentKey + key, item.redact),
-		);
+		return callKeys.map((key) => new JournalEntry(this, itemKey + key, recentKey + key, item));
 	}
 
 	/**
@@ -103,7 +108,7 @@ export class JournalEntry {
 		private readonly key: string,
 		/** The key of the same call in `journal.recent`. */
 		private readonly recentKey: string,
-		private readonly redact: Redactor,
+		private readonly item: { otherAccounts: string[]; redact: Redactor },
 	) {}
 
 	/** The value of the entry, or else that of an earlier manual run; undefined if there is neither. */
@@ -128,12 +133,13 @@ export class JournalEntry {
 			: "Result of an earlier run, at no extra charge. 'Execute workflow', or 'Execute step' on this node, requests a new one and is charged";
 	}
 
-	/** The generation requests in the journal whose keys have the same credential as this entry. */
+	/** The generation requests in the journal of the same credential, but not those of another account of this run. */
 	get requestsOfAccount(): GenerationRequest[] {
-		const [account = ''] = this.key.split('/', 1);
-		return Object.entries(this.journal.entries).flatMap(([key, value]) =>
-			key.startsWith(account) && 'request' in value && value.request ? [value.request] : [],
-		);
+		const [credential = ''] = this.key.split('/', 1);
+		return Object.entries(this.journal.entries)
+			.filter(([key]) => key.startsWith(credential))
+			.flatMap(([, value]) => ('request' in value && value.request ? [value.request] : []))
+			.filter(({ accountKey = '' }) => !this.item.otherAccounts.includes(accountKey));
 	}
 
 	/**
@@ -169,7 +175,7 @@ export class JournalEntry {
 	/** Overwrites the entry. The token is redacted, because n8n may save the entry unencrypted. */
 	write(value: JournalValue): void {
 		const { entries, recent } = this.journal;
-		const entry = { ...this.redact.value(value), keptAt: Date.now() };
+		const entry = { ...this.item.redact.value(value), keptAt: Date.now() };
 		entries[this.key] = entry;
 		recent?.set(this.recentKey, entry);
 	}

@@ -86,7 +86,8 @@ export class GenerationRecord {
 		// file fits both.
 		const content = { ...order.fields, prompt, number_of_videos: undefined };
 		this.request = newRequest({
-			...{ prompt, kind, aspectRatio, contentDigest: digestOf(path, content) },
+			...{ accountKey: item.credential.accountKey, prompt, kind, aspectRatio },
+			contentDigest: digestOf(path, content),
 			// Different images may come with the same prompt, so the prompt then does not identify the result.
 			withImages: order.prepareBody !== undefined,
 			...{ requestedCount: this.requestedCount, creator: creatorOf(item.context), sentAt: 0 },

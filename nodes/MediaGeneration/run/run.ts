@@ -126,9 +126,10 @@ export class Run {
 			if (typeof task === 'function') return { ...item, entries: [], run: task };
 			const { parameters } = item;
 			const { accountKey, redact } = credential;
-			const account = this.isTool || this.apis.size > 1 ? accountKey : '';
+			const account = this.isTool ? accountKey : '';
+			const otherAccounts = [...this.apis.keys()].filter((key) => key !== accountKey);
 			const entries = this.journal.entriesFor(
-				{ index, account, parameters, redact },
+				{ index, account, otherAccounts, parameters, redact },
 				task.callKeys,
 			);
 			this.maxPaid = Math.min(this.maxPaid, parameters.numberOption(maxPaid) || Infinity);
