@@ -103,11 +103,12 @@ export class Run {
 		// After a failure, the next attempt needs the journal. Retry On Fail starts a next attempt even without a
 		// failure if the first output item has an `error` field.
 		const isFailed = (result: ItemResult) => result instanceof FailedResult || result.json.error;
-		if (!outcomes.flat().some(isFailed)) {
+		const isCanceled = this.signals.abortInFlight.aborted;
+		if (!isCanceled && !outcomes.flat().some(isFailed)) {
 			for (const { entries } of items) for (const entry of entries) entry.close();
 		}
 		// Cancellation ends the node with an error, even if On Error says to continue.
-		if (this.signals.abortInFlight.aborted) this.fatal = { error: new Failure('canceled') };
+		if (isCanceled) this.fatal = { error: new Failure('canceled') };
 		else this.showHints(items);
 		if (this.fatal) throw this.errorOf(this.fatal, items);
 		return outcomes;
