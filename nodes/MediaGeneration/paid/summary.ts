@@ -49,8 +49,9 @@ function listResults(requests: ItemRequest[], max?: number): string {
 		}
 		const { files = [], announcedIds = [] } = itemRequest.request ?? {};
 		const fileNames = files.map(({ id, fileUrl }) => id ?? fileUrl);
-		const names =
-			files.length > 0 ? fileNames.filter((name) => !/^data:/.test(name)) : announcedIds;
+		const names = [...new Set([...fileNames, ...announcedIds])].filter(
+			(name) => !/^data:/.test(name),
+		);
 		if (names.length > 0) add(namesByKind, kindOf(itemRequest), ...names);
 		else add(itemsByKind, kindOf(itemRequest), itemRequest.index);
 	}

@@ -137,6 +137,11 @@ export class GenerationRecord {
 		this.item.report.progress(`${this.kind} ${status}`);
 	}
 
+	/** Writes to the journal the files that had come when the run was stopped. */
+	markStopped(files: GeneratedFile[]): void {
+		if (files.length > 0) this.writeAccepted({ files });
+	}
+
 	/** Prepares the search in the history. Call it when the stream has ended with fewer files than requested. */
 	markIncomplete({ files, interruptedBecause, reason, isEmpty }: StreamResult): void {
 		const { ledger, item } = this;
@@ -167,8 +172,12 @@ export class GenerationRecord {
 		});
 		this.ledger.add({ ...this.request, files: ledgerFiles });
 		if (files.length < requestedCount) {
+			const missingIds = this.request.announcedIds.filter(
+				(announced) => !files.some(({ id }) => id === announced),
+			);
+			const withIds = missingIds.length > 0 ? ` with the ID ${missingIds.join(', ')}` : '';
 			const hint = this.isStreamLost
-				? `Found only ${files.length} of ${requestedCount} files. The others may have been charged as well, and may still appear in History → Get Many`
+				? `Found only ${files.length} of ${requestedCount} files. The others may have been charged as well, and may still appear in History → Get Many${withIds}`
 				: 'The service generated fewer files than requested';
 			const { reason } = this.request;
 			this.item.report.hint(hint);

@@ -127,8 +127,10 @@ class GenerationCall {
 		if (refusal) throw refusal;
 		onAccepted();
 		if (outcome instanceof Failure) throw outcome;
-		if (stopStarting.aborted && outcome.interruptedBecause !== undefined)
+		if (stopStarting.aborted && outcome.interruptedBecause !== undefined) {
+			this.record.markStopped(outcome.files);
 			throw abortReason(stopStarting).withDefaults({ mayBeCharged: true });
+		}
 		return outcome;
 	}
 
