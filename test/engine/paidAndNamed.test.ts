@@ -102,13 +102,6 @@ describe('one of several refused, the others in the making', () => {
 		expect(bad(result).all).toContain('v2');
 	});
 
-	test('the error is without an id', async () => {
-		onCreate({ sse: [...ids.map(tellsId), refuses(), 'END'] });
-		const { result } = await hasten(node(video('P', {}, several), RETRY));
-		expect(posts()).toBe(1);
-		expect(bad(result).all).toContain('v2');
-	});
-
 	test('attempts that time out meanwhile do not end in a second payment', async () => {
 		onCreate({ sse: [...ids.map(tellsId), refuses('v1'), 'END'] });
 		const retry = { ...RETRY, maxTries: 5, waitBetweenTries: 5000 };

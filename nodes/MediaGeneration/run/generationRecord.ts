@@ -66,6 +66,8 @@ export class GenerationRecord {
 	private indeterminateBecause: string | undefined;
 	/** True if missing files may still appear in the history. */
 	private isStreamLost = false;
+	/** Why files are missing, in the service's words. */
+	private refusalReason: string | undefined;
 
 	constructor(
 		private readonly item: ItemContext,
@@ -103,8 +105,9 @@ export class GenerationRecord {
 		const { files, reason } = this.request;
 		if (files.length > 0) this.item.report.hint(this.entry.collectedHint);
 		const text = this.indeterminateBecause;
-		const isIndeterminate = reason === undefined && text !== undefined;
-		const failure = isIndeterminate ? new Failure('indeterminate', { text }) : undefined;
+		const kind = reason === undefined ? 'indeterminate' : 'generationFailed';
+		const cause = reason ?? text;
+		const failure = cause === undefined ? undefined : new Failure(kind, { text: cause });
 		const interruptedBecause = text ?? 'an earlier attempt ended without a result';
 		return { files, interruptedBecause, reason, failure };
 	}
@@ -143,11 +146,17 @@ export class GenerationRecord {
 	}
 
 	/** Prepares the search in the history. Call it when the stream has ended with fewer files than requested. */
-	markIncomplete({ files, interruptedBecause, reason, isEmpty }: StreamResult): void {
+	markIncomplete({ files, interruptedBecause, reason, failure, isEmpty }: StreamResult): void {
 		const { ledger, item } = this;
 		const isEnded = interruptedBecause === undefined;
 		const searchMs = isEnded ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined;
-		const known = { reason, searchUntil: searchEnd(this.request, searchMs) };
+		this.refusalReason = reason;
+		// Without a failure, the reason is about one of several files, and the others may still come.
+		const isFinal = failure !== undefined || files.length > 0;
+		const known = {
+			reason: isFinal ? reason : undefined,
+			searchUntil: searchEnd(this.request, searchMs),
+		};
 		if (files.length > 0) this.writeAccepted({ files, ...known });
 		else this.update(known);
 		// Without the node's other requests in the ledger, the search in the history could give one of their files to
@@ -179,8 +188,8 @@ export class GenerationRecord {
 			const hint = this.isStreamLost
 				? `Found only ${files.length} of ${requestedCount} files. The others may have been charged as well, and may still appear in History → Get Many${withIds}`
 				: 'The service generated fewer files than requested';
-			const { reason } = this.request;
 			this.item.report.hint(hint);
+			const reason = this.refusalReason ?? this.request.reason;
 			if (reason) this.item.report.hint(`Reason for the missing files: ${reason}`);
 		}
 		this.item.report.log(`${this.kind} done`);

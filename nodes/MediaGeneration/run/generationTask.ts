@@ -110,14 +110,8 @@ async function generate(
 	if (files.length >= request.requestedCount) return files;
 	record.markIncomplete(result);
 	const { abortInFlight, stopStarting, timeoutMs } = limits;
-	// Of several files, one was refused: those whose ids were announced may still come.
-	const mayHaveOthers = request.requestedCount > 1 && request.announcedIds.length > 1;
-	const isRefused = reason !== undefined && !mayHaveOthers;
 	const failureIfMissing = abortInFlight.aborted
 		? new Failure('timedOut', { limitMs: timeoutMs, mayBeCharged: true })
-		: ((mayHaveOthers ? undefined : result.failure) ??
-			new Failure(isRefused ? 'generationFailed' : 'streamLost', {
-				text: reason ?? interruptedBecause,
-			}));
+		: (result.failure ?? new Failure('streamLost', { text: reason ?? interruptedBecause }));
 	return await findInHistory(item.api, request, failureIfMissing, stopStarting);
 }

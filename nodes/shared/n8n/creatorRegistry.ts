@@ -66,8 +66,9 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 	const hasSamePrompt = prompt === request.prompt;
 	if (searchUntil !== undefined) {
 		// A file without an id may have another URL in the history than in the stream.
-		const isRecognized = hasAllFiles && announcedIds.length > 0;
-		const mayStillArrive = Date.now() < searchUntil + LATE_RESULT_MS && (failed || !isRecognized);
+		const hasUnknownIds = announcedIds.length === 0 && knownUrls.length > 0;
+		const mayStillArrive =
+			Date.now() < searchUntil + LATE_RESULT_MS && (failed || !hasAllFiles || hasUnknownIds);
 		return mayStillArrive && hasSamePrompt ? 'made' : undefined;
 	}
 	if (hasAllFiles || request.sentAt > receivedAt) return undefined;
