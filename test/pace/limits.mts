@@ -80,11 +80,7 @@ export const LIMITS: Record<string, Row> = {
 		...{ faults: [always(atOnce(15, 'task'))], lost: { 1: 0.12, 3: 0.3, 10: 1 } },
 	},
 	'15 texts at once, charged, failing early': {
-		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.05, 3: 0.07, 10: 0.24 } },
-		operation: 'speak',
-	},
-	'25 texts at once, charged, failing early': {
-		...{ faults: [always(atOnce(25, 'early'))], lost: { 1: 0.06, 3: 0.07, 10: 0.2 } },
+		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.1, 3: 0.08, 10: 0.26 } },
 		operation: 'speak',
 	},
 	'replicas that lag': {

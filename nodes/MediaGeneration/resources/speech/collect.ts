@@ -85,10 +85,7 @@ export async function collect(
 				report.progress(`task ${taskId}: ${percentage} %`);
 				if (percentage >= HEALTHY_PERCENT) onHealthy();
 			},
-			onUnfinished() {
-				// While the WebSocket is open, only a percentage tells how far the task is.
-				if (!accountSocket.isOpen) onHealthy();
-			},
+			onUnfinished: onHealthy,
 		});
 		report.log(`task ${taskId} completed`);
 		const waitedMs = Date.now() - startedAt;
