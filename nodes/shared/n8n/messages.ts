@@ -53,7 +53,7 @@ const UNREACHABLE: Record<string, Wording> = {
 	certificate: {
 		message: 'does not present a certificate that n8n trusts',
 		description:
-			"Check 'Base URL' in the credential: the certificate must be issued for that host. If it was issued by your own certificate authority, set n8n's environment variable NODE_EXTRA_CA_CERTS to the certificate file of that authority, and restart n8n.",
+			"Check 'Base URL' in the credential (http:// or https://, the host), and whether the certificate has expired. For your own certificate authority, set n8n's environment variable NODE_EXTRA_CA_CERTS to its certificate file, and restart n8n.",
 	},
 	blocked: {
 		message: 'is blocked by the security settings of this n8n instance',
@@ -230,7 +230,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	noHistory: ({ status }) => ({
 		message: `The service has no history of videos and images${statusSuffix(status)}`,
 		description:
-			"Remove the event for videos and images from 'Trigger On': without a history, new ones can't be detected.",
+			"Remove 'Video or Image Created' from 'Trigger On': without a history, new ones can't be detected.",
 	}),
 	selfTrigger: ({ text = 'A node', mediaKind }) => ({
 		message: `'${text}' creates what this trigger listens for, so the workflow would start itself in an endless loop. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} '${text}' to a workflow called with 'Execute Sub-workflow'. In queue mode, in nested sub-workflows and with HTTP Request, such a loop is not detected, and each round is charged`,

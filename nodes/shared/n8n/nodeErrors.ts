@@ -43,7 +43,7 @@ export function toNodeError(
 	if (!(error instanceof Failure)) {
 		// Only the message is kept, because stack and cause may contain secrets.
 		const text = asText(isRecord(error) ? error.message : error);
-		const redacted = redact.text(text ?? 'An unexpected error occurred in this node');
+		const redacted = redact.text(text ?? 'Something unexpected happened in this node');
 		const message = prefix + truncate(redacted, 2000);
 		return new NodeOperationError(node, message, { description: withNote() });
 	}
