@@ -1,7 +1,19 @@
 import type { IDataObject } from 'n8n-workflow';
 import { bad, only } from './seen';
 import { onCreate, posts, taskOf } from './service';
-import { CONTINUE, EACH, ERROR_OUTPUT, image, NODE, node, run, speech, start } from './setup';
+import {
+	begin,
+	CONTINUE,
+	EACH,
+	ERROR_OUTPUT,
+	image,
+	NODE,
+	node,
+	run,
+	speech,
+	start,
+	texts,
+} from './setup';
 
 /*
  * Rows, bad ones among them: a bad one fails alone, and says what a workflow that keeps a list has to do;
@@ -36,6 +48,13 @@ test('following the message brings the 99 that are paid for; only the bad one is
 	expect(failed!.map(({ json }) => json.row)).toEqual([BAD]);
 	expect(posts()).toBe(101);
 }, 120_000);
+
+test('in a called workflow, the message sends to that workflow’s own executions', async () => {
+	const running = await begin(speech(EACH), texts('One.', 'Two [sim:task-fails] [sim:slow=8]'));
+	running.soFar().data.parentExecution = { workflowId: 'caller', executionId: '1' };
+	const { description } = bad(await running.finished);
+	expect(description).toContain("workflow' under the sub-workflow's Executions. Only what");
+});
 
 test('the error output keeps the columns of the row, but error, status and task are the node’s own', async () => {
 	const columns = { title: 'Chapter 2', description: 'A column of the row' };

@@ -27,6 +27,20 @@ test('where the row is not at fault, a retry continues', () => {
 	);
 });
 
+test('a called workflow is continued under its own executions: a retry of the caller pays for all', () => {
+	const advice = (paid: ItemRequest[], index: number, kind: FailureKind) =>
+		chargeSummary(paid, failed(index, kind), true);
+	expect(advice([task(0, '7')], 1, 'outOfCredit')).toBe(
+		"To continue, open the sub-workflow's Executions and choose 'Retry with currently saved workflow': only what is missing is charged. Already paid for: 1 other item (task 7).",
+	);
+	expect(advice([task(0, '7')], 0, 'rejected')).toMatch(
+		/'Retry with currently saved workflow' under the sub-workflow's Executions is charged only/,
+	);
+	expect(advice(tasks(9), 3, 'taskFailed')).toMatch(
+		/choose 'Retry with currently saved workflow' under the sub-workflow's Executions\. Only/,
+	);
+});
+
 test('a stop names every task, since n8n offers no retry of it', () => {
 	expect(chargeSummary(tasks(7))).toBe(
 		"At no extra charge, get the audio with Speech → Collect ('Join Into One File' turned off). Already paid for: tasks t0, t1, t2, t3, t4, t5, t6.",

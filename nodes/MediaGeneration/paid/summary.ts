@@ -16,14 +16,14 @@ const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | Meaning | undefined>([
 	...(['credit', 'quota', 'throttled', 'token'] as const),
 ]);
 
-const RETRY_ADVICE =
-	"To continue, open Executions and choose 'Retry with currently saved workflow': only what is missing is charged.";
-/** For a failed item with results of its own, which would be charged again after a change of its parameters. */
-const RETRY_UNCHANGED_ADVICE =
-	"If you change nothing in this node, 'Retry with currently saved workflow' under Executions is charged only for what is missing.";
-/** For a failed item that is expected to fail again in a retry: On Error has to let the other items continue. */
-const RETRY_PAST_ITEM_ADVICE =
-	"First, get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Only what is missing is charged.";
+/** How to go on after a failure. `executions` is the list in which n8n offers the retry. */
+const retryAdvice = (executions: string) => ({
+	plain: `To continue, open ${executions} and choose 'Retry with currently saved workflow': only what is missing is charged.`,
+	/** For a failed item with results of its own, which would be charged again after a change of its parameters. */
+	unchanged: `If you change nothing in this node, 'Retry with currently saved workflow' under ${executions} is charged only for what is missing.`,
+	/** For a failed item that is expected to fail again in a retry: On Error has to let the other items continue. */
+	pastItem: `First, get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under ${executions}. Only what is missing is charged.`,
+});
 
 const kindOf = (value: JournalValue): MediaKind =>
 	'taskId' in value ? 'speech' : (value.request?.kind ?? 'speech');
@@ -71,10 +71,12 @@ function listResults(requests: ItemRequest[], max?: number): string {
  *
  * @param requests the requests of all items, in order
  * @param failed the failure that ended the run, and the index of its item; undefined if the run was canceled
+ * @param isCalled true in a called workflow: a retry of the calling workflow calls it anew and is charged in full
  */
 export function chargeSummary(
 	requests: ItemRequest[],
 	failed?: { index: number; error: unknown },
+	isCalled = false,
 ): string | undefined {
 	const possiblyCharged = requests.filter(({ state }) => state !== 'gone');
 	const ofFailedItem = possiblyCharged.filter(({ index }) => index === failed?.index);
@@ -106,10 +108,9 @@ export function chargeSummary(
 	const mustSkipItem = failsAgain && charged.length > 0;
 	const isCollectable = charged.length > 0 || (ofFailedItem.length > 0 && !isIndeterminate);
 	const items = new Set(charged.map(({ index }) => index)).size;
+	const advice = retryAdvice(isCalled ? "the sub-workflow's Executions" : 'Executions');
 	return sentences(
-		mustSkipItem
-			? RETRY_PAST_ITEM_ADVICE
-			: isCollectable && (failsAgain ? RETRY_UNCHANGED_ADVICE : RETRY_ADVICE),
+		mustSkipItem ? advice.pastItem : isCollectable && advice[failsAgain ? 'unchanged' : 'plain'],
 		charged.length > 0 &&
 			`Already paid for: ${items} other item${items > 1 ? 's' : ''} (${listResults(charged)}).`,
 		indeterminate.length > 0 && `${indeterminateSentence()} A retry does not send this again.`,
