@@ -144,6 +144,8 @@ export function errorKindOf(error: unknown): string {
 	if (!(error instanceof Failure)) return 'other';
 	const { kind, facts } = error;
 	if (facts.mayBeCharged && kind !== 'timedOut') return 'indeterminate';
+	// What cannot be reached is then the host of a file that is paid for.
+	if (kind === 'unreachable' && facts.fileUrl !== undefined) return 'file';
 	// A server error may have any cause, whatever its words. A failed generation that complains about a token means a
 	// token of the service itself.
 	const hasUnknownCause = kind === 'unavailable' || facts.means === 'token';

@@ -160,6 +160,17 @@ test.each<[kind: string, FaultAction]>([
 	expect(await failedItem(speech('A', { timeout: 1 }))).toMatchObject({ error_kind: kind });
 });
 
+test('a file whose host cannot be reached is of the kind of files: it is paid for', async () => {
+	fakeTime();
+	const file_url = 'http://127.0.0.1:1/a.mp4';
+	onCreate(stream('video_generation_complete', [{ file_url }]));
+	const { result } = await hasten(batchOf(video('A')), rows(1));
+	expect(out(result)[0]!.json).toMatchObject({
+		error: expect.stringContaining('refused the connection'),
+		...{ error_kind: 'file', file_url },
+	});
+});
+
 /** Each with the identifiers and the percentage of its record in every type, and nulls elsewhere. */
 test.each<[string, IDataObject, path: string, record: object, out: object]>([
 	[
