@@ -20,6 +20,7 @@ export function failedItem(
 	// At the error output, n8n merges this json over that of the input item, whose own `description` must stay.
 	const hasOwnDescription =
 		hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
+	const descriptionField = hasOwnDescription ? 'error_description' : 'description';
 	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};
 	const { taskIds, indeterminateParts = [], fileUrl } = facts;
 	const taskId = facts.taskId ?? taskIds?.[0];
@@ -31,7 +32,7 @@ export function failedItem(
 	const json = {
 		error: error.message,
 		error_kind: errorKindOf(cause),
-		...(error.description && !hasOwnDescription ? { description: error.description } : {}),
+		...(error.description ? { [descriptionField]: error.description } : {}),
 		...(taskId === undefined ? {} : { task_id: taskId }),
 		...(taskIds?.length ? { task_ids: taskIds } : {}),
 		...(fileUrl === undefined ? {} : { file_url: fileUrl }),

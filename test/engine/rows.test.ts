@@ -1,19 +1,25 @@
 import type { IDataObject } from 'n8n-workflow';
+import type { WorkflowResult } from '../../demo/engine.mts';
+import { status } from '../faults/row.mts';
 import { bad, only } from './seen';
-import { onCreate, posts, taskOf } from './service';
+import { made, onCreate, posts, taskOf } from './service';
 import {
 	begin,
 	CONTINUE,
 	EACH,
 	ERROR_OUTPUT,
+	fakeTime,
 	image,
 	NODE,
 	node,
 	run,
+	sim,
 	speech,
 	start,
 	texts,
+	video,
 } from './setup';
+import { hasten } from './time';
 
 /*
  * Rows, bad ones among them: a bad one fails alone, and says what a workflow that keeps a list has to do;
@@ -66,9 +72,36 @@ test('the error output keeps the columns of the row, but error, status and task 
 	expect(failed![0]!.json).toEqual({
 		...items[1],
 		error: expect.stringContaining('could not generate the speech'),
+		error_description: expect.stringContaining('A new attempt is charged.'),
 		error_kind: 'other',
 		status: 'error',
 		task_id: taskOf('Two').id,
+	});
+});
+
+describe('a row with a description of its own, at the error output, also tells', () => {
+	const items = [{ t: 'Mine', description: 'An oak chair' }];
+	const failedRow = (result: WorkflowResult) => {
+		const [failed, ...others] = result.task(NODE)!.data!.main![1]!;
+		expect([failed!.json.description, others]).toEqual(['An oak chair', []]);
+		return failed!.json;
+	};
+
+	test('the id of a video that timed out', async () => {
+		onCreate({ sse: [status({ status: 'processing', id: 'video-7' })] });
+		const result = await run(node(video(EACH, { timeout: 1 }), ERROR_OUTPUT), { items });
+		expect(failedRow(result)).toMatchObject({
+			error: expect.stringContaining('No result'),
+			error_description: expect.stringContaining('it has the ID video-7'),
+		});
+	});
+
+	test('the entries that may be its lost video', async () => {
+		fakeTime();
+		onCreate({ sse: ['RESET'] });
+		sim.history.push(...['one', 'two'].map((id) => made(id, { prompt: 'Mine' })));
+		const { result } = await hasten(node(video(EACH), ERROR_OUTPUT), { items });
+		expect(failedRow(result).error_description).toMatch(/may be the result: .*one.*two/);
 	});
 });
 
