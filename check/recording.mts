@@ -4,7 +4,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
 import { join } from 'node:path';
 import type { Exchange, Piece } from './wire.mts';
-import { isRecord, looksLikeHtml, PAID_OPERATIONS, parseJson, redactor } from './reading.mts';
+import {
+	isRecord,
+	looksLikeHtml,
+	PAID_OPERATIONS,
+	parseJson,
+	redactAll,
+	redactor,
+} from './reading.mts';
 
 export interface Outcome {
 	operation: string;
@@ -43,11 +50,11 @@ const VOCABULARY = new Set(
 );
 
 /** Keys whose texts are words of the service, and those whose texts are its sentences. */
-const WORD_KEY =
-	/^(?:status|state|type|kind|event|code|model(?:_id)?|language|gender|age|accent|category|use_cases|aspect_ratio|format|mime_type|content_type)$/i;
-const SENTENCE_KEY = /errors?$|messages?$|msg$|details?$|reasons?$/i;
+const WORD_KEY = /^(?:status|state|type|kind|event|model(?:_id)?|format|mime_type|content_type)$/i;
+const SENTENCE_KEY =
+	/errors?$|messages?$|msg$|details?$|reasons?$|^(?:code|language|gender|age|accent|category|use_cases|aspect_ratio)$/i;
 const ID_KEY =
-	/(?:^|_)(?:u?ids?|uuid|guid|keys?|ref|number|account|owner|user|author|customer|tenant|phone)$|[a-z](?:Id|ID|Key|Uuid|UUID)s?$/;
+	/(?:^|_)(?:u?ids?|uuid|guid|keys?|ref|number|account|owner|user|author|customer|tenant|phone|by|card)$|[a-z](?:Id|ID|Key|Uuid|UUID|By|Card)s?$|[Bb]irth/;
 /** Keys whose numbers may be long, and are nobody's. */
 const MEASURE_KEY =
 	/percent|progress|total|page|size|count|amount|balance|quota|credit|used|left|limit|remain|duration|length|seconds|width|height|bytes|time|stamp|creat(?:ed|ion)|expir|updated|until|when|(?:^|_)(?:at|ts|ms|date)$|[a-z](?:At|Ms|Date)$/;
@@ -61,13 +68,25 @@ const CALL = new RegExp(
 );
 const KEPT_HEADERS =
 	/^(?:content-(?:type|encoding)|retry-after|date|location|x-ratelimit-(?:limit|remaining|reset))$/;
-/** Text within a file, such as a title or a prompt, behind what tells the file's type. */
-const READABLE = /(?:[\x20-\x7e]\0?){6,}/g;
+/** Text within a file, such as a title or a prompt, behind what tells the file's type; also in UTF-8 and UTF-16. */
+const READABLE =
+	/(?:[\x20-\x7e]\0?|[\xc2-\xdf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}){6,}|\xff\xfe(?:[^\0][\0-\x7f])+/g;
+/** Of a file's name. Other endings may be half a name. */
+const ENDING =
+	/\.(?:mp[34]|m4a|wav|ogg|opus|flac|aac|pcm|webm|mov|png|jpe?g|gif|webp|avif|srt|vtt|json|txt)$/i;
 
 const { rawJSON, isRawJSON } = JSON as unknown as {
 	rawJSON(text: string): object;
 	isRawJSON(value: unknown): value is { rawJSON: string };
 };
+/** Also of the token as programs encode it. */
+const redactorOf = (token: string) =>
+	redactAll([
+		redactor(token),
+		...(['base64url', 'base64', 'hex'] as const).map((encoding) =>
+			redactor(Buffer.from(token).toString(encoding).replace(/=+$/, '')),
+		),
+	]);
 const isTime = (text: string) => TIME.exec(text)?.[0] === text;
 
 /** Puts stable stand-ins in the place of whatever may be somebody's. */
@@ -85,7 +104,7 @@ export class StandIns {
 	readonly #aliases: ReadonlyMap<string, string>;
 
 	constructor(token: string, own: string[], aliases: ReadonlyMap<string, string>) {
-		this.#redact = redactor(token);
+		this.#redact = redactorOf(token);
 		this.#own = own;
 		this.#ownWords = new Set(own.flatMap(wordsOf));
 		this.#aliases = aliases;
@@ -127,7 +146,7 @@ export class StandIns {
 			);
 			return known + (values === undefined ? '' : `?${values}`);
 		}
-		const ending = /\.\w{1,5}$/.exec(file)?.[0] ?? '';
+		const ending = ENDING.exec(file)?.[0] ?? '';
 		const known =
 			file === '/' ? file : this.#standIn('file address', file, (n) => `/files/${n}${ending}`);
 		return known + (query ? `?signed=${this.#standIn('signature', query, String)}` : '');
@@ -347,7 +366,7 @@ export class StandIns {
 /** The recording as it is written; throws if the token is in it in any form that redaction knows. */
 export function written(recording: Recording, token: string): string {
 	const text = `${JSON.stringify(recording, null, '\t')}\n`;
-	if (redactor(token).text(text) !== text) {
+	if (redactorOf(token).text(text) !== text) {
 		throw new Error('Nothing was written: the token may be in the recording.');
 	}
 	return text;

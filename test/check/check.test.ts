@@ -151,9 +151,15 @@ const SECRETS = {
 	cover: `data:image/png;base64,${Buffer.from(`${'-'.repeat(21)}Anna Bell`).toString('base64')}`,
 	contract: 88471203,
 	category: 'anna.bell',
+	created_by: 88471204,
+	credit_card: 88471205,
+	birthday: '1984-03-09',
+	referral: { code: 'BELLANNA', language: 'annabell' },
+	profile: 'https://acme.example/u/anna.bell',
+	title: `data:audio/mpeg;base64,${Buffer.from(`ID3${'-'.repeat(18)}Анна Белл\0`).toString('base64')}`,
 };
 const SECRET =
-	/anna|bell|carl|acme|471[12]0815|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142|QW5uYSBCZWxs|88471203/i;
+	/anna|bell|carl|acme|471[12]0815|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142|QW5uYSBCZWxs|8847120|1984|0JDQvdC90LAg0JHQtdC70Ls/i;
 
 describe('a stranger checks', () => {
 	const cut: Handler = (request) => request.socket.resetAndDestroy();
@@ -286,13 +292,14 @@ describe('what is kept of an exchange', () => {
 	const token = canary();
 	/** Without the last: a part of it, which redaction cannot know. */
 	const forms = formsOf(token).slice(0, -1);
+	const encoded = (['base64', 'hex'] as const).map((form) => Buffer.from(token).toString(form));
 	const keep = (text: string, path = '/v1/video/me', headers = {}) => {
 		const exchange = exchangeOf('GET', path, text, headers);
 		const standIns = new StandIns(token, ['My own prompt.'], new Map());
 		return JSON.stringify(standIns.exchanges([exchange]));
 	};
 	const json = JSON.stringify([
-		{ ...SECRETS, echo: forms.join(' ') },
+		{ ...SECRETS, echo: forms.join(' '), type: encoded[0], [encoded[1]!]: true },
 		{ text: 'My own prompt.', status: 'completed' },
 	]).replace('"user_id":1', '"user_id":12345678901234567890');
 
@@ -314,12 +321,13 @@ describe('what is kept of an exchange', () => {
 			'x-user': SECRETS.email,
 		});
 		expect(findToken(token, { kept })).toBeUndefined();
+		expect(encoded.filter((form) => kept.includes(form))).toEqual([]);
 		expect(SECRET.exec(kept)).toBeNull();
 		if (/JSON|stream/.test(what)) expect(kept).toMatch(/My own prompt\..*completed/);
 	});
 
 	test('is not written with the token in it', () => {
-		for (const form of forms) {
+		for (const form of [...forms, ...encoded]) {
 			expect(() => written({ voice: form } as Recording, token)).toThrow('Nothing was written');
 		}
 	});
