@@ -103,7 +103,8 @@ export class Replay {
 			}
 			if (status === 0) {
 				await this.#pause(ended);
-				return broke === ENDED_BY_NODE || request.socket.resetAndDestroy();
+				const isEnded = broke !== ENDED_BY_NODE && exchange.ended !== undefined;
+				return isEnded && request.socket.resetAndDestroy();
 			}
 			const { date, location, ...rest } = headers;
 			if (/gzip|br|deflate/.test(rest['content-encoding'] ?? '')) delete rest['content-encoding'];

@@ -120,7 +120,7 @@ export class Wire {
 	/** Notes the end of an exchange; the first to say why is right. */
 	#end(exchange: Exchange, broke?: string, code?: number): void {
 		if (exchange.ended !== undefined) return;
-		Object.assign(exchange, { ended: this.#since(exchange), broke, code });
+		Object.assign(exchange, { ended: this.#since(exchange), broke: exchange.broke ?? broke, code });
 	}
 
 	#passSocket = (origin: string): Upgrade => {
