@@ -13,7 +13,7 @@ export const PAGE = 20;
 export interface Asked {
 	account: Exchange;
 	wrong: Exchange;
-	/** Two pages each. */
+	/** Two pages each; one if there was no answer. */
 	voices: Exchange[];
 	history: Exchange[];
 	missing: Exchange;
@@ -41,6 +41,8 @@ export function listIn(answer: unknown): List | undefined {
 	const first = readPage(answer)?.items[0];
 	return lists.find(([, list]) => first !== undefined && list.includes(first)) ?? lists[0];
 }
+
+export const isAbsent = ({ status }: Exchange) => [404, 405, 501].includes(status);
 
 /** Asks everything that costs nothing, or less if `isBlocked` says so of the account. */
 export async function askAll(
@@ -81,14 +83,20 @@ export async function askAll(
 		...{ account, wrong: account, voices: [], history: [], missing: account, socket, exchanges },
 		protocol: origin.startsWith('https:') ? await protocolOf(new URL(origin)) : '',
 	};
+	const pages = async (path: string, first: number) => {
+		const page = (number: number) => get(`${path}?page=${number}&page_size=${PAGE}`);
+		const start = await page(first);
+		return start.broke === undefined ? [start, await page(first + 1)] : [start];
+	};
+	// Where the account is not as it should be, the voices tell whether this is the service.
+	if ((account.status >= 200 && account.status < 401) || isAbsent(account)) {
+		say('the voices');
+		asked.voices = await pages('/v1/labs/voices', 0);
+	}
 	if (!isBlocked(asked)) {
 		asked.wrong = await get(ACCOUNT_PATH, 'a-token-that-nobody-has');
-		say('the voices');
-		for (const page of [0, 1])
-			asked.voices.push(await get(`/v1/labs/voices?page=${page}&page_size=${PAGE}`));
 		say('the history');
-		for (const page of [1, 2])
-			asked.history.push(await get(`/v1/video/histories?page=${page}&page_size=${PAGE}`));
+		asked.history = await pages('/v1/video/histories', 1);
 		say('a task that does not exist');
 		asked.missing = await get(`/v1/labs/task/${MISSING_TASK}`);
 		const voice = listIn(parseJson(textOf(asked.voices[0]!)))?.[1].find(isRecord) ?? {};

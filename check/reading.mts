@@ -10,7 +10,7 @@ export const { ACCOUNT_PATH, GENERATIONS, PAID_OPERATIONS, SPEAK, TERMINAL_EVENT
 export const { readCredential } = from(
 	'http/credential',
 ) as typeof import('../nodes/shared/http/credential.ts');
-export const { readReason, readRetryAfter } = from(
+export const { failureOfAnswer, readReason, readRetryAfter } = from(
 	'parsing/errors',
 ) as typeof import('../nodes/shared/parsing/errors.ts');
 export const { redactAll, redactor } = from(

@@ -1,6 +1,6 @@
 /* What the service's answers are like, in words: a row for each part of the interface. */
 import { createParser } from 'eventsource-parser';
-import { listIn, PAGE, type Asked } from './ask.mts';
+import { isAbsent, listIn, PAGE, type Asked } from './ask.mts';
 import { eventOf, FREE, LATE, makesSpeech, PAID } from './operations.mts';
 import type { Outcome } from './recording.mts';
 import type { Row } from './report.mts';
@@ -9,6 +9,7 @@ import {
 	TERMINAL_EVENTS,
 	asText,
 	asTime,
+	failureOfAnswer,
 	idOf,
 	isRecord,
 	looksLikeHtml,
@@ -63,11 +64,14 @@ function troubleOf(exchange: Exchange): string | undefined {
 	return isRecord(json) && !readRecord(json) ? `status ${status} with an error${said}` : undefined;
 }
 
+const accountTrouble = (account: Exchange) =>
+	troubleOf(account) ?? (readRecord(jsonOf(account)) ? undefined : 'no record');
+
 /** Why nothing else can be asked: the address is wrong, or the token. */
-export function blockedRows({ account }: Asked, baseUrl: string): Row[] {
+export function blockedRows({ account, voices }: Asked, baseUrl: string): Row[] {
 	const isJson = jsonOf(account) !== undefined;
-	const trouble = troubleOf(account) ?? (readRecord(jsonOf(account)) ? undefined : 'no record');
-	if (trouble === undefined) return [];
+	const trouble = accountTrouble(account);
+	if (trouble === undefined || voices.some((page) => readPage(jsonOf(page)))) return [];
 	const { status } = account;
 	if (status === 401 || status === 403) {
 		const advice = isJson ? 'enter a valid API Token' : 'something in front of the service refuses';
@@ -76,7 +80,7 @@ export function blockedRows({ account }: Asked, baseUrl: string): Row[] {
 	const address = `check the Base URL, ${baseUrl}`;
 	const advice =
 		status >= 500 || status === 429 ? 'the service is not available: try again later' : address;
-	const found = status === 404 || status === 0 ? 'not there' : 'different';
+	const found = isMissing(account) ? 'not there' : 'different';
 	return [row('§4.10 Account', found, [trouble], advice, 'fails')];
 }
 
@@ -121,13 +125,17 @@ export function edgeRow({ account, protocol, exchanges }: Asked): Row {
 function tokenRow({ wrong }: Asked): Row {
 	const part = '§5 The token';
 	const trouble = troubleOf(wrong);
-	const isTold = (wrong.status === 401 || wrong.status === 403) && jsonOf(wrong) !== undefined;
+	const json = jsonOf(wrong);
+	const isTold = (wrong.status === 401 || wrong.status === 403) && json !== undefined;
 	if (isTold && wrong.status === 401) return row(part, 'there', [], 'the node names a wrong token');
 	const said = trouble ? `answers a wrong token with ${trouble}` : 'accepts a wrong token';
-	return isTold
-		? row(part, 'different', [said], 'nothing: the node reads 401 and 403')
+	if (isTold) return row(part, 'different', [said], 'nothing: the node reads 401 and 403');
+	return trouble && failureOfAnswer(json, wrong.status).kind === 'tokenRefused'
+		? row(part, 'different', [said], 'reading the account names a wrong token')
 		: row(part, 'different', [said], 'the node cannot name a wrong token', 'limits');
 }
+
+const isMissing = (exchange: Exchange) => exchange.status === 0 || isAbsent(exchange);
 
 /** A list: how its pages are, then what is said of its first entry. */
 function listRow(
@@ -141,12 +149,13 @@ function listRow(
 	const json = jsonOf(first!);
 	const isRead = trouble === undefined && readPage(json) !== undefined;
 	const [path, list] = trouble === undefined ? (listIn(json) ?? []) : [];
-	/** The figures may stand beside the list, or around all. */
-	const around = (answer: unknown) => ({
-		...(answer as Json),
-		...(at(answer, (path ?? '').split('.').slice(0, -1)) as Json),
-	});
-	const other = jsonOf(second!);
+	/** The figures may stand beside the list, also in a record of their own, or around all. */
+	const around = (answer: unknown): Json => {
+		const beside = at(answer, (path ?? '').split('.').slice(0, -1));
+		const records = isRecord(beside) ? Object.values(beside).filter(isRecord) : [];
+		return Object.assign({}, ...records, answer, beside) as Json;
+	};
+	const other = second && jsonOf(second);
 	const entries = list?.filter(isRecord) ?? [];
 	const isSame = entries.length > 0 && JSON.stringify(list) === JSON.stringify(listIn(other)?.[1]);
 	const figures = Object.entries(around(json)).filter(([key]) => /page|total/.test(key));
@@ -164,7 +173,7 @@ function listRow(
 			'calls the second page like the first',
 		...differs,
 	];
-	const found = isAbsent(first!) ? 'not there' : 'different';
+	const found = isMissing(first!) ? 'not there' : 'different';
 	if (error !== undefined) return row(part, found, all, `${lost} (${shortly(error)})`, 'limits');
 	if (list && !isRead) return row(part, found, all, lost, 'limits');
 	if (limit) return row(part, found, all, limit, 'limits');
@@ -172,8 +181,6 @@ function listRow(
 	if (entries.length === 0) return row(part, 'there', all, empty);
 	return row(part, differs.length > 0 ? 'different' : 'there', all, reads);
 }
-
-const isAbsent = ({ status }: Exchange) => [0, 404, 405, 501].includes(status);
 
 type Path = string[];
 
@@ -296,15 +303,15 @@ export function freeRows(asked: Asked, outcomes: Outcome[]): Row[] {
 	const errorOf = (name: string) =>
 		outcomes.find(({ operation }) => operation === name)?.lines.find(isError);
 	const account = errorOf('account');
-	const fields = Object.keys(jsonOf(asked.account) as Json);
+	const fields = Object.keys(readRecord(jsonOf(asked.account)) ?? {});
 	return [
 		edgeRow(asked),
 		tokenRow(asked),
 		row(
 			'§4.10 Account',
-			account ? 'different' : 'there',
-			[`fields: ${fields.join(', ')}`],
-			account ? shortly(account) : 'passes them on',
+			isMissing(asked.account) ? 'not there' : account ? 'different' : 'there',
+			[accountTrouble(asked.account) ?? `fields: ${fields.join(', ')}`],
+			account ? `${shortly(account)}; the trigger reads it, too` : 'passes them on',
 			account ? 'limits' : 'works',
 		),
 		listRow('§4.4 Voices', asked.voices, errorOf('voices'), VOICES, voiceEntry),
@@ -335,7 +342,7 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 			const isDifferent = said.some(
 				(text) => text && /called|no name|no stream|the node can/.test(text),
 			);
-			const isThere = call ? !isAbsent(call) : shown.some((line) => !isError(line));
+			const isThere = call ? !isMissing(call) : shown.some((line) => !isError(line));
 			return row(
 				part ?? (operation === 'trigger' ? 'The trigger' : 'Collect'),
 				!isThere ? 'not there' : isBad || isDifferent ? 'different' : 'there',

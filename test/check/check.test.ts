@@ -77,6 +77,24 @@ test('a WebSocket is closed or refused as by the service, in the replay, too', a
 	await service.stop();
 });
 
+test('what has never answered says why it ended, and never answers in the replay', async () => {
+	const service = await FakeService.start(() => {});
+	const wire = new Wire();
+	wire.by = 'node';
+	const url = `${await wire.through(service.url)}/v1/video/me`;
+	const ending = async (at: string) =>
+		await fetch(at, { signal: AbortSignal.timeout(500) }).catch(({ name }: Error) => name);
+	await ending(url).then(() => (wire.exchanges[0]!.broke = 'nothing within 10 s'));
+	await wire.close();
+	await service.stop();
+	const [exchange] = wire.exchanges;
+	const exchanges = [{ ...exchange!, broke: undefined, ended: undefined }];
+	const recorded = new Replay({ exchanges, made: new Date().toISOString() } as Recording);
+	const again = await ending(`${(await recorded.start()).baseUrl}/v1/video/me`);
+	await recorded.close();
+	expect([exchange!.broke, again]).toEqual(['nothing within 10 s', 'TimeoutError']);
+});
+
 test.each([
 	[
 		'{"id":7,"status":"done","media":{"audioUrl":"https://a.example/x"}}',
@@ -235,6 +253,23 @@ describe('a stranger checks', () => {
 		const kept = written(recording, token);
 		expect(findToken(token, { kept })).toBeUndefined();
 		expect(SECRET.exec(kept)).toBeNull();
+		expect(await replay(recording)).toEqual([]);
+	});
+
+	test('a service whose account is a list, and that tells of a wrong token with status 200', async () => {
+		const { grade, text, recording } = await ask(({ url = '', headers }, response) => {
+			const isKnown = headers.authorization?.endsWith('a-token-of-mine');
+			const body = {
+				'/v1/video/me': isKnown ? [{ credits: 5 }] : { error: { code: 'invalid_token' } },
+				'/v1/labs/voices': { data: [{ voice_id: 7 }], pagination: { totalCount: 1 } },
+				'/v1/video/histories': [],
+			}[url.split('?')[0]!];
+			response.writeHead(body ? 200 : 404).end(JSON.stringify(body ?? {}));
+		});
+		expect(grade).toBe('limits');
+		expect(text).toMatch(/The token \| different \| .* \| reading the account names a wrong token/);
+		expect(text).toMatch(/Account \| different \| no record \| .*; the trigger reads it, too/);
+		expect(text).toMatch(/Voices \| there \| 1 entry; under `data`; repeats [^;]*? \|/);
 		expect(await replay(recording)).toEqual([]);
 	});
 
