@@ -4,7 +4,7 @@ import { IGNORED_IN_KEY } from '../../nodes/MediaGeneration/paid/idempotencyKey'
 import { operations } from '../../nodes/MediaGeneration/resources';
 import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { schemaOf } from '../service/schemas.mts';
-import { WITH_IMAGES } from '../faults/row.mts';
+import { CREATING, WITH_IMAGES } from '../faults/row.mts';
 import { bad, good } from './seen';
 import { ALWAYS, answer, onCreate, onFile, onHistory, onRead, posts } from './service';
 import { node, RETRY, run, sim, start } from './setup';
@@ -195,6 +195,10 @@ describe.each(cases)('%s', (_, one) => {
 	it('is tried with a lost stream and others with images, if it takes images', () => {
 		const name = `${resource}:${operation}`;
 		expect((WITH_IMAGES as readonly string[]).includes(name)).toBe(takesImages);
+	});
+
+	it('is in the matrix of faults', () => {
+		expect(CREATING).toContain(`${resource}:${operation}`);
 	});
 
 	it('mentions no other kind of media, and waits as long as its own kind takes', () => {

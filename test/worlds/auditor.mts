@@ -3,6 +3,7 @@ import { eventsAll, eventsKept, eventsOnce, selfTrigger } from './events.mts';
 import { beyond, type Book, bookOf, count, type Family, type Line } from './ledger.mts';
 import { deliveredOrNamed, errorOf, ownFile, paidOnce } from './paid.mts';
 import { API, TOKEN } from './service.mts';
+import { takesPictures } from './world.mts';
 
 // Decides the promises by what was noted, without knowing what was planned. Rules yield their complaints.
 
@@ -85,7 +86,7 @@ function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book):
 	if (faults.every(isMild)) {
 		const isInTime = own.every(({ at, made }) => made && made.at < at + timeoutMs - 20 * SECOND);
 		// Of what was lost, the same words may name another's, and always do with pictures.
-		const hasPictures = /ingredients|frames/.test(operation);
+		const hasPictures = takesPictures(operation);
 		const isOwn = (work: (typeof works)[number]) =>
 			!hasPictures && works.every((one) => one.prompt !== work.prompt || own.includes(one));
 		const isProven = own.every((work) => work.isTold || isOwn(work));

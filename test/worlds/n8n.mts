@@ -11,7 +11,7 @@ import { itemWith, LOOP, NODE, node, parametersFor, workflowInLoop } from '../fa
 import { clock, type Process, runAs } from './clock.mts';
 import { type Given, ledger, note } from './ledger.mts';
 import { API, type Service, TOKEN } from './service.mts';
-import type { Execution } from './world.mts';
+import { takesPictures, type Execution } from './world.mts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const require = createRequire(import.meta.url);
@@ -71,7 +71,7 @@ export async function execute(service: Service, running: Running): Promise<IRun>
 	const onMessage = (text: string) => note({ what: 'said', ...own, text });
 	const input = items.map((text): INodeExecutionData => {
 		const json = { text, id: operation === 'wait' ? service.taskOf(text) : '' };
-		return /ingredients|frames/.test(operation) ? pictureOf(json) : { json };
+		return takesPictures(operation) ? pictureOf(json) : { json };
 	});
 	const credentials = { mediaGenerationApi: credential };
 	const [workflow, { loader }, mode] = [workflowOf(plan, execution), process, 'trigger'] as const;

@@ -1,4 +1,5 @@
 import { beyond, type Book, count, type Family, marksIn } from './ledger.mts';
+import { takesPictures } from './world.mts';
 
 /** Why an execution failed, or one of its items. */
 export const errorOf = ({ error, given }: Family['ended'][number]) =>
@@ -26,7 +27,6 @@ export function* ownFile(
 	{ works }: Book,
 ): Iterable<string> {
 	const { items, onError, operation } = asked;
-	const hasImages = /ToVideo$/.test(operation) && operation !== 'textToVideo';
 	for (const { given, status, at } of ended) {
 		const workOf = (mark: string) =>
 			works.find(({ made }) => made && made.at <= at && made.marks.includes(mark));
@@ -49,7 +49,7 @@ export function* ownFile(
 				marks.some((mark) => !own.some(({ made }) => made?.marks.includes(mark)));
 			const isLeft = own.some(({ text: wanted, made, isTold }) => {
 				// Nobody knows what an equal request of another process has made, unless an id was told.
-				const isKnown = hasImages || isTold;
+				const isKnown = takesPictures(operation) || isTold;
 				return wanted === text && made && isKnown && !used.includes(made.marks[0]!);
 			});
 			const isLost = requests.some((sent) => sent.isUnclear && sent.text === text);

@@ -79,14 +79,18 @@ export function worldOf(seed: number) {
 	};
 }
 
+/** True for an operation whose items have pictures. */
+export const takesPictures = (operation: string): boolean => /ingredients|frames/.test(operation);
+
 /** One of several videos is refused. */
 const PARTLY = { kind: 'partly', at: 0, forMs: 24 * 60 * MINUTE } as const;
-const OPERATIONS =
+/** The operations that executions are drawn from; one that stands here several times is drawn as often. */
+const DRAWN =
 	'speak speak speak textToVideo textToVideo ingredientsToVideo framesToVideo create wait';
 const EVENTS =
 	'completed,completed failed,progress completed failed,generated,completed generated'.split(',');
 
-function executionOf(index: number, operation: string = pick(...OPERATIONS.split(' '))) {
+function executionOf(index: number, operation: string = pick(...DRAWN.split(' '))) {
 	const isSpeech = operation === 'speak' || operation === 'wait';
 	const isPaid = operation !== 'wait';
 	const rounds = isPaid && chance(0.15) ? 2 : 1;
@@ -97,7 +101,7 @@ function executionOf(index: number, operation: string = pick(...OPERATIONS.split
 	});
 	// Some rows are the same twice.
 	if (items.length > 1 && isPaid && chance(0.15)) items[1] = items[0]!;
-	const hasPictures = /ingredients|frames/.test(operation);
+	const hasPictures = takesPictures(operation);
 	// The same words for every picture, or every row.
 	const isConstant = isPaid && chance(hasPictures ? 0.5 : 0.07);
 	if (isConstant && !hasPictures && !splits) items.fill(items[0]!);
