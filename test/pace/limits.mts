@@ -105,9 +105,9 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 	'30 a minute': { refused: { 1: 0.1, 3: 0.19, 10: 0.41 } },
 	'100 a minute': { refused: { 10: 0.17 }, spread: { 10: 1.7 } },
 	'60 a minute, untold': { refused: { 1: 0.07, 3: 0.15, 10: 0.35 } },
-	'30 a minute, speech': { refused: { 1: 0.07, 3: 0.15, 10: 0.33 } },
-	'30 a minute, speech without messages': { refused: { 3: 0.15, 10: 0.34 } },
-	'60 a minute, speech, late': { refused: { 10: 0.26 } },
+	'30 a minute, speech': { refused: { 1: 0.07, 3: 0.16, 10: 0.37 } },
+	'30 a minute, speech without messages': { refused: { 3: 0.15, 10: 0.38 } },
+	'60 a minute, speech, late': { refused: { 10: 0.32 } },
 	'a second, shared': {
 		share: { 1: 0.67, 3: 0.62, 10: 0.47 },
 		spread: { 3: 1.8, 10: 2.7 },
