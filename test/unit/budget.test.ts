@@ -21,7 +21,7 @@ function run(
 	const item = {
 		index: 0,
 		account: '',
-		otherAccounts: [],
+		isOtherAccount: () => false,
 		parameters: {} as NodeParameters,
 		redact: redactor(''),
 	};

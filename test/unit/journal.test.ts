@@ -40,7 +40,13 @@ function execution(executionId: string | null = '1') {
 			} as unknown as IExecuteFunctions;
 			const parameters = {} as NodeParameters;
 			const redact = redactor(TOKEN);
-			const item = { index: 0, account: accountKey, otherAccounts: [], parameters, redact };
+			const item = {
+				index: 0,
+				account: accountKey,
+				isOtherAccount: () => false,
+				parameters,
+				redact,
+			};
 			return new Journal(context, isTool).entriesFor(item, [''])[0]!;
 		},
 	};

@@ -49,14 +49,14 @@ export class Journal {
 
 	/**
 	 * Returns the entries of an item's create calls, one for each of `callKeys` (see `BillableTask`). `account`: see
-	 * `keyFactory`. `otherAccounts`: the `accountKey`s of this run that are not the item's. May throw n8n's error about
-	 * an expression.
+	 * `keyFactory`. `isOtherAccount` tells whether an `accountKey` is that of another item of this run. May throw n8n's
+	 * error about an expression.
 	 */
 	entriesFor(
 		item: {
 			index: number;
 			account: string;
-			otherAccounts: string[];
+			isOtherAccount(accountKey: string): boolean;
 			parameters: NodeParameters;
 			redact: Redactor;
 		},
@@ -108,7 +108,7 @@ export class JournalEntry {
 		private readonly key: string,
 		/** The key of the same call in `journal.recent`. */
 		private readonly recentKey: string,
-		private readonly item: { otherAccounts: string[]; redact: Redactor },
+		private readonly item: { isOtherAccount(accountKey: string): boolean; redact: Redactor },
 	) {}
 
 	/** The value of the entry, or else that of an earlier manual run; undefined if there is neither. */
@@ -139,7 +139,7 @@ export class JournalEntry {
 		return Object.entries(this.journal.entries)
 			.filter(([key]) => key.startsWith(credential))
 			.flatMap(([, value]) => ('request' in value && value.request ? [value.request] : []))
-			.filter(({ accountKey = '' }) => !this.item.otherAccounts.includes(accountKey));
+			.filter(({ accountKey = '' }) => !this.item.isOtherAccount(accountKey));
 	}
 
 	/**

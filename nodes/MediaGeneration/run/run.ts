@@ -129,9 +129,9 @@ export class Run {
 			const { parameters } = item;
 			const { accountKey, redact } = credential;
 			const account = this.isTool ? accountKey : '';
-			const otherAccounts = [...this.apis.keys()].filter((key) => key !== accountKey);
+			const isOtherAccount = (key: string) => key !== accountKey && this.apis.has(key);
 			const entries = this.journal.entriesFor(
-				{ index, account, otherAccounts, parameters, redact },
+				{ index, account, isOtherAccount, parameters, redact },
 				task.callKeys,
 			);
 			this.maxPaid = Math.min(this.maxPaid, parameters.numberOption(maxPaid) || Infinity);
