@@ -184,7 +184,8 @@ export class GenerationRecord {
 			const missingIds = this.request.announcedIds.filter(
 				(announced) => !files.some(({ id }) => id === announced),
 			);
-			const withIds = missingIds.length > 0 ? ` with the ID ${missingIds.join(', ')}` : '';
+			const ids = `with the ID${missingIds.length > 1 ? 's' : ''} ${missingIds.join(', ')}`;
+			const withIds = missingIds.length > 0 ? ` ${ids}` : '';
 			const hint = this.isStreamLost
 				? `Found only ${files.length} of ${requestedCount} files. The others may have been charged as well, and may still appear in History → Get Many${withIds}`
 				: 'The service generated fewer files than requested';
