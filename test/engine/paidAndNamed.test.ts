@@ -3,7 +3,7 @@ import { binaryData } from '../../demo/n8n.mts';
 import { event, status } from '../faults/row.mts';
 import { workflowInLoop } from '../faults/workflow.mts';
 import { bad, good, hints, only, out } from './seen';
-import { ALWAYS, answer, made, onCreate, onFile, posts, taskOf } from './service';
+import { ALWAYS, answer, made, onCreate, onFile, onRead, posts, taskOf } from './service';
 import {
 	begin,
 	EACH,
@@ -21,7 +21,7 @@ import {
 	workflow,
 } from './setup';
 import { hasten, pass, passUntil } from './time';
-import { activate } from './triggerSetup';
+import { activate, createTask } from './triggerSetup';
 
 /* What was paid is collected, delivered or named, and starts no workflow by itself. */
 
@@ -310,6 +310,27 @@ describe('a sub-workflow behind a trigger', () => {
 		await new Promise((next) => setTimeout(next, 2000));
 		expect([sim.tasks.size, trigger.started.length]).toEqual([1, 0]);
 	}, 30_000);
+
+	test.each([
+		['whose text the service repeats', {}],
+		['whose text it does not repeat', { input: undefined }],
+	])('speech %s starts nothing, though its create call got no answer', async (_, shown) => {
+		await start({ pace: 0.02 });
+		const trigger = await activate({ ...called });
+		if ('input' in shown)
+			onRead(answer(200, { id: '1', status: 'completed', result: '/a.mp3' }), ALWAYS);
+		onCreate({ reset: true, accepted: true });
+		await (
+			await asCalled(speech('Its own'))
+		).finished;
+		expect(sim.tasks.size).toBe(1);
+		await new Promise((next) => setTimeout(next, 1500));
+		expect(trigger.started).toEqual([]);
+		if ('input' in shown) return;
+		const foreign = await createTask('Somebody else’s');
+		await trigger.has(1);
+		expect(trigger.events()).toEqual([`completed ${foreign} 100`]);
+	});
 
 	test.each([
 		['holds the file itself', 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUg=='],

@@ -40,7 +40,7 @@ export function downstreamCreationCheck(
 	const isOwn = ({ id, calledBy }: SubWorkflow) =>
 		calledBy === workflowId && (mayBeAnyWorkflow || calls.includes(id));
 	return async (product) => {
-		const ledgerOfKind = product.prompt === undefined ? speechLedgerOf : ledgerOf;
+		const ledgerOfKind = product.files ? ledgerOf : speechLedgerOf;
 		return await isCreatedBySubWorkflow(product, ledgerOfKind(credential), isOwn, signal);
 	};
 }

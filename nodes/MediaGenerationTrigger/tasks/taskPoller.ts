@@ -4,6 +4,7 @@ import type { SpeechTask } from '../../shared/contract';
 import { errorKindOf, Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import { wordingOf } from '../../shared/n8n/messages';
+import { asText } from '../../shared/parsing/values';
 import type { AccountSocket } from '../../shared/speech/accountSocket';
 import { waitForTask } from '../../shared/speech/speechTask';
 import type { Activation } from '../activation/activation';
@@ -73,8 +74,9 @@ export class TaskPoller {
 		if (events.has('progress')) this.emit('progress');
 	}
 
-	private onCompleted({ status, audioUrl }: SpeechTask): void {
-		this.onEnd('completed', { status, ...(audioUrl && { audio_url: audioUrl }) }, audioUrl);
+	private onCompleted(task: SpeechTask): void {
+		const { status, audioUrl } = task;
+		this.onEnd('completed', { status, ...(audioUrl && { audio_url: audioUrl }) }, task);
 	}
 
 	/** Returns `error` as a Failure; undefined if it means that the task has ended. */
@@ -91,19 +93,20 @@ export class TaskPoller {
 		return undefined;
 	}
 
-	private onEnd(event: 'completed' | 'failed', facts: IDataObject, audioUrl?: string): void {
+	private onEnd(event: 'completed' | 'failed', facts: IDataObject, task?: SpeechTask): void {
 		if (event === 'completed') this.highestPercentage = 100;
 		const isWanted = this.activation.settings.events.has(event);
 		this.outbox.setState(this.taskId, isWanted ? 'pending' : 'done');
 		if (!isWanted) return;
 		this.latestProgress = undefined;
-		this.emit(event, facts, audioUrl);
+		this.emit(event, facts, task);
 	}
 
 	/** Adds an event to the execution queue, once the event before it has left the queue. */
-	private emit(event: TaskEventKind, facts: IDataObject = {}, url?: string): void {
+	private emit(event: TaskEventKind, facts: IDataObject = {}, task?: SpeechTask): void {
 		const { taskId: id, highestPercentage } = this;
 		const { context, api, settings } = this.activation;
+		const url = task?.audioUrl;
 		const isProgress = event === 'progress';
 		const fetchFiles = async (signal: AbortSignal) => {
 			const file = { url: url!, kind: 'speech' as const, id };
@@ -114,7 +117,7 @@ export class TaskPoller {
 			outboxKey: id,
 			name: isProgress ? `progress ${highestPercentage}` : event,
 			isOutdated: isProgress ? () => emission !== this.latestProgress : undefined,
-			product: { id },
+			product: { id, prompt: asText(task?.raw.input) },
 			json: { event, task_id: id, process_percentage: highestPercentage, ...facts },
 			fetchFiles: settings.download && url !== undefined ? fetchFiles : undefined,
 		};

@@ -18,7 +18,10 @@ const OTHER_PROMPT_GRACE_MS = 5000;
 /** The ids of a sub-workflow and of the workflow that called it. */
 export type SubWorkflow = NonNullable<GenerationRequest['creator']>;
 
-/** What a trigger's event is about: a history entry, or the id of a speech task. */
+/**
+ * What a trigger's event is about: a history entry, or a speech task, which has no `files`. The `prompt` of a task is
+ * its text; undefined if unknown.
+ */
 export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 	id?: string;
 	failed?: boolean;
@@ -63,16 +66,17 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 	// query.
 	if (id && announcedIds.length > 0 ? announcedIds.includes(id) : hasSameFile) return 'made';
 	const hasAllFiles = Math.max(announcedIds.length, knownUrls.length) >= requestedCount;
-	const hasSamePrompt = prompt === request.prompt;
+	// A task of unknown text may be the one whose create call got no answer.
+	const mayHaveSamePrompt = prompt === undefined || prompt === request.prompt;
 	if (searchUntil !== undefined) {
 		// A file without an id may have another URL in the history than in the stream.
 		const hasUnknownIds = announcedIds.length === 0 && knownUrls.length > 0;
 		const mayStillArrive =
 			Date.now() < searchUntil + LATE_RESULT_MS && (failed || !hasAllFiles || hasUnknownIds);
-		return mayStillArrive && hasSamePrompt ? 'made' : undefined;
+		return mayStillArrive && mayHaveSamePrompt ? 'made' : undefined;
 	}
 	if (hasAllFiles || request.sentAt > receivedAt) return undefined;
-	const hasOtherPrompt = prompt && request.prompt && !hasSamePrompt;
+	const hasOtherPrompt = prompt && request.prompt && !mayHaveSamePrompt;
 	return hasOtherPrompt && Date.now() > receivedAt + OTHER_PROMPT_GRACE_MS ? undefined : 'perhaps';
 }
 

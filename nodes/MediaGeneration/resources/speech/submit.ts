@@ -3,6 +3,7 @@ import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withDefaultFacts } from '../../../shared/failure';
 import { newRequest, speechLedgerOf, searchEnd } from '../../../shared/generation/requestLedger';
 import { creatorOf } from '../../../shared/n8n/creatorRegistry';
+import { asText } from '../../../shared/parsing/values';
 import { withTaskId, type TaskWait } from '../../../shared/speech/speechTask';
 import { describeAttempt, type JournalEntry } from '../../paid/journal';
 import type { ItemContext } from '../../run/itemContext';
@@ -70,8 +71,9 @@ async function create(
 	report.log('sending the text');
 	const ledger = speechLedgerOf(item.credential);
 	const ledgerRequest = newRequest({
-		...{ prompt: '', contentDigest: '', kind: 'speech', requestedCount: 1, withImages: false },
-		...{ creator: creatorOf(item.context), sentAt: 0 },
+		// A trigger recognizes the task by its text if the create call gets no answer.
+		...{ prompt: asText(request.input) ?? '', contentDigest: '', kind: 'speech' },
+		...{ requestedCount: 1, withImages: false, creator: creatorOf(item.context), sentAt: 0 },
 	});
 	// The failure of another item does not abort the call, because the answer tells which task was charged.
 	const creating = withDeadline(timeoutMs, item.abortInFlight, async (abortInFlight) => {
