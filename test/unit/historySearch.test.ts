@@ -84,6 +84,7 @@ const asked = {
 	...{ requestedCount: 3, announcedIds: ['a'] },
 	files: [{ id: 'a', fileUrl: 'https://files.example.com/a.mp4', raw: {} }],
 };
+const allTold = { ...asked, announcedIds: ['a', 'b', 'c'] };
 const [all, more] = [
 	['c', 'b', 'a'].map((id) => file(id)),
 	['x', 'y', 'z', 'a'].map((id) => file(id)),
@@ -117,7 +118,8 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	['the one that came, by a look after one that hangs', one, { asked, ...hangs }, 'a', 13.5, 2],
 	['the one that came, at the end', one, { asked }, 'a', 600, 61],
 	['the one that came, right before the deadline', one, { asked, limit: 30 }, 'a', 28, 4],
-	['the one that came, as the others failed', others, { asked }, 'a', 0, 1],
+	['the one that came, as the others failed', others, { asked: allTold }, 'a', 0, 1],
+	['the one that came, though others failed that no event told', others, { asked }, 'a', 600, 61],
 	['the one that came, as the history refuses', one, { asked, meets: [refused] }, 'a', 0, 1],
 ])('a search finds: %s', async (_, list, setting, found, seconds, looks) => {
 	expect(await search(list, setting)).toEqual({ found, seconds, looks });

@@ -51,11 +51,8 @@ export function matchHistory(
 	const identifiersOfOthers = new Set(others.flatMap(identifiersOfRequest));
 	const unclaimed = entries
 		.filter((entry) => entry.prompt === request.prompt && !proven.includes(entry))
-		// A failed entry may already have been reported to another request with this prompt, as an error without an id.
-		.filter(
-			(entry) =>
-				!hasAnyIdentifier(entry, identifiersOfOthers) && !(entry.failed && others.length > 0),
-		);
+		// A failed entry may belong to another process, and a retry would then pay for this request again.
+		.filter((entry) => !entry.failed && !hasAnyIdentifier(entry, identifiersOfOthers));
 	/** Entries that could belong to this request, newest first. */
 	const possible = unclaimed.filter(couldBelongTo(request)).reverse();
 
