@@ -200,6 +200,8 @@ export interface GenerationRequest {
 	files: GeneratedFile[];
 	/** Why the missing files have failed, in the service's words. */
 	reason?: string;
+	/** True if one of several files has failed, and the service has not said which. */
+	hasUnattributedFailure?: boolean;
 	/** Until when the history is searched for missing files, in ms since 1970; undefined while the stream is open. */
 	searchUntil?: number;
 }

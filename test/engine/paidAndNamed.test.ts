@@ -224,6 +224,44 @@ describe('a lost stream beside others', () => {
 		expect(good(await finish(a)).map(({ json }) => json.id)).toEqual(['of-a']);
 	});
 
+	test('a failure of another worker with the same prompt does not end its search', async () => {
+		onCreate({ sse: [status('processing'), 'RESET'] });
+		const running = await begin(node(video('P', {}, { download: false }), RETRY));
+		await passUntil(() => posts() === 1);
+		await pass(2);
+		sim.history.unshift(entry('of-another', { status: 'failed', file_url: '' }));
+		await pass(60);
+		sim.history.unshift(entry('own'));
+		expect(good(await finish(running)).map(({ json }) => json.id)).toEqual(['own']);
+		expect(posts()).toBe(1);
+	});
+
+	test('nor does another worker’s video come in place of one that was refused', async () => {
+		const [first, second] = [entry('first'), entry('second')];
+		onCreate({ sse: [done([first]), refuses(), 'RESET'] });
+		const running = await begin(video('P', {}, { download: false, numberOfVideos: 3 }));
+		await passUntil(() => posts() === 1);
+		await pass(2);
+		sim.history.unshift(first);
+		sim.history.unshift(second);
+		sim.history.unshift(entry('of-another'));
+		const result = await finish(running);
+		const ids = good(result).map(({ json }) => json.id);
+		expect(ids).toEqual(['first']);
+		expect(hints(result).join()).toContain('UNSAFE_GENERATION');
+	});
+
+	test('the second file of an entry whose first had come is found', async () => {
+		const urls = ['a', 'b'].map((name) => `${sim.fileOrigin}/files/video/${name}.mp4`);
+		onCreate({ sse: [done([{ id: 'both', file_url: urls[0] }]), 'RESET'] });
+		const running = await begin(video('P', {}, { download: false, numberOfVideos: 2 }));
+		await passUntil(() => posts() === 1);
+		await pass(2);
+		sim.history.unshift(entry('both', { file_url: '', file_urls: urls } as object));
+		const found = good(await finish(running)).map(({ json }) => json.file_url);
+		expect(found).toEqual(urls);
+	});
+
 	test('a file without an id that has come is named when the execution is stopped', async () => {
 		const file_url = `${sim.fileOrigin}/files/video/one.mp4`;
 		onCreate({ sse: [done({ file_url })] });

@@ -146,8 +146,10 @@ export class GenerationRecord {
 	}
 
 	/** Prepares the search in the history. Call it when the stream has ended with fewer files than requested. */
-	markIncomplete({ files, interruptedBecause, reason, failure, isEmpty }: StreamResult): void {
+	markIncomplete(result: StreamResult): void {
+		const { files, interruptedBecause, reason, failure, isEmpty, hasUnattributedFailure } = result;
 		const { ledger, item } = this;
+		this.request.hasUnattributedFailure ||= hasUnattributedFailure;
 		const isEnded = interruptedBecause === undefined;
 		const searchMs = isEnded ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined;
 		this.refusalReason = reason;

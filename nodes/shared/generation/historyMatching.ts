@@ -64,10 +64,10 @@ export function matchHistory(
 		const ownEntries = new Set(
 			identifiersOfRequest(owner).flatMap((identifier) => entryByIdentifier.get(identifier) ?? []),
 		);
-		return (
-			owner.requestedCount -
-			Math.max(countFiles([...ownEntries]), owner.announcedIds.length, owner.files.length)
-		);
+		const { requestedCount, announcedIds, files, hasUnattributedFailure } = owner;
+		const known = Math.max(countFiles([...ownEntries]), announcedIds.length, files.length);
+		// Another worker's file must not take the place of the one that has failed.
+		return requestedCount - known - (hasUnattributedFailure ? 1 : 0);
 	};
 	/**
 	 * Each request that could own one of `possible`, repeated for each file that it misses, in the order they were

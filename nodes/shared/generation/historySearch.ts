@@ -7,7 +7,7 @@ import { MAX_FILES } from '../limits';
 import { asText } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
 import { identifiersOf } from '../parsing/responses';
-import { hasAnyIdentifier } from './historyEntries';
+import type { HistoryEntry } from './historyEntries';
 import { isCompetingWith, matchesById, matchHistory, earliestEntryTime } from './historyMatching';
 import { readHistorySince } from './historyReader';
 import { ledgerOf } from './requestLedger';
@@ -86,10 +86,7 @@ export async function findInHistory(
 		);
 		const match = matchHistory(request, samePrompt, entries);
 		const failed = match.matched.filter((entry) => entry.failed);
-		const receivedIdentifiers = new Set(identifiersOf(receivedFiles));
-		const furtherEntries = match.matched.filter(
-			(entry) => !hasAnyIdentifier(entry, receivedIdentifiers),
-		);
+		const furtherFiles = match.matched.flatMap((entry) => furtherFilesOf(entry, receivedFiles));
 		// Entries without a time are candidates, because they may belong to any request with this prompt.
 		const undated = entries.filter(
 			({ prompt, createdAt }) => prompt === request.prompt && Number.isNaN(createdAt),
@@ -97,8 +94,9 @@ export async function findInHistory(
 		candidates = [...match.candidates, ...undated].map(({ id = '', record }) => {
 			return { id, createdAt: asText(record.created_at) };
 		});
-		found = [...receivedFiles, ...furtherEntries.flatMap(({ files }) => files)].slice(0, MAX_FILES);
-		if (found.length + failed.length >= requestedCount) {
+		found = [...receivedFiles, ...furtherFiles].slice(0, MAX_FILES);
+		const failedCount = Math.max(failed.length, request.hasUnattributedFailure ? 1 : 0);
+		if (found.length + failedCount >= requestedCount) {
 			if (found.length > 0) return { done: true, value: found };
 			const { facts } = failureOfAnswer(api.credential.redact.value(failed[0]!.record));
 			throw new Failure('generationFailed', { text: facts.text, means: facts.means });
@@ -110,6 +108,22 @@ export async function findInHistory(
 		return { done: false };
 	}
 }
+
+/** Returns the files of `entry` that are not among `receivedFiles`, even if their URLs are signed anew. */
+function furtherFilesOf(entry: HistoryEntry, receivedFiles: GeneratedFile[]): GeneratedFile[] {
+	const identifiers = new Set(entry.identifiers);
+	const received = receivedFiles.filter((file) =>
+		identifiersOf([file]).some((identifier) => identifiers.has(identifier)),
+	);
+	const receivedUrls = new Set(received.flatMap(urlsOf));
+	const others = entry.files.filter((file) => !urlsOf(file).some((url) => receivedUrls.has(url)));
+	// The path of a URL may be signed anew as well; the files that have not come are then taken to be the last ones.
+	const count = Math.max(0, entry.files.length - received.length);
+	return others.slice(others.length - count);
+}
+
+/** A file's URL with and without its query. */
+const urlsOf = ({ fileUrl, raw }: GeneratedFile) => identifiersOf([{ fileUrl, raw }]);
 
 /**
  * Finds the current URL of a file in the history, because signed URLs expire. Resolves with the renewed file, or with

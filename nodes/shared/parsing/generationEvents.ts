@@ -22,6 +22,8 @@ export interface StreamResult {
 	interruptedBecause?: string;
 	/** Why files have failed, in the service's words. */
 	reason?: string;
+	/** True if a file has failed, and the service has not said which. */
+	hasUnattributedFailure?: boolean;
 	/** True if the result had an empty list, so that probably nothing was made. */
 	isEmpty?: boolean;
 	/** The Failure to report if the history has no file either. */
@@ -227,12 +229,15 @@ export class GenerationEvents {
 		const isComplete =
 			files.length + Math.max(this.failedIds.size, this.failure ? 1 : 0) >= this.requestedCount;
 		const reason = this.failure?.facts.text;
+		const isFinal = this.failure !== undefined && !this.failure.facts.transient;
+		const hasUnattributedFailure = isFinal && this.failedIds.size === 0;
 		// The files that have arrived are charged, so they are the result whatever else has failed.
 		if (files.length > 0)
 			this.outcome ??= {
 				files,
 				interruptedBecause: isComplete ? undefined : interruptedBecause,
 				reason,
+				hasUnattributedFailure,
 			};
 		else {
 			const finalFailure =
@@ -242,6 +247,7 @@ export class GenerationEvents {
 				interruptedBecause: interruptedBecause ?? this.defaultInterruption,
 				isEmpty,
 				reason,
+				hasUnattributedFailure,
 				failure: finalFailure,
 			};
 		}
