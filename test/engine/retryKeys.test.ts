@@ -3,7 +3,17 @@ import type { WorkflowResult } from '../../demo/engine.mts';
 import type { FaultAction } from '../../simulator/simulator.mts';
 import { PAGE } from '../service/bodies.mts';
 import { bad, expectServed, good, stop } from './seen';
-import { ALWAYS, answer, looks, onFile, onRead, posts, readings, taskOf } from './service';
+import {
+	ALWAYS,
+	answer,
+	looks,
+	onCreate,
+	onFile,
+	onRead,
+	posts,
+	readings,
+	taskOf,
+} from './service';
 import { begin, EACH, image, node, run, sim, speech, start, texts, video, workflow } from './setup';
 
 /* A retry recognises the item and what the node holds, not what expressions make of it. */
@@ -132,3 +142,15 @@ test.each<[string, FaultAction]>([
 		expect(Date.now() - began).toBeLessThan(10_000);
 	},
 );
+
+test('and with Download File off the addresses that come out are those of today', async () => {
+	await start({ pace: 0.01 });
+	const subject = video(EACH, { concurrency: 1 }, { download: false });
+	onCreate(answer(402, { error: 'insufficient_credits' }), { after: 2 });
+	const { run: failed } = await run(subject, { items: ['a', 'b', 'c'].map((t) => ({ t })) });
+	const kept = JSON.stringify(failed).replaceAll('/files/video/', '/files/expired/');
+	const made = good(await run(subject, { retryOf: JSON.parse(kept) }));
+	expect(made).toHaveLength(3);
+	expect(made.filter(({ json }) => String(json.file_url).includes('/expired/'))).toEqual([]);
+	expect(posts()).toBe(4);
+});

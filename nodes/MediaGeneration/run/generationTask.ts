@@ -47,6 +47,7 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 	return { callKeys: [''], run };
 
 	async function run([entry]: JournalEntry[]): Promise<ItemResult[]> {
+		const isResumed = !entry!.isPending;
 		return await withDeadline(timeoutMs, item.stopStarting, async (stopStarting) => {
 			const request = await entry!.once(stopStarting, async () => {
 				const record = new GenerationRecord(item, entry!, order);
@@ -64,20 +65,26 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 				return record.request;
 			});
 			const { files } = request;
+			const makeOutput = async (file: GeneratedFile, name: string) =>
+				await fileOutput(request, file, name, isResumed, stopStarting);
 			// A file that cannot be downloaded must not discard the other files, which were charged as well.
 			const output: ItemResult[] = [];
 			for (const [index, name] of fileNames(files).entries()) {
-				output.push(await toItemResult(fileOutput(request, files[index]!, name, stopStarting)));
+				output.push(await toItemResult(makeOutput(files[index]!, name)));
 			}
 			return output;
 		});
 	}
 
-	/** Makes the output item of one file. Throws a Failure if the file cannot be downloaded. */
+	/**
+	 * Makes the output item of one file, which an earlier attempt has requested if `isResumed`. Throws a Failure if the
+	 * file cannot be downloaded.
+	 */
 	async function fileOutput(
 		request: GenerationRequest,
 		generated: GeneratedFile,
 		name: string,
+		isResumed: boolean,
 		signal: AbortSignal,
 	): Promise<INodeExecutionData> {
 		let file = generated;
@@ -88,6 +95,8 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 			const { fileUrl: url } = generated;
 			return await download(context, credential, { url, kind, id: name, renew }, signal);
 		};
+		// The URL from an earlier attempt may have expired, and without a download nobody would notice it.
+		if (isResumed && !isFileWanted) await renew();
 		const binary = isFileWanted ? { [fileField]: await fetch() } : undefined;
 		return item.output({ ...file.raw, file_url: file.fileUrl }, binary);
 	}
