@@ -12,7 +12,7 @@ import { fakeTime } from '../service/fakeTime.mts';
 /* The account's socket, with real connections. Of tasks and messages: test/engine, docs/faults.md. */
 
 /** What the service does with the next handshakes; a deaf one never answers the closing. */
-let mode: 'accept' | 'refuse' | 'hang' | 'deaf';
+let mode: 'accept' | 'refuse' | 'hang' | 'deaf' | 'close';
 let service: FakeService;
 /** `asked` for a socket, and `opened` one. */
 let events: EventEmitter;
@@ -37,9 +37,10 @@ beforeEach(async () => {
 			connection = socket;
 			if (mode === 'refuse') socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n');
 			if (mode === 'hang') socket.resume().on('end', () => socket.end());
-			if (mode === 'accept' || mode === 'deaf') {
+			if (!['refuse', 'hang'].includes(mode)) {
 				acceptor.handleUpgrade(request, socket, early, (opened) => {
 					if (mode === 'deaf') opened.pause();
+					if (mode === 'close') opened.close(1008);
 					sockets.push(opened);
 					events.emit('opened');
 				});
@@ -223,17 +224,20 @@ describe('a socket that is lost', () => {
 		expect(subscription.isOpen).toBe(true);
 	});
 
-	it('is asked for ever more rarely while the service refuses', async () => {
+	it.each([
+		['refuses', 'refuse' as const],
+		['opens each and closes it at once', 'close' as const],
+	])('is asked for ever more rarely while the service %s', async (_, how) => {
 		const { cut } = await follow();
-		mode = 'refuse';
+		mode = how;
 		await cut();
-		for (let step = 0; step < 200; step++) {
-			await jest.advanceTimersByTimeAsync(50);
+		for (let step = 0; step < 600; step++) {
+			await jest.advanceTimersByTimeAsync(100);
 			await settle();
 		}
-		expect(requests.length).toBeGreaterThan(3);
-		// At 0, 0.5, 1.5, 3.5 and 7.5 s at most; after a 401 Node tries each once more by itself.
-		expect(requests.length).toBeLessThanOrEqual(11);
+		expect(requests.length).toBeGreaterThan(4);
+		// At most at 0, 0.5, 1.5, 3.5, 7.5, 15.5, 30.5 and 45.5 s; after a 401 Node tries each once more by itself.
+		expect(requests.length).toBeLessThanOrEqual(17);
 	});
 });
 

@@ -19,6 +19,11 @@ const MAX_SILENCE_MS = 60_000;
  * close every connection right away.
  */
 const STABLE_AFTER_MS = 3000;
+/**
+ * A connection that is lost sooner than this after it was opened, in ms, counts as one more failed attempt. Some
+ * services open a connection and close it at once if they refuse the token.
+ */
+const REFUSED_WITHIN_MS = 500;
 /** The longest back-off between attempts to open, in ms. */
 const MAX_BACK_OFF_MS = 30_000;
 
@@ -72,7 +77,7 @@ export class AccountSocket {
 	private settled = new AbortController();
 	/** Is aborted when a state has changed, to wake up `run`. */
 	private wakeUp = new AbortController();
-	/** The failed attempts to open since the last connection, plus 2 if that one was lost early. */
+	/** The failed attempts to open since the last connection, plus those that counted as failed because it was lost early. */
 	private consecutiveFailures = 0;
 	/** When the next attempt to open is due, from `monotonicNow`. */
 	private retryAt = 0;
@@ -236,8 +241,10 @@ export class AccountSocket {
 	private onClose(session: SocketSession): void {
 		if (this.closing === session) this.closing = undefined;
 		if (this.current === session) {
+			const openMs = monotonicNow() - session.startedAt;
+			const failures = openMs < REFUSED_WITHIN_MS ? this.consecutiveFailures + 1 : 0;
 			// No message arrives until the socket is reopened, so the back-off must stay short.
-			this.setFailures(monotonicNow() - session.startedAt > STABLE_AFTER_MS ? 0 : 2);
+			this.setFailures(openMs > STABLE_AFTER_MS ? 0 : Math.max(2, failures));
 			this.switchTo(undefined);
 		}
 		this.wakeUp.abort();
