@@ -51,7 +51,8 @@ export class Rest {
 	): Promise<Response> {
 		const response = await fetch(this.baseUrl + path, {
 			method,
-			headers: { 'Content-Type': 'application/json', Cookie: this.cookie },
+			// n8n may close an idle connection just when it is used again.
+			headers: { 'Content-Type': 'application/json', Cookie: this.cookie, Connection: 'close' },
 			...(body === undefined ? {} : { body: JSON.stringify(body) }),
 		});
 		if (response.ok || expected.includes(response.status)) return response;
