@@ -48,7 +48,7 @@ test('on a Node.js without WebSocket, the hint says so, and blames no URL', asyn
 	const result = await run(speech('[sim:slow=1] Hello.'));
 	globalThis.WebSocket = WebSocket;
 	expect(hints(result)).toEqual([
-		'Without WebSockets, which need n8n on Node.js 22 or later, tasks are checked every 1 s',
+		'Tasks are checked every 1 s, because WebSockets need n8n on Node.js 22 or later',
 	]);
 });
 

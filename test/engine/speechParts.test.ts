@@ -75,7 +75,7 @@ describe('Collect with tasks that are not the parts of one text', () => {
 	test('joins them, and says so', async () => {
 		const result = await run(wait((await begun()).join()));
 		expect(only(result).json.parts).toBe(2);
-		const said = /^2 tasks were joined into one file\. .* turn off Join Into One File/;
+		const said = /^2 tasks were joined into one file\. .* turn off 'Join Into One File'/;
 		expect(hints(result)).toEqual([expect.stringMatching(said)]);
 	});
 

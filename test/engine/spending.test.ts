@@ -28,7 +28,7 @@ test('Retry On Fail goes on counting, without what it collects', async () => {
 
 describe('when a retry needs more than is left', () => {
 	const items = texts('No [sim:task-fails]', 'Hi 1', 'Hi 2');
-	const refusal = `This execution needs 4 paid requests, 3 of them already sent, but '${LIMIT}' is 3`;
+	const refusal = `This execution needs 4 paid requests (3 already sent), but '${LIMIT}' is 3`;
 
 	test('what is paid for comes out all the same, under "continue on fail"', async () => {
 		const subject = node(spoken(3), { ...RETRY, ...CONTINUE });
@@ -71,6 +71,6 @@ test('a request that the service may have accepted does count', async () => {
 	onCreate({ ...answer(502), accepted: true }, { body: 'Hi' });
 	const items = texts('Hi', 'No [sim:task-fails]');
 	const [, failed] = out(await run(node(spoken(2), { ...RETRY, ...CONTINUE }), items));
-	expect(failed!.json.error).toContain('paid requests, 2 of them already sent');
+	expect(failed!.json.error).toContain('paid requests (2 already sent)');
 	expect(posts()).toBe(2);
 });

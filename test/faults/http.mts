@@ -209,7 +209,7 @@ const limits: Row[] = [
 	row('500 to readings until the time is up', [SPEAK], {
 		setting: { options: { timeout: 10 } },
 		faults: [{ ...on.read, ...always, ...answer(500, { error: 'boom' }) }],
-		fails: 'No result after 10 seconds (last known: pending, 100 %, then HTTP 500)…task ID',
+		fails: 'No result after 10 seconds (last known status: pending, 100 %, then HTTP 500)…task ID',
 	}),
 	row('408 to the create call', [SPEAK], {
 		...create(408),

@@ -19,7 +19,7 @@ const sockets: Row[] = [
 		row(`A proxy blocks WebSockets (${how})`, [SPEAK], {
 			service: { pace: 0.2 },
 			make,
-			hints: "WebSocket could not be opened…Check the credential's 'WebSocket URL'",
+			hints: "WebSocket could not be opened…Check 'WebSocket URL' in the credential",
 			note: 'the task is looked up every `Poll Interval` seconds',
 		}),
 	),

@@ -45,13 +45,13 @@ const tasks: Row[] = [
 	row('Completed, and the address never comes', [SPEAK], {
 		setting: { options: { timeout: 8 } },
 		faults: [{ ...on.read, ...always, ...answer(200, { id: 1, status: 'completed' }) }],
-		fails: 'No result after 8 seconds (last known: completed…Speech → Collect with task ID',
+		fails: 'No result after 8 seconds (last known status: completed…Speech → Collect with task ID',
 		note: 'or, after a minute without it: its audio is not available yet',
 	}),
 	row('A file address with `javascript:`', [SPEAK], {
 		setting: { options: { timeout: 8 } },
 		faults: [{ ...on.read, ...always, ...answer(200, SCRIPT) }],
-		fails: 'No result after 8 seconds (last known: completed',
+		fails: 'No result after 8 seconds (last known status: completed',
 		note: 'does not count as an address',
 	}),
 	...MESSAGES.map(([fault, word]) =>

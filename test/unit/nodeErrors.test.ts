@@ -57,7 +57,7 @@ This run needs 2 paid requests, but 'Max Paid Requests per Execution' is 1. Rais
 media.example.com refused the connection. Check 'Base URL' in the credential, and whether the service is running.
 media.example.com did not respond. The connection was lost, or the response took too long. Try again in a moment.
 The response does not come from a media generation service (HTTP 200). Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.
-The service redirects to https://other.example.com. The API token is never sent to another host automatically. If you trust this one, enter it as 'Base URL' in the credential.
+The service redirects to https://other.example.com. The API token is never sent to another host automatically. If you trust the new host, enter it as 'Base URL' in the credential.
 Authorization failed: the service refused the API token: invalid_token. Enter a new 'API Token' in the credential: the current one is wrong, expired or revoked.
 The account is out of credit: insufficient_credits. Add credit with your provider. Account → Get shows what is left.
 The service received too many requests from this account. Wait 7 seconds, or set a lower 'Concurrency' under Options.
@@ -68,15 +68,15 @@ The service is not available (HTTP 503): maintenance. The cause is probably on t
 The service could not generate the speech: text too long. Change the text, voice or model. A new attempt is charged.
 The service could not generate the video: UNSAFE_GENERATION. Change the prompt or images. A new attempt is charged.
 The service's response is too large: a list of more than 1000 pages. For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.
-An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice: check History → Get Many (or the provider's website) first. To send it anyway, start a new execution with only this item. 'Execute step' on this node would send and charge all its items.
+An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice. First check History → Get Many (or the provider's website). To send it anyway, start a new execution with only this item. 'Execute step' on this node would send and charge all its items.
 The task is complete, but its audio is not available yet (waited 60 seconds). The audio may still become available.
-The file was generated but could not be downloaded: the file is empty. It has been charged. Get it in History → Get Many, or here: https://files.example.com/a.mp3
+The file was generated but could not be downloaded: the file is empty. It has been charged. Get it with History → Get Many, or here: https://files.example.com/a.mp3
 The result did not arrive: no message for 300 s. The result may still appear, and has been charged: check History → Get Many. A retry does not request it a second time.
-No result after 3600 seconds (last known: processing, 57 %). If results usually take longer, raise 'Timeout' under Options.
+No result after 3600 seconds (last known status: processing, 57 %). If results usually take longer, raise 'Timeout' under Options.
 This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later. Or list the tasks in 'Task IDs': the trigger then checks those.
-The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those. Without a WebSocket, the trigger detects no task.
+The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those. Without a WebSocket, the trigger can't detect tasks by itself.
 The service has no history of videos and images (HTTP 404). Remove 'Video or Image Created' from 'Trigger On': without a history, new ones can't be detected.
-'Speak' creates what this trigger listens for, so the workflow would start itself in an endless loop. List the tasks in 'Task IDs', or move 'Speak' to a workflow called with 'Execute Sub-workflow'. In queue mode, in nested sub-workflows, with HTTP Request and after a lost response, such a loop is not detected, and each round is charged. You can still test the workflow with 'Execute step'.
+'Speak' creates what this trigger listens for, so the workflow would start itself in an endless loop. List the tasks in 'Task IDs', or move 'Speak' to a workflow called with 'Execute Sub-workflow'. Even then, a loop is not detected in queue mode, in nested sub-workflows, with HTTP Request or after a lost response, and each round is charged. You can still test the workflow with 'Execute step'.
 The execution was canceled.
 The account's quota is used up. Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.
 The service rejected the request: captcha. Ask your provider, or choose a voice, model or settings that your account may use (HTTP 403).
@@ -162,7 +162,7 @@ describe.each(kinds)('all that can be said of %s', (kind) => {
 			expect(all.match(/\bretry\b/i) && all.match(/\brun\b[^.]*\bagain\b/i)).toBeNull();
 			expect(bannedIn(all)).toEqual([]);
 			const [before = ''] = String(description).split(
-				/Already paid for|Possibly charged|: tasks |One of these|it has the ID/,
+				/Already paid for|Possibly charged|: tasks |(?:One of these|This) history|it has the ID/,
 			);
 			// Two more name the workflow that was called.
 			expect(before.match(/\w\S*/g)?.length ?? 0).toBeLessThanOrEqual(isCalled ? 62 : 60);

@@ -43,7 +43,7 @@ test('a called workflow is continued under its own executions: a retry of the ca
 
 test('a stop names every task, since n8n offers no retry of it', () => {
 	expect(chargeSummary(tasks(7))).toBe(
-		"At no extra charge, get the audio with Speech → Collect ('Join Into One File' turned off). Already paid for: tasks t0, t1, t2, t3, t4, t5, t6.",
+		"Get the audio with Speech → Collect ('Join Into One File' turned off), at no extra charge. Already paid for: tasks t0, t1, t2, t3, t4, t5, t6.",
 	);
 	expect(chargeSummary([0, 1, 2, 3, 4, 5].map(sent))).toContain('rows 1, 2, 3, 4, 5 and 6.');
 });
@@ -54,10 +54,10 @@ test('what is paid and what may be are told apart; the rest is not named', () =>
 	const gone: ItemRequest = { index: 2, state: 'gone', taskId: '8' };
 	const requests = [sent(0), task(1, '7'), gone, video];
 	expect(chargeSummary(requests)).toBe(
-		"At no extra charge, get the audio with Speech → Collect ('Join Into One File' turned off), and the videos with History → Get Many. Already paid for: task 7; videos v1, v2. Possibly charged (the service didn't confirm): speech of row 1. Check the provider's website before you run the workflow again.",
+		"Get the audio with Speech → Collect ('Join Into One File' turned off), and the videos with History → Get Many, at no extra charge. Already paid for: task 7; videos v1, v2. Possibly charged (not confirmed by the service): speech of row 1. Check the provider's website before you run the workflow again.",
 	);
 	expect(chargeSummary([sent(0)], failed(1, 'taskFailed'))).toBe(
-		"Possibly charged (the service didn't confirm): speech of row 1. A retry does not send this again.",
+		'Possibly charged (not confirmed by the service): speech of row 1. A retry does not send it again.',
 	);
 });
 

@@ -81,7 +81,7 @@ export class Journal {
 		const needs =
 			countBefore === 0
 				? `This run needs ${planned} paid requests`
-				: `This execution needs ${countBefore + planned} paid requests, ${countBefore} of them already sent`;
+				: `This execution needs ${countBefore + planned} paid requests (${countBefore} already sent)`;
 		return new Failure('overBudget', { text: needs, limit });
 	}
 

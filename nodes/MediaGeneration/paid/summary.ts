@@ -84,7 +84,7 @@ export function chargeSummary(
 	const charged = ofOtherItems.filter(({ state }) => state !== 'sent');
 	const indeterminate = ofOtherItems.filter(({ state }) => state === 'sent');
 	const indeterminateSentence = (max?: number) =>
-		`Possibly charged (the service didn't confirm): ${listResults(indeterminate, max)}.`;
+		`Possibly charged (not confirmed by the service): ${listResults(indeterminate, max)}.`;
 	if (!failed) {
 		const kinds = new Set(charged.map(kindOf));
 		const waysToGet = [
@@ -94,7 +94,7 @@ export function chargeSummary(
 		];
 		return sentences(
 			charged.length > 0 &&
-				`At no extra charge, get ${waysToGet.filter(Boolean).join(', and ')}. Already paid for: ${listResults(charged, Infinity)}.`,
+				`Get ${waysToGet.filter(Boolean).join(', and ')}, at no extra charge. Already paid for: ${listResults(charged, Infinity)}.`,
 			indeterminate.length > 0 &&
 				`${indeterminateSentence(Infinity)} Check ${indeterminate.some((value) => kindOf(value) !== 'speech') ? "History → Get Many (or the provider's website)" : "the provider's website"} before you run the workflow again.`,
 		);
@@ -113,7 +113,8 @@ export function chargeSummary(
 		mustSkipItem ? advice.pastItem : isCollectable && advice[failsAgain ? 'unchanged' : 'plain'],
 		charged.length > 0 &&
 			`Already paid for: ${items} other item${items > 1 ? 's' : ''} (${listResults(charged)}).`,
-		indeterminate.length > 0 && `${indeterminateSentence()} A retry does not send this again.`,
+		indeterminate.length > 0 &&
+			`${indeterminateSentence()} A retry does not send ${indeterminate.length > 1 ? 'them' : 'it'} again.`,
 		mustSkipItem &&
 			'Run corrected rows in a separate execution: a retry uses the rows as they were first read.',
 	);

@@ -60,7 +60,7 @@ export class ExecutionQueue {
 			if (isDone) return;
 			await sleep(backOffMs(attempt, MAX_PAUSE_MS), closing);
 		}
-		warn(`n8n started no execution for the event '${name}' of ${outboxKey}`);
+		warn(`n8n could not start an execution for the event '${name}' of ${outboxKey}`);
 	}
 
 	/**

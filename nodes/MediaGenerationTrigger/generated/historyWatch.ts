@@ -132,7 +132,7 @@ export class HistoryWatch {
 		this.hasWarned = true;
 		const { message } = wordingOf(failure);
 		const seconds = settings.checkIntervalMs / 1000;
-		warn(`the history can't be read, trying again every ${seconds} s: ${message}`);
+		warn(`the history can't be read; trying again every ${seconds} s: ${message}`);
 	}
 }
 

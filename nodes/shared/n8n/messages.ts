@@ -53,7 +53,7 @@ const UNREACHABLE: Record<string, Wording> = {
 	certificate: {
 		message: 'does not present a certificate that n8n trusts',
 		description:
-			"Check 'Base URL' in the credential (http:// or https://, the host), and whether the certificate has expired. For your own certificate authority, set n8n's environment variable NODE_EXTRA_CA_CERTS to its certificate file, and restart n8n.",
+			"Check the host in 'Base URL' in the credential, and whether the certificate has expired. If the certificate comes from your own certificate authority, set n8n's environment variable NODE_EXTRA_CA_CERTS to the authority's certificate file, and restart n8n.",
 	},
 	blocked: {
 		message: 'is blocked by the security settings of this n8n instance',
@@ -64,7 +64,7 @@ const UNREACHABLE: Record<string, Wording> = {
 /** Says that the files were charged, and where they are. A data: URL is omitted, because it contains the whole file. */
 const chargedFiles = ({ fileUrl, otherFileUrls = [] }: FailureFacts) => {
 	const urls = [fileUrl, ...otherFileUrls].filter((url) => /^http/.test(url ?? ''));
-	return `It has been charged. Get it in History → Get Many${urls.length > 0 ? `, or here: ${urls.join(' , ')}` : '.'}`;
+	return `It has been charged. Get it with History → Get Many${urls.length > 0 ? `, or here: ${urls.join(' , ')}` : '.'}`;
 };
 
 /** What to do if an answer does not seem to come from the API. */
@@ -145,7 +145,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	redirected: ({ host }) => ({
 		message: `The service redirects to ${host ?? 'another URL'}`,
 		description:
-			"The API token is never sent to another host automatically. If you trust this one, enter it as 'Base URL' in the credential.",
+			"The API token is never sent to another host automatically. If you trust the new host, enter it as 'Base URL' in the credential.",
 	}),
 	tokenRefused: (facts) => ({
 		// n8n does not retry an activation whose error message contains the word “Authorization”.
@@ -199,7 +199,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	indeterminate: (facts) => ({
 		message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
-		description: `It isn't sent again automatically, because you might be charged twice: check ${whereToLook(facts)} first. To send it anyway, start a new execution with only this item. 'Execute step' on this node would send and charge all its items.`,
+		description: `It isn't sent again automatically, because you might be charged twice. First check ${whereToLook(facts)}. To send it anyway, start a new execution with only this item. 'Execute step' on this node would send and charge all its items.`,
 	}),
 	noAudioUrl: ({ limitMs }) => ({
 		message: `The task is complete, but its audio is not available yet (waited ${seconds(limitMs)})`,
@@ -214,7 +214,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: `The result may still appear, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many. A retry does not request it a second time.`,
 	}),
 	timedOut: ({ limitMs, lastKnownStatus, taskId, mayBeCharged, announcedIds, fileUrl }) => ({
-		message: `No result after ${seconds(limitMs)}${lastKnownStatus ? ` (last known: ${lastKnownStatus})` : ''}`,
+		message: `No result after ${seconds(limitMs)}${lastKnownStatus ? ` (last known status: ${lastKnownStatus})` : ''}`,
 		description: `${!fileUrl && (taskId || mayBeCharged || announcedIds?.length) ? 'It may still arrive. ' : ''}If results usually take longer, raise 'Timeout' under Options.`,
 	}),
 	noWebSocket: () => ({
@@ -225,7 +225,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	noSocket: () => ({
 		message:
 			"The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those",
-		description: 'Without a WebSocket, the trigger detects no task.',
+		description: "Without a WebSocket, the trigger can't detect tasks by itself.",
 	}),
 	noHistory: ({ status }) => ({
 		message: `The service has no history of videos and images${statusSuffix(status)}`,
@@ -233,7 +233,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			"Remove 'Video or Image Created' from 'Trigger On': without a history, new ones can't be detected.",
 	}),
 	selfTrigger: ({ text = 'A node', mediaKind }) => ({
-		message: `'${text}' creates what this trigger listens for, so the workflow would start itself in an endless loop. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} '${text}' to a workflow called with 'Execute Sub-workflow'. In queue mode, in nested sub-workflows, with HTTP Request and after a lost response, such a loop is not detected, and each round is charged`,
+		message: `'${text}' creates what this trigger listens for, so the workflow would start itself in an endless loop. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} '${text}' to a workflow called with 'Execute Sub-workflow'. Even then, a loop is not detected in queue mode, in nested sub-workflows, with HTTP Request or after a lost response, and each round is charged`,
 		description: "You can still test the workflow with 'Execute step'.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
@@ -242,7 +242,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 /** Says how to get the results of speech tasks that have been charged; '' if there is none to get. */
 function howToCollect(kind: FailureKind, { taskId, taskIds }: FailureFacts): string {
 	if (taskIds?.length) {
-		return `These parts are paid for. To get them at no extra charge, use Speech → Collect with these IDs: tasks ${taskIds.join(', ')}.`;
+		return `These tasks are paid for. To get their audio at no extra charge, use Speech → Collect with these IDs: tasks ${taskIds.join(', ')}.`;
 	}
 	if (taskId === undefined || kind === 'taskFailed' || kind === 'notFound') return '';
 	return `To get the result at no extra charge, use Speech → Collect with task ID ${taskId}.`;
@@ -274,7 +274,7 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 			kind !== 'downloadFailed' &&
 			`The file is ready. ${chargedFiles(facts)}`,
 		candidates?.length &&
-			`One of these history entries may be the result: ${listFirst(candidates)}.`,
+			`${candidates.length > 1 ? 'One of these history entries' : 'This history entry'} may be the result: ${listFirst(candidates)}.`,
 	];
 	return {
 		message: [wording.message, taskAndPart.filter(Boolean).join(', ')].filter(Boolean).join(' – '),

@@ -82,7 +82,7 @@ export const collectSpeech: Operation = {
 			if (ids.length > 1 && output.length === 1 && !areParts(item)) {
 				const noun = waitOptions.download ? 'file' : 'item';
 				item.report.hint(
-					`${ids.length} tasks were joined into one ${noun}. For separate ${noun}s, turn off ${joinFiles.displayName}`,
+					`${ids.length} tasks were joined into one ${noun}. For separate ${noun}s, turn off '${joinFiles.displayName}'`,
 				);
 			}
 			return output;

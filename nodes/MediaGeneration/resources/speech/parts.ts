@@ -109,7 +109,10 @@ export async function speechOutput(
 	};
 	const files = results.map(({ file }) => file).filter((file) => file !== undefined);
 	if (files.length < results.length) {
-		if (subtitles) hintSubtitlesNotJoined(item, "'Download File' is off", "'Download File' on");
+		if (subtitles) {
+			const settings = "'Download Subtitles' and 'Download File' on";
+			hintSubtitlesNotJoined(item, "'Download File' is off", settings);
+		}
 		return [item.output(json)];
 	}
 	const joined = await join(item, results, files, json.task_id).catch((error: unknown) => {
@@ -130,9 +133,9 @@ export async function speechOutput(
 	);
 }
 
-const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string, setting: string) =>
+const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string, settings: string) =>
 	report.hint(
-		`Subtitles could not be joined: ${reason}. To get them at no extra charge, use Speech → Collect with 'Download Subtitles' on and ${setting}`,
+		`Subtitles could not be joined: ${reason}. To get them at no extra charge, use Speech → Collect with ${settings}`,
 	);
 
 /**
@@ -182,7 +185,8 @@ async function join(
 		});
 		const joined = joinSubtitles(await Promise.all(texts));
 		if ('reason' in joined) {
-			return void hintSubtitlesNotJoined(item, joined.reason, "'Join Into One File' off");
+			const settings = "'Download Subtitles' on and 'Join Into One File' off";
+			return void hintSubtitlesNotJoined(item, joined.reason, settings);
 		}
 		return await store({ ...joined, bytes: Buffer.from(joined.text) });
 	}
