@@ -80,13 +80,20 @@ The service has no history of videos and images (HTTP 404). Remove 'Video or Ima
 The execution was canceled.
 The account's quota is used up. Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.
 The service rejected the request: captcha. Ask your provider, or choose a voice, model or settings that your account may use (HTTP 403).
+media.example.com does not present a certificate that n8n trusts. Check the host in 'Base URL' in the credential, and whether the certificate has expired. If the certificate comes from your own certificate authority, set n8n's environment variable NODE_EXTRA_CA_CERTS to the authority's certificate file, and restart n8n.
+media.example.com is blocked by the security settings of this n8n instance. Ask your n8n administrator to allow this host.
+The service has no task with this ID: Not found – task 4711. Check the task ID. The task may have been deleted, or belong to another account.
 `;
 
 describe('every kind of failure', () => {
 	it('says what happened, and what to do', () => {
 		const used = failure('rateLimited', { means: 'quota' });
 		const plan = failure('rejected', { means: 'not_allowed', status: 403, text: 'captcha' });
-		const said = [...kinds.map((kind) => failure(kind)), used, plan].map(wordingOf);
+		const others = [
+			...['certificate', 'blocked'].map((text) => failure('unreachable', { text })),
+			failure('notFound', { taskId: '4711' }),
+		];
+		const said = [...kinds.map((kind) => failure(kind)), used, plan, ...others].map(wordingOf);
 		const lines = said.map(({ message, description }) => `${message}. ${description}`.trim());
 		expect(lines.join('\n')).toBe(ALOUD.trim());
 		expect(ALOUD).not.toMatch(/undefined|null|\[object|NaN|[Ee]rror|[Pp]roblem|[Ff]ailure/);
