@@ -58,11 +58,11 @@ function head(): string {
 	const { version } = JSON.parse(readFileSync(manifest, 'utf8'));
 	const [cpu] = cpus();
 	return [
-		`Written by \`npm run bench\`, in one run of ${seconds} s, in n8n ${version} (Node.js`,
+		`Written by \`npm run bench\` in one run of ${seconds} s, with n8n ${version} (Node.js`,
 		`${process.versions.node}, ${cpus().length} × ${cpu?.model.trim()},`,
-		`${(totalmem() / 1024 ** 3).toFixed(0)} GiB), production executions called by webhook, against`,
-		`the simulator of this repository. Load of the machine before: ${load!.toFixed(1)}. In brackets: how many times the first column’s figure.`,
-		'On another machine, the figures differ; only their order of magnitude carries over. Every file',
-		'that came out was compared with the service’s, byte for byte.',
+		`${(totalmem() / 1024 ** 3).toFixed(0)} GiB). Production executions were started by webhook and used`,
+		`the simulator of this repository. The machine’s load before the run was ${load!.toFixed(1)}. A figure in brackets says how many times the first column’s figure it is.`,
+		'The figures differ from machine to machine; only their order of magnitude is comparable. Every',
+		'output file was compared with the service’s file, byte by byte.',
 	].join(' ');
 }

@@ -85,7 +85,7 @@ const goalSection = (goals: Goal[]): string =>
 export async function page(head: string, goals: Goal[], tables: Table[]): Promise<string> {
 	const whom =
 		"This page shows how fast the node is and how much memory it takes. You don't need it to use the node.";
-	const parts = ['# Measured', whom, head, goalSection(goals), ...tables.map(section)];
+	const parts = ['# Benchmarks', whom, head, goalSection(goals), ...tables.map(section)];
 	const options = await resolveConfig(import.meta.filename);
 	return await format(parts.join('\n\n'), { ...options, parser: 'markdown' });
 }

@@ -29,12 +29,12 @@ export async function measureLatency(own: Contender, built: Contender): Promise<
 		),
 	]);
 	return {
-		title: 'From ready to delivered',
+		title: 'From result to delivered file',
 		about:
-			'From the moment when the service has the result to the end of the execution, its file ' +
-			`stored. ${STEPS.length} tasks of ${STEPS[0]} to ${STEPS.at(-1)} s, each an execution of ` +
-			'its own. The hand-built workflow looks every 5 s for speech and reads the whole stream of ' +
-			'a video as one text.',
+			'The time from when the service has the result until the execution has ended and the file is ' +
+			`stored. ${STEPS.length} tasks take ${STEPS[0]} to ${STEPS.at(-1)} s, each in a separate ` +
+			'execution. The hand-built workflow checks for speech every 5 s, and reads the whole stream ' +
+			'of a video as one text.',
 		columns: COLUMNS,
 		rows,
 	};

@@ -45,13 +45,13 @@ export async function measureMemory(setting: Setting): Promise<{ table: Table; g
 	await Promise.all(contenders.map(({ n8n }) => setting.leave(n8n)));
 
 	const table: Table = {
-		title: 'Memory that a file costs',
+		title: 'Memory per file',
 		about:
-			'By how much the process (an n8n for each contender) grows at its peak while one file is made ' +
-			`and stored, as the system sees it, looked at every ${SAMPLE_MS} ms: what was free again ` +
-			'before is not counted a second time. The process is fresh, has made some small files and ' +
-			'given back what its start took; the files follow one another as the rows do, ' +
-			'garbage is collected before each.',
+			'How much the process grows at its peak while one file is generated and stored. Each ' +
+			`contender has its own n8n, whose resident memory is measured every ${SAMPLE_MS} ms. ` +
+			'Memory that was already free is not counted again. Before the first file, the process ' +
+			'has handled some small files and released the memory of its start. The files are ' +
+			'processed in the order of the rows, with a garbage collection before each.',
 		columns: COLUMNS,
 		rows: SERIES.map(({ name }, index) =>
 			row(

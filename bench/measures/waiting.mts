@@ -85,14 +85,14 @@ export async function measureWaiting(setting: Setting): Promise<{ table: Table; 
 		row(name, [ownCost[kind], builtCost[kind]], kilobytes);
 	const times = (value: number) => value.toFixed(1);
 	const table: Table = {
-		title: `${WAITING} speech tasks waited for at once`,
+		title: `Waiting for ${WAITING} speech tasks at once`,
 		about:
-			`${EXECUTIONS} executions of ${ITEMS} items, for the node with concurrency ${ITEMS}; tasks of ` +
-			`${LEAST_SECONDS} to ${LEAST_SECONDS + SPREAD_SECONDS} s. Memory by which the process has ` +
-			'grown, per item: each contender in an n8n of its own that has given back what its start ' +
-			'took, both at the same time. Most of what the node takes is the young generation of V8’s heap, ' +
-			'which the garbage of 90 lookups a second makes grow to its full size of some 130 MB, once ' +
-			'for the whole process.',
+			`${EXECUTIONS} executions of ${ITEMS} items each (the node with concurrency ${ITEMS}), whose ` +
+			`tasks take ${LEAST_SECONDS} to ${LEAST_SECONDS + SPREAD_SECONDS} s. The memory is what the ` +
+			'process has grown by, per item. Both contenders run at the same time, each in its own n8n ' +
+			'that has released the memory of its start. Most of the node’s memory is the young generation ' +
+			'of V8’s heap: the garbage of 90 lookups a second makes it grow, once per process, to its ' +
+			'full size of about 130 MB.',
 		columns: COLUMNS,
 		rows: [
 			memory('resident memory, garbage collected', 'resident'),

@@ -26,7 +26,8 @@ export async function measureWallTime(
 	];
 	const table: Table = {
 		title: `Many items of ${SECONDS} s each`,
-		about: 'From the call of the workflow to the end of its only execution, nothing set.',
+		about:
+			'The time from the call of the workflow to the end of its only execution, with default settings.',
 		columns: COLUMNS,
 		rows: [...measured].map(([count, cells]) =>
 			row(count === 1 ? '1 item' : `${count} items`, cells, seconds),

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const PAGE = new URL('../../docs/bench.md', import.meta.url);
-const TITLE = '## Limits that nobody tells';
-const INTRODUCTION = `Written by \`npm run pace -- --write\`, in virtual time: 1000 items (in some rows fewer), spread over processes that know nothing of each other or of the limit, are compared with one process that knows the limit. “Charged” means that too much is accepted and fails, so shares are of what was generated. A figure is one run with one seed, or the mean of five if the first run missed its goal: on several processes, the shares differ by up to 10 points from seed to seed.`;
+const TITLE = '## Undocumented limits';
+const INTRODUCTION = `Written by \`npm run pace -- --write\`, in virtual time. 1000 items (fewer in some rows) are spread over processes that know neither each other nor the limit. They are compared with one process that knows the limit. “Charged” means that the service accepts too many requests and some of them fail, so the shares are those of what was generated. A figure is from one run with one seed, or the mean of five runs if the first one missed its goal. On several processes, the shares differ by up to 10 percentage points from seed to seed.`;
 
 /** What `npm run pace` has written into docs/bench.md. */
 export const sectionOf = (text: string): string => TITLE + (text.split(TITLE)[1] ?? '');
