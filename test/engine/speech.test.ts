@@ -48,7 +48,7 @@ test('on a Node.js without WebSocket, the hint says so, and blames no URL', asyn
 	const result = await run(speech('[sim:slow=1] Hello.'));
 	globalThis.WebSocket = WebSocket;
 	expect(hints(result)).toEqual([
-		'Tasks are checked every 1 s, because WebSockets need n8n on Node.js 22 or later',
+		'The node polled every 1 s, because WebSockets need n8n on Node.js 22 or later',
 	]);
 });
 

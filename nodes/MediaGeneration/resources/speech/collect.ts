@@ -94,8 +94,8 @@ export async function collect(
 			const every = `every ${options.pollIntervalMs / 1000} s`;
 			report.hint(
 				canListen()
-					? `The WebSocket could not be opened, so the task was checked ${every}. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets`
-					: `Tasks are checked ${every}, because WebSockets need n8n on Node.js 22 or later`,
+					? `The WebSocket could not be opened, so the node polled ${every}. Check 'WebSocket URL' and whether a proxy blocks it`
+					: `The node polled ${every}, because WebSockets need n8n on Node.js 22 or later`,
 			);
 		}
 		const result: SpeechResult = { taskId, task };
@@ -157,7 +157,7 @@ async function fetchSubtitles(
 		const { kind, facts } = error;
 		const reason = (kind === 'downloadFailed' && facts.text) || wordingOf(error).message;
 		item.report.hint(
-			`Subtitles could not be downloaded: ${reason}. To try again at no extra charge, use Speech → Collect`,
+			`Subtitles could not be downloaded: ${reason}. To try again free of charge, use Speech → Collect`,
 		);
 		return undefined;
 	});
