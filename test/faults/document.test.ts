@@ -7,11 +7,11 @@ import { isPaid, OPERATIONS, type Operation } from './stage.mts';
 /** What is lost where a process of n8n is killed (test/worlds/ledger.mts), and where to find it. */
 const LOST = {
 	'what the node remembers':
-		'n8n keeps nothing of a node that is at work: the execution, run again, sends every request again',
-	'the id of what was paid':
-		'the log of n8n names speech tasks once the service has answered; what it does not name, and every video and image, is in **History → Get Many**',
+		'n8n saves nothing about a node that is still running, so a retry of the execution sends every request again',
+	'the ID of what was charged':
+		"n8n's log names each speech task as soon as the service has responded; videos and images are in **History → Get Many**",
 	'an event':
-		'n8n keeps what a trigger remembers when it starts an execution: a task first heard of later that ends before n8n is back is missed, unless you name it in **Task IDs**',
+		"n8n saves a trigger's state only when an execution starts: a task that the trigger first detects after that, and that ends before n8n is back, is missed, unless you list it in **Task IDs**",
 };
 
 /** What the operations are called in n8n. */
@@ -29,16 +29,16 @@ const NAMES: Record<Operation, string> = {
 	'account:get': 'Account → Get',
 };
 
-const HEAD = `# What goes wrong, and what comes of it
+const HEAD = `# What can go wrong, and what happens then
 
-This page is for developers, and for readers who want to know what the node does when something fails before they trust it with paid work. If you want to know what a message means, see [messages](messages.md).
+This page is for developers, and for anyone who wants to know how the node handles failures before trusting it with paid work. To look up a message, see [When something goes wrong](messages.md).
 
-It lists everything that is known to go wrong with the service and on the way to it. Each row is a test in n8n's own engine (\`test/faults\`), against the simulated service; this page is generated from the same table and checked against it.
+It lists everything that is known to go wrong with the service or on the way to it. Each row is a test (\`test/faults\`) that runs in n8n's own engine against the simulated service. The page is generated from the table of these tests.
 
-- **The result** means that everything requested comes out, and that the files are the service's, byte by byte.
-- Quotations come from the message, its description or, beside a result, a hint; … stands for the rest.
-- **Sent** and **paid** count create calls, for operations that have one.
-- Afterwards nothing is left open: no request, no WebSocket, no connection. The API token appears only in requests to the API, and not in the saved execution, a message, a log, or a file name.
+- **The result** means that everything requested comes out, and that the files are identical to the service's.
+- Quotations come from the message or its description or, if there is a result, from a hint; … stands for omitted words.
+- **Sent** and **Paid** say how many create calls were sent, and how many of them were charged (–: the operation has none).
+- **Left open** is always 0: afterwards, no request, WebSocket or connection remains, except where a row says so. The API token appears only in requests to the API, and not in the saved execution, a message, a log, or a file name.
 `;
 
 const KILLED = `## n8n is killed
@@ -62,7 +62,7 @@ function document(): string {
 	const tables = MATRIX.flatMap(({ title, rows }) => [
 		`## ${title}`,
 		'',
-		'| Fault | Operations | What comes of it | Sent | Paid | Left open |',
+		'| Fault | Operations | What happens | Sent | Paid | Left open |',
 		'| --- | --- | --- | --- | --- | --- |',
 		...rows.map(lineOf),
 		'',

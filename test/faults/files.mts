@@ -28,37 +28,37 @@ const passing: Array<[string, FaultAction]> = [
 	['is cut off', { truncate: 100 }],
 	['is empty', answer(200).action],
 	['is not there yet (404)', answer(404).action],
-	['answers 503', answer(503, PAGE).action],
+	['host answers 503', answer(503, PAGE).action],
 	['is reset', { reset: true }],
-	['is a part of it (206)', answer(206, 'RIFF1234WAVE').action],
-	['is a page with status 200', answer(200, PAGE).action],
-	['is a JSON answer with status 200', answer(200, { error: 'not yet' }).action],
+	['is incomplete (206)', answer(206, 'RIFF1234WAVE').action],
+	['is a web page with status 200', answer(200, PAGE).action],
+	['is a JSON response with status 200', answer(200, { error: 'not yet' }).action],
 ];
 
 const files: Row[] = [
 	...passing.map(([what, action]) =>
 		row(`A file ${what}, once`, SOME, {
 			faults: [{ ...on.file, action }],
-			note: 'it is fetched again',
+			note: 'the node downloads it again',
 		}),
 	),
-	row('Files lie behind redirects on another host', FETCHING, {
+	row('Files are on another host, behind redirects', FETCHING, {
 		service: { dialect: { redirectFiles: true } },
-		note: 'the token stays with the API',
+		note: 'the token is sent only to the API',
 	}),
 	...([400, 401, 403] as const).map((signedStatus): Row => ({
-		fault: `Files lie on the API's host behind signed addresses, which answer ${signedStatus} to the token`,
+		fault: `Files are on the API's host at signed URLs, which answer ${signedStatus} to the token`,
 		operations: FETCHING,
 		service: { dialect: { apiFiles: 'signed', signedStatus } },
-		note: 'asked once more without the token',
+		note: 'the node requests the file again without the token',
 	})),
-	row("A file on the API's host is refused with the token and without it", [SPEAK], {
+	row("A file on the API's host is refused both with the token and without it", [SPEAK], {
 		service: { dialect: { relativeAudioUrl: true } },
 		faults: [{ ...on.file, ...always, ...answer(401, { error: 'expired for you' }) }],
 		fails: `${NAMED}401 (expired for you)…Speech → Collect with task ID`,
 	}),
 	...['', ', behind a redirect'].map((where) =>
-		row(`The address of a file elsewhere has the token in it${where}`, [SPEAK], {
+		row(`The URL of a file on another host contains the token${where}`, [SPEAK], {
 			service: { dialect: { relativeAudioUrl: true } },
 			make: ({ sim }) => {
 				const address = `${sim.fileOrigin}/files/a.wav?token=${encodeURIComponent(sim.token)}`;
@@ -70,54 +70,58 @@ const files: Row[] = [
 			check: isNotFollowed,
 		}),
 	),
-	row("Files lie on the API's host, which hands them out to the token only", FETCHING, {
+	row("Files are on the API's host, which requires the token", FETCHING, {
 		service: { dialect: { apiFiles: 'private' } },
 	}),
-	row('The type does not match the file', [SPEAK, VIDEO, IMAGE], {
+	row('The content type does not match the file', [SPEAK, VIDEO, IMAGE], {
 		setting: { text: 'A [sim:wrong-type=text/html]' },
-		note: 'the type is told from the bytes',
+		note: 'the node detects the type from the bytes',
 	}),
-	row('The address has expired', SOME, {
+	row('The URL has expired', SOME, {
 		faults: [{ ...on.file, ...always, ...answer(410, { error: 'expired' }) }],
 		fails: `${NAMED}410 (expired)`,
-		note: 'with the task ID, or the address',
+		note: 'the message contains the task ID, or the URL',
 	}),
 	row('An endless redirect', SOME, {
 		faults: [{ ...on.file, ...always, action: { redirect: '/files/around' } }],
 		fails: `${NAMED}302`,
 	}),
-	row("A redirect to an address in n8n's own network", SOME, {
+	row("A redirect to a URL in n8n's own network", SOME, {
 		isProtected: true,
 		faults: [
 			{ ...on.file, ...always, action: { redirect: 'http://127.0.0.2:9/latest/meta-data' } },
 		],
 		fails: '127.0.0.2:9 is blocked by the security settings of this n8n instance',
-		note: "with n8n's protection on (`N8N_SSRF_PROTECTION_ENABLED`)",
+		note: "this is with n8n's protection on (`N8N_SSRF_PROTECTION_ENABLED`)",
 	}),
-	row("A WebSocket address in n8n's own network", [SPEAK], {
+	row("A WebSocket URL in n8n's own network", [SPEAK], {
 		isProtected: true,
 		service: { pace: 0.2 },
 		setting: { credential: { webSocketUrl: 'ws://127.0.0.2:9' } },
 		hints: 'WebSocket could not be opened',
-		note: "with n8n's protection on: the task is looked up instead",
+		note: "with n8n's protection on, the task is polled instead",
 	}),
 	row('The disk is full', SOME, {
 		make: (stage) => stage.fillDisk(),
 		fails: `${NAMED}n8n could not store it: ENOSPC`,
 	}),
-	row('A file comes compressed (gzip) though nobody asked for that', [SPEAK, 'speech:get'], {
-		faults: [{ ...on.file, ...answer(200, gzipSync(randomBytes(5000)), AUDIO) }],
-		isOwnFile: true,
-		check: (_, result) =>
-			assert.ok(result.items(NODE).every(({ binary }) => binary?.data?.bytes === 5000)),
-	}),
+	row(
+		'A file arrives compressed (gzip), although the node did not ask for that',
+		[SPEAK, 'speech:get'],
+		{
+			faults: [{ ...on.file, ...answer(200, gzipSync(randomBytes(5000)), AUDIO) }],
+			isOwnFile: true,
+			check: (_, result) =>
+				assert.ok(result.items(NODE).every(({ binary }) => binary?.data?.bytes === 5000)),
+		},
+	),
 	row('A compressed file that unpacks to 2 GiB', [SPEAK], {
 		isLong: true,
 		make: ({ sim }) => {
 			sim.fault({ ...on.file, ...always, ...answer(200, twoGib(), AUDIO) });
 		},
 		fails: `${NAMED}too large: more than 256 MB`,
-		note: 'fetched once, and given up at 256 MB',
+		note: 'the node downloads it once, and stops at 256 MB',
 		check: ({ sim }) => {
 			assert.equal(sim.count('GET', '/files/audio'), 1);
 		},

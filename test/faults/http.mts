@@ -58,7 +58,7 @@ const bodies: Row[] = [
 		...create(500, ''),
 		fails: `not available (HTTP 500)…${UNSURE}`,
 	}),
-	row("Error body: an edge's HTML page", CREATING, {
+	row("Error body: a proxy's HTML page", CREATING, {
 		...create(502, PAGE),
 		fails: `not available (HTTP 502)…${UNSURE}`,
 	}),
@@ -71,17 +71,17 @@ const bodies: Row[] = [
 	row('`error: ""` or `null` with status 200', ['account:get'], {
 		faults: reading(200, { error: '', message: null, balance: 3 }),
 	}),
-	row('`error: ""` or `null` in a task under way', [SPEAK, 'speech:wait'], {
+	row('`error: ""` or `null` in an unfinished task', [SPEAK, 'speech:wait'], {
 		faults: reading(200, { id: 1, status: 'processing', error: '', message: null }),
 	}),
-	row('An `error` with code 0 and no message beside a result', [SPEAK], {
+	row('A result with an `error` of code 0 without a message', [SPEAK], {
 		...succeeding,
 		faults: [
 			{ ...on.create, ...acceptedWith({ task_id: '1', ...NOTHING }) },
 			{ ...on.read, ...answer(200, { id: 1, status: 'completed', ...FILE, ...NOTHING }) },
 		],
 	}),
-	row('An `error` with code 0 and no message beside progress and a result', [IMAGE], {
+	row('Progress and a result with an `error` of code 0 without a message', [IMAGE], {
 		...succeeding,
 		faults: [{ ...on.create, action: { sse: [{ status: 'generating' }, FILE].map(inEvent) } }],
 	}),
@@ -104,27 +104,27 @@ const refusals: Row[] = [
 		...create(403, { message: 'forbidden' }),
 		fails: 'rejected the request: forbidden…choose a voice, model or settings',
 	}),
-	row('Filtered: a refusal of the create call', BOTH, {
+	row('The create call is refused because of a content filter', BOTH, {
 		...create(400, { error: { code: 'moderation_blocked', message: 'Rejected' } }),
 		fails: 'rejected the request: Rejected…Change what the service',
 	}),
-	row("401, 403 or 404 with an edge's page, to a reading", READS, {
+	row("401, 403 or 404 with a proxy's web page, to a read request", READS, {
 		faults: [...reading(403, PAGE), ...reading(401, PAGE), ...reading(404, PAGE)],
-		note: 'the edge passes: it is read again',
+		note: 'such a response is temporary, so the node reads again',
 	}),
-	row("403 with an edge's page, to a create call", BOTH, {
+	row("403 with a proxy's web page, to a create call", BOTH, {
 		...create(403, PAGE),
 		fails: 'not available (HTTP 403)',
 	}),
-	row("404 with an edge's page, to a create call", BOTH, {
+	row("404 with a proxy's web page, to a create call", BOTH, {
 		...create(404, PAGE),
 		fails: "does not come from a media generation service (HTTP 404)…'Base URL'",
 	}),
-	row('A machine word: `invalid_voice_id`', [SPEAK], {
+	row('An error code: `invalid_voice_id`', [SPEAK], {
 		...create(400, { error: 'invalid_voice_id' }),
 		fails: "no voice with this ID…'Voice'",
 	}),
-	row('The key is refused after the task was created', [SPEAK], {
+	row('The token is refused after the task was created', [SPEAK], {
 		faults: [{ ...on.read, ...always, ...answer(401, { error: 'token_expired' }) }],
 		fails: 'refused the API token…task…Speech → Collect with task ID',
 	}),
@@ -141,15 +141,15 @@ const refusals: Row[] = [
 		setting: { text: 'A [sim:no-credits=event]' },
 		fails: 'out of credit: …Add credit',
 	}),
-	row('A page instead of the API (wrong Base URL)', ['account:get', 'voice:getAll'], {
+	row('A web page instead of the API (wrong Base URL)', ['account:get', 'voice:getAll'], {
 		...anything(200, PAGE),
 		fails: "does not come from a media generation service…'Base URL'",
 	}),
-	row("An edge's page with status 200 to a create call", CREATING, {
+	row("A proxy's web page with status 200, to a create call", CREATING, {
 		...create(200, PAGE),
 		fails: `does not come from a media generation service…${UNSURE}`,
 	}),
-	row('An answer without an id where a task was created', [SPEAK], {
+	row('A task is created, but the response has no ID', [SPEAK], {
 		faults: [{ ...on.create, ...always, ...acceptedWith({}) }],
 		fails: UNSURE,
 	}),
@@ -164,7 +164,7 @@ const TOO_MUCH = [
 const limits: Row[] = [
 	row('429 with `Retry-After` in seconds', CREATING, {
 		faults: [{ ...on.create, ...answer(429, '', { 'Retry-After': '1' }) }],
-		note: 'it was certainly not accepted, and is sent again when the account may send',
+		note: 'the request was certainly not accepted, so the node sends it again as soon as the limits allow',
 		sent: 2,
 	}),
 	row('429 with `Retry-After` as a date', BOTH, {
@@ -174,39 +174,39 @@ const limits: Row[] = [
 		},
 		sent: 2,
 	}),
-	row('429 without `Retry-After`, or with nonsense in it', BOTH, {
+	row('429 without `Retry-After`, or with an invalid one', BOTH, {
 		faults: [
 			{ ...on.create, ...answer(429, '', { 'Retry-After': 'soon' }) },
 			{ ...on.create, ...answer(429) },
 		],
 		sent: 3,
 	}),
-	row('200 that says: too much', BOTH, {
+	row('200 with a message that there are too many requests', BOTH, {
 		faults: TOO_MUCH.map((body) => ({ ...on.create, ...answer(200, body) })),
-		note: 'as 429',
+		note: 'this counts as 429',
 		sent: 4,
 	}),
-	row('An error that comes first in a stream and says: too much', [VIDEO, IMAGE], {
+	row('A stream that begins with an error about too many requests', [VIDEO, IMAGE], {
 		faults: [{ code: 429, error: 'Try later' }, 'Too many concurrent tasks'].map((data) => ({
 			...on.create,
 			...answer(200, event('error', data), { 'Content-Type': 'text/event-stream' }),
 		})),
-		note: 'as 429',
+		note: 'this counts as 429',
 		sent: 3,
 	}),
-	row('429 with an absurd `Retry-After`', BOTH, {
+	row('429 with an absurdly long `Retry-After`', BOTH, {
 		setting: { options: { timeout: 8 } },
 		...create(429, { error: 'slow down' }, { 'Retry-After': '99999999999' }),
 		fails: "too many requests from this account…'Concurrency'",
-		note: 'the node rests for at most a minute at a time',
+		note: 'the node never pauses for more than a minute at a time',
 	}),
-	row('429 to a reading', READS, { faults: reading(429, {}, { 'Retry-After': '1' }) }),
+	row('429 to a read request', READS, { faults: reading(429, {}, { 'Retry-After': '1' }) }),
 	...[500, 502, 503, 504].map((status) =>
-		row(`${status} to a reading`, READS, {
+		row(`${status} to a read request`, READS, {
 			faults: reading(status, PAGE),
 		}),
 	),
-	row('500 to readings until the time is up', [SPEAK], {
+	row('500 to all read requests until the **Timeout** is over', [SPEAK], {
 		setting: { options: { timeout: 10 } },
 		faults: [{ ...on.read, ...always, ...answer(500, { error: 'boom' }) }],
 		fails: 'No result after 10 seconds (last known status: pending, 100 %, then HTTP 500)…task ID',
@@ -219,18 +219,18 @@ const limits: Row[] = [
 		setting: { options: { timeout: 3 }, node: RETRY },
 		...create(502, PAGE),
 		fails: `An earlier attempt…unclear whether the service accepted it: The service is not available (HTTP 502)…charged twice`,
-		note: 'it is not sent again',
+		note: 'the request is not sent again',
 	}),
 	row('500 or 503 to the create call', CREATING, {
 		...create(503, { error: 'boom' }),
 		fails: `not available (HTTP 503): boom…${UNSURE}`,
 	}),
-	row('503 or 529 with JSON that says: overloaded', BOTH, {
+	row('503 or 529 with JSON that says the service is overloaded', BOTH, {
 		faults: [503, 529].map((status) => ({
 			...on.create,
 			...answer(status, { error: 'The model is overloaded' }),
 		})),
-		note: 'as 429',
+		note: 'this counts as 429',
 		sent: 3,
 	}),
 	...[504, 520].map((status) =>
@@ -239,7 +239,9 @@ const limits: Row[] = [
 			hints: 'searched the history',
 		}),
 	),
-	row('Truncated JSON, to a reading', READS, { faults: reading(200, '{"id": 12, "stat') }),
+	row('Truncated JSON in response to a read request', READS, {
+		faults: reading(200, '{"id": 12, "stat'),
+	}),
 ];
 
 export const HTTP = [

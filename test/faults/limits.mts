@@ -34,12 +34,12 @@ const isGivenUp: Row['check'] = ({ sim }) =>
 	assert.ok(sim.requests.some(({ closedByClient }) => closedByClient));
 
 const limits: Row[] = [
-	row('A JSON answer of 100 MB', READING, {
+	row('A JSON response of 100 MB', READING, {
 		make: body(on.read, 200, huge),
 		fails: TOO_LARGE,
 		check: isGivenUp,
 	}),
-	row('A JSON answer of 100 MB to the create call', [SPEAK], {
+	row('A JSON response of 100 MB to the create call', [SPEAK], {
 		make: ({ sim }) => {
 			const { respond } = answer(200, huge()).action;
 			sim.fault({ ...on.create, action: { respond, accepted: true } });
@@ -47,11 +47,11 @@ const limits: Row[] = [
 		fails: `${TOO_LARGE}…may have been accepted and charged`,
 		check: isGivenUp,
 	}),
-	row('A JSON answer of 100 MB, compressed to 100 KB (gzip)', ['account:get', 'history:getAll'], {
+	row('A JSON response of 100 MB, compressed to 100 KB (gzip)', ['account:get', 'history:getAll'], {
 		make: body(on.read, 200, packed, GZIP),
 		fails: TOO_LARGE,
 	}),
-	row('An error answer whose body never ends, or breaks off', [SPEAK, VIDEO, 'account:get'], {
+	row('An error response whose body never ends, or breaks off', [SPEAK, VIDEO, 'account:get'], {
 		isLong: true,
 		make: async (stage) => {
 			(await stage.front()).on(/v1/, (_, response) => {
@@ -61,11 +61,11 @@ const limits: Row[] = [
 			});
 		},
 		fails: 'The account is out of credit',
-		note: 'its status says enough; the node waits 5 seconds for the body',
+		note: 'the status says enough, so the node waits only 5 seconds for the body',
 		paid: 0,
 	}),
 	{
-		fault: 'A redirect of a reading to itself',
+		fault: 'A read request is redirected to itself',
 		operations: ['account:get', 'voice:getAll', 'history:getAll', 'speech:get'],
 		make: inFront(/^GET /, (request, response) => {
 			// The body never ends: following must not leave the connection open.
@@ -75,7 +75,7 @@ const limits: Row[] = [
 		fails: 'does not come from a media generation service (HTTP 302)',
 	},
 	{
-		fault: 'A redirect of a reading to another origin',
+		fault: 'A read request is redirected to another origin',
 		operations: ['account:get', 'voice:getAll', 'history:getAll', 'speech:get', SPEAK],
 		make: ({ sim }) => {
 			const redirect = `${sim.fileOrigin}/v1/elsewhere`;
@@ -84,7 +84,7 @@ const limits: Row[] = [
 		fails: 'redirects to…never sent to another host',
 		check: isNotFollowed,
 	},
-	row('A redirect of the create call', CREATING, {
+	row('The create call is redirected', CREATING, {
 		make: ({ sim }) => {
 			const redirect = `${sim.fileOrigin}/v1/elsewhere?token=${encodeURIComponent(sim.token)}`;
 			sim.fault({ ...on.create, ...always, action: { redirect, status: 307 } });

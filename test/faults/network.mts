@@ -17,13 +17,13 @@ const network: Row[] = [
 		setting: at('http://127.0.0.1:1'),
 		...unsent,
 		fails: "refused the connection…Check 'Base URL'",
-		note: 'tried again for some seconds, since nothing can have been accepted',
+		note: "the node retries for some seconds, since the service can't have accepted anything",
 	}),
-	row('The connection is refused all the time when a task is to be collected', ['speech:wait'], {
+	row('The connection is refused throughout, while a task is being collected', ['speech:wait'], {
 		setting: { ...at('http://127.0.0.1:1'), options: { timeout: 2 } },
 		...unsent,
 		fails: "refused the connection…Check 'Base URL'…Speech → Collect with task ID",
-		note: 'after two minutes without any answer, or when its time is up',
+		note: 'this happens after two minutes without any response, or when the **Timeout** is over',
 	}),
 	row('The host name is unknown', [SPEAK, VIDEO, 'account:get'], {
 		setting: at('https://no-such-host.invalid'),
@@ -40,25 +40,25 @@ const network: Row[] = [
 		...unsent,
 		fails: 'does not present a certificate that n8n trusts',
 	}),
-	row('The create call is reset before any answer, and was not accepted', [SPEAK], {
+	row('The create call is reset before any response, and was not accepted', [SPEAK], {
 		faults: [{ ...on.create, ...always, action: { reset: true } }],
 		fails: `did not respond…${UNSURE}`,
 		paid: 0,
 	}),
-	row('The create call is reset before any answer, but was accepted', [VIDEO, IMAGE], {
+	row('The create call is reset before any response, but was accepted', [VIDEO, IMAGE], {
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
 		hints: 'searched the history instead of requesting it again',
 	}),
 	{
-		fault: 'The create call is reset before any answer, but was accepted; images are part of it',
+		fault: 'The create call is reset before any response, but was accepted; it contains images',
 		operations: WITH_IMAGES,
 		setting: { options: { timeout: 8 } },
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
 		fails:
 			'result did not arrive…may have been charged…not request it a second time…may be the result',
-		note: 'its ID was never told, and another may have sent the same words',
+		note: 'the service never sent its ID, and someone else may have used the same prompt',
 	},
-	row('A reading is reset before any answer', [SPEAK, ...READING, 'speech:delete'], {
+	row('A read request is reset before any response', [SPEAK, ...READING, 'speech:delete'], {
 		faults: [
 			{ ...on.read, action: { reset: true } },
 			{ method: 'DELETE', action: { reset: true } },

@@ -10,7 +10,7 @@ const upgraded =
 
 const BLOCKED: Array<[how: string, make: Row['make']]> = [
 	['403', ({ sim }) => sim.setWebSocketMode('refuse')],
-	['200 with a page', upgraded('page')],
+	['200 with a web page', upgraded('page')],
 	['the handshake is never answered', ({ sim }) => sim.setWebSocketMode('hang')],
 ];
 
@@ -19,13 +19,13 @@ const sockets: Row[] = [
 		row(`A proxy blocks WebSockets (${how})`, [SPEAK], {
 			service: { pace: 0.2 },
 			make,
-			hints: "WebSocket could not be opened…Check 'WebSocket URL' in the credential",
-			note: 'the task is looked up every `Poll Interval` seconds',
+			hints: "WebSocket could not be opened…Check 'WebSocket URL'",
+			note: 'the task is polled every **Poll Interval** seconds',
 		}),
 	),
-	row('The WebSocket is half open: it stays, and nothing arrives any more', [SPEAK], {
+	row('The WebSocket is half open: it stays open, but no more messages arrive', [SPEAK], {
 		make: upgraded('deaf'),
-		note: 'found by looking it up; as its closing is not answered either, one such connection per account is left',
+		note: 'polling finds it; since the close frame is never answered, one such connection per account remains',
 	}),
 	row('The WebSocket is dropped again and again', [SPEAK], {
 		service: { pace: 0.1 },
@@ -40,7 +40,7 @@ const sockets: Row[] = [
 	row('The WebSocket says nothing about the task', [SPEAK], {
 		setting: { text: 'Quiet [sim:silent-socket]' },
 	}),
-	row('The WebSocket brings everything but messages about tasks', [SPEAK], {
+	row('The WebSocket delivers everything except messages about tasks', [SPEAK], {
 		service: { pace: 0.1 },
 		during: async ({ sim }) => {
 			await sim.waitFor(() => sim.sockets() === 1 && sim.tasks.size === 1);

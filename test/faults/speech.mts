@@ -13,11 +13,11 @@ const MESSAGES = [
 ] as const;
 
 const tasks: Row[] = [
-	dialect('The audio address is called `result`', TASKS, { audioField: 'result' }),
-	dialect('The audio address is an object', TASKS, { audioField: 'nested' }),
-	dialect('The audio address is a relative path', TASKS, { relativeAudioUrl: true }),
-	dialect('Ids are UUIDs', TASKS, { taskId: 'uuid' }),
-	dialect('The create response calls the id `id`', [SPEAK], { createIdField: 'id' }),
+	dialect('The audio URL is called `result`', TASKS, { audioField: 'result' }),
+	dialect('The audio URL is an object', TASKS, { audioField: 'nested' }),
+	dialect('The audio URL is a relative path', TASKS, { relativeAudioUrl: true }),
+	dialect('IDs are UUIDs', TASKS, { taskId: 'uuid' }),
+	dialect('The create response calls the ID `id`', [SPEAK], { createIdField: 'id' }),
 	dialect('Status words in capitals', TASKS, { statusCase: 'UPPER' }),
 	...(['error', 'failed', 'cancelled', 'canceled'] as const).map((failureWord): Row => ({
 		fault: `The task fails with \`${failureWord}\`, and the WebSocket says nothing`,
@@ -28,31 +28,31 @@ const tasks: Row[] = [
 	})),
 	row('An unknown status', [SPEAK, 'speech:wait'], {
 		faults: [{ ...on.read, ...answer(200, { id: 1, status: 'in_some_queue' }) }],
-		note: 'it means: not finished yet',
+		note: 'it counts as “not finished yet”',
 	}),
-	row('An unknown status until the time is up', [SPEAK, 'speech:wait'], {
+	row('An unknown status until the **Timeout** is over', [SPEAK, 'speech:wait'], {
 		setting: { options: { timeout: 2 } },
 		faults: [{ ...on.read, ...always, ...answer(200, { id: 1, status: '{token} is busy' }) }],
 		fails: 'No result after 2 seconds',
 	}),
-	row('A task that fails and says why', [SPEAK, 'speech:wait'], {
+	row('A task that fails with a reason', [SPEAK, 'speech:wait'], {
 		faults: [{ ...on.read, ...always, ...answer(200, { id: 1, status: 'error', error: 'busy' }) }],
 		fails: 'could not generate the speech: busy',
 	}),
-	row('Completed, and the address comes later', [SPEAK], {
+	row('The task is completed, and its URL appears later', [SPEAK], {
 		setting: { text: 'Late [sim:late-address=70]' },
 	}),
-	row('Completed, and the address never comes', [SPEAK], {
+	row('The task is completed, but its URL never appears', [SPEAK], {
 		setting: { options: { timeout: 8 } },
 		faults: [{ ...on.read, ...always, ...answer(200, { id: 1, status: 'completed' }) }],
 		fails: 'No result after 8 seconds (last known status: completed…Speech → Collect with task ID',
-		note: 'or, after a minute without it: its audio is not available yet',
+		note: 'after a minute without the URL, the message is “its audio is not available yet”',
 	}),
-	row('A file address with `javascript:`', [SPEAK], {
+	row('A file URL with `javascript:`', [SPEAK], {
 		setting: { options: { timeout: 8 } },
 		faults: [{ ...on.read, ...always, ...answer(200, SCRIPT) }],
 		fails: 'No result after 8 seconds (last known status: completed',
-		note: 'does not count as an address',
+		note: 'the node ignores it',
 	}),
 	...MESSAGES.map(([fault, word]) =>
 		row(fault, [SPEAK], {
@@ -61,19 +61,19 @@ const tasks: Row[] = [
 	),
 	row('The task is unknown for a moment after its creation', [SPEAK, 'speech:wait'], {
 		faults: [{ ...on.read, times: 5, ...answer(404, { error: 'task_not_found' }) }],
-		note: 'such 404s over ten seconds end the wait; a page passes, as any outage',
+		note: 'the wait ends once such 404s have lasted ten seconds; a web page counts as a temporary outage',
 	}),
 	row('The task is unknown', ['speech:get', 'speech:wait', 'speech:delete'], {
 		setting: { parameters: { taskId: '4711' } },
 		fails: 'has no task with this ID…4711',
 	}),
-	row('The callback of the service fails, or lies', [SPEAK], {
+	row("The service's callback fails, or is untrue", [SPEAK], {
 		make: async (stage) => {
 			const front = await stage.front();
 			front.on(/^POST \/done/, (_, response) => response.writeHead(500).end());
 			return { options: { callbackUrl: `${front.url}/done` } };
 		},
-		note: 'the node reads the task, whatever a callback says',
+		note: 'the node relies on the task, not on the callback',
 	}),
 ];
 
@@ -99,12 +99,12 @@ const parts: Row[] = [
 		sent: 3,
 		paid: 2,
 	}),
-	row('A part of a long text is refused, and the node is set to try again', [SPEAK], {
+	row('A part of a long text is refused, and Retry On Fail is on', [SPEAK], {
 		setting: { ...LONG, node: RETRY },
 		faults: [REFUSED_PART],
 		isOwnFile: true,
 		hints: 'at no extra charge',
-		note: 'only the missing part is paid',
+		note: 'only the missing part is charged',
 		sent: 4,
 		paid: 3,
 	}),
@@ -131,26 +131,28 @@ const parts: Row[] = [
 const onSubtitles = { ...on.file, ...always, path: '/files/subtitle' };
 
 const subtitles: Row[] = [
-	row('The service makes no subtitles', [SPEAK], {
+	row('The service provides no subtitles', [SPEAK], {
 		setting: { text: 'A [sim:subtitles=none]', options: { subtitles: true } },
-		note: 'no field, and no hint',
+		note: 'there is neither a field nor a hint',
 	}),
 	row('Subtitles have expired', [SPEAK, 'speech:wait'], {
 		setting: { options: { subtitles: true } },
 		faults: [{ ...onSubtitles, ...answer(410) }],
 		hints: 'Subtitles could not be downloaded…410',
-		note: 'the audio comes out all the same',
+		note: 'the audio comes out anyway',
 	}),
 ];
 
 const lists: Row[] = [
-	dialect('Traits under `labels`, null or padded', ['voice:getAll'], { voiceTraits: 'labels' }),
-	dialect('History with figures as strings and `file_urls`', ['history:getAll'], {
+	dialect('Traits are under `labels`, null or padded with spaces', ['voice:getAll'], {
+		voiceTraits: 'labels',
+	}),
+	dialect('The history has numbers as strings, and `file_urls`', ['history:getAll'], {
 		history: 'paged',
 		historyNumbersAsStrings: true,
 		historyFiles: 'file_urls',
 	}),
-	row('The same page again and again', ['voice:getAll', 'history:getAll'], {
+	row('The service returns the same page again and again', ['voice:getAll', 'history:getAll'], {
 		setting: { parameters: { returnAll: true }, options: { download: false } },
 		faults: [
 			{

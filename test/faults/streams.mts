@@ -68,11 +68,14 @@ const ERROR_EVENTS = [
 const shapes: Row[] = [
 	dialect('Event data: a bare word', GENERATIONS, { sseStatus: 'bare' }),
 	dialect('Event data: an object', GENERATIONS, { sseStatus: 'object' }),
-	dialect('No space after the colon, lines end with CR LF', GENERATIONS, {
+	dialect('There is no space after the colon, and lines end with CR LF', GENERATIONS, {
 		sseSpace: false,
 		sseNewline: '\r\n',
 	}),
-	dialect('A stream byte by byte, with comments', [VIDEO], { sseChunk: 1, sseComments: true }),
+	dialect('A stream arrives byte by byte, with comments', [VIDEO], {
+		sseChunk: 1,
+		sseComments: true,
+	}),
 	dialect('Status words beyond the contract', GENERATIONS, { sseStatusWords: 'more' }),
 	dialect('An image stream whose end has an unknown name', [IMAGE], { imageEndEvent: 'all_set' }),
 	dialect('The completion is a single object', GENERATIONS, { completion: 'object' }),
@@ -80,7 +83,7 @@ const shapes: Row[] = [
 		itemStatus: 'MEDIA_GENERATION_STATUS_SUCCESSFUL',
 	}),
 	row('Plain JSON instead of a stream', GENERATIONS, { setting: { text: 'A [sim:plain-json]' } }),
-	row('Completions that come one per video, and an error before the last', [VIDEO], {
+	row('One completion per video, and an error before the last one', [VIDEO], {
 		setting: { parameters: { numberOfVideos: 3 } },
 		make: (stage) => {
 			entries(stage, 'a', 'b', 'c');
@@ -90,14 +93,14 @@ const shapes: Row[] = [
 		faults: [FILE],
 		isOwnFile: true,
 		check: (_, result) => assert.equal(result.items(NODE).length, 3),
-		note: 'the last is taken from the history',
+		note: 'the last video is taken from the history',
 	}),
-	...(['with its id', 'without an id'] as const).map((how) =>
+	...(['with its ID', 'without an ID'] as const).map((how) =>
 		row(`An error event for one of four videos, ${how}, before the others`, [VIDEO], {
 			setting: { parameters: { numberOfVideos: 4 }, node: RETRY },
 			make: (stage) => {
 				entries(stage, 'a', 'b', 'c');
-				const id = how === 'with its id' ? 'x' : undefined;
+				const id = how === 'with its ID' ? 'x' : undefined;
 				const videos = stage.sim.history.splice(0).map((item) => event('x_complete', item));
 				stage.sim.fault(stream([event('error', { id, error: 'UNSAFE' }), SOON, ...videos, 'END']));
 			},
@@ -106,10 +109,10 @@ const shapes: Row[] = [
 			hints:
 				'of an earlier attempt…fewer files than requested…Reason for the missing files: UNSAFE',
 			check: (_, result) => assert.equal(result.items(NODE).length, 3),
-			note: 'also where the node has to try again',
+			note: 'this also holds if Retry On Fail runs the node again',
 		}),
 	),
-	row('Completions that come one per video, and a stream that is reset', [VIDEO], {
+	row('One completion per video, and the stream is reset', [VIDEO], {
 		setting: {
 			parameters: { numberOfVideos: 3, ...UNFETCHED },
 			options: { timeout: 3, ...UNFETCHED },
@@ -124,7 +127,7 @@ const shapes: Row[] = [
 		check: (_, result) => assert.equal(result.items(NODE).length, 1),
 		hints: '1 of 3 …may still appear…History → Get Many',
 	}),
-	row('A stream that lasts longer than `Idle Timeout`, but is never silent for so long', [VIDEO], {
+	row('A stream that lasts longer than **Idle Timeout**, but is never silent that long', [VIDEO], {
 		setting: { options: { idleTimeout: 1, timeout: 8 } },
 		make: (stage) => {
 			entries(stage, 'a');
@@ -138,7 +141,7 @@ const shapes: Row[] = [
 		faults: [FILE],
 		isOwnFile: true,
 	}),
-	row('Fewer videos than asked for, and the node has to try again', [VIDEO], {
+	row('Fewer videos than requested, and Retry On Fail runs the node again', [VIDEO], {
 		setting: { text: 'A [sim:fewer]', parameters: { numberOfVideos: 3 }, node: RETRY },
 		faults: [{ ...on.file, ...answer(410) }],
 		hints: 'of an earlier attempt…fewer files than requested',
@@ -166,27 +169,31 @@ const losses: Row[] = [
 		'END',
 	]),
 	lost('A stream that is reset', [status('processing'), SOON, 'RESET']),
-	row('A stream that is reset after it named an id, among others of the same prompt', GENERATIONS, {
-		make: (stage) => entries(stage, 'twin', 'mine'),
-		faults: [
-			stream([
-				event('video_generation_status', { status: 'processing', id: 'mine' }),
-				SOON,
-				'RESET',
-			]),
-			FILE,
-		],
-		isOwnFile: true,
-		check: (_, result) => assert.equal(result.items(NODE)[0]!.json.id, 'mine'),
-		hints: FOUND,
-	}),
-	row('The create call is refused once, and the stream of the next one breaks', [VIDEO], {
+	row(
+		'A stream is reset after it named an ID; the history also has another result with the same prompt',
+		GENERATIONS,
+		{
+			make: (stage) => entries(stage, 'twin', 'mine'),
+			faults: [
+				stream([
+					event('video_generation_status', { status: 'processing', id: 'mine' }),
+					SOON,
+					'RESET',
+				]),
+				FILE,
+			],
+			isOwnFile: true,
+			check: (_, result) => assert.equal(result.items(NODE)[0]!.json.id, 'mine'),
+			hints: FOUND,
+		},
+	),
+	row('The create call is refused once, and the stream of the next call breaks', [VIDEO], {
 		setting: { options: { timeout: 8 } },
 		faults: [{ ...on.create, ...answer(429) }, stream(BROKEN, 0)],
 		hints: FOUND,
 		sent: 2,
 	}),
-	row('A generation that fails, Retry On Fail is on, and the stream of the next breaks', [VIDEO], {
+	row('A request fails, Retry On Fail is on, and the stream of the next request breaks', [VIDEO], {
 		setting: { node: RETRY, options: { timeout: 8 } },
 		faults: [stream([event('error', 'Out of luck'), 'END']), stream(BROKEN, 0)],
 		hints: FOUND,
@@ -196,7 +203,7 @@ const losses: Row[] = [
 	lost('Truncated JSON instead of a stream', ['[{"id": "x", ', SOON, 'END']),
 	{
 		...lost(
-			'A completion with a `file:` or `javascript:` address',
+			'A completion with a `file:` or `javascript:` URL',
 			[
 				event('video_generation_complete', [
 					{ file_url: 'file:///etc/passwd' },
@@ -206,44 +213,44 @@ const losses: Row[] = [
 			],
 			[VIDEO],
 		),
-		note: 'does not count as an address',
+		note: 'the node ignores it',
 	},
 	{
-		...lost('Silence for longer than `Idle Timeout`', [status('processing')]),
+		...lost('Silence for longer than **Idle Timeout**', [status('processing')]),
 		setting: { options: { idleTimeout: 1 } },
 	},
 	...([3600, -3600] as const).map((clockSkewSeconds): Row => ({
 		...lost(
-			`The stream breaks, and the clock of the service is an hour ${clockSkewSeconds > 0 ? 'ahead' : 'behind'}`,
+			`The stream breaks, and the service's clock is an hour ${clockSkewSeconds > 0 ? 'ahead' : 'behind'}`,
 			BROKEN,
 		),
 		service: { dialect: { clockSkewSeconds } },
 	})),
-	row('The stream breaks, and the history never has the result', [VIDEO, IMAGE], {
+	row('The stream breaks, and the result never appears in the history', [VIDEO, IMAGE], {
 		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN)],
 		fails: 'result did not arrive…has been charged…not request it a second time',
 	}),
-	row('The stream breaks, and the history has two of the same prompt', [VIDEO], {
+	row('The stream breaks, and the history has two results with the same prompt', [VIDEO], {
 		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN, 0)],
 		make: (stage) => entries(stage, 'twin'),
 		fails: 'result did not arrive…may be the result: …twin',
-		note: 'never takes what may be somebody else’s',
+		note: "the node never takes a result that may be someone else's",
 	}),
 	{
 		fault:
-			'The stream breaks, images are part of the request, and the history has one of its prompt',
+			'The stream of a request with images breaks, and the history has a result with the same prompt',
 		operations: WITH_IMAGES,
 		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN)],
 		make: (stage) => entries(stage, 'twin'),
 		fails: 'result did not arrive…may be the result: …twin',
-		note: 'another may have sent the same words with other images',
+		note: 'someone else may have used the same prompt with other images',
 	},
 ];
 
 export const STREAMS = [
 	{ title: 'Generation streams', rows: shapes },
-	{ title: 'Streams that are lost', rows: losses },
+	{ title: 'Lost streams', rows: losses },
 ];

@@ -187,7 +187,7 @@ export function* lostBy(lines: Line[]): Iterable<string> {
 		const own = works.filter((work) => work.request?.process === process && work.at <= at);
 		const again = requests.flatMap((line) => (line.at > at && line.text) || []);
 		if (own.some(({ text }) => again.includes(text))) yield 'what the node remembers';
-		if (own.some(({ id }) => !texts.includes(id))) yield 'the id of what was paid';
+		if (own.some(({ id }) => !texts.includes(id))) yield 'the ID of what was charged';
 		const heard = of('heard').flatMap((line) => (line.at <= at ? line.id : []));
 		const isMissed = of('made').some(({ id, at: madeAt }) => {
 			return heard.includes(id) && madeAt > at - 1000 && !given.includes(`"task_id":"${id}"`);
