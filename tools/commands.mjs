@@ -14,7 +14,8 @@ import {
 const jest = ['node_modules/jest/bin/jest.js'];
 /** Sources of the package, which has no `type`, are read as they are. */
 const UNTYPED = '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON';
-const GREEN = 'All green. See it at work: npm run n8n. Change something: CONTRIBUTING.md.';
+const GREEN =
+	'All tests passed. To see the node at work, run `npm run n8n`. To change something, read CONTRIBUTING.md.';
 
 /**
  * What `npm run NAME` does: the parts that it needs, then what Node 24 is to run. `next` ends a good run.

@@ -15,7 +15,7 @@ if (!command) {
 	process.exit(2);
 }
 if (Number(process.versions.node.split('.')[0]) < 20) {
-	console.error(`Node 20 or newer is needed to start; this is Node ${process.versions.node}.`);
+	console.error(`This command needs Node 20 or later; this is Node ${process.versions.node}.`);
 	process.exit(1);
 }
 

@@ -83,7 +83,7 @@ async function ensureNode(folder, major) {
 	const node = join(folder, 'node_modules/node/bin/node');
 	if (!runs(node, major)) {
 		// It comes with an install script, and npm may be set to run none.
-		await step(`Fetching Node ${major}`, () =>
+		await step(`Downloading Node ${major}`, () =>
 			runQuietly(process.execPath, ['installArchSpecificPackage.js'], {
 				cwd: join(folder, 'node_modules/node'),
 				env: cleanEnvironment(),
@@ -138,7 +138,7 @@ export async function ensureN8n(node) {
 	// most optimizations, on all cores.
 	const quick = { CFLAGS: '-O1', CXXFLAGS: '-O1', JOBS: 'max' };
 	const env = environmentFor(node, { ...nodedir, ...quick });
-	await step('Fetching or compiling n8n’s database driver, once (one to three minutes)', () =>
+	await step('Downloading or compiling n8n’s database driver, once (one to three minutes)', () =>
 		runQuietly(npm, ['rebuild', 'sqlite3'], { cwd: folder, env }),
 	);
 	if (!existsSync(binary)) {
@@ -161,7 +161,7 @@ const programs =
 			process.getuid?.() !== 0 ||
 			!existsSync('/usr/bin/apt-get')
 		) {
-			throw new SetupError(`This needs ${what}. Please install: ${missing.join(', ')}.`);
+			throw new SetupError(`This command needs ${what}. Please install: ${missing.join(', ')}.`);
 		}
 		const options = { cwd: project, env: cleanEnvironment({ DEBIAN_FRONTEND: 'noninteractive' }) };
 		await step(`Installing ${what}, once`, async () => {

@@ -95,7 +95,7 @@ test.each<[what: string, spoil: () => void, words: RegExp]>([
 	['no branch', () => git(folder, 'switch', '--quiet', '--detach'), /This is no branch/],
 	['the latest version', () => commitPackage('1.9.0'), notNewer],
 	['an older one', () => commitPackage('1.3.0'), notNewer],
-	['what is no version', () => commitPackage('1.10'), /like 1\.2\.3; it is "1\.10"/],
+	['what is no version', () => commitPackage('1.10'), /like 1\.2\.3, but is "1\.10"/],
 	[
 		'a lock file of another version',
 		() => write('package-lock.json', JSON.stringify({ version: '1.9.0' })),

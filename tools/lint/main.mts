@@ -32,6 +32,6 @@ for (const [title, ...command] of checks) {
 	if (code !== 0) failed.push(title);
 }
 if (failed.length > 0) {
-	console.error(`\nNot in order: ${failed.join(', ')}.`);
+	console.error(`\nFailed: ${failed.join(', ')}.`);
 	process.exitCode = 1;
 }

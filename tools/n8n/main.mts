@@ -54,7 +54,7 @@ try {
 await close();
 
 async function prepare(): Promise<void> {
-	await step('Putting the package into n8n', async () => installPackage(folder));
+	await step('Installing the package in n8n', async () => installPackage(folder));
 	const imported = stamp(join(folder, 'imported'));
 	const state = fingerprint([join(project, 'examples')]) + service.baseUrl;
 	if (imported.holds(state)) return;
@@ -82,7 +82,7 @@ async function openEditor(): Promise<void> {
   Log          ${n8n.logFile}
 
 Next: open ${n8n.baseUrl}/workflow/exampleSpeak, click Execute workflow, double-click "Text to Speech" and play its file.
-Ctrl+C ends n8n and the service. What you save stays in .n8n-instance/; the service's memory ends.`);
+Ctrl+C stops n8n and the simulated service. What you save in n8n stays in .n8n-instance/; the simulated service forgets everything.`);
 	await n8n.stopped();
-	if (!closing) throw new Error(`n8n ended by itself; see ${n8n.logFile}`);
+	if (!closing) throw new Error(`n8n stopped unexpectedly; see ${n8n.logFile}`);
 }

@@ -38,11 +38,14 @@ export function readRelease(folder: string) {
 	const present = branch === '' ? 'no branch' : `the branch ${branch}`;
 	const checks: Array<[isWrong: boolean, problem: string]> = [
 		[branch !== BRANCH, `This is ${present}: releases are made from ${BRANCH}.`],
-		[changed !== '', `The work tree is not clean. Commit these, or drop them:\n${changed}`],
-		[!VERSION.test(version), `The version in package.json must be like 1.2.3; it is "${version}".`],
+		[changed !== '', `The work tree is not clean. Commit or discard these changes:\n${changed}`],
+		[
+			!VERSION.test(version),
+			`The version in package.json must look like 1.2.3, but is "${version}".`,
+		],
 		[
 			!isNewer,
-			`The version in package.json, ${version}, is not newer than the latest tag, v${latest}. Raise it with: npm version --no-git-tag-version patch (or minor, or major)`,
+			`The version in package.json, ${version}, is not newer than the latest tag, v${latest}. Increase it with: npm version --no-git-tag-version patch (or minor, or major)`,
 		],
 		[
 			locked !== version,
@@ -50,7 +53,7 @@ export function readRelease(folder: string) {
 		],
 		[
 			notes === undefined,
-			`CHANGELOG.md has no section "## [${version}] - YYYY-MM-DD". Make one of what is under [Unreleased].`,
+			`CHANGELOG.md has no section "## [${version}] - YYYY-MM-DD". Make one from the entries under [Unreleased].`,
 		],
 		[notes === '', `The section [${version}] in CHANGELOG.md is empty: say what has changed.`],
 	];

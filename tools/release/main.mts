@@ -30,7 +30,9 @@ const after = readRelease(folder).problems;
 if (after.length > 0) refuse(after);
 
 if (values['dry-run']) {
-	console.log(`\nVersion ${version} can be released. A dry run: there is no tag ${tag}.`);
+	console.log(
+		`\nVersion ${version} can be released. This was a dry run, so the tag ${tag} was not created.`,
+	);
 } else {
 	const message = `${version}\n\n${notes}`;
 	git(folder, 'tag', '--annotate', tag, '--cleanup=verbatim', '--message', message);
@@ -38,6 +40,6 @@ if (values['dry-run']) {
 
   git push --atomic origin main ${tag}
 
-The workflow "Publish" then tests it once more and publishes it. To take the tag back before
+The workflow "Publish" then tests it again and publishes it. To take the tag back before
 that: git tag --delete ${tag}`);
 }

@@ -5,7 +5,7 @@ import { notesOf } from './checks.mts';
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 const notes = notesOf(readFileSync('CHANGELOG.md', 'utf8'), version);
 if (!notes) {
-	console.error(`CHANGELOG.md says nothing of ${version}: it has no section of that version.`);
+	console.error(`CHANGELOG.md has no section for version ${version}.`);
 	process.exit(1);
 }
 console.log(notes);
