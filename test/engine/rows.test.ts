@@ -92,7 +92,7 @@ describe('a row with a description of its own, at the error output, also tells',
 		const result = await run(node(video(EACH, { timeout: 1 }), ERROR_OUTPUT), { items });
 		expect(failedRow(result)).toMatchObject({
 			error: expect.stringContaining('No result'),
-			error_description: expect.stringContaining('it has the ID video-7'),
+			error_description: expect.stringContaining('the result has the ID video-7'),
 		});
 	});
 

@@ -103,7 +103,7 @@ const files: Row[] = [
 	}),
 	row('The disk is full', SOME, {
 		make: (stage) => stage.fillDisk(),
-		fails: `${NAMED}n8n could not store it: ENOSPC`,
+		fails: `${NAMED}n8n could not store it (ENOSPC`,
 	}),
 	row(
 		'A file arrives compressed (gzip), although the node did not ask for that',

@@ -27,7 +27,7 @@ const body =
 	({ sim }) =>
 		sim.fault({ ...rule, ...always, ...answer(status, make(), headers) });
 
-const TOO_LARGE = 'response is too large: a response of more than 16 MB';
+const TOO_LARGE = 'response is too large: more than 16 MB';
 
 /** What is larger than can be right is given up before it is there as a whole. */
 const isGivenUp: Row['check'] = ({ sim }) =>

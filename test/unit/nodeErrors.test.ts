@@ -169,7 +169,7 @@ describe.each(kinds)('all that can be said of %s', (kind) => {
 			expect(all.match(/\bretry\b/i) && all.match(/\brun\b[^.]*\bagain\b/i)).toBeNull();
 			expect(bannedIn(all)).toEqual([]);
 			const [before = ''] = String(description).split(
-				/Already paid for|Possibly charged|: tasks |(?:One of these|This) history|it has the ID/,
+				/Already paid for|Possibly charged|: tasks |(?:One of these|This) history|results? ha(?:s|ve) the ID/,
 			);
 			// Two more name the workflow that was called.
 			expect(before.match(/\w\S*/g)?.length ?? 0).toBeLessThanOrEqual(isCalled ? 62 : 60);
@@ -199,7 +199,9 @@ describe('what a message says', () => {
 	it('does not blame the Base URL for the host of a file', () => {
 		const facts = { fileUrl: 'https://files.example.com/a.mp3', taskId: '7' };
 		const { description } = wordingOf(failure('unreachable', facts));
-		expect(description).toMatch(/^The file is on this host\. .*Speech → Collect with task ID 7/);
+		expect(description).toMatch(
+			/^Check whether n8n can connect to this host, which has the file\. .*Speech → Collect with task ID 7/,
+		);
 	});
 
 	it('promises a result only if it was requested', () => {

@@ -18,7 +18,7 @@ export async function readText(answer: HttpResponse, signal: AbortSignal): Promi
 	if (!found) throw new Failure('noResponse', { host: new URL(answer.url).host, transient: true });
 	if (found.isWhole) return found.head.toString();
 	const megabytes = MAX_JSON_BYTES / 1024 / 1024;
-	throw new Failure('tooLarge', { text: `a response of more than ${megabytes} MB` });
+	throw new Failure('tooLarge', { text: `more than ${megabytes} MB` });
 }
 
 /**

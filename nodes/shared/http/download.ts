@@ -240,5 +240,5 @@ function toDownloadFailure(error: unknown): Failure {
 	const isConnection = CONNECTION_ERROR.test(`${codeOf(error)} ${name} ${message}`);
 	return error instanceof Failure || isConnection
 		? downloadFailed('the connection was lost during the download', true)
-		: downloadFailed(`n8n could not store it: ${message || 'no reason given'}`, false);
+		: downloadFailed(`n8n could not store it (${message || 'no reason given'})`, false);
 }

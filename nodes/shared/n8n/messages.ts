@@ -131,7 +131,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		const { message, description } = UNREACHABLE[text]!;
 		// A file may be on another host than the API, so the Base URL need not be wrong.
 		const isFile = fileUrl !== undefined && text !== 'blocked';
-		const fileRemedy = 'The file is on this host. Check whether n8n can connect to it.';
+		const fileRemedy = 'Check whether n8n can connect to this host, which has the file.';
 		return { message: `${host} ${message}`, description: isFile ? fileRemedy : description };
 	},
 	noResponse: ({ host, mayBeCharged, taskId, fileUrl }) => ({
@@ -242,7 +242,11 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 /** Says how to get the results of speech tasks that have been charged; '' if there is none to get. */
 function howToCollect(kind: FailureKind, { taskId, taskIds }: FailureFacts): string {
 	if (taskIds?.length) {
-		return `These tasks are paid for. To get their audio at no extra charge, use Speech → Collect with these IDs: tasks ${taskIds.join(', ')}.`;
+		const [these, their, ids] =
+			taskIds.length > 1
+				? ['These tasks are', 'their', 'these IDs: tasks']
+				: ['This task is', 'its', 'this ID: task'];
+		return `${these} paid for. To get ${their} audio at no extra charge, use Speech → Collect with ${ids} ${taskIds.join(', ')}.`;
 	}
 	if (taskId === undefined || kind === 'taskFailed' || kind === 'notFound') return '';
 	return `To get the result at no extra charge, use Speech → Collect with task ID ${taskId}.`;
@@ -262,7 +266,7 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 	const sentences = [
 		wording.description,
 		announcedIds?.length
-			? `${kind === 'streamLost' ? '' : 'It has been charged. '}In History → Get Many it has the ID${announcedIds.length > 1 ? 's' : ''} ${listFirst(announcedIds)}.`
+			? `${kind === 'streamLost' ? '' : 'The request has been charged. '}In History → Get Many, ${announcedIds.length > 1 ? 'the results have the IDs' : 'the result has the ID'} ${listFirst(announcedIds)}.`
 			: facts.mayBeCharged &&
 				!['streamLost', 'indeterminate'].includes(kind) &&
 				`The request may have been accepted and charged: check ${whereToLook(facts)} before you send it again.`,

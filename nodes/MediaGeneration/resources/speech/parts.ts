@@ -118,7 +118,7 @@ export async function speechOutput(
 	const joined = await join(item, results, files, json.task_id).catch((error: unknown) => {
 		if (error instanceof Failure) throw error;
 		const { message = 'no reason given' } = error as Partial<Error>;
-		const text = `n8n could not store it: ${message}`;
+		const text = `n8n could not store it (${message})`;
 		throw new Failure('downloadFailed', { text, taskIds: json.task_ids });
 	});
 	if ('file' in joined) {
