@@ -83,7 +83,7 @@ test('a stop names what is paid and what may be, in the error, on the screen and
 	expect(message).toBe('The execution was canceled');
 	const [one, two, three] = ['One', 'Two', 'Three'].map((text) => taskOf(text).id);
 	expect(description).toContain(`Already paid for: tasks ${one}, ${two}.`);
-	expect(description).toContain("(the service didn't confirm): speech of row 3.");
+	expect(description).toContain('(not confirmed by the service): speech of row 3.');
 	expect(description).not.toContain(three);
 	const warning = `Media Generation: The execution was canceled. ${description}`;
 	expect((await logged()).split(warning)).toHaveLength(2);

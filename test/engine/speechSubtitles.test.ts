@@ -111,6 +111,8 @@ test.each<[string, object, string]>([
 	expect(good(result)[0]!.json.subtitle).toMatch(/^http.*\.srt$/);
 	expect(hints(result)).toHaveLength(1);
 	expect(hints(result)[0]).toContain(said);
-	expect(hints(result)[0]).toMatch(/^Rows 1 and 2: Subtitles could not .*at no extra charge$/);
+	expect(hints(result)[0]).toMatch(
+		/^Rows 1 and 2: Subtitles could not .*free of charge, use Speech → Collect$/,
+	);
 	expect([posts(), sim.leaks.length]).toEqual([2, 0]);
 });

@@ -19,7 +19,7 @@ describe('a trigger that cannot work', () => {
 		[{ events: [] }, /'Trigger On' is empty/],
 		[{ events: ['sometimes'] }, /'Trigger On' must be one or more of completed, failed, progress/],
 		[{ events: ['progress'], options: { progressStep: 0 } }, /'Progress Step' .* from 1 to 100/],
-		[{ taskIds: 'a, b/c' }, /'Task IDs' must be the ID only/],
+		[{ taskIds: 'a, b/c' }, /'Task IDs' must contain only task IDs/],
 		[{ options: { outputField: ' ' } }, /'Put Output File in Field' is empty/],
 		[{ events: ['generated'], options: { checkInterval: 9 } }, /'Check Interval' .* from 10/],
 	])('says which field is wrong: %j', async (parameters, expected) => {

@@ -76,7 +76,7 @@ No result after 3600 seconds (last known status: processing, 57 %). If results u
 This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later. Or list the tasks in 'Task IDs': the trigger then checks those.
 The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those. Without a WebSocket, the trigger can't detect tasks by itself.
 The service has no history of videos and images (HTTP 404). Remove 'Video or Image Created' from 'Trigger On': without a history, new ones can't be detected.
-'Speak' creates what this trigger listens for, so the workflow would start itself in an endless loop. List the tasks in 'Task IDs', or move 'Speak' to a workflow called with 'Execute Sub-workflow'. Even then, a loop is not detected in queue mode, in nested sub-workflows, with HTTP Request or after a lost response, and each round is charged. You can still test the workflow with 'Execute step'.
+'Speak' creates what this trigger listens for, so the workflow would start itself in an endless loop. List the tasks in 'Task IDs', or move 'Speak' to a workflow called with 'Execute Sub-workflow'. A loop through such a workflow is not detected in queue mode, in nested sub-workflows, with HTTP Request or after a lost response, and each round is charged. You can still test the workflow with 'Execute step'.
 The execution was canceled.
 The account's quota is used up. Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.
 The service rejected the request: captcha. Ask your provider, or choose a voice, model or settings that your account may use (HTTP 403).

@@ -98,7 +98,12 @@ it.each<[Kind, name: string, RegExp, values: unknown[]]>([
 	['speed', 'Setting', /a number from 0\.7 to 1\.2/, [0.69, 1.21, -1]],
 	['seconds', 'Setting', /from 1 to 60 /, [61]],
 	['task', 'Task ID', EMPTY, ['', undefined]],
-	['task', 'Task ID', /the ID only/, ['a/b', '..', 'http://x/1', '12\ud800', '1'.repeat(501)]],
+	[
+		'task',
+		'Task ID',
+		/contain only task IDs/,
+		['a/b', '..', 'http://x/1', '12\ud800', '1'.repeat(501)],
+	],
 	['task', 'Task ID', /must be text/, [{ task_id: 1 }, true]],
 	['task', 'Task ID', /lists 2 tasks, .* maximum is 1/, ['a b', ['1', '2']]],
 	['tasks', 'Task ID', /lists 3 tasks, .* maximum is 2/, ['1, 2, 3']],

@@ -233,7 +233,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			"Remove 'Video or Image Created' from 'Trigger On': without a history, new ones can't be detected.",
 	}),
 	selfTrigger: ({ text = 'A node', mediaKind }) => ({
-		message: `'${text}' creates what this trigger listens for, so the workflow would start itself in an endless loop. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} '${text}' to a workflow called with 'Execute Sub-workflow'. Even then, a loop is not detected in queue mode, in nested sub-workflows, with HTTP Request or after a lost response, and each round is charged`,
+		message: `'${text}' creates what this trigger listens for, so the workflow would start itself in an endless loop. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} '${text}' to a workflow called with 'Execute Sub-workflow'. A loop through such a workflow is not detected in queue mode, in nested sub-workflows, with HTTP Request or after a lost response, and each round is charged`,
 		description: "You can still test the workflow with 'Execute step'.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),

@@ -158,7 +158,7 @@ function textsIn(raw: unknown, displayName: string): string[] {
 function requireTaskId(value: string, displayName: string): string {
 	const isId = asId(value) === value && !/[/\\?#\s]/.test(value) && !/^\.+$/.test(value);
 	if (isId) return value;
-	throw invalidInput(displayName, 'must be the ID only: no URL, no spaces and no slashes');
+	throw invalidInput(displayName, 'must contain only task IDs, without slashes or URLs');
 }
 
 /** Shows a value in a message, as in `(it is "abc")`. */
