@@ -5,7 +5,7 @@ import { problem, type Call, type Reply } from './replies.mts';
 import { createTask, deleteTask, readTask } from './speech.mts';
 import { sendJob, sendRaw } from './stream.mts';
 import type { FaultAction } from './types.mts';
-import { videoArea } from './video.mts';
+import { answerVideoCall } from './video.mts';
 import { listVoices } from './voices.mts';
 import type { World } from './world.mts';
 
@@ -32,7 +32,7 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 	const header = exchange.request.headers.authorization ?? '';
 	const token = world.validTokens().find((valid) => header === `Bearer ${valid}`);
 	if (token === undefined) return problem(401, 'invalid_token');
-	const overLimitReply = overLimit(world, token);
+	const overLimitReply = replyIfOverLimit(world, token);
 	if (overLimitReply) return overLimitReply;
 	if (exchange.hasInvalidBody) return problem(400, 'invalid_json');
 	const call: Call = {
@@ -43,11 +43,14 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 		token,
 	};
 	if (action.sse) call.silentJob = { finishesAfterMs: action.finishesInHistoryAfterMs };
-	return speechArea(world, call) ?? videoArea(world, call) ?? problem(404, 'not_found');
+	return answerSpeechCall(world, call) ?? answerVideoCall(world, call) ?? problem(404, 'not_found');
 }
 
-/** The 429 for a token that has exceeded its request limit, or undefined. `Retry-After` ends in the next window. */
-function overLimit(world: World, token: string): Reply | undefined {
+/**
+ * Counts a request of a token. Returns the 429 if the token has exceeded its request limit, otherwise undefined.
+ * `Retry-After` is the time until the next window.
+ */
+function replyIfOverLimit(world: World, token: string): Reply | undefined {
 	if (!world.requestLimit) return undefined;
 	const { requests, seconds } = world.requestLimit;
 	const elapsedWindows = Date.now() / 1000 / seconds;
@@ -61,12 +64,12 @@ function overLimit(world: World, token: string): Reply | undefined {
 }
 
 /** Answers the calls of the speech area (§4.1 to §4.4); undefined for an unknown path. */
-function speechArea(world: World, call: Call): Reply | undefined {
+function answerSpeechCall(world: World, call: Call): Reply | undefined {
 	if (call.method === 'POST' && call.path === '/v1/labs/task') return createTask(world, call);
 	if (call.method === 'GET' && call.path === '/v1/labs/voices') return listVoices(world, call);
-	const [, part] = /^\/v1\/labs\/task\/([^/]+)$/.exec(call.path) ?? [];
-	if (part === undefined) return undefined;
-	const id = decodeURIComponent(part);
+	const [, encodedId] = /^\/v1\/labs\/task\/([^/]+)$/.exec(call.path) ?? [];
+	if (encodedId === undefined) return undefined;
+	const id = decodeURIComponent(encodedId);
 	if (call.method === 'GET') return readTask(world, call, id);
 	return call.method === 'DELETE' ? deleteTask(world, call, id) : undefined;
 }

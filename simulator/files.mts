@@ -29,8 +29,8 @@ export interface StoredFile {
 }
 
 /**
- * Low bytes that differ, so that they sound like quiet noise in a WAV file, and a chunk at the wrong offset is
- * noticed.
+ * The bytes differ, so that a test notices a chunk at the wrong offset. They are low, so that a WAV file has only quiet
+ * noise.
  */
 const filler = Buffer.alloc(FILLER_BYTES);
 for (let i = 0; i < FILLER_BYTES; i += 2) filler[i] = (i * 7 + (i >> 8)) & 0x7f;
@@ -44,30 +44,34 @@ export function storeSpeech(
 	const format = scenario.has('mp3') ? 'mp3' : 'wav';
 	const bigBytes = format === 'mp3' ? undefined : bigFileBytes(scenario, MIN_BIG_WAV_BYTES);
 	let speech: ReturnType<Renderer['speak']> | undefined;
-	const speak = bigBytes
+	const renderSpeech = bigBytes
 		? undefined
 		: speechRenderer(world, input, voiceId, format, Number(settings.speed));
-	const speakOnce = speak && (() => (speech ??= speak()));
-	const makeCheap = {
+	const speakOnce = renderSpeech && (() => (speech ??= renderSpeech()));
+	const makeCheapAudio = {
 		mp3: () => speechMp3(speechSeconds(input)),
 		wav: () => (bigBytes ? wavHeader(bigBytes - 44) : speechWav(input, voiceId)),
 	}[format];
-	const make = speakOnce ? async () => (await speakOnce()).file : makeCheap;
+	const makeAudio = speakOnce ? async () => (await speakOnce()).file : makeCheapAudio;
 	const type = format === 'mp3' ? 'audio/mpeg' : 'audio/wav';
-	const audioUrl = store(world, `/files/audio/${id}.${format}`, type, make, scenario, bigBytes);
+	const audioUrl = store(
+		world,
+		`/files/audio/${id}.${format}`,
+		type,
+		makeAudio,
+		scenario,
+		bigBytes,
+	);
 	if (scenario.get('subtitles') === 'none') return { audioUrl };
 	const subtitleFormat = scenario.get('subtitles') === 'vtt' ? 'vtt' : 'srt';
-	const subtitles = speakOnce
+	const makeSubtitles = speakOnce
 		? async () => subtitlesOf((await speakOnce()).cues, subtitleFormat)
 		: () => subtitlesOf(cuesFor(input, speechSeconds(input)), subtitleFormat);
 	const path = `/files/subtitle/${id}.${subtitleFormat}`;
-	return { audioUrl, subtitleUrl: store(world, path, MIME_TYPES[subtitleFormat], subtitles) };
+	return { audioUrl, subtitleUrl: store(world, path, MIME_TYPES[subtitleFormat], makeSubtitles) };
 }
 
-/**
- * Returns a function that renders a text with a voice of the catalog; undefined if files are cheap. `id` is the
- * voice's.
- */
+/** Returns a function that renders a text with the voice `id` of the catalog; undefined if files are cheap. */
 function speechRenderer(
 	{ renderer, voices }: World,
 	input: string,
@@ -82,9 +86,11 @@ function speechRenderer(
 
 /** Stores the sample of a voice and returns its URL. */
 export function storePreview(world: World, id: string, text: string): string {
-	const speak = speechRenderer(world, text, id);
-	const make = speak ? async () => (await speak()).file : () => speechWav(text, id);
-	return store(world, `/files/preview/${id}.wav`, 'audio/wav', make);
+	const renderSpeech = speechRenderer(world, text, id);
+	const makeAudio = renderSpeech
+		? async () => (await renderSpeech()).file
+		: () => speechWav(text, id);
+	return store(world, `/files/preview/${id}.wav`, 'audio/wav', makeAudio);
 }
 
 /** Stores the file of a generated video or image and returns its URL. */
@@ -118,12 +124,14 @@ function bigFileBytes(scenario: Scenario, minBytes = MEBIBYTE): number | undefin
 	return Math.max(minBytes, bytes);
 }
 
-/** Stores a file and returns its URL. `make` creates its head on the first download; `size` is that of a big file. */
+/**
+ * Stores a file and returns its URL. `makeHead` creates its head on the first download; `size` is that of a big file.
+ */
 function store(
 	world: World,
 	path: string,
 	type: string,
-	make: () => FileBytes,
+	makeHead: () => FileBytes,
 	scenario: Scenario = new Map(),
 	size?: number,
 ): string {
@@ -132,7 +140,7 @@ function store(
 	world.files.set(path, {
 		path,
 		contentType: wrongType === undefined ? type : wrongType || 'application/octet-stream',
-		head: () => (cachedHead ??= make()),
+		head: () => (cachedHead ??= makeHead()),
 		size,
 	});
 	const { redirectFiles, apiFiles } = world.dialect;

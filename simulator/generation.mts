@@ -42,7 +42,8 @@ export function startGeneration(world: World, call: Call, order: GenerationOrder
 	const itemsInProgress = world.dialect.historyShowsInProgress
 		? addToHistory(world, call, order)
 		: undefined;
-	const finishItems = () => finish(world, itemsInProgress ?? addToHistory(world, call, order));
+	const finishItems = () =>
+		storeFinishedItems(world, itemsInProgress ?? addToHistory(world, call, order));
 	if (call.silentJob) {
 		const finishesAfterMs = call.silentJob.finishesAfterMs;
 		if (finishesAfterMs !== undefined)
@@ -115,7 +116,7 @@ function addToHistory(world: World, call: Call, order: GenerationOrder): History
 }
 
 /** Stores the files of items, marks the items as completed, and returns them. */
-function finish(world: World, items: HistoryItem[]): HistoryItem[] {
+function storeFinishedItems(world: World, items: HistoryItem[]): HistoryItem[] {
 	for (const item of items) {
 		item.file_url = storeGenerated(world, item);
 		item.status = 'completed';
@@ -125,7 +126,7 @@ function finish(world: World, items: HistoryItem[]): HistoryItem[] {
 }
 
 /** A history item (§2.3) in the JSON of the dialect. */
-export function wireItem(world: World, item: HistoryItem): Record<string, unknown> {
+export function toWireItem(world: World, item: HistoryItem): Record<string, unknown> {
 	const { owner: _owner, file_url, status, ...fields } = item;
 	const { dialect } = world;
 	const urls = dialect.historyFiles === 'file_urls' ? { file_urls: [file_url] } : { file_url };
@@ -137,7 +138,7 @@ export function wireItem(world: World, item: HistoryItem): Record<string, unknow
 }
 
 /** The data of a completion event: an array of items, or a single item without the array if the dialect says so. */
-export function wireCompletion(world: World, items: HistoryItem[]): unknown {
-	const wireItems = items.map((item) => wireItem(world, item));
+export function toWireCompletion(world: World, items: HistoryItem[]): unknown {
+	const wireItems = items.map((item) => toWireItem(world, item));
 	return world.dialect.completion === 'object' && wireItems.length === 1 ? wireItems[0] : wireItems;
 }

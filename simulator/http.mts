@@ -36,18 +36,18 @@ export interface Listener {
 }
 
 /**
- * Starts an HTTP server that records each request and then calls `handle`. Resolves once it listens. `port` 0 is
- * any free port.
+ * Starts an HTTP server that records each request and then calls `handleExchange`. Resolves once it listens. `port` 0
+ * is any free port.
  */
 export async function listen(
 	world: World,
 	on: 'api' | 'file',
 	port: number,
-	handle: (exchange: Exchange) => Promise<void> | void,
+	handleExchange: (exchange: Exchange) => Promise<void> | void,
 ): Promise<Listener> {
 	const connections = new Set<Socket>();
 	const server = createServer((request, response) => {
-		void receive(world, on, request, response, handle);
+		void receive(world, on, request, response, handleExchange);
 	});
 	// Node's time limit for requests would cut big uploads over slow links.
 	server.requestTimeout = 0;
@@ -91,13 +91,13 @@ export function urlOf(request: IncomingMessage): URL {
 	return URL.parse(path, 'http://simulator') ?? new URL('http://simulator/');
 }
 
-/** Records a request, reads its body, and calls `handle`. An error of `handle` becomes a 500. */
+/** Records a request, reads its body, and calls `handleExchange`. If that throws, the answer is a 500. */
 async function receive(
 	world: World,
 	on: 'api' | 'file',
 	request: IncomingMessage,
 	response: ServerResponse,
-	handle: (exchange: Exchange) => Promise<void> | void,
+	handleExchange: (exchange: Exchange) => Promise<void> | void,
 ): Promise<void> {
 	const url = urlOf(request);
 	const record = recordOf(on, request, url);
@@ -126,7 +126,7 @@ async function receive(
 		await readBody(exchange);
 		addRecord();
 		world.changed();
-		await handle(exchange);
+		await handleExchange(exchange);
 	} catch (error) {
 		// The client has gone. `request.destroyed` cannot tell, because it is true once the body was read.
 		if (response.destroyed || !request.complete) return;

@@ -24,8 +24,8 @@ export interface PlainReply {
 }
 
 /**
- * An answer to an API call: sent as a whole, or the events of a generation. `plainJson` sends one JSON answer
- * instead of a stream.
+ * An answer to an API call: one that is sent as a whole, or the events of a generation. With `plainJson`, the
+ * generation is answered with JSON instead of a stream.
  */
 export type Reply = PlainReply | { job: GenerationJob; plainJson: boolean };
 
@@ -44,7 +44,11 @@ export const problem = (status: number, error: string, headers = {}): PlainReply
 export const bodyOf = ({ body }: Call) => Object(body) as Record<string, unknown>;
 
 /** The answer with which a valid create call is refused, and so not charged; undefined if it is accepted. */
-export function refusal(world: World, call: Call, scenario: Scenario): PlainReply | undefined {
+export function refuseCreateCall(
+	world: World,
+	call: Call,
+	scenario: Scenario,
+): PlainReply | undefined {
 	// A misspelled scenario must not be ignored.
 	const unknownName = [...scenario.keys()].find((name) => !Object.hasOwn(scenarioWords, name));
 	if (unknownName !== undefined) {
@@ -68,20 +72,22 @@ export function refusal(world: World, call: Call, scenario: Scenario): PlainRepl
 }
 
 /**
- * The page of `all` that a call asks for, or the answer to bad parameters. The query's `page` counts from `firstPage`.
- * Its `page_size` is 1 to 100, by default 20. The returned number of the page may be wrong if the dialect says so.
+ * The page of `allItems` that a call asks for, or the answer to bad parameters. The query's `page` counts from
+ * `firstPage`. Its `page_size` is 1 to 100, by default 20. The returned number of the page may be wrong if the dialect
+ * says so.
  */
 export function pageOf<Item>(
 	world: World,
 	call: Call,
-	all: readonly Item[],
+	allItems: readonly Item[],
 	firstPage: 0 | 1,
 ): { items: Item[]; page: number; page_size: number } | PlainReply {
 	const page = Number(call.query.get('page') ?? firstPage);
-	const size = Number(call.query.get('page_size') ?? 20);
+	const pageSize = Number(call.query.get('page_size') ?? 20);
 	if (!Number.isInteger(page) || page < firstPage) return problem(400, 'invalid_page');
-	if (!Number.isInteger(size) || size < 1 || size > 100) return problem(400, 'invalid_page_size');
-	const start = (page - firstPage) * size;
-	const echoed = world.dialect.pageEcho === 'wrong' ? 1 : page;
-	return { items: all.slice(start, start + size), page: echoed, page_size: size };
+	if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > 100)
+		return problem(400, 'invalid_page_size');
+	const start = (page - firstPage) * pageSize;
+	const echoedPage = world.dialect.pageEcho === 'wrong' ? 1 : page;
+	return { items: allItems.slice(start, start + pageSize), page: echoedPage, page_size: pageSize };
 }

@@ -25,8 +25,8 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Wo
 		throw error;
 	});
 	world.listeners.push(files);
-	api.server.on('upgrade', (request, socket, early) => {
-		world.hub.upgrade(world, request, socket, early);
+	api.server.on('upgrade', (request, socket, earlyBytes) => {
+		world.hub.upgrade(world, request, socket, earlyBytes);
 	});
 	const urlHost = host.includes(':') ? `[${host}]` : host;
 	world.baseUrl = `http://${urlHost}:${api.port}`;

@@ -19,8 +19,8 @@ export class SocketHub {
 		return this.#open.size;
 	}
 
-	/** Answers a handshake on `/ws?token=`, with 401 for a wrong token. `early` are bytes that came with it. */
-	upgrade(world: World, request: IncomingMessage, socket: Duplex, early: Buffer): void {
+	/** Answers a handshake on `/ws?token=`, with 401 for a wrong token. `earlyBytes` are bytes that came with it. */
+	upgrade(world: World, request: IncomingMessage, socket: Duplex, earlyBytes: Buffer): void {
 		const url = urlOf(request);
 		const record = recordOf('socket', request, url);
 		world.requests.push(record);
@@ -36,7 +36,7 @@ export class SocketHub {
 			);
 		} else if (this.mode !== 'hang') {
 			record.status = 101;
-			this.#server.handleUpgrade(request, socket, early, (opened) => {
+			this.#server.handleUpgrade(request, socket, earlyBytes, (opened) => {
 				this.#add(world, opened, token);
 			});
 		} else {
@@ -73,9 +73,9 @@ export class SocketHub {
 
 	/** Sends anything to all sockets in any mode. A string or Buffer is sent as it is, anything else as JSON. */
 	push(message: unknown): void {
-		const raw = typeof message === 'string' || Buffer.isBuffer(message);
+		const isRaw = typeof message === 'string' || Buffer.isBuffer(message);
 		for (const socket of this.#open.keys()) {
-			socket.send(raw ? message : JSON.stringify(message));
+			socket.send(isRaw ? message : JSON.stringify(message));
 		}
 	}
 

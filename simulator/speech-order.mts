@@ -26,14 +26,14 @@ export function readOrder(world: World, call: Call): SpeechOrder | PlainReply {
 	let body = bodyOf(call);
 	// The contract does not show a body with fields of both shapes. Here `input` makes it shape A.
 	if (body.input === undefined && body.text !== undefined) body = fromShapeB(body);
-	const { input, voice_id: voiceId, model_id: model, call_back_url: callBackUrl } = body;
+	const { input, voice_id: voiceId, model_id: modelId, call_back_url: callBackUrl } = body;
 	if (typeof input !== 'string' || input.trim() === '') {
 		return problem(400, 'input_required');
 	}
 	if (typeof voiceId !== 'string' || !world.voices.some((voice) => voice.voice_id === voiceId)) {
 		return problem(400, 'invalid_voice_id');
 	}
-	if (typeof model !== 'string' || !MODELS.includes(model)) {
+	if (typeof modelId !== 'string' || !MODELS.includes(modelId)) {
 		return problem(400, 'invalid_model_id');
 	}
 	const settings: Record<string, unknown> = {};
@@ -49,12 +49,12 @@ export function readOrder(world: World, call: Call): SpeechOrder | PlainReply {
 		return problem(400, 'invalid_use_speaker_boost');
 	}
 	if (callBackUrl === undefined || callBackUrl === null || callBackUrl === '') {
-		return { input, voiceId, modelId: model, settings };
+		return { input, voiceId, modelId, settings };
 	}
-	if (typeof callBackUrl !== 'string' || !isWebAddress(callBackUrl)) {
+	if (typeof callBackUrl !== 'string' || !isWebUrl(callBackUrl)) {
 		return problem(400, 'invalid_call_back_url');
 	}
-	return { input, voiceId, modelId: model, settings, callBackUrl };
+	return { input, voiceId, modelId, settings, callBackUrl };
 }
 
 /** Converts a body of shape B to shape A. */
@@ -67,6 +67,6 @@ function fromShapeB(body: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** True for an http(s) URL. */
-function isWebAddress(value: string): boolean {
+function isWebUrl(value: string): boolean {
 	return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { storeSpeech } from './files.mts';
-import { problem, refusal, type Call, type Reply } from './replies.mts';
+import { problem, refuseCreateCall, type Call, type Reply } from './replies.mts';
 import { numberOf, scenarioOf, type Scenario } from './scenarios.mts';
 import { readOrder } from './speech-order.mts';
 import type { TaskRecord } from './types.mts';
@@ -12,36 +12,36 @@ import type { World } from './world.mts';
  */
 type Step = readonly [share: number, percentage: number];
 
-const STEPS: readonly Step[] = [
+const PROGRESS_STEPS: readonly Step[] = [
 	[0.2, 21],
 	[0.4, 43],
 	[0.55, 57],
 	[0.7, 71],
 	[0.88, 93],
 ];
-/** A task takes this long, in ms, plus some time per character, before the pace is applied. */
+/** The shortest duration of a task, in ms, before the pace is applied. Each character of the text adds some time. */
 const BASE_DURATION_MS = 4_000;
 const MS_PER_LETTER = 8;
 const MAX_DURATION_MS = 8_000;
-/** When a task of the scenario `task-fails` fails, as a share of its duration. It is before the first message. */
-const EARLY_FAILURE = 0.15;
-const LATE_ADDRESS_SECONDS = 4;
+/** When a task of the scenario `task-fails` fails, as a share of its duration: before the first message. */
+const EARLY_FAILURE_SHARE = 0.15;
+const LATE_URL_SECONDS = 4;
 /** How long `messages-first` delays the answer to the create call, in ms, before the pace is applied. */
-const HELD_BACK_MS = 500;
+const ANSWER_DELAY_MS = 500;
 /** The least delay of that answer, in ms, so that the messages surely come first. */
-const MIN_HELD_BACK_MS = 50;
+const MIN_ANSWER_DELAY_MS = 50;
 
 /** POST /v1/labs/task (§4.1): accepts, charges and starts a speech task. */
 export function createTask(world: World, call: Call): Reply {
 	const order = readOrder(world, call);
 	if ('status' in order) return order;
 	const scenario = scenarioOf(order.input);
-	const refusalReply = refusal(world, call, scenario);
+	const refusalReply = refuseCreateCall(world, call, scenario);
 	if (refusalReply) return refusalReply;
 	world.chargedCalls++;
 	const task: TaskRecord = {
 		...order,
-		id: world.dialect.taskId === 'uuid' ? randomUUID() : String(world.nextTask++),
+		id: world.dialect.taskId === 'uuid' ? randomUUID() : String(world.nextTaskId++),
 		token: call.token,
 		status: 'pending',
 		percentage: 0,
@@ -53,7 +53,7 @@ export function createTask(world: World, call: Call): Reply {
 	runTask(world, task, scenario);
 	const body = { [world.dialect.createIdField]: task.id };
 	if (!scenario.has('messages-first')) return { status: 200, body };
-	const delayMs = Math.max(MIN_HELD_BACK_MS, world.paced(HELD_BACK_MS));
+	const delayMs = Math.max(MIN_ANSWER_DELAY_MS, world.paced(ANSWER_DELAY_MS));
 	return { status: 200, body, delayMs };
 }
 
@@ -68,7 +68,7 @@ export function readTask(world: World, call: Call, id: string): Reply {
 	const body = {
 		id: /^\d+$/.test(task.id) ? Number(task.id) : task.id,
 		status: dialect.statusCase === 'UPPER' ? word.toUpperCase() : word,
-		...addressFields(world, task),
+		...urlFields(world, task),
 		process_percentage: task.percentage,
 		input: task.input,
 		voice_id: task.voiceId,
@@ -83,8 +83,8 @@ export function readTask(world: World, call: Call, id: string): Reply {
 /** DELETE /v1/labs/task/{task_id} (§4.3): deletes a task. A running one stops, and is charged all the same. */
 export function deleteTask(world: World, call: Call, id: string): Reply {
 	if (world.tasks.get(id)?.token !== call.token) return problem(404, 'task_not_found');
-	world.runs.get(id)?.cancel();
-	world.runs.delete(id);
+	world.runningTasks.get(id)?.cancel();
+	world.runningTasks.delete(id);
 	world.inFlight.delete(world.tasks.get(id)!);
 	world.tasks.delete(id);
 	world.changed();
@@ -92,15 +92,15 @@ export function deleteTask(world: World, call: Call, id: string): Reply {
 }
 
 /** The URLs of a task in the fields of the dialect. */
-function addressFields(world: World, task: TaskRecord): Record<string, unknown> {
+function urlFields(world: World, task: TaskRecord): Record<string, unknown> {
 	const { audioField, relativeAudioUrl } = world.dialect;
 	const toWireUrl = (url: string) => (relativeAudioUrl ? new URL(url).pathname : url);
 	// Deployments with the field `result` send null until there is a URL. The contract omits the field.
 	if (!task.audioUrl) return audioField === 'result' ? { result: null, subtitle: null } : {};
-	const address = toWireUrl(task.audioUrl);
+	const audioUrl = toWireUrl(task.audioUrl);
 	const field = audioField === 'result' ? 'result' : 'audio_url';
 	return {
-		[field]: audioField === 'nested' ? { url: address } : address,
+		[field]: audioField === 'nested' ? { url: audioUrl } : audioUrl,
 		subtitle: task.subtitleUrl === undefined ? null : toWireUrl(task.subtitleUrl),
 	};
 }
@@ -109,34 +109,35 @@ function addressFields(world: World, task: TaskRecord): Record<string, unknown> 
 function runTask(world: World, task: TaskRecord, scenario: Scenario): void {
 	const defaultMs = Math.min(MAX_DURATION_MS, BASE_DURATION_MS + task.input.length * MS_PER_LETTER);
 	const durationMs = world.paced(numberOf(scenario, 'slow', defaultMs / 1000) * 1000);
-	const cancels: Array<() => void> = [];
-	const cancel = () => cancels.splice(0).forEach((stop) => stop());
-	const schedule = (ms: number, action: () => void) => cancels.push(world.timers.after(ms, action));
+	const cancelFunctions: Array<() => void> = [];
+	const cancel = () => cancelFunctions.splice(0).forEach((cancelOne) => cancelOne());
+	const schedule = (ms: number, action: () => void) =>
+		cancelFunctions.push(world.timers.after(ms, action));
 	const endAfter = (ms: number, action: () => void) => {
 		const end = () => {
 			cancel();
 			action();
 		};
-		world.runs.set(task.id, { cancel, end });
+		world.runningTasks.set(task.id, { cancel, end });
 		schedule(ms, end);
 	};
 
 	if (scenario.has('task-fails')) {
-		return endAfter(durationMs * EARLY_FAILURE, () => fail(world, task));
+		return endAfter(durationMs * EARLY_FAILURE_SHARE, () => failTask(world, task));
 	}
 	for (const [share, percentage] of stepsOf(scenario)) {
 		if (share === 0) reportProgress(world, task, scenario, percentage);
 		else schedule(durationMs * share, () => reportProgress(world, task, scenario, percentage));
 	}
 	endAfter(durationMs, () => {
-		if (scenario.has('task-fails-late')) return fail(world, task);
+		if (scenario.has('task-fails-late')) return failTask(world, task);
 		task.status = 'completed';
 		world.inFlight.delete(task);
 		if (scenario.has('late-address')) {
-			const lateMs = world.paced(numberOf(scenario, 'late-address', LATE_ADDRESS_SECONDS) * 1000);
-			schedule(lateMs, () => publish(world, task, scenario));
+			const lateMs = world.paced(numberOf(scenario, 'late-address', LATE_URL_SECONDS) * 1000);
+			schedule(lateMs, () => publishFiles(world, task, scenario));
 		} else {
-			publish(world, task, scenario);
+			publishFiles(world, task, scenario);
 		}
 		reportProgress(world, task, scenario, 100);
 		if (scenario.has('duplicate-progress')) reportProgress(world, task, scenario, 100);
@@ -146,16 +147,16 @@ function runTask(world: World, task: TaskRecord, scenario: Scenario): void {
 /** The messages of progress that a scenario asks for. */
 function stepsOf(scenario: Scenario): readonly Step[] {
 	if (scenario.has('messages-first')) {
-		return STEPS.map(([share, percentage]) => [percentage < 50 ? 0 : share, percentage]);
+		return PROGRESS_STEPS.map(([share, percentage]) => [percentage < 50 ? 0 : share, percentage]);
 	}
-	if (scenario.has('duplicate-progress')) return STEPS.flatMap((step) => [step, step]);
+	if (scenario.has('duplicate-progress')) return PROGRESS_STEPS.flatMap((step) => [step, step]);
 	if (scenario.has('backward-progress')) {
-		return STEPS.flatMap((step, index): Step[] => {
+		return PROGRESS_STEPS.flatMap((step, index): Step[] => {
 			const backwardStep: Step = [step[0] + 0.05, step[1] - 14];
 			return index % 2 === 1 ? [step, backwardStep] : [step];
 		});
 	}
-	return STEPS;
+	return PROGRESS_STEPS;
 }
 
 /** Sets the progress of a task and sends the message about it. */
@@ -176,14 +177,14 @@ function reportProgress(
 }
 
 /** Stores the files of a completed task. From now on a read has their URLs. */
-function publish(world: World, task: TaskRecord, scenario: Scenario): void {
+function publishFiles(world: World, task: TaskRecord, scenario: Scenario): void {
 	task.readyAt = Date.now();
 	Object.assign(task, storeSpeech(world, task, scenario));
 	world.changed();
 	sendCallback(world, task);
 }
 
-function fail(world: World, task: TaskRecord): void {
+function failTask(world: World, task: TaskRecord): void {
 	task.status = 'failed';
 	world.inFlight.delete(task);
 	task.error = 'Speech synthesis failed';

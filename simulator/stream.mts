@@ -1,4 +1,4 @@
-import { wireCompletion, type JobEvent } from './generation.mts';
+import { toWireCompletion, type JobEvent } from './generation.mts';
 import { cutOff, writeHead, send, type Exchange } from './http.mts';
 import type { Reply } from './replies.mts';
 import type { GeneratedKind, RawStreamStep } from './types.mts';
@@ -24,7 +24,7 @@ export function sendJob(world: World, exchange: Exchange, { job, plainJson }: Jo
 		return;
 	}
 	const write = openStream(world, exchange);
-	job.onEvent = (event) => stepsOf(world, job.kind, event).forEach(write);
+	job.onEvent = (event) => toStreamSteps(world, job.kind, event).forEach(write);
 }
 
 /** Writes raw bytes instead of a generation's events; see `FaultAction.sse`. */
@@ -35,7 +35,7 @@ export function sendRaw(world: World, exchange: Exchange, steps: RawStreamStep[]
 /** Sends the JSON answer for the last event of a generation; nothing for a status event. */
 function answerAtEnd(world: World, exchange: Exchange, event: JobEvent): void {
 	if (event.type === 'complete') {
-		send(world, exchange, { status: 200, body: wireCompletion(world, event.items) });
+		send(world, exchange, { status: 200, body: toWireCompletion(world, event.items) });
 	} else if (event.type === 'error') {
 		send(world, exchange, { status: 200, body: { error: event.code } });
 	} else if (event.type === 'cut') {
@@ -44,13 +44,13 @@ function answerAtEnd(world: World, exchange: Exchange, event: JobEvent): void {
 }
 
 /** Converts an event to what is written to the stream, in the dialect. */
-export function stepsOf(world: World, kind: GeneratedKind, event: JobEvent): RawStreamStep[] {
+export function toStreamSteps(world: World, kind: GeneratedKind, event: JobEvent): RawStreamStep[] {
 	switch (event.type) {
 		case 'status':
 			return [eventText(world, `${kind}_generation_status`, statusData(world, event.word))];
 		case 'complete': {
 			const name = kind === 'image' ? world.dialect.imageEndEvent : `${kind}_generation_complete`;
-			return [eventText(world, name, JSON.stringify(wireCompletion(world, event.items))), 'END'];
+			return [eventText(world, name, JSON.stringify(toWireCompletion(world, event.items))), 'END'];
 		}
 		case 'error':
 			return [eventText(world, 'error', errorData(world, event.status, event.code)), 'END'];
@@ -114,8 +114,8 @@ function openStream(world: World, exchange: Exchange): (step: RawStreamStep) => 
 	};
 	writeHead(world, exchange, 200, STREAM_HEADERS);
 	response.flushHeaders();
-	let written = Promise.resolve();
+	let previousWrites = Promise.resolve();
 	return (step) => {
-		written = written.then(() => write(step));
+		previousWrites = previousWrites.then(() => write(step));
 	};
 }

@@ -1,14 +1,14 @@
 /** Timers that can all be canceled at once, so that nothing runs on after the simulator was closed. */
 export class Timers {
 	readonly #running = new Set<NodeJS.Timeout>();
-	#closed = false;
+	isClosed = false;
 
 	/**
-	 * Calls `action` after `ms` milliseconds; the pace is not applied. Returns a function that cancels it. Does
-	 * nothing once closed.
+	 * Calls `action` after `ms` milliseconds; the pace is not applied. Returns a function that cancels the call. Once
+	 * the timers are closed, nothing is called.
 	 */
 	after(ms: number, action: () => void): () => void {
-		if (this.#closed) return () => {};
+		if (this.isClosed) return () => {};
 		const timer = setTimeout(() => {
 			this.#running.delete(timer);
 			action();
@@ -27,7 +27,7 @@ export class Timers {
 
 	/** Cancels all timers. No new one can be started. */
 	close(): void {
-		this.#closed = true;
+		this.isClosed = true;
 		for (const timer of this.#running) clearTimeout(timer);
 		this.#running.clear();
 	}

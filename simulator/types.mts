@@ -10,7 +10,7 @@ export interface SimulatorOptions {
 	token?: string;
 	/** Other valid tokens. Each is an account that sees only its own tasks, messages and history. */
 	otherTokens?: string[];
-	/** The factor of all durations of the service itself. The default 1 suits a person who watches. */
+	/** All durations of the service itself are multiplied by this. The default 1 suits a person who watches. */
 	pace?: number;
 	/** Differences from the default dialect. */
 	dialect?: Partial<Dialect>;
@@ -93,7 +93,7 @@ export interface HistoryItem {
 /** A step of a raw stream: text or bytes to write, a pause, the proper end, or a reset of the connection. */
 export type RawStreamStep = string | Buffer | { delayMs: number } | 'END' | 'RESET';
 
-/** What happens before or instead of the normal answer. The pace is not applied to its times. */
+/** What a fault does before or instead of the normal answer. The pace is not applied to its times. */
 export interface FaultAction {
 	/** Waits for this many ms, then does the rest of this action, or answers normally. */
 	delayMs?: number;

@@ -1,5 +1,5 @@
-import { startGeneration, wireItem, type GenerationOrder } from './generation.mts';
-import { bodyOf, pageOf, problem, refusal, type Call, type Reply } from './replies.mts';
+import { startGeneration, toWireItem, type GenerationOrder } from './generation.mts';
+import { bodyOf, pageOf, problem, refuseCreateCall, type Call, type Reply } from './replies.mts';
 import { scenarioOf } from './scenarios.mts';
 import type { World } from './world.mts';
 
@@ -7,7 +7,7 @@ const LANDSCAPE = 'VIDEO_ASPECT_RATIO_LANDSCAPE';
 const PORTRAIT = 'VIDEO_ASPECT_RATIO_PORTRAIT';
 
 /** Answers the calls of the video area (§4.5 to §4.10); undefined for an unknown path. */
-export function videoArea(world: World, call: Call): Reply | undefined {
+export function answerVideoCall(world: World, call: Call): Reply | undefined {
 	switch (`${call.method} ${call.path}`) {
 		case 'POST /v1/video/text-to-video':
 			return generate(world, call, 'video');
@@ -55,7 +55,7 @@ function generate(
 		if (!imageList.every(isImage)) return problem(400, 'invalid_image');
 	}
 	const scenario = scenarioOf(prompt);
-	const refusalReply = refusal(world, call, scenario);
+	const refusalReply = refuseCreateCall(world, call, scenario);
 	if (refusalReply) return refusalReply;
 	const job = startGeneration(world, call, {
 		kind,
@@ -67,7 +67,7 @@ function generate(
 	return { job, plainJson: scenario.has('plain-json') };
 }
 
-/** Whether a value is padded base64 (no data-URL prefix) of a PNG, JPEG or WebP file. */
+/** True if a value is padded base64 (no data-URL prefix) of a PNG, JPEG or WebP file. */
 function isImage(value: unknown): boolean {
 	if (typeof value !== 'string' || value.length % 4 !== 0) return false;
 	// A regular expression may overflow the stack on a value of many megabytes, so the value is decoded and encoded.
@@ -85,7 +85,7 @@ function listHistory(world: World, call: Call): Reply {
 	const all = world.history.filter((item) => (item.owner ?? call.token) === call.token);
 	const page = pageOf(world, call, all, 1);
 	if ('status' in page) return page;
-	const data = page.items.map((item) => wireItem(world, item));
+	const data = page.items.map((item) => toWireItem(world, item));
 	if (world.dialect.history === 'array') return { status: 200, body: data };
 	const toWireNumber = (value: number) =>
 		world.dialect.historyNumbersAsStrings ? String(value) : value;
@@ -106,6 +106,6 @@ function accountFields(world: World): Record<string, unknown> {
 	if (world.dialect.account === 'quota') {
 		return { total_quota: total, used_quota: total - remaining, available_quota: remaining };
 	}
-	const expires = new Date(Date.now() + 30 * 86_400_000).toISOString();
-	return { balance: 0, credits: [{ amount: remaining, expire_at: expires }] };
+	const expiresAt = new Date(Date.now() + 30 * 86_400_000).toISOString();
+	return { balance: 0, credits: [{ amount: remaining, expire_at: expiresAt }] };
 }

@@ -53,16 +53,16 @@ function makeVoice(name: string, character: string) {
  * `search` in name and description, filters by trait, `sort=name`.
  */
 export function listVoices(world: World, call: Call): Reply {
-	const found = world.voices.filter((voice) => matches(voice, call.query));
+	const matchingVoices = world.voices.filter((voice) => matches(voice, call.query));
 	if (call.query.get('sort') === 'name') {
-		found.sort((a, b) => a.name.trim().localeCompare(b.name.trim()));
+		matchingVoices.sort((a, b) => a.name.trim().localeCompare(b.name.trim()));
 	}
-	const page = pageOf(world, call, found, 0);
+	const page = pageOf(world, call, matchingVoices, 0);
 	if ('status' in page) return page;
 	const { items, ...paging } = page;
-	const voices = items.map((voice) => wireVoice(world, voice));
+	const voices = items.map((voice) => toWireVoice(world, voice));
 	if (world.dialect.voices === 'array') return { status: 200, body: voices };
-	return { status: 200, body: { voices, total: found.length, ...paging } };
+	return { status: 200, body: { voices, total: matchingVoices.length, ...paging } };
 }
 
 /** True if a voice matches the search and the filters of a query. */
@@ -80,16 +80,16 @@ function matches(voice: Voice, query: URLSearchParams): boolean {
 }
 
 /** A voice in the JSON of the dialect. */
-function wireVoice(world: World, voice: Voice): Record<string, unknown> {
+function toWireVoice(world: World, voice: Voice): Record<string, unknown> {
 	const { voice_id, name, category, use_cases, description, ...traits } = voice;
 	const preview_url = storePreview(world, voice_id, `Hello, my name is ${name.trim()}.`);
-	const labels = world.dialect.voiceTraits === 'labels';
+	const hasLabels = world.dialect.voiceTraits === 'labels';
 	return {
 		voice_id,
 		name,
 		preview_url,
 		category,
 		description,
-		...(labels ? { labels: { ...traits, use_cases } } : { ...traits, use_cases }),
+		...(hasLabels ? { labels: { ...traits, use_cases } } : { ...traits, use_cases }),
 	};
 }

@@ -52,7 +52,7 @@ export class World {
 	/** All speech tasks by id. */
 	readonly tasks = new Map<string, TaskRecord>();
 	/** The running tasks by id. `cancel` stops a task; `end` ends it at once as it would have ended later. */
-	readonly runs = new Map<string, { cancel(): void; end(): void }>();
+	readonly runningTasks = new Map<string, { cancel(): void; end(): void }>();
 	/** Tasks and generations in flight, each with the token that created it. */
 	readonly inFlight = new Set<{ token: string }>();
 	/** All videos and images, newest first. */
@@ -71,7 +71,7 @@ export class World {
 	/** Exchanges whose response is not complete. */
 	readonly openExchanges = new Set<object>();
 	/** Tokens that `revoke` has made invalid. */
-	readonly revoked = new Set<string>();
+	readonly revokedTokens = new Set<string>();
 	/** Is aborted when the simulator closes. */
 	readonly closing = new AbortController();
 	/** How many create calls were accepted, and so charged. */
@@ -79,10 +79,10 @@ export class World {
 	/** How many requests each token has sent in its latest window; see `requestLimit`. */
 	readonly requestsInWindow = new Map<string, { window: number; requests: number }>();
 	/**
-	 * The id of the next task. It starts with the seconds since 2026, so that ids rise over restarts as a service's
-	 * do.
+	 * The id of the next task. It starts as the number of seconds since 2026, so that ids are higher after each
+	 * restart, as those of a real service are.
 	 */
-	nextTask = Math.floor((Date.now() - Date.parse('2026-01-01')) / 1000);
+	nextTaskId = Math.floor((Date.now() - Date.parse('2026-01-01')) / 1000);
 	readonly #checks = new Set<() => void>();
 	#isClosed = false;
 
@@ -101,7 +101,7 @@ export class World {
 		return ms * this.options.pace;
 	}
 
-	/** The time of the service's clock, which may be ahead of or behind the real one. */
+	/** The time by the service's clock, which may be ahead of the real one or behind it. */
 	now(): Date {
 		return new Date(Date.now() + this.dialect.clockSkewSeconds * 1000);
 	}
@@ -112,7 +112,9 @@ export class World {
 	}
 
 	validTokens(): string[] {
-		return [this.token, ...this.options.otherTokens].filter((token) => !this.revoked.has(token));
+		return [this.token, ...this.options.otherTokens].filter(
+			(token) => !this.revokedTokens.has(token),
+		);
 	}
 
 	/** How many WebSockets were ever opened. */
@@ -151,7 +153,7 @@ export class World {
 
 	/** Makes a token invalid and ends the WebSockets that it has opened. */
 	revoke(token: string): void {
-		this.revoked.add(token);
+		this.revokedTokens.add(token);
 		this.hub.drop(token);
 	}
 
@@ -161,7 +163,7 @@ export class World {
 		if (status !== 'pending' && status !== 'processing') {
 			throw new Error(`Task ${id} is ${status ?? 'unknown'}: it cannot be ended`);
 		}
-		this.runs.get(id)?.end();
+		this.runningTasks.get(id)?.end();
 	}
 
 	/** Tries all predicates of `waitFor` again. Call this after each change that a test may wait for. */
@@ -185,8 +187,8 @@ export class World {
 					reject(error);
 				}
 			};
-			const late = () => reject(new Error(`Not seen within ${timeoutMs} ms: ${predicate}`));
-			const timer = setTimeout(late, timeoutMs);
+			const onTimeout = () => reject(new Error(`Not seen within ${timeoutMs} ms: ${predicate}`));
+			const timer = setTimeout(onTimeout, timeoutMs);
 			this.#checks.add(check);
 			stop = () => {
 				clearTimeout(timer);

@@ -1,4 +1,4 @@
-/* The cheap files for tests. They were made once; README.md says how. */
+/* The cheap files for tests. README.md says how they were made. */
 import { readFileSync } from 'node:fs';
 
 /** The bytes of a file in this folder. */

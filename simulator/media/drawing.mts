@@ -20,7 +20,7 @@ interface Size {
 	height: number;
 }
 
-const FRAMES = 20;
+const FRAME_COUNT = 20;
 const FRAMES_PER_SECOND = 5;
 const MARGIN = 32;
 /** The height in pixels of the area below the prompt, which has the caption and the number. */
@@ -37,14 +37,17 @@ const font = readFileSync(require.resolve('inter-ui/web/Inter-Regular.woff2'));
 
 /** Draws a PNG file that shows its prompt. */
 export const drawImage = (drawing: Drawing): Uint8Array =>
-	render(sceneOf(drawing, 'Image'), sizeOf(drawing)).asPng();
+	renderSvg(sceneOf(drawing, 'Image'), sizeOf(drawing)).asPng();
 
 /** Draws an MP4 file of four seconds that shows its prompt, its aspect ratio, and a number that counts up. */
 export async function drawVideo(drawing: Drawing): Promise<Uint8Array> {
 	const size = sizeOf(drawing);
 	const shape = drawing.portrait ? '9:16 portrait' : '16:9 landscape';
-	const scene = render(sceneOf(drawing, `Video, ${shape}`), size).pixels;
-	const digits = render(digitsFor(drawing), { ...DIGIT_SIZE, width: 10 * DIGIT_SIZE.width }).pixels;
+	const scene = renderSvg(sceneOf(drawing, `Video, ${shape}`), size).pixels;
+	const digits = renderSvg(digitsFor(drawing), {
+		...DIGIT_SIZE,
+		width: 10 * DIGIT_SIZE.width,
+	}).pixels;
 	const encoder = await h264.createH264MP4Encoder();
 	Object.assign(encoder, size, {
 		frameRate: FRAMES_PER_SECOND,
@@ -53,7 +56,7 @@ export async function drawVideo(drawing: Drawing): Promise<Uint8Array> {
 		quantizationParameter: 30,
 	});
 	encoder.initialize();
-	for (let frameNumber = 1; frameNumber <= FRAMES; frameNumber++) {
+	for (let frameNumber = 1; frameNumber <= FRAME_COUNT; frameNumber++) {
 		for (const [place, digit] of [...String(frameNumber).padStart(2, '0')].entries()) {
 			for (let y = 0; y < DIGIT_SIZE.height; y++) {
 				const from = (y * 10 + Number(digit)) * DIGIT_SIZE.width;
@@ -81,32 +84,32 @@ function sceneOf(drawing: Drawing, caption: string): string {
 	const { width, height } = sizeOf(drawing);
 	const area = { width: width - 2 * MARGIN, height: height - MARGIN - FOOTER_HEIGHT };
 	const layouts = FONT_SIZES.map((size) => {
-		const lines = wrap(drawing.prompt, Math.floor(area.width / (size * LETTER_WIDTH)));
+		const lines = wrapText(drawing.prompt, Math.floor(area.width / (size * LETTER_WIDTH)));
 		return { size, lines, maxLines: Math.floor(area.height / (size * LINE_HEIGHT)) };
 	});
 	const { size, lines, maxLines } =
 		layouts.find((layout) => layout.lines.length <= layout.maxLines) ?? layouts.at(-1)!;
 	const visibleLines = lines.length > maxLines ? [...lines.slice(0, maxLines - 1), '…'] : lines;
 	const textElements = visibleLines.map((line, index) =>
-		text(MARGIN, MARGIN + size * (1 + index * LINE_HEIGHT), size, line),
+		textElement(MARGIN, MARGIN + size * (1 + index * LINE_HEIGHT), size, line),
 	);
 	return `<defs><linearGradient id="ground" x2="1" y2="1">
 		<stop stop-color="${color(drawing, 22)}"/><stop offset="1" stop-color="${color(drawing, 42)}"/>
 		</linearGradient></defs><rect width="100%" height="100%" fill="url(#ground)"/>
-		${textElements.join('')}${text(MARGIN, height - MARGIN, 17, caption)}`;
+		${textElements.join('')}${textElement(MARGIN, height - MARGIN, 17, caption)}`;
 }
 
 /** The SVG of the ten digits side by side. */
 function digitsFor(drawing: Drawing): string {
 	const digitElements = Array.from({ length: 10 }, (_, digit) =>
-		text(digit * DIGIT_SIZE.width + 2, DIGIT_SIZE.height - 12, 60, String(digit)),
+		textElement(digit * DIGIT_SIZE.width + 2, DIGIT_SIZE.height - 12, 60, String(digit)),
 	);
 	const background = `<rect width="100%" height="100%" fill="${color(drawing, 15)}"/>`;
 	return background + digitElements.join('');
 }
 
 /** Breaks a text into lines of at most `maxLetters` letters. A longer word is broken, too. */
-function wrap(prompt: string, maxLetters: number): string[] {
+function wrapText(prompt: string, maxLetters: number): string[] {
 	const lines: string[] = [];
 	for (const word of prompt
 		.split(/\s+/)
@@ -121,7 +124,7 @@ function wrap(prompt: string, maxLetters: number): string[] {
 const chunksPattern = (maxLetters: number) => new RegExp(`.{1,${maxLetters}}`, 'gu');
 
 /** The SVG of one line of text. */
-function text(x: number, y: number, size: number, letters: string): string {
+function textElement(x: number, y: number, size: number, letters: string): string {
 	// XML allows neither control characters nor lone surrogates.
 	const validXml = letters.toWellFormed().replace(/[\0-\x1f\ufffe\uffff]/g, ' ');
 	const escaped = validXml.replace(/[&<]/g, (letter) => `&#${letter.charCodeAt(0)};`);
@@ -129,7 +132,7 @@ function text(x: number, y: number, size: number, letters: string): string {
 }
 
 /** Renders the content of an SVG to pixels. */
-function render(content: string, { width, height }: Size) {
+function renderSvg(content: string, { width, height }: Size) {
 	const namespace = 'http://www.w3.org/2000/svg';
 	const svg = `<svg xmlns="${namespace}" width="${width}" height="${height}">${content}</svg>`;
 	return new Resvg(svg, { font: { fontBuffers: [font], defaultFontFamily: 'Inter' } }).render();

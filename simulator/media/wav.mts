@@ -14,8 +14,8 @@ export function speechSeconds(text: string): number {
 	return Math.min(MAX_SECONDS, Math.max(1, text.length / LETTERS_PER_SECOND));
 }
 
-/** The 44-byte header of a WAV file: PCM, 16 bit, mono. `rate` is in samples per second. */
-export function wavHeader(dataBytes: number, rate = SAMPLES_PER_SECOND): Buffer {
+/** The 44-byte header of a WAV file: PCM, 16 bit, mono. `sampleRate` is in samples per second. */
+export function wavHeader(dataBytes: number, sampleRate = SAMPLES_PER_SECOND): Buffer {
 	const header = Buffer.alloc(HEADER_BYTES);
 	header.write('RIFF', 0, 'latin1');
 	header.writeUInt32LE(dataBytes + HEADER_BYTES - 8, 4);
@@ -23,8 +23,8 @@ export function wavHeader(dataBytes: number, rate = SAMPLES_PER_SECOND): Buffer 
 	header.writeUInt32LE(16, 16);
 	header.writeUInt16LE(1, 20);
 	header.writeUInt16LE(1, 22);
-	header.writeUInt32LE(rate, 24);
-	header.writeUInt32LE(rate * 2, 28);
+	header.writeUInt32LE(sampleRate, 24);
+	header.writeUInt32LE(sampleRate * 2, 28);
 	header.writeUInt16LE(2, 32);
 	header.writeUInt16LE(16, 34);
 	header.write('data', 36, 'latin1');
@@ -36,10 +36,10 @@ export function wavHeader(dataBytes: number, rate = SAMPLES_PER_SECOND): Buffer 
  * A playable WAV file that sounds a little like speech: a fading tone at the voice's pitch for each letter, noise for
  * consonants, and silence between words. The same text and voice always make the same file.
  */
-export function speechWav(text: string, voice: string): Buffer {
+export function speechWav(text: string, voiceId: string): Buffer {
 	const samples = Math.round(speechSeconds(text) * SAMPLES_PER_SECOND);
 	const data = Buffer.alloc(samples * 2);
-	const pitch = 95 + (seedOf(voice) % 110);
+	const pitch = 95 + (seedOf(voiceId) % 110);
 	const random = randomFrom(seedOf(text));
 	let phase = 0;
 	let loudness = 0;

@@ -1,8 +1,8 @@
 import { dialectOf } from '../../simulator/dialect.mts';
 import { randomFrom, seedOf } from '../../simulator/media/random.mts';
 import { readTask } from '../../simulator/speech.mts';
-import { stepsOf } from '../../simulator/stream.mts';
-import { videoArea } from '../../simulator/video.mts';
+import { toStreamSteps } from '../../simulator/stream.mts';
+import { answerVideoCall } from '../../simulator/video.mts';
 import { clock, SECOND } from './clock.mts';
 import { note } from './ledger.mts';
 import { type Answer, type Exchange, failing, sockets } from './network.mts';
@@ -88,7 +88,7 @@ export function serviceOf({ seed, ...world }: World) {
 		const kind = ({ task: 'speech', 'create-image': 'image' } as const)[name] ?? 'video';
 		if (method === 'POST') return create(exchange, kind);
 		if (id) return task(decodeURIComponent(id));
-		return videoArea({ ...said, history: history() } as never, exchange as never) as Answer;
+		return answerVideoCall({ ...said, history: history() } as never, exchange as never) as Answer;
 	}
 
 	/** Error bodies repeat the token, as some deployments do. */
@@ -181,8 +181,13 @@ export function serviceOf({ seed, ...world }: World) {
 	}
 
 	/** False if nobody listens. */
-	function tell({ stream, kind }: Work, event: Parameters<typeof stepsOf>[2]): boolean | undefined {
-		return stream?.write(stepsOf(said as never, kind as 'video' | 'image', event)[0] as string);
+	function tell(
+		{ stream, kind }: Work,
+		event: Parameters<typeof toStreamSteps>[2],
+	): boolean | undefined {
+		return stream?.write(
+			toStreamSteps(said as never, kind as 'video' | 'image', event)[0] as string,
+		);
 	}
 
 	const write = ({ stream }: Work, event: string, data: object) =>
