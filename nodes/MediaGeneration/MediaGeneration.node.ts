@@ -20,7 +20,7 @@ const describeOutput = (output: string, show: IDisplayOptions['show']) => ({
 	displayOptions: { show },
 });
 
-/** For AI workflow builders: advice about what they get wrong without it, and the output of each operation. */
+/** For AI workflow builders: advice against their usual mistakes, and the output of each operation. */
 const builderHint: IBuilderHint = {
 	searchHint:
 		'Waits by itself until the file is there: add no Wait node and no polling loop. Pass all items at once, without a loop: they are processed in parallel, and the output keeps their order. For lists set onError to continueErrorOutput, so that a failed row goes to the second output while the others continue. To react to media generated elsewhere, use the Media Generation Trigger.',
@@ -49,15 +49,17 @@ const builderHint: IBuilderHint = {
 const PROGRESS_HINT = 'Progress: browser console (F12).';
 const CHARGE_HINT = 'Runs are charged in full, retries for what is missing.';
 
-/** How long a generation usually takes, in words: the different texts of all kinds of media. */
-const DURATIONS = [...new Set(Object.values(MEDIA).map(({ takes }) => takes))];
+/** The different texts in MEDIA that say how long a generation usually takes. */
+const DURATIONS = [...new Set(Object.values(MEDIA).map(({ usualDuration }) => usualDuration))];
 
 /** The hints in the output panel before the node has run: the operations, as `resource:operation`, and the text. */
 const HINTS: Array<[string[], string]> = [
-	...DURATIONS.map((takes): [string[], string] => {
-		const operationsOfDuration = PAID_OPERATIONS.filter(({ kind }) => MEDIA[kind].takes === takes);
+	...DURATIONS.map((usualDuration): [string[], string] => {
+		const operationsOfDuration = PAID_OPERATIONS.filter(
+			({ kind }) => MEDIA[kind].usualDuration === usualDuration,
+		);
 		const names = operationsOfDuration.map(({ resource, operation }) => `${resource}:${operation}`);
-		return [names, `Takes ${takes}. ${PROGRESS_HINT} ${CHARGE_HINT}`];
+		return [names, `Takes ${usualDuration}. ${PROGRESS_HINT} ${CHARGE_HINT}`];
 	}),
 	[['speech:wait'], `Waits until the audio is ready. ${PROGRESS_HINT} This is free of charge.`],
 	[
@@ -77,8 +79,8 @@ export class MediaGeneration implements INodeType {
 		subtitle,
 		description: 'Generate speech, videos and images, and get the finished files',
 		defaults: { name: 'Media Generation' },
-		// A model sees no output panel, so a tool has no hints. n8n's type of `replacements` does not allow `hints`,
-		// hence the cast.
+		// Hints are for the output panel, which a model does not see, so a tool has none. n8n's type of `replacements`
+		// does not allow `hints`, hence the cast.
 		usableAsTool: { replacements: { hints: [] } as Partial<INodeTypeDescription> },
 		builderHint,
 		inputs: [NodeConnectionTypes.Main],

@@ -5,8 +5,8 @@ import type { Redactor } from '../shared/parsing/redaction';
 import type { FailedResult } from './run/itemTask';
 
 /**
- * Makes the output item that stands for a failed result of the input item `index`. Saved workflows read its fields,
- * such as `error_kind`, so their names must not change.
+ * Makes the output item for a failed result of the input item `index`. Saved workflows read its fields, such as
+ * `error_kind`, so their names must not change.
  */
 export function failedItem(
 	context: IExecuteFunctions,
@@ -24,8 +24,8 @@ export function failedItem(
 	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};
 	const { taskIds, indeterminateParts = [], fileUrl } = facts;
 	const taskId = facts.taskId ?? taskIds?.[0];
-	// `maybe_paid` tells a workflow that a call without a known task may have been charged, so that the workflow does
-	// not simply send the call again.
+	// `maybe_paid` warns a workflow that a call may have been charged although no task is known, so that the workflow
+	// does not simply send the call again.
 	const isIndeterminate =
 		(facts.mayBeCharged || kind === 'streamLost') && facts.taskId === undefined;
 	const mayBePaid = isIndeterminate || indeterminateParts.length > 0;

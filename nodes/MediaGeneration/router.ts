@@ -22,11 +22,11 @@ export async function router(this: IExecuteFunctions): Promise<INodeExecutionDat
 			.catch((error: unknown) => new FailedResult(error));
 	});
 	const run = new Run(this, await Promise.all(credentials), continueOnFail);
-	const outcomes = await run.processItems((item) => {
+	const resultsByItem = await run.processItems((item) => {
 		const resource = this.getNodeParameter('resource', 0);
 		return findOperation(resource, this.getNodeParameter('operation', 0)).prepare(item);
 	});
-	const items = outcomes.flatMap((results, index) =>
+	const items = resultsByItem.flatMap((results, index) =>
 		results.map((result) =>
 			result instanceof FailedResult ? failedItem(this, index, result, run.redact) : result,
 		),

@@ -8,7 +8,7 @@ import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { wordingOf } from '../shared/n8n/messages';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Redactor } from '../shared/parsing/redaction';
-import { canListen } from '../shared/speech/accountSocket';
+import { hasWebSocket } from '../shared/speech/accountSocket';
 import type { Activation } from './activation/activation';
 import { Outbox } from './activation/outbox';
 import { supportsDeduplication } from './activation/executionQueue';
@@ -19,8 +19,8 @@ import { readSettings, type Settings } from './activation/settings';
 import { TaskWatch } from './tasks/taskWatch';
 
 /**
- * Modes in which n8n activates a trigger by itself, for example after a restart. n8n soon gives up a trigger that
- * throws in them, so a failure that may be temporary must not be thrown.
+ * Modes in which n8n activates a trigger by itself, for example after a restart. If a trigger throws in these modes,
+ * n8n soon stops retrying it, so a failure that may be temporary must not be thrown.
  */
 const SYSTEM_ACTIVATION_MODES = new Set<string>([
 	'init',
@@ -51,7 +51,7 @@ class ListeningTrigger {
 		this.isManual = context.getMode() === 'manual';
 	}
 
-	/** Call it once. If it fails, closes the trigger and throws an n8n error. */
+	/** Starts listening. Call it once. If it fails, closes the trigger and throws an n8n error. */
 	async activate(): Promise<void> {
 		await this.listen().catch((error: unknown) => {
 			this.close();
@@ -76,7 +76,7 @@ class ListeningTrigger {
 		if (!isManual) refuseSelfStart(context, settings);
 		// If the parameters name no tasks, the trigger learns of new tasks only from messages over the socket.
 		const needsSocket = settings.listensForTasks && settings.taskIds.size === 0;
-		if (needsSocket && !canListen()) throw new Failure('noWebSocket');
+		if (needsSocket && !hasWebSocket()) throw new Failure('noWebSocket');
 		const credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
 		this.redact = credential.redact;
 		const { signal } = this.closing;
@@ -117,7 +117,10 @@ class ListeningTrigger {
 		}
 	}
 
-	/** Reports `failure` to n8n and closes the trigger, but for a refused token only once the refusal is confirmed. */
+	/**
+	 * Reports `failure` to n8n and closes the trigger. A refused token is checked again first, and ends the trigger
+	 * only if the refusal is confirmed.
+	 */
 	private async end(failure: Failure, api: Api): Promise<void> {
 		const { signal } = this.closing;
 		const mayBeTemporary = failure.kind === 'tokenRefused';

@@ -69,7 +69,7 @@ export interface SpeechTask {
 	percentage?: number;
 	/** Why the task has failed or seems to have failed, if the service says why. */
 	message?: string;
-	/** The service's record of the task. */
+	/** The JSON of the task, as the service sent it. */
 	raw: ServiceRecord;
 }
 
@@ -78,7 +78,7 @@ export interface GeneratedFile {
 	id?: string;
 	/** The absolute URL of the file. */
 	fileUrl: string;
-	/** The service's record of the file, which may be empty. */
+	/** The JSON of the file, as the service sent it; `{}` if the service sent only a URL. */
 	raw: ServiceRecord;
 }
 
@@ -87,21 +87,21 @@ export interface GeneratedFile {
  *
  * - `mimeType`: the usual type of a file.
  * - `timeoutSeconds`: the default of the parameter Timeout.
- * - `takes`: how long a generation usually takes, in words for users.
+ * - `usualDuration`: how long a generation usually takes, in words for users.
  * - `plural`: the word for several results.
  * - `inputs`: what users can change after a failure.
  */
 export const MEDIA = {
 	speech: {
-		...{ mimeType: 'audio/mpeg', timeoutSeconds: 3600, takes: 'seconds to a few minutes' },
+		...{ mimeType: 'audio/mpeg', timeoutSeconds: 3600, usualDuration: 'seconds to a few minutes' },
 		...{ plural: 'speech', inputs: 'text, voice or model' },
 	},
 	video: {
-		...{ mimeType: 'video/mp4', timeoutSeconds: 1800, takes: 'a few minutes' },
+		...{ mimeType: 'video/mp4', timeoutSeconds: 1800, usualDuration: 'a few minutes' },
 		...{ plural: 'videos', inputs: 'prompt or images' },
 	},
 	image: {
-		...{ mimeType: 'image/png', timeoutSeconds: 900, takes: 'seconds to a few minutes' },
+		...{ mimeType: 'image/png', timeoutSeconds: 900, usualDuration: 'seconds to a few minutes' },
 		...{ plural: 'images', inputs: 'prompt' },
 	},
 } as const;
@@ -167,7 +167,7 @@ export type Generation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
 
 /**
  * A request for media, and what is known of its result. The journal stores requests for videos and images, so that a
- * retry collects the result instead of paying again.
+ * retry collects the result and no second request is charged.
  */
 export interface GenerationRequest {
 	/** A UUID that identifies the request. */
@@ -190,7 +190,7 @@ export interface GenerationRequest {
 	requestedCount: number;
 	/** True if images are part of the request, so that the prompt does not identify the result. */
 	withImages: boolean;
-	/** The ids of the sub-workflow that sent the request and of the workflow that called it. */
+	/** Workflow ids: `id` of the sub-workflow that sent the request, `calledBy` of the workflow that called it. */
 	creator?: { id: string; calledBy: string };
 	/** When the last attempt to send the request began, in ms since 1970 by our clock; 0 before the first. */
 	sentAt: number;

@@ -1,6 +1,6 @@
 import type { MediaKind } from './contract';
 
-/** What can go wrong. */
+/** What can go wrong. Each kind has its own message in `n8n/messages.ts`. */
 export type FailureKind =
 	| 'invalidInput'
 	| 'badImage'
@@ -44,7 +44,7 @@ export type Meaning =
 /** Details of a failure, as far as they are known. */
 export interface FailureFacts {
 	/** What the service means by its answer. */
-	means?: Meaning;
+	meaning?: Meaning;
 	/** Display name of the parameter or credential field at fault. */
 	field?: string;
 	/** True if `field` is a field of the credential. */
@@ -66,8 +66,8 @@ export interface FailureFacts {
 	retryAfterMs?: number;
 	/** The time limit that was exceeded, in ms. */
 	limitMs?: number;
-	/** The value of Max Paid Requests per Execution that a run would exceed. */
-	limit?: number;
+	/** The value of the parameter Max Paid Requests per Execution, which the run would exceed. */
+	maxPaidRequests?: number;
 	/** True if the service may have accepted and charged a create call whose result is unknown. */
 	mayBeCharged?: boolean;
 	/** The kind of media that the failure is about. */
@@ -144,33 +144,33 @@ export function errorKindOf(error: unknown): string {
 	if (!(error instanceof Failure)) return 'other';
 	const { kind, facts } = error;
 	if (facts.mayBeCharged && kind !== 'timedOut') return 'indeterminate';
-	// What cannot be reached is then the host of a file that is paid for.
+	// With a `fileUrl`, the unreachable host is that of a charged file, not that of the API.
 	if (kind === 'unreachable' && facts.fileUrl !== undefined) return 'file';
-	// A server error may have any cause, whatever its words. A failed generation that complains about a token means a
-	// token of the service itself.
-	const hasUnknownCause = kind === 'unavailable' || facts.means === 'token';
-	const means = hasUnknownCause ? undefined : facts.means;
+	// A server error may have any cause, whatever its text says. If a generation fails because of a token, it is a
+	// token that the service itself uses, not the user's.
+	const hasUnknownCause = kind === 'unavailable' || facts.meaning === 'token';
+	const meaning = hasUnknownCause ? undefined : facts.meaning;
 	const byFailure: Partial<Record<FailureKind, string>> = ERROR_KIND_BY_FAILURE;
-	return means === 'voice' ? 'input' : (means ?? byFailure[kind] ?? 'other');
+	return meaning === 'voice' ? 'input' : (meaning ?? byFailure[kind] ?? 'other');
 }
 
-/** True when the same request may succeed a moment later (docs/contract.md, “HTTP”). */
+/** True for a Failure after which the same request may succeed a moment later (docs/contract.md, “HTTP”). */
 export function isTransient(error: unknown): error is Failure {
 	return error instanceof Failure && error.facts.transient === true;
 }
 
 /**
- * The end of a time limit that the user cannot set becomes a Failure of kind noResponse. Any other error is returned as
- * it is.
+ * Converts a Failure of kind timedOut to one of kind noResponse. Use it for time limits that the user cannot set.
+ * Returns any other error as it is.
  */
 export const toNoResponse = (error: unknown): unknown =>
 	isFailure(error, 'timedOut') ? new Failure('noResponse', { transient: true }) : error;
 
 /**
- * A refusal to read the account becomes a Failure of kind foreignServer if its meaning is unknown: then the Base URL
- * probably leads to another web server. Any other error is returned as it is.
+ * Converts the error of reading the account. A refusal whose meaning is unknown becomes a Failure of kind
+ * foreignServer, because the Base URL probably leads to another web server. Returns any other error as it is.
  */
 export const toWrongBaseUrl = (error: unknown): unknown =>
-	isFailure(error, 'notFound', 'rejected', 'foreignServer') && !error.facts.means
+	isFailure(error, 'notFound', 'rejected', 'foreignServer') && !error.facts.meaning
 		? new Failure('foreignServer', { status: error.facts.status })
 		: error;

@@ -1,4 +1,4 @@
-/** How much data of the service is accepted. The limits keep a broken service from taking n8n's memory or time. */
+/** Limits for the data that the service sends. They keep a broken service from using up n8n's memory or time. */
 
 const MIB = 1024 * 1024;
 

@@ -6,9 +6,9 @@ const root = join(import.meta.dirname, '../..');
 /** Defects: the end of a file's path, what stands in it exactly once, and what is planted instead. */
 export const MUTANTS = [
 	// What was paid for.
-	`paid/journal.ts => reserved--;\n\t\tthis.write(value); => reserved--;\n\t\tvoid value;`,
-	`paid/journal.ts => reserved++;\n\t\tthis.delete(); => reserved++;`,
-	`paid/journal.ts => this.journal.reserved--; =>`,
+	`paid/journal.ts => reservedCount--;\n\t\tthis.write(value); => reservedCount--;\n\t\tvoid value;`,
+	`paid/journal.ts => reservedCount++;\n\t\tthis.delete(); => reservedCount++;`,
+	`paid/journal.ts => this.journal.reservedCount--; =>`,
 	`paid/journal.ts => return this.journal.entries[this.key] ?? this.recentValue; => return undefined;`,
 	`paid/recentRequests.ts => name !== undefined && name !== node.name => name !== undefined`,
 	`speech/submit.ts => report.logCharge('speech', { task: taskId }); =>`,
@@ -16,7 +16,7 @@ export const MUTANTS = [
 	`speech/submit.ts => entry.setSent({ state: 'sent' }); => void entry;`,
 	`run/generationRecord.ts => this.entry.setSent({ state: 'sent', request: this.request }); =>`,
 	`run/generationRecord.ts => this.entry.setNotAccepted(); =>`,
-	`run/run.ts => !outcomes.flat().some(isFailed) => outcomes.flat().some(isFailed)`,
+	`run/run.ts => !resultsByItem.flat().some(isFailed) => resultsByItem.flat().some(isFailed)`,
 	`api/retry.ts => if (retry === 'ifNotAccepted') return true; => if (retry === 'ifNotAccepted') return false;`,
 	`api/retry.ts => if (!lastFailure.facts.mayBeCharged) => if (true)`,
 	// Whose file.
@@ -28,20 +28,20 @@ export const MUTANTS = [
 	`async/pollSchedule.ts => nextAt: now + ms, => nextAt: Infinity,`,
 	`async/pollUntil.ts => MAX_FINAL_READ_MS = 2000; => MAX_FINAL_READ_MS = -2000;`,
 	`http/download.ts => if (!isTransient(result) => if (Date.now() > 0 || !isTransient(result)`,
-	`http/download.ts => // Closes the connection if the file was given up.\n\t\tanswer.close(); =>`,
+	`http/download.ts => // Closes the connection if the download was abandoned.\n\t\tanswer.close(); =>`,
 	`http/download.ts => stream.destroy(tooLarge); => void tooLarge;`,
-	`speech/accountSocket.ts => if (users === 0 && current && !closing) return this.switchTo(undefined); =>`,
+	`speech/accountSocket.ts => if (userCount === 0 && current && !closing) return this.switchTo(undefined); =>`,
 	// Pace.
 	`pace/circuitBreaker.ts => this.consecutiveFailures = 0;\n\t\tthis.isOutage => this.isOutage`,
 	`pace/circuitBreaker.ts => if (sentAt <= this.openedAt) return; =>`,
-	`pace/requestInterval.ts => this.set(this.ms * INCREASE ** ++this.throttledInARow); =>`,
+	`pace/requestInterval.ts => this.set(this.ms * INCREASE_FACTOR ** ++this.throttledInARow); =>`,
 	`pace/concurrencyLimit.ts => this.wMax = Math.max(0.5, inFlight); =>`,
 	`pace/concurrencyLimit.ts => this.ceiling = Math.min(this.ceiling, Math.max(1, inFlight)); =>`,
 	`pace/failFast.ts => this.isOn = false; =>`,
 	`pace/throttle.ts => this.unansweredCreates--; =>`,
 	`pace/throttle.ts => this.inFlight--; =>`,
 	`pace/tokenBucket.ts => fullAt = Math.max(fullAt, lastAt) + REFILL_MS; =>`,
-	`run/concurrency.ts => this.active--; =>`,
+	`run/concurrency.ts => this.usedSlots--; =>`,
 	// The trigger.
 	`activation/outbox.ts => item.state = state; =>`,
 	`activation/outbox.ts => this.staticData[this.namespace] = { ...this.snapshot() } as IDataObject; => void this.store;`,

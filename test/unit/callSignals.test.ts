@@ -6,8 +6,8 @@ import { anySignal, withDeadline } from '../../nodes/shared/async/deadline';
 const [canceled, stopping] = [new AbortController(), new AbortController()];
 const { signal: plain } = new AbortController();
 const { stopStarting, abortInFlight } = callSignals({
-	canceled: canceled.signal,
-	stopping: stopping.signal,
+	cancelSignal: canceled.signal,
+	stopSignal: stopping.signal,
 });
 
 /* Never called: tsc says where one signal could be taken for the other. */
@@ -29,7 +29,7 @@ void (async (api: Api, entry: JournalEntry, limits: CallSignals) => {
 	// @ts-expect-error Each in its place.
 	await api.createTask({}, { ...limits, abortInFlight: stopStarting });
 	// @ts-expect-error Another run's call is not waited for once this one has ended.
-	await entry.once(abortInFlight, async () => {});
+	await entry.createOnce(abortInFlight, async () => {});
 });
 
 test('another item’s failure stops new calls, and lets those in flight be answered', () => {

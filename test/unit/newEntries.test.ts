@@ -52,11 +52,11 @@ class Setting {
 			return readPage(this.page(page))!;
 		};
 		const listed = await readRecentEntries(read, this.store, BASE);
-		const { ended, next } = newEntries(listed, this.store, accountKey, this.now);
-		Object.assign(this.store, next);
-		for (const { fingerprint } of ended) this.store.setState(fingerprint, 'done');
+		const { endedEntries, nextState } = newEntries(listed, this.store, accountKey, this.now);
+		Object.assign(this.store, nextState);
+		for (const { fingerprint } of endedEntries) this.store.setState(fingerprint, 'done');
 		this.store.save();
-		return ended.map(({ record }) => idOf(record));
+		return endedEntries.map(({ record }) => idOf(record));
 	}
 
 	private page(number: number): unknown {

@@ -19,7 +19,7 @@ const KINDS: Record<FailureKind, FailureFacts> = {
 		field: 'Images (in Order)',
 		text: "The item has no binary field 'data' (it has none)",
 	},
-	overBudget: { text: 'This run needs 2 paid requests', limit: 1 },
+	overBudget: { text: 'This run needs 2 paid requests', maxPaidRequests: 1 },
 	unreachable: { host: 'media.example.com', text: 'refused', transient: true },
 	noResponse: { host: 'media.example.com', transient: true },
 	foreignServer: { status: 200 },
@@ -87,8 +87,8 @@ The service has no task with this ID: Not found – task 4711. Check the task ID
 
 describe('every kind of failure', () => {
 	it('says what happened, and what to do', () => {
-		const used = failure('rateLimited', { means: 'quota' });
-		const plan = failure('rejected', { means: 'not_allowed', status: 403, text: 'captcha' });
+		const used = failure('rateLimited', { meaning: 'quota' });
+		const plan = failure('rejected', { meaning: 'not_allowed', status: 403, text: 'captcha' });
 		const others = [
 			...['certificate', 'blocked'].map((text) => failure('unreachable', { text })),
 			failure('notFound', { taskId: '4711' }),
@@ -131,10 +131,10 @@ const MORE: Record<string, FailureFacts> = {
 		candidates: [{ id: 'e1' }],
 	},
 	'a file': { fileUrl: 'https://files.example.com/a.mp4', otherFileUrls: [] },
-	'too much to do': { means: 'throttled', safeInFlight: 4 },
-	'a used-up quota': { means: 'quota' },
-	'something that is not allowed': { means: 'not_allowed' },
-	'an outage': { means: 'unavailable' },
+	'too much to do': { meaning: 'throttled', safeInFlight: 4 },
+	'a used-up quota': { meaning: 'quota' },
+	'something that is not allowed': { meaning: 'not_allowed' },
+	'an outage': { meaning: 'unavailable' },
 };
 /** Kinds that come once something is paid for. */
 const LATER: FailureKind[] = [
@@ -189,9 +189,9 @@ describe('what a message says', () => {
 
 	it('does not blame the input when the service had too much to do', () => {
 		for (const kind of ['taskFailed', 'generationFailed'] as const) {
-			const { description } = wordingOf(failure(kind, { means: 'throttled' }));
+			const { description } = wordingOf(failure(kind, { meaning: 'throttled' }));
 			expect(description).toMatch(/^Set a lower 'Concurrency'.* A new attempt is charged/);
-			const facts = { means: 'throttled', safeInFlight: 4 } as const;
+			const facts = { meaning: 'throttled', safeInFlight: 4 } as const;
 			expect(wordingOf(failure(kind, facts)).description).toContain('Options (try 4).');
 		}
 	});

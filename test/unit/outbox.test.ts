@@ -32,7 +32,7 @@ it.each<[string, number, boolean, string, string[]]>([
 	const [, minutes, emitsAgain, room, expected] = setting;
 	const now = Date.now() + minutes * MINUTE;
 	const store = new Outbox(saved(), room, `${setting.join()}`, emitsAgain, now);
-	expect(store.namesIn('tracking')).toEqual(expected);
+	expect(store.keysIn('tracking')).toEqual(expected);
 	expect(store.events.get('over')?.state).toBe(room === ROOM ? 'done' : undefined);
 });
 
@@ -44,6 +44,6 @@ it('of thousands of tasks little is kept, those under way longest', () => {
 		if (n > 100) store.setState(`task ${n}`, 'done');
 	}
 	store.save();
-	expect(store.namesIn('tracking')).toContain('task 7');
+	expect(store.keysIn('tracking')).toContain('task 7');
 	expect(JSON.stringify(data).length).toBeLessThan(100_000);
 });

@@ -5,7 +5,7 @@ import type { ServiceRecord } from '../../nodes/shared/contract';
 import { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import {
 	searchPatterns,
-	matches,
+	voiceMatches,
 	searchVoices,
 	voiceEntry,
 } from '../../nodes/MediaGeneration/listSearch/searchVoices';
@@ -176,7 +176,7 @@ describe('a voice in the picker', () => {
 		[false, { language: 'Mandarin', description: 'many tones' }, ['man']],
 	])('is found (%p), %j, by %j', (isFound, voice, filters) => {
 		for (const filter of filters) {
-			expect([filter, matches(voice, searchPatterns(filter))]).toEqual([filter, isFound]);
+			expect([filter, voiceMatches(voice, searchPatterns(filter))]).toEqual([filter, isFound]);
 		}
 	});
 });

@@ -1,6 +1,6 @@
 import { startDeadline } from '../../nodes/shared/async/deadline';
 import {
-	next,
+	nextSchedule,
 	type ChannelEvent,
 	type Schedule,
 	type ScheduleEvent,
@@ -40,14 +40,14 @@ describe('the next reading', () => {
 		['comes at once as the last', { ...WAITING, nextAt: 19_000 }, ['lastRead'], 0],
 		['is one, as the last', WAITING, ['lastRead', 'noOutcomeBesideChannel'], 5000],
 	])('%s', (_, schedule, events, afterMs, isDue = false) => {
-		const found = events.reduce((one, event) => next(one, event, 0), schedule);
+		const found = events.reduce((one, event) => nextSchedule(one, event, 0), schedule);
 		expect([found.nextAt, found.isExpectedSoon]).toEqual([afterMs, isDue]);
 	});
 
 	it('is not put off for ever by a channel that comes and goes', () => {
 		let schedule = WAITING;
 		for (let now = 0; now < 2000; now += 100) {
-			schedule = next(schedule, now % 200 ? 'disconnected' : 'reconnected', now);
+			schedule = nextSchedule(schedule, now % 200 ? 'disconnected' : 'reconnected', now);
 			expect(schedule.nextAt).toBe(2000);
 		}
 	});

@@ -3,7 +3,7 @@ import { Failure, type FailureFacts } from '../../nodes/shared/failure';
 import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
 import { readAnswer } from '../../nodes/shared/parsing/errors';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
-import { redactAll, redactor } from '../../nodes/shared/parsing/redaction';
+import { combineRedactors, redactor } from '../../nodes/shared/parsing/redaction';
 import { readRecord, readSpeechTask } from '../../nodes/shared/parsing/responses';
 import { valueOrFailure } from '../fuzz/check';
 
@@ -81,7 +81,7 @@ it.each<[string, number, (text: string) => unknown]>([
 });
 
 it('what is said of several accounts shows the token of none', () => {
-	const both = redactAll([redactor('token-of-ada'), redactor('token-of-bob')]);
+	const both = combineRedactors([redactor('token-of-ada'), redactor('token-of-bob')]);
 	expect(both.text('token-of-bob, token-of-ada')).toBe('*****, *****');
 	expect(both.value({ text: ['token-of-bob'] })).toEqual({ text: ['*****'] });
 });

@@ -6,7 +6,7 @@ import { RequestInterval } from '../../nodes/shared/pace/requestInterval';
 import { Throttle } from '../../nodes/shared/pace/throttle';
 import { fakeTime } from '../service/fakeTime.mts';
 
-const QUOTA = new Failure('rateLimited', { means: 'quota' });
+const QUOTA = new Failure('rateLimited', { meaning: 'quota' });
 const RATE = new Failure('rateLimited', { text: 'Too many requests' });
 const FULL = new Failure('rateLimited', { text: 'Too many concurrent tasks' });
 const OVERLOAD = new Failure('taskFailed', { text: 'Too many concurrent tasks' });

@@ -6,8 +6,10 @@ import { readWav } from './wav';
 
 /* Joins sound files without decoding them. */
 
-/** Bytes reserved for the header, which is known only at the end. */
-const HEAD_BYTES = 4096;
+/**
+ * The largest header, in bytes. This space is reserved before the sound, because the header is known only at the end.
+ */
+const MAX_HEADER_BYTES = 4096;
 
 export interface SoundFile {
 	/** Size of the file in bytes. */
@@ -23,35 +25,35 @@ export type JoinedSound = FileType & {
 };
 
 /**
- * Joins WAV files or MP3 files of one format, in the given order. Resolves with a reason in words if they cannot be
- * joined. `files` must not be empty. Rejects if `read` does.
+ * Joins WAV files or MP3 files of one format, in the given order. If they cannot be joined, resolves with a reason in
+ * words. `files` must not be empty. Rejects if `read` does.
  */
 export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { reason: string }> {
-	const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
-	if (total > MAX_JOINED_BYTES) {
+	const totalBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
+	if (totalBytes > MAX_JOINED_BYTES) {
 		return { reason: `they are larger than ${MAX_JOINED_BYTES / 1024 / 1024} MB in total` };
 	}
-	const joined = Buffer.allocUnsafe(HEAD_BYTES + total);
+	const joined = Buffer.allocUnsafe(MAX_HEADER_BYTES + totalBytes);
 	const startsMs: number[] = [];
-	let first: Omit<Sound, 'soundData'> | undefined;
-	let end = HEAD_BYTES;
+	let firstSound: Omit<Sound, 'soundData'> | undefined;
+	let end = MAX_HEADER_BYTES;
 	let durationMs = 0;
 	for (const [index, file] of files.entries()) {
 		const bytes = await file.read();
 		const parsed = readWav(bytes) ?? readMp3(bytes);
 		if (!parsed) return { reason: `part ${index + 1} has no WAV or MP3 audio` };
 		const { soundData, ...sound } = parsed;
-		first ??= sound;
-		if (sound.format !== first.format) {
-			return { reason: `part 1 is ${first.format}; part ${index + 1} is ${sound.format}` };
+		firstSound ??= sound;
+		if (sound.format !== firstSound.format) {
+			return { reason: `part 1 is ${firstSound.format}; part ${index + 1} is ${sound.format}` };
 		}
 		for (const data of soundData) end += data.copy(joined, end);
 		startsMs.push(durationMs);
 		durationMs += sound.durationMs;
 	}
-	const { headerFor, type } = first!;
-	const header = headerFor(end - HEAD_BYTES, durationMs);
-	const start = HEAD_BYTES - header.copy(joined, HEAD_BYTES - header.length);
+	const { headerFor, type } = firstSound!;
+	const header = headerFor(end - MAX_HEADER_BYTES, durationMs);
+	const start = MAX_HEADER_BYTES - header.copy(joined, MAX_HEADER_BYTES - header.length);
 	// RIFF: a chunk of odd length is followed by one padding byte.
 	if (type.extension === 'wav' && end % 2) joined[end++] = 0;
 	return { bytes: joined.subarray(start, end), ...type, startsMs, durationMs };

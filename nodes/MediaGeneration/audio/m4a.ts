@@ -2,53 +2,54 @@ import type { ByteParser } from './sound';
 
 /*
  * M4A and other MP4 files consist of boxes (ISO/IEC 14496-12: 4.2, 8.2.2, 8.4.2, 8.8.3, 8.8.7, 8.8.8). Durations are
- * counted in units; a time scale says how many units a second has.
+ * counted in units. The time scale is the number of units per second.
  */
 
 /** Types of boxes whose inner boxes are read. */
-const CONTAINERS = ['moov', 'trak', 'mdia', 'mvex', 'moof', 'traf'];
+const CONTAINER_BOXES = ['moov', 'trak', 'mdia', 'mvex', 'moof', 'traf'];
 /** Types of boxes with the numbers from which the duration is computed. */
-const LEAVES = ['mvhd', 'mdhd', 'trex', 'tfhd', 'trun'];
+const DURATION_BOXES = ['mvhd', 'mdhd', 'trex', 'tfhd', 'trun'];
 /** The largest box that is read, in bytes. */
 const MAX_BOX_BYTES = 4 * 1024 * 1024;
 
 /** Reads the time scale and the duration from an `mvhd` or `mdhd` box. `ms` is 0 if the duration is unknown. */
-function headerOf(box: Buffer): { scale: number; ms: number } {
+function durationIn(box: Buffer): { timeScale: number; ms: number } {
 	const isLong = box[0] === 1;
-	const scale = box.readUInt32BE(isLong ? 20 : 12);
+	const timeScale = box.readUInt32BE(isLong ? 20 : 12);
 	const units = isLong ? Number(box.readBigUInt64BE(24)) : box.readUInt32BE(16);
-	const isKnown = scale > 0 && units < (isLong ? 2 ** 63 : 2 ** 32 - 1);
-	return { scale, ms: isKnown ? (units * 1000) / scale : 0 };
+	const isKnown = timeScale > 0 && units < (isLong ? 2 ** 63 : 2 ** 32 - 1);
+	return { timeScale, ms: isKnown ? (units * 1000) / timeScale : 0 };
 }
 
-/** Returns how many units a sample lasts according to a `tfhd` box, or undefined if the default applies. */
+/** Returns the default duration of a sample in a `tfhd` box, in units; undefined if the box has none. */
 function sampleUnitsIn(box: Buffer): number | undefined {
 	const flags = box.readUInt32BE(0);
-	const at = 8 + (flags & 1 ? 8 : 0) + (flags & 2 ? 4 : 0);
-	return flags & 8 ? box.readUInt32BE(at) : undefined;
+	const offset = 8 + (flags & 1 ? 8 : 0) + (flags & 2 ? 4 : 0);
+	return flags & 8 ? box.readUInt32BE(offset) : undefined;
 }
 
 /**
  * Returns how many units all samples of a `trun` box last in total. `defaultUnits` is for samples without a duration.
  */
-function unitsOf(box: Buffer, defaultUnits: number): number {
+function totalUnitsIn(box: Buffer, defaultUnits: number): number {
 	const flags = box.readUInt32BE(0);
 	const count = box.readUInt32BE(4);
 	if (!(flags & 0x100)) return count * defaultUnits;
 	const start = 8 + (flags & 1 ? 4 : 0) + (flags & 4 ? 4 : 0);
 	// Each sample has up to four values of 4 bytes. The first one is its duration.
-	const size = 4 * [0x100, 0x200, 0x400, 0x800].filter((flag) => flags & flag).length;
+	const sampleBytes = 4 * [0x100, 0x200, 0x400, 0x800].filter((flag) => flags & flag).length;
 	let units = 0;
-	for (let n = 0; n < count; n++) units += box.readUInt32BE(start + n * size);
+	for (let index = 0; index < count; index++)
+		units += box.readUInt32BE(start + index * sampleBytes);
 	return units;
 }
 
 /**
- * Parses the duration of an MP4 file, in ms. The result is 0, NaN or Infinity if the file does not say. Throws a
- * RangeError if a box ends too early.
+ * Parses the duration of an MP4 file, in ms. The result is 0, NaN or Infinity if the file does not tell its duration.
+ * Throws a RangeError if a box ends too early.
  */
 export function* readM4aLength(): ByteParser<number> {
-	let track = { scale: 0, ms: 0 };
+	let track = { timeScale: 0, ms: 0 };
 	let defaultUnits = 0;
 	let fragmentUnits: number | undefined;
 	let units = 0;
@@ -63,16 +64,16 @@ export function* readM4aLength(): ByteParser<number> {
 		const start = shortSize === 1 ? 16 : 8;
 		if (size < start) break;
 		yield -start;
-		if (CONTAINERS.includes(type)) continue;
-		const isRead = LEAVES.includes(type) && size <= MAX_BOX_BYTES;
+		if (CONTAINER_BOXES.includes(type)) continue;
+		const isRead = DURATION_BOXES.includes(type) && size <= MAX_BOX_BYTES;
 		const box = isRead ? yield size - start : header;
-		const { ms } = type === 'mvhd' && isRead ? headerOf(box) : { ms: 0 };
+		const { ms } = type === 'mvhd' && isRead ? durationIn(box) : { ms: 0 };
 		if (ms > 0) return ms;
-		if (type === 'mdhd' && isRead) track = headerOf(box);
+		if (type === 'mdhd' && isRead) track = durationIn(box);
 		if (type === 'trex' && isRead) defaultUnits = box.readUInt32BE(12);
 		if (type === 'tfhd' && isRead) fragmentUnits = sampleUnitsIn(box);
-		if (type === 'trun' && isRead) units += unitsOf(box, fragmentUnits ?? defaultUnits);
+		if (type === 'trun' && isRead) units += totalUnitsIn(box, fragmentUnits ?? defaultUnits);
 		yield start - size;
 	}
-	return track.ms || (units * 1000) / track.scale;
+	return track.ms || (units * 1000) / track.timeScale;
 }

@@ -21,7 +21,7 @@ const MPEG2_KBPS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160
 /** The index of a bit rate whose frames can hold a Xing header at every sampling rate. */
 const INFO_FRAME_BITRATE_INDEX = 9;
 const MPEG1_HERTZ = [44_100, 48_000, 32_000];
-/** How many bytes are examined at a time. Two frames fit. */
+/** How many bytes are examined at a time: enough for two frames. */
 const WINDOW_BYTES = 4096;
 /** `readMp3Length` stops after this many bytes in a row that are neither a frame nor a tag. */
 const MAX_UNKNOWN_BYTES = 64 * 1024;
@@ -29,12 +29,12 @@ const LAYER_3 = 1;
 const MONO = 3;
 
 /**
- * Reads the header of the layer III frame that begins at `at`. Returns undefined if none begins there, or if its bit
- * rate is "free".
+ * Reads the header of the layer III frame that begins at `offset`. Returns undefined if none begins there, or if its
+ * bit rate is "free".
  */
-function frameAt(file: Buffer, at: number): Frame | undefined {
-	if (at + 4 > file.length || file[at] !== 0xff) return undefined;
-	const [second, third, fourth] = [file[at + 1]!, file[at + 2]!, file[at + 3]!];
+function frameAt(file: Buffer, offset: number): Frame | undefined {
+	if (offset + 4 > file.length || file[offset] !== 0xff) return undefined;
+	const [second, third, fourth] = [file[offset + 1]!, file[offset + 2]!, file[offset + 3]!];
 	// 3 means MPEG-1, 2 means MPEG-2, 0 means MPEG-2.5, and 1 is reserved.
 	const version = (second >> 3) & 3;
 	if (second >> 5 !== 7 || version === 1 || ((second >> 1) & 3) !== LAYER_3) return undefined;
@@ -55,59 +55,63 @@ function frameAt(file: Buffer, at: number): Frame | undefined {
 }
 
 /**
- * Returns the size in bytes of the ID3v2 tag that begins at `at`, or 0 if none begins there. Tags have to be skipped,
- * since a picture in a tag may contain bytes that look like a frame.
+ * Returns the size in bytes of the ID3v2 tag that begins at `offset`, or 0 if none begins there. Tags have to be
+ * skipped, since a picture in a tag may contain bytes that look like a frame.
  */
-function tagBytes(file: Buffer, at: number): number {
-	if (file.toString('latin1', at, at + 3) !== 'ID3' || at + 10 > file.length) return 0;
+function tagBytes(file: Buffer, offset: number): number {
+	if (file.toString('latin1', offset, offset + 3) !== 'ID3' || offset + 10 > file.length) return 0;
 	// The size is stored in four bytes, seven bits in each.
-	const size = file.subarray(at + 6, at + 10).reduce((sum, byte) => sum * 128 + (byte & 127), 0);
-	const footer = file[at + 5]! & 0x10 ? 10 : 0;
+	const size = file
+		.subarray(offset + 6, offset + 10)
+		.reduce((sum, byte) => sum * 128 + (byte & 127), 0);
+	const footer = file[offset + 5]! & 0x10 ? 10 : 0;
 	return 10 + size + footer;
 }
 
-const msOf = ({ samples, hertz }: Frame) => (samples * 1000) / hertz;
+const durationMsOf = ({ samples, hertz }: Frame) => (samples * 1000) / hertz;
 
-/** True if the frame at `at` is an encoder's index (Xing, Info or VBRI), which holds no sound. */
-const isIndex = (file: Buffer, at: number) =>
-	/Xing|Info|VBRI/.test(file.toString('latin1', at + 4, at + 46));
+/** True if the frame at `offset` is an encoder's index (Xing, Info or VBRI), which holds no sound. */
+const isEncoderIndex = (file: Buffer, offset: number) =>
+	/Xing|Info|VBRI/.test(file.toString('latin1', offset + 4, offset + 46));
 
-/** Finds the frames of a file. Call `next` repeatedly, from the start of the file to its end. */
+/** Finds the frames of a file. Call `next` again and again, from the start of the file to its end. */
 class Frames {
 	/** The format of the frames, once one was found. */
 	private format: string | undefined;
-	/** True if the last bytes were a frame. A frame that directly follows needs no further check. */
+	/**
+	 * True if the bytes before the current position were a frame. A frame that directly follows needs no further check.
+	 */
 	private isInSync = false;
 
-	/** Returns the frame at `at` if it holds sound, and how many bytes to advance. */
-	next(file: Buffer, at: number): { bytes: number; frame?: Frame } {
+	/** Returns the frame at `offset` if it holds sound, and how many bytes to move on to the next call. */
+	next(file: Buffer, offset: number): { bytes: number; frame?: Frame } {
 		const completeFrameAt = (start: number, format: string | undefined) => {
 			const frame = frameAt(file, start);
 			const fits =
 				frame && start + frame.size <= file.length && (!format || frame.format === format);
 			return fits ? frame : undefined;
 		};
-		const frame = completeFrameAt(at, this.format);
-		const end = at + (frame?.size ?? 0);
+		const frame = completeFrameAt(offset, this.format);
+		const end = offset + (frame?.size ?? 0);
 		// Any bytes may look like a header. Out of sync, a frame counts only if another frame, or the end of the file,
 		// follows it.
 		const isFollowed = () =>
 			end === file.length || completeFrameAt(end, frame?.format) !== undefined;
 		this.isInSync = frame !== undefined && (this.isInSync || isFollowed());
-		if (!frame || !this.isInSync) return { bytes: tagBytes(file, at) || 1 };
-		if (isIndex(file, at)) return { bytes: frame.size };
+		if (!frame || !this.isInSync) return { bytes: tagBytes(file, offset) || 1 };
+		if (isEncoderIndex(file, offset)) return { bytes: frame.size };
 		this.format ??= frame.format;
 		return { bytes: frame.size, frame };
 	}
 }
 
 /** Yields the frames that hold sound, in order. */
-function* framesOf(file: Buffer): Generator<Frame & { at: number }> {
+function* framesOf(file: Buffer): Generator<Frame & { offset: number }> {
 	const frames = new Frames();
-	for (let at = 0; at < file.length;) {
-		const { bytes, frame } = frames.next(file, at);
-		if (frame) yield { ...frame, at };
-		at += bytes;
+	for (let offset = 0; offset < file.length;) {
+		const { bytes, frame } = frames.next(file, offset);
+		if (frame) yield { ...frame, offset };
+		offset += bytes;
 	}
 }
 
@@ -123,7 +127,7 @@ export function* readMp3Length(): ByteParser<number> {
 	) {
 		const { bytes, frame } = frames.next(file, 0);
 		unknownBytes = bytes > 1 ? 0 : unknownBytes + 1;
-		if (frame) ms += msOf(frame);
+		if (frame) ms += durationMsOf(frame);
 		yield -bytes;
 	}
 	return ms;
@@ -131,50 +135,50 @@ export function* readMp3Length(): ByteParser<number> {
 
 /** Returns the sound in an MP3 file, or undefined if there is none. */
 export function readMp3(file: Buffer): Sound | undefined {
-	let first: (Frame & { at: number }) | undefined;
-	let frames = 0;
+	let firstFrame: (Frame & { offset: number }) | undefined;
+	let frameCount = 0;
 	// Adjacent frames are stored as one buffer: a large file has too many frames for one object each.
 	const soundData: Buffer[] = [];
 	let start = 0;
 	let end = 0;
 	for (const frame of framesOf(file)) {
-		first ??= frame;
-		frames++;
-		if (frame.at !== end) {
+		firstFrame ??= frame;
+		frameCount++;
+		if (frame.offset !== end) {
 			soundData.push(file.subarray(start, end));
-			start = frame.at;
+			start = frame.offset;
 		}
-		end = frame.at + frame.size;
+		end = frame.offset + frame.size;
 	}
-	if (!first) return undefined;
+	if (!firstFrame) return undefined;
 	soundData.push(file.subarray(start, end));
-	const header = Buffer.from(file.subarray(first.at, first.at + 4));
-	const frameMs = msOf(first);
+	const header = Buffer.from(file.subarray(firstFrame.offset, firstFrame.offset + 4));
+	const frameMs = durationMsOf(firstFrame);
 	return {
 		type: { mimeType: 'audio/mpeg', extension: 'mp3' },
-		format: first.format,
-		durationMs: frames * frameMs,
+		format: firstFrame.format,
+		durationMs: frameCount * frameMs,
 		soundData,
 		headerFor: (bytes, durationMs) => infoFrame(header, Math.round(durationMs / frameMs), bytes),
 	};
 }
 
 /**
- * Makes a Xing frame, which precedes all other frames, and tells players their number and the size of the file.
- * `header` is the header of one of the other frames, and is changed.
+ * Makes a Xing frame, which comes before all other frames and tells players how many frames and bytes the file has.
+ * `header` is a copy of the header of one of the other frames. This function changes it.
  */
-function infoFrame(header: Buffer, frames: number, bytes: number): Buffer {
+function infoFrame(header: Buffer, frameCount: number, soundBytes: number): Buffer {
 	// The frame that is made here has no checksum and no padding.
 	header[1]! |= 1;
 	header[2] = (INFO_FRAME_BITRATE_INDEX << 4) | (header[2]! & 0x0c);
 	const { size, sideBytes } = frameAt(header, 0)!;
 	const frame = Buffer.alloc(size);
-	const at = header.copy(frame) + sideBytes;
+	const offset = header.copy(frame) + sideBytes;
 	// "Xing" says that the bit rate varies, so players rely on the two numbers below.
-	frame.write('Xing', at, 'latin1');
+	frame.write('Xing', offset, 'latin1');
 	// Flags: 1 announces the number of frames, 2 the number of bytes.
-	frame.writeUInt32BE(3, at + 4);
-	frame.writeUInt32BE(frames, at + 8);
-	frame.writeUInt32BE(size + bytes, at + 12);
+	frame.writeUInt32BE(3, offset + 4);
+	frame.writeUInt32BE(frameCount, offset + 8);
+	frame.writeUInt32BE(size + soundBytes, offset + 12);
 	return frame;
 }

@@ -3,7 +3,7 @@ import type { FileType } from '../../shared/contract';
 /** The sound of one audio file, taken apart so that it can be joined with the sound of other files. */
 export interface Sound {
 	type: FileType;
-	/** Encoding, channels and sampling rate, in words. Files can be joined if this text is equal. */
+	/** Encoding, channels and sampling rate, in words. Files with the same text can be joined. */
 	format: string;
 	durationMs: number;
 	/** The bytes of the file that hold sound, in order, without file headers and tags. */

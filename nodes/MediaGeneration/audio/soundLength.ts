@@ -3,30 +3,30 @@ import { readMp3Length } from './mp3';
 import type { ByteParser } from './sound';
 import { readWavLength } from './wav';
 
-/** Chooses the parser by the first bytes. The default is that for MP3. */
-function* readLength(reader: { at: number }): ByteParser<number> {
+/** Chooses the parser by the first bytes of the file: that for MP3, unless they are those of WAV or M4A. */
+function* readLength(reader: { offset: number }): ByteParser<number> {
 	const start = (yield 12).toString('latin1');
 	if (start.startsWith('RIFF')) return yield* readWavLength(reader);
 	return yield* start.slice(4, 8) === 'ftyp' ? readM4aLength() : readMp3Length();
 }
 
 /**
- * Finds the duration of a WAV, MP3 or M4A file while the file is downloaded. Call `push` for each piece, then `ms`
+ * Finds the duration of a WAV, MP3 or M4A file while the file is downloaded. Call `push` for each chunk, then `ms`
  * once.
  */
 export class SoundLength {
-	/** Bytes that the parser has skipped: its position in the file. */
-	at = 0;
-	/** The bytes from position `at` on that have arrived. */
+	/** How many bytes the parser has moved on so far: its position in the file. */
+	offset = 0;
+	/** The bytes that have arrived, from position `offset` on. */
 	private unread = Buffer.alloc(0);
 	private readonly parser = readLength(this);
-	/** What is left of the parser's last request, in bytes (see ByteParser), or the parser's result. */
+	/** The rest of the parser's last request, in bytes (see ByteParser), or the parser's result. */
 	private state = this.parser.next();
 
-	/** Takes the next piece of the file. */
-	push(piece: Uint8Array): void {
+	/** Takes the next chunk of the file. */
+	push(chunk: Uint8Array): void {
 		if (this.state.done) return;
-		this.unread = Buffer.concat([this.unread, piece]);
+		this.unread = Buffer.concat([this.unread, chunk]);
 		this.serveParser(false);
 	}
 
@@ -46,7 +46,7 @@ export class SoundLength {
 				const bytes = this.unread.subarray(0, size);
 				if (neededBytes < 0) {
 					this.unread = this.unread.subarray(size);
-					this.at += size;
+					this.offset += size;
 					this.state.value += size;
 				}
 				const isServed = neededBytes < 0 ? this.state.value === 0 : size === neededBytes;

@@ -4,15 +4,19 @@ import { CUE_TIME, normalizeLines, SRT, subtitleTypeOf } from '../../shared/pars
 /* WebVTT follows the W3C's "WebVTT: The Web Video Text Tracks Format", chapters 4 and 6. SRT has no standard. */
 
 /** The line that says when a cue is shown: `00:01.500 --> 00:04.000 align:start`. */
-const TIMES = new RegExp(String.raw`^[ \t]*${CUE_TIME}[ \t]*-->[ \t]*${CUE_TIME}(.*)$`);
+const TIMING_LINE = new RegExp(String.raw`^[ \t]*${CUE_TIME}[ \t]*-->[ \t]*${CUE_TIME}(.*)$`);
 
 const twoDigits = (number: number) => String(number).padStart(2, '0');
 
 /**
- * Adds `ms` milliseconds to a time and formats it, with `point` before the fraction. `parts` are the groups that
- * `CUE_TIME` matched: hours, minutes, seconds, fraction.
+ * Adds `ms` milliseconds to a time and formats it, with `decimalSeparator` before the milliseconds. `parts` are the
+ * groups that `CUE_TIME` matched: hours, minutes, seconds, fraction.
  */
-function shiftedTime(parts: Array<string | undefined>, ms: number, point: string): string {
+function shiftedTime(
+	parts: Array<string | undefined>,
+	ms: number,
+	decimalSeparator: string,
+): string {
 	const [hours = 0, minutes = 0, seconds = 0] = parts.slice(0, 3).map((part) => Number(part ?? 0));
 	const fraction = Number((parts[3] ?? '').padEnd(3, '0'));
 	const totalMs = Math.round(((hours * 60 + minutes) * 60 + seconds) * 1000 + fraction + ms);
@@ -22,12 +26,12 @@ function shiftedTime(parts: Array<string | undefined>, ms: number, point: string
 		Math.floor(totalSeconds / 60) % 60,
 		totalSeconds % 60,
 	].map(twoDigits);
-	return `${clock.join(':')}${point}${String(totalMs % 1000).padStart(3, '0')}`;
+	return `${clock.join(':')}${decimalSeparator}${String(totalMs % 1000).padStart(3, '0')}`;
 }
 
 /**
- * Joins subtitles, or returns a reason in words if the parts differ in type. `startMs` is the time at which a part
- * begins in the joined sound, in ms.
+ * Joins the subtitles of several parts. `startMs` is the time at which a part begins in the joined sound, in ms. If the
+ * parts differ in type, returns a reason in words instead.
  */
 export function joinSubtitles(
 	parts: Array<{ text: string; startMs: number }>,
@@ -36,21 +40,21 @@ export function joinSubtitles(
 	const [type = SRT, other] = types;
 	if (other !== undefined) return { reason: 'some are SRT, others VTT' };
 	const isVtt = type !== SRT;
-	const point = isVtt ? '.' : ',';
+	const decimalSeparator = isVtt ? '.' : ',';
 	const blocks: string[] = [];
-	let count = 0;
+	let cueNumber = 0;
 
 	for (const [index, { text, startMs }] of parts.entries()) {
-		const cues = normalizeLines(text).split(/\n(?:[ \t]*\n)+/);
-		if (isVtt && index > 0) cues.shift();
-		for (const block of cues.map((each) => each.replace(/^\n+|\n+$/g, ''))) {
+		const rawBlocks = normalizeLines(text).split(/\n(?:[ \t]*\n)+/);
+		if (isVtt && index > 0) rawBlocks.shift();
+		for (const block of rawBlocks.map((rawBlock) => rawBlock.replace(/^\n+|\n+$/g, ''))) {
 			const lines = block.split('\n');
-			const at = lines.slice(0, 2).findIndex((line) => TIMES.test(line));
-			const times = TIMES.exec(lines[at] ?? '');
-			if (times) {
-				const [start, end] = [times.slice(1, 5), times.slice(5, 9)];
-				const timeLine = `${shiftedTime(start, startMs, point)} --> ${shiftedTime(end, startMs, point)}${times[9]}`;
-				blocks.push([++count, timeLine, ...lines.slice(at + 1)].join('\n'));
+			const timingIndex = lines.slice(0, 2).findIndex((line) => TIMING_LINE.test(line));
+			const timing = TIMING_LINE.exec(lines[timingIndex] ?? '');
+			if (timing) {
+				const [start, end] = [timing.slice(1, 5), timing.slice(5, 9)];
+				const timeLine = `${shiftedTime(start, startMs, decimalSeparator)} --> ${shiftedTime(end, startMs, decimalSeparator)}${timing[9]}`;
+				blocks.push([++cueNumber, timeLine, ...lines.slice(timingIndex + 1)].join('\n'));
 			} else if (block !== '') blocks.push(block);
 		}
 	}

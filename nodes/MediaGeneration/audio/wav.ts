@@ -12,31 +12,31 @@ const MIN_FORMAT_BYTES = 16;
 /** The largest `fmt ` chunk that `readWav` accepts, in bytes. */
 const MAX_FORMAT_BYTES = 1024;
 
-const chunkId = (file: Buffer, at: number) => file.toString('latin1', at, at + 4);
+const chunkId = (file: Buffer, offset: number) => file.toString('latin1', offset, offset + 4);
 
 /** Returns the sound in a WAV file, or undefined if there is none that can be joined. */
 export function readWav(file: Buffer): Sound | undefined {
 	if (chunkId(file, 0) !== 'RIFF' || chunkId(file, 8) !== 'WAVE') return undefined;
 	let formatChunk: Buffer | undefined;
-	for (let at = 12; at + 8 <= file.length;) {
-		const id = chunkId(file, at);
-		const size = file.readUInt32LE(at + 4);
-		const start = at + 8;
+	for (let offset = 12; offset + 8 <= file.length;) {
+		const id = chunkId(file, offset);
+		const size = file.readUInt32LE(offset + 4);
+		const start = offset + 8;
 		if (id === 'fmt ') formatChunk = file.subarray(start, start + size);
 		// A program that writes to a pipe does not know the size of the sound beforehand. It writes 0 or a huge number.
 		const end = size === 0 ? file.length : Math.min(start + size, file.length);
-		if (id === 'data' && formatChunk) return soundOf(formatChunk, file.subarray(start, end));
+		if (id === 'data' && formatChunk) return soundIn(formatChunk, file.subarray(start, end));
 		// A chunk of odd length is followed by one padding byte.
-		at = start + size + (size % 2);
+		offset = start + size + (size % 2);
 	}
 	return undefined;
 }
 
 /**
- * Parses the duration of a WAV file, in ms. The result is 0, NaN or Infinity if the file does not say. `reader.at` is
- * the number of bytes skipped so far.
+ * Parses the duration of a WAV file, in ms. The result is 0, NaN or Infinity if the file does not tell its duration.
+ * `reader.offset` is the number of bytes that the parser has moved on so far.
  */
-export function* readWavLength(reader: { at: number }): ByteParser<number> {
+export function* readWavLength(reader: { offset: number }): ByteParser<number> {
 	yield -12;
 	let formatChunk: Buffer | undefined;
 	let samples = 0;
@@ -48,38 +48,39 @@ export function* readWavLength(reader: { at: number }): ByteParser<number> {
 		if (id === 'fact' && header.length === 12) samples = header.readUInt32LE(8);
 		yield -8;
 		if (id === 'fmt ') formatChunk = Buffer.from(yield MIN_FORMAT_BYTES);
-		const start = reader.at;
-		// A size of 0 comes from a program that writes to a pipe: the sound lasts until the end of the file.
+		const start = reader.offset;
+		// A program that writes to a pipe does not know the size of the sound, and writes 0: the sound lasts until the
+		// end of the file.
 		const isData = id === 'data';
 		yield -(isData ? size || Infinity : size + (size % 2));
 		if (!isData || formatChunk?.length !== MIN_FORMAT_BYTES) continue;
 		const isCompressed = !ENCODINGS.includes(formatChunk.readUInt16LE(0));
-		const rate = formatChunk.readUInt32LE(4);
-		if (isCompressed && samples > 0) return (samples * 1000) / rate;
+		const sampleRate = formatChunk.readUInt32LE(4);
+		if (isCompressed && samples > 0) return (samples * 1000) / sampleRate;
 		const bytesPerSecond = isCompressed
 			? formatChunk.readUInt32LE(8)
-			: rate * formatChunk.readUInt16LE(12);
-		return ((reader.at - start) * 1000) / bytesPerSecond;
+			: sampleRate * formatChunk.readUInt16LE(12);
+		return ((reader.offset - start) * 1000) / bytesPerSecond;
 	}
 }
 
-function soundOf(chunkInFile: Buffer, data: Buffer): Sound | undefined {
+function soundIn(chunkInFile: Buffer, data: Buffer): Sound | undefined {
 	const { length } = chunkInFile;
 	if (length < MIN_FORMAT_BYTES || length > MAX_FORMAT_BYTES) return undefined;
 	// Without this copy, `headerFor` would keep the whole file in memory.
 	const formatChunk = Buffer.from(chunkInFile);
 	const encoding = formatChunk.readUInt16LE(0);
 	const channels = formatChunk.readUInt16LE(2);
-	const rate = formatChunk.readUInt32LE(4);
+	const sampleRate = formatChunk.readUInt32LE(4);
 	const frameBytes = formatChunk.readUInt16LE(12);
-	const bits = formatChunk.readUInt16LE(14);
-	if (!ENCODINGS.includes(encoding) || channels * rate * frameBytes === 0) return undefined;
+	const bitsPerSample = formatChunk.readUInt16LE(14);
+	if (!ENCODINGS.includes(encoding) || channels * sampleRate * frameBytes === 0) return undefined;
 	const samples = data.subarray(0, data.length - (data.length % frameBytes));
 	if (samples.length === 0) return undefined;
 	return {
 		type: { mimeType: 'audio/wav', extension: 'wav' },
-		format: `WAV (${encoding}) with ${bits} bit, ${channels} × ${rate} Hz`,
-		durationMs: (samples.length / frameBytes / rate) * 1000,
+		format: `WAV (${encoding}) with ${bitsPerSample} bit, ${channels} × ${sampleRate} Hz`,
+		durationMs: (samples.length / frameBytes / sampleRate) * 1000,
 		soundData: [samples],
 		headerFor: (bytes) => headerFor(formatChunk, bytes),
 	};

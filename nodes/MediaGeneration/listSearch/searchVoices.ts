@@ -10,11 +10,11 @@ import { asText, asWebUrl, isRecord } from '../../shared/parsing/values';
 import { Api } from '../../shared/api/api';
 import { languageCodes, languageNames, normalize } from './languages';
 
-/** Deadline of one search in the editor's list of voices, in ms. */
-const SEARCH_MS = 60_000;
+/** Time limit of one search in the editor's list of voices, in ms. */
+const SEARCH_TIMEOUT_MS = 60_000;
 
 /** The most voices that this node reads to filter them itself. */
-const MAX_SEARCHED = 1000;
+const MAX_FILTERED_VOICES = 1000;
 
 /** Fields that describe a voice. */
 const TRAITS = ['accent', 'gender', 'age', 'category', 'description'];
@@ -51,7 +51,9 @@ export function voiceEntry(voice: ServiceRecord, patterns: RegExp[]) {
 	const value = voiceIdOf(voice);
 	if (value === undefined) return undefined;
 	const shortTraits = traitsOf(voice).filter((trait) => trait.length <= 30);
-	const matchingUses = usesOf(voice).filter((use) => patterns.some((one) => one.test(`| ${use} `)));
+	const matchingUses = usesOf(voice).filter((use) =>
+		patterns.some((pattern) => pattern.test(`| ${use} `)),
+	);
 	const traits = [[...new Set(shortTraits.slice(0, 4))].join(', '), matchingUses[0]]
 		.filter(Boolean)
 		.join(' · ');
@@ -71,8 +73,8 @@ const SYNONYMS = ['male|man|men', 'female|woman|women', 'child|children|kid|kids
 const WORD_ENDINGS = /(?<=.{4})(?:at)?(?:ion(?:al|s)?|ors?|ers?|ing|ive|e?ments?|ed|ies|y|s)$/;
 
 /**
- * Makes one pattern for each word of a filter. `matches` tests them against a text with two halves: the name and id of
- * a voice, and after ` | ` the words that describe it.
+ * Makes one pattern for each word of a filter. `voiceMatches` tests them against a text with two halves: the name and
+ * id of a voice, and after ` | ` the words that describe it.
  */
 export function searchPatterns(filter: string): RegExp[] {
 	const codes = languageCodes();
@@ -89,12 +91,12 @@ export function searchPatterns(filter: string): RegExp[] {
 }
 
 /** True if all patterns (from `searchPatterns`) match the voice. */
-export function matches(voice: ServiceRecord, patterns: RegExp[]): boolean {
+export function voiceMatches(voice: ServiceRecord, patterns: RegExp[]): boolean {
 	const language = traitOf(voice, 'language') ?? '';
 	const descriptions = [...traitsOf(voice), ...usesOf(voice), ...languageNames(language), language];
 	const nameAndId = normalize([asText(voice.name), voiceIdOf(voice)].join(' '));
 	const words = ` ${nameAndId} | ${normalize(descriptions.join(' '))} `;
-	return patterns.every((one) => one.test(words));
+	return patterns.every((pattern) => pattern.test(words));
 }
 
 /** Where the next page of the editor's list of voices begins. */
@@ -123,7 +125,7 @@ export async function searchVoices(
 		const cursor = JSON.parse(paginationToken) as PageCursor;
 		const searchPage = async (signal: AbortSignal) =>
 			await findVoices(api, filter.trim(), cursor, signal);
-		return await withDeadline(SEARCH_MS, undefined, searchPage);
+		return await withDeadline(SEARCH_TIMEOUT_MS, undefined, searchPage);
 	} catch (error) {
 		throw toNodeError(toNoResponse(error), { node: this.getNode(), redact: credential?.redact });
 	}
@@ -141,26 +143,27 @@ async function findVoices(
 	const entriesOf = (records: ServiceRecord[]) =>
 		redact
 			.value(records)
-			.filter((voice) => matches(voice, patterns))
+			.filter((voice) => voiceMatches(voice, patterns))
 			.map((voice) => voiceEntry(voice, patterns))
 			.filter((entry) => entry !== undefined);
 	const query = { page, page_size: MAX_PAGE_SIZE, ...(search ? { search } : {}) };
-	const found = await api.listVoices(query, signal);
-	const firstVoiceId = redact.value(voiceIdOf(found.items[0] ?? {}));
+	const voicePage = await api.listVoices(query, signal);
+	const firstVoiceId = redact.value(voiceIdOf(voicePage.items[0] ?? {}));
 	// Some services ignore `page` and send all voices each time, so this page begins like the one before.
 	if (page > 0 && firstVoiceId === previousFirstId) return { results: [] };
-	const results = entriesOf(found.items);
-	// If the first page shows that the service does not search as this node does, this node filters the voices itself.
+	const results = entriesOf(voicePage.items);
+	// If the first page is empty or has a voice that does not match, the service searches in another way than this
+	// node. Then this node reads the voices without a search and filters them itself.
 	const isFilteredByService =
-		search === '' || (results.length > 0 && results.length === found.items.length);
+		search === '' || (results.length > 0 && results.length === voicePage.items.length);
 	if (!isFilteredByService && page === 0) {
-		return { results: entriesOf(await allVoices(api, {}, MAX_SEARCHED, signal)) };
+		return { results: entriesOf(await allVoices(api, {}, MAX_FILTERED_VOICES, signal)) };
 	}
 	const next: PageCursor = {
 		page: page + 1,
-		voicesBefore: voicesBefore + found.items.length,
+		voicesBefore: voicesBefore + voicePage.items.length,
 		previousFirstId: firstVoiceId,
 	};
-	const isLast = isLastPage(found, next.voicesBefore, MAX_PAGE_SIZE, MIN_PAGE_SIZE);
+	const isLast = isLastPage(voicePage, next.voicesBefore, MAX_PAGE_SIZE, MIN_PAGE_SIZE);
 	return isLast ? { results } : { results, paginationToken: JSON.stringify(next) };
 }

@@ -4,8 +4,9 @@ import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { isRecord } from '../../shared/parsing/values';
 
 /*
- * A retry that computes the same idempotency key collects the result instead of paying again. Except in calls by a
- * model, expressions count unresolved in the key, since the value of `{{ $now }}` changes with each attempt.
+ * A retry that computes the same idempotency key collects the result, and is not charged again. The key contains the
+ * text of an expression, not its value, because the value of `{{ $now }}` changes with each attempt. Only in calls by a
+ * model it contains the values.
  */
 
 /**
@@ -25,12 +26,12 @@ export const IGNORED_IN_KEY = new Set([
 	...['pollInterval', 'splitLongerThan', 'subtitles', 'timeout', 'waitForCompletion'],
 ]);
 
-/** A resource locator counts by its value alone. */
+/** Returns what counts in the key for a parameter: of a resource locator, only its value. */
 const keyValueOf = (parameter: unknown) =>
 	isRecord(parameter) && '__rl' in parameter ? parameter.value : parameter;
 
 /** Returns those of a node's parameters and options that count in the key, as sorted pairs of name and value. */
-export function paidParameters({ options, ...others }: Record<string, unknown>): unknown[][] {
+export function keyParameters({ options, ...others }: Record<string, unknown>): unknown[][] {
 	// `options` is a text if the whole collection is one expression.
 	const optionValues = isRecord(options) ? options : { options };
 	return Object.entries({ ...others, ...optionValues })
@@ -44,13 +45,13 @@ export function paidParameters({ options, ...others }: Record<string, unknown>):
  * requests is in their values.
  */
 const resolvedParameters = (context: IExecuteFunctions, index: number): unknown[] =>
-	paidParameters(context.getNode().parameters).map(([name, value]) => {
+	keyParameters(context.getNode().parameters).map(([name, value]) => {
 		const isExpression = typeof value === 'string' && value.startsWith('=');
 		return [name, isExpression ? context.evaluateExpression(value.slice(1), index) : value];
 	});
 
 /**
- * Returns what distinguishes an input item from others. Leaves out what changes between attempts: the ids of files, and
+ * Returns what distinguishes an input item from others, without what changes between attempts: the ids of files, and
  * `toolCallId`.
  */
 function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData): unknown[] {
@@ -67,7 +68,7 @@ function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData)
 	return [{ ...json, toolCallId: undefined }, files];
 }
 
-/** Returns a digest of the JSON of `parts`, so it is the same after n8n has saved and loaded them. */
+/** Returns a digest of the JSON of `parts`, which does not change when n8n saves and loads them. */
 export const digestOf = (...parts: unknown[]): string =>
 	createHash('sha256')
 		.update(jsonStringify(parts, { replaceCircularRefs: true }))
@@ -78,18 +79,19 @@ export const digestOf = (...parts: unknown[]): string =>
  * Returns a function that makes the idempotency key of an item, `<account>/<index>:<request>`. Call `keyFactory` once
  * per run of the node.
  *
- * The argument `account` of that function is the account's key for a call by a model. For an item it is '': only the
- * node's credential counts, so that a retry with a corrected token in it still collects.
+ * The argument `account` of that function is the account's key for a call by a model. For an item it is '': the key
+ * then contains only the id of the credential, so a retry after the user has corrected the token still collects the
+ * result.
  */
 export function keyFactory(context: IExecuteFunctions, isTool: boolean) {
 	const { parameters, credentials } = context.getNode();
 	const { id, name } = credentials?.[CREDENTIAL_TYPE] ?? {};
 	const round: unknown = isTool ? 'tool' : context.evaluateExpression('{{ $runIndex }}', 0);
-	const runDigest = digestOf(round ?? 0, isTool ? [] : paidParameters(parameters));
+	const runDigest = digestOf(round ?? 0, isTool ? [] : keyParameters(parameters));
 	const items = context.getInputData();
 	return (index: number, account: string): string => {
 		const callParameters = isTool ? resolvedParameters(context, index) : [];
-		const request = digestOf(runDigest, callParameters, itemIdentity(items[index]!));
-		return `${digestOf(id ?? name, account)}/${index}:${request}`;
+		const requestDigest = digestOf(runDigest, callParameters, itemIdentity(items[index]!));
+		return `${digestOf(id ?? name, account)}/${index}:${requestDigest}`;
 	};
 }

@@ -17,8 +17,8 @@ import {
 import { RecentRequests } from './recentRequests';
 
 /**
- * The idempotency journal: the create calls of this node that were charged or may have been, so that a retry need not
- * pay again. It also counts billable requests, for Max Paid Requests per Execution.
+ * The idempotency journal: the create calls of this node that were charged or may have been, so that a retry does not
+ * send them again. It also counts billable requests, for Max Paid Requests per Execution.
  *
  * A run of the node makes one journal, calls `reserve` once before it sends requests, and calls `settle` at its end.
  */
@@ -26,10 +26,10 @@ export class Journal {
 	readonly entries: JournalEntries;
 	/** The create calls in flight of all runs that share `entries`, by idempotency key. */
 	readonly inFlight: Map<string, Promise<unknown>>;
-	/** Undefined unless this run is manual and not a call by a model. */
-	readonly recent: RecentRequests | undefined;
-	/** How many requests this run has added to the count, but has not sent. */
-	reserved = 0;
+	/** What earlier manual runs have requested; undefined unless this run is manual and not a call by a model. */
+	readonly recentRequests: RecentRequests | undefined;
+	/** How many requests this run has reserved, but not sent. */
+	reservedCount = 0;
 	private readonly idempotencyKeyOf: ReturnType<typeof keyFactory>;
 	private readonly executionId: string;
 	private readonly countStore: JournalStore;
@@ -39,7 +39,7 @@ export class Journal {
 		this.entries = store.mediaGenerationCreated ??= {};
 		this.inFlight = inFlightCalls(this.entries);
 		const isManual = context.getMode() === 'manual' && !isTool;
-		this.recent = isManual ? new RecentRequests(context) : undefined;
+		this.recentRequests = isManual ? new RecentRequests(context) : undefined;
 		this.idempotencyKeyOf = keyFactory(context, isTool);
 		const executionId = context.getExecutionId();
 		this.executionId = executionId ?? '';
@@ -49,8 +49,8 @@ export class Journal {
 
 	/**
 	 * Returns the entries of an item's create calls, one for each of `callKeys` (see `BillableTask`). `account`: see
-	 * `keyFactory`. `isOtherAccount` tells whether an `accountKey` is that of another item of this run. May throw n8n's
-	 * error about an expression.
+	 * `keyFactory`. `isOtherAccount` tells whether an `accountKey` is that of another item of this run. Throws n8n's
+	 * error if an expression cannot be resolved.
 	 */
 	entriesFor(
 		item: {
@@ -63,31 +63,31 @@ export class Journal {
 		callKeys: string[],
 	): JournalEntry[] {
 		const itemKey = this.idempotencyKeyOf(item.index, item.account);
-		const recentKey = (this.recent?.keyPrefixOf(item.parameters) ?? '') + itemKey;
+		const recentKey = (this.recentRequests?.keyPrefixOf(item.parameters) ?? '') + itemKey;
 		return callKeys.map((key) => new JournalEntry(this, itemKey + key, recentKey + key, item));
 	}
 
 	/**
-	 * Adds `planned` requests to the count before they are sent, as other calls of an agent may run at the same time.
-	 * Returns the Failure to report if `limit` does not allow them.
+	 * Adds `plannedCount` requests to the count before they are sent, because other calls of an agent may run at the
+	 * same time. Returns the Failure to report if `limit` does not allow them.
 	 */
-	reserve(planned: number, limit: number): Failure | undefined {
+	reserve(plannedCount: number, limit: number): Failure | undefined {
 		const countBefore = this.requestCount;
-		if (countBefore + planned <= limit) {
-			this.reserved = planned;
-			this.requestCount = countBefore + planned;
+		if (countBefore + plannedCount <= limit) {
+			this.reservedCount = plannedCount;
+			this.requestCount = countBefore + plannedCount;
 			return undefined;
 		}
-		const needs =
+		const text =
 			countBefore === 0
-				? `This run needs ${planned} paid requests`
-				: `This execution needs ${countBefore + planned} paid requests (${countBefore} already sent)`;
-		return new Failure('overBudget', { text: needs, limit });
+				? `This run needs ${plannedCount} paid requests`
+				: `This execution needs ${countBefore + plannedCount} paid requests (${countBefore} already sent)`;
+		return new Failure('overBudget', { text, maxPaidRequests: limit });
 	}
 
 	/** Subtracts from the count the requests that were reserved but not sent. */
 	settle(): void {
-		this.requestCount -= this.reserved;
+		this.requestCount -= this.reservedCount;
 	}
 
 	/** How many billable requests the node has sent in this execution, plus those that are reserved. */
@@ -106,7 +106,7 @@ export class JournalEntry {
 	constructor(
 		private readonly journal: Journal,
 		private readonly key: string,
-		/** The key of the same call in `journal.recent`. */
+		/** The key of the same call in `journal.recentRequests`. */
 		private readonly recentKey: string,
 		private readonly item: { isOtherAccount(accountKey: string): boolean; redact: Redactor },
 	) {}
@@ -118,10 +118,10 @@ export class JournalEntry {
 
 	/** The value that an earlier manual run has written, if this run may collect it. */
 	private get recentValue(): JournalValue | undefined {
-		return this.journal.recent?.get(this.recentKey);
+		return this.journal.recentRequests?.get(this.recentKey);
 	}
 
-	/** True if the create call may still have to be sent, and so be charged. */
+	/** True if the create call may still have to be sent, which is charged. */
 	get isPending(): boolean {
 		return !this.previous || this.previous.state === 'gone';
 	}
@@ -133,7 +133,10 @@ export class JournalEntry {
 			: "Result of an earlier run, at no extra charge. 'Execute workflow', or 'Execute step' on this node, requests a new one and is charged";
 	}
 
-	/** The generation requests in the journal of the same credential, but not those of another account of this run. */
+	/**
+	 * The generation requests that the journal has for the same credential, without those of the other accounts of this
+	 * run.
+	 */
 	get requestsOfAccount(): GenerationRequest[] {
 		const [credential = ''] = this.key.split('/', 1);
 		return Object.entries(this.journal.entries)
@@ -147,10 +150,10 @@ export class JournalEntry {
 	 * for that call first, and calls `create` only if that call is canceled or times out. Rejects with the reason of
 	 * `stopStarting` if that aborts during the wait.
 	 */
-	async once<T>(stopStarting: StopStarting, create: () => Promise<T>): Promise<T> {
+	async createOnce<T>(stopStarting: StopStarting, create: () => Promise<T>): Promise<T> {
 		const { inFlight } = this.journal;
-		for (let other = inFlight.get(this.key); other; other = inFlight.get(this.key)) {
-			const result = await Promise.race([other, whenAborted(stopStarting)]).catch(
+		for (let otherCall = inFlight.get(this.key); otherCall; otherCall = inFlight.get(this.key)) {
+			const result = await Promise.race([otherCall, whenAborted(stopStarting)]).catch(
 				(error: unknown) => {
 					if (!isFailure(error, 'canceled', 'timedOut')) throw error;
 				},
@@ -168,16 +171,16 @@ export class JournalEntry {
 	 * from then on the service may have accepted the call, even if n8n stops before the answer.
 	 */
 	setSent(value: JournalValue): void {
-		this.journal.reserved--;
+		this.journal.reservedCount--;
 		this.write(value);
 	}
 
 	/** Overwrites the entry. The token is redacted, because n8n may save the entry unencrypted. */
 	write(value: JournalValue): void {
-		const { entries, recent } = this.journal;
+		const { entries, recentRequests } = this.journal;
 		const entry = { ...this.item.redact.value(value), keptAt: Date.now() };
 		entries[this.key] = entry;
-		recent?.set(this.recentKey, entry);
+		recentRequests?.set(this.recentKey, entry);
 	}
 
 	/** Marks the task of the entry as failed or unknown to the service, so that a retry may create a new one. */
@@ -188,17 +191,17 @@ export class JournalEntry {
 
 	/** Takes back `setSent`. Call it only when the service has surely not accepted the call. */
 	setNotAccepted(): void {
-		this.journal.reserved++;
+		this.journal.reservedCount++;
 		this.delete();
 	}
 
 	/** Deletes the entry everywhere, so that the next attempt or run sends the call again. */
 	delete(): void {
 		this.close();
-		this.journal.recent?.delete(this.recentKey);
+		this.journal.recentRequests?.delete(this.recentKey);
 	}
 
-	/** Deletes the entry from the journal, but not from what later manual runs can collect. */
+	/** Deletes the entry from the journal. Later manual runs can still collect its result. */
 	close(): void {
 		delete this.journal.entries[this.key];
 	}

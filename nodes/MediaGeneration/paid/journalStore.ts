@@ -20,13 +20,13 @@ export type JournalEntries = Record<string, JournalValue & { keptAt: number }>;
 
 /** The journal. Saved executions contain it, so the names of fields and states must not change. */
 export interface JournalStore {
-	/** The entries of the node; in the process's own store, those of all nodes. */
+	/** The entries of the node; in the store that calls by a model share, those of all nodes. */
 	mediaGenerationCreated?: JournalEntries;
 	/** The number of billable requests that the node has sent or reserved in the execution `executionId`. */
 	mediaGenerationSent?: { executionId: string; requests: number };
 }
 
-/** How long an entry in the process's own store can be collected, in ms. */
+/** How long an entry in `toolCallStore` can be collected, in ms. */
 const TOOL_CALL_TTL_MS = 3_600_000;
 
 /** What this process shares among the journals of all runs. */

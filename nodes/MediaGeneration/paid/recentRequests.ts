@@ -2,7 +2,7 @@ import type { IExecuteFunctions, INodeParameters } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
 import { evictOldest } from '../../shared/limits';
 import type { NodeParameters } from '../../shared/n8n/parameters';
-import { digestOf, paidParameters } from './idempotencyKey';
+import { digestOf, keyParameters } from './idempotencyKey';
 import type { JournalValue } from './journalStore';
 
 /** How long a request of a manual run can be collected, in ms. */
@@ -22,22 +22,23 @@ const hasInlineFile = (value: JournalValue): boolean =>
 class RecentValues extends Map<string, JournalValue & { keptAt: number }> {}
 
 /**
- * What manual runs of one node have requested in this process within the last hour. Executing a later node may run this
- * node again, which can then collect those results instead of paying again.
+ * What manual runs of one node have requested in this process within the last hour. When a user executes a later node,
+ * n8n may run this node again, which then collects those results and is not charged again.
  */
 export class RecentRequests {
 	private readonly values: RecentValues = processContainer.get(RecentValues);
-	/** True if somebody executes a later node, not this one. */
+	/** True if the user executes a later node, not this one. */
 	private readonly isCollecting: boolean;
 	/** Identifies the node among those of all workflows. */
 	private readonly nodeKey: string;
 	private readonly parameters: INodeParameters;
 
-	/** Make one only for a manual run. */
+	/** Create an object of this class only for a manual run. */
 	constructor(context: IExecuteFunctions) {
 		const node = context.getNode();
 		this.parameters = node.parameters;
-		// This internal field says which node a person executes. Before n8n 2, its value was the name of the node.
+		// This internal field of n8n says which node the user executes. Before n8n 2, its value was the name of the
+		// node.
 		const { runExecutionData } = context as unknown as {
 			runExecutionData?: { startData?: { destinationNode?: string | { nodeName: string } } };
 		};
@@ -51,9 +52,9 @@ export class RecentRequests {
 	 * Returns the prefix of an item's keys in this store. The prefix depends on the values of expressions. Throws if an
 	 * expression cannot be resolved.
 	 */
-	keyPrefixOf({ raw }: NodeParameters): string {
-		const resolved = Object.keys(this.parameters).map((name) => [name, raw(name)] as const);
-		return `${this.nodeKey}/${digestOf(paidParameters(Object.fromEntries(resolved)))}`;
+	keyPrefixOf({ readRaw }: NodeParameters): string {
+		const resolved = Object.keys(this.parameters).map((name) => [name, readRaw(name)] as const);
+		return `${this.nodeKey}/${digestOf(keyParameters(Object.fromEntries(resolved)))}`;
 	}
 
 	/**

@@ -16,12 +16,14 @@ const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | Meaning | undefined>([
 	...(['credit', 'quota', 'throttled', 'token'] as const),
 ]);
 
-/** How to go on after a failure. `executions` is the list in which n8n offers the retry. */
+/**
+ * Sentences that tell the user how to go on after a failure. `executions` names the list in which n8n offers the retry.
+ */
 const retryAdvice = (executions: string) => ({
 	plain: `To continue, open ${executions} and choose 'Retry with currently saved workflow': only what is missing is charged.`,
-	/** For a failed item with results of its own, which would be charged again after a change of its parameters. */
+	/** For a failed item that has charged results. After a change of parameters they would be charged again. */
 	unchanged: `If you change nothing in this node, 'Retry with currently saved workflow' under ${executions} is charged only for what is missing.`,
-	/** For a failed item that is expected to fail again in a retry: On Error has to let the other items continue. */
+	/** For a failed item that will probably fail again in a retry. Then On Error must let the other items continue. */
 	pastItem: `First, get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under ${executions}. Only what is missing is charged.`,
 });
 
@@ -40,8 +42,8 @@ function listResults(requests: ItemRequest[], max?: number): string {
 	const namesByKind = new Map<MediaKind | 'task', string[]>();
 	/** The indexes of the items whose requests have no name, by kind. */
 	const itemsByKind = new Map<MediaKind, number[]>();
-	const add = <K, T>(map: Map<K, T[]>, kind: K, ...more: T[]) =>
-		map.set(kind, [...(map.get(kind) ?? []), ...more]);
+	const add = <K, T>(map: Map<K, T[]>, kind: K, ...newValues: T[]) =>
+		map.set(kind, [...(map.get(kind) ?? []), ...newValues]);
 	for (const itemRequest of requests) {
 		if ('taskId' in itemRequest) {
 			add(namesByKind, 'task', itemRequest.taskId);
@@ -79,10 +81,10 @@ export function chargeSummary(
 	isCalled = false,
 ): string | undefined {
 	const possiblyCharged = requests.filter(({ state }) => state !== 'gone');
-	const ofFailedItem = possiblyCharged.filter(({ index }) => index === failed?.index);
-	const ofOtherItems = possiblyCharged.filter(({ index }) => index !== failed?.index);
-	const charged = ofOtherItems.filter(({ state }) => state !== 'sent');
-	const indeterminate = ofOtherItems.filter(({ state }) => state === 'sent');
+	const failedItemRequests = possiblyCharged.filter(({ index }) => index === failed?.index);
+	const otherItemRequests = possiblyCharged.filter(({ index }) => index !== failed?.index);
+	const charged = otherItemRequests.filter(({ state }) => state !== 'sent');
+	const indeterminate = otherItemRequests.filter(({ state }) => state === 'sent');
 	const indeterminateSentence = (max?: number) =>
 		`Possibly charged (not confirmed by the service): ${listResults(indeterminate, max)}.`;
 	if (!failed) {
@@ -100,19 +102,19 @@ export function chargeSummary(
 		);
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
-	// A retry does not send a request again whose outcome is indeterminate, so the item is expected to fail again.
-	const isIndeterminate = ofFailedItem.some(({ state }) => state === 'sent');
+	// A retry does not send a request again if its outcome is indeterminate, so the item will probably fail again.
+	const isIndeterminate = failedItemRequests.some(({ state }) => state === 'sent');
 	const failsAgain =
 		isIndeterminate ||
-		!(CAUSES_OUTSIDE_OF_ITEM.has(kind) || CAUSES_OUTSIDE_OF_ITEM.has(facts?.means));
+		!(CAUSES_OUTSIDE_OF_ITEM.has(kind) || CAUSES_OUTSIDE_OF_ITEM.has(facts?.meaning));
 	const mustSkipItem = failsAgain && charged.length > 0;
-	const isCollectable = charged.length > 0 || (ofFailedItem.length > 0 && !isIndeterminate);
-	const items = new Set(charged.map(({ index }) => index)).size;
+	const isCollectable = charged.length > 0 || (failedItemRequests.length > 0 && !isIndeterminate);
+	const itemCount = new Set(charged.map(({ index }) => index)).size;
 	const advice = retryAdvice(isCalled ? "the sub-workflow's Executions" : 'Executions');
 	return sentences(
 		mustSkipItem ? advice.pastItem : isCollectable && advice[failsAgain ? 'unchanged' : 'plain'],
 		charged.length > 0 &&
-			`Already paid for: ${items} other item${items > 1 ? 's' : ''} (${listResults(charged)}).`,
+			`Already paid for: ${itemCount} other item${itemCount > 1 ? 's' : ''} (${listResults(charged)}).`,
 		indeterminate.length > 0 &&
 			`${indeterminateSentence()} A retry does not send ${indeterminate.length > 1 ? 'them' : 'it'} again.`,
 		mustSkipItem &&

@@ -17,7 +17,7 @@ import { getAllVoices } from './voice/getAll';
 const RESOURCES: Array<{
 	name: string;
 	value: string;
-	/** If it is missing, the description of the resource's first operation takes its place. */
+	/** Without it, the description of the resource's first operation is shown. */
 	description?: string;
 	operations: [Operation, ...Operation[]];
 }> = [
@@ -54,31 +54,33 @@ export const resource: INodeProperties = {
 };
 
 /** The field Operation of each resource, and the fields of all operations. */
-export const operations: INodeProperties[] = RESOURCES.flatMap(({ value, operations: offered }) => {
-	// n8n's lint accepts only a literal or a plain variable as the default of a field.
-	const byDefault = offered[0].option.value;
-	return [
-		{
-			displayName: 'Operation',
-			name: 'operation',
-			type: 'options',
-			noDataExpression: true,
-			displayOptions: { show: { resource: [value] } },
-			options: offered.map(({ option }) => option),
-			default: byDefault,
-		},
-		...offered.flatMap(({ option, fields }) =>
-			updateDisplayOptions({ show: { resource: [value], operation: [option.value] } }, fields),
-		),
-	];
-});
+export const operations: INodeProperties[] = RESOURCES.flatMap(
+	({ value, operations: resourceOperations }) => {
+		// n8n's lint accepts only a literal or a plain variable as the default of a field.
+		const byDefault = resourceOperations[0].option.value;
+		return [
+			{
+				displayName: 'Operation',
+				name: 'operation',
+				type: 'options',
+				noDataExpression: true,
+				displayOptions: { show: { resource: [value] } },
+				options: resourceOperations.map(({ option }) => option),
+				default: byDefault,
+			},
+			...resourceOperations.flatMap(({ option, fields }) =>
+				updateDisplayOptions({ show: { resource: [value], operation: [option.value] } }, fields),
+			),
+		];
+	},
+);
 
 /**
  * What the canvas shows for each operation, by `resource:operation`. The canvas cuts long texts, so the name of the
  * resource is not repeated.
  */
-const displayNames = RESOURCES.flatMap(({ name, value, operations: offered }) =>
-	offered.map(({ option }) => {
+const displayNames = RESOURCES.flatMap(({ name, value, operations: resourceOperations }) =>
+	resourceOperations.map(({ option }) => {
 		const displayName = option.name.includes(name) ? option.name : `${name}: ${option.name}`;
 		return [`${value}:${option.value}`, displayName];
 	}),
@@ -91,8 +93,8 @@ export const subtitle = `={{ (${JSON.stringify(Object.fromEntries(displayNames))
 
 /** Returns the chosen operation. Throws a Failure of kind invalidInput if it does not exist. */
 export function findOperation(chosenResource: unknown, chosenOperation: unknown): Operation {
-	const offered = RESOURCES.find(({ value }) => value === chosenResource)?.operations;
-	const found = offered?.find(({ option }) => option.value === chosenOperation);
+	const resourceOperations = RESOURCES.find(({ value }) => value === chosenResource)?.operations;
+	const found = resourceOperations?.find(({ option }) => option.value === chosenOperation);
 	if (found) return found;
 	throw invalidInput(
 		'Operation',

@@ -9,7 +9,7 @@ const AUTOMATIC_MAX = 100;
 /** The longest wait before the limits are checked again, in ms. Other executions may change an account's limit. */
 const RECHECK_MS = 60_000;
 
-/** What takes a slot: an input item, or one part of a speech. */
+/** What takes one slot while it runs: an input item, or one part of a speech. */
 interface Unit {
 	api: { throttle: Throttle };
 }
@@ -19,22 +19,23 @@ type UnitKind = 'item' | 'part';
 interface Share {
 	throttle: Throttle;
 	/** How many slots the account uses. */
-	active: number;
+	usedSlots: number;
 	/** For each unit that waits, a function that starts it. */
 	waiting: Record<UnitKind, Set<() => void>>;
 }
 
 /**
  * Limits how many items of a run, or parts of long speeches, are processed at the same time: by `options.concurrency`,
- * and by the limit of each account. A free slot goes to a unit that may start at once, if there is one.
+ * and by the limit of each account. A unit that has to wait for its account does not hold up the units of other
+ * accounts.
  */
 export class Concurrency {
 	private readonly limit: ConcurrencyLimit;
 	/** How many slots are in use. */
-	private active = 0;
-	/** The account that got its last slot the longest ago comes first. */
+	private usedSlots = 0;
+	/** The shares of all accounts. The account whose last slot was given longest ago comes first. */
 	private readonly shares = new Map<Throttle, Share>();
-	/** Its abort cancels the sleep after which `startMore` would start the next unit. */
+	/** Is aborted to cancel the sleep after which `startMore` would start the next unit. */
 	private timer = new AbortController();
 
 	/** `concurrency`: the number of slots. 0 chooses the number automatically. */
@@ -70,7 +71,7 @@ export class Concurrency {
 			await new Promise<void>((start) => share.waiting[kind].add(start));
 			if (await run(unit, index)) this.onHealthy();
 			remaining--;
-			// The last part to end leaves its slot to the item, which goes on.
+			// The last part that ends passes its slot on to the item, which goes on.
 			if (kind === 'item' || remaining > 0) this.release(share);
 		});
 		// While the parts run, the item itself has no slot.
@@ -81,15 +82,15 @@ export class Concurrency {
 
 	private shareOf(throttle: Throttle): Share {
 		const share = this.shares.get(throttle) ?? {
-			...{ throttle, active: 0, waiting: { part: new Set(), item: new Set() } },
+			...{ throttle, usedSlots: 0, waiting: { part: new Set(), item: new Set() } },
 		};
 		this.shares.set(throttle, share);
 		return share;
 	}
 
 	private release(share: Share): void {
-		this.active--;
-		share.active--;
+		this.usedSlots--;
+		share.usedSlots--;
 		this.startMore();
 	}
 
@@ -104,9 +105,9 @@ export class Concurrency {
 			}
 			const [start] = waiting;
 			waiting.delete(start!);
-			share.active++;
-			this.active++;
-			// Moves the account to the end.
+			share.usedSlots++;
+			this.usedSlots++;
+			// Moves the account to the end of the map.
 			this.shares.delete(share.throttle);
 			this.shares.set(share.throttle, share);
 			start!();
@@ -118,7 +119,7 @@ export class Concurrency {
 	 * undefined if no unit waits.
 	 */
 	private nextToStart() {
-		const shares = [...this.shares.values()].sort((one, other) => one.active - other.active);
+		const shares = [...this.shares.values()].sort((one, other) => one.usedSlots - other.usedSlots);
 		return (['part', 'item'] as const)
 			.flatMap((kind) => shares.map((share) => ({ share, waiting: share.waiting[kind] })))
 			.filter(({ waiting }) => waiting.size > 0)
@@ -130,8 +131,8 @@ export class Concurrency {
 	 * Milliseconds until an account may start one more unit, or until the limits are checked again. The account's own
 	 * limit does not delay a unit if the account has no slot.
 	 */
-	private delayMsOf({ throttle, active }: Share): number {
-		const accountMs = active > 0 ? throttle.limit.delayMs(active) : 0;
-		return Math.min(RECHECK_MS, Math.max(0, accountMs, this.limit.delayMs(this.active)));
+	private delayMsOf({ throttle, usedSlots }: Share): number {
+		const accountMs = usedSlots > 0 ? throttle.limit.delayMs(usedSlots) : 0;
+		return Math.min(RECHECK_MS, Math.max(0, accountMs, this.limit.delayMs(this.usedSlots)));
 	}
 }

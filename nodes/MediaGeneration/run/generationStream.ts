@@ -220,7 +220,7 @@ function refusalOf(outcome: StreamResult | Failure): Failure | undefined {
 	if (!(outcome instanceof Failure)) return undefined;
 	const { facts } = outcome;
 	if (isTransient(outcome)) return new Failure('rateLimited', facts);
-	return facts.means === 'token' ? new Failure('tokenRefused', facts) : undefined;
+	return facts.meaning === 'token' ? new Failure('tokenRefused', facts) : undefined;
 }
 
 /** Statuses with which a proxy says that it got no valid answer from the service, or none in time. */

@@ -22,7 +22,10 @@ import { requestStream, type StreamLimits } from './generationStream';
 import { type BillableTask, type ItemResult, toItemResult } from './itemTask';
 import type { ItemContext } from './itemContext';
 
-/* What all operations with a generation stream share: fields, stream, history, download, output items. */
+/*
+ * What all operations with a generation stream share: their fields, and the way from the create call to the output
+ * items.
+ */
 
 /** The last fields of an operation with a generation stream. */
 export const generationFields = (
@@ -42,14 +45,14 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 	const { kind } = order.generation;
 	const timeoutMs = parameters.durationOption(timeout(kind));
 	const idleMs = parameters.durationOption(idleTimeout);
-	const isFileWanted = parameters.wantsFile(downloadField);
+	const wantsFile = parameters.wantsFile(downloadField);
 	const fileField = parameters.outputField();
 	return { callKeys: [''], run };
 
 	async function run([entry]: JournalEntry[]): Promise<ItemResult[]> {
 		const isResumed = !entry!.isPending;
 		return await withDeadline(timeoutMs, item.stopStarting, async (stopStarting) => {
-			const request = await entry!.once(stopStarting, async () => {
+			const request = await entry!.createOnce(stopStarting, async () => {
 				const record = new GenerationRecord(item, entry!, order);
 				// The rest of the item's time is reserved for a last read of the history and for the downloads.
 				const streamTimeoutMs = msBeforeFinalRead(timeoutMs);
@@ -96,16 +99,16 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 			return await download(context, credential, { url, kind, id: name, renew }, signal);
 		};
 		// The URL from an earlier attempt may have expired, and without a download nobody would notice it.
-		if (isResumed && !isFileWanted) await renew();
-		const binary = isFileWanted ? { [fileField]: await fetch() } : undefined;
+		if (isResumed && !wantsFile) await renew();
+		const binary = wantsFile ? { [fileField]: await fetch() } : undefined;
 		return item.output({ ...file.raw, file_url: file.fileUrl }, binary);
 	}
 }
 
 /**
- * Resolves with the files of one create call, from its stream or the history: after a lost connection, the service goes
- * on and charges all the same. If the journal has the request of an earlier attempt, it is not sent again. Throws a
- * Failure if there is no file.
+ * Resolves with the files of one create call, from its stream or, after a lost connection, from the history: the
+ * service then still generates and charges them. If the journal has the request of an earlier attempt, it is not sent
+ * again. Throws a Failure if there is no file.
  */
 async function generate(
 	item: ItemContext,

@@ -3,7 +3,7 @@ import { Failure, isFailure } from '../../shared/failure';
 import { asText } from '../../shared/parsing/values';
 import type { JournalEntry } from '../paid/journal';
 
-/** Takes the place of an output item that could not be made. `error` says why. */
+/** Stands in for an output item that could not be made. `error` is the reason. */
 export class FailedResult {
 	constructor(readonly error: unknown) {}
 }
@@ -11,7 +11,7 @@ export class FailedResult {
 /** One output item, or the reason why it is missing. An input item may have several results. */
 export type ItemResult = INodeExecutionData | FailedResult;
 
-/** Does the operation for one item, whose fields are valid. Rejects if the item has failed as a whole. */
+/** Runs the operation for one item whose fields are valid. Rejects if the item has failed as a whole. */
 export type ItemTask = (() => Promise<ItemResult[]>) | BillableTask;
 
 /** An item task with create calls, which are charged. */
@@ -25,19 +25,19 @@ export interface BillableTask {
 }
 
 /**
- * Adds to the failure of an empty parameter the indexes of all items in which the same parameter is empty. `outcomes`
- * has the results of all items, by index.
+ * Adds to the failure of an empty parameter the indexes of all items in which the same parameter is empty.
+ * `resultsByItem` has the results of all items, by index.
  */
-export function withItemsOfSameField(error: unknown, outcomes: ItemResult[][]): unknown {
+export function withItemsOfSameField(error: unknown, resultsByItem: ItemResult[][]): unknown {
 	if (!isFailure(error, 'invalidInput') || error.facts.text !== 'is empty') return error;
 	const { field, text, isInCredential } = error.facts;
 	if (isInCredential) return error;
-	const itemIndexes = outcomes.flatMap(([result], index) => {
+	const itemIndexes = resultsByItem.flatMap(([result], index) => {
 		if (!(result instanceof FailedResult) || !isFailure(result.error, 'invalidInput')) return [];
 		const { facts } = result.error;
 		return facts.field === field && facts.text === text ? [index] : [];
 	});
-	return error.withDefaults({ itemIndexes, itemCount: outcomes.length });
+	return error.withDefaults({ itemIndexes, itemCount: resultsByItem.length });
 }
 
 /**

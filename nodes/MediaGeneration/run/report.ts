@@ -30,8 +30,8 @@ export class Report {
 	}
 
 	/**
-	 * Does what `progress` does, and writes a debug line to n8n's log. A line takes time even if the log level
-	 * suppresses it.
+	 * Does what `progress` does, and writes a debug line to n8n's log. Call it rarely, because a line costs time even
+	 * if the log level suppresses it.
 	 */
 	log(text: string): void {
 		this.progress(text);

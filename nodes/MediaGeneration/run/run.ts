@@ -11,7 +11,7 @@ import { rowPrefix } from '../../shared/n8n/messages';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { NodeParameters } from '../../shared/n8n/parameters';
 import { isEmptyError } from '../../shared/parsing/errors';
-import { redactAll, type Redactor } from '../../shared/parsing/redaction';
+import { combineRedactors, type Redactor } from '../../shared/parsing/redaction';
 import { toOutputRecord } from '../../shared/parsing/responses';
 import { collectableTaskIds, Journal, type JournalEntry } from '../paid/journal';
 import { chargeSummary, type ItemRequest } from '../paid/summary';
@@ -51,27 +51,29 @@ export class Run {
 	private readonly stopping = new AbortController();
 	private readonly signals: CallSignals;
 	private concurrency: Concurrency | undefined;
-	/** The lowest limit of billable requests per execution that an item sets. */
+	/** The lowest value of Max Paid Requests per Execution among all items. */
 	private maxPaid = Infinity;
 	/** The error that ends the run, and the index of its item; no index if the run was canceled. */
-	private fatal: { error: unknown; index?: number } | undefined;
+	private fatalFailure: { error: unknown; index?: number } | undefined;
 
 	constructor(
 		private readonly context: IExecuteFunctions,
-		/** By item index: the credential, or a result that says why it could not be read. */
+		/** The credential of each item, or a FailedResult if it could not be read, by item index. */
 		private readonly credentials: Array<Credential | FailedResult>,
-		/** True if the other items go on after one has failed. */
+		/** True if the run continues with the other items after one has failed. */
 		private readonly continueOnFail: boolean,
 	) {
-		for (const one of credentials) {
-			if (one instanceof FailedResult || this.apis.has(one.accountKey)) continue;
-			this.apis.set(one.accountKey, new Api(context, one));
+		for (const credential of credentials) {
+			if (credential instanceof FailedResult || this.apis.has(credential.accountKey)) continue;
+			this.apis.set(credential.accountKey, new Api(context, credential));
 		}
-		this.redact = redactAll([...this.apis.values()].map(({ credential }) => credential.redact));
+		this.redact = combineRedactors(
+			[...this.apis.values()].map(({ credential }) => credential.redact),
+		);
 		this.isTool = isToolRun(context);
 		this.journal = new Journal(context, this.isTool);
 		const canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
-		this.signals = callSignals({ canceled, stopping: this.stopping.signal });
+		this.signals = callSignals({ cancelSignal: canceled, stopSignal: this.stopping.signal });
 	}
 
 	/**
@@ -84,18 +86,19 @@ export class Run {
 				once: true,
 			});
 		}
-		const prepared = this.credentials.map((_, index) => this.prepareItem(index, prepare));
-		const items = prepared.flatMap((one) => (one instanceof FailedResult ? [] : [one]));
-		const outcomes = prepared.map((one): ItemResult[] =>
-			one instanceof FailedResult ? [one] : [],
+		const preparedItems = this.credentials.map((_, index) => this.prepareItem(index, prepare));
+		const items = preparedItems.flatMap((item) => (item instanceof FailedResult ? [] : [item]));
+		const resultsByItem = preparedItems.map((item): ItemResult[] =>
+			item instanceof FailedResult ? [item] : [],
 		);
-		for (const { index, failed } of this.reserveRequests(items)) outcomes[index] = [failed];
-		outcomes.forEach((results, index) => this.endOnFailure(results, index));
-		if (this.fatal) this.fatal.error = withItemsOfSameField(this.fatal.error, outcomes);
+		for (const { index, failed } of this.reserveRequests(items)) resultsByItem[index] = [failed];
+		resultsByItem.forEach((results, index) => this.endOnFailure(results, index));
+		if (this.fatalFailure)
+			this.fatalFailure.error = withItemsOfSameField(this.fatalFailure.error, resultsByItem);
 		await this.concurrency?.forEach(items, async ({ index, run }) => {
-			if (outcomes[index]!.length > 0 || this.signals.stopStarting.aborted) return false;
+			if (resultsByItem[index]!.length > 0 || this.signals.stopStarting.aborted) return false;
 			const results = await run().catch((error: unknown) => [new FailedResult(error)]);
-			outcomes[index] = results;
+			resultsByItem[index] = results;
 			return !this.endOnFailure(results, index);
 		});
 		// Stops what still runs in the background, and releases the accounts.
@@ -105,17 +108,17 @@ export class Run {
 		// failure if the first output item has an `error` field.
 		const isFailed = (result: ItemResult) => result instanceof FailedResult || result.json.error;
 		const isCanceled = this.signals.abortInFlight.aborted;
-		if (!isCanceled && !outcomes.flat().some(isFailed)) {
+		if (!isCanceled && !resultsByItem.flat().some(isFailed)) {
 			for (const { entries } of items) for (const entry of entries) entry.close();
 		}
 		// Cancellation ends the node with an error, even if On Error says to continue.
-		if (isCanceled) this.fatal = { error: new Failure('canceled') };
+		if (isCanceled) this.fatalFailure = { error: new Failure('canceled') };
 		else this.showHints(items);
-		if (this.fatal) throw this.errorOf(this.fatal, items);
-		return outcomes;
+		if (this.fatalFailure) throw this.errorOf(this.fatalFailure, items);
+		return resultsByItem;
 	}
 
-	/** Makes an item's context, its task and its journal entries, or a FailedResult if that fails. */
+	/** Returns an item's context with its task and its journal entries, or a FailedResult if that fails. */
 	private prepareItem(
 		index: number,
 		prepare: (item: ItemContext) => ItemTask,
@@ -141,7 +144,7 @@ export class Run {
 		}
 	}
 
-	/** May throw a Failure or n8n's error about the item's Concurrency. */
+	/** Makes the context of an item. May throw a Failure or n8n's error about the item's Concurrency. */
 	private contextFor(index: number, credential: Credential): ItemContext {
 		const { context } = this;
 		const { accountKey, redact } = credential;
@@ -180,8 +183,8 @@ export class Run {
 	 */
 	private reserveRequests(items: PreparedItem[]) {
 		const isPending = ({ isPending }: JournalEntry) => isPending;
-		const planned = items.flatMap(({ entries }) => entries.filter(isPending)).length;
-		const failure = this.journal.reserve(planned, this.maxPaid);
+		const plannedCount = items.flatMap(({ entries }) => entries.filter(isPending)).length;
+		const failure = this.journal.reserve(plannedCount, this.maxPaid);
 		if (!failure) return [];
 		return items
 			.filter(({ entries }) => entries.some(isPending))
@@ -191,11 +194,11 @@ export class Run {
 			});
 	}
 
-	/** Returns whether an item has a failed result. If so, ends the run, unless `continueOnFail`. */
+	/** Ends the run if an item has a failed result, unless `continueOnFail`. Returns true if the item has one. */
 	private endOnFailure(results: ItemResult[], index: number): boolean {
 		const failed = results.find((result) => result instanceof FailedResult);
 		if (failed && !this.continueOnFail) {
-			this.fatal ??= { error: withOtherFileUrls(failed.error, results), index };
+			this.fatalFailure ??= { error: withOtherFileUrls(failed.error, results), index };
 			this.stopping.abort(new Failure('canceled'));
 		}
 		return failed !== undefined;

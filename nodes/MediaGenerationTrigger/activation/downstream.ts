@@ -10,7 +10,7 @@ import type { Settings } from './settings';
 
 /**
  * Throws a Failure of kind selfTrigger if a Media Generation node downstream may create something that this trigger
- * reports: such a workflow would start itself forever, and pay each time.
+ * reports. Such a workflow would start itself in an endless loop, and each round would be charged.
  */
 export function refuseSelfStart(context: ITriggerFunctions, settings: Settings): void {
 	const { events, listensForTasks, taskIds } = settings;
@@ -30,15 +30,17 @@ export function downstreamCreationCheck(
 	credential: Credential,
 	signal: AbortSignal,
 ): Activation['isCreatedDownstream'] {
-	const calls = downstreamNodes(context)
+	const calledWorkflowIds = downstreamNodes(context)
 		.filter(({ type }) => /\.(?:executeWorkflow|toolWorkflow)$/.test(type))
 		.map(({ parameters }) => parameters?.workflowId as unknown)
 		.map((called) => asText(isRecord(called) ? called.value : called) ?? '');
 	// A call whose sub-workflow is given by an expression, or without an id (such as by JSON), may run any workflow.
-	const mayBeAnyWorkflow = calls.some((called) => called === '' || called.startsWith('='));
+	const mayBeAnyWorkflow = calledWorkflowIds.some(
+		(calledId) => calledId === '' || calledId.startsWith('='),
+	);
 	const { id: workflowId } = context.getWorkflow();
 	const isOwn = ({ id, calledBy }: SubWorkflow) =>
-		calledBy === workflowId && (mayBeAnyWorkflow || calls.includes(id));
+		calledBy === workflowId && (mayBeAnyWorkflow || calledWorkflowIds.includes(id));
 	return async (product) => {
 		const ledgerOfKind = product.files ? ledgerOf : speechLedgerOf;
 		return await isCreatedBySubWorkflow(product, ledgerOfKind(credential), isOwn, signal);

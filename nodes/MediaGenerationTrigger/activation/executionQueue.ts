@@ -15,16 +15,16 @@ import type { Outbox } from './outbox';
 
 /** How many events of one watch may be in progress at the same time. */
 const MAX_CONCURRENT_EXECUTIONS = 20;
-/** How long an event may count as in progress after it was emitted, in ms, even if its execution goes on. */
+/** How long an event counts as in progress after it was emitted, in ms, at most, even if its execution takes longer. */
 const MAX_EXECUTION_MS = 60_000;
-/** Deadline for downloading the files of one event, in ms. */
-const DOWNLOAD_MS = 3_600_000;
+/** Time limit for downloading the files of one event, in ms. */
+const DOWNLOAD_TIMEOUT_MS = 3_600_000;
 /** The most attempts to emit an event, if n8n fails to start its execution. */
 const MAX_ATTEMPTS = 10;
 /** The longest pause between two attempts, in ms. */
 const MAX_PAUSE_MS = 60_000;
 
-/** One event, which is to start one execution. */
+/** One event that should start one execution. */
 export interface Emission {
 	/** The key in the outbox of the task or history entry that the event is about. */
 	outboxKey: string;
@@ -64,22 +64,23 @@ export class ExecutionQueue {
 	}
 
 	/**
-	 * Emits an event once, if it is still to be emitted. Resolves with false if n8n has failed to start its execution.
+	 * Emits an event once, unless it is outdated or the trigger is closed. Resolves with false if n8n has failed to
+	 * start the execution.
 	 */
 	private async emitOnce(emission: Emission): Promise<boolean> {
 		const { context, closing } = this.activation;
 		if (emission.isOutdated?.()) return true;
-		const item = await this.itemOf(emission);
+		const item = await this.makeItem(emission);
 		if (closing.aborted) return true;
 		const executionEnd = context.helpers.createDeferredPromise<IRun>();
-		const startFailure = executionEnd.promise.then(
+		const startCheck = executionEnd.promise.then(
 			() => false,
-			(error: unknown) => this.failedToStart(error),
+			(error: unknown) => this.meansFailedStart(error),
 		);
 		this.setState(emission, 'emitted');
 		this.outbox.save();
 		context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
-		const hasFailedToStart = await raceTimeout(MAX_EXECUTION_MS, closing, startFailure);
+		const hasFailedToStart = await raceTimeout(MAX_EXECUTION_MS, closing, startCheck);
 		// It is not known whether the execution has started, so the state stays 'emitted' for the next activation (see
 		// `Outbox`).
 		if (closing.aborted && hasFailedToStart === undefined) return true;
@@ -95,11 +96,11 @@ export class ExecutionQueue {
 		if (!isOutdated) this.outbox.setState(outboxKey, state);
 	}
 
-	private async itemOf({ json, fetchFiles }: Emission): Promise<INodeExecutionData> {
+	private async makeItem({ json, fetchFiles }: Emission): Promise<INodeExecutionData> {
 		const { api, closing } = this.activation;
 		const { redact } = api.credential;
 		if (!fetchFiles) return { json: redact.value(json) };
-		return await withDeadline(DOWNLOAD_MS, closing, fetchFiles).then(
+		return await withDeadline(DOWNLOAD_TIMEOUT_MS, closing, fetchFiles).then(
 			(binary) => ({ json: redact.value(json), binary }),
 			(error: unknown) => {
 				const failure = error instanceof Failure ? error : new Failure('downloadFailed');
@@ -111,10 +112,10 @@ export class ExecutionQueue {
 	}
 
 	/**
-	 * Only the text of `error`, with which n8n rejected the promise of an execution, tells whether the execution has
-	 * failed to start or was canceled or lost later.
+	 * Returns true if `error`, with which n8n rejected the promise of an execution, means that the execution has not
+	 * started. Only its text distinguishes that from an execution that was canceled or lost later.
 	 */
-	private failedToStart(error: unknown): boolean {
+	private meansFailedStart(error: unknown): boolean {
 		const hasStarted = /cancell?ed|stalled|no active execution/i.test(String(error));
 		return supportsDeduplication(this.activation.context) && !hasStarted;
 	}

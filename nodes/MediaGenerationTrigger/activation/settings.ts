@@ -96,21 +96,23 @@ export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
 /** Reads the trigger's parameters. Throws a Failure of kind invalidInput that names an invalid field. */
 export function readSettings(context: ITriggerFunctions) {
-	const fields = new NodeParameters((name, fallback) => context.getNodeParameter(name, fallback));
+	const parameters = new NodeParameters((name, fallback) =>
+		context.getNodeParameter(name, fallback),
+	);
 	const { name, displayName } = triggerOn;
 	const allowed = EVENTS.map(({ value }) => value);
-	const events = new Set(fields.choices(name, displayName, allowed));
+	const events = new Set(parameters.choices(name, displayName, allowed));
 	return {
 		events,
 		/** True if at least one of the events is about speech tasks. */
 		listensForTasks: taskEvents.some((event) => events.has(event)),
 		/** The tasks to listen for; empty to listen for all tasks of the account. */
-		taskIds: new Set(fields.taskIds(taskIds.name, taskIds.displayName)),
+		taskIds: new Set(parameters.taskIds(taskIds.name, taskIds.displayName)),
 		/** The least rise between two progress events, in percentage points. */
-		progressStep: fields.numberOption(progressStep),
-		download: fields.wantsFile(downloadFile),
-		outputField: fields.outputField(),
+		progressStep: parameters.numberOption(progressStep),
+		wantsFile: parameters.wantsFile(downloadFile),
+		outputField: parameters.outputField(),
 		/** The time between two polls of the history. */
-		checkIntervalMs: fields.durationOption(checkInterval),
+		checkIntervalMs: parameters.durationOption(checkInterval),
 	};
 }

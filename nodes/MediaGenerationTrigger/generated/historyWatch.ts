@@ -20,14 +20,14 @@ import {
 } from './newEntries';
 
 /** Time limit of the first poll, for which publishing waits, in ms. */
-const FIRST_POLL_MS = 20_000;
+const FIRST_POLL_TIMEOUT_MS = 20_000;
 
 /** The pause between the events of two entries, in ms. */
 const EMISSION_SPACING_MS = 100;
 
 /** Polls the history of an account, and emits events about new videos and images. */
 export class HistoryWatch {
-	/** True once the log says that polling has failed, until a poll succeeds. */
+	/** True if the log says that polling has failed, and no poll has succeeded since. */
 	private hasWarned = false;
 	private readonly executionQueue: ExecutionQueue;
 
@@ -46,7 +46,7 @@ export class HistoryWatch {
 	async start(): Promise<void> {
 		const { closing, isManual } = this.activation;
 		const firstPoll = async (signal: AbortSignal) => await this.poll(signal);
-		await withDeadline(FIRST_POLL_MS, closing, firstPoll)
+		await withDeadline(FIRST_POLL_TIMEOUT_MS, closing, firstPoll)
 			.catch((reason: unknown) => {
 				const error = toNoResponse(reason);
 				if (isFailure(error, 'notFound')) {
@@ -77,28 +77,30 @@ export class HistoryWatch {
 		const { coalescedReads, backgroundQueue } = api.throttle;
 		const { accountKey, baseUrl } = api.credential;
 		const pollStartedAt = monotonicNow();
-		const read = async (page: number) => {
+		const read = async (pageNumber: number) => {
 			// Page 1 may come from a recent read of another trigger. A later page may not: an older page 2 could miss
 			// an entry that has moved there from page 1.
-			const since = page === 1 && !isManual ? pollStartedAt - MAX_SHARED_AGE_MS : pollStartedAt;
-			const fetchPage = async (shared: AbortSignal) =>
-				await api.listHistory({ page, page_size: MAX_PAGE_SIZE }, shared);
+			const since =
+				pageNumber === 1 && !isManual ? pollStartedAt - MAX_SHARED_AGE_MS : pollStartedAt;
+			const fetchPage = async (sharedSignal: AbortSignal) =>
+				await api.listHistory({ page: pageNumber, page_size: MAX_PAGE_SIZE }, sharedSignal);
 			return await coalescedReads.share(
-				`history ${page}`,
+				`history ${pageNumber}`,
 				since,
 				signal,
 				fetchPage,
 				backgroundQueue,
 			);
 		};
-		const listed = await readRecentEntries(read, outbox, baseUrl);
+		const listedEntries = await readRecentEntries(read, outbox, baseUrl);
 		// A manual test shows the newest entry with a file at once, although it is not new.
 		const showsNewest = isManual && !outbox.cursor;
-		const { ended, next } = newEntries(listed, outbox, accountKey);
-		Object.assign(outbox, next);
-		if (showsNewest) ended.push(...listed.filter(({ files }) => files.length > 0).slice(-1));
+		const { endedEntries, nextState } = newEntries(listedEntries, outbox, accountKey);
+		Object.assign(outbox, nextState);
+		if (showsNewest)
+			endedEntries.push(...listedEntries.filter(({ files }) => files.length > 0).slice(-1));
 		if (closing.aborted) return;
-		for (const entry of ended) {
+		for (const entry of endedEntries) {
 			if (entry.failed && !settings.events.has('failed'))
 				outbox.setState(entry.fingerprint, 'done');
 			else this.emit(entry);
@@ -118,7 +120,7 @@ export class HistoryWatch {
 			name: failed ? 'video or image failed' : 'generated',
 			product: entry,
 			json: eventOf(entry, this.activation.api.credential.redact),
-			fetchFiles: settings.download && !failed ? fetchFiles : undefined,
+			fetchFiles: settings.wantsFile && !failed ? fetchFiles : undefined,
 		});
 	}
 

@@ -26,9 +26,11 @@ export interface FingerprintedEntry extends HistoryEntry {
 
 /** What is remembered of an entry. */
 interface KnownEntry extends Stateful {
-	/** In ms since 1970 by the service's clock; NaN, which JSON saves as null, if the service does not say. */
+	/**
+	 * When it was created, in ms since 1970 by the service's clock; NaN, which JSON saves as null, if that is unknown.
+	 */
 	createdAt: number | null;
-	/** When it was first seen, in ms since 1970 by the clock of this machine. */
+	/** When a poll first saw it, in ms since 1970 by our clock. */
 	since: number;
 }
 
@@ -45,43 +47,50 @@ interface Cursor {
 
 export type HistoryOutbox = Outbox<KnownEntry, Cursor>;
 
-/** What earlier polls know: entries by fingerprint, and the cursor. */
+/** What earlier polls have found out: the known entries by fingerprint, and the cursor. */
 export type PollState = Pick<HistoryOutbox, 'events' | 'cursor'>;
 
 /**
- * Compares the entries that a poll has read with what earlier polls know. `listed` has the oldest entry first,
+ * Compares the entries that a poll has read with what earlier polls know. `listedEntries` has the oldest entry first,
  * `account` is the account key, and `now` is in ms since 1970. Returns the entries to emit, oldest first, and what the
  * next poll needs to know.
  *
  * After the first poll, an unknown entry is new if it was created after the watermark; without times, its place in the
- * list decides. Others may be old entries that have moved to the pages that are read because entries were deleted.
+ * list decides. Other unknown entries may be old: deletions of newer entries have moved them up to the pages that are
+ * read.
  */
 export function newEntries(
-	listed: FingerprintedEntry[],
+	listedEntries: FingerprintedEntry[],
 	previous: PollState,
 	account: string,
 	now = Date.now(),
-): { ended: FingerprintedEntry[]; next: PollState } {
-	const isFirst = previous.cursor?.account !== account && !isAnyKnown(listed, previous);
-	const events: PollState['events'] = new Map(isFirst ? [] : previous.events);
-	let watermark = isFirst ? firstWatermark(listed) : watermarkOf(previous);
-	const ended: FingerprintedEntry[] = [];
-	/** With NO_WATERMARK, every unknown entry is new, as if a known one was passed. */
+): { endedEntries: FingerprintedEntry[]; nextState: PollState } {
+	const isFirstPoll = previous.cursor?.account !== account && !isAnyKnown(listedEntries, previous);
+	const events: PollState['events'] = new Map(isFirstPoll ? [] : previous.events);
+	let watermark = isFirstPoll ? firstWatermark(listedEntries) : watermarkOf(previous);
+	const endedEntries: FingerprintedEntry[] = [];
+	/**
+	 * True once the loop has passed a known entry. With NO_WATERMARK it starts as true, because every unknown entry is
+	 * new.
+	 */
 	let hasPassedKnown = watermark === NO_WATERMARK;
-	for (const entry of listed) {
+	for (const entry of listedEntries) {
 		const { fingerprint, id, createdAt, files, failed } = entry;
 		const known = events.get(fingerprint);
-		const isNew = !isFirst && isAboveWatermark(createdAt, watermark, hasPassedKnown);
+		const isNew = !isFirstPoll && isAboveWatermark(createdAt, watermark, hasPassedKnown);
 		const isUnreported = known ? known.state === 'tracking' : isNew;
 		const hasEnded = files.length > 0 || failed;
-		if (isUnreported && hasEnded) ended.push(entry);
+		if (isUnreported && hasEnded) endedEntries.push(entry);
 		// An entry without an id gets another fingerprint with its file, and is then found as new, so it is not
 		// tracked.
 		const state = known?.state ?? (hasEnded || id === undefined ? 'done' : 'tracking');
 		// This moves the entry to the end of the map, since the first entries of the map are forgotten first.
 		events.delete(fingerprint);
-		const next = { createdAt, since: now, ...known, state };
-		events.set(fingerprint, isUnreported && hasEnded ? { ...next, state: 'pending' } : next);
+		const updatedEntry = { createdAt, since: now, ...known, state };
+		events.set(
+			fingerprint,
+			isUnreported && hasEnded ? { ...updatedEntry, state: 'pending' } : updatedEntry,
+		);
 		hasPassedKnown ||= known !== undefined;
 	}
 	for (const [fingerprint, entry] of events) {
@@ -92,7 +101,10 @@ export function newEntries(
 		events.delete(fingerprint);
 		watermark = Math.max(watermark, createdAt ?? NaN);
 	}
-	return { ended: sortOldestFirst(ended), next: { events, cursor: { account, watermark } } };
+	return {
+		endedEntries: sortOldestFirst(endedEntries),
+		nextState: { events, cursor: { account, watermark } },
+	};
 }
 
 /**
@@ -104,24 +116,32 @@ export async function readRecentEntries(
 	previous: PollState,
 	baseUrl: string,
 ): Promise<FingerprintedEntry[]> {
-	let listed: FingerprintedEntry[] = [];
+	let listedEntries: FingerprintedEntry[] = [];
 	const shouldStop = ({ items }: Page) => {
-		listed = [...entriesOf(items, baseUrl), ...listed];
-		return !needsNextPage(listed, previous);
+		listedEntries = [...entriesOf(items, baseUrl), ...listedEntries];
+		return !needsNextPage(listedEntries, previous);
 	};
 	const paging = { firstPage: 1, limit: MAX_POLLED_ENTRIES, fetch: read, shouldStop };
 	return entriesOf(await readAllPages(paging), baseUrl);
 }
 
-/** True if a page after `listed` may contain a new entry, or one that is tracked. `listed` must not be empty. */
-function needsNextPage(listed: FingerprintedEntry[], previous: PollState): boolean {
-	const { fingerprint, createdAt } = listed[0]!;
+/**
+ * True if a page after `listedEntries` may contain a new entry, or one that is tracked. `listedEntries` must not be
+ * empty.
+ */
+function needsNextPage(listedEntries: FingerprintedEntry[], previous: PollState): boolean {
+	const { fingerprint, createdAt } = listedEntries[0]!;
 	// The first poll reads on to the watermark, because the next poll would take an unread entry above it to be new.
-	if (!previous.cursor) return createdAt > firstWatermark(listed);
-	// If no known entry is listed, one may follow on a later page, so the oldest listed entry counts as newer than it.
-	const isNew = isAboveWatermark(createdAt, watermarkOf(previous), !isAnyKnown(listed, previous));
+	if (!previous.cursor) return createdAt > firstWatermark(listedEntries);
+	// If no known entry is listed, one may follow on a later page. Then the oldest listed entry is newer than every
+	// known one.
+	const isNew = isAboveWatermark(
+		createdAt,
+		watermarkOf(previous),
+		!isAnyKnown(listedEntries, previous),
+	);
 	if (isNew && !previous.events.has(fingerprint)) return true;
-	const fingerprints = new Set(listed.map((entry) => entry.fingerprint));
+	const fingerprints = new Set(listedEntries.map((entry) => entry.fingerprint));
 	return [...previous.events].some(
 		([name, known]) =>
 			known.state === 'tracking' &&
@@ -130,10 +150,10 @@ function needsNextPage(listed: FingerprintedEntry[], previous: PollState): boole
 	);
 }
 
-const isAnyKnown = (listed: FingerprintedEntry[], { events }: PollState): boolean =>
-	listed.some(({ fingerprint }) => events.has(fingerprint));
+const isAnyKnown = (listedEntries: FingerprintedEntry[], { events }: PollState): boolean =>
+	listedEntries.some(({ fingerprint }) => events.has(fingerprint));
 
-/** True if an entry was created after the watermark. If the times do not tell, `isNewerThanKnown` decides. */
+/** True if an entry was created after the watermark. At equal or unknown times, `isNewerThanKnown` decides. */
 const isAboveWatermark = (
 	createdAt: number,
 	watermark: number,
@@ -146,8 +166,10 @@ const watermarkOf = ({ cursor }: PollState): number => cursor?.watermark ?? NaN;
  * The watermark after the first poll. It lies before the newest entry, because some services list an entry only when it
  * has ended.
  */
-const firstWatermark = (listed: FingerprintedEntry[]): number =>
-	listed.length < MIN_PAGE_SIZE ? NO_WATERMARK : listed.at(-1)!.createdAt - MAX_TRACKED_MS;
+const firstWatermark = (listedEntries: FingerprintedEntry[]): number =>
+	listedEntries.length < MIN_PAGE_SIZE
+		? NO_WATERMARK
+		: listedEntries.at(-1)!.createdAt - MAX_TRACKED_MS;
 
 const entriesOf = (records: ServiceRecord[], baseUrl: string): FingerprintedEntry[] =>
 	readHistory(records, baseUrl).map((entry) => ({ ...entry, fingerprint: fingerprintOf(entry) }));

@@ -12,14 +12,15 @@ import type { Outbox } from '../activation/outbox';
 import type { Emission, ExecutionQueue } from '../activation/executionQueue';
 import type { TaskEventKind } from '../activation/settings';
 
-/** The usual pause before a read of a task, in ms; it grows while the socket is open. */
+/** The usual pause before a read of a task, in ms. The pauses grow while the socket is open. */
 const POLL_INTERVAL_MS = 30_000;
 /** Pause before a task that could not be read is tried again, in ms. It doubles each time, up to MAX_PAUSE_MS. */
 const FIRST_PAUSE_MS = 20_000;
 const MAX_PAUSE_MS = 3_600_000;
 
 /**
- * Follows one speech task to its end, and emits its events in order. Make one poller per task, and call `follow` once.
+ * Follows one speech task to its end, and emits its events in order. Create one poller per task, and call `follow`
+ * once.
  */
 export class TaskPoller {
 	/** The highest percentage so far, 0 to 100. */
@@ -27,7 +28,7 @@ export class TaskPoller {
 	/** The latest progress event; older ones that still wait to be emitted are outdated. */
 	private latestProgress: Emission | undefined;
 	/** Resolves when all events so far have left the execution queue. */
-	private emitted = Promise.resolve();
+	private previousEmissions = Promise.resolve();
 
 	constructor(
 		private readonly activation: Activation,
@@ -79,7 +80,10 @@ export class TaskPoller {
 		this.onEnd('completed', { status, ...(audioUrl && { audio_url: audioUrl }) }, task);
 	}
 
-	/** Returns `error` as a Failure; undefined if it means that the task has ended. */
+	/**
+	 * Emits the event of an error that means the end of the task, and returns undefined. Returns any other error as a
+	 * Failure.
+	 */
 	private onError(error: unknown): Failure | undefined {
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		const error_kind = errorKindOf(failure);
@@ -93,17 +97,17 @@ export class TaskPoller {
 		return undefined;
 	}
 
-	private onEnd(event: 'completed' | 'failed', facts: IDataObject, task?: SpeechTask): void {
+	private onEnd(event: 'completed' | 'failed', eventFields: IDataObject, task?: SpeechTask): void {
 		if (event === 'completed') this.highestPercentage = 100;
 		const isWanted = this.activation.settings.events.has(event);
 		this.outbox.setState(this.taskId, isWanted ? 'pending' : 'done');
 		if (!isWanted) return;
 		this.latestProgress = undefined;
-		this.emit(event, facts, task);
+		this.emit(event, eventFields, task);
 	}
 
 	/** Adds an event to the execution queue, once the event before it has left the queue. */
-	private emit(event: TaskEventKind, facts: IDataObject = {}, task?: SpeechTask): void {
+	private emit(event: TaskEventKind, eventFields: IDataObject = {}, task?: SpeechTask): void {
 		const { taskId: id, highestPercentage } = this;
 		const { context, api, settings } = this.activation;
 		const url = task?.audioUrl;
@@ -118,11 +122,11 @@ export class TaskPoller {
 			name: isProgress ? `progress ${highestPercentage}` : event,
 			isOutdated: isProgress ? () => emission !== this.latestProgress : undefined,
 			product: { id, prompt: asText(task?.raw.input) },
-			json: { event, task_id: id, process_percentage: highestPercentage, ...facts },
-			fetchFiles: settings.download && url !== undefined ? fetchFiles : undefined,
+			json: { event, task_id: id, process_percentage: highestPercentage, ...eventFields },
+			fetchFiles: settings.wantsFile && url !== undefined ? fetchFiles : undefined,
 		};
 		if (isProgress) this.latestProgress = emission;
-		this.emitted = this.emitted.then(
+		this.previousEmissions = this.previousEmissions.then(
 			async () => await this.executionQueue.emitUntilStarted(emission),
 		);
 	}

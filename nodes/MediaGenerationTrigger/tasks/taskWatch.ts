@@ -8,18 +8,18 @@ import type { Outbox } from '../activation/outbox';
 import { ExecutionQueue } from '../activation/executionQueue';
 import { TaskPoller } from './taskPoller';
 
-/** How many tasks may be followed at the same time; beyond that, the oldest one is given up. */
-const MAX_FOLLOWED = 1000;
+/** How many tasks may be followed at the same time. Beyond that, the oldest task is dropped. */
+const MAX_FOLLOWED_TASKS = 1000;
 /** The longest time for which a task is followed, in ms. */
-const MAX_WATCHED_MS = 24 * 3600 * 1000;
-/** Extra time for the socket to open if its first attempt has failed or takes long, in ms. */
+const MAX_FOLLOWED_MS = 24 * 3600 * 1000;
+/** Extra time for the socket to open, in ms, if the first attempt has failed or takes long. */
 const EXTRA_OPENING_MS = 2000;
 /** Time between two checks whether the socket is open, in ms. */
 const SOCKET_CHECK_MS = 10_000;
 
 /** Watches the speech tasks of an account, and emits their events. */
 export class TaskWatch {
-	/** The followed tasks by id, the oldest first, with the controllers that end following them. */
+	/** For each followed task, the controller that ends the following, by task id. The oldest task comes first. */
 	private readonly followed = new Map<string, AbortController>();
 
 	private readonly executionQueue: ExecutionQueue;
@@ -38,10 +38,10 @@ export class TaskWatch {
 	async start(): Promise<void> {
 		const { api, context, settings, closing } = this.activation;
 		const { taskIds } = settings;
-		const isSelective = taskIds.size > 0;
+		const hasTaskIds = taskIds.size > 0;
 		const accountSocket = subscribe(api.credential, context);
 		closing.addEventListener('abort', () => void accountSocket.release(), { once: true });
-		for (const taskId of [...this.outbox.namesIn('tracking'), ...taskIds]) {
+		for (const taskId of [...this.outbox.keysIn('tracking'), ...taskIds]) {
 			void this.follow(accountSocket, taskId, 'restored');
 		}
 		const onMessage = (taskId: string) => void this.follow(accountSocket, taskId, 'announced');
@@ -50,8 +50,8 @@ export class TaskWatch {
 		accountSocket.openNow();
 		await accountSocket.ready();
 		void this.checkTokenWhileClosed(accountSocket);
-		// Tasks that the parameters name are polled, so the trigger works without the socket.
-		if (isSelective) return;
+		// Tasks that are listed in the parameters are polled, so for them the trigger works without the socket.
+		if (hasTaskIds) return;
 		if (!accountSocket.isOpen) await sleep(EXTRA_OPENING_MS, closing);
 		// If the account cannot be read either, the socket is not at fault.
 		const isSocketAtFault =
@@ -62,7 +62,7 @@ export class TaskWatch {
 		throw refusal instanceof Failure ? refusal : new Failure('noSocket');
 	}
 
-	/** Follows a task that is selected, and neither ended nor followed yet. */
+	/** Follows a task to its end, if it is selected and has neither ended nor is followed already. */
 	private async follow(
 		accountSocket: AccountSocket,
 		taskId: string,
@@ -75,14 +75,14 @@ export class TaskWatch {
 		outbox.events.set(taskId, task);
 		const eviction = new AbortController();
 		followed.set(taskId, eviction);
-		for (const oldest of [...followed.values()].slice(0, -MAX_FOLLOWED)) oldest.abort(SILENT_ABORT);
-		const { signal, stop } = startDeadline(MAX_WATCHED_MS, closing, eviction.signal);
+		for (const oldest of [...followed.values()].slice(0, -MAX_FOLLOWED_TASKS))
+			oldest.abort(SILENT_ABORT);
+		const { signal, stop } = startDeadline(MAX_FOLLOWED_MS, closing, eviction.signal);
 		const poller = new TaskPoller(activation, outbox, executionQueue, taskId);
 		await poller.follow(accountSocket, mode, signal);
 		stop();
 		followed.delete(taskId);
-		// A task that was given up or does not exist is forgotten, so that a later message can start following it
-		// again.
+		// A task that was dropped or does not exist is forgotten, so that a later message can start following it again.
 		if (task.state === 'tracking' && !closing.aborted) outbox.events.delete(taskId);
 	}
 

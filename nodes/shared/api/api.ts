@@ -22,7 +22,9 @@ import {
 	type Page,
 } from '../parsing/responses';
 
-/** How long the create call of a speech task may take, in ms: long, because a call that is given up may be charged. */
+/**
+ * How long the create call of a speech task may take, in ms. It is long because a call that is aborted may be charged.
+ */
 const CREATE_TIMEOUT_MS = 120_000;
 
 type Query = ApiCall['query'];
@@ -51,7 +53,7 @@ export class Api extends RetryingClient {
 			attemptTimeoutMs: CREATE_TIMEOUT_MS,
 			...options,
 		};
-		return (await this.json(call, readCreatedTaskId)).found;
+		return (await this.sendForJson(call, readCreatedTaskId)).found;
 	}
 
 	/** Reads a speech task (§4.2). `retry`: see `ReadCall`. */
@@ -62,7 +64,7 @@ export class Api extends RetryingClient {
 	): Promise<SpeechTask> {
 		const call: ReadCall = { method: 'GET', path: taskPath(taskId), retry, signal };
 		const read = (raw: unknown) => readSpeechTask(raw, this.credential);
-		return (await this.json(call, read)).found;
+		return (await this.sendForJson(call, read)).found;
 	}
 
 	/** Deletes a speech task (§4.3). */
@@ -74,7 +76,7 @@ export class Api extends RetryingClient {
 			signal,
 		};
 		// The contract leaves the body open (§4.3), so any body counts as success unless it reports an error.
-		await this.json(call, (raw) => !reportsError(raw) || undefined);
+		await this.sendForJson(call, (raw) => !reportsError(raw) || undefined);
 	}
 
 	/**
@@ -98,12 +100,12 @@ export class Api extends RetryingClient {
 	 * unknown.
 	 */
 	async listHistory(query: Query, signal: AbortSignal): Promise<Page & { clockOffsetMs: number }> {
-		return await this.page('/v1/video/histories', query, signal);
+		return await this.fetchPage('/v1/video/histories', query, signal);
 	}
 
 	/** Reads one page of voices (§4.4). */
 	async listVoices(query: Query, signal: AbortSignal): Promise<Page> {
-		return await this.page('/v1/labs/voices', query, signal);
+		return await this.fetchPage('/v1/labs/voices', query, signal);
 	}
 
 	/** Reads the account (§4.10). `retry`: see `ReadCall`. */
@@ -112,21 +114,21 @@ export class Api extends RetryingClient {
 		retry: ReadCall['retry'] = 'ifTemporary',
 	): Promise<ServiceRecord> {
 		const call: ReadCall = { method: 'GET', path: ACCOUNT_PATH, retry, signal };
-		return (await this.json(call, readRecord)).found;
+		return (await this.sendForJson(call, readRecord)).found;
 	}
 
-	private async page(path: string, query: Query, signal: AbortSignal) {
+	private async fetchPage(path: string, query: Query, signal: AbortSignal) {
 		const call: ReadCall = { method: 'GET', path, query, retry: 'ifTemporary', signal };
-		const { found, clockOffsetMs } = await this.json(call, readPage);
+		const { found, clockOffsetMs } = await this.sendForJson(call, readPage);
 		return { ...found, clockOffsetMs };
 	}
 
 	/** Sends a call and resolves with what `read` finds in its JSON answer. */
-	private async json<T>(call: ApiCall, read: (raw: unknown) => T | undefined) {
+	private async sendForJson<T>(call: ApiCall, read: (raw: unknown) => T | undefined) {
 		return await this.send(call, async (answer, signal) => {
-			const found = readAnswer(await readText(answer, signal), this.credential.redact, read);
+			const value = readAnswer(await readText(answer, signal), this.credential.redact, read);
 			const offsetMs = Date.parse(answer.headers.date ?? '') - Date.now();
-			return { found, clockOffsetMs: Number.isNaN(offsetMs) ? 0 : offsetMs };
+			return { found: value, clockOffsetMs: Number.isNaN(offsetMs) ? 0 : offsetMs };
 		});
 	}
 }

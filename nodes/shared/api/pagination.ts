@@ -7,7 +7,7 @@ import { asText } from '../parsing/values';
 
 /** The most records that are asked for per page. */
 export const MAX_PAGE_SIZE = 100;
-/** It is assumed that no service limits its pages to fewer records than this without saying so. */
+/** A page with fewer records than this is taken for the last one, even if more records per page were asked for. */
 export const MIN_PAGE_SIZE = 20;
 
 /** How to read a paged list. */
@@ -16,7 +16,7 @@ export interface Paging {
 	firstPage: number;
 	/** The most records to return. */
 	limit: number;
-	fetch(page: number, pageSize: number): Promise<Page>;
+	fetch(pageNumber: number, pageSize: number): Promise<Page>;
 	/** Returns true when no page after this one is needed. */
 	shouldStop?(page: Page): boolean;
 }
@@ -26,45 +26,45 @@ export interface Paging {
  *
  * @param readSoFar how many records were read so far, those of this page included
  * @param pageSize how many records were asked for per page
- * @param fullSize a page with at least this many records may be followed by another
+ * @param fullPageSize a page with at least this many records may be followed by another
  */
 export function isLastPage(
 	page: Page,
 	readSoFar: number,
 	pageSize: number,
-	fullSize: number,
+	fullPageSize: number,
 ): boolean {
-	const { items, total, pageSize: echoed, isUnpagedArray } = page;
+	const { items, total, pageSize: echoedPageSize, isUnpagedArray } = page;
 	if (items.length === 0) return true;
 	if (total !== undefined) return readSoFar >= total;
-	const isShort = items.length < Math.min(fullSize, echoed || pageSize, pageSize);
+	const isShort = items.length < Math.min(fullPageSize, echoedPageSize || pageSize, pageSize);
 	return isShort || (isUnpagedArray && items.length > pageSize);
 }
 
 /**
- * Reads a paged list and resolves with its records, without duplicates, because records may move to the next page
- * meanwhile. Throws a Failure of kind tooLarge if the list goes on after `MAX_PAGES` pages, and whatever `fetch`
- * throws.
+ * Reads a paged list and resolves with its records. Duplicates are dropped, because a record may move to the next page
+ * between two reads. Throws a Failure of kind tooLarge if the list goes on after `MAX_PAGES` pages, and whatever
+ * `fetch` throws.
  */
 export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	const records = new Map<string, ServiceRecord>();
 	const pageSize = Math.min(MAX_PAGE_SIZE, paging.limit);
-	let fullSize = MIN_PAGE_SIZE;
-	for (let page = paging.firstPage; ; page++) {
-		const found = await paging.fetch(page, pageSize);
+	let fullPageSize = MIN_PAGE_SIZE;
+	for (let pageNumber = paging.firstPage; ; pageNumber++) {
+		const page = await paging.fetch(pageNumber, pageSize);
 		const countBefore = records.size;
-		fullSize = Math.max(fullSize, found.items.length);
-		for (const item of found.items) {
+		fullPageSize = Math.max(fullPageSize, page.items.length);
+		for (const item of page.items) {
 			const key = asText(item.id) ?? asText(item.voice_id) ?? JSON.stringify(item);
 			if (!records.has(key)) records.set(key, item);
 		}
 		const isLast =
 			records.size === countBefore ||
 			records.size >= paging.limit ||
-			paging.shouldStop?.(found) === true ||
-			isLastPage(found, records.size, pageSize, fullSize);
+			paging.shouldStop?.(page) === true ||
+			isLastPage(page, records.size, pageSize, fullPageSize);
 		if (isLast) return [...records.values()].slice(0, paging.limit);
-		if (page - paging.firstPage + 1 >= MAX_PAGES) {
+		if (pageNumber - paging.firstPage + 1 >= MAX_PAGES) {
 			throw new Failure('tooLarge', { text: `a list of more than ${MAX_PAGES} pages` });
 		}
 	}
@@ -80,6 +80,6 @@ export const allVoices = async (
 	await readAllPages({
 		firstPage: 0,
 		limit,
-		fetch: async (page, pageSize) =>
-			await api.listVoices({ ...query, page, page_size: pageSize }, signal),
+		fetch: async (pageNumber, pageSize) =>
+			await api.listVoices({ ...query, page: pageNumber, page_size: pageSize }, signal),
 	});

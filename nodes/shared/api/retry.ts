@@ -17,7 +17,7 @@ import { asWebUrl } from '../parsing/values';
 
 /** How long one attempt may take, in ms, unless the call says otherwise. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
-/** How long the attempt of `readAccount` may take, in ms. */
+/** How long reading the account may take, in ms. */
 const ACCOUNT_READ_TIMEOUT_MS = 10_000;
 /** The most attempts to send a call. A throttled call may be sent more often. */
 const MAX_CALL_ATTEMPTS = 5;
@@ -71,7 +71,7 @@ function outcomeOf(failure: Failure): Outcome {
 	const { kind, facts } = failure;
 	if (kind === 'canceled') return 'unknown';
 	// A 503 that asks to slow down counts as throttled, although the service may have accepted the call.
-	const reportsOverload = facts.retryAfterMs !== undefined || facts.means === 'throttled';
+	const reportsOverload = facts.retryAfterMs !== undefined || facts.meaning === 'throttled';
 	const isOverloaded = kind === 'unavailable' && facts.status === 503 && reportsOverload;
 	if (kind === 'rateLimited' || isOverloaded) return 'throttled';
 	return isFailure(failure, ...UNCERTAIN_KINDS, 'unreachable') ? 'unavailable' : 'rejected';
@@ -83,7 +83,7 @@ function outcomeOf(failure: Failure): Outcome {
  */
 function toCallFailure(call: ApiCall, error: unknown): Failure {
 	const { abortInFlight } = signalsOf(call);
-	// If only the time limit of this attempt is over, a read may be sent again.
+	// If only the time limit of this attempt is over, the Failure is transient, so a read may be sent again.
 	const failure = abortInFlight.aborted ? abortReason(abortInFlight) : toNoResponse(error);
 	if (!(failure instanceof Failure)) throw failure;
 	const mayBeCharged =
@@ -108,7 +108,9 @@ export type ResponseReader<T> = (
 export class RetryingClient {
 	/** The throttle of the account. */
 	readonly throttle: Throttle;
-	/** The Failure of a create call whose token was refused. This client then sends no further create call. */
+	/**
+	 * The Failure of a create call whose token was refused. Once it is set, this client sends no further create call.
+	 */
 	private tokenRefusal: Failure | undefined;
 	/** True once a call of this client has succeeded. */
 	private tokenHasWorked = false;
@@ -132,7 +134,7 @@ export class RetryingClient {
 		const startedAt = monotonicNow();
 		let lastFailure: Failure | undefined;
 		for (let attempt = 0; ;) {
-			const admitted = await throttle
+			const admittedCall = await throttle
 				.admit(kind, stopStarting, startedAt)
 				.catch((reason: unknown) => {
 					// No attempt is in flight here, and the last failure tells the user more than a timeout does.
@@ -141,16 +143,16 @@ export class RetryingClient {
 			const outageFailure =
 				kind === 'create' && throttle.needsHealthCheck ? await this.probe(stopStarting) : undefined;
 			if (outageFailure) {
-				admitted.end(outcomeOf(outageFailure), outageFailure);
+				admittedCall.end(outcomeOf(outageFailure), outageFailure);
 				if (throttle.isQuotaExhausted) throw outageFailure;
 				continue;
 			}
 			if (kind === 'create' && this.tokenRefusal) {
-				admitted.end('unknown');
+				admittedCall.end('unknown');
 				throw this.tokenRefusal;
 			}
 			await call.onSend?.().catch((error: unknown) => {
-				admitted.end('unknown');
+				admittedCall.end('unknown');
 				throw error;
 			});
 			const attemptDeadline = startDeadline(attemptTimeoutMs, abortInFlight);
@@ -159,26 +161,27 @@ export class RetryingClient {
 				if (isAccepted) return;
 				isAccepted = true;
 				attemptDeadline.disarm();
-				admitted.markAccepted();
+				admittedCall.markAccepted();
 			};
 			const result = await this.exchange(call, attemptDeadline.signal, readResponse, onAccepted)
 				.catch((error: unknown) => {
 					if (!isAccepted) return toCallFailure(call, error);
-					throw admitted.end('rejected', error);
+					throw admittedCall.end('rejected', error);
 				})
 				.finally(() => attemptDeadline.stop());
 			if (!(result instanceof Failure)) {
 				this.tokenHasWorked = true;
-				admitted.end('succeeded');
+				admittedCall.end('succeeded');
 				return result;
 			}
 			lastFailure = await this.withTokenChecked(call, result);
 			if (kind === 'create' && lastFailure.kind === 'tokenRefused') this.tokenRefusal = lastFailure;
 			if (!lastFailure.facts.mayBeCharged) call.onRefused?.();
 			const willRetry = this.shouldRetry(call, lastFailure, attempt++, startedAt);
-			// The service may just be restarting, so the circuit breaker ignores a failed connection that is retried.
+			// The service may just be restarting, so a failed connection that is retried does not open the circuit
+			// breaker.
 			const isRetriedConnection = willRetry && lastFailure.kind === 'unreachable';
-			admitted.end(isRetriedConnection ? 'unknown' : outcomeOf(lastFailure), lastFailure);
+			admittedCall.end(isRetriedConnection ? 'unknown' : outcomeOf(lastFailure), lastFailure);
 			if (!willRetry) throw lastFailure;
 			if (lastFailure.kind !== 'rateLimited') await sleep(backOffMs(attempt - 1), stopStarting);
 		}
@@ -196,12 +199,12 @@ export class RetryingClient {
 		const isTokenRefused =
 			!isTokenProven &&
 			(meaningOf(facts.text) === 'token' ||
-				isFailure(await this.readAccount(signalsOf(call).abortInFlight), 'tokenRefused'));
-		return isTokenRefused ? failure : new Failure('rejected', { ...facts, means: 'not_allowed' });
+				isFailure(await this.failureOfAccountRead(signalsOf(call).abortInFlight), 'tokenRefused'));
+		return isTokenRefused ? failure : new Failure('rejected', { ...facts, meaning: 'not_allowed' });
 	}
 
 	/** Reads the account once. Resolves with the Failure of that read, or undefined if it succeeds. */
-	private async readAccount(signal: AbortSignal): Promise<Failure | undefined> {
+	private async failureOfAccountRead(signal: AbortSignal): Promise<Failure | undefined> {
 		const path = ACCOUNT_PATH;
 		const call: ReadCall = {
 			method: 'GET',
@@ -218,7 +221,7 @@ export class RetryingClient {
 
 	/** Checks whether an outage is over. Resolves with a Failure if it is not. */
 	private async probe(signal: AbortSignal): Promise<Failure | undefined> {
-		const failure = await this.readAccount(signal);
+		const failure = await this.failureOfAccountRead(signal);
 		const isUnavailable = failure && ['unavailable', 'unknown'].includes(outcomeOf(failure));
 		return isUnavailable ? failure : undefined;
 	}
@@ -265,10 +268,10 @@ export class RetryingClient {
 			credential: this.credential,
 		});
 		const isSuccess = answer.status >= 200 && answer.status < 300;
-		const read = isSuccess
+		const result = isSuccess
 			? readResponse(answer, signal, onAccepted)
 			: this.throwFailureOf(call, answer, signal);
-		return await read
+		return await result
 			.catch((error: unknown) => {
 				const retryAfterMs = readRetryAfter(answer.headers);
 				throw retryAfterMs === undefined ? error : withDefaultFacts(error, { retryAfterMs });

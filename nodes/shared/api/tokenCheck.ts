@@ -4,9 +4,9 @@ import type { Api } from './api';
 
 /** How long reading the account may take, in ms. */
 const CHECK_TIMEOUT_MS = 20_000;
-/** How old a check may be for a caller that only suspects a problem, in ms. */
+/** The greatest age of a shared check, in ms, for a caller that only suspects a problem. */
 export const TOKEN_CHECK_TTL_MS = 12_000;
-/** How many checks in a row must refuse the token until the refusal counts. */
+/** A refused token counts as refused after this many checks in a row. */
 const REFUSALS_TO_CONFIRM = 3;
 /** The pause between two checks that confirm a refusal, in ms. */
 const CONFIRMATION_PAUSE_MS = 60_000;
@@ -21,8 +21,8 @@ export async function tokenError(
 	signal: AbortSignal,
 ): Promise<unknown> {
 	const read = async (deadline: AbortSignal) => await api.getAccount(deadline, 'never');
-	const check = async (shared: AbortSignal) =>
-		await withDeadline(CHECK_TIMEOUT_MS, shared, read).then(
+	const check = async (sharedSignal: AbortSignal) =>
+		await withDeadline(CHECK_TIMEOUT_MS, sharedSignal, read).then(
 			() => undefined,
 			(error: unknown) => toWrongBaseUrl(toNoResponse(error)),
 		);
@@ -48,6 +48,6 @@ export async function confirmRefusal(api: Api, signal: AbortSignal): Promise<Fai
 	}
 }
 
-/** True for an error that may pass without a change of the credential. */
+/** True for an error that may go away without a change of the credential. */
 export const isTemporary = (error: unknown): boolean =>
 	isTransient(error) || isFailure(error, 'outOfCredit');

@@ -15,11 +15,14 @@ export interface CallSignals {
 	readonly abortInFlight: AbortInFlight;
 }
 
-/** Makes the signals of a run. `canceled` aborts both; `stopping` aborts only `stopStarting`. */
+/**
+ * Makes the signals of a run. An abort of `cancelSignal` aborts both of them; an abort of `stopSignal` aborts only
+ * `stopStarting`.
+ */
 export const callSignals = (from: {
-	canceled: AbortSignal;
-	stopping: AbortSignal;
+	cancelSignal: AbortSignal;
+	stopSignal: AbortSignal;
 }): CallSignals => ({
-	stopStarting: AbortSignal.any([from.canceled, from.stopping]) as StopStarting,
-	abortInFlight: from.canceled as AbortInFlight,
+	stopStarting: AbortSignal.any([from.cancelSignal, from.stopSignal]) as StopStarting,
+	abortInFlight: from.cancelSignal as AbortInFlight,
 });

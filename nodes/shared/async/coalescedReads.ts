@@ -17,9 +17,9 @@ interface CoalescedRead<T> {
 	/** When the read began, from `monotonicNow`; Infinity while it waits for its turn. */
 	startedAt: number;
 	/** How many callers are waiting for the result. */
-	readers: number;
-	/** Aborts once there is a result, or when nobody is waiting any more. */
-	finished: AbortController;
+	readerCount: number;
+	/** Is aborted once there is a result, or when no caller is waiting any more. */
+	readEnded: AbortController;
 	result: Promise<T>;
 }
 
@@ -50,15 +50,15 @@ export class CoalescedReads {
 			this.byKey.delete(key);
 			this.byKey.set(key, (coalesced = startRead(read, queue)));
 		}
-		const { finished, result } = coalesced;
-		coalesced.readers++;
+		const { readEnded, result } = coalesced;
+		coalesced.readerCount++;
 		try {
-			await Promise.race([result, whenAborted(anySignal(signal, finished.signal))]);
+			await Promise.race([result, whenAborted(anySignal(signal, readEnded.signal))]);
 			throwIfAborted(signal);
 			return await result;
 		} finally {
-			if (--coalesced.readers === 0 && !finished.signal.aborted) {
-				finished.abort(SILENT_ABORT);
+			if (--coalesced.readerCount === 0 && !readEnded.signal.aborted) {
+				readEnded.abort(SILENT_ABORT);
 				if (this.byKey.get(key) === coalesced) this.byKey.delete(key);
 			}
 		}
@@ -66,7 +66,7 @@ export class CoalescedReads {
 
 	private evictStale(): void {
 		const staleBefore = monotonicNow() - RETENTION_MS;
-		// The oldest come first, so the loop ends early. It passes those that still wait for their turn.
+		// The oldest reads come first, so the loop ends early. Reads that still wait for their turn are skipped.
 		for (const [key, { startedAt }] of this.byKey) {
 			if (startedAt < staleBefore) this.byKey.delete(key);
 			else if (startedAt < Infinity) return;
@@ -79,15 +79,21 @@ function startRead<T>(
 	read: (signal: AbortSignal) => Promise<T>,
 	queue?: AdmissionQueue,
 ): CoalescedRead<T> {
-	const finished = new AbortController();
+	const readEnded = new AbortController();
 	const run = async () => {
-		// This waits for at least a microtask, so callers that got the same message can join before the read begins.
-		await queue?.enter(finished.signal);
+		// This waits for at least a microtask, so other callers that the same WebSocket message has woken can join the
+		// read before it begins.
+		await queue?.enter(readEnded.signal);
 		coalesced.startedAt = monotonicNow();
-		const result = await read(finished.signal);
-		finished.abort(SILENT_ABORT);
+		const result = await read(readEnded.signal);
+		readEnded.abort(SILENT_ABORT);
 		return result;
 	};
-	const coalesced: CoalescedRead<T> = { startedAt: Infinity, readers: 0, finished, result: run() };
+	const coalesced: CoalescedRead<T> = {
+		startedAt: Infinity,
+		readerCount: 0,
+		readEnded,
+		result: run(),
+	};
 	return coalesced;
 }

@@ -25,11 +25,10 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * Returns the back-off before a repetition, in ms, with jitter. It doubles with each attempt, counted from 0, up to
- * `longestMs`.
+ * Returns the back-off before a retry, in ms, with jitter. It doubles with each attempt, counted from 0, up to `maxMs`.
  */
-export function backOffMs(attempt: number, longestMs = 4000): number {
-	const fullMs = Math.min(longestMs, 500 * 2 ** attempt);
+export function backOffMs(attempt: number, maxMs = 4000): number {
+	const fullMs = Math.min(maxMs, 500 * 2 ** attempt);
 	return fullMs / 2 + Math.random() * (fullMs / 2);
 }
 
@@ -59,28 +58,29 @@ export function anySignal<Signal extends AbortSignal>(
 }
 
 /**
- * Calls `onSilence` once the time that `until` returns (by `monotonicNow`) has passed, then resolves. If `signal`
- * aborts first, resolves without the call.
+ * Calls `onIdle` once the time that `idleAt` returns, by `monotonicNow`, has passed, and resolves. `idleAt` is called
+ * again and again, because activity moves that time forward. If `signal` aborts first, resolves without calling
+ * `onIdle`.
  */
 export async function watchIdle(
-	until: () => number,
+	idleAt: () => number,
 	signal: AbortSignal,
-	onSilence: () => void,
+	onIdle: () => void,
 ): Promise<void> {
 	while (!signal.aborted) {
-		const delayMs = until() - monotonicNow();
-		if (delayMs <= 0) return onSilence();
+		const delayMs = idleAt() - monotonicNow();
+		if (delayMs <= 0) return onIdle();
 		await sleep(Math.min(delayMs, 10_000), signal);
 	}
 }
 
 /**
- * The reason of aborts whose reason nobody reads. Without a reason, each abort would create an exception with a stack,
+ * The reason for aborts whose reason nobody reads. An abort without a reason creates an exception with a stack trace,
  * which is slow.
  */
 export const SILENT_ABORT = new Failure('canceled');
 
-/** A time limit that has been started. */
+/** A running time limit. */
 export interface Deadline {
 	/** Aborts when the time is up, when one of the given signals aborts, and on `stop`. Its reason is a Failure. */
 	signal: AbortSignal;
@@ -105,12 +105,12 @@ export const remainingMs = (signal: AbortSignal): number =>
  */
 export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {
 	const givenSignals = signals.filter((signal) => signal !== undefined);
-	const end = new AbortController();
+	const expiry = new AbortController();
 	const timer = new AbortController();
-	const signal = anySignal(end.signal, ...givenSignals);
+	const signal = anySignal(expiry.signal, ...givenSignals);
 	deadlines.set(signal, Math.min(monotonicNow() + ms, ...givenSignals.map(deadlineOf)));
 	void sleep(ms, timer.signal).then(() => {
-		if (!timer.signal.aborted) end.abort(new Failure('timedOut', { limitMs: ms }));
+		if (!timer.signal.aborted) expiry.abort(new Failure('timedOut', { limitMs: ms }));
 	});
 	const disarm = () => {
 		deadlines.set(signal, Math.min(...givenSignals.map(deadlineOf)));
@@ -121,7 +121,7 @@ export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefi
 		disarm,
 		stop() {
 			disarm();
-			end.abort(SILENT_ABORT);
+			expiry.abort(SILENT_ABORT);
 		},
 	};
 }

@@ -1,4 +1,4 @@
-/** The shortest pause other than 0 while `isExpectedSoon`, in ms. */
+/** The first pause after an immediate read while `isExpectedSoon`, in ms. It then doubles. */
 const MIN_SOON_MS = 50;
 /** The longest pause between reads while `isExpectedSoon`, in ms. */
 const MAX_SOON_MS = 5000;
@@ -28,9 +28,9 @@ type ReadEvent = 'noOutcome' | 'noOutcomeBesideChannel' | 'expectSoon' | 'thrott
 /** All events that change a schedule. 'lastRead': the time is nearly up, so a last read begins at once. */
 export type ScheduleEvent = ChannelEvent | ReadEvent | 'lastRead';
 
-/** When the next read begins. A schedule is immutable: `next` does not change it. */
+/** When the next read begins. A schedule is immutable: `nextSchedule` returns a new one. */
 export interface Schedule {
-	/** The usual pause before a read while the channel is closed, in ms. */
+	/** The usual pause before a read while no channel is open, in ms. */
 	readonly pollMs: number;
 	/** The pause up to which pauses double while the channel is open, in ms. */
 	readonly maxBackoffMs: number;
@@ -45,7 +45,7 @@ export interface Schedule {
 }
 
 /** Returns the schedule after `event`. `now` is the time of the event, by `monotonicNow`. Pure. */
-export function next(schedule: Schedule, event: ScheduleEvent, now: number): Schedule {
+export function nextSchedule(schedule: Schedule, event: ScheduleEvent, now: number): Schedule {
 	const { pollMs, maxBackoffMs, pauseMs, nextAt, isExpectedSoon } = schedule;
 	const readAfter = (ms: number, expectsSoon = false): Schedule => {
 		return { ...schedule, pauseMs: ms, nextAt: now + ms, isExpectedSoon: expectsSoon };

@@ -9,7 +9,7 @@ import {
 	whenAborted,
 } from './deadline';
 import { isFailure, isTransient } from '../failure';
-import { next, type ChannelEvent, type Schedule, type ScheduleEvent } from './pollSchedule';
+import { nextSchedule, type ChannelEvent, type Schedule, type ScheduleEvent } from './pollSchedule';
 
 /** The result of one read: the outcome, or none yet. `expectSoon` is true if the outcome will be there in a moment. */
 export type ReadResult<T> = { done: true; value: T } | { done: false; expectSoon?: boolean };
@@ -20,7 +20,7 @@ export interface PollOptions<T> {
 	read(signal: AbortSignal, isUrgent: boolean): Promise<ReadResult<T>>;
 	/** The signal of a deadline (see `Deadline`). When it aborts, the wait throws its reason, a Failure, at once. */
 	signal: AbortSignal;
-	/** The usual pause before a read while the channel is closed, in ms. */
+	/** The usual pause before a read while no channel is open, in ms. */
 	pollMs: number;
 	/** The pause up to which pauses double while the channel is open, in ms. */
 	maxBackoffMs?: number;
@@ -33,12 +33,12 @@ export interface PollOptions<T> {
 }
 
 const MAX_BACKOFF_MS = 30_000;
-/** The share of a wait that is reserved for the last read and the download after it. */
+/** The share of the waiting time that is reserved for the last read and the download after it. */
 const FINAL_READ_SHARE = 0.1;
 /** The longest time that is reserved for the last read and the download, in ms. */
 const MAX_FINAL_READ_MS = 2000;
 
-/** Returns how much of a wait of `ms` milliseconds passes before its last read begins, in ms. */
+/** Returns when the last read of a wait of `ms` milliseconds begins, in ms after the start of the wait. */
 export const msBeforeFinalRead = (ms: number): number =>
 	ms - Math.min(MAX_FINAL_READ_MS, ms * FINAL_READ_SHARE);
 
@@ -70,7 +70,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 
 	function onEvent(event: ScheduleEvent): void {
 		const wasExpectedSoon = schedule.isExpectedSoon;
-		schedule = next(schedule, event, monotonicNow());
+		schedule = nextSchedule(schedule, event, monotonicNow());
 		// A read in flight may hang or report an earlier state, so an announcement aborts it, unless reads already
 		// follow each other quickly.
 		if (!isReadInFlight || (schedule.isExpectedSoon && !wasExpectedSoon))

@@ -34,14 +34,14 @@ export class Queue<Entry = void> {
 		if (signal.aborted) return false;
 		const waiting = this.lanes[lane]!;
 		return await new Promise<boolean>((resolve) => {
-			const onAbort = () => settle(false);
-			const settle = (isAdmitted: boolean) => {
-				waiting.delete(settle);
+			const onAbort = () => endWait(false);
+			const endWait = (isAdmitted: boolean) => {
+				waiting.delete(endWait);
 				signal.removeEventListener('abort', onAbort);
 				this.notify();
 				resolve(isAdmitted);
 			};
-			waiting.set(settle, entry);
+			waiting.set(endWait, entry);
 			signal.addEventListener('abort', onAbort, { once: true });
 			if (waiting.size === 1) this.notify();
 			void this.drain();
@@ -52,25 +52,25 @@ export class Queue<Entry = void> {
 	private async drain(): Promise<void> {
 		if (this.isDraining) return;
 		this.isDraining = true;
-		for (let next = this.next(); next; next = this.next()) {
+		for (let next = this.nextEntry(); next; next = this.nextEntry()) {
 			if (next.delayMs > 0) await this.pause(next.delayMs);
 			else {
 				this.onAdmit(next.entry);
-				next.settle(true);
+				next.endWait(true);
 			}
 		}
 		this.isDraining = false;
 	}
 
 	/** The entry to admit next, and its delay; undefined if none is waiting. */
-	private next() {
-		const heads = this.lanes.flatMap((lane) => {
-			for (const [settle, entry] of lane)
-				return { settle, entry, delayMs: Math.max(0, this.delayMs(entry)) };
+	private nextEntry() {
+		const laneHeads = this.lanes.flatMap((lane) => {
+			for (const [endWait, entry] of lane)
+				return { endWait, entry, delayMs: Math.max(0, this.delayMs(entry)) };
 			return [];
 		});
-		const shortestMs = Math.min(...heads.map(({ delayMs }) => delayMs));
-		return heads.find(({ delayMs }) => delayMs === shortestMs);
+		const shortestMs = Math.min(...laneHeads.map(({ delayMs }) => delayMs));
+		return laneHeads.find(({ delayMs }) => delayMs === shortestMs);
 	}
 
 	/** Waits for `ms` milliseconds, or until `notify` is called. */

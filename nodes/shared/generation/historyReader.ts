@@ -15,7 +15,10 @@ const MAX_SNAPSHOT_ENTRIES = 2000;
 interface HistorySnapshot {
 	/** The entries, oldest first, with times by our clock. */
 	entries: HistoryEntry[];
-	/** How far back the snapshot goes, in ms since 1970 by our clock; -Infinity if as far as possible. */
+	/**
+	 * The snapshot has all entries since this time, in ms since 1970 by our clock; -Infinity if nothing older can be
+	 * read.
+	 */
 	since: number;
 	/** When the read started, from `monotonicNow`. */
 	readAt: number;
@@ -43,8 +46,8 @@ export async function readHistorySince(
 	const snapshots = accountOf(api.credential).get(HistorySnapshots);
 	const read = async (sharedSignal: AbortSignal) => await readBackTo(api, since, sharedSignal);
 	let snapshot: HistorySnapshot | undefined;
-	// A running read is waited for, even if it is too old. Several reads at the same time would make a slow history
-	// slower.
+	// The loop waits for a running read even if its result will be too old: several reads at the same time would make a
+	// slow service slower.
 	do snapshot = await snapshots.share('', snapshot?.readAt ?? -Infinity, signal, read);
 	while (snapshot.readAt < minReadAt || snapshot.since > since);
 	return snapshot.entries;
@@ -52,7 +55,7 @@ export async function readHistorySince(
 
 /** Reads a new snapshot. It goes back to `since`, but has at most the newest MAX_SNAPSHOT_ENTRIES entries. */
 async function readBackTo(api: Api, since: number, signal: AbortSignal): Promise<HistorySnapshot> {
-	const range = { since: -Infinity, readAt: monotonicNow() };
+	const coverage = { since: -Infinity, readAt: monotonicNow() };
 	/** The service's clock minus ours, in ms. */
 	let clockOffsetMs = 0;
 	const items = await readAllPages({
@@ -64,12 +67,12 @@ async function readBackTo(api: Api, since: number, signal: AbortSignal): Promise
 			return found;
 		},
 		shouldStop: ({ items }) => {
-			const isReached = !(asTime(items.at(-1)?.created_at) >= since + clockOffsetMs);
-			if (isReached) range.since = since;
-			return isReached;
+			const hasReachedSince = !(asTime(items.at(-1)?.created_at) >= since + clockOffsetMs);
+			if (hasReachedSince) coverage.since = since;
+			return hasReachedSince;
 		},
 	});
 	const entries = readHistory(items, api.credential.baseUrl);
 	for (const entry of entries) entry.createdAt -= clockOffsetMs;
-	return { ...range, entries: sortOldestFirst(entries) };
+	return { ...coverage, entries: sortOldestFirst(entries) };
 }

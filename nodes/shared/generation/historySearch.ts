@@ -99,7 +99,7 @@ export async function findInHistory(
 		if (found.length + failedCount >= requestedCount) {
 			if (found.length > 0) return { done: true, value: found };
 			const { facts } = failureOfAnswer(api.credential.redact.value(failed[0]!.record));
-			throw new Failure('generationFailed', { text: facts.text, means: facts.means });
+			throw new Failure('generationFailed', { text: facts.text, meaning: facts.meaning });
 		}
 		if (remainingSearchMs() <= 0) throw new Failure('streamLost');
 		// The files must still be downloaded before the deadline.

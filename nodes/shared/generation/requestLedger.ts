@@ -4,16 +4,19 @@ import type { GeneratedFile, GenerationRequest } from '../contract';
 import type { Credential } from '../http/credential';
 import { evictOldest } from '../limits';
 
-/** The default of `searchEnd`: how long the history is searched for a lost result, in ms. */
+/** How long the history is searched for a lost result, in ms, unless the caller of `searchEnd` gives another time. */
 const SEARCH_WINDOW_MS = 600_000;
-/** The most requests in a ledger, so many that a request should stay while its result is searched for. */
+/** The most requests in a ledger. It is high enough to keep a request while its result is searched for. */
 const MAX_LEDGER_REQUESTS = 10_000;
 
 /** The generation requests of an account that this process knows, in the order they were added. */
 export class RequestLedger {
 	private readonly byKey = new Map<string, GenerationRequest>();
 
-	/** Adds a request, or replaces the one with its key. The oldest ones beyond MAX_LEDGER_REQUESTS are evicted. */
+	/**
+	 * Adds a request, or replaces the one with the same key. Beyond MAX_LEDGER_REQUESTS, the oldest requests are
+	 * evicted.
+	 */
 	add(request: GenerationRequest): void {
 		this.byKey.set(request.key, request);
 		evictOldest(this.byKey, MAX_LEDGER_REQUESTS);
@@ -63,7 +66,7 @@ export const searchEnd = (
 	searchMs = SEARCH_WINDOW_MS,
 ): number => searchUntil ?? Date.now() + searchMs;
 
-/** Returns the fields of a request that change when `files` become its whole result. */
+/** Returns the fields to change in a request when `files` are its final result: it expects no more files. */
 export const finalFields = (request: GenerationRequest, files: GeneratedFile[]) => {
 	return { requestedCount: files.length, searchUntil: searchEnd(request, 0) };
 };

@@ -22,8 +22,8 @@ export async function readText(answer: HttpResponse, signal: AbortSignal): Promi
 }
 
 /**
- * Reads the start of an answer's body, as text without the token; '' if it cannot be read in time, because the status
- * alone is enough to go on. Throws the reason of `signal` if that aborts.
+ * Reads the start of an answer's body, as text without the token; '' if the body cannot be read in time, because the
+ * status alone already tells the main reason. Throws the reason of `signal` if that aborts.
  */
 export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): Promise<string> {
 	// Only an error status has a body that gives a reason.
@@ -35,8 +35,8 @@ export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): 
 }
 
 /**
- * Reads the first `size` bytes of a stream, or some more, into `head`. If the stream has ended by then, `isWhole` is
- * true; otherwise the bytes are put back.
+ * Reads at least the first `size` bytes of a stream into `head`. If the stream has ended by then, `isWhole` is true.
+ * Otherwise the bytes are put back into the stream.
  */
 export async function peek(
 	stream: ByteStream,

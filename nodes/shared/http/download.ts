@@ -17,7 +17,10 @@ import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 
 /** How long a file host may be silent, in ms. */
 const IDLE_TIMEOUT_MS = 60_000;
-/** The most attempts to download a file. Within a retry window (see `retryWindowMs`), more may be made. */
+/**
+ * The most attempts to download a file. Within a retry window (see `retryWindowMs`), the number of attempts is not
+ * limited.
+ */
 const MAX_DOWNLOAD_ATTEMPTS = 5;
 /** The retry window while the file's host is unavailable, in ms. */
 const OUTAGE_RETRY_MS = 60_000;
@@ -82,13 +85,13 @@ function countBytes(
 	tooLarge: Failure,
 	onBytes: (bytes: Uint8Array) => void = () => {},
 ) {
-	const received = { bytes: 0, lastAt: monotonicNow() };
+	const received = { bytes: 0, lastChunkAt: monotonicNow() };
 	const push = stream.push.bind(stream);
 	const countChunk = (chunk: Uint8Array) => {
 		onBytes(chunk);
 		received.bytes += chunk.length;
 	};
-	// An older n8n hands out a stream that already has the bytes which arrived together with the headers.
+	// In older versions of n8n, the stream already holds the bytes that arrived together with the headers.
 	const bufferedChunk: Uint8Array | null = stream.readableLength > 0 ? stream.read() : null;
 	if (bufferedChunk) {
 		countChunk(bufferedChunk);
@@ -96,7 +99,7 @@ function countBytes(
 	}
 	stream.push = (chunk: Uint8Array | null, ...args) => {
 		if (chunk) countChunk(chunk);
-		received.lastAt = monotonicNow();
+		received.lastChunkAt = monotonicNow();
 		if (received.bytes <= maxBytes) return push(chunk, ...args);
 		stream.destroy(tooLarge);
 		return false;
@@ -113,11 +116,11 @@ function detectType(
 ): FileType {
 	const subtitles = isSubtitles && subtitleTypeOf(head.toString());
 	if (subtitles) return subtitles;
-	// For subtitles the Content-Type header is ignored, because hosts send any type of text.
+	// For subtitles, `invalidFileReason` ignores the Content-Type header, because hosts send any text type.
 	const invalidReason = invalidFileReason(head, contentType, isSubtitles);
 	if (!invalidReason && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
 	const isTemporary = url !== 'data:';
-	// The status 200 has no retry window, because a host that sends no subtitles rarely sends them later.
+	// With the status 200 there is no retry window: a host that sends no subtitles rarely sends them later.
 	throw downloadFailed(
 		invalidReason ?? 'the file is neither SRT nor VTT',
 		isTemporary,
@@ -159,9 +162,9 @@ async function fetchOnce(
 	const megabytes = Math.round(maxBytes / 1024 / 1024);
 	const tooLarge = downloadFailed(`the file is too large: more than ${megabytes} MB`, false);
 	const received = countBytes(answer.body, maxBytes, tooLarge, file.onAttempt?.());
-	const finished = new AbortController();
-	const idleAt = () => received.lastAt + IDLE_TIMEOUT_MS;
-	void watchIdle(idleAt, finished.signal, () => answer.close());
+	const downloadEnded = new AbortController();
+	const idleAt = () => received.lastChunkAt + IDLE_TIMEOUT_MS;
+	void watchIdle(idleAt, downloadEnded.signal, () => answer.close());
 	try {
 		await refuseErrorStatus(answer, signal);
 		const { head, isWhole } = await peek(answer.body, SNIFF_BYTES);
@@ -174,8 +177,8 @@ async function fetchOnce(
 				throw received.bytes > maxBytes ? tooLarge : error;
 			});
 	} finally {
-		finished.abort();
-		// Closes the connection if the file was given up.
+		downloadEnded.abort();
+		// Closes the connection if the download was abandoned.
 		answer.close();
 	}
 }

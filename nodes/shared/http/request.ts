@@ -27,7 +27,7 @@ export type ByteStream = Exclude<
 	Buffer
 >;
 
-/** A request for `sendRequest`. */
+/** What `sendRequest` sends. */
 export interface HttpRequest {
 	method: IHttpRequestMethods;
 	url: string;

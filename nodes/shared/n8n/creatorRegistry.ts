@@ -12,15 +12,18 @@ interface ExecutionInternals {
 
 /** The pause after which a waiting event is compared with the known requests again, in ms. */
 const RECHECK_MS = 1000;
-/** How long an event waits for requests in flight with another prompt, in ms: a service may rewrite the prompt. */
+/**
+ * How long an event waits for the requests in flight that have another prompt, in ms. They matter because a service may
+ * rewrite the prompt.
+ */
 const OTHER_PROMPT_GRACE_MS = 5000;
 
 /** The ids of a sub-workflow and of the workflow that called it. */
 export type SubWorkflow = NonNullable<GenerationRequest['creator']>;
 
 /**
- * What a trigger's event is about: a history entry, or a speech task, which has no `files`. The `prompt` of a task is
- * its text; undefined if unknown.
+ * What a trigger's event is about: a video or image in the history, or a speech task, which has no `files`. The
+ * `prompt` of a task is its text; undefined if unknown.
  */
 export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 	id?: string;
@@ -48,14 +51,14 @@ export async function isCreatedBySubWorkflow(
 			.all()
 			.filter(({ creator }) => creator && isOwnSubWorkflow(creator));
 		const verdicts = new Set(ownRequests.map((request) => verdictOf(request, product, receivedAt)));
-		if (verdicts.has('made') || !verdicts.has('perhaps')) return verdicts.has('made');
+		if (verdicts.has('created') || !verdicts.has('perhaps')) return verdicts.has('created');
 	}
 	return false;
 }
 
 /**
- * Tells whether `request` has created `product`; `perhaps` means that it is not clear yet. `receivedAt` is when the
- * event arrived, in ms since 1970.
+ * Returns `created` if `request` has most likely created `product`, `perhaps` if that is not clear yet, and undefined
+ * if it has not. `receivedAt` is when the event arrived, in ms since 1970.
  */
 function verdictOf(request: GenerationRequest, product: Product, receivedAt: number) {
 	const { id, prompt, files = [], failed } = product;
@@ -64,7 +67,7 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 	const hasSameFile = files.some(({ fileUrl }) => knownUrls.includes(withoutQuery(fileUrl)));
 	// If both sides have ids, their URLs are not compared, because URLs of different files may differ only in the
 	// query.
-	if (id && announcedIds.length > 0 ? announcedIds.includes(id) : hasSameFile) return 'made';
+	if (id && announcedIds.length > 0 ? announcedIds.includes(id) : hasSameFile) return 'created';
 	const hasAllFiles = Math.max(announcedIds.length, knownUrls.length) >= requestedCount;
 	// A task of unknown text may be the one whose create call got no answer.
 	const mayHaveSamePrompt = prompt === undefined || prompt === request.prompt;
@@ -73,7 +76,7 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 		const hasUnknownIds = announcedIds.length === 0 && knownUrls.length > 0;
 		const mayStillArrive =
 			Date.now() < searchUntil + LATE_RESULT_MS && (failed || !hasAllFiles || hasUnknownIds);
-		return mayStillArrive && mayHaveSamePrompt ? 'made' : undefined;
+		return mayStillArrive && mayHaveSamePrompt ? 'created' : undefined;
 	}
 	if (hasAllFiles || request.sentAt > receivedAt) return undefined;
 	const hasOtherPrompt = prompt && request.prompt && !mayHaveSamePrompt;

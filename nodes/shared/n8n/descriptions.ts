@@ -14,7 +14,7 @@ export interface SwitchField extends INodeProperties {
 	default: boolean;
 }
 
-/** Hides a field in tools for AI agents: a language model cannot pass on files. */
+/** Hides a field in tools for AI agents, because a language model cannot handle files. */
 export const NOT_FOR_TOOLS = { hide: { '@tool': [true] } } satisfies IDisplayOptions;
 
 export const outputField: INodeProperties = {

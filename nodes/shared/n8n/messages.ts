@@ -2,7 +2,7 @@ import { MEDIA } from '../contract';
 import type { Failure, FailureFacts, FailureKind, Meaning } from '../failure';
 import { truncate } from '../parsing/values';
 
-/* Puts failures into words for the user. */
+/* The texts that users read about failures. */
 
 /** The two texts that n8n shows for an error. */
 export interface Wording {
@@ -13,7 +13,7 @@ export interface Wording {
 }
 
 const reasonSuffix = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : '');
-const seconds = (ms = 0) => (ms === 1000 ? '1 second' : `${ms / 1000} seconds`);
+const formatSeconds = (ms = 0) => (ms === 1000 ? '1 second' : `${ms / 1000} seconds`);
 const statusSuffix = (status?: number) => (status ? ` (HTTP ${status})` : '');
 
 /** The most texts that `listFirst` lists by default. */
@@ -39,7 +39,7 @@ export function nameRows(itemIndexes: number[], max = MAX_NAMED): string {
 export const rowPrefix = (itemIndexes: number[]): string =>
 	`${nameRows(itemIndexes).replace('r', 'R')}: `;
 
-/** The texts of `unreachable`, by what prevents the connection. */
+/** The texts of the kind `unreachable`, by what prevents the connection. */
 const UNREACHABLE: Record<string, Wording> = {
 	refused: {
 		message: 'refused the connection',
@@ -77,7 +77,7 @@ const whereToLook = ({ mediaKind }: FailureFacts) =>
 		? "the provider's website"
 		: "History → Get Many (or the provider's website)";
 
-/** What a user can do, by what the service means. */
+/** What a user can do, by the meaning of the service's answer. */
 const REMEDIES: Partial<Record<Meaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
@@ -86,12 +86,12 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 	unavailable: 'Wait a few minutes',
 };
 /** Says what the user can do, as a sentence without its period. */
-const remedy = ({ means, safeInFlight }: FailureFacts, fallback: string) => {
+const remedy = ({ meaning, safeInFlight }: FailureFacts, fallback: string) => {
 	const numberToTry = safeInFlight ? ` (try ${safeInFlight})` : '';
-	return ((means && REMEDIES[means]) ?? fallback) + numberToTry;
+	return ((meaning && REMEDIES[meaning]) ?? fallback) + numberToTry;
 };
 
-/** Says which of many items have the same fault; '' for a single one. */
+/** Says which items have the same fault; '' if it is only one. */
 const itemsSuffix = ({ itemIndexes = [], itemCount = 0 }: FailureFacts) => {
 	if (itemIndexes.length < 2) return '';
 	if (itemIndexes.length === itemCount) return ` in all ${itemCount} items`;
@@ -110,8 +110,8 @@ function inputRemedy(facts: FailureFacts): string {
 			? `Check the column's name in the expression of '${field}'.`
 			: "Fill it in, or check the column's name in its expression.";
 	}
-	const [rows, them] = failedCount > 1 ? ['these rows', 'them'] : ['this row', 'it'];
-	return `Fill in ${rows}, or skip ${them}: set On Error to 'Continue (using error output)' in Settings.`;
+	const [rowsText, pronoun] = failedCount > 1 ? ['these rows', 'them'] : ['this row', 'it'];
+	return `Fill in ${rowsText}, or skip ${pronoun}: set On Error to 'Continue (using error output)' in Settings.`;
 }
 
 const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
@@ -123,8 +123,8 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: text.trim() || 'A file is missing',
 		description: `'${field}' must contain the names of input binary fields that hold images, or image URLs (https://…). The request was not sent.`,
 	}),
-	overBudget: ({ text = 'This run needs more', limit }) => ({
-		message: `${text}, but 'Max Paid Requests per Execution' is ${limit}`,
+	overBudget: ({ text = 'This run needs more', maxPaidRequests }) => ({
+		message: `${text}, but 'Max Paid Requests per Execution' is ${maxPaidRequests}`,
 		description: 'Raise the limit, or pass fewer items. Nothing was sent in this run.',
 	}),
 	unreachable: ({ host = 'The service', text = 'host', fileUrl }) => {
@@ -158,11 +158,11 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: 'Add credit with your provider. Account → Get shows what is left.',
 	}),
 	rateLimited: (facts) => ({
-		message: `${facts.means === 'quota' ? "The account's quota is used up" : 'The service received too many requests from this account'}${reasonSuffix(facts)}`,
+		message: `${facts.meaning === 'quota' ? "The account's quota is used up" : 'The service received too many requests from this account'}${reasonSuffix(facts)}`,
 		description:
-			facts.means === 'quota'
+			facts.meaning === 'quota'
 				? 'Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.'
-				: `Wait ${facts.retryAfterMs ? seconds(Math.ceil(facts.retryAfterMs / 1000) * 1000) : 'a minute'}, or set a lower 'Concurrency' under Options.`,
+				: `Wait ${facts.retryAfterMs ? formatSeconds(Math.ceil(facts.retryAfterMs / 1000) * 1000) : 'a minute'}, or set a lower 'Concurrency' under Options.`,
 	}),
 	invalidVoice: (facts) => ({
 		message: `Your account has no voice with this ID${reasonSuffix(facts)}`,
@@ -202,7 +202,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: `It isn't sent again automatically, because you might be charged twice. First check ${whereToLook(facts)}. To send it anyway, start a new execution with only this item. 'Execute step' on this node would send and charge all its items.`,
 	}),
 	noAudioUrl: ({ limitMs }) => ({
-		message: `The task is complete, but its audio is not available yet (waited ${seconds(limitMs)})`,
+		message: `The task is complete, but its audio is not available yet (waited ${formatSeconds(limitMs)})`,
 		description: 'The audio may still become available.',
 	}),
 	downloadFailed: (facts) => ({
@@ -214,7 +214,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: `The result may still appear, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many. A retry does not request it a second time.`,
 	}),
 	timedOut: ({ limitMs, lastKnownStatus, taskId, mayBeCharged, announcedIds, fileUrl }) => ({
-		message: `No result after ${seconds(limitMs)}${lastKnownStatus ? ` (last known status: ${lastKnownStatus})` : ''}`,
+		message: `No result after ${formatSeconds(limitMs)}${lastKnownStatus ? ` (last known status: ${lastKnownStatus})` : ''}`,
 		description: `${!fileUrl && (taskId || mayBeCharged || announcedIds?.length) ? 'It may still arrive. ' : ''}If results usually take longer, raise 'Timeout' under Options.`,
 	}),
 	noWebSocket: () => ({

@@ -4,9 +4,9 @@ import { Failure } from '../failure';
 import { asText, truncate, isRecord } from '../parsing/values';
 import { rowPrefix, wordingOf } from './messages';
 
-/* Turns failures into n8n errors. */
+/* Converts failures to n8n errors. */
 
-/** What an n8n error is made of, besides the failure itself. */
+/** What `toNodeError` needs besides the failure. */
 export interface ErrorContext {
 	node: INode;
 	/** The index of the input item, from 0. */
@@ -48,9 +48,9 @@ export function toNodeError(
 		return new NodeOperationError(node, message, { description: withNote() });
 	}
 	// The token is removed first: messages truncate some facts, and a truncated token might not be recognized.
-	const words = wordingOf(new Failure(error.kind, redact.value(error.facts)));
-	const message = prefix + words.message;
-	const description = withNote(words.description);
+	const wording = wordingOf(new Failure(error.kind, redact.value(error.facts)));
+	const message = prefix + wording.message;
+	const description = withNote(wording.description);
 	const options = { message, description };
 	const { status } = error.facts;
 	const nodeError =

@@ -1,6 +1,6 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { invalidInput } from '../failure';
-import { asId, asNumber, asWebUrl, isBlank, isRecord, wellFormed } from '../parsing/values';
+import { asId, asNumber, asWebUrl, isBlank, isRecord, toWellFormed } from '../parsing/values';
 import { limit, returnAll, type NumberField, type SwitchField } from './descriptions';
 
 /** Returns the value of a parameter, with its expressions resolved. */
@@ -11,7 +11,7 @@ type ReadParameter = (name: string, fallback?: unknown) => unknown;
  * all parameters before the first request, so that a bad one costs nothing.
  */
 export class NodeParameters {
-	readonly raw: ReadParameter;
+	readonly readRaw: ReadParameter;
 	/** The values in the collection Options. */
 	readonly options: Record<string, unknown>;
 
@@ -22,17 +22,17 @@ export class NodeParameters {
 	) {
 		// A value is read once, because n8n can do nothing else while it evaluates an expression.
 		const values = new Map<string, unknown>();
-		this.raw = (name, fallback) => {
+		this.readRaw = (name, fallback) => {
 			if (!values.has(name)) values.set(name, read(name, fallback));
 			return values.get(name);
 		};
-		const options: unknown = this.raw('options', {});
+		const options: unknown = this.readRaw('options', {});
 		this.options = isRecord(options) ? options : {};
 	}
 
 	/** The id in a resource locator. A value with white space inside is refused, because it is most likely a name. */
 	locator(name: string, displayName: string): string {
-		const value = this.raw(name, '');
+		const value = this.readRaw(name, '');
 		const id = requireText(isRecord(value) ? value.value : value, displayName).trim();
 		if (!/\s/.test(id)) return id;
 		const text = `must be an ID, not a name ${shownValue(id)}: switch to 'From list' to search by name`;
@@ -41,14 +41,14 @@ export class NodeParameters {
 
 	/** A text that is not blank, made well-formed. A number counts as text. */
 	text(name: string, displayName: string): string {
-		return wellFormed(requireText(this.raw(name, ''), displayName));
+		return toWellFormed(requireText(this.readRaw(name, ''), displayName));
 	}
 
 	/** A text in the options, without surrounding white space; undefined if it is missing or blank. */
 	textOption({ name, displayName }: INodeProperties): string | undefined {
 		const value = this.options[name] ?? '';
 		const isBlankText = typeof value === 'string' && isBlank(value);
-		return isBlankText ? undefined : wellFormed(requireText(value, displayName)).trim();
+		return isBlankText ? undefined : toWellFormed(requireText(value, displayName)).trim();
 	}
 
 	/** The value of a parameter or an option that must be one of `allowed`. A key of `aliases` counts as its value. */
@@ -58,7 +58,7 @@ export class NodeParameters {
 		allowed: readonly T[],
 		aliases: ReadonlyMap<string, T> = new Map(),
 	): T {
-		const value = this.options[name] ?? this.raw(name, allowed[0]);
+		const value = this.options[name] ?? this.readRaw(name, allowed[0]);
 		const text = String(value).trim();
 		const chosen = aliases.get(text.toLowerCase()) ?? allowed.find((each) => each === text);
 		if (chosen !== undefined) return chosen;
@@ -71,7 +71,7 @@ export class NodeParameters {
 
 	/** The value of a switch, which may be an option or a parameter of its own. */
 	flag({ name, default: byDefault }: SwitchField): boolean {
-		const value = this.options[name] ?? this.raw(name, byDefault) ?? '';
+		const value = this.options[name] ?? this.readRaw(name, byDefault) ?? '';
 		if (value === '') return byDefault;
 		// An expression may also give a text, such as “false” or “no”, or a number.
 		return !['false', '0', 'no'].includes(String(value).trim().toLowerCase());
@@ -84,7 +84,7 @@ export class NodeParameters {
 
 	/** A number within the range of its field. */
 	number(field: NumberField): number {
-		return requireNumber(this.raw(field.name, field.default), field);
+		return requireNumber(this.readRaw(field.name, field.default), field);
 	}
 
 	/** A number in the options, within the range of its field. */
@@ -99,7 +99,7 @@ export class NodeParameters {
 
 	/** The ids of speech tasks (§4.2) in a list or a text, each once; empty if there are none. */
 	taskIds(name: string, displayName: string): string[] {
-		const ids = textsIn(this.raw(name, ''), displayName);
+		const ids = textsIn(this.readRaw(name, ''), displayName);
 		return [...new Set(ids.map((id) => requireTaskId(id, displayName)))];
 	}
 
@@ -113,7 +113,7 @@ export class NodeParameters {
 
 	/** The values of a parameter that lists one or more of `allowed`. */
 	choices<T extends string>(name: string, displayName: string, allowed: readonly T[]): T[] {
-		const chosen = textsIn(this.raw(name, []), displayName);
+		const chosen = textsIn(this.readRaw(name, []), displayName);
 		if (chosen.length === 0) throw invalidInput(displayName, 'is empty: choose at least one');
 		const invalidChoice = chosen.find((value) => !allowed.includes(value as T));
 		if (invalidChoice === undefined) return chosen as T[];

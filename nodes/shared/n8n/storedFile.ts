@@ -5,7 +5,7 @@ import { Semaphore } from '../async/semaphore';
 type Helpers = IExecuteFunctions['helpers'];
 
 /** The size of a file in n8n, in bytes. Throws the error of n8n's storage. */
-export async function sizeOfStored(helpers: Helpers, file: IBinaryData): Promise<number> {
+export async function storedFileSize(helpers: Helpers, file: IBinaryData): Promise<number> {
 	if (file.id === undefined) return Buffer.byteLength(file.data, 'base64');
 	if (file.bytes !== undefined) return file.bytes;
 	const { fileSize } = await helpers.getBinaryMetadata(file.id);
@@ -16,7 +16,7 @@ export async function sizeOfStored(helpers: Helpers, file: IBinaryData): Promise
  * Reads a file into memory; acquire the size of a large one from `memoryBudget` first. Throws the error of n8n's
  * storage.
  */
-export async function readStored(helpers: Helpers, { id, data }: IBinaryData): Promise<Buffer> {
+export async function readStoredFile(helpers: Helpers, { id, data }: IBinaryData): Promise<Buffer> {
 	if (id === undefined) return Buffer.from(data, 'base64');
 	return await helpers.binaryToBuffer(await helpers.getBinaryStream(id));
 }

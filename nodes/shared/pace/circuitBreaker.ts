@@ -2,13 +2,16 @@ import { monotonicNow } from '../async/deadline';
 
 /** The cooldown after the first failure, in ms, unless the service asks for another one. */
 const FIRST_COOLDOWN_MS = 1000;
-/** The longest doubled cooldown outside an outage (see `isOutage`), in ms. */
+/** The longest cooldown to which repeated failures lead, in ms, unless there is an outage (see `isOutage`). */
 const MAX_COOLDOWN_MS = 30_000;
-/** The longest doubled cooldown during an outage, in ms. It is short because nothing announces the recovery. */
+/**
+ * The longest cooldown to which repeated failures lead during an outage, in ms. It is short because nothing announces
+ * the recovery.
+ */
 const MAX_OUTAGE_COOLDOWN_MS = 10_000;
 /** A longer `Retry-After` is cut to this many ms, because some services ask for a whole day. */
 const MAX_OBEYED_RETRY_AFTER_MS = 60_000;
-/** The longest wait of other requests for a probe's answer outside an outage, in ms. */
+/** How long other requests wait for a probe's answer at most, in ms, unless there is an outage. */
 const PROBE_WAIT_MS = 1500;
 
 /**
@@ -32,8 +35,8 @@ export class CircuitBreaker {
 	constructor(private state: 'closed' | 'open' | 'half-open') {}
 
 	/**
-	 * How long the next request has to wait, in ms: 0 or less if it may go out now, Infinity if it waits for the
-	 * probe's end.
+	 * How long the next request has to wait, in ms: 0 or less if it may go out now, Infinity if it waits for the end of
+	 * the probe.
 	 */
 	get delayMs(): number {
 		if (this.state === 'closed') return 0;
@@ -62,8 +65,8 @@ export class CircuitBreaker {
 	}
 
 	/**
-	 * Call this when a request that was sent at `sentAt` has failed. `isOutage` means that the service gave no usable
-	 * answer; a random part of `jitterMs` lengthens the cooldown.
+	 * Call this when a request that was sent at `sentAt` has failed. `isOutage` is true if the service gave no usable
+	 * answer. The cooldown is lengthened by a random time of at most `jitterMs`.
 	 */
 	onFailure(sentAt: number, isOutage: boolean, retryAfterMs?: number, jitterMs = 0): void {
 		// Requests in flight together mostly fail for one reason, so their failures count as one.

@@ -4,20 +4,19 @@ import { monotonicNow } from '../async/deadline';
 const SLOW_START_RISE = 12;
 /** Slow start by time: how long the limit takes to rise by SLOW_START_RISE, in ms. */
 const SLOW_START_RISE_MS = 1000;
-/** The factor of `healthyCount` in slow start by success. */
+/** Slow start by success: the limit is this many times the number of healthy calls. */
 const SLOW_START_FACTOR = 4;
-/** A refusal cuts the limit to this share of `wMax`, but not below the minimum in `current`. */
+/** A refusal cuts the limit to this share of `wMax` (CUBIC's β). */
 const BACKOFF_RATIO = 0.9;
 /**
- * The doubling time before jitter (see `doublingMs`), as a multiple of one call's duration, unless `maxDoublingMs` is
- * shorter.
+ * The limit doubles in this many times the duration of one call (see `doublingMs`), unless `maxDoublingMs` is shorter.
  */
 const DOUBLING_ROUNDS = 10;
 /** The longest doubling time, in ms, before the jitter is applied. */
 const MAX_DOUBLING_MS = 150_000;
 /**
- * The initial and the lowest value of `idleDoublingMs`, in ms. It is low so that a call that was refused because of
- * other clients is soon tried again.
+ * The initial and lowest value of `idleDoublingMs`, in ms. It is low because other clients caused the refusal, and may
+ * soon be done.
  */
 const MIN_IDLE_DOUBLING_MS = 4000;
 /**
@@ -37,7 +36,8 @@ const ROUNDS_PER_PROBE = 25;
 /**
  * How many calls may be in flight at once.
  *
- * - Before the first refusal, the limit grows from `start` by slow start (RFC 5681). Without `start` there is no limit.
+ * - Before the first refusal, the limit grows from `initialLimit` by slow start (RFC 5681). Without `initialLimit`
+ *   there is no limit.
  * - A refusal cuts the limit, which then grows with the cube of the time (CUBIC, RFC 9438). Growth by time helps
  *   processes that share an account to get similar shares.
  * - An overload (a call that was charged, but failed because too many were in flight) sets a ceiling for the limit.
@@ -48,9 +48,9 @@ export class ConcurrencyLimit {
 	 * start.
 	 */
 	private wMax: number | undefined;
-	/** Time of the last refusal, or of construction if nothing was refused yet, from `monotonicNow`. */
+	/** When a call was last refused, from `monotonicNow`; if none was refused yet, when this object was created. */
 	private epochStart = monotonicNow();
-	/** The upper limit of the doubling time, in ms, before the jitter is applied. A refusal sets it. */
+	/** The longest doubling time until the next refusal, in ms, before the jitter is applied. */
 	private maxDoublingMs = 0;
 	/** What `maxDoublingMs` becomes if a call is refused while no call of ours is in flight, in ms. */
 	private idleDoublingMs = MIN_IDLE_DOUBLING_MS;
@@ -61,26 +61,28 @@ export class ConcurrencyLimit {
 	private jitter = 1;
 	/** How long a call takes, smoothed like a round-trip time (RFC 6298), in ms; 0 until one has succeeded. */
 	private roundMs = 0;
+	/** How many calls have proved healthy (see `onHealthy`). */
 	private healthyCount = 0;
 	/** The cap that overloads have put on the limit; Infinity before the first overload. */
 	private ceiling = Infinity;
 
-	/** `start` is the initial limit, `max` the highest limit. */
+	/** `maxLimit` is the highest limit. */
 	constructor(
-		private readonly start = Infinity,
-		private readonly max = Infinity,
+		private readonly initialLimit = Infinity,
+		private readonly maxLimit = Infinity,
 	) {}
 
 	/** The limit at this moment. It may be fractional. */
 	get current(): number {
 		const elapsedMs = monotonicNow() - this.epochStart;
 		const cubicTime = elapsedMs / this.doublingMs - CUBIC_K;
-		const startLimit = this.start + SLOW_START_RISE * Math.min(1, elapsedMs / SLOW_START_RISE_MS);
-		const slowStart = Math.max(startLimit, SLOW_START_FACTOR * this.healthyCount);
+		const slowStartByTime =
+			this.initialLimit + SLOW_START_RISE * Math.min(1, elapsedMs / SLOW_START_RISE_MS);
+		const slowStartLimit = Math.max(slowStartByTime, SLOW_START_FACTOR * this.healthyCount);
 		// If `wMax` is below 1, other clients may occupy the whole account, so the limit may be below 1 as well.
 		const minLimit = (this.wMax ?? 0) < 1 ? 0 : 1;
-		const limit = this.wMax === undefined ? slowStart : this.wMax * (1 + cubicTime ** 3);
-		return Math.min(this.max, this.ceiling, Math.max(minLimit, limit));
+		const limit = this.wMax === undefined ? slowStartLimit : this.wMax * (1 + cubicTime ** 3);
+		return Math.min(this.maxLimit, this.ceiling, Math.max(minLimit, limit));
 	}
 
 	/** The highest number of calls in flight that should cause no overload; Infinity before the first overload. */
@@ -101,15 +103,15 @@ export class ConcurrencyLimit {
 	 * Infinity if time alone does not help.
 	 */
 	delayMs(inFlight: number): number {
-		const next = inFlight + 1;
-		if (next <= this.current) return 0;
-		if (next > Math.min(this.max, this.ceiling)) return Infinity;
-		const riseFraction = (next - this.start) / SLOW_START_RISE;
+		const neededLimit = inFlight + 1;
+		if (neededLimit <= this.current) return 0;
+		if (neededLimit > Math.min(this.maxLimit, this.ceiling)) return Infinity;
+		const riseFraction = (neededLimit - this.initialLimit) / SLOW_START_RISE;
 		const slowStartMs = riseFraction <= 1 ? riseFraction * SLOW_START_RISE_MS : Infinity;
 		const reachedAfterMs =
 			this.wMax === undefined
 				? slowStartMs
-				: this.doublingMs * (CUBIC_K + Math.cbrt(next / this.wMax - 1));
+				: this.doublingMs * (CUBIC_K + Math.cbrt(neededLimit / this.wMax - 1));
 		return Math.max(1, this.epochStart + reachedAfterMs - monotonicNow());
 	}
 

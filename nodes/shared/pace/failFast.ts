@@ -3,8 +3,8 @@ import { Failure } from '../failure';
 import { mentionsConcurrency } from '../parsing/errorTable';
 
 /**
- * How long the temporary failures of create calls must name a quota, in ms, before the quota counts as used up. A quota
- * of requests per minute refills sooner.
+ * A quota counts as used up once all failures of create calls have named a quota for this long, in ms. A quota of
+ * requests per minute refills sooner.
  */
 const QUOTA_CONFIRM_MS = 600_000;
 /** If `Retry-After` plus this margin, in ms, is longer than QUOTA_CONFIRM_MS, the sum counts instead. */
@@ -18,8 +18,8 @@ export class FailFast {
 	/** True from the time when a quota counts as used up until a create call is accepted. */
 	isOn = false;
 	/**
-	 * The last temporary failure of a create call; undefined if a create call was accepted since. It lacks the fact
-	 * `mayBeCharged`, because calls that were not sent fail with it.
+	 * The last temporary failure of a create call; undefined if a create call was accepted since. Calls that were never
+	 * sent fail with it as well, so it lacks the fact `mayBeCharged`.
 	 */
 	lastFailure: Failure | undefined;
 	/** When a create call was last accepted, from `monotonicNow`; 0 if none was. */
@@ -45,7 +45,7 @@ export class FailFast {
 		const { mayBeCharged, ...otherFacts } = facts;
 		this.lastFailure = new Failure(kind, otherFacts);
 		this.quotaRefusedSince =
-			facts.means === 'quota' ? Math.min(this.quotaRefusedSince, monotonicNow()) : Infinity;
+			facts.meaning === 'quota' ? Math.min(this.quotaRefusedSince, monotonicNow()) : Infinity;
 		const confirmMs = Math.max(QUOTA_CONFIRM_MS, (facts.retryAfterMs ?? 0) + RETRY_AFTER_MARGIN_MS);
 		this.isOn ||= isIdle && monotonicNow() - this.quotaRefusedSince >= confirmMs;
 	}

@@ -7,8 +7,8 @@ const MAX_INTERVAL_MS = 30_000;
  * The nth throttled request in a row multiplies the interval by the nth power of this number (exponential back-off),
  * within the limits above.
  */
-const INCREASE = 1.2;
-/** How long after it was set the interval has shrunk to half, but not below MIN_INTERVAL_MS, in ms. */
+const INCREASE_FACTOR = 1.2;
+/** The interval shrinks to half, but not below MIN_INTERVAL_MS, this many ms after it was set. */
 const HALF_LIFE_MS = 60_000;
 /**
  * With at least this many accepted requests per throttled one, the service probably counts requests over a long window
@@ -22,14 +22,14 @@ const LONG_WINDOW_RATIO = 40;
  * It shrinks with the cube of the time (as in CUBIC, RFC 9438): slowly at first, then quickly to 0.
  */
 export class RequestInterval {
-	/** The interval when it was set, in ms; `ms` shrinks from there. */
+	/** The interval at the time when it was set, in ms; `ms` shrinks from there. */
 	private initialMs = 0;
 	/** When the interval was set, from `monotonicNow`. */
 	private setAt = 0;
-	/** Since when `accepted` and `throttled` have been counted for the next estimate, from `monotonicNow`. */
+	/** Since when `acceptedCount` and `throttledCount` count, from `monotonicNow`. The next estimate uses both. */
 	private countingSince = monotonicNow();
-	private accepted = 0;
-	private throttled = 0;
+	private acceptedCount = 0;
+	private throttledCount = 0;
 	/** How many requests have been throttled since one was accepted. */
 	private throttledInARow = 0;
 
@@ -41,23 +41,25 @@ export class RequestInterval {
 
 	/** Call this when a request was throttled. For requests that were in flight together, call it once. */
 	onThrottled(): void {
-		this.throttled++;
-		this.set(this.ms * INCREASE ** ++this.throttledInARow);
+		this.throttledCount++;
+		this.set(this.ms * INCREASE_FACTOR ** ++this.throttledInARow);
 	}
 
 	/** Call this when a request that was sent after the last throttled answer has succeeded or was rejected. */
 	onAccepted(): void {
 		this.throttledInARow = 0;
-		if (this.throttled > 0 && this.initialMs <= MIN_INTERVAL_MS) this.estimate();
-		this.accepted++;
+		if (this.throttledCount > 0 && this.initialMs <= MIN_INTERVAL_MS) this.estimate();
+		this.acceptedCount++;
 	}
 
 	/** Sets the interval to the average time per accepted request, unless the service seems to allow bursts. */
 	private estimate(): void {
-		const averageMs = (monotonicNow() - this.countingSince) / Math.max(1, this.accepted);
-		this.set(this.accepted < this.throttled * LONG_WINDOW_RATIO ? averageMs : MIN_INTERVAL_MS);
+		const averageMs = (monotonicNow() - this.countingSince) / Math.max(1, this.acceptedCount);
+		this.set(
+			this.acceptedCount < this.throttledCount * LONG_WINDOW_RATIO ? averageMs : MIN_INTERVAL_MS,
+		);
 		this.countingSince = monotonicNow();
-		this.accepted = this.throttled = 0;
+		this.acceptedCount = this.throttledCount = 0;
 	}
 
 	/** Sets the interval, within MIN_INTERVAL_MS and MAX_INTERVAL_MS. */

@@ -12,13 +12,13 @@ import { RequestInterval } from './requestInterval';
 import { TokenBucket } from './tokenBucket';
 
 /**
- * Priorities of the calls that may go out now: the lowest number is first. A poll is a read of a task that is not
- * urgent.
+ * The lanes of the queue. Among calls that may go out now, the lane with the lowest number comes first. A poll is a
+ * read of a task that is not urgent.
  */
 const LANES = { read: 0, create: 1, poll: 2 };
 /**
- * When a task is the first to raise the number in flight to one of these counts, the task is read early. An overloaded
- * service fails tasks that are charged, so an overload should show soon.
+ * A task that raises the number in flight to one of these counts for the first time is read early. An overloaded
+ * service fails tasks after it has charged them, so an overload has to be noticed soon.
  */
 const SPOT_CHECK_COUNTS = [16, 32, 64, 128, 256];
 /**
@@ -154,7 +154,7 @@ export class Throttle {
 
 	/** Records that a request of this kind is admitted now. */
 	private onAdmit(kind: keyof typeof LANES): void {
-		// After its turn, a poll is queued again as a read, which then counts as sent.
+		// A poll that is admitted here is queued once more, as a read, and only that counts as sent.
 		if (kind === 'poll') return void (this.lastPolledAt = monotonicNow());
 		this.lastSentAt = monotonicNow();
 		this.requestBreaker.onSent();
@@ -166,15 +166,15 @@ export class Throttle {
 	/** Returns the handle of a request that goes out now. */
 	private trackRequest(isCreate: boolean): AdmittedCall {
 		const sentAt = monotonicNow();
-		let accepted: AdmittedCall | undefined;
+		let acceptedCall: AdmittedCall | undefined;
 		return {
 			isSpotCheck: false,
 			markAccepted: () => {
 				this.onAnswer(isCreate, sentAt, 'succeeded');
-				accepted = this.trackInFlight();
+				acceptedCall = this.trackInFlight();
 			},
 			end: (outcome, error) => {
-				if (accepted) return accepted.end(outcome, error);
+				if (acceptedCall) return acceptedCall.end(outcome, error);
 				this.onAnswer(isCreate, sentAt, outcome, error);
 				return error;
 			},
@@ -220,8 +220,8 @@ export class Throttle {
 		if (outcome === 'succeeded') failFast.onAccepted();
 		const isTemporary = outcome === 'throttled' || outcome === 'unavailable';
 		if (isTemporary) failFast.onFailure(error as Failure, this.inFlight === 0);
-		// The caller admits the new task a moment later. Until then the create call still counts, or a slot would seem
-		// free.
+		// The caller admits the new task a moment later. Until then the create call still counts as in flight, or
+		// another call would take its place.
 		void sleep(0).then(() => {
 			this.unansweredCreates--;
 			this.queue.notify();
@@ -237,7 +237,7 @@ export class Throttle {
 		if (isCreate && mentionsConcurrency(text)) {
 			if (isNewThrottling) this.limit.onRefused(this.inFlight);
 		} else if (isCreate && kind !== 'rateLimited') {
-			// The service has answered with a 503: it is overloaded. That says nothing about this account's limits.
+			// This is a 503: the service as a whole is overloaded, so the limits of this account stay as they are.
 			this.createBreaker.onFailure(sentAt, false, retryAfterMs, JITTER_MS);
 		} else {
 			if (isNewThrottling) this.interval.onThrottled();

@@ -28,7 +28,7 @@ function signsIn(value: unknown, isSign = true, depth = 0): string[] {
 	);
 }
 
-/** The signs in a value as one text in lower case, in which `machine_words` become `machine words`. */
+/** The texts that `signsIn` finds, as one text in lower case, in which `machine_words` become `machine words`. */
 const normalizedText = (value: unknown): string =>
 	truncate(signsIn(value).join('. '), 4000)
 		.replace(/[\s_-]+/g, ' ')
@@ -36,7 +36,7 @@ const normalizedText = (value: unknown): string =>
 		.replace(/([a-z])([A-Z])/g, '$1 $2')
 		.toLowerCase();
 
-/** The clearest sign in a value: the first text of several words, or else the first single word. */
+/** The clearest of the texts that `signsIn` finds: the first with several words, or else the first single word. */
 export function clearestSign(value: unknown): string | undefined {
 	const signs = signsIn(value).filter((sign) => !/^\d+$/.test(sign));
 	return signs.find((sign) => /\s/.test(sign)) ?? signs[0];

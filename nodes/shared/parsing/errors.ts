@@ -69,7 +69,7 @@ const MAX_RETRY_AFTER_MS = 86_400_000;
 /** True if a task or a generation has failed because the service was overloaded. */
 export const isOverload = (error: unknown): boolean =>
 	isFailure(error, 'taskFailed', 'generationFailed') &&
-	(error.facts.means ?? meaningOf(error.facts.text)) === 'throttled';
+	(error.facts.meaning ?? meaningOf(error.facts.text)) === 'throttled';
 
 /**
  * The wait that the Retry-After header asks for, in ms; undefined if the header is missing or malformed. A date is
@@ -107,11 +107,11 @@ const REFUSAL_KINDS: Partial<Record<Meaning, FailureKind>> = {
  * @param status its HTTP status, if it has one
  */
 export function failureOfAnswer(answer: unknown, status?: number): Failure {
-	const means = meaningOf(answer, status);
-	const kind = (means && REFUSAL_KINDS[means]) ?? 'rejected';
+	const meaning = meaningOf(answer, status);
+	const kind = (meaning && REFUSAL_KINDS[meaning]) ?? 'rejected';
 	const transient = kind === 'rateLimited' || undefined;
 	const text = readReason(answer) ?? plainText(clearestSign(answer));
-	return new Failure(kind, { means, status, text, transient });
+	return new Failure(kind, { meaning, status, text, transient });
 }
 
 /** True if an answer refuses for rate, load or quota and has no id, so that no task was created. */
@@ -119,7 +119,7 @@ export const isThrottledAnswer = (answer: unknown): boolean =>
 	['throttled', 'quota'].includes(meaningOf(answer) ?? '') &&
 	!/"(?:task_?)?id":(?!null|"")/i.test(JSON.stringify(answer));
 
-/** Meanings of an answer that usually rule out a result. */
+/** If an answer without a file has one of these meanings, usually no file will follow. */
 const FINAL_MEANINGS: ReadonlyArray<Meaning | undefined> = [
 	'quota',
 	'credit',
@@ -143,25 +143,25 @@ export const statesFinalReason = (result: unknown): boolean =>
 export function failureOfStatus(status: number, body: string): Failure {
 	const json = parseJson(body);
 	const isHtml = looksLikeHtml(body);
-	const reported = failureOfAnswer(json === undefined && !isHtml ? body : json, status);
-	const { text, means } = reported.facts;
-	const facts = { status, text, means };
+	const reportedFailure = failureOfAnswer(json === undefined && !isHtml ? body : json, status);
+	const { text, meaning } = reportedFailure.facts;
+	const facts = { status, text, meaning };
 	const transientFacts = { ...facts, transient: true };
 	if (status >= 300 && status < 400) return new Failure('redirected', facts);
-	const isFinal = FINAL_MEANINGS.includes(means);
+	const isFinal = FINAL_MEANINGS.includes(meaning);
 	if (status >= 500) {
 		const isThrottled = OVERLOAD_STATUSES.includes(status) && isThrottledAnswer(json);
-		const isSurelyRefused = reported.kind === 'rateLimited' ? isThrottled : isFinal;
+		const isSurelyRefused = reportedFailure.kind === 'rateLimited' ? isThrottled : isFinal;
 		return json !== undefined && isSurelyRefused
-			? reported
+			? reportedFailure
 			: new Failure('unavailable', transientFacts);
 	}
 	// A web page with 401 or 403 probably comes from a proxy in front of the service, so it is temporary.
 	if (status === 408 || (isHtml && (status === 401 || status === 403))) {
 		return new Failure('unavailable', transientFacts);
 	}
-	if (isFinal || reported.kind !== 'rejected' || (status !== 404 && status !== 410))
-		return reported;
+	if (isFinal || reportedFailure.kind !== 'rejected' || (status !== 404 && status !== 410))
+		return reportedFailure;
 	// A 404 whose body is neither empty nor JSON probably comes from a proxy, or from another web server.
 	const isForeign = status === 404 && body.trim() !== '' && json === undefined;
 	return isForeign ? new Failure('foreignServer', transientFacts) : new Failure('notFound', facts);
@@ -181,10 +181,10 @@ export function readAnswer<T>(
 	if (found !== undefined) return found;
 	if (!isFailed(raw)) throw new Failure('foreignServer', { transient: true });
 	const { kind, facts } = failureOfAnswer(redact.value(raw));
-	const { means, text = 'no reason given' } = facts;
-	// If the answer has an id, a task may exist. After `rateLimited` the call would be sent again.
+	const { meaning, text = 'no reason given' } = facts;
+	// If the answer has an id, a task may exist, so the kind must not be `rateLimited`: that call would be sent again.
 	const mayHaveStarted = kind === 'rateLimited' && !isThrottledAnswer(raw);
 	throw mayHaveStarted
-		? new Failure('rejected', { means, text })
+		? new Failure('rejected', { meaning, text })
 		: new Failure(kind, { ...facts, text });
 }

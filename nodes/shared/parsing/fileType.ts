@@ -150,8 +150,8 @@ export function invalidFileReason(
 
 /** The name `<kind>-<id>.<extension>` for a file; unusual characters of the id become `_`. */
 export function fileNameOf(kind: MediaKind, id: string, extension: string): string {
-	const safe = id.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 120) || 'file';
-	return `${kind}-${safe}.${extension}`;
+	const safeId = id.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 120) || 'file';
+	return `${kind}-${safeId}.${extension}`;
 }
 
 /** The kinds of media that appear in the history. */

@@ -14,7 +14,7 @@ import { idOf, readGeneratedFiles, type ReaderContext } from './responses';
 
 /* Reads the bytes of a generation stream (§6.1; docs/contract.md, “Streams”) into its outcome. */
 
-/** What a stream has brought, once its outcome is known. */
+/** The files that a stream has brought, and why others are missing. */
 export interface StreamResult {
 	/** The files that have arrived. */
 	files: GeneratedFile[];
@@ -69,7 +69,7 @@ export class GenerationEvents {
 	private failure: Failure | undefined;
 	/** The ids of entries that came with neither a file nor an error. */
 	private readonly idsInProgress = new Set<string>();
-	/** The reason for the interruption if the stream ends now. */
+	/** What `interruptedBecause` becomes if the stream ends now. */
 	private defaultInterruption = 'the response was empty';
 	/** The data of the last event. */
 	private lastValue: unknown;
@@ -117,7 +117,7 @@ export class GenerationEvents {
 			this.readError(this.lastValue);
 		this.setOutcome(
 			undefined,
-			this.lastEventIsUnattributedError && !this.hasOneInProgress ? this.failure : undefined,
+			this.lastEventIsUnattributedError && !this.isAnyFileInProgress ? this.failure : undefined,
 		);
 		return this.outcome!;
 	}
@@ -160,21 +160,21 @@ export class GenerationEvents {
 			return this.setOutcome(
 				`the response contained too many files: ${files.length}, and at most ${MAX_FILES} are read`,
 			);
-		const keys: string[] = [];
+		const fileKeys: string[] = [];
 		for (const file of files) {
 			// A later event may have a newly signed URL, so the later file replaces the earlier one. In one event, URLs
 			// that differ only in the query belong to different files.
 			const { id, fileUrl } = file;
 			const key = id === undefined ? fileUrl : `${id} ${withoutQuery(fileUrl)}`;
-			keys.push(key);
+			fileKeys.push(key);
 			// A video that was reported as failed has a file now, so it has not failed.
 			if (id !== undefined) this.failedIds.delete(id);
-			this.files.set(`${key} ${keys.filter((other) => other === key).length}`, file);
+			this.files.set(`${key} ${fileKeys.filter((other) => other === key).length}`, file);
 		}
-		const isResult = missingResultReason !== undefined;
+		const isFinalData = missingResultReason !== undefined;
 		for (const entry of [value].flat().slice(0, MAX_FILES)) {
 			if (files.length > 0 && readGeneratedFiles(entry, baseUrl).length > 0) continue;
-			if (isFailed(entry) || isFailureWord(entry) || (isResult && statesFinalReason(entry))) {
+			if (isFailed(entry) || isFailureWord(entry) || (isFinalData && statesFinalReason(entry))) {
 				this.readError(entry);
 				missingResultReason = undefined;
 			} else {
@@ -182,9 +182,9 @@ export class GenerationEvents {
 				const id = idOf(entry);
 				if (id !== undefined) this.idsInProgress.add(id);
 				const { status, message = undefined } = isRecord(entry) ? entry : { status: entry };
-				const word = asText(status) ?? asText(message) ?? (id && 'working');
+				const statusText = asText(status) ?? asText(message) ?? (id && 'working');
 				// The id is reported because it proves which history entry is the result.
-				if (word) this.onProgress(truncate(redact.text(word), MAX_REASON_CHARS), id);
+				if (statusText) this.onProgress(truncate(redact.text(statusText), MAX_REASON_CHARS), id);
 			}
 		}
 		// The other files may take minutes longer, so the user sees the progress.
@@ -197,17 +197,17 @@ export class GenerationEvents {
 	/** Reads an error. Without an id, it may be about one video or image, or about all. */
 	private readError(error: unknown): void {
 		const { kind, facts } = failureOfAnswer(this.context.redact.value(error));
-		const { means } = facts;
-		const isBareStatusWord = isFailureWord(facts.text) && means === undefined;
+		const { meaning } = facts;
+		const isBareStatusWord = isFailureWord(facts.text) && meaning === undefined;
 		const text = isBareStatusWord ? undefined : facts.text;
 		const transient = isThrottledAnswer(error) || undefined;
 		const failureKind = kind === 'outOfCredit' ? kind : 'generationFailed';
 		const failure = new Failure(failureKind, { ...facts, text, transient });
 		if (text || !this.failure) this.failure = failure;
-		const concernsAccount = transient || means === 'credit' || means === 'token';
+		const concernsAccount = transient || meaning === 'credit' || meaning === 'token';
 		const id = idOf(error);
-		const concernsAll = concernsAccount && id === undefined && this.eventCount < 2;
-		if (this.requestedCount === 1 || concernsAll) this.setOutcome(undefined, failure);
+		const concernsAllFiles = concernsAccount && id === undefined && this.eventCount < 2;
+		if (this.requestedCount === 1 || concernsAllFiles) this.setOutcome(undefined, failure);
 		this.lastEventIsUnattributedError = id === undefined;
 		if (id === undefined || this.outcome) return;
 		this.failedIds.add(id);
@@ -219,7 +219,7 @@ export class GenerationEvents {
 		return this.files.size + this.failedIds.size >= this.requestedCount;
 	}
 
-	private get hasOneInProgress(): boolean {
+	private get isAnyFileInProgress(): boolean {
 		return [...this.idsInProgress].some((id) => !this.failedIds.has(id));
 	}
 
@@ -241,7 +241,7 @@ export class GenerationEvents {
 			};
 		else {
 			const finalFailure =
-				this.hasOneInProgress && !this.lastEventIsUnattributedError ? undefined : this.failure;
+				this.isAnyFileInProgress && !this.lastEventIsUnattributedError ? undefined : this.failure;
 			this.outcome ??= failure ?? {
 				files,
 				interruptedBecause: interruptedBecause ?? this.defaultInterruption,

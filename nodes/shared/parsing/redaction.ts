@@ -1,13 +1,16 @@
 /** Masks the API token in what is about to be shown, stored or logged. */
 export interface Redactor {
-	/** Replaces the token in a text by a mask, also in another case, percent-encoded, or escaped in JSON. */
-	text(shown: string): string;
+	/**
+	 * Replaces the token in a text by a mask. The token is also found in another letter case, percent-encoded, or
+	 * escaped as in JSON.
+	 */
+	text(source: string): string;
 	/** Returns a JSON value with the token masked in its texts and keys. */
 	value<T>(value: T): T;
 }
 
-/** The most characters of a token that the regular expression compares, because V8 limits its length. */
-const MAX_COMPARED = 4000;
+/** The most characters of a token that the regular expression contains, because V8 limits the length of a pattern. */
+const MAX_COMPARED_CHARS = 4000;
 
 /** The source of a regular expression that matches a character of the token and its usual encodings. */
 function characterPattern(character: string): string {
@@ -23,9 +26,9 @@ export function redactor(apiToken: string): Redactor {
 	// A text that the service has truncated may end within the token, so the start of the token is enough to match.
 	const requiredLength = Math.max(12, Math.min(500, Math.ceil(characters.length / 2)));
 	const optionalTail = characters
-		.slice(requiredLength, MAX_COMPARED)
+		.slice(requiredLength, MAX_COMPARED_CHARS)
 		.map((character) => `${character}?`);
-	const longTail = characters.length > MAX_COMPARED ? '[!-~]*' : '';
+	const longTail = characters.length > MAX_COMPARED_CHARS ? '[!-~]*' : '';
 	const token = new RegExp(
 		[...characters.slice(0, requiredLength), ...optionalTail, longTail].join(''),
 		'gi',
@@ -33,7 +36,7 @@ export function redactor(apiToken: string): Redactor {
 	// The mask must not form the token together with the text around it.
 	const mask = apiToken.includes('*') ? '•••••' : '*****';
 
-	const text = (shown: string) => shown.replace(token, mask);
+	const text = (source: string) => source.replace(token, mask);
 
 	function value<T>(part: T): T {
 		if (typeof part === 'string') return text(part) as T;
@@ -47,7 +50,7 @@ export function redactor(apiToken: string): Redactor {
 }
 
 /** Creates a Redactor that masks the tokens of several accounts. */
-export const redactAll = (redactors: Redactor[]): Redactor => ({
-	text: (shown) => redactors.reduce((text, redact) => redact.text(text), shown),
+export const combineRedactors = (redactors: Redactor[]): Redactor => ({
+	text: (source) => redactors.reduce((text, redact) => redact.text(text), source),
 	value: (value) => redactors.reduce((part, redact) => redact.value(part), value),
 });

@@ -76,7 +76,9 @@ function apparentEndOf(
 	return audioUrl === undefined || isFailureStatus ? undefined : 'completed';
 }
 
-/** The record inside an answer, or else the answer itself. `key` is a field that shows which of the two is meant. */
+/**
+ * The record inside an answer (`data` or `task`), or else the answer itself. The one that has the field `key` is meant.
+ */
 const unwrap = (raw: unknown, key: string): unknown => {
 	if (!isRecord(raw)) return raw;
 	const inner = raw.data ?? raw.task;

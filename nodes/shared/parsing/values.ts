@@ -18,8 +18,8 @@ export const truncate = (text: string, length: number): string =>
 export const isBlank = (text: string): boolean =>
 	/^[\s\u2800\p{Cc}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
 
-/** Replaces or removes characters that parsers or databases may refuse. */
-export const wellFormed = (text: string): string =>
+/** Replaces or removes lone surrogates and control characters, which parsers or databases may refuse. */
+export const toWellFormed = (text: string): string =>
 	text
 		.replace(/\p{Surrogate}/gu, '\ufffd')
 		.replace(/[\v\f\u0085]/g, '\n')
@@ -82,16 +82,16 @@ const LARGE_ID = /("(?:task_)?id"\s{0,3}:\s{0,3})(\d{16,})(?=\s{0,3}[,}])/g;
 export function parseJson(text: string): unknown {
 	try {
 		const value: unknown = JSON.parse(text.replace(/^\uFEFF/, '').replace(LARGE_ID, '$1"$2"'));
-		return isDeeper(value, MAX_JSON_LEVELS) ? undefined : value;
+		return isDeeperThan(value, MAX_JSON_LEVELS) ? undefined : value;
 	} catch {
 		return undefined;
 	}
 }
 
 /** True if a value is nested deeper than `levels`. */
-function isDeeper(value: unknown, levels: number): boolean {
+function isDeeperThan(value: unknown, levels: number): boolean {
 	if (typeof value !== 'object' || value === null) return false;
-	return levels === 0 || Object.values(value).some((entry) => isDeeper(entry, levels - 1));
+	return levels === 0 || Object.values(value).some((entry) => isDeeperThan(entry, levels - 1));
 }
 
 /** True if a text begins like a web page or XML, such as the error page of a proxy. */

@@ -8,11 +8,11 @@ import { readNotification } from '../parsing/responses';
 
 /** The longest time that `ready` waits for the socket, in ms. */
 const READY_TIMEOUT_MS = 3000;
-/** The delay of a release, in ms. The next round of a loop then need not open another socket. */
+/** How long a released socket stays open, in ms, so that the next round of a loop need not open another one. */
 const LINGER_MS = 300;
 /** How long an attempt to open may take, in ms. */
 const OPENING_TIMEOUT_MS = 15_000;
-/** A connection that is silent for this long, in ms, is due to be replaced. */
+/** A connection that has been silent for this long, in ms, is replaced, because it may be lost without a sign. */
 const MAX_SILENCE_MS = 60_000;
 /**
  * A connection that is lost sooner than this after it was opened, in ms, is reopened only after a back-off. A proxy may
@@ -34,7 +34,7 @@ const MAX_BACK_OFF_MS = 30_000;
 const MAX_REMEMBERED_TASKS = 5000;
 
 /** True if the runtime has a WebSocket (Node 22 and later). */
-export const canListen = (): boolean => typeof WebSocket === 'function';
+export const hasWebSocket = (): boolean => typeof WebSocket === 'function';
 
 /**
  * Is called for each message about one task, and when the socket is opened or lost. `percentage` (0 to 100) is the
@@ -67,14 +67,14 @@ export class AccountSocket {
 	private readonly subscribers = new Map<string, Set<TaskSubscriber>>();
 	private readonly listeners = new Set<TaskListener>();
 	private readonly url: string;
-	private users = 0;
+	private userCount = 0;
 	private isRunning = false;
 	/** The open connection; undefined if there is none. */
 	private current: SocketSession | undefined;
 	/** The connection that was asked to close and is still open. */
 	private closing: SocketSession | undefined;
-	/** Aborts when `ready` need not wait any more. */
-	private settled = new AbortController();
+	/** Is aborted when an attempt to open has succeeded or failed, so that `ready` need not wait any more. */
+	private attemptEnded = new AbortController();
 	/** Is aborted when a state has changed, to wake up `run`. */
 	private wakeUp = new AbortController();
 	/** The failed attempts to open since the last connection, plus those that counted as failed because it was lost early. */
@@ -98,15 +98,15 @@ export class AccountSocket {
 
 	/** Adds a user, and opens the socket if necessary. Each user must call `release` once. */
 	subscribe(): this {
-		if (this.users++ === 0) this.openNow();
+		if (this.userCount++ === 0) this.openNow();
 		if (!this.isRunning) void this.run();
 		return this;
 	}
 
 	/** Ends the back-off before the next attempt to open. */
 	openNow(): void {
-		const hasFailed = !this.isOpen && this.settled.signal.aborted;
-		if (hasFailed) this.settled = new AbortController();
+		const hasFailed = !this.isOpen && this.attemptEnded.signal.aborted;
+		if (hasFailed) this.attemptEnded = new AbortController();
 		this.consecutiveFailures = this.retryAt = 0;
 		this.wakeUp.abort();
 	}
@@ -114,13 +114,13 @@ export class AccountSocket {
 	/** Removes a user, after LINGER_MS. Never rejects. */
 	async release(): Promise<void> {
 		await sleep(LINGER_MS);
-		this.users--;
+		this.userCount--;
 		this.wakeUp.abort();
 	}
 
 	/** Resolves once an attempt to open has succeeded or failed, at the latest after READY_TIMEOUT_MS. */
 	async ready(): Promise<void> {
-		await sleep(READY_TIMEOUT_MS, this.settled.signal);
+		await sleep(READY_TIMEOUT_MS, this.attemptEnded.signal);
 	}
 
 	/**
@@ -148,9 +148,9 @@ export class AccountSocket {
 		const message = readNotification(text);
 		if (!message) return;
 		const { taskId, percentage } = message;
-		const highest = Math.max(percentage ?? 0, this.highestPercentages.get(taskId) ?? 0);
+		const highestPercentage = Math.max(percentage ?? 0, this.highestPercentages.get(taskId) ?? 0);
 		this.highestPercentages.delete(taskId);
-		this.highestPercentages.set(taskId, highest);
+		this.highestPercentages.set(taskId, highestPercentage);
 		evictOldest(this.highestPercentages, MAX_REMEMBERED_TASKS);
 		for (const subscriber of this.subscribers.get(taskId) ?? [])
 			notifySubscriber(subscriber, percentage);
@@ -160,19 +160,19 @@ export class AccountSocket {
 	/** Opens, replaces and closes connections until neither a user nor a connection remains. */
 	private async run(): Promise<void> {
 		this.isRunning = true;
-		while (this.users > 0 || this.current || this.closing) await this.step();
+		while (this.userCount > 0 || this.current || this.closing) await this.step();
 		this.isRunning = false;
 		this.highestPercentages.clear();
 	}
 
 	/** Opens or closes a connection if that is due. Otherwise waits until it may be due, or until a state changes. */
 	private async step(): Promise<void> {
-		const { users, current, closing } = this;
+		const { userCount, current, closing } = this;
 		// A new connection is due once the back-off is over, or once the current connection was silent for too long.
 		const dueAt = current ? current.lastMessageAt + MAX_SILENCE_MS : this.retryAt;
-		const delayMs = users > 0 && !(current && closing) ? dueAt - monotonicNow() : Infinity;
+		const delayMs = userCount > 0 && !(current && closing) ? dueAt - monotonicNow() : Infinity;
 		if (delayMs <= 0) return await this.open();
-		if (users === 0 && current && !closing) return this.switchTo(undefined);
+		if (userCount === 0 && current && !closing) return this.switchTo(undefined);
 		await this.pause(Math.min(delayMs, MAX_SILENCE_MS));
 	}
 
@@ -188,10 +188,10 @@ export class AccountSocket {
 	 */
 	private async open(): Promise<void> {
 		const session = await this.connect().catch(() => undefined);
-		if (!session && this.users === 0) return;
+		if (!session && this.userCount === 0) return;
 		if (!session) this.setFailures(this.consecutiveFailures + 1);
 		this.switchTo(session);
-		this.settled.abort();
+		this.attemptEnded.abort();
 	}
 
 	/** Opens a connection. Resolves with undefined or rejects if that fails. */
@@ -213,7 +213,7 @@ export class AccountSocket {
 		});
 		// Every 'error' event is followed by 'close' and says nothing useful, so nothing listens to 'error'.
 		socket.addEventListener('close', () => this.onClose(session));
-		while (socket.readyState === WebSocket.CONNECTING && this.users > 0) {
+		while (socket.readyState === WebSocket.CONNECTING && this.userCount > 0) {
 			const remainingMs = session.startedAt + OPENING_TIMEOUT_MS - monotonicNow();
 			if (remainingMs <= 0) break;
 			await this.pause(remainingMs);
@@ -224,13 +224,17 @@ export class AccountSocket {
 		return undefined;
 	}
 
-	/** Makes `next` the current connection, if any, and asks the previous one to close. */
-	private switchTo(next: SocketSession | undefined): void {
+	/**
+	 * Makes `session` the current connection, or none if it is undefined, and asks the previous connection to close.
+	 */
+	private switchTo(session: SocketSession | undefined): void {
 		const previous = this.current;
-		this.current = next;
-		if (!previous !== !next) {
-			const subscribers = [...this.subscribers.values()].flatMap((those) => [...those]);
-			for (const subscriber of subscribers) subscriber(next ? 'reconnected' : 'disconnected');
+		this.current = session;
+		if (!previous !== !session) {
+			const subscribers = [...this.subscribers.values()].flatMap((taskSubscribers) => [
+				...taskSubscribers,
+			]);
+			for (const subscriber of subscribers) subscriber(session ? 'reconnected' : 'disconnected');
 		}
 		if (!previous || previous.socket.readyState === WebSocket.CLOSED) return;
 		this.closing = previous;

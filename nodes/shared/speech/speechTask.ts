@@ -8,7 +8,7 @@ import { meaningOf } from '../parsing/errorTable';
 import type { AccountSocket } from './accountSocket';
 
 /**
- * Grace periods, in ms, for odd answers, which may be wrong for a moment.
+ * Grace periods, in ms, for answers that may be wrong for a moment.
  *
  * - `noAudioUrl`: a completed task has no URL of its audio.
  * - `apparentEnd`: an unknown status word seems to mean that the task has ended.
@@ -26,27 +26,27 @@ const GRACE_MS = {
  * How a wait for a task starts.
  *
  * - `readFirst`: read at once.
- * - `addressConfirmed`: the Base URL counts as right, so temporary failures of reads do not end the wait.
+ * - `baseUrlConfirmed`: the Base URL counts as right, so temporary failures of reads do not end the wait.
  * - `isBackground`: a trigger waits for the task, so reads are rare.
  */
 const WAIT_MODES = {
 	/** The create call of the task was just accepted. */
-	new: { readFirst: false, addressConfirmed: true, isBackground: false },
+	new: { readFirst: false, baseUrlConfirmed: true, isBackground: false },
 	/** An earlier attempt has created the task. */
-	reused: { readFirst: true, addressConfirmed: true, isBackground: false },
+	reused: { readFirst: true, baseUrlConfirmed: true, isBackground: false },
 	/** A user has entered the id of the task. */
-	userSupplied: { readFirst: true, addressConfirmed: false, isBackground: false },
+	userSupplied: { readFirst: true, baseUrlConfirmed: false, isBackground: false },
 	/** A message over the WebSocket has named the task. */
-	announced: { readFirst: false, addressConfirmed: true, isBackground: true },
+	announced: { readFirst: false, baseUrlConfirmed: true, isBackground: true },
 	/** A trigger waited for the task before a restart, or has it in its parameters. */
-	restored: { readFirst: true, addressConfirmed: true, isBackground: true },
+	restored: { readFirst: true, baseUrlConfirmed: true, isBackground: true },
 } as const;
 
 /** The poll interval of a task that is a spot check for overload, in ms. */
 const SPOT_CHECK_MS = 1000;
 /**
- * The width of the jitter of the usual pause, as a share of that pause. Without jitter, tasks that lose the socket
- * together would be read together.
+ * The width of the jitter, as a share of the pause before a read. Without jitter, tasks that lose the socket at the
+ * same time would be read at the same time.
  */
 const JITTER = 0.3;
 /** The pause up to which pauses double between two reads of a background task while the socket is open, in ms. */
@@ -75,20 +75,20 @@ class TaskObservations {
 	private status = 'pending';
 	/** The HTTP status of the last read, if that failed. */
 	private httpStatus: number | undefined;
-	/** The last temporary Failure of a read, throttling aside, from before the Base URL counted as right. */
+	/** The last temporary Failure of a read, other than throttling, while the Base URL was not confirmed. */
 	private lastUnavailable: Failure | undefined;
 	/** When each odd answer was first read, from `monotonicNow`. */
 	private readonly firstObservedAt: { [oddAnswer in keyof typeof GRACE_MS]?: number } = {};
 
 	constructor(
 		/** True once the Base URL counts as right. */
-		private addressConfirmed: boolean,
+		private baseUrlConfirmed: boolean,
 		private readonly wait: Pick<TaskWait, 'onProgress' | 'onUnfinished'>,
 	) {}
 
 	/** Notes that a message or a read has shown the task. `percentage` is its progress, if that is known. */
 	noteProgress(percentage: number | undefined): void {
-		this.addressConfirmed = true;
+		this.baseUrlConfirmed = true;
 		if (percentage === undefined || percentage <= this.highestPercentage) return;
 		this.highestPercentage = percentage;
 		this.wait.onProgress(percentage);
@@ -99,7 +99,7 @@ class TaskObservations {
 	 * if it is completed but has had no audio URL for too long.
 	 */
 	noteTask(task: SpeechTask): ReadResult<SpeechTask> {
-		this.addressConfirmed = true;
+		this.baseUrlConfirmed = true;
 		if (!task.apparentEnd || task.status !== this.status)
 			this.firstObservedAt.apparentEnd = undefined;
 		this.status = task.status;
@@ -108,7 +108,7 @@ class TaskObservations {
 		const { message: text, raw, apparentEnd } = task;
 		if (apparentEnd && !this.hasLasted('apparentEnd')) return { done: false, expectSoon: true };
 		const state = apparentEnd ?? task.state;
-		if (state === 'error') throw new Failure('taskFailed', { text, means: meaningOf(raw) });
+		if (state === 'error') throw new Failure('taskFailed', { text, meaning: meaningOf(raw) });
 		if (state !== 'completed') {
 			this.noteProgress(task.percentage);
 			this.wait.onUnfinished?.();
@@ -124,7 +124,7 @@ class TaskObservations {
 		const { kind, facts } = error;
 		this.httpStatus = facts.status;
 		if (kind === 'notFound') return this.tolerate(kind, error);
-		if (this.addressConfirmed || kind === 'rateLimited' || !isTransient(error)) throw error;
+		if (this.baseUrlConfirmed || kind === 'rateLimited' || !isTransient(error)) throw error;
 		this.lastUnavailable = new Failure(kind, { ...facts, transient: false });
 		return this.tolerate('unreachable', this.lastUnavailable);
 	}
@@ -133,8 +133,8 @@ class TaskObservations {
 	 * Returns the error to report when the wait ends with `error`. If no answer has confirmed the Base URL, the last
 	 * temporary Failure of a read tells more than a timeout.
 	 */
-	explain(error: unknown): unknown {
-		return isFailure(error, 'timedOut') && !this.addressConfirmed
+	errorToReport(error: unknown): unknown {
+		return isFailure(error, 'timedOut') && !this.baseUrlConfirmed
 			? (this.lastUnavailable ?? error)
 			: error;
 	}
@@ -154,8 +154,8 @@ class TaskObservations {
 
 	/** True once the grace period of this odd answer is over. The first call starts the period. */
 	private hasLasted(oddAnswer: keyof typeof GRACE_MS): boolean {
-		const since = (this.firstObservedAt[oddAnswer] ??= monotonicNow());
-		return monotonicNow() - since >= GRACE_MS[oddAnswer];
+		const firstAt = (this.firstObservedAt[oddAnswer] ??= monotonicNow());
+		return monotonicNow() - firstAt >= GRACE_MS[oddAnswer];
 	}
 }
 
@@ -166,10 +166,10 @@ class TaskObservations {
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, accountSocket } = wait;
 	const { throttle } = api;
-	const { readFirst, addressConfirmed, isBackground } = WAIT_MODES[wait.mode];
-	const call = isBackground ? undefined : await throttle.admit('task', signal);
-	const isSpotCheck = call?.isSpotCheck ?? false;
-	const observations = new TaskObservations(addressConfirmed, wait);
+	const { readFirst, baseUrlConfirmed, isBackground } = WAIT_MODES[wait.mode];
+	const admittedTask = isBackground ? undefined : await throttle.admit('task', signal);
+	const isSpotCheck = admittedTask?.isSpotCheck ?? false;
+	const observations = new TaskObservations(baseUrlConfirmed, wait);
 	/** Shared reads that began before this time, from `monotonicNow`, say nothing new. */
 	let freshAfter = monotonicNow();
 	return await pollUntil({
@@ -205,12 +205,12 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			}),
 	}).then(
 		(task) => {
-			call?.end('succeeded');
+			admittedTask?.end('succeeded');
 			return task;
 		},
 		(error: unknown) => {
-			const failure = call ? call.end('rejected', error) : error;
-			throw withTaskId(observations.explain(failure), taskId, observations.lastKnownStatus);
+			const failure = admittedTask ? admittedTask.end('rejected', error) : error;
+			throw withTaskId(observations.errorToReport(failure), taskId, observations.lastKnownStatus);
 		},
 	);
 }

@@ -3,7 +3,7 @@ import { withDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { download, type FileToFetch } from '../../../shared/http/download';
-import { canListen, subscribe } from '../../../shared/speech/accountSocket';
+import { hasWebSocket, subscribe } from '../../../shared/speech/accountSocket';
 import { withTaskId, waitForTask } from '../../../shared/speech/speechTask';
 import {
 	download as downloadField,
@@ -27,22 +27,22 @@ export type WaitOptions = ReturnType<typeof readWaitOptions>;
 /** Reads how to wait for a speech task, and what to download. Throws a Failure of kind invalidInput for a bad field. */
 export function readWaitOptions(parameters: NodeParameters) {
 	const outputField = parameters.outputField();
-	const subtitles = parameters.wantsFile(subtitlesField);
-	if (subtitles && outputField === SUBTITLES_FIELD) {
+	const wantsSubtitles = parameters.wantsFile(subtitlesField);
+	if (wantsSubtitles && outputField === SUBTITLES_FIELD) {
 		const text = `must not be "${SUBTITLES_FIELD}": the subtitles go there`;
 		throw invalidInput('Put Output File in Field', text);
 	}
 	return {
 		timeoutMs: parameters.durationOption(timeout('speech')),
 		pollIntervalMs: parameters.durationOption(pollInterval),
-		download: parameters.wantsFile(downloadField),
-		subtitles,
+		wantsFile: parameters.wantsFile(downloadField),
+		wantsSubtitles,
 		outputField,
 	};
 }
 
 /**
- * A task with at least this progress counts as healthy: after less, it may still fail because too many are in flight.
+ * A task with at least this progress counts as healthy. Before, it may still fail because too many tasks are in flight.
  */
 const HEALTHY_PERCENT = 20;
 
@@ -89,21 +89,21 @@ export async function collect(
 		});
 		report.log(`task ${taskId} completed`);
 		const waitedMs = Date.now() - startedAt;
-		// If the result came early, the socket may just not have been open yet.
+		// If the result came early, the socket may only have needed more time to open.
 		if (!accountSocket.isOpen && waitedMs >= options.pollIntervalMs / 2) {
-			const every = `every ${options.pollIntervalMs / 1000} s`;
+			const frequency = `every ${options.pollIntervalMs / 1000} s`;
 			report.hint(
-				canListen()
-					? `The WebSocket could not be opened, so the node polled ${every}. Check 'WebSocket URL' and whether a proxy blocks it`
-					: `The node polled ${every}, because WebSockets need n8n on Node.js 22 or later`,
+				hasWebSocket()
+					? `The WebSocket could not be opened, so the node polled ${frequency}. Check 'WebSocket URL' and whether a proxy blocks it`
+					: `The node polled ${frequency}, because WebSockets need n8n on Node.js 22 or later`,
 			);
 		}
 		const result: SpeechResult = { taskId, task };
-		if (options.download) {
+		if (options.wantsFile) {
 			report.progress(`task ${taskId}: downloading the file`);
 			Object.assign(result, await fetchSound(item, taskId, task.audioUrl, signal));
 		}
-		if (options.subtitles) result.subtitles = await fetchSubtitles(item, result, signal);
+		if (options.wantsSubtitles) result.subtitles = await fetchSubtitles(item, result, signal);
 		return result;
 	} finally {
 		void accountSocket.release();
@@ -111,36 +111,36 @@ export async function collect(
 }
 
 /**
- * Downloads the sound of task `id`; resolves without a file if there is no `url`. Throws a Failure with the task's id.
+ * Downloads the sound of a task. Resolves without a file if `url` is undefined. Throws a Failure with the task's id.
  */
 export async function fetchSound(
 	item: ItemContext,
-	id: string,
+	taskId: string,
 	url: string | undefined,
 	signal: AbortSignal,
 ): Promise<Pick<SpeechResult, 'file' | 'durationMs'>> {
 	let soundLength = new SoundLength();
 	const onAttempt = () => {
-		// Each attempt starts with the first byte, so it gets a reader of its own.
+		// Each attempt downloads the file from its first byte, so it needs a new SoundLength.
 		const reader = (soundLength = new SoundLength());
 		return (bytes: Uint8Array) => reader.push(bytes);
 	};
-	const file = await fetchFile(item, id, url, signal, { onAttempt });
+	const file = await fetchFile(item, taskId, url, signal, { onAttempt });
 	return { file, durationMs: soundLength.ms() };
 }
 
-/** Downloads a file of task `id`, if it has a `url`. Throws a Failure with the task's id. */
+/** Downloads a file of a task. Resolves with undefined if `url` is undefined. Throws a Failure with the task's id. */
 async function fetchFile(
 	{ context, credential }: ItemContext,
-	id: string,
+	taskId: string,
 	url: string | undefined,
 	signal: AbortSignal,
 	fileOptions: Pick<FileToFetch, 'isSubtitles' | 'onAttempt'>,
 ): Promise<IBinaryData | undefined> {
 	if (url === undefined) return undefined;
-	const file = { url, kind: 'speech', id, ...fileOptions } as const;
+	const file = { url, kind: 'speech', id: taskId, ...fileOptions } as const;
 	return await download(context, credential, file, signal).catch((error: unknown) => {
-		throw withTaskId(error, id);
+		throw withTaskId(error, taskId);
 	});
 }
 

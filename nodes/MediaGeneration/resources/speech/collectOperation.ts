@@ -80,7 +80,7 @@ export const collectSpeech: Operation = {
 			});
 			const output = await speechOutput(item, results, waitOptions);
 			if (ids.length > 1 && output.length === 1 && !areParts(item)) {
-				const noun = waitOptions.download ? 'file' : 'item';
+				const noun = waitOptions.wantsFile ? 'file' : 'item';
 				item.report.hint(
 					`${ids.length} tasks were joined into one ${noun}. For separate ${noun}s, turn off '${joinFiles.displayName}'`,
 				);

@@ -15,14 +15,14 @@ export const getSpeech: Operation = {
 	prepare(item) {
 		const { parameters, api, stopStarting } = item;
 		const [id] = parameters.requiredTaskIds(taskId, 1);
-		const isFileWanted = parameters.wantsFile(downloadOffByDefault);
+		const wantsFile = parameters.wantsFile(downloadOffByDefault);
 		const outputField = parameters.outputField();
 
 		return async () => {
 			const task = await api.getTask(id, stopStarting).catch((error: unknown) => {
 				throw withTaskId(error, id);
 			});
-			const url = isFileWanted ? task.audioUrl : undefined;
+			const url = wantsFile ? task.audioUrl : undefined;
 			const sound = await fetchSound(item, id, url, stopStarting);
 			return [speechItem(item, { taskId: id, task, ...sound }, outputField)];
 		};

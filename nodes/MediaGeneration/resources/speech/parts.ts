@@ -10,7 +10,7 @@ import { joinSubtitles } from '../../audio/subtitles';
 import type { FileType } from '../../../shared/contract';
 import { Failure, withDefaultFacts } from '../../../shared/failure';
 import { fileNameOf } from '../../../shared/parsing/fileType';
-import { memoryBudget, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
+import { memoryBudget, readStoredFile, storedFileSize } from '../../../shared/n8n/storedFile';
 import type { ItemContext } from '../../run/itemContext';
 import {
 	binaryOf,
@@ -26,19 +26,19 @@ import { isTaskGone, type SpeechOrder } from './submit';
 export const MAX_PARTS = 200;
 
 /**
- * Runs `task` for each of `inputs`, which count as the parts of a speech, and resolves with the results in their order.
- * Each part has a time limit of `timeoutMs`; if one fails, the others are stopped. Call this only from the item's task,
- * since the item gives up its slot to the parts.
+ * Runs `action` for each of `inputs`, which count as the parts of a speech, and resolves with the results in their
+ * order. Each part has a time limit of `timeoutMs`. If one part fails, the others are stopped. Call this only while the
+ * item's task runs, because the item gives up its slot to the parts.
  */
 export async function runParts<Input, Result>(
 	item: ItemContext,
 	inputs: Input[],
 	timeoutMs: number,
-	task: (part: ItemContext, input: Input) => Promise<Result>,
+	action: (part: ItemContext, input: Input) => Promise<Result>,
 ): Promise<Result[]> {
 	const runPart = async (part: ItemContext, index: number) =>
 		await withDeadline(timeoutMs, part.stopStarting, async (stopStarting) => {
-			return await task({ ...part, stopStarting }, inputs[index]!);
+			return await action({ ...part, stopStarting }, inputs[index]!);
 		});
 	const count = inputs.length;
 	if (count === 1) return [await runPart(item, 0)];
@@ -71,18 +71,18 @@ export async function runParts<Input, Result>(
 }
 
 /**
- * Collects all parts of one speech, and creates those that are not created yet. Throws a Failure, and notes in the
- * journal if a task is gone, so that the next attempt may create a new one.
+ * Collects all parts of one speech, and creates the tasks that do not exist yet. If a task is gone, notes that in the
+ * journal, so that the next attempt may create a new one. Throws a Failure if a part fails.
  */
 export async function collectParts(
 	item: ItemContext,
 	options: WaitOptions,
 	ordersOrIds: Array<SpeechOrder | string>,
 ): Promise<SpeechResult[]> {
-	// To join the subtitles of several parts, the durations of their sound are needed, which the downloaded files tell.
-	const subtitles = options.subtitles && (options.download || ordersOrIds.length === 1);
+	// Joining the subtitles of several parts needs the duration of each part, which only the downloaded sound tells.
+	const wantsSubtitles = options.wantsSubtitles && (options.wantsFile || ordersOrIds.length === 1);
 	return await runParts(item, ordersOrIds, options.timeoutMs, async (part, orderOrId) => {
-		const collecting = collect(part, { ...options, subtitles }, orderOrId);
+		const collecting = collect(part, { ...options, wantsSubtitles }, orderOrId);
 		return await collecting.catch((error: unknown) => {
 			if (typeof orderOrId !== 'string' && isTaskGone(error)) orderOrId.entry.setGone();
 			throw error;
@@ -97,7 +97,7 @@ export async function collectParts(
 export async function speechOutput(
 	item: ItemContext,
 	results: SpeechResult[],
-	{ outputField, subtitles }: Pick<WaitOptions, 'outputField' | 'subtitles'>,
+	{ outputField, wantsSubtitles }: Pick<WaitOptions, 'outputField' | 'wantsSubtitles'>,
 ): Promise<INodeExecutionData[]> {
 	if (results.length === 1) return [speechItem(item, results[0]!, outputField)];
 	const json = {
@@ -109,13 +109,13 @@ export async function speechOutput(
 	};
 	const files = results.map(({ file }) => file).filter((file) => file !== undefined);
 	if (files.length < results.length) {
-		if (subtitles) {
+		if (wantsSubtitles) {
 			const settings = "'Download Subtitles' and 'Download File' on";
 			hintSubtitlesNotJoined(item, "'Download File' is off", settings);
 		}
 		return [item.output(json)];
 	}
-	const joined = await join(item, results, files, json.task_id).catch((error: unknown) => {
+	const joined = await joinParts(item, results, files, json.task_id).catch((error: unknown) => {
 		if (error instanceof Failure) throw error;
 		const { message = 'no reason given' } = error as Partial<Error>;
 		const text = `n8n could not store it (${message})`;
@@ -142,7 +142,7 @@ const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string, setting
  * Joins the files and the subtitles of all parts, and stores them in n8n. Resolves with a reason if the files cannot be
  * joined.
  */
-async function join(
+async function joinParts(
 	item: ItemContext,
 	results: SpeechResult[],
 	files: IBinaryData[],
@@ -153,12 +153,12 @@ async function join(
 	const { helpers } = item.context;
 	const sounds = await Promise.all(
 		files.map(async (file) => ({
-			bytes: await sizeOfStored(helpers, file),
-			read: async () => await readStored(helpers, file),
+			bytes: await storedFileSize(helpers, file),
+			read: async () => await readStoredFile(helpers, file),
 		})),
 	);
-	const total = sounds.reduce((sum, { bytes }) => sum + bytes, 0);
-	const release = await memoryBudget().acquire(total, item.stopStarting);
+	const totalBytes = sounds.reduce((sum, { bytes }) => sum + bytes, 0);
+	const release = await memoryBudget().acquire(totalBytes, item.stopStarting);
 	try {
 		const joined = await joinAudio(sounds);
 		if ('reason' in joined) return joined;
@@ -176,12 +176,12 @@ async function join(
 	 * sound.
 	 */
 	async function storeJoinedSubtitles(startsMs: number[]): Promise<IBinaryData | undefined> {
-		const withSubtitles = results.flatMap(({ subtitles }, index) =>
+		const storedSubtitles = results.flatMap(({ subtitles }, index) =>
 			subtitles ? [{ file: subtitles, startMs: startsMs[index]! }] : [],
 		);
-		if (withSubtitles.length === 0) return undefined;
-		const texts = withSubtitles.map(async ({ file, startMs }) => {
-			return { text: (await readStored(helpers, file)).toString(), startMs };
+		if (storedSubtitles.length === 0) return undefined;
+		const texts = storedSubtitles.map(async ({ file, startMs }) => {
+			return { text: (await readStoredFile(helpers, file)).toString(), startMs };
 		});
 		const joined = joinSubtitles(await Promise.all(texts));
 		if ('reason' in joined) {

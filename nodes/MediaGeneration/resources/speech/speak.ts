@@ -181,7 +181,7 @@ function readRequest(parameters: NodeParameters) {
 }
 
 /**
- * Returns the texts to send, each of which is charged. Throws a Failure if the text cannot be split, or has too many
+ * Returns the texts to send. Each of them is charged. Throws a Failure if the text cannot be split, or has too many
  * parts.
  */
 function readParts(parameters: NodeParameters, text: string): TextPart[] {

@@ -17,23 +17,25 @@ const UNSPACED_LETTER =
  * Patterns that match right after and right before a letter of a script without spaces. Combining marks stay with their
  * letter.
  */
-const [AFTER, BEFORE] = [
+const [AFTER_UNSPACED, BEFORE_UNSPACED] = [
 	`(?<=${UNSPACED_LETTER}\\p{M}*)(?!\\p{M})`,
 	`(?=${UNSPACED_LETTER})(?!\\p{M})`,
 ];
-const sticky = (pattern: string) => new RegExp(pattern, 'uy');
+const stickyRegExp = (pattern: string) => new RegExp(pattern, 'uy');
 /** The place where a script without spaces begins or ends next to another script. */
-const SCRIPT_CHANGE = sticky(
-	`${AFTER}(?!${UNSPACED_LETTER})|(?<!${UNSPACED_LETTER}\\p{M}*)${BEFORE}`,
+const SCRIPT_CHANGE = stickyRegExp(
+	`${AFTER_UNSPACED}(?!${UNSPACED_LETTER})|(?<!${UNSPACED_LETTER}\\p{M}*)${BEFORE_UNSPACED}`,
 );
 /** The place where a word of a script without spaces may end. */
-const WORD_END = sticky(`(?:${AFTER}|${BEFORE})(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`);
+const WORD_END = stickyRegExp(
+	`(?:${AFTER_UNSPACED}|${BEFORE_UNSPACED})(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`,
+);
 /** A run of characters that a cut between words keeps whole, such as a URL, a number or an English word. */
 const TOKEN = /[!-~\uff0c\uff0e\uff10-\uff19]*[!-~\uff10-\uff19]/g;
-/** How many characters before or after a possible cut are examined to find out whether a sentence ends there. */
-const LOOKAHEAD = 64;
+/** To find out whether a sentence ends at a possible cut, this many characters before or after it are examined. */
+const CONTEXT_CHARS = 64;
 
-/* The locale is fixed: a retry on another machine must cut a text at the same places to collect its parts. */
+/* The locale is fixed, because a retry on another machine must cut a text at the same places to collect its parts. */
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
 const words = new Intl.Segmenter('en', { granularity: 'word' });
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
@@ -47,7 +49,7 @@ const ABBREVIATIONS = new Set(
 
 /** True if the full stop before `end` seems to belong to an abbreviation or a number. */
 function isAbbreviated(text: string, end: number): boolean {
-	const before = text.slice(Math.max(0, end - LOOKAHEAD), end);
+	const before = text.slice(Math.max(0, end - CONTEXT_CHARS), end);
 	const word = /([\p{L}\p{M}\p{N}.]+)\.[\p{Pe}\p{Pf}"']*$/u.exec(before)?.[1];
 	if (word === undefined) return false;
 	return (
@@ -57,18 +59,18 @@ function isAbbreviated(text: string, end: number): boolean {
 	);
 }
 
-const isSpace = (text: string, at: number) => text.charAt(at).search(SPACE) === 0;
+const isSpace = (text: string, position: number) => text.charAt(position).search(SPACE) === 0;
 
-/** The beginning of the white space that ends at `at`; `at` itself if there is none. */
-function beforeSpace(text: string, at: number): number {
-	let end = at;
+/** The beginning of the white space that ends at `position`; `position` itself if there is none. */
+function spaceStart(text: string, position: number): number {
+	let end = position;
 	while (isSpace(text, end - 1)) end--;
 	return end;
 }
 
-/** The end of the white space that begins at `at`; `at` itself if there is none. */
-function afterSpace(text: string, at: number): number {
-	let start = at;
+/** The end of the white space that begins at `position`; `position` itself if there is none. */
+function spaceEnd(text: string, position: number): number {
+	let start = position;
 	while (isSpace(text, start)) start++;
 	return start;
 }
@@ -82,20 +84,20 @@ function afterSpace(text: string, at: number): number {
  */
 export function* splitText(text: string, maxLength: number): Generator<TextPart> {
 	const textWithoutTags = text.replace(TAG, tagSubstitute);
-	const length = beforeSpace(text, text.length);
-	let start = afterSpace(text, 0);
-	while (start < length) {
-		let end = length;
-		if (length - start > maxLength) {
-			const remaining = textWithoutTags.slice(start, start + maxLength + LOOKAHEAD);
+	const textEnd = spaceStart(text, text.length);
+	let start = spaceEnd(text, 0);
+	while (start < textEnd) {
+		let end = textEnd;
+		if (textEnd - start > maxLength) {
+			const remaining = textWithoutTags.slice(start, start + maxLength + CONTEXT_CHARS);
 			const partEnd =
 				cutBetweenWords(remaining, maxLength) ??
-				beforeTag(text.slice(start), cutInWord(remaining, maxLength));
+				tagStart(text.slice(start), cutInWord(remaining, maxLength));
 			if (partEnd === 0) throw new RangeError('A character or a tag is longer than a part');
 			end = start + partEnd;
 		}
 		yield { text: text.slice(start, end), start, end };
-		start = afterSpace(text, end);
+		start = spaceEnd(text, end);
 	}
 }
 
@@ -109,57 +111,64 @@ const tagSubstitute = (tag: string) =>
 /** The best place between two words to cut `text`, at `maxLength` at the latest; undefined if there is none. */
 function cutBetweenWords(text: string, maxLength: number): number | undefined {
 	const sentenceEnds = new Set(sentenceEndsOf(text));
-	/** For each position: 1 if a cut there would split a token. */
+	/** For each position: 1 if a cut there would split a TOKEN. */
 	const isInToken = new Uint8Array(text.length);
 	for (const { index, 0: token } of text.matchAll(TOKEN)) {
 		isInToken.fill(1, index + 1, index + token.length);
 	}
-	const canCutAt = (place: RegExp, at: number) => {
-		place.lastIndex = at;
+	const canCutAt = (place: RegExp, position: number) => {
+		place.lastIndex = position;
 		// Inside of a surrogate pair, a regular expression would match from the start of the pair, so no cut is allowed
 		// there.
-		return !isInToken[at] && !/[\udc00-\udfff]/.test(text.charAt(at)) && place.test(text);
+		return (
+			!isInToken[position] && !/[\udc00-\udfff]/.test(text.charAt(position)) && place.test(text)
+		);
 	};
-	const spaces = [...text.matchAll(SPACE)].map(({ index: at, 0: run }) => {
-		const lines = run.split(/\r\n|[\n\r\u2028\u2029]/).length - 1;
-		const isSentence = sentenceEnds.has(at);
-		return { at, lines, isSentence, isParagraph: lines > 1 || (lines === 1 && isSentence) };
+	const spaces = [...text.matchAll(SPACE)].map(({ index: position, 0: whiteSpace }) => {
+		const lineBreaks = whiteSpace.split(/\r\n|[\n\r\u2028\u2029]/).length - 1;
+		const isSentence = sentenceEnds.has(position);
+		return {
+			position,
+			lineBreaks,
+			isSentence,
+			isParagraph: lineBreaks > 1 || (lineBreaks === 1 && isSentence),
+		};
 	});
 	const placesWithoutSpace = [...sentenceEnds]
-		.filter((at) => !isSpace(text, at) && canCutAt(WORD_END, at))
-		.map((at) => ({ at, lines: 0, isSentence: true, isParagraph: false }));
-	// Places to cut, the last one first.
+		.filter((position) => !isSpace(text, position) && canCutAt(WORD_END, position))
+		.map((position) => ({ position, lineBreaks: 0, isSentence: true, isParagraph: false }));
+	// The places between words where the text may be cut, the last one first.
 	const places = [...spaces, ...placesWithoutSpace]
-		.filter(({ at }) => at > 0 && at <= maxLength)
-		.sort((one, other) => other.at - one.at);
+		.filter(({ position }) => position > 0 && position <= maxLength)
+		.sort((one, other) => other.position - one.position);
 	// The conditions for a good place to cut at, the best one first.
-	const preferred: Array<(place: (typeof places)[number]) => boolean> = [
-		({ at, isParagraph }) => isParagraph && at >= (maxLength * 2) / 3,
+	const preferences: Array<(place: (typeof places)[number]) => boolean> = [
+		({ position, isParagraph }) => isParagraph && position >= (maxLength * 2) / 3,
 		({ isParagraph, isSentence }) => isParagraph || isSentence,
-		({ lines }) => lines > 0,
-		({ at }) => !isAbbreviated(text, at),
+		({ lineBreaks }) => lineBreaks > 0,
+		({ position }) => !isAbbreviated(text, position),
 		() => true,
 	];
-	const longEnough = places.filter(({ at }) => at >= maxLength / 3);
-	for (const isPreferred of preferred) {
-		const place = longEnough.find(isPreferred);
-		if (place) return place.at;
+	const latePlaces = places.filter(({ position }) => position >= maxLength / 3);
+	for (const isPreferred of preferences) {
+		const place = latePlaces.find(isPreferred);
+		if (place) return place.position;
 	}
 	const wordSegments = words.segment(text);
-	const isWordEnd = (at: number) =>
-		canCutAt(WORD_END, at) &&
-		(canCutAt(SCRIPT_CHANGE, at) || wordSegments.containing(at)!.index === at);
-	for (const isEnd of [isWordEnd, (at: number) => canCutAt(SCRIPT_CHANGE, at)]) {
-		for (let at = maxLength; at > 0; at--) if (isEnd(at)) return at;
+	const isWordEnd = (position: number) =>
+		canCutAt(WORD_END, position) &&
+		(canCutAt(SCRIPT_CHANGE, position) || wordSegments.containing(position)!.index === position);
+	for (const isEnd of [isWordEnd, (position: number) => canCutAt(SCRIPT_CHANGE, position)]) {
+		for (let position = maxLength; position > 0; position--) if (isEnd(position)) return position;
 	}
-	return places[0]?.at;
+	return places[0]?.position;
 }
 
 /** The places where sentences end, before the white space that follows them, in ascending order. */
 const sentenceEndsOf = (text: string) =>
 	// The segmenter ends a sentence at a line break, but a line may break within a sentence.
 	[...sentences.segment(text.replace(/[\r\n\u2028\u2029]/g, ' '))]
-		.map(({ index }) => beforeSpace(text, index))
+		.map(({ index }) => spaceStart(text, index))
 		.filter((end) => end > 0 && !isAbbreviated(text, end));
 
 /**
@@ -169,11 +178,11 @@ const sentenceEndsOf = (text: string) =>
 const cutInWord = (text: string, maxLength: number) =>
 	graphemes.segment(text).containing(maxLength)!.index;
 
-/** The beginning of the tag that contains `at`; `at` itself if there is none. */
-function beforeTag(text: string, at: number): number {
+/** The beginning of the tag that contains `position`; `position` itself if there is none. */
+function tagStart(text: string, position: number): number {
 	for (const { index, 0: tag } of text.matchAll(TAG)) {
-		if (index >= at) break;
-		if (index + tag.length > at) return index;
+		if (index >= position) break;
+		if (index + tag.length > position) return index;
 	}
-	return at;
+	return position;
 }

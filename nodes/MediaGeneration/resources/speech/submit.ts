@@ -30,7 +30,7 @@ export const submit = async (
 	timeoutMs: number,
 	ready?: Promise<void>,
 ): Promise<SubmittedTask> =>
-	await order.entry.once(
+	await order.entry.createOnce(
 		item.stopStarting,
 		async () =>
 			(await findPreviousTask(item, order)) ?? (await create(item, order, timeoutMs, ready)),

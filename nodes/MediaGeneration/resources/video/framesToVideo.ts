@@ -4,7 +4,7 @@ import { generationFields, generationTask } from '../../run/generationTask';
 import type { Operation } from '../../run/itemContext';
 import { inputImagesOf } from './images';
 
-const IMAGES = 'Images (in Order)';
+const IMAGES_LABEL = 'Images (in Order)';
 
 const framesPrompt = prompt('e.g. Slow camera pan', 'How to get from one image to the next', false);
 
@@ -18,7 +18,7 @@ export const framesToVideo: Operation = {
 	},
 	fields: [
 		inputImages(
-			IMAGES,
+			IMAGES_LABEL,
 			'The images that the video goes through, in the order in which you list them',
 		),
 		...generationFields('video', framesPrompt),
@@ -27,7 +27,7 @@ export const framesToVideo: Operation = {
 		return generationTask(item, {
 			generation: GENERATIONS.framesToVideo,
 			fields: { prompt: item.parameters.textOption(framesPrompt) },
-			prepareBody: inputImagesOf(item, IMAGES, 'frames'),
+			prepareBody: inputImagesOf(item, IMAGES_LABEL, 'frames'),
 		});
 	},
 };

@@ -4,24 +4,24 @@ import { download as downloadFile } from '../../../shared/http/download';
 import { wordingOf } from '../../../shared/n8n/messages';
 import { isImage } from '../../../shared/parsing/fileType';
 import { asWebUrl, isRecord, parseJson } from '../../../shared/parsing/values';
-import { memoryBudget, readStored, sizeOfStored } from '../../../shared/n8n/storedFile';
+import { memoryBudget, readStoredFile, storedFileSize } from '../../../shared/n8n/storedFile';
 import type { FillBody, GenerationFields } from '../../run/generationRecord';
 import type { ItemContext } from '../../run/itemContext';
 
 /* Reads the input images of an item, and puts them into a create call as an array of base64 texts (§4.6, §4.7). */
 
-/** The most bytes that all encoded images of one request may have. */
+/** The most bytes that all images of one request may have in total, encoded as base64. */
 const MAX_BODY_BYTES = 512 * 1024 * 1024;
 
-/** MIME types that do not say what a file is. */
-const UNTYPED = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
+/** MIME types that do not tell what a file contains. */
+const UNSPECIFIC_TYPES = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
 
 interface Image<Data = IBinaryData> {
-	/** How messages name the image. */
+	/** The name of the image in messages: its field or its URL. */
 	field: string;
 	data: Data;
 	/** True if the item's file has the MIME type of an image. The first bytes of any other image are checked. */
-	isTyped: boolean;
+	hasImageType: boolean;
 }
 
 /** Matches one field name or URL in a text. A URL may contain commas, a field name may not. */
@@ -39,7 +39,7 @@ function sourcesIn(raw: unknown): Array<string | IBinaryData> {
 	return (String(raw).match(SOURCE_PATTERN) ?? []).map((name) => name.trim());
 }
 
-const badImage = (field: string, text: string) => new Failure('badImage', { field, text });
+const badImageFailure = (field: string, text: string) => new Failure('badImage', { field, text });
 
 /**
  * Finds the input images of an item; call it in `prepare`. Throws a Failure if an image is missing or unusable.
@@ -53,7 +53,7 @@ export function inputImagesOf(
 	requestField: 'ingredients' | 'frames',
 ) {
 	const { context, index, parameters } = item;
-	const sources = sourcesIn(parameters.raw('binaryPropertyName', 'data') ?? '');
+	const sources = sourcesIn(parameters.readRaw('binaryPropertyName', 'data') ?? '');
 	if (sources.length === 0) {
 		const text = 'is empty: enter the name of an input binary field that holds an image';
 		throw invalidInput(displayName, text);
@@ -62,11 +62,11 @@ export function inputImagesOf(
 
 	return async (otherFields: GenerationFields, signal: AbortSignal): Promise<FillBody> => {
 		const fetching = images.map(async (image) => await fetchImage(image, signal));
-		const stored = await Promise.all(fetching);
-		const sizes = stored.map(async ({ data }) => await sizeOfStored(context.helpers, data));
-		const total = (await Promise.all(sizes)).reduce((sum, size) => sum + (size / 3) * 4, 0);
-		if (total > MAX_BODY_BYTES) {
-			const megabytes = Math.round(total / 1024 / 1024);
+		const storedImages = await Promise.all(fetching);
+		const sizes = storedImages.map(async ({ data }) => await storedFileSize(context.helpers, data));
+		const encodedBytes = (await Promise.all(sizes)).reduce((sum, size) => sum + (size / 3) * 4, 0);
+		if (encodedBytes > MAX_BODY_BYTES) {
+			const megabytes = Math.round(encodedBytes / 1024 / 1024);
 			throw invalidInput(
 				displayName,
 				`are too large in total: ${megabytes} MB when encoded; the limit is ${MAX_BODY_BYTES / 1024 / 1024} MB. Use fewer or smaller images`,
@@ -74,8 +74,8 @@ export function inputImagesOf(
 		}
 		return async (body, deadline) => {
 			// For a moment, memory holds the encoded images and a copy of them in the body.
-			body.release = await memoryBudget().acquire(2 * total, deadline);
-			body.bytes = await makeBody(stored, otherFields);
+			body.release = await memoryBudget().acquire(2 * encodedBytes, deadline);
+			body.bytes = await makeBody(storedImages, otherFields);
 		};
 	};
 
@@ -83,27 +83,30 @@ export function inputImagesOf(
 		const field = typeof source === 'string' ? source : 'file';
 		const url = asWebUrl(field);
 		// The query of a URL may contain a signature, which is secret.
-		if (url) return { field: url.origin + url.pathname, data: url, isTyped: false };
+		if (url) return { field: url.origin + url.pathname, data: url, hasImageType: false };
 		const data = dataOf(source, field);
 		const { mimeType = '', fileName, id, bytes } = data;
 		if (bytes === 0 || (id === undefined && data.data === '')) {
-			throw badImage(displayName, `The file in '${field}' is empty`);
+			throw badImageFailure(displayName, `The file in '${field}' is empty`);
 		}
 		const type = mimeType.split(';')[0]!.trim().toLowerCase();
-		const isTyped = !UNTYPED.has(type);
-		if (isTyped && !type.startsWith('image/')) {
+		const hasImageType = !UNSPECIFIC_TYPES.has(type);
+		if (hasImageType && !type.startsWith('image/')) {
 			const name = fileName ? ` (${fileName})` : '';
-			throw badImage(displayName, `The file in '${field}'${name} is not an image but ${type}`);
+			throw badImageFailure(
+				displayName,
+				`The file in '${field}'${name} is not an image but ${type}`,
+			);
 		}
-		return { field, data, isTyped };
+		return { field, data, hasImageType };
 	}
 
 	/** Downloads an image that is given by URL into n8n's storage. Returns any other image as it is. */
 	async function fetchImage(
-		{ field, data, isTyped }: Image<IBinaryData | URL>,
+		{ field, data, hasImageType }: Image<IBinaryData | URL>,
 		signal: AbortSignal,
 	): Promise<Image> {
-		if (!(data instanceof URL)) return { field, data, isTyped };
+		if (!(data instanceof URL)) return { field, data, hasImageType };
 		const maxBytes = (MAX_BODY_BYTES / 4) * 3;
 		const file = { url: data.href, kind: 'image', id: 'input', maxBytes } as const;
 		const download = downloadFile(context, item.credential, file, signal);
@@ -112,16 +115,19 @@ export function inputImagesOf(
 			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 			const reason =
 				(error.kind === 'downloadFailed' && error.facts.text) || wordingOf(error).message;
-			throw badImage(displayName, `The image at ${field} could not be downloaded: ${reason}`);
+			throw badImageFailure(
+				displayName,
+				`The image at ${field} could not be downloaded: ${reason}`,
+			);
 		});
-		return { field, data: stored, isTyped };
+		return { field, data: stored, hasImageType };
 	}
 
 	function dataOf(source: string | IBinaryData, field: string): IBinaryData {
 		const { json, binary } = context.getInputData()[index]!;
 		// In n8n's combined binary mode, the files of an item are in its json.
-		const inJson = isRecord(json._files) ? (json._files as typeof binary) : undefined;
-		const files = { ...binary, ...inJson };
+		const filesInJson = isRecord(json._files) ? (json._files as typeof binary) : undefined;
+		const files = { ...binary, ...filesInJson };
 		// If n8n keeps files in memory, an expression such as `$binary.data` gives a file without its content, so the
 		// file with the same fields in the input item is used.
 		const hasSameFields = (file: object) =>
@@ -130,10 +136,16 @@ export function inputImagesOf(
 			typeof source === 'string' ? [] : Object.values(files).filter(hasSameFields);
 		const fileOrFieldName = filesWithSameFields.length === 1 ? filesWithSameFields[0]! : source;
 		try {
-			return context.helpers.assertBinaryData(index, inJson?.[source as string] ?? fileOrFieldName);
+			return context.helpers.assertBinaryData(
+				index,
+				filesInJson?.[source as string] ?? fileOrFieldName,
+			);
 		} catch {
 			const fieldNames = Object.keys(files).join(', ') || 'none';
-			throw badImage(displayName, `The item has no binary field '${field}' (it has ${fieldNames})`);
+			throw badImageFailure(
+				displayName,
+				`The item has no binary field '${field}' (it has ${fieldNames})`,
+			);
 		}
 	}
 
@@ -149,9 +161,9 @@ export function inputImagesOf(
 	}
 
 	/** Reads an image as base64. Throws a Failure if neither its MIME type nor its bytes are those of an image. */
-	async function encodeImage({ field, data, isTyped }: Image): Promise<Buffer> {
-		const bytes = await readStored(context.helpers, data);
-		if (isTyped || isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');
-		throw badImage(displayName, `The file in '${field}' is not an image`);
+	async function encodeImage({ field, data, hasImageType }: Image): Promise<Buffer> {
+		const bytes = await readStoredFile(context.helpers, data);
+		if (hasImageType || isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');
+		throw badImageFailure(displayName, `The file in '${field}' is not an image`);
 	}
 }

@@ -11,14 +11,14 @@ import type { Operation } from '../../run/itemContext';
 const [LANDSCAPE, PORTRAIT] = ASPECT_RATIOS;
 
 /* n8n's lint accepts only a literal or a plain variable as the default of a field. */
-const { min: minValue, max: maxValue, default: ONE } = NUMBER_OF_VIDEOS;
+const { min: minValue, max: maxValue, default: byDefault } = NUMBER_OF_VIDEOS;
 
 const numberOfVideos: NumberField = {
 	displayName: 'Number of Videos',
 	name: 'numberOfVideos',
 	type: 'number',
 	typeOptions: { minValue, maxValue, numberPrecision: 0 },
-	default: ONE,
+	default: byDefault,
 	description:
 		'How many videos to generate from the prompt. Each one is charged, and becomes a separate output item.',
 };

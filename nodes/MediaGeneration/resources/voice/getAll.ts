@@ -75,9 +75,9 @@ export const getAllVoices: Operation = {
 	prepare({ parameters, api, stopStarting, output, report }) {
 		const maxResults = parameters.limit();
 		const query: Record<string, string> = {};
-		for (const [parameter, { name }] of Object.entries(FILTERS)) {
+		for (const [queryName, { name }] of Object.entries(FILTERS)) {
 			const value = asText(parameters.options[name]);
-			if (value !== undefined) query[parameter] = value;
+			if (value !== undefined) query[queryName] = value;
 		}
 
 		return async () => {
