@@ -1,7 +1,7 @@
 import { takeFault } from './faults.mts';
 import { serveFile } from './file-server.mts';
 import { respondWithFault, send, type Exchange } from './http.mts';
-import { problem, type Call, type Reply } from './replies.mts';
+import { errorReply, type Call, type Reply } from './replies.mts';
 import { createTask, deleteTask, readTask } from './speech.mts';
 import { sendJob, sendRaw } from './stream.mts';
 import type { FaultAction } from './types.mts';
@@ -31,10 +31,10 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 	const { record, url } = exchange;
 	const header = exchange.request.headers.authorization ?? '';
 	const token = world.validTokens().find((valid) => header === `Bearer ${valid}`);
-	if (token === undefined) return problem(401, 'invalid_token');
+	if (token === undefined) return errorReply(401, 'invalid_token');
 	const overLimitReply = replyIfOverLimit(world, token);
 	if (overLimitReply) return overLimitReply;
-	if (exchange.hasInvalidBody) return problem(400, 'invalid_json');
+	if (exchange.hasInvalidBody) return errorReply(400, 'invalid_json');
 	const call: Call = {
 		method: record.method,
 		path: url.pathname,
@@ -43,7 +43,9 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 		token,
 	};
 	if (action.sse) call.silentJob = { finishesAfterMs: action.finishesInHistoryAfterMs };
-	return answerSpeechCall(world, call) ?? answerVideoCall(world, call) ?? problem(404, 'not_found');
+	return (
+		answerSpeechCall(world, call) ?? answerVideoCall(world, call) ?? errorReply(404, 'not_found')
+	);
 }
 
 /**
@@ -60,7 +62,7 @@ function replyIfOverLimit(world: World, token: string): Reply | undefined {
 	world.requestsInWindow.set(token, { window, requests: requestsInWindow });
 	if (requestsInWindow <= requests) return undefined;
 	const remainingSeconds = Math.ceil((window + 1 - elapsedWindows) * seconds);
-	return problem(429, 'rate_limited', { 'Retry-After': String(remainingSeconds) });
+	return errorReply(429, 'rate_limited', { 'Retry-After': String(remainingSeconds) });
 }
 
 /** Answers the calls of the speech area (§4.1 to §4.4); undefined for an unknown path. */

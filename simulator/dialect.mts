@@ -1,6 +1,6 @@
 /**
- * How deployments of the service differ where the contract (docs/contract.md) is silent. The first value of each row is
- * the default: what the contract shows, or else the most common.
+ * How deployments of the service differ in points that the contract (docs/contract.md) leaves open. The first value of
+ * each row is the default: the one that the contract shows, or else the most common one.
  */
 const dialects = {
 	/** The field with the audio URL in the answer to a read; `nested` is `audio_url: { url }`. */
@@ -34,7 +34,7 @@ const dialects = {
 	historyNumbersAsStrings: [false, true],
 	/** True: an item enters the history without a file as soon as its request is accepted. False: once it is finished. */
 	historyShowsInProgress: [false, true],
-	/** Which fields say what remains of the account's credits. */
+	/** Which fields tell the account's remaining credits. */
 	account: ['quota', 'balance'],
 	/** The data of a status event: a quoted word, a bare word, or `{ status }`. */
 	sseStatus: ['quoted', 'bare', 'object'],

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { takeFault } from './faults.mts';
 import { chunksOf } from './files.mts';
 import { cutOff, writeHead, respondWithFault, send, type Exchange } from './http.mts';
-import { htmlReply, problem, type PlainReply } from './replies.mts';
+import { htmlReply, errorReply, type PlainReply } from './replies.mts';
 import type { World } from './world.mts';
 
 /** The length below which a token is not searched for. A shorter one may be in a URL or header by chance. */
@@ -14,7 +14,7 @@ export async function handleFile(world: World, exchange: Exchange): Promise<void
 	const { record, request } = exchange;
 	if (carriesToken(world, request)) {
 		world.leaks.push(record);
-		return send(world, exchange, problem(400, 'authorization_not_expected_here'));
+		return send(world, exchange, errorReply(400, 'authorization_not_expected_here'));
 	}
 	await serveFile(world, exchange);
 }
@@ -64,6 +64,6 @@ function refusalOf(world: World, request: IncomingMessage): PlainReply | undefin
 	if (apiFiles === 'signed' && bearsToken) {
 		return { status, body: { error: 'only_one_auth_mechanism_allowed' } };
 	}
-	if (apiFiles === 'private' && !bearsToken) return problem(401, 'invalid_token');
+	if (apiFiles === 'private' && !bearsToken) return errorReply(401, 'invalid_token');
 	return undefined;
 }

@@ -150,8 +150,8 @@ function store(
 /** The first `end` bytes of a file: the head, then filler in chunks of at most 64 KiB. */
 export function* chunksOf(head: Buffer, end: number): Generator<Buffer> {
 	yield head.subarray(0, end);
-	for (let at = head.length; at < end; at += FILLER_BYTES) {
-		yield filler.subarray(0, Math.min(FILLER_BYTES, end - at));
+	for (let offset = head.length; offset < end; offset += FILLER_BYTES) {
+		yield filler.subarray(0, Math.min(FILLER_BYTES, end - offset));
 	}
 }
 

@@ -10,14 +10,14 @@ const DURATION_MS: Record<GeneratedKind, number> = { video: 10_000, image: 4_000
 /** How long after the usual end an item of a broken stream enters the history, in ms, before the pace is applied. */
 const LATE_HISTORY_MS = 5_000;
 
-/** What happens to a generation: a status word, the result, a failure, or a lost connection. */
+/** An event of a generation: a status word, the result, a failure, or a lost connection. */
 export type JobEvent =
 	| { type: 'status'; word: string }
 	| { type: 'complete'; items: HistoryItem[] }
 	| { type: 'error'; code: string; status: number }
 	| { type: 'cut' };
 
-/** A generation in flight. It goes on, and is charged, even if nobody listens. */
+/** A generation in flight. It continues, and is charged, even if the client has closed the connection. */
 export interface GenerationJob {
 	kind: GeneratedKind;
 	/** Is called with each event. Whoever sends the events to the client replaces it. */
@@ -74,7 +74,7 @@ export function startGeneration(world: World, call: Call, order: GenerationOrder
 		scheduleAt(0.5, () => {
 			world.inFlight.delete(slot);
 			for (const item of itemsInProgress ?? []) item.status = 'failed';
-			world.changed();
+			world.notifyWaiters();
 			job.onEvent(failure);
 		});
 	} else if (scenario.has('stream-resets')) {
@@ -111,7 +111,7 @@ function addToHistory(world: World, call: Call, order: GenerationOrder): History
 		owner: call.token,
 	}));
 	world.history.unshift(...[...items].reverse());
-	world.changed();
+	world.notifyWaiters();
 	return items;
 }
 
@@ -121,7 +121,7 @@ function storeFinishedItems(world: World, items: HistoryItem[]): HistoryItem[] {
 		item.file_url = storeGenerated(world, item);
 		item.status = 'completed';
 	}
-	world.changed();
+	world.notifyWaiters();
 	return items;
 }
 

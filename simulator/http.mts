@@ -28,6 +28,7 @@ export interface Exchange {
 	hasInvalidBody: boolean;
 }
 
+/** A running HTTP server. */
 export interface Listener {
 	server: Server;
 	port: number;
@@ -84,7 +85,7 @@ export const recordOf = (
 	closedByClient: false,
 });
 
-/** The URL of a request. One that cannot be parsed becomes `/`. */
+/** The URL of a request; if it cannot be parsed, the URL with the path `/`. */
 export function urlOf(request: IncomingMessage): URL {
 	// With two leading slashes the first folder would be parsed as a host name.
 	const path = request.url!.replace(/^\/+/, '/');
@@ -120,12 +121,12 @@ async function receive(
 		record.closedByClient =
 			!response.writableFinished && !exchange.cutByService && !world.closing.signal.aborted;
 		addRecord();
-		world.changed();
+		world.notifyWaiters();
 	});
 	try {
 		await readBody(exchange);
 		addRecord();
-		world.changed();
+		world.notifyWaiters();
 		await handleExchange(exchange);
 	} catch (error) {
 		// The client has gone. `request.destroyed` cannot tell, because it is true once the body was read.
@@ -158,7 +159,7 @@ export function writeHead(
 ): void {
 	exchange.record.status = status;
 	exchange.response.writeHead(status, { Date: world.now().toUTCString(), ...headers });
-	world.changed();
+	world.notifyWaiters();
 }
 
 /** Sends a whole answer. A string or a Buffer is sent as it is, anything else as JSON. */
@@ -180,7 +181,8 @@ export function send(world: World, exchange: Exchange, reply: PlainReply): void 
 const CHUNK_BYTES = 1024 * 1024;
 
 function* chunksOf(body: Buffer): Iterable<Buffer> {
-	for (let at = 0; at < body.length; at += CHUNK_BYTES) yield body.subarray(at, at + CHUNK_BYTES);
+	for (let offset = 0; offset < body.length; offset += CHUNK_BYTES)
+		yield body.subarray(offset, offset + CHUNK_BYTES);
 }
 
 /** Cuts a connection from the service's side. Bytes that were written before still arrive. */
@@ -191,10 +193,7 @@ export function cutOff(exchange: Exchange): void {
 	else socket.resetAndDestroy();
 }
 
-/**
- * Does what a fault does instead of the answer, on either origin. Returns false if the normal answer is still to
- * be sent.
- */
+/** Responds as a fault demands, on either origin. Returns false if the normal answer still has to be sent. */
 export function respondWithFault(world: World, exchange: Exchange, action: FaultAction): boolean {
 	const { hang, reset, respond, redirect, status = 302 } = action;
 	if (reset) {

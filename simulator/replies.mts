@@ -36,7 +36,7 @@ export function htmlReply(status: number, title: string): PlainReply {
 }
 
 /** An HTTP error of the API. `error` is a machine word (docs/contract.md, “HTTP”) or a sentence. */
-export const problem = (status: number, error: string, headers = {}): PlainReply => {
+export const errorReply = (status: number, error: string, headers = {}): PlainReply => {
 	return { status, body: { error }, headers };
 };
 
@@ -53,20 +53,20 @@ export function refuseCreateCall(
 	const unknownName = [...scenario.keys()].find((name) => !Object.hasOwn(scenarioWords, name));
 	if (unknownName !== undefined) {
 		const knownNames = Object.keys(scenarioWords).join(', ');
-		return problem(400, `No scenario "${unknownName}". Known: ${knownNames}`);
+		return errorReply(400, `No scenario "${unknownName}". Known: ${knownNames}`);
 	}
 	const inFlight = [...world.inFlight].filter(({ token }) => token === call.token).length;
 	if (inFlight >= (world.concurrencyLimit ?? Infinity)) {
-		return problem(429, 'too_many_at_once', { 'Retry-After': '1' });
+		return errorReply(429, 'too_many_at_once', { 'Retry-After': '1' });
 	}
 	const credits = scenario.get('no-credits');
 	if (credits === 'sentence') {
-		return problem(400, 'You do not have enough credits to perform this action.');
+		return errorReply(400, 'You do not have enough credits to perform this action.');
 	}
 	const isUsedUp =
 		world.options.credits !== undefined && world.chargedCalls >= world.options.credits;
 	if (isUsedUp || (credits !== undefined && credits !== 'event')) {
-		return problem(402, 'insufficient_credits');
+		return errorReply(402, 'insufficient_credits');
 	}
 	return undefined;
 }
@@ -84,9 +84,9 @@ export function pageOf<Item>(
 ): { items: Item[]; page: number; page_size: number } | PlainReply {
 	const page = Number(call.query.get('page') ?? firstPage);
 	const pageSize = Number(call.query.get('page_size') ?? 20);
-	if (!Number.isInteger(page) || page < firstPage) return problem(400, 'invalid_page');
+	if (!Number.isInteger(page) || page < firstPage) return errorReply(400, 'invalid_page');
 	if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > 100)
-		return problem(400, 'invalid_page_size');
+		return errorReply(400, 'invalid_page_size');
 	const start = (page - firstPage) * pageSize;
 	const echoedPage = world.dialect.pageEcho === 'wrong' ? 1 : page;
 	return { items: allItems.slice(start, start + pageSize), page: echoedPage, page_size: pageSize };

@@ -45,10 +45,10 @@ export class SocketHub {
 			socket.on('end', () => socket.destroy());
 			socket.on('close', () => {
 				record.closedByClient = true;
-				world.changed();
+				world.notifyWaiters();
 			});
 		}
-		world.changed();
+		world.notifyWaiters();
 	}
 
 	/** Adds an opened socket, until it closes. */
@@ -58,9 +58,9 @@ export class SocketHub {
 		socket.on('error', () => socket.terminate());
 		socket.on('close', () => {
 			this.#open.delete(socket);
-			world.changed();
+			world.notifyWaiters();
 		});
-		world.changed();
+		world.notifyWaiters();
 	}
 
 	/** Sends a message to all sockets of a token; to none if the mode is `silent`. */

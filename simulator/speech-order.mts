@@ -1,4 +1,4 @@
-import { bodyOf, problem, type Call, type PlainReply } from './replies.mts';
+import { bodyOf, errorReply, type Call, type PlainReply } from './replies.mts';
 import type { TaskRecord } from './types.mts';
 import type { World } from './world.mts';
 
@@ -28,31 +28,31 @@ export function readOrder(world: World, call: Call): SpeechOrder | PlainReply {
 	if (body.input === undefined && body.text !== undefined) body = fromShapeB(body);
 	const { input, voice_id: voiceId, model_id: modelId, call_back_url: callBackUrl } = body;
 	if (typeof input !== 'string' || input.trim() === '') {
-		return problem(400, 'input_required');
+		return errorReply(400, 'input_required');
 	}
 	if (typeof voiceId !== 'string' || !world.voices.some((voice) => voice.voice_id === voiceId)) {
-		return problem(400, 'invalid_voice_id');
+		return errorReply(400, 'invalid_voice_id');
 	}
 	if (typeof modelId !== 'string' || !MODELS.includes(modelId)) {
-		return problem(400, 'invalid_model_id');
+		return errorReply(400, 'invalid_model_id');
 	}
 	const settings: Record<string, unknown> = {};
 	for (const [name, byDefault, min, max] of SETTINGS) {
 		const value = body[name] ?? byDefault;
 		if (typeof value !== 'number' || value < min || value > max) {
-			return problem(400, `invalid_${name}`);
+			return errorReply(400, `invalid_${name}`);
 		}
 		settings[name] = value;
 	}
 	settings.use_speaker_boost = body.use_speaker_boost ?? true;
 	if (typeof settings.use_speaker_boost !== 'boolean') {
-		return problem(400, 'invalid_use_speaker_boost');
+		return errorReply(400, 'invalid_use_speaker_boost');
 	}
 	if (callBackUrl === undefined || callBackUrl === null || callBackUrl === '') {
 		return { input, voiceId, modelId, settings };
 	}
 	if (typeof callBackUrl !== 'string' || !isWebUrl(callBackUrl)) {
-		return problem(400, 'invalid_call_back_url');
+		return errorReply(400, 'invalid_call_back_url');
 	}
 	return { input, voiceId, modelId, settings, callBackUrl };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { storeSpeech } from './files.mts';
-import { problem, refuseCreateCall, type Call, type Reply } from './replies.mts';
+import { errorReply, refuseCreateCall, type Call, type Reply } from './replies.mts';
 import { numberOf, scenarioOf, type Scenario } from './scenarios.mts';
 import { readOrder } from './speech-order.mts';
 import type { TaskRecord } from './types.mts';
@@ -10,9 +10,9 @@ import type { World } from './world.mts';
  * A message of progress: when it is sent, as a share of the whole duration, and its percentage. 100 % follows at
  * the end.
  */
-type Step = readonly [share: number, percentage: number];
+type ProgressStep = readonly [share: number, percentage: number];
 
-const PROGRESS_STEPS: readonly Step[] = [
+const PROGRESS_STEPS: readonly ProgressStep[] = [
 	[0.2, 21],
 	[0.4, 43],
 	[0.55, 57],
@@ -46,7 +46,7 @@ export function createTask(world: World, call: Call): Reply {
 		status: 'pending',
 		percentage: 0,
 		createdAt: world.timestamp(),
-		reads: 0,
+		readCount: 0,
 	};
 	world.tasks.set(task.id, task);
 	world.inFlight.add(task);
@@ -60,8 +60,8 @@ export function createTask(world: World, call: Call): Reply {
 /** GET /v1/labs/task/{task_id} (§4.2): sends the task in the JSON of the dialect. */
 export function readTask(world: World, call: Call, id: string): Reply {
 	const task = world.tasks.get(id);
-	if (task?.token !== call.token) return problem(404, 'task_not_found');
-	task.reads++;
+	if (task?.token !== call.token) return errorReply(404, 'task_not_found');
+	task.readCount++;
 	const { dialect } = world;
 	const word = task.status === 'failed' ? dialect.failureWord : task.status;
 	const showsError = task.error !== undefined && dialect.failureField !== 'none';
@@ -80,14 +80,14 @@ export function readTask(world: World, call: Call, id: string): Reply {
 	return { status: 200, body };
 }
 
-/** DELETE /v1/labs/task/{task_id} (§4.3): deletes a task. A running one stops, and is charged all the same. */
+/** DELETE /v1/labs/task/{task_id} (§4.3): deletes a task. A running task stops, and is charged nevertheless. */
 export function deleteTask(world: World, call: Call, id: string): Reply {
-	if (world.tasks.get(id)?.token !== call.token) return problem(404, 'task_not_found');
+	if (world.tasks.get(id)?.token !== call.token) return errorReply(404, 'task_not_found');
 	world.runningTasks.get(id)?.cancel();
 	world.runningTasks.delete(id);
 	world.inFlight.delete(world.tasks.get(id)!);
 	world.tasks.delete(id);
-	world.changed();
+	world.notifyWaiters();
 	return { status: 200, body: { success: true } };
 }
 
@@ -145,14 +145,14 @@ function runTask(world: World, task: TaskRecord, scenario: Scenario): void {
 }
 
 /** The messages of progress that a scenario asks for. */
-function stepsOf(scenario: Scenario): readonly Step[] {
+function stepsOf(scenario: Scenario): readonly ProgressStep[] {
 	if (scenario.has('messages-first')) {
 		return PROGRESS_STEPS.map(([share, percentage]) => [percentage < 50 ? 0 : share, percentage]);
 	}
 	if (scenario.has('duplicate-progress')) return PROGRESS_STEPS.flatMap((step) => [step, step]);
 	if (scenario.has('backward-progress')) {
-		return PROGRESS_STEPS.flatMap((step, index): Step[] => {
-			const backwardStep: Step = [step[0] + 0.05, step[1] - 14];
+		return PROGRESS_STEPS.flatMap((step, index): ProgressStep[] => {
+			const backwardStep: ProgressStep = [step[0] + 0.05, step[1] - 14];
 			return index % 2 === 1 ? [step, backwardStep] : [step];
 		});
 	}
@@ -168,7 +168,7 @@ function reportProgress(
 ): void {
 	if (task.status === 'pending') task.status = 'processing';
 	task.percentage = percentage;
-	world.changed();
+	world.notifyWaiters();
 	if (scenario.has('silent-socket')) return;
 	world.hub.send(task.token, {
 		type: 'labs_status_updated',
@@ -180,7 +180,7 @@ function reportProgress(
 function publishFiles(world: World, task: TaskRecord, scenario: Scenario): void {
 	task.readyAt = Date.now();
 	Object.assign(task, storeSpeech(world, task, scenario));
-	world.changed();
+	world.notifyWaiters();
 	sendCallback(world, task);
 }
 
@@ -188,7 +188,7 @@ function failTask(world: World, task: TaskRecord): void {
 	task.status = 'failed';
 	world.inFlight.delete(task);
 	task.error = 'Speech synthesis failed';
-	world.changed();
+	world.notifyWaiters();
 	sendCallback(world, task);
 }
 

@@ -43,7 +43,7 @@ function answerAtEnd(world: World, exchange: Exchange, event: JobEvent): void {
 	}
 }
 
-/** Converts an event to what is written to the stream, in the dialect. */
+/** Converts an event to the steps that write it to the stream, in the dialect. */
 export function toStreamSteps(world: World, kind: GeneratedKind, event: JobEvent): RawStreamStep[] {
 	switch (event.type) {
 		case 'status':
@@ -105,8 +105,8 @@ function openStream(world: World, exchange: Exchange): (step: RawStreamStep) => 
 		} else {
 			const data = Buffer.from(step as string);
 			const size = world.dialect.sseChunk || data.length;
-			for (let at = 0; at < data.length && response.writable; at += size) {
-				response.write(data.subarray(at, at + size));
+			for (let offset = 0; offset < data.length && response.writable; offset += size) {
+				response.write(data.subarray(offset, offset + size));
 				// A turn of the event loop between two writes keeps them in separate packets.
 				await new Promise((resolve) => setImmediate(resolve));
 			}

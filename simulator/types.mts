@@ -32,7 +32,7 @@ export interface SimulatorOptions {
 
 /** What tests see of a request. */
 export interface RequestRecord {
-	/** What received it: the API, the file server, or the WebSocket. */
+	/** The server that received it: the API, the file server, or the WebSocket. */
 	on: 'api' | 'file' | 'socket';
 	method: string;
 	path: string;
@@ -48,6 +48,7 @@ export interface RequestRecord {
 	closedByClient: boolean;
 }
 
+/** A speech task. */
 export interface TaskRecord {
 	id: string;
 	/** The token that created it. */
@@ -66,7 +67,7 @@ export interface TaskRecord {
 	readyAt?: number;
 	callBackUrl?: string;
 	/** How many times the task was read. */
-	reads: number;
+	readCount: number;
 }
 
 /** The kinds of media that generations make. */
@@ -103,7 +104,7 @@ export interface FaultAction {
 	hang?: boolean;
 	/** Cuts the connection before answering. */
 	reset?: boolean;
-	/** With respond, hang or reset: the request is accepted and charged all the same. */
+	/** With `respond`, `hang` or `reset`: the request is accepted and charged nevertheless. */
 	accepted?: boolean;
 	/** For files: announces the whole length and cuts the connection after this many bytes. */
 	truncate?: number;
@@ -116,7 +117,7 @@ export interface FaultAction {
 	 * stays open and silent.
 	 */
 	sse?: RawStreamStep[];
-	/** With sse: after how many ms the item enters the history. By default it never does. */
+	/** With `sse`: after how many ms the item enters the history. By default it never does. */
 	finishesInHistoryAfterMs?: number;
 }
 

@@ -1,5 +1,5 @@
 import { startGeneration, toWireItem, type GenerationOrder } from './generation.mts';
-import { bodyOf, pageOf, problem, refuseCreateCall, type Call, type Reply } from './replies.mts';
+import { bodyOf, pageOf, errorReply, refuseCreateCall, type Call, type Reply } from './replies.mts';
 import { scenarioOf } from './scenarios.mts';
 import type { World } from './world.mts';
 
@@ -36,23 +36,23 @@ function generate(
 	const body = bodyOf(call);
 	const prompt = body.prompt ?? (images === 'frames' ? '' : undefined);
 	if (typeof prompt !== 'string' || (prompt.trim() === '' && images !== 'frames')) {
-		return problem(400, 'prompt_required');
+		return errorReply(400, 'prompt_required');
 	}
 	// §4.5 requires the aspect ratio and the number of videos, but deployments may accept a request without them.
 	const ratio = body.aspect_ratio ?? LANDSCAPE;
 	if (kind === 'video' && ratio !== LANDSCAPE && ratio !== PORTRAIT) {
-		return problem(400, 'invalid_aspect_ratio');
+		return errorReply(400, 'invalid_aspect_ratio');
 	}
 	const count = kind === 'video' ? (body.number_of_videos ?? 1) : 1;
 	if (typeof count !== 'number' || !Number.isInteger(count) || count < 1 || count > 4) {
-		return problem(400, 'invalid_number_of_videos');
+		return errorReply(400, 'invalid_number_of_videos');
 	}
 	if (images) {
 		const imageList = body[images];
 		if (!Array.isArray(imageList) || imageList.length === 0) {
-			return problem(400, `${images}_required`);
+			return errorReply(400, `${images}_required`);
 		}
-		if (!imageList.every(isImage)) return problem(400, 'invalid_image');
+		if (!imageList.every(isImage)) return errorReply(400, 'invalid_image');
 	}
 	const scenario = scenarioOf(prompt);
 	const refusalReply = refuseCreateCall(world, call, scenario);

@@ -83,14 +83,14 @@ export class World {
 	 * restart, as those of a real service are.
 	 */
 	nextTaskId = Math.floor((Date.now() - Date.parse('2026-01-01')) / 1000);
-	readonly #checks = new Set<() => void>();
+	readonly #pendingChecks = new Set<() => void>();
 	#isClosed = false;
 
 	/** Use `startSimulator` instead, which also starts the servers. */
 	constructor(options: SimulatorOptions) {
 		this.options = { ...DEFAULTS, ...options };
 		this.token = this.options.token;
-		this.dialect = { ...dialectOf(([usual]) => usual), ...options.dialect };
+		this.dialect = { ...dialectOf(([defaultValue]) => defaultValue), ...options.dialect };
 		this.renderer = options.media === 'rendered' ? new Renderer() : undefined;
 		this.concurrencyLimit = options.concurrencyLimit;
 		this.requestLimit = options.requestLimit;
@@ -111,6 +111,7 @@ export class World {
 		return this.now().toISOString().replace('Z', '+00:00');
 	}
 
+	/** The tokens that the service accepts now. */
 	validTokens(): string[] {
 		return [this.token, ...this.options.otherTokens].filter(
 			(token) => !this.revokedTokens.has(token),
@@ -167,13 +168,13 @@ export class World {
 	}
 
 	/** Tries all predicates of `waitFor` again. Call this after each change that a test may wait for. */
-	changed(): void {
-		for (const check of [...this.#checks]) check();
+	notifyWaiters(): void {
+		for (const check of [...this.#pendingChecks]) check();
 	}
 
 	/**
-	 * Resolves once `predicate` returns true. It is tried now and after each change. Throws after `timeoutMs` ms,
-	 * once the simulator is closed, or what `predicate` throws.
+	 * Resolves once `predicate` returns true. It is called now and after each change. Throws after `timeoutMs` ms, when
+	 * the simulator is closed, or what `predicate` throws.
 	 */
 	async waitFor(predicate: () => boolean, timeoutMs = 100_000): Promise<void> {
 		let stop = () => {};
@@ -189,10 +190,10 @@ export class World {
 			};
 			const onTimeout = () => reject(new Error(`Not seen within ${timeoutMs} ms: ${predicate}`));
 			const timer = setTimeout(onTimeout, timeoutMs);
-			this.#checks.add(check);
+			this.#pendingChecks.add(check);
 			stop = () => {
 				clearTimeout(timer);
-				this.#checks.delete(check);
+				this.#pendingChecks.delete(check);
 			};
 			check();
 		});
@@ -208,6 +209,6 @@ export class World {
 		this.hub.drop();
 		await Promise.all(this.listeners.map((listener) => listener.close()));
 		this.#isClosed = true;
-		this.changed();
+		this.notifyWaiters();
 	}
 }

@@ -17,7 +17,8 @@ export function failedItem(
 	const node = context.getNode();
 	const hasErrorOutput = node.onError === 'continueErrorOutput';
 	const error = toNodeError(cause, { node, redact });
-	// At the error output, n8n merges this json over that of the input item, whose own `description` must stay.
+	// At the error output, n8n merges this json into that of the input item, and must not overwrite the item's own
+	// `description`.
 	const hasOwnDescription =
 		hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
 	const descriptionField = hasOwnDescription ? 'error_description' : 'description';

@@ -12,7 +12,7 @@ class ServiceContainer {
 	}
 }
 
-/** What this process shares for one account, such as its WebSocket and its throttle. */
+/** The objects that this process shares for one account, such as its WebSocket and its throttle. */
 class Account extends ServiceContainer {
 	/** How many callers of `retain` have not called the returned function yet. */
 	refCount = 0;

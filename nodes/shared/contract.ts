@@ -166,7 +166,7 @@ export const PAID_OPERATIONS: readonly PaidOperation[] = [
 export type Generation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
 
 /**
- * A request for media, and what is known of its result. The journal stores requests for videos and images, so that a
+ * A request for media, and what is known about its result. The journal stores requests for videos and images, so that a
  * retry collects the result and no second request is charged.
  */
 export interface GenerationRequest {

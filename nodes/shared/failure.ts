@@ -30,7 +30,7 @@ export type FailureKind =
 	| 'timedOut'
 	| 'canceled';
 
-/** What the service means by a refusal or a failure. */
+/** What a refusal or a failure of the service is about. */
 export type Meaning =
 	| 'throttled'
 	| 'quota'
@@ -41,9 +41,9 @@ export type Meaning =
 	| 'voice'
 	| 'unavailable';
 
-/** Details of a failure, as far as they are known. */
+/** Details of a failure. Those that are unknown are missing. */
 export interface FailureFacts {
-	/** What the service means by its answer. */
+	/** What the answer of the service is about. */
 	meaning?: Meaning;
 	/** Display name of the parameter or credential field at fault. */
 	field?: string;
@@ -92,7 +92,7 @@ export interface FailureFacts {
 	otherFileUrls?: string[];
 	/** The last known status of the task, in words for the user. */
 	lastKnownStatus?: string;
-	/** How many tasks and streams may be in flight without an overload, as far as is known. */
+	/** How many tasks and streams have been in flight without an overload. More may be too many. */
 	safeInFlight?: number;
 	/** History entries that may be the lost result; `createdAt` as the service wrote it. */
 	candidates?: Array<{ id: string; createdAt?: string }>;

@@ -22,6 +22,7 @@ interface Size {
 
 const FRAME_COUNT = 20;
 const FRAMES_PER_SECOND = 5;
+/** The margin around the texts, in pixels. */
 const MARGIN = 32;
 /** The height in pixels of the area below the prompt, which has the caption and the number. */
 const FOOTER_HEIGHT = 104;

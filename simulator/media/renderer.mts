@@ -34,7 +34,7 @@ export class Renderer {
 	/** Renders a video as MP4. Throws the thread's error. */
 	video = async (drawing: Drawing) =>
 		Buffer.from(await this.#order<Uint8Array>(['video', drawing]));
-	/** Ends the thread. What it is rendering never settles. */
+	/** Ends the thread. The promises of unfinished orders never settle. */
 	close = () => void this.#thread.terminate();
 
 	/** Sends a message to the thread and resolves with its answer. */

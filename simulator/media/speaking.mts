@@ -7,7 +7,7 @@ import { MAX_SECONDS, wavHeader } from './wav.mts';
 
 const SAMPLES_PER_SECOND = 22_050;
 /** The bit rate of MP3 files, in kbit/s. */
-const MP3_BIT_RATE = 48;
+const MP3_KBPS = 48;
 const ENGLISH_ACCENTS = ['en-us', 'en', 'en-gb-scotland', 'en-gb-x-rp'];
 const ENGLISH_WORDS = /\b(?:the|and|of|is|are|this|that|you|with|by|my|for)\b/gi;
 
@@ -18,6 +18,7 @@ interface WordEvent {
 	audio_position: number;
 }
 
+/** A text to speak, and how to speak it. */
 export interface Speech {
 	text: string;
 	/** The voice; `speed` is a multiple of its usual speed. */
@@ -95,7 +96,7 @@ function wavOf(sounds: Int16Array[]): Buffer {
 
 /** The MP3 file of the samples. */
 function mp3Of(sounds: Int16Array[]): Buffer {
-	const encoder = new Mp3Encoder(1, SAMPLES_PER_SECOND, MP3_BIT_RATE);
+	const encoder = new Mp3Encoder(1, SAMPLES_PER_SECOND, MP3_KBPS);
 	const parts = [...sounds.map((sound) => encoder.encodeBuffer(sound)), encoder.flush()];
 	return Buffer.concat(parts.map((part) => Uint8Array.from(part)));
 }

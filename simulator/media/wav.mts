@@ -43,21 +43,21 @@ export function speechWav(text: string, voiceId: string): Buffer {
 	const random = randomFrom(seedOf(text));
 	let phase = 0;
 	let loudness = 0;
-	for (let at = 0, index = 0; at < samples; index++) {
+	for (let sampleIndex = 0, letterIndex = 0; sampleIndex < samples; letterIndex++) {
 		const end = Math.min(
 			samples,
-			Math.round(((index + 1) * SAMPLES_PER_SECOND) / LETTERS_PER_SECOND),
+			Math.round(((letterIndex + 1) * SAMPLES_PER_SECOND) / LETTERS_PER_SECOND),
 		);
-		const letter = (text[index] ?? ' ').toLowerCase();
+		const letter = (text[letterIndex] ?? ' ').toLowerCase();
 		const isAudible = /[\p{L}\p{N}]/u.test(letter);
 		const isNoise = /[bcdfghkpqstxz]/.test(letter);
 		const formant = 300 + ((letter.charCodeAt(0) * 97) % 1000);
-		for (; at < end; at++) {
+		for (; sampleIndex < end; sampleIndex++) {
 			loudness += ((isAudible ? 1 : 0) - loudness) * 0.004;
 			phase = (phase + pitch / SAMPLES_PER_SECOND) % 1;
 			const tone = Math.exp(-4 * phase) * Math.sin((2 * Math.PI * formant * phase) / pitch);
 			const value = isNoise ? 0.2 * (random() * 2 - 1) : tone;
-			data.writeInt16LE(Math.round(value * loudness * 22_000), at * 2);
+			data.writeInt16LE(Math.round(value * loudness * 22_000), sampleIndex * 2);
 		}
 	}
 	return Buffer.concat([wavHeader(data.length), data]);

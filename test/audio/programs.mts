@@ -8,11 +8,11 @@ import type { Page } from 'playwright-core';
 const audio = '../../dist/nodes/MediaGeneration/audio';
 const require = createRequire(import.meta.url);
 const { joinAudio } = require(`${audio}/joinAudio.js`);
-const { SoundLength } = require(`${audio}/soundLength.js`);
+const { SoundDuration } = require(`${audio}/soundDuration.js`);
 
 /** The length that the node tells of a file that comes in pieces, in ms. */
 export function toldMs(file: Buffer): number {
-	const length = new SoundLength();
+	const length = new SoundDuration();
 	const most = randomInt(1, 10_000);
 	for (let at = 0; at < file.length; at += most) length.push(file.subarray(at, at + most));
 	return length.ms();

@@ -22,7 +22,7 @@ describe('a task that completes', () => {
 				audio_url: sim.tasks.get(taskId)!.audioUrl,
 			},
 		});
-		expect(sim.tasks.get(taskId)!.reads).toBe(1);
+		expect(sim.tasks.get(taskId)!.readCount).toBe(1);
 	});
 
 	it('brings its audio along, for the node that stores it', async () => {
@@ -129,7 +129,7 @@ describe('progress', () => {
 it('a burst starts every execution, twenty at a time', async () => {
 	const trigger = await activate({ executionsLast: true });
 	await Promise.all(Array.from({ length: 50 }, (_, n) => createTask(`Number ${n}`)));
-	await sim.waitFor(() => tasks().every(({ reads }) => reads > 0));
+	await sim.waitFor(() => tasks().every(({ readCount: reads }) => reads > 0));
 	await trigger.has(20);
 	expect(trigger.started.length).toBe(20);
 	let ended = 0;
@@ -155,7 +155,7 @@ it('only tasks whose IDs are named are told of, also if they completed before, a
 	await sim.waitFor(() => isMade(other));
 	const all = [mine, over].map((id) => `completed ${id} 100`);
 	expect(trigger.events().sort()).toEqual(all.sort());
-	expect(sim.tasks.get(other)!.reads).toBe(0);
+	expect(sim.tasks.get(other)!.readCount).toBe(0);
 	await trigger.close();
 	const again = await activate(setting);
 	await createTask('Another');

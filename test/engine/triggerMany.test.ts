@@ -34,7 +34,7 @@ describe('twenty published workflows of one account', () => {
 		await sim.waitFor(() => sim.sockets() === 1);
 		good(await run(speech('For all')));
 		await Promise.all(triggers.map(async (trigger) => await trigger.has(1)));
-		expect(tasks().map(({ reads }) => reads)).toEqual([1]);
+		expect(tasks().map(({ readCount: reads }) => reads)).toEqual([1]);
 	});
 
 	it('each hear within five minutes of 15 tasks that fail in silence', async () => {

@@ -28,8 +28,8 @@ export const MUTANTS = [
 	`async/pollSchedule.ts => nextAt: now + ms, => nextAt: Infinity,`,
 	`async/pollUntil.ts => MAX_FINAL_READ_MS = 2000; => MAX_FINAL_READ_MS = -2000;`,
 	`http/download.ts => if (!isTransient(result) => if (Date.now() > 0 || !isTransient(result)`,
-	`http/download.ts => // Closes the connection if the download was abandoned.\n\t\tanswer.close(); =>`,
-	`http/download.ts => stream.destroy(tooLarge); => void tooLarge;`,
+	`http/download.ts => // Closes the connection if the download was abandoned.\n\t\tresponse.close(); =>`,
+	`http/download.ts => stream.destroy(tooLargeFailure); => void tooLargeFailure;`,
 	`speech/accountSocket.ts => if (userCount === 0 && current && !closing) return this.switchTo(undefined); =>`,
 	// Pace.
 	`pace/circuitBreaker.ts => this.consecutiveFailures = 0;\n\t\tthis.isOutage => this.isOutage`,

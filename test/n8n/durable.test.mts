@@ -59,7 +59,7 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 		const early = await begin({});
 		await postJson(String(early.task.callBackUrl), { id: 'nonsense' });
 		const direct = await begin({}, true);
-		const collecting = () => [early, direct].every(({ task }) => task.reads > 0);
+		const collecting = () => [early, direct].every(({ task }) => task.readCount > 0);
 		await simulator.waitFor(collecting, 60_000);
 		const missed = await begin(LIMIT);
 		Object.assign(jobs, { called, missed, early, direct });

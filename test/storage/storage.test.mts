@@ -160,7 +160,7 @@ function nightly(name: string, { openTable, path, noPlace }: Recipe) {
 		const cut = () => [...simulator.tasks.values()].slice(known, known + held.length);
 		await add(...held);
 		await begin(id);
-		const collecting = () => cut().filter(({ reads }) => reads > 0);
+		const collecting = () => cut().filter(({ readCount: reads }) => reads > 0);
 		await simulator.waitFor(() => collecting().length === held.length, NIGHT_MS);
 		simulator.fault({ method: 'POST', action: { hang: true, accepted: true } });
 		const [row] = await add('Right then.');
@@ -280,9 +280,9 @@ describe('failed-again: what failed executions have paid for', { timeout: 600_00
 		const [failed] = await noted(before, 1);
 		await table.add({ task_id: '404404' });
 		await night(id);
-		const { reads } = simulator.tasks.get(failed!)!;
+		const { readCount: reads } = simulator.tasks.get(failed!)!;
 		await night(id);
-		assert.equal(simulator.tasks.get(failed!)!.reads, reads);
+		assert.equal(simulator.tasks.get(failed!)!.readCount, reads);
 		const [given, unknown] = (await table.rows()).slice(before);
 		assert.equal(given!.file, 'failed');
 		assert.match(given!.error, /could not generate the speech/);

@@ -1,4 +1,4 @@
-import { SoundLength } from '../../nodes/MediaGeneration/audio/soundLength';
+import { SoundDuration } from '../../nodes/MediaGeneration/audio/soundDuration';
 import { Renderer } from '../../simulator/media/renderer.mts';
 import { startSimulator, type Simulator } from '../../simulator/simulator.mts';
 import { order } from '../service/order.mts';
@@ -23,7 +23,7 @@ async function spoken(input: string, voice = 0) {
 	const { audioUrl, subtitleUrl } = sim.tasks.get(id)!;
 	const bytes = async (url: string) => Buffer.from(await (await fetch(url)).arrayBuffer());
 	const sound = await bytes(audioUrl!);
-	const length = new SoundLength();
+	const length = new SoundDuration();
 	length.push(sound);
 	return { sound, seconds: length.ms()! / 1000, subtitles: String(await bytes(subtitleUrl!)) };
 }

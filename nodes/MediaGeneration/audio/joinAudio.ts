@@ -11,12 +11,14 @@ import { readWav } from './wav';
  */
 const MAX_HEADER_BYTES = 4096;
 
+/** An audio file to join with others. */
 export interface SoundFile {
 	/** Size of the file in bytes. */
 	bytes: number;
 	read(): Promise<Buffer>;
 }
 
+/** The joined file. */
 export type JoinedSound = FileType & {
 	bytes: Buffer;
 	/** The time in the joined file at which each of the given files begins, in ms. */

@@ -48,7 +48,7 @@ function totalUnitsIn(box: Buffer, defaultUnits: number): number {
  * Parses the duration of an MP4 file, in ms. The result is 0, NaN or Infinity if the file does not tell its duration.
  * Throws a RangeError if a box ends too early.
  */
-export function* readM4aLength(): ByteParser<number> {
+export function* readM4aDuration(): ByteParser<number> {
 	let track = { timeScale: 0, ms: 0 };
 	let defaultUnits = 0;
 	let fragmentUnits: number | undefined;

@@ -6,24 +6,24 @@ import type { ByteParser, Sound } from './sound';
 interface Frame {
 	/** Size of the whole frame in bytes. */
 	size: number;
-	hertz: number;
+	sampleRate: number;
 	/** Samples per channel. */
 	samples: number;
 	/** Sampling rate and channels, in words. */
 	format: string;
 	/** Bytes of the side information after the header. */
-	sideBytes: number;
+	sideInfoBytes: number;
 }
 
-/** Bit rates in kbit/s, by their index in a frame header. MPEG-2.5 has those of MPEG-2. */
+/** Bit rates in kbit/s, by their index in a frame header. MPEG-2.5 uses the same table as MPEG-2. */
 const MPEG1_KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const MPEG2_KBPS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 /** The index of a bit rate whose frames can hold a Xing header at every sampling rate. */
 const INFO_FRAME_BITRATE_INDEX = 9;
-const MPEG1_HERTZ = [44_100, 48_000, 32_000];
+const MPEG1_SAMPLE_RATES = [44_100, 48_000, 32_000];
 /** How many bytes are examined at a time: enough for two frames. */
 const WINDOW_BYTES = 4096;
-/** `readMp3Length` stops after this many bytes in a row that are neither a frame nor a tag. */
+/** `readMp3Duration` stops after this many bytes in a row that are neither a frame nor a tag. */
 const MAX_UNKNOWN_BYTES = 64 * 1024;
 const LAYER_3 = 1;
 const MONO = 3;
@@ -34,23 +34,28 @@ const MONO = 3;
  */
 function frameAt(file: Buffer, offset: number): Frame | undefined {
 	if (offset + 4 > file.length || file[offset] !== 0xff) return undefined;
-	const [second, third, fourth] = [file[offset + 1]!, file[offset + 2]!, file[offset + 3]!];
+	const [secondByte, thirdByte, fourthByte] = [
+		file[offset + 1]!,
+		file[offset + 2]!,
+		file[offset + 3]!,
+	];
 	// 3 means MPEG-1, 2 means MPEG-2, 0 means MPEG-2.5, and 1 is reserved.
-	const version = (second >> 3) & 3;
-	if (second >> 5 !== 7 || version === 1 || ((second >> 1) & 3) !== LAYER_3) return undefined;
+	const version = (secondByte >> 3) & 3;
+	if (secondByte >> 5 !== 7 || version === 1 || ((secondByte >> 1) & 3) !== LAYER_3)
+		return undefined;
 	const isMpeg1 = version === 3;
-	const kbps = (isMpeg1 ? MPEG1_KBPS : MPEG2_KBPS)[third >> 4] ?? 0;
-	const mpeg1Hertz = MPEG1_HERTZ[(third >> 2) & 3];
-	if (kbps === 0 || mpeg1Hertz === undefined) return undefined;
-	const hertz = mpeg1Hertz / (isMpeg1 ? 1 : version === 2 ? 2 : 4);
+	const kbps = (isMpeg1 ? MPEG1_KBPS : MPEG2_KBPS)[thirdByte >> 4] ?? 0;
+	const mpeg1SampleRate = MPEG1_SAMPLE_RATES[(thirdByte >> 2) & 3];
+	if (kbps === 0 || mpeg1SampleRate === undefined) return undefined;
+	const sampleRate = mpeg1SampleRate / (isMpeg1 ? 1 : version === 2 ? 2 : 4);
 	const samples = isMpeg1 ? 1152 : 576;
-	const isMono = fourth >> 6 === MONO;
+	const isMono = fourthByte >> 6 === MONO;
 	return {
-		size: Math.floor((samples * kbps * 125) / hertz) + ((third >> 1) & 1),
-		hertz,
+		size: Math.floor((samples * kbps * 125) / sampleRate) + ((thirdByte >> 1) & 1),
+		sampleRate,
 		samples,
-		format: `MP3 with ${hertz} Hz, ${isMono ? 'mono' : 'stereo'}`,
-		sideBytes: isMpeg1 ? (isMono ? 17 : 32) : isMono ? 9 : 17,
+		format: `MP3 with ${sampleRate} Hz, ${isMono ? 'mono' : 'stereo'}`,
+		sideInfoBytes: isMpeg1 ? (isMono ? 17 : 32) : isMono ? 9 : 17,
 	};
 }
 
@@ -68,14 +73,14 @@ function tagBytes(file: Buffer, offset: number): number {
 	return 10 + size + footer;
 }
 
-const durationMsOf = ({ samples, hertz }: Frame) => (samples * 1000) / hertz;
+const durationMsOf = ({ samples, sampleRate: hertz }: Frame) => (samples * 1000) / hertz;
 
 /** True if the frame at `offset` is an encoder's index (Xing, Info or VBRI), which holds no sound. */
 const isEncoderIndex = (file: Buffer, offset: number) =>
 	/Xing|Info|VBRI/.test(file.toString('latin1', offset + 4, offset + 46));
 
 /** Finds the frames of a file. Call `next` again and again, from the start of the file to its end. */
-class Frames {
+class FrameFinder {
 	/** The format of the frames, once one was found. */
 	private format: string | undefined;
 	/**
@@ -107,7 +112,7 @@ class Frames {
 
 /** Yields the frames that hold sound, in order. */
 function* framesOf(file: Buffer): Generator<Frame & { offset: number }> {
-	const frames = new Frames();
+	const frames = new FrameFinder();
 	for (let offset = 0; offset < file.length;) {
 		const { bytes, frame } = frames.next(file, offset);
 		if (frame) yield { ...frame, offset };
@@ -116,8 +121,8 @@ function* framesOf(file: Buffer): Generator<Frame & { offset: number }> {
 }
 
 /** Parses the duration of an MP3 file, in ms; 0 if no sound was found. */
-export function* readMp3Length(): ByteParser<number> {
-	const frames = new Frames();
+export function* readMp3Duration(): ByteParser<number> {
+	const frames = new FrameFinder();
 	let ms = 0;
 	let unknownBytes = 0;
 	for (
@@ -171,7 +176,7 @@ function infoFrame(header: Buffer, frameCount: number, soundBytes: number): Buff
 	// The frame that is made here has no checksum and no padding.
 	header[1]! |= 1;
 	header[2] = (INFO_FRAME_BITRATE_INDEX << 4) | (header[2]! & 0x0c);
-	const { size, sideBytes } = frameAt(header, 0)!;
+	const { size, sideInfoBytes: sideBytes } = frameAt(header, 0)!;
 	const frame = Buffer.alloc(size);
 	const offset = header.copy(frame) + sideBytes;
 	// "Xing" says that the bit rate varies, so players rely on the two numbers below.

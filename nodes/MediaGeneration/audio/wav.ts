@@ -36,7 +36,7 @@ export function readWav(file: Buffer): Sound | undefined {
  * Parses the duration of a WAV file, in ms. The result is 0, NaN or Infinity if the file does not tell its duration.
  * `reader.offset` is the number of bytes that the parser has moved on so far.
  */
-export function* readWavLength(reader: { offset: number }): ByteParser<number> {
+export function* readWavDuration(reader: { offset: number }): ByteParser<number> {
 	yield -12;
 	let formatChunk: Buffer | undefined;
 	let samples = 0;

@@ -25,10 +25,10 @@ function traitOf(voice: ServiceRecord, trait: string): string | undefined {
 }
 
 /** The use cases of a voice, normalized. */
-const usesOf = ({ use_cases, labels }: ServiceRecord): string[] =>
+const useCasesOf = ({ use_cases, labels }: ServiceRecord): string[] =>
 	[use_cases, isRecord(labels) && labels.use_cases]
 		.flat()
-		.map((use) => normalize(asText(use) ?? ''));
+		.map((useCase) => normalize(asText(useCase) ?? ''));
 
 const voiceIdOf = (voice: ServiceRecord) => asText(voice.voice_id) ?? asText(voice.id);
 
@@ -51,10 +51,10 @@ export function voiceEntry(voice: ServiceRecord, patterns: RegExp[]) {
 	const value = voiceIdOf(voice);
 	if (value === undefined) return undefined;
 	const shortTraits = traitsOf(voice).filter((trait) => trait.length <= 30);
-	const matchingUses = usesOf(voice).filter((use) =>
+	const matchingUseCases = useCasesOf(voice).filter((use) =>
 		patterns.some((pattern) => pattern.test(`| ${use} `)),
 	);
-	const traits = [[...new Set(shortTraits.slice(0, 4))].join(', '), matchingUses[0]]
+	const traits = [[...new Set(shortTraits.slice(0, 4))].join(', '), matchingUseCases[0]]
 		.filter(Boolean)
 		.join(' · ');
 	const name = asText(voice.name) ?? value;
@@ -93,7 +93,12 @@ export function searchPatterns(filter: string): RegExp[] {
 /** True if all patterns (from `searchPatterns`) match the voice. */
 export function voiceMatches(voice: ServiceRecord, patterns: RegExp[]): boolean {
 	const language = traitOf(voice, 'language') ?? '';
-	const descriptions = [...traitsOf(voice), ...usesOf(voice), ...languageNames(language), language];
+	const descriptions = [
+		...traitsOf(voice),
+		...useCasesOf(voice),
+		...languageNames(language),
+		language,
+	];
 	const nameAndId = normalize([asText(voice.name), voiceIdOf(voice)].join(' '));
 	const words = ` ${nameAndId} | ${normalize(descriptions.join(' '))} `;
 	return patterns.every((pattern) => pattern.test(words));
@@ -103,7 +108,7 @@ export function voiceMatches(voice: ServiceRecord, patterns: RegExp[]): boolean 
 interface PageCursor {
 	/** The number of the next page, from 0. */
 	page: number;
-	/** How many voices all pages before this one have. */
+	/** How many voices the pages before this one have in total. */
 	voicesBefore: number;
 	/** The id of the first voice on the previous page. */
 	previousFirstId?: string;

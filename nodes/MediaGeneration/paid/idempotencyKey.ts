@@ -10,8 +10,8 @@ import { isRecord } from '../../shared/parsing/values';
  */
 
 /**
- * Parameters and options that do not count in the key, because they change neither what is generated nor what is
- * charged. The exception is `splitLongerThan`: its effect is in the key of each part.
+ * Parameters and options that the key does not contain, because they change neither the generated files nor the charge.
+ * The exception is `splitLongerThan`, whose effect is in the key of each part.
  */
 export const IGNORED_IN_KEY = new Set([
 	...[
@@ -26,11 +26,11 @@ export const IGNORED_IN_KEY = new Set([
 	...['pollInterval', 'splitLongerThan', 'subtitles', 'timeout', 'waitForCompletion'],
 ]);
 
-/** Returns what counts in the key for a parameter: of a resource locator, only its value. */
+/** Returns the part of a parameter that the key contains. Of a resource locator, that is only its value. */
 const keyValueOf = (parameter: unknown) =>
 	isRecord(parameter) && '__rl' in parameter ? parameter.value : parameter;
 
-/** Returns those of a node's parameters and options that count in the key, as sorted pairs of name and value. */
+/** Returns the parameters and options of a node that the key contains, as sorted pairs of name and value. */
 export function keyParameters({ options, ...others }: Record<string, unknown>): unknown[][] {
 	// `options` is a text if the whole collection is one expression.
 	const optionValues = isRecord(options) ? options : { options };
@@ -41,8 +41,8 @@ export function keyParameters({ options, ...others }: Record<string, unknown>): 
 }
 
 /**
- * Returns the parameters that count in the key of a call by a model. Expressions are resolved, because what the model
- * requests is in their values.
+ * Returns the parameters that the key of a call by a model contains. Expressions are resolved, because their values
+ * contain what the model requests.
  */
 const resolvedParameters = (context: IExecuteFunctions, index: number): unknown[] =>
 	keyParameters(context.getNode().parameters).map(([name, value]) => {
@@ -51,8 +51,8 @@ const resolvedParameters = (context: IExecuteFunctions, index: number): unknown[
 	});
 
 /**
- * Returns what distinguishes an input item from others, without what changes between attempts: the ids of files, and
- * `toolCallId`.
+ * Returns the values by which a retry recognizes an input item. The ids of files and `toolCallId` are left out, because
+ * they change between attempts.
  */
 function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData): unknown[] {
 	// In n8n's combined binary mode, the files of an item are in its json.

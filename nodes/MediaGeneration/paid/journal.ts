@@ -43,7 +43,7 @@ export class Journal {
 		this.idempotencyKeyOf = keyFactory(context, isTool);
 		const executionId = context.getExecutionId();
 		this.executionId = executionId ?? '';
-		// A model may call without an execution. Then each call has a count of its own.
+		// A model may call the node without an execution. Then each call is counted separately.
 		this.countStore = executionId === undefined ? {} : store;
 	}
 
@@ -111,7 +111,10 @@ export class JournalEntry {
 		private readonly item: { isOtherAccount(accountKey: string): boolean; redact: Redactor },
 	) {}
 
-	/** The value of the entry, or else that of an earlier manual run; undefined if there is neither. */
+	/**
+	 * The value that this entry has, or else the one that an earlier manual run has written; undefined if there is
+	 * none.
+	 */
 	get previous(): JournalValue | undefined {
 		return this.journal.entries[this.key] ?? this.recentValue;
 	}

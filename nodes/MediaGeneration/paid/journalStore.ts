@@ -20,7 +20,7 @@ export type JournalEntries = Record<string, JournalValue & { keptAt: number }>;
 
 /** The journal. Saved executions contain it, so the names of fields and states must not change. */
 export interface JournalStore {
-	/** The entries of the node; in the store that calls by a model share, those of all nodes. */
+	/** The entries of the node. In the store that calls by a model share, these are the entries of all nodes. */
 	mediaGenerationCreated?: JournalEntries;
 	/** The number of billable requests that the node has sent or reserved in the execution `executionId`. */
 	mediaGenerationSent?: { executionId: string; requests: number };

@@ -29,7 +29,7 @@ export class RecentRequests {
 	private readonly values: RecentValues = processContainer.get(RecentValues);
 	/** True if the user executes a later node, not this one. */
 	private readonly isCollecting: boolean;
-	/** Identifies the node among those of all workflows. */
+	/** Identifies the node among the nodes of all workflows. */
 	private readonly nodeKey: string;
 	private readonly parameters: INodeParameters;
 

@@ -35,8 +35,8 @@ const nounOf = (kind: MediaKind | 'task', count: number) => {
 };
 
 /**
- * Lists in words the results of requests, by the service's ids, or else by URL or row: `tasks 1, 2; video of row 3`.
- * `max`: see `listFirst`.
+ * Lists the results of requests for the user, by the service's ids, or else by URL or row: `tasks 1, 2; video of row
+ * 3`. `max`: see `listFirst`.
  */
 function listResults(requests: ItemRequest[], max?: number): string {
 	const namesByKind = new Map<MediaKind | 'task', string[]>();
@@ -68,12 +68,12 @@ function listResults(requests: ItemRequest[], max?: number): string {
 }
 
 /**
- * Says in words what a run that ended early was or may have been charged for, apart from the failed item, and how to
- * get the results. Returns undefined if there is nothing to say.
+ * Describes for the user which results of a run that ended early were or may have been charged, apart from the failed
+ * item, and how to get them. Returns undefined if there is nothing to say.
  *
  * @param requests the requests of all items, in order
  * @param failed the failure that ended the run, and the index of its item; undefined if the run was canceled
- * @param isCalled true in a called workflow: a retry of the calling workflow calls it anew and is charged in full
+ * @param isCalled true in a sub-workflow: a retry of the calling workflow runs it anew, and is charged in full
  */
 export function chargeSummary(
 	requests: ItemRequest[],

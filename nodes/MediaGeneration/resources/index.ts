@@ -76,7 +76,7 @@ export const operations: INodeProperties[] = RESOURCES.flatMap(
 );
 
 /**
- * What the canvas shows for each operation, by `resource:operation`. The canvas cuts long texts, so the name of the
+ * The name of each operation on the canvas, by `resource:operation`. The canvas cuts long texts, so the name of the
  * resource is not repeated.
  */
 const displayNames = RESOURCES.flatMap(({ name, value, operations: resourceOperations }) =>
@@ -94,8 +94,8 @@ export const subtitle = `={{ (${JSON.stringify(Object.fromEntries(displayNames))
 /** Returns the chosen operation. Throws a Failure of kind invalidInput if it does not exist. */
 export function findOperation(chosenResource: unknown, chosenOperation: unknown): Operation {
 	const resourceOperations = RESOURCES.find(({ value }) => value === chosenResource)?.operations;
-	const found = resourceOperations?.find(({ option }) => option.value === chosenOperation);
-	if (found) return found;
+	const operation = resourceOperations?.find(({ option }) => option.value === chosenOperation);
+	if (operation) return operation;
 	throw invalidInput(
 		'Operation',
 		`is '${chosenOperation}', which does not exist for '${chosenResource}'`,

@@ -71,7 +71,7 @@ export class Concurrency {
 			await new Promise<void>((start) => share.waiting[kind].add(start));
 			if (await run(unit, index)) this.onHealthy();
 			remaining--;
-			// The last part that ends passes its slot on to the item, which goes on.
+			// The last part that ends hands its slot back to the item, which still has to join the parts.
 			if (kind === 'item' || remaining > 0) this.release(share);
 		});
 		// While the parts run, the item itself has no slot.

@@ -23,8 +23,8 @@ import { type BillableTask, type ItemResult, toItemResult } from './itemTask';
 import type { ItemContext } from './itemContext';
 
 /*
- * What all operations with a generation stream share: their fields, and the way from the create call to the output
- * items.
+ * The code that all operations with a generation stream share: their fields, and the way from the create call to the
+ * output items.
  */
 
 /** The last fields of an operation with a generation stream. */

@@ -101,7 +101,7 @@ export class Run {
 			resultsByItem[index] = results;
 			return !this.endOnFailure(results, index);
 		});
-		// Stops what still runs in the background, and releases the accounts.
+		// Stops what still runs in the background. The abort also releases the accounts.
 		this.stopping.abort(new Failure('canceled'));
 		this.journal.settle();
 		// After a failure, the next attempt needs the journal. Retry On Fail starts a next attempt even without a
@@ -153,7 +153,7 @@ export class Run {
 			// A model that calls the node as a tool reads only text, so it gets the URL of a file instead of the file.
 			!this.isTool,
 		);
-		// The first item with a valid Concurrency sets that of the run.
+		// The first item with a valid Concurrency sets the concurrency of the whole run.
 		this.concurrency ??= new Concurrency(parameters.numberOption(concurrency));
 		return {
 			index,

@@ -4,7 +4,7 @@ import type { Failure } from '../../shared/failure';
 import type { Product } from '../../shared/n8n/creatorRegistry';
 import type { Settings } from './settings';
 
-/** One activation of the trigger: what its parts share until n8n closes it. */
+/** One activation of the trigger: the objects that its parts share until n8n closes it. */
 export interface Activation {
 	context: ITriggerFunctions;
 	api: Api;
@@ -16,15 +16,15 @@ export interface Activation {
 	/** Aborts when the trigger is closed. */
 	closing: AbortSignal;
 	/**
-	 * Resolves with true if, as far as this process knows, a sub-workflow downstream of this trigger has created
-	 * `product`: an event about it would start a charged loop. Never rejects.
+	 * Resolves with true if this process knows that a sub-workflow downstream of this trigger has created `product`. An
+	 * event about it would start a charged loop. Never rejects.
 	 */
 	isCreatedDownstream(product: Product): Promise<boolean>;
 	/** Writes a warning to n8n's log, with the token redacted. */
 	warn(text: string): void;
 	/**
-	 * Ends the trigger with an error. A refused token is checked again first, so the caller must go on until `closing`
-	 * aborts.
+	 * Ends the trigger with an error. A refused token is checked again first, and may turn out to be valid, so the
+	 * caller must continue until `closing` aborts.
 	 */
 	onFatal(failure: Failure): void;
 }

@@ -6,7 +6,7 @@ import type {
 	IRun,
 	ITriggerFunctions,
 } from 'n8n-workflow';
-import { backOffMs, raceTimeout, sleep, withDeadline } from '../../shared/async/deadline';
+import { backoffMs, raceTimeout, sleep, withDeadline } from '../../shared/async/deadline';
 import { Semaphore } from '../../shared/async/semaphore';
 import { errorKindOf, Failure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
@@ -20,15 +20,15 @@ const MAX_EXECUTION_MS = 60_000;
 /** Time limit for downloading the files of one event, in ms. */
 const DOWNLOAD_TIMEOUT_MS = 3_600_000;
 /** The most attempts to emit an event, if n8n fails to start its execution. */
-const MAX_ATTEMPTS = 10;
+const MAX_EMIT_ATTEMPTS = 10;
 /** The longest pause between two attempts, in ms. */
-const MAX_PAUSE_MS = 60_000;
+const MAX_EMIT_PAUSE_MS = 60_000;
 
 /** One event that should start one execution. */
 export interface Emission {
 	/** The key in the outbox of the task or history entry that the event is about. */
 	outboxKey: string;
-	/** What has happened. It is part of the deduplication key, so it must be the same after a restart. */
+	/** The name of the event. It is part of the deduplication key, so it must be the same after a restart. */
 	name: string;
 	/** For a progress event: returns true once a newer event has replaced it. */
 	isOutdated?(): boolean;
@@ -48,17 +48,17 @@ export class ExecutionQueue {
 		private readonly outbox: Pick<Outbox, 'setState' | 'save'>,
 	) {}
 
-	/** Emits an event, up to MAX_ATTEMPTS times, until n8n has started its execution. Never rejects. */
+	/** Emits an event, up to MAX_EMIT_ATTEMPTS times, until n8n has started its execution. Never rejects. */
 	async emitUntilStarted(emission: Emission): Promise<void> {
 		const { isCreatedDownstream, closing, warn } = this.activation;
 		const { outboxKey, name } = emission;
 		if (await isCreatedDownstream(emission.product)) return this.outbox.setState(outboxKey, 'done');
-		for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+		for (let attempt = 0; attempt < MAX_EMIT_ATTEMPTS; attempt++) {
 			const release = await this.slots.acquire(1, closing).catch(() => undefined);
 			if (!release) return;
 			const isDone = await this.emitOnce(emission).finally(release);
 			if (isDone) return;
-			await sleep(backOffMs(attempt, MAX_PAUSE_MS), closing);
+			await sleep(backoffMs(attempt, MAX_EMIT_PAUSE_MS), closing);
 		}
 		warn(`n8n could not start an execution for the event '${name}' of ${outboxKey}`);
 	}

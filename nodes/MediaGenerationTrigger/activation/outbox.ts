@@ -9,7 +9,7 @@ const DEDUPLICATION_KEY_TTL_MS = 120_000;
 /** How many events in state 'done' are remembered, so that a late message about one does not look like a new task. */
 const MAX_DONE_EVENTS = 1000;
 
-/** What the outbox saves of every event. */
+/** The fields that every saved event has. */
 export interface Stateful {
 	/**
 	 * 'tracking': the task or generation has not ended yet. 'pending': the event has to be emitted. 'emitted': n8n has
@@ -21,8 +21,7 @@ export interface Stateful {
 }
 
 /**
- * What is saved under one key of n8n's static data. It is replaced as a whole, since n8n may not save a change inside
- * it.
+ * The value of one key of n8n's static data. It is replaced as a whole, because n8n may not notice a change inside it.
  */
 interface SavedEvents<Item, Cursor> {
 	/** When these events were saved, in ms since 1970. */
@@ -31,7 +30,7 @@ interface SavedEvents<Item, Cursor> {
 	events: Array<[name: string, item: Item]>;
 }
 
-/** What closed triggers hand over to their next activation in this process, by namespace and node. */
+/** The events that closed triggers hand over to their next activation in this process, by namespace and node. */
 class Handover extends Map<string, SavedEvents<never, never>> {}
 
 /**

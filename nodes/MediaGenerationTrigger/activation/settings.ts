@@ -29,12 +29,12 @@ const EVENTS = [
 ] as const;
 
 /** The event about a new video or image in the history. */
-const GENERATED = 'generated';
+const GENERATED_EVENT = 'generated';
 
 /** The events about speech tasks. With `generated`, `failed` is also about videos and images. */
-export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], typeof GENERATED>;
+export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], typeof GENERATED_EVENT>;
 const taskEvents = EVENTS.map(({ value }) => value).filter(
-	(value): value is TaskEventKind => value !== GENERATED,
+	(value): value is TaskEventKind => value !== GENERATED_EVENT,
 );
 
 export const triggerOn: INodeProperties = {

@@ -24,7 +24,7 @@ export interface FingerprintedEntry extends HistoryEntry {
 	fingerprint: string;
 }
 
-/** What is remembered of an entry. */
+/** The facts about an entry that are saved. */
 interface KnownEntry extends Stateful {
 	/**
 	 * When it was created, in ms since 1970 by the service's clock; NaN, which JSON saves as null, if that is unknown.
@@ -51,9 +51,9 @@ export type HistoryOutbox = Outbox<KnownEntry, Cursor>;
 export type PollState = Pick<HistoryOutbox, 'events' | 'cursor'>;
 
 /**
- * Compares the entries that a poll has read with what earlier polls know. `listedEntries` has the oldest entry first,
- * `account` is the account key, and `now` is in ms since 1970. Returns the entries to emit, oldest first, and what the
- * next poll needs to know.
+ * Compares the entries that a poll has read with those that earlier polls have seen. `listedEntries` has the oldest
+ * entry first, `account` is the account key, and `now` is in ms since 1970. Returns the entries to emit, oldest first,
+ * and the state for the next poll.
  *
  * After the first poll, an unknown entry is new if it was created after the watermark; without times, its place in the
  * list decides. Other unknown entries may be old: deletions of newer entries have moved them up to the pages that are
@@ -108,8 +108,8 @@ export function newEntries(
 }
 
 /**
- * Reads the history page by page, as far as it may contain new or tracked entries, up to MAX_POLLED_ENTRIES. Resolves
- * with the entries, the oldest first. `read` reads a page, from 1.
+ * Reads the history page by page, until no further page can have new or tracked entries, but at most
+ * MAX_POLLED_ENTRIES. Resolves with the entries, oldest first. `read` reads one page. Pages count from 1.
  */
 export async function readRecentEntries(
 	read: (page: number) => Promise<Page>,
@@ -179,7 +179,7 @@ const entriesOf = (records: ServiceRecord[], baseUrl: string): FingerprintedEntr
  * does not count, since it may contain a changing signature.
  */
 function fingerprintOf({ id, files, record, prompt }: HistoryEntry): string {
-	const address = files[0] ? withoutQuery(files[0].fileUrl) : '';
-	const parts = id === undefined ? [address, asText(record.created_at) ?? '', prompt] : [id];
+	const unsignedUrl = files[0] ? withoutQuery(files[0].fileUrl) : '';
+	const parts = id === undefined ? [unsignedUrl, asText(record.created_at) ?? '', prompt] : [id];
 	return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 12);
 }

@@ -14,9 +14,11 @@ import type { TaskEventKind } from '../activation/settings';
 
 /** The usual pause before a read of a task, in ms. The pauses grow while the socket is open. */
 const POLL_INTERVAL_MS = 30_000;
-/** Pause before a task that could not be read is tried again, in ms. It doubles each time, up to MAX_PAUSE_MS. */
-const FIRST_PAUSE_MS = 20_000;
-const MAX_PAUSE_MS = 3_600_000;
+/**
+ * The pause before a task that could not be read is tried again, in ms. It doubles each time, up to MAX_RETRY_PAUSE_MS.
+ */
+const FIRST_RETRY_PAUSE_MS = 20_000;
+const MAX_RETRY_PAUSE_MS = 3_600_000;
 
 /**
  * Follows one speech task to its end, and emits its events in order. Create one poller per task, and call `follow`
@@ -44,7 +46,11 @@ export class TaskPoller {
 		signal: AbortSignal,
 	): Promise<void> {
 		const { api, isManual, onFatal, warn } = this.activation;
-		for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2)) {
+		for (
+			let pauseMs = FIRST_RETRY_PAUSE_MS;
+			;
+			pauseMs = Math.min(MAX_RETRY_PAUSE_MS, pauseMs * 2)
+		) {
 			const failure = await waitForTask(api, {
 				taskId: this.taskId,
 				signal,
@@ -59,7 +65,7 @@ export class TaskPoller {
 			if (!failure || signal.aborted) return;
 			// In a manual test, a person waits for an event, and has to see, for example, that a task does not exist.
 			if (failure.kind === 'tokenRefused' || isManual) onFatal(failure);
-			else if (pauseMs === FIRST_PAUSE_MS) warn(wordingOf(failure).message);
+			else if (pauseMs === FIRST_RETRY_PAUSE_MS) warn(wordingOf(failure).message);
 			if (failure.kind === 'notFound') return;
 			await sleep(pauseMs, signal);
 		}

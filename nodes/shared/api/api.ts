@@ -53,7 +53,7 @@ export class Api extends RetryingClient {
 			attemptTimeoutMs: CREATE_TIMEOUT_MS,
 			...options,
 		};
-		return (await this.sendForJson(call, readCreatedTaskId)).found;
+		return (await this.sendForJson(call, readCreatedTaskId)).value;
 	}
 
 	/** Reads a speech task (§4.2). `retry`: see `ReadCall`. */
@@ -64,7 +64,7 @@ export class Api extends RetryingClient {
 	): Promise<SpeechTask> {
 		const call: ReadCall = { method: 'GET', path: taskPath(taskId), retry, signal };
 		const read = (raw: unknown) => readSpeechTask(raw, this.credential);
-		return (await this.sendForJson(call, read)).found;
+		return (await this.sendForJson(call, read)).value;
 	}
 
 	/** Deletes a speech task (§4.3). */
@@ -114,21 +114,21 @@ export class Api extends RetryingClient {
 		retry: ReadCall['retry'] = 'ifTemporary',
 	): Promise<ServiceRecord> {
 		const call: ReadCall = { method: 'GET', path: ACCOUNT_PATH, retry, signal };
-		return (await this.sendForJson(call, readRecord)).found;
+		return (await this.sendForJson(call, readRecord)).value;
 	}
 
 	private async fetchPage(path: string, query: Query, signal: AbortSignal) {
 		const call: ReadCall = { method: 'GET', path, query, retry: 'ifTemporary', signal };
-		const { found, clockOffsetMs } = await this.sendForJson(call, readPage);
-		return { ...found, clockOffsetMs };
+		const { value: page, clockOffsetMs } = await this.sendForJson(call, readPage);
+		return { ...page, clockOffsetMs };
 	}
 
 	/** Sends a call and resolves with what `read` finds in its JSON answer. */
 	private async sendForJson<T>(call: ApiCall, read: (raw: unknown) => T | undefined) {
-		return await this.send(call, async (answer, signal) => {
-			const value = readAnswer(await readText(answer, signal), this.credential.redact, read);
-			const offsetMs = Date.parse(answer.headers.date ?? '') - Date.now();
-			return { found: value, clockOffsetMs: Number.isNaN(offsetMs) ? 0 : offsetMs };
+		return await this.send(call, async (response, signal) => {
+			const value = readAnswer(await readText(response, signal), this.credential.redact, read);
+			const offsetMs = Date.parse(response.headers.date ?? '') - Date.now();
+			return { value, clockOffsetMs: Number.isNaN(offsetMs) ? 0 : offsetMs };
 		});
 	}
 }

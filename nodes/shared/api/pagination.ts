@@ -24,7 +24,7 @@ export interface Paging {
 /**
  * True when `page` is probably the last page of a list.
  *
- * @param readSoFar how many records were read so far, those of this page included
+ * @param readSoFar how many records were read so far, including this page
  * @param pageSize how many records were asked for per page
  * @param fullPageSize a page with at least this many records may be followed by another
  */

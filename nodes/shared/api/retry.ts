@@ -4,7 +4,7 @@ import { meaningOf } from '../parsing/errorTable';
 import { ACCOUNT_PATH } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
 import type { CallSignals } from '../async/callSignals';
-import { abortReason, backOffMs, sleep, startDeadline, monotonicNow } from '../async/deadline';
+import { abortReason, backoffMs, sleep, startDeadline, monotonicNow } from '../async/deadline';
 import { Failure, isFailure, isTransient, toNoResponse, withDefaultFacts } from '../failure';
 import {
 	sendRequest,
@@ -66,7 +66,7 @@ const signalsOf = (call: ApiCall): { stopStarting: AbortSignal; abortInFlight: A
 /** Kinds of failure after which the service may or may not have accepted the call. */
 const UNCERTAIN_KINDS = ['noResponse', 'unavailable', 'timedOut', 'foreignServer'] as const;
 
-/** What a failed call says about the service, for the throttle. */
+/** Returns what a failed call tells the throttle about the service. */
 function outcomeOf(failure: Failure): Outcome {
 	const { kind, facts } = failure;
 	if (kind === 'canceled') return 'unknown';
@@ -97,7 +97,7 @@ function toCallFailure(call: ApiCall, error: unknown): Failure {
  * call: then the time limit of the attempt ends, and the call is not sent again.
  */
 export type ResponseReader<T> = (
-	answer: HttpResponse,
+	response: HttpResponse,
 	signal: AbortSignal,
 	onAccepted: () => void,
 ) => Promise<T>;
@@ -123,8 +123,8 @@ export class RetryingClient {
 	}
 
 	/**
-	 * Sends a call, again if its field `retry` says so, and resolves with what `readResponse` resolves with. Throws a
-	 * Failure, or what `onSend` or `readResponse` throws.
+	 * Sends a call, and repeats it if its field `retry` says so. Resolves with what `readResponse` resolves with.
+	 * Throws a Failure, or what `onSend` or `readResponse` throws.
 	 */
 	protected async send<T>(call: ApiCall, readResponse: ResponseReader<T>): Promise<T> {
 		const { throttle } = this;
@@ -183,13 +183,13 @@ export class RetryingClient {
 			const isRetriedConnection = willRetry && lastFailure.kind === 'unreachable';
 			admittedCall.end(isRetriedConnection ? 'unknown' : outcomeOf(lastFailure), lastFailure);
 			if (!willRetry) throw lastFailure;
-			if (lastFailure.kind !== 'rateLimited') await sleep(backOffMs(attempt - 1), stopStarting);
+			if (lastFailure.kind !== 'rateLimited') await sleep(backoffMs(attempt - 1), stopStarting);
 		}
 	}
 
 	/**
 	 * Finds out whether a Failure of kind tokenRefused is really about the token. If it is not, the account probably
-	 * lacks a right, and the kind becomes `rejected`.
+	 * lacks a permission, and the kind becomes `rejected`.
 	 */
 	private async withTokenChecked(call: ApiCall, failure: Failure): Promise<Failure> {
 		const { kind, facts } = failure;
@@ -257,7 +257,7 @@ export class RetryingClient {
 		readResponse: ResponseReader<T>,
 		onAccepted: () => void,
 	): Promise<T> {
-		const answer = await sendRequest(this.context, {
+		const response = await sendRequest(this.context, {
 			method: call.method,
 			url: this.credential.baseUrl + call.path,
 			query: call.query,
@@ -267,31 +267,31 @@ export class RetryingClient {
 			signal,
 			credential: this.credential,
 		});
-		const isSuccess = answer.status >= 200 && answer.status < 300;
+		const isSuccess = response.status >= 200 && response.status < 300;
 		const result = isSuccess
-			? readResponse(answer, signal, onAccepted)
-			: this.throwFailureOf(call, answer, signal);
+			? readResponse(response, signal, onAccepted)
+			: this.throwFailureOf(call, response, signal);
 		return await result
 			.catch((error: unknown) => {
-				const retryAfterMs = readRetryAfter(answer.headers);
+				const retryAfterMs = readRetryAfter(response.headers);
 				throw retryAfterMs === undefined ? error : withDefaultFacts(error, { retryAfterMs });
 			})
-			.finally(() => answer.close());
+			.finally(() => response.close());
 	}
 
 	private async throwFailureOf(
 		{ method }: ApiCall,
-		answer: HttpResponse,
+		response: HttpResponse,
 		signal: AbortSignal,
 	): Promise<never> {
-		const text = await readErrorBody(answer, signal);
-		const failure = failureOfStatus(answer.status, text);
+		const text = await readErrorBody(response, signal);
+		const failure = failureOfStatus(response.status, text);
 		if (failure.kind !== 'redirected') throw failure;
-		const { location } = answer.headers;
-		const target = location ? asWebUrl(location, answer.url)?.origin : undefined;
+		const { location } = response.headers;
+		const target = location ? asWebUrl(location, response.url)?.origin : undefined;
 		// `sendRequest` has followed redirects within the origin up to a limit, so this one is probably part of a loop.
 		if (method === 'GET' && target === this.credential.origin) {
-			throw new Failure('foreignServer', { status: answer.status });
+			throw new Failure('foreignServer', { status: response.status });
 		}
 		throw failure.withDefaults({ host: target });
 	}

@@ -1,13 +1,13 @@
-declare const purpose: unique symbol;
+declare const signalPurpose: unique symbol;
 
 /**
- * Aborts when nothing new may begin. A billable call in flight may go on, because only its answer says what was
+ * Aborts when nothing new may begin. A billable call in flight may continue, because only its answer tells what was
  * charged.
  */
-export type StopStarting = AbortSignal & { readonly [purpose]: 'stopStarting' };
+export type StopStarting = AbortSignal & { readonly [signalPurpose]: 'stopStarting' };
 
-/** Aborts billable calls in flight as well. What they have charged may then be unknown. */
-export type AbortInFlight = AbortSignal & { readonly [purpose]: 'abortInFlight' };
+/** Aborts billable calls in flight as well. It may then be unknown whether they were charged. */
+export type AbortInFlight = AbortSignal & { readonly [signalPurpose]: 'abortInFlight' };
 
 /** The two signals of a billable call. Their types differ, so the compiler refuses to swap them. */
 export interface CallSignals {

@@ -32,8 +32,8 @@ export class CoalescedReads {
 	private readonly byKey = new Map<string, CoalescedRead<unknown>>();
 
 	/**
-	 * Resolves with the result of a read that began after `startedAfter` (from `monotonicNow`): that of the latest read
-	 * with the same `key`, or of a new one that waits for its turn in `queue`. Throws what `read` throws, or the reason
+	 * Resolves with the result of a read that began after `startedAfter` (from `monotonicNow`): the latest read with
+	 * the same `key`, or else a new read, which waits for its turn in `queue`. Throws what `read` throws, or the reason
 	 * of `signal`.
 	 */
 	async share<T>(

@@ -27,9 +27,9 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 /**
  * Returns the back-off before a retry, in ms, with jitter. It doubles with each attempt, counted from 0, up to `maxMs`.
  */
-export function backOffMs(attempt: number, maxMs = 4000): number {
-	const fullMs = Math.min(maxMs, 500 * 2 ** attempt);
-	return fullMs / 2 + Math.random() * (fullMs / 2);
+export function backoffMs(attempt: number, maxMs = 4000): number {
+	const baseMs = Math.min(maxMs, 500 * 2 ** attempt);
+	return baseMs / 2 + Math.random() * (baseMs / 2);
 }
 
 /** Resolves when `signal` aborts, and never if it does not. */

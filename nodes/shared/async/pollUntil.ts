@@ -103,9 +103,9 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	/** Reads once. Resolves with the outcome, or with how the read ended without one; undefined if it was aborted. */
 	async function readOnce(currentSignal: AbortSignal, isUrgent: boolean) {
 		const result = read(currentSignal, isUrgent).then(
-			(found) => {
-				if (found.done) return found;
-				if (found.expectSoon) return 'expectSoon';
+			(readResult) => {
+				if (readResult.done) return readResult;
+				if (readResult.expectSoon) return 'expectSoon';
 				return noOutcome();
 			},
 			(error: unknown) => {

@@ -6,11 +6,11 @@ import { Queue } from './queue';
  * above the whole limit is admitted when nothing else is in use.
  */
 export class Semaphore {
-	private used = 0;
+	private usedAmount = 0;
 	/** First come, first served, so that small requests cannot overtake a large one forever. */
 	private readonly queue = new Queue<number>(
-		(amount) => (this.used > 0 && this.used + amount > this.limit ? Infinity : 0),
-		(amount) => (this.used += amount),
+		(amount) => (this.usedAmount > 0 && this.usedAmount + amount > this.limit ? Infinity : 0),
+		(amount) => (this.usedAmount += amount),
 	);
 
 	/** `limit` is the amount that may be in use at once. */
@@ -23,7 +23,7 @@ export class Semaphore {
 	async acquire(amount: number, signal: AbortSignal): Promise<() => void> {
 		if (!(await this.queue.enter(signal, amount))) throw abortReason(signal);
 		return () => {
-			this.used -= amount;
+			this.usedAmount -= amount;
 			this.queue.notify();
 		};
 	}

@@ -3,7 +3,7 @@ import { asText, asTime } from '../parsing/values';
 import { isFailureWord, statesFinalReason } from '../parsing/errors';
 import { idOf, identifiersOf, readGeneratedFiles } from '../parsing/responses';
 
-/** An entry of the history (§2.3), and what identifies it. */
+/** An entry of the history (§2.3), with the ids and URLs that identify it. */
 export interface HistoryEntry {
 	/** The whole record that the service sent. */
 	record: ServiceRecord;

@@ -25,7 +25,7 @@ interface HistorySnapshot {
 }
 
 /**
- * The shared snapshots of an account's history (§4.9). It is a class of its own because `account.ts` finds shared
+ * The shared snapshots of an account's history (§4.9). This is a separate class because `account.ts` finds shared
  * objects by their class.
  */
 class HistorySnapshots extends CoalescedReads {}
@@ -61,10 +61,10 @@ async function readBackTo(api: Api, since: number, signal: AbortSignal): Promise
 	const items = await readAllPages({
 		firstPage: 1,
 		limit: MAX_SNAPSHOT_ENTRIES,
-		fetch: async (page, pageSize) => {
-			const found = await api.listHistory({ page, page_size: pageSize }, signal);
-			({ clockOffsetMs } = found);
-			return found;
+		fetch: async (pageNumber, pageSize) => {
+			const historyPage = await api.listHistory({ page: pageNumber, page_size: pageSize }, signal);
+			({ clockOffsetMs } = historyPage);
+			return historyPage;
 		},
 		shouldStop: ({ items }) => {
 			const hasReachedSince = !(asTime(items.at(-1)?.created_at) >= since + clockOffsetMs);

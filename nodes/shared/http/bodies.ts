@@ -12,11 +12,12 @@ const ERROR_BODY_TIMEOUT_MS = 5000;
  * Reads the whole body as text. Throws a Failure of kind tooLarge, or noResponse if the connection breaks, or the
  * signal's reason.
  */
-export async function readText(answer: HttpResponse, signal: AbortSignal): Promise<string> {
-	const found = await peek(answer.body, MAX_JSON_BYTES).catch(() => undefined);
+export async function readText(response: HttpResponse, signal: AbortSignal): Promise<string> {
+	const peeked = await peek(response.body, MAX_JSON_BYTES).catch(() => undefined);
 	throwIfAborted(signal);
-	if (!found) throw new Failure('noResponse', { host: new URL(answer.url).host, transient: true });
-	if (found.isWhole) return found.head.toString();
+	if (!peeked)
+		throw new Failure('noResponse', { host: new URL(response.url).host, transient: true });
+	if (peeked.isWhole) return peeked.head.toString();
 	const megabytes = MAX_JSON_BYTES / 1024 / 1024;
 	throw new Failure('tooLarge', { text: `more than ${megabytes} MB` });
 }
@@ -25,13 +26,13 @@ export async function readText(answer: HttpResponse, signal: AbortSignal): Promi
  * Reads the start of an answer's body, as text without the token; '' if the body cannot be read in time, because the
  * status alone already tells the main reason. Throws the reason of `signal` if that aborts.
  */
-export async function readErrorBody(answer: HttpResponse, signal: AbortSignal): Promise<string> {
+export async function readErrorBody(response: HttpResponse, signal: AbortSignal): Promise<string> {
 	// Only an error status has a body that gives a reason.
-	if (answer.status < 400) return '';
-	const bodyStart = peek(answer.body, MAX_ERROR_BYTES).catch(() => undefined);
-	const found = await raceTimeout(ERROR_BODY_TIMEOUT_MS, signal, bodyStart);
+	if (response.status < 400) return '';
+	const bodyStart = peek(response.body, MAX_ERROR_BYTES).catch(() => undefined);
+	const peeked = await raceTimeout(ERROR_BODY_TIMEOUT_MS, signal, bodyStart);
 	throwIfAborted(signal);
-	return answer.redact.text(found?.head.toString('utf8', 0, MAX_ERROR_BYTES) ?? '');
+	return response.redact.text(peeked?.head.toString('utf8', 0, MAX_ERROR_BYTES) ?? '');
 }
 
 /**

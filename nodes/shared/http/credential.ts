@@ -31,11 +31,11 @@ const invalidCredential = (field: string, text: string) =>
  * invalidInput if it is empty or has characters that no token has.
  */
 export function cleanToken(raw: unknown): string {
-	const invalid = (text: string) => invalidCredential('API Token', text);
+	const invalidToken = (text: string) => invalidCredential('API Token', text);
 	const token = (asText(raw) ?? '').replace(BEARER_PREFIX, '').trim();
-	if (token === '') throw invalid('is empty');
+	if (token === '') throw invalidToken('is empty');
 	if (!/^[\x21-\x7e]+$/.test(token)) {
-		throw invalid(
+		throw invalidToken(
 			'contains a line break, a space or other characters that cannot be part of a token: copy it again, in one piece',
 		);
 	}
@@ -44,20 +44,20 @@ export function cleanToken(raw: unknown): string {
 
 /** Checks the URL in a field of the credential. Without `allowHttp`, an unencrypted URL must lead to this machine. */
 function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: boolean): URL {
-	const invalid = (text: string) => invalidCredential(field, text);
+	const invalidUrl = (text: string) => invalidCredential(field, text);
 	const text = asText(raw);
-	if (text === undefined) throw invalid('is empty');
+	if (text === undefined) throw invalidUrl('is empty');
 	const url = URL.canParse(text) ? new URL(text) : undefined;
 	if (!url || !schemes.includes(url.protocol)) {
 		const example = `${schemes[0]}//media.example.com`;
-		throw invalid(`must begin with ${schemes.join('// or ')}//, for example ${example}`);
+		throw invalidUrl(`must begin with ${schemes.join('// or ')}//, for example ${example}`);
 	}
 	if (url.username + url.password + url.search + url.hash !== '') {
-		throw invalid('must not contain a user name, a password, or anything after a "?" or "#"');
+		throw invalidUrl('must not contain a user name, a password, or anything after a "?" or "#"');
 	}
 	const isEncrypted = /^(?:https|wss):$/.test(url.protocol);
 	if (isEncrypted || allowHttp || LOOPBACK.test(url.hostname)) return url;
-	throw invalid(
+	throw invalidUrl(
 		`must begin with ${schemes[0]}//: over ${url.protocol}// the API token could be read on the network. On a network that you trust, turn on 'Allow Unencrypted Connection' in the credential`,
 	);
 }

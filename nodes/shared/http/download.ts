@@ -2,7 +2,7 @@ import type { IBinaryData, IExecuteFunctions, ITriggerFunctions } from 'n8n-work
 import type { Credential } from './credential';
 import { readErrorText, readRetryAfter } from '../parsing/errors';
 import { peek, readErrorBody } from './bodies';
-import { abortReason, backOffMs, sleep, monotonicNow, watchIdle } from '../async/deadline';
+import { abortReason, backoffMs, sleep, monotonicNow, watchIdle } from '../async/deadline';
 import { Failure, isTransient, type FailureFacts } from '../failure';
 import type { FileType, MediaKind } from '../contract';
 import {
@@ -55,19 +55,19 @@ export interface FileToFetch {
 }
 
 /** A Failure of kind downloadFailed; `text` is the reason. */
-const downloadFailed = (text: string, transient: boolean, facts: FailureFacts = {}) =>
+const downloadFailure = (text: string, transient: boolean, facts: FailureFacts = {}) =>
 	new Failure('downloadFailed', { text, transient, ...facts });
 
 /** Throws a Failure unless the status says that the answer is the whole file. */
-async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal): Promise<void> {
-	const { status, headers } = answer;
+async function refuseErrorStatus(response: HttpResponse, signal: AbortSignal): Promise<void> {
+	const { status, headers } = response;
 	if (status >= 200 && status < 300 && status !== 206) return;
-	const reason = readErrorText(await readErrorBody(answer, signal).catch(() => ''));
+	const reason = readErrorText(await readErrorBody(response, signal).catch(() => ''));
 	// A web page with 401 or 403 probably comes from a proxy in front of the host, so it is temporary.
 	const isFinal = status === 401 || status === 410 || (status >= 300 && status < 400);
 	const isProxyPage = [401, 403].includes(status) && /html/i.test(headers['content-type'] ?? '');
 	const text = `the file host responded with ${status}${reason ? ` (${reason})` : ''}`;
-	throw downloadFailed(text, isProxyPage || !isFinal, {
+	throw downloadFailure(text, isProxyPage || !isFinal, {
 		status: isProxyPage ? undefined : status,
 		isUrlRefused: [400, 401, 403, 404, 410].includes(status),
 		retryAfterMs: readRetryAfter(headers),
@@ -75,14 +75,14 @@ async function refuseErrorStatus(answer: HttpResponse, signal: AbortSignal): Pro
 }
 
 /**
- * Counts the bytes of a stream as they arrive, and destroys the stream with `tooLarge` once there are more than
+ * Counts the bytes of a stream as they arrive, and destroys the stream with `tooLargeFailure` once there are more than
  * `maxBytes`. The stream's `push` is wrapped, because a 'data' listener would start the stream before n8n's storage
  * reads it.
  */
 function countBytes(
 	stream: ByteStream,
 	maxBytes: number,
-	tooLarge: Failure,
+	tooLargeFailure: Failure,
 	onBytes: (bytes: Uint8Array) => void = () => {},
 ) {
 	const received = { bytes: 0, lastChunkAt: monotonicNow() };
@@ -101,7 +101,7 @@ function countBytes(
 		if (chunk) countChunk(chunk);
 		received.lastChunkAt = monotonicNow();
 		if (received.bytes <= maxBytes) return push(chunk, ...args);
-		stream.destroy(tooLarge);
+		stream.destroy(tooLargeFailure);
 		return false;
 	};
 	return received;
@@ -121,7 +121,7 @@ function detectType(
 	if (!invalidReason && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
 	const isTemporary = url !== 'data:';
 	// With the status 200 there is no retry window: a host that sends no subtitles rarely sends them later.
-	throw downloadFailed(
+	throw downloadFailure(
 		invalidReason ?? 'the file is neither SRT nor VTT',
 		isTemporary,
 		isSubtitles ? { status: 200 } : {},
@@ -146,7 +146,7 @@ async function fetchOnce(
 		const type = detectType(file, bytes.subarray(0, SNIFF_BYTES), inlineType!, 'data:');
 		return await context.helpers.prepareBinaryData(bytes, nameFor(type), type.mimeType);
 	}
-	const answer = await sendRequest(context, {
+	const response = await sendRequest(context, {
 		method: 'GET',
 		url: file.url,
 		accept: '*/*',
@@ -155,31 +155,35 @@ async function fetchOnce(
 		signal,
 		credential,
 	});
-	const announcedBytes = Number(answer.headers['content-length']) || 0;
-	// If a host compresses the file anyway, Content-Length is the compressed size, so a small one does not count.
+	const announcedBytes = Number(response.headers['content-length']) || 0;
+	// A host may compress the file although the request forbids it. Content-Length is then too small, so it can only
+	// raise the limit.
 	const limitBytes = file.isSubtitles ? MAX_SUBTITLES_BYTES : file.maxBytes;
 	const maxBytes = limitBytes ?? Math.max(announcedBytes, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(maxBytes / 1024 / 1024);
-	const tooLarge = downloadFailed(`the file is too large: more than ${megabytes} MB`, false);
-	const received = countBytes(answer.body, maxBytes, tooLarge, file.onAttempt?.());
+	const tooLargeFailure = downloadFailure(
+		`the file is too large: more than ${megabytes} MB`,
+		false,
+	);
+	const received = countBytes(response.body, maxBytes, tooLargeFailure, file.onAttempt?.());
 	const downloadEnded = new AbortController();
 	const idleAt = () => received.lastChunkAt + IDLE_TIMEOUT_MS;
-	void watchIdle(idleAt, downloadEnded.signal, () => answer.close());
+	void watchIdle(idleAt, downloadEnded.signal, () => response.close());
 	try {
-		await refuseErrorStatus(answer, signal);
-		const { head, isWhole } = await peek(answer.body, SNIFF_BYTES);
-		const contentType = answer.redact.text(answer.headers['content-type'] ?? '');
-		const type = detectType(file, head, contentType, answer.url);
-		const body = isWhole ? head : answer.body;
+		await refuseErrorStatus(response, signal);
+		const { head, isWhole } = await peek(response.body, SNIFF_BYTES);
+		const contentType = response.redact.text(response.headers['content-type'] ?? '');
+		const type = detectType(file, head, contentType, response.url);
+		const body = isWhole ? head : response.body;
 		return await context.helpers
 			.prepareBinaryData(body, nameFor(type), type.mimeType)
 			.catch((error: unknown) => {
-				throw received.bytes > maxBytes ? tooLarge : error;
+				throw received.bytes > maxBytes ? tooLargeFailure : error;
 			});
 	} finally {
 		downloadEnded.abort();
 		// Closes the connection if the download was abandoned.
-		answer.close();
+		response.close();
 	}
 }
 
@@ -228,7 +232,7 @@ export async function download(
 			throw result.withDefaults({ fileUrl: url });
 		}
 		const retryAfterMs = Math.min(MAX_DOWNLOAD_RETRY_AFTER_MS, result.facts.retryAfterMs ?? 0);
-		await sleep(Math.max(retryAfterMs, backOffMs(attempt)), signal);
+		await sleep(Math.max(retryAfterMs, backoffMs(attempt)), signal);
 	}
 }
 
@@ -242,6 +246,6 @@ function toDownloadFailure(error: unknown): Failure {
 	const { name = '', message = '' } = error as Partial<Error>;
 	const isConnection = CONNECTION_ERROR.test(`${codeOf(error)} ${name} ${message}`);
 	return error instanceof Failure || isConnection
-		? downloadFailed('the connection was lost during the download', true)
-		: downloadFailed(`n8n could not store it (${message || 'no reason given'})`, false);
+		? downloadFailure('the connection was lost during the download', true)
+		: downloadFailure(`n8n could not store it (${message || 'no reason given'})`, false);
 }

@@ -85,25 +85,25 @@ export function codeOf(error: unknown, depth = 0): string {
 export function failureOfConnection(error: unknown, url: string): Failure {
 	const code = codeOf(error).toUpperCase();
 	const { host } = new URL(url);
-	const unreachable = (text: string, transient?: true) =>
+	const unreachableFailure = (text: string, transient?: true) =>
 		new Failure('unreachable', { host, text, transient });
-	if (code === 'ECONNREFUSED') return unreachable('refused', true);
+	if (code === 'ECONNREFUSED') return unreachableFailure('refused', true);
 	if (/^(?:ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)/.test(code)) {
-		return unreachable('host', true);
+		return unreachableFailure('host', true);
 	}
 	if (/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO_VERIFY|EPROTO/.test(code)) {
-		return unreachable('certificate');
+		return unreachableFailure('certificate');
 	}
 	const { name = '', message = '' } = (error ?? {}) as Partial<Error>;
-	if (/ssrf|blocked/i.test(`${name} ${message}`)) return unreachable('blocked');
+	if (/ssrf|blocked/i.test(`${name} ${message}`)) return unreachableFailure('blocked');
 	return new Failure('noResponse', { host, transient: true });
 }
 
 /** The URL that an answer redirects to; undefined if there is none, or the request must not follow it. */
-function redirectTarget(request: HttpRequest, answer: HttpResponse): string | undefined {
-	const { location } = answer.headers;
-	if (![301, 302, 303, 307, 308].includes(answer.status) || !location) return undefined;
-	const target = asWebUrl(location, answer.url);
+function redirectTarget(request: HttpRequest, response: HttpResponse): string | undefined {
+	const { location } = response.headers;
+	if (![301, 302, 303, 307, 308].includes(response.status) || !location) return undefined;
+	const target = asWebUrl(location, response.url);
 	const isSameOrigin = request.method === 'GET' && target?.origin === request.credential.origin;
 	return request.isFile || isSameOrigin ? target?.href : undefined;
 }
@@ -174,26 +174,26 @@ function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 }
 
 /**
- * Sends a request through n8n's request helper and resolves with the answer, whatever its status; the caller must close
- * it. The token is sent to the credential's origin only. Throws a Failure if there is no answer, if a URL would take
- * the token to another origin, or if `signal` aborts.
+ * Sends a request through n8n's request helper. Resolves with the answer even if it has an error status. The caller
+ * must close it. The token is sent to the credential's origin only. Throws a Failure if there is no answer, if a URL
+ * would take the token to another origin, or if `signal` aborts.
  */
 export async function sendRequest(
 	context: ServiceContext,
 	request: HttpRequest,
 ): Promise<HttpResponse> {
 	let { url, query } = request;
-	for (let hop = 0; ; hop++) {
+	for (let redirectCount = 0; ; redirectCount++) {
 		refuseTokenIn(url, request.credential);
 		const bearsToken = new URL(url).origin === request.credential.origin;
-		let answer = await sendOnce(context, { ...request, query }, url, bearsToken);
-		if (bearsToken && request.isFile && TOKEN_CONFLICT_STATUSES.includes(answer.status)) {
-			answer.close();
-			answer = await sendOnce(context, { ...request, query }, url, false);
+		let response = await sendOnce(context, { ...request, query }, url, bearsToken);
+		if (bearsToken && request.isFile && TOKEN_CONFLICT_STATUSES.includes(response.status)) {
+			response.close();
+			response = await sendOnce(context, { ...request, query }, url, false);
 		}
-		const target = hop < MAX_REDIRECTS ? redirectTarget(request, answer) : undefined;
-		if (target === undefined) return answer;
-		answer.close();
+		const target = redirectCount < MAX_REDIRECTS ? redirectTarget(request, response) : undefined;
+		if (target === undefined) return response;
+		response.close();
 		url = target;
 		// Most targets contain the query of the request, which must not be sent twice.
 		if (new URL(target).search !== '') query = undefined;

@@ -83,7 +83,7 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 	return hasOtherPrompt && Date.now() > receivedAt + OTHER_PROMPT_GRACE_MS ? undefined : 'perhaps';
 }
 
-/** Returns the ids of this workflow and of the one that called it; undefined if no caller is known. */
+/** Returns the ids of this workflow and of the workflow that called it; undefined if no caller is known. */
 export function creatorOf(context: IExecuteFunctions): SubWorkflow | undefined {
 	const { id = '' } = context.getWorkflow();
 	const calledBy = (context as ExecutionInternals).runExecutionData?.parentExecution?.workflowId;

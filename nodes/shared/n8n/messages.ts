@@ -6,9 +6,9 @@ import { truncate } from '../parsing/values';
 
 /** The two texts that n8n shows for an error. */
 export interface Wording {
-	/** What happened. */
+	/** Says what happened. */
 	message: string;
-	/** What the user can do, and what may have been charged; '' if there is nothing to add. */
+	/** Says what the user can do, and what may have been charged; '' if there is nothing to add. */
 	description: string;
 }
 
@@ -17,18 +17,18 @@ const formatSeconds = (ms = 0) => (ms === 1000 ? '1 second' : `${ms / 1000} seco
 const statusSuffix = (status?: number) => (status ? ` (HTTP ${status})` : '');
 
 /** The most texts that `listFirst` lists by default. */
-const MAX_NAMED = 5;
+const MAX_LISTED_TEXTS = 5;
 /** The most characters of each text that `listFirst` lists. */
-const MAX_NAME_CHARS = 300;
+const MAX_LISTED_TEXT_CHARS = 300;
 /** Lists the first `max` texts, and says how many more there are. */
-export const listFirst = (texts: string[], max = MAX_NAMED) =>
+export const listFirst = (texts: string[], max = MAX_LISTED_TEXTS) =>
 	texts
 		.slice(0, max)
-		.map((text) => truncate(text, MAX_NAME_CHARS))
+		.map((text) => truncate(text, MAX_LISTED_TEXT_CHARS))
 		.join(', ') + (texts.length > max ? ` and ${texts.length - max} more` : '');
 
 /** Names items as rows of a table, counted from 1: `row 13`, `rows 13 and 66`. Names at most `max` rows. */
-export function nameRows(itemIndexes: number[], max = MAX_NAMED): string {
+export function nameRows(itemIndexes: number[], max = MAX_LISTED_TEXTS): string {
 	const rows = itemIndexes.map((index) => String(index + 1));
 	if (rows.length === 1) return `row ${rows[0]}`;
 	const lastRow = rows.length > max ? '' : ` and ${rows.pop()}`;
@@ -67,7 +67,7 @@ const chargedFiles = ({ fileUrl, otherFileUrls = [] }: FailureFacts) => {
 	return `It has been charged. Get it with History → Get Many${urls.length > 0 ? `, or here: ${urls.join(' , ')}` : '.'}`;
 };
 
-/** What to do if an answer does not seem to come from the API. */
+/** Says what to do if an answer does not seem to come from the API. */
 const WRONG_BASE_URL =
 	"Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.";
 
@@ -85,7 +85,7 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 	not_allowed: 'Ask your provider, or choose a voice, model or settings that your account may use',
 	unavailable: 'Wait a few minutes',
 };
-/** Says what the user can do, as a sentence without its period. */
+/** Returns what the user can do, as a sentence without its period. */
 const remedy = ({ meaning, safeInFlight }: FailureFacts, fallback: string) => {
 	const numberToTry = safeInFlight ? ` (try ${safeInFlight})` : '';
 	return ((meaning && REMEDIES[meaning]) ?? fallback) + numberToTry;

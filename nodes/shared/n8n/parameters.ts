@@ -60,7 +60,8 @@ export class NodeParameters {
 	): T {
 		const value = this.options[name] ?? this.readRaw(name, allowed[0]);
 		const text = String(value).trim();
-		const chosen = aliases.get(text.toLowerCase()) ?? allowed.find((each) => each === text);
+		const chosen =
+			aliases.get(text.toLowerCase()) ?? allowed.find((allowedValue) => allowedValue === text);
 		if (chosen !== undefined) return chosen;
 		const shownChoices = aliases.size > 0 ? [...aliases.keys()] : allowed;
 		throw invalidInput(
@@ -69,7 +70,7 @@ export class NodeParameters {
 		);
 	}
 
-	/** The value of a switch, which may be an option or a parameter of its own. */
+	/** The value of a switch, which may be one of the options or a separate parameter. */
 	flag({ name, default: byDefault }: SwitchField): boolean {
 		const value = this.options[name] ?? this.readRaw(name, byDefault) ?? '';
 		if (value === '') return byDefault;

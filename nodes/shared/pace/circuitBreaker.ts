@@ -78,11 +78,11 @@ export class CircuitBreaker {
 		// An old request may fail after a later one has succeeded. Then the outage is over already.
 		if (this.state !== 'closed') this.isOutage ||= isOutage;
 		const maxCooldownMs = this.isOutage ? MAX_OUTAGE_COOLDOWN_MS : MAX_COOLDOWN_MS;
-		const backOffMs = Math.min(
+		const backoffMs = Math.min(
 			maxCooldownMs,
 			FIRST_COOLDOWN_MS * 2 ** (this.consecutiveFailures - 1),
 		);
-		const cooldownMs = Math.min(retryAfterMs ?? backOffMs, MAX_OBEYED_RETRY_AFTER_MS);
+		const cooldownMs = Math.min(retryAfterMs ?? backoffMs, MAX_OBEYED_RETRY_AFTER_MS);
 		const newOpenUntil = monotonicNow() + cooldownMs + Math.random() * jitterMs;
 		this.openUntil = Math.max(this.openUntil, newOpenUntil);
 	}

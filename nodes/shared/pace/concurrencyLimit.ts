@@ -52,7 +52,7 @@ export class ConcurrencyLimit {
 	private epochStart = monotonicNow();
 	/** The longest doubling time until the next refusal, in ms, before the jitter is applied. */
 	private maxDoublingMs = 0;
-	/** What `maxDoublingMs` becomes if a call is refused while no call of ours is in flight, in ms. */
+	/** The value that `maxDoublingMs` gets if a call is refused while no call of ours is in flight, in ms. */
 	private idleDoublingMs = MIN_IDLE_DOUBLING_MS;
 	/**
 	 * A random factor of the doubling time. It keeps the limits of processes that share an account from rising

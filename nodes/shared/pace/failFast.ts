@@ -39,7 +39,7 @@ export class FailFast {
 	}
 
 	/**
-	 * Call this when a create call has failed for a temporary reason. `isIdle` says that no call of ours is in flight.
+	 * Call this when a create call has failed for a temporary reason. `isIdle` is true if no call of ours is in flight.
 	 */
 	onFailure({ kind, facts }: Failure, isIdle: boolean): void {
 		const { mayBeCharged, ...otherFacts } = facts;
@@ -52,7 +52,7 @@ export class FailFast {
 
 	/**
 	 * Call this when a create call that has waited since `waitingSince` (from `monotonicNow`) has reached its deadline.
-	 * `isIdle` says that no call of ours is in flight.
+	 * `isIdle` is true if no call of ours is in flight.
 	 */
 	onTimedOut(waitingSince: number, isIdle: boolean): void {
 		const mayBeQuota =

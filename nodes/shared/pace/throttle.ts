@@ -22,10 +22,10 @@ const LANES = { read: 0, create: 1, poll: 2 };
  */
 const SPOT_CHECK_COUNTS = [16, 32, 64, 128, 256];
 /**
- * The least range of the jitter of the cooldown after a throttled request, in ms. Jitter keeps processes that share an
- * account from sending at the same moment.
+ * The cooldown after a throttled request is lengthened by a random time up to at least this, in ms. This jitter keeps
+ * processes that share an account from sending at the same moment.
  */
-const JITTER_MS = 100;
+const MIN_JITTER_MS = 100;
 
 /**
  * The kinds of calls that the throttle admits.
@@ -52,8 +52,8 @@ export interface AdmittedCall {
 	/** True if the task of this call should be read early, to notice an overload soon. */
 	readonly isSpotCheck: boolean;
 	/**
-	 * Call this at most once, when the service has accepted a create call that goes on, such as a stream. The call is
-	 * in flight until `end`.
+	 * Call this at most once, when the service has accepted a create call that then continues, such as a stream. The
+	 * call counts as in flight until `end`.
 	 */
 	markAccepted(): void;
 	/**
@@ -63,8 +63,8 @@ export interface AdmittedCall {
 }
 
 /**
- * Decides when the next request of an account goes out. Its state is only in memory, because the service does not
- * announce its limits and may change them.
+ * Decides when the next request of an account goes out. Its state is not saved, because the limits of the service are
+ * unknown and may change.
  */
 export class Throttle {
 	/** True once a request has succeeded or was rejected. */
@@ -228,7 +228,10 @@ export class Throttle {
 		});
 	}
 
-	/** Slows down what the refusal was about: the number in flight, create calls, or all requests. */
+	/**
+	 * Slows down according to the reason of a refusal: it limits the number in flight, delays create calls, or delays
+	 * all requests.
+	 */
 	private onThrottled(isCreate: boolean, sentAt: number, { kind, facts }: Failure): void {
 		const { text, retryAfterMs } = facts;
 		// Requests that were sent before the last throttled answer probably met the same limit.
@@ -238,10 +241,10 @@ export class Throttle {
 			if (isNewThrottling) this.limit.onRefused(this.inFlight);
 		} else if (isCreate && kind !== 'rateLimited') {
 			// This is a 503: the service as a whole is overloaded, so the limits of this account stay as they are.
-			this.createBreaker.onFailure(sentAt, false, retryAfterMs, JITTER_MS);
+			this.createBreaker.onFailure(sentAt, false, retryAfterMs, MIN_JITTER_MS);
 		} else {
 			if (isNewThrottling) this.interval.onThrottled();
-			const jitterMs = Math.max(JITTER_MS, this.interval.ms);
+			const jitterMs = Math.max(MIN_JITTER_MS, this.interval.ms);
 			this.requestBreaker.onFailure(sentAt, false, retryAfterMs, jitterMs);
 		}
 	}

@@ -2,7 +2,7 @@ import type { Meaning } from '../failure';
 import { asText, truncate, isRecord, parseJson } from './values';
 
 /*
- * Finds out what a refusal or a failure of the service means, from its words and its HTTP status. Cases:
+ * Finds out what a refusal or a failure of the service is about, from its text and its HTTP status. Cases:
  * test/unit/errorTable.test.ts.
  */
 

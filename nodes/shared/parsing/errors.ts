@@ -72,8 +72,9 @@ export const isOverload = (error: unknown): boolean =>
 	(error.facts.meaning ?? meaningOf(error.facts.text)) === 'throttled';
 
 /**
- * The wait that the Retry-After header asks for, in ms; undefined if the header is missing or malformed. A date is
- * compared with the Date header of the same answer, if any, because our clock may differ.
+ * The wait that the Retry-After header asks for, in ms; undefined if the header is missing or malformed. If the header
+ * contains a date, the Date header of the same answer is the current time, because our clock may differ from the
+ * service's.
  */
 export function readRetryAfter(headers: Record<string, string | undefined>): number | undefined {
 	const text = asText(headers['retry-after']);
@@ -177,8 +178,8 @@ export function readAnswer<T>(
 	read: (raw: unknown) => T | undefined,
 ): T {
 	const raw = parseJson(body);
-	const found = read(raw);
-	if (found !== undefined) return found;
+	const result = read(raw);
+	if (result !== undefined) return result;
 	if (!isFailed(raw)) throw new Failure('foreignServer', { transient: true });
 	const { kind, facts } = failureOfAnswer(redact.value(raw));
 	const { meaning, text = 'no reason given' } = facts;

@@ -125,26 +125,26 @@ export function subtitleTypeOf(text: string): FileType | undefined {
 }
 
 /**
- * The reason why these first bytes are no media file, for the user; undefined if they may be one. With
- * `areSubtitles`, plain text is allowed.
+ * The reason why these first bytes are no media file, for the user; undefined if they may be one. With `isSubtitles`,
+ * plain text is allowed.
  */
 export function invalidFileReason(
 	bytes: Uint8Array,
 	contentType: string | undefined,
-	areSubtitles = false,
+	isSubtitles = false,
 ): string | undefined {
 	if (bytes.length === 0) return 'the file is empty';
 	const text = Buffer.from(bytes).toString().trimStart();
 	// Control characters other than white space do not occur in text, so this is a binary file.
 	if (/[\x00-\x08\x0e-\x1f]/.test(text)) return undefined;
-	const headerType = areSubtitles ? '' : mimeFromHeader(contentType);
+	const headerType = isSubtitles ? '' : mimeFromHeader(contentType);
 	if (looksLikeHtml(text)) return 'a web page was returned instead of the file';
 	if (/^[{[]/.test(text) || headerType.includes('json')) {
 		return 'a JSON response was returned instead of the file';
 	}
 	// Raw audio samples are usually invalid UTF-8, or contain DEL. A text may end in a truncated character.
 	const isText = /^text\/|xml/.test(headerType) || !/\ufffd(?!\ufffd{0,2}$)|\x7f/.test(text);
-	if (areSubtitles || !isText) return undefined;
+	if (isSubtitles || !isText) return undefined;
 	return `text was returned instead of the file${headerType && ` (${headerType})`}`;
 }
 

@@ -62,14 +62,14 @@ export class GenerationEvents {
 	/** `plain` if the answer is JSON or a web page instead of a stream. */
 	private mode: 'events' | 'plain' | undefined;
 	private plainAnswer = '';
-	/** The files by id and URL. */
+	/** The files that have arrived, by id and URL. */
 	private readonly files = new Map<string, GeneratedFile>();
 	private readonly failedIds = new Set<string>();
 	/** The last failure that had a reason, or else the first one. */
 	private failure: Failure | undefined;
 	/** The ids of entries that came with neither a file nor an error. */
 	private readonly idsInProgress = new Set<string>();
-	/** What `interruptedBecause` becomes if the stream ends now. */
+	/** The value that `interruptedBecause` gets if the stream ends now. */
 	private defaultInterruption = 'the response was empty';
 	/** The data of the last event. */
 	private lastValue: unknown;
@@ -122,7 +122,7 @@ export class GenerationEvents {
 		return this.outcome!;
 	}
 
-	/** Call this when the connection broke, or was given up for `reason`. Returns the outcome. */
+	/** Call this when the connection broke, or was closed by us for `reason`. Returns the outcome. */
 	markBroken(reason?: string): StreamResult | Failure {
 		this.setOutcome(reason ?? this.defaultInterruption);
 		return this.outcome!;
@@ -231,7 +231,7 @@ export class GenerationEvents {
 		const reason = this.failure?.facts.text;
 		const isFinal = this.failure !== undefined && !this.failure.facts.transient;
 		const hasUnattributedFailure = isFinal && this.failedIds.size === 0;
-		// The files that have arrived are charged, so they are the result whatever else has failed.
+		// The files that have arrived are charged, so they are the result even if other files have failed.
 		if (files.length > 0)
 			this.outcome ??= {
 				files,

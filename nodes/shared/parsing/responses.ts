@@ -25,7 +25,7 @@ import {
  * docs/contract.md, part 2).
  */
 
-/** What readers need of the credential. */
+/** The parts of the credential that the readers need. */
 export interface ReaderContext {
 	/** The URL that relative URLs are resolved against. */
 	baseUrl: string;
@@ -77,7 +77,8 @@ function apparentEndOf(
 }
 
 /**
- * The record inside an answer (`data` or `task`), or else the answer itself. The one that has the field `key` is meant.
+ * Returns the record inside an answer (`data` or `task`) or the answer itself, depending on which of them has the field
+ * `key`.
  */
 const unwrap = (raw: unknown, key: string): unknown => {
 	if (!isRecord(raw)) return raw;
@@ -187,9 +188,9 @@ export function toOutputRecord(record: ServiceRecord): ServiceRecord {
 export interface Page {
 	/** The records of this page. */
 	items: ServiceRecord[];
-	/** The number of records on all pages, if the service says so. */
+	/** The number of records on all pages, if the service tells it. */
 	total?: number;
-	/** The number of records per page, if the service says so. */
+	/** The number of records per page, if the service tells it. */
 	pageSize?: number;
 	/** True if the answer is just an array, which may be the whole list. */
 	isUnpagedArray: boolean;

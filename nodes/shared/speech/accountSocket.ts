@@ -1,5 +1,5 @@
 import { accountOf } from '../account';
-import { backOffMs, sleep, monotonicNow } from '../async/deadline';
+import { backoffMs, sleep, monotonicNow } from '../async/deadline';
 import type { ChannelEvent } from '../async/pollSchedule';
 import type { Credential } from '../http/credential';
 import { egressCheck, type ServiceContext } from '../http/request';
@@ -25,7 +25,7 @@ const STABLE_AFTER_MS = 3000;
  */
 const REFUSED_WITHIN_MS = 500;
 /** The longest back-off between attempts to open, in ms. */
-const MAX_BACK_OFF_MS = 30_000;
+const MAX_BACKOFF_MS = 30_000;
 
 /**
  * The most tasks whose highest percentage is remembered. Percentages are remembered because a message about a task may
@@ -219,7 +219,7 @@ export class AccountSocket {
 			await this.pause(remainingMs);
 		}
 		if (socket.readyState === WebSocket.OPEN) return session;
-		// Before a connection is open, `close` ends it at once, whatever the other side does.
+		// Before a connection is open, `close` ends it at once, without waiting for the other side.
 		socket.close();
 		return undefined;
 	}
@@ -257,7 +257,7 @@ export class AccountSocket {
 	/** Sets the number of failed attempts, and when the next attempt is due. */
 	private setFailures(count: number): void {
 		this.consecutiveFailures = count;
-		this.retryAt = count === 0 ? 0 : monotonicNow() + backOffMs(count, MAX_BACK_OFF_MS);
+		this.retryAt = count === 0 ? 0 : monotonicNow() + backoffMs(count, MAX_BACKOFF_MS);
 	}
 }
 

@@ -68,7 +68,7 @@ export interface TaskWait {
 	onUnfinished?(): void;
 }
 
-/** Remembers what messages and reads have shown of a task. Decides what each read means for the wait. */
+/** Collects what messages and reads show about a task, and decides whether a read ends the wait. */
 class TaskObservations {
 	/** The highest percentage so far; -1 before the first. */
 	private highestPercentage = -1;
@@ -154,8 +154,8 @@ class TaskObservations {
 
 	/** True once the grace period of this odd answer is over. The first call starts the period. */
 	private hasLasted(oddAnswer: keyof typeof GRACE_MS): boolean {
-		const firstAt = (this.firstObservedAt[oddAnswer] ??= monotonicNow());
-		return monotonicNow() - firstAt >= GRACE_MS[oddAnswer];
+		const startedAt = (this.firstObservedAt[oddAnswer] ??= monotonicNow());
+		return monotonicNow() - startedAt >= GRACE_MS[oddAnswer];
 	}
 }
 

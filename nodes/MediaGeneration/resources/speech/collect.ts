@@ -14,7 +14,7 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { wordingOf } from '../../../shared/n8n/messages';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
-import { SoundLength } from '../../audio/soundLength';
+import { SoundDuration } from '../../audio/soundDuration';
 import type { ItemContext } from '../../run/itemContext';
 import { submit, type SpeechOrder } from './submit';
 
@@ -119,14 +119,14 @@ export async function fetchSound(
 	url: string | undefined,
 	signal: AbortSignal,
 ): Promise<Pick<SpeechResult, 'file' | 'durationMs'>> {
-	let soundLength = new SoundLength();
+	let soundDuration = new SoundDuration();
 	const onAttempt = () => {
-		// Each attempt downloads the file from its first byte, so it needs a new SoundLength.
-		const reader = (soundLength = new SoundLength());
+		// Each attempt downloads the file from its first byte, so it needs a new SoundDuration.
+		const reader = (soundDuration = new SoundDuration());
 		return (bytes: Uint8Array) => reader.push(bytes);
 	};
 	const file = await fetchFile(item, taskId, url, signal, { onAttempt });
-	return { file, durationMs: soundLength.ms() };
+	return { file, durationMs: soundDuration.ms() };
 }
 
 /** Downloads a file of a task. Resolves with undefined if `url` is undefined. Throws a Failure with the task's id. */
@@ -163,7 +163,7 @@ async function fetchSubtitles(
 	});
 }
 
-/** Makes the output item of a task: what the service sent (§4.2), the files, and `extraFields`. */
+/** Makes the output item of a task: the fields that the service sent (§4.2), the files, and `extraFields`. */
 export const speechItem = (
 	{ output }: ItemContext,
 	{ taskId, task, file, durationMs, subtitles }: SpeechResult,

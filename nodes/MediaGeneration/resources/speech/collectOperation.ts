@@ -71,7 +71,8 @@ export const collectSpeech: Operation = {
 				});
 			}
 			const results = await collectParts(item, waitOptions, ids).catch((error: unknown) => {
-				// The message lists the tasks that can still be collected, without one that has failed or is unknown.
+				// The message lists the tasks that can still be collected, so a task that has failed or is unknown is
+				// left out.
 				const failedId = isFailure(error, 'taskFailed', 'notFound')
 					? error.facts.taskId
 					: undefined;

@@ -28,7 +28,7 @@ const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
 const { min: SLOWEST, max: FASTEST } = SPEECH_SETTINGS.speed;
 
 /** Display name and description of each voice setting. */
-const SETTINGS: Record<keyof typeof SPEECH_SETTINGS, [string, string]> = {
+const SETTING_TEXTS: Record<keyof typeof SPEECH_SETTINGS, [string, string]> = {
 	similarity: [
 		'Voice: Similarity',
 		'How closely to match the original voice, from 0 (loosely) to 1 (exactly)',
@@ -45,7 +45,7 @@ const SETTINGS: Record<keyof typeof SPEECH_SETTINGS, [string, string]> = {
 };
 
 const settingField = (name: keyof typeof SPEECH_SETTINGS): NumberField => {
-	const [displayName, description] = SETTINGS[name];
+	const [displayName, description] = SETTING_TEXTS[name];
 	const { min: minValue, max: maxValue, default: byDefault } = SPEECH_SETTINGS[name];
 	const typeOptions = { minValue, maxValue, numberPrecision: 2, numberStepSize: 0.05 };
 	return { displayName, name, type: 'number', typeOptions, default: byDefault, description };
@@ -207,7 +207,7 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	);
 }
 
-/** See `Operation.prepare`. Each part of a long text is a create call of its own. */
+/** See `Operation.prepare`. Each part of a long text needs a separate create call. */
 function prepare(item: ItemContext): BillableTask {
 	const { parameters, output } = item;
 	const request = readRequest(parameters);

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import { SoundLength } from '../../nodes/MediaGeneration/audio/soundLength';
+import { SoundDuration } from '../../nodes/MediaGeneration/audio/soundDuration';
 import { speechMp3 } from '../../simulator/media/clips.mts';
 import { wavHeader } from '../../simulator/media/wav.mts';
 
 /* With files of other programs, and beside ffprobe: npm run test:audio. */
 
 function lengthOf(file: Buffer, piece = file.length): number | undefined {
-	const length = new SoundLength();
+	const length = new SoundDuration();
 	for (let at = 0; at < file.length; at += piece) length.push(file.subarray(at, at + piece));
 	return length.ms();
 }
