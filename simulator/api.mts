@@ -26,7 +26,10 @@ export async function handleApi(world: World, exchange: Exchange): Promise<void>
 	send(world, exchange, reply);
 }
 
-/** The answer of the contract: checks the token (§5), the request limit and the body, then calls the endpoint. */
+/**
+ * Returns the answer that the contract demands: checks the token (§5), the request limit and the body, then calls the
+ * endpoint.
+ */
 function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 	const { record, url } = exchange;
 	const header = exchange.request.headers.authorization ?? '';

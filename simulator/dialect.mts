@@ -2,7 +2,7 @@
  * How deployments of the service differ in points that the contract (docs/contract.md) leaves open. The first value of
  * each row is the default: the one that the contract shows, or else the most common one.
  */
-const dialects = {
+const dialectValues = {
 	/** The field with the audio URL in the answer to a read; `nested` is `audio_url: { url }`. */
 	audioField: ['audio_url', 'result', 'nested'],
 	/** True: the audio URL is sent as a path on the API's origin. */
@@ -71,11 +71,11 @@ const dialects = {
 
 /** A dialect: one value for each difference between deployments. */
 export type Dialect = {
-	-readonly [Name in keyof typeof dialects]: (typeof dialects)[Name][number];
+	-readonly [Name in keyof typeof dialectValues]: (typeof dialectValues)[Name][number];
 };
 
 /** Builds a dialect. `pick` chooses one of the values for each difference between deployments. */
 export const dialectOf = (pick: (values: readonly unknown[], name: string) => unknown) =>
 	Object.fromEntries(
-		Object.entries(dialects).map(([name, values]) => [name, pick(values, name)]),
+		Object.entries(dialectValues).map(([name, values]) => [name, pick(values, name)]),
 	) as Dialect;

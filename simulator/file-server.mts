@@ -55,8 +55,8 @@ export async function serveFile(world: World, exchange: Exchange): Promise<void>
 }
 
 /**
- * The answer with which the API's origin refuses a file: the token is missing, or a signed URL came with a token.
- * Undefined if it serves the file.
+ * Returns the answer with which the API's origin refuses a file, because the token is missing or a signed URL came with
+ * a token; undefined if it serves the file.
  */
 function refusalOf(world: World, request: IncomingMessage): PlainReply | undefined {
 	const { apiFiles, signedStatus: status } = world.dialect;

@@ -8,9 +8,9 @@ import type { GeneratedKind, HistoryItem, TaskRecord } from './types.mts';
 import type { World } from './world.mts';
 
 const MEBIBYTE = 1024 * 1024;
-/** The length of the filler that big files repeat. */
+/** The size of the filler that big files repeat, in bytes. */
 const FILLER_BYTES = 64 * 1024;
-/** The least size of a big WAV file: its header and something to hear. */
+/** The least size of a big WAV file, in bytes: enough for the header and some sound. */
 const MIN_BIG_WAV_BYTES = 1024;
 /** The largest file that `bytesOf` returns. */
 const MAX_BYTES_IN_MEMORY = 512 * MEBIBYTE;

@@ -177,7 +177,7 @@ export function send(world: World, exchange: Exchange, reply: PlainReply): void 
 	else Readable.from(chunksOf(body)).pipe(exchange.response);
 }
 
-/** The size of the chunks of a large body. */
+/** The size of the chunks of a large body, in bytes. */
 const CHUNK_BYTES = 1024 * 1024;
 
 function* chunksOf(body: Buffer): Iterable<Buffer> {

@@ -63,11 +63,11 @@ export function readTask(world: World, call: Call, id: string): Reply {
 	if (task?.token !== call.token) return errorReply(404, 'task_not_found');
 	task.readCount++;
 	const { dialect } = world;
-	const word = task.status === 'failed' ? dialect.failureWord : task.status;
+	const statusWord = task.status === 'failed' ? dialect.failureWord : task.status;
 	const showsError = task.error !== undefined && dialect.failureField !== 'none';
 	const body = {
 		id: /^\d+$/.test(task.id) ? Number(task.id) : task.id,
-		status: dialect.statusCase === 'UPPER' ? word.toUpperCase() : word,
+		status: dialect.statusCase === 'UPPER' ? statusWord.toUpperCase() : statusWord,
 		...urlFields(world, task),
 		process_percentage: task.percentage,
 		input: task.input,

@@ -9,7 +9,10 @@ const STREAM_HEADERS = {
 	'Cache-Control': 'no-cache',
 	'X-Accel-Buffering': 'no',
 };
-/** How long a reset waits, in ms. Earlier, it would discard the last bytes before the client has read them. */
+/**
+ * A reset is delayed by this many ms. Without the delay, it would discard the last bytes before the client has read
+ * them.
+ */
 const RESET_AFTER_MS = 20;
 
 type JobReply = Extract<Reply, { job: unknown }>;

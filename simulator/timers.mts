@@ -25,7 +25,7 @@ export class Timers {
 		return new Promise((resolve) => void this.after(ms, resolve));
 	}
 
-	/** Cancels all timers. No new one can be started. */
+	/** Cancels all timers. From then on, no new timer can be started. */
 	close(): void {
 		this.isClosed = true;
 		for (const timer of this.#running) clearTimeout(timer);

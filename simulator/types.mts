@@ -42,7 +42,10 @@ export interface RequestRecord {
 	body: any;
 	/** When it arrived, in ms since 1970 by the real clock. */
 	time: number;
-	/** The status of the answer; 0 before. It stays 0 if the connection is cut or never answered. */
+	/**
+	 * The status of the answer; 0 before there is an answer. It stays 0 if the connection is cut, or the request is
+	 * never answered.
+	 */
 	status: number;
 	/** True if the client closed the connection before the answer was complete. */
 	closedByClient: boolean;
@@ -128,7 +131,7 @@ export interface FaultRule {
 	path?: string | RegExp;
 	/** A text that the JSON body must contain, as in `"input":"Hello`. */
 	body?: string;
-	/** How many requests it hits. The default is 1; Infinity means all. */
+	/** How many requests the rule hits. The default is 1; Infinity means all. */
 	times?: number;
 	/** How many matching requests pass before the first hit. Requests that another rule hits count, too. */
 	after?: number;

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { Drawing } from './drawing.mts';
 import type { Speech, RenderedSpeech } from './speaking.mts';
 
-/** A message to the thread. It answers messages in their order. */
+/** A message to the thread, which answers messages in their order. */
 export type RenderOrder = ['speak', Speech] | ['image' | 'video', Drawing];
 
 /** Renders files in a worker thread, one at a time, so that the service is not blocked. Call `close` at the end. */

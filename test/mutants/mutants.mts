@@ -37,7 +37,7 @@ export const MUTANTS = [
 	`pace/requestInterval.ts => this.set(this.ms * INCREASE_FACTOR ** ++this.throttledInARow); =>`,
 	`pace/concurrencyLimit.ts => this.wMax = Math.max(0.5, inFlight); =>`,
 	`pace/concurrencyLimit.ts => this.ceiling = Math.min(this.ceiling, Math.max(1, inFlight)); =>`,
-	`pace/failFast.ts => this.isOn = false; =>`,
+	`pace/failFast.ts => this.isQuotaExhausted = false; =>`,
 	`pace/throttle.ts => this.unansweredCreates--; =>`,
 	`pace/throttle.ts => this.inFlight--; =>`,
 	`pace/tokenBucket.ts => fullAt = Math.max(fullAt, lastAt) + REFILL_MS; =>`,

@@ -42,11 +42,11 @@ function listResults(requests: ItemRequest[], max?: number): string {
 	const namesByKind = new Map<MediaKind | 'task', string[]>();
 	/** The indexes of the items whose requests have no name, by kind. */
 	const itemsByKind = new Map<MediaKind, number[]>();
-	const add = <K, T>(map: Map<K, T[]>, kind: K, ...newValues: T[]) =>
+	const append = <K, T>(map: Map<K, T[]>, kind: K, ...newValues: T[]) =>
 		map.set(kind, [...(map.get(kind) ?? []), ...newValues]);
 	for (const itemRequest of requests) {
 		if ('taskId' in itemRequest) {
-			add(namesByKind, 'task', itemRequest.taskId);
+			append(namesByKind, 'task', itemRequest.taskId);
 			continue;
 		}
 		const { files = [], announcedIds = [] } = itemRequest.request ?? {};
@@ -54,8 +54,8 @@ function listResults(requests: ItemRequest[], max?: number): string {
 		const names = [...new Set([...fileNames, ...announcedIds])].filter(
 			(name) => !/^data:/.test(name),
 		);
-		if (names.length > 0) add(namesByKind, kindOf(itemRequest), ...names);
-		else add(itemsByKind, kindOf(itemRequest), itemRequest.index);
+		if (names.length > 0) append(namesByKind, kindOf(itemRequest), ...names);
+		else append(itemsByKind, kindOf(itemRequest), itemRequest.index);
 	}
 	return [
 		...[...namesByKind].map(

@@ -119,12 +119,12 @@ export class Concurrency {
 	 * undefined if no unit waits.
 	 */
 	private nextToStart() {
-		const shares = [...this.shares.values()].sort((one, other) => one.usedSlots - other.usedSlots);
+		const shares = [...this.shares.values()].sort((a, b) => a.usedSlots - b.usedSlots);
 		return (['part', 'item'] as const)
 			.flatMap((kind) => shares.map((share) => ({ share, waiting: share.waiting[kind] })))
 			.filter(({ waiting }) => waiting.size > 0)
 			.map(({ share, waiting }) => ({ share, waiting, delayMs: this.delayMsOf(share) }))
-			.sort((one, other) => one.delayMs - other.delayMs)[0];
+			.sort((a, b) => a.delayMs - b.delayMs)[0];
 	}
 
 	/**

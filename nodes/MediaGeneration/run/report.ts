@@ -17,7 +17,7 @@ export class Report {
 		readonly hints = new Set<string>(),
 	) {}
 
-	/** Returns the report of one part of the item. Its hints are those of the item. */
+	/** Returns the report of one part of the item. Both reports share their hints. */
 	forPart(part: { number: number; count: number }): Report {
 		return new Report(this.context, this.redact, this.item, part, this.hints);
 	}

@@ -25,7 +25,7 @@ export interface Stateful {
  */
 interface SavedEvents<Item, Cursor> {
 	/** When these events were saved, in ms since 1970. */
-	at: number;
+	savedAt: number;
 	cursor?: Cursor;
 	events: Array<[name: string, item: Item]>;
 }
@@ -58,10 +58,10 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 	) {
 		const handedOver = processContainer.get(Handover).get(namespace + nodeKey);
 		const stored = staticData[namespace] as SavedEvents<Item, Cursor> | undefined;
-		const saved = stored && stored.at > (handedOver?.at ?? 0) ? stored : handedOver;
+		const saved = stored && stored.savedAt > (handedOver?.savedAt ?? 0) ? stored : handedOver;
 		if (!saved) return;
 		this.cursor = saved.cursor;
-		const canReplay = replaysEmitted && now - saved.at < DEDUPLICATION_KEY_TTL_MS;
+		const canReplay = replaysEmitted && now - saved.savedAt < DEDUPLICATION_KEY_TTL_MS;
 		for (const [key, item] of saved.events as Array<[string, Item]>) {
 			const isDone = item.state === 'done' || (item.state === 'emitted' && !canReplay);
 			this.events.set(key, { ...item, state: isDone ? 'done' : 'tracking' });
@@ -96,6 +96,6 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 	}
 
 	private snapshot(): SavedEvents<Item, Cursor> {
-		return { at: Date.now(), cursor: this.cursor, events: [...this.events] };
+		return { savedAt: Date.now(), cursor: this.cursor, events: [...this.events] };
 	}
 }

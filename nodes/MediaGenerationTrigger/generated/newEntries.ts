@@ -175,8 +175,8 @@ const entriesOf = (records: ServiceRecord[], baseUrl: string): FingerprintedEntr
 	readHistory(records, baseUrl).map((entry) => ({ ...entry, fingerprint: fingerprintOf(entry) }));
 
 /**
- * A short digest of an entry's id or, without an id, of its file's URL, its time and its prompt. The query of a URL
- * does not count, since it may contain a changing signature.
+ * A short digest of an entry's id or, without an id, of its file's URL, its time and its prompt. The query of the URL
+ * is left out, because it may contain a signature that changes.
  */
 function fingerprintOf({ id, files, record, prompt }: HistoryEntry): string {
 	const unsignedUrl = files[0] ? withoutQuery(files[0].fileUrl) : '';

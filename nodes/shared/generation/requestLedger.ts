@@ -43,9 +43,9 @@ export class RequestLedger {
 
 	/** All requests with the prompt of `request`, itself included, in the order they were sent. */
 	withPrompt({ prompt }: GenerationRequest): GenerationRequest[] {
-		const samePrompt = this.all().filter((other) => other.prompt === prompt);
+		const requestsWithPrompt = this.all().filter((other) => other.prompt === prompt);
 		// All processes that know the same requests must get the same order, or two could take the same entry.
-		return samePrompt.sort((a, b) => a.sentAt - b.sentAt || (a.key < b.key ? -1 : 1));
+		return requestsWithPrompt.sort((a, b) => a.sentAt - b.sentAt || (a.key < b.key ? -1 : 1));
 	}
 }
 

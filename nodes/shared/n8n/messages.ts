@@ -35,7 +35,7 @@ export function nameRows(itemIndexes: number[], max = MAX_LISTED_TEXTS): string 
 	return `rows ${listFirst(rows, max)}${lastRow}`;
 }
 
-/** Names items as `nameRows` does, to put before a text about them: `Row 13: `. */
+/** Returns the names of `nameRows` as a prefix for a text about these items: `Row 13: `. */
 export const rowPrefix = (itemIndexes: number[]): string =>
 	`${nameRows(itemIndexes).replace('r', 'R')}: `;
 

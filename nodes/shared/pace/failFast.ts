@@ -16,7 +16,7 @@ const RETRY_AFTER_MARGIN_MS = 60_000;
  */
 export class FailFast {
 	/** True from the time when a quota counts as used up until a create call is accepted. */
-	isOn = false;
+	isQuotaExhausted = false;
 	/**
 	 * The last temporary failure of a create call; undefined if a create call was accepted since. Calls that were never
 	 * sent fail with it as well, so it lacks the fact `mayBeCharged`.
@@ -34,7 +34,7 @@ export class FailFast {
 	onAccepted(): void {
 		this.acceptedAt = monotonicNow();
 		this.quotaRefusedSince = Infinity;
-		this.isOn = false;
+		this.isQuotaExhausted = false;
 		this.lastFailure = undefined;
 	}
 
@@ -47,7 +47,7 @@ export class FailFast {
 		this.quotaRefusedSince =
 			facts.meaning === 'quota' ? Math.min(this.quotaRefusedSince, monotonicNow()) : Infinity;
 		const confirmMs = Math.max(QUOTA_CONFIRM_MS, (facts.retryAfterMs ?? 0) + RETRY_AFTER_MARGIN_MS);
-		this.isOn ||= isIdle && monotonicNow() - this.quotaRefusedSince >= confirmMs;
+		this.isQuotaExhausted ||= isIdle && monotonicNow() - this.quotaRefusedSince >= confirmMs;
 	}
 
 	/**
@@ -57,6 +57,6 @@ export class FailFast {
 	onTimedOut(waitingSince: number, isIdle: boolean): void {
 		const mayBeQuota =
 			this.lastFailure !== undefined && !mentionsConcurrency(this.lastFailure.facts.text);
-		this.isOn ||= isIdle && mayBeQuota && this.acceptedAt < waitingSince;
+		this.isQuotaExhausted ||= isIdle && mayBeQuota && this.acceptedAt < waitingSince;
 	}
 }

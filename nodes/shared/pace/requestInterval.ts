@@ -8,7 +8,7 @@ const MAX_INTERVAL_MS = 30_000;
  * within the limits above.
  */
 const INCREASE_FACTOR = 1.2;
-/** The interval shrinks to half, but not below MIN_INTERVAL_MS, this many ms after it was set. */
+/** This many ms after it was set, the interval has shrunk to half, but not below MIN_INTERVAL_MS. */
 const HALF_LIFE_MS = 60_000;
 /**
  * With at least this many accepted requests per throttled one, the service probably counts requests over a long window

@@ -22,8 +22,8 @@ const LANES = { read: 0, create: 1, poll: 2 };
  */
 const SPOT_CHECK_COUNTS = [16, 32, 64, 128, 256];
 /**
- * The cooldown after a throttled request is lengthened by a random time up to at least this, in ms. This jitter keeps
- * processes that share an account from sending at the same moment.
+ * The least range of the jitter, in ms. The cooldown after a throttled request is lengthened by a random part of that
+ * range. The jitter keeps processes that share an account from sending at the same moment.
  */
 const MIN_JITTER_MS = 100;
 
@@ -91,7 +91,10 @@ export class Throttle {
 		enter: async (signal: AbortSignal) => await this.queue.enter(signal, 'poll', LANES.poll),
 	};
 	readonly coalescedReads = new CoalescedReads();
-	/** The time of the last new throttling, from `monotonicNow`, as all times in this class. */
+	/**
+	 * When a request was last throttled, from `monotonicNow` like all times in this class. Throttled requests that were
+	 * in flight together count as one.
+	 */
 	private lastThrottledAt = 0;
 	/** When the last read or create call was admitted. */
 	private lastSentAt = 0;
@@ -102,7 +105,7 @@ export class Throttle {
 
 	/** True from the time when a quota counts as used up until a create call is accepted. */
 	get isQuotaExhausted(): boolean {
-		return this.failFast.isOn;
+		return this.failFast.isQuotaExhausted;
 	}
 
 	/** True during an outage: a read should be answered before the next create call goes out. */

@@ -89,7 +89,7 @@ export class GenerationEvents {
 	/** Reads the next chunk, which may end anywhere, even within a character. Returns the outcome once it is known. */
 	push(chunk: Uint8Array): StreamResult | Failure | undefined {
 		const decoded = this.decoder.decode(chunk, { stream: true });
-		// White space before the first event or the JSON means nothing.
+		// White space before the first event or the JSON is ignored.
 		const text = this.mode ? decoded : decoded.trimStart();
 		if (this.outcome || text === '') return this.outcome;
 		this.mode ??= /^[[{<]/.test(text) ? 'plain' : 'events';

@@ -159,8 +159,8 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 }
 
 /**
- * The ids and URLs that identify files in the history. A URL whose path ends in a file extension counts without its
- * query, too, because the service may sign it anew.
+ * The ids and URLs that identify files in the history. A URL whose path ends in a file extension is also listed without
+ * its query, because the service may sign it anew.
  */
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(

@@ -77,7 +77,10 @@ export class AccountSocket {
 	private attemptEnded = new AbortController();
 	/** Is aborted when a state has changed, to wake up `run`. */
 	private wakeUp = new AbortController();
-	/** The failed attempts to open since the last connection, plus those that counted as failed because it was lost early. */
+	/**
+	 * How many attempts to open have failed in a row. A connection that was lost early counts as one or two of them,
+	 * see `onClose`.
+	 */
 	private consecutiveFailures = 0;
 	/** When the next attempt to open is due, from `monotonicNow`. */
 	private retryAt = 0;

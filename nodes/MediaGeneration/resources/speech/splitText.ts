@@ -40,7 +40,9 @@ const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
 const words = new Intl.Segmenter('en', { granularity: 'word' });
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** Common abbreviations without their full stop. Those like `J.`, `3.` and `z.B.` are recognized by their form. */
+/**
+ * Common abbreviations without their full stop. Abbreviations like `J.`, `3.` and `z.B.` are recognized by their form.
+ */
 const ABBREVIATIONS = new Set(
 	'dr mr mrs ms prof st jr sr no nos vs etc fig vol inc ltd co approx hr hrn fr nr bzw usw ca mme sra ud ул'.split(
 		' ',
@@ -140,7 +142,7 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 	// The places between words where the text may be cut, the last one first.
 	const places = [...spaces, ...placesWithoutSpace]
 		.filter(({ position }) => position > 0 && position <= maxLength)
-		.sort((one, other) => other.position - one.position);
+		.sort((a, b) => b.position - a.position);
 	// The conditions for a good place to cut at, the best one first.
 	const preferences: Array<(place: (typeof places)[number]) => boolean> = [
 		({ position, isParagraph }) => isParagraph && position >= (maxLength * 2) / 3,

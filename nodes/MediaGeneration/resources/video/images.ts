@@ -84,7 +84,7 @@ export function inputImagesOf(
 		const url = asWebUrl(field);
 		// The query of a URL may contain a signature, which is secret.
 		if (url) return { field: url.origin + url.pathname, data: url, hasImageType: false };
-		const data = dataOf(source, field);
+		const data = storedFileOf(source, field);
 		const { mimeType = '', fileName, id, bytes } = data;
 		if (bytes === 0 || (id === undefined && data.data === '')) {
 			throw badImageFailure(displayName, `The file in '${field}' is empty`);
@@ -123,7 +123,7 @@ export function inputImagesOf(
 		return { field, data: stored, hasImageType };
 	}
 
-	function dataOf(source: string | IBinaryData, field: string): IBinaryData {
+	function storedFileOf(source: string | IBinaryData, field: string): IBinaryData {
 		const { json, binary } = context.getInputData()[index]!;
 		// In n8n's combined binary mode, the files of an item are in its json.
 		const filesInJson = isRecord(json._files) ? (json._files as typeof binary) : undefined;
