@@ -49,7 +49,7 @@ const TRIALS: Record<string, Step[]> = {
 			replacements: [
 				before(
 					'\timage: {\n\t\t...{ mimeType',
-					"\tmusic: {\n\t\t...{ mimeType: 'audio/mpeg', timeoutSeconds: 1200, takes: 'a minute or two' },\n\t\t...{ plural: 'music', inputs: 'prompt' },\n\t},",
+					"\tmusic: {\n\t\t...{ mimeType: 'audio/mpeg', timeoutSeconds: 1200, usualDuration: 'a minute or two' },\n\t\t...{ plural: 'music', inputs: 'prompt' },\n\t},",
 				),
 				before(
 					'\timage: {\n\t\t...{ resource',
