@@ -20,7 +20,7 @@ export interface Exchange {
 	request: IncomingMessage;
 	response: ServerResponse;
 	/**
-	 * Set before the simulator itself cuts the connection, so that the client is not recorded as the one who closed
+	 * True once the simulator itself has cut the connection, so that the client is not recorded as the one who closed
 	 * it.
 	 */
 	cutByService: boolean;

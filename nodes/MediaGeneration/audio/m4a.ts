@@ -14,11 +14,11 @@ const MAX_BOX_BYTES = 4 * 1024 * 1024;
 
 /** Reads the time scale and the duration from an `mvhd` or `mdhd` box. `ms` is 0 if the duration is unknown. */
 function durationIn(box: Buffer): { timeScale: number; ms: number } {
-	const isLong = box[0] === 1;
-	const timeScale = box.readUInt32BE(isLong ? 20 : 12);
-	const units = isLong ? Number(box.readBigUInt64BE(24)) : box.readUInt32BE(16);
-	const isKnown = timeScale > 0 && units < (isLong ? 2 ** 63 : 2 ** 32 - 1);
-	return { timeScale, ms: isKnown ? (units * 1000) / timeScale : 0 };
+	const has64BitTimes = box[0] === 1;
+	const timeScale = box.readUInt32BE(has64BitTimes ? 20 : 12);
+	const units = has64BitTimes ? Number(box.readBigUInt64BE(24)) : box.readUInt32BE(16);
+	const isDurationKnown = timeScale > 0 && units < (has64BitTimes ? 2 ** 63 : 2 ** 32 - 1);
+	return { timeScale, ms: isDurationKnown ? (units * 1000) / timeScale : 0 };
 }
 
 /** Returns the default duration of a sample in a `tfhd` box, in units; undefined if the box has none. */
@@ -65,14 +65,14 @@ export function* readM4aDuration(): ByteParser<number> {
 		if (size < start) break;
 		yield -start;
 		if (CONTAINER_BOXES.includes(type)) continue;
-		const isRead = DURATION_BOXES.includes(type) && size <= MAX_BOX_BYTES;
-		const box = isRead ? yield size - start : header;
-		const { ms } = type === 'mvhd' && isRead ? durationIn(box) : { ms: 0 };
+		const shouldRead = DURATION_BOXES.includes(type) && size <= MAX_BOX_BYTES;
+		const box = shouldRead ? yield size - start : header;
+		const { ms } = type === 'mvhd' && shouldRead ? durationIn(box) : { ms: 0 };
 		if (ms > 0) return ms;
-		if (type === 'mdhd' && isRead) track = durationIn(box);
-		if (type === 'trex' && isRead) defaultUnits = box.readUInt32BE(12);
-		if (type === 'tfhd' && isRead) fragmentUnits = sampleUnitsIn(box);
-		if (type === 'trun' && isRead) units += totalUnitsIn(box, fragmentUnits ?? defaultUnits);
+		if (type === 'mdhd' && shouldRead) track = durationIn(box);
+		if (type === 'trex' && shouldRead) defaultUnits = box.readUInt32BE(12);
+		if (type === 'tfhd' && shouldRead) fragmentUnits = sampleUnitsIn(box);
+		if (type === 'trun' && shouldRead) units += totalUnitsIn(box, fragmentUnits ?? defaultUnits);
 		yield start - size;
 	}
 	return track.ms || (units * 1000) / track.timeScale;

@@ -92,9 +92,9 @@ class FrameFinder {
 	next(file: Buffer, offset: number): { bytes: number; frame?: Frame } {
 		const completeFrameAt = (start: number, format: string | undefined) => {
 			const frame = frameAt(file, start);
-			const fits =
+			const isComplete =
 				frame && start + frame.size <= file.length && (!format || frame.format === format);
-			return fits ? frame : undefined;
+			return isComplete ? frame : undefined;
 		};
 		const frame = completeFrameAt(offset, this.format);
 		const end = offset + (frame?.size ?? 0);

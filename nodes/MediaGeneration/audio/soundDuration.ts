@@ -38,9 +38,10 @@ export class SoundDuration {
 	}
 
 	/**
-	 * Gives the parser the bytes that it requests and that have arrived. `isEnd` is true if no more bytes will arrive.
+	 * Gives the parser the bytes that it requests and that have arrived. `isFileEnd` is true if no more bytes will
+	 * arrive.
 	 */
-	private feedParser(isEnd: boolean): void {
+	private feedParser(isFileEnd: boolean): void {
 		try {
 			while (!this.state.done) {
 				const neededBytes = this.state.value;
@@ -51,8 +52,8 @@ export class SoundDuration {
 					this.offset += size;
 					this.state.value += size;
 				}
-				const isServed = neededBytes < 0 ? this.state.value === 0 : size === neededBytes;
-				if (!isServed && !isEnd) return;
+				const isRequestServed = neededBytes < 0 ? this.state.value === 0 : size === neededBytes;
+				if (!isRequestServed && !isFileEnd) return;
 				this.state = this.parser.next(bytes);
 			}
 		} catch {

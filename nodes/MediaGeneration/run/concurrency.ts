@@ -36,7 +36,7 @@ export class Concurrency {
 	/** The shares of all accounts. The account whose last slot was given longest ago comes first. */
 	private readonly shares = new Map<Throttle, Share>();
 	/** Is aborted to cancel the sleep after which `startMore` would start the next unit. */
-	private timer = new AbortController();
+	private timerAbort = new AbortController();
 
 	/** `concurrency`: the number of slots. 0 chooses the number automatically. */
 	constructor(concurrency: number) {
@@ -96,11 +96,11 @@ export class Concurrency {
 
 	/** Starts as many waiting units as the limits allow, and sets the timer if more wait. */
 	private startMore(): void {
-		this.timer.abort(SILENT_ABORT);
+		this.timerAbort.abort(SILENT_ABORT);
 		for (let next = this.nextToStart(); next; next = this.nextToStart()) {
 			const { share, waiting, delayMs } = next;
 			if (delayMs > 0) {
-				const { signal } = (this.timer = new AbortController());
+				const { signal } = (this.timerAbort = new AbortController());
 				return void sleep(delayMs, signal).then(() => signal.aborted || this.startMore());
 			}
 			const [start] = waiting;

@@ -60,8 +60,8 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 					const limits = { stopStarting, abortInFlight, idleMs, timeoutMs };
 					return await generate(item, order, record, limits);
 				};
-				const generating = withDeadline(streamTimeoutMs, item.abortInFlight, getFiles);
-				const files = await generating.catch((error: unknown) => {
+				const filesPromise = withDeadline(streamTimeoutMs, item.abortInFlight, getFiles);
+				const files = await filesPromise.catch((error: unknown) => {
 					throw record.markFailed(error);
 				});
 				record.markFinished(files);

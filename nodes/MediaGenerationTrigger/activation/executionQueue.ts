@@ -15,7 +15,9 @@ import type { Outbox } from './outbox';
 
 /** How many events of one watch may be in progress at the same time. */
 const MAX_CONCURRENT_EXECUTIONS = 20;
-/** How long an event counts as in progress after it was emitted, in ms, at most, even if its execution takes longer. */
+/**
+ * The longest time for which an event counts as in progress after it was emitted, in ms. Its execution may take longer.
+ */
 const MAX_EXECUTION_MS = 60_000;
 /** Time limit for downloading the files of one event, in ms. */
 const DOWNLOAD_TIMEOUT_MS = 3_600_000;

@@ -193,8 +193,8 @@ export class RetryingClient {
 	 */
 	private async withTokenChecked(call: ApiCall, failure: Failure): Promise<Failure> {
 		const { kind, facts } = failure;
-		const isCertain = facts.status === 401 || call.path === ACCOUNT_PATH;
-		if (kind !== 'tokenRefused' || isCertain) return failure;
+		const isSurelyAboutToken = facts.status === 401 || call.path === ACCOUNT_PATH;
+		if (kind !== 'tokenRefused' || isSurelyAboutToken) return failure;
 		const isTokenProven = isCreateCall(call) && this.tokenHasWorked;
 		const isTokenRefused =
 			!isTokenProven &&

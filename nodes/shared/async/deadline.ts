@@ -106,15 +106,15 @@ export const remainingMs = (signal: AbortSignal): number =>
 export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {
 	const givenSignals = signals.filter((signal) => signal !== undefined);
 	const expiry = new AbortController();
-	const timer = new AbortController();
+	const timerAbort = new AbortController();
 	const signal = anySignal(expiry.signal, ...givenSignals);
 	deadlines.set(signal, Math.min(monotonicNow() + ms, ...givenSignals.map(deadlineOf)));
-	void sleep(ms, timer.signal).then(() => {
-		if (!timer.signal.aborted) expiry.abort(new Failure('timedOut', { limitMs: ms }));
+	void sleep(ms, timerAbort.signal).then(() => {
+		if (!timerAbort.signal.aborted) expiry.abort(new Failure('timedOut', { limitMs: ms }));
 	});
 	const disarm = () => {
 		deadlines.set(signal, Math.min(...givenSignals.map(deadlineOf)));
-		timer.abort(SILENT_ABORT);
+		timerAbort.abort(SILENT_ABORT);
 	};
 	return {
 		signal,

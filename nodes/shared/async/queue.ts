@@ -75,11 +75,11 @@ export class Queue<Entry = void> {
 
 	/** Waits for `ms` milliseconds, or until `notify` is called. */
 	private async pause(ms: number): Promise<void> {
-		const timer = new AbortController();
+		const timerAbort = new AbortController();
 		await new Promise<void>((resolve) => {
 			this.notify = resolve;
-			if (ms < Infinity) void sleep(Math.ceil(ms), timer.signal).then(resolve);
+			if (ms < Infinity) void sleep(Math.ceil(ms), timerAbort.signal).then(resolve);
 		});
-		timer.abort(SILENT_ABORT);
+		timerAbort.abort(SILENT_ABORT);
 	}
 }

@@ -64,10 +64,10 @@ async function refuseErrorStatus(response: HttpResponse, signal: AbortSignal): P
 	if (status >= 200 && status < 300 && status !== 206) return;
 	const reason = readErrorText(await readErrorBody(response, signal).catch(() => ''));
 	// A web page with 401 or 403 probably comes from a proxy in front of the host, so it is temporary.
-	const isFinal = status === 401 || status === 410 || (status >= 300 && status < 400);
+	const isPermanentStatus = status === 401 || status === 410 || (status >= 300 && status < 400);
 	const isProxyPage = [401, 403].includes(status) && /html/i.test(headers['content-type'] ?? '');
 	const text = `the file host responded with ${status}${reason ? ` (${reason})` : ''}`;
-	throw downloadFailure(text, isProxyPage || !isFinal, {
+	throw downloadFailure(text, isProxyPage || !isPermanentStatus, {
 		status: isProxyPage ? undefined : status,
 		isUrlRefused: [400, 401, 403, 404, 410].includes(status),
 		retryAfterMs: readRetryAfter(headers),

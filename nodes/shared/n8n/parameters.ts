@@ -157,8 +157,8 @@ function textsIn(raw: unknown, displayName: string): string[] {
 
 /** Throws invalidInput unless the value is an id that can be part of a URL's path. */
 function requireTaskId(value: string, displayName: string): string {
-	const isId = asId(value) === value && !/[/\\?#\s]/.test(value) && !/^\.+$/.test(value);
-	if (isId) return value;
+	const isTaskId = asId(value) === value && !/[/\\?#\s]/.test(value) && !/^\.+$/.test(value);
+	if (isTaskId) return value;
 	throw invalidInput(displayName, 'must contain only task IDs, without slashes or URLs');
 }
 

@@ -149,10 +149,10 @@ export function failureOfStatus(status: number, body: string): Failure {
 	const facts = { status, text, meaning };
 	const transientFacts = { ...facts, transient: true };
 	if (status >= 300 && status < 400) return new Failure('redirected', facts);
-	const isFinal = FINAL_MEANINGS.includes(meaning);
+	const rulesOutResult = FINAL_MEANINGS.includes(meaning);
 	if (status >= 500) {
 		const isThrottled = OVERLOAD_STATUSES.includes(status) && isThrottledAnswer(json);
-		const isSurelyRefused = reportedFailure.kind === 'rateLimited' ? isThrottled : isFinal;
+		const isSurelyRefused = reportedFailure.kind === 'rateLimited' ? isThrottled : rulesOutResult;
 		return json !== undefined && isSurelyRefused
 			? reportedFailure
 			: new Failure('unavailable', transientFacts);
@@ -161,7 +161,7 @@ export function failureOfStatus(status: number, body: string): Failure {
 	if (status === 408 || (isHtml && (status === 401 || status === 403))) {
 		return new Failure('unavailable', transientFacts);
 	}
-	if (isFinal || reportedFailure.kind !== 'rejected' || (status !== 404 && status !== 410))
+	if (rulesOutResult || reportedFailure.kind !== 'rejected' || (status !== 404 && status !== 410))
 		return reportedFailure;
 	// A 404 whose body is neither empty nor JSON probably comes from a proxy, or from another web server.
 	const isForeign = status === 404 && body.trim() !== '' && json === undefined;

@@ -143,9 +143,10 @@ export class GenerationEvents {
 		this.defaultInterruption = 'the connection ended early';
 		const value = parseData(data);
 		this.lastValue = value;
-		const isEnd = TERMINAL_EVENTS.complete.test(event);
+		const isCompletionEvent = TERMINAL_EVENTS.complete.test(event);
 		if (TERMINAL_EVENTS.failed.test(event)) this.readError(value);
-		else this.readResult(value, isEnd ? 'the last message contained no file' : undefined);
+		else
+			this.readResult(value, isCompletionEvent ? 'the last message contained no file' : undefined);
 		if (this.isEveryFileKnown) this.setOutcome(undefined, this.failure);
 	}
 

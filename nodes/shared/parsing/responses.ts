@@ -102,9 +102,9 @@ export function readSpeechTask(
 ): SpeechTask | undefined {
 	const record = unwrap(raw, 'status');
 	if (!isRecord(record)) return undefined;
-	const urlUnder = (...keys: string[]) =>
+	const firstUrlIn = (...keys: string[]) =>
 		keys.map((key) => readFileUrl(record[key], baseUrl)).find(Boolean);
-	const audioUrl = urlUnder('audio_url', 'result', 'file_url', 'url');
+	const audioUrl = firstUrlIn('audio_url', 'result', 'file_url', 'url');
 	const rawStatus = asText(record.status);
 	if (rawStatus === undefined) return undefined;
 	const statusWord = truncate(redact.text(rawStatus.toLowerCase()), MAX_REASON_CHARS);
@@ -117,7 +117,7 @@ export function readSpeechTask(
 		apparentEnd,
 		status,
 		audioUrl,
-		subtitleUrl: urlUnder('subtitle', 'subtitle_url'),
+		subtitleUrl: firstUrlIn('subtitle', 'subtitle_url'),
 		percentage: asPercentage(record.process_percentage),
 		message: (apparentEnd ?? state) === 'error' ? readReason(redact.value(record)) : undefined,
 		raw: record,

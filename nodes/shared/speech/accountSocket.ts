@@ -127,8 +127,8 @@ export class AccountSocket {
 	}
 
 	/**
-	 * Calls `subscriber` for each message about a task, at once if an earlier one is remembered, and when the socket is
-	 * opened or lost. Returns the function that unsubscribes.
+	 * Calls `subscriber` for each message about a task, and when the socket is opened or lost. If an earlier message is
+	 * remembered, calls `subscriber` at once. Returns the function that unsubscribes.
 	 */
 	onTask(taskId: string, subscriber: TaskSubscriber): () => void {
 		const subscribers = this.subscribers.get(taskId) ?? new Set();

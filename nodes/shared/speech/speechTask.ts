@@ -86,7 +86,7 @@ class TaskObservations {
 		private readonly wait: Pick<TaskWait, 'onProgress' | 'onUnfinished'>,
 	) {}
 
-	/** Notes that a message or a read has shown the task. `percentage` is its progress, if that is known. */
+	/** Notes that a message or a read proves that the task exists. `percentage` is its progress, if that is known. */
 	noteProgress(percentage: number | undefined): void {
 		this.baseUrlConfirmed = true;
 		if (percentage === undefined || percentage <= this.highestPercentage) return;

@@ -63,10 +63,10 @@ export const collectSpeech: Operation = {
 		return async () => {
 			if (!isJoined) {
 				return await runParts(item, ids, waitOptions.timeoutMs, async ({ stopStarting }, id) => {
-					const collecting = collect({ ...item, stopStarting }, waitOptions, id);
+					const resultPromise = collect({ ...item, stopStarting }, waitOptions, id);
 					// The failure of one task must not discard the audio of the other tasks.
 					return await toItemResult(
-						collecting.then((result) => speechItem(item, result, waitOptions.outputField)),
+						resultPromise.then((result) => speechItem(item, result, waitOptions.outputField)),
 					);
 				});
 			}

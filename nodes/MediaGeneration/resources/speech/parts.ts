@@ -82,8 +82,8 @@ export async function collectParts(
 	// Joining the subtitles of several parts needs the duration of each part, which only the downloaded sound tells.
 	const wantsSubtitles = options.wantsSubtitles && (options.wantsFile || ordersOrIds.length === 1);
 	return await runParts(item, ordersOrIds, options.timeoutMs, async (part, orderOrId) => {
-		const collecting = collect(part, { ...options, wantsSubtitles }, orderOrId);
-		return await collecting.catch((error: unknown) => {
+		const resultPromise = collect(part, { ...options, wantsSubtitles }, orderOrId);
+		return await resultPromise.catch((error: unknown) => {
 			if (typeof orderOrId !== 'string' && isTaskGone(error)) orderOrId.entry.setGone();
 			throw error;
 		});
@@ -180,10 +180,10 @@ async function joinParts(
 			subtitles ? [{ file: subtitles, startMs: startsMs[index]! }] : [],
 		);
 		if (storedSubtitles.length === 0) return undefined;
-		const texts = storedSubtitles.map(async ({ file, startMs }) => {
+		const textPromises = storedSubtitles.map(async ({ file, startMs }) => {
 			return { text: (await readStoredFile(helpers, file)).toString(), startMs };
 		});
-		const joined = joinSubtitles(await Promise.all(texts));
+		const joined = joinSubtitles(await Promise.all(textPromises));
 		if ('reason' in joined) {
 			const settings = "'Download Subtitles' on and 'Join Into One File' off";
 			return void hintSubtitlesNotJoined(item, joined.reason, settings);

@@ -160,8 +160,12 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 	const isWordEnd = (position: number) =>
 		canCutAt(WORD_END, position) &&
 		(canCutAt(SCRIPT_CHANGE, position) || wordSegments.containing(position)!.index === position);
-	for (const isEnd of [isWordEnd, (position: number) => canCutAt(SCRIPT_CHANGE, position)]) {
-		for (let position = maxLength; position > 0; position--) if (isEnd(position)) return position;
+	for (const isPossibleCut of [
+		isWordEnd,
+		(position: number) => canCutAt(SCRIPT_CHANGE, position),
+	]) {
+		for (let position = maxLength; position > 0; position--)
+			if (isPossibleCut(position)) return position;
 	}
 	return places[0]?.position;
 }

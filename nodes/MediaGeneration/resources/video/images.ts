@@ -61,10 +61,15 @@ export function inputImagesOf(
 	const images = sources.map(imageIn);
 
 	return async (otherFields: GenerationFields, signal: AbortSignal): Promise<FillBody> => {
-		const fetching = images.map(async (image) => await fetchImage(image, signal));
-		const storedImages = await Promise.all(fetching);
-		const sizes = storedImages.map(async ({ data }) => await storedFileSize(context.helpers, data));
-		const encodedBytes = (await Promise.all(sizes)).reduce((sum, size) => sum + (size / 3) * 4, 0);
+		const imagePromises = images.map(async (image) => await fetchImage(image, signal));
+		const storedImages = await Promise.all(imagePromises);
+		const sizePromises = storedImages.map(
+			async ({ data }) => await storedFileSize(context.helpers, data),
+		);
+		const encodedBytes = (await Promise.all(sizePromises)).reduce(
+			(sum, size) => sum + (size / 3) * 4,
+			0,
+		);
 		if (encodedBytes > MAX_BODY_BYTES) {
 			const megabytes = Math.round(encodedBytes / 1024 / 1024);
 			throw invalidInput(
@@ -109,8 +114,8 @@ export function inputImagesOf(
 		if (!(data instanceof URL)) return { field, data, hasImageType };
 		const maxBytes = (MAX_BODY_BYTES / 4) * 3;
 		const file = { url: data.href, kind: 'image', id: 'input', maxBytes } as const;
-		const download = downloadFile(context, item.credential, file, signal);
-		const stored = await download.catch((error: unknown) => {
+		const downloadPromise = downloadFile(context, item.credential, file, signal);
+		const storedImage = await downloadPromise.catch((error: unknown) => {
 			// The message of a failed download says that its file was generated, so another Failure takes its place.
 			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 			const reason =
@@ -120,7 +125,7 @@ export function inputImagesOf(
 				`The image at ${field} could not be downloaded: ${reason}`,
 			);
 		});
-		return { field, data: stored, hasImageType };
+		return { field, data: storedImage, hasImageType };
 	}
 
 	function storedFileOf(source: string | IBinaryData, field: string): IBinaryData {
