@@ -84,8 +84,8 @@ export class GenerationRecord {
 		const { kind, path } = order.generation;
 		const prompt = order.fields.prompt?.trim() ?? '';
 		const { aspect_ratio: aspectRatio } = order.fields;
-		// The number of files does not count: two requests that differ only in that are interchangeable, because each
-		// file fits both.
+		// The number of files is left out of the digest. Two requests that differ only in that are interchangeable,
+		// because each file fits both.
 		const content = { ...order.fields, prompt, number_of_videos: undefined };
 		this.request = newRequest({
 			...{ accountKey: item.credential.accountKey, prompt, kind, aspectRatio },
@@ -97,7 +97,7 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Returns what earlier attempts have written to the journal, as if a stream had just brought it; undefined if there
+	 * Returns what earlier attempts have written to the journal, in the form of a stream's result; undefined if there
 	 * is nothing.
 	 */
 	resume(): StreamResult | undefined {
@@ -167,9 +167,9 @@ export class GenerationRecord {
 		if (isEnded) return;
 		this.isStreamLost = true;
 		item.report.log(`${interruptedBecause}; looking for the ${this.kind} in the history`);
-		const what = files.length > 0 ? 'Part of the result' : 'The result';
+		const subject = files.length > 0 ? 'Part of the result' : 'The result';
 		item.report.hint(
-			`${what} did not arrive, so the node searched the history instead of requesting it again`,
+			`${subject} did not arrive, so the node searched the history instead of requesting it again`,
 		);
 	}
 

@@ -15,7 +15,7 @@ import { GenerationEvents, type StreamResult } from '../../shared/parsing/genera
 import type { FillBody, GenerationOrder, GenerationRecord } from './generationRecord';
 import type { ItemContext } from './itemContext';
 
-/** What limits a create call. Both signals may also abort at a deadline. */
+/** The limits of a create call. Both signals may also abort at a deadline. */
 export interface StreamLimits extends CallSignals {
 	/** Milliseconds of silence after which the stream counts as lost. */
 	idleMs: number;
@@ -98,8 +98,8 @@ class GenerationCall {
 				record.markRefused();
 			},
 		};
-		const readResponse: ResponseReader<StreamResult> = async (answer, _, accept) =>
-			await this.readStream(answer.body, () => this.markAccepted(accept));
+		const readResponse: ResponseReader<StreamResult> = async (response, _, onAccepted) =>
+			await this.readStream(response.body, () => this.markAccepted(onAccepted));
 		return await this.item.api
 			.generate(order.generation, call, readResponse)
 			.catch((error: unknown) => {
@@ -150,10 +150,10 @@ class GenerationCall {
 			if (this.limits.stopStarting.aborted) this.closeIfFindable();
 		};
 		const events = new GenerationEvents(api.credential, onProgress, this.record.requestedCount);
-		const finished = new AbortController();
+		const streamEnded = new AbortController();
 		const runAfter = async (ms: number, action: () => void) => {
-			await sleep(ms, finished.signal);
-			if (!finished.signal.aborted) action();
+			await sleep(ms, streamEnded.signal);
+			if (!streamEnded.signal.aborted) action();
 		};
 		void runAfter(ACCEPTED_AFTER_MS, onAccepted);
 		void runAfter(HEALTHY_AFTER_MS, () => concurrency.onHealthy());
@@ -164,7 +164,7 @@ class GenerationCall {
 			events.lastEventIsUnattributedError ? Math.min(idleMs, IDLE_AFTER_ERROR_MS) : idleMs;
 		void watchIdle(
 			() => lastEventAt + allowedIdleMs(),
-			finished.signal,
+			streamEnded.signal,
 			() => {
 				closedBecause = `no message for ${allowedIdleMs() / 1000} s`;
 				this.close();
@@ -182,15 +182,15 @@ class GenerationCall {
 		} catch {
 			return outcome ?? events.markBroken(closedBecause);
 		} finally {
-			finished.abort(SILENT_ABORT);
+			streamEnded.abort(SILENT_ABORT);
 		}
 	}
 
 	/** Call this when the service has accepted the call. The call is not sent again, so its body is freed. */
-	private markAccepted(accept: () => void): void {
+	private markAccepted(onAccepted: () => void): void {
 		this.state = 'accepted';
 		this.freeBody();
-		accept();
+		onAccepted();
 	}
 
 	private freeBody(): void {
@@ -226,7 +226,7 @@ function refusalOf(outcome: StreamResult | Failure): Failure | undefined {
 /** Statuses with which a proxy says that it got no valid answer from the service, or none in time. */
 const NO_ANSWER_STATUSES = [504, 520, 524];
 
-/** True if a create call failed without an answer, so that it may have started a generation all the same. */
+/** True if a create call failed without an answer, so that it may nevertheless have started a generation. */
 const mayHaveStarted = (error: unknown): boolean =>
 	error instanceof Failure &&
 	error.facts.mayBeCharged === true &&

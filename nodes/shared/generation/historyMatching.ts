@@ -6,7 +6,9 @@ import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntrie
 
 /** Which history entries belong to a request. */
 export interface Match {
-	/** The entries that belong to the request: first those that an id or URL proves, then those allotted by prompt. */
+	/**
+	 * The entries that belong to the request: first those that an id or URL identifies, then those matched by prompt.
+	 */
 	matched: HistoryEntry[];
 	/**
 	 * If nothing matches: the entries that may belong to this request or to another one, newest first. Otherwise empty.
@@ -38,16 +40,17 @@ export const isCompetingWith =
  * - Requests with the same content are interchangeable, so the entries are dealt out to them in the order of sending.
  * - A request with images matches by id or URL alone, because the same prompt is often used with many images.
  *
- * @param samePrompt all known requests with the prompt of `request`, itself included, in the order they were sent
+ * @param requestsWithPrompt all known requests with the prompt of `request`, itself included, in the order they were
+ *   sent
  * @param entries one snapshot of the history, oldest first, with times by our clock
  */
 export function matchHistory(
 	request: GenerationRequest,
-	samePrompt: GenerationRequest[],
+	requestsWithPrompt: GenerationRequest[],
 	entries: HistoryEntry[],
 ): Match {
 	const proven = entries.filter(matchesById(request));
-	const others = samePrompt.filter((other) => other !== request);
+	const others = requestsWithPrompt.filter((other) => other !== request);
 	const identifiersOfOthers = new Set(others.flatMap(identifiersOfRequest));
 	const unclaimed = entries
 		.filter((entry) => entry.prompt === request.prompt && !proven.includes(entry))
@@ -60,7 +63,7 @@ export function matchHistory(
 		entries.flatMap((entry) => entry.identifiers.map((identifier) => [identifier, entry] as const)),
 	);
 	/** How many of the requested files of `owner` are still missing; may be negative. */
-	const missingFilesOf = (owner: GenerationRequest) => {
+	const missingFileCountOf = (owner: GenerationRequest) => {
 		const ownEntries = new Set(
 			identifiersOfRequest(owner).flatMap((identifier) => entryByIdentifier.get(identifier) ?? []),
 		);
@@ -73,9 +76,11 @@ export function matchHistory(
 	 * Each request that could own one of `possible`, repeated for each file that it misses, in the order they were
 	 * sent.
 	 */
-	const claimants = samePrompt
+	const claimants = requestsWithPrompt
 		.filter((owner) => isCompetingWith(request)(owner) && possible.some(couldBelongTo(owner)))
-		.flatMap((owner) => Array<GenerationRequest>(Math.max(0, missingFilesOf(owner))).fill(owner));
+		.flatMap((owner) =>
+			Array<GenerationRequest>(Math.max(0, missingFileCountOf(owner))).fill(owner),
+		);
 	/** Each entry that one of the claimants could own, repeated for each of its files. */
 	const claimable = unclaimed
 		.filter((entry) => claimants.some((owner) => couldBelongTo(owner)(entry)))

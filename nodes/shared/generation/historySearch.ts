@@ -32,7 +32,7 @@ export async function findInHistory(
 ): Promise<GeneratedFile[]> {
 	const { files: receivedFiles, requestedCount, searchUntil = 0 } = request;
 	const remainingSearchMs = () => searchUntil - Date.now();
-	let found = receivedFiles;
+	let foundFiles = receivedFiles;
 	let candidates: FailureFacts['candidates'];
 
 	const searchRepeatedly = async (deadline: AbortSignal) =>
@@ -45,7 +45,7 @@ export async function findInHistory(
 	const limitMs = Math.max(0, remainingSearchMs()) + LAST_SEARCH_MS;
 	return await withDeadline(limitMs, signal, searchRepeatedly).catch((error: unknown) => {
 		// If some of the files are missing, the user still gets the others.
-		if (found.length > 0) return found;
+		if (foundFiles.length > 0) return foundFiles;
 		if (isFailure(error, 'generationFailed')) throw error;
 		// The generation may be charged even if the history could not be read or the run was canceled.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
@@ -73,9 +73,9 @@ export async function findInHistory(
 		const isLastSearch = Math.min(remainingSearchMs(), remainingWaitMs) < SEARCH_INTERVAL_MS;
 		const ledger = ledgerOf(api.credential);
 		ledger.add(request);
-		const samePrompt = ledger.withPrompt(request);
-		const competing = [request, ...samePrompt.filter(isCompetingWith(request))];
-		const since = Math.min(...competing.map(earliestEntryTime));
+		const requestsWithPrompt = ledger.withPrompt(request);
+		const competingRequests = [request, ...requestsWithPrompt.filter(isCompetingWith(request))];
+		const since = Math.min(...competingRequests.map(earliestEntryTime));
 		const minReadAt = isLastSearch ? monotonicNow() - 1000 : undefined;
 		const entries = await readHistorySince(api, since, signal, minReadAt).catch(
 			(error: unknown) => {
@@ -84,7 +84,7 @@ export async function findInHistory(
 				throw isFailure(error, 'notFound') ? error.withDefaults({ transient: true }) : error;
 			},
 		);
-		const match = matchHistory(request, samePrompt, entries);
+		const match = matchHistory(request, requestsWithPrompt, entries);
 		const failed = match.matched.filter((entry) => entry.failed);
 		const furtherFiles = match.matched.flatMap((entry) => furtherFilesOf(entry, receivedFiles));
 		// Entries without a time are candidates, because they may belong to any request with this prompt.
@@ -94,22 +94,24 @@ export async function findInHistory(
 		candidates = [...match.candidates, ...undated].map(({ id = '', record }) => {
 			return { id, createdAt: asText(record.created_at) };
 		});
-		found = [...receivedFiles, ...furtherFiles].slice(0, MAX_FILES);
+		foundFiles = [...receivedFiles, ...furtherFiles].slice(0, MAX_FILES);
 		const failedCount = Math.max(failed.length, request.hasUnattributedFailure ? 1 : 0);
-		if (found.length + failedCount >= requestedCount) {
-			if (found.length > 0) return { done: true, value: found };
+		if (foundFiles.length + failedCount >= requestedCount) {
+			if (foundFiles.length > 0) return { done: true, value: foundFiles };
 			const { facts } = failureOfAnswer(api.credential.redact.value(failed[0]!.record));
 			throw new Failure('generationFailed', { text: facts.text, meaning: facts.meaning });
 		}
 		if (remainingSearchMs() <= 0) throw new Failure('streamLost');
 		// The files must still be downloaded before the deadline.
-		if (found.length > 0 && remainingWaitMs < SEARCH_INTERVAL_MS)
-			return { done: true, value: found };
+		if (foundFiles.length > 0 && remainingWaitMs < SEARCH_INTERVAL_MS)
+			return { done: true, value: foundFiles };
 		return { done: false };
 	}
 }
 
-/** Returns the files of `entry` that are not among `receivedFiles`, even if their URLs are signed anew. */
+/**
+ * Returns the files of `entry` that are not among `receivedFiles`. A file with a newly signed URL is the same file.
+ */
 function furtherFilesOf(entry: HistoryEntry, receivedFiles: GeneratedFile[]): GeneratedFile[] {
 	const identifiers = new Set(entry.identifiers);
 	const received = receivedFiles.filter((file) =>
@@ -142,8 +144,8 @@ export async function findRenewed(
 		for (const minReadAt of [monotonicNow() - RENEWAL_MS, undefined]) {
 			const entries = await readHistorySince(api, earliestEntryTime(request), deadline, minReadAt);
 			const files = entries.filter(matchesById(request)).flatMap((entry) => entry.files);
-			const found = files.filter(mayBeSameFile)[index];
-			if (found && found.fileUrl !== file.fileUrl) return found;
+			const renewedFile = files.filter(mayBeSameFile)[index];
+			if (renewedFile && renewedFile.fileUrl !== file.fileUrl) return renewedFile;
 		}
 		return file;
 	};

@@ -21,8 +21,8 @@ type SubmittedTask = Pick<TaskWait, 'taskId' | 'mode'>;
 
 /**
  * Resolves with the task of an earlier attempt, or with a new one, which is charged. The create call waits for `ready`,
- * is not sent after `stopStarting` has aborted, and is given up after `timeoutMs`. Throws a Failure, of kind
- * 'indeterminate' if an earlier attempt may have created a task whose id nobody knows.
+ * is not sent after `stopStarting` has aborted, and is aborted after `timeoutMs`. Throws a Failure, of kind
+ * 'indeterminate' if an earlier attempt may have created a task whose id is unknown.
  */
 export const submit = async (
 	item: ItemContext,
@@ -76,7 +76,7 @@ async function create(
 		...{ requestedCount: 1, withImages: false, creator: creatorOf(item.context), sentAt: 0 },
 	});
 	// The failure of another item does not abort the call, because the answer tells which task was charged.
-	const creating = withDeadline(timeoutMs, item.abortInFlight, async (abortInFlight) => {
+	const taskIdPromise = withDeadline(timeoutMs, item.abortInFlight, async (abortInFlight) => {
 		const onSend = async () => {
 			// From now on the service may have accepted the call, so the next attempt must not send it again.
 			entry.setSent({ state: 'sent' });
@@ -90,7 +90,7 @@ async function create(
 		const signals = { stopStarting, abortInFlight };
 		return await api.createTask(operation, request, { ...signals, onSend, onRefused });
 	});
-	const taskId = await creating.catch((error: unknown) => {
+	const taskId = await taskIdPromise.catch((error: unknown) => {
 		ledgerRequest.searchUntil = searchEnd(ledgerRequest, 0);
 		const isIndeterminate = error instanceof Failure && error.facts.mayBeCharged;
 		if (isIndeterminate) {
