@@ -231,7 +231,7 @@ export class GenerationEvents {
 			files.length + Math.max(this.failedIds.size, this.failure ? 1 : 0) >= this.requestedCount;
 		const reason = this.failure?.facts.text;
 		const isFinal = this.failure !== undefined && !this.failure.facts.transient;
-		const hasUnattributedFailure = isFinal && this.failedIds.size === 0;
+		const hasUnattributedFailure = (isFinal && this.failedIds.size === 0) || undefined;
 		// The files that have arrived are charged, so they are the result even if other files have failed.
 		if (files.length > 0)
 			this.outcome ??= {
