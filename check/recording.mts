@@ -36,8 +36,8 @@ export const TIME =
 /** What stands for the rest of a file within an answer: its size in characters. */
 export const REST = /<(\d+) more>/g;
 
-const wordsOf = (text: string) => text.toLowerCase().match(/\p{L}+/gu) ?? [];
-/** Words of the package, of its pages and of HTTP are nobody's. */
+const wordsOf = (text: string) => text.toLowerCase().match(/\p{L}[\p{L}\p{N}]*/gu) ?? [];
+/** Words of the package, of its pages, of HTTP, and for files and their making are nobody's. */
 const VOCABULARY = new Set(
 	['nodes', 'docs']
 		.map((folder) => join(import.meta.dirname, '..', folder))
@@ -46,13 +46,13 @@ const VOCABULARY = new Set(
 				.filter((file) => /\.(?:ts|md)$/.test(file))
 				.flatMap((file) => wordsOf(readFileSync(join(folder, file), 'utf8'))),
 		)
-		.concat(wordsOf(Object.values(STATUS_CODES).join(' '))),
+		.concat(wordsOf(Object.values(STATUS_CODES).join(' ')))
+		.concat(wordsOf('artifact asset clip eta label link media meta mov phase src stage')),
 );
 
-/** Keys whose texts are words of the service, and those whose texts are its sentences. */
-const WORD_KEY = /^(?:status|state|type|kind|event|model(?:_id)?|format|mime_type|content_type)$/i;
-const SENTENCE_KEY =
-	/errors?$|messages?$|msg$|details?$|reasons?$|^(?:code|language|gender|age|accent|category|use_cases|aspect_ratio)$/i;
+/** Keys whose texts are words or sentences of the service. */
+const WORDS_KEY =
+	/errors?$|messages?$|msg$|details?$|reasons?$|^(?:status|state|type|kind|event|model(?:_id)?|format|mime_type|content_type|code|language|gender|age|accent|category|use_cases|aspect_ratio)$/i;
 const ID_KEY =
 	/(?:^|_)(?:u?ids?|uuid|guid|keys?|ref|number|account|owner|user|author|customer|tenant|phone|by|card)$|[a-z](?:Id|ID|Key|Uuid|UUID|By|Card)s?$|[Bb]irth/;
 /** Keys whose numbers may be long, and are nobody's. */
@@ -93,8 +93,6 @@ const isTime = (text: string) => TIME.exec(text)?.[0] === text;
 export class StandIns {
 	readonly #known = new Map<string, Map<string, string>>();
 	readonly #made = new Set<string>();
-	/** The words of all that was replaced. */
-	readonly #replaced = new Set<string>();
 	readonly #redact;
 	readonly #own: string[];
 	readonly #ownWords;
@@ -118,7 +116,6 @@ export class StandIns {
 		if (this.#made.has(value) || value === MISSING_TASK || value.trim() === '') return value;
 		const values = this.#known.get(kind) ?? new Map<string, string>();
 		this.#known.set(kind, values);
-		for (const word of wordsOf(value)) this.#replaced.add(word);
 		const known = values.get(value) ?? make(values.size + 1);
 		values.set(value, known);
 		this.#made.add(known);
@@ -166,9 +163,9 @@ export class StandIns {
 
 	/** Whether each part of a word is known to be nobody's. */
 	#isHarmless(word: string): boolean {
-		if (isTime(word) || /^\d{1,4}(?:\.\d+)?$/.test(word)) return true;
+		if (isTime(word) || /^(?:\d{1,4}(?:\.\d+)?|[a-z]{1,2})$/i.test(word)) return true;
 		if (/\d\.\d+\.\d/.test(word)) return false;
-		return word.split(/[^\p{L}\p{N}]+/u).every((part) => {
+		return word.split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u).every((part) => {
 			const plain = part.toLowerCase();
 			const stem = plain.replace(/(?:e?[sd]|ly|ing)$/, '');
 			const isKnown = [plain, stem].some((one) => VOCABULARY.has(one) || this.#ownWords.has(one));
@@ -196,8 +193,13 @@ export class StandIns {
 
 	/** A sentence: of its words, those that are nobody's. What the node quotes are names of fields. */
 	#sentence(text: string, quotes = QUOTED): string {
-		const word = (chunk: string) =>
-			this.#isHarmless(chunk) ? chunk : this.#standIn('word', chunk, (n) => `word-${n}`);
+		const word = (chunk: string): string => {
+			if (this.#isHarmless(chunk)) return chunk;
+			// What is said in several words, such as a status, may be read by one of them.
+			const isJoined = /^\p{L}+(?:[_.-]\p{L}+)+$/u.test(chunk);
+			if (isJoined) return chunk.replace(/\p{L}+/gu, word);
+			return this.#standIn('word', chunk, (n) => `word-${n}`);
+		};
 		const parts = this.#redact.text(text).split(ADDRESS);
 		return parts
 			.map((part, index) => {
@@ -217,11 +219,9 @@ export class StandIns {
 	#leaf(key: string, value: string): string {
 		if (this.#own.includes(value.trim())) return value;
 		if (/^\s*[[{]/.test(value)) return this.#json(value) ?? this.#text(value);
-		const isWord = /^\p{L}[\w./+-]{0,40}$/u.test(value) && !/\d{3}/.test(value);
-		if (WORD_KEY.test(key) && isWord && !this.#isSomebodys(value)) return value;
 		if (/^data:[^,]*,/.test(value)) return this.#within(value);
 		if (/^(?:(?:https?|wss?):)?\/\/\S+$/.test(value)) return this.#url(value);
-		if (WORD_KEY.test(key) || SENTENCE_KEY.test(key)) return this.#sentence(value);
+		if (WORDS_KEY.test(key)) return this.#sentence(value);
 		if (ID_KEY.test(key) || this.#known.get('ID')?.has(value)) return this.id(value);
 		if (
 			/ur[il]|link|result|audio|file|subtitle|href|path/i.test(key) &&
@@ -251,14 +251,10 @@ export class StandIns {
 		return Buffer.from(text.slice(0, 16) + hidden, 'latin1').toString('base64');
 	}
 
-	/** Whether a word was replaced elsewhere. */
-	#isSomebodys = (text: string) =>
-		!this.#isHarmless(text) && wordsOf(text).some((word) => this.#replaced.has(word));
-
-	#field(name: string, isInTable = false): string {
-		const isWord = /^(?!.*\d.*\d)[A-Za-z_][\w-]{0,40}$/.test(name);
-		const isKept = this.#isHarmless(name) || !(isInTable || this.#isSomebodys(name));
-		return isWord && isKept ? name : this.#text(name);
+	/** The name of a field; one of an object whose names may be somebody's is a word of the package. */
+	#field(name: string, isOfFields = false): string {
+		const isReplaced = [...this.#known.values()].some((values) => values.has(name));
+		return this.#isHarmless(name) || (isOfFields && !isReplaced) ? name : this.#text(name);
 	}
 
 	#value(value: unknown, key = ''): unknown {
@@ -266,13 +262,14 @@ export class StandIns {
 		if (typeof value === 'string') return this.#leaf(key, value);
 		if (Array.isArray(value)) return value.map((entry) => this.#value(entry, key));
 		if (!isRecord(value)) return value;
-		// Names of fields are words; of a table by name, ID or e-mail address they are not.
-		const inner = Object.values(value);
-		const shapes = new Set(inner.map((each) => (isRecord(each) ? Object.keys(each).join() : each)));
-		const isTable = inner.length > 1 && shapes.size === 1 && inner.every(isRecord);
+		// A table by name or ID has values of one kind, or names that nobody knows; other names are of fields.
+		const names = Object.keys(value);
+		const known = names.filter((name) => this.#isHarmless(name));
+		const kinds = new Set(Object.values(value).map((each) => Array.isArray(each) || typeof each));
+		const isOfFields = kinds.size > 1 && known.length > names.length / 2;
 		return Object.fromEntries(
 			Object.entries(value).map(([field, entry]) => [
-				this.#field(field, isTable),
+				this.#field(field, isOfFields),
 				this.#value(entry, field),
 			]),
 		);
