@@ -3,9 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { WebSocket } from 'ws';
 import { MISSING_TASK } from './recording.mts';
-import { textOf, type Exchange, type Wire } from './wire.mts';
+import type { Credential } from './operations.mts';
+import { seconds, textOf, type Exchange, type Wire } from './wire.mts';
 import { ACCOUNT_PATH, asId, isRecord, parseJson, readPage, readRetryAfter } from './reading.mts';
 
+/** How long one answer, and all of them, may take, in ms: with what the node does, less than a minute. */
+const [ONE_MS, ALL_MS] = [10_000, 20_000];
 /** Entries of a page that is asked for. */
 export const PAGE = 20;
 
@@ -47,21 +50,28 @@ export const isAbsent = ({ status }: Exchange) => [404, 405, 501].includes(statu
 /** Asks everything that costs nothing, or less if `isBlocked` says so of the account. */
 export async function askAll(
 	wire: Wire,
-	{ apiToken, baseUrl, webSocketUrl }: { apiToken: string; baseUrl: string; webSocketUrl: string },
+	{ apiToken, baseUrl, webSocketUrl }: Credential,
 	isBlocked: (asked: Asked) => boolean,
 	say: (what: string) => void,
+	stop: AbortSignal,
 ): Promise<Asked> {
 	const { exchanges } = wire;
+	const until = performance.now() + ALL_MS;
 	const get = async (path: string, token = apiToken): Promise<Exchange> => {
 		const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
 		let url = baseUrl + path;
 		for (let left = 5; ; left--) {
-			const signal = AbortSignal.timeout(10_000);
+			const leftMs = Math.ceil(until - performance.now());
+			// What is late has a second all the same.
+			const ms = Math.min(ONE_MS, Math.max(1000, leftMs));
+			const signal = AbortSignal.any([AbortSignal.timeout(ms), stop]);
 			const location = await fetch(url, { headers, redirect: 'manual', signal })
 				.then(async (head) => (await head.text(), head.headers.get('location')))
 				.catch(() => null);
-			const exchange = exchanges.findLast(({ method }) => method === 'GET')!;
-			if (signal.aborted) exchange.broke = 'nothing within 10 s';
+			stop.throwIfAborted();
+			const asked = url.slice(new URL(url).origin.length);
+			const exchange = exchanges.findLast((each) => each.method === 'GET' && each.path === asked)!;
+			if (signal.aborted) exchange.broke = `nothing within ${seconds(ms)}`;
 			// As the node does: to the same origin, with the token, and again if it is asked to wait.
 			const target = location === null ? null : URL.parse(location, url);
 			const isToWait = [429, 503].includes(exchange.status);
@@ -69,12 +79,12 @@ export async function askAll(
 			if (!isToWait) url = target!.href;
 			else {
 				const waitMs = readRetryAfter(exchange.headers as Record<string, string>) ?? 1000;
-				if (waitMs > 10_000) return exchange;
-				await pause(waitMs);
+				if (waitMs > Math.min(ONE_MS, leftMs)) return exchange;
+				await pause(waitMs, undefined, { signal: stop });
 			}
 		}
 	};
-	const heard = listen(`${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`);
+	const heard = listen(`${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`, stop);
 	say('the account');
 	const account = await get(ACCOUNT_PATH);
 	const socket = exchanges.find(({ method }) => method === 'WEBSOCKET')!;
@@ -93,29 +103,29 @@ export async function askAll(
 		say('the voices');
 		asked.voices = await pages('/v1/labs/voices', 0);
 	}
-	if (!isBlocked(asked)) {
-		asked.wrong = await get(ACCOUNT_PATH, 'a-token-that-nobody-has');
-		say('the history');
-		asked.history = await pages('/v1/video/histories', 1);
-		say('a task that does not exist');
-		asked.missing = await get(`/v1/labs/task/${MISSING_TASK}`);
-		const voice = listIn(parseJson(textOf(asked.voices[0]!)))?.[1].find(isRecord) ?? {};
-		// A person would find the ID under any name.
-		const idKey = Object.keys(voice).find((key) => /^(?:voice_?)?id$/i.test(key));
-		asked.voice = asId(voice.voice_id) ?? asId(voice[idKey ?? '']);
-		say('the WebSocket, for ten seconds');
-		await heard;
-	}
+	if (isBlocked(asked)) return asked;
+	say('the history, a task that does not exist, a wrong token, and ten seconds of WebSocket');
+	[asked.wrong, asked.history, asked.missing] = await Promise.all([
+		get(ACCOUNT_PATH, 'a-token-that-nobody-has'),
+		pages('/v1/video/histories', 1),
+		get(`/v1/labs/task/${MISSING_TASK}`),
+		heard,
+	]);
+	stop.throwIfAborted();
+	const voice = listIn(parseJson(textOf(asked.voices[0]!)))?.[1].find(isRecord) ?? {};
+	// A person would find the ID under any name.
+	const idKey = Object.keys(voice).find((key) => /^(?:voice_?)?id$/i.test(key));
+	asked.voice = asId(voice.voice_id) ?? asId(voice[idKey ?? '']);
 	return asked;
 }
 
 /** Holds the WebSocket open for ten seconds. */
-async function listen(url: string): Promise<void> {
+async function listen(url: string, stop: AbortSignal): Promise<void> {
 	const socket = new WebSocket(url);
-	const late = setTimeout(() => socket.terminate(), 10_000);
+	const over = AbortSignal.any([AbortSignal.timeout(10_000), stop]);
+	over.addEventListener('abort', () => socket.terminate());
 	socket.on('error', () => {});
 	await new Promise((resolve) => socket.on('close', resolve));
-	clearTimeout(late);
 }
 
 const protocolOf = async ({ hostname, port }: URL) =>

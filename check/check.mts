@@ -1,11 +1,14 @@
 /* One check of a service, from the questions that cost nothing to the recording. */
-import { askAll } from './ask.mts';
-import { FREE, OWN_TEXTS, runAll } from './operations.mts';
-import { StandIns, type Recording } from './recording.mts';
+import { askAll, type Asked } from './ask.mts';
+import { FREE_OPERATIONS, PAID, runAll } from './operations.mts';
+import { StandIns, type Outcome, type Recording } from './recording.mts';
 import type { Row } from './report.mts';
-import { blockedRows, edgeRow, freeRows, paidRows } from './rows.mts';
+import { blockedRows, chargedOf, edgeRow, freeRows, paidRows } from './rows.mts';
 import { Wire } from './wire.mts';
 import { redactor } from './reading.mts';
+
+/** What the check says itself: it stays in the recording. */
+const OWN_TEXTS = Object.values(PAID).map(({ text }) => text);
 
 export interface Service {
 	baseUrl: string;
@@ -14,59 +17,79 @@ export interface Service {
 }
 
 interface Checked {
+	/** Why it ended before its time. */
+	failure?: unknown;
 	rows: Row[];
 	recording: Recording;
 	/** What was replaced in it, by kind. */
 	replaced: string[];
+	/** What was made, with the ids that tell it apart. */
+	charged: string[];
 }
 
-/** Asks, lets the node do what is free and what is named in `pay`, and records all of it. */
+/**
+ * Asks, lets the node do what is free and what is named in `pay`, and records all of it. Once something may have
+ * been charged, it is recorded and named also if the check is stopped or fails.
+ */
 export async function check(
 	{ baseUrl, webSocketUrl, token }: Service,
 	pay: string[],
 	say: (what: string) => void,
+	stop = new AbortController().signal,
 ): Promise<Checked> {
 	const made = new Date().toISOString();
 	const wire = new Wire();
+	const { aliases, exchanges } = wire;
 	const through = async (address: string) => {
 		const { origin, pathname } = new URL(address.replace(/^ws/, 'http'));
 		return (await wire.through(origin)) + pathname.replace(/\/$/, '');
 	};
+	// The node knows the service by other addresses.
+	const real = (line: string) =>
+		[...aliases].reduce((all, [local, origin]) => all.replaceAll(local, origin), line);
 	try {
 		const credential = {
 			apiToken: token,
 			baseUrl: await through(baseUrl),
 			webSocketUrl: (await through(webSocketUrl)).replace('http', 'ws'),
 		};
-		const isBlocked = (asked: Parameters<typeof blockedRows>[0]) =>
-			blockedRows(asked, baseUrl).length > 0;
-		const asked = await askAll(wire, credential, isBlocked, say);
+		const isBlocked = (asked: Asked) => blockedRows(asked, baseUrl).length > 0;
+		const asked = await askAll(wire, credential, isBlocked, say, stop);
 		const { voice, account } = asked;
 		const blocked = blockedRows(asked, baseUrl);
 		const payable = pay.filter((name) => name !== 'speech' || voice !== undefined);
-		const operations = blocked.length > 0 ? [] : [...FREE, ...payable];
+		const planned = blocked.length > 0 ? [] : [...FREE_OPERATIONS, ...payable];
 		wire.by = 'node';
-		const outcomes = await runAll(operations, credential, voice, (operation) => {
+		const before = (operation: string) => {
 			wire.cutStreams = operation === 'dropped';
 			say(`the node: ${operation}`);
-		});
-		// The node knows the service by other addresses.
-		const real = (line: string) =>
-			[...wire.aliases].reduce((all, [local, origin]) => all.replaceAll(local, origin), line);
-		for (const each of outcomes) each.lines = each.lines.map(real);
+		};
+		const outcomes: Outcome[] = [];
+		let failure: unknown;
+		try {
+			const plan = { operations: planned, voice, exchanges, stop, before };
+			for await (const { operation, lines } of runAll(plan, credential))
+				outcomes.push({ operation, lines: lines.map(real) });
+			stop.throwIfAborted();
+		} catch (error) {
+			failure = error;
+		}
 		const rows =
 			blocked.length > 0
 				? [...(account.status === 0 ? [] : [edgeRow(asked)]), ...blocked]
-				: [...freeRows(asked, outcomes), ...paidRows(wire.exchanges, outcomes, pay)];
-		const standIns = new StandIns(token, OWN_TEXTS, wire.aliases);
-		const exchanges = standIns.exchanges(wire.exchanges);
+				: [...freeRows(asked, outcomes), ...paidRows(exchanges, outcomes, pay)];
+		const standIns = new StandIns(token, OWN_TEXTS, aliases);
+		const kept = standIns.exchanges(exchanges);
 		const lines = (of: string[]) => of.map((line) => standIns.line(line));
 		const recording: Recording = {
-			...{ format: 1, made, operations, voice: voice && standIns.id(voice) },
+			...{ format: 1, made, voice: voice && standIns.id(voice) },
+			operations: planned.filter((name) => outcomes.some(({ operation }) => operation === name)),
 			outcomes: outcomes.map((each) => ({ ...each, lines: lines(each.lines) })),
-			exchanges,
+			exchanges: kept,
 		};
-		return { rows: redactor(token).value(rows), recording, replaced: standIns.counts() };
+		const redact = redactor(token);
+		const charged = chargedOf(exchanges).map(redact.text);
+		return { failure, rows: redact.value(rows), recording, replaced: standIns.counts(), charged };
 	} finally {
 		await wire.close();
 	}

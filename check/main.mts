@@ -105,16 +105,23 @@ async function askToPay(pay: string[], baseUrl: string): Promise<void> {
 }
 
 async function run(service: Service, pay: string[]): Promise<number> {
-	const { rows, recording, replaced } = await check(service, pay, say);
+	const stopping = new AbortController();
+	for (const signal of ['SIGINT', 'SIGTERM'] as const)
+		process.on(signal, () => stopping.abort(new Refusal('Stopped.')));
+	const done = await check(service, pay, say, stopping.signal);
+	const { failure, rows, recording, replaced, charged } = done;
 	spinner.stop();
 	console.log(tableOf(rows, process.stdout.columns || 120));
-	console.log(`\n${verdictOf(rows)}\n`);
+	if (failure === undefined) console.log(`\n${verdictOf(rows)}`);
+	if (charged.length > 0) console.log(`\nMade, and probably charged:\n  ${charged.join('\n  ')}`);
 	const file = join(folder, fileNameOf(service.baseUrl, recording.made));
 	const text = written(recording, service.token);
 	mkdirSync(folder, { recursive: true });
 	writeFileSync(file, text);
-	console.log(`Recorded in ${relative(process.cwd(), file)} (${Math.ceil(text.length / 1000)} kB), without the token.
+	console.log(`
+Recorded in ${relative(process.cwd(), file)} (${Math.ceil(text.length / 1000)} kB), without the token.
 Replaced by stand-ins: ${replaced.join(', ') || 'nothing'}. Read it before you share it.`);
+	if (failure !== undefined) throw failure;
 	return EXIT[gradeOf(rows)];
 }
 

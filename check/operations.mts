@@ -1,156 +1,171 @@
 /* The node itself in n8n's own engine: what it is made to do, and what came of it. */
+import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
-import type { IDataObject } from 'n8n-workflow';
 import type { PaidOperation } from '../nodes/shared/contract.ts';
 import { runWorkflow, type WorkflowResult } from '../demo/engine.mts';
-import { node, NODE, workflow } from '../test/faults/workflow.mts';
+import { node, NODE, parametersFor, workflow } from '../test/faults/workflow.mts';
 import { activateTrigger, triggerNode } from '../test/service/triggerNode.mts';
-import { MISSING_TASK, type Outcome } from './recording.mts';
+import { MISSING_TASK, type Outcome, type Recording } from './recording.mts';
 import { GENERATIONS, SPEAK } from './reading.mts';
+import type { Exchange } from './wire.mts';
 
-const TEXT = 'This is a short test of the speech interface.';
-const PROMPTS = {
-	image: 'A red kite above a green hill, in the morning.',
-	video: 'A red kite rises above a green hill.',
-	ingredients: 'The picture, slowly coming nearer.',
-	frames: 'From this picture, slowly to the left.',
-	dropped: 'A blue kite above a yellow field, at noon.',
-};
-
-/** What the check says itself: it stays in the recording. */
-export const OWN_TEXTS = [TEXT, ...Object.values(PROMPTS)];
+interface Paid {
+	/** The part of the interface that it shows. */
+	part: string;
+	of: PaidOperation;
+	/** The text or prompt. */
+	text: string;
+	sends: string;
+}
 
 /** What costs, what is sent for it, and where. */
-export const PAID: Record<string, { part: string; of: PaidOperation; sends: string }> = {
+export const PAID: Record<string, Paid> = {
 	speech: {
 		...{ part: '§4.1–4.2 Speech', of: SPEAK },
-		sends: `one text of ${TEXT.length} characters, then Collect of the same task`,
+		text: 'This is a short test of the speech interface.',
+		sends: 'one text of 45 characters, then Collect of the same task',
 	},
-	image: { part: '§4.8 Image', of: GENERATIONS.image, sends: 'one image' },
+	image: {
+		...{ part: '§4.8 Image', of: GENERATIONS.image, sends: 'one image' },
+		text: 'A red kite above a green hill, in the morning.',
+	},
 	video: {
 		...{ part: '§4.5 Video from text', of: GENERATIONS.textToVideo },
-		sends: 'one video, landscape',
+		...{ text: 'A red kite rises above a green hill.', sends: 'one video, landscape' },
 	},
 	ingredients: {
 		...{ part: '§4.6 Video from images', of: GENERATIONS.ingredientsToVideo },
+		text: 'The picture, slowly coming nearer.',
 		sends: 'one video from an image of 48 kB',
 	},
 	frames: {
 		...{ part: '§4.7 Video from frames', of: GENERATIONS.framesToVideo },
-		sends: 'one video from the same image',
+		...{ text: 'From this picture, slowly to the left.', sends: 'one video from the same image' },
 	},
 	dropped: {
 		...{ part: '§6.1 A dropped stream', of: GENERATIONS.image },
+		text: 'A blue kite above a yellow field, at noon.',
 		sends: 'one more image, whose stream the check cuts',
 	},
 };
 
+const FREE: Record<string, string> = {
+	account: 'account:get',
+	voices: 'voice:getAll',
+	history: 'history:getAll',
+	missing: 'speech:get',
+};
+export const FREE_OPERATIONS = Object.keys(FREE);
+
 export const makesSpeech = (operation: string) => PAID[operation]?.of.kind === 'speech';
 
-/** What the trigger tells of it. */
-export const eventOf = (operation: string) => (makesSpeech(operation) ? 'completed' : 'generated');
+/** What a trigger can hear of these operations: of speech tasks, nothing without a WebSocket. */
+export function heardOf(operations: string[], exchanges: Exchange[]): Set<string> {
+	const hasSocket = exchanges.some((each) => each.method === 'WEBSOCKET' && each.status === 101);
+	const heard = operations.filter((operation) => hasSocket || !makesSpeech(operation));
+	return new Set(heard.map((each) => (makesSpeech(each) ? 'completed' : 'generated')));
+}
 
-export const FREE = ['account', 'voices', 'history', 'missing'];
 /** How long the node may take for what costs nothing, in ms: while a service is away, it would try for minutes. */
 const FREE_MS = 12_000;
-export const LATE = 'error: the node goes on trying for minutes';
-
-const list = { operation: 'getAll', returnAll: false, limit: 5, options: {} };
-const generation = (
-	{ resource, operation }: { resource: string; operation: string },
-	prompt: string,
-	{ timeout = 600, ...more }: IDataObject = {},
-) => ({ resource, operation, prompt, ...more, options: { timeout, prompt } });
-
-function parametersOf(operation: string, voice: string, taskId: string): IDataObject {
-	const given = { binaryPropertyName: 'data' };
-	const options = { timeout: 300 };
-	const voiceId = { __rl: true, mode: 'id', value: voice };
-	const all: Record<string, IDataObject> = {
-		account: { resource: 'account', operation: 'get' },
-		voices: { resource: 'voice', ...list },
-		history: { resource: 'history', ...list },
-		missing: { resource: 'speech', operation: 'get', taskId: MISSING_TASK, options: {} },
-		speech: { resource: 'speech', operation: 'speak', text: TEXT, voiceId, options },
-		collect: { resource: 'speech', operation: 'wait', taskId, options },
-		image: generation(GENERATIONS.image, PROMPTS.image, { timeout: 180 }),
-		video: generation(GENERATIONS.textToVideo, PROMPTS.video),
-		ingredients: generation(GENERATIONS.ingredientsToVideo, PROMPTS.ingredients, given),
-		frames: generation(GENERATIONS.framesToVideo, PROMPTS.frames, given),
-		dropped: generation(GENERATIONS.image, PROMPTS.dropped, { timeout: 180 }),
-	};
-	return all[operation]!;
-}
+/** How long it waits for a result, in seconds. */
+const TIMEOUTS = { speech: 300, video: 600, image: 180 };
+export const LATE = 'error: still trying when the check ended it, after 12 s';
+const STOPPED = 'error: the check was stopped';
 
 const png = readFileSync(new URL('../simulator/media/image.png', import.meta.url));
 const image = { data: png.toString('base64'), mimeType: 'image/png', fileName: 'image.png' };
 
-type Credential = { apiToken: string; baseUrl: string; webSocketUrl: string };
+export type Credential = { apiToken: string; baseUrl: string; webSocketUrl: string };
 
-/** Makes the node do all of it, one after another, a trigger beside it; `before` hears of each. */
-export async function runAll(
-	operations: string[],
+interface Plan extends Pick<Recording, 'operations' | 'voice' | 'exchanges'> {
+	/** Hears of each operation before it begins. */
+	before?: (operation: string) => void;
+	/** Ends what the node is doing, and all that would follow. */
+	stop?: AbortSignal;
+}
+
+/** Makes the node do all of it, a trigger beside it; yields what came of each operation. */
+export async function* runAll(
+	{ operations, voice, exchanges, before, stop = new AbortController().signal }: Plan,
 	credential: Credential,
-	voice = '',
-	before: (operation: string) => void = () => {},
-): Promise<Outcome[]> {
-	const outcomes: Outcome[] = [];
-	const creates = operations.filter((operation) => operation in PAID);
-	const awaited = creates.map(eventOf);
-	const trigger = creates.length > 0 ? await listen(credential, awaited) : undefined;
-	const all = operations.flatMap((each) => (makesSpeech(each) ? [each, 'collect'] : each));
+): AsyncGenerator<Outcome> {
+	const run = async (operation: string, taskId = MISSING_TASK) => {
+		before?.(operation);
+		const { of, text = '' } = PAID[operation] ?? {};
+		const which = of ? `${of.resource}:${of.operation}` : (FREE[operation] ?? 'speech:wait');
+		const options = of ? { timeout: TIMEOUTS[of.kind] } : {};
+		const parameters = parametersFor(which, text, { taskId, voice: voice ?? '', options });
+		const late = operation in FREE ? AbortSignal.timeout(FREE_MS) : stop;
+		const result = await runWorkflow({
+			workflow: workflow(node({ ...parameters, returnAll: false, limit: 5 })),
+			credentials: { mediaGenerationApi: { ...credential } },
+			input: [{ json: {}, binary: { data: image } }],
+			signal: AbortSignal.any([late, stop]),
+		});
+		const ended = (stop.aborted && STOPPED) || (late.aborted && LATE);
+		const lines = ended ? [ended] : linesOf(result);
+		return { operation, lines, taskId: result.items(NODE)[0]?.json.task_id };
+	};
+	const lists = operations.filter((operation) => operation in FREE && operation !== 'missing');
+	yield* await Promise.all(lists.map(async (operation) => await run(operation)));
+	if (operations.includes('missing')) yield await run('missing');
+	const paid = operations.filter((operation) => operation in PAID);
+	const heard = heardOf(paid, exchanges);
+	const trigger = heard.size > 0 ? await listen(credential, heard) : undefined;
+	const made: string[] = [];
 	try {
-		let taskId = '';
-		for (const operation of all) {
-			if (operation === 'collect' && taskId === '') continue;
-			before(operation);
-			const signal = FREE.includes(operation) ? AbortSignal.timeout(FREE_MS) : undefined;
-			const result = await runWorkflow({
-				workflow: workflow(node(parametersOf(operation, voice, taskId))),
-				credentials: { mediaGenerationApi: { ...credential } },
-				input: [{ json: {}, binary: { data: image } }],
-				signal,
-			});
-			taskId = String(result.items(NODE)[0]?.json.task_id ?? '');
-			outcomes.push({ operation, lines: signal?.aborted ? [LATE] : linesOf(result) });
+		for (const operation of paid) {
+			if (stop.aborted) return;
+			const outcome = await run(operation);
+			yield outcome;
+			if (!outcome.lines.some(isError)) made.push(operation);
+			if (makesSpeech(operation) && outcome.taskId)
+				yield await run('collect', String(outcome.taskId));
 		}
-		if (trigger) before('trigger');
-		if (trigger) outcomes.push({ operation: 'trigger', lines: await trigger.heard() });
+		const awaited = heardOf(made, exchanges);
+		if (awaited.size === 0 || stop.aborted) return;
+		before?.('trigger');
+		yield { operation: 'trigger', lines: await trigger!.heard(awaited, stop) };
 	} finally {
 		await trigger?.close();
 	}
-	return outcomes;
 }
 
-/** A trigger that hears of all that is made. */
-async function listen(credential: Credential, awaited: string[]) {
-	const events = new Set<string>();
+/** A trigger that listens for these events. */
+async function listen(credential: Credential, events: Set<string>) {
+	const heard = new Set<string>();
 	const errors: string[] = [];
-	const over = new AbortController();
-	const options = { events: ['completed', 'failed', 'generated'], options: { checkInterval: 10 } };
+	const told = new EventEmitter();
+	const options = { events: [...events], options: { checkInterval: 10 } };
 	const response = await activateTrigger(
 		{ workflowId: 'check', nodes: [triggerNode(options)], credential },
 		(output, _, ending) => {
-			events.add(String(output[0]![0]!.json.event));
+			heard.add(String(output[0]![0]!.json.event));
 			ending?.resolve({} as never);
-			if (awaited.every((event) => events.has(event))) over.abort();
+			told.emit('event');
 		},
 		({ message }) => errors.push(message),
-	).catch(({ message }: Error) => {
-		errors.push(message);
-		over.abort();
-	});
+	).catch(({ message }: Error) => errors.push(message));
 	return {
 		/** Waits for what is to come, half a minute at most. */
-		heard: async () => {
-			await pause(30_000, undefined, { signal: over.signal }).catch(() => {});
-			const heard = [...events].sort().map((event) => `event: ${event}`);
-			return [...heard, ...errors.map((text) => `error: ${steady(text)}`)];
+		heard: async (awaited: Set<string>, stop: AbortSignal) => {
+			const signal = AbortSignal.any([AbortSignal.timeout(30_000), stop]);
+			while (errors.length === 0 && ![...awaited].every((event) => heard.has(event))) {
+				if (signal.aborted) break;
+				await once(told, 'event', { signal }).catch(() => {});
+			}
+			const events = [...heard].sort().map((event) => `event: ${event}`);
+			return [...events, ...errors.map((text) => `error: ${steady(text)}`)];
 		},
-		close: async () => await (response || undefined)?.closeFunction?.(),
+		close: async () => {
+			if (typeof response === 'object') await response.closeFunction?.();
+		},
 	};
 }
+
+/** Whether a line of an outcome says that nothing came out. */
+export const isError = (line: string) => line.startsWith('error: ');
 
 const steady = (text: string) => text.replace(/\d+(?:\.\d+)?(?= (?:s|seconds|ms|minutes)\b)/g, 'N');
 

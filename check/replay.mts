@@ -172,7 +172,8 @@ export async function replay(
 			apiToken: `replay-${Date.now()}-${Math.random()}`,
 			...(await service.start()),
 		};
-		const now = await runAll(recording.operations, credential, recording.voice, before);
+		const now: Outcome[] = [];
+		for await (const outcome of runAll({ ...recording, before }, credential)) now.push(outcome);
 		// Stand-ins sort otherwise than what they stand for.
 		const sorted = (line: string) =>
 			line.replace(/(?<=^fields: ).*/, (names) => names.split(', ').sort().join(', '));

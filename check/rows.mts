@@ -1,11 +1,12 @@
 /* What the service's answers are like, in words: a row for each part of the interface. */
 import { createParser } from 'eventsource-parser';
 import { isAbsent, listIn, PAGE, type Asked } from './ask.mts';
-import { eventOf, FREE, LATE, makesSpeech, PAID } from './operations.mts';
+import { FREE_OPERATIONS, heardOf, isError, LATE, makesSpeech, PAID } from './operations.mts';
 import type { Outcome } from './recording.mts';
 import type { Row } from './report.mts';
-import { isStream, textOf, type Exchange } from './wire.mts';
+import { isStream, seconds, textOf, type Exchange } from './wire.mts';
 import {
+	PAID_OPERATIONS,
 	TERMINAL_EVENTS,
 	asText,
 	asTime,
@@ -28,10 +29,8 @@ type Json = Record<string, unknown>;
 
 const BASE = 'http://service.invalid';
 const jsonOf = (exchange: Exchange): unknown => parseJson(textOf(exchange));
-const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 const quoted = (names: string[]) => names.map((name) => `\`${name}\``).join(', ');
 const many = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
-const isError = (line: string) => line.startsWith('error: ');
 /** The first sentence of what the node says, without where. */
 const shortly = (line: string) =>
 	line.replace(/^\w+: /, '').replace(/ – task.*| [[(]item \d+[\])].*|(?<=\w{3})\. .*/s, '');
@@ -268,11 +267,12 @@ function missingRow(exchange: Exchange, error = 'no error'): Row {
 	const isKnown = exchange.status === 404 && jsonOf(exchange) !== undefined;
 	const said = troubleOf(exchange) ?? textOf(exchange).slice(0, 80);
 	const isSoon = error !== 'no error' && error !== LATE;
+	const passes = 'takes this for something that passes: a wrong task ID ends at the Timeout';
 	return row(
 		'§4.2 Reading a task',
 		isKnown ? 'there' : 'different',
 		[`a task that does not exist: ${said}`],
-		isSoon ? shortly(error) : `waits for a wrong task ID until its Timeout (${shortly(error)})`,
+		isSoon ? shortly(error) : `${passes} (${shortly(error)})`,
 		isSoon ? 'works' : 'limits',
 	);
 }
@@ -325,17 +325,25 @@ export function freeRows(asked: Asked, outcomes: Outcome[]): Row[] {
 export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string[]): Row[] {
 	const ofNode = exchanges.filter(({ by }) => by === 'node');
 	const made = outcomes.filter(({ operation }) => PAID[operation] && operation !== 'dropped');
+	const isMade = ({ operation, lines }: Outcome) => PAID[operation] && !lines.some(isError);
+	const awaited = heardOf(
+		outcomes.filter(isMade).map(({ operation }) => operation),
+		exchanges,
+	);
 	// Where nothing can be made, the node does not work.
 	const badly = made.length > 0 && made.every(({ lines }) => lines.some(isError));
 	const rows = outcomes
-		.filter(({ operation }) => !FREE.includes(operation))
+		.filter(({ operation }) => !FREE_OPERATIONS.includes(operation))
 		.map(({ operation, lines }): Row => {
 			const { part, of } = PAID[operation] ?? {};
 			const path = of?.path ?? '';
 			const calls = ofNode.filter((each) => each.method === 'POST' && each.path.endsWith(path));
 			const call = operation === 'dropped' ? calls.at(-1) : calls[0];
 			const saidOf = makesSpeech(operation) ? saidOfSpeech : saidOfStream;
-			const missing = operation === 'trigger' ? unheard(lines, outcomes) : [];
+			const missing =
+				operation === 'trigger'
+					? [...awaited].filter((event) => !lines.includes(`event: ${event}`))
+					: [];
 			const said = path === '' ? [] : call ? saidOf(call, ofNode) : ['never sent'];
 			const shown = lines.filter((line) => /^(?:error|hint|file|event): /.test(line));
 			const isBad = shown.length === 0 || shown.some(isError) || missing.length > 0;
@@ -366,13 +374,6 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 		row('§4.3, 6.3 Delete, callback', 'not tried', [], 'no other operation needs them'),
 	];
 }
-
-/** The events of what came out that the trigger did not hear of. */
-const unheard = (heard: string[], outcomes: Outcome[]) =>
-	outcomes
-		.filter(({ operation, lines }) => PAID[operation] && !lines.some(isError))
-		.map(({ operation }) => eventOf(operation))
-		.filter((event, at, all) => all.indexOf(event) === at && !heard.includes(`event: ${event}`));
 
 function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 	const answer = jsonOf(create);
@@ -426,6 +427,45 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 
 const NAMELESS = 'no name';
 
+interface Told {
+	event: string;
+	json: unknown;
+	ms: number;
+}
+
+function eventsOf({ pieces }: Exchange): Told[] {
+	const events: Told[] = [];
+	let ms = 0;
+	const parser = createParser({
+		onEvent: ({ event = NAMELESS, data }) => {
+			events.push({ event, json: parseJson(data) ?? data, ms });
+		},
+	});
+	for (const piece of pieces) {
+		ms = piece.ms;
+		parser.feed(piece.text!);
+	}
+	return events;
+}
+
+/** What was made, by the requests that the service did not refuse. */
+export const chargedOf = (exchanges: Exchange[]) =>
+	exchanges
+		.filter(({ method, status }) => method === 'POST' && !(status >= 300 && status < 500))
+		.map((call) => {
+			const { kind } = PAID_OPERATIONS.find(({ path }) => call.path.endsWith(path))!;
+			const answers = isStream(call) ? eventsOf(call).map(({ json }) => json) : [jsonOf(call)];
+			const ids = answers
+				.flat()
+				.flatMap((json) => [
+					readCreatedTaskId(json),
+					...readGeneratedFiles(json, BASE).map(({ id }) => id),
+				])
+				.filter((id) => id !== undefined);
+			const named = [...new Set(ids)].join(', ') || 'no ID was told';
+			return `${kind}: ${named}${call.status === 200 ? '' : ` (${troubleOf(call) ?? `HTTP ${call.status}`})`}`;
+		});
+
 function saidOfStream(call: Exchange): Said {
 	const after = seconds(call.pieces.at(-1)?.ms ?? 0);
 	const files = (json: unknown) => [
@@ -437,33 +477,21 @@ function saidOfStream(call: Exchange): Said {
 		const said = trouble === undefined ? files(jsonOf(call)) : [];
 		return [`no stream, but ${trouble ?? 'JSON'}, after ${after}`, ...said];
 	}
-	const events: string[] = [];
-	let ending = '';
-	let last: unknown;
-	let isFailed = false;
-	let ms = 0;
-	const parser = createParser({
-		onEvent: ({ event = NAMELESS, data }) => {
-			const json = parseJson(data) ?? data;
-			const word = isRecord(json) ? (json.status ?? json.state) : json;
-			events.push(
-				`${event}${typeof word === 'string' && /^[\w ]{1,40}$/.test(word) ? ` ${word}` : ''} after ${seconds(ms)}`,
-			);
-			if (filesOf(json).length > 0) ending = event;
-			if (ending === '' || ending === event) last = json;
-			isFailed = TERMINAL_EVENTS.failed.test(event);
-		},
+	const events = eventsOf(call);
+	const told = events.map(({ event, json, ms }) => {
+		const word = isRecord(json) ? (json.status ?? json.state) : json;
+		const shown = typeof word === 'string' && /^[\w ]{1,40}$/.test(word) ? ` ${word}` : '';
+		return `${event}${shown} after ${seconds(ms)}`;
 	});
-	for (const piece of call.pieces) {
-		ms = piece.ms;
-		parser.feed(piece.text!);
-	}
-	const isKnown = Object.values(TERMINAL_EVENTS).some((name) => name.test(ending));
+	const ending = events.findLast(({ json }) => filesOf(json).length > 0);
+	const isKnown = Object.values(TERMINAL_EVENTS).some((name) => name.test(ending?.event ?? ''));
+	const last = ending ?? events.at(-1);
+	const isFailed = TERMINAL_EVENTS.failed.test(events.at(-1)?.event ?? '');
 	return [
-		`events: ${events.join(', ') || 'none'}`,
-		ending !== '' &&
+		`events: ${told.join(', ') || 'none'}`,
+		ending &&
 			!isKnown &&
-			(ending === NAMELESS ? 'the end has no name' : `the end is called \`${ending}\``),
-		...(call.broke ? [`then ${call.broke}`] : isFailed ? [] : files(last)),
+			(ending.event === NAMELESS ? 'the end has no name' : `the end is called \`${ending.event}\``),
+		...(call.broke ? [`then ${call.broke}`] : isFailed ? [] : files(last?.json)),
 	];
 }

@@ -45,6 +45,7 @@ const KEPT = 1024;
 const ORIGIN = /(?:(https?:)|(?<=^|"))(\\?\/\\?\/)([\w.:[\]-]+)/g;
 const DECODERS = { gzip: createGunzip, br: createBrotliDecompress, deflate: createInflate };
 
+export const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 export const textOf = ({ pieces }: Exchange) => pieces.map(({ text }) => text ?? '').join('');
 export const isStream = ({ headers }: Exchange) =>
 	/event-stream/.test(headers['content-type'] ?? '');

@@ -26,6 +26,11 @@ describe('the node makes the same of each recording', () => {
 		expect(await replay(load(file))).toEqual([]);
 	});
 
+	test('a trigger hears of images without a WebSocket', () => {
+		const { outcomes } = load('edge.json');
+		expect(outcomes.at(-1)).toEqual({ operation: 'trigger', lines: ['event: generated'] });
+	});
+
 	test.concurrent('and says in which lines one that is wrong differs', async () => {
 		const lines = await replay(load('wrong.json'));
 		expect(lines).toContain('then: speech: items: 2');
@@ -139,14 +144,24 @@ test('a wrong address is refused before the token is asked for', () => {
 	]);
 });
 
-async function ask(handle: Handler, token = 'a-token-of-mine', pay: string[] = [], folders = '') {
+interface Stranger {
+	token?: string;
+	pay?: string[];
+	/** In front of each path. */
+	folders?: string;
+	stop?: AbortSignal;
+}
+
+async function ask(handle: Handler, stranger: Stranger = {}) {
+	const { token = 'a-token-of-mine', pay = [], folders = '', stop } = stranger;
 	const service = await FakeService.start(handle);
 	const baseUrl = service.url + folders;
 	const webSocketUrl = baseUrl.replace('http', 'ws');
-	const { rows, recording } = await check({ baseUrl, token, webSocketUrl }, pay, () => {});
+	const checked = await check({ baseUrl, token, webSocketUrl }, pay, () => {}, stop);
 	await service.stop();
+	const { rows } = checked;
 	const text = rows.map((row) => Object.values(row).join(' | ')).join('\n');
-	return { grade: gradeOf(rows), verdict: verdictOf(rows), text, recording };
+	return { ...checked, grade: gradeOf(rows), verdict: verdictOf(rows), text };
 }
 
 const SECRETS = {
@@ -165,6 +180,13 @@ const SECRETS = {
 	'user-47110815': true,
 	big: { user_id: 1 },
 	members: { anna: { role: 'owner' }, carl: { role: 'guest' } },
+	seats: { total: 4, used: 3, carl: 1 },
+	roles: { anna: 'owner', left: 2, carl: 'guest', acme: null },
+	tags: { bell: ['mine'] },
+	status: 'annabell',
+	type: 'Anna',
+	kind: 'carl_cole',
+	state: 'carlCole',
 	portrait: '//files.acme.example/anna.png',
 	cover: `data:image/png;base64,${Buffer.from(`${'-'.repeat(21)}Anna Bell`).toString('base64')}`,
 	contract: 88471203,
@@ -200,7 +222,7 @@ describe('a stranger checks', () => {
 		expect(text).toMatch(said);
 	});
 
-	test('a service in a dialect that nobody knows', async () => {
+	test.concurrent('a service in a dialect that nobody knows', async () => {
 		const token = canary();
 		const id = '7700000000000000123';
 		const wav = Buffer.from('UklGRgAAAABXQVZFZm10IA==', 'base64');
@@ -236,9 +258,7 @@ describe('a stranger checks', () => {
 					return send(200, `${task},"result":{"href":"/dl/anna.wav?sig=s3cr3t"}}`);
 				return send(404, '<html><h1>Sorry, Anna Bell</h1></html>', { 'content-type': 'text/html' });
 			},
-			token,
-			['speech'],
-			'/tenant/acme',
+			{ token, pay: ['speech'], folders: '/tenant/acme' },
 		);
 		expect(text).toMatch(/compresses answers \(gzip\).*redirects .*histories \(307\); adds x-user/);
 		expect(text).toMatch(/The token \| different \| answers a wrong token with HTTP 403 with JSON/);
@@ -256,48 +276,97 @@ describe('a stranger checks', () => {
 		expect(await replay(recording)).toEqual([]);
 	});
 
-	test('a service whose account is a list, and that tells of a wrong token with status 200', async () => {
-		const { grade, text, recording } = await ask(({ url = '', headers }, response) => {
-			const isKnown = headers.authorization?.endsWith('a-token-of-mine');
-			const body = {
-				'/v1/video/me': isKnown ? [{ credits: 5 }] : { error: { code: 'invalid_token' } },
-				'/v1/labs/voices': { data: [{ voice_id: 7 }], pagination: { totalCount: 1 } },
-				'/v1/video/histories': [],
-			}[url.split('?')[0]!];
-			response.writeHead(body ? 200 : 404).end(JSON.stringify(body ?? {}));
-		});
-		expect(grade).toBe('limits');
-		expect(text).toMatch(/The token \| different \| .* \| reading the account names a wrong token/);
-		expect(text).toMatch(/Account \| different \| no record \| .*; the trigger reads it, too/);
-		expect(text).toMatch(/Voices \| there \| 1 entry; under `data`; repeats [^;]*? \|/);
-		expect(await replay(recording)).toEqual([]);
-	});
+	test.concurrent(
+		'one that answers its account only, and refuses a task that it does not know',
+		async () => {
+			const began = performance.now();
+			const { text, verdict } = await ask(({ url }, response) => {
+				if (url === '/v1/video/me') response.end('{"balance":1}');
+				if (url!.includes('/task/')) response.writeHead(429).end('{"error":"Too many"}');
+			});
+			expect(performance.now() - began).toBeLessThan(60_000);
+			expect(text).toMatch(/Voices \| not there \| no answer: nothing within 10.0 s \| .*By ID/);
+			expect(text).toMatch(
+				/does not exist: HTTP 429 with JSON: Too many \| takes this for something that passes: .* \(still trying when the check ended it, after 12 s\)/,
+			);
+			expect(verdict).not.toContain('minutes');
+		},
+	);
 
-	test('a service that has moved, calls the ID of voices `id`, and refuses the WebSocket', async () => {
-		const { grade, text, recording } = await ask(
-			({ url = '', headers }, response) => {
-				if (url.startsWith('/v1/'))
-					return response.writeHead(307, { location: `/v2${url.slice(3)}` }).end();
-				const body = { '/v2/labs/voices': '[{"id":7}]', '/v2/video/histories': '[]' };
-				const status = !headers.authorization ? 401 : /task/.test(url) ? 404 : 200;
-				response.writeHead(status).end(body[url.split('?')[0] as keyof typeof body] ?? '{}');
-			},
-			undefined,
-			['image'],
-		);
-		expect(text).toMatch(/redirects .*voices \(307\).* \| follows redirects of reads only/);
-		expect(text).toMatch(
-			/Voices \| different \| 1 entry;.* the ID is called `id` \| lists the voices/,
-		);
-		expect(text).toMatch(
-			/WebSocket \| not there \| .* by polling, .*; the trigger detects no tasks but/,
-		);
-		expect(text).toMatch(
-			/Image \| different \| no stream, but redirects .* \| The service redirects/,
-		);
-		expect(grade).toBe('fails');
-		expect(await replay(recording)).toEqual([]);
-	});
+	test.concurrent(
+		'one that is left while it speaks: what was made is named and recorded',
+		async () => {
+			const stopping = new AbortController();
+			const { charged, text, recording, failure } = await ask(
+				({ url = '', method }, response) => {
+					const body = { '/v1/labs/voices': '[{"voice_id":7}]', '/v1/video/histories': '[]' };
+					if (url.endsWith('/task-77')) stopping.abort(new Error('enough'));
+					response.writeHead(/999/.test(url) ? 404 : 200);
+					response.end(
+						method === 'POST'
+							? '{"task_id":"task-77"}'
+							: (body[url.split('?')[0] as '/v1/labs/voices'] ?? '{}'),
+					);
+				},
+				{ pay: ['speech', 'image'], stop: stopping.signal },
+			);
+			expect(failure).toEqual(new Error('enough'));
+			expect(charged).toEqual(['speech: task-77']);
+			expect(text).toMatch(/Speech \| different \| created in .* \| the check was stopped/);
+			expect(text).toMatch(/not tried \| image, /);
+			expect(recording.exchanges.filter(({ method }) => method === 'POST')).toHaveLength(1);
+		},
+	);
+
+	test.concurrent(
+		'a service whose account is a list, and that tells of a wrong token with status 200',
+		async () => {
+			const { grade, text, recording } = await ask(({ url = '', headers }, response) => {
+				const isKnown = headers.authorization?.endsWith('a-token-of-mine');
+				const body = {
+					'/v1/video/me': isKnown ? [{ credits: 5 }] : { error: { code: 'invalid_token' } },
+					'/v1/labs/voices': { data: [{ voice_id: 7 }], pagination: { totalCount: 1 } },
+					'/v1/video/histories': [],
+				}[url.split('?')[0]!];
+				response.writeHead(body ? 200 : 404).end(JSON.stringify(body ?? {}));
+			});
+			expect(grade).toBe('limits');
+			expect(text).toMatch(
+				/The token \| different \| .* \| reading the account names a wrong token/,
+			);
+			expect(text).toMatch(/Account \| different \| no record \| .*; the trigger reads it, too/);
+			expect(text).toMatch(/Voices \| there \| 1 entry; under `data`; repeats [^;]*? \|/);
+			expect(await replay(recording)).toEqual([]);
+		},
+	);
+
+	test.concurrent(
+		'a service that has moved, calls the ID of voices `id`, and refuses the WebSocket',
+		async () => {
+			const { grade, text, recording } = await ask(
+				({ url = '', headers }, response) => {
+					if (url.startsWith('/v1/'))
+						return response.writeHead(307, { location: `/v2${url.slice(3)}` }).end();
+					const body = { '/v2/labs/voices': '[{"id":7}]', '/v2/video/histories': '[]' };
+					const status = !headers.authorization ? 401 : /task/.test(url) ? 404 : 200;
+					response.writeHead(status).end(body[url.split('?')[0] as keyof typeof body] ?? '{}');
+				},
+				{ pay: ['image'] },
+			);
+			expect(text).toMatch(/redirects .*voices \(307\).* \| follows redirects of reads only/);
+			expect(text).toMatch(
+				/Voices \| different \| 1 entry;.* the ID is called `id` \| lists the voices/,
+			);
+			expect(text).toMatch(
+				/WebSocket \| not there \| .* by polling, .*; the trigger detects no tasks but/,
+			);
+			expect(text).toMatch(
+				/Image \| different \| no stream, but redirects .* \| The service redirects/,
+			);
+			expect(grade).toBe('fails');
+			expect(await replay(recording)).toEqual([]);
+		},
+	);
 });
 
 test('a message or an event that tells of no task and no file is not counted as a result', () => {
@@ -358,7 +427,7 @@ describe('what is kept of an exchange', () => {
 		expect(findToken(token, { kept })).toBeUndefined();
 		expect(encoded.filter((form) => kept.includes(form))).toEqual([]);
 		expect(SECRET.exec(kept)).toBeNull();
-		if (/JSON|stream/.test(what)) expect(kept).toMatch(/My own prompt\..*completed/);
+		if (/JSON$|stream/.test(what)) expect(kept).toMatch(/My own prompt\..*completed/);
 	});
 
 	test('is not written with the token in it', () => {
