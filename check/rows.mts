@@ -8,6 +8,7 @@ import { isStream, seconds, textOf, type Exchange } from './wire.mts';
 import {
 	PAID_OPERATIONS,
 	TERMINAL_EVENTS,
+	asId,
 	asText,
 	asTime,
 	failureOfAnswer,
@@ -55,7 +56,8 @@ function troubleOf(exchange: Exchange): string | undefined {
 	const reason = readReason(json);
 	const said = reason === undefined ? '' : `: ${reason}`;
 	const text = textOf(exchange);
-	const other = looksLikeHtml(text) ? 'a web page' : text === '' ? 'no body' : 'no JSON';
+	const page = /^\s*<\?xml/.test(text) ? 'XML' : 'a web page';
+	const other = looksLikeHtml(text) ? page : text === '' ? 'no body' : 'no JSON';
 	const kind = json !== undefined ? 'JSON' : other;
 	const isOk = status === 200 || (json !== undefined && status > 200 && status < 300);
 	if (!isOk) return `HTTP ${status} with ${kind}${said}`;
@@ -415,6 +417,9 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 		ready && `address after ${seconds(ready.at)}`,
 		/^\/(?!\/)/.test(String(value)) && 'the address is a path',
 		called('audio addresses are', path, 'audio_url'),
+		ready &&
+			!done &&
+			`the end is called \`${ready.task!.raw.status}\`, which the node believes after some reads`,
 		done && ready && done !== ready && `${seconds(ready.at - done.at)} after “completed”`,
 		heard.length > 0
 			? `messages: first after ${seconds(heard[0]!.at)}, ${heard.map(({ percentage }) => percentage ?? '?').join(', ')} %`
@@ -448,22 +453,21 @@ function eventsOf({ pieces }: Exchange): Told[] {
 	return events;
 }
 
-/** What was made, by the requests that the service did not refuse. */
+/** What was made, with its ids, by the requests that the service did not refuse. */
 export const chargedOf = (exchanges: Exchange[]) =>
 	exchanges
 		.filter(({ method, status }) => method === 'POST' && !(status >= 300 && status < 500))
 		.map((call) => {
 			const { kind } = PAID_OPERATIONS.find(({ path }) => call.path.endsWith(path))!;
 			const answers = isStream(call) ? eventsOf(call).map(({ json }) => json) : [jsonOf(call)];
-			const ids = answers
-				.flat()
-				.flatMap((json) => [
-					readCreatedTaskId(json),
-					...readGeneratedFiles(json, BASE).map(({ id }) => id),
-				])
-				.filter((id) => id !== undefined);
-			const named = [...new Set(ids)].join(', ') || 'no ID was told';
-			return `${kind}: ${named}${call.status === 200 ? '' : ` (${troubleOf(call) ?? `HTTP ${call.status}`})`}`;
+			const values = answers.flatMap((json) => {
+				const isId = (path: Path) =>
+					/id$|uuid/i.test(nameOf(path)) || /^(?=.*\d)[\w-]{6,}$/.test(String(at(json, path)));
+				return pathsIn(json).map((path) => (isId(path) ? asId(at(json, path)) : undefined));
+			});
+			const ids = [...new Set(values.filter((id) => id !== undefined))];
+			const trouble = isStream(call) ? call.broke : troubleOf(call);
+			return `${kind}: ${ids.join(', ') || 'no ID was told'}${trouble ? ` (${trouble})` : ''}`;
 		});
 
 function saidOfStream(call: Exchange): Said {

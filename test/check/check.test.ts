@@ -7,7 +7,7 @@ import { check } from '../../check/check.mts';
 import { fileNameOf, StandIns, written, type Recording } from '../../check/recording.mts';
 import { replay, Replay } from '../../check/replay.mts';
 import { gradeOf, verdictOf } from '../../check/report.mts';
-import { paidRows, socketRow } from '../../check/rows.mts';
+import { chargedOf, paidRows, socketRow } from '../../check/rows.mts';
 import { Wire, type Exchange } from '../../check/wire.mts';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { canary, findToken, formsOf } from '../faults/canary.mts';
@@ -128,10 +128,11 @@ test('a row tells how reads answer while a task is not finished', () => {
 		status,
 	});
 	const create = exchangeOf('POST', '/v1/labs/task', '{"task_id":7}');
-	const done = read('{"status":"completed","audio_url":"/7.mp3"}', 200);
+	const done = read('{"status":"DONE","audio_url":"/7.mp3"}', 200);
 	const outcomes = [{ operation: 'speech', lines: ['items: 1'] }];
 	const [speech] = paidRows([create, read('', 202), done], outcomes, ['speech']);
-	expect(speech!.differs).toContain('; some reads: HTTP 202 with no body; status: completed;');
+	expect(speech!.differs).toContain('; some reads: HTTP 202 with no body; status: DONE;');
+	expect(speech!.differs).toContain('; the end is called `DONE`, which the node believes after');
 });
 
 test('a wrong address is refused before the token is asked for', () => {
@@ -267,7 +268,9 @@ describe('a stranger checks', () => {
 		expect(text.match(/no total/g)).toHaveLength(1);
 		expect(text).toMatch(/a task that does not exist: HTTP 404 with a web page/);
 		expect(text).toMatch(/WebSocket \| not there \| HTTP 401 \| results come by polling/);
-		expect(text).toMatch(/called `id`; status: COMPLETED; address after .*called `result.href`/);
+		expect(text).toMatch(
+			/called `id`; status: DONE; .*called `result.href`; the end is called `DONE`/,
+		);
 		expect(text).toMatch(/file: audio\/wav, 16 bytes/);
 		expect(verdict).toMatch(/^It works with limits: §4.4 Voices: .*By ID.*; §6.2 WebSocket: /);
 		const kept = written(recording, token);
@@ -384,6 +387,23 @@ test('a message or an event that tells of no task and no file is not counted as 
 	expect(shown!.differs).toBe('events: no name after 0.0 s; the end has no name');
 	const hello = { ...exchangeOf('WEBSOCKET', '/ws', '[{"type":"hello"}]'), status: 101 };
 	expect(socketRow(hello).differs).toMatch(/1 message, none about a task/);
+});
+
+test('what was made is named by whatever may be its id', () => {
+	const made = (path: string, text: string, type = '') =>
+		exchangeOf('POST', path, text, { 'content-type': type });
+	expect(
+		chargedOf([
+			made('/v1/labs/task', '{"task":{"uuid":"a-b"}}'),
+			made(
+				'/v1/video/create-image',
+				'data: {"clip":"clip_77aa1","state":"queued"}\n\n',
+				'text/event-stream',
+			),
+			{ ...made('/v1/video/text-to-video', ''), status: 0, broke: 'ECONNRESET' },
+			{ ...made('/v1/labs/task', ''), status: 402 },
+		]),
+	).toEqual(['speech: a-b', 'image: clip_77aa1', 'video: no ID was told (no answer: ECONNRESET)']);
 });
 
 test('a check does not replace the recording of the one before', () => {
