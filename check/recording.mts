@@ -59,8 +59,8 @@ const ID_KEY =
 const MEASURE_KEY =
 	/percent|progress|total|page|size|count|amount|balance|quota|credit|used|left|limit|remain|duration|length|seconds|width|height|bytes|time|stamp|creat(?:ed|ion)|expir|updated|until|when|(?:^|_)(?:at|ts|ms|date)$|[a-z](?:At|Ms|Date)$/;
 const ADDRESS = /((?:https?|wss?):\\?\/\\?\/[^\s"'<>]+)/;
-/** What is quoted in a sentence, unless it is the name of a field. */
-const QUOTED = /(?<=(?:^|[\s:(=])(["'“‘«]))(?![a-z_]+["'])[^"'“”‘’«»]+(?=["'”’»](?:$|[\s.,;:)]))/g;
+/** What is quoted in a sentence. */
+const QUOTED = /(?<=(?:^|[\s:(=])(["'“‘«]))[^"'“”‘’«»]+(?=["'”’»](?:$|[\s.,;:)]))/g;
 /** A word, and what has figures or signs in it. */
 const CHUNK = /[\p{L}\p{N}](?:[^\s"'“”‘’«»,;()[\]{}<>]*[\p{L}\p{N}])?/gu;
 const CALL = new RegExp(
@@ -191,6 +191,9 @@ export class StandIns {
 		return plain.replace(/(?<=\btask )\w+/g, (id) => this.#known.get('ID')?.get(id) ?? id);
 	}
 
+	#quoted = (text: string) =>
+		/^[A-Za-z_./-]*$/.test(text) && this.#isHarmless(text) ? text : this.#text(text);
+
 	/** A sentence: of its words, those that are nobody's. What the node quotes are names of fields. */
 	#sentence(text: string, quotes = QUOTED): string {
 		const word = (chunk: string): string => {
@@ -204,7 +207,7 @@ export class StandIns {
 		return parts
 			.map((part, index) => {
 				if (index % 2 === 1) return this.#url(part);
-				const quoted = this.#plain(part).replace(quotes, (inner) => this.#text(inner));
+				const quoted = this.#plain(part).replace(quotes, this.#quoted);
 				return quoted.replace(CHUNK, word);
 			})
 			.join('');
@@ -293,7 +296,11 @@ export class StandIns {
 		if (json !== undefined) return json;
 		if (looksLikeHtml(text)) return `<html>${this.#text(text)}</html>`;
 		if (!/^(?:event|data) ?:/m.test(text)) return this.#broken(text).slice(0, 1024);
-		return text.replace(
+		const oneLine = text.replace(/^(data ?: ?)(.*(?:\r?\ndata ?: ?.*)+)/gm, (whole, name, data) => {
+			const joined = data.replace(/\r?\ndata ?: ?/g, '\n');
+			return parseJson(joined) === undefined ? whole : name + joined.replaceAll('\n', ' ');
+		});
+		return oneLine.replace(
 			/^(\w*)( ?: ?)(.*?)(\r?)$/gm,
 			(_, field: string, colon: string, data: string, end: string) => {
 				const known = {
@@ -305,27 +312,13 @@ export class StandIns {
 		);
 	}
 
-	/** What only resembles JSON, or is a word or a sentence. */
+	/** What only resembles JSON, or is a word or a sentence: without what is quoted, unless it is a known word. */
 	#broken(text: string): string {
-		if (!/^\s*[[{"]|" ?: ?["\d]/.test(text)) return this.#leaf('message', text);
-		const parts =
-			/"(\w+)"(\s*:\s*)|"((?:[^"\\]|\\.)*)("?)|([^\s",:{}[\]]*\p{L}[^",{}[\]]*)|(\d+)/gu;
-		let key = '';
-		return text.replace(
-			parts,
-			(whole, ...[name, colon, value, end, words, number]: Array<string | undefined>) => {
-				if (name !== undefined) {
-					key = name;
-					return `"${this.#field(name)}"${colon}`;
-				}
-				if (value !== undefined) {
-					const plain = (parseJson(`"${value}"`) ?? value) as string;
-					return JSON.stringify(this.#leaf(key, plain)).slice(0, end ? undefined : -1);
-				} else if (words) return this.#sentence(words);
-				else if (number) return this.#number(key, number);
-				return whole;
-			},
+		const quoted = text.replace(
+			/"((?:[^"\\]|\\.)*)("|$)/g,
+			(_, inner: string, end: string) => `"${this.#quoted(inner)}${end}`,
 		);
+		return this.#sentence(quoted);
 	}
 
 	#exchange({ origin, path, body, headers, pieces, broke, ...rest }: Exchange): Exchange {
