@@ -62,7 +62,7 @@ export const makesSpeech = (operation: string) => PAID[operation]?.of.kind === '
 /** What a trigger can hear of these operations: of speech tasks, nothing without a WebSocket. */
 export function heardOf(operations: string[], exchanges: Exchange[]): Set<string> {
 	const hasSocket = exchanges.some((each) => each.method === 'WEBSOCKET' && each.status === 101);
-	const heard = operations.filter((operation) => hasSocket || !makesSpeech(operation));
+	const heard = operations.filter((each) => PAID[each] && (hasSocket || !makesSpeech(each)));
 	return new Set(heard.map((each) => (makesSpeech(each) ? 'completed' : 'generated')));
 }
 

@@ -150,16 +150,13 @@ function listRow(
 	const json = jsonOf(first!);
 	const isRead = trouble === undefined && readPage(json) !== undefined;
 	const [path, list] = trouble === undefined ? (listIn(json) ?? []) : [];
-	/** The figures may stand beside the list, also in a record of their own, or around all. */
-	const around = (answer: unknown): Json => {
-		const beside = at(answer, (path ?? '').split('.').slice(0, -1));
-		const records = isRecord(beside) ? Object.values(beside).filter(isRecord) : [];
-		return Object.assign({}, ...records, answer, beside) as Json;
-	};
 	const other = second && jsonOf(second);
 	const entries = list?.filter(isRecord) ?? [];
 	const isSame = entries.length > 0 && JSON.stringify(list) === JSON.stringify(listIn(other)?.[1]);
-	const figures = Object.entries(around(json)).filter(([key]) => /page|total/.test(key));
+	/** The figures may stand beside the list, in a record of their own, or around all. */
+	const figures = pathsIn(json).filter(
+		(path) => !path.includes('0') && /page|total/.test(path.at(-1)!),
+	);
 	const { said = [], limit } = entries[0] ? entrySays(entries[0]) : {};
 	const differs = said.filter(Boolean);
 	const all = [
@@ -168,9 +165,9 @@ function listRow(
 		list && !isRead && 'where the node does not look',
 		entries.length > PAGE && 'ignores page_size',
 		isSame && 'repeats the first page as the second',
-		figures.some(([, value]) => typeof value === 'string') && 'page figures are texts',
+		figures.some((name) => typeof at(json, name) === 'string') && 'page figures are texts',
 		list && figures.length === 0 && path !== '' && 'no total',
-		figures.some(([key, value]) => key === 'page' && value === around(other).page) &&
+		figures.some((name) => name.at(-1) === 'page' && at(json, name) === at(other, name)) &&
 			'calls the second page like the first',
 		...differs,
 	];
@@ -327,13 +324,13 @@ export function freeRows(asked: Asked, outcomes: Outcome[]): Row[] {
 export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string[]): Row[] {
 	const ofNode = exchanges.filter(({ by }) => by === 'node');
 	const made = outcomes.filter(({ operation }) => PAID[operation] && operation !== 'dropped');
-	const isMade = ({ operation, lines }: Outcome) => PAID[operation] && !lines.some(isError);
+	const isGood = ({ lines }: Outcome) => !lines.some(isError);
 	const awaited = heardOf(
-		outcomes.filter(isMade).map(({ operation }) => operation),
+		outcomes.filter(isGood).map(({ operation }) => operation),
 		exchanges,
 	);
 	// Where nothing can be made, the node does not work.
-	const badly = made.length > 0 && made.every(({ lines }) => lines.some(isError));
+	const badly = made.length > 0 && !made.some(isGood);
 	const rows = outcomes
 		.filter(({ operation }) => !FREE_OPERATIONS.includes(operation))
 		.map(({ operation, lines }): Row => {
