@@ -233,7 +233,9 @@ export class StandIns {
 			return this.#url(value);
 		if (/^\d+(?:\.\d+)?%?$/.test(value)) return this.#number(key, value);
 		const isCode = /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(value) && this.#isHarmless(value);
-		return isTime(value) || isCode ? value : this.#text(value);
+		// A mere day may be somebody's birthday.
+		const isMoment = isTime(value) && (value.length > 10 || MEASURE_KEY.test(key));
+		return isMoment || isCode ? value : this.#text(value);
 	}
 
 	#number = (key: string, text: string) =>

@@ -459,7 +459,8 @@ export const chargedOf = (exchanges: Exchange[]) =>
 			const answers = isStream(call) ? eventsOf(call).map(({ json }) => json) : [jsonOf(call)];
 			const values = answers.flatMap((json) => {
 				const isId = (path: Path) =>
-					/id$|uuid/i.test(nameOf(path)) || /^(?=.*\d)[\w-]{6,}$/.test(String(at(json, path)));
+					/id$|uuid/i.test(nameOf(path)) ||
+					/^(?=.*\d)(?=.*[a-z])[\w-]{6,}$/i.test(String(at(json, path)));
 				return pathsIn(json).map((path) => (isId(path) ? asId(at(json, path)) : undefined));
 			});
 			const ids = [...new Set(values.filter((id) => id !== undefined))];

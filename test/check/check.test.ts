@@ -204,6 +204,7 @@ const SECRETS = {
 	created_by: 88471204,
 	credit_card: 88471205,
 	birthday: '1984-03-09',
+	nacimiento: '1984-03-09',
 	referral: { code: 'BELLANNA', language: 'annabell' },
 	profile: 'https://acme.example/u/anna.bell',
 	title: `data:audio/mpeg;base64,${Buffer.from(`ID3${'-'.repeat(18)}Анна Белл\0`).toString('base64')}`,
@@ -382,7 +383,7 @@ test('what was made is named by whatever may be its id', () => {
 			made('/v1/labs/task', '{"task":{"uuid":"a-b"}}'),
 			made(
 				'/v1/video/create-image',
-				'data: {"clip":"clip_77aa1","state":"queued"}\n\n',
+				'data: {"clip":"clip_77aa1","at":1795741461577}\n\n',
 				'text/event-stream',
 			),
 			{ ...made('/v1/video/text-to-video', ''), status: 0, broke: 'ECONNRESET' },
