@@ -39,14 +39,11 @@ export async function check(
 ): Promise<Checked> {
 	const made = new Date().toISOString();
 	const wire = new Wire();
-	const { aliases, exchanges } = wire;
+	const { exchanges } = wire;
 	const through = async (address: string) => {
 		const { origin, pathname } = new URL(address.replace(/^ws/, 'http'));
 		return (await wire.through(origin)) + pathname.replace(/\/$/, '');
 	};
-	// The node knows the service by other addresses.
-	const real = (line: string) =>
-		[...aliases].reduce((all, [local, origin]) => all.replaceAll(local, origin), line);
 	try {
 		const credential = {
 			apiToken: token,
@@ -69,7 +66,7 @@ export async function check(
 		try {
 			const plan = { operations: planned, voice, exchanges, stop, before };
 			for await (const { operation, lines } of runAll(plan, credential))
-				outcomes.push({ operation, lines: lines.map(real) });
+				outcomes.push({ operation, lines: lines.map(wire.real) });
 			stop.throwIfAborted();
 		} catch (error) {
 			failure = error;
@@ -78,7 +75,7 @@ export async function check(
 			blocked.length > 0
 				? [...(account.status === 0 ? [] : [edgeRow(asked)]), ...blocked]
 				: [...freeRows(asked, outcomes), ...paidRows(exchanges, outcomes, pay)];
-		const standIns = new StandIns(token, OWN_TEXTS, aliases);
+		const standIns = new StandIns(token, OWN_TEXTS);
 		const kept = standIns.exchanges(exchanges);
 		const lines = (of: string[]) => of.map((line) => standIns.line(line));
 		const recording: Recording = {

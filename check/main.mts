@@ -113,7 +113,7 @@ async function run(service: Service, pay: string[]): Promise<number> {
 	spinner.stop();
 	console.log(tableOf(rows, process.stdout.columns || 120));
 	if (failure === undefined) console.log(`\n${verdictOf(rows)}`);
-	if (charged.length > 0) console.log(`\nMade, and probably charged:\n  ${charged.join('\n  ')}`);
+	if (charged.length > 0) console.log(`\nWhat may have been charged:\n  ${charged.join('\n  ')}`);
 	const file = join(folder, fileNameOf(service.baseUrl, recording.made));
 	const text = written(recording, service.token);
 	mkdirSync(folder, { recursive: true });

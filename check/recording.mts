@@ -98,14 +98,11 @@ export class StandIns {
 	readonly #ownWords;
 	/** Of the exchange that is looked through, for addresses without one. */
 	#scheme = '';
-	/** Other addresses by which an origin is known. */
-	readonly #aliases: ReadonlyMap<string, string>;
 
-	constructor(token: string, own: string[], aliases: ReadonlyMap<string, string>) {
+	constructor(token: string, own: string[]) {
 		this.#redact = redactorOf(token);
 		this.#own = own;
 		this.#ownWords = new Set(own.flatMap(wordsOf));
-		this.#aliases = aliases;
 	}
 
 	/** How many of each kind were replaced. */
@@ -158,8 +155,7 @@ export class StandIns {
 		return this.#origin(url.origin) + path;
 	}
 
-	#origin = (origin: string) =>
-		this.#standIn('host', this.#aliases.get(origin) ?? origin, (n) => `http://host-${n}.invalid`);
+	#origin = (origin: string) => this.#standIn('host', origin, (n) => `http://host-${n}.invalid`);
 
 	/** Whether each part of a word is known to be nobody's. */
 	#isHarmless(word: string): boolean {

@@ -87,11 +87,11 @@ export class Wire {
 	by: Exchange['by'] = 'check';
 	/** Ends each event stream to the node, and to the service, after its first piece. */
 	cutStreams = false;
-	/** The origins behind the local servers' ones. */
-	readonly aliases = new Map<string, string>();
 	readonly #began = performance.now();
 	readonly #locals = new Map<string, Promise<FakeService>>();
 	readonly #sockets = new WebSocketServer({ noServer: true });
+	/** By the local addresses that stand in for them. */
+	readonly #origins = new Map<string, string>();
 
 	/** The local address through which an origin is reached. */
 	async through(origin: string): Promise<string> {
@@ -100,9 +100,13 @@ export class Wire {
 			FakeService.start(this.#pass(origin) as Handler, this.#passSocket(origin));
 		this.#locals.set(origin, made);
 		const { url } = await made;
-		this.aliases.set(url, origin);
+		this.#origins.set(url, origin);
 		return url;
 	}
+
+	/** A text of the node, which knows the service by the local addresses. */
+	real = (text: string) =>
+		[...this.#origins].reduce((all, [local, origin]) => all.replaceAll(local, origin), text);
 
 	async close(): Promise<void> {
 		for (const made of this.#locals.values()) await (await made).stop();

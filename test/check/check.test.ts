@@ -75,7 +75,7 @@ test('a WebSocket is closed or refused as by the service, in the replay, too', a
 	wire.by = 'node';
 	const then = await endings(await wire.through(service.url));
 	expect(then).toEqual([4001, true, 403, false, 'socket hang up', false]);
-	const exchanges = new StandIns(canary(), [], wire.aliases).exchanges(wire.exchanges);
+	const exchanges = new StandIns(canary(), []).exchanges(wire.exchanges);
 	const recorded = new Replay({ exchanges, made: new Date().toISOString() } as Recording);
 	expect(await endings((await recorded.start()).baseUrl)).toEqual(then);
 	for (const each of [recorded, wire]) await each.close();
@@ -405,7 +405,7 @@ describe('what is kept of an exchange', () => {
 	const encoded = (['base64', 'hex'] as const).map((form) => Buffer.from(token).toString(form));
 	const keep = (text: string, path = '/v1/video/me', headers = {}) => {
 		const exchange = exchangeOf('GET', path, text, headers);
-		const standIns = new StandIns(token, ['My own prompt.'], new Map());
+		const standIns = new StandIns(token, ['My own prompt.']);
 		return JSON.stringify(standIns.exchanges([exchange]));
 	};
 	const json = JSON.stringify([
