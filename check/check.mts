@@ -1,6 +1,6 @@
 /* One check of a service, from the questions that cost nothing to the recording. */
 import { askAll, type Asked } from './ask.mts';
-import { FREE_OPERATIONS, PAID, runAll } from './operations.mts';
+import { FREE_OPERATIONS, PAID, runAll, STOPPED } from './operations.mts';
 import { StandIns, type Outcome, type Recording } from './recording.mts';
 import type { Row } from './report.mts';
 import { blockedRows, chargedOf, edgeRow, freeRows, paidRows } from './rows.mts';
@@ -78,10 +78,11 @@ export async function check(
 		const standIns = new StandIns(token, OWN_TEXTS);
 		const kept = standIns.exchanges(exchanges);
 		const lines = (of: string[]) => of.map((line) => standIns.line(line));
+		const ended = outcomes.filter((each) => !each.lines.includes(STOPPED));
 		const recording: Recording = {
 			...{ format: 1, made, voice: voice && standIns.id(voice) },
-			operations: planned.filter((name) => outcomes.some(({ operation }) => operation === name)),
-			outcomes: outcomes.map((each) => ({ ...each, lines: lines(each.lines) })),
+			operations: planned.filter((name) => ended.some(({ operation }) => operation === name)),
+			outcomes: ended.map((each) => ({ ...each, lines: lines(each.lines) })),
 			exchanges: kept,
 		};
 		const redact = redactor(token);

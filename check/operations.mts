@@ -71,7 +71,7 @@ const FREE_MS = 12_000;
 /** How long it waits for a result, in seconds. */
 const TIMEOUTS = { speech: 300, video: 600, image: 180 };
 export const LATE = 'error: still trying when the check ended it, after 12 s';
-const STOPPED = 'error: the check was stopped';
+export const STOPPED = 'error: the check was stopped';
 
 const png = readFileSync(new URL('../simulator/media/image.png', import.meta.url));
 const image = { data: png.toString('base64'), mimeType: 'image/png', fileName: 'image.png' };

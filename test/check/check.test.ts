@@ -321,6 +321,7 @@ describe('a stranger checks', () => {
 			expect(text).toMatch(/Speech \| different \| created in .* \| the check was stopped/);
 			expect(text).toMatch(/not tried \| image, /);
 			expect(recording.exchanges.filter(({ method }) => method === 'POST')).toHaveLength(1);
+			expect(await replay(recording)).toEqual([]);
 		},
 	);
 
