@@ -98,15 +98,15 @@ export async function askAll(
 		const start = await page(first);
 		return start.broke === undefined ? [start, await page(first + 1)] : [start];
 	};
+	const voices = () => pages('/v1/labs/voices', 0);
 	// Where the account is not as it should be, the voices tell whether this is the service.
-	if ((account.status >= 200 && account.status < 401) || isAbsent(account)) {
-		say('the voices');
-		asked.voices = await pages('/v1/labs/voices', 0);
-	}
+	if (isBlocked(asked) && ((account.status >= 200 && account.status < 401) || isAbsent(account)))
+		asked.voices = await voices();
 	if (isBlocked(asked)) return asked;
-	say('the history, a task that does not exist, a wrong token, and ten seconds of WebSocket');
-	[asked.wrong, asked.history, asked.missing] = await Promise.all([
+	say('voices, history, a task that does not exist, a wrong token, and ten seconds of WebSocket');
+	[asked.wrong, asked.voices, asked.history, asked.missing] = await Promise.all([
 		get(ACCOUNT_PATH, 'a-token-that-nobody-has'),
+		asked.voices.length > 0 ? asked.voices : voices(),
 		pages('/v1/video/histories', 1),
 		get(`/v1/labs/task/${MISSING_TASK}`),
 		heard,
