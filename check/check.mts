@@ -71,10 +71,15 @@ export async function check(
 		} catch (error) {
 			failure = error;
 		}
-		const rows =
-			blocked.length > 0
-				? [...(account.status === 0 ? [] : [edgeRow(asked)]), ...blocked]
-				: [...freeRows(asked, outcomes), ...paidRows(exchanges, outcomes, pay)];
+		let rows: Row[] = [];
+		try {
+			rows =
+				blocked.length > 0
+					? [...(account.status === 0 ? [] : [edgeRow(asked)]), ...blocked]
+					: [...freeRows(asked, outcomes), ...paidRows(exchanges, outcomes, pay)];
+		} catch (error) {
+			failure ??= error;
+		}
 		const standIns = new StandIns(token, OWN_TEXTS);
 		const kept = standIns.exchanges(exchanges);
 		const lines = (of: string[]) => of.map((line) => standIns.line(line));

@@ -455,7 +455,7 @@ export const chargedOf = (exchanges: Exchange[]) =>
 	exchanges
 		.filter(({ method, status }) => method === 'POST' && !(status >= 300 && status < 500))
 		.map((call) => {
-			const { kind } = PAID_OPERATIONS.find(({ path }) => call.path.endsWith(path))!;
+			const kind = PAID_OPERATIONS.find(({ path }) => call.path.endsWith(path))?.kind ?? call.path;
 			const answers = isStream(call) ? eventsOf(call).map(({ json }) => json) : [jsonOf(call)];
 			const values = answers.flatMap((json) => {
 				const isId = (path: Path) =>

@@ -151,14 +151,15 @@ interface Stranger {
 	/** In front of each path. */
 	folders?: string;
 	stop?: AbortSignal;
+	say?: (what: string) => void;
 }
 
 async function ask(handle: Handler, stranger: Stranger = {}) {
-	const { token = 'a-token-of-mine', pay = [], folders = '', stop } = stranger;
+	const { token = 'a-token-of-mine', pay = [], folders = '', stop, say = () => {} } = stranger;
 	const service = await FakeService.start(handle);
 	const baseUrl = service.url + folders;
 	const webSocketUrl = baseUrl.replace('http', 'ws');
-	const checked = await check({ baseUrl, token, webSocketUrl }, pay, () => {}, stop);
+	const checked = await check({ baseUrl, token, webSocketUrl }, pay, say, stop);
 	await service.stop();
 	const { rows } = checked;
 	const text = rows.map((row) => Object.values(row).join(' | ')).join('\n');
@@ -304,26 +305,33 @@ describe('a stranger checks', () => {
 		},
 	);
 
-	test.concurrent(
-		'one that is left while it speaks: what was made is recorded and named',
-		async () => {
-			const stopping = new AbortController();
-			const answer = answering({ '/voices': [{ voice_id: 7 }], '/task': { task_id: 'task-77' } });
-			const { charged, text, recording, failure } = await ask(
-				(request, response) => {
-					if (request.url!.endsWith('/task-77')) stopping.abort(new Error('enough'));
-					answer(request, response);
-				},
-				{ pay: ['speech', 'image'], stop: stopping.signal },
-			);
-			expect(failure).toEqual(new Error('enough'));
-			expect(charged).toEqual(['speech: task-77']);
-			expect(text).toMatch(/Speech \| different \| created in .* \| the check was stopped/);
-			expect(text).toMatch(/not tried \| image, /);
-			expect(recording.exchanges.filter(({ method }) => method === 'POST')).toHaveLength(1);
-			expect(await replay(recording)).toEqual([]);
-		},
-	);
+	test.concurrent.each([
+		['stopped', 'the check was stopped'],
+		['failing', 'quota'],
+	])('what was made is recorded and named by a check that is %s', async (how, said) => {
+		const stopping = new AbortController();
+		const error = new Error(how);
+		const answer = answering({
+			...{ '/voices': [{ voice_id: 7 }], '/task': { task_id: 'task-77' } },
+			'/task-77': { status: 'error', error: 'quota' },
+		});
+		const say = (what: string) => {
+			if (what === 'the node: image') throw error;
+		};
+		const { charged, text, recording, failure } = await ask(
+			(request, response) => {
+				if (how === 'stopped' && request.url!.endsWith('/task-77')) stopping.abort(error);
+				answer(request, response);
+			},
+			{ pay: ['speech', 'image'], stop: stopping.signal, say },
+		);
+		expect(failure).toBe(error);
+		expect(charged).toEqual(['speech: task-77']);
+		expect(text).toMatch(new RegExp(`Speech \\| different \\| created in .* \\| .*${said}`));
+		expect(text).toMatch(/not tried \| image, /);
+		expect(recording.exchanges.filter(({ method }) => method === 'POST')).toHaveLength(1);
+		expect(await replay(recording)).toEqual([]);
+	});
 
 	test.concurrent('one with a list for an account, and status 200 for a wrong token', async () => {
 		const page = { data: [{ voice_id: 7 }], pagination: { totalCount: 1 } };
