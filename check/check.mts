@@ -86,7 +86,6 @@ export async function check(
 		const ended = outcomes.filter((each) => !each.lines.includes(STOPPED));
 		const recording: Recording = {
 			...{ format: 1, made, voice: voice && standIns.id(voice) },
-			operations: planned.filter((name) => ended.some(({ operation }) => operation === name)),
 			outcomes: ended.map((each) => ({ ...each, lines: lines(each.lines) })),
 			exchanges: kept,
 		};

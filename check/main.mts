@@ -132,7 +132,7 @@ async function playAgain(file: string): Promise<number> {
 	console.log(
 		lines.length > 0
 			? lines.join('\n')
-			: `The node makes the same of it: ${recording.operations.join(', ')}.`,
+			: `The node makes the same of it: ${recording.outcomes.map(({ operation }) => operation).join(', ')}.`,
 	);
 	return lines.length > 0 ? EXIT.limits : EXIT.works;
 }

@@ -78,7 +78,9 @@ const image = { data: png.toString('base64'), mimeType: 'image/png', fileName: '
 
 export type Credential = { apiToken: string; baseUrl: string; webSocketUrl: string };
 
-interface Plan extends Pick<Recording, 'operations' | 'voice' | 'exchanges'> {
+interface Plan extends Pick<Recording, 'voice' | 'exchanges'> {
+	/** Those that do not follow from others, in order. */
+	operations: string[];
 	/** Hears of each operation before it begins. */
 	before?: (operation: string) => void;
 	/** Ends what the node is doing, and all that would follow. */

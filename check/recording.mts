@@ -21,9 +21,8 @@ export interface Outcome {
 export interface Recording {
 	format: 1;
 	made: string;
-	/** What the node was made to do, in order. */
-	operations: string[];
 	voice?: string;
+	/** Of what the node was made to do, in order. */
 	outcomes: Outcome[];
 	exchanges: Exchange[];
 }

@@ -429,14 +429,8 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 
 const NAMELESS = 'no name';
 
-interface Told {
-	event: string;
-	json: unknown;
-	ms: number;
-}
-
-function eventsOf({ pieces }: Exchange): Told[] {
-	const events: Told[] = [];
+function eventsOf({ pieces }: Exchange) {
+	const events: Array<{ event: string; json: unknown; ms: number }> = [];
 	let ms = 0;
 	const parser = createParser({
 		onEvent: ({ event = NAMELESS, data }) => {
