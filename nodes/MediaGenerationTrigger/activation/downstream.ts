@@ -39,8 +39,10 @@ export function downstreamCreationCheck(
 		(calledId) => calledId === '' || calledId.startsWith('='),
 	);
 	const { id: workflowId } = context.getWorkflow();
+	// The id of this workflow itself stands for its error workflow.
 	const isOwn = ({ id, calledBy }: SubWorkflow) =>
-		calledBy === workflowId && (mayBeAnyWorkflow || calledWorkflowIds.includes(id));
+		calledBy === workflowId &&
+		(mayBeAnyWorkflow || [...calledWorkflowIds, workflowId].includes(id));
 	return async (product) => {
 		const ledgerOfKind = product.files ? ledgerOf : speechLedgerOf;
 		return await isCreatedBySubWorkflow(product, ledgerOfKind(credential), isOwn, signal);

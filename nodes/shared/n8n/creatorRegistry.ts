@@ -1,13 +1,17 @@
-import type { IExecuteFunctions } from 'n8n-workflow';
+import type { IExecuteFunctions, ITaskData } from 'n8n-workflow';
 import { sleep } from '../async/deadline';
 import type { GenerationRequest } from '../contract';
 import { LATE_RESULT_MS } from '../generation/historyMatching';
 import type { RequestLedger } from '../generation/requestLedger';
-import { withoutQuery } from '../parsing/values';
+import { asText, isRecord, withoutQuery } from '../parsing/values';
 
 /** Where n8n's execution context has the id of the calling workflow. No public method of n8n returns it. */
 interface ExecutionInternals {
-	runExecutionData?: { parentExecution?: { workflowId?: string } };
+	runExecutionData?: {
+		parentExecution?: { workflowId?: string };
+		/** The runs of each node that has run, the start node first. */
+		resultData?: { runData?: Record<string, ITaskData[]> };
+	};
 }
 
 /** The pause after which a waiting event is compared with the known requests again, in ms. */
@@ -18,7 +22,7 @@ const RECHECK_MS = 1000;
  */
 const OTHER_PROMPT_GRACE_MS = 5000;
 
-/** The ids of a sub-workflow and of the workflow that called it. */
+/** The ids of a sub-workflow and of the workflow that called it. An error workflow has the id of the one that failed. */
 export type SubWorkflow = NonNullable<GenerationRequest['creator']>;
 
 /**
@@ -32,7 +36,8 @@ export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 
 /**
  * Finds out whether a trigger's own workflow has created `product` through a sub-workflow, so that another start of the
- * workflow would make an endless, charged loop. Waits while that is not clear yet.
+ * workflow would make an endless, charged loop. Waits while that is not clear yet. Adds the id of a speech task to the
+ * request that has created it.
  *
  * @param requests the account's requests of the same kind as `product`: for speech, or for videos and images
  * @param isOwnSubWorkflow returns true for a sub-workflow that the trigger's workflow has called
@@ -50,8 +55,11 @@ export async function isCreatedBySubWorkflow(
 		const ownRequests = requests
 			.all()
 			.filter(({ creator }) => creator && isOwnSubWorkflow(creator));
-		const verdicts = new Set(ownRequests.map((request) => verdictOf(request, product, receivedAt)));
-		if (verdicts.has('created') || !verdicts.has('perhaps')) return verdicts.has('created');
+		const verdicts = ownRequests.map((request) => verdictOf(request, product, receivedAt));
+		const creator = ownRequests[verdicts.indexOf('created')];
+		// A request for speech creates one task, so the next task of unknown text is that of another request.
+		if (creator?.kind === 'speech' && product.id) creator.announcedIds = [product.id];
+		if (creator || !verdicts.includes('perhaps')) return creator !== undefined;
 	}
 	return false;
 }
@@ -83,9 +91,19 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 	return hasOtherPrompt && Date.now() > receivedAt + OTHER_PROMPT_GRACE_MS ? undefined : 'perhaps';
 }
 
-/** Returns the ids of this workflow and of the workflow that called it; undefined if no caller is known. */
+/**
+ * Returns the ids of this workflow and of the workflow that called it, or that failed so that n8n started this one;
+ * undefined if neither is known.
+ */
 export function creatorOf(context: IExecuteFunctions): SubWorkflow | undefined {
 	const { id = '' } = context.getWorkflow();
-	const calledBy = (context as ExecutionInternals).runExecutionData?.parentExecution?.workflowId;
+	const { parentExecution, resultData } = (context as ExecutionInternals).runExecutionData ?? {};
+	if (context.getMode() === 'error') {
+		const [startRuns] = Object.values(resultData?.runData ?? {});
+		const failed = startRuns?.[0]?.data?.main?.[0]?.[0]?.json.workflow;
+		const failedId = isRecord(failed) ? asText(failed.id) : undefined;
+		return failedId === undefined ? undefined : { id: failedId, calledBy: failedId };
+	}
+	const calledBy = parentExecution?.workflowId;
 	return calledBy === undefined ? undefined : { id, calledBy };
 }
