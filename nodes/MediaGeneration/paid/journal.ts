@@ -16,6 +16,9 @@ import {
 } from './journalStore';
 import { RecentRequests } from './recentRequests';
 
+/** For how long after its creation the service may not know a task, in ms, because a replica of it lags behind. */
+const UNKNOWN_TASK_MS = 600_000;
+
 /**
  * The idempotency journal: the create calls of this node that were charged or may have been, so that a retry does not
  * send them again. It also counts billable requests, for Max Paid Requests per Execution.
@@ -58,6 +61,7 @@ export class Journal {
 			account: string;
 			isOtherAccount(accountKey: string): boolean;
 			parameters: NodeParameters;
+			baseUrl: string;
 			redact: Redactor;
 		},
 		callKeys: string[],
@@ -108,7 +112,11 @@ export class JournalEntry {
 		private readonly key: string,
 		/** The key of the same call in `journal.recentRequests`. */
 		private readonly recentKey: string,
-		private readonly item: { isOtherAccount(accountKey: string): boolean; redact: Redactor },
+		private readonly item: {
+			isOtherAccount(accountKey: string): boolean;
+			baseUrl: string;
+			redact: Redactor;
+		},
 	) {}
 
 	/**
@@ -121,7 +129,8 @@ export class JournalEntry {
 
 	/** The value that an earlier manual run has written, if this run may collect it. */
 	private get recentValue(): JournalValue | undefined {
-		return this.journal.recentRequests?.get(this.recentKey);
+		const value = this.journal.recentRequests?.get(this.recentKey);
+		return value?.baseUrl === this.item.baseUrl ? value : undefined;
 	}
 
 	/** True if the create call may still have to be sent, which is charged. */
@@ -151,10 +160,12 @@ export class JournalEntry {
 	/**
 	 * Calls `create` and resolves with its result. If another run of this process has the same call in flight, waits
 	 * for that call first, and calls `create` only if that call is canceled or times out. Rejects with the reason of
-	 * `stopStarting` if that aborts during the wait.
+	 * `stopStarting` if that aborts during the wait, and with a Failure if an earlier attempt has sent the call to
+	 * another Base URL.
 	 */
 	async createOnce<T>(stopStarting: StopStarting, create: () => Promise<T>): Promise<T> {
 		const { inFlight } = this.journal;
+		if (!this.isPending) this.requireSameBaseUrl();
 		for (let otherCall = inFlight.get(this.key); otherCall; otherCall = inFlight.get(this.key)) {
 			const result = await Promise.race([otherCall, whenAborted(stopStarting)]).catch(
 				(error: unknown) => {
@@ -169,6 +180,17 @@ export class JournalEntry {
 		return await call;
 	}
 
+	/** Throws unless the entry is of the service at the item's Base URL: another one may use the same ids. */
+	private requireSameBaseUrl(): void {
+		const { baseUrl = this.item.baseUrl, ...value } = this.journal.entries[this.key] ?? {};
+		if (baseUrl === this.item.baseUrl) return;
+		const subject = 'taskId' in value ? `task ${value.taskId}` : 'the request';
+		throw new Failure('indeterminate', {
+			text: `${subject} belongs to ${baseUrl}`,
+			mayBeCharged: true,
+		});
+	}
+
 	/**
 	 * Writes the entry, and counts one of the reserved requests as sent. Call it right before the create call is sent:
 	 * from then on the service may have accepted the call, even if n8n stops before the answer.
@@ -181,15 +203,25 @@ export class JournalEntry {
 	/** Overwrites the entry. The token is redacted, because n8n may save the entry unencrypted. */
 	write(value: JournalValue): void {
 		const { entries, recentRequests } = this.journal;
-		const entry = { ...this.item.redact.value(value), keptAt: Date.now() };
+		const entry = {
+			...this.item.redact.value(value),
+			baseUrl: this.item.baseUrl,
+			keptAt: Date.now(),
+		};
 		entries[this.key] = entry;
 		recentRequests?.set(this.recentKey, entry);
 	}
 
-	/** Marks the task of the entry as failed or unknown to the service, so that a retry may create a new one. */
-	setGone(): void {
+	/**
+	 * Marks the task of the entry as failed or unknown to the service, as `error` says, so that a retry may create a new
+	 * one. A task that was created less than UNKNOWN_TASK_MS ago is not marked as unknown.
+	 */
+	setGone(error: unknown): void {
 		const { previous } = this;
-		if (previous && 'taskId' in previous) this.write({ ...previous, state: 'gone' });
+		if (!previous || !('taskId' in previous)) return;
+		const isYoung = Date.now() - (previous.createdAt ?? 0) < UNKNOWN_TASK_MS;
+		if (isYoung && isFailure(error, 'notFound')) return;
+		this.write({ ...previous, state: 'gone' });
 	}
 
 	/** Takes back `setSent`. Call it only when the service has surely not accepted the call. */

@@ -10,13 +10,19 @@ export type JournalValue =
 	 */
 	| { state: 'sent' | 'accepted'; indeterminateBecause?: string; request?: GenerationRequest }
 	/**
-	 * 'task': the service has created a speech task. 'gone': the service has said that the task failed or does not
-	 * exist.
+	 * 'task': the service has created a speech task, at `createdAt` in ms since 1970. 'gone': the service has said that
+	 * the task failed or does not exist.
 	 */
-	| { state: 'task' | 'gone'; taskId: string };
+	| { state: 'task' | 'gone'; taskId: string; createdAt?: number };
 
-/** Values by idempotency key. `keptAt` is when a value was written, in ms since 1970. */
-export type JournalEntries = Record<string, JournalValue & { keptAt: number }>;
+/**
+ * A value in the journal. `keptAt` is when it was written, in ms since 1970; `baseUrl` is that of the service, since
+ * another service may use the same ids.
+ */
+export type WrittenValue = JournalValue & { keptAt: number; baseUrl?: string };
+
+/** Values by idempotency key. */
+export type JournalEntries = Record<string, WrittenValue>;
 
 /** The journal. Saved executions contain it, so the names of fields and states must not change. */
 export interface JournalStore {

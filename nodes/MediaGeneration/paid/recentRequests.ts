@@ -3,7 +3,7 @@ import { processContainer } from '../../shared/account';
 import { evictOldest } from '../../shared/limits';
 import type { NodeParameters } from '../../shared/n8n/parameters';
 import { digestOf, keyParameters } from './idempotencyKey';
-import type { JournalValue } from './journalStore';
+import type { JournalValue, WrittenValue } from './journalStore';
 
 /** How long a request of a manual run can be collected, in ms. */
 const RECENT_TTL_MS = 3_600_000;
@@ -19,7 +19,7 @@ const hasInlineFile = (value: JournalValue): boolean =>
  * The remembered values of all nodes, the oldest first. It is a class because `processContainer` finds objects by their
  * class.
  */
-class RecentValues extends Map<string, JournalValue & { keptAt: number }> {}
+class RecentValues extends Map<string, WrittenValue> {}
 
 /**
  * What manual runs of one node have requested in this process within the last hour. When a user executes a later node,
@@ -60,13 +60,13 @@ export class RecentRequests {
 	/**
 	 * Returns the value that was set within the last hour; undefined if there is none, or if this run must not collect.
 	 */
-	get(key: string): JournalValue | undefined {
+	get(key: string): WrittenValue | undefined {
 		const value = this.isCollecting ? this.values.get(key) : undefined;
 		return value && Date.now() - value.keptAt < RECENT_TTL_MS ? value : undefined;
 	}
 
 	/** Remembers a value, unless it contains a file. */
-	set(key: string, value: JournalValue & { keptAt: number }): void {
+	set(key: string, value: WrittenValue): void {
 		this.values.delete(key);
 		if (!hasInlineFile(value)) this.values.set(key, value);
 		evictOldest(this.values, MAX_RECENT_REQUESTS);

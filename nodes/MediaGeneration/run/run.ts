@@ -130,11 +130,11 @@ export class Run {
 			const task = prepare(item);
 			if (typeof task === 'function') return { ...item, entries: [], run: task };
 			const { parameters } = item;
-			const { accountKey, redact } = credential;
+			const { accountKey, baseUrl, redact } = credential;
 			const account = this.isTool ? accountKey : '';
 			const isOtherAccount = (key: string) => key !== accountKey && this.apis.has(key);
 			const entries = this.journal.entriesFor(
-				{ index, account, isOtherAccount, parameters, redact },
+				{ index, account, isOtherAccount, parameters, baseUrl, redact },
 				task.callKeys,
 			);
 			this.maxPaid = Math.min(this.maxPaid, parameters.numberOption(maxPaid) || Infinity);

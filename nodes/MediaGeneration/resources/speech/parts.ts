@@ -84,7 +84,7 @@ export async function collectParts(
 	return await runParts(item, ordersOrIds, options.timeoutMs, async (part, orderOrId) => {
 		const resultPromise = collect(part, { ...options, wantsSubtitles }, orderOrId);
 		return await resultPromise.catch((error: unknown) => {
-			if (typeof orderOrId !== 'string' && isTaskGone(error)) orderOrId.entry.setGone();
+			if (typeof orderOrId !== 'string' && isTaskGone(error)) orderOrId.entry.setGone(error);
 			throw error;
 		});
 	});
@@ -180,6 +180,11 @@ async function joinParts(
 			subtitles ? [{ file: subtitles, startMs: startsMs[index]! }] : [],
 		);
 		if (storedSubtitles.length === 0) return undefined;
+		const missing = results.flatMap(({ subtitles }, index) => (subtitles ? [] : [index + 1]));
+		if (missing.length > 0)
+			item.report.hint(
+				`The subtitles lack part${missing.length > 1 ? 's' : ''} ${missing.join(', ')}: the service sent none`,
+			);
 		const textPromises = storedSubtitles.map(async ({ file, startMs }) => {
 			return { text: (await readStoredFile(helpers, file)).toString(), startMs };
 		});

@@ -50,11 +50,11 @@ async function findPreviousTask(
 			mediaKind: 'speech',
 		});
 	}
-	const { state, taskId } = previous;
+	const { state, taskId, createdAt } = previous;
 	// A task that seemed to be gone is read once more before a new one is charged.
 	if (state === 'gone' && !(await isUsable(item, taskId))) return undefined;
 	item.report.hint(entry.collectedHint);
-	entry.write({ state: 'task', taskId });
+	entry.write({ state: 'task', taskId, createdAt });
 	return { taskId, mode: 'reused' };
 }
 
@@ -99,7 +99,7 @@ async function create(
 		throw withDefaultFacts(error, { mediaKind: 'speech' });
 	});
 	ledgerRequest.announcedIds.push(taskId);
-	entry.write({ state: 'task', taskId });
+	entry.write({ state: 'task', taskId, createdAt: Date.now() });
 	report.progress(`task ${taskId} created`);
 	report.logCharge('speech', { task: taskId });
 	return { taskId, mode: 'new' };
