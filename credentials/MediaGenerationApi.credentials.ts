@@ -43,7 +43,8 @@ export class MediaGenerationApi implements ICredentialType {
 			type: 'string',
 			default: '',
 			placeholder: 'e.g. wss://media.example.com',
-			description: 'Where the service reports progress, if not on the host of the base URL',
+			description:
+				'The URL at which the service reports progress. If empty, the host of Base URL is used.',
 			hint: 'Leave empty unless your provider gave you a separate WebSocket URL',
 		},
 		{

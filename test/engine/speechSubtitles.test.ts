@@ -102,7 +102,7 @@ test('without its sound a text of several parts is one item, and a hint says wha
 test.each<[string, object, string]>([
 	['are gone', answer(410, { error: 'expired' }), '410 (expired)'],
 	['are something else', answer(200, 'Hello.'), 'neither SRT nor VTT'],
-	['are too large', notes(300_000), 'too large: more than 2 MB'],
+	['are too large', notes(300_000), 'larger than 2 MB'],
 ])('when they %s, the sound comes out, and a hint says why', async (_, action, said) => {
 	onFile(action, { path: '/files/subtitle', ...ALWAYS });
 	const items = [{ n: 1 }, { n: 2 }];

@@ -120,7 +120,7 @@ const files: Row[] = [
 		make: ({ sim }) => {
 			sim.fault({ ...on.file, ...always, ...answer(200, twoGib(), AUDIO) });
 		},
-		fails: `${NAMED}too large: more than 256 MB`,
+		fails: `${NAMED}larger than 256 MB`,
 		note: 'the node downloads it once, and stops at 256 MB',
 		check: ({ sim }) => {
 			assert.equal(sim.count('GET', '/files/audio'), 1);

@@ -119,11 +119,11 @@ it.each<[string, Buffer]>([
 });
 
 it.each<[string, first: Buffer, second: Buffer, why: string]>([
-	['another rate', wav(one), wav(two, { rate: 16_000 }), 'WAV (1) with 16 bit, 1 × 16000'],
-	['another encoding', wav(one), wav(two, { tag: 7, bits: 8 }), 'WAV (7) with 8 bit'],
+	['another rate', wav(one), wav(two, { rate: 16_000 }), 'WAV (format 1, 16-bit, 16000 Hz'],
+	['another encoding', wav(one), wav(two, { tag: 7, bits: 8 }), 'WAV (format 7, 8-bit'],
 	['no samples', wav(one), wav(Buffer.alloc(0)), 'part 2 has no WAV or MP3 audio'],
-	['an MP3', wav(one), mp3(3), 'part 2 is MP3 with 24000 Hz, mono'],
-	['another rate', mp3(3), slow, 'part 1 is MP3 with 24000 Hz, mono; part 2 is MP3 with 22050 Hz'],
+	['an MP3', wav(one), mp3(3), 'part 2 is MP3 (24000 Hz, mono)'],
+	['another rate', mp3(3), slow, 'part 1 is MP3 (24000 Hz, mono); part 2 is MP3 (22050 Hz'],
 	['no frames', mp3(3), ID3_2, 'part 2 has no WAV or MP3 audio'],
 	['only an index', mp3(3), index(), 'part 2 has no WAV or MP3 audio'],
 ])('is not joined with %s', async (_, first, second, why) => {

@@ -68,7 +68,7 @@ The service is not available (HTTP 503): maintenance. The cause is probably on t
 The service could not generate the speech: text too long. Change the text, voice or model. A new attempt is charged.
 The service could not generate the video: UNSAFE_GENERATION. Change the prompt or images. A new attempt is charged.
 The service's response is too large: a list of more than 1000 pages. For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.
-An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice. First check History → Get Many (or the provider's website). To send it anyway, start a new execution with only this item. 'Execute step' on this node would send and charge all its items.
+An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice. Check History → Get Many (or the provider's website) first. If it isn't there, run only this row in a new execution. 'Execute step' would charge all rows.
 The task is complete, but its audio is not available yet (waited 60 seconds). The audio may still become available.
 The file was generated but could not be downloaded: the file is empty. It has been charged. Get it with History → Get Many, or here: https://files.example.com/a.mp3
 The result did not arrive: no message for 300 s. The result may still appear, and has been charged: check History → Get Many. A retry does not request it a second time.

@@ -8,7 +8,7 @@ const failed = (index: number, kind: FailureKind) => ({ index, error: new Failur
 
 test('at most five are named, however many are paid; a failed row has to be let past', () => {
 	expect(chargeSummary(tasks(100), failed(3, 'taskFailed'))).toBe(
-		"First, get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Only what is missing is charged. Already paid for: 99 other items (tasks t0, t1, t2, t4, t5 and 94 more). Run corrected rows in a separate execution: a retry uses the rows as they were first read.",
+		"To get the other rows, change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Only what is missing is charged. Already paid for: 99 other items (tasks t0, t1, t2, t4, t5 and 94 more). Run corrected rows in a separate execution: a retry uses the rows as they were first read.",
 	);
 });
 

@@ -54,7 +54,7 @@ function frameAt(file: Buffer, offset: number): Frame | undefined {
 		size: Math.floor((samples * kbps * 125) / sampleRate) + ((thirdByte >> 1) & 1),
 		sampleRate,
 		samples,
-		format: `MP3 with ${sampleRate} Hz, ${isMono ? 'mono' : 'stereo'}`,
+		format: `MP3 (${sampleRate} Hz, ${isMono ? 'mono' : 'stereo'})`,
 		sideInfoBytes: isMpeg1 ? (isMono ? 17 : 32) : isMono ? 9 : 17,
 	};
 }

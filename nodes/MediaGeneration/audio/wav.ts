@@ -79,7 +79,7 @@ function soundIn(chunkInFile: Buffer, data: Buffer): Sound | undefined {
 	if (samples.length === 0) return undefined;
 	return {
 		type: { mimeType: 'audio/wav', extension: 'wav' },
-		format: `WAV (${encoding}) with ${bitsPerSample} bit, ${channels} × ${sampleRate} Hz`,
+		format: `WAV (format ${encoding}, ${bitsPerSample}-bit, ${sampleRate} Hz, ${channels} channel${channels > 1 ? 's' : ''})`,
 		durationMs: (samples.length / frameBytes / sampleRate) * 1000,
 		soundData: [samples],
 		headerFor: (bytes) => headerFor(formatChunk, bytes),

@@ -24,7 +24,7 @@ const retryAdvice = (executions: string) => ({
 	/** For a failed item that has charged results. After a change of parameters they would be charged again. */
 	unchanged: `If you change nothing in this node, 'Retry with currently saved workflow' under ${executions} is charged only for what is missing.`,
 	/** For a failed item that will probably fail again in a retry. Then On Error must let the other items continue. */
-	pastItem: `First, get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under ${executions}. Only what is missing is charged.`,
+	pastItem: `To get the other rows, change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under ${executions}. Only what is missing is charged.`,
 });
 
 const kindOf = (value: JournalValue): MediaKind =>

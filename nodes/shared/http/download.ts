@@ -161,10 +161,7 @@ async function fetchOnce(
 	const limitBytes = file.isSubtitles ? MAX_SUBTITLES_BYTES : file.maxBytes;
 	const maxBytes = limitBytes ?? Math.max(announcedBytes, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(maxBytes / 1024 / 1024);
-	const tooLargeFailure = downloadFailure(
-		`the file is too large: more than ${megabytes} MB`,
-		false,
-	);
+	const tooLargeFailure = downloadFailure(`it is larger than ${megabytes} MB`, false);
 	const received = countBytes(response.body, maxBytes, tooLargeFailure, file.onAttempt?.());
 	const downloadEnded = new AbortController();
 	const idleAt = () => received.lastChunkAt + IDLE_TIMEOUT_MS;

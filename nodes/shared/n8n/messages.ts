@@ -199,7 +199,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	indeterminate: (facts) => ({
 		message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
-		description: `It isn't sent again automatically, because you might be charged twice. First check ${whereToLook(facts)}. To send it anyway, start a new execution with only this item. 'Execute step' on this node would send and charge all its items.`,
+		description: `It isn't sent again automatically, because you might be charged twice. Check ${whereToLook(facts)} first. If it isn't there, run only this row${facts.part ? ', with all its parts,' : ''} in a new execution. 'Execute step' would charge all rows.`,
 	}),
 	noAudioUrl: ({ limitMs }) => ({
 		message: `The task is complete, but its audio is not available yet (waited ${formatSeconds(limitMs)})`,

@@ -164,7 +164,8 @@ function requireTaskId(value: string, displayName: string): string {
 
 /** Shows a value in a message, as in `(it is "abc")`. */
 const shownValue = (value: unknown) => {
-	const text = typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value);
+	const text =
+		typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value)?.slice(0, 60);
 	return `(it is ${text ?? 'not set'})`;
 };
 
