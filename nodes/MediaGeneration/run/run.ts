@@ -130,7 +130,8 @@ export class Run {
 			const task = prepare(item);
 			if (typeof task === 'function') return { ...item, entries: [], run: task };
 			const { parameters } = item;
-			const { accountKey, baseUrl, redact } = credential;
+			const { accountKey, redact } = credential;
+			const baseUrl = redact.text(credential.baseUrl);
 			const account = this.isTool ? accountKey : '';
 			const isOtherAccount = (key: string) => key !== accountKey && this.apis.has(key);
 			const entries = this.journal.entriesFor(
