@@ -40,7 +40,8 @@ export class SocketHub {
 				this.#add(world, opened, token);
 			});
 		} else {
-			// Nothing reads a handshake that is left unanswered, so without `resume` its end would not be noticed.
+			// The handshake is never answered. Node emits 'end' only once all data is read, so `resume` discards the data.
+			// Otherwise it would not be noticed that the client has disconnected.
 			socket.resume();
 			socket.on('end', () => socket.destroy());
 			socket.on('close', () => {

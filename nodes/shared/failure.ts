@@ -30,7 +30,7 @@ export type FailureKind =
 	| 'timedOut'
 	| 'canceled';
 
-/** What a refusal or a failure of the service is about. */
+/** The category of an error that the service reports, such as `quota` (a quota is used up) or `voice` (it is unknown). */
 export type Meaning =
 	| 'throttled'
 	| 'quota'

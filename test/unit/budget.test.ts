@@ -23,6 +23,7 @@ function run(
 		account: '',
 		isOtherAccount: () => false,
 		parameters: {} as NodeParameters,
+		baseUrl: '',
 		redact: redactor(''),
 	};
 	const [entry] = journal.entriesFor(item, ['']);

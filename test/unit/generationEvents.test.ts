@@ -19,7 +19,7 @@ const SOURCE = { baseUrl: 'https://media.example.com', redact: redactor('') };
 /** An outcome as a record. */
 function shown(outcome: GenerationEvents['outcome']) {
 	if (outcome instanceof Failure) return { kind: outcome.kind, text: outcome.facts.text };
-	if (outcome?.files.length === 0) return { kind: 'lost', text: outcome.interruptedBecause };
+	if (outcome?.files.length === 0) return { kind: 'lost', text: outcome.interruptionReason };
 	return { kind: 'complete', ...outcome };
 }
 const filesOf = (outcome: object) => (outcome as { files?: GeneratedFile[] }).files ?? [];
@@ -121,7 +121,7 @@ describe('completions that come one per video', () => {
 		for (const ending of ENDINGS) {
 			const heard = hear(events, ending, 3);
 			const isCut =
-				'interruptedBecause' in heard.outcome && heard.outcome.interruptedBecause !== undefined;
+				'interruptionReason' in heard.outcome && heard.outcome.interruptionReason !== undefined;
 			const found = { early: heard.early, ids: filesOf(heard.outcome).map(({ id }) => id), isCut };
 			expect(found).toEqual({ early, ids, isCut: cutBy.includes(ending) });
 		}
@@ -205,11 +205,11 @@ describe('one of several that is refused', () => {
 		const heard = hear(events as string[], 'markEnded', 4);
 		const outcome = heard.outcome as {
 			files: GeneratedFile[];
-			interruptedBecause?: string;
+			interruptionReason?: string;
 			reason?: string;
 		};
 		expect({ early: heard.early, ids: outcome.files.map(({ id }) => id) }).toEqual({ early, ids });
-		expect([outcome.interruptedBecause, outcome.reason]).toEqual([undefined, reason]);
+		expect([outcome.interruptionReason, outcome.reason]).toEqual([undefined, reason]);
 	});
 
 	it('is one of all: nothing else was told', () => {
@@ -221,7 +221,7 @@ describe('one of several that is refused', () => {
 		const failure = { kind: 'generationFailed', facts: { text: 'UNSAFE' } };
 		expect(silent.markBroken('silent')).toMatchObject({
 			files: [],
-			interruptedBecause: 'silent',
+			interruptionReason: 'silent',
 			failure,
 		});
 		expect(hear([error([])], 'markEnded', 4).outcome.kind).toBe('generationFailed');
@@ -235,7 +235,7 @@ describe('one of several that is refused', () => {
 	});
 
 	it('leaves the others to the history where the stream breaks', () => {
-		const [isLost, isCut] = [{ kind: 'lost' }, { interruptedBecause: 'broken' }];
+		const [isLost, isCut] = [{ kind: 'lost' }, { interruptionReason: 'broken' }];
 		const broken = (...events: Array<string | undefined>) => {
 			const told = new GenerationEvents(SOURCE, undefined, 4);
 			for (const one of events) told.push(Buffer.from(one!));
@@ -245,7 +245,7 @@ describe('one of several that is refused', () => {
 		expect(broken(bare, status('processing'))).toMatchObject(isLost);
 		expect(broken(bare, a)).toMatchObject(isCut);
 		expect(broken(own, a, b)).toMatchObject(isCut);
-		expect(broken(bare, a, b, c)).toMatchObject({ interruptedBecause: undefined });
+		expect(broken(bare, a, b, c)).toMatchObject({ interruptionReason: undefined });
 	});
 
 	it('lets nobody wait for files that have all come', () => {

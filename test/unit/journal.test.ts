@@ -45,6 +45,7 @@ function execution(executionId: string | null = '1') {
 				account: accountKey,
 				isOtherAccount: () => false,
 				parameters,
+				baseUrl: '',
 				redact,
 			};
 			return new Journal(context, isTool).entriesFor(item, [''])[0]!;

@@ -8,7 +8,7 @@ export type JournalValue =
 	 * 'sent': it is indeterminate whether the service has accepted the call. 'accepted': the service has begun to
 	 * generate the video or image. `request` is set for videos and images.
 	 */
-	| { state: 'sent' | 'accepted'; indeterminateBecause?: string; request?: GenerationRequest }
+	| { state: 'sent' | 'accepted'; indeterminateReason?: string; request?: GenerationRequest }
 	/**
 	 * 'task': the service has created a speech task, at `createdAt` in ms since 1970. 'gone': the service has said that
 	 * the task failed or does not exist.
@@ -26,7 +26,7 @@ export type JournalEntries = Record<string, WrittenValue>;
 
 /** The journal. Saved executions contain it, so the names of fields and states must not change. */
 export interface JournalStore {
-	/** The entries of the node. In the store that calls by a model share, these are the entries of all nodes. */
+	/** The entries of the node. In `toolCallStore`, which calls of AI tools share, the entries of all nodes. */
 	mediaGenerationCreated?: JournalEntries;
 	/** The number of billable requests that the node has sent or reserved in the execution `executionId`. */
 	mediaGenerationSent?: { executionId: string; requests: number };

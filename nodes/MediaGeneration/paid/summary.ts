@@ -80,25 +80,25 @@ export function chargeSummary(
 	failed?: { index: number; error: unknown },
 	isCalled = false,
 ): string | undefined {
-	const possiblyCharged = requests.filter(({ state }) => state !== 'gone');
-	const failedItemRequests = possiblyCharged.filter(({ index }) => index === failed?.index);
-	const otherItemRequests = possiblyCharged.filter(({ index }) => index !== failed?.index);
-	const charged = otherItemRequests.filter(({ state }) => state !== 'sent');
-	const indeterminate = otherItemRequests.filter(({ state }) => state === 'sent');
+	const chargeableRequests = requests.filter(({ state }) => state !== 'gone');
+	const failedItemRequests = chargeableRequests.filter(({ index }) => index === failed?.index);
+	const otherItemRequests = chargeableRequests.filter(({ index }) => index !== failed?.index);
+	const chargedRequests = otherItemRequests.filter(({ state }) => state !== 'sent');
+	const indeterminateRequests = otherItemRequests.filter(({ state }) => state === 'sent');
 	const indeterminateSentence = (max?: number) =>
-		`Possibly charged (not confirmed by the service): ${listResults(indeterminate, max)}.`;
+		`Possibly charged (not confirmed by the service): ${listResults(indeterminateRequests, max)}.`;
 	if (!failed) {
-		const kinds = new Set(charged.map(kindOf));
+		const kinds = new Set(chargedRequests.map(kindOf));
 		const waysToGet = [
 			kinds.delete('speech') && "the audio with Speech → Collect ('Join Into One File' turned off)",
 			kinds.size > 0 &&
 				`the ${[...kinds].map((kind) => MEDIA[kind].plural).join(' and ')} with History → Get Many`,
 		];
 		return sentences(
-			charged.length > 0 &&
-				`Get ${waysToGet.filter(Boolean).join(', and ')}, at no extra charge. Already paid for: ${listResults(charged, Infinity)}.`,
-			indeterminate.length > 0 &&
-				`${indeterminateSentence(Infinity)} Check ${indeterminate.some((value) => kindOf(value) !== 'speech') ? "History → Get Many (or the provider's website)" : "the provider's website"} before you run the workflow again.`,
+			chargedRequests.length > 0 &&
+				`Get ${waysToGet.filter(Boolean).join(', and ')}, at no extra charge. Already paid for: ${listResults(chargedRequests, Infinity)}.`,
+			indeterminateRequests.length > 0 &&
+				`${indeterminateSentence(Infinity)} Check ${indeterminateRequests.some((value) => kindOf(value) !== 'speech') ? "History → Get Many (or the provider's website)" : "the provider's website"} before you run the workflow again.`,
 		);
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
@@ -107,16 +107,17 @@ export function chargeSummary(
 	const failsAgain =
 		isIndeterminate ||
 		!(CAUSES_OUTSIDE_OF_ITEM.has(kind) || CAUSES_OUTSIDE_OF_ITEM.has(facts?.meaning));
-	const mustSkipItem = failsAgain && charged.length > 0;
-	const isCollectable = charged.length > 0 || (failedItemRequests.length > 0 && !isIndeterminate);
-	const itemCount = new Set(charged.map(({ index }) => index)).size;
+	const mustSkipItem = failsAgain && chargedRequests.length > 0;
+	const isCollectable =
+		chargedRequests.length > 0 || (failedItemRequests.length > 0 && !isIndeterminate);
+	const itemCount = new Set(chargedRequests.map(({ index }) => index)).size;
 	const advice = retryAdvice(isCalled ? "the sub-workflow's Executions" : 'Executions');
 	return sentences(
 		mustSkipItem ? advice.pastItem : isCollectable && advice[failsAgain ? 'unchanged' : 'plain'],
-		charged.length > 0 &&
-			`Already paid for: ${itemCount} other item${itemCount > 1 ? 's' : ''} (${listResults(charged)}).`,
-		indeterminate.length > 0 &&
-			`${indeterminateSentence()} A retry does not send ${indeterminate.length > 1 ? 'them' : 'it'} again.`,
+		chargedRequests.length > 0 &&
+			`Already paid for: ${itemCount} other item${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
+		indeterminateRequests.length > 0 &&
+			`${indeterminateSentence()} A retry does not send ${indeterminateRequests.length > 1 ? 'them' : 'it'} again.`,
 		mustSkipItem &&
 			'Run corrected rows in a separate execution: a retry uses the rows as they were first read.',
 	);

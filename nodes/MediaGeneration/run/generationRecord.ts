@@ -63,7 +63,7 @@ export class GenerationRecord {
 	/** `accepted` once the service has begun to generate, so that the call is charged. */
 	private state: 'sent' | 'accepted' = 'sent';
 	/** Why it is indeterminate whether the service has accepted the request, in words. */
-	private indeterminateBecause: string | undefined;
+	private indeterminateReason: string | undefined;
 	/** True if missing files may still appear in the history. */
 	private isStreamLost = false;
 	/** Why files are missing, in the service's words. */
@@ -77,7 +77,7 @@ export class GenerationRecord {
 		const { previous } = entry;
 		if (previous && 'request' in previous && previous.request) {
 			this.isSent = true;
-			({ state: this.state, indeterminateBecause: this.indeterminateBecause } = previous);
+			({ state: this.state, indeterminateReason: this.indeterminateReason } = previous);
 			this.request = previous.request;
 			return;
 		}
@@ -104,12 +104,12 @@ export class GenerationRecord {
 		if (!this.isSent) return undefined;
 		const { files, reason } = this.request;
 		if (files.length > 0) this.item.report.hint(this.entry.collectedHint);
-		const text = this.indeterminateBecause;
+		const text = this.indeterminateReason;
 		const kind = reason === undefined ? 'indeterminate' : 'generationFailed';
 		const cause = reason ?? text;
 		const failure = cause === undefined ? undefined : new Failure(kind, { text: cause });
-		const interruptedBecause = text ?? 'an earlier attempt ended without a result';
-		return { files, interruptedBecause, reason, failure };
+		const interruptionReason = text ?? 'an earlier attempt ended without a result';
+		return { files, interruptionReason, reason, failure };
 	}
 
 	/**
@@ -147,10 +147,10 @@ export class GenerationRecord {
 
 	/** Prepares the search in the history. Call it when the stream has ended with fewer files than requested. */
 	markIncomplete(result: StreamResult): void {
-		const { files, interruptedBecause, reason, failure, isEmpty, hasUnattributedFailure } = result;
+		const { files, interruptionReason, reason, failure, isEmpty, hasUnattributedFailure } = result;
 		const { ledger, item } = this;
 		this.request.hasUnattributedFailure ||= hasUnattributedFailure;
-		const isEnded = interruptedBecause === undefined;
+		const isEnded = interruptionReason === undefined;
 		const searchMs = isEnded ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined;
 		this.refusalReason = reason;
 		// Without a failure, the reason is about one of several files, and the others may still come.
@@ -166,7 +166,7 @@ export class GenerationRecord {
 		for (const request of this.entry.requestsOfAccount) ledger.restore(request);
 		if (isEnded) return;
 		this.isStreamLost = true;
-		item.report.log(`${interruptedBecause}; looking for the ${this.kind} in the history`);
+		item.report.log(`${interruptionReason}; looking for the ${this.kind} in the history`);
 		const subject = files.length > 0 ? 'Part of the result' : 'The result';
 		item.report.hint(
 			`${subject} did not arrive, so the node searched the history instead of requesting it again`,
@@ -216,7 +216,7 @@ export class GenerationRecord {
 		}
 		const isMostLikelyRefused = isFailure(error, 'unavailable', 'foreignServer');
 		const isIndeterminate = this.state === 'sent';
-		if (isIndeterminate && !this.isStreamLost) this.indeterminateBecause = describeAttempt(error);
+		if (isIndeterminate && !this.isStreamLost) this.indeterminateReason = describeAttempt(error);
 		this.update({
 			searchUntil: searchEnd(request, isMostLikelyRefused ? SEARCH_AFTER_ERROR_MS : undefined),
 		});
@@ -247,8 +247,8 @@ export class GenerationRecord {
 	/** Changes the request, and writes it to the journal for the next attempt. */
 	private update(change: Partial<GenerationRequest>): void {
 		Object.assign(this.request, change);
-		const { state, indeterminateBecause, request } = this;
-		this.entry.write({ state, indeterminateBecause, request });
+		const { state, indeterminateReason, request } = this;
+		this.entry.write({ state, indeterminateReason, request });
 	}
 
 	/** How many files the order requests. */

@@ -18,7 +18,7 @@ import type { ItemContext } from './itemContext';
 /** The limits of a create call. Both signals may also abort at a deadline. */
 export interface StreamLimits extends CallSignals {
 	/** Milliseconds of silence after which the stream counts as lost. */
-	idleMs: number;
+	idleTimeoutMs: number;
 }
 
 /**
@@ -81,12 +81,12 @@ class GenerationCall {
 	/** Sends the call and reads its stream, as `requestStream` says. Call it once. */
 	async send(): Promise<StreamResult> {
 		const { body, order, record } = this;
-		const { stopStarting, abortInFlight, idleMs } = this.limits;
+		const { stopStarting, abortInFlight, idleTimeoutMs } = this.limits;
 		const call = {
 			body,
 			stopStarting,
 			abortInFlight: anySignal(abortInFlight, this.closing.signal),
-			attemptTimeoutMs: idleMs,
+			attemptTimeoutMs: idleTimeoutMs,
 			onSend: async () => {
 				await this.fillBody(body, stopStarting);
 				throwIfAborted(stopStarting);
@@ -104,7 +104,7 @@ class GenerationCall {
 			.generate(order.generation, call, readResponse)
 			.catch((error: unknown) => {
 				if (!mayHaveStarted(error)) throw error;
-				return { files: [], interruptedBecause: 'the service did not respond' };
+				return { files: [], interruptionReason: 'the service did not respond' };
 			})
 			.finally(() => {
 				this.close();
@@ -127,7 +127,7 @@ class GenerationCall {
 		if (refusal) throw refusal;
 		onAccepted();
 		if (outcome instanceof Failure) throw outcome;
-		if (stopStarting.aborted && outcome.interruptedBecause !== undefined) {
+		if (stopStarting.aborted && outcome.interruptionReason !== undefined) {
 			this.record.markStopped(outcome.files);
 			throw abortReason(stopStarting).withDefaults({ mayBeCharged: true });
 		}
@@ -142,7 +142,7 @@ class GenerationCall {
 		chunks: AsyncIterable<Uint8Array>,
 		onAccepted: () => void,
 	): Promise<StreamResult | Failure> {
-		const { idleMs } = this.limits;
+		const { idleTimeoutMs } = this.limits;
 		const { api, concurrency } = this.item;
 		const onProgress = (status: string, id?: string) => {
 			onAccepted();
@@ -158,15 +158,17 @@ class GenerationCall {
 		void runAfter(ACCEPTED_AFTER_MS, onAccepted);
 		void runAfter(HEALTHY_AFTER_MS, () => concurrency.onHealthy());
 		let lastEventAt = monotonicNow();
-		let closedBecause: string | undefined;
+		let closeReason: string | undefined;
 		let outcome: StreamResult | Failure | undefined;
 		const allowedIdleMs = () =>
-			events.lastEventIsUnattributedError ? Math.min(idleMs, IDLE_AFTER_ERROR_MS) : idleMs;
+			events.lastEventIsUnattributedError
+				? Math.min(idleTimeoutMs, IDLE_AFTER_ERROR_MS)
+				: idleTimeoutMs;
 		void watchIdle(
 			() => lastEventAt + allowedIdleMs(),
 			streamEnded.signal,
 			() => {
-				closedBecause = `no message for ${allowedIdleMs() / 1000} s`;
+				closeReason = `no message for ${allowedIdleMs() / 1000} s`;
 				this.close();
 			},
 		);
@@ -180,7 +182,7 @@ class GenerationCall {
 			}
 			return outcome ?? events.markEnded();
 		} catch {
-			return outcome ?? events.markBroken(closedBecause);
+			return outcome ?? events.markBroken(closeReason);
 		} finally {
 			streamEnded.abort(SILENT_ABORT);
 		}

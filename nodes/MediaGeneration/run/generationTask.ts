@@ -44,7 +44,7 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 	const { context, credential, parameters } = item;
 	const { kind } = order.generation;
 	const timeoutMs = parameters.durationOption(timeout(kind));
-	const idleMs = parameters.durationOption(idleTimeout);
+	const idleTimeoutMs = parameters.durationOption(idleTimeout);
 	const wantsFile = parameters.wantsFile(downloadField);
 	const fileField = parameters.outputField();
 	return { callKeys: [''], run };
@@ -57,7 +57,7 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 				// The rest of the item's time is reserved for a last read of the history and for the downloads.
 				const streamTimeoutMs = msBeforeFinalRead(timeoutMs);
 				const getFiles = async (abortInFlight: AbortInFlight) => {
-					const limits = { stopStarting, abortInFlight, idleMs, timeoutMs };
+					const limits = { stopStarting, abortInFlight, idleTimeoutMs, timeoutMs };
 					return await generate(item, order, record, limits);
 				};
 				const filesPromise = withDeadline(streamTimeoutMs, item.abortInFlight, getFiles);
@@ -118,12 +118,12 @@ async function generate(
 ): Promise<GeneratedFile[]> {
 	const result = record.resume() ?? (await requestStream(item, order, record, limits));
 	const { request } = record;
-	const { files, reason, interruptedBecause } = result;
+	const { files, reason, interruptionReason } = result;
 	if (files.length >= request.requestedCount) return files;
 	record.markIncomplete(result);
 	const { abortInFlight, stopStarting, timeoutMs } = limits;
 	const failureIfMissing = abortInFlight.aborted
 		? new Failure('timedOut', { limitMs: timeoutMs, mayBeCharged: true })
-		: (result.failure ?? new Failure('streamLost', { text: reason ?? interruptedBecause }));
+		: (result.failure ?? new Failure('streamLost', { text: reason ?? interruptionReason }));
 	return await findInHistory(item.api, request, failureIfMissing, stopStarting);
 }

@@ -87,8 +87,8 @@ export class TaskPoller {
 	}
 
 	/**
-	 * Emits the event of an error that means the end of the task, and returns undefined. Returns any other error as a
-	 * Failure.
+	 * If `error` means that the task has ended, emits the event of the end, and returns undefined. Otherwise returns the
+	 * error as a Failure.
 	 */
 	private onError(error: unknown): Failure | undefined {
 		const failure = error instanceof Failure ? error : new Failure('noResponse');

@@ -123,7 +123,10 @@ export class Api extends RetryingClient {
 		return { ...page, clockOffsetMs };
 	}
 
-	/** Sends a call and resolves with what `read` finds in its JSON answer. */
+	/**
+	 * Sends a call. Resolves with the value that `read` finds in its JSON answer, and with the service's clock minus
+	 * ours.
+	 */
 	private async sendForJson<T>(call: ApiCall, read: (raw: unknown) => T | undefined) {
 		return await this.send(call, async (response, signal) => {
 			const value = readAnswer(await readText(response, signal), this.credential.redact, read);

@@ -169,7 +169,7 @@ export const inputImages = (displayName: string, description: string): INodeProp
 	displayName,
 	name: 'binaryPropertyName',
 	type: 'string',
-	// Tells n8n that the field names binary fields of the input.
+	// Tells n8n that this field holds names of the input's binary fields.
 	typeOptions: { binaryDataProperty: true },
 	required: true,
 	default: 'data',

@@ -103,14 +103,14 @@ function inputRemedy(facts: FailureFacts): string {
 	const { field = 'the field', text, isInCredential, itemIndexes = [], itemCount = 0 } = facts;
 	if (isInCredential) return `Correct '${field}' in the credential.`;
 	if (text !== 'is empty') return `Correct '${field}'.`;
-	const failedCount = itemIndexes.length;
-	if (failedCount === 0 || failedCount === itemCount) {
+	const emptyCount = itemIndexes.length;
+	if (emptyCount === 0 || emptyCount === itemCount) {
 		// n8n itself refuses a required field without a value, so an expression has most likely returned nothing.
-		return failedCount > 1
+		return emptyCount > 1
 			? `Check the column's name in the expression of '${field}'.`
 			: "Fill it in, or check the column's name in its expression.";
 	}
-	const [rowsText, pronoun] = failedCount > 1 ? ['these rows', 'them'] : ['this row', 'it'];
+	const [rowsText, pronoun] = emptyCount > 1 ? ['these rows', 'them'] : ['this row', 'it'];
 	return `Fill in ${rowsText}, or skip ${pronoun}: set On Error to 'Continue (using error output)' in Settings.`;
 }
 

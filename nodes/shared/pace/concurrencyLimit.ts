@@ -44,8 +44,8 @@ const ROUNDS_PER_PROBE = 25;
  */
 export class ConcurrencyLimit {
 	/**
-	 * CUBIC's W_max: about how many calls the account allows, as seen since the last refusal. Undefined during slow
-	 * start.
+	 * CUBIC's W_max: how many of our calls were in flight at the last refusal, at least 0.5. It is higher if more were
+	 * accepted since then. Undefined during slow start.
 	 */
 	private wMax: number | undefined;
 	/** When a call was last refused, from `monotonicNow`; if none was refused yet, when this object was created. */

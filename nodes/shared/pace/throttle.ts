@@ -57,7 +57,8 @@ export interface AdmittedCall {
 	 */
 	markAccepted(): void;
 	/**
-	 * Call this exactly once, however the call ended. Returns `error`, or a copy of it with the fact `safeInFlight`.
+	 * Call this exactly once, however the call ended. Returns `error`. If an accepted call has failed because of an
+	 * overload, returns a copy of it with the fact `safeInFlight`.
 	 */
 	end(outcome: Outcome, error?: unknown): unknown;
 }

@@ -49,7 +49,7 @@ export function clearestSign(value: unknown): string | undefined {
 type MeaningRow = readonly [Meaning, ...RegExp[]];
 
 /** Words with which the service asks to wait for another task of the account. */
-const WAIT_FOR_OTHER_TASK =
+const WAIT_WORDS =
 	/(?:previous|another|existing) (?:\w{1,20} ){0,3}(?:in progress|running|processing|pending)|wait (?:for|until) [^.]{0,40}(?:finish|complete|ends?\b)/;
 /** Other words with which a service says that too many tasks are in flight. */
 const CONCURRENCY_WORDS =
@@ -59,7 +59,7 @@ const CONCURRENCY_WORDS =
 const SPECIFIC_SIGNS: readonly MeaningRow[] = [
 	[
 		'throttled',
-		WAIT_FOR_OTHER_TASK,
+		WAIT_WORDS,
 		/(?:concurren\w{0,10}|simultaneous|parallel)[^.]{0,40} (?:limit|max|reached|exceeded)/,
 		/(?:limit|max)[^.]{0,40} (?:concurren|simultaneous|parallel|(?:running|active|pending|queued) )/,
 		/too (?:many|much) (?:\w{1,20} ){0,2}(?:requests|tasks|jobs|videos|calls|connections|attempts|generations|traffic|at once)/,
@@ -174,4 +174,4 @@ export function meaningOf(value: unknown, status = 0): Meaning | undefined {
 
 /** True if a text says that too many tasks are in flight. */
 export const mentionsConcurrency = (text?: string): boolean =>
-	[CONCURRENCY_WORDS, WAIT_FOR_OTHER_TASK].some((sign) => sign.test(normalizedText(text)));
+	[CONCURRENCY_WORDS, WAIT_WORDS].some((sign) => sign.test(normalizedText(text)));

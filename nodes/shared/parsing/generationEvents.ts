@@ -19,7 +19,7 @@ export interface StreamResult {
 	/** The files that have arrived. */
 	files: GeneratedFile[];
 	/** Why the stream ended too early. */
-	interruptedBecause?: string;
+	interruptionReason?: string;
 	/** Why files have failed, in the service's words. */
 	reason?: string;
 	/** True if a file has failed, and the service has not said which. */
@@ -69,7 +69,7 @@ export class GenerationEvents {
 	private failure: Failure | undefined;
 	/** The ids of entries that came with neither a file nor an error. */
 	private readonly idsInProgress = new Set<string>();
-	/** The value that `interruptedBecause` gets if the stream ends now. */
+	/** The value that `interruptionReason` gets if the stream ends now. */
 	private defaultInterruption = 'the response was empty';
 	/** The data of the last event. */
 	private lastValue: unknown;
@@ -225,7 +225,7 @@ export class GenerationEvents {
 	}
 
 	/** Sets the outcome; later calls change nothing. */
-	private setOutcome(interruptedBecause?: string, failure?: Failure, isEmpty?: boolean): void {
+	private setOutcome(interruptionReason?: string, failure?: Failure, isEmpty?: boolean): void {
 		const files = [...this.files.values()];
 		const isComplete =
 			files.length + Math.max(this.failedIds.size, this.failure ? 1 : 0) >= this.requestedCount;
@@ -236,7 +236,7 @@ export class GenerationEvents {
 		if (files.length > 0)
 			this.outcome ??= {
 				files,
-				interruptedBecause: isComplete ? undefined : interruptedBecause,
+				interruptionReason: isComplete ? undefined : interruptionReason,
 				reason,
 				hasUnattributedFailure,
 			};
@@ -245,7 +245,7 @@ export class GenerationEvents {
 				this.isAnyFileInProgress && !this.lastEventIsUnattributedError ? undefined : this.failure;
 			this.outcome ??= failure ?? {
 				files,
-				interruptedBecause: interruptedBecause ?? this.defaultInterruption,
+				interruptionReason: interruptionReason ?? this.defaultInterruption,
 				isEmpty,
 				reason,
 				hasUnattributedFailure,

@@ -228,7 +228,8 @@ export class AccountSocket {
 	}
 
 	/**
-	 * Makes `session` the current connection, or none if it is undefined, and asks the previous connection to close.
+	 * Replaces the current connection by `session` (undefined: none), and asks the previous connection to close. Tells
+	 * all subscribers if the socket is now open and was not before, or the reverse.
 	 */
 	private switchTo(session: SocketSession | undefined): void {
 		const previous = this.current;

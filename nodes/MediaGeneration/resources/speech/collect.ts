@@ -111,7 +111,8 @@ export async function collect(
 }
 
 /**
- * Downloads the sound of a task. Resolves without a file if `url` is undefined. Throws a Failure with the task's id.
+ * Downloads the audio of a task and measures its duration. Resolves without a file if `url` is undefined. If the
+ * download fails, throws a Failure with the task's id.
  */
 export async function fetchSound(
 	item: ItemContext,

@@ -165,7 +165,7 @@ const fields: INodeProperties[] = [
 ];
 
 /** Builds the request body (§4.1, shape A). It contains every setting, because services have different defaults. */
-function readRequest(parameters: NodeParameters) {
+function buildRequestBody(parameters: NodeParameters) {
 	const callbackUrl = parameters.callbackUrl();
 	return {
 		input: parameters.text('text', 'Text'),
@@ -210,7 +210,7 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 /** See `Operation.prepare`. Each part of a long text needs a separate create call. */
 function prepare(item: ItemContext): BillableTask {
 	const { parameters, output } = item;
-	const request = readRequest(parameters);
+	const request = buildRequestBody(parameters);
 	const parts = readParts(parameters, request.input);
 	const waitsForCompletion = parameters.flag(waitForCompletion);
 	const waitOptions = readWaitOptions(parameters);

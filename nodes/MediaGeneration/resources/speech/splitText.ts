@@ -11,24 +11,24 @@ export interface TextPart {
 const SPACE = /[^\S\u00a0\u202f\ufeff]+/g;
 const TAG = /<[A-Za-z/!?][^<>]*>/g;
 /** A letter or punctuation mark of a script that puts no spaces between words, such as Chinese or Thai. */
-const UNSPACED_LETTER =
+const SPACELESS_SCRIPT_CHARACTER =
 	'[\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\\u3001-\\u303f\\uff01-\\uff0f\\uff1a-\\uff65]';
 /**
  * Patterns that match right after and right before a letter of a script without spaces. Combining marks stay with their
  * letter.
  */
-const [AFTER_UNSPACED, BEFORE_UNSPACED] = [
-	`(?<=${UNSPACED_LETTER}\\p{M}*)(?!\\p{M})`,
-	`(?=${UNSPACED_LETTER})(?!\\p{M})`,
+const [AFTER_SPACELESS, BEFORE_SPACELESS] = [
+	`(?<=${SPACELESS_SCRIPT_CHARACTER}\\p{M}*)(?!\\p{M})`,
+	`(?=${SPACELESS_SCRIPT_CHARACTER})(?!\\p{M})`,
 ];
 const stickyRegExp = (pattern: string) => new RegExp(pattern, 'uy');
 /** The place where a script without spaces begins or ends next to another script. */
 const SCRIPT_CHANGE = stickyRegExp(
-	`${AFTER_UNSPACED}(?!${UNSPACED_LETTER})|(?<!${UNSPACED_LETTER}\\p{M}*)${BEFORE_UNSPACED}`,
+	`${AFTER_SPACELESS}(?!${SPACELESS_SCRIPT_CHARACTER})|(?<!${SPACELESS_SCRIPT_CHARACTER}\\p{M}*)${BEFORE_SPACELESS}`,
 );
 /** The place where a word of a script without spaces may end. */
 const WORD_END = stickyRegExp(
-	`(?:${AFTER_UNSPACED}|${BEFORE_UNSPACED})(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`,
+	`(?:${AFTER_SPACELESS}|${BEFORE_SPACELESS})(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`,
 );
 /** A run of characters that a cut between words keeps whole, such as a URL, a number or an English word. */
 const TOKEN = /[!-~\uff0c\uff0e\uff10-\uff19]*[!-~\uff10-\uff19]/g;

@@ -45,7 +45,7 @@ async function findPreviousTask(
 	if (!previous) return undefined;
 	if (!('taskId' in previous)) {
 		throw new Failure('indeterminate', {
-			text: previous.indeterminateBecause,
+			text: previous.indeterminateReason,
 			mayBeCharged: true,
 			mediaKind: 'speech',
 		});
@@ -94,7 +94,7 @@ async function create(
 		ledgerRequest.searchUntil = searchEnd(ledgerRequest, 0);
 		const isIndeterminate = error instanceof Failure && error.facts.mayBeCharged;
 		if (isIndeterminate) {
-			entry.write({ state: 'sent', indeterminateBecause: describeAttempt(error) });
+			entry.write({ state: 'sent', indeterminateReason: describeAttempt(error) });
 		}
 		throw withDefaultFacts(error, { mediaKind: 'speech' });
 	});

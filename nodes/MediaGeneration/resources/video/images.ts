@@ -18,7 +18,7 @@ const UNSPECIFIC_TYPES = new Set(['', 'application/octet-stream', 'binary/octet-
 
 interface Image<Data = IBinaryData> {
 	/** The name of the image in messages: its field or its URL. */
-	field: string;
+	label: string;
 	data: Data;
 	/** True if the item's file has the MIME type of an image. The first bytes of any other image are checked. */
 	hasImageType: boolean;
@@ -88,7 +88,7 @@ export function inputImagesOf(
 		const field = typeof source === 'string' ? source : 'file';
 		const url = asWebUrl(field);
 		// The query of a URL may contain a signature, which is secret.
-		if (url) return { field: url.origin + url.pathname, data: url, hasImageType: false };
+		if (url) return { label: url.origin + url.pathname, data: url, hasImageType: false };
 		const data = storedFileOf(source, field);
 		const { mimeType = '', fileName, id, bytes } = data;
 		if (bytes === 0 || (id === undefined && data.data === '')) {
@@ -103,15 +103,15 @@ export function inputImagesOf(
 				`The file in '${field}'${name} is not an image but ${type}`,
 			);
 		}
-		return { field, data, hasImageType };
+		return { label: field, data, hasImageType };
 	}
 
 	/** Downloads an image that is given by URL into n8n's storage. Returns any other image as it is. */
 	async function fetchImage(
-		{ field, data, hasImageType }: Image<IBinaryData | URL>,
+		{ label, data, hasImageType }: Image<IBinaryData | URL>,
 		signal: AbortSignal,
 	): Promise<Image> {
-		if (!(data instanceof URL)) return { field, data, hasImageType };
+		if (!(data instanceof URL)) return { label, data, hasImageType };
 		const maxBytes = (MAX_BODY_BYTES / 4) * 3;
 		const file = { url: data.href, kind: 'image', id: 'input', maxBytes } as const;
 		const downloadPromise = downloadFile(context, item.credential, file, signal);
@@ -122,10 +122,10 @@ export function inputImagesOf(
 				(error.kind === 'downloadFailed' && error.facts.text) || wordingOf(error).message;
 			throw badImageFailure(
 				displayName,
-				`The image at ${field} could not be downloaded: ${reason}`,
+				`The image at ${label} could not be downloaded: ${reason}`,
 			);
 		});
-		return { field, data: storedImage, hasImageType };
+		return { label, data: storedImage, hasImageType };
 	}
 
 	function storedFileOf(source: string | IBinaryData, field: string): IBinaryData {
@@ -166,9 +166,9 @@ export function inputImagesOf(
 	}
 
 	/** Reads an image as base64. Throws a Failure if neither its MIME type nor its bytes are those of an image. */
-	async function encodeImage({ field, data, hasImageType }: Image): Promise<Buffer> {
+	async function encodeImage({ label, data, hasImageType }: Image): Promise<Buffer> {
 		const bytes = await readStoredFile(context.helpers, data);
 		if (hasImageType || isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');
-		throw badImageFailure(displayName, `The file in '${field}' is not an image`);
+		throw badImageFailure(displayName, `The file in '${label}' is not an image`);
 	}
 }
