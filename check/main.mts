@@ -107,7 +107,7 @@ async function askToPay(pay: string[], baseUrl: string): Promise<void> {
 async function run(service: Service, pay: string[]): Promise<number> {
 	const stopping = new AbortController();
 	for (const signal of ['SIGINT', 'SIGTERM'] as const)
-		process.on(signal, () => stopping.abort(new Refusal('Stopped.')));
+		process.once(signal, () => stopping.abort(new Refusal('Stopped.')));
 	const done = await check(service, pay, say, stopping.signal);
 	const { failure, rows, recording, replaced, charged } = done;
 	spinner.stop();
