@@ -13,7 +13,7 @@ export const { readCredential } = from(
 export const { failureOfAnswer, readReason, readRetryAfter } = from(
 	'parsing/errors',
 ) as typeof import('../nodes/shared/parsing/errors.ts');
-export const { combineRedactors: redactAll, redactor } = from(
+export const { combineRedactors, redactor } = from(
 	'parsing/redaction',
 ) as typeof import('../nodes/shared/parsing/redaction.ts');
 export const {

@@ -9,7 +9,7 @@ import {
 	looksLikeHtml,
 	PAID_OPERATIONS,
 	parseJson,
-	redactAll,
+	combineRedactors,
 	redactor,
 } from './reading.mts';
 
@@ -80,7 +80,7 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
 };
 /** Also of the token as programs encode it. */
 const redactorOf = (token: string) =>
-	redactAll([
+	combineRedactors([
 		redactor(token),
 		...(['base64url', 'base64', 'hex'] as const).map((encoding) =>
 			redactor(Buffer.from(token).toString(encoding).replace(/=+$/, '')),

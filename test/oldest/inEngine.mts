@@ -35,9 +35,9 @@ describe(`the oldest n8n on Node ${process.versions.node}`, { timeout: 120_000 }
 			running.cancel();
 			await assertClean(stage, await running.finished);
 			const [task] = tasks.values();
-			const { readCount: reads } = task!;
+			const { readCount } = task!;
 			await pause(1500);
-			assert.equal(task!.readCount, reads, 'nobody looks at the canceled task any more');
+			assert.equal(task!.readCount, readCount, 'nobody looks at the canceled task any more');
 		});
 	});
 

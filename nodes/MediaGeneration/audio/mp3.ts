@@ -73,7 +73,7 @@ function tagBytes(file: Buffer, offset: number): number {
 	return 10 + size + footer;
 }
 
-const durationMsOf = ({ samples, sampleRate: hertz }: Frame) => (samples * 1000) / hertz;
+const durationMsOf = ({ samples, sampleRate }: Frame) => (samples * 1000) / sampleRate;
 
 /** True if the frame at `offset` is an encoder's index (Xing, Info or VBRI), which holds no sound. */
 const isEncoderIndex = (file: Buffer, offset: number) =>
@@ -176,9 +176,9 @@ function infoFrame(header: Buffer, frameCount: number, soundBytes: number): Buff
 	// The frame that is made here has no checksum and no padding.
 	header[1]! |= 1;
 	header[2] = (INFO_FRAME_BITRATE_INDEX << 4) | (header[2]! & 0x0c);
-	const { size, sideInfoBytes: sideBytes } = frameAt(header, 0)!;
+	const { size, sideInfoBytes } = frameAt(header, 0)!;
 	const frame = Buffer.alloc(size);
-	const offset = header.copy(frame) + sideBytes;
+	const offset = header.copy(frame) + sideInfoBytes;
 	// "Xing" says that the bit rate varies, so players rely on the two numbers below.
 	frame.write('Xing', offset, 'latin1');
 	// Flags: 1 announces the number of frames, 2 the number of bytes.

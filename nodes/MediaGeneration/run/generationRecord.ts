@@ -102,14 +102,14 @@ export class GenerationRecord {
 	 */
 	resume(): StreamResult | undefined {
 		if (!this.isSent) return undefined;
-		const { files, reason } = this.request;
+		const { files, reason, hasUnattributedFailure } = this.request;
 		if (files.length > 0) this.item.report.hint(this.entry.collectedHint);
 		const text = this.indeterminateReason;
 		const kind = reason === undefined ? 'indeterminate' : 'generationFailed';
 		const cause = reason ?? text;
 		const failure = cause === undefined ? undefined : new Failure(kind, { text: cause });
 		const interruptionReason = text ?? 'an earlier attempt ended without a result';
-		return { files, interruptionReason, reason, failure };
+		return { files, interruptionReason, reason, hasUnattributedFailure, failure };
 	}
 
 	/**
@@ -149,7 +149,6 @@ export class GenerationRecord {
 	markIncomplete(result: StreamResult): void {
 		const { files, interruptionReason, reason, failure, isEmpty, hasUnattributedFailure } = result;
 		const { ledger, item } = this;
-		this.request.hasUnattributedFailure ||= hasUnattributedFailure;
 		const isEnded = interruptionReason === undefined;
 		const searchMs = isEnded ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined;
 		this.refusalReason = reason;
@@ -157,6 +156,7 @@ export class GenerationRecord {
 		const isFinal = failure !== undefined || files.length > 0;
 		const known = {
 			reason: isFinal ? reason : undefined,
+			hasUnattributedFailure,
 			searchUntil: searchEnd(this.request, searchMs),
 		};
 		if (files.length > 0) this.writeAccepted({ files, ...known });
