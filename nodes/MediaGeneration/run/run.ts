@@ -5,7 +5,7 @@ import { callSignals, type CallSignals } from '../../shared/async/callSignals';
 import type { ServiceRecord } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
-import { creatorOf } from '../../shared/n8n/creatorRegistry';
+import { callerOf } from '../../shared/n8n/creatorRegistry';
 import { concurrency, maxPaid } from '../../shared/n8n/descriptions';
 import { rowPrefix } from '../../shared/n8n/messages';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
@@ -215,7 +215,7 @@ export class Run {
 			entries.flatMap(({ previous }): ItemRequest[] => (previous ? [{ ...previous, index }] : [])),
 		);
 		const failed = index === undefined ? undefined : { index, error };
-		const note = chargeSummary(requests, failed, creatorOf(this.context) !== undefined);
+		const note = chargeSummary(requests, failed, callerOf(this.context) !== undefined);
 		const itemIndex = this.credentials.length > 1 ? index : undefined;
 		const nodeError = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
 		// n8n may drop the error of a canceled execution, so the charges are shown and logged as well.

@@ -40,9 +40,9 @@ export function downstreamCreationCheck(
 	);
 	const { id: workflowId } = context.getWorkflow();
 	// The id of this workflow itself stands for its error workflow.
+	const ownIds = new Set([...calledWorkflowIds, workflowId]);
 	const isOwn = ({ id, calledBy }: SubWorkflow) =>
-		calledBy === workflowId &&
-		(mayBeAnyWorkflow || [...calledWorkflowIds, workflowId].includes(id));
+		calledBy === workflowId && (mayBeAnyWorkflow || ownIds.has(id));
 	return async (product) => {
 		const ledgerOfKind = product.files ? ledgerOf : speechLedgerOf;
 		return await isCreatedBySubWorkflow(product, ledgerOfKind(credential), isOwn, signal);

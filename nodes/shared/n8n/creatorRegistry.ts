@@ -22,7 +22,10 @@ const RECHECK_MS = 1000;
  */
 const OTHER_PROMPT_GRACE_MS = 5000;
 
-/** The ids of a sub-workflow and of the workflow that called it. An error workflow has the id of the one that failed. */
+/**
+ * The ids of a sub-workflow and of the workflow that called it. For an error workflow, both are the id of the workflow
+ * that failed.
+ */
 export type SubWorkflow = NonNullable<GenerationRequest['creator']>;
 
 /**
@@ -35,8 +38,8 @@ export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 };
 
 /**
- * Finds out whether a trigger's own workflow has created `product` through a sub-workflow, so that another start of the
- * workflow would make an endless, charged loop. Waits while that is not clear yet. Adds the id of a speech task to the
+ * Finds out whether a trigger's own workflow has created `product` through a sub-workflow or its error workflow, so that
+ * another start of the workflow would make an endless, charged loop. Waits while that is not clear yet. Adds the id of a speech task to the
  * request that has created it.
  *
  * @param requests the account's requests of the same kind as `product`: for speech, or for videos and images
@@ -91,19 +94,24 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 	return hasOtherPrompt && Date.now() > receivedAt + OTHER_PROMPT_GRACE_MS ? undefined : 'perhaps';
 }
 
-/**
- * Returns the ids of this workflow and of the workflow that called it, or that failed so that n8n started this one;
- * undefined if neither is known.
- */
+/** Returns the id of the workflow that called this one; undefined if none is known. */
+export const callerOf = (context: IExecuteFunctions): string | undefined =>
+	(context as ExecutionInternals).runExecutionData?.parentExecution?.workflowId;
+
+/** Returns the id of the workflow whose failure has started this error workflow; undefined if none is known. */
+function failedWorkflowOf(context: IExecuteFunctions): string | undefined {
+	if (context.getMode() !== 'error') return undefined;
+	const { resultData } = (context as ExecutionInternals).runExecutionData ?? {};
+	const [startRuns] = Object.values(resultData?.runData ?? {});
+	const workflow = startRuns?.[0]?.data?.main?.[0]?.[0]?.json.workflow;
+	return isRecord(workflow) ? asText(workflow.id) : undefined;
+}
+
+/** Returns the ids of this workflow and of the workflow behind it (see `SubWorkflow`); undefined if none is known. */
 export function creatorOf(context: IExecuteFunctions): SubWorkflow | undefined {
+	const failedId = failedWorkflowOf(context);
+	if (failedId !== undefined) return { id: failedId, calledBy: failedId };
 	const { id = '' } = context.getWorkflow();
-	const { parentExecution, resultData } = (context as ExecutionInternals).runExecutionData ?? {};
-	if (context.getMode() === 'error') {
-		const [startRuns] = Object.values(resultData?.runData ?? {});
-		const failed = startRuns?.[0]?.data?.main?.[0]?.[0]?.json.workflow;
-		const failedId = isRecord(failed) ? asText(failed.id) : undefined;
-		return failedId === undefined ? undefined : { id: failedId, calledBy: failedId };
-	}
-	const calledBy = parentExecution?.workflowId;
+	const calledBy = callerOf(context);
 	return calledBy === undefined ? undefined : { id, calledBy };
 }

@@ -99,6 +99,8 @@ async function create(
 		throw withDefaultFacts(error, { mediaKind: 'speech' });
 	});
 	ledgerRequest.announcedIds.push(taskId);
+	// From now on the id tells, and the ledger would otherwise hold thousands of texts.
+	ledgerRequest.prompt = '';
 	entry.write({ state: 'task', taskId, createdAt: Date.now() });
 	report.progress(`task ${taskId} created`);
 	report.logCharge('speech', { task: taskId });
