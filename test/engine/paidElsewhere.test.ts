@@ -3,7 +3,7 @@ import { createTask as createAt } from '../service/order.mts';
 import { ids, SENTENCES, split, wait } from './longText';
 import { bad, good, hints, only, out } from './seen';
 import { answer, message, onCreate, onFile, posts, taskOf, tasks } from './service';
-import { begin, fakeTime, node, RETRY, run, sim, speech, start, workflow } from './setup';
+import { begin, EACH, fakeTime, node, RETRY, run, sim, speech, start, workflow } from './setup';
 import { pass } from './time';
 import { activate, createTask, told } from './triggerSetup';
 
@@ -31,9 +31,51 @@ test('a retry after the Base URL was changed does not take the other service’s
 		});
 		// It may pay anew there, or fail; it may not come out as this row's.
 		expect(out(result).map(({ json }) => json.input)).not.toContain('Somebody else’s text');
+		// Which task that is, where, and how it is got.
+		expect(bad(result).message).toContain(
+			`it was sent to ${sim.baseUrl}. Enter this Base URL again to collect task ${id}`,
+		);
 	} finally {
 		await other.close();
 	}
+});
+
+test('nor after the task had failed, though the other service has made one of the same id', async () => {
+	const fields = speech('My own text [sim:task-fails]');
+	const failed = await run(fields);
+	bad(failed);
+	const other = await startSimulator({ token: sim.token, pace: 0.01 });
+	try {
+		await giveTask(other, taskOf('My own text').id);
+		const credential = { baseUrl: other.baseUrl };
+		const result = await run(fields, { retryOf: failed.run, credential });
+		expect(out(result).map(({ json }) => json.input)).not.toContain('Somebody else’s text');
+	} finally {
+		await other.close();
+	}
+});
+
+test('nor are its parts offered to Collect there', async () => {
+	const text = SENTENCES.slice(0, 3).join(' ');
+	onFile(answer(410), { times: Infinity });
+	const failed = await run(split(text));
+	bad(failed);
+	const other = await startSimulator({ token: sim.token, pace: 0.01 });
+	try {
+		const credential = { baseUrl: other.baseUrl };
+		const { all } = bad(await run(split(text), { retryOf: failed.run, credential }));
+		expect(all).not.toMatch(/Speech → Collect/);
+	} finally {
+		await other.close();
+	}
+});
+
+test('an error workflow has executions of its own to retry', async () => {
+	const items = ['One.', 'Two [sim:task-fails] [sim:slow=8]'].map((t) => {
+		return { t, workflow: { id: 'workflow-that-failed' } };
+	});
+	const { description } = bad(await run(speech(EACH), { mode: 'error', items }));
+	expect(description).toContain("workflow' under Executions. Only what");
 });
 
 test('an error workflow that speaks starts the failed workflow no more than once', async () => {

@@ -13,6 +13,7 @@ import {
 	type JournalEntries,
 	type JournalStore,
 	type JournalValue,
+	type WrittenValue,
 } from './journalStore';
 import { RecentRequests } from './recentRequests';
 
@@ -123,14 +124,33 @@ export class JournalEntry {
 	 * The value that this entry has, or else the one that an earlier manual run has written; undefined if there is
 	 * none.
 	 */
-	get previous(): JournalValue | undefined {
-		return this.journal.entries[this.key] ?? this.recentValue;
+	get previous(): WrittenValue | undefined {
+		return this.ownValue ?? this.recentValue;
+	}
+
+	/** The value that this entry has, unless it is of a task that is gone at another service. */
+	private get ownValue(): WrittenValue | undefined {
+		const value = this.journal.entries[this.key];
+		return value?.state === 'gone' && !this.isOfThisService(value) ? undefined : value;
 	}
 
 	/** The value that an earlier manual run has written, if this run may collect it. */
-	private get recentValue(): JournalValue | undefined {
+	private get recentValue(): WrittenValue | undefined {
 		const value = this.journal.recentRequests?.get(this.recentKey);
-		return value?.baseUrl === this.item.baseUrl ? value : undefined;
+		return value && this.isOfThisService(value) ? value : undefined;
+	}
+
+	/** True if a value is of the service at the item's Base URL. Another service may use the same ids. */
+	private isOfThisService({ baseUrl = this.item.baseUrl }: WrittenValue): boolean {
+		return baseUrl === this.item.baseUrl;
+	}
+
+	/** The id of a speech task that was charged, if the service at the item's Base URL has it. */
+	get collectableTaskId(): string | undefined {
+		const { previous } = this;
+		return previous?.state === 'task' && this.isOfThisService(previous)
+			? previous.taskId
+			: undefined;
 	}
 
 	/** True if the create call may still have to be sent, which is charged. */
@@ -165,7 +185,7 @@ export class JournalEntry {
 	 */
 	async createOnce<T>(stopStarting: StopStarting, create: () => Promise<T>): Promise<T> {
 		const { inFlight } = this.journal;
-		if (!this.isPending) this.requireSameBaseUrl();
+		this.requireThisService();
 		for (let otherCall = inFlight.get(this.key); otherCall; otherCall = inFlight.get(this.key)) {
 			const result = await Promise.race([otherCall, whenAborted(stopStarting)]).catch(
 				(error: unknown) => {
@@ -180,14 +200,16 @@ export class JournalEntry {
 		return await call;
 	}
 
-	/** Throws unless the entry is of the service at the item's Base URL: another one may use the same ids. */
-	private requireSameBaseUrl(): void {
-		const { baseUrl = this.item.baseUrl, ...value } = this.journal.entries[this.key] ?? {};
-		if (baseUrl === this.item.baseUrl) return;
-		const subject = 'taskId' in value ? `task ${value.taskId}` : 'the request';
+	/** Throws a Failure if an earlier attempt has sent the call to another Base URL. */
+	private requireThisService(): void {
+		const value = this.ownValue;
+		if (!value || this.isOfThisService(value)) return;
+		const isSpeech = 'taskId' in value;
+		const subject = isSpeech ? `task ${value.taskId}` : 'the result';
 		throw new Failure('indeterminate', {
-			text: `${subject} belongs to ${baseUrl}`,
+			text: `it was sent to ${value.baseUrl}. Enter this Base URL again to collect ${subject}`,
 			mayBeCharged: true,
+			mediaKind: isSpeech ? 'speech' : undefined,
 		});
 	}
 
@@ -244,7 +266,7 @@ export class JournalEntry {
 
 /** The ids of the speech tasks that were charged and can be collected. */
 export const collectableTaskIds = (entries: JournalEntry[]): string[] =>
-	entries.flatMap(({ previous }) => (previous?.state === 'task' ? [previous.taskId] : []));
+	entries.flatMap(({ collectableTaskId }) => collectableTaskId ?? []);
 
 /** Says in words how and when (UTC) an attempt has failed. */
 export function describeAttempt(error: unknown): string {
