@@ -34,7 +34,7 @@ after(async () => {
 
 const KINDS = Object.keys(FORMATS);
 /** How many texts are tried; each takes some seconds. */
-const TEXTS = Number(process.env.AUDIO_TEXTS ?? 200);
+const TEXTS = Number(process.env.AUDIO_TEXTS ?? 60);
 const AT_ONCE = 4;
 /** Samples of a part that the one before may reach into, through overlap and filters. */
 const OVERLAP = 2304;

@@ -28,7 +28,7 @@ const FAULTS: FaultRule[] = [
 	{ on: 'file', every: 50, action: { respond: GATEWAY } },
 ];
 
-const { values } = parseArgs({ options: { rows: { type: 'string', default: '400' } } });
+const { values } = parseArgs({ options: { rows: { type: 'string', default: '240' } } });
 export const amount = Number(values.rows);
 
 export const s3 = await startS3(BUCKET);
