@@ -68,6 +68,26 @@ test('an interval is the average of what was accepted, grows, and is gone some m
 	expect(interval.ms).toBe(0);
 });
 
+test('the interval comes from the last burst, however long the account was nearly idle before', () => {
+	const interval = new RequestInterval();
+	for (let n = 0; n < 60; n++) {
+		interval.onAccepted();
+		pass(60);
+	}
+	for (let n = 0; n < 5; n++) interval.onAccepted();
+	interval.onThrottled();
+	pass(1);
+	interval.onAccepted();
+	expect(interval.ms).toBe(200);
+	interval.onThrottled();
+	pass(3600);
+	interval.onAccepted();
+	interval.onThrottled();
+	pass(1);
+	interval.onAccepted();
+	expect(interval.ms).toBe(1000);
+});
+
 describe('the concurrency limit', () => {
 	test('rises within seconds in slow start, then to four times what has proved good', () => {
 		const limit = new ConcurrencyLimit(10, 100);

@@ -15,6 +15,8 @@ const HALF_LIFE_MS = 60_000;
  * such as a minute, and allows bursts.
  */
 const LONG_WINDOW_RATIO = 40;
+/** While the interval is 0, counting starts anew after this many ms without an accepted request. */
+const IDLE_MS = 10_000;
 
 /**
  * The least time between two requests of an account. It is 0 until a request is throttled.
@@ -28,6 +30,7 @@ export class RequestInterval {
 	private setAt = 0;
 	/** Since when `acceptedCount` and `throttledCount` count, from `monotonicNow`. The next estimate uses both. */
 	private countingSince = monotonicNow();
+	private lastAcceptedAt = 0;
 	private acceptedCount = 0;
 	private throttledCount = 0;
 	/** How many requests have been throttled since one was accepted. */
@@ -48,6 +51,10 @@ export class RequestInterval {
 	/** Call this when a request that was sent after the last throttled answer has succeeded or was rejected. */
 	onAccepted(): void {
 		this.throttledInARow = 0;
+		// Hours with few requests would make the average far too long.
+		const isIdle = this.ms === 0 && monotonicNow() - this.lastAcceptedAt > IDLE_MS;
+		if (isIdle) this.restartCounting();
+		this.lastAcceptedAt = monotonicNow();
 		if (this.throttledCount > 0 && this.initialMs <= MIN_INTERVAL_MS) this.estimate();
 		this.acceptedCount++;
 	}
@@ -58,6 +65,10 @@ export class RequestInterval {
 		this.set(
 			this.acceptedCount < this.throttledCount * LONG_WINDOW_RATIO ? averageMs : MIN_INTERVAL_MS,
 		);
+		this.restartCounting();
+	}
+
+	private restartCounting(): void {
 		this.countingSince = monotonicNow();
 		this.acceptedCount = this.throttledCount = 0;
 	}
