@@ -99,8 +99,12 @@ export const LIMITS: Record<string, Row> = {
  * quarters are used only where more than half are refused.
  */
 export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
-	'2 a second': { share: { 10: 0.48 }, spread: { 3: 1.8, 10: 2.2 }, refused: { 10: 0.3 } },
-	'5 a second': { share: { 10: 0.61 }, refused: { 10: 0.19 }, spread: { 10: 2.3 } },
+	'2 a second': { share: { 3: 0.68, 10: 0.48 }, spread: { 3: 1.8, 10: 2.2 }, refused: { 10: 0.3 } },
+	'5 a second': {
+		share: { 3: 0.71, 10: 0.61 },
+		refused: { 10: 0.19 },
+		spread: { 3: 1.8, 10: 2.3 },
+	},
 	'2 a second, then 5': { refused: { 10: 0.2 }, spread: { 3: 1.8, 10: 2.1 } },
 	'30 a minute': { refused: { 1: 0.1, 3: 0.19, 10: 0.41 } },
 	'100 a minute': { refused: { 10: 0.17 }, spread: { 10: 1.7 } },
@@ -109,7 +113,7 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 	'30 a minute, speech without messages': { refused: { 3: 0.15, 10: 0.38 } },
 	'60 a minute, speech, late': { refused: { 10: 0.32 } },
 	'a second, shared': {
-		share: { 1: 0.67, 3: 0.62, 10: 0.47 },
+		share: { 1: 0.67, 3: 0.58, 10: 0.47 },
 		spread: { 3: 1.8, 10: 2.7 },
 		refused: { 10: 0.28 },
 	},
