@@ -201,6 +201,19 @@ describe('the throttle', () => {
 		expect(throttle.isQuotaExhausted).toBe(isExhausted);
 	});
 
+	test('a refusal of last night does not make the first one of today end the run', async () => {
+		const throttle = new Throttle();
+		await refuse(throttle, QUOTA);
+		pass(8 * 3600);
+		await refuse(throttle, QUOTA);
+		expect(throttle.isQuotaExhausted).toBe(false);
+		for (let minutes = 0; minutes < 10; minutes++) {
+			pass(60);
+			await refuse(throttle, QUOTA);
+		}
+		expect(throttle.isQuotaExhausted).toBe(true);
+	});
+
 	test('a poll waits while a create call does, unless others in flight hold that up', async () => {
 		const throttle = new Throttle();
 		(await throttle.admit('create', signal)).end('succeeded');

@@ -29,6 +29,8 @@ export class FailFast {
 	 * is no such time.
 	 */
 	private quotaRefusedSince = Infinity;
+	/** When a create call last failed for a temporary reason, from `monotonicNow`. */
+	private failedAt = 0;
 
 	/** Call this when a create call was accepted. */
 	onAccepted(): void {
@@ -44,10 +46,14 @@ export class FailFast {
 	onFailure({ kind, facts }: Failure, isIdle: boolean): void {
 		const { mayBeCharged, ...otherFacts } = facts;
 		this.lastFailure = new Failure(kind, otherFacts);
+		const now = monotonicNow();
+		// A failure of an earlier run says nothing about the quota of today.
+		if (now - this.failedAt > QUOTA_CONFIRM_MS) this.quotaRefusedSince = Infinity;
+		this.failedAt = now;
 		this.quotaRefusedSince =
-			facts.meaning === 'quota' ? Math.min(this.quotaRefusedSince, monotonicNow()) : Infinity;
+			facts.meaning === 'quota' ? Math.min(this.quotaRefusedSince, now) : Infinity;
 		const confirmMs = Math.max(QUOTA_CONFIRM_MS, (facts.retryAfterMs ?? 0) + RETRY_AFTER_MARGIN_MS);
-		this.isQuotaExhausted ||= isIdle && monotonicNow() - this.quotaRefusedSince >= confirmMs;
+		this.isQuotaExhausted ||= isIdle && now - this.quotaRefusedSince >= confirmMs;
 	}
 
 	/**
