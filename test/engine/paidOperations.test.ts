@@ -6,7 +6,7 @@ import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { schemaOf } from '../service/schemas.mts';
 import { CREATING, WITH_IMAGES } from '../faults/row.mts';
 import { bad, good } from './seen';
-import { ALWAYS, answer, onCreate, onFile, onHistory, onRead, posts } from './service';
+import { ALWAYS, answer, onCreate, onFile, onHistory, onRead, posts, requests } from './service';
 import { node, RETRY, run, sim, start } from './setup';
 import { activate } from './triggerSetup';
 
@@ -61,6 +61,16 @@ function parametersOf(one: Charged, options: IDataObject): IDataObject {
 	return { resource, operation, ...Object.fromEntries(values), options };
 }
 
+/** Two values that a person could choose. */
+function twoValuesOf({ type, options = [], typeOptions, placeholder }: INodeProperties) {
+	if (type === 'resourceLocator')
+		return sim.voiceIds().map((value) => ({ __rl: true, mode: 'id', value }));
+	if (type === 'options') return options.map((option) => (option as { value: string }).value);
+	if (type === 'boolean') return [true, false];
+	if (type === 'number') return [typeOptions?.minValue ?? 1, typeOptions?.maxValue ?? 2];
+	return [placeholder || 'One', 'Two'];
+}
+
 const itemsOf = (...texts: string[]): INodeExecutionData[] =>
 	texts.map((t) => ({
 		json: { t },
@@ -108,6 +118,27 @@ describe.each(cases)('%s', (_, one) => {
 		expect(posts()).toBe(3);
 		expect(sim.count('POST', path)).toBe(3);
 		for (const { binary } of items) expect(binary!.data!.fileName).toMatch(`${kind}-`);
+	});
+
+	it('sends each field that changes what is generated', async () => {
+		const shown = fieldsOf(one).flatMap((field) =>
+			field.name === 'options' ? (field.options as INodeProperties[]) : field,
+		);
+		const isText = ({ name }: INodeProperties) =>
+			['prompt', 'text', 'binaryPropertyName'].includes(name);
+		const changed = shown.filter((field) => PAID_FOR.includes(field.name) && !isText(field));
+		for (const field of changed) {
+			for (const value of twoValuesOf(field).slice(0, 2)) {
+				const isOption = !fieldsOf(one).includes(field);
+				const given = parametersOf(one, isOption ? { [field.name]: value } : {});
+				if (!isOption) given[field.name] = value;
+				good(await run(node(given), { input: itemsOf('One') }));
+			}
+			const [first, second] = requests('POST', path)
+				.slice(-2)
+				.map(({ body }) => JSON.stringify(body));
+			expect(`${field.name}: ${first}`).not.toBe(`${field.name}: ${second}`);
+		}
 	});
 
 	it('is collected by a retry', async () => {
