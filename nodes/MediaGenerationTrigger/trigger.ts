@@ -2,7 +2,7 @@ import type { ITriggerFunctions, ITriggerResponse, WorkflowActivateMode } from '
 import { accountOf } from '../shared/account';
 import { Api } from '../shared/api/api';
 import { tokenError, confirmRefusal, isTemporary } from '../shared/api/tokenCheck';
-import { Failure } from '../shared/failure';
+import { Failure, withDefaultFacts } from '../shared/failure';
 import { readCredential, type Credential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { wordingOf } from '../shared/n8n/messages';
@@ -131,7 +131,8 @@ class ListeningTrigger {
 	}
 
 	private asNodeError(error: unknown) {
-		return toNodeError(error, { node: this.context.getNode(), redact: this.redact });
+		const failure = withDefaultFacts(error, { isTrigger: true });
+		return toNodeError(failure, { node: this.context.getNode(), redact: this.redact });
 	}
 }
 

@@ -98,7 +98,7 @@ export const MEDIA = {
 	},
 	video: {
 		...{ mimeType: 'video/mp4', timeoutSeconds: 1800, usualDuration: 'a few minutes' },
-		...{ plural: 'videos', inputs: 'prompt or images' },
+		...{ plural: 'videos', inputs: 'prompt or any images' },
 	},
 	image: {
 		...{ mimeType: 'image/png', timeoutSeconds: 900, usualDuration: 'seconds to a few minutes' },

@@ -53,6 +53,14 @@ export interface FailureFacts {
 	itemIndexes?: number[];
 	/** How many input items the run has. */
 	itemCount?: number;
+	/** What the user can do about the bad value of a field, as sentences without the last period. */
+	fieldRemedy?: string;
+	/** True if the trigger failed, which has no request of the user to send. */
+	isTrigger?: boolean;
+	/** True if the operation is free of charge, so that the user can simply try it again. */
+	isFree?: boolean;
+	/** The Base URL that an earlier attempt has sent the request to, if it is not the current one. */
+	otherBaseUrl?: string;
 	/**
 	 * The reason, in words of the service or of this package. For `unreachable` it is a key of UNREACHABLE in
 	 * `n8n/messages.ts`; for `selfTrigger`, the name of a node.
@@ -113,9 +121,12 @@ export class Failure extends Error {
 	}
 }
 
-/** The Failure of a bad parameter; `field` is its display name, and `text` says what is wrong, as in “is empty”. */
-export function invalidInput(field: string, text: string): Failure {
-	return new Failure('invalidInput', { field, text });
+/**
+ * The Failure of a bad parameter; `field` is its display name, and `text` says what is wrong, as in “is empty”.
+ * `fieldRemedy`: see FailureFacts.
+ */
+export function invalidInput(field: string, text: string, fieldRemedy?: string): Failure {
+	return new Failure('invalidInput', { field, text, fieldRemedy });
 }
 
 /** True when `error` is a Failure of one of these kinds. */

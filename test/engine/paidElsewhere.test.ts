@@ -32,9 +32,9 @@ test('a retry after the Base URL was changed does not take the other service’s
 		// It may pay anew there, or fail; it may not come out as this row's.
 		expect(out(result).map(({ json }) => json.input)).not.toContain('Somebody else’s text');
 		// Which task that is, where, and how it is got.
-		expect(bad(result).message).toContain(
-			`it was sent to ${sim.baseUrl}. Enter this Base URL again to collect task ${id}`,
-		);
+		const { message, description } = bad(result);
+		expect(message).toContain(`sent this request to another Base URL, ${sim.baseUrl}`);
+		expect(description).toContain(`To get the audio of task ${id} at no extra charge, enter that`);
 	} finally {
 		await other.close();
 	}

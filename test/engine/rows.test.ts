@@ -41,7 +41,7 @@ test('following the message brings the 99 that are paid for; only the bad one is
 	expect(message).toContain(`Row ${BAD + 1}: `);
 	expect(message.length).toBeLessThan(200);
 	expect(description).toMatch(
-		/ To get the other rows, change only On Error to .* Already paid for: 99 other items \(tasks .* and 94 more\)\. Run corrected rows in a separate execution: a retry uses the rows as they were first read\.$/,
+		/ First get the other rows: change only On Error to .* Already paid for: 99 other items \(tasks .* and 94 more\)\. Then run corrected rows in a separate execution: a retry uses the rows as they were first read\.$/,
 	);
 	expect(description.match(/\d{2,}(?=, | and )/g)).toHaveLength(5);
 	expect(posts()).toBe(100);

@@ -7,6 +7,6 @@ test('a file that failed is named with the others, and not with entries that hav
 	const made = [{ json: { id: 1 } }, { json: { file_url: 'https://files.example/b' } }];
 	const told = withOtherFileUrls(failure, [...made, new FailedResult(failure)]) as Failure;
 	expect(wordingOf(told).description).toBe(
-		'It has been charged. Get it with History → Get Many, or here: https://files.example/a , https://files.example/b',
+		'The request has been charged. Get its files with History → Get Many, or here: https://files.example/a , https://files.example/b',
 	);
 });

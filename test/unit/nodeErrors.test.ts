@@ -8,6 +8,7 @@ import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 import { bannedIn } from './terms';
 
+const OLD_URL = 'https://old.example.com';
 const TOKEN = 'tok_0123456789abcdef';
 const redact = redactor(TOKEN);
 const node = { name: 'Media Generation', parameters: {} } as INode;
@@ -53,22 +54,22 @@ const failure = (kind: FailureKind, facts: FailureFacts = {}) =>
 const ALOUD = `
 'Text' is empty. Fill it in, or check the column's name in its expression. The request was not sent.
 The item has no binary field 'data' (it has none). 'Images (in Order)' must contain the names of input binary fields that hold images, or image URLs (https://…). The request was not sent.
-This run needs 2 paid requests, but 'Max Paid Requests per Execution' is 1. Raise the limit, or pass fewer items. Nothing was sent in this run.
+This run needs 2 paid requests, but 'Max Paid Requests per Execution' is 1. Raise the limit, or pass fewer items. No paid request was sent in this run.
 media.example.com refused the connection. Check 'Base URL' in the credential, and whether the service is running.
 media.example.com did not respond. The connection was lost, or the response took too long. Try again in a moment.
 The response does not come from a media generation service (HTTP 200). Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.
 The service redirects to https://other.example.com. The API token is never sent to another host automatically. If you trust the new host, enter it as 'Base URL' in the credential.
 Authorization failed: the service refused the API token: invalid_token. Enter a new 'API Token' in the credential: the current one is wrong, expired or revoked.
 The account is out of credit: insufficient_credits. Add credit with your provider. Account → Get shows what is left.
-The service received too many requests from this account. Wait 7 seconds, or set a lower 'Concurrency' under Options.
+The service received too many requests from this account. Wait 7 seconds before you try again.
 Your account has no voice with this ID: invalid_voice_id. Choose one with 'From list' in 'Voice', or get the IDs with Voice → Get Many.
 The service does not know this URL: Not found. Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.
-The service rejected the request: text too long. Change what the service complains about (HTTP 422).
+The service rejected the request (HTTP 422): text too long. Correct the field that this reason is about.
 The service is not available (HTTP 503): maintenance. The cause is probably on the service's side. Try again later.
 The service could not generate the speech: text too long. Change the text, voice or model. A new attempt is charged.
-The service could not generate the video: UNSAFE_GENERATION. Change the prompt or images. A new attempt is charged.
+The service could not generate the video: UNSAFE_GENERATION. Change the prompt or any images. A new attempt is charged.
 The service's response is too large: a list of more than 1000 pages. For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.
-An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice. Check History → Get Many (or the provider's website) first. If it isn't there, run only this row in a new execution. 'Execute step' would charge all rows.
+An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice. Check History → Get Many (or the provider's website). If the result isn't there, run only this row in a new execution. 'Execute step' on this node would charge all rows.
 The task is complete, but its audio is not available yet (waited 60 seconds). The audio may still become available.
 The file was generated but could not be downloaded: the file is empty. It has been charged. Get it with History → Get Many, or here: https://files.example.com/a.mp3
 The result did not arrive: no message for 300 s. The result may still appear, and has been charged: check History → Get Many. A retry does not request it a second time.
@@ -76,13 +77,17 @@ No result after 3600 seconds (last known status: processing, 57 %). If results u
 This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later. Or list the tasks in 'Task IDs': the trigger then checks those.
 The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those. Without a WebSocket, the trigger can't detect tasks by itself.
 The service has no history of videos and images (HTTP 404). Remove 'Video or Image Created' from 'Trigger On': without a history, new ones can't be detected.
-'Speak' creates what this trigger listens for, so the workflow would start itself in an endless loop. List the tasks in 'Task IDs', or move 'Speak' to a workflow called with 'Execute Sub-workflow'. A loop through such a workflow is not detected in queue mode, in nested sub-workflows, with HTTP Request or after a lost response, and each round is charged. You can still test the workflow with 'Execute step'.
+'Speak' creates what this trigger listens for, so each execution would start and pay for the next. List the tasks in 'Task IDs', or move this node to a workflow that this one calls directly with 'Execute Sub-workflow'. Don't do that in queue mode: the endless loop is not detected there. You can still test with 'Execute step'.
 The execution was canceled.
 The account's quota is used up. Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.
-The service rejected the request: captcha. Ask your provider, or choose a voice, model or settings that your account may use (HTTP 403).
+The service rejected the request (HTTP 403): captcha. Ask your provider whether your account may do this.
 media.example.com does not present a certificate that n8n trusts. Check the host in 'Base URL' in the credential, and whether the certificate has expired. If the certificate comes from your own certificate authority, set n8n's environment variable NODE_EXTRA_CA_CERTS to the authority's certificate file, and restart n8n.
 media.example.com is blocked by the security settings of this n8n instance. Ask your n8n administrator to allow this host.
 The service has no task with this ID: Not found – task 4711. Check the task ID. The task may have been deleted, or belong to another account.
+An earlier attempt sent this request to another Base URL, https://old.example.com. To get the audio of task 4711 at no extra charge, enter that Base URL in the credential again, and retry. To send the request to the new Base URL, which is charged, run only this row in a new execution.
+The file was generated but could not be downloaded: the file is empty. Try again later, which is free of charge, or get it here: https://files.example.com/a.mp3
+'Text' is empty. Fill it in, or check the column's name in its expression.
+The service received too many requests from this account. Wait 7 seconds. If it happens again, set a lower 'Concurrency' under Options.
 `;
 
 describe('every kind of failure', () => {
@@ -92,6 +97,10 @@ describe('every kind of failure', () => {
 		const others = [
 			...['certificate', 'blocked'].map((text) => failure('unreachable', { text })),
 			failure('notFound', { taskId: '4711' }),
+			failure('indeterminate', { otherBaseUrl: OLD_URL, text: 'the audio of task 4711' }),
+			failure('downloadFailed', { isFree: true }),
+			failure('invalidInput', { isTrigger: true }),
+			failure('rateLimited', { mediaKind: 'speech' }),
 		];
 		const said = [...kinds.map((kind) => failure(kind)), used, plan, ...others].map(wordingOf);
 		const lines = said.map(({ message, description }) => `${message}. ${description}`.trim());

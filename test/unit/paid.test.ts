@@ -8,7 +8,7 @@ const failed = (index: number, kind: FailureKind) => ({ index, error: new Failur
 
 test('at most five are named, however many are paid; a failed row has to be let past', () => {
 	expect(chargeSummary(tasks(100), failed(3, 'taskFailed'))).toBe(
-		"To get the other rows, change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Only what is missing is charged. Already paid for: 99 other items (tasks t0, t1, t2, t4, t5 and 94 more). Run corrected rows in a separate execution: a retry uses the rows as they were first read.",
+		"First get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Only what is missing is charged. Already paid for: 99 other items (tasks t0, t1, t2, t4, t5 and 94 more). Then run corrected rows in a separate execution: a retry uses the rows as they were first read.",
 	);
 });
 
@@ -57,7 +57,7 @@ test('what is paid and what may be are told apart; the rest is not named', () =>
 		"Get the audio with Speech → Collect ('Join Into One File' turned off), and the videos with History → Get Many, at no extra charge. Already paid for: task 7; videos v1, v2. Possibly charged (not confirmed by the service): speech of row 1. Check the provider's website before you run the workflow again.",
 	);
 	expect(chargeSummary([sent(0)], failed(1, 'taskFailed'))).toBe(
-		'Possibly charged (not confirmed by the service): speech of row 1. A retry does not send it again.',
+		"Possibly charged (not confirmed by the service): speech of row 1. A retry does not send it again: check the provider's website.",
 	);
 });
 

@@ -85,7 +85,7 @@ export class Journal {
 		}
 		const text =
 			countBefore === 0
-				? `This run needs ${plannedCount} paid requests`
+				? `This run needs ${plannedCount} paid request${plannedCount > 1 ? 's' : ''}`
 				: `This execution needs ${countBefore + plannedCount} paid requests (${countBefore} already sent)`;
 		return new Failure('overBudget', { text, maxPaidRequests: limit });
 	}
@@ -205,9 +205,9 @@ export class JournalEntry {
 		const value = this.ownValue;
 		if (!value || this.isOfThisService(value)) return;
 		const isSpeech = 'taskId' in value;
-		const subject = isSpeech ? `task ${value.taskId}` : 'the result';
 		throw new Failure('indeterminate', {
-			text: `it was sent to ${value.baseUrl}. Enter this Base URL again to collect ${subject}`,
+			text: isSpeech ? `the audio of task ${value.taskId}` : 'the result',
+			otherBaseUrl: value.baseUrl,
 			mayBeCharged: true,
 			mediaKind: isSpeech ? 'speech' : undefined,
 		});
@@ -271,5 +271,6 @@ export const collectableTaskIds = (entries: JournalEntry[]): string[] =>
 /** Says in words how and when (UTC) an attempt has failed. */
 export function describeAttempt(error: unknown): string {
 	const failure = error instanceof Failure ? error : new Failure('noResponse');
-	return `${wordingOf(failure).message} (${new Date().toISOString()})`;
+	const now = new Date().toISOString().replace('T', ' ').slice(0, 19);
+	return `${wordingOf(failure).message} (${now} UTC)`;
 }

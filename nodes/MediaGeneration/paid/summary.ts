@@ -24,7 +24,7 @@ const retryAdvice = (executions: string) => ({
 	/** For a failed item that has charged results. After a change of parameters they would be charged again. */
 	unchanged: `If you change nothing in this node, 'Retry with currently saved workflow' under ${executions} is charged only for what is missing.`,
 	/** For a failed item that will probably fail again in a retry. Then On Error must let the other items continue. */
-	pastItem: `To get the other rows, change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under ${executions}. Only what is missing is charged.`,
+	pastItem: `First get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under ${executions}. Only what is missing is charged.`,
 });
 
 const kindOf = (value: JournalValue): MediaKind =>
@@ -87,6 +87,9 @@ export function chargeSummary(
 	const indeterminateRequests = otherItemRequests.filter(({ state }) => state === 'sent');
 	const indeterminateSentence = (max?: number) =>
 		`Possibly charged (not confirmed by the service): ${listResults(indeterminateRequests, max)}.`;
+	const placeToCheck = indeterminateRequests.some((value) => kindOf(value) !== 'speech')
+		? "History → Get Many (or the provider's website)"
+		: "the provider's website";
 	if (!failed) {
 		const kinds = new Set(chargedRequests.map(kindOf));
 		const waysToGet = [
@@ -98,7 +101,7 @@ export function chargeSummary(
 			chargedRequests.length > 0 &&
 				`Get ${waysToGet.filter(Boolean).join(', and ')}, at no extra charge. Already paid for: ${listResults(chargedRequests, Infinity)}.`,
 			indeterminateRequests.length > 0 &&
-				`${indeterminateSentence(Infinity)} Check ${indeterminateRequests.some((value) => kindOf(value) !== 'speech') ? "History → Get Many (or the provider's website)" : "the provider's website"} before you run the workflow again.`,
+				`${indeterminateSentence(Infinity)} Check ${placeToCheck} before you run the workflow again.`,
 		);
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
@@ -117,9 +120,10 @@ export function chargeSummary(
 		chargedRequests.length > 0 &&
 			`Already paid for: ${itemCount} other item${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
 		indeterminateRequests.length > 0 &&
-			`${indeterminateSentence()} A retry does not send ${indeterminateRequests.length > 1 ? 'them' : 'it'} again.`,
+			`${indeterminateSentence()} A retry does not send ${indeterminateRequests.length > 1 ? 'them' : 'it'} again: check ${placeToCheck}.`,
 		mustSkipItem &&
-			'Run corrected rows in a separate execution: a retry uses the rows as they were first read.',
+			!isIndeterminate &&
+			'Then run corrected rows in a separate execution: a retry uses the rows as they were first read.',
 	);
 }
 

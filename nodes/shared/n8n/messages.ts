@@ -1,4 +1,4 @@
-import { MEDIA } from '../contract';
+import { MEDIA, type MediaKind } from '../contract';
 import type { Failure, FailureFacts, FailureKind, Meaning } from '../failure';
 import { truncate } from '../parsing/values';
 
@@ -14,6 +14,8 @@ export interface Wording {
 
 const reasonSuffix = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : '');
 const formatSeconds = (ms = 0) => (ms === 1000 ? '1 second' : `${ms / 1000} seconds`);
+const formatPause = (ms: number) =>
+	ms > 120_000 ? `${Math.ceil(ms / 60_000)} minutes` : formatSeconds(Math.ceil(ms / 1000) * 1000);
 const statusSuffix = (status?: number) => (status ? ` (HTTP ${status})` : '');
 
 /** The most texts that `listFirst` lists by default. */
@@ -62,9 +64,13 @@ const UNREACHABLE: Record<string, Wording> = {
 };
 
 /** Says that the files were charged, and where they are. A data: URL is omitted, because it contains the whole file. */
-const chargedFiles = ({ fileUrl, otherFileUrls = [] }: FailureFacts) => {
+const chargedFiles = ({ fileUrl, otherFileUrls = [], isFree }: FailureFacts) => {
 	const urls = [fileUrl, ...otherFileUrls].filter((url) => /^http/.test(url ?? ''));
-	return `It has been charged. Get it with History → Get Many${urls.length > 0 ? `, or here: ${urls.join(' , ')}` : '.'}`;
+	const orHere = urls.length > 0 ? `, or get it here: ${urls.join(' , ')}` : '.';
+	if (isFree) return `Try again later, which is free of charge${orHere}`;
+	return urls.length > 1
+		? `The request has been charged. Get its files with History → Get Many, or here: ${urls.join(' , ')}`
+		: `It has been charged. Get it with History → Get Many${orHere.replace('get it ', '')}`;
 };
 
 /** Says what to do if an answer does not seem to come from the API. */
@@ -82,14 +88,33 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
 	credit: 'Add credit with your provider',
-	not_allowed: 'Ask your provider, or choose a voice, model or settings that your account may use',
+	not_allowed: 'Ask your provider whether your account may do this',
 	unavailable: 'Wait a few minutes',
 };
-/** Returns what the user can do, as a sentence without its period. */
-const remedy = ({ meaning, safeInFlight }: FailureFacts, fallback: string) => {
-	const numberToTry = safeInFlight ? ` (try ${safeInFlight})` : '';
-	return ((meaning && REMEDIES[meaning]) ?? fallback) + numberToTry;
+/** What a user can do instead if the answer is about this kind of media. */
+const REMEDIES_BY_KIND: Record<MediaKind, typeof REMEDIES> = {
+	speech: {
+		not_allowed:
+			'Choose a voice, model or settings that your account may use, or ask your provider',
+		moderation: 'Rephrase the text',
+	},
+	video: { moderation: 'Rephrase the prompt, or change any images' },
+	image: { moderation: 'Rephrase the prompt' },
 };
+/** Returns what the user can do, as a sentence without its period. */
+const remedy = ({ meaning, mediaKind, safeInFlight }: FailureFacts, fallback: string) => {
+	const numberToTry = safeInFlight ? ` (try ${safeInFlight})` : '';
+	const remedies = { ...REMEDIES, ...(mediaKind && REMEDIES_BY_KIND[mediaKind]) };
+	return ((meaning && remedies[meaning]) ?? fallback) + numberToTry;
+};
+
+/** True if something may have been charged, so that a text must not simply say to try again. */
+const mayHaveCharged = ({ mayBeCharged, taskId, fileUrl, announcedIds, isFree }: FailureFacts) =>
+	!isFree && Boolean(mayBeCharged || taskId || fileUrl || announcedIds?.length);
+
+/** True if the failed operation has the option Concurrency: it was charged, or waited for a task. */
+const hasConcurrency = ({ mediaKind, lastKnownStatus }: FailureFacts) =>
+	mediaKind !== undefined || lastKnownStatus !== undefined;
 
 /** Says which items have the same fault; '' if it is only one. */
 const itemsSuffix = ({ itemIndexes = [], itemCount = 0 }: FailureFacts) => {
@@ -101,7 +126,9 @@ const itemsSuffix = ({ itemIndexes = [], itemCount = 0 }: FailureFacts) => {
 /** Says what the user can do about an invalid field. */
 function inputRemedy(facts: FailureFacts): string {
 	const { field = 'the field', text, isInCredential, itemIndexes = [], itemCount = 0 } = facts;
-	if (isInCredential) return `Correct '${field}' in the credential.`;
+	if (isInCredential)
+		return `${text === 'is empty' ? 'Fill in' : 'Correct'} '${field}' in the credential.`;
+	if (facts.fieldRemedy) return `${facts.fieldRemedy}.`;
 	if (text !== 'is empty') return `Correct '${field}'.`;
 	const emptyCount = itemIndexes.length;
 	if (emptyCount === 0 || emptyCount === itemCount) {
@@ -114,18 +141,24 @@ function inputRemedy(facts: FailureFacts): string {
 	return `Fill in ${rowsText}, or skip ${pronoun}: set On Error to 'Continue (using error output)' in Settings.`;
 }
 
+/** Says what was sent before an invalid field was found. */
+function whatWasSent({ isTrigger, itemIndexes }: FailureFacts): string {
+	if (isTrigger) return '';
+	return itemIndexes ? ' Nothing was sent in this run.' : ' The request was not sent.';
+}
+
 const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	invalidInput: (facts) => ({
 		message: `'${facts.field ?? 'A field'}' ${facts.text ?? 'is not valid'}${itemsSuffix(facts)}`,
-		description: `${inputRemedy(facts)} ${facts.itemIndexes ? 'Nothing was sent in this run' : 'The request was not sent'}.`,
+		description: inputRemedy(facts) + whatWasSent(facts),
 	}),
-	badImage: ({ field = 'The field', text = '' }) => ({
+	badImage: ({ field = 'The field', text = '', fieldRemedy }) => ({
 		message: text.trim() || 'A file is missing',
-		description: `'${field}' must contain the names of input binary fields that hold images, or image URLs (https://…). The request was not sent.`,
+		description: `${fieldRemedy ?? `'${field}' must contain the names of input binary fields that hold images, or image URLs (https://…)`}. The request was not sent.`,
 	}),
 	overBudget: ({ text = 'This run needs more', maxPaidRequests }) => ({
 		message: `${text}, but 'Max Paid Requests per Execution' is ${maxPaidRequests}`,
-		description: 'Raise the limit, or pass fewer items. Nothing was sent in this run.',
+		description: 'Raise the limit, or pass fewer items. No paid request was sent in this run.',
 	}),
 	unreachable: ({ host = 'The service', text = 'host', fileUrl }) => {
 		const { message, description } = UNREACHABLE[text]!;
@@ -134,9 +167,9 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		const fileRemedy = 'Check whether n8n can connect to this host, which has the file.';
 		return { message: `${host} ${message}`, description: isFile ? fileRemedy : description };
 	},
-	noResponse: ({ host, mayBeCharged, taskId, fileUrl }) => ({
-		message: `${host ?? 'The service'} did not respond`,
-		description: `The connection was lost, or the response took too long.${mayBeCharged || taskId || fileUrl ? '' : ' Try again in a moment.'}`,
+	noResponse: (facts) => ({
+		message: `${facts.host ?? 'The service'} did not respond`,
+		description: `The connection was lost, or the response took too long.${mayHaveCharged(facts) ? '' : ' Try again in a moment.'}`,
 	}),
 	foreignServer: ({ status }) => ({
 		message: `The response does not come from a media generation service${statusSuffix(status)}`,
@@ -144,8 +177,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	redirected: ({ host }) => ({
 		message: `The service redirects to ${host ?? 'another URL'}`,
-		description:
-			"The API token is never sent to another host automatically. If you trust the new host, enter it as 'Base URL' in the credential.",
+		description: `The API token is never sent to another host automatically. ${host ? "If you trust the new host, enter it as 'Base URL' in the credential." : "Ask your provider for the current 'Base URL', and enter it in the credential."}`,
 	}),
 	tokenRefused: (facts) => ({
 		// n8n does not retry an activation whose error message contains the word “Authorization”.
@@ -162,7 +194,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description:
 			facts.meaning === 'quota'
 				? 'Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.'
-				: `Wait ${facts.retryAfterMs ? formatSeconds(Math.ceil(facts.retryAfterMs / 1000) * 1000) : 'a minute'}, or set a lower 'Concurrency' under Options.`,
+				: `Wait ${facts.retryAfterMs ? formatPause(facts.retryAfterMs) : 'a minute'}${hasConcurrency(facts) ? ". If it happens again, set a lower 'Concurrency' under Options." : ' before you try again.'}`,
 	}),
 	invalidVoice: (facts) => ({
 		message: `Your account has no voice with this ID${reasonSuffix(facts)}`,
@@ -177,16 +209,16 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			: WRONG_BASE_URL,
 	}),
 	rejected: (facts) => ({
-		message: `The service rejected the request${reasonSuffix(facts)}`,
-		description: `${remedy(facts, 'Change what the service complains about')}${statusSuffix(facts.status)}.`,
+		message: `The service rejected the request${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
+		description: `${remedy(facts, facts.text ? 'Correct the field that this reason is about' : 'Check all fields, or ask your provider for the reason')}.`,
 	}),
 	unavailable: (facts) => ({
 		message: `The service is not available${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
-		description: `The cause is probably on the service's side.${facts.mayBeCharged || facts.taskId || facts.fileUrl ? '' : ' Try again later.'}`,
+		description: `The cause is probably on the service's side.${mayHaveCharged(facts) ? '' : ' Try again later.'}`,
 	}),
 	taskFailed: (facts) => ({
 		message: `The service could not generate the speech${reasonSuffix(facts)}`,
-		description: `${remedy(facts, `Change the ${MEDIA.speech.inputs}`)}. A new attempt is charged.`,
+		description: `${remedy({ ...facts, mediaKind: 'speech' }, `Change the ${MEDIA.speech.inputs}`)}. A new attempt is charged.`,
 	}),
 	generationFailed: (facts) => ({
 		message: `The service could not generate the ${facts.mediaKind ?? 'video or image'}${reasonSuffix(facts)}`,
@@ -194,13 +226,20 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	tooLarge: (facts) => ({
 		message: `The service's response is too large${reasonSuffix(facts)}`,
-		description:
-			"For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.",
+		description: facts.mediaKind
+			? 'Contact your provider.'
+			: "For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.",
 	}),
-	indeterminate: (facts) => ({
-		message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
-		description: `It isn't sent again automatically, because you might be charged twice. Check ${whereToLook(facts)} first. If it isn't there, run only this row${facts.part ? ', with all its parts,' : ''} in a new execution. 'Execute step' would charge all rows.`,
-	}),
+	indeterminate: (facts) =>
+		facts.otherBaseUrl === undefined
+			? {
+					message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
+					description: `It isn't sent again automatically, because you might be charged twice. Check ${whereToLook(facts)}. If the result isn't there, run only this row in a new execution${facts.part ? ', which charges all its parts' : ''}. 'Execute step' on this node would charge all rows.`,
+				}
+			: {
+					message: `An earlier attempt sent this request to another Base URL, ${facts.otherBaseUrl}`,
+					description: `To get ${facts.text} at no extra charge, enter that Base URL in the credential again, and retry. To send the request to the new Base URL, which is charged, run only this row in a new execution.`,
+				},
 	noAudioUrl: ({ limitMs }) => ({
 		message: `The task is complete, but its audio is not available yet (waited ${formatSeconds(limitMs)})`,
 		description: 'The audio may still become available.',
@@ -233,14 +272,14 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			"Remove 'Video or Image Created' from 'Trigger On': without a history, new ones can't be detected.",
 	}),
 	selfTrigger: ({ text = 'A node', mediaKind }) => ({
-		message: `'${text}' creates what this trigger listens for, so the workflow would start itself in an endless loop. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} '${text}' to a workflow called with 'Execute Sub-workflow'. A loop through such a workflow is not detected in queue mode, in nested sub-workflows, with HTTP Request or after a lost response, and each round is charged`,
-		description: "You can still test the workflow with 'Execute step'.",
+		message: `'${text}' creates what this trigger listens for, so each execution would start and pay for the next. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} this node to a workflow that this one calls directly with 'Execute Sub-workflow'. Don't do that in queue mode: the endless loop is not detected there`,
+		description: "You can still test with 'Execute step'.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
 };
 
 /** Says how to get the results of speech tasks that have been charged; '' if there is none to get. */
-function howToCollect(kind: FailureKind, { taskId, taskIds }: FailureFacts): string {
+function howToCollect(kind: FailureKind, { taskId, taskIds, isFree }: FailureFacts): string {
 	if (taskIds?.length) {
 		const [these, their, ids] =
 			taskIds.length > 1
@@ -248,8 +287,8 @@ function howToCollect(kind: FailureKind, { taskId, taskIds }: FailureFacts): str
 				: ['This task is', 'its', 'this ID: task'];
 		return `${these} paid for. To get ${their} audio at no extra charge, use Speech → Collect with ${ids} ${taskIds.join(', ')}.`;
 	}
-	if (taskId === undefined || kind === 'taskFailed' || kind === 'notFound') return '';
-	return `To get the result at no extra charge, use Speech → Collect with task ID ${taskId}.`;
+	if (taskId === undefined || isFree || kind === 'taskFailed' || kind === 'notFound') return '';
+	return `To get the audio at no extra charge, use Speech → Collect with task ID ${taskId}.`;
 }
 
 /** Returns the texts for a failure. The token is not removed from them. */
@@ -276,7 +315,7 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 		facts.fileUrl !== undefined &&
 			taskId === undefined &&
 			kind !== 'downloadFailed' &&
-			`The file is ready. ${chargedFiles(facts)}`,
+			`${facts.isFree ? '' : 'The file is ready. '}${chargedFiles(facts)}`,
 		candidates?.length &&
 			`${candidates.length > 1 ? 'One of these history entries' : 'This history entry'} may be the result: ${listFirst(candidates)}.`,
 	];

@@ -35,8 +35,8 @@ export class NodeParameters {
 		const value = this.readRaw(name, '');
 		const id = requireText(isRecord(value) ? value.value : value, displayName).trim();
 		if (!/\s/.test(id)) return id;
-		const text = `must be an ID, not a name ${shownValue(id)}: switch to 'From list' to search by name`;
-		throw invalidInput(displayName, text);
+		const text = `must be an ID, not a name ${shownValue(id)}`;
+		throw invalidInput(displayName, text, "To search by name, switch to 'From list'");
 	}
 
 	/** A text that is not blank, made well-formed. A number counts as text. */
@@ -109,13 +109,14 @@ export class NodeParameters {
 		const [first, ...others] = this.taskIds(name, displayName);
 		if (first === undefined) throw invalidInput(displayName, 'is empty');
 		if (others.length < max) return [first, ...others];
-		throw invalidInput(displayName, `lists ${others.length + 1} tasks, but the maximum is ${max}`);
+		const text = `lists ${others.length + 1} tasks, but the maximum is ${max}`;
+		throw invalidInput(displayName, text, 'Pass the other tasks as further items');
 	}
 
 	/** The values of a parameter that lists one or more of `allowed`. */
 	choices<T extends string>(name: string, displayName: string, allowed: readonly T[]): T[] {
 		const chosen = textsIn(this.readRaw(name, []), displayName);
-		if (chosen.length === 0) throw invalidInput(displayName, 'is empty: choose at least one');
+		if (chosen.length === 0) throw invalidInput(displayName, 'is empty', 'Choose at least one');
 		const invalidChoice = chosen.find((value) => !allowed.includes(value as T));
 		if (invalidChoice === undefined) return chosen as T[];
 		throw invalidInput(

@@ -1,5 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import type { ServiceRecord } from '../../../shared/contract';
+import { withDefaultFacts } from '../../../shared/failure';
 import { fetchEntryFiles } from '../../../shared/generation/entryFiles';
 import {
 	concurrency,
@@ -46,10 +47,11 @@ export const getAllHistory: Operation = {
 			const json = files.length > 0 ? { ...record, file_url: files[0]!.fileUrl } : { ...record };
 			if (!wantsFiles || files.length === 0) return output(json);
 			const entry = { record, files };
-			return output(
-				json,
-				await fetchEntryFiles(context, credential, entry, fileField, stopStarting),
-			);
+			const filesPromise = fetchEntryFiles(context, credential, entry, fileField, stopStarting);
+			const binary = await filesPromise.catch((error: unknown) => {
+				throw withDefaultFacts(error, { isFree: true });
+			});
+			return output(json, binary);
 		}
 	},
 };

@@ -1,3 +1,4 @@
+import { withDefaultFacts } from '../../../shared/failure';
 import { taskId } from '../../../shared/n8n/descriptions';
 import { withTaskId } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/itemContext';
@@ -16,7 +17,7 @@ export const deleteSpeech: Operation = {
 
 		return async () => {
 			await api.deleteTask(id, stopStarting).catch((error: unknown) => {
-				throw withTaskId(error, id);
+				throw withDefaultFacts(withTaskId(error, id), { isFree: true });
 			});
 			return [output({ task_id: id, deleted: true })];
 		};

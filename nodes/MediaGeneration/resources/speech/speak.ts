@@ -198,12 +198,14 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 		throw invalidInput(
 			displayName,
 			'is too small: a single tag or character of the text is longer than that',
+			'Enter a higher number',
 		);
 	}
 	if (parts.length <= MAX_PARTS) return parts;
 	throw invalidInput(
 		displayName,
 		`would split the text (${text.length} characters) into more than ${MAX_PARTS} parts, the maximum`,
+		'Shorten the text, or pass it as several items',
 	);
 }
 

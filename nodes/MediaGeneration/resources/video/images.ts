@@ -39,7 +39,11 @@ function sourcesIn(raw: unknown): Array<string | IBinaryData> {
 	return (String(raw).match(SOURCE_PATTERN) ?? []).map((name) => name.trim());
 }
 
-const badImageFailure = (field: string, text: string) => new Failure('badImage', { field, text });
+const badImageFailure = (field: string, text: string, fieldRemedy?: string) =>
+	new Failure('badImage', { field, text, fieldRemedy });
+
+/** What a user can do about a file that is not an image. */
+const USE_IMAGE = 'Use a file that is an image, such as a PNG or JPEG';
 
 /**
  * Finds the input images of an item; call it in `prepare`. Throws a Failure if an image is missing or unusable.
@@ -55,8 +59,9 @@ export function inputImagesOf(
 	const { context, index, parameters } = item;
 	const sources = sourcesIn(parameters.readRaw('binaryPropertyName', 'data') ?? '');
 	if (sources.length === 0) {
-		const text = 'is empty: enter the name of an input binary field that holds an image';
-		throw invalidInput(displayName, text);
+		const text = 'is empty: it must say where the images are';
+		const remedy = 'Enter the names of input binary fields that hold images, or image URLs';
+		throw invalidInput(displayName, text, remedy);
 	}
 	const images = sources.map(imageIn);
 
@@ -74,7 +79,8 @@ export function inputImagesOf(
 			const megabytes = Math.round(encodedBytes / 1024 / 1024);
 			throw invalidInput(
 				displayName,
-				`are too large in total: ${megabytes} MB when encoded; the limit is ${MAX_BODY_BYTES / 1024 / 1024} MB. Use fewer or smaller images`,
+				`are too large in total: ${megabytes} MB when encoded; the limit is ${MAX_BODY_BYTES / 1024 / 1024} MB`,
+				'Use fewer or smaller images',
 			);
 		}
 		return async (body, deadline) => {
@@ -92,7 +98,8 @@ export function inputImagesOf(
 		const data = storedFileOf(source, field);
 		const { mimeType = '', fileName, id, bytes } = data;
 		if (bytes === 0 || (id === undefined && data.data === '')) {
-			throw badImageFailure(displayName, `The file in '${field}' is empty`);
+			const remedy = 'Check the node that provides this file: it passes on no content';
+			throw badImageFailure(displayName, `The file in '${field}' is empty`, remedy);
 		}
 		const type = mimeType.split(';')[0]!.trim().toLowerCase();
 		const hasImageType = !UNSPECIFIC_TYPES.has(type);
@@ -101,6 +108,7 @@ export function inputImagesOf(
 			throw badImageFailure(
 				displayName,
 				`The file in '${field}'${name} is not an image but ${type}`,
+				USE_IMAGE,
 			);
 		}
 		return { label: field, data, hasImageType };
@@ -123,6 +131,7 @@ export function inputImagesOf(
 			throw badImageFailure(
 				displayName,
 				`The image at ${label} could not be downloaded: ${reason}`,
+				"Check the image's URL, and whether n8n can reach its host",
 			);
 		});
 		return { label, data: storedImage, hasImageType };
@@ -169,6 +178,6 @@ export function inputImagesOf(
 	async function encodeImage({ label, data, hasImageType }: Image): Promise<Buffer> {
 		const bytes = await readStoredFile(context.helpers, data);
 		if (hasImageType || isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');
-		throw badImageFailure(displayName, `The file in '${label}' is not an image`);
+		throw badImageFailure(displayName, `The file in '${label}' is not an image`, USE_IMAGE);
 	}
 }

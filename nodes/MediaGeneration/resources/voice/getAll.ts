@@ -88,7 +88,11 @@ export const getAllVoices: Operation = {
 			// Some services filter by the name of a language instead of its code.
 			if (voices.length === 0) voices = await allVoices(api, query, maxResults, stopStarting);
 			if (voices.length === 0) {
-				report.hint('No voices match. Change or remove the filters under Options');
+				report.hint(
+					Object.keys(query).length > 0
+						? 'No voices match. Change or remove the filters under Options'
+						: 'The service lists no voices for this account',
+				);
 			}
 			return voices.map((voice) => output(voice));
 		};
