@@ -78,7 +78,7 @@ async function tokenOf(): Promise<string> {
 	if (given !== undefined) return given;
 	if (isAsked) return await password({ message: 'API token (it is not shown):' });
 	throw new Refusal(
-		'Put the API token into MEDIA_GENERATION_TOKEN: there is no terminal to ask at.',
+		'Set MEDIA_GENERATION_TOKEN to the API token: without a terminal, the command cannot ask for it.',
 	);
 }
 
@@ -132,7 +132,7 @@ async function playAgain(file: string): Promise<number> {
 	console.log(
 		lines.length > 0
 			? lines.join('\n')
-			: `The node makes the same of it: ${recording.outcomes.map(({ operation }) => operation).join(', ')}.`,
+			: `The node does the same as when it was recorded: ${recording.outcomes.map(({ operation }) => operation).join(', ')}.`,
 	);
 	return lines.length > 0 ? EXIT.limits : EXIT.works;
 }

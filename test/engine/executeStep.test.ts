@@ -81,7 +81,7 @@ test('what may have been charged is not sent again, until somebody executes this
 	bad(await run(before(speech('Hi'))));
 	const { message, description } = bad(await run(before(speech('Hi')), { destination: LATER }));
 	expect(message).toContain('unclear whether the service accepted it');
-	expect(description).toContain("'Execute step' would charge");
+	expect(description).toContain("'Execute step' on this node would charge");
 	expect(posts()).toBe(1);
 	good(await run(before(speech('Hi')), { destination: NODE }));
 	good(await run(before(speech('Hi')), { destination: LATER }));

@@ -143,5 +143,8 @@ describe('options.download', () => {
 		const output = good(await run(node(history({}, { download: true }), CONTINUE)));
 		expect(output).toHaveLength(2);
 		expect(output[1]!.binary!.data!.mimeType).toBe('video/mp4');
+		// Nothing was charged by this operation, which is itself the one that other messages advise.
+		const { description } = output[0]!.json;
+		expect(description).toMatch(/^Try again later, which is free of charge, or get it here: http/);
 	});
 });

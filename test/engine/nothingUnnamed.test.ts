@@ -32,7 +32,7 @@ const tellsId = (id: string) => status({ status: 'processing', id });
 
 describe('when another item fails', () => {
 	test.each([
-		['speech, which is paid', speech, {}, 'Already paid for: 1 other item (task 1).'],
+		['speech, which is paid', speech, {}, 'Already paid for: 1 other row (task 1).'],
 		['video, which is refused', video, answer(400), ''],
 	])(
 		'a create call under way gets its answer, however late, and no further one begins: %s',
@@ -58,7 +58,7 @@ describe('when another item fails', () => {
 		const { message, description } = bad(await run(subject, { retryOf: first.run }));
 		expect(message).toContain('Row 1: ');
 		const [two, three] = ['Two', 'Three'].map((text) => taskOf(text).id);
-		expect(description).toContain(`2 other items (tasks ${two}, ${three}).`);
+		expect(description).toContain(`2 other rows (tasks ${two}, ${three}).`);
 		expect(posts()).toBe(3);
 	});
 });

@@ -41,7 +41,7 @@ test('following the message brings the 99 that are paid for; only the bad one is
 	expect(message).toContain(`Row ${BAD + 1}: `);
 	expect(message.length).toBeLessThan(200);
 	expect(description).toMatch(
-		/ First get the other rows: change only On Error to .* Already paid for: 99 other items \(tasks .* and 94 more\)\. Then run corrected rows in a separate execution: a retry uses the rows as they were first read\.$/,
+		/ First get the other rows: change only On Error to .* Already paid for: 99 other rows \(tasks .* and 94 more\)\. Then run corrected rows in a separate execution: a retry uses the rows as they were first read\.$/,
 	);
 	expect(description.match(/\d{2,}(?=, | and )/g)).toHaveLength(5);
 	expect(posts()).toBe(100);
@@ -108,7 +108,7 @@ describe('a row with a description of its own, at the error output, also tells',
 test('empty rows are told together; by the error output they leave one by one, without a number', async () => {
 	const items = Array.from({ length: 10 }, (_, n) => ({ t: [2, 6, 9].includes(n) ? ' ' : 'Hi.' }));
 	const { message, description, itemIndex } = bad(await run(speech(EACH), { items }));
-	expect(message).toBe("'Text' is empty in 3 of 10 items: rows 3, 7 and 10");
+	expect(message).toBe("'Text' is empty in 3 of 10 rows: 3, 7 and 10");
 	expect(description).toMatch(/^Fill in these rows, or skip them: set On Error to 'Continue/);
 	// n8n would show it as [item 2].
 	expect([itemIndex, posts()]).toEqual([undefined, 0]);

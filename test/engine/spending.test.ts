@@ -15,7 +15,7 @@ const spoken = (maxPaidPerExecution: number, options: IDataObject = {}) =>
 test('a run that needs more is refused before anything is sent', async () => {
 	const { message, description } = bad(await run(spoken(4), rows(5)));
 	expect(message).toContain(`This run needs 5 paid requests, but '${LIMIT}' is 4`);
-	expect(description).toContain('Nothing was sent');
+	expect(description).toContain('No paid request was sent');
 	expect(sim.requests).toEqual([]);
 });
 
@@ -45,7 +45,7 @@ describe('when a retry needs more than is left', () => {
 		const { message, description } = bad(await run(node(spoken(3), RETRY), items));
 		expect(message).toContain(refusal);
 		const made = tasks().filter(({ input }) => input.startsWith('Hi'));
-		expect(description).toMatch(/choose 'Retry with .* Already paid for: 2 other items \(tasks /);
+		expect(description).toMatch(/choose 'Retry with .* Already paid for: 2 other rows \(tasks /);
 		for (const { id } of made) expect(description).toContain(id);
 	});
 });

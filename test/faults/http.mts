@@ -102,11 +102,11 @@ const refusals: Row[] = [
 	}),
 	row('403 with JSON, and the account can be read', BOTH, {
 		...create(403, { message: 'forbidden' }),
-		fails: 'rejected the request (HTTP 403): forbidden…ask your provider',
+		fails: 'rejected the request (HTTP 403): forbidden…your provider',
 	}),
 	row('The create call is refused because of a content filter', BOTH, {
 		...create(400, { error: { code: 'moderation_blocked', message: 'Rejected' } }),
-		fails: 'rejected the request (HTTP 400): Rejected…Rephrase the',
+		fails: 'rejected the request (HTTP 400): Rejected…Change the',
 	}),
 	row("401, 403 or 404 with a proxy's web page, to a read request", READS, {
 		faults: [...reading(403, PAGE), ...reading(401, PAGE), ...reading(404, PAGE)],

@@ -54,7 +54,7 @@ const failure = (kind: FailureKind, facts: FailureFacts = {}) =>
 const ALOUD = `
 'Text' is empty. Fill it in, or check the column's name in its expression. The request was not sent.
 The item has no binary field 'data' (it has none). 'Images (in Order)' must contain the names of input binary fields that hold images, or image URLs (https://…). The request was not sent.
-This run needs 2 paid requests, but 'Max Paid Requests per Execution' is 1. Raise the limit, or pass fewer items. No paid request was sent in this run.
+This run needs 2 paid requests, but 'Max Paid Requests per Execution' is 1. Raise the limit, or pass fewer rows. No paid request was sent in this run.
 media.example.com refused the connection. Check 'Base URL' in the credential, and whether the service is running.
 media.example.com did not respond. The connection was lost, or the response took too long. Try again in a moment.
 The response does not come from a media generation service (HTTP 200). Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.
@@ -77,7 +77,7 @@ No result after 3600 seconds (last known status: processing, 57 %). If results u
 This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later. Or list the tasks in 'Task IDs': the trigger then checks those.
 The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those. Without a WebSocket, the trigger can't detect tasks by itself.
 The service has no history of videos and images (HTTP 404). Remove 'Video or Image Created' from 'Trigger On': without a history, new ones can't be detected.
-'Speak' creates what this trigger listens for, so each execution would start and pay for the next. List the tasks in 'Task IDs', or move this node to a workflow that this one calls directly with 'Execute Sub-workflow'. Don't do that in queue mode: the endless loop is not detected there. You can still test with 'Execute step'.
+'Speak' creates what this trigger listens for, so each execution would start and pay for the next. List the tasks in 'Task IDs', or move that node to a workflow called with 'Execute Sub-workflow'. Loops through it are not detected in queue mode, in nested sub-workflows, with HTTP Request or after a lost response. 'Execute step' still works.
 The execution was canceled.
 The account's quota is used up. Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.
 The service rejected the request (HTTP 403): captcha. Ask your provider whether your account may do this.
@@ -190,9 +190,9 @@ describe('what a message says', () => {
 	it('says which rows are empty as the table counts them, and what to do about some or all', () => {
 		const empty = (...itemIndexes: number[]) =>
 			wordingOf(failure('invalidInput', { itemIndexes, itemCount: 3 }));
-		expect(empty(0, 2).message).toBe("'Text' is empty in 2 of 3 items: rows 1 and 3");
+		expect(empty(0, 2).message).toBe("'Text' is empty in 2 of 3 rows: 1 and 3");
 		expect(empty(1).description).toMatch(/^Fill in this row, or skip it: set On Error/);
-		expect(empty(0, 1, 2).message).toBe("'Text' is empty in all 3 items");
+		expect(empty(0, 1, 2).message).toBe("'Text' is empty in all 3 rows");
 		expect(empty(0, 1, 2).description).toMatch(/^Check the column's name in the expression/);
 	});
 

@@ -8,13 +8,13 @@ const failed = (index: number, kind: FailureKind) => ({ index, error: new Failur
 
 test('at most five are named, however many are paid; a failed row has to be let past', () => {
 	expect(chargeSummary(tasks(100), failed(3, 'taskFailed'))).toBe(
-		"First get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Only what is missing is charged. Already paid for: 99 other items (tasks t0, t1, t2, t4, t5 and 94 more). Then run corrected rows in a separate execution: a retry uses the rows as they were first read.",
+		"First get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Only what is missing is charged. Already paid for: 99 other rows (tasks t0, t1, t2, t4, t5 and 94 more). Then run corrected rows in a separate execution: a retry uses the rows as they were first read.",
 	);
 });
 
 test('where the row is not at fault, a retry continues', () => {
 	expect(chargeSummary([task(0, '7')], failed(1, 'outOfCredit'))).toBe(
-		"To continue, open Executions and choose 'Retry with currently saved workflow': only what is missing is charged. Already paid for: 1 other item (task 7).",
+		"To continue, open Executions and choose 'Retry with currently saved workflow': only what is missing is charged. Already paid for: 1 other row (task 7).",
 	);
 	// Its own result is named in its message.
 	expect(chargeSummary([task(0, '7')], failed(0, 'timedOut'))).toMatch(/^To continue.*charged\.$/);
@@ -31,7 +31,7 @@ test('a called workflow is continued under its own executions: a retry of the ca
 	const advice = (paid: ItemRequest[], index: number, kind: FailureKind) =>
 		chargeSummary(paid, failed(index, kind), true);
 	expect(advice([task(0, '7')], 1, 'outOfCredit')).toBe(
-		"To continue, open the sub-workflow's Executions and choose 'Retry with currently saved workflow': only what is missing is charged. Already paid for: 1 other item (task 7).",
+		"To continue, open the sub-workflow's Executions and choose 'Retry with currently saved workflow': only what is missing is charged. Already paid for: 1 other row (task 7).",
 	);
 	expect(advice([task(0, '7')], 0, 'rejected')).toMatch(
 		/'Retry with currently saved workflow' under the sub-workflow's Executions is charged only/,

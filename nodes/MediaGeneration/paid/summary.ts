@@ -118,7 +118,7 @@ export function chargeSummary(
 	return sentences(
 		mustSkipItem ? advice.pastItem : isCollectable && advice[failsAgain ? 'unchanged' : 'plain'],
 		chargedRequests.length > 0 &&
-			`Already paid for: ${itemCount} other item${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
+			`Already paid for: ${itemCount} other row${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
 		indeterminateRequests.length > 0 &&
 			`${indeterminateSentence()} A retry does not send ${indeterminateRequests.length > 1 ? 'them' : 'it'} again: check ${placeToCheck}.`,
 		mustSkipItem &&

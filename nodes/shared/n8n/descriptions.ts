@@ -81,7 +81,7 @@ export const download = {
 	type: 'boolean',
 	default: true,
 	displayOptions: NOT_FOR_TOOLS,
-	description: 'Whether to download the file. If off, you get its URL instead.',
+	description: 'Whether to download the file. If off, you get only its URL.',
 } satisfies INodeProperties;
 
 /** Download File, but off by default, for operations where the URL alone is usually enough. */

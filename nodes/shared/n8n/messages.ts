@@ -96,10 +96,10 @@ const REMEDIES_BY_KIND: Record<MediaKind, typeof REMEDIES> = {
 	speech: {
 		not_allowed:
 			'Choose a voice, model or settings that your account may use, or ask your provider',
-		moderation: 'Rephrase the text',
+		moderation: 'Change the text',
 	},
-	video: { moderation: 'Rephrase the prompt, or change any images' },
-	image: { moderation: 'Rephrase the prompt' },
+	video: { moderation: `Change the ${MEDIA.video.inputs}` },
+	image: { moderation: `Change the ${MEDIA.image.inputs}` },
 };
 /** Returns what the user can do, as a sentence without its period. */
 const remedy = ({ meaning, mediaKind, safeInFlight }: FailureFacts, fallback: string) => {
@@ -119,8 +119,8 @@ const hasConcurrency = ({ mediaKind, lastKnownStatus }: FailureFacts) =>
 /** Says which items have the same fault; '' if it is only one. */
 const itemsSuffix = ({ itemIndexes = [], itemCount = 0 }: FailureFacts) => {
 	if (itemIndexes.length < 2) return '';
-	if (itemIndexes.length === itemCount) return ` in all ${itemCount} items`;
-	return ` in ${itemIndexes.length} of ${itemCount} items: ${nameRows(itemIndexes)}`;
+	if (itemIndexes.length === itemCount) return ` in all ${itemCount} rows`;
+	return ` in ${itemIndexes.length} of ${itemCount} rows: ${nameRows(itemIndexes).replace('rows ', '')}`;
 };
 
 /** Says what the user can do about an invalid field. */
@@ -158,7 +158,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	overBudget: ({ text = 'This run needs more', maxPaidRequests }) => ({
 		message: `${text}, but 'Max Paid Requests per Execution' is ${maxPaidRequests}`,
-		description: 'Raise the limit, or pass fewer items. No paid request was sent in this run.',
+		description: 'Raise the limit, or pass fewer rows. No paid request was sent in this run.',
 	}),
 	unreachable: ({ host = 'The service', text = 'host', fileUrl }) => {
 		const { message, description } = UNREACHABLE[text]!;
@@ -272,8 +272,8 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			"Remove 'Video or Image Created' from 'Trigger On': without a history, new ones can't be detected.",
 	}),
 	selfTrigger: ({ text = 'A node', mediaKind }) => ({
-		message: `'${text}' creates what this trigger listens for, so each execution would start and pay for the next. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} this node to a workflow that this one calls directly with 'Execute Sub-workflow'. Don't do that in queue mode: the endless loop is not detected there`,
-		description: "You can still test with 'Execute step'.",
+		message: `'${text}' creates what this trigger listens for, so each execution would start and pay for the next. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} that node to a workflow called with 'Execute Sub-workflow'. Loops through it are not detected in queue mode, in nested sub-workflows, with HTTP Request or after a lost response`,
+		description: "'Execute step' still works.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
 };

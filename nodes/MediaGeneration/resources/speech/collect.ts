@@ -94,7 +94,7 @@ export async function collect(
 			const frequency = `every ${options.pollIntervalMs / 1000} s`;
 			report.hint(
 				hasWebSocket()
-					? `The WebSocket could not be opened, so the node polled ${frequency}. Check 'WebSocket URL' in the credential, and whether a proxy blocks it`
+					? `The WebSocket could not be opened, so the node polled ${frequency}. Check 'WebSocket URL' and whether a proxy blocks it`
 					: `The node polled ${frequency}, because WebSockets need n8n on Node.js 22 or later`,
 			);
 		}
@@ -158,7 +158,7 @@ async function fetchSubtitles(
 		const { kind, facts } = error;
 		const reason = (kind === 'downloadFailed' && facts.text) || wordingOf(error).message;
 		item.report.hint(
-			`Subtitles could not be downloaded: ${reason}. To try again free of charge, use Speech → Collect with 'Download Subtitles' on`,
+			`Subtitles could not be downloaded: ${reason}. To try again free of charge, use Speech → Collect`,
 		);
 		return undefined;
 	});

@@ -67,7 +67,7 @@ const splitLongerThan: NumberField = {
 	typeOptions: { minValue: 0, numberPrecision: 0 },
 	default: 0,
 	description:
-		'The longest text, in characters, that your service accepts, such as 2500. A longer text is split between paragraphs or sentences and comes out as one file. Each part is a separate, charged task. 0 never splits.',
+		'The longest text, in characters, that your service accepts, such as 2500. A longer text is split between paragraphs or sentences, and WAV or MP3 parts are joined into one file. Each part is a separate, charged task. 0 never splits.',
 };
 
 const waitForCompletion = {
