@@ -97,7 +97,10 @@ function serviceOf(baseUrl: string, webSocketUrl = '', apiToken: string): Servic
 }
 
 async function askToPay(pay: string[], baseUrl: string): Promise<void> {
-	if (!isAsked) throw new Refusal('--pay costs, so it asks first: run it at a terminal.');
+	if (!isAsked)
+		throw new Refusal(
+			'With --pay, requests are charged, so the command asks first: run it in a terminal.',
+		);
 	console.log(`This will be charged to your account at ${baseUrl}, each once:`);
 	for (const name of pay) console.log(`  ${name}: ${PAID[name]!.sends}`);
 	if (!(await confirm({ message: 'Send it?', default: false })))

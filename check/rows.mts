@@ -75,7 +75,9 @@ export function blockedRows({ account, voices }: Asked, baseUrl: string): Row[] 
 	if (trouble === undefined || voices.some((page) => readPage(jsonOf(page)))) return [];
 	const { status } = account;
 	if (status === 401 || status === 403) {
-		const advice = isJson ? 'enter a valid API Token' : 'something in front of the service refuses';
+		const advice = isJson
+			? 'enter a valid API Token'
+			: 'a server in front of the service refuses the request';
 		return [row('§5 The token', 'different', [`refused: ${trouble}`], advice, 'fails')];
 	}
 	const address = `check the Base URL, ${baseUrl}`;
@@ -118,7 +120,7 @@ export function edgeRow({ account, protocol, exchanges }: Asked): Row {
 			}`,
 		],
 		redirects.some(({ path }) => /\/v1\//.test(path))
-			? 'follows redirects of reads only: nothing is made where a create call is redirected'
+			? 'follows redirects of reads only: if a create call is redirected, nothing is generated'
 			: 'nothing: the node speaks HTTP/1.1',
 	);
 }
@@ -128,12 +130,13 @@ function tokenRow({ wrong }: Asked): Row {
 	const trouble = troubleOf(wrong);
 	const json = jsonOf(wrong);
 	const isTold = (wrong.status === 401 || wrong.status === 403) && json !== undefined;
-	if (isTold && wrong.status === 401) return row(part, 'there', [], 'the node names a wrong token');
+	if (isTold && wrong.status === 401)
+		return row(part, 'there', [], 'the message says that the token is wrong');
 	const said = trouble ? `answers a wrong token with ${trouble}` : 'accepts a wrong token';
 	if (isTold) return row(part, 'different', [said], 'nothing: the node reads 401 and 403');
 	return trouble && failureOfAnswer(json, wrong.status).kind === 'tokenRefused'
-		? row(part, 'different', [said], 'reading the account names a wrong token')
-		: row(part, 'different', [said], 'the node cannot name a wrong token', 'limits');
+		? row(part, 'different', [said], 'a read of the account shows that the token is wrong')
+		: row(part, 'different', [said], 'the node cannot tell that a token is wrong', 'limits');
 }
 
 const isMissing = (exchange: Exchange) => exchange.status === 0 || isAbsent(exchange);
@@ -175,7 +178,7 @@ function listRow(
 	if (error !== undefined) return row(part, found, all, `${lost} (${shortly(error)})`, 'limits');
 	if (list && !isRead) return row(part, found, all, lost, 'limits');
 	if (limit) return row(part, found, all, limit, 'limits');
-	if (trouble !== undefined) return row(part, found, all, `the node asks again: ${reads}`);
+	if (trouble !== undefined) return row(part, found, all, `the node tries again: ${reads}`);
 	if (entries.length === 0) return row(part, 'there', all, empty);
 	return row(part, differs.length > 0 ? 'different' : 'there', all, reads);
 }
@@ -242,8 +245,8 @@ function historyEntry(entry: Json) {
 	const isProvable = !lacks.includes('prompt') && !lacks.includes('created_at');
 	return {
 		said: [
-			!hasFile && `no file address${hasOnly(entry, isAddress)}`,
-			called('addresses are', readAt(entry, filesOf), 'file_url', 'file_urls'),
+			!hasFile && `no file URL${hasOnly(entry, isAddress)}`,
+			called('URLs are', readAt(entry, filesOf), 'file_url', 'file_urls'),
 			lacks.length > 0 && `no ${quoted(lacks)}${hasOnly(entry)}`,
 		],
 		limit: !hasFile ? HISTORY[1] : !isProvable && 'a lost video or image is found by its ID alone',
@@ -266,7 +269,7 @@ function missingRow(exchange: Exchange, error = 'no error'): Row {
 	const isKnown = exchange.status === 404 && jsonOf(exchange) !== undefined;
 	const said = troubleOf(exchange) ?? textOf(exchange).slice(0, 80);
 	const isSoon = error !== 'no error' && error !== LATE;
-	const passes = 'takes this for something that passes: a wrong task ID ends at the Timeout';
+	const passes = 'takes this for temporary: a wrong task ID fails only when the Timeout is over';
 	return row(
 		'§4.2 Reading a task',
 		isKnown ? 'there' : 'different',
@@ -282,9 +285,9 @@ export function socketRow({ status, broke, ended, pieces }: Exchange): Row {
 	const heard =
 		pieces.length > 0
 			? `${many(pieces.length, 'message', 'messages')}${isRead ? '' : ', none about a task'}`
-			: 'silent, as nothing is made';
+			: 'silent, since nothing is being generated';
 	if (status !== 101) {
-		const inN8n = "results come by polling, every 5 s; the trigger detects no tasks but 'Task IDs'";
+		const inN8n = "the node polls every 5 s; the trigger detects only the tasks in 'Task IDs'";
 		return row(part, 'not there', [broke], inN8n, 'limits');
 	}
 	if (broke?.startsWith('closed'))
@@ -355,9 +358,9 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 				!isThere ? 'not there' : isBad || isDifferent ? 'different' : 'there',
 				said,
 				[
-					...missing.map((event) => `it does not hear: ${event}`),
+					...missing.map((event) => `it does not detect: ${event}`),
 					...shown.map((line) => (/^(?:error|hint)/.test(line) ? shortly(line) : line)),
-				].join('; ') || 'nothing was heard',
+				].join('; ') || 'no events',
 				!isBad ? 'works' : badly && path !== '' ? 'fails' : 'limits',
 			);
 		});
@@ -365,7 +368,7 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 		(name) => !outcomes.some((each) => each.operation === name),
 	);
 	const isVoiceless = pay.includes('speech') && left.includes('speech');
-	const said = [`${left.join(', ')}: each is charged`, isVoiceless && 'no voice to speak with'];
+	const said = [`${left.join(', ')}: each is charged`, isVoiceless && 'no voice to use'];
 	if (left.length > 0)
 		rows.push(row('§4.1, 4.5–4.8, 6.1', 'not tried', said, 'try them with --pay (docs/check.md)'));
 	return [
@@ -410,13 +413,13 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 		task && unread && `some reads: ${unread}`,
 		task &&
 			`status: ${[...new Set(reads.flatMap((read) => read.task?.raw.status ?? []))].join(', ')}`,
-		task && !ready && `no audio address${hasOnly(json, isAddress)}`,
-		ready && `address after ${seconds(ready.at)}`,
-		/^\/(?!\/)/.test(String(value)) && 'the address is a path',
-		called('audio addresses are', path, 'audio_url'),
+		task && !ready && `no audio URL${hasOnly(json, isAddress)}`,
+		ready && `URL after ${seconds(ready.at)}`,
+		/^\/(?!\/)/.test(String(value)) && 'the URL is a path',
+		called('audio URLs are', path, 'audio_url'),
 		ready &&
 			!done &&
-			`the end is called \`${ready.task!.raw.status}\`, which the node believes after some reads`,
+			`the end is called \`${ready.task!.raw.status}\`, which the node accepts after some reads`,
 		done && ready && done !== ready && `${seconds(ready.at - done.at)} after “completed”`,
 		heard.length > 0
 			? `messages: first after ${seconds(heard[0]!.at)}, ${heard.map(({ percentage }) => percentage ?? '?').join(', ')} %`
@@ -459,14 +462,14 @@ export const chargedOf = (exchanges: Exchange[]) =>
 			});
 			const ids = [...new Set(values.filter((id) => id !== undefined))];
 			const trouble = isStream(call) ? call.broke : troubleOf(call);
-			return `${kind}: ${ids.join(', ') || 'no ID was told'}${trouble ? ` (${trouble})` : ''}`;
+			return `${kind}: ${ids.join(', ') || 'no ID was sent'}${trouble ? ` (${trouble})` : ''}`;
 		});
 
 function saidOfStream(call: Exchange): Said {
 	const after = seconds(call.pieces.at(-1)?.ms ?? 0);
 	const files = (json: unknown) => [
-		filesOf(json).length === 0 && `no file address${hasOnly(json, isAddress)}`,
-		called('addresses are', readAt(json, filesOf), 'file_url', 'file_urls'),
+		filesOf(json).length === 0 && `no file URL${hasOnly(json, isAddress)}`,
+		called('URLs are', readAt(json, filesOf), 'file_url', 'file_urls'),
 	];
 	if (!isStream(call)) {
 		const trouble = troubleOf(call);

@@ -103,10 +103,10 @@ test('what has never answered says why it ended, and never answers in the replay
 test.each([
 	[
 		'{"id":7,"status":"done","media":{"audioUrl":"https://a.example/x"}}',
-		'audio address',
+		'audio URL',
 		'media.audioUrl',
 	],
-	['{"id":7,"status":"completed","link":"/x/7.mp3","by":"Anna"}', 'audio address', 'link'],
+	['{"id":7,"status":"completed","link":"/x/7.mp3","by":"Anna"}', 'audio URL', 'link'],
 	['{"id":7,"stage":"done","audio_url":"/x.mp3"}', 'status', 'id, stage, audio_url'],
 ])('a row names what stands in place of what the node reads: %s', (task, what, names) => {
 	const calls = [
@@ -132,7 +132,7 @@ test('a row tells how reads answer while a task is not finished', () => {
 	const outcomes = [{ operation: 'speech', lines: ['items: 1'] }];
 	const [speech] = paidRows([create, read('', 202), done], outcomes, ['speech']);
 	expect(speech!.differs).toContain('; some reads: HTTP 202 with no body; status: DONE;');
-	expect(speech!.differs).toContain('; the end is called `DONE`, which the node believes after');
+	expect(speech!.differs).toContain('; the end is called `DONE`, which the node accepts after');
 });
 
 test('a wrong address is refused before the token is asked for', () => {
@@ -278,8 +278,8 @@ describe('a stranger checks', () => {
 		expect(text).toMatch(/History \| different \| 1 entry; under `data.items`; where .* is lost/);
 		expect(text.match(/no total/g)).toHaveLength(1);
 		expect(text).toMatch(/a task that does not exist: HTTP 404 with a web page/);
-		expect(text).toMatch(/WebSocket \| not there \| HTTP 401 \| results come by polling/);
-		expect(text).toMatch(/called `id`; status: COMPLETED; address after .*called `result.href`/);
+		expect(text).toMatch(/WebSocket \| not there \| HTTP 401 \| the node polls every 5 s/);
+		expect(text).toMatch(/called `id`; status: COMPLETED; URL after .*called `result.href`/);
 		expect(text).toMatch(/file: audio\/wav, 16 bytes/);
 		expect(verdict).toMatch(/^It works with limits: §4.4 Voices: .*By ID.*; §6.2 WebSocket: /);
 		const kept = written(recording, token);
@@ -298,9 +298,7 @@ describe('a stranger checks', () => {
 			});
 			expect(performance.now() - began).toBeLessThan(60_000);
 			expect(text).toMatch(/Voices \| not there \| no answer: nothing within 10.0 s \| .*By ID/);
-			expect(text).toMatch(
-				/not exist: HTTP 429 with JSON: Too many \| takes this for something that/,
-			);
+			expect(text).toMatch(/not exist: HTTP 429 with JSON: Too many \| takes this for temporary/);
 			expect(text).toContain('(still trying when the check ended it, after 12 s)');
 		},
 	);
@@ -341,7 +339,9 @@ describe('a stranger checks', () => {
 			answering({ '/me': account, '/voices': page })(request, response);
 		});
 		expect(grade).toBe('limits');
-		expect(text).toMatch(/The token \| different \| .* \| reading the account names a wrong token/);
+		expect(text).toMatch(
+			/The token \| different \| .* \| a read of the account shows that the token/,
+		);
 		expect(text).toMatch(/Account \| different \| no record \| .*; the trigger reads it, too/);
 		expect(text).toMatch(/Voices \| there \| 1 entry; under `data`; repeats [^;]*? \|/);
 		expect(await replay(recording)).toEqual([]);
@@ -360,7 +360,7 @@ describe('a stranger checks', () => {
 		);
 		expect(text).toMatch(/redirects .*voices \(307\).* \| follows redirects of reads only/);
 		expect(text).toMatch(/Voices \| different \| 1 .* ID is called `id` \| lists the voices/);
-		expect(text).toMatch(/not there \| .* by polling, .*; the trigger detects no tasks but/);
+		expect(text).toMatch(/not there \| .* node polls .*; the trigger detects only the tasks/);
 		expect(text).toMatch(/Image \| .* \| no stream, but redirects .* \| The service redirects/);
 		expect(grade).toBe('fails');
 		expect(await replay(recording)).toEqual([]);
@@ -398,7 +398,7 @@ test('what was made is named by whatever may be its id', () => {
 			{ ...made('/v1/video/text-to-video', ''), status: 0, broke: 'ECONNRESET' },
 			{ ...made('/v1/labs/task', ''), status: 402 },
 		]),
-	).toEqual(['speech: a-b', 'image: clip_77aa1', 'video: no ID was told (no answer: ECONNRESET)']);
+	).toEqual(['speech: a-b', 'image: clip_77aa1', 'video: no ID was sent (no answer: ECONNRESET)']);
 });
 
 test('a check does not replace the recording of the one before', () => {

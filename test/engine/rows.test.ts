@@ -72,7 +72,7 @@ test('the error output keeps the columns of the row, but error, status and task 
 	expect(failed![0]!.json).toEqual({
 		...items[1],
 		error: expect.stringContaining('could not generate the speech'),
-		error_description: expect.stringContaining('A new attempt is charged.'),
+		error_description: expect.stringContaining('A new task is charged.'),
 		error_kind: 'other',
 		status: 'error',
 		task_id: taskOf('Two').id,

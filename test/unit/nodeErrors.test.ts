@@ -66,8 +66,8 @@ Your account has no voice with this ID: invalid_voice_id. Choose one with 'From 
 The service does not know this URL: Not found. Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.
 The service rejected the request (HTTP 422): text too long. Correct the field that this reason is about.
 The service is not available (HTTP 503): maintenance. The cause is probably on the service's side. Try again later.
-The service could not generate the speech: text too long. Change the text, voice or model. A new attempt is charged.
-The service could not generate the video: UNSAFE_GENERATION. Change the prompt or any images. A new attempt is charged.
+The service could not generate the speech: text too long. Change the text, voice or model. A new task is charged.
+The service could not generate the video: UNSAFE_GENERATION. Change the prompt or any images. A new request is charged.
 The service's response is too large: a list of more than 1000 pages. For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.
 An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice. Check History → Get Many (or the provider's website). If the result isn't there, run only this row in a new execution. 'Execute step' on this node would charge all rows.
 The task is complete, but its audio is not available yet (waited 60 seconds). The audio may still become available.
@@ -199,7 +199,7 @@ describe('what a message says', () => {
 	it('does not blame the input when the service had too much to do', () => {
 		for (const kind of ['taskFailed', 'generationFailed'] as const) {
 			const { description } = wordingOf(failure(kind, { meaning: 'throttled' }));
-			expect(description).toMatch(/^Set a lower 'Concurrency'.* A new attempt is charged/);
+			expect(description).toMatch(/^Set a lower 'Concurrency'.* A new (?:task|request) is charged/);
 			const facts = { meaning: 'throttled', safeInFlight: 4 } as const;
 			expect(wordingOf(failure(kind, facts)).description).toContain('Options (try 4).');
 		}

@@ -218,11 +218,11 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	taskFailed: (facts) => ({
 		message: `The service could not generate the speech${reasonSuffix(facts)}`,
-		description: `${remedy({ ...facts, mediaKind: 'speech' }, `Change the ${MEDIA.speech.inputs}`)}. A new attempt is charged.`,
+		description: `${remedy({ ...facts, mediaKind: 'speech' }, `Change the ${MEDIA.speech.inputs}`)}. A new task is charged.`,
 	}),
 	generationFailed: (facts) => ({
 		message: `The service could not generate the ${facts.mediaKind ?? 'video or image'}${reasonSuffix(facts)}`,
-		description: `${remedy(facts, `Change the ${MEDIA[facts.mediaKind ?? 'video'].inputs}`)}. A new attempt is charged.`,
+		description: `${remedy(facts, `Change the ${MEDIA[facts.mediaKind ?? 'video'].inputs}`)}. A new request is charged.`,
 	}),
 	tooLarge: (facts) => ({
 		message: `The service's response is too large${reasonSuffix(facts)}`,
