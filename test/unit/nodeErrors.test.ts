@@ -18,7 +18,7 @@ const KINDS: Record<FailureKind, FailureFacts> = {
 	invalidInput: { field: 'Text', text: 'is empty' },
 	badImage: {
 		field: 'Images (in Order)',
-		text: "The item has no binary field 'data' (it has none)",
+		text: "The input has no binary field 'data' (it has none)",
 	},
 	overBudget: { text: 'This run needs 2 paid requests', maxPaidRequests: 1 },
 	unreachable: { host: 'media.example.com', text: 'refused', transient: true },
@@ -53,7 +53,7 @@ const failure = (kind: FailureKind, facts: FailureFacts = {}) =>
 /** What a person reads of each kind: read it aloud before you change a word. */
 const ALOUD = `
 'Text' is empty. Fill it in, or check the column's name in its expression. The request was not sent.
-The item has no binary field 'data' (it has none). 'Images (in Order)' must contain the names of input binary fields that hold images, or image URLs (https://…). The request was not sent.
+The input has no binary field 'data' (it has none). 'Images (in Order)' must contain the names of input binary fields that hold images, or image URLs (https://…). The request was not sent.
 This run needs 2 paid requests, but 'Max Paid Requests per Execution' is 1. Raise the limit, or pass fewer rows. No paid request was sent in this run.
 media.example.com refused the connection. Check 'Base URL' in the credential, and whether the service is running.
 media.example.com did not respond. The connection was lost, or the response took too long. Try again in a moment.

@@ -91,20 +91,18 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 	not_allowed: 'Ask your provider whether your account may do this',
 	unavailable: 'Wait a few minutes',
 };
-/** What a user can do instead if the answer is about this kind of media. */
-const REMEDIES_BY_KIND: Record<MediaKind, typeof REMEDIES> = {
-	speech: {
-		not_allowed:
-			'Choose a voice, model or settings that your account may use, or ask your provider',
-		moderation: 'Change the text',
-	},
-	video: { moderation: `Change the ${MEDIA.video.inputs}` },
-	image: { moderation: `Change the ${MEDIA.image.inputs}` },
+/** What a user can do instead if the answer is about speech. */
+const SPEECH_REMEDIES: typeof REMEDIES = {
+	not_allowed: 'Choose a voice, model or settings that your account may use, or ask your provider',
+	moderation: 'Change the text',
 };
+/** What a user can do instead if the answer is about this kind of media. */
+const remediesOf = (kind: MediaKind): typeof REMEDIES =>
+	kind === 'speech' ? SPEECH_REMEDIES : { moderation: `Change the ${MEDIA[kind].inputs}` };
 /** Returns what the user can do, as a sentence without its period. */
 const remedy = ({ meaning, mediaKind, safeInFlight }: FailureFacts, fallback: string) => {
 	const numberToTry = safeInFlight ? ` (try ${safeInFlight})` : '';
-	const remedies = { ...REMEDIES, ...(mediaKind && REMEDIES_BY_KIND[mediaKind]) };
+	const remedies = { ...REMEDIES, ...(mediaKind && remediesOf(mediaKind)) };
 	return ((meaning && remedies[meaning]) ?? fallback) + numberToTry;
 };
 

@@ -158,7 +158,7 @@ export function inputImagesOf(
 			const fieldNames = Object.keys(files).join(', ') || 'none';
 			throw badImageFailure(
 				displayName,
-				`The item has no binary field '${field}' (it has ${fieldNames})`,
+				`The input has no binary field '${field}' (it has ${fieldNames})`,
 			);
 		}
 	}
