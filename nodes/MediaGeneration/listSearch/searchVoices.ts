@@ -13,7 +13,7 @@ import { languageCodes, languageNames, normalize } from './languages';
 /** Time limit of one search in the editor's list of voices, in ms. */
 const SEARCH_TIMEOUT_MS = 60_000;
 
-/** The most voices that this node reads to filter them itself. */
+/** The maximum number of voices that this node reads to filter them itself. */
 const MAX_FILTERED_VOICES = 1000;
 
 /** Fields that describe a voice. */

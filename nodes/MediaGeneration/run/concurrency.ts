@@ -4,7 +4,7 @@ import type { Throttle } from '../../shared/pace/throttle';
 
 /** How many slots a run has at its start, if the concurrency is chosen automatically. */
 const AUTOMATIC_START = 10;
-/** The most slots, if the concurrency is chosen automatically. */
+/** The maximum number of slots, if the concurrency is chosen automatically. */
 const AUTOMATIC_MAX = 100;
 /** The longest wait before the limits are checked again, in ms. Other executions may change an account's limit. */
 const RECHECK_MS = 60_000;

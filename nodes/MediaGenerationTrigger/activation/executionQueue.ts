@@ -21,7 +21,7 @@ const MAX_CONCURRENT_EXECUTIONS = 20;
 const MAX_EXECUTION_MS = 60_000;
 /** Time limit for downloading the files of one event, in ms. */
 const DOWNLOAD_TIMEOUT_MS = 3_600_000;
-/** The most attempts to emit an event, if n8n fails to start its execution. */
+/** The maximum number of attempts to emit an event, if n8n fails to start its execution. */
 const MAX_EMIT_ATTEMPTS = 10;
 /** The longest pause between two attempts, in ms. */
 const MAX_EMIT_PAUSE_MS = 60_000;

@@ -10,9 +10,9 @@ import { asText, withoutQuery } from '../../shared/parsing/values';
 import type { Page } from '../../shared/parsing/responses';
 import type { Outbox, Stateful } from '../activation/outbox';
 
-/** The most entries that one poll reads. */
+/** The maximum number of entries that one poll reads. */
 const MAX_POLLED_ENTRIES = 600;
-/** The most entries that are remembered: the ones that were seen last. */
+/** The maximum number of entries that are remembered: the ones that were seen last. */
 const MAX_KNOWN_ENTRIES = 1000;
 /** The longest time for which an unfinished entry (no file, not failed) is tracked, in ms. */
 const MAX_TRACKED_MS = 2 * 3_600_000;

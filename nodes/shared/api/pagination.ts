@@ -5,7 +5,7 @@ import { MAX_PAGES } from '../limits';
 import type { Page } from '../parsing/responses';
 import { asText } from '../parsing/values';
 
-/** The most records that are asked for per page. */
+/** The maximum number of records that are asked for per page. */
 export const MAX_PAGE_SIZE = 100;
 /** A page with fewer records than this is taken for the last one, even if more records per page were asked for. */
 export const MIN_PAGE_SIZE = 20;
@@ -14,7 +14,7 @@ export const MIN_PAGE_SIZE = 20;
 export interface Paging {
 	/** The number of the first page, 0 or 1. */
 	firstPage: number;
-	/** The most records to return. */
+	/** The maximum number of records to return. */
 	limit: number;
 	fetch(pageNumber: number, pageSize: number): Promise<Page>;
 	/** Returns true when no page after this one is needed. */

@@ -19,7 +19,7 @@ import { asWebUrl } from '../parsing/values';
 const ATTEMPT_TIMEOUT_MS = 30_000;
 /** How long reading the account may take, in ms. */
 const ACCOUNT_READ_TIMEOUT_MS = 10_000;
-/** The most attempts to send a call. A throttled call may be sent more often. */
+/** The maximum number of attempts to send a call. A throttled call may be sent more often. */
 const MAX_CALL_ATTEMPTS = 5;
 /** How long a throttled read may be repeated without a limit of attempts, in ms. */
 const MAX_THROTTLED_READ_MS = 300_000;

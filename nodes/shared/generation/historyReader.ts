@@ -8,7 +8,7 @@ import { sortOldestFirst, readHistory, type HistoryEntry } from './historyEntrie
 
 /** The greatest age of a snapshot, in ms, unless the caller gives another one. */
 const SNAPSHOT_TTL_MS = 8_000;
-/** The most entries in a snapshot. */
+/** The maximum number of entries in a snapshot. */
 const MAX_SNAPSHOT_ENTRIES = 2000;
 
 /** The newest part of the history, as one read has shown it. */

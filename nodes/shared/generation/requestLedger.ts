@@ -6,7 +6,7 @@ import { evictOldest } from '../limits';
 
 /** How long the history is searched for a lost result, in ms, unless the caller of `searchEnd` gives another time. */
 const SEARCH_WINDOW_MS = 600_000;
-/** The most requests in a ledger. It is high enough to keep a request while its result is searched for. */
+/** The maximum number of requests in a ledger. It is high enough to keep a request while its result is searched for. */
 const MAX_LEDGER_REQUESTS = 10_000;
 
 /** The generation requests of an account that this process knows, in the order they were added. */

@@ -18,8 +18,7 @@ import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 /** How long a file host may be silent, in ms. */
 const IDLE_TIMEOUT_MS = 60_000;
 /**
- * The most attempts to download a file. Within a retry window (see `retryWindowMs`), the number of attempts is not
- * limited.
+ * The maximum number of attempts to download a file. Within a retry window (see `retryWindowMs`) there may be more.
  */
 const MAX_DOWNLOAD_ATTEMPTS = 5;
 /** The retry window while the file's host is unavailable, in ms. */

@@ -18,9 +18,9 @@ const formatPause = (ms: number) =>
 	ms > 120_000 ? `${Math.ceil(ms / 60_000)} minutes` : formatSeconds(Math.ceil(ms / 1000) * 1000);
 const statusSuffix = (status?: number) => (status ? ` (HTTP ${status})` : '');
 
-/** The most texts that `listFirst` lists by default. */
+/** The maximum number of texts that `listFirst` lists by default. */
 const MAX_LISTED_TEXTS = 5;
-/** The most characters of each text that `listFirst` lists. */
+/** The maximum length of each text that `listFirst` lists, in characters. */
 const MAX_LISTED_TEXT_CHARS = 300;
 /** Lists the first `max` texts, and says how many more there are. */
 export const listFirst = (texts: string[], max = MAX_LISTED_TEXTS) =>

@@ -6,7 +6,8 @@ import { Queue } from '../async/queue';
  */
 const REFILL_MS = 2000;
 /**
- * The most tokens in the bucket. After a restart, hundreds of tasks may have ended unnoticed and are read in one burst.
+ * The maximum number of tokens in the bucket. After a restart, hundreds of tasks may have ended unnoticed and are read in
+ * one burst.
  */
 const BURST = 200;
 /** The least time between two reads, in ms. */

@@ -9,7 +9,7 @@ export interface Redactor {
 	value<T>(value: T): T;
 }
 
-/** The most characters of a token that the regular expression contains, because V8 limits the length of a pattern. */
+/** How many characters of a token the regular expression contains at most, because V8 limits a pattern's length. */
 const MAX_COMPARED_CHARS = 4000;
 
 /** The source of a regular expression that matches a character of the token and its usual encodings. */

@@ -28,8 +28,8 @@ const REFUSED_WITHIN_MS = 500;
 const MAX_BACKOFF_MS = 30_000;
 
 /**
- * The most tasks whose highest percentage is remembered. Percentages are remembered because a message about a task may
- * arrive before the create call has returned the task's id.
+ * The maximum number of tasks whose highest percentage is remembered. Percentages are remembered because a message about
+ * a task may arrive before the create call has returned the task's id.
  */
 const MAX_REMEMBERED_TASKS = 5000;
 

@@ -22,7 +22,7 @@ import {
 } from './collect';
 import { isTaskGone, type SpeechOrder } from './submit';
 
-/** The most parts that one speech may have, and the most task ids that Speech → Collect takes. */
+/** The maximum number of parts of one speech, and of task ids that Speech → Collect takes. */
 export const MAX_PARTS = 200;
 
 /**

@@ -10,7 +10,7 @@ import type { ItemContext } from '../../run/itemContext';
 
 /* Reads the input images of an item, and puts them into a create call as an array of base64 texts (§4.6, §4.7). */
 
-/** The most bytes that all images of one request may have in total, encoded as base64. */
+/** The maximum size of all images of one request, encoded as base64, in bytes. */
 const MAX_BODY_BYTES = 512 * 1024 * 1024;
 
 /** MIME types that do not tell what a file contains. */
