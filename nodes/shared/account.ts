@@ -48,3 +48,6 @@ export function accountOf({ accountKey: key }: { accountKey: string }): Account 
 	account.lastUsed = now;
 	return account;
 }
+
+/** Returns the states of all accounts that this process knows. */
+export const allAccounts = (): Array<Pick<Account, 'get'>> => [...accounts.values()];

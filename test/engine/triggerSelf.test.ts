@@ -46,7 +46,7 @@ describe('a workflow that would start itself', () => {
 		expect(message).toMatch(/move that node to a workflow called with/i);
 		// Who follows the advice must know where it does not hold.
 		expect(message).toMatch(
-			/queue mode, in nested sub-workflows, with HTTP Request or after a lost response/,
+			/queue mode, in nested sub-workflows, with HTTP Request, after a lost response or through another/,
 		);
 		// By this word n8n would give the workflow up.
 		expect(message).not.toMatch(/Authorization/);

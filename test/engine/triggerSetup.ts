@@ -47,6 +47,8 @@ export interface TriggerSetting {
 	behind?: INode[];
 	/** What the last of these, an agent, may call. */
 	tools?: INode[];
+	/** A second trigger of the workflow, which does not run here, and what follows that one. */
+	beside?: INode[];
 	/** Who asks; a person who publishes unless given. */
 	activationMode?: WorkflowActivateMode;
 	/** Runs an execution to its end, instead of none; called for each emission with its number from 0. */
@@ -72,10 +74,11 @@ afterEach(async () => {
 /** What n8n needs of a workflow to start its trigger. */
 function workflowOf(setting: TriggerSetting) {
 	const { parameters = {}, nodeId, workflowId = 'workflow-with-trigger', behind = [] } = setting;
-	const { tools, activationMode } = setting;
+	const { tools, beside, activationMode } = setting;
 	return {
 		workflowId,
 		tools,
+		beside,
 		activationMode,
 		nodes: [triggerNode(parameters, nodeId ?? `trigger-${Math.random()}`), ...behind],
 		credential: credential(setting.credential),

@@ -19,6 +19,8 @@ export interface TriggerWorkflow {
 	nodes: INode[];
 	/** What the last of them, an agent, may call. */
 	tools?: INode[];
+	/** A second trigger, and what follows that one. */
+	beside?: INode[];
 	credential: ICredentialDataDecryptedObject;
 	/** Who asks; a person who publishes unless given. */
 	activationMode?: WorkflowActivateMode;
@@ -52,15 +54,24 @@ export const inARow = (nodes: INode[]): IConnections =>
 
 /** What n8n makes of a workflow before its trigger starts. */
 export async function prepareTrigger(
-	{ workflowId, nodes, tools = [], credential, staticData = {}, ...more }: TriggerWorkflow,
+	{
+		workflowId,
+		nodes,
+		tools = [],
+		beside = [],
+		credential,
+		staticData = {},
+		...more
+	}: TriggerWorkflow,
 	mode: 'trigger' | 'manual',
 ) {
 	const loader = more.loader ?? (await loadPackage());
-	const connections = inARow(nodes);
+	const connections = { ...inARow(nodes), ...inARow(beside) };
 	for (const { name } of tools) {
 		connections[name] = { ai_tool: [[{ node: nodes.at(-1)!.name, type: 'ai_tool', index: 0 }]] };
 	}
-	const file = { id: workflowId, name: 'Triggered', nodes: [...nodes, ...tools], connections };
+	const all = [...nodes, ...tools, ...beside];
+	const file = { id: workflowId, name: 'Triggered', nodes: all, connections };
 	const nodeTypes = withUnknown(nodeTypesOf(loader));
 	const workflow = new n8nWorkflow.Workflow({ ...file, active: true, nodeTypes, staticData });
 	const credentials = { mediaGenerationApi: credential };

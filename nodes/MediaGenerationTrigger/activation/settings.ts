@@ -33,7 +33,7 @@ const GENERATED_EVENT = 'generated';
 
 /** The events about speech tasks. With `generated`, `failed` is also about videos and images. */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], typeof GENERATED_EVENT>;
-const taskEvents = EVENTS.map(({ value }) => value).filter(
+export const taskEvents = EVENTS.map(({ value }) => value).filter(
 	(value): value is TaskEventKind => value !== GENERATED_EVENT,
 );
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { accountOf } from '../account';
+import { accountOf, allAccounts } from '../account';
 import type { GeneratedFile, GenerationRequest } from '../contract';
 import type { Credential } from '../http/credential';
 import { evictOldest } from '../limits';
@@ -70,6 +70,17 @@ export const searchEnd = (
 export const finalFields = (request: GenerationRequest, files: GeneratedFile[]) => {
 	return { requestedCount: files.length, searchUntil: searchEnd(request, 0) };
 };
+
+/** The beginning of a prompt. No more is kept of a text once its task is known, because there may be thousands. */
+export const promptStart = (prompt = ''): string => prompt.slice(0, 100);
+
+/** All requests for videos and images that this process knows, of all accounts. */
+export const allRequests = (): GenerationRequest[] =>
+	allAccounts().flatMap((account) => account.get(RequestLedger).all());
+
+/** All requests for speech that this process knows, of all accounts. */
+export const allSpeechRequests = (): GenerationRequest[] =>
+	allAccounts().flatMap((account) => account.get(SpeechLedger).all());
 
 /** The ledger of a credential's account in this process, for videos and images. */
 export const ledgerOf = (credential: Credential): RequestLedger =>

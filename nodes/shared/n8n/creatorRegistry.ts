@@ -2,7 +2,14 @@ import type { IExecuteFunctions, ITaskData } from 'n8n-workflow';
 import { sleep } from '../async/deadline';
 import type { GenerationRequest } from '../contract';
 import { LATE_RESULT_MS } from '../generation/historyMatching';
-import type { RequestLedger } from '../generation/requestLedger';
+import {
+	allRequests,
+	allSpeechRequests,
+	ledgerOf,
+	promptStart,
+	speechLedgerOf,
+} from '../generation/requestLedger';
+import type { Credential } from '../http/credential';
 import { asText, isRecord, withoutQuery } from '../parsing/values';
 
 /** Where n8n's execution context has the id of the calling workflow. No public method of n8n returns it. */
@@ -38,26 +45,36 @@ export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 };
 
 /**
- * Finds out whether a trigger's own workflow has created `product` through a sub-workflow or its error workflow, so that
- * another start of the workflow would make an endless, charged loop. Waits while that is not clear yet. Adds the id of a speech task to the
- * request that has created it.
+ * Finds out whether a trigger's own workflow has created `product` through a sub-workflow or an error workflow, so that
+ * another start of the workflow would make an endless, charged loop. Waits while that is not clear yet. Adds the id of a
+ * speech task to the request that has created it.
  *
- * @param requests the account's requests of the same kind as `product`: for speech, or for videos and images
+ * @param credential the trigger's credential
  * @param isOwnSubWorkflow returns true for a sub-workflow that the trigger's workflow has called
  * @param signal ends the wait with false
  * @returns true if such a sub-workflow has most likely created it; never rejects
  */
 export async function isCreatedBySubWorkflow(
 	product: Product,
-	requests: RequestLedger,
+	credential: Credential,
 	isOwnSubWorkflow: (creator: SubWorkflow) => boolean,
 	signal: AbortSignal,
 ): Promise<boolean> {
 	const receivedAt = Date.now();
+	const [ledger, allOfKind] = product.files
+		? [ledgerOf(credential), allRequests]
+		: [speechLedgerOf(credential), allSpeechRequests];
+	const isOwn = ({ creator }: GenerationRequest) =>
+		creator !== undefined && isOwnSubWorkflow(creator);
+	// The sub-workflow may reach the same account by another token or Base URL. Another service may use the same ids, so
+	// the prompts must be equal, too.
+	const isCreatedElsewhere = (request: GenerationRequest) =>
+		isOwn(request) &&
+		isProvenCreator(request, product) &&
+		promptStart(request.prompt) === promptStart(product.prompt);
 	for (; !signal.aborted; await sleep(RECHECK_MS, signal)) {
-		const ownRequests = requests
-			.all()
-			.filter(({ creator }) => creator && isOwnSubWorkflow(creator));
+		if (allOfKind().some(isCreatedElsewhere)) return true;
+		const ownRequests = ledger.all().filter(isOwn);
 		const verdicts = ownRequests.map((request) => verdictOf(request, product, receivedAt));
 		const creator = ownRequests[verdicts.indexOf('created')];
 		// A request for speech creates one task, so the next task of unknown text is that of another request.
@@ -67,24 +84,29 @@ export async function isCreatedBySubWorkflow(
 	return false;
 }
 
+/** True if an id or a URL proves that `request` has created `product`. */
+function isProvenCreator(request: GenerationRequest, { id, files = [] }: Product): boolean {
+	// If both sides have ids, their URLs are not compared, because URLs of different files may differ only in the
+	// query.
+	if (id && request.announcedIds.length > 0) return request.announcedIds.includes(id);
+	const knownUrls = request.files.map(({ fileUrl }) => withoutQuery(fileUrl));
+	return files.some(({ fileUrl }) => knownUrls.includes(withoutQuery(fileUrl)));
+}
+
 /**
  * Returns `created` if `request` has most likely created `product`, `perhaps` if that is not clear yet, and undefined
  * if it has not. `receivedAt` is when the event arrived, in ms since 1970.
  */
 function verdictOf(request: GenerationRequest, product: Product, receivedAt: number) {
-	const { id, prompt, files = [], failed } = product;
-	const { announcedIds, requestedCount, searchUntil } = request;
-	const knownUrls = request.files.map(({ fileUrl }) => withoutQuery(fileUrl));
-	const hasSameFile = files.some(({ fileUrl }) => knownUrls.includes(withoutQuery(fileUrl)));
-	// If both sides have ids, their URLs are not compared, because URLs of different files may differ only in the
-	// query.
-	if (id && announcedIds.length > 0 ? announcedIds.includes(id) : hasSameFile) return 'created';
-	const hasAllFiles = Math.max(announcedIds.length, knownUrls.length) >= requestedCount;
+	const { prompt, failed } = product;
+	const { announcedIds, files, requestedCount, searchUntil } = request;
+	if (isProvenCreator(request, product)) return 'created';
+	const hasAllFiles = Math.max(announcedIds.length, files.length) >= requestedCount;
 	// A task of unknown text may be the one whose create call got no answer.
 	const mayHaveSamePrompt = prompt === undefined || prompt === request.prompt;
 	if (searchUntil !== undefined) {
 		// A file without an id may have another URL in the history than in the stream.
-		const hasUnknownIds = announcedIds.length === 0 && knownUrls.length > 0;
+		const hasUnknownIds = announcedIds.length === 0 && files.length > 0;
 		const mayStillArrive =
 			Date.now() < searchUntil + LATE_RESULT_MS && (failed || !hasAllFiles || hasUnknownIds);
 		return mayStillArrive && mayHaveSamePrompt ? 'created' : undefined;

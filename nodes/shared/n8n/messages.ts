@@ -270,7 +270,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			"Remove 'Video or Image Created' from 'Trigger On': without a history, new ones can't be detected.",
 	}),
 	selfTrigger: ({ text = 'A node', mediaKind }) => ({
-		message: `'${text}' creates what this trigger listens for, so each execution would start and pay for the next. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} that node to a workflow called with 'Execute Sub-workflow'. Loops through it are not detected in queue mode, in nested sub-workflows, with HTTP Request or after a lost response`,
+		message: `'${text}' creates what this trigger listens for, so each execution would start and pay for the next. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} that node to a workflow called with 'Execute Sub-workflow'. Loops through it are not detected in queue mode, in nested sub-workflows, with HTTP Request, after a lost response or through another workflow's trigger`,
 		description: "'Execute step' still works.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),

@@ -1,7 +1,12 @@
 import type { ServiceRecord, SpeechOperation } from '../../../shared/contract';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withDefaultFacts } from '../../../shared/failure';
-import { newRequest, speechLedgerOf, searchEnd } from '../../../shared/generation/requestLedger';
+import {
+	newRequest,
+	promptStart,
+	speechLedgerOf,
+	searchEnd,
+} from '../../../shared/generation/requestLedger';
 import { creatorOf } from '../../../shared/n8n/creatorRegistry';
 import { asText } from '../../../shared/parsing/values';
 import { withTaskId, type TaskWait } from '../../../shared/speech/speechTask';
@@ -99,8 +104,7 @@ async function create(
 		throw withDefaultFacts(error, { mediaKind: 'speech' });
 	});
 	ledgerRequest.announcedIds.push(taskId);
-	// From now on the id tells, and the ledger would otherwise hold thousands of texts.
-	ledgerRequest.prompt = '';
+	ledgerRequest.prompt = promptStart(ledgerRequest.prompt);
 	entry.write({ state: 'task', taskId, createdAt: Date.now() });
 	report.progress(`task ${taskId} created`);
 	report.logCharge('speech', { task: taskId });

@@ -1,0 +1,157 @@
+import type { IDataObject, INode } from 'n8n-workflow';
+import { startSimulator } from '../../simulator/simulator.mts';
+import { triggerNode } from '../service/triggerNode.mts';
+import { good } from './seen';
+import { taskOf } from './service';
+import { begin, fakeTime, image, node, run, sim, speech, start, video, workflow } from './setup';
+import { pass } from './time';
+import { activate, createTask, told, type TriggerSetting } from './triggerSetup';
+
+/* Loops through another trigger, an error workflow or another credential: they are refused, or passed over. */
+
+const CALLER = 'caller';
+const generated = { events: ['generated'] };
+const call = (id: string) =>
+	node(
+		{ workflowId: { __rl: true, mode: 'id', value: id } },
+		{ name: `Call ${id}`, type: 'n8n-nodes-base.executeWorkflow' },
+	);
+const otherTrigger = (parameters: IDataObject = {}, more: Partial<INode> = {}): INode => ({
+	...triggerNode(parameters, 'other-trigger'),
+	name: 'Other Trigger',
+	...more,
+});
+/** Runs this node as the sub-workflow `id` of the workflow with the trigger. */
+const runCalled = async (id: string, parameters: IDataObject, credential: IDataObject = {}) => {
+	const subject = { ...workflow(node(parameters)), id };
+	const running = await begin(subject, { credential: credential as never });
+	running.soFar().data.parentExecution = { workflowId: CALLER, executionId: '1' };
+	good(await running.finished);
+};
+
+describe('the error workflow of a workflow that is called after the trigger', () => {
+	const speakAfterFailureOf = async (id: string) => {
+		const execution = { id: '1', mode: 'integrated', error: { message: 'Oops' } };
+		const items = [{ execution, workflow: { id, name: 'Failed' } }];
+		const subject = { ...workflow(node(speech(`Failure of ${id}`))), id: 'errors' };
+		good(await run(subject, { mode: 'error', items }));
+	};
+
+	it('starts nothing by what it creates; that of another workflow does', async () => {
+		await start({ pace: 0 });
+		const trigger = await activate({ workflowId: CALLER, behind: [call('called')] });
+		await speakAfterFailureOf('called');
+		await speakAfterFailureOf('another');
+		await trigger.has(1);
+		const foreign = await createTask('Somebody else’s');
+		await trigger.has(2);
+		expect(told(trigger)).toEqual(new Set([taskOf('Failure of another').id, foreign]));
+	});
+});
+
+describe('two triggers in one workflow', () => {
+	const show = () => node(video('Again'), { name: 'Show' });
+	const speak = () => node(speech('Again'), { name: 'Speak' });
+
+	it.each<[string, () => TriggerSetting]>([
+		['Speak', () => ({ behind: [show()], beside: [otherTrigger(generated), speak()] })],
+		[
+			'Show',
+			() => ({ parameters: generated, behind: [speak()], beside: [otherTrigger(), show()] }),
+		],
+		[
+			'Speak',
+			() => ({ behind: [show()], beside: [otherTrigger({ events: '={{ $json }}' }), speak()] }),
+		],
+	])('that start each other are not published, and the error names %s', async (name, setting) => {
+		const refusal = await activate(setting()).catch(String);
+		expect(refusal).toMatch(`'${name}' creates what this trigger listens for`);
+	});
+
+	it.each<[string, () => TriggerSetting]>([
+		[
+			'the other listens for speech',
+			() => ({ behind: [show()], beside: [otherTrigger(), speak()] }),
+		],
+		[
+			'the other listens for listed tasks',
+			() => {
+				const parameters = { events: ['completed'], taskIds: '4711' };
+				return {
+					parameters: generated,
+					behind: [speak()],
+					beside: [otherTrigger(parameters), show()],
+				};
+			},
+		],
+		[
+			'the other is disabled',
+			() => ({ behind: [show()], beside: [otherTrigger(generated, { disabled: true }), speak()] }),
+		],
+		[
+			'the other creates what nobody listens for',
+			() => {
+				const draw = node(image('Once'), { name: 'Draw' });
+				return { behind: [draw], beside: [otherTrigger(generated)] };
+			},
+		],
+	])('are published if only one starts the other: %s', async (_, setting) => {
+		const trigger = await activate({ activationMode: 'init', ...setting() });
+		expect(trigger.errors).toEqual([]);
+	});
+
+	it.each([
+		['starts nothing if the sub-workflow of this one starts the other', true, false],
+		['is told if that of this one creates nothing', false, true],
+	])('what the sub-workflow of the other creates %s', async (_, isLoop, isTold) => {
+		await start({ pace: 0 });
+		const beside = [otherTrigger(), call('called')];
+		// The process remembers for all tests what a sub-workflow has created.
+		const own = `own ${isLoop}`;
+		const trigger = await activate({ workflowId: CALLER, behind: [call(own)], beside });
+		if (isLoop) await runCalled(own, speech('First'));
+		await runCalled('called', speech('Its own'));
+		const foreign = await createTask('Somebody else’s');
+		await trigger.until(`completed ${foreign} 100`);
+		expect(told(trigger).has(taskOf('Its own').id)).toBe(isTold);
+	});
+});
+
+describe('a sub-workflow with another credential of the account', () => {
+	/** Another spelling of the Base URL. */
+	const respelled = () => ({ baseUrl: sim.baseUrl.replace('127.0.0.1', 'localhost') });
+
+	it('starts nothing by speech', async () => {
+		await start({ pace: 0.2 });
+		const trigger = await activate({ workflowId: CALLER, behind: [call('called')] });
+		await runCalled('called', speech('Its own'), respelled());
+		const foreign = await createTask('Somebody else’s');
+		await trigger.has(1);
+		expect(told(trigger)).toEqual(new Set([foreign]));
+	});
+
+	it('starts nothing by videos', async () => {
+		await start({ pace: 1 });
+		fakeTime();
+		const setting = { workflowId: CALLER, behind: [call('called')], parameters: generated };
+		const [trigger] = await Promise.all([activate(setting), pass(3)]);
+		const made = runCalled('called', video('Its own', {}, { download: false }), respelled());
+		await pass(180, 5);
+		await made;
+		expect(sim.history).toHaveLength(1);
+		expect(trigger.started).toEqual([]);
+	});
+
+	it('does not hide the task of the same ID at another service', async () => {
+		const other = await startSimulator({ token: sim.token, pace: 0 });
+		try {
+			const trigger = await activate({ workflowId: CALLER, behind: [call('called')] });
+			await runCalled('called', speech('Its own'), { baseUrl: other.baseUrl });
+			const foreign = await createTask('Somebody else’s');
+			expect([...other.tasks.keys()]).toEqual([foreign]);
+			await trigger.has(1);
+		} finally {
+			await other.close();
+		}
+	});
+});
