@@ -9,13 +9,14 @@ import type { Redactor } from '../../shared/parsing/redaction';
 import { keyFactory } from './idempotencyKey';
 import {
 	inFlightCalls,
+	lineageOf,
 	storeFor,
 	type JournalEntries,
 	type JournalStore,
 	type JournalValue,
 	type WrittenValue,
 } from './journalStore';
-import { RecentRequests } from './recentRequests';
+import { hasInlineFile, RecentRequests, valuesOfRetries } from './recentRequests';
 
 /** For how long after its creation the service may not know a task, in ms, because a replica of it lags behind. */
 const UNKNOWN_TASK_MS = 600_000;
@@ -28,8 +29,10 @@ const UNKNOWN_TASK_MS = 600_000;
  */
 export class Journal {
 	readonly entries: JournalEntries;
-	/** The create calls in flight of all runs that share `entries`, by idempotency key. */
-	readonly inFlight: Map<string, Promise<unknown>>;
+	/** See `JournalStore`. */
+	readonly lineage: string;
+	/** True for a retry of an execution, unless the run is a call by a model, which may make the same call again. */
+	readonly isRetry: boolean;
 	/** What earlier manual runs have requested; undefined unless this run is manual and not a call by a model. */
 	readonly recentRequests: RecentRequests | undefined;
 	/** How many requests this run has reserved, but not sent. */
@@ -41,7 +44,8 @@ export class Journal {
 	constructor(context: IExecuteFunctions, isTool: boolean) {
 		const store = storeFor(context, isTool);
 		this.entries = store.mediaGenerationCreated ??= {};
-		this.inFlight = inFlightCalls(this.entries);
+		this.lineage = lineageOf(store);
+		this.isRetry = context.getMode() === 'retry' && !isTool;
 		const isManual = context.getMode() === 'manual' && !isTool;
 		this.recentRequests = isManual ? new RecentRequests(context) : undefined;
 		this.idempotencyKeyOf = keyFactory(context, isTool);
@@ -108,6 +112,9 @@ export class Journal {
 
 /** The journal's entry for one create call. */
 export class JournalEntry {
+	/** The key of the same call in what all retries of the execution share in this process. */
+	private readonly sharedKey: string;
+
 	constructor(
 		private readonly journal: Journal,
 		private readonly key: string,
@@ -118,7 +125,21 @@ export class JournalEntry {
 			baseUrl: string;
 			redact: Redactor;
 		},
-	) {}
+	) {
+		this.sharedKey = `${journal.lineage}/${key}`;
+		this.takeOver();
+	}
+
+	/**
+	 * Takes over what another retry of the same execution has written in this process, if it is newer. While its call
+	 * is in flight, nothing is taken over, because the service may still refuse the call.
+	 */
+	private takeOver(): void {
+		if (inFlightCalls().has(this.sharedKey)) return;
+		const { entries } = this.journal;
+		const value = valuesOfRetries().get(this.sharedKey);
+		if (value && value.keptAt >= (entries[this.key]?.keptAt ?? 0)) entries[this.key] = value;
+	}
 
 	/**
 	 * The value that this entry has, or else the one that an earlier manual run has written; undefined if there is
@@ -184,19 +205,21 @@ export class JournalEntry {
 	 * another Base URL.
 	 */
 	async createOnce<T>(stopStarting: StopStarting, create: () => Promise<T>): Promise<T> {
-		const { inFlight } = this.journal;
+		const inFlight = inFlightCalls();
+		const { sharedKey } = this;
+		this.takeOver();
 		this.requireThisService();
-		for (let otherCall = inFlight.get(this.key); otherCall; otherCall = inFlight.get(this.key)) {
-			const result = await Promise.race([otherCall, whenAborted(stopStarting)]).catch(
-				(error: unknown) => {
+		for (let otherCall = inFlight.get(sharedKey); otherCall; otherCall = inFlight.get(sharedKey)) {
+			const result = await Promise.race([otherCall, whenAborted(stopStarting)])
+				.finally(() => this.takeOver())
+				.catch((error: unknown) => {
 					if (!isFailure(error, 'canceled', 'timedOut')) throw error;
-				},
-			);
+				});
 			throwIfAborted(stopStarting);
 			if (result !== undefined) return result as T;
 		}
-		const call = create().finally(() => inFlight.delete(this.key));
-		inFlight.set(this.key, call);
+		const call = create().finally(() => inFlight.delete(sharedKey));
+		inFlight.set(sharedKey, call);
 		return await call;
 	}
 
@@ -224,7 +247,7 @@ export class JournalEntry {
 
 	/** Overwrites the entry. The token is redacted, because n8n may save the entry unencrypted. */
 	write(value: JournalValue): void {
-		const { entries, recentRequests } = this.journal;
+		const { entries, isRetry, recentRequests } = this.journal;
 		const entry = {
 			...this.item.redact.value(value),
 			baseUrl: this.item.baseUrl,
@@ -232,6 +255,8 @@ export class JournalEntry {
 		};
 		entries[this.key] = entry;
 		recentRequests?.set(this.recentKey, entry);
+		// Without the file, another retry knows at least that the request was accepted, so it isn't charged again.
+		if (isRetry && !hasInlineFile(entry)) valuesOfRetries().set(this.sharedKey, entry);
 	}
 
 	/**
@@ -256,9 +281,10 @@ export class JournalEntry {
 	delete(): void {
 		this.close();
 		this.journal.recentRequests?.delete(this.recentKey);
+		valuesOfRetries().delete(this.sharedKey);
 	}
 
-	/** Deletes the entry from the journal. Later manual runs can still collect its result. */
+	/** Deletes the entry from the journal. Later manual runs and other retries can still collect its result. */
 	close(): void {
 		delete this.journal.entries[this.key];
 	}

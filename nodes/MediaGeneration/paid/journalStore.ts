@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
 import type { GenerationRequest } from '../../shared/contract';
@@ -28,6 +29,8 @@ export type JournalEntries = Record<string, WrittenValue>;
 export interface JournalStore {
 	/** The entries of the node. In `toolCallStore`, which calls of AI tools share, the entries of all nodes. */
 	mediaGenerationCreated?: JournalEntries;
+	/** Identifies the first attempt and all its retries, even if one of them is retried several times. */
+	mediaGenerationLineage?: string;
 	/** The number of billable requests that the node has sent or reserved in the execution `executionId`. */
 	mediaGenerationSent?: { executionId: string; requests: number };
 }
@@ -39,8 +42,8 @@ const TOOL_CALL_TTL_MS = 3_600_000;
 class SharedJournals {
 	/** The store for calls by a model, if n8n keeps none from one call to the next. */
 	readonly toolCallStore = { mediaGenerationCreated: {} as JournalEntries };
-	/** The create calls in flight, by idempotency key, for each set of entries that runs share. */
-	readonly inFlight = new WeakMap<JournalEntries, Map<string, Promise<unknown>>>();
+	/** The create calls in flight, by lineage and idempotency key. */
+	readonly inFlight = new Map<string, Promise<unknown>>();
 }
 
 /**
@@ -61,10 +64,9 @@ export function storeFor(context: IExecuteFunctions, isTool: boolean): JournalSt
 	}
 }
 
-/** Returns the create calls in flight of all runs that share `entries`, by idempotency key. */
-export function inFlightCalls(entries: JournalEntries): Map<string, Promise<unknown>> {
-	const { inFlight } = processContainer.get(SharedJournals);
-	const calls = inFlight.get(entries) ?? new Map<string, Promise<unknown>>();
-	inFlight.set(entries, calls);
-	return calls;
-}
+/** Returns the lineage of a store (see `JournalStore`). */
+export const lineageOf = (store: JournalStore): string =>
+	(store.mediaGenerationLineage ??= randomUUID());
+
+/** Returns the create calls of this process that are in flight, by lineage and idempotency key. */
+export const inFlightCalls = () => processContainer.get(SharedJournals).inFlight;

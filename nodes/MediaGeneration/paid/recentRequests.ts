@@ -11,22 +11,32 @@ const RECENT_TTL_MS = 3_600_000;
 const MAX_RECENT_REQUESTS = 5000;
 
 /** True if the answer contained the file itself, as a data: URL. Such a value would take megabytes. */
-const hasInlineFile = (value: JournalValue): boolean =>
+export const hasInlineFile = (value: JournalValue): boolean =>
 	'request' in value &&
 	value.request?.files.some(({ fileUrl }) => /^data:/i.test(fileUrl)) === true;
 
+/** The remembered values of all nodes, the oldest first. */
+class RecentValues extends Map<string, WrittenValue> {
+	override set(key: string, value: WrittenValue): this {
+		this.delete(key);
+		super.set(key, value);
+		evictOldest(this, MAX_RECENT_REQUESTS);
+		return this;
+	}
+}
+
 /**
- * The remembered values of all nodes, the oldest first. It is a class because `processContainer` finds objects by their
- * class.
+ * What retries have requested in this process, by lineage and idempotency key. If an execution is retried twice, the
+ * second retry starts from what n8n saved before the first.
  */
-class RecentValues extends Map<string, WrittenValue> {}
+export const valuesOfRetries = (): RecentValues => processContainer.get(RecentValues);
 
 /**
  * What manual runs of one node have requested in this process within the last hour. When a user executes a later node,
  * n8n may run this node again, which then collects those results and is not charged again.
  */
 export class RecentRequests {
-	private readonly values: RecentValues = processContainer.get(RecentValues);
+	private readonly values = processContainer.get(RecentValues);
 	/** True if the user executes a later node, not this one. */
 	private readonly isCollecting: boolean;
 	/** Identifies the node among the nodes of all workflows. */
@@ -67,9 +77,8 @@ export class RecentRequests {
 
 	/** Remembers a value, unless it contains a file. */
 	set(key: string, value: WrittenValue): void {
-		this.values.delete(key);
-		if (!hasInlineFile(value)) this.values.set(key, value);
-		evictOldest(this.values, MAX_RECENT_REQUESTS);
+		if (hasInlineFile(value)) this.values.delete(key);
+		else this.values.set(key, value);
 	}
 
 	delete(key: string): void {

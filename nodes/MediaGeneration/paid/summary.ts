@@ -74,11 +74,13 @@ function listResults(requests: ItemRequest[], max?: number): string {
  * @param requests the requests of all items, in order
  * @param failed the failure that ended the run, and the index of its item; undefined if the run was canceled
  * @param isCalled true in a sub-workflow: a retry of the calling workflow runs it anew, and is charged in full
+ * @param isRetry true if this execution is a retry: n8n still offers to retry the execution that failed before it
  */
 export function chargeSummary(
 	requests: ItemRequest[],
 	failed?: { index: number; error: unknown },
 	isCalled = false,
+	isRetry = false,
 ): string | undefined {
 	const chargeableRequests = requests.filter(({ state }) => state !== 'gone');
 	const failedItemRequests = chargeableRequests.filter(({ index }) => index === failed?.index);
@@ -117,6 +119,8 @@ export function chargeSummary(
 	const advice = retryAdvice(isCalled ? "the sub-workflow's Executions" : 'Executions');
 	return sentences(
 		mustSkipItem ? advice.pastItem : isCollectable && advice[failsAgain ? 'unchanged' : 'plain'],
+		// Only this process knows, and only until it ends, what this execution has paid for since the earlier one.
+		isRetry && (mustSkipItem || isCollectable) && 'Retry this execution, not an earlier one.',
 		chargedRequests.length > 0 &&
 			`Already paid for: ${itemCount} other row${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
 		indeterminateRequests.length > 0 &&

@@ -215,7 +215,9 @@ export class Run {
 			entries.flatMap(({ previous }): ItemRequest[] => (previous ? [{ ...previous, index }] : [])),
 		);
 		const failed = index === undefined ? undefined : { index, error };
-		const note = chargeSummary(requests, failed, callerOf(this.context) !== undefined);
+		const isCalled = callerOf(this.context) !== undefined;
+		const isRetry = this.context.getMode() === 'retry';
+		const note = chargeSummary(requests, failed, isCalled, isRetry);
 		const itemIndex = this.credentials.length > 1 ? index : undefined;
 		const nodeError = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
 		// n8n may drop the error of a canceled execution, so the charges are shown and logged as well.
