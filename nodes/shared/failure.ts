@@ -59,8 +59,8 @@ export interface FailureFacts {
 	isTrigger?: boolean;
 	/** True if the operation is free of charge, so that the user can simply try it again. */
 	isFree?: boolean;
-	/** The Base URL that an earlier attempt has sent the request to, if it is not the current one. */
-	otherBaseUrl?: string;
+	/** How an earlier attempt has sent the request, if the credential was changed since, and what to enter there again. */
+	sentElsewhere?: { how: string; oldSetting: string };
 	/**
 	 * The reason, in words of the service or of this package. For `unreachable` it is a key of UNREACHABLE in
 	 * `n8n/messages.ts`; for `selfTrigger`, the name of a node.

@@ -21,6 +21,7 @@ function run(
 	const item = {
 		index: 0,
 		account: '',
+		accountKey: '',
 		isOtherAccount: () => false,
 		parameters: {} as NodeParameters,
 		baseUrl: '',

@@ -7,6 +7,7 @@ import { sent, SENT_AT } from './sent';
 /* Whose an entry of the history is, where several requests may have made it. */
 
 const MINUTE = 60_000;
+const ACCOUNT = 'account';
 const SERVICE = 'https://media.example.com';
 
 const at = (seconds: number) => new Date(SENT_AT + seconds * 1000).toISOString();
@@ -45,6 +46,7 @@ interface Setting {
 const [LANDSCAPE, PORTRAIT] = ['VIDEO_ASPECT_RATIO_LANDSCAPE', 'VIDEO_ASPECT_RATIO_PORTRAIT'];
 const wide = { mine: { aspectRatio: LANDSCAPE }, others: [{ aspectRatio: PORTRAIT }] };
 const images = { withImages: true };
+const foreign = { accountKey: 'that of another token' };
 const [first, second] = [listed({}, 0), listed({}, 1)];
 const nameless = { ...first, id: undefined };
 const noId = { id: undefined };
@@ -108,6 +110,14 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	['a failed entry that an event told', [failed], [0], { mine: { announcedIds: ['e0'] } }],
 	['what a failed one has not made', [failed, {}], [1], { others: [{ got: [] }] }],
 	['nothing with images: another may have sent the same words', [{}], 'listed', { mine: images }],
+	['nothing with another token: it may be of another account', [{}], 'listed', { mine: foreign }],
+	[
+		'what an event told, with another token',
+		[{}],
+		[0],
+		{ mine: { ...foreign, announcedIds: ['e0'] } },
+	],
+	['no share with another token', [{}, {}], 'listed', { others: [foreign] }],
 	['what an event told, with images', [{}, {}], [1], { mine: { ...images, announcedIds: ['e1'] } }],
 	['no share with images', [{}, {}], 'listed', { mine: images, others: [images] }],
 ])('a request gets %s', (_, entries, expected, setting = {}) => {
@@ -116,7 +126,7 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	const alike = [...others.map(lost), request, ...later.map(lost)];
 	const all = entries.map(listed);
 	const history = sortOldestFirst(readHistory(all.toReversed(), SERVICE));
-	const { matched, candidates } = matchHistory(request, alike, history);
+	const { matched, candidates } = matchHistory(request, alike, history, ACCOUNT);
 	const isOwn = Array.isArray(expected);
 	const records = [matched, candidates].map((some) => some.map(({ record }) => record));
 	const none = expected === 'listed' ? all.toReversed() : [];
@@ -132,7 +142,8 @@ test.each([
 	const earlier = Array.from({ length: 900 }, (_, number) => lost(fields(number)));
 	const request = lost({});
 	const before = process.cpuUsage();
-	for (let look = 0; look < 10; look++) matchHistory(request, [...earlier, request], history);
+	for (let look = 0; look < 10; look++)
+		matchHistory(request, [...earlier, request], history, ACCOUNT);
 	const { user, system } = process.cpuUsage(before);
 	expect((user + system) / 1000).toBeLessThan(1000);
 });

@@ -43,6 +43,7 @@ function execution(executionId: string | null = '1') {
 			const item = {
 				index: 0,
 				account: accountKey,
+				accountKey,
 				isOtherAccount: () => false,
 				parameters,
 				baseUrl: '',

@@ -64,6 +64,7 @@ export class Journal {
 		item: {
 			index: number;
 			account: string;
+			accountKey: string;
 			isOtherAccount(accountKey: string): boolean;
 			parameters: NodeParameters;
 			baseUrl: string;
@@ -121,6 +122,7 @@ export class JournalEntry {
 		/** The key of the same call in `journal.recentRequests`. */
 		private readonly recentKey: string,
 		private readonly item: {
+			accountKey: string;
 			isOtherAccount(accountKey: string): boolean;
 			baseUrl: string;
 			redact: Redactor;
@@ -227,13 +229,7 @@ export class JournalEntry {
 	private requireThisService(): void {
 		const value = this.ownValue;
 		if (!value || this.isOfThisService(value)) return;
-		const isSpeech = 'taskId' in value;
-		throw new Failure('indeterminate', {
-			text: isSpeech ? `the audio of task ${value.taskId}` : 'the result',
-			otherBaseUrl: value.baseUrl,
-			mayBeCharged: true,
-			mediaKind: isSpeech ? 'speech' : undefined,
-		});
+		throw sentElsewhere(value, `to another Base URL, ${value.baseUrl}`, 'that Base URL');
 	}
 
 	/**
@@ -261,13 +257,18 @@ export class JournalEntry {
 
 	/**
 	 * Marks the task of the entry as failed or unknown to the service, as `error` says, so that a retry may create a new
-	 * one. A task that was created less than UNKNOWN_TASK_MS ago is not marked as unknown.
+	 * one. A task that was created less than UNKNOWN_TASK_MS ago is not marked as unknown. Throws a Failure if the task
+	 * is unknown and was created with another token: it may be a task of another account.
 	 */
 	setGone(error: unknown): void {
 		const { previous } = this;
 		if (!previous || !('taskId' in previous)) return;
-		const isYoung = Date.now() - (previous.createdAt ?? 0) < UNKNOWN_TASK_MS;
-		if (isYoung && isFailure(error, 'notFound')) return;
+		if (isFailure(error, 'notFound')) {
+			const { accountKey = this.item.accountKey, createdAt = 0 } = previous;
+			if (accountKey !== this.item.accountKey)
+				throw sentElsewhere(previous, 'with another token', 'a token of that account');
+			if (Date.now() - createdAt < UNKNOWN_TASK_MS) return;
+		}
 		this.write({ ...previous, state: 'gone' });
 	}
 
@@ -288,6 +289,17 @@ export class JournalEntry {
 	close(): void {
 		delete this.journal.entries[this.key];
 	}
+}
+
+/** The Failure of a call whose result only `oldSetting`, which the user has replaced in the credential, can collect. */
+function sentElsewhere(value: WrittenValue, how: string, oldSetting: string): Failure {
+	const isSpeech = 'taskId' in value;
+	return new Failure('indeterminate', {
+		text: isSpeech ? `the audio of task ${value.taskId}` : 'the result',
+		sentElsewhere: { how, oldSetting },
+		mayBeCharged: true,
+		mediaKind: isSpeech ? 'speech' : undefined,
+	});
 }
 
 /** The ids of the speech tasks that were charged and can be collected. */

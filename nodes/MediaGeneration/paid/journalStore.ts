@@ -12,9 +12,9 @@ export type JournalValue =
 	| { state: 'sent' | 'accepted'; indeterminateReason?: string; request?: GenerationRequest }
 	/**
 	 * 'task': the service has created a speech task, at `createdAt` in ms since 1970. 'gone': the service has said that
-	 * the task failed or does not exist.
+	 * the task failed or does not exist. `accountKey` is that of the credential that has created the task.
 	 */
-	| { state: 'task' | 'gone'; taskId: string; createdAt?: number };
+	| { state: 'task' | 'gone'; taskId: string; createdAt?: number; accountKey?: string };
 
 /**
  * A value in the journal. `keptAt` is when it was written, in ms since 1970; `baseUrl` is that of the service, since

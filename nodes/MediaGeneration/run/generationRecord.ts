@@ -102,13 +102,16 @@ export class GenerationRecord {
 	 */
 	resume(): StreamResult | undefined {
 		if (!this.isSent) return undefined;
-		const { files, reason, hasUnattributedFailure } = this.request;
+		const { accountKey: ownKey } = this.item.credential;
+		const { accountKey = ownKey, files, reason, hasUnattributedFailure } = this.request;
 		if (files.length > 0) this.item.report.hint(this.entry.collectedHint);
-		const text = this.indeterminateReason;
+		const otherToken = accountKey === ownKey ? [] : ['it was requested with another token'];
+		const { indeterminateReason } = this;
+		const text = indeterminateReason && [...otherToken, indeterminateReason].join('; ');
 		const kind = reason === undefined ? 'indeterminate' : 'generationFailed';
 		const cause = reason ?? text;
 		const failure = cause === undefined ? undefined : new Failure(kind, { text: cause });
-		const interruptionReason = text ?? 'an earlier attempt ended without a result';
+		const interruptionReason = text ?? otherToken[0] ?? 'an earlier attempt ended without a result';
 		return { files, interruptionReason, reason, hasUnattributedFailure, failure };
 	}
 

@@ -135,7 +135,7 @@ export class Run {
 			const account = this.isTool ? accountKey : '';
 			const isOtherAccount = (key: string) => key !== accountKey && this.apis.has(key);
 			const entries = this.journal.entriesFor(
-				{ index, account, isOtherAccount, parameters, baseUrl, redact },
+				{ index, account, accountKey, isOtherAccount, parameters, baseUrl, redact },
 				task.callKeys,
 			);
 			this.maxPaid = Math.min(this.maxPaid, parameters.numberOption(maxPaid) || Infinity);

@@ -39,15 +39,18 @@ export const isCompetingWith =
  * - Other entries with exactly the request's prompt may match if that is unambiguous.
  * - Requests with the same content are interchangeable, so the entries are dealt out to them in the order of sending.
  * - A request with images matches by id or URL alone, because the same prompt is often used with many images.
+ * - So does a request that was sent with another token, perhaps of another account, and one that competes with it.
  *
  * @param requestsWithPrompt all known requests with the prompt of `request`, itself included, in the order they were
  *   sent
  * @param entries one snapshot of the history, oldest first, with times by our clock
+ * @param ownAccountKey the `accountKey` of the credential that has read the history
  */
 export function matchHistory(
 	request: GenerationRequest,
 	requestsWithPrompt: GenerationRequest[],
 	entries: HistoryEntry[],
+	ownAccountKey: string,
 ): Match {
 	const proven = entries.filter(matchesById(request));
 	const others = requestsWithPrompt.filter((other) => other !== request);
@@ -88,8 +91,10 @@ export function matchHistory(
 	const isUnambiguous =
 		!request.withImages &&
 		claimants.every(
-			({ searchUntil, contentDigest }) =>
-				searchUntil !== undefined && contentDigest === request.contentDigest,
+			({ searchUntil, contentDigest, accountKey = ownAccountKey }) =>
+				searchUntil !== undefined &&
+				contentDigest === request.contentDigest &&
+				accountKey === ownAccountKey,
 		) &&
 		claimable.length <= claimants.length;
 

@@ -84,7 +84,8 @@ export async function findInHistory(
 				throw isFailure(error, 'notFound') ? error.withDefaults({ transient: true }) : error;
 			},
 		);
-		const match = matchHistory(request, requestsWithPrompt, entries);
+		const { accountKey } = api.credential;
+		const match = matchHistory(request, requestsWithPrompt, entries, accountKey);
 		const failed = match.matched.filter((entry) => entry.failed);
 		const furtherFiles = match.matched.flatMap((entry) => furtherFilesOf(entry, receivedFiles));
 		// Entries without a time are candidates, because they may belong to any request with this prompt.

@@ -229,14 +229,14 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			: "For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.",
 	}),
 	indeterminate: (facts) =>
-		facts.otherBaseUrl === undefined
+		facts.sentElsewhere === undefined
 			? {
 					message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
 					description: `It isn't sent again automatically, because you might be charged twice. Check ${whereToLook(facts)}. If the result isn't there, run only this row in a new execution${facts.part ? ', which charges all its parts' : ''}. 'Execute step' on this node would charge all rows.`,
 				}
 			: {
-					message: `An earlier attempt sent this request to another Base URL, ${facts.otherBaseUrl}`,
-					description: `To get ${facts.text} at no extra charge, enter that Base URL in the credential again, and retry. To send the request to the new Base URL, which is charged, run only this row in a new execution.`,
+					message: `An earlier attempt sent this request ${facts.sentElsewhere.how}`,
+					description: `To get ${facts.text} at no extra charge, enter ${facts.sentElsewhere.oldSetting} in the credential again, and retry. To send the request with the new credential, which is charged, run only this row in a new execution.`,
 				},
 	noAudioUrl: ({ limitMs }) => ({
 		message: `The task is complete, but its audio is not available yet (waited ${formatSeconds(limitMs)})`,

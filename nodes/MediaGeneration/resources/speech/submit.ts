@@ -55,11 +55,11 @@ async function findPreviousTask(
 			mediaKind: 'speech',
 		});
 	}
-	const { state, taskId, createdAt } = previous;
+	const { state, taskId } = previous;
 	// A task that seemed to be gone is read once more before a new one is charged.
 	if (state === 'gone' && !(await isUsable(item, taskId))) return undefined;
 	item.report.hint(entry.collectedHint);
-	entry.write({ state: 'task', taskId, createdAt });
+	entry.write({ ...previous, state: 'task' });
 	return { taskId, mode: 'reused' };
 }
 
@@ -105,7 +105,8 @@ async function create(
 	});
 	ledgerRequest.announcedIds.push(taskId);
 	ledgerRequest.prompt = promptStart(ledgerRequest.prompt);
-	entry.write({ state: 'task', taskId, createdAt: Date.now() });
+	const { accountKey } = item.credential;
+	entry.write({ state: 'task', taskId, createdAt: Date.now(), accountKey });
 	report.progress(`task ${taskId} created`);
 	report.logCharge('speech', { task: taskId });
 	return { taskId, mode: 'new' };

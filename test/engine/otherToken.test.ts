@@ -1,0 +1,147 @@
+import type { IRun } from 'n8n-workflow';
+import type { WorkflowResult } from '../../demo/engine.mts';
+import { SENTENCES, split } from './longText';
+import { bad, good, out } from './seen';
+import { answer, made, onCreate, onFile, onHistory, posts, tasks } from './service';
+import { CONTINUE, EACH, node, RETRY, run, sim, speech, start, texts, video } from './setup';
+
+/* Between a run and its retry, the token in the credential was replaced: by one of another account, or of the same. */
+
+const status = 'event: video_generation_status\ndata: "processing"\n\n';
+const stored = ({ run: failed }: WorkflowResult): IRun =>
+	JSON.parse(JSON.stringify(failed)) as IRun;
+const noCredit = (body: string, times = 1) => onCreate(answer(402), { body, times });
+const payers = () => tasks().map(({ input, token }) => [input, token === bob ? 'bob' : 'ada']);
+const WITH_ANOTHER = 'An earlier attempt sent this request with another token';
+
+/** The token of the other account. */
+let bob: string;
+let withBob: { credential: { apiToken: string } };
+
+beforeEach(async () => {
+	bob = `bob-${Math.random().toString(36).slice(2)}-token`;
+	withBob = { credential: { apiToken: bob } };
+	await start({ pace: 0.01, otherTokens: [bob] });
+});
+
+/** Eleven minutes later, an unknown task counts as gone. */
+const later = () => {
+	const now = Date.now;
+	jest.spyOn(Date, 'now').mockImplementation(() => now() + 660_000);
+};
+afterEach(() => jest.restoreAllMocks());
+
+test.each([
+	['by two retries', {}, 2],
+	['by Retry On Fail, while the other rows continue', { ...RETRY, ...CONTINUE }, 1],
+])(
+	'no task of the other account is paid for again: %s',
+	async (_, settings, attempts) => {
+		noCredit('Two');
+		const subject = () => node(speech(EACH, { concurrency: 1 }), settings);
+		const failed = await run(node(speech(EACH, { concurrency: 1 })), texts('One', 'Two'));
+		bad(failed);
+		later();
+		const { id } = tasks()[0]!;
+		let last = failed;
+		for (let attempt = 0; attempt < attempts; attempt++) {
+			last = await run(subject(), { retryOf: stored(failed), ...withBob });
+			const { message, description } = last.error ?? {};
+			const said = message ? `${message}. ${description}` : String(out(last)[0]!.json.error);
+			expect(said).toContain(WITH_ANOTHER);
+			expect(said).toContain(
+				`To get the audio of task ${id} at no extra charge, enter a token of that account`,
+			);
+		}
+		expect(payers().filter(([input]) => input === 'One')).toEqual([['One', 'ada']]);
+		// With the former token, the task is collected.
+		if (last.error) good(await run(subject(), { retryOf: stored(last) }));
+		expect(payers().filter(([input]) => input === 'One')).toEqual([['One', 'ada']]);
+	},
+	90_000,
+);
+
+test('nor is a part of a long text', async () => {
+	const text = SENTENCES.slice(0, 3).join(' ');
+	noCredit(SENTENCES[2]!);
+	const failed = await run(split(text, { concurrency: 1 }));
+	bad(failed);
+	later();
+	const again = await run(split(text, { concurrency: 1 }), {
+		retryOf: stored(failed),
+		...withBob,
+	});
+	expect(bad(again).message).toContain(WITH_ANOTHER);
+	expect(payers()).toEqual(SENTENCES.slice(0, 2).map((input) => [input, 'ada']));
+}, 60_000);
+
+test('a new token of the same account collects, and still does after it was renewed again', async () => {
+	onFile(answer(410), { times: 2 });
+	const failed = await run(speech('Hi'));
+	bad(failed);
+	later();
+	// The service gives both tokens to one account.
+	tasks()[0]!.token = bob;
+	const again = await run(speech('Hi'), { retryOf: stored(failed), ...withBob });
+	bad(again);
+	good(await run(speech('Hi'), { retryOf: stored(again), ...withBob }));
+	expect(posts()).toBe(1);
+});
+
+test('a task that had failed is paid for with the new token', async () => {
+	const failed = await run(speech('Hi [sim:task-fails]'));
+	bad(failed);
+	later();
+	sim.tasks.clear();
+	bad(await run(speech('Hi [sim:task-fails]'), { retryOf: stored(failed), ...withBob }));
+	expect(payers()).toEqual([['Hi [sim:task-fails]', 'bob']]);
+});
+
+test('what an earlier version has saved is gone after ten minutes, as before', async () => {
+	onFile(answer(410));
+	const failed = await run(speech('Hi'));
+	bad(failed);
+	later();
+	const old = JSON.parse(JSON.stringify(failed.run).replace(/"accountKey":"[^"]*",?/g, '')) as IRun;
+	expect(bad(await run(speech('Hi'), { retryOf: old, ...withBob })).message).toContain(
+		'no task with this ID',
+	);
+}, 30_000);
+
+describe('a video whose stream was lost', () => {
+	const lost = async (events: string[] = [status]) => {
+		onCreate({ sse: [...events, 'RESET'] });
+		const failed = await run(video('Sunset', { timeout: 3 }, { download: false }));
+		bad(failed);
+		return stored(failed);
+	};
+	const retry = async (retryOf: IRun, setting: object = withBob) =>
+		await run(video('Sunset', { timeout: 3 }, { download: false }), { retryOf, ...setting });
+
+	test('is not replaced by one of the other account with the same prompt', async () => {
+		const failed = await lost();
+		sim.history.unshift({ ...made('of-bob', { prompt: 'Sunset' }), owner: bob } as never);
+		const { all } = bad(await retry(failed));
+		expect(all).toContain('it was requested with another token');
+		expect(all).toMatch(/may be the result: of-bob/);
+		expect(posts()).toBe(1);
+	}, 30_000);
+
+	test('is recognized by its ID with a new token of the same account', async () => {
+		const event = `event: video_generation_status\ndata: {"id":"own","status":"processing"}\n\n`;
+		const failed = await lost([event]);
+		sim.history.unshift({ ...made('own', { prompt: 'Sunset' }), owner: bob } as never);
+		expect(good(await retry(failed)).map(({ json }) => json.id)).toEqual(['own']);
+		expect(posts()).toBe(1);
+	}, 30_000);
+
+	test('is recognized by its prompt with the former token', async () => {
+		onHistory(answer(500), { times: 1 });
+		const failed = await lost();
+		const { all } = bad(await retry(failed));
+		expect(all).toContain('it was requested with another token');
+		sim.history.unshift({ ...made('own', { prompt: 'Sunset' }), owner: sim.token } as never);
+		const result = await retry(failed, {});
+		expect(good(result).map(({ json }) => json.id)).toEqual(['own']);
+	}, 60_000);
+});
