@@ -96,6 +96,21 @@ test('a video is collected with its file', async () => {
 	expect(sim.count('POST', '/v1/video/text')).toBe(1);
 });
 
+test('another image of the same name and rounded size is requested', async () => {
+	const fields = before(video('They dance', {}, { operation: 'ingredientsToVideo' }));
+	// Older versions of n8n don't note the exact size.
+	const step = async (lastDigit: number) => {
+		const data = Buffer.from(`89504e470d0a1a0a0000000d4948445${lastDigit}`, 'hex').toString(
+			'base64',
+		);
+		const file = { data, mimeType: 'image/png', fileName: 'in.png', fileSize: '1 kB' };
+		const input = [{ json: {}, binary: { data: file } }];
+		good(await run(fields, { input, destination: LATER }));
+		return sim.count('POST', '/v1/video/ingredients');
+	};
+	expect([await step(1), await step(1), await step(2)]).toEqual([1, 1, 2]);
+});
+
 test('an hour later it is requested anew', async () => {
 	await run(before(speech('Hi')));
 	const now = Date.now();

@@ -73,7 +73,8 @@ export class Journal {
 		callKeys: string[],
 	): JournalEntry[] {
 		const itemKey = this.idempotencyKeyOf(item.index, item.account);
-		const recentKey = (this.recentRequests?.keyPrefixOf(item.parameters) ?? '') + itemKey;
+		const recentKey =
+			(this.recentRequests?.keyPrefixOf(item.index, item.parameters) ?? '') + itemKey;
 		return callKeys.map((key) => new JournalEntry(this, itemKey + key, recentKey + key, item));
 	}
 

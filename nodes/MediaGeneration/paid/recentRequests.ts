@@ -1,4 +1,4 @@
-import type { IExecuteFunctions, INodeParameters } from 'n8n-workflow';
+import type { IExecuteFunctions, INodeExecutionData, INodeParameters } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
 import { evictOldest } from '../../shared/limits';
 import type { NodeParameters } from '../../shared/n8n/parameters';
@@ -42,11 +42,13 @@ export class RecentRequests {
 	/** Identifies the node among the nodes of all workflows. */
 	private readonly nodeKey: string;
 	private readonly parameters: INodeParameters;
+	private readonly items: INodeExecutionData[];
 
 	/** Create an object of this class only for a manual run. */
 	constructor(context: IExecuteFunctions) {
 		const node = context.getNode();
 		this.parameters = node.parameters;
+		this.items = context.getInputData();
 		// This internal field of n8n says which node the user executes. Before n8n 2, its value was the name of the
 		// node.
 		const { runExecutionData } = context as unknown as {
@@ -62,9 +64,13 @@ export class RecentRequests {
 	 * Returns the prefix of an item's keys in this store. The prefix depends on the values of expressions. Throws if an
 	 * expression cannot be resolved.
 	 */
-	keyPrefixOf({ readRaw }: NodeParameters): string {
+	keyPrefixOf(index: number, { readRaw }: NodeParameters): string {
 		const resolved = Object.keys(this.parameters).map((name) => [name, readRaw(name)] as const);
-		return `${this.nodeKey}/${digestOf(keyParameters(Object.fromEntries(resolved)))}`;
+		// Older versions of n8n note only the rounded size of a file, which another file of its name may have, too.
+		const files = Object.values(this.items[index]!.binary ?? {}).map(
+			({ bytes, id, data }) => bytes ?? id ?? data,
+		);
+		return `${this.nodeKey}/${digestOf(keyParameters(Object.fromEntries(resolved)), files)}`;
 	}
 
 	/**
