@@ -12,7 +12,7 @@ export const MUTANTS = [
 	`paid/journal.ts => return this.ownValue ?? this.recentValue; => return undefined;`,
 	`paid/recentRequests.ts => name !== undefined && name !== node.name => name !== undefined`,
 	`speech/submit.ts => report.logCharge('speech', { task: taskId }); =>`,
-	`speech/submit.ts => entry.write({ state: 'task', taskId, createdAt: Date.now() });\n\treport.progress => report.progress`,
+	`speech/submit.ts => entry.write({ state: 'task', taskId, createdAt: Date.now(), accountKey });\n\treport.progress => report.progress`,
 	`speech/submit.ts => entry.setSent({ state: 'sent' }); => void entry;`,
 	`run/generationRecord.ts => this.entry.setSent({ state: 'sent', request: this.request }); =>`,
 	`run/generationRecord.ts => this.entry.setNotAccepted(); =>`,
