@@ -33,8 +33,8 @@ test('a retry after the Base URL was changed does not take the other service’s
 		expect(out(result).map(({ json }) => json.input)).not.toContain('Somebody else’s text');
 		// Which task that is, where, and how it is got.
 		const { message, description } = bad(result);
-		expect(message).toContain(`sent this request to another Base URL, ${sim.baseUrl}`);
-		expect(description).toContain(`To get the audio of task ${id} at no extra charge, enter that`);
+		expect(message).toContain(`to another Base URL, ${sim.baseUrl}, as task ${id}`);
+		expect(description).toContain('To get its audio at no extra charge, enter that');
 	} finally {
 		await other.close();
 	}

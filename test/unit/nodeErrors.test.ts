@@ -8,7 +8,7 @@ import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 import { bannedIn } from './terms';
 
-const how = 'to another Base URL, https://old.example.com';
+const how = 'to another Base URL, https://old.example.com, as task 4711';
 const OTHER_URL = { how, oldSetting: 'that Base URL' };
 const TOKEN = 'tok_0123456789abcdef';
 const redact = redactor(TOKEN);
@@ -85,7 +85,7 @@ The service rejected the request (HTTP 403): captcha. Ask your provider whether 
 media.example.com does not present a certificate that n8n trusts. Check the host in 'Base URL' in the credential, and whether the certificate has expired. If the certificate comes from your own certificate authority, set n8n's environment variable NODE_EXTRA_CA_CERTS to the authority's certificate file, and restart n8n.
 media.example.com is blocked by the security settings of this n8n instance. Ask your n8n administrator to allow this host.
 The service has no task with this ID: Not found – task 4711. Check the task ID. The task may have been deleted, or belong to another account.
-An earlier attempt sent this request to another Base URL, https://old.example.com. To get the audio of task 4711 at no extra charge, enter that Base URL in the credential again, and retry. To send the request with the new credential, which is charged, run only this row in a new execution.
+An earlier attempt sent this request to another Base URL, https://old.example.com, as task 4711. To get its audio at no extra charge, enter that Base URL in the credential again, and retry. To send the request with the new credential, which is charged, run only this row in a new execution.
 The file was generated but could not be downloaded: the file is empty. Try again later, which is free of charge, or get it here: https://files.example.com/a.mp3
 'Text' is empty. Fill it in, or check the column's name in its expression.
 The service received too many requests from this account. Wait 7 seconds. If it happens again, set a lower 'Concurrency' under Options.
@@ -98,7 +98,7 @@ describe('every kind of failure', () => {
 		const others = [
 			...['certificate', 'blocked'].map((text) => failure('unreachable', { text })),
 			failure('notFound', { taskId: '4711' }),
-			failure('indeterminate', { sentElsewhere: OTHER_URL, text: 'the audio of task 4711' }),
+			failure('indeterminate', { sentElsewhere: OTHER_URL, text: 'its audio' }),
 			failure('downloadFailed', { isFree: true }),
 			failure('invalidInput', { isTrigger: true }),
 			failure('rateLimited', { mediaKind: 'speech' }),

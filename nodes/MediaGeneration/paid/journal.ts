@@ -296,8 +296,8 @@ export class JournalEntry {
 function sentElsewhere(value: WrittenValue, how: string, oldSetting: string): Failure {
 	const isSpeech = 'taskId' in value;
 	return new Failure('indeterminate', {
-		text: isSpeech ? `the audio of task ${value.taskId}` : 'the result',
-		sentElsewhere: { how, oldSetting },
+		text: isSpeech ? 'its audio' : 'the result',
+		sentElsewhere: { how: isSpeech ? `${how}, as task ${value.taskId}` : how, oldSetting },
 		mayBeCharged: true,
 		mediaKind: isSpeech ? 'speech' : undefined,
 	});
