@@ -1,7 +1,7 @@
 import type { GeneratedFile, Generation, GenerationRequest } from '../../shared/contract';
 import { Failure, isFailure, withDefaultFacts } from '../../shared/failure';
 import { MAX_FILES } from '../../shared/limits';
-import { creatorOf } from '../../shared/n8n/creatorRegistry';
+import { creatorOf } from '../../shared/n8n/subWorkflows';
 import {
 	finalFields,
 	newRequest,

@@ -5,7 +5,7 @@ import { callSignals, type CallSignals } from '../../shared/async/callSignals';
 import type { ServiceRecord } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
-import { callerOf } from '../../shared/n8n/creatorRegistry';
+import { callerOf } from '../../shared/n8n/subWorkflows';
 import { concurrency, maxPaid } from '../../shared/n8n/descriptions';
 import { rowPrefix } from '../../shared/n8n/messages';
 import { toNodeError } from '../../shared/n8n/nodeErrors';

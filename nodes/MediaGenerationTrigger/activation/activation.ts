@@ -1,7 +1,7 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
 import type { Api } from '../../shared/api/api';
 import type { Failure } from '../../shared/failure';
-import type { Product } from '../../shared/n8n/creatorRegistry';
+import type { Product } from '../../shared/n8n/subWorkflows';
 import type { Settings } from './settings';
 
 /** One activation of the trigger: the objects that its parts share until n8n closes it. */

@@ -3,7 +3,7 @@ import { GENERATIONS, SPEAK, SPEECH_OPERATIONS, type PaidOperation } from '../..
 import { Failure } from '../../shared/failure';
 import { allRequests, allSpeechRequests } from '../../shared/generation/requestLedger';
 import type { Credential } from '../../shared/http/credential';
-import { isCreatedBySubWorkflow, type SubWorkflow } from '../../shared/n8n/creatorRegistry';
+import { isCreatedBySubWorkflow, type SubWorkflow } from '../../shared/n8n/subWorkflows';
 import { asText, isRecord } from '../../shared/parsing/values';
 import type { Activation } from './activation';
 import { taskEvents, type Settings } from './settings';
