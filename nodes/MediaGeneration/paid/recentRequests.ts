@@ -7,7 +7,7 @@ import type { JournalValue, WrittenValue } from './journalStore';
 
 /** How long a request of a manual run can be collected, in ms. */
 const RECENT_TTL_MS = 3_600_000;
-/** The most requests that are remembered for all nodes together. One takes about 1 kB. */
+/** The maximum number of requests that are remembered for all nodes together. One takes about 1 kB. */
 const MAX_RECENT_REQUESTS = 5000;
 
 /** True if the answer contained the file itself, as a data: URL. Such a value would take megabytes. */
