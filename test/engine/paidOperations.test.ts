@@ -1,7 +1,7 @@
 import type { IDataObject, INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { MediaGeneration } from '../../nodes/MediaGeneration/MediaGeneration.node';
 import { IGNORED_IN_KEY } from '../../nodes/MediaGeneration/paid/idempotencyKey';
-import { operations } from '../../nodes/MediaGeneration/resources';
+import { operationFields } from '../../nodes/MediaGeneration/resources';
 import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { schemaOf } from '../service/schemas.mts';
 import { CREATING, WITH_IMAGES } from '../faults/row.mts';
@@ -18,7 +18,7 @@ const shownFor = ({ displayOptions }: INodeProperties) => displayOptions?.show ?
 const LIMIT = 'maxPaidPerExecution';
 
 /** By their fields: each with an option that limits what is paid. */
-const charged = operations
+const charged = operationFields
 	.filter(({ name, options }) => name === 'options' && options?.some(({ name }) => name === LIMIT))
 	.map((field) => {
 		const { resource, operation } = shownFor(field);
@@ -41,7 +41,7 @@ const GONE = answer(410);
 const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex');
 
 const fieldsOf = ({ resource, operation }: Charged) =>
-	operations.filter((field) => {
+	operationFields.filter((field) => {
 		const show = shownFor(field);
 		return show.resource?.includes(resource) && show.operation?.includes(operation);
 	});
@@ -89,7 +89,7 @@ const PAID_FOR = [
 ];
 
 test('each parameter and option is known to change what is paid for, or not to', () => {
-	const fields = operations.filter(
+	const fields = operationFields.filter(
 		({ name, displayOptions }) =>
 			name !== 'operation' &&
 			charged.some(({ resource, operation }) => {
@@ -233,7 +233,7 @@ describe.each(cases)('%s', (_, one) => {
 	});
 
 	it('mentions no other kind of media, and waits as long as its own kind takes', () => {
-		const { options } = operations.find((field) => {
+		const { options } = operationFields.find((field) => {
 			return field.name === 'operation' && shownFor(field).resource?.includes(resource);
 		})!;
 		const { action, description } = options!.find((option) => {

@@ -86,7 +86,9 @@ test.each<[string, (text: string) => void]>([
 	[
 		'an answer, or a failure and nothing else',
 		(text) => {
-			const read = valueOrFailure(() => errors.readAnswer(text, SOURCE.redact, readers.readRecord));
+			const read = valueOrFailure(() =>
+				errors.parseResponseBody(text, SOURCE.redact, readers.readRecord),
+			);
 			if (read instanceof Failure) isReason(read.facts.text);
 			else expect(read).toEqual(single.parseJson(text));
 			isReason(errors.readErrorText(text));

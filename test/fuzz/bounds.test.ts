@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { redactor } from '../../nodes/shared/parsing/redaction';
-import { failureOfStatus, readAnswer } from '../../nodes/shared/parsing/errors';
+import { failureOfStatus, parseResponseBody } from '../../nodes/shared/parsing/errors';
 import { readHistory } from '../../nodes/shared/generation/historyEntries';
 import { Failure } from '../../nodes/shared/failure';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
@@ -38,7 +38,7 @@ test.each([
 		expect(readers.readNotification(text)).toBeUndefined();
 		expect(failureOfStatus(400, text).kind).toBe('rejected');
 		expect(
-			valueOrFailure(() => readAnswer(text, SOURCE.redact, readers.readRecord)),
+			valueOrFailure(() => parseResponseBody(text, SOURCE.redact, readers.readRecord)),
 		).toBeInstanceOf(Failure);
 		expect(outcomeOf(`data: ${text}\n\n`)).toMatchObject({ files: [] });
 	}

@@ -2,7 +2,7 @@ import {
 	failureOfAnswer,
 	failureOfStatus,
 	isOverload,
-	readAnswer,
+	parseResponseBody,
 	readErrorText,
 	readRetryAfter,
 } from '../../nodes/shared/parsing/errors';
@@ -16,7 +16,8 @@ import { valueOrFailure } from '../fuzz/check';
 const PAGE =
 	'<!DOCTYPE html>\n<html><head><title>502</title></head><body>Bad Gateway</body></html>';
 const NOW = 'Thu, 01 Jan 2026 00:00:00 GMT';
-const answerOf = (body: string) => valueOrFailure(() => readAnswer(body, redactor(''), readRecord));
+const answerOf = (body: string) =>
+	valueOrFailure(() => parseResponseBody(body, redactor(''), readRecord));
 /** A status, and the body behind it. */
 const statusOf = (text: string) => failureOfStatus(Number(text.slice(0, 3)), text.slice(4));
 

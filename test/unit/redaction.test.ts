@@ -1,7 +1,7 @@
 import type { INode } from 'n8n-workflow';
 import { Failure, type FailureFacts } from '../../nodes/shared/failure';
 import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
-import { readAnswer } from '../../nodes/shared/parsing/errors';
+import { parseResponseBody } from '../../nodes/shared/parsing/errors';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
 import { combineRedactors, redactor } from '../../nodes/shared/parsing/redaction';
 import { readRecord, readSpeechTask } from '../../nodes/shared/parsing/responses';
@@ -63,7 +63,8 @@ it.each<[string, number, (text: string) => unknown]>([
 	[
 		'the error in an answer',
 		500,
-		(error) => valueOrFailure(() => readAnswer(JSON.stringify({ error }), redact, readRecord)),
+		(error) =>
+			valueOrFailure(() => parseResponseBody(JSON.stringify({ error }), redact, readRecord)),
 	],
 	['the error of a task', 500, (error) => taskOf({ status: 'error', error })?.message],
 	['the status of a task', 500, (status) => taskOf({ status })?.status],

@@ -39,7 +39,7 @@ export interface JournalStore {
 const TOOL_CALL_TTL_MS = 3_600_000;
 
 /** What this process shares among the journals of all runs. */
-class SharedJournals {
+class SharedJournalState {
 	/** The store for calls by a model, if n8n keeps none from one call to the next. */
 	readonly toolCallStore = { mediaGenerationCreated: {} as JournalEntries };
 	/** The create calls in flight, by lineage and idempotency key. */
@@ -51,7 +51,7 @@ class SharedJournals {
  * execution. Some calls by a model have no such context, so they share a store of this process.
  */
 export function storeFor(context: IExecuteFunctions, isTool: boolean): JournalStore {
-	const { toolCallStore } = processContainer.get(SharedJournals);
+	const { toolCallStore } = processContainer.get(SharedJournalState);
 	const entries = toolCallStore.mediaGenerationCreated;
 	for (const [key, { keptAt }] of Object.entries(entries)) {
 		if (Date.now() - keptAt > TOOL_CALL_TTL_MS) delete entries[key];
@@ -69,4 +69,4 @@ export const lineageOf = (store: JournalStore): string =>
 	(store.mediaGenerationLineage ??= randomUUID());
 
 /** Returns the create calls of this process that are in flight, by lineage and idempotency key. */
-export const inFlightCalls = () => processContainer.get(SharedJournals).inFlight;
+export const inFlightCalls = () => processContainer.get(SharedJournalState).inFlight;

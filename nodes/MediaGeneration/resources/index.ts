@@ -54,7 +54,7 @@ export const resource: INodeProperties = {
 };
 
 /** The field Operation of each resource, and the fields of all operations. */
-export const operations: INodeProperties[] = RESOURCES.flatMap(
+export const operationFields: INodeProperties[] = RESOURCES.flatMap(
 	({ value, operations: resourceOperations }) => {
 		// n8n's lint accepts only a literal or a plain variable as the default of a field.
 		const byDefault = resourceOperations[0].option.value;

@@ -50,11 +50,11 @@ export async function requestStream(
 	limits: StreamLimits,
 ): Promise<StreamResult> {
 	const fillBody =
-		(await order.prepareBody?.(order.fields, limits.stopStarting)) ?? fillJson(order);
+		(await order.prepareBody?.(order.fields, limits.stopStarting)) ?? jsonBodyFiller(order);
 	return await new GenerationCall(item, order, record, limits, fillBody).send();
 }
 
-const fillJson =
+const jsonBodyFiller =
 	({ fields }: GenerationOrder): FillBody =>
 	async (body) =>
 		(body.bytes = Buffer.from(JSON.stringify(fields)));

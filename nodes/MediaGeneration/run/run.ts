@@ -99,7 +99,8 @@ export class Run {
 			if (resultsByItem[index]!.length > 0 || this.signals.stopStarting.aborted) return false;
 			const results = await run().catch((error: unknown) => [new FailedResult(error)]);
 			resultsByItem[index] = results;
-			return !this.endOnFailure(results, index);
+			this.endOnFailure(results, index);
+			return !results.some((result) => result instanceof FailedResult);
 		});
 		// Stops what still runs in the background. The abort also releases the accounts.
 		this.stopping.abort(new Failure('canceled'));
@@ -195,14 +196,13 @@ export class Run {
 			});
 	}
 
-	/** Ends the run if an item has a failed result, unless `continueOnFail`. Returns true if the item has one. */
-	private endOnFailure(results: ItemResult[], index: number): boolean {
+	/** Ends the run if an item has a failed result, unless `continueOnFail`. */
+	private endOnFailure(results: ItemResult[], index: number): void {
 		const failed = results.find((result) => result instanceof FailedResult);
 		if (failed && !this.continueOnFail) {
 			this.fatalFailure ??= { error: withOtherFileUrls(failed.error, results), index };
 			this.stopping.abort(new Failure('canceled'));
 		}
-		return failed !== undefined;
 	}
 
 	/** Makes the n8n error that ends the node. */

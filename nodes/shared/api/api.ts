@@ -1,4 +1,4 @@
-import { readAnswer, reportsError } from '../parsing/errors';
+import { parseResponseBody, reportsError } from '../parsing/errors';
 import { readText } from '../http/bodies';
 import {
 	RetryingClient,
@@ -129,7 +129,11 @@ export class Api extends RetryingClient {
 	 */
 	private async sendForJson<T>(call: ApiCall, read: (raw: unknown) => T | undefined) {
 		return await this.send(call, async (response, signal) => {
-			const value = readAnswer(await readText(response, signal), this.credential.redact, read);
+			const value = parseResponseBody(
+				await readText(response, signal),
+				this.credential.redact,
+				read,
+			);
 			const offsetMs = Date.parse(response.headers.date ?? '') - Date.now();
 			return { value, clockOffsetMs: Number.isNaN(offsetMs) ? 0 : offsetMs };
 		});

@@ -16,8 +16,8 @@ interface HistorySnapshot {
 	/** The entries, oldest first, with times by our clock. */
 	entries: HistoryEntry[];
 	/**
-	 * The snapshot has all entries since this time, in ms since 1970 by our clock; -Infinity if nothing older can be
-	 * read.
+	 * The snapshot has all entries since this time, in ms since 1970 by our clock. It is -Infinity if the read went as
+	 * far back as it can: to the end of the history, or to MAX_SNAPSHOT_ENTRIES entries.
 	 */
 	since: number;
 	/** When the read started, from `monotonicNow`. */

@@ -7,7 +7,7 @@ import { ACCOUNT_PATH } from '../contract';
 import { toWrongBaseUrl, Failure } from '../failure';
 import { readCredential, type Credential } from '../http/credential';
 import { failureOfConnection } from '../http/request';
-import { failureOfStatus, readAnswer } from '../parsing/errors';
+import { failureOfStatus, parseResponseBody } from '../parsing/errors';
 import { readRecord } from '../parsing/responses';
 import { wordingOf } from './messages';
 
@@ -54,5 +54,5 @@ async function readAccount(
 	if (statusCode < 200 || statusCode > 299) {
 		throw toWrongBaseUrl(failureOfStatus(statusCode, redact.text(text)));
 	}
-	readAnswer(text, redact, readRecord);
+	parseResponseBody(text, redact, readRecord);
 }

@@ -174,8 +174,8 @@ export const inputImages = (displayName: string, description: string): INodeProp
 	required: true,
 	default: 'data',
 	placeholder: 'e.g. data, https://example.com/cat.png',
-	description: `${description}. Images in several items? Add an Aggregate node first, with Include Binaries on.`,
-	hint: 'Input binary fields or https:// URLs, separated by commas. Images in several items? Add Aggregate first.',
+	description: `${description}. Images in several items? First add an Aggregate node with All Item Data and Include Binaries, then enter {{ Object.keys($binary).join(', ') }} here as an expression. Otherwise only the first image is used.`,
+	hint: 'Input binary fields or https:// URLs, separated by commas. Only those listed here are used.',
 	builderHint: {
 		propertyHint:
 			"Each item becomes a separate video. For one video from several images, put the images into one item: n8n-nodes-base.aggregate with aggregate: 'aggregateAllItemData' and options.includeBinaries, then expr(\"{{ Object.keys($binary).join(', ') }}\") here",

@@ -77,7 +77,8 @@ export async function isCreatedBySubWorkflow(
 		const ownRequests = ledger.all().filter(isOwn);
 		const verdicts = ownRequests.map((request) => verdictOf(request, product, receivedAt));
 		const creator = ownRequests[verdicts.indexOf('created')];
-		// A request for speech creates one task, so the next task of unknown text is that of another request.
+		// A request for speech creates only one task. With that task's id noted, the request is not taken for the creator
+		// of a later task.
 		if (creator?.kind === 'speech' && product.id) creator.announcedIds = [product.id];
 		if (creator || !verdicts.includes('perhaps')) return creator !== undefined;
 	}

@@ -172,7 +172,7 @@ export function failureOfStatus(status: number, body: string): Failure {
  * Returns what `read` finds in the body of an answer with a success status. Throws a Failure, without the token, if
  * `read` returns undefined.
  */
-export function readAnswer<T>(
+export function parseResponseBody<T>(
 	body: string,
 	redact: Redactor,
 	read: (raw: unknown) => T | undefined,

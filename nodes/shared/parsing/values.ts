@@ -18,7 +18,10 @@ export const truncate = (text: string, length: number): string =>
 export const isBlank = (text: string): boolean =>
 	/^[\s\u2800\p{Cc}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
 
-/** Replaces or removes lone surrogates and control characters, which parsers or databases may refuse. */
+/**
+ * Replaces or removes lone surrogates and control characters other than tabs and line breaks, because parsers or
+ * databases may refuse them.
+ */
 export const toWellFormed = (text: string): string =>
 	text
 		.replace(/\p{Surrogate}/gu, '\ufffd')
