@@ -3,10 +3,12 @@ import type { WorkflowResult } from '../../demo/engine.mts';
 import { SENTENCES, split } from './longText';
 import { bad, good, out } from './seen';
 import { answer, made, onCreate, onFile, onHistory, posts, tasks } from './service';
-import { CONTINUE, EACH, node, RETRY, run, sim, speech, start, texts, video } from './setup';
+import { CONTINUE, EACH, fakeTime, node, RETRY, sim, speech, start, texts, video } from './setup';
+import { hasten } from './time';
 
 /* Between a run and its retry, the token in the credential was replaced: by one of another account, or of the same. */
 
+const run = async (...given: Parameters<typeof hasten>) => (await hasten(...given)).result;
 const status = 'event: video_generation_status\ndata: "processing"\n\n';
 const stored = ({ run: failed }: WorkflowResult): IRun =>
 	JSON.parse(JSON.stringify(failed)) as IRun;
@@ -22,40 +24,33 @@ beforeEach(async () => {
 	bob = `bob-${Math.random().toString(36).slice(2)}-token`;
 	withBob = { credential: { apiToken: bob } };
 	await start({ pace: 0.01, otherTokens: [bob] });
+	fakeTime();
 });
 
 /** Eleven minutes later, an unknown task counts as gone. */
-const later = () => {
-	const now = Date.now;
-	jest.spyOn(Date, 'now').mockImplementation(() => now() + 660_000);
-};
-afterEach(() => jest.restoreAllMocks());
+const later = () => void jest.setSystemTime(Date.now() + 660_000);
 
 test.each([
 	['by two retries', {}, 2],
 	['by Retry On Fail, while the other rows continue', { ...RETRY, ...CONTINUE }, 1],
-])(
-	'no task of the other account is paid for again: %s',
-	async (_, settings, attempts) => {
-		noCredit('Two');
-		const subject = () => node(speech(EACH, { concurrency: 1 }), settings);
-		const failed = await run(node(speech(EACH, { concurrency: 1 })), texts('One', 'Two'));
-		bad(failed);
-		later();
-		const { id } = tasks()[0]!;
-		let last = failed;
-		for (let attempt = 0; attempt < attempts; attempt++) {
-			last = await run(subject(), { retryOf: stored(failed), ...withBob });
-			const said = last.error?.message ?? String(out(last)[0]!.json.error);
-			expect(said).toContain(`${WITH_ANOTHER}, as task ${id}`);
-		}
-		expect(payers().filter(([input]) => input === 'One')).toEqual([['One', 'ada']]);
-		// With the former token, the task is collected.
-		if (last.error) good(await run(subject(), { retryOf: stored(last) }));
-		expect(payers().filter(([input]) => input === 'One')).toEqual([['One', 'ada']]);
-	},
-	90_000,
-);
+])('no task of the other account is paid for again: %s', async (_, settings, attempts) => {
+	noCredit('Two');
+	const subject = () => node(speech(EACH, { concurrency: 1 }), settings);
+	const failed = await run(node(speech(EACH, { concurrency: 1 })), texts('One', 'Two'));
+	bad(failed);
+	later();
+	const { id } = tasks()[0]!;
+	let last = failed;
+	for (let attempt = 0; attempt < attempts; attempt++) {
+		last = await run(subject(), { retryOf: stored(failed), ...withBob });
+		const said = last.error?.message ?? String(out(last)[0]!.json.error);
+		expect(said).toContain(`${WITH_ANOTHER}, as task ${id}`);
+	}
+	expect(payers().filter(([input]) => input === 'One')).toEqual([['One', 'ada']]);
+	// With the former token, the task is collected.
+	if (last.error) good(await run(subject(), { retryOf: stored(last) }));
+	expect(payers().filter(([input]) => input === 'One')).toEqual([['One', 'ada']]);
+});
 
 test('nor is a part of a long text', async () => {
 	const text = SENTENCES.slice(0, 3).join(' ');
@@ -69,7 +64,7 @@ test('nor is a part of a long text', async () => {
 	});
 	expect(bad(again).message).toContain(WITH_ANOTHER);
 	expect(payers()).toEqual(SENTENCES.slice(0, 2).map((input) => [input, 'ada']));
-}, 60_000);
+});
 
 test('a new token of the same account collects, and still does after it was renewed again', async () => {
 	onFile(answer(410), { times: 2 });
@@ -102,7 +97,7 @@ test('what an earlier version has saved is gone after ten minutes, as before', a
 	expect(bad(await run(speech('Hi'), { retryOf: old, ...withBob })).message).toContain(
 		'no task with this ID',
 	);
-}, 30_000);
+});
 
 describe('a video whose stream was lost', () => {
 	const lost = async (events: string[] = [status]) => {
@@ -121,7 +116,7 @@ describe('a video whose stream was lost', () => {
 		expect(all).toContain('it was requested with another token');
 		expect(all).toMatch(/may be the result: of-bob/);
 		expect(posts()).toBe(1);
-	}, 30_000);
+	});
 
 	test('is recognized by its ID with a new token of the same account', async () => {
 		const event = `event: video_generation_status\ndata: {"id":"own","status":"processing"}\n\n`;
@@ -129,7 +124,7 @@ describe('a video whose stream was lost', () => {
 		sim.history.unshift({ ...made('own', { prompt: 'Sunset' }), owner: bob } as never);
 		expect(good(await retry(failed)).map(({ json }) => json.id)).toEqual(['own']);
 		expect(posts()).toBe(1);
-	}, 30_000);
+	});
 
 	test('is recognized by its prompt with the former token', async () => {
 		onHistory(answer(500), { times: 1 });
@@ -139,5 +134,5 @@ describe('a video whose stream was lost', () => {
 		sim.history.unshift({ ...made('own', { prompt: 'Sunset' }), owner: sim.token } as never);
 		const result = await retry(failed, {});
 		expect(good(result).map(({ json }) => json.id)).toEqual(['own']);
-	}, 60_000);
+	});
 });
