@@ -105,12 +105,14 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 		refused: { 10: 0.19 },
 		spread: { 3: 1.8, 10: 2.3 },
 	},
-	'2 a second, then 5': { refused: { 10: 0.2 }, spread: { 3: 1.8, 10: 2.1 } },
+	'2 a second, then 5': {
+		...{ share: { 10: 0.6 }, refused: { 10: 0.2 }, spread: { 3: 1.8, 10: 2.3 } },
+	},
 	'30 a minute': { refused: { 1: 0.1, 3: 0.19, 10: 0.41 } },
 	'100 a minute': { refused: { 10: 0.17 }, spread: { 10: 1.7 } },
 	'60 a minute, untold': { refused: { 1: 0.07, 3: 0.15, 10: 0.35 } },
 	'30 a minute, speech': { refused: { 1: 0.07, 3: 0.16, 10: 0.37 } },
-	'30 a minute, speech without messages': { refused: { 3: 0.15, 10: 0.38 } },
+	'30 a minute, speech without messages': { refused: { 1: 0.07, 3: 0.15, 10: 0.38 } },
 	'60 a minute, speech, late': { refused: { 10: 0.32 } },
 	'a second, shared': {
 		share: { 1: 0.67, 3: 0.58, 10: 0.47 },
