@@ -1,18 +1,14 @@
 import type { IRun } from 'n8n-workflow';
-import type { WorkflowResult } from '../../demo/engine.mts';
+import { status } from '../faults/row.mts';
 import { SENTENCES, split } from './longText';
-import { bad, good, out } from './seen';
-import { answer, made, onCreate, onFile, onHistory, posts, tasks } from './service';
+import { bad, good, out, stored } from './seen';
+import { answer, made, noCredit, onCreate, onFile, onHistory, posts, tasks } from './service';
 import { CONTINUE, EACH, fakeTime, node, RETRY, sim, speech, start, texts, video } from './setup';
 import { hasten } from './time';
 
 /* Between a run and its retry, the token in the credential was replaced: by one of another account, or of the same. */
 
 const run = async (...given: Parameters<typeof hasten>) => (await hasten(...given)).result;
-const status = 'event: video_generation_status\ndata: "processing"\n\n';
-const stored = ({ run: failed }: WorkflowResult): IRun =>
-	JSON.parse(JSON.stringify(failed)) as IRun;
-const noCredit = (body: string, times = 1) => onCreate(answer(402), { body, times });
 const payers = () => tasks().map(({ input, token }) => [input, token === bob ? 'bob' : 'ada']);
 const WITH_ANOTHER = 'An earlier attempt sent this request with another token';
 
@@ -100,7 +96,7 @@ test('what an earlier version has saved is gone after ten minutes, as before', a
 });
 
 describe('a video whose stream was lost', () => {
-	const lost = async (events: string[] = [status]) => {
+	const lost = async (events = [status('processing')]) => {
 		onCreate({ sse: [...events, 'RESET'] });
 		const failed = await run(video('Sunset', { timeout: 3 }, { download: false }));
 		bad(failed);
@@ -119,7 +115,7 @@ describe('a video whose stream was lost', () => {
 	});
 
 	test('is recognized by its ID with a new token of the same account', async () => {
-		const event = `event: video_generation_status\ndata: {"id":"own","status":"processing"}\n\n`;
+		const event = status({ id: 'own', status: 'processing' });
 		const failed = await lost([event]);
 		sim.history.unshift({ ...made('own', { prompt: 'Sunset' }), owner: bob } as never);
 		expect(good(await retry(failed)).map(({ json }) => json.id)).toEqual(['own']);

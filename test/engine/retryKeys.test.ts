@@ -2,7 +2,7 @@ import type { IDataObject, INode, IRun } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
 import type { FaultAction } from '../../simulator/simulator.mts';
 import { PAGE } from '../service/bodies.mts';
-import { bad, expectServed, good, stop } from './seen';
+import { bad, expectServed, good, stop, stored } from './seen';
 import {
 	ALWAYS,
 	answer,
@@ -22,8 +22,8 @@ import { begin, EACH, image, node, run, sim, speech, start, texts, video, workfl
 const withoutFiles = (times = 1) => onFile(answer(410), { times });
 
 /** The run as n8n has stored it, about to be retried with the node as it is now. */
-function stored({ run: failed }: WorkflowResult, subject: INode): IRun {
-	const retryOf: IRun = JSON.parse(JSON.stringify(failed));
+function storedWith(failed: WorkflowResult, subject: INode): IRun {
+	const retryOf = stored(failed);
 	retryOf.data.executionData!.nodeExecutionStack[0]!.node = subject;
 	return retryOf;
 }
@@ -39,7 +39,7 @@ test('"Retry execution" collects with a new resume URL, a longer timeout, anothe
 	bad(failed);
 	const options = { timeout: 30, callbackUrl, outputField: 'audio' };
 	const second = node(speech(text, options));
-	good(await run(second, { retryOf: stored(failed, second) }));
+	good(await run(second, { retryOf: storedWith(failed, second) }));
 	expect(posts()).toBe(1);
 });
 
@@ -57,7 +57,7 @@ test('"Retry execution" of a node that was changed creates anew', async () => {
 		fields({}, { useSpeakerBoost: false }),
 	];
 	const retries = changed.map(async (subject) =>
-		bad(await run(subject, { retryOf: stored(failed, subject) })),
+		bad(await run(subject, { retryOf: storedWith(failed, subject) })),
 	);
 	await Promise.all(retries);
 	expect(posts()).toBe(1 + changed.length);

@@ -1,8 +1,6 @@
-import type { IRun } from 'n8n-workflow';
-import type { WorkflowResult } from '../../demo/engine.mts';
 import { SENTENCES, split } from './longText';
-import { bad, good, hints, out, stop } from './seen';
-import { answer, onCreate, onFile, posts, tasks } from './service';
+import { bad, good, hints, out, stop, stored } from './seen';
+import { answer, noCredit, onCreate, onFile, posts, tasks } from './service';
 import {
 	begin,
 	EACH,
@@ -22,10 +20,6 @@ import {
 
 beforeEach(async () => await start({ pace: 0.01 }));
 
-/** The run as n8n has stored it: nothing that a retry does changes it. */
-const stored = ({ run: failed }: WorkflowResult): IRun =>
-	JSON.parse(JSON.stringify(failed)) as IRun;
-const noCredit = (body: string) => onCreate(answer(402), { body, times: 1 });
 const spoken = () => tasks().map(({ input }) => input);
 const oneByOne = () => speech(EACH, { concurrency: 1 });
 
@@ -108,10 +102,10 @@ test('nor does it after the retry was stopped', async () => {
 test('the parts of a long text are paid for once, also with Retry On Fail', async () => {
 	const text = SENTENCES.slice(0, 3).join(' ');
 	const subject = node(split(text, { concurrency: 1 }), RETRY);
-	onCreate(answer(402), { body: SENTENCES[1]!, times: 2 });
+	noCredit(SENTENCES[1]!, 2);
 	const first = await run(subject);
 	bad(first);
-	onCreate(answer(402), { body: SENTENCES[2]!, times: 2 });
+	noCredit(SENTENCES[2]!, 2);
 	bad(await run(subject, { retryOf: stored(first) }));
 	good(await run(subject, { retryOf: stored(first) }));
 	expect(spoken().sort()).toEqual(SENTENCES.slice(0, 3));

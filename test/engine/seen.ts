@@ -1,4 +1,4 @@
-import type { INodeExecutionData } from 'n8n-workflow';
+import type { INodeExecutionData, IRun } from 'n8n-workflow';
 import type { RunningWorkflow, WorkflowResult } from '../../demo/engine.mts';
 import { NODE, sim } from './setup';
 
@@ -8,6 +8,9 @@ export { saved } from '../faults/check.mts';
 
 /** What the node put out. */
 export const out = (result: WorkflowResult) => result.items(NODE);
+
+/** The run as n8n stores it: nothing that a retry does changes it. */
+export const stored = ({ run }: WorkflowResult): IRun => JSON.parse(JSON.stringify(run)) as IRun;
 
 /** The messages of the node's hints. */
 export const hints = (result: WorkflowResult) => result.hints(NODE).map(({ message }) => message);

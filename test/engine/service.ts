@@ -37,6 +37,9 @@ export const onHistory = (action: FaultAction, which: Which = {}) =>
 export const onFile = (action: FaultAction, which: Which = {}) =>
 	sim.fault({ on: 'file', ...which, action });
 
+/** The create calls with this text are refused, and not charged. */
+export const noCredit = (body: string, times = 1) => onCreate(answer(402), { body, times });
+
 /** Requests to one kind of address, in order. */
 export const requests = (method: string, pathPrefix: string) =>
 	sim.requests.filter((record) => record.method === method && record.path.startsWith(pathPrefix));

@@ -105,13 +105,12 @@ export class GenerationRecord {
 		const { accountKey: ownKey } = this.item.credential;
 		const { accountKey = ownKey, files, reason, hasUnattributedFailure } = this.request;
 		if (files.length > 0) this.item.report.hint(this.entry.collectedHint);
-		const otherToken = accountKey === ownKey ? [] : ['it was requested with another token'];
-		const { indeterminateReason } = this;
-		const text = indeterminateReason && [...otherToken, indeterminateReason].join('; ');
+		const tokenReason = accountKey !== ownKey && 'it was requested with another token';
+		const interruption = [tokenReason, this.indeterminateReason].filter(Boolean).join('; ');
 		const kind = reason === undefined ? 'indeterminate' : 'generationFailed';
-		const cause = reason ?? text;
+		const cause = reason ?? (this.indeterminateReason && interruption);
 		const failure = cause === undefined ? undefined : new Failure(kind, { text: cause });
-		const interruptionReason = text ?? otherToken[0] ?? 'an earlier attempt ended without a result';
+		const interruptionReason = interruption || 'an earlier attempt ended without a result';
 		return { files, interruptionReason, reason, hasUnattributedFailure, failure };
 	}
 

@@ -1,12 +1,12 @@
 import type { INode, ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
 import { GENERATIONS, SPEAK, SPEECH_OPERATIONS, type PaidOperation } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
-import { allRequests, allSpeechRequests } from '../../shared/generation/requestLedger';
+import { allRequests } from '../../shared/generation/requestLedger';
 import type { Credential } from '../../shared/http/credential';
 import { isCreatedBySubWorkflow, type SubWorkflow } from '../../shared/n8n/subWorkflows';
 import { asText, isRecord } from '../../shared/parsing/values';
 import type { Activation } from './activation';
-import { taskEvents, type Settings } from './settings';
+import { mayReport, type Settings } from './settings';
 
 /** Where n8n's context of a trigger has the nodes of the workflow. No public method of n8n returns them all. */
 interface TriggerInternals {
@@ -42,14 +42,18 @@ export function downstreamCreationCheck(
 		const calledId = calledIdOf(node);
 		return calledBy === workflowId && (calledId === '' || calledId === id);
 	};
-	const mayLeadTo = (node: NodeTypeAndVersion, trigger: INode) =>
-		mayStart(node, trigger) ||
-		[...allRequests(), ...allSpeechRequests()].some(
-			({ creator, kind }) =>
-				creator && mayHaveCalled(node, creator) && mayReport(trigger, kind === 'speech'),
+	// What a sub-workflow may create is unknown until it has created something.
+	const hasStarted = (node: NodeTypeAndVersion, { parameters }: INode) =>
+		[true, false].some(
+			(isSpeech) =>
+				mayReport(parameters, isSpeech) &&
+				allRequests(isSpeech).some(({ creator }) => creator && mayHaveCalled(node, creator)),
 		);
 	return async (product) => {
-		const nodes = nodesOfLoop(context, mayLeadTo);
+		const nodes = nodesOfLoop(
+			context,
+			(node, trigger) => mayStart(node, trigger) || hasStarted(node, trigger),
+		);
 		const isOwn = (creator: SubWorkflow) => {
 			const { id, calledBy } = creator;
 			// An error workflow has the id of the workflow that failed: this one, or one that it has called.
@@ -100,21 +104,10 @@ function calledIdOf({ type, parameters }: NodeTypeAndVersion): string | undefine
 	return id.startsWith('=') ? '' : id;
 }
 
-/** True if another trigger of the workflow may report speech, or videos and images. An expression may give any events. */
-function mayReport({ parameters }: INode, isSpeech: boolean): boolean {
-	const { events = 'completed', taskIds = '' } = parameters;
-	if (isSpeech && taskIds !== '') return false;
-	const reporting: string[] = isSpeech ? taskEvents : ['generated'];
-	return (
-		String(events).startsWith('=') ||
-		[events].flat().some((event) => reporting.includes(String(event)))
-	);
-}
-
 /** True if a node may create something that another trigger of the workflow reports. */
-const mayStart = (node: NodeTypeAndVersion, trigger: INode): boolean =>
-	(mayReport(trigger, true) && SPEECH_OPERATIONS.some((operation) => mayRun(node, operation))) ||
-	(mayReport(trigger, false) &&
+const mayStart = (node: NodeTypeAndVersion, { parameters }: INode): boolean =>
+	(mayReport(parameters, true) && SPEECH_OPERATIONS.some((operation) => mayRun(node, operation))) ||
+	(mayReport(parameters, false) &&
 		Object.values(GENERATIONS).some((operation) => mayRun(node, operation)));
 
 /**

@@ -1,4 +1,4 @@
-import type { INodeProperties, ITriggerFunctions } from 'n8n-workflow';
+import type { INodeParameters, INodeProperties, ITriggerFunctions } from 'n8n-workflow';
 import { download, type NumberField } from '../../shared/n8n/descriptions';
 import { NodeParameters } from '../../shared/n8n/parameters';
 
@@ -33,7 +33,7 @@ const GENERATED_EVENT = 'generated';
 
 /** The events about speech tasks. With `generated`, `failed` is also about videos and images. */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], typeof GENERATED_EVENT>;
-export const taskEvents = EVENTS.map(({ value }) => value).filter(
+const taskEvents = EVENTS.map(({ value }) => value).filter(
 	(value): value is TaskEventKind => value !== GENERATED_EVENT,
 );
 
@@ -115,4 +115,19 @@ export function readSettings(context: ITriggerFunctions) {
 		/** The time between two polls of the history. */
 		checkIntervalMs: parameters.durationOption(checkInterval),
 	};
+}
+
+/**
+ * True if a trigger with these stored parameters may report speech tasks (`isSpeech`), or videos and images. n8n stores
+ * no parameter that has its default value, and an expression may give any events.
+ */
+export function mayReport(stored: INodeParameters, isSpeech: boolean): boolean {
+	const { [triggerOn.name]: events = triggerOn.default, [taskIds.name]: ids = taskIds.default } =
+		stored;
+	if (isSpeech && ids !== '') return false;
+	const reporting: string[] = isSpeech ? taskEvents : [GENERATED_EVENT];
+	return (
+		String(events).startsWith('=') ||
+		[events].flat().some((event) => reporting.includes(String(event)))
+	);
 }

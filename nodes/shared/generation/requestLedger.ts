@@ -74,13 +74,9 @@ export const finalFields = (request: GenerationRequest, files: GeneratedFile[]) 
 /** The beginning of a prompt. No more is kept of a text once its task is known, because there may be thousands. */
 export const promptStart = (prompt = ''): string => prompt.slice(0, 100);
 
-/** All requests for videos and images that this process knows, of all accounts. */
-export const allRequests = (): GenerationRequest[] =>
-	allAccounts().flatMap((account) => account.get(RequestLedger).all());
-
-/** All requests for speech that this process knows, of all accounts. */
-export const allSpeechRequests = (): GenerationRequest[] =>
-	allAccounts().flatMap((account) => account.get(SpeechLedger).all());
+/** All requests for speech, or for videos and images, that this process knows, of all accounts. */
+export const allRequests = (isSpeech: boolean): GenerationRequest[] =>
+	allAccounts().flatMap((account) => account.get(isSpeech ? SpeechLedger : RequestLedger).all());
 
 /** The ledger of a credential's account in this process, for videos and images. */
 export const ledgerOf = (credential: Credential): RequestLedger =>

@@ -2,13 +2,7 @@ import type { IExecuteFunctions, ITaskData } from 'n8n-workflow';
 import { sleep } from '../async/deadline';
 import type { GenerationRequest } from '../contract';
 import { LATE_RESULT_MS } from '../generation/historyMatching';
-import {
-	allRequests,
-	allSpeechRequests,
-	ledgerOf,
-	promptStart,
-	speechLedgerOf,
-} from '../generation/requestLedger';
+import { allRequests, ledgerOf, promptStart, speechLedgerOf } from '../generation/requestLedger';
 import type { Credential } from '../http/credential';
 import { asText, isRecord, withoutQuery } from '../parsing/values';
 
@@ -61,9 +55,8 @@ export async function isCreatedBySubWorkflow(
 	signal: AbortSignal,
 ): Promise<boolean> {
 	const receivedAt = Date.now();
-	const [ledger, allOfKind] = product.files
-		? [ledgerOf(credential), allRequests]
-		: [speechLedgerOf(credential), allSpeechRequests];
+	const isSpeech = product.files === undefined;
+	const ledger = (isSpeech ? speechLedgerOf : ledgerOf)(credential);
 	const isOwn = ({ creator }: GenerationRequest) =>
 		creator !== undefined && isOwnSubWorkflow(creator);
 	// The sub-workflow may reach the same account by another token or Base URL. Another service may use the same ids, so
@@ -73,7 +66,7 @@ export async function isCreatedBySubWorkflow(
 		isProvenCreator(request, product) &&
 		promptStart(request.prompt) === promptStart(product.prompt);
 	for (; !signal.aborted; await sleep(RECHECK_MS, signal)) {
-		if (allOfKind().some(isCreatedElsewhere)) return true;
+		if (allRequests(isSpeech).some(isCreatedElsewhere)) return true;
 		const ownRequests = ledger.all().filter(isOwn);
 		const verdicts = ownRequests.map((request) => verdictOf(request, product, receivedAt));
 		const creator = ownRequests[verdicts.indexOf('created')];
