@@ -3,8 +3,8 @@ module.exports = {
 	testEnvironment: 'node',
 	roots: ['<rootDir>/test'],
 	testMatch: ['**/*.test.ts'],
-	// npm run test:release runs these.
-	testPathIgnorePatterns: ['/node_modules/', '/test/release/', '/test/leaks/'],
+	// Those of npm run test:package and test:release, which need more tools or more time.
+	testPathIgnorePatterns: ['/node_modules/', '/test/package/', '/test/release/', '/test/leaks/'],
 	moduleFileExtensions: ['ts', 'mts', 'js', 'mjs', 'json', 'node'],
 	// The parser is an ES module, which jest's sandbox can't load as it is.
 	transformIgnorePatterns: ['/node_modules/(?!eventsource-parser/)'],

@@ -12,6 +12,8 @@ import {
 } from './setup.mjs';
 
 const jest = ['node_modules/jest/bin/jest.js'];
+/** For those that `npm test` leaves out. */
+const ALL_FOLDERS = '--testPathIgnorePatterns=/node_modules/';
 /** Sources of the package, which has no `type`, are read as they are. */
 const UNTYPED = '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON';
 const GREEN =
@@ -24,7 +26,11 @@ const GREEN =
 export const commands = {
 	demo: { needs: [ensureDist], run: ['demo/demo.mts'] },
 	check: { needs: [ensureDist], run: ['check/main.mts'] },
-	test: { needs: [ensureDist, ensureLintTools, ensureNewestNode], run: jest, next: GREEN },
+	test: { needs: [ensureDist], run: jest, next: GREEN },
+	'test:package': {
+		needs: [ensureDist, ensureLintTools, ensureNewestNode],
+		run: [...jest, 'test/package', ALL_FOLDERS],
+	},
 	'test:n8n': nodeTests('test/n8n', ensureN8n),
 	'test:e2e': nodeTests('test/e2e', ensureN8n, ensureBrowser),
 	'test:queue': nodeTests('test/queue', ensureN8n, ensureQueueServers),
@@ -36,7 +42,7 @@ export const commands = {
 	},
 	'test:release': {
 		needs: [ensureDist, ensureLintTools],
-		run: [...jest, 'test/release', 'test/leaks', '--testPathIgnorePatterns=/node_modules/'],
+		run: [...jest, 'test/release', 'test/leaks', ALL_FOLDERS],
 	},
 	'test:oldest': nodeTests('test/oldest', ensureOldest),
 	'test:audio': nodeTests('test/audio', ensureAudioPrograms, ensureBrowser),

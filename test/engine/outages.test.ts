@@ -37,7 +37,7 @@ interface Batch {
 
 test.each<[string, Batch]>([
 	['300 rows', { rows: 300 }],
-	['300 rows whose create calls fail alone', { rows: 300, requests: /^POST/ }],
+	['100 rows whose create calls fail alone', { rows: 100, requests: /^POST/ }],
 	['long texts', { rows: 40, of: () => speech(PARTS, { splitLongerThan: 18 }), parts: 3 }],
 	['videos', { rows: 60, of: () => video('=N {{ $json.n }}', { timeout: 600 }) }],
 	['executions of a row each, as in a loop', { rows: 60, each: 1 }],

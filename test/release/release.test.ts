@@ -14,7 +14,8 @@ const write = (name: string, text: string) => writeFileSync(join(folder, name), 
 const tags = () => git(folder, 'tag', '--list');
 
 function writePackage(version: string, scripts: Record<string, string> = {}) {
-	const passing = { lint: 'node --version', test: 'node --version' };
+	const [lint, test] = ['node --version', 'node --version'];
+	const passing = { lint, test, 'test:package': 'node --version' };
 	write('package.json', JSON.stringify({ version, scripts: { ...passing, ...scripts } }));
 }
 
@@ -107,6 +108,7 @@ test.each<[what: string, spoil: () => void, words: RegExp]>([
 	['an empty section', () => changelog(`## [1.10.0] - 2026-11-21\n\n${section('1.9.0')}`), /empty/],
 	['a lint', scripts({ lint: 'exit 3' }), /npm run lint is not green \(exit code 3\)/],
 	['a test', scripts({ test: 'exit 3' }), /npm test is not green \(exit code 3\)/],
+	['the package', scripts({ 'test:package': 'exit 3' }), /npm run test:package is not green/],
 	['checks that change files', scripts({ test: leaving }), /not clean[^]*left-behind/],
 ])('refuses %s', (_, spoil, words) => {
 	spoil();

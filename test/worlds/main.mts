@@ -8,13 +8,14 @@ import { without, worldOf } from './world.mts';
 
 /*
  * npm run worlds -- --seed N --count M [--verbose]: plays worlds, and shrinks those in which a promise is broken;
- * N may be several, as 1,17; without it the first 750.
+ * N may be several, as 1,17. Without arguments: the first 750, and then --kills for those of the first 30.
  * --without 1,2 leaves out parts of it; --kill N kills the process at its effect N, --kills at each, in a world for
  * each, if it has at most six parts; --ledger prints all that happened; --within N stops after so many seconds,
  * --first at the first violation, as it is.
  */
-/** How many worlds are played when none is named. */
+/** How many worlds are played when none is named, and of how many a process is killed. */
 const ALL = 750;
+const KILLED = 30;
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 const { values } = parseArgs({
@@ -62,15 +63,24 @@ async function judge(seed: number, kill?: number): Promise<number> {
 	return effects;
 }
 
-const count = Number(values.count ?? (values.seed ? 1 : ALL));
-const seeds = (values.seed ?? '1').split(',').flatMap((from) => {
-	return Array.from({ length: count }, (_, index) => Number(from) + index);
-});
-for (const seed of seeds) {
-	if (!mayGoOn()) break;
-	if (values.kills && without(worldOf(seed), []).size > 6) continue;
-	const effects = await judge(seed, values.kill ? Number(values.kill) : undefined);
-	for (let kill = 1; values.kills && kill <= effects && mayGoOn(); kill++) await judge(seed, kill);
+/** Plays these worlds, as long as there is time; with `kills`, those of at most six parts, and each once more per effect. */
+async function playAll(seeds: number[], kills: boolean): Promise<void> {
+	for (const seed of seeds) {
+		if (!mayGoOn()) break;
+		if (kills && without(worldOf(seed), []).size > 6) continue;
+		const effects = await judge(seed, values.kill ? Number(values.kill) : undefined);
+		for (let kill = 1; kills && kill <= effects && mayGoOn(); kill++) await judge(seed, kill);
+	}
+}
+
+const from = (seed: number, count: number) => Array.from({ length: count }, (_, n) => seed + n);
+if (process.argv.length > 2) {
+	const count = Number(values.count ?? (values.seed ? 1 : ALL));
+	const seeds = (values.seed ?? '1').split(',').flatMap((seed) => from(Number(seed), count));
+	await playAll(seeds, values.kills ?? false);
+} else {
+	await playAll(from(1, ALL), false);
+	await playAll(from(1, KILLED), true);
 }
 for (const [name, times] of Object.entries(lost)) console.log(`lost ${times} times: ${name}`);
 console.log(`worlds: ${played} played, ${violations} violations`);

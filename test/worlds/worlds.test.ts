@@ -1,13 +1,11 @@
 import { run } from './run';
 
+/* A sample: `npm run worlds` plays hundreds, and kills processes by the hundred. */
+
 const allGood = expect.stringMatching(/^(lost .*\n)*worlds: [1-9]\d* played, 0 violations\s*$/);
 
-test('hundreds of worlds keep the promises', async () => {
-	// Two processes, each for so many seconds at most: a busy machine plays fewer. `npm run worlds` plays all.
-	const halves = [1, 376].map(
-		async (seed) => await run(`main.mts --seed ${seed} --count 375 --within 15`),
-	);
-	for (const half of await Promise.all(halves)) expect(half).toEqual(allGood);
+test('worlds with random misfortune keep the promises', async () => {
+	expect(await run('main.mts --seed 1 --count 60')).toEqual(allGood);
 });
 
 test('worlds in which a promise was broken once keep it', async () => {
@@ -16,12 +14,12 @@ test('worlds in which a promise was broken once keep it', async () => {
 
 test('a seed is the same world twice', async () => {
 	const [once, twice] = await Promise.all(
-		[1, 2].map(async () => await run('main.mts --seed 17 --count 12 --verbose')),
+		[1, 2].map(async () => await run('main.mts --seed 17 --count 6 --verbose')),
 	);
-	expect(once).toMatch(/^seed 17: [0-9a-f]{16}\n(?:.*\n){11}worlds: 12 played/);
+	expect(once).toMatch(/^seed 17: [0-9a-f]{16}\n(?:.*\n){5}worlds: 6 played/);
 	expect(twice).toBe(once);
 });
 
 test('a process may be killed at every effect, and retried', async () => {
-	expect(await run('main.mts --kills --seed 4 --count 50 --within 12')).toEqual(allGood);
+	expect(await run('main.mts --kills --seed 4 --count 50 --within 6')).toEqual(allGood);
 });

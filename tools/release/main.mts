@@ -9,8 +9,8 @@ import { git, readRelease } from './checks.mts';
 const { values } = parseArgs({ options: { 'dry-run': { type: 'boolean', default: false } } });
 const folder = process.cwd();
 
-/** What has to be green. The tests hold both legs of n8n's scan (test/package). */
-const COMMANDS = [['run', 'lint'], ['test']];
+/** What has to be green; `test:package` has both legs of n8n's scan. */
+const COMMANDS = [['run', 'lint'], ['test'], ['run', 'test:package']];
 
 function refuse(problems: string[]): never {
 	console.error(`\nNot released:\n${problems.map((problem) => `- ${problem}`).join('\n')}`);

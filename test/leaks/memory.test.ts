@@ -3,10 +3,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { event } from '../faults/row.mts';
 import { MIB } from '../service/bodies.mts';
-import { split } from './longText';
-import { allClosed, expectServed, good, only } from './seen';
-import { ALWAYS, answer, onCreate, onFile } from './service';
-import { run, sim, start, video } from './setup';
+import { split } from '../engine/longText';
+import { allClosed, expectServed, good, only } from '../engine/seen';
+import { ALWAYS, answer, onCreate, onFile } from '../engine/service';
+import { run, sim, start, video } from '../engine/setup';
 
 /* What large files cost in memory. */
 
