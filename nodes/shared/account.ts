@@ -1,7 +1,7 @@
-/** The state of an unused account is kept for at least this long, in ms. */
+/** The minimum time for which the state of an unused account is kept, in ms. */
 const IDLE_TTL_MS = 3_600_000;
 
-/** Holds one shared object per class. */
+/** Holds one shared instance of each class. */
 class ServiceContainer {
 	private readonly instances = new Map<object, object>();
 
@@ -14,12 +14,12 @@ class ServiceContainer {
 
 /** The objects that this process shares for one account, such as its WebSocket and its throttle. */
 class Account extends ServiceContainer {
-	/** How many callers of `retain` have not called the returned function yet. */
+	/** How many callers of `retain` have not yet called the function that it returned. */
 	refCount = 0;
 	/** When the account was last looked up or released, in ms since 1970. */
 	lastUsed = 0;
 
-	/** Keeps the account alive until the returned function is called. Call that exactly once. */
+	/** Keeps the account's state until the returned function is called. Call that function exactly once. */
 	retain(): () => void {
 		this.refCount++;
 		return () => {
@@ -34,7 +34,10 @@ export const processContainer = new ServiceContainer();
 
 const accounts = new Map<string, Account>();
 
-/** Returns the state that this process shares for the account of a credential; creates it on first use. */
+/**
+ * Returns the state that this process shares for the account of a credential. The first call for an account creates its
+ * state.
+ */
 export function accountOf({ accountKey: key }: { accountKey: string }): Account {
 	const now = Date.now();
 	let account = accounts.get(key);

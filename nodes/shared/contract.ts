@@ -1,6 +1,6 @@
-/** The constants and types of the service's interface. The § numbers are sections of docs/contract.md. */
+/** The constants and types of the service's interface. The § numbers refer to sections of docs/contract.md. */
 
-/** The models for speech (§4.1). The node's default is the first. */
+/** The models for speech (§4.1). The first one is the node's default. */
 export const MODEL_IDS = [
 	'labs_multilingual_v2',
 	'labs_turbo_v2_5',
@@ -8,13 +8,13 @@ export const MODEL_IDS = [
 	'labs_v3',
 ] as const;
 
-/** The aspect ratios of videos (§4.5). The node's default is the first. */
+/** The aspect ratios of videos (§4.5). The first one is the node's default. */
 export const ASPECT_RATIOS = [
 	'VIDEO_ASPECT_RATIO_LANDSCAPE',
 	'VIDEO_ASPECT_RATIO_PORTRAIT',
 ] as const;
 
-/** Other words for the aspect ratios, as users, language models and deployments write them. */
+/** Other spellings of the aspect ratios, in lower case, as users, language models and deployments write them. */
 export const ASPECT_RATIO_ALIASES = new Map<string, (typeof ASPECT_RATIOS)[number]>([
 	['16:9', ASPECT_RATIOS[0]],
 	['9:16', ASPECT_RATIOS[1]],
@@ -22,7 +22,7 @@ export const ASPECT_RATIO_ALIASES = new Map<string, (typeof ASPECT_RATIOS)[numbe
 	['portrait', ASPECT_RATIOS[1]],
 ]);
 
-/** The speech settings: their ranges (§8) and defaults (§4.1). */
+/** The ranges (§8) and defaults (§4.1) of the speech settings. */
 export const SPEECH_SETTINGS = {
 	stability: { min: 0, max: 1, default: 0.75 },
 	similarity: { min: 0, max: 1, default: 0.5 },
@@ -33,12 +33,12 @@ export const SPEECH_SETTINGS = {
 /** How many videos one request may ask for (§8), and how many the node asks for by default. */
 export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1 } as const;
 
-/** The path of the account (§4.10). */
+/** The path of the request that reads the account (§4.10). */
 export const ACCOUNT_PATH = '/v1/video/me';
 
 /**
- * Patterns for the names of the events that report a result or a failure (§6.1). The beginning of a name differs
- * between deployments.
+ * Patterns for the names of the stream events that report a result or a failure (§6.1). They test the end of a name,
+ * because its beginning differs between deployments.
  */
 export const TERMINAL_EVENTS = {
 	complete: /_complete$/,
@@ -51,15 +51,17 @@ export const TASK_MESSAGE = 'labs_status_updated';
 /** A JSON object that the service sends or receives. It may have fields that the contract does not name. */
 export type ServiceRecord = Record<string, unknown>;
 
-/** The states of a speech task (§3). An unknown status word counts as `processing` (see also `apparentEnd`). */
+/**
+ * The states of a speech task (§3). An unknown status word counts as `processing` (see also `SpeechTask.apparentEnd`).
+ */
 export type TaskState = 'pending' | 'processing' | 'completed' | 'error';
 
-/** A speech task (§2.1), as `readSpeechTask` understands it. */
+/** A speech task (§2.1), as parsed by `readSpeechTask`. */
 export interface SpeechTask {
 	state: TaskState;
-	/** The final state that an unknown status word seems to mean. */
+	/** The final state that an unknown status word seems to mean, if any. */
 	apparentEnd?: 'completed' | 'error';
-	/** The status word of the service, in lower case. `error` replaces the usual words for failure. */
+	/** The service's status word, in lower case. The usual words for failure are replaced by `error`. */
 	status: string;
 	/** The absolute URL of the audio file, once there is one. */
 	audioUrl?: string;
@@ -67,9 +69,9 @@ export interface SpeechTask {
 	subtitleUrl?: string;
 	/** The progress in percent, 0 to 100. */
 	percentage?: number;
-	/** Why the task has failed or seems to have failed, if the service says why. */
+	/** Why the task has failed, or seems to have failed, in the service's words; undefined if it gives no reason. */
 	message?: string;
-	/** The JSON of the task, as the service sent it. */
+	/** The JSON object of the task, as the service sent it. */
 	raw: ServiceRecord;
 }
 
@@ -78,18 +80,18 @@ export interface GeneratedFile {
 	id?: string;
 	/** The absolute URL of the file. */
 	fileUrl: string;
-	/** The JSON of the file, as the service sent it; `{}` if the service sent only a URL. */
+	/** The JSON object of the file, as the service sent it; `{}` if the service sent only a URL. */
 	raw: ServiceRecord;
 }
 
 /**
- * The kinds of media.
+ * What the node needs to know about each kind of media.
  *
- * - `mimeType`: the usual type of a file.
- * - `timeoutSeconds`: the default of the parameter Timeout.
+ * - `mimeType`: the usual MIME type of a file.
+ * - `timeoutSeconds`: the default of the parameter Timeout, in seconds.
  * - `usualDuration`: how long a generation usually takes, in words for users.
- * - `plural`: the word for several results.
- * - `inputs`: what users can change after a failure.
+ * - `plural`: the noun for several results, in words for users.
+ * - `inputs`: what users can change after a failure, in words for users.
  */
 export const MEDIA = {
 	speech: {
@@ -108,14 +110,15 @@ export const MEDIA = {
 
 export type MediaKind = keyof typeof MEDIA;
 
-/** The type of a file; `extension` without a dot. */
+/** The MIME type of a file, and its extension without the dot. */
 export interface FileType {
 	mimeType: string;
 	extension: string;
 }
 
 /**
- * An operation that is charged. `resource` and `operation` are the parameter values that select it in saved workflows.
+ * An operation whose requests are charged. The parameter values `resource` and `operation` select it in saved
+ * workflows. Its requests are sent to `path`.
  */
 export interface PaidOperation {
 	resource: string;
@@ -132,7 +135,7 @@ export const SPEAK = {
 	path: '/v1/labs/task',
 } as const;
 
-/** The operations that the service answers with an event stream (§4.5–4.8). */
+/** The operations whose response is an event stream (§4.5–4.8). */
 export const GENERATIONS = {
 	textToVideo: {
 		...{ resource: 'video', operation: 'textToVideo', kind: 'video' },
@@ -166,21 +169,21 @@ export const PAID_OPERATIONS: readonly PaidOperation[] = [
 export type Generation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
 
 /**
- * A request for media, and what is known about its result. The journal stores requests for videos and images, so that a
- * retry collects the result and no second request is charged.
+ * A create call for media, and what is known about its result. The journal stores the requests for videos and images,
+ * so that a retry collects the result instead of paying for a second request.
  */
 export interface GenerationRequest {
-	/** A UUID that identifies the request. */
+	/** A UUID that identifies the request in the ledger. It is not the idempotency key. */
 	key: string;
-	/** The `accountKey` of the credential; undefined for speech. */
+	/** The `accountKey` of the credential that sent the request; undefined for speech. */
 	accountKey?: string;
 	/** The prompt without surrounding white space; '' if there is none. */
 	prompt: string;
 	kind: MediaKind;
 	aspectRatio?: string;
 	/**
-	 * A digest of the path and the fields of the request, without the number of files and without images; '' for
-	 * speech.
+	 * A digest of the path and the fields of the request, except the number of files and any images; '' for speech.
+	 * Requests without images that have the same digest are interchangeable: each of their files fits all of them.
 	 */
 	contentDigest: string;
 	/**
@@ -188,11 +191,14 @@ export interface GenerationRequest {
 	 * that have come.
 	 */
 	requestedCount: number;
-	/** True if images are part of the request, so that the prompt does not identify the result. */
+	/** True if images are part of the request, so that the prompt alone does not identify the result. */
 	withImages: boolean;
-	/** Workflow ids: `id` of the sub-workflow that sent the request, `calledBy` of the workflow that called it. */
+	/**
+	 * Set if a sub-workflow sent the request: `id` is its workflow id, and `calledBy` is that of the workflow that
+	 * called it. For an error workflow, both are the id of the workflow that failed.
+	 */
 	creator?: { id: string; calledBy: string };
-	/** When the last attempt to send the request began, in ms since 1970 by our clock; 0 before the first. */
+	/** When the last attempt to send the request began, in ms since 1970 by our clock; 0 before the first attempt. */
 	sentAt: number;
 	/** The ids that the service has announced for the files. For speech, the id of the task. */
 	announcedIds: string[];
@@ -202,6 +208,9 @@ export interface GenerationRequest {
 	reason?: string;
 	/** True if one of several files has failed, and the service has not said which. */
 	hasUnattributedFailure?: boolean;
-	/** Until when the history is searched for missing files, in ms since 1970; undefined while the stream is open. */
+	/**
+	 * Until when the history is searched for missing files, in ms since 1970; undefined while the stream is open. For
+	 * speech: when the create call failed; undefined if it has not failed.
+	 */
 	searchUntil?: number;
 }

@@ -1,6 +1,22 @@
 import type { MediaKind } from './contract';
 
-/** What can go wrong. Each kind has its own message in `n8n/messages.ts`. */
+/**
+ * What can go wrong. Each kind has its own message in `n8n/messages.ts`. The kinds that need an explanation:
+ *
+ * - `overBudget`: the run would send more paid requests than the user allows.
+ * - `unreachable`: no connection could be opened.
+ * - `noResponse`: the connection was lost, or the response took too long.
+ * - `foreignServer`: the response does not come from the API.
+ * - `rejected`: the service refused the request for a reason that no other kind covers.
+ * - `indeterminate`: an earlier attempt sent the request. It is unknown whether the service accepted it, or only the
+ *   earlier credential can collect its result.
+ * - `noAudioUrl`: the task is completed, but has no URL of its audio.
+ * - `streamLost`: the result of a generation did not arrive.
+ * - `noWebSocket`: this version of Node.js has no WebSocket.
+ * - `noSocket`: the WebSocket cannot be opened, although the service accepts the token.
+ * - `noHistory`: the service has no history of videos and images.
+ * - `selfTrigger`: a trigger's workflow would start itself again and again.
+ */
 export type FailureKind =
 	| 'invalidInput'
 	| 'badImage'
@@ -30,7 +46,10 @@ export type FailureKind =
 	| 'timedOut'
 	| 'canceled';
 
-/** The category of an error that the service reports, such as `quota` (a quota is used up) or `voice` (it is unknown). */
+/**
+ * What an error of the service is about. Examples: `quota` if a quota is used up, `voice` if the account has no such
+ * voice.
+ */
 export type Meaning =
 	| 'throttled'
 	| 'quota'
@@ -43,34 +62,43 @@ export type Meaning =
 
 /** Details of a failure. Those that are unknown are missing. */
 export interface FailureFacts {
-	/** What the answer of the service is about. */
+	/** What the error of the service is about. */
 	meaning?: Meaning;
 	/** Display name of the parameter or credential field at fault. */
 	field?: string;
 	/** True if `field` is a field of the credential. */
 	isInCredential?: boolean;
-	/** The indexes, from 0, of the input items in which the same parameter is empty. */
+	/** The indexes, from 0, of all input items in which the same parameter is empty. */
 	itemIndexes?: number[];
 	/** How many input items the run has. */
 	itemCount?: number;
 	/** What the user can do about the bad value of a field, as sentences without the last period. */
 	fieldRemedy?: string;
-	/** True if the trigger failed, which has no request of the user to send. */
+	/**
+	 * True for a failure of the trigger node. Its message does not mention a request of the user, because there is
+	 * none.
+	 */
 	isTrigger?: boolean;
 	/** True if the operation is free of charge, so that the user can simply try it again. */
 	isFree?: boolean;
-	/** How an earlier attempt has sent the request, if the credential was changed since, and what to enter there again. */
+	/**
+	 * Set if the credential was changed after an earlier attempt had sent the request. `how` describes that attempt, as
+	 * in “with another token”. `oldSetting` names what to enter in the credential again.
+	 */
 	sentElsewhere?: { how: string; oldSetting: string };
 	/**
-	 * The reason, in words of the service or of this package. For `unreachable` it is a key of UNREACHABLE in
-	 * `n8n/messages.ts`; for `selfTrigger`, the name of a node.
+	 * The reason, in words of the service or of this package, except for these kinds:
+	 *
+	 * - `unreachable`: a key of UNREACHABLE_WORDINGS in `n8n/messages.ts`.
+	 * - `selfTrigger`: the name of the node that would start the trigger again.
+	 * - `indeterminate` with `sentElsewhere`: what can still be collected, as in “its audio”.
 	 */
 	text?: string;
-	/** The HTTP status of the answer. */
+	/** The HTTP status of the response. */
 	status?: number;
 	/** The host that the request went to; for `redirected`, the origin of the new URL. */
 	host?: string;
-	/** The pause that the service or the file's host asks for before the next request, in ms. */
+	/** The pause that the service or the file's host demands before the next request, in ms. */
 	retryAfterMs?: number;
 	/** The time limit that was exceeded, in ms. */
 	limitMs?: number;
@@ -88,7 +116,7 @@ export interface FailureFacts {
 	part?: string;
 	/** The ids of a speech's tasks that can still be collected, in the order of the parts. */
 	taskIds?: string[];
-	/** The numbers, from 1, of the other parts of the speech that may have been charged without an answer. */
+	/** The numbers, from 1, of the other parts of the speech that may have been charged without a response. */
 	indeterminateParts?: number[];
 	/** The ids that the service has announced for a charged generation. */
 	announcedIds?: string[];
@@ -106,7 +134,7 @@ export interface FailureFacts {
 	candidates?: Array<{ id: string; createdAt?: string }>;
 }
 
-/** A failure with its kind and its facts, but without a message to the user. */
+/** An error with the kind and the facts of a failure. The message to the user is made from them later (`wordingOf`). */
 export class Failure extends Error {
 	constructor(
 		readonly kind: FailureKind,
@@ -115,15 +143,15 @@ export class Failure extends Error {
 		super(kind);
 	}
 
-	/** A copy of this failure with more facts. Facts that it already has win over those in `facts`. */
+	/** Returns a copy of this failure with more facts. Facts that it already has win over those in `facts`. */
 	withDefaults(facts: FailureFacts): Failure {
 		return new Failure(this.kind, { ...facts, ...this.facts });
 	}
 }
 
 /**
- * The Failure of a bad parameter; `field` is its display name, and `text` says what is wrong, as in “is empty”.
- * `fieldRemedy`: see FailureFacts.
+ * Returns a Failure of kind invalidInput for a bad parameter. `field` is its display name, and `text` says what is
+ * wrong, as in “is empty”. `fieldRemedy`: see FailureFacts.
  */
 export function invalidInput(field: string, text: string, fieldRemedy?: string): Failure {
 	return new Failure('invalidInput', { field, text, fieldRemedy });
@@ -133,11 +161,13 @@ export function invalidInput(field: string, text: string, fieldRemedy?: string):
 export const isFailure = (error: unknown, ...kinds: FailureKind[]): error is Failure =>
 	error instanceof Failure && kinds.includes(error.kind);
 
-/** Adds facts to a Failure, as `withDefaults` does. Any other error is returned as it is. */
+/** Returns a Failure with more facts, as `withDefaults` does. Any other error is returned as it is. */
 export const withDefaultFacts = (error: unknown, facts: FailureFacts): unknown =>
 	error instanceof Failure ? error.withDefaults(facts) : error;
 
-/** The `error_kind` of a failure, by its kind. */
+/**
+ * The value of `error_kind` for each kind of Failure, unless its `meaning` decides. Kinds without an entry get `other`.
+ */
 const ERROR_KIND_BY_FAILURE = {
 	...{ invalidInput: 'input', badImage: 'input', overBudget: 'input', rejected: 'input' },
 	...{ invalidVoice: 'input', outOfCredit: 'credit' },
@@ -148,8 +178,8 @@ const ERROR_KIND_BY_FAILURE = {
 } as const satisfies Partial<Record<FailureKind, string>>;
 
 /**
- * The value of `error_kind` in the output, when something has failed. Saved workflows compare it with fixed words, so
- * these words must not change.
+ * Returns the value of the output field `error_kind` for an error. Saved workflows compare this field with fixed words,
+ * so the words must not change.
  */
 export function errorKindOf(error: unknown): string {
 	if (!(error instanceof Failure)) return 'other';
@@ -157,8 +187,8 @@ export function errorKindOf(error: unknown): string {
 	if (facts.mayBeCharged && kind !== 'timedOut') return 'indeterminate';
 	// With a `fileUrl`, the unreachable host is that of a charged file, not that of the API.
 	if (kind === 'unreachable' && facts.fileUrl !== undefined) return 'file';
-	// A server error may have any cause, whatever its text says. If a generation fails because of a token, it is a
-	// token that the service itself uses, not the user's.
+	// A server error may have any cause, whatever its text says. If a generation fails because of a token, that token
+	// is one that the service itself uses, not the user's. In both cases the meaning is ignored.
 	const hasUnknownCause = kind === 'unavailable' || facts.meaning === 'token';
 	const meaning = hasUnknownCause ? undefined : facts.meaning;
 	const byFailure: Partial<Record<FailureKind, string>> = ERROR_KIND_BY_FAILURE;
@@ -171,14 +201,14 @@ export function isTransient(error: unknown): error is Failure {
 }
 
 /**
- * Converts a Failure of kind timedOut to one of kind noResponse. Use it for time limits that the user cannot set.
- * Returns any other error as it is.
+ * Converts a Failure of kind timedOut to one of kind noResponse, for time limits that the user cannot change. Returns
+ * any other error as it is.
  */
 export const toNoResponse = (error: unknown): unknown =>
 	isFailure(error, 'timedOut') ? new Failure('noResponse', { transient: true }) : error;
 
 /**
- * Converts the error of reading the account. A refusal whose meaning is unknown becomes a Failure of kind
+ * Converts the error of a request that reads the account. A refusal whose meaning is unknown becomes a Failure of kind
  * foreignServer, because the Base URL probably leads to another web server. Returns any other error as it is.
  */
 export const toWrongBaseUrl = (error: unknown): unknown =>

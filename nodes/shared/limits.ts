@@ -2,16 +2,16 @@
 
 const MIB = 1024 * 1024;
 
-/** The maximum size of a JSON answer, in bytes. */
+/** The maximum size of a JSON response, in bytes. */
 export const MAX_JSON_BYTES = 16 * MIB;
-/** How many bytes of an answer with an error status are read at most. */
+/** How many bytes of a response with an error status are read at most. */
 export const MAX_ERROR_BYTES = 64 * 1024;
 /**
- * The maximum length of one event in a generation stream, or of a JSON answer in its place, in characters. Either may
- * hold the files themselves, in base64.
+ * The maximum length, in characters, of one event in a generation stream, or of a JSON response that comes instead of a
+ * stream. Either may contain the files themselves in base64.
  */
 export const MAX_EVENT_CHARS = 16 * MIB;
-/** The maximum depth of nested arrays and objects; in deeper ones, recursive readers could overflow the stack. */
+/** The maximum depth of nested arrays and objects. Deeper ones could overflow the stack of recursive functions. */
 export const MAX_JSON_LEVELS = 100;
 /** The maximum number of pages of a list. */
 export const MAX_PAGES = 1000;
@@ -23,7 +23,7 @@ export const MAX_REDIRECTS = 10;
 export const MAX_URL_CHARS = 8192;
 /** The maximum length of an identifier, in characters. */
 export const MAX_ID_CHARS = 500;
-/** The maximum length, in characters, of a reason or a status of the service in a message to the user. */
+/** The maximum length, in characters, of a reason or a status of the service that a message to the user quotes. */
 export const MAX_REASON_CHARS = 500;
 /** The maximum size of the subtitles of one task, in bytes. */
 export const MAX_SUBTITLES_BYTES = 2 * MIB;
@@ -32,7 +32,7 @@ export const MAX_JOINED_BYTES = 256 * MIB;
 /** The maximum size of a media file in bytes, unless the caller sets a limit or the host announces a larger size. */
 export const MAX_UNANNOUNCED_BYTES = 256 * MIB;
 
-/** Deletes the first entries of a Map or Set, in the order they were added, until at most `max` remain. */
+/** Deletes the entries of a Map or Set that were added first, until at most `max` entries remain. */
 export function evictOldest<Key>(
 	entries: { size: number; keys(): Iterable<Key>; delete(key: Key): unknown },
 	max: number,
