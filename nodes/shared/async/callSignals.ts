@@ -1,7 +1,8 @@
+/** The key of a field that exists only in types. It makes StopStarting and AbortInFlight two different types. */
 declare const signalPurpose: unique symbol;
 
 /**
- * Aborts when nothing new may begin. A billable call in flight may continue, because only its answer tells what was
+ * Aborts when nothing new may begin. A billable call in flight may continue, because only its response tells what was
  * charged.
  */
 export type StopStarting = AbortSignal & { readonly [signalPurpose]: 'stopStarting' };
@@ -9,15 +10,15 @@ export type StopStarting = AbortSignal & { readonly [signalPurpose]: 'stopStarti
 /** Aborts billable calls in flight as well. It may then be unknown whether they were charged. */
 export type AbortInFlight = AbortSignal & { readonly [signalPurpose]: 'abortInFlight' };
 
-/** The two signals of a billable call. Their types differ, so the compiler refuses to swap them. */
+/** The two signals of a billable call. Their types differ, so code that swaps them does not compile. */
 export interface CallSignals {
 	readonly stopStarting: StopStarting;
 	readonly abortInFlight: AbortInFlight;
 }
 
 /**
- * Makes the signals of a run. An abort of `cancelSignal` aborts both of them; an abort of `stopSignal` aborts only
- * `stopStarting`.
+ * Makes the two signals that all calls of a run share. An abort of `cancelSignal` aborts both of them; an abort of
+ * `stopSignal` aborts only `stopStarting`.
  */
 export const callSignals = (from: {
 	cancelSignal: AbortSignal;

@@ -1,6 +1,9 @@
 import { anySignal, SILENT_ABORT, monotonicNow, throwIfAborted, whenAborted } from './deadline';
 
-/** The greatest age of a shared read that a wait for a task accepts, in ms, counted from the read's start. */
+/**
+ * The greatest age, in ms, of a shared read whose result is good enough for a caller that waits for a task. The age
+ * counts from the start of the read.
+ */
 export const MAX_SHARED_AGE_MS = 3000;
 /**
  * Reads that began longer ago than this, in ms, are dropped when a new read is added, because their results may be
@@ -13,6 +16,7 @@ interface AdmissionQueue {
 	enter(signal: AbortSignal): Promise<unknown>;
 }
 
+/** One read, and the callers that share it. */
 interface CoalescedRead<T> {
 	/** When the read began, from `monotonicNow`; Infinity while it waits for its turn. */
 	startedAt: number;
@@ -24,7 +28,7 @@ interface CoalescedRead<T> {
 }
 
 /**
- * Coalesces requests (“single flight”): callers of one account in this process that need the same thing at about the
+ * Coalesces requests (“single flight”): callers of one account in this process that need the same data at about the
  * same time share one read.
  */
 export class CoalescedReads {
@@ -32,9 +36,9 @@ export class CoalescedReads {
 	private readonly byKey = new Map<string, CoalescedRead<unknown>>();
 
 	/**
-	 * Resolves with the result of a read that began after `startedAfter` (from `monotonicNow`): the latest read with
-	 * the same `key`, or else a new read, which waits for its turn in `queue`. Throws what `read` throws, or the reason
-	 * of `signal`.
+	 * Resolves with the result of a read that began after `startedAfter` (from `monotonicNow`), or that still waits for
+	 * its turn. Joins the latest read with the same `key` if it qualifies; otherwise starts a new one, which waits for
+	 * its turn in `queue`. Throws what `read` throws, or the reason of `signal`.
 	 */
 	async share<T>(
 		key: string,
@@ -64,9 +68,11 @@ export class CoalescedReads {
 		}
 	}
 
+	/** Drops the reads that began more than RETENTION_MS ago. */
 	private evictStale(): void {
 		const staleBefore = monotonicNow() - RETENTION_MS;
-		// The oldest reads come first, so the loop ends early. Reads that still wait for their turn are skipped.
+		// The oldest reads come first, so the loop ends at the first read that is not stale. Reads that still wait for
+		// their turn are skipped.
 		for (const [key, { startedAt }] of this.byKey) {
 			if (startedAt < staleBefore) this.byKey.delete(key);
 			else if (startedAt < Infinity) return;
@@ -81,8 +87,8 @@ function startRead<T>(
 ): CoalescedRead<T> {
 	const readEnded = new AbortController();
 	const run = async () => {
-		// This waits for at least a microtask, so other callers that the same WebSocket message has woken can join the
-		// read before it begins.
+		// The `await` takes at least a microtask, so other callers that the same WebSocket message has woken can join
+		// the read before it begins.
 		await queue?.enter(readEnded.signal);
 		coalesced.startedAt = monotonicNow();
 		const result = await read(readEnded.signal);

@@ -25,7 +25,8 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * Returns the back-off before a retry, in ms, with jitter. It doubles with each attempt, counted from 0, up to `maxMs`.
+ * Returns the pause before a retry, in ms: a back-off with jitter. `attempt` counts from 0. The back-off doubles with
+ * each attempt, up to `maxMs`.
  */
 export function backoffMs(attempt: number, maxMs = 4000): number {
 	const baseMs = Math.min(maxMs, 500 * 2 ** attempt);
@@ -41,8 +42,8 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Returns a signal that aborts as soon as one of `signals` does, with a Failure as its reason. One of `signals` must
- * abort when the work is over, because until then each of them keeps a listener.
+ * Returns a signal that aborts as soon as one of `signals` does, with a Failure as its reason. At least one of
+ * `signals` must abort eventually, because each of them keeps a listener until then.
  */
 export function anySignal<Signal extends AbortSignal>(
 	...signals: [Signal, ...AbortSignal[]]
@@ -58,7 +59,7 @@ export function anySignal<Signal extends AbortSignal>(
 }
 
 /**
- * Calls `onIdle` once the time that `idleAt` returns, by `monotonicNow`, has passed, and resolves. `idleAt` is called
+ * Waits until the time that `idleAt` returns, by `monotonicNow`, then calls `onIdle` and resolves. `idleAt` is called
  * again and again, because activity moves that time forward. If `signal` aborts first, resolves without calling
  * `onIdle`.
  */
@@ -82,26 +83,31 @@ export const SILENT_ABORT = new Failure('canceled');
 
 /** A running time limit. */
 export interface Deadline {
-	/** Aborts when the time is up, when one of the given signals aborts, and on `stop`. Its reason is a Failure. */
+	/**
+	 * Aborts when the time is up, when one of the given signals aborts, and on `stop`. The reason is always a Failure.
+	 */
 	signal: AbortSignal;
 	/** Removes the time limit. The given signals still abort `signal`. */
 	disarm(): void;
-	/** Releases the timer and the listeners. Call it when the work is over. */
+	/** Releases the timer and the listeners. Call it when the work that the deadline limits has ended. */
 	stop(): void;
 }
 
-/** When the time of each deadline is up, by `monotonicNow`. The key is the signal of the deadline. */
+/** When the time of each deadline is up, by `monotonicNow`. The key is the deadline's signal. */
 const deadlines = new WeakMap<AbortSignal, number>();
 
 const deadlineOf = (signal: AbortSignal) => deadlines.get(signal) ?? Infinity;
 
-/** Returns how many ms are left of the deadline whose signal is given. Returns Infinity for any other signal. */
+/**
+ * Returns how many ms are left until the deadline with this signal. Returns Infinity if the signal belongs to no
+ * deadline.
+ */
 export const remainingMs = (signal: AbortSignal): number =>
 	Math.max(0, deadlineOf(signal) - monotonicNow());
 
 /**
- * Starts a time limit of `ms` milliseconds, at most 24 days (the longest time of a timer). Its signal also aborts when
- * one of `signals` does.
+ * Starts a time limit of `ms` milliseconds, at most 24 days, which is the longest time of a timer. The signal of the
+ * limit also aborts when one of `signals` does.
  */
 export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {
 	const givenSignals = signals.filter((signal) => signal !== undefined);
@@ -158,7 +164,7 @@ export function throwIfAborted(signal: AbortSignal): void {
 	if (signal.aborted) throw abortReason(signal);
 }
 
-/** Returns the reason of `signal` if that is a Failure, otherwise a Failure of kind canceled. */
+/** Returns the reason of an aborted signal if that is a Failure, otherwise a Failure of kind canceled. */
 export function abortReason(signal: AbortSignal): Failure {
 	return signal.reason instanceof Failure ? signal.reason : new Failure('canceled');
 }

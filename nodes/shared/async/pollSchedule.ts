@@ -1,31 +1,37 @@
-/** The first pause after an immediate read while `isExpectedSoon`, in ms. It then doubles. */
+/**
+ * The first of the short pauses between reads, in ms (see `Schedule.hasShortPauses`). Each further one is twice as
+ * long.
+ */
 const MIN_SOON_MS = 50;
-/** The longest pause between reads while `isExpectedSoon`, in ms. */
+/** The longest of the short pauses between reads, in ms. */
 const MAX_SOON_MS = 5000;
-/** The longest pause before the next read after the channel was opened, in ms, unless `isExpectedSoon`. */
+/**
+ * The longest pause from the opening of the channel to the next read, in ms, unless `hasShortPauses`. Events may have
+ * been missed while the channel was closed.
+ */
 const CATCH_UP_MS = 2000;
 
 /**
  * What a channel, such as a WebSocket, reports between reads.
  *
- * - 'progress': the outcome is not there yet.
- * - 'announced': the outcome is there, or will be in a moment.
- * - 'disconnected': the channel was lost.
- * - 'reconnected': the channel was opened, perhaps again.
+ * - `progress`: there is no outcome yet.
+ * - `announced`: the outcome is there, or will be in a moment.
+ * - `disconnected`: the channel was lost.
+ * - `reconnected`: the channel was opened, perhaps again.
  */
 export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnected';
 
 /**
  * How a read without an outcome ended.
  *
- * - 'noOutcome': no outcome was read, and no channel is open.
- * - 'noOutcomeBesideChannel': no outcome was read, and the channel is open.
- * - 'expectSoon': the outcome will be there in a moment.
- * - 'throttled': the service refused the read for rate or load.
+ * - `noOutcome`: there is no outcome yet, and no channel is open.
+ * - `noOutcomeBesideChannel`: there is no outcome yet, and the channel is open.
+ * - `expectSoon`: there is no outcome yet, but there will be one in a moment.
+ * - `throttled`: the service refused the read for rate or load.
  */
 type ReadEvent = 'noOutcome' | 'noOutcomeBesideChannel' | 'expectSoon' | 'throttled';
 
-/** All events that change a schedule. 'lastRead': the time is nearly up, so a last read begins at once. */
+/** All events that change a schedule. `lastRead`: the time is nearly up, so the final read begins at once. */
 export type ScheduleEvent = ChannelEvent | ReadEvent | 'lastRead';
 
 /** When the next read begins. A schedule is immutable: `nextSchedule` returns a new one. */
@@ -38,13 +44,11 @@ export interface Schedule {
 	readonly pauseMs: number;
 	/** When the next read begins, by `monotonicNow`. */
 	readonly nextAt: number;
-	/**
-	 * True while reads follow each other at short pauses, because the outcome is expected soon or a read was throttled.
-	 */
+	/** True while the pauses between reads are short, because the outcome is expected soon or a read was throttled. */
 	readonly isExpectedSoon: boolean;
 }
 
-/** Returns the schedule after `event`. `now` is the time of the event, by `monotonicNow`. Pure. */
+/** Returns the schedule after `event`, which occurred at `now` (from `monotonicNow`). The function is pure. */
 export function nextSchedule(schedule: Schedule, event: ScheduleEvent, now: number): Schedule {
 	const { pollMs, maxBackoffMs, pauseMs, nextAt, isExpectedSoon } = schedule;
 	const readAfter = (ms: number, expectsSoon = false): Schedule => {

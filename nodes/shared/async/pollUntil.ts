@@ -14,15 +14,21 @@ import { nextSchedule, type ChannelEvent, type Schedule, type ScheduleEvent } fr
 /** The result of one read: the outcome, or none yet. `expectSoon` is true if the outcome will be there in a moment. */
 export type ReadResult<T> = { done: true; value: T } | { done: false; expectSoon?: boolean };
 
-/** The outcome to wait for, and how to read it. */
+/** How to read the outcome that is waited for, and when. */
 export interface PollOptions<T> {
-	/** Reads once, with priority if `isUrgent`. A transient Failure counts as no outcome. */
+	/**
+	 * Reads once. With `isUrgent`, the read should be sent before other reads. A transient Failure counts as no
+	 * outcome; any other error ends the wait.
+	 */
 	read(signal: AbortSignal, isUrgent: boolean): Promise<ReadResult<T>>;
-	/** The signal of a deadline (see `Deadline`). When it aborts, the wait throws its reason, a Failure, at once. */
+	/**
+	 * The signal of a deadline (see `Deadline`). When it aborts, the wait ends at once and throws the reason, a
+	 * Failure.
+	 */
 	signal: AbortSignal;
 	/** The usual pause before a read while no channel is open, in ms. */
 	pollMs: number;
-	/** The pause up to which pauses double while the channel is open, in ms. */
+	/** The pause up to which pauses double while the channel is open, in ms. The default is MAX_BACKOFF_MS. */
 	maxBackoffMs?: number;
 	/** True to read at once instead of after the first pause. */
 	readFirst?: boolean;
@@ -32,19 +38,20 @@ export interface PollOptions<T> {
 	subscribe?(onEvent: (event: ChannelEvent) => void): () => void;
 }
 
+/** The default of `maxBackoffMs`, in ms. */
 const MAX_BACKOFF_MS = 30_000;
-/** The share of the waiting time that is reserved for the last read and the download after it. */
+/** The share of the waiting time that is reserved for the final read and the download after it. */
 const FINAL_READ_SHARE = 0.1;
-/** The longest time that is reserved for the last read and the download, in ms. */
+/** The longest time that is reserved for the final read and the download after it, in ms. */
 const MAX_FINAL_READ_MS = 2000;
 
-/** Returns when the last read of a wait of `ms` milliseconds begins, in ms after the start of the wait. */
+/** Returns when the final read of a wait of `ms` milliseconds begins, in ms after the start of the wait. */
 export const msBeforeFinalRead = (ms: number): number =>
 	ms - Math.min(MAX_FINAL_READ_MS, ms * FINAL_READ_SHARE);
 
 /**
- * Reads again and again until there is an outcome, and resolves with it. Throws the signal's reason, or the error of
- * `read` that ended the wait.
+ * Reads again and again until there is an outcome, and resolves with it. Throws the reason of `signal`, or the error of
+ * the read that ended the wait.
  */
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	const { read, signal, pollMs, maxBackoffMs = MAX_BACKOFF_MS } = options;
@@ -52,7 +59,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	const nextAt = monotonicNow() + pauseMs;
 	let schedule: Schedule = { pollMs, maxBackoffMs, pauseMs, nextAt, isExpectedSoon: false };
 	let isReadInFlight = false;
-	/** Aborts the current pause, or the read in flight. */
+	/** Aborts the current step: a pause, or the read in flight. */
 	let stepAbort = new AbortController();
 	const beforeFinalRead = startDeadline(msBeforeFinalRead(remainingMs(signal)), signal);
 	const unsubscribe = options.subscribe?.(onEvent);
@@ -71,13 +78,13 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	function onEvent(event: ScheduleEvent): void {
 		const wasExpectedSoon = schedule.isExpectedSoon;
 		schedule = nextSchedule(schedule, event, monotonicNow());
-		// A read in flight may hang or report an earlier state, so an announcement aborts it, unless reads already
-		// follow each other quickly.
+		// A read in flight may hang, or return a state from before the announcement. An announcement therefore aborts
+		// it, unless the pauses between reads are short already.
 		if (!isReadInFlight || (schedule.isExpectedSoon && !wasExpectedSoon))
 			stepAbort.abort(SILENT_ABORT);
 	}
 
-	/** Pauses and reads by turns until there is an outcome, or `limitSignal` aborts. */
+	/** Pauses and reads by turns until there is an outcome or `limitSignal` aborts. Throws the error of a read. */
 	async function pollDuring(limitSignal: AbortSignal): Promise<{ value: T } | undefined> {
 		while (!limitSignal.aborted) {
 			stepAbort = new AbortController();
@@ -100,7 +107,10 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 		return undefined;
 	}
 
-	/** Reads once. Resolves with the outcome, or with how the read ended without one; undefined if it was aborted. */
+	/**
+	 * Reads once. Resolves with the outcome, or with the event for a read without one, or with undefined if
+	 * `currentSignal` aborts. Throws any error of the read that is not transient.
+	 */
 	async function readOnce(currentSignal: AbortSignal, isUrgent: boolean) {
 		const result = read(currentSignal, isUrgent).then(
 			(readResult) => {

@@ -1,20 +1,22 @@
 import { SILENT_ABORT, sleep } from './deadline';
 
 /**
- * Admits callers one after the other, first come, first served in each lane. Of the lanes' first entries, the one with
- * the shortest delay goes first; ties go to the lane with the lowest number.
+ * Admits callers one after the other. In each lane, the caller that came first is admitted first. Among the first
+ * callers of all lanes, the one with the shortest delay is admitted first; if delays are equal, the lane with the
+ * lowest number wins.
  */
 export class Queue<Entry = void> {
 	/** Call this when the result of `delayMs` may have changed. */
 	notify = () => {};
-	/** The waiting callers of each lane. The key is the function that ends the wait. */
+	/** The waiting callers of each lane, in order of arrival. The key is the function that ends the caller's wait. */
 	private readonly lanes: Array<Map<(isAdmitted: boolean) => void, Entry>>;
 	private isDraining = false;
 
 	/**
-	 * @param delayMs returns how long an entry still has to wait, in ms; Infinity if it waits for a call of `notify`
+	 * @param delayMs returns how long an entry still has to wait, in ms; Infinity if it has to wait until `notify` is
+	 *   called
 	 * @param onAdmit is called synchronously right before an entry is admitted
-	 * @param lanes how many lanes there are
+	 * @param laneCount how many lanes there are
 	 */
 	constructor(
 		private readonly delayMs: (entry: Entry) => number,
@@ -24,12 +26,15 @@ export class Queue<Entry = void> {
 		this.lanes = Array.from({ length: lanes }, () => new Map());
 	}
 
-	/** True when nobody waits in this lane. */
+	/** Returns true if nobody waits in this lane. */
 	isEmpty(lane: number): boolean {
 		return this.lanes[lane]!.size === 0;
 	}
 
-	/** Resolves with true once admitted, or with false if `signal` aborts first. */
+	/**
+	 * Waits for the turn of `entry` in a lane. Resolves with true once it is admitted, or with false if `signal` aborts
+	 * first. Never rejects.
+	 */
 	async enter(signal: AbortSignal, entry: Entry, lane = 0): Promise<boolean> {
 		if (signal.aborted) return false;
 		const waiting = this.lanes[lane]!;
@@ -73,7 +78,7 @@ export class Queue<Entry = void> {
 		return laneHeads.find(({ delayMs }) => delayMs === shortestMs);
 	}
 
-	/** Waits for `ms` milliseconds, or until `notify` is called. */
+	/** Waits for `ms` milliseconds, or until `notify` is called. Replaces `notify`. */
 	private async pause(ms: number): Promise<void> {
 		const timerAbort = new AbortController();
 		await new Promise<void>((resolve) => {

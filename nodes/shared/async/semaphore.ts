@@ -7,7 +7,7 @@ import { Queue } from './queue';
  */
 export class Semaphore {
 	private usedAmount = 0;
-	/** First come, first served, so that small requests cannot overtake a large one forever. */
+	/** First come, first served, so that small amounts cannot overtake a large one forever. */
 	private readonly queue = new Queue<number>(
 		(amount) => (this.usedAmount > 0 && this.usedAmount + amount > this.limit ? Infinity : 0),
 		(amount) => (this.usedAmount += amount),
@@ -17,8 +17,8 @@ export class Semaphore {
 	constructor(private readonly limit: number) {}
 
 	/**
-	 * Waits until `amount` is available, and resolves with a function that gives it back; call that function exactly
-	 * once. Throws a Failure if `signal` aborts first.
+	 * Waits until `amount` is available, and resolves with a function that gives the amount back. Call that function
+	 * exactly once. Throws a Failure if `signal` aborts first.
 	 */
 	async acquire(amount: number, signal: AbortSignal): Promise<() => void> {
 		if (!(await this.queue.enter(signal, amount))) throw abortReason(signal);
