@@ -23,7 +23,8 @@ import {
 } from '../parsing/responses';
 
 /**
- * How long the create call of a speech task may take, in ms. It is long because a call that is aborted may be charged.
+ * How long the create call of a speech task may take, in ms. The limit is long because an aborted call may have been
+ * charged.
  */
 const CREATE_TIMEOUT_MS = 120_000;
 
@@ -32,12 +33,12 @@ type Query = ApiCall['query'];
 const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)}`;
 
 /**
- * The calls to the service's API; the § numbers are sections of docs/contract.md. The methods throw a Failure if their
- * call fails.
+ * The calls to the service's API. The § numbers refer to sections of docs/contract.md. Each method throws a Failure if
+ * its call fails.
  */
 export class Api extends RetryingClient {
 	/**
-	 * Creates a speech task (§4.1), which is billable, and resolves with its id. A Failure with the fact `mayBeCharged`
+	 * Creates a speech task (§4.1), which is charged, and resolves with its id. A Failure with the fact `mayBeCharged`
 	 * means that the service may have accepted the call.
 	 */
 	async createTask(
@@ -80,7 +81,7 @@ export class Api extends RetryingClient {
 	}
 
 	/**
-	 * Starts a generation (§4.5–4.8), which is billable, and resolves with what `readResponse` resolves with. A Failure
+	 * Starts a generation (§4.5–4.8), which is charged, and resolves with what `readResponse` resolves with. A Failure
 	 * with the fact `mayBeCharged` means that the service may have accepted the call.
 	 */
 	async generate<T>(
@@ -96,7 +97,7 @@ export class Api extends RetryingClient {
 	}
 
 	/**
-	 * Reads one page of the history (§4.9). `clockOffsetMs` is the service's clock minus ours, in ms; 0 if it is
+	 * Reads one page of the history (§4.9). `clockOffsetMs` is the service's clock minus ours, in ms, or 0 if it is
 	 * unknown.
 	 */
 	async listHistory(query: Query, signal: AbortSignal): Promise<Page & { clockOffsetMs: number }> {
@@ -117,6 +118,7 @@ export class Api extends RetryingClient {
 		return (await this.sendForJson(call, readRecord)).value;
 	}
 
+	/** Reads one page of a list, with the service's clock minus ours, in ms. */
 	private async fetchPage(path: string, query: Query, signal: AbortSignal) {
 		const call: ReadCall = { method: 'GET', path, query, retry: 'ifTemporary', signal };
 		const { value: page, clockOffsetMs } = await this.sendForJson(call, readPage);
@@ -124,7 +126,7 @@ export class Api extends RetryingClient {
 	}
 
 	/**
-	 * Sends a call. Resolves with the value that `read` finds in its JSON answer, and with the service's clock minus
+	 * Sends a call. Resolves with the value that `read` finds in the JSON response, and with the service's clock minus
 	 * ours.
 	 */
 	private async sendForJson<T>(call: ApiCall, read: (raw: unknown) => T | undefined) {

@@ -5,27 +5,31 @@ import { MAX_PAGES } from '../limits';
 import type { Page } from '../parsing/responses';
 import { asText } from '../parsing/values';
 
-/** The maximum number of records that are asked for per page. */
+/** How many records are requested per page at most. */
 export const MAX_PAGE_SIZE = 100;
-/** A page with fewer records than this is taken for the last one, even if more records per page were asked for. */
+/**
+ * A page with fewer records than this is taken for the last one, even if more records per page were requested. Services
+ * that send smaller pages than requested are assumed to send at least this many records.
+ */
 export const MIN_PAGE_SIZE = 20;
 
-/** How to read a paged list. */
+/** How to read a list that consists of pages. */
 export interface Paging {
 	/** The number of the first page, 0 or 1. */
 	firstPage: number;
 	/** The maximum number of records to return. */
 	limit: number;
+	/** Reads one page. `pageSize` is how many records to request. */
 	fetch(pageNumber: number, pageSize: number): Promise<Page>;
 	/** Returns true when no page after this one is needed. */
 	shouldStop?(page: Page): boolean;
 }
 
 /**
- * True when `page` is probably the last page of a list.
+ * Returns true if `page` is probably the last page of a list.
  *
- * @param readSoFar how many records were read so far, including this page
- * @param pageSize how many records were asked for per page
+ * @param recordsSoFar how many records were read so far, including this page
+ * @param pageSize how many records were requested per page
  * @param fullPageSize a page with at least this many records may be followed by another
  */
 export function isLastPage(
@@ -42,9 +46,9 @@ export function isLastPage(
 }
 
 /**
- * Reads a paged list and resolves with its records. Duplicates are dropped, because a record may move to the next page
- * between two reads. Throws a Failure of kind tooLarge if the list goes on after `MAX_PAGES` pages, and whatever
- * `fetch` throws.
+ * Reads the pages of a list and resolves with its records, at most `paging.limit`. Drops duplicates, because a record
+ * may move to the next page between two reads. Throws a Failure of kind tooLarge if the list goes on after `MAX_PAGES`
+ * pages, and whatever `fetch` throws.
  */
 export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	const records = new Map<string, ServiceRecord>();

@@ -15,13 +15,13 @@ import {
 import { throttleOf, type CallKind, type Outcome, type Throttle } from '../pace/throttle';
 import { asWebUrl } from '../parsing/values';
 
-/** How long one attempt may take, in ms, unless the call says otherwise. */
+/** How long one attempt may take, in ms, unless the call sets another limit. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
-/** How long reading the account may take, in ms. */
+/** The time limit, in ms, of the reads of the account that check the token, or whether an outage is over. */
 const ACCOUNT_READ_TIMEOUT_MS = 10_000;
 /** The maximum number of attempts to send a call. A throttled call may be sent more often. */
 const MAX_CALL_ATTEMPTS = 5;
-/** How long a throttled read may be repeated without a limit of attempts, in ms. */
+/** For how long a throttled read is repeated without a limit on the number of attempts, in ms. */
 const MAX_THROTTLED_READ_MS = 300_000;
 
 /** One call to the API; `path` begins with a slash and follows the Base URL. */
@@ -29,27 +29,28 @@ interface BaseCall extends Pick<HttpRequest, 'method' | 'query'> {
 	path: string;
 	/** The JSON body. The caller may delete `bytes` once the call is accepted, to free their memory. */
 	body?: { bytes?: Buffer };
-	/** How long one attempt may take until its answer is read or the call is accepted, in ms. */
+	/** How long one attempt may take, in ms, until its response is read or the call is accepted. */
 	attemptTimeoutMs?: number;
 	/** True to ask for an event stream. */
 	streamed?: boolean;
 	/**
-	 * Is awaited right before each attempt is sent; it may fill `body.bytes`. If it throws, the attempt is not sent.
+	 * Is called and awaited right before each attempt is sent. It may fill `body.bytes`. If it throws, the attempt is
+	 * not sent.
 	 */
 	onSend?(): Promise<void>;
-	/** Is called after an attempt that the service has not accepted, so that nothing is charged. */
+	/** Is called after each attempt that the service has surely not accepted. Nothing was charged for that attempt. */
 	onRefused?(): void;
 }
 
-/** A call that is not charged. With `ifTemporary` it may be sent again after a temporary failure. */
+/** A call that is not charged. With `ifTemporary`, it is sent again after a temporary failure. */
 export interface ReadCall extends BaseCall {
 	retry: 'ifTemporary' | 'never';
 	signal: AbortSignal;
 }
 
 /**
- * A call that is charged once the service accepts it. It is sent again only if the service has surely not
- * accepted it: after a refused connection or a throttled answer.
+ * A call that is charged once the service accepts it. It is sent again only if the service has surely not accepted it:
+ * after a refused connection or a throttled response.
  */
 export interface CreateCall extends BaseCall, CallSignals {
 	retry: 'ifNotAccepted';
@@ -63,7 +64,7 @@ const isCreateCall = (call: ApiCall): call is CreateCall => call.retry === 'ifNo
 const signalsOf = (call: ApiCall): { stopStarting: AbortSignal; abortInFlight: AbortSignal } =>
 	isCreateCall(call) ? call : { stopStarting: call.signal, abortInFlight: call.signal };
 
-/** Kinds of failure after which the service may or may not have accepted the call. */
+/** Kinds of failure after which it is unknown whether the service has accepted the call. */
 const UNCERTAIN_KINDS = ['noResponse', 'unavailable', 'timedOut', 'foreignServer'] as const;
 
 /** Returns what a failed call tells the throttle about the service. */
@@ -79,22 +80,23 @@ function outcomeOf(failure: Failure): Outcome {
 
 /**
  * Converts the error of an attempt to a Failure, with the fact `mayBeCharged` if the service may have accepted a create
- * call.
+ * call. Throws an error that is no Failure.
  */
 function toCallFailure(call: ApiCall, error: unknown): Failure {
 	const { abortInFlight } = signalsOf(call);
-	// If only the time limit of this attempt is over, the Failure is transient, so a read may be sent again.
+	// If only the time limit of this attempt has passed, the Failure is transient, so a read may be sent again.
 	const failure = abortInFlight.aborted ? abortReason(abortInFlight) : toNoResponse(error);
 	if (!(failure instanceof Failure)) throw failure;
 	const mayBeCharged =
 		isFailure(failure, ...UNCERTAIN_KINDS, 'canceled', 'tooLarge') &&
+		// With these statuses, the call was surely not accepted, whoever sent the response.
 		![401, 403, 404].includes(failure.facts.status ?? 0);
 	return isCreateCall(call) && mayBeCharged ? failure.withDefaults({ mayBeCharged }) : failure;
 }
 
 /**
- * Reads an answer with a success status. A reader of a long answer calls `onAccepted` once the service has accepted the
- * call: then the time limit of the attempt ends, and the call is not sent again.
+ * Reads a response with a success status. A reader of a long response, such as a stream, calls `onAccepted` once the
+ * service has accepted the call. From then on the attempt has no time limit, and the call is not sent again.
  */
 export type ResponseReader<T> = (
 	response: HttpResponse,
@@ -188,8 +190,9 @@ export class RetryingClient {
 	}
 
 	/**
-	 * Finds out whether a Failure of kind tokenRefused is really about the token. If it is not, the account probably
-	 * lacks a permission, and the kind becomes `rejected`.
+	 * Finds out whether a Failure of kind tokenRefused is really about the token, if necessary by a read of the
+	 * account. If it is not, the account probably lacks a permission, and the returned Failure is of kind rejected. Any
+	 * other Failure is returned as it is.
 	 */
 	private async withTokenChecked(call: ApiCall, failure: Failure): Promise<Failure> {
 		const { kind, facts } = failure;
@@ -203,7 +206,7 @@ export class RetryingClient {
 		return isTokenRefused ? failure : new Failure('rejected', { ...facts, meaning: 'not_allowed' });
 	}
 
-	/** Reads the account once. Resolves with the Failure of that read, or undefined if it succeeds. */
+	/** Reads the account once. Resolves with the Failure of that read, or with undefined if it succeeds. */
 	private async failureOfAccountRead(signal: AbortSignal): Promise<Failure | undefined> {
 		const path = ACCOUNT_PATH;
 		const call: ReadCall = {
@@ -219,14 +222,20 @@ export class RetryingClient {
 		);
 	}
 
-	/** Checks whether an outage is over. Resolves with a Failure if it is not. */
+	/**
+	 * Checks whether an outage is over, by a read of the account. Resolves with a Failure if the outage goes on,
+	 * otherwise with undefined.
+	 */
 	private async probe(signal: AbortSignal): Promise<Failure | undefined> {
 		const failure = await this.failureOfAccountRead(signal);
 		const isUnavailable = failure && ['unavailable', 'unknown'].includes(outcomeOf(failure));
 		return isUnavailable ? failure : undefined;
 	}
 
-	/** True if a call that has failed should be sent again; `attempt` counts from 0. */
+	/**
+	 * Returns true if a call that has failed should be sent again. `attempt` counts from 0; `startedAt`, from
+	 * `monotonicNow`, is when the first attempt began.
+	 */
 	private shouldRetry(
 		call: ApiCall,
 		failure: Failure,
@@ -237,11 +246,11 @@ export class RetryingClient {
 		if (retry === 'never' || signalsOf(call).abortInFlight.aborted) return false;
 		if (failure.kind === 'rateLimited') {
 			if (this.throttle.isQuotaExhausted) return false;
-			// A rate limit can make a large batch wait for long, so the number of retries of a create call is not
-			// limited.
+			// With a rate limit, a large batch may have to wait for long, so the number of retries of a create call is
+			// not limited.
 			if (retry === 'ifNotAccepted') return true;
-			// Reads may have no deadline, so the time of their retries is limited. Waiting is useless if the service
-			// throttles everything.
+			// A read may have no deadline, so the time for its retries is limited. If the service throttles everything,
+			// it is useless to wait.
 			if (this.throttle.hasEverAnswered && monotonicNow() - startedAt < MAX_THROTTLED_READ_MS)
 				return true;
 		}
@@ -250,7 +259,7 @@ export class RetryingClient {
 		return failure.kind === 'unreachable' && failure.facts.text === 'refused';
 	}
 
-	/** Sends the request once and reads its answer with `readResponse`. Throws a Failure unless the status is 2xx. */
+	/** Sends the request once and reads its response with `readResponse`. Throws a Failure unless the status is 2xx. */
 	private async exchange<T>(
 		call: ApiCall,
 		signal: AbortSignal,
@@ -279,6 +288,7 @@ export class RetryingClient {
 			.finally(() => response.close());
 	}
 
+	/** Throws the Failure for a response whose status is not 2xx. */
 	private async throwFailureOf(
 		{ method }: ApiCall,
 		response: HttpResponse,

@@ -2,18 +2,19 @@ import { sleep, monotonicNow, withDeadline } from '../async/deadline';
 import { toNoResponse, toWrongBaseUrl, isFailure, isTransient, type Failure } from '../failure';
 import type { Api } from './api';
 
-/** How long reading the account may take, in ms. */
+/** How long one check of the token may take, in ms. */
 const CHECK_TIMEOUT_MS = 20_000;
-/** The greatest age of a shared check, in ms, for a caller that only suspects a problem. */
+/** The greatest age, in ms, of a shared check whose result is good enough for a caller that only suspects a problem. */
 export const TOKEN_CHECK_TTL_MS = 12_000;
-/** A refused token counts as refused after this many checks in a row. */
+/** How many checks in a row must refuse the token before it counts as refused. */
 const REFUSALS_TO_CONFIRM = 3;
 /** The pause between two checks that confirm a refusal, in ms. */
 const CONFIRMATION_PAUSE_MS = 60_000;
 
 /**
- * Checks the token by reading the account (§4.10), or by a shared check that is at most `maxAgeMs` old. Resolves with
- * the error of the check, or with undefined if it succeeds; never rejects.
+ * Checks the token by reading the account (§4.10). If another caller began the same check at most `maxAgeMs`
+ * milliseconds ago, uses that check instead. Resolves with the error of the check, or with undefined if it succeeds.
+ * Never rejects.
  */
 export async function tokenError(
 	api: Api,
@@ -36,8 +37,8 @@ export async function tokenError(
 }
 
 /**
- * Resolves with the Failure of kind tokenRefused if several checks in a row refuse the token. One check is not enough,
- * because a replica of the service with a cold cache may refuse a valid token for a moment.
+ * Resolves with the Failure of kind tokenRefused if several checks in a row refuse the token, otherwise with undefined.
+ * One check is not enough, because a replica of the service with a cold cache may refuse a valid token for a moment.
  */
 export async function confirmRefusal(api: Api, signal: AbortSignal): Promise<Failure | undefined> {
 	for (let refusals = 1; ; refusals++) {
@@ -48,6 +49,6 @@ export async function confirmRefusal(api: Api, signal: AbortSignal): Promise<Fai
 	}
 }
 
-/** True for an error that may go away without a change of the credential. */
+/** Returns true for an error that may go away without a change of the credential. */
 export const isTemporary = (error: unknown): boolean =>
 	isTransient(error) || isFailure(error, 'outOfCredit');

@@ -3,14 +3,14 @@ import { Failure } from '../failure';
 import type { ByteStream, HttpResponse } from './request';
 import { MAX_ERROR_BYTES, MAX_JSON_BYTES } from '../limits';
 
-/* Reads the bodies of answers in bounded memory. The caller closes the answer. */
+/* Reads the bodies of responses in bounded memory. The caller closes the response. */
 
-/** How long to wait for the body of an answer with an error status, in ms. */
+/** How long to wait for the body of a response with an error status, in ms. */
 const ERROR_BODY_TIMEOUT_MS = 5000;
 
 /**
- * Reads the whole body as text. Throws a Failure of kind tooLarge, or noResponse if the connection breaks, or the
- * signal's reason.
+ * Reads the whole body as text, which may contain the token. Throws a Failure of kind tooLarge, a Failure of kind
+ * noResponse if the connection is lost, or the reason of `signal`.
  */
 export async function readText(response: HttpResponse, signal: AbortSignal): Promise<string> {
 	const peeked = await peek(response.body, MAX_JSON_BYTES).catch(() => undefined);
@@ -23,11 +23,12 @@ export async function readText(response: HttpResponse, signal: AbortSignal): Pro
 }
 
 /**
- * Reads the start of an answer's body, as text without the token; '' if the body cannot be read in time, because the
- * status alone already tells the main reason. Throws the reason of `signal` if that aborts.
+ * Reads the start of the body of a response with an error status, as text without the token. Resolves with '' for any
+ * other status. Also resolves with '' if the body cannot be read in time, because the status alone tells the main
+ * reason. Throws the reason of `signal` if that aborts.
  */
 export async function readErrorBody(response: HttpResponse, signal: AbortSignal): Promise<string> {
-	// Only an error status has a body that gives a reason.
+	// Only a response with an error status has a body that gives a reason.
 	if (response.status < 400) return '';
 	const bodyStart = peek(response.body, MAX_ERROR_BYTES).catch(() => undefined);
 	const peeked = await raceTimeout(ERROR_BODY_TIMEOUT_MS, signal, bodyStart);
@@ -36,8 +37,8 @@ export async function readErrorBody(response: HttpResponse, signal: AbortSignal)
 }
 
 /**
- * Reads at least the first `size` bytes of a stream into `head`. If the stream has ended by then, `isWhole` is true.
- * Otherwise the bytes are put back into the stream.
+ * Reads at least the first `size` bytes of a stream into `head`. If the stream ends before that, `isWhole` is true, and
+ * `head` has all its bytes. Otherwise the bytes are put back into the stream. Throws the error of the stream.
  */
 export async function peek(
 	stream: ByteStream,

@@ -5,30 +5,32 @@ import { redactor, type Redactor } from '../parsing/redaction';
 
 /** The credential, checked and normalized by `readCredential`. */
 export interface Credential {
-	/** The token without “Bearer”. */
+	/** The token, without “Bearer”. */
 	apiToken: string;
-	/** The URL of the API without trailing slash and without `/v1`. */
+	/** The URL of the API, without a trailing slash and without `/v1`. */
 	baseUrl: string;
 	/** The origin of `baseUrl`. */
 	origin: string;
-	/** The URL of the WebSocket server (`{ws_url}` of §6.2) without trailing slash and without `/ws`. */
+	/** The URL of the WebSocket server (`{ws_url}` of §6.2), without a trailing slash and without `/ws`. */
 	webSocketUrl: string;
-	/** A digest that identifies the account, by Base URL and token, without revealing the token. */
+	/** A digest of Base URL and token. It identifies the account without revealing the token. */
 	accountKey: string;
 	/** Removes the token from texts that are shown, stored or logged. */
 	redact: Redactor;
 }
 
+/** What users paste in front of the token when they copy a whole header. */
 const BEARER_PREFIX = /^(?:authorization\s*:\s*)?bearer(?:\s+|$)/i;
+/** Host names of the machine that n8n runs on. */
 const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
 
-/** The Failure of a bad field of the credential; `field` is its display name. */
+/** Returns the Failure for a bad field of the credential. `field` is its display name. */
 const invalidCredential = (field: string, text: string) =>
 	new Failure('invalidInput', { field, text, isInCredential: true });
 
 /**
- * The bearer token (§5) without surrounding white space and without a pasted “Bearer”. Throws a Failure of kind
- * invalidInput if it is empty or has characters that no token has.
+ * Returns the bearer token (§5) without surrounding white space and without a pasted “Bearer”. Throws a Failure of kind
+ * invalidInput if the token is empty or has characters that no token has.
  */
 export function cleanToken(raw: unknown): string {
 	const invalidToken = (text: string) => invalidCredential('API Token', text);
@@ -42,7 +44,11 @@ export function cleanToken(raw: unknown): string {
 	return token;
 }
 
-/** Checks the URL in a field of the credential. Without `allowHttp`, an unencrypted URL must lead to this machine. */
+/**
+ * Returns the URL in a field of the credential. Throws a Failure of kind invalidInput if the URL is not valid. Without
+ * `allowHttp`, also throws if the URL is unencrypted and leads to another machine. `schemes` lists the allowed schemes
+ * with their colons; messages suggest the first one.
+ */
 function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: boolean): URL {
 	const invalidUrl = (text: string) => invalidCredential(field, text);
 	const text = asText(raw);
@@ -62,11 +68,13 @@ function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: bool
 	);
 }
 
-/** Origin and path of a URL without trailing slashes and without `suffix`. */
+/** Returns the origin and path of a URL without trailing slashes and without `suffix`. */
 const withoutSuffix = ({ origin, pathname }: URL, suffix: RegExp) =>
 	origin + pathname.replace(/\/+$/, '').replace(suffix, '').replace(/\/+$/, '');
 
-/** Checks and normalizes the fields of the credential. Throws a Failure of kind invalidInput that names the field. */
+/**
+ * Checks and normalizes the fields of the credential. Throws a Failure of kind invalidInput that names the bad field.
+ */
 export function readCredential(credential: Record<string, unknown>): Credential {
 	const allowHttp = credential.allowHttp === true;
 	const parsedBaseUrl = readUrl('Base URL', credential.baseUrl, ['https:', 'http:'], allowHttp);

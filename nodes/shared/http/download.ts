@@ -15,15 +15,13 @@ import {
 import { codeOf, sendRequest, type ByteStream, type HttpResponse } from './request';
 import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 
-/** How long a file host may be silent, in ms. */
+/** How long a file host may be silent before an attempt ends, in ms. */
 const IDLE_TIMEOUT_MS = 60_000;
-/**
- * The maximum number of attempts to download a file. Within a retry window (see `retryWindowMs`) there may be more.
- */
+/** The maximum number of attempts to download a file. Within a retry window (see `retryWindowMs`) there may be more. */
 const MAX_DOWNLOAD_ATTEMPTS = 5;
 /** The retry window while the file's host is unavailable, in ms. */
 const OUTAGE_RETRY_MS = 60_000;
-/** The retry window while the host answers 404, in ms. A new file may take some seconds to appear. */
+/** The retry window while the host responds with 404, in ms. A new file may take some seconds to appear. */
 const NOT_FOUND_RETRY_MS = 20_000;
 /** The retry window while the host refuses for rate or load, in ms. */
 const THROTTLED_RETRY_MS = 300_000;
@@ -40,29 +38,30 @@ export interface FileToFetch {
 	kind: MediaKind;
 	/** The file is named `<kind>-<id>.<extension>`. */
 	id: string;
-	/** True for the subtitles of a speech. */
+	/** True if the file contains the subtitles of a speech. */
 	isSubtitles?: boolean;
 	/**
-	 * Is called when the host has answered an attempt. The returned function gets the bytes of this attempt as they
+	 * Is called when the host has responded to an attempt. The returned function gets the bytes of this attempt as they
 	 * arrive.
 	 */
 	onAttempt?(): (bytes: Uint8Array) => void;
-	/** The largest size in bytes; not for subtitles, which have a limit of their own. */
+	/** The maximum size in bytes; ignored for subtitles, which have a limit of their own. */
 	maxBytes?: number;
-	/** Resolves with the current URL of the file. It is called at most once, after the host has refused `url`. */
+	/** Resolves with the current URL of the file. Is called at most once, after the host has refused `url`. */
 	renew?(): Promise<string>;
 }
 
-/** A Failure of kind downloadFailed; `text` is the reason. */
+/** Returns a Failure of kind downloadFailed. `text` is the reason. */
 const downloadFailure = (text: string, transient: boolean, facts: FailureFacts = {}) =>
 	new Failure('downloadFailed', { text, transient, ...facts });
 
-/** Throws a Failure unless the status says that the answer is the whole file. */
+/** Throws a Failure unless the status says that the response is the whole file. */
 async function refuseErrorStatus(response: HttpResponse, signal: AbortSignal): Promise<void> {
 	const { status, headers } = response;
 	if (status >= 200 && status < 300 && status !== 206) return;
 	const reason = readErrorText(await readErrorBody(response, signal).catch(() => ''));
-	// A web page with 401 or 403 probably comes from a proxy in front of the host, so it is temporary.
+	// A web page with the status 401 or 403 probably comes from a proxy in front of the host, so the failure is
+	// temporary.
 	const isPermanentStatus = status === 401 || status === 410 || (status >= 300 && status < 400);
 	const isProxyPage = [401, 403].includes(status) && /html/i.test(headers['content-type'] ?? '');
 	const text = `the file host responded with ${status}${reason ? ` (${reason})` : ''}`;
@@ -75,8 +74,11 @@ async function refuseErrorStatus(response: HttpResponse, signal: AbortSignal): P
 
 /**
  * Counts the bytes of a stream as they arrive, and destroys the stream with `tooLargeFailure` once there are more than
- * `maxBytes`. The stream's `push` is wrapped, because a 'data' listener would start the stream before n8n's storage
- * reads it.
+ * `maxBytes`. Returns an object that is updated as bytes arrive: the number of bytes, and the time of the last chunk,
+ * from `monotonicNow`.
+ *
+ * The function wraps the stream's `push`, because a 'data' listener would start the stream before n8n's storage reads
+ * it.
  */
 function countBytes(
 	stream: ByteStream,
@@ -106,7 +108,7 @@ function countBytes(
 	return received;
 }
 
-/** The type of a file. Throws a Failure if the file is something else, such as an error page of the host. */
+/** Returns the type of a file. Throws a Failure if the file is something else, such as an error page of the host. */
 function detectType(
 	{ kind, isSubtitles }: FileToFetch,
 	head: Buffer,
@@ -118,8 +120,10 @@ function detectType(
 	// For subtitles, `invalidFileReason` ignores the Content-Type header, because hosts send any text type.
 	const invalidReason = invalidFileReason(head, contentType, isSubtitles);
 	if (!invalidReason && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
+	// A `data:` URL contains the file itself, so another attempt would get the same bytes.
 	const isTemporary = url !== 'data:';
-	// With the status 200 there is no retry window: a host that sends no subtitles rarely sends them later.
+	// The fact `status: 200` means that there is no retry window (see `retryWindowMs`), because a host that sends no
+	// subtitles rarely sends them later.
 	throw downloadFailure(
 		invalidReason ?? 'the file is neither SRT nor VTT',
 		isTemporary,
@@ -155,8 +159,8 @@ async function fetchOnce(
 		credential,
 	});
 	const announcedBytes = Number(response.headers['content-length']) || 0;
-	// A host may compress the file although the request forbids it. Content-Length is then too small, so it can only
-	// raise the limit.
+	// A host may compress the file although the request forbids it. Content-Length is then too small, so it can raise
+	// the limit but not lower it.
 	const limitBytes = file.isSubtitles ? MAX_SUBTITLES_BYTES : file.maxBytes;
 	const maxBytes = limitBytes ?? Math.max(announcedBytes, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(maxBytes / 1024 / 1024);
@@ -184,8 +188,8 @@ async function fetchOnce(
 }
 
 /**
- * The retry window for a failure: within this time after the first attempt, in ms, the number of attempts is not
- * limited.
+ * Returns the retry window for a failure, in ms from the first attempt. Within the window, the number of attempts is
+ * not limited.
  */
 function retryWindowMs({ facts: { status, retryAfterMs } }: Failure): number {
 	if (status === 429 || (status === 503 && retryAfterMs !== undefined)) return THROTTLED_RETRY_MS;
@@ -195,7 +199,8 @@ function retryWindowMs({ facts: { status, retryAfterMs } }: Failure): number {
 
 /**
  * Downloads a file into n8n's binary storage, with retries after temporary failures, and resolves with its binary data.
- * Throws a Failure, such as one of kind downloadFailed or the signal's reason.
+ * Throws a Failure. After an abort of `signal`, it is the signal's reason, or the last failure if that reason is a
+ * timeout.
  */
 export async function download(
 	context: FileContext,
@@ -213,7 +218,7 @@ export async function download(
 		if (!(result instanceof Failure)) return result;
 		if (signal.aborted) {
 			const reason = abortReason(signal);
-			// The last failure of the host tells the user more than a timeout does.
+			// The last failure of an attempt tells the user more than a timeout does.
 			const reported = reason.kind === 'timedOut' ? (lastFailure ?? reason) : reason;
 			throw reported.withDefaults({ fileUrl: url });
 		}
@@ -232,7 +237,7 @@ export async function download(
 	}
 }
 
-/** Matches the code, the name or the message of an error of the connection. */
+/** Matches the code, the name or the message of an error that comes from the connection, not from n8n's storage. */
 const CONNECTION_ERROR =
 	/^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|HPE_|UND_|Z_)|abort|cancel|closed|hang up|timed out/i;
 

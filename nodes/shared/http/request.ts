@@ -37,32 +37,32 @@ export interface HttpRequest {
 	accept: string;
 	/** True for the download of a file: redirects to any host are followed, and the file is requested uncompressed. */
 	isFile?: boolean;
-	/** How long the headers of the answer may take, in ms. */
+	/** How long the headers of the response may take, in ms. */
 	timeoutMs: number;
 	signal: AbortSignal;
 	/** The token of this credential is sent to the credential's origin only. */
 	credential: Credential;
 }
 
-/** The answer to a request. The caller must call `close` when it no longer needs the answer. */
+/** The response to a request. The caller must call `close` when it no longer needs the response. */
 export interface HttpResponse {
 	status: number;
 	headers: Record<string, string | undefined>;
 	body: ByteStream;
-	/** The URL that has answered, after redirects. */
+	/** The URL that sent the response, after any redirects. */
 	url: string;
-	/** Removes the token from texts of this answer. */
+	/** Removes the token from texts of this response. */
 	redact: Redactor;
 	/** Closes the connection and discards what was not read. It may be called more than once. */
 	close(): void;
 }
 
 /**
- * Returns a function that checks a URL against the egress policy of the n8n instance. The function throws a Failure of
- * kind unreachable if the policy forbids the URL.
+ * Returns a function that checks a URL against the n8n instance's rules for outgoing requests. That function throws a
+ * Failure of kind unreachable if the rules forbid the URL.
  */
 export function egressCheck(context: ServiceContext): (url: string) => Promise<void> {
-	// The method exists since about n8n 2.30.
+	// The method exists since about n8n 2.30. Without it, every URL is accepted.
 	const filter = (context as IExecuteFunctions).helpers.getSecureEgressFilter?.();
 	return async (url) => {
 		const result = await filter?.validateUrl(url);
@@ -72,8 +72,8 @@ export function egressCheck(context: ServiceContext): (url: string) => Promise<v
 }
 
 /**
- * The code of an error, such as ECONNRESET, from its innermost cause that has one; '' if there is none. Call it without
- * `depth`.
+ * Returns the code of an error, such as ECONNRESET, from its innermost cause that has one; '' if there is none. `depth`
+ * is for recursive calls only.
  */
 export function codeOf(error: unknown, depth = 0): string {
 	if (typeof error !== 'object' || error === null || depth > 4) return '';
@@ -81,7 +81,7 @@ export function codeOf(error: unknown, depth = 0): string {
 	return codeOf(cause, depth + 1) || (typeof code === 'string' ? code : '');
 }
 
-/** Returns the Failure of a request to `url` that got no answer, by the code or the message of the error. */
+/** Returns the Failure for a request to `url` that got no response, chosen by the code or the message of `error`. */
 export function failureOfConnection(error: unknown, url: string): Failure {
 	const code = codeOf(error).toUpperCase();
 	const { host } = new URL(url);
@@ -99,7 +99,7 @@ export function failureOfConnection(error: unknown, url: string): Failure {
 	return new Failure('noResponse', { host, transient: true });
 }
 
-/** The URL that an answer redirects to; undefined if there is none, or the request must not follow it. */
+/** Returns the URL that a response redirects to; undefined if there is none, or if the request must not follow it. */
 function redirectTarget(request: HttpRequest, response: HttpResponse): string | undefined {
 	const { location } = response.headers;
 	if (![301, 302, 303, 307, 308].includes(response.status) || !location) return undefined;
@@ -109,8 +109,8 @@ function redirectTarget(request: HttpRequest, response: HttpResponse): string | 
 }
 
 /**
- * Sends one request, without following redirects. It adds the token itself, because n8n's helper for authenticated
- * requests (n8n 2.41) is slower and repeats a request that gets a 401.
+ * Sends one request, without following redirects. Adds the token itself, because n8n's helper for authenticated
+ * requests (n8n 2.41) is slower and repeats a request that gets a 401. Throws a Failure if there is no response.
  */
 async function sendOnce(
 	context: ServiceContext,
@@ -158,7 +158,7 @@ async function sendOnce(
 		url,
 		redact,
 		close() {
-			// If only the stream is destroyed, its connection may stay open.
+			// If only the stream were destroyed, its connection might stay open.
 			closing.abort(SILENT_ABORT);
 			body.destroy();
 		},
@@ -174,9 +174,9 @@ function refuseTokenIn(url: string, { origin, redact }: Credential): void {
 }
 
 /**
- * Sends a request through n8n's request helper. Resolves with the answer even if it has an error status. The caller
- * must close it. The token is sent to the credential's origin only. Throws a Failure if there is no answer, if a URL
- * would take the token to another origin, or if `signal` aborts.
+ * Sends a request through n8n's request helper. Resolves with the response even if it has an error status. The caller
+ * must close the response. The token is sent to the credential's origin only. Throws a Failure if there is no response,
+ * if a URL would take the token to another origin, or if `signal` aborts.
  */
 export async function sendRequest(
 	context: ServiceContext,
