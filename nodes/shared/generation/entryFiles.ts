@@ -7,8 +7,8 @@ import type { GeneratedFile } from '../contract';
 import type { HistoryEntry } from './historyEntries';
 
 /**
- * Returns a name without extension for each file, from its id or URL. Repeated names get the suffixes `-2`, `-3` and so
- * on, because a workflow may save the files to one folder.
+ * Returns a file name without extension for each file, from the file's id or URL. Repeated names get the suffixes `-2`,
+ * `-3` and so on, because a workflow may save the files to one folder.
  */
 export function fileNames(files: GeneratedFile[]): string[] {
 	const baseNames = files.map(({ id, fileUrl }) => {
@@ -25,8 +25,8 @@ export function fileNames(files: GeneratedFile[]): string[] {
 }
 
 /**
- * Downloads the files of a history entry to the binary fields `field`, then `field` with the numbers 2, 3 and so on.
- * Throws a Failure if one of them cannot be downloaded.
+ * Downloads the files of a history entry. The first file gets the binary field `field`; the others get `field` with the
+ * number 2, 3 and so on appended. Throws a Failure if a file cannot be downloaded.
  */
 export async function fetchEntryFiles(
 	context: FileContext,
@@ -38,7 +38,7 @@ export async function fetchEntryFiles(
 	const names = fileNames(files);
 	const binary: NonNullable<INodeExecutionData['binary']> = {};
 	for (const [index, { fileUrl: url }] of files.entries()) {
-		// The history is part of the video API (§4.9), so `video` is the likelier kind.
+		// The history is part of the video API (§4.9), so a file of unknown kind is most likely a video.
 		const file = { url, kind: declaredKind(record, url) ?? 'video', id: names[index]! };
 		const name = index === 0 ? field : `${field}${index + 1}`;
 		binary[name] = await download(context, credential, file, signal);

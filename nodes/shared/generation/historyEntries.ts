@@ -5,34 +5,37 @@ import { idOf, identifiersOf, readGeneratedFiles } from '../parsing/responses';
 
 /** An entry of the history (§2.3), with the ids and URLs that identify it. */
 export interface HistoryEntry {
-	/** The whole record that the service sent. */
+	/** The JSON object of the entry, as the service sent it. */
 	record: ServiceRecord;
 	id?: string;
 	/** The prompt without surrounding white space; '' if there is none. */
 	prompt: string;
 	/**
-	 * When the entry was created, in ms since 1970; NaN if unknown. The time is by the service's clock, or by our clock
-	 * if the entry comes from `readHistorySince`.
+	 * When the entry was created, in ms since 1970; NaN if unknown. The time is by our clock if the entry comes from
+	 * `readHistorySince`, otherwise by the service's clock.
 	 */
 	createdAt: number;
 	files: GeneratedFile[];
-	/** True if the entry has no file, and the service says that this generation has failed. */
+	/** True if the entry has no file, and the service says that the generation has failed. */
 	failed: boolean;
 	/** The ids and URLs of the entry and its files. */
 	identifiers: string[];
 }
 
-/** How many files the entries have. An entry without a file counts as one: its file may still come, or has failed. */
+/**
+ * Returns how many files the entries have. An entry without a file counts as one, because its file may still come, or
+ * has failed.
+ */
 export const countFiles = (entries: HistoryEntry[]): number =>
 	entries.reduce((sum, { files }) => sum + Math.max(1, files.length), 0);
 
-/** True if one of the identifiers of `entry` is in `identifiers`. */
+/** Returns true if one of the identifiers of `entry` is in `identifiers`. */
 export const hasAnyIdentifier = (entry: HistoryEntry, identifiers: ReadonlySet<string>): boolean =>
 	entry.identifiers.some((identifier) => identifiers.has(identifier));
 
 /**
- * Converts records of the history, newest first, to entries, oldest first. Relative URLs are resolved against
- * `baseUrl`.
+ * Converts the records of the history, newest first, to entries, oldest first. Relative URLs are resolved against
+ * `baseUrl`. Pure.
  */
 export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryEntry[] {
 	const entries = history.map((record): HistoryEntry => {

@@ -7,25 +7,33 @@ import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntrie
 /** Which history entries belong to a request. */
 export interface Match {
 	/**
-	 * The entries that belong to the request: first those that an id or URL identifies, then those matched by prompt.
+	 * The entries that belong to the request: first those that an id or a URL identifies, then those that were matched
+	 * by prompt.
 	 */
 	matched: HistoryEntry[];
 	/**
-	 * If nothing matches: the entries that may belong to this request or to another one, newest first. Otherwise empty.
+	 * If nothing matches: the entries that may belong to this request, but also to another one, newest first. Otherwise
+	 * empty.
 	 */
 	candidates: HistoryEntry[];
 }
 
-/** A generation may still finish up to this long after the search for its result has ended, in ms. */
+/** How long after the search for its result a generation may still finish, in ms. */
 export const LATE_RESULT_MS = 20 * 60 * 1000;
-/** The tolerance when times are compared, in ms: `created_at` and Date headers are truncated to whole seconds. */
+/**
+ * The tolerance when times of the service are compared with ours, in ms. `created_at` and Date headers are truncated to
+ * whole seconds.
+ */
 const CLOCK_TOLERANCE_MS = 2000;
 
-/** The earliest time at which an entry of this request may have been created, in ms since 1970 by our clock. */
+/** Returns the earliest time at which an entry of this request may have been created, in ms since 1970 by our clock. */
 export const earliestEntryTime = ({ sentAt }: GenerationRequest): number =>
 	sentAt - CLOCK_TOLERANCE_MS;
 
-/** Returns a predicate that is true for a request that could own the same entries as `request`. */
+/**
+ * Returns a predicate for requests. It is true for a request that could own the same entries as `request`: some of its
+ * files are still missing, and its search goes on or ended late enough.
+ */
 export const isCompetingWith =
 	(request: GenerationRequest) =>
 	({ requestedCount, announcedIds, files, searchUntil = Infinity }: GenerationRequest): boolean =>
@@ -36,13 +44,16 @@ export const isCompetingWith =
  * Finds the history entries of a request.
  *
  * - An announced id, or the URL of a file that has arrived, proves that an entry belongs to the request.
- * - Other entries with exactly the request's prompt may match if that is unambiguous.
- * - Requests with the same content are interchangeable, so the entries are dealt out to them in the order of sending.
+ * - Other entries with exactly the request's prompt match only if there is no doubt: no request with other content
+ *   could own one of them, no request that could own one has an open stream, and they have no more files than are
+ *   missing.
+ * - Requests with the same content are interchangeable. They get the entries in the order in which they were sent.
  * - A request with images matches by id or URL alone, because the same prompt is often used with many images.
- * - So does a request that was sent with another token, perhaps of another account, and one that competes with it.
+ * - A request that was sent with another token matches by id or URL alone, because that token may belong to another
+ *   account. So do the requests that compete with it.
  *
- * @param requestsWithPrompt all known requests with the prompt of `request`, itself included, in the order they were
- *   sent
+ * @param requestsWithPrompt all known requests with the prompt of `request`, itself included, in the order in which
+ *   they were sent
  * @param entries one snapshot of the history, oldest first, with times by our clock
  * @param ownAccountKey the `accountKey` of the credential that has read the history
  */
@@ -57,34 +68,35 @@ export function matchHistory(
 	const identifiersOfOthers = new Set(others.flatMap(identifiersOfRequest));
 	const unclaimed = entries
 		.filter((entry) => entry.prompt === request.prompt && !proven.includes(entry))
-		// A failed entry may belong to another process, and a retry would then pay for this request again.
+		// A failed entry may belong to a request of another process. If it counted as this request's entry, a retry
+		// would pay for this request again.
 		.filter((entry) => !entry.failed && !hasAnyIdentifier(entry, identifiersOfOthers));
-	/** Entries that could belong to this request, newest first. */
+	/** The entries that could belong to this request, newest first. */
 	const possible = unclaimed.filter(couldBelongTo(request)).reverse();
 
 	const entryByIdentifier = new Map(
 		entries.flatMap((entry) => entry.identifiers.map((identifier) => [identifier, entry] as const)),
 	);
-	/** How many of the requested files of `owner` are still missing; may be negative. */
+	/** Returns how many of the requested files of `owner` are still missing. The number may be negative. */
 	const missingFileCountOf = (owner: GenerationRequest) => {
 		const ownEntries = new Set(
 			identifiersOfRequest(owner).flatMap((identifier) => entryByIdentifier.get(identifier) ?? []),
 		);
 		const { requestedCount, announcedIds, files, hasUnattributedFailure } = owner;
 		const known = Math.max(countFiles([...ownEntries]), announcedIds.length, files.length);
-		// Another worker's file must not take the place of the one that has failed.
+		// A file that has failed is not missing. If it were, a file of another process could take its place.
 		return requestedCount - known - (hasUnattributedFailure ? 1 : 0);
 	};
 	/**
-	 * Each request that could own one of `possible`, repeated for each file that it misses, in the order they were
-	 * sent.
+	 * Each request that could own one of the possible entries, in the order in which they were sent. A request is
+	 * repeated for each file that it misses.
 	 */
 	const claimants = requestsWithPrompt
 		.filter((owner) => isCompetingWith(request)(owner) && possible.some(couldBelongTo(owner)))
 		.flatMap((owner) =>
 			Array<GenerationRequest>(Math.max(0, missingFileCountOf(owner))).fill(owner),
 		);
-	/** Each entry that one of the claimants could own, repeated for each of its files. */
+	/** Each entry that one of the claimants could own, oldest first. An entry is repeated for each of its files. */
 	const claimable = unclaimed
 		.filter((entry) => claimants.some((owner) => couldBelongTo(owner)(entry)))
 		.flatMap((entry) => Array<HistoryEntry>(countFiles([entry])).fill(entry));
@@ -98,7 +110,7 @@ export function matchHistory(
 		) &&
 		claimable.length <= claimants.length;
 
-	/** The claimable entries that belong to `request`: the n-th claimable file is that of the n-th claimant. */
+	/** The claimable entries that belong to `request`: the first claimant gets the first entry, and so on. */
 	const allotted = isUnambiguous
 		? claimable.filter((_, index) => claimants[index] === request)
 		: [];
@@ -106,21 +118,24 @@ export function matchHistory(
 	return { matched, candidates: matched.length > 0 ? [] : possible };
 }
 
-/** The announced ids of a request, and the ids and URLs of the files that have arrived. */
+/** Returns the announced ids of a request, and the ids and URLs of the files that have arrived. */
 const identifiersOfRequest = ({ announcedIds, files }: GenerationRequest) => [
 	...announcedIds,
 	...identifiersOf(files),
 ];
 
-/** Returns a predicate that is true for an entry whose id was announced to `owner`, or that has a file of `owner`. */
+/**
+ * Returns a predicate for history entries. It is true for an entry whose id was announced to `owner`, and for an entry
+ * that has a file of `owner`.
+ */
 export function matchesById(owner: GenerationRequest): (entry: HistoryEntry) => boolean {
 	const identifiers = new Set(identifiersOfRequest(owner));
 	return (entry) => hasAnyIdentifier(entry, identifiers);
 }
 
 /**
- * Returns a predicate that is true for an entry that `owner` may have created: the entry's time, kind and aspect ratio
- * do not contradict it. It is false for an entry without a time.
+ * Returns a predicate for history entries. It is true if the time, the kind and the aspect ratio of the entry do not
+ * contradict `owner`, and false if the entry has no time. The prompt is not compared.
  */
 const couldBelongTo =
 	(owner: GenerationRequest) =>
@@ -134,5 +149,6 @@ const couldBelongTo =
 			ASPECT_RATIOS.find((known) => known === rawRatio) ??
 			ASPECT_RATIO_ALIASES.get(rawRatio.toLowerCase());
 		if (ratio && aspectRatio && ratio !== aspectRatio) return false;
+		// `declaredKind` needs a URL. The placeholder says nothing about the kind.
 		return (declaredKind(record, files[0]?.fileUrl ?? 'https://localhost') ?? kind) === kind;
 	};

@@ -6,18 +6,18 @@ import { CoalescedReads } from '../async/coalescedReads';
 import { asTime } from '../parsing/values';
 import { sortOldestFirst, readHistory, type HistoryEntry } from './historyEntries';
 
-/** The greatest age of a snapshot, in ms, unless the caller gives another one. */
+/** The greatest age of a snapshot, in ms, unless the caller sets another limit. */
 const SNAPSHOT_TTL_MS = 8_000;
 /** The maximum number of entries in a snapshot. */
 const MAX_SNAPSHOT_ENTRIES = 2000;
 
-/** The newest part of the history, as one read has shown it. */
+/** The newest part of the history, as one read returned it. */
 interface HistorySnapshot {
 	/** The entries, oldest first, with times by our clock. */
 	entries: HistoryEntry[];
 	/**
-	 * The snapshot has all entries since this time, in ms since 1970 by our clock. It is -Infinity if the read went as
-	 * far back as it can: to the end of the history, or to MAX_SNAPSHOT_ENTRIES entries.
+	 * The snapshot has all entries since this time, in ms since 1970 by our clock. It is -Infinity if the read has gone
+	 * back as far as it can: to the end of the history, or to MAX_SNAPSHOT_ENTRIES entries.
 	 */
 	since: number;
 	/** When the read started, from `monotonicNow`. */
@@ -25,17 +25,18 @@ interface HistorySnapshot {
 }
 
 /**
- * The shared snapshots of an account's history (§4.9). This is a separate class because `account.ts` finds shared
- * objects by their class.
+ * The shared snapshots of an account's history (§4.9). The class exists because `account.ts` finds shared objects by
+ * their class.
  */
 class HistorySnapshots extends CoalescedReads {}
 
 /**
- * Resolves with the entries of the history since a time (at most MAX_SNAPSHOT_ENTRIES), oldest first, and perhaps with
- * older ones. Throws a Failure if the history cannot be read.
+ * Resolves with the entries of the history since a time, oldest first, but at most with the newest
+ * MAX_SNAPSHOT_ENTRIES. There may be older entries among them. Throws a Failure if the history cannot be read, and the
+ * reason of `signal`.
  *
  * @param since how far back the snapshot must go, in ms since 1970 by our clock
- * @param minReadAt the snapshot must have been read at this time or later, from `monotonicNow`
+ * @param minReadAt the earliest time at which the read of the snapshot may have started, from `monotonicNow`
  */
 export async function readHistorySince(
 	api: Api,
@@ -46,8 +47,8 @@ export async function readHistorySince(
 	const snapshots = accountOf(api.credential).get(HistorySnapshots);
 	const read = async (sharedSignal: AbortSignal) => await readBackTo(api, since, sharedSignal);
 	let snapshot: HistorySnapshot | undefined;
-	// The loop waits for a running read even if its result will be too old: several reads at the same time would make a
-	// slow service slower.
+	// The loop waits for a read in flight even if its result will be too old, because several reads at the same time
+	// would make a slow service slower.
 	do snapshot = await snapshots.share('', snapshot?.readAt ?? -Infinity, signal, read);
 	while (snapshot.readAt < minReadAt || snapshot.since > since);
 	return snapshot.entries;

@@ -14,15 +14,15 @@ import { ledgerOf } from './requestLedger';
 
 /** The usual pause between two reads of the history, in ms. */
 const SEARCH_INTERVAL_MS = 10_000;
-/** How long the last read of the history may still run once `searchUntil` is over, in ms. */
+/** How long the last read of the history may still take after the time `searchUntil`, in ms. */
 const LAST_SEARCH_MS = 15_000;
-/** The time limit of the search for a renewed URL, and the greatest age of the first snapshot for it, in ms. */
+/** The time limit of the search for a renewed URL, in ms. The first snapshot that is searched may be as old as that. */
 const RENEWAL_MS = 60_000;
 
 /**
  * Searches the history for the files of a generation whose stream ended too early. Resolves with the files that the
- * stream had delivered and those from the history. Throws a Failure if there is no file, in most cases `streamFailure`
- * with the entries that may be the lost result as candidates.
+ * stream has delivered and those that the history has. Throws a Failure if there is no file. In most cases the Failure
+ * is `streamFailure`, with the entries that may be the lost result as `candidates`.
  */
 export async function findInHistory(
 	api: Api,
@@ -47,15 +47,16 @@ export async function findInHistory(
 		// If some of the files are missing, the user still gets the others.
 		if (foundFiles.length > 0) return foundFiles;
 		if (isFailure(error, 'generationFailed')) throw error;
-		// The generation may be charged even if the history could not be read or the run was canceled.
+		// The generation may have been charged even if the history could not be read or the run was canceled.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
-		// The failure may be about one of several videos, and there was no time to find the others.
+		// `streamFailure` may be about one of several videos. There was no time to find the others, so the reason for
+		// the abort is reported.
 		const isCutShort = signal.aborted && isFailure(streamFailure, 'generationFailed');
 		const failure = isCutShort
 			? abortReason(signal).withDefaults({ mayBeCharged: true })
 			: streamFailure;
-		// The failure may be about one of several videos, and the candidates may be the others.
+		// `failure` may be about one of several videos, and the candidates may be the others.
 		const mayHaveOthers =
 			candidates && candidates.length > 0 && isFailure(failure, 'generationFailed');
 		const { text } = failure.facts;
@@ -64,12 +65,15 @@ export async function findInHistory(
 		});
 	});
 
-	/** Reads the history once, and looks for the files. `remainingWaitMs` is the time until the deadline, in ms. */
+	/**
+	 * Reads the history once, and looks for the files. `remainingWaitMs` is the time until the deadline, in ms. Throws
+	 * a Failure if the search is over or the generation has failed.
+	 */
 	async function search(
 		signal: AbortSignal,
 		remainingWaitMs: number,
 	): Promise<ReadResult<GeneratedFile[]>> {
-		// The snapshot of a last read must be new, or it might miss the result.
+		// The snapshot of the last read must be new, because an older one might not have the result yet.
 		const isLastSearch = Math.min(remainingSearchMs(), remainingWaitMs) < SEARCH_INTERVAL_MS;
 		const ledger = ledgerOf(api.credential);
 		ledger.add(request);
@@ -80,7 +84,7 @@ export async function findInHistory(
 		const entries = await readHistorySince(api, since, signal, minReadAt).catch(
 			(error: unknown) => {
 				if (remainingSearchMs() <= 0) throw new Failure('streamLost');
-				// A replica of the service that lags behind may answer 404 for minutes, so the search goes on.
+				// A replica of the service that lags behind may respond with 404 for minutes, so the search goes on.
 				throw isFailure(error, 'notFound') ? error.withDefaults({ transient: true }) : error;
 			},
 		);
@@ -88,7 +92,7 @@ export async function findInHistory(
 		const match = matchHistory(request, requestsWithPrompt, entries, accountKey);
 		const failed = match.matched.filter((entry) => entry.failed);
 		const furtherFiles = match.matched.flatMap((entry) => furtherFilesOf(entry, receivedFiles));
-		// Entries without a time are candidates, because they may belong to any request with this prompt.
+		// Entries without a time may belong to any request with this prompt, so they are candidates.
 		const undated = entries.filter(
 			({ prompt, createdAt }) => prompt === request.prompt && Number.isNaN(createdAt),
 		);
@@ -103,7 +107,7 @@ export async function findInHistory(
 			throw new Failure('generationFailed', { text: facts.text, meaning: facts.meaning });
 		}
 		if (remainingSearchMs() <= 0) throw new Failure('streamLost');
-		// The files must still be downloaded before the deadline.
+		// Some time must be left to download the files before the deadline.
 		if (foundFiles.length > 0 && remainingWaitMs < SEARCH_INTERVAL_MS)
 			return { done: true, value: foundFiles };
 		return { done: false };
@@ -111,7 +115,8 @@ export async function findInHistory(
 }
 
 /**
- * Returns the files of `entry` that are not among `receivedFiles`. A file with a newly signed URL is the same file.
+ * Returns the files of `entry` that are not among `receivedFiles`. A file whose URL was only signed anew counts as the
+ * same file.
  */
 function furtherFilesOf(entry: HistoryEntry, receivedFiles: GeneratedFile[]): GeneratedFile[] {
 	const identifiers = new Set(entry.identifiers);
@@ -120,17 +125,18 @@ function furtherFilesOf(entry: HistoryEntry, receivedFiles: GeneratedFile[]): Ge
 	);
 	const receivedUrls = new Set(received.flatMap(urlsOf));
 	const others = entry.files.filter((file) => !urlsOf(file).some((url) => receivedUrls.has(url)));
-	// The path of a URL may be signed anew as well; the files that have not come are then taken to be the last ones.
+	// The path of a URL may be signed anew as well, so a received file can be among the others. Received files are
+	// assumed to come first in the entry.
 	const count = Math.max(0, entry.files.length - received.length);
 	return others.slice(others.length - count);
 }
 
-/** A file's URL with and without its query. */
+/** Returns a file's URL with and without its query. */
 const urlsOf = ({ fileUrl, raw }: GeneratedFile) => identifiersOf([{ fileUrl, raw }]);
 
 /**
  * Finds the current URL of a file in the history, because signed URLs expire. Resolves with the renewed file, or with
- * `file` itself if no other URL is found.
+ * `file` itself if no other URL is found. Never rejects.
  */
 export async function findRenewed(
 	api: Api,
@@ -141,7 +147,7 @@ export async function findRenewed(
 	const mayBeSameFile = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
 	const index = request.files.filter(mayBeSameFile).indexOf(file);
 	const search = async (deadline: AbortSignal) => {
-		// An older snapshot may save a read of the history, so it is tried first.
+		// An older snapshot is tried first, because it may save a read of the history.
 		for (const minReadAt of [monotonicNow() - RENEWAL_MS, undefined]) {
 			const entries = await readHistorySince(api, earliestEntryTime(request), deadline, minReadAt);
 			const files = entries.filter(matchesById(request)).flatMap((entry) => entry.files);
