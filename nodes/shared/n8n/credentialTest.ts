@@ -11,10 +11,10 @@ import { failureOfStatus, parseResponseBody } from '../parsing/errors';
 import { readRecord } from '../parsing/responses';
 import { wordingOf } from './messages';
 
-/** How long the answer may take, in ms. */
+/** How long the response may take, in ms. */
 const TEST_TIMEOUT_MS = 15_000;
 
-/** The test of the credential in n8n's editor: reads the account (§4.10). Never rejects. */
+/** Tests a credential for n8n's editor, by reading the account (§4.10). Never rejects. */
 export async function testMediaGenerationApi(
 	this: ICredentialTestFunctions,
 	credential: ICredentialsDecrypted,
@@ -25,13 +25,13 @@ export async function testMediaGenerationApi(
 	} catch (error) {
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		const { message, description } = wordingOf(failure);
-		// The description would say to correct the field in the credential, which the user has open anyway.
+		// The description only says to correct the field in the credential, which the user has open anyway.
 		const text = failure.kind === 'invalidInput' ? message : `${message}. ${description}`;
 		return { status: 'Error', message: text };
 	}
 }
 
-/** Reads the account. Throws a Failure if that fails. */
+/** Reads the account. Throws a Failure if the request fails or its response is not an account. */
 async function readAccount(
 	context: ICredentialTestFunctions,
 	{ apiToken, baseUrl, redact }: Credential,

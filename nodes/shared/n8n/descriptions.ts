@@ -3,13 +3,13 @@ import { MEDIA, type MediaKind } from '../contract';
 
 /* Fields that several operations share. */
 
-/** A field for a number, with a default and a lower limit. */
+/** A field for a number. It always has a default and a minimum. */
 export interface NumberField extends INodeProperties {
 	typeOptions: INodePropertyTypeOptions & { minValue: number };
 	default: number;
 }
 
-/** A field for true or false. */
+/** A field for true or false. It always has a default. */
 export interface SwitchField extends INodeProperties {
 	default: boolean;
 }
@@ -57,10 +57,10 @@ export const pollInterval: NumberField = {
 		'How many seconds without progress before the node asks the service for the status of the task. While the WebSocket is connected, the interval doubles each time, up to 30 s.',
 };
 
-/** The largest value of Timeout and Idle Timeout, in seconds: one week. */
+/** The maximum of Timeout and Idle Timeout, in seconds: one week. */
 const MAX_SECONDS = 604_800;
 
-/** Makes the field Timeout, in seconds, with the default of a kind of media. */
+/** Makes the field Timeout, in seconds. Its default depends on the kind of media. */
 export const timeout = (kind: MediaKind): NumberField => {
 	// n8n's lint accepts only a literal or a plain variable as the default of a field.
 	const byDefault = MEDIA[kind].timeoutSeconds;
@@ -84,7 +84,7 @@ export const download = {
 	description: 'Whether to download the file. If off, you get only its URL.',
 } satisfies INodeProperties;
 
-/** Download File, but off by default, for operations where the URL alone is usually enough. */
+/** Download File, but off by default. It is for operations of which most users need only the URL. */
 export const downloadOffByDefault = { ...download, default: false } satisfies INodeProperties;
 
 /** The name of the binary field that receives the subtitles. */
@@ -110,7 +110,7 @@ export const taskId: INodeProperties = {
 	description: 'The task_id from the output of Speech → Text to Speech',
 };
 
-/** Makes the collection Options, with its fields sorted by name, as n8n's guidelines ask for. */
+/** Makes the collection Options. Its fields are sorted by name, as n8n's guidelines require. */
 export const options = (...fields: INodeProperties[]): INodeProperties => ({
 	displayName: 'Options',
 	name: 'options',

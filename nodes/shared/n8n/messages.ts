@@ -12,24 +12,29 @@ export interface Wording {
 	description: string;
 }
 
+/** Returns the reason as an addition to a message; '' if there is none. */
 const reasonSuffix = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : '');
 const formatSeconds = (ms = 0) => (ms === 1000 ? '1 second' : `${ms / 1000} seconds`);
+/** Returns a pause in words: in minutes if it is longer than two minutes, otherwise in seconds. */
 const formatPause = (ms: number) =>
 	ms > 120_000 ? `${Math.ceil(ms / 60_000)} minutes` : formatSeconds(Math.ceil(ms / 1000) * 1000);
 const statusSuffix = (status?: number) => (status ? ` (HTTP ${status})` : '');
 
-/** The maximum number of texts that `listFirst` lists by default. */
+/** How many texts `listFirst` lists by default. */
 const MAX_LISTED_TEXTS = 5;
-/** The maximum length of each text that `listFirst` lists, in characters. */
+/** The maximum length of each text in the list of `listFirst`, in characters. */
 const MAX_LISTED_TEXT_CHARS = 300;
-/** Lists the first `max` texts, and says how many more there are. */
+/** Returns a list of the first `max` texts, and says how many more there are: `a, b and 3 more`. */
 export const listFirst = (texts: string[], max = MAX_LISTED_TEXTS) =>
 	texts
 		.slice(0, max)
 		.map((text) => truncate(text, MAX_LISTED_TEXT_CHARS))
 		.join(', ') + (texts.length > max ? ` and ${texts.length - max} more` : '');
 
-/** Names items as rows of a table, counted from 1: `row 13`, `rows 13 and 66`. Names at most `max` rows. */
+/**
+ * Returns the names of items as rows of a table, counted from 1: `row 13`, `rows 13 and 66`. At most `max` rows are
+ * named.
+ */
 export function nameRows(itemIndexes: number[], max = MAX_LISTED_TEXTS): string {
 	const rows = itemIndexes.map((index) => String(index + 1));
 	if (rows.length === 1) return `row ${rows[0]}`;
@@ -37,11 +42,13 @@ export function nameRows(itemIndexes: number[], max = MAX_LISTED_TEXTS): string 
 	return `rows ${listFirst(rows, max)}${lastRow}`;
 }
 
-/** Returns the names of `nameRows` as a prefix for a text about these items: `Row 13: `. */
+/** Returns the names of `nameRows` as a prefix for a text about these items, as in `Row 13: `. */
 export const rowPrefix = (itemIndexes: number[]): string =>
 	`${nameRows(itemIndexes).replace('r', 'R')}: `;
 
-/** The texts of the kind `unreachable`, by what prevents the connection. */
+/**
+ * The texts of the kind `unreachable`, by what prevents the connection. The name of the host comes before `message`.
+ */
 const UNREACHABLE: Record<string, Wording> = {
 	refused: {
 		message: 'refused the connection',
@@ -63,7 +70,10 @@ const UNREACHABLE: Record<string, Wording> = {
 	},
 };
 
-/** Says that the files were charged, and where they are. A data: URL is omitted, because it contains the whole file. */
+/**
+ * Says that files were charged, and where the user can get them. A `data:` URL is omitted, because it contains the
+ * whole file.
+ */
 const chargedFiles = ({ fileUrl, otherFileUrls = [], isFree }: FailureFacts) => {
 	const urls = [fileUrl, ...otherFileUrls].filter((url) => /^http/.test(url ?? ''));
 	const orHere = urls.length > 0 ? `, or get it here: ${urls.join(' , ')}` : '.';
@@ -73,7 +83,7 @@ const chargedFiles = ({ fileUrl, otherFileUrls = [], isFree }: FailureFacts) => 
 		: `It has been charged. Get it with History → Get Many${orHere.replace('get it ', '')}`;
 };
 
-/** Says what to do if an answer does not seem to come from the API. */
+/** Says what to do if a response does not seem to come from the API. */
 const WRONG_BASE_URL =
 	"Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.";
 
@@ -83,7 +93,7 @@ const whereToLook = ({ mediaKind }: FailureFacts) =>
 		? "the provider's website"
 		: "History → Get Many (or the provider's website)";
 
-/** What a user can do, by the meaning of the service's answer. */
+/** What a user can do, by the meaning of the service's error. */
 const REMEDIES: Partial<Record<Meaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
@@ -91,30 +101,39 @@ const REMEDIES: Partial<Record<Meaning, string>> = {
 	not_allowed: 'Ask your provider whether your account may do this',
 	unavailable: 'Wait a few minutes',
 };
-/** What a user can do instead if the answer is about speech. */
+/** What a user can do if the request was for speech. These texts replace or extend those of REMEDIES. */
 const SPEECH_REMEDIES: typeof REMEDIES = {
 	not_allowed: 'Choose a voice, model or settings that your account may use, or ask your provider',
 	moderation: 'Change the text',
 };
-/** What a user can do instead if the answer is about this kind of media. */
+/**
+ * Returns what a user can do if the request was for this kind of media. These texts replace or extend those of
+ * REMEDIES.
+ */
 const remediesOf = (kind: MediaKind): typeof REMEDIES =>
 	kind === 'speech' ? SPEECH_REMEDIES : { moderation: `Change the ${MEDIA[kind].inputs}` };
-/** Returns what the user can do, as a sentence without its period. */
+/**
+ * Returns what the user can do, as a sentence without its period. Returns `fallback` if the meaning of the error
+ * suggests nothing.
+ */
 const remedy = ({ meaning, mediaKind, safeInFlight }: FailureFacts, fallback: string) => {
 	const numberToTry = safeInFlight ? ` (try ${safeInFlight})` : '';
 	const remedies = { ...REMEDIES, ...(mediaKind && remediesOf(mediaKind)) };
 	return ((meaning && remedies[meaning]) ?? fallback) + numberToTry;
 };
 
-/** True if something may have been charged, so that a text must not simply say to try again. */
+/** Returns true if something may have been charged. A text must then not simply say to try again. */
 const mayHaveCharged = ({ mayBeCharged, taskId, fileUrl, announcedIds, isFree }: FailureFacts) =>
 	!isFree && Boolean(mayBeCharged || taskId || fileUrl || announcedIds?.length);
 
-/** True if the failed operation has the option Concurrency: it was charged, or waited for a task. */
+/**
+ * Returns true if the failed operation has the option Concurrency. Failures of operations that are charged have a
+ * `mediaKind`, and failures of waits for a task have a `lastKnownStatus`.
+ */
 const hasConcurrency = ({ mediaKind, lastKnownStatus }: FailureFacts) =>
 	mediaKind !== undefined || lastKnownStatus !== undefined;
 
-/** Says which items have the same fault; '' if it is only one. */
+/** Says which items have the same fault; '' if it is only one item. */
 const itemsSuffix = ({ itemIndexes = [], itemCount = 0 }: FailureFacts) => {
 	if (itemIndexes.length < 2) return '';
 	if (itemIndexes.length === itemCount) return ` in all ${itemCount} rows`;
@@ -130,7 +149,7 @@ function inputRemedy(facts: FailureFacts): string {
 	if (text !== 'is empty') return `Correct '${field}'.`;
 	const emptyCount = itemIndexes.length;
 	if (emptyCount === 0 || emptyCount === itemCount) {
-		// n8n itself refuses a required field without a value, so an expression has most likely returned nothing.
+		// n8n itself refuses a required field without a value, so most likely an expression has returned nothing.
 		return emptyCount > 1
 			? `Check the column's name in the expression of '${field}'.`
 			: "Fill it in, or check the column's name in its expression.";
@@ -139,12 +158,13 @@ function inputRemedy(facts: FailureFacts): string {
 	return `Fill in ${rowsText}, or skip ${pronoun}: set On Error to 'Continue (using error output)' in Settings.`;
 }
 
-/** Says what was sent before an invalid field was found. */
+/** Says that nothing was sent because of an invalid field; '' for a trigger, which sends no request of the user. */
 function whatWasSent({ isTrigger, itemIndexes }: FailureFacts): string {
 	if (isTrigger) return '';
 	return itemIndexes ? ' Nothing was sent in this run.' : ' The request was not sent.';
 }
 
+/** How each kind of failure is put into words. */
 const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	invalidInput: (facts) => ({
 		message: `'${facts.field ?? 'A field'}' ${facts.text ?? 'is not valid'}${itemsSuffix(facts)}`,
@@ -160,7 +180,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	unreachable: ({ host = 'The service', text = 'host', fileUrl }) => {
 		const { message, description } = UNREACHABLE[text]!;
-		// A file may be on another host than the API, so the Base URL need not be wrong.
+		// A file may be on another host than the API. The Base URL is then not the cause.
 		const isFile = fileUrl !== undefined && text !== 'blocked';
 		const fileRemedy = 'Check whether n8n can connect to this host, which has the file.';
 		return { message: `${host} ${message}`, description: isFile ? fileRemedy : description };
@@ -178,7 +198,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: `The API token is never sent to another host automatically. ${host ? "If you trust the new host, enter it as 'Base URL' in the credential." : "Ask your provider for the current 'Base URL', and enter it in the credential."}`,
 	}),
 	tokenRefused: (facts) => ({
-		// n8n does not retry an activation whose error message contains the word “Authorization”.
+		// If the message contains the word “Authorization”, n8n does not try again to activate the workflow.
 		message: `Authorization failed: the service refused the API token${reasonSuffix(facts)}`,
 		description:
 			"Enter a new 'API Token' in the credential: the current one is wrong, expired or revoked.",
@@ -276,7 +296,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
 };
 
-/** Says how to get the results of speech tasks that have been charged; '' if there is none to get. */
+/** Says how to get the results of speech tasks that were charged; '' if there are none to get. */
 function howToCollect(kind: FailureKind, { taskId, taskIds, isFree }: FailureFacts): string {
 	if (taskIds?.length) {
 		const [these, their, ids] =
@@ -289,7 +309,7 @@ function howToCollect(kind: FailureKind, { taskId, taskIds, isFree }: FailureFac
 	return `To get the audio at no extra charge, use Speech → Collect with task ID ${taskId}.`;
 }
 
-/** Returns the texts for a failure. The token is not removed from them. */
+/** Returns the texts for a failure. They still contain the token if its facts do. */
 export function wordingOf({ kind, facts }: Failure): Wording {
 	const { taskId, part, announcedIds, indeterminateParts } = facts;
 	const wording = WORDINGS[kind](facts);

@@ -6,27 +6,27 @@ import { rowPrefix, wordingOf } from './messages';
 
 /* Converts failures to n8n errors. */
 
-/** What `toNodeError` needs besides the failure. */
+/** What `toNodeError` needs to know in addition to the error. */
 export interface ErrorContext {
 	node: INode;
-	/** The index of the input item, from 0. */
+	/** The index of the input item, from 0, if the error is about one item. */
 	itemIndex?: number;
-	/** The Redactor of the credential, if one could be read. */
+	/** The redactor of the credential, if the credential could be read. */
 	redact?: Redactor;
 	/** A sentence to append to the description, about what else was charged. */
 	note?: string;
 }
 
 /**
- * Converts a thrown value to the n8n error that the user sees, with the token removed. An error of n8n itself, such as
- * that of a missing credential, keeps its message.
+ * Converts a thrown value to the n8n error that the user sees. The token is removed from the texts of the error. An
+ * error of n8n itself, such as the one for a missing credential, keeps its message.
  */
 export function toNodeError(
 	error: unknown,
 	{ node, itemIndex, redact = redactor(''), note }: ErrorContext,
 ): NodeApiError | NodeOperationError {
 	const withNote = (description?: string | null) => {
-		// A period directly after a URL would look like a part of the URL, so a space comes first.
+		// Without the space, a user could take the period for a part of the URL before it.
 		const sentence = note ? description?.replace(/[^.]$/, '$& .') : description;
 		return redact.text([sentence, note].filter(Boolean).join(' '));
 	};
@@ -35,19 +35,19 @@ export function toNodeError(
 		if (note) error.description = withNote(error.description);
 		return error;
 	}
-	// The new error has no index of the item, because n8n would append it to the message, counted from 0.
+	// The new error gets no item index, because n8n would append that index to the message, counted from 0.
 	const concernsSeveralItems =
 		error instanceof Failure &&
 		(error.kind === 'overBudget' || (error.facts.itemIndexes?.length ?? 0) > 1);
 	const prefix = itemIndex === undefined || concernsSeveralItems ? '' : rowPrefix([itemIndex]);
 	if (!(error instanceof Failure)) {
-		// Only the message is kept, because stack and cause may contain secrets.
+		// Only the message is kept, because the stack and the cause may contain secrets.
 		const text = asText(isRecord(error) ? error.message : error);
 		const redacted = redact.text(text ?? 'Something unexpected happened in this node');
 		const message = prefix + truncate(redacted, 2000);
 		return new NodeOperationError(node, message, { description: withNote() });
 	}
-	// The token is removed first: messages truncate some facts, and a truncated token might not be recognized.
+	// The token is removed before `wordingOf` truncates some facts, because a truncated token might not be recognized.
 	const wording = wordingOf(new Failure(error.kind, redact.value(error.facts)));
 	const message = prefix + wording.message;
 	const description = withNote(wording.description);

@@ -3,24 +3,25 @@ import { invalidInput } from '../failure';
 import { asId, asNumber, asWebUrl, isBlank, isRecord, toWellFormed } from '../parsing/values';
 import { limit, returnAll, type NumberField, type SwitchField } from './descriptions';
 
-/** Returns the value of a parameter, with its expressions resolved. */
+/** Returns the value of a parameter, with its expressions resolved. Throws n8n's error if that is impossible. */
 type ReadParameter = (name: string, fallback?: unknown) => unknown;
 
 /**
  * Reads the parameters of an item or a trigger. Most methods throw a Failure of kind invalidInput for a bad value. Read
- * all parameters before the first request, so that a bad one costs nothing.
+ * all parameters before the first request, so that a bad value costs nothing.
  */
 export class NodeParameters {
+	/** Returns the value of a parameter as it is, without any checks. */
 	readonly readRaw: ReadParameter;
 	/** The values in the collection Options. */
 	readonly options: Record<string, unknown>;
 
-	/** `withFiles` is false where files cannot be passed on, as in a tool. */
+	/** `canPassFiles` is false if the output cannot contain files, as in a tool for an AI agent. */
 	constructor(
 		read: ReadParameter,
 		private readonly withFiles = true,
 	) {
-		// A value is read once, because n8n can do nothing else while it evaluates an expression.
+		// Each value is read only once, because n8n can do nothing else while it evaluates an expression.
 		const values = new Map<string, unknown>();
 		this.readRaw = (name, fallback) => {
 			if (!values.has(name)) values.set(name, read(name, fallback));
@@ -30,7 +31,10 @@ export class NodeParameters {
 		this.options = isRecord(options) ? options : {};
 	}
 
-	/** The id in a resource locator. A value with white space inside is refused, because it is most likely a name. */
+	/**
+	 * Returns the id in a resource locator. A value with white space inside is refused, because it is most likely a
+	 * name.
+	 */
 	locator(name: string, displayName: string): string {
 		const value = this.readRaw(name, '');
 		const id = requireText(isRecord(value) ? value.value : value, displayName).trim();
@@ -39,19 +43,22 @@ export class NodeParameters {
 		throw invalidInput(displayName, text, "To search by name, switch to 'From list'");
 	}
 
-	/** A text that is not blank, made well-formed. A number counts as text. */
+	/** Returns a text that is not blank, made well-formed. A number counts as text. */
 	text(name: string, displayName: string): string {
 		return toWellFormed(requireText(this.readRaw(name, ''), displayName));
 	}
 
-	/** A text in the options, without surrounding white space; undefined if it is missing or blank. */
+	/** Returns a text in the options, without surrounding white space; undefined if it is missing or blank. */
 	textOption({ name, displayName }: INodeProperties): string | undefined {
 		const value = this.options[name] ?? '';
 		const isBlankText = typeof value === 'string' && isBlank(value);
 		return isBlankText ? undefined : toWellFormed(requireText(value, displayName)).trim();
 	}
 
-	/** The value of a parameter or an option that must be one of `allowed`. A key of `aliases` counts as its value. */
+	/**
+	 * Returns the value of a parameter or an option that must be one of `allowed`. Instead of a value, users may enter
+	 * one of its `aliases`, whose keys are in lower case.
+	 */
 	choice<T extends string>(
 		name: string,
 		displayName: string,
@@ -70,7 +77,7 @@ export class NodeParameters {
 		);
 	}
 
-	/** The value of a switch, which may be one of the options or a separate parameter. */
+	/** Returns the value of a switch, which may be one of the options or a separate parameter. */
 	flag({ name, default: byDefault }: SwitchField): boolean {
 		const value = this.options[name] ?? this.readRaw(name, byDefault) ?? '';
 		if (value === '') return byDefault;
@@ -78,33 +85,33 @@ export class NodeParameters {
 		return !['false', '0', 'no'].includes(String(value).trim().toLowerCase());
 	}
 
-	/** True if a switch asks for a file, and files can be passed on. */
+	/** Returns true if a switch asks for a file, and the output can contain files. */
 	wantsFile(field: SwitchField): boolean {
 		return this.withFiles && this.flag(field);
 	}
 
-	/** A number within the range of its field. */
+	/** Returns a number within the range of its field. */
 	number(field: NumberField): number {
 		return requireNumber(this.readRaw(field.name, field.default), field);
 	}
 
-	/** A number in the options, within the range of its field. */
+	/** Returns a number in the options, within the range of its field. */
 	numberOption(field: NumberField): number {
 		return requireNumber(this.options[field.name] ?? field.default, field);
 	}
 
-	/** A duration in the options, converted from seconds to ms. */
+	/** Returns a duration in the options, converted from seconds to ms. */
 	durationOption(field: NumberField): number {
 		return this.numberOption(field) * 1000;
 	}
 
-	/** The ids of speech tasks (§4.2) in a list or a text, each once; empty if there are none. */
+	/** Returns the ids of speech tasks (§4.2) in a list or a text, each once; empty if there are none. */
 	taskIds(name: string, displayName: string): string[] {
 		const ids = textsIn(this.readRaw(name, ''), displayName);
 		return [...new Set(ids.map((id) => requireTaskId(id, displayName)))];
 	}
 
-	/** The ids of at least one and at most `max` speech tasks, each once. */
+	/** Returns the ids of at least one and at most `max` speech tasks, each once. */
 	requiredTaskIds({ name, displayName }: INodeProperties, max: number): [string, ...string[]] {
 		const [first, ...others] = this.taskIds(name, displayName);
 		if (first === undefined) throw invalidInput(displayName, 'is empty');
@@ -113,7 +120,7 @@ export class NodeParameters {
 		throw invalidInput(displayName, text, 'Pass the other tasks as further items');
 	}
 
-	/** The values of a parameter that lists one or more of `allowed`. */
+	/** Returns the values of a parameter that lists one or more of `allowed`. */
 	choices<T extends string>(name: string, displayName: string, allowed: readonly T[]): T[] {
 		const chosen = textsIn(this.readRaw(name, []), displayName);
 		if (chosen.length === 0) throw invalidInput(displayName, 'is empty', 'Choose at least one');
@@ -125,18 +132,18 @@ export class NodeParameters {
 		);
 	}
 
-	/** The name of the binary field that receives the file. */
+	/** Returns the name of the binary field that receives the file. */
 	outputField(): string {
 		return requireText(this.options.outputField ?? 'data', 'Put Output File in Field').trim();
 	}
 
-	/** How many records to return at most; Infinity if the user wants all. */
+	/** Returns how many records to output at most; Infinity if the user wants all. */
 	limit(): number {
 		if (this.flag(returnAll)) return Infinity;
 		return this.number(limit);
 	}
 
-	/** The URL that the service calls when a task is completed (§6.3); undefined if it is not set. */
+	/** Returns the URL that the service calls when a task is completed (§6.3); undefined if it is not set. */
 	callbackUrl(): string | undefined {
 		const value = this.options.callbackUrl;
 		if (value === undefined || value === null || value === '') return undefined;
@@ -146,7 +153,10 @@ export class NodeParameters {
 	}
 }
 
-/** The texts in a list, in the JSON of a list, or in a text that separates them by commas, spaces or line breaks. */
+/**
+ * Returns the texts in a list, in the JSON of a list, or in a text that separates them by commas, spaces or line
+ * breaks. Throws a Failure of kind invalidInput if something in the list is neither a text nor a number.
+ */
 function textsIn(raw: unknown, displayName: string): string[] {
 	const parts = [raw].flat().filter((part) => String(part ?? '').trim() !== '');
 	const texts = parts.map((part) => requireText(part, displayName));
@@ -156,21 +166,23 @@ function textsIn(raw: unknown, displayName: string): string[] {
 		.filter((text) => text !== '');
 }
 
-/** Throws invalidInput unless the value is an id that can be part of a URL's path. */
+/** Returns an id of a speech task. Throws a Failure of kind invalidInput unless the id can be part of a URL's path. */
 function requireTaskId(value: string, displayName: string): string {
 	const isTaskId = asId(value) === value && !/[/\\?#\s]/.test(value) && !/^\.+$/.test(value);
 	if (isTaskId) return value;
 	throw invalidInput(displayName, 'must contain only task IDs, without slashes or URLs');
 }
 
-/** Shows a value in a message, as in `(it is "abc")`. */
+/** Returns a value as an addition to a message, as in `(it is "abc")`. */
 const shownValue = (value: unknown) => {
 	const text =
 		typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value)?.slice(0, 60);
 	return `(it is ${text ?? 'not set'})`;
 };
 
-/** Returns a text or a number as text. Throws invalidInput for any other value, and for a blank text. */
+/**
+ * Returns a text or a number as text. Throws a Failure of kind invalidInput for any other value, and for a blank text.
+ */
 function requireText(value: unknown, displayName: string): string {
 	if (Number.isFinite(value) || typeof value === 'bigint') return String(value);
 	if (value === undefined || value === null || (typeof value === 'string' && isBlank(value))) {
@@ -181,7 +193,10 @@ function requireText(value: unknown, displayName: string): string {
 	return value;
 }
 
-/** Returns a number, or a text such as "3", as a number. Throws invalidInput if the field does not allow it. */
+/**
+ * Returns a number, or a text such as "3" as a number. Throws a Failure of kind invalidInput if the field does not
+ * allow the value.
+ */
 function requireNumber(value: unknown, { displayName, typeOptions }: NumberField): number {
 	const { minValue: min, maxValue: max = Infinity, numberPrecision } = typeOptions;
 	const isWhole = numberPrecision === 0;

@@ -4,7 +4,7 @@ import { Semaphore } from '../async/semaphore';
 
 type Helpers = IExecuteFunctions['helpers'];
 
-/** The size of a file in n8n, in bytes. Throws the error of n8n's storage. */
+/** Returns the size of a file in n8n, in bytes. Throws the error of n8n's storage if the size cannot be read. */
 export async function storedFileSize(helpers: Helpers, file: IBinaryData): Promise<number> {
 	if (file.id === undefined) return Buffer.byteLength(file.data, 'base64');
 	if (file.bytes !== undefined) return file.bytes;
@@ -13,16 +13,16 @@ export async function storedFileSize(helpers: Helpers, file: IBinaryData): Promi
 }
 
 /**
- * Reads a file into memory; acquire the size of a large one from `memoryBudget` first. Throws the error of n8n's
- * storage.
+ * Reads a file into memory. Before a large file is read, its size must be acquired from `memoryBudget`. Throws the
+ * error of n8n's storage.
  */
 export async function readStoredFile(helpers: Helpers, { id, data }: IBinaryData): Promise<Buffer> {
 	if (id === undefined) return Buffer.from(data, 'base64');
 	return await helpers.binaryToBuffer(await helpers.getBinaryStream(id));
 }
 
-/** How many bytes may be reserved at once; a larger amount waits until nothing else is reserved. */
+/** How many bytes may be acquired at once. A larger amount waits until nothing else is acquired. */
 const MEMORY_BUDGET_BYTES = 256 * 1024 * 1024;
 
-/** The budget for large buffers, in bytes. All executions of this process share it. */
+/** Returns the budget for large buffers, in bytes. All executions of this process share it. */
 export const memoryBudget = (): Semaphore => processContainer.get(Semaphore, MEMORY_BUDGET_BYTES);

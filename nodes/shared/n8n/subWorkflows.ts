@@ -6,32 +6,32 @@ import { allRequests, ledgerOf, promptStart, speechLedgerOf } from '../generatio
 import type { Credential } from '../http/credential';
 import { asText, isRecord, withoutQuery } from '../parsing/values';
 
-/** Where n8n's execution context has the id of the calling workflow. No public method of n8n returns it. */
+/** The part of n8n's execution context that has the ids of other workflows. No public method of n8n returns them. */
 interface ExecutionInternals {
 	runExecutionData?: {
 		parentExecution?: { workflowId?: string };
-		/** The runs of each node that has run, the start node first. */
+		/** The runs of each node that has run. The start node comes first. */
 		resultData?: { runData?: Record<string, ITaskData[]> };
 	};
 }
 
-/** The pause after which a waiting event is compared with the known requests again, in ms. */
+/** The pause before a waiting event is compared with the known requests again, in ms. */
 const RECHECK_MS = 1000;
 /**
- * How long an event waits for the requests in flight that have another prompt, in ms. They matter because a service may
- * rewrite the prompt.
+ * How long an event waits for requests in flight that have another prompt, in ms. Such a request may be the one that
+ * created the media, because a service may rewrite the prompt.
  */
 const OTHER_PROMPT_GRACE_MS = 5000;
 
 /**
- * The ids of a sub-workflow and of the workflow that called it. For an error workflow, both are the id of the workflow
- * that failed.
+ * The workflow ids of a sub-workflow (`id`) and of the workflow that called it (`calledBy`). For an error workflow,
+ * both are the id of the workflow that failed.
  */
 export type SubWorkflow = NonNullable<GenerationRequest['creator']>;
 
 /**
  * What a trigger's event is about: a video or image in the history, or a speech task, which has no `files`. The
- * `prompt` of a task is its text; undefined if unknown.
+ * `prompt` of a task is its text; it is undefined if unknown.
  */
 export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 	id?: string;
@@ -39,14 +39,14 @@ export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 };
 
 /**
- * Finds out whether a trigger's own workflow has created `product` through a sub-workflow or an error workflow, so that
- * another start of the workflow would make an endless, charged loop. Waits while that is not clear yet. Adds the id of a
- * speech task to the request that has created it.
+ * Finds out whether a trigger's own workflow has created `product` through a sub-workflow or an error workflow. If it
+ * has, a new start of the workflow would make an endless loop that is charged. Waits while the answer is not clear yet.
+ * If a request for speech turns out to be the creator, the id of its task is added to that request.
  *
  * @param credential the trigger's credential
  * @param isOwnSubWorkflow returns true for a sub-workflow that the trigger's workflow has called
- * @param signal ends the wait with false
- * @returns true if such a sub-workflow has most likely created it; never rejects
+ * @param signal ends the wait; the result is then false
+ * @returns true if such a workflow has most likely created `product`; never rejects
  */
 export async function isCreatedBySubWorkflow(
 	product: Product,
@@ -59,7 +59,7 @@ export async function isCreatedBySubWorkflow(
 	const ledger = (isSpeech ? speechLedgerOf : ledgerOf)(credential);
 	const isOwn = ({ creator }: GenerationRequest) =>
 		creator !== undefined && isOwnSubWorkflow(creator);
-	// The sub-workflow may reach the same account by another token or Base URL. Another service may use the same ids, so
+	// The sub-workflow may use another token or Base URL of the same account. Another service may use the same ids, so
 	// the prompts must be equal, too.
 	const isCreatedElsewhere = (request: GenerationRequest) =>
 		isOwn(request) &&
@@ -70,15 +70,15 @@ export async function isCreatedBySubWorkflow(
 		const ownRequests = ledger.all().filter(isOwn);
 		const verdicts = ownRequests.map((request) => verdictOf(request, product, receivedAt));
 		const creator = ownRequests[verdicts.indexOf('created')];
-		// A request for speech creates only one task. With that task's id noted, the request is not taken for the creator
-		// of a later task.
+		// A request for speech creates only one task. The id of that task is noted, so that the request does not count
+		// as the creator of a later task.
 		if (creator?.kind === 'speech' && product.id) creator.announcedIds = [product.id];
 		if (creator || !verdicts.includes('perhaps')) return creator !== undefined;
 	}
 	return false;
 }
 
-/** True if an id or a URL proves that `request` has created `product`. */
+/** Returns true if an id or a URL proves that `request` has created `product`. */
 function isProvenCreator(request: GenerationRequest, { id, files = [] }: Product): boolean {
 	// If both sides have ids, their URLs are not compared, because URLs of different files may differ only in the
 	// query.
@@ -96,10 +96,13 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 	const { announcedIds, files, requestedCount, searchUntil } = request;
 	if (isProvenCreator(request, product)) return 'created';
 	const hasAllFiles = Math.max(announcedIds.length, files.length) >= requestedCount;
-	// A task of unknown text may be the one whose create call got no answer.
+	// If the text of a task is unknown, any request may have created it, for example one whose create call got no
+	// response.
 	const mayHaveSamePrompt = prompt === undefined || prompt === request.prompt;
+	// With `searchUntil`, the stream of the request has ended. For speech, its create call has failed.
 	if (searchUntil !== undefined) {
-		// A file without an id may have another URL in the history than in the stream.
+		// If the files have no ids, they are recognized by URL only, and the history may have other URLs than the
+		// stream.
 		const hasUnknownIds = announcedIds.length === 0 && files.length > 0;
 		const mayStillArrive =
 			Date.now() < searchUntil + LATE_RESULT_MS && (failed || !hasAllFiles || hasUnknownIds);
@@ -123,7 +126,10 @@ function failedWorkflowOf(context: IExecuteFunctions): string | undefined {
 	return isRecord(workflow) ? asText(workflow.id) : undefined;
 }
 
-/** Returns the ids of this workflow and of the workflow behind it (see `SubWorkflow`); undefined if none is known. */
+/**
+ * Returns the ids of this workflow and of the workflow that called it, or the id of the workflow whose failure has
+ * started this one (see `RequestCreator`). Returns undefined if this workflow was started in neither way.
+ */
 export function creatorOf(context: IExecuteFunctions): SubWorkflow | undefined {
 	const failedId = failedWorkflowOf(context);
 	if (failedId !== undefined) return { id: failedId, calledBy: failedId };
