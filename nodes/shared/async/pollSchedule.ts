@@ -62,7 +62,8 @@ export function nextSchedule(schedule: Schedule, event: ScheduleEvent, now: numb
 		case 'progress':
 			return isExpectedSoon ? schedule : readAfter(pollMs);
 		case 'disconnected':
-			// A channel that is lost again and again must not delay the next read forever.
+			// The next read is never moved to a later time here, or a channel that is lost again and again would delay
+			// it forever.
 			return isExpectedSoon ? schedule : { ...schedule, nextAt: Math.min(nextAt, now + pollMs) };
 		case 'reconnected':
 			return isExpectedSoon

@@ -17,13 +17,16 @@ import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
 
 /** How long a file host may be silent before an attempt ends, in ms. */
 const IDLE_TIMEOUT_MS = 60_000;
-/** The maximum number of attempts to download a file. Within a retry window (see `retryWindowMs`) there may be more. */
+/** The maximum number of attempts to download a file, outside of a retry window. */
 const MAX_DOWNLOAD_ATTEMPTS = 5;
-/** The retry window while the file's host is unavailable, in ms. */
+/** The retry window (see `retryWindowMs`) while the file's host is unavailable, in ms. */
 const OUTAGE_RETRY_MS = 60_000;
-/** The retry window while the host responds with 404, in ms. A new file may take some seconds to appear. */
+/**
+ * The retry window (see `retryWindowMs`) while the host responds with 404, in ms. A new file may take some seconds to
+ * appear.
+ */
 const NOT_FOUND_RETRY_MS = 20_000;
-/** The retry window while the host refuses for rate or load, in ms. */
+/** The retry window (see `retryWindowMs`) while the host refuses for rate or load, in ms. */
 const THROTTLED_RETRY_MS = 300_000;
 /** The longest pause that a host's `Retry-After` can cause, in ms. */
 const MAX_DOWNLOAD_RETRY_AFTER_MS = 60_000;

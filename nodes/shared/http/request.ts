@@ -18,7 +18,7 @@ export type ServiceContext = IExecuteFunctions | ILoadOptionsFunctions | ITrigge
 /** The name of the credential type in n8n. */
 export const CREDENTIAL_TYPE = 'mediaGenerationApi';
 
-/** Statuses with which a host may refuse a signed URL because the request also has a token. */
+/** Statuses with which a host may refuse a signed URL because the request also carries a token. */
 const TOKEN_CONFLICT_STATUSES = [400, 401, 403];
 
 /** Node's readable stream. n8n's package scan forbids importing `node:stream`, even its types. */
