@@ -4,14 +4,17 @@ import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { isRecord } from '../../shared/parsing/values';
 
 /*
- * A retry that computes the same idempotency key collects the result, and is not charged again. The key contains the
- * text of an expression, not its value, because the value of `{{ $now }}` changes with each attempt. Only in calls by a
- * model it contains the values.
+ * A retry that computes the same idempotency key as an earlier attempt collects its result instead of sending the
+ * request again, so nothing is charged twice.
+ *
+ * The key contains the text of an expression, not its value: an expression such as `{{ $now }}` has another value in
+ * each attempt. In a call by a model, the key contains the values instead, because they are what the model requests.
  */
 
 /**
  * Parameters and options that the key does not contain, because they change neither the generated files nor the charge.
- * The exception is `splitLongerThan`, whose effect is in the key of each part.
+ * The exception is `splitLongerThan`: it decides where a text is split, but the key of each part contains where the
+ * part begins and ends.
  */
 export const IGNORED_IN_KEY = new Set([
 	...[
@@ -26,11 +29,14 @@ export const IGNORED_IN_KEY = new Set([
 	...['pollInterval', 'splitLongerThan', 'subtitles', 'timeout', 'waitForCompletion'],
 ]);
 
-/** Returns the part of a parameter that the key contains. Of a resource locator, that is only its value. */
+/**
+ * Returns what the key contains of a parameter: of a resource locator only the chosen value, of any other parameter
+ * all.
+ */
 const keyValueOf = (parameter: unknown) =>
 	isRecord(parameter) && '__rl' in parameter ? parameter.value : parameter;
 
-/** Returns the parameters and options of a node that the key contains, as sorted pairs of name and value. */
+/** Returns the parameters and options of a node that the key contains, as pairs of name and value, sorted by name. */
 export function keyParameters({ options, ...others }: Record<string, unknown>): unknown[][] {
 	// `options` is a text if the whole collection is one expression.
 	const optionValues = isRecord(options) ? options : { options };
@@ -41,8 +47,8 @@ export function keyParameters({ options, ...others }: Record<string, unknown>): 
 }
 
 /**
- * Returns the parameters that the key of a call by a model contains. Expressions are resolved, because their values
- * contain what the model requests.
+ * Returns the same pairs as `keyParameters`, but with the values of expressions, for a call by a model. `index` is that
+ * of the input item. Throws n8n's error if an expression cannot be resolved.
  */
 const resolvedParameters = (context: IExecuteFunctions, index: number): unknown[] =>
 	keyParameters(context.getNode().parameters).map(([name, value]) => {
@@ -55,7 +61,7 @@ const resolvedParameters = (context: IExecuteFunctions, index: number): unknown[
  * they change between attempts.
  */
 function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData): unknown[] {
-	// In n8n's combined binary mode, the files of an item are in its json.
+	// In n8n's combined binary mode, the files of an item are in the field `_files` of its JSON.
 	const allFiles = { ...binary, ...(_files as typeof binary) };
 	const files = Object.entries(allFiles).map(
 		([field, { fileName, mimeType, bytes, fileSize, data }]) => [
@@ -68,7 +74,7 @@ function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData)
 	return [{ ...json, toolCallId: undefined }, files];
 }
 
-/** Returns a digest of the JSON of `parts`, which does not change when n8n saves and loads them. */
+/** Returns a digest of `parts`. It is made from their JSON, so it stays the same when n8n has saved and loaded them. */
 export const digestOf = (...parts: unknown[]): string =>
 	createHash('sha256')
 		.update(jsonStringify(parts, { replaceCircularRefs: true }))
@@ -76,12 +82,13 @@ export const digestOf = (...parts: unknown[]): string =>
 		.slice(0, 32);
 
 /**
- * Returns a function that makes the idempotency key of an item, `<account>/<index>:<request>`. Call `keyFactory` once
- * per run of the node.
+ * Returns a function that makes the idempotency key of an input item: `<credential>/<index>:<request>`, in which
+ * `credential` and `request` are digests. Call `keyFactory` once per run of the node. Both functions throw n8n's error
+ * if an expression cannot be resolved.
  *
- * The argument `account` of that function is the account's key for a call by a model. For an item it is '': the key
- * then contains only the id of the credential, so a retry after the user has corrected the token still collects the
- * result.
+ * In a call by a model, the argument `account` of the returned function is the account's key. Otherwise it is '': the
+ * key then depends on the id of the credential, but not on the token, so a retry still collects the result after the
+ * user has corrected the token.
  */
 export function keyFactory(context: IExecuteFunctions, isTool: boolean) {
 	const { parameters, credentials } = context.getNode();

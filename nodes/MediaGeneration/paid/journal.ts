@@ -18,29 +18,34 @@ import {
 } from './journalStore';
 import { hasInlineFile, RecentRequests, valuesOfRetries } from './recentRequests';
 
-/** For how long after its creation the service may not know a task, in ms, because a replica of it lags behind. */
+/** For how long after the creation of a task a replica of the service may lag behind and not know the task, in ms. */
 const UNKNOWN_TASK_MS = 600_000;
 
 /**
- * The idempotency journal: the create calls of this node that were charged or may have been, so that a retry does not
- * send them again. It also counts billable requests, for Max Paid Requests per Execution.
+ * The idempotency journal: it remembers the create calls of this node that were charged or may have been charged, so
+ * that a retry does not send them again. It also counts billable requests, for Max Paid Requests per Execution.
  *
- * A run of the node makes one journal, calls `reserve` once before it sends requests, and calls `settle` at its end.
+ * A run of the node makes one journal, calls `reserve` once before it sends requests, and calls `settle` once at its
+ * end.
  */
 export class Journal {
 	readonly entries: JournalEntries;
-	/** See `JournalStore`. */
+	/** Identifies the first attempt of the execution and all its retries. */
 	readonly lineage: string;
-	/** True for a retry of an execution, unless the run is a call by a model, which may make the same call again. */
+	/**
+	 * True if this run retries an execution. False for a call by a model, which may want to make the same call twice.
+	 */
 	readonly isRetry: boolean;
-	/** What earlier manual runs have requested; undefined unless this run is manual and not a call by a model. */
+	/** The requests of earlier manual runs; undefined if this run is not manual, or is a call by a model. */
 	readonly recentRequests: RecentRequests | undefined;
-	/** How many requests this run has reserved, but not sent. */
+	/** How many billable requests this run has reserved, but not sent. */
 	reservedCount = 0;
 	private readonly idempotencyKeyOf: ReturnType<typeof keyFactory>;
 	private readonly executionId: string;
+	/** The store that holds the count of billable requests. */
 	private readonly countStore: JournalStore;
 
+	/** `isTool` is true if a model calls the node. */
 	constructor(context: IExecuteFunctions, isTool: boolean) {
 		const store = storeFor(context, isTool);
 		this.entries = store.mediaGenerationCreated ??= {};
@@ -56,9 +61,11 @@ export class Journal {
 	}
 
 	/**
-	 * Returns the entries of an item's create calls, one for each of `callKeys` (see `BillableTask`). `account`: see
-	 * `keyFactory`. `isOtherAccount` tells whether an `accountKey` is that of another item of this run. Throws n8n's
+	 * Returns the entries of an item's create calls, one for each of `callKeys` (see `BillableTask`). Throws n8n's
 	 * error if an expression cannot be resolved.
+	 *
+	 * @param item `account`: see `keyFactory`. `isOtherAccount` returns true for the key of another account that items
+	 *   of this run use.
 	 */
 	entriesFor(
 		item: {
@@ -79,8 +86,8 @@ export class Journal {
 	}
 
 	/**
-	 * Adds `plannedCount` requests to the count before they are sent, because other calls of an agent may run at the
-	 * same time. Returns the Failure to report if `limit` does not allow them.
+	 * Adds `plannedCount` billable requests to the count before they are sent, because other calls of an agent may run
+	 * at the same time. If that would exceed `limit`, adds nothing and returns the Failure to report.
 	 */
 	reserve(plannedCount: number, limit: number): Failure | undefined {
 		const countBefore = this.requestCount;
@@ -96,7 +103,7 @@ export class Journal {
 		return new Failure('overBudget', { text, maxPaidRequests: limit });
 	}
 
-	/** Subtracts from the count the requests that were reserved but not sent. */
+	/** Subtracts from the count the requests that were reserved but not sent. Call it once, at the end of the run. */
 	settle(): void {
 		this.requestCount -= this.reservedCount;
 	}
@@ -114,13 +121,14 @@ export class Journal {
 
 /** The journal's entry for one create call. */
 export class JournalEntry {
-	/** The key of the same call in what all retries of the execution share in this process. */
+	/** The key of this call in the maps that all runs of this process share. */
 	private readonly sharedKey: string;
 
 	constructor(
 		private readonly journal: Journal,
+		/** The key of this call in `journal.entries`: the item's idempotency key, followed by the call's key. */
 		private readonly key: string,
-		/** The key of the same call in `journal.recentRequests`. */
+		/** The key of this call in `journal.recentRequests`. */
 		private readonly recentKey: string,
 		private readonly item: {
 			accountKey: string;
@@ -134,8 +142,8 @@ export class JournalEntry {
 	}
 
 	/**
-	 * Takes over what another retry of the same execution has written in this process, if it is newer. While its call
-	 * is in flight, nothing is taken over, because the service may still refuse the call.
+	 * Overwrites this entry with what another retry of the same execution has written in this process, if that is
+	 * newer. Does nothing while the other retry's call is in flight, because the service may still refuse that call.
 	 */
 	private takeOver(): void {
 		if (inFlightCalls().has(this.sharedKey)) return;
@@ -145,14 +153,13 @@ export class JournalEntry {
 	}
 
 	/**
-	 * The value that this entry has, or else the one that an earlier manual run has written; undefined if there is
-	 * none.
+	 * The value of this entry, or else the one that an earlier manual run has written; undefined if there is neither.
 	 */
 	get previous(): WrittenValue | undefined {
 		return this.ownValue ?? this.recentValue;
 	}
 
-	/** The value that this entry has, unless it is of a task that is gone at another service. */
+	/** The value that the journal has for this call. A task that is gone at another service does not count. */
 	private get ownValue(): WrittenValue | undefined {
 		const value = this.journal.entries[this.key];
 		return value?.state === 'gone' && !this.isOfThisService(value) ? undefined : value;
@@ -164,12 +171,15 @@ export class JournalEntry {
 		return value && this.isOfThisService(value) ? value : undefined;
 	}
 
-	/** True if a value is of the service at the item's Base URL. Another service may use the same ids. */
+	/** True if a value comes from the service at the item's Base URL. Another service may use the same ids. */
 	private isOfThisService({ baseUrl = this.item.baseUrl }: WrittenValue): boolean {
 		return baseUrl === this.item.baseUrl;
 	}
 
-	/** The id of a speech task that was charged, if the service at the item's Base URL has it. */
+	/**
+	 * The id of the speech task that this call has created; undefined if there is none to collect at the item's Base
+	 * URL.
+	 */
 	get collectableTaskId(): string | undefined {
 		const { previous } = this;
 		return previous?.state === 'task' && this.isOfThisService(previous)
@@ -177,12 +187,14 @@ export class JournalEntry {
 			: undefined;
 	}
 
-	/** True if the create call may still have to be sent, which is charged. */
+	/** True if the create call may still have to be sent. It is then charged. */
 	get isPending(): boolean {
 		return !this.previous || this.previous.state === 'gone';
 	}
 
-	/** A hint for the output panel: the result of this call was requested earlier, so collecting it costs nothing. */
+	/**
+	 * The hint for the output panel that says that the result was requested earlier, so collecting it costs nothing.
+	 */
 	get collectedHint(): string {
 		return this.journal.entries[this.key] || !this.recentValue
 			? 'Result of an earlier attempt, at no extra charge'
@@ -190,8 +202,8 @@ export class JournalEntry {
 	}
 
 	/**
-	 * The generation requests that the journal has for the same credential, without those of the other accounts of this
-	 * run.
+	 * The generation requests that the journal has for the credential of this call. Those of other accounts that items
+	 * of this run use are left out.
 	 */
 	get requestsOfAccount(): GenerationRequest[] {
 		const [credential = ''] = this.key.split('/', 1);
@@ -202,10 +214,12 @@ export class JournalEntry {
 	}
 
 	/**
-	 * Calls `create` and resolves with its result. If another run of this process has the same call in flight, waits
-	 * for that call first, and calls `create` only if that call is canceled or times out. Rejects with the reason of
-	 * `stopStarting` if that aborts during the wait, and with a Failure if an earlier attempt has sent the call to
-	 * another Base URL.
+	 * Calls `create` and resolves with its result, unless another run of this process has the same call in flight. Then
+	 * it waits for that call, and ends as that call does. Only if that call is canceled or times out, calls `create`
+	 * after all.
+	 *
+	 * Rejects with the reason of `stopStarting` if that aborts during the wait, and with a Failure if an earlier
+	 * attempt has sent the call to another Base URL.
 	 */
 	async createOnce<T>(stopStarting: StopStarting, create: () => Promise<T>): Promise<T> {
 		const inFlight = inFlightCalls();
@@ -235,7 +249,7 @@ export class JournalEntry {
 
 	/**
 	 * Writes the entry, and counts one of the reserved requests as sent. Call it right before the create call is sent:
-	 * from then on the service may have accepted the call, even if n8n stops before the answer.
+	 * from then on the service may have accepted the call, even if n8n stops before the answer arrives.
 	 */
 	setSent(value: JournalValue): void {
 		this.journal.reservedCount--;
@@ -252,14 +266,16 @@ export class JournalEntry {
 		};
 		entries[this.key] = entry;
 		recentRequests?.set(this.recentKey, entry);
-		// Without the file, another retry knows at least that the request was accepted, so it isn't charged again.
+		// A value with a file is too large to be shared. The older value that other retries then find is enough to keep
+		// them from sending the call again.
 		if (isRetry && !hasInlineFile(entry)) valuesOfRetries().set(this.sharedKey, entry);
 	}
 
 	/**
-	 * Marks the task of the entry as failed or unknown to the service, as `error` says, so that a retry may create a new
-	 * one. A task that was created less than UNKNOWN_TASK_MS ago is not marked as unknown. Throws a Failure if the task
-	 * is unknown and was created with another token: it may be a task of another account.
+	 * Marks the task of this entry as gone, so that a retry may create another one: `error` says that the task has
+	 * failed, or that the service does not know it. An unknown task is not marked if it was created recently, because a
+	 * replica of the service may lag behind. Throws a Failure if an unknown task was created with another token: it may
+	 * be a task of another account.
 	 */
 	setGone(error: unknown): void {
 		const { previous } = this;
@@ -286,13 +302,17 @@ export class JournalEntry {
 		valuesOfRetries().delete(this.sharedKey);
 	}
 
-	/** Deletes the entry from the journal. Later manual runs and other retries can still collect its result. */
+	/** Deletes the entry from the journal only. Later manual runs and other retries can still collect its result. */
 	close(): void {
 		delete this.journal.entries[this.key];
 	}
 }
 
-/** The Failure of a call whose result only `oldSetting`, which the user has replaced in the credential, can collect. */
+/**
+ * Makes the Failure for a call that was sent with another setting of the credential, which the user has replaced since.
+ * Only with `oldSetting`, the call's result can be collected. `how` says how the call was sent, as in “with another
+ * token”.
+ */
 function sentElsewhere(value: WrittenValue, how: string, oldSetting: string): Failure {
 	const isSpeech = 'taskId' in value;
 	return new Failure('indeterminate', {
@@ -307,7 +327,7 @@ function sentElsewhere(value: WrittenValue, how: string, oldSetting: string): Fa
 export const collectableTaskIds = (entries: JournalEntry[]): string[] =>
 	entries.flatMap(({ collectableTaskId }) => collectableTaskId ?? []);
 
-/** Says in words how and when (UTC) an attempt has failed. */
+/** Describes in words how an attempt has failed, and when (UTC). */
 export function describeAttempt(error: unknown): string {
 	const failure = error instanceof Failure ? error : new Failure('noResponse');
 	const now = new Date().toISOString().replace('T', ' ').slice(0, 19);

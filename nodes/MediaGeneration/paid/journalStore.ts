@@ -6,8 +6,8 @@ import type { GenerationRequest } from '../../shared/contract';
 /** What the journal says about one create call that may have been charged. */
 export type JournalValue =
 	/**
-	 * 'sent': it is indeterminate whether the service has accepted the call. 'accepted': the service has begun to
-	 * generate the video or image. `request` is set for videos and images.
+	 * 'sent': it is indeterminate whether the service has accepted the call, for the reason in `indeterminateReason`.
+	 * 'accepted': the service has begun to generate the video or image. `request` is missing for speech.
 	 */
 	| { state: 'sent' | 'accepted'; indeterminateReason?: string; request?: GenerationRequest }
 	/**
@@ -17,7 +17,7 @@ export type JournalValue =
 	| { state: 'task' | 'gone'; taskId: string; createdAt?: number; accountKey?: string };
 
 /**
- * A value in the journal. `keptAt` is when it was written, in ms since 1970; `baseUrl` is that of the service, since
+ * A value in the journal. `keptAt` is when it was written, in ms since 1970. `baseUrl` is that of the service, because
  * another service may use the same ids.
  */
 export type WrittenValue = JournalValue & { keptAt: number; baseUrl?: string };
@@ -25,7 +25,10 @@ export type WrittenValue = JournalValue & { keptAt: number; baseUrl?: string };
 /** Values by idempotency key. */
 export type JournalEntries = Record<string, WrittenValue>;
 
-/** The journal. Saved executions contain it, so the names of fields and states must not change. */
+/**
+ * The journal in the form that n8n saves with an execution. Later versions read it, so the names of fields and states
+ * must not change.
+ */
 export interface JournalStore {
 	/** The entries of the node. In `toolCallStore`, which calls of AI tools share, the entries of all nodes. */
 	mediaGenerationCreated?: JournalEntries;
@@ -40,7 +43,7 @@ const TOOL_CALL_TTL_MS = 3_600_000;
 
 /** What this process shares among the journals of all runs. */
 class SharedJournalState {
-	/** The store for calls by a model, if n8n keeps none from one call to the next. */
+	/** The store for those calls by a model for which n8n has no context that lasts until the next call. */
 	readonly toolCallStore = { mediaGenerationCreated: {} as JournalEntries };
 	/** The create calls in flight, by lineage and idempotency key. */
 	readonly inFlight = new Map<string, Promise<unknown>>();
@@ -48,7 +51,8 @@ class SharedJournalState {
 
 /**
  * Returns the object that holds the journal from one attempt to the next: the node's context, which n8n saves with the
- * execution. Some calls by a model have no such context, so they share a store of this process.
+ * execution. Some calls by a model have no such context, so they share a store of this process, whose expired entries
+ * are deleted first.
  */
 export function storeFor(context: IExecuteFunctions, isTool: boolean): JournalStore {
 	const { toolCallStore } = processContainer.get(SharedJournalState);
@@ -64,7 +68,7 @@ export function storeFor(context: IExecuteFunctions, isTool: boolean): JournalSt
 	}
 }
 
-/** Returns the lineage of a store (see `JournalStore`). */
+/** Returns the lineage of a store (see `JournalStore`). The first call for a store creates it. */
 export const lineageOf = (store: JournalStore): string =>
 	(store.mediaGenerationLineage ??= randomUUID());
 

@@ -10,12 +10,15 @@ const RECENT_TTL_MS = 3_600_000;
 /** The maximum number of requests that are remembered for all nodes together. One takes about 1 kB. */
 const MAX_RECENT_REQUESTS = 5000;
 
-/** True if the answer contained the file itself, as a data: URL. Such a value would take megabytes. */
+/** True if a value contains a generated file itself, as a data: URL. It may take megabytes of memory. */
 export const hasInlineFile = (value: JournalValue): boolean =>
 	'request' in value &&
 	value.request?.files.some(({ fileUrl }) => /^data:/i.test(fileUrl)) === true;
 
-/** The remembered values of all nodes, the oldest first. */
+/**
+ * The remembered values of all nodes, the oldest first. If there are more than MAX_RECENT_REQUESTS, `set` evicts the
+ * oldest.
+ */
 class RecentValues extends Map<string, WrittenValue> {
 	override set(key: string, value: WrittenValue): this {
 		this.delete(key);
@@ -26,8 +29,8 @@ class RecentValues extends Map<string, WrittenValue> {
 }
 
 /**
- * What retries have requested in this process, by lineage and idempotency key. If an execution is retried twice, the
- * second retry starts from what n8n saved before the first.
+ * Returns what retries have requested in this process, by lineage and idempotency key. If an execution is retried
+ * twice, the second retry starts from what n8n saved before the first, and finds the requests of the first only here.
  */
 export const valuesOfRetries = (): RecentValues => processContainer.get(RecentValues);
 
@@ -49,8 +52,8 @@ export class RecentRequests {
 		const node = context.getNode();
 		this.parameters = node.parameters;
 		this.items = context.getInputData();
-		// This internal field of n8n says which node the user executes. Before n8n 2, its value was the name of the
-		// node.
+		// This internal field of n8n says which node the user executes. Before n8n 2, its value was just the name of
+		// that node.
 		const { runExecutionData } = context as unknown as {
 			runExecutionData?: { startData?: { destinationNode?: string | { nodeName: string } } };
 		};
@@ -61,12 +64,13 @@ export class RecentRequests {
 	}
 
 	/**
-	 * Returns the prefix of an item's keys in this store. The prefix depends on the values of expressions. Throws if an
-	 * expression cannot be resolved.
+	 * Returns the prefix of an item's keys in this store. It depends on the values of expressions. Throws n8n's error
+	 * if an expression cannot be resolved.
 	 */
 	keyPrefixOf(index: number, { readRaw }: NodeParameters): string {
 		const resolved = Object.keys(this.parameters).map((name) => [name, readRaw(name)] as const);
-		// Older versions of n8n note only the rounded size of a file, which another file of its name may have, too.
+		// Older versions of n8n have only the rounded size of a file (no `bytes`). Another file may have the same, so
+		// the file's id or content takes its place.
 		const files = Object.values(this.items[index]!.binary ?? {}).map(
 			({ bytes, id, data }) => bytes ?? id ?? data,
 		);
@@ -81,12 +85,13 @@ export class RecentRequests {
 		return value && Date.now() - value.keptAt < RECENT_TTL_MS ? value : undefined;
 	}
 
-	/** Remembers a value, unless it contains a file. */
+	/** Remembers a value. If it contains a file, forgets the older value of this key instead. */
 	set(key: string, value: WrittenValue): void {
 		if (hasInlineFile(value)) this.values.delete(key);
 		else this.values.set(key, value);
 	}
 
+	/** Forgets the value of a key. */
 	delete(key: string): void {
 		this.values.delete(key);
 	}

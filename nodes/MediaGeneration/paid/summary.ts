@@ -7,8 +7,8 @@ import type { JournalValue } from './journalStore';
 export type ItemRequest = JournalValue & { index: number };
 
 /**
- * Failures whose cause is not in the input item, such as a refused token or an outage. Once the cause is gone, a retry
- * of the same items can succeed.
+ * Kinds and meanings of failures whose cause is not in the input item, such as a refused token or an outage. Once the
+ * cause is gone, a retry of the same items can succeed.
  */
 const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | Meaning | undefined>([
 	...(['outOfCredit', 'rateLimited', 'tokenRefused', 'overBudget', 'timedOut'] as const),
@@ -17,13 +17,18 @@ const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | Meaning | undefined>([
 ]);
 
 /**
- * Sentences that tell the user how to go on after a failure. `executions` names the list in which n8n offers the retry.
+ * Returns sentences that tell the user how to go on after a failure. `executions` names the list in which n8n offers
+ * the retry.
  */
 const retryAdvice = (executions: string) => ({
+	/** For a failure whose cause is not in the input item, so that a retry can succeed. */
 	plain: `To continue, open ${executions} and choose 'Retry with currently saved workflow': only what is missing is charged.`,
-	/** For a failed item that has charged results. After a change of parameters they would be charged again. */
+	/** For a failed item that has charged results. If the user changes parameters, these results are charged again. */
 	unchanged: `If you change nothing in this node, 'Retry with currently saved workflow' under ${executions} is charged only for what is missing.`,
-	/** For a failed item that will probably fail again in a retry. Then On Error must let the other items continue. */
+	/**
+	 * For a failed item that will probably fail again in a retry, while other items have charged results. On Error must
+	 * then let the run continue past the failed item.
+	 */
 	pastItem: `First get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under ${executions}. Only what is missing is charged.`,
 });
 
@@ -36,11 +41,11 @@ const nounOf = (kind: MediaKind | 'task', count: number) => {
 
 /**
  * Lists the results of requests for the user, by the service's ids, or else by URL or row: `tasks 1, 2; video of row
- * 3`. `max`: see `listFirst`.
+ * 3`. Lists at most `max` results of each kind (see `listFirst`).
  */
 function listResults(requests: ItemRequest[], max?: number): string {
 	const namesByKind = new Map<MediaKind | 'task', string[]>();
-	/** The indexes of the items whose requests have no name, by kind. */
+	/** The indexes of the items whose requests have neither an id nor a URL, by kind. */
 	const itemsByKind = new Map<MediaKind, number[]>();
 	const append = <K, T>(map: Map<K, T[]>, kind: K, ...newValues: T[]) =>
 		map.set(kind, [...(map.get(kind) ?? []), ...newValues]);
@@ -68,13 +73,13 @@ function listResults(requests: ItemRequest[], max?: number): string {
 }
 
 /**
- * Describes for the user which results of a run that ended early were or may have been charged, apart from the failed
- * item, and how to get them. Returns undefined if there is nothing to say.
+ * Describes for the user which results of a run that ended early were or may have been charged, and how to get them.
+ * The results of the failed item are left out. Returns undefined if there is nothing to say.
  *
  * @param requests the requests of all items, in order
  * @param failed the failure that ended the run, and the index of its item; undefined if the run was canceled
  * @param isCalled true in a sub-workflow: a retry of the calling workflow runs it anew, and is charged in full
- * @param isRetry true if this execution is a retry: n8n still offers to retry the execution that failed before it
+ * @param isRetry true if this execution is itself a retry: n8n then still offers to retry the earlier execution, too
  */
 export function chargeSummary(
 	requests: ItemRequest[],
@@ -119,7 +124,8 @@ export function chargeSummary(
 	const advice = retryAdvice(isCalled ? "the sub-workflow's Executions" : 'Executions');
 	return sentences(
 		mustSkipItem ? advice.pastItem : isCollectable && advice[failsAgain ? 'unchanged' : 'plain'],
-		// Only this process knows, and only until it ends, what this execution has paid for since the earlier one.
+		// The earlier execution does not contain what this retry has paid for. Another retry of it learns that only
+		// from this process, until the process ends.
 		isRetry && (mustSkipItem || isCollectable) && 'Retry this execution, not an earlier one.',
 		chargedRequests.length > 0 &&
 			`Already paid for: ${itemCount} other row${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
