@@ -30,8 +30,8 @@ export const IGNORED_IN_KEY = new Set([
 ]);
 
 /**
- * Returns what the key contains of a parameter: of a resource locator only the chosen value, of any other parameter
- * all.
+ * Returns the value that the key contains for a parameter. For a resource locator, that is the chosen value without the
+ * name that n8n shows for it.
  */
 const keyValueOf = (parameter: unknown) =>
 	isRecord(parameter) && '__rl' in parameter ? parameter.value : parameter;
@@ -47,8 +47,8 @@ export function keyParameters({ options, ...others }: Record<string, unknown>): 
 }
 
 /**
- * Returns the same pairs as `keyParameters`, but with the values of expressions, for a call by a model. `index` is that
- * of the input item. Throws n8n's error if an expression cannot be resolved.
+ * Returns the same pairs as `keyParameters`, with each expression replaced by its value, for a call by a model. `index`
+ * is that of the input item. Throws n8n's error if an expression cannot be resolved.
  */
 const resolvedParameters = (context: IExecuteFunctions, index: number): unknown[] =>
 	keyParameters(context.getNode().parameters).map(([name, value]) => {

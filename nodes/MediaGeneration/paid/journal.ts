@@ -64,8 +64,8 @@ export class Journal {
 	 * Returns the entries of an item's create calls, one for each of `callKeys` (see `BillableTask`). Throws n8n's
 	 * error if an expression cannot be resolved.
 	 *
-	 * @param item `account`: see `keyFactory`. `isOtherAccount` returns true for the key of another account that items
-	 *   of this run use.
+	 * @param item the item. `account` is the account's key in a call by a model, otherwise ''. `isOtherAccount` returns
+	 *   true for the key of another account that items of this run use.
 	 */
 	entriesFor(
 		item: {
@@ -159,7 +159,7 @@ export class JournalEntry {
 		return this.ownValue ?? this.recentValue;
 	}
 
-	/** The value that the journal has for this call. A task that is gone at another service does not count. */
+	/** The value that the journal has for this call, if any. A task that is gone does not count at another service. */
 	private get ownValue(): WrittenValue | undefined {
 		const value = this.journal.entries[this.key];
 		return value?.state === 'gone' && !this.isOfThisService(value) ? undefined : value;

@@ -2,7 +2,7 @@ import { SILENT_ABORT, sleep } from '../../shared/async/deadline';
 import { ConcurrencyLimit } from '../../shared/pace/concurrencyLimit';
 import type { Throttle } from '../../shared/pace/throttle';
 
-/** How many slots a run has at its start, if the concurrency is chosen automatically. */
+/** How many slots a run starts with, if the concurrency is chosen automatically. */
 const AUTOMATIC_START = 10;
 /** The maximum number of slots, if the concurrency is chosen automatically. */
 const AUTOMATIC_MAX = 100;
@@ -15,7 +15,7 @@ interface Unit {
 }
 type UnitKind = 'item' | 'part';
 
-/** One account's share of the slots. */
+/** The slots that one account uses, and its units that wait for a slot. */
 interface Share {
 	throttle: Throttle;
 	/** How many slots the account uses. */
@@ -30,12 +30,13 @@ interface Share {
  * accounts.
  */
 export class Concurrency {
+	/** The limit of the whole run; each account has a limit of its own in its throttle. */
 	private readonly limit: ConcurrencyLimit;
 	/** How many slots are in use. */
 	private usedSlots = 0;
 	/** The shares of all accounts. The account whose last slot was given longest ago comes first. */
 	private readonly shares = new Map<Throttle, Share>();
-	/** Is aborted to cancel the sleep after which `startMore` would start the next unit. */
+	/** Is aborted to cancel the timer that calls `startMore` when the next unit may start. */
 	private timerAbort = new AbortController();
 
 	/** `concurrency`: the number of slots. 0 chooses the number automatically. */
@@ -54,11 +55,11 @@ export class Concurrency {
 	}
 
 	/**
-	 * Calls `run` for each of `units`, as many at the same time as the limits allow. `run` resolves with whether it
+	 * Calls `run` for each of `units`, as many at the same time as the limits allow. `run` resolves with true if it has
 	 * succeeded, and must not reject.
 	 *
-	 * An item that consists of parts calls this with 'part' from its own `run`, with all its parts, while it has a
-	 * slot.
+	 * An item that consists of parts calls this from its own `run`, while it has a slot, with all its parts as `units`
+	 * and with 'part' as `kind`.
 	 */
 	async forEach<One extends Unit>(
 		units: One[],
@@ -71,15 +72,16 @@ export class Concurrency {
 			await new Promise<void>((start) => share.waiting[kind].add(start));
 			if (await run(unit, index)) this.onHealthy();
 			remaining--;
-			// The last part that ends hands its slot back to the item, which still has to join the parts.
+			// The last part that ends leaves its slot to the item, which still has to join the parts.
 			if (kind === 'item' || remaining > 0) this.release(share);
 		});
-		// While the parts run, the item itself has no slot.
+		// While the parts run, the item itself needs no slot.
 		if (kind === 'part') this.release(this.shareOf(units[0]!.api.throttle));
 		this.startMore();
 		await Promise.all(started);
 	}
 
+	/** Returns the share of an account; creates it on first use. */
 	private shareOf(throttle: Throttle): Share {
 		const share = this.shares.get(throttle) ?? {
 			...{ throttle, usedSlots: 0, waiting: { part: new Set(), item: new Set() } },
@@ -88,13 +90,14 @@ export class Concurrency {
 		return share;
 	}
 
+	/** Frees a slot of an account, and starts the units that may start now. */
 	private release(share: Share): void {
 		this.usedSlots--;
 		share.usedSlots--;
 		this.startMore();
 	}
 
-	/** Starts as many waiting units as the limits allow, and sets the timer if more wait. */
+	/** Starts as many waiting units as the limits allow. If others must wait, sets the timer. */
 	private startMore(): void {
 		this.timerAbort.abort(SILENT_ABORT);
 		for (let next = this.nextToStart(); next; next = this.nextToStart()) {
@@ -115,8 +118,8 @@ export class Concurrency {
 	}
 
 	/**
-	 * Returns the share that may start a unit next, its waiting units of one kind, and the delay until then in ms;
-	 * undefined if no unit waits.
+	 * Returns the share that may start a unit next, its waiting units of one kind, and the delay until one of them may
+	 * start, in ms. Returns undefined if no unit waits.
 	 */
 	private nextToStart() {
 		const shares = [...this.shares.values()].sort((a, b) => a.usedSlots - b.usedSlots);
@@ -128,8 +131,8 @@ export class Concurrency {
 	}
 
 	/**
-	 * Milliseconds until an account may start one more unit, or until the limits are checked again. The account's own
-	 * limit does not delay a unit if the account has no slot.
+	 * Returns how long it takes until an account may start one more unit, or until the limits are checked again, in ms.
+	 * An account without a slot does not wait for its own limit.
 	 */
 	private delayMsOf({ throttle, usedSlots }: Share): number {
 		const accountMs = usedSlots > 0 ? throttle.limit.delayMs(usedSlots) : 0;

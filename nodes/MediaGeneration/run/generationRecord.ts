@@ -18,8 +18,8 @@ export interface GenerationOrder {
 	generation: Generation;
 	fields: GenerationFields;
 	/**
-	 * Present if images are part of the request. Downloads those given by URL, and resolves with a function that fills
-	 * the body. Throws a Failure if a download fails or the images are too large.
+	 * Exists only if images are part of the request. Downloads the images that are given by URL, and resolves with a
+	 * function that fills the body. Throws a Failure if a download fails or the images are too large.
 	 */
 	prepareBody?(fields: GenerationFields, signal: AbortSignal): Promise<FillBody>;
 }
@@ -32,8 +32,8 @@ export type GenerationFields = {
 };
 
 /**
- * Writes the content of a request into `body`. Call it right before each attempt to send. If it sets `body.release`,
- * call that once the bytes are no longer needed.
+ * Writes the content of a request into `body.bytes`. Call it right before each attempt to send. If it sets
+ * `body.release`, call that once the bytes are no longer needed.
  */
 export type FillBody = (
 	body: { bytes?: Buffer; release?(): void },
@@ -41,19 +41,19 @@ export type FillBody = (
 ) => Promise<unknown>;
 
 /**
- * How long after a server error, or an answer of another server, a retry still searches the history, in ms. The service
- * most likely did not accept the call.
+ * How long the result of a create call is searched for after a server error or an answer of another server, in ms. It
+ * is short, because the service most likely did not accept the call.
  */
 const SEARCH_AFTER_ERROR_MS = 10_000;
 /**
- * How long the history is searched if the service has ended the stream with an empty list, in ms. The content was most
- * likely filtered.
+ * How long the result is searched for if the service has ended the stream with an empty list, in ms. It is short,
+ * because the content was most likely filtered.
  */
 const SEARCH_AFTER_EMPTY_MS = 60_000;
 
 /**
- * The state of one create call for videos or images. The journal keeps it for the next attempt. The account's request
- * ledger has the request, so that a search in the history does not give one file to two requests.
+ * The state of one create call for videos or images. It is written to the journal for the next attempt. The request is
+ * also in the account's request ledger, so that a search in the history does not give one file to two requests.
  */
 export class GenerationRecord {
 	/** The request that this attempt or an earlier one has sent, or that is about to be sent. */
@@ -64,7 +64,7 @@ export class GenerationRecord {
 	private state: 'sent' | 'accepted' = 'sent';
 	/** Why it is indeterminate whether the service has accepted the request, in words. */
 	private indeterminateReason: string | undefined;
-	/** True if missing files may still appear in the history. */
+	/** True if the stream ended too early. Missing files may then still appear in the history. */
 	private isStreamLost = false;
 	/** Why files are missing, in the service's words. */
 	private refusalReason: string | undefined;
@@ -84,21 +84,21 @@ export class GenerationRecord {
 		const { kind, path } = order.generation;
 		const prompt = order.fields.prompt?.trim() ?? '';
 		const { aspect_ratio: aspectRatio } = order.fields;
-		// The number of files is left out of the digest. Two requests that differ only in that are interchangeable,
-		// because each file fits both.
+		// The number of files is left out of the digest. Two requests that differ only in this number can swap their
+		// files.
 		const content = { ...order.fields, prompt, number_of_videos: undefined };
 		this.request = newRequest({
 			...{ accountKey: item.credential.accountKey, prompt, kind, aspectRatio },
 			contentDigest: digestOf(path, content),
-			// Different images may come with the same prompt, so the prompt then does not identify the result.
+			// Requests with different images may have the same prompt, so the prompt does not identify the result.
 			withImages: order.prepareBody !== undefined,
 			...{ requestedCount: this.requestedCount, creator: creatorOf(item.context), sentAt: 0 },
 		});
 	}
 
 	/**
-	 * Returns what earlier attempts have written to the journal, in the form of a stream's result; undefined if there
-	 * is nothing.
+	 * Returns what earlier attempts have written to the journal, as if it were the result of a stream. If that includes
+	 * files, shows a hint. Returns undefined if no earlier attempt has sent the request.
 	 */
 	resume(): StreamResult | undefined {
 		if (!this.isSent) return undefined;
@@ -134,27 +134,31 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Shows a status that the service sent, and writes to the journal that the service has accepted the call. `id`: the
-	 * video or image that the status is about, if known.
+	 * Shows a status that the service has sent, and writes to the journal that the service has accepted the call. `id`
+	 * is that of the video or image that the status is about, if known.
 	 */
 	showProgress(status: string, id?: string): void {
 		this.writeAccepted({ files: this.request.files }, id);
 		this.item.report.progress(`${this.kind} ${status}`);
 	}
 
-	/** Writes to the journal the files that had come when the run was stopped. */
+	/** Writes to the journal the files that arrived before the run was stopped. */
 	markStopped(files: GeneratedFile[]): void {
 		if (files.length > 0) this.writeAccepted({ files });
 	}
 
-	/** Prepares the search in the history. Call it when the stream has ended with fewer files than requested. */
+	/**
+	 * Prepares the search for the missing files in the history: writes to the journal what is known of the result and
+	 * until when to search. Call it when the stream has ended with fewer files than requested.
+	 */
 	markIncomplete(result: StreamResult): void {
 		const { files, interruptionReason, reason, failure, isEmpty, hasUnattributedFailure } = result;
 		const { ledger, item } = this;
 		const isEnded = interruptionReason === undefined;
 		const searchMs = isEnded ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined;
 		this.refusalReason = reason;
-		// Without a failure, the reason is about one of several files, and the others may still come.
+		// Without a failure and without a file, the reason is about one of several files. It is not kept, because the
+		// others may still come.
 		const isFinal = failure !== undefined || files.length > 0;
 		const known = {
 			reason: isFinal ? reason : undefined,
@@ -163,7 +167,7 @@ export class GenerationRecord {
 		};
 		if (files.length > 0) this.writeAccepted({ files, ...known });
 		else this.update(known);
-		// Without the node's other requests in the ledger, the search in the history could give one of their files to
+		// The ledger also needs the other requests of this node. Otherwise the search could give one of their files to
 		// this request.
 		for (const request of this.entry.requestsOfAccount) ledger.restore(request);
 		if (isEnded) return;
@@ -175,7 +179,7 @@ export class GenerationRecord {
 		);
 	}
 
-	/** Writes the final `files` to journal and ledger. */
+	/** Writes the final `files` to journal and ledger. If some are missing, shows hints about them. */
 	markFinished(files: GeneratedFile[]): void {
 		const { requestedCount } = this;
 		this.writeAccepted({ files, ...(!this.isStreamLost && finalFields(this.request, files)) });
@@ -201,8 +205,8 @@ export class GenerationRecord {
 	}
 
 	/**
-	 * Call this when there is no file to return. Returns the error to throw. Deletes the journal's entry if no result
-	 * can come, so that the next attempt sends a new request.
+	 * Call this when there is no file to return. Returns the error to throw, which is `cause` with more facts. If no
+	 * result can come any more, deletes the journal's entry, so that the next attempt sends the request again.
 	 */
 	markFailed(cause: unknown): unknown {
 		const { request } = this;
@@ -228,7 +232,10 @@ export class GenerationRecord {
 		});
 	}
 
-	/** Writes `change` to the journal, and that the service has begun to generate. Logs the charge the first time. */
+	/**
+	 * Writes `change` to the journal, and that the service has begun to generate. The first time, logs the charge.
+	 * `newId` is an id that the service has just announced.
+	 */
 	private writeAccepted(
 		change: Partial<GenerationRequest> & { files: GeneratedFile[] },
 		newId?: string,
@@ -246,7 +253,7 @@ export class GenerationRecord {
 		this.update({ ...change, announcedIds });
 	}
 
-	/** Changes the request, and writes it to the journal for the next attempt. */
+	/** Applies `change` to the request, and writes the request to the journal for the next attempt. */
 	private update(change: Partial<GenerationRequest>): void {
 		Object.assign(this.request, change);
 		const { state, indeterminateReason, request } = this;

@@ -15,7 +15,7 @@ import { GenerationEvents, type StreamResult } from '../../shared/parsing/genera
 import type { FillBody, GenerationOrder, GenerationRecord } from './generationRecord';
 import type { ItemContext } from './itemContext';
 
-/** The limits of a create call. Both signals may also abort at a deadline. */
+/** The signals that end a create call, and its idle timeout. Both signals may also abort at a deadline. */
 export interface StreamLimits extends CallSignals {
 	/** Milliseconds of silence after which the stream counts as lost. */
 	idleTimeoutMs: number;
@@ -29,8 +29,8 @@ const IDLE_AFTER_ERROR_MS = 30_000;
 /** A call counts as accepted once its stream has been open for this time, in ms, even without an event. */
 const ACCEPTED_AFTER_MS = 1000;
 /**
- * How long the service may take to end a stream after the outcome, in ms. Closing the stream from this side costs more
- * processor time.
+ * How long the service may take to close a stream after it has sent the outcome, in ms. Then this node closes the
+ * stream, which costs more processor time.
  */
 const END_GRACE_MS = 50;
 /**
@@ -40,8 +40,8 @@ const END_GRACE_MS = 50;
 const HEALTHY_AFTER_MS = 4000;
 
 /**
- * Sends a create call and reads its event stream to the end. The result may have fewer files than were requested.
- * Throws a Failure, for example if the service refuses the call or the generation failed.
+ * Sends a create call and reads its event stream to the end. The result may have fewer files than requested. Throws a
+ * Failure, for example if the service refuses the call or the generation has failed.
  */
 export async function requestStream(
 	item: ItemContext,
@@ -65,7 +65,7 @@ const jsonBodyFiller =
  */
 class GenerationCall {
 	private state: 'unanswered' | 'accepted' = 'unanswered';
-	/** Its abort closes the stream. */
+	/** Is aborted to close the stream. */
 	private readonly closing = new AbortController();
 	/** The request body. It is filled right before each attempt. */
 	private readonly body: { bytes?: Buffer; release?(): void } = {};
@@ -113,8 +113,9 @@ class GenerationCall {
 	}
 
 	/**
-	 * Reads the stream to its end. Calls `onAccepted` when the service has accepted the call, perhaps several times.
-	 * Throws a Failure, for example if the first event refuses the call or the generation failed.
+	 * Reads the stream to its end. Calls `onAccepted`, perhaps several times, when the service has accepted the call.
+	 * Throws a Failure, for example if the first event refuses the call, the generation has failed, or the run was
+	 * stopped before the outcome came.
 	 */
 	private async readStream(
 		chunks: AsyncIterable<Uint8Array>,
@@ -135,8 +136,9 @@ class GenerationCall {
 	}
 
 	/**
-	 * Reads the stream until it ends, is silent for too long, or is closed. Calls `onAccepted` at each sign that the
-	 * service has accepted the call.
+	 * Reads the stream until it ends, is silent for too long, or is closed. If the stream breaks, resolves with an
+	 * outcome that has the files that have arrived. Calls `onAccepted` at each sign that the service has accepted the
+	 * call.
 	 */
 	private async readOutcome(
 		chunks: AsyncIterable<Uint8Array>,
@@ -195,6 +197,7 @@ class GenerationCall {
 		onAccepted();
 	}
 
+	/** Deletes the request body, and gives back the memory that was reserved for it. */
 	private freeBody(): void {
 		this.body.release?.();
 		delete this.body.release;
@@ -202,8 +205,8 @@ class GenerationCall {
 	}
 
 	/**
-	 * Closes the stream if its result can be found in the history. If images are part of the request, only an announced
-	 * id identifies a result.
+	 * Closes the stream if the history will show its result. If images are part of the request, only an announced id
+	 * identifies the result there.
 	 */
 	private closeIfFindable(): void {
 		const { announcedIds, requestedCount, withImages } = this.record.request;
@@ -216,7 +219,8 @@ class GenerationCall {
 }
 
 /**
- * The Failure to throw if the first event of a stream says that the service has refused the call; otherwise undefined.
+ * Returns the Failure to throw if the first event of a stream says that the service has not accepted the call;
+ * otherwise undefined.
  */
 function refusalOf(outcome: StreamResult | Failure): Failure | undefined {
 	if (!(outcome instanceof Failure)) return undefined;
@@ -228,7 +232,7 @@ function refusalOf(outcome: StreamResult | Failure): Failure | undefined {
 /** Statuses with which a proxy says that it got no valid answer from the service, or none in time. */
 const NO_ANSWER_STATUSES = [504, 520, 524];
 
-/** True if a create call failed without an answer, so that it may nevertheless have started a generation. */
+/** True if a create call got no answer from the service, so that it may have started a generation. */
 const mayHaveStarted = (error: unknown): boolean =>
 	error instanceof Failure &&
 	error.facts.mayBeCharged === true &&

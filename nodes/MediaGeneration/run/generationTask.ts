@@ -27,7 +27,10 @@ import type { ItemContext } from './itemContext';
  * output items.
  */
 
-/** The last fields of an operation with a generation stream. */
+/**
+ * Returns the fields that every operation with a generation stream has: Download File and Options. `ownOptions` are the
+ * options that only this operation has.
+ */
 export const generationFields = (
 	kind: MediaKind,
 	...ownOptions: INodeProperties[]
@@ -37,8 +40,8 @@ export const generationFields = (
 ];
 
 /**
- * Reads the options of one item, and returns the task that makes an output item of each generated file. Throws a
- * Failure if an option is invalid.
+ * Reads the options of one item, and returns the task that makes one output item per generated file. Throws a Failure
+ * if an option is invalid.
  */
 export function generationTask(item: ItemContext, order: GenerationOrder): BillableTask {
 	const { context, credential, parameters } = item;
@@ -80,8 +83,8 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 	}
 
 	/**
-	 * Makes the output item of one file, which an earlier attempt has requested if `isResumed`. Throws a Failure if the
-	 * file cannot be downloaded.
+	 * Makes the output item of one file, and downloads the file if the user wants it. `isResumed` is true if an earlier
+	 * attempt has requested the file. Throws a Failure if the file cannot be downloaded.
 	 */
 	async function fileOutput(
 		request: GenerationRequest,
@@ -98,7 +101,7 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 			const { fileUrl: url } = generated;
 			return await download(context, credential, { url, kind, id: name, renew }, signal);
 		};
-		// The URL from an earlier attempt may have expired, and without a download nobody would notice it.
+		// A URL from an earlier attempt may have expired. Without a download, nothing else would replace it.
 		if (isResumed && !wantsFile) await renew();
 		const binary = wantsFile ? { [fileField]: await fetch() } : undefined;
 		return item.output({ ...file.raw, file_url: file.fileUrl }, binary);
@@ -106,9 +109,9 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 }
 
 /**
- * Resolves with the files of one create call, from its stream or, after a lost connection, from the history: the
- * service then still generates and charges them. If the journal has the request of an earlier attempt, it is not sent
- * again. Throws a Failure if there is no file.
+ * Resolves with the files of one create call. They come from its stream. If the connection is lost, they come from the
+ * history, because the service still generates and charges them. If the journal has the request of an earlier attempt,
+ * the call is not sent again. Throws a Failure if there is no file.
  */
 async function generate(
 	item: ItemContext,

@@ -3,7 +3,7 @@ import { Failure, isFailure } from '../../shared/failure';
 import { asText } from '../../shared/parsing/values';
 import type { JournalEntry } from '../paid/journal';
 
-/** Stands in for an output item that could not be made. `error` is the reason. */
+/** Takes the place of an output item that could not be made. `error` is the reason. */
 export class FailedResult {
 	constructor(readonly error: unknown) {}
 }
@@ -11,22 +11,26 @@ export class FailedResult {
 /** One output item, or the reason why it is missing. An input item may have several results. */
 export type ItemResult = INodeExecutionData | FailedResult;
 
-/** Runs the operation for one item whose fields are valid. Rejects if the item has failed as a whole. */
+/**
+ * Does the work of an operation for one item, whose fields are valid. It is a BillableTask if the operation is charged,
+ * otherwise a function. Rejects if the item has failed as a whole.
+ */
 export type ItemTask = (() => Promise<ItemResult[]>) | BillableTask;
 
 /** An item task with create calls, which are charged. */
 export interface BillableTask {
 	/**
-	 * One key per create call, to distinguish the calls of an item. A retry with the same keys can collect the results.
+	 * One key per create call, to tell the calls of an item apart. A retry collects the results of calls with the same
+	 * keys.
 	 */
 	callKeys: string[];
-	/** Does the task. `entries` has the journal's entry of each call, in the order of `callKeys`. */
+	/** Runs the task. `entries` has the journal's entry of each call, in the order of `callKeys`. */
 	run(entries: JournalEntry[]): Promise<ItemResult[]>;
 }
 
 /**
- * Adds to the failure of an empty parameter the indexes of all items in which the same parameter is empty.
- * `resultsByItem` has the results of all items, by index.
+ * If `error` is about an empty parameter, returns it with the indexes of all items in which this parameter is empty.
+ * Returns any other error as it is. `resultsByItem` has the results of all items, by index.
  */
 export function withItemsOfSameField(error: unknown, resultsByItem: ItemResult[][]): unknown {
 	if (!isFailure(error, 'invalidInput') || error.facts.text !== 'is empty') return error;
@@ -41,8 +45,8 @@ export function withItemsOfSameField(error: unknown, resultsByItem: ItemResult[]
 }
 
 /**
- * Resolves with the output item that `promise` brings, or with a FailedResult if it rejects with a Failure, so that the
- * item's other results are not lost. Rejects with any other error.
+ * Resolves with the output item that `promise` resolves with. If `promise` rejects with a Failure, resolves with a
+ * FailedResult, so that the item's other results are not lost. Rejects with any other error.
  */
 export const toItemResult = async (promise: Promise<INodeExecutionData>): Promise<ItemResult> =>
 	await promise.catch((error: unknown) => {
@@ -51,8 +55,8 @@ export const toItemResult = async (promise: Promise<INodeExecutionData>): Promis
 	});
 
 /**
- * Adds to the failure of one file the URLs of the item's other files, which were charged. `results` are all results of
- * the item.
+ * If `error` is the Failure of one file, returns it with the URLs of the item's other files, which were charged.
+ * Returns any other error as it is. `results` are all results of the item.
  */
 export function withOtherFileUrls(error: unknown, results: ItemResult[]): unknown {
 	if (!(error instanceof Failure)) return error;

@@ -30,8 +30,8 @@ export class Report {
 	}
 
 	/**
-	 * Does what `progress` does, and writes a debug line to n8n's log. Call it rarely, because a line costs time even
-	 * if the log level suppresses it.
+	 * Does what `progress` does, and writes a debug line to n8n's log. Call it rarely, because each line costs time,
+	 * even if the log level suppresses it.
 	 */
 	log(text: string): void {
 		this.progress(text);
@@ -56,6 +56,7 @@ export class Report {
 		this.write('info', `paid${pairs.join('')}`);
 	}
 
+	/** A prefix for texts about a part, such as `part 3 of 12, `; '' if the report is not about a part. */
 	private get partName(): string {
 		const { part } = this;
 		return part ? `part ${part.number} of ${part.count}, ` : '';

@@ -27,8 +27,8 @@ import type { ItemContext } from './itemContext';
 import { Report } from './report';
 
 /**
- * True if the node runs as a tool of a model. Some agents run a tool like any other node, but the name of its node type
- * ends in "Tool".
+ * True if a model runs the node as a tool. Some agents run a tool like any other node; then only the name of the node's
+ * type, which ends in "Tool", shows it.
  */
 export const isToolRun = (context: IExecuteFunctions): boolean =>
 	context.isToolExecution?.() === true || context.getNode().type.endsWith('Tool');
@@ -44,21 +44,22 @@ interface PreparedItem extends ItemContext {
 export class Run {
 	/** Clients of the API by account key. */
 	private readonly apis = new Map<string, Api>();
-	/** Removes the tokens of all accounts. */
+	/** Masks the tokens of all accounts of this run. */
 	readonly redact: Redactor;
 	private readonly isTool: boolean;
 	private readonly journal: Journal;
+	/** Is aborted to end the run: nothing new may begin, and the accounts are released. */
 	private readonly stopping = new AbortController();
 	private readonly signals: CallSignals;
 	private concurrency: Concurrency | undefined;
 	/** The lowest value of Max Paid Requests per Execution among all items. */
 	private maxPaid = Infinity;
-	/** The error that ends the run, and the index of its item; no index if the run was canceled. */
+	/** The error that ends the run, and the index of its item. There is no index if the run was canceled. */
 	private fatalFailure: { error: unknown; index?: number } | undefined;
 
 	constructor(
 		private readonly context: IExecuteFunctions,
-		/** The credential of each item, or a FailedResult if it could not be read, by item index. */
+		/** The credential of each item, by item index. It is a FailedResult if the credential could not be read. */
 		private readonly credentials: Array<Credential | FailedResult>,
 		/** True if the run continues with the other items after one has failed. */
 		private readonly continueOnFail: boolean,
@@ -81,6 +82,7 @@ export class Run {
 	 * an n8n error if the run was canceled, or ended by the failure of an item.
 	 */
 	async processItems(prepare: (item: ItemContext) => ItemTask): Promise<ItemResult[][]> {
+		// The state that an account shares in this process must last until the run ends.
 		for (const { credential } of this.apis.values()) {
 			this.stopping.signal.addEventListener('abort', accountOf(credential).retain(), {
 				once: true,
@@ -102,7 +104,7 @@ export class Run {
 			this.endOnFailure(results, index);
 			return !results.some((result) => result instanceof FailedResult);
 		});
-		// Stops what still runs in the background. The abort also releases the accounts.
+		// Stops what still runs in the background. This abort also releases the accounts.
 		this.stopping.abort(new Failure('canceled'));
 		this.journal.settle();
 		// After a failure, the next attempt needs the journal. Retry On Fail starts a next attempt even without a
@@ -119,7 +121,10 @@ export class Run {
 		return resultsByItem;
 	}
 
-	/** Returns an item's context with its task and its journal entries, or a FailedResult if that fails. */
+	/**
+	 * Returns an item's context with its task and its journal entries, or a FailedResult if the item cannot be
+	 * prepared.
+	 */
 	private prepareItem(
 		index: number,
 		prepare: (item: ItemContext) => ItemTask,
@@ -146,7 +151,10 @@ export class Run {
 		}
 	}
 
-	/** Makes the context of an item. May throw a Failure or n8n's error about the item's Concurrency. */
+	/**
+	 * Makes the context of an item. The first call that succeeds creates `this.concurrency`. Throws a Failure or n8n's
+	 * error if the options are invalid.
+	 */
 	private contextFor(index: number, credential: Credential): ItemContext {
 		const { context } = this;
 		const { accountKey, redact } = credential;
@@ -155,7 +163,7 @@ export class Run {
 			// A model that calls the node as a tool reads only text, so it gets the URL of a file instead of the file.
 			!this.isTool,
 		);
-		// The first item with a valid Concurrency sets the concurrency of the whole run.
+		// The first item whose option Concurrency is valid sets the concurrency of the whole run.
 		this.concurrency ??= new Concurrency(parameters.numberOption(concurrency));
 		return {
 			index,
@@ -167,8 +175,8 @@ export class Run {
 			concurrency: this.concurrency,
 			report: new Report(context, redact, { index, count: this.credentials.length }),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
-				// If the first output item has an `error` field, even an empty text, Retry On Fail runs the node again.
-				// So an empty `error` from the service is removed.
+				// If the first output item has an `error` field, even with an empty text, Retry On Fail runs the node
+				// again. So an empty `error` from the service is removed.
 				if (isEmptyError(json.error)) delete json.error;
 				return {
 					json: redact.value(toOutputRecord(json)) as INodeExecutionData['json'],
@@ -181,7 +189,7 @@ export class Run {
 
 	/**
 	 * Reserves the billable requests of all items. If Max Paid Requests per Execution does not allow all of them,
-	 * returns a failed result for each item that would be charged.
+	 * reserves none, and returns a failed result for each item that would be charged.
 	 */
 	private reserveRequests(items: PreparedItem[]) {
 		const isPending = ({ isPending }: JournalEntry) => isPending;
@@ -196,7 +204,7 @@ export class Run {
 			});
 	}
 
-	/** Ends the run if an item has a failed result, unless `continueOnFail`. */
+	/** Ends the run if one of an item's results is a failed result, unless `continueOnFail` is true. */
 	private endOnFailure(results: ItemResult[], index: number): void {
 		const failed = results.find((result) => result instanceof FailedResult);
 		if (failed && !this.continueOnFail) {
@@ -205,7 +213,7 @@ export class Run {
 		}
 	}
 
-	/** Makes the n8n error that ends the node. */
+	/** Makes the n8n error that ends the node. If the run was canceled, also shows and logs what was charged. */
 	private errorOf(
 		{ error, index }: { error: unknown; index?: number },
 		items: PreparedItem[],
@@ -220,7 +228,7 @@ export class Run {
 		const note = chargeSummary(requests, failed, isCalled, isRetry);
 		const itemIndex = this.credentials.length > 1 ? index : undefined;
 		const nodeError = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
-		// n8n may drop the error of a canceled execution, so the charges are shown and logged as well.
+		// n8n may drop the error of a canceled execution, and with it the note about the charges.
 		if (this.signals.abortInFlight.aborted && note) {
 			this.context.sendMessageToUI(`Stopped. ${note}`);
 			this.context.logger.warn(`Media Generation: ${nodeError.message}. ${note}`);
@@ -228,7 +236,7 @@ export class Run {
 		return nodeError;
 	}
 
-	/** Shows each hint of the items once in the output panel. */
+	/** Shows the hints of all items in the output panel, each text once. */
 	private showHints(items: PreparedItem[]): void {
 		const rowsByHint = new Map<string, number[]>();
 		for (const { index, report } of items) {
