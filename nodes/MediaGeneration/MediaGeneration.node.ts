@@ -49,10 +49,13 @@ const builderHint: IBuilderHint = {
 const PROGRESS_HINT = 'Progress: browser console (F12).';
 const CHARGE_HINT = 'Runs are charged in full, retries for what is missing.';
 
-/** The different texts in MEDIA that say how long a generation usually takes. */
+/** All texts in MEDIA that say how long a generation usually takes, each once. */
 const DURATIONS = [...new Set(Object.values(MEDIA).map(({ usualDuration }) => usualDuration))];
 
-/** The hints in the output panel before the node has run: the operations, as `resource:operation`, and the text. */
+/**
+ * The hints in the output panel before the node has run. Each has the operations for which it is shown, as
+ * `resource:operation`, and its text.
+ */
 const HINTS: Array<[string[], string]> = [
 	...DURATIONS.map((usualDuration): [string[], string] => {
 		const operationsOfDuration = PAID_OPERATIONS.filter(

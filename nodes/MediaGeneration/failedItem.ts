@@ -5,8 +5,8 @@ import type { Redactor } from '../shared/parsing/redaction';
 import type { FailedResult } from './run/itemTask';
 
 /**
- * Makes the output item for a failed result of the input item `index`. Saved workflows read its fields, such as
- * `error_kind`, so their names must not change.
+ * Makes the output item for a failed result of the input item with this `index`. Saved workflows read its fields, such
+ * as `error_kind`, so their names must not change.
  */
 export function failedItem(
 	context: IExecuteFunctions,
@@ -17,16 +17,16 @@ export function failedItem(
 	const node = context.getNode();
 	const hasErrorOutput = node.onError === 'continueErrorOutput';
 	const error = toNodeError(cause, { node, redact });
-	// At the error output, n8n merges this json into that of the input item, and must not overwrite the item's own
-	// `description`.
+	// At the error output, n8n merges this JSON into that of the input item. The item's own `description` must not be
+	// overwritten.
 	const hasOwnDescription =
 		hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
 	const descriptionField = hasOwnDescription ? 'error_description' : 'description';
 	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};
 	const { taskIds, indeterminateParts = [], fileUrl } = facts;
 	const taskId = facts.taskId ?? taskIds?.[0];
-	// `maybe_paid` warns a workflow that a call may have been charged although no task is known, so that the workflow
-	// does not simply send the call again.
+	// `maybe_paid` warns a workflow that a call may have been charged although its task is unknown. The workflow should
+	// then not simply send the call again.
 	const isIndeterminate =
 		(facts.mayBeCharged || kind === 'streamLost') && facts.taskId === undefined;
 	const mayBePaid = isIndeterminate || indeterminateParts.length > 0;
@@ -43,6 +43,6 @@ export function failedItem(
 	const item = { json: redact?.value(json) ?? json, pairedItem: { item: index } };
 	if (!hasErrorOutput) return item;
 	// n8n sends an item with a property `error` to the error output. If that property were enumerable, n8n would also
-	// reduce the json to the error message.
+	// replace the JSON by the error message.
 	return Object.defineProperty(item, 'error', { value: error, enumerable: false });
 }

@@ -10,8 +10,8 @@ export const normalize = (text: string) =>
 		.trim();
 
 /**
- * Returns the names of the language with the code `text`, such as `pt-BR`, in English and, as a rule, in the language
- * itself. Returns an empty list for an unknown code.
+ * Returns the names of the language with the code `text`, such as `pt-BR`: in English and, for most languages, in the
+ * language itself. Returns an empty list if the code is unknown.
  */
 export function languageNames(text: string): string[] {
 	const code = text.replace('_', '-');
@@ -24,7 +24,10 @@ export function languageNames(text: string): string[] {
 
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
 
-/** Returns a map from the normalized names of languages to their codes. Takes some tens of ms. */
+/**
+ * Returns a map from the normalized names of languages to their codes, for all codes of two letters. It takes some tens
+ * of ms.
+ */
 export function languageCodes(): Map<string, string> {
 	const codes = LETTERS.flatMap((first) => LETTERS.map((second) => first + second));
 	const nameEntriesOf = (code: string) =>

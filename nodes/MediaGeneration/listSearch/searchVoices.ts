@@ -13,18 +13,20 @@ import { languageCodes, languageNames, normalize } from './languages';
 /** Time limit of one search in the editor's list of voices, in ms. */
 const SEARCH_TIMEOUT_MS = 60_000;
 
-/** The maximum number of voices that this node reads to filter them itself. */
+/** The maximum number of voices to read if this node filters them, because the service searches in another way. */
 const MAX_FILTERED_VOICES = 1000;
 
-/** Fields that describe a voice. */
+/** The fields of a voice that describe it, apart from its language. */
 const TRAITS = ['accent', 'gender', 'age', 'category', 'description'];
 
-/** Reads a field of a voice. Some deployments put it on the voice, others under `labels`. */
+/**
+ * Returns the value of a field that describes a voice. Some deployments have it in the voice, others in its `labels`.
+ */
 function traitOf(voice: ServiceRecord, trait: string): string | undefined {
 	return asText(voice[trait]) ?? (isRecord(voice.labels) ? asText(voice.labels[trait]) : undefined);
 }
 
-/** The use cases of a voice, normalized. */
+/** Returns the use cases of a voice, normalized. */
 const useCasesOf = ({ use_cases, labels }: ServiceRecord): string[] =>
 	[use_cases, isRecord(labels) && labels.use_cases]
 		.flat()
@@ -32,11 +34,11 @@ const useCasesOf = ({ use_cases, labels }: ServiceRecord): string[] =>
 
 const voiceIdOf = (voice: ServiceRecord) => asText(voice.voice_id) ?? asText(voice.id);
 
-/** The traits of a voice, in words, its language first. */
+/** Returns the words that describe a voice, its language first. */
 function traitsOf(voice: ServiceRecord): string[] {
 	const language = traitOf(voice, 'language') ?? '';
 	const [accent, ...others] = TRAITS.map((trait) => traitOf(voice, trait)?.replaceAll('_', ' '));
-	// Services send the accent in lower case, such as "american".
+	// Services send the accent in lower case, such as “american”.
 	const capitalized = accent?.replace(/(?<!\S)\p{Ll}/gu, (letter) => letter.toUpperCase());
 	return [languageNames(language)[0] ?? language, capitalized, ...others].filter(
 		(trait) => !!trait,
@@ -44,8 +46,8 @@ function traitsOf(voice: ServiceRecord): string[] {
 }
 
 /**
- * Makes an entry for the editor's list of voices; undefined if the voice has no id. A use case is shown if one of
- * `patterns` matches it.
+ * Makes the entry of a voice for the editor's list; undefined if the voice has no id. If one of `patterns` matches a
+ * use case of the voice, the entry shows that use case.
  */
 export function voiceEntry(voice: ServiceRecord, patterns: RegExp[]) {
 	const value = voiceIdOf(voice);
@@ -66,15 +68,15 @@ export function voiceEntry(voice: ServiceRecord, patterns: RegExp[]) {
 	};
 }
 
-/** Groups of words that mean the same. They match whole words only: "male" must not find "female". */
+/** Groups of words that mean the same. They match whole words only, because “male” must not find “female”. */
 const SYNONYMS = ['male|man|men', 'female|woman|women', 'child|children|kid|kids'];
 
-/** Endings that are cut off if at least four letters remain, so that "narration" finds "narrator". */
+/** Word endings that are cut off if at least four letters remain, so that “narration” finds “narrator”. */
 const WORD_ENDINGS = /(?<=.{4})(?:at)?(?:ion(?:al|s)?|ors?|ers?|ing|ive|e?ments?|ed|ies|y|s)$/;
 
 /**
- * Makes one pattern for each word of a filter. `voiceMatches` tests them against a text with two halves: the name and
- * id of a voice, and after ` | ` the words that describe it.
+ * Makes one pattern for each word of the search text `filter`. `voiceMatches` tests the patterns against a text that
+ * has the name and the id of a voice, then ` | `, then the words that describe the voice.
  */
 export function searchPatterns(filter: string): RegExp[] {
 	const codes = languageCodes();
@@ -90,7 +92,7 @@ export function searchPatterns(filter: string): RegExp[] {
 		});
 }
 
-/** True if all patterns (from `searchPatterns`) match the voice. */
+/** True if all `patterns`, from `searchPatterns`, match the voice. */
 export function voiceMatches(voice: ServiceRecord, patterns: RegExp[]): boolean {
 	const language = traitOf(voice, 'language') ?? '';
 	const descriptions = [
@@ -115,8 +117,8 @@ interface PageCursor {
 }
 
 /**
- * n8n calls this for the list of the Voice field (§4.4): resolves with a page of voices that match `filter`. Throws an
- * n8n error.
+ * n8n calls this to fill the list of the field Voice (§4.4). Resolves with one page of the voices that match `filter`.
+ * `paginationToken` is the one that came with the previous page. Throws an n8n error.
  */
 export async function searchVoices(
 	this: ILoadOptionsFunctions,
@@ -136,6 +138,7 @@ export async function searchVoices(
 	}
 }
 
+/** Resolves with one page of the voices that match `search`. Throws a Failure. */
 async function findVoices(
 	api: Api,
 	search: string,
@@ -154,11 +157,12 @@ async function findVoices(
 	const query = { page, page_size: MAX_PAGE_SIZE, ...(search ? { search } : {}) };
 	const voicePage = await api.listVoices(query, signal);
 	const firstVoiceId = redact.value(voiceIdOf(voicePage.items[0] ?? {}));
-	// Some services ignore `page` and send all voices each time, so this page begins like the one before.
+	// Some services ignore `page` and send all voices each time. Then this page begins like the one before, and has no
+	// more voices.
 	if (page > 0 && firstVoiceId === previousFirstId) return { results: [] };
 	const results = entriesOf(voicePage.items);
 	// If the first page is empty or has a voice that does not match, the service searches in another way than this
-	// node. Then this node reads the voices without a search and filters them itself.
+	// node. Then this node reads the voices without a search text, and filters them itself.
 	const isFilteredByService =
 		search === '' || (results.length > 0 && results.length === voicePage.items.length);
 	if (!isFilteredByService && page === 0) {

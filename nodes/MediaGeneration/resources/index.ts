@@ -17,7 +17,7 @@ import { getAllVoices } from './voice/getAll';
 const RESOURCES: Array<{
 	name: string;
 	value: string;
-	/** Without it, the description of the resource's first operation is shown. */
+	/** If this is missing, the description of the resource's first operation is shown. */
 	description?: string;
 	operations: [Operation, ...Operation[]];
 }> = [
@@ -39,6 +39,7 @@ const RESOURCES: Array<{
 	{ name: 'Account', value: 'account', operations: [getAccount] },
 ];
 
+/** The field Resource. */
 export const resource: INodeProperties = {
 	displayName: 'Resource',
 	name: 'resource',
@@ -76,8 +77,8 @@ export const operationFields: INodeProperties[] = RESOURCES.flatMap(
 );
 
 /**
- * The name of each operation on the canvas, by `resource:operation`. The canvas cuts long texts, so the name of the
- * resource is not repeated.
+ * The name of each operation on the canvas, by `resource:operation`. The canvas cuts off long texts, so the resource is
+ * named only if the name of the operation does not contain it.
  */
 const displayNames = RESOURCES.flatMap(({ name, value, operations: resourceOperations }) =>
 	resourceOperations.map(({ option }) => {
@@ -87,7 +88,8 @@ const displayNames = RESOURCES.flatMap(({ name, value, operations: resourceOpera
 );
 
 /**
- * The text below the node on the canvas: an expression with a table of display names, which expressions cannot read.
+ * The text below the node on the canvas. It is an expression, which cannot read the display names of operations, so it
+ * contains a table of them.
  */
 export const subtitle = `={{ (${JSON.stringify(Object.fromEntries(displayNames))})[$parameter.resource + ":" + $parameter.operation] }}`;
 

@@ -15,7 +15,7 @@ import { readGeneratedFiles } from '../../../shared/parsing/responses';
 import { type ItemResult, toItemResult } from '../../run/itemTask';
 import type { Operation } from '../../run/itemContext';
 
-/** History → Get Many (§4.9): reads earlier generations page by page, and downloads their files if asked to. */
+/** History → Get Many (§4.9): lists earlier generations, and downloads their files if the user wants them. */
 export const getAllHistory: Operation = {
 	option: {
 		name: 'Get Many',
@@ -41,7 +41,7 @@ export const getAllHistory: Operation = {
 			return results;
 		};
 
-		/** Makes the item of one entry. */
+		/** Makes the output item of one history entry. Throws a Failure if a file cannot be downloaded. */
 		async function entryOutput(record: ServiceRecord): Promise<INodeExecutionData> {
 			const files = readGeneratedFiles(record, credential.baseUrl);
 			const json = files.length > 0 ? { ...record, file_url: files[0]!.fileUrl } : { ...record };

@@ -24,7 +24,7 @@ const SUBTITLES_TIMEOUT_MS = 60_000;
 /** How to wait for a speech task, and what to download. */
 export type WaitOptions = ReturnType<typeof readWaitOptions>;
 
-/** Reads how to wait for a speech task, and what to download. Throws a Failure of kind invalidInput for a bad field. */
+/** Reads how to wait for a speech task, and what to download. Throws a Failure if a field is invalid. */
 export function readWaitOptions(parameters: NodeParameters) {
 	const outputField = parameters.outputField();
 	const wantsSubtitles = parameters.wantsFile(subtitlesField);
@@ -42,23 +42,25 @@ export function readWaitOptions(parameters: NodeParameters) {
 }
 
 /**
- * A task with at least this progress counts as healthy. Before, it may still fail because too many tasks are in flight.
+ * A task counts as healthy once its progress is at least this, in percent. Before, the task may still fail because too
+ * many tasks are in flight.
  */
 const HEALTHY_PERCENT = 20;
 
-/** A speech task, with the files that were requested. */
+/** The present state of a speech task, with the files that were requested. */
 export interface SpeechResult {
 	taskId: string;
 	task: SpeechTask;
 	file?: IBinaryData;
-	/** The duration of the file, if its headers say it. */
+	/** The duration of the audio, if the file tells it. */
 	durationMs?: number;
 	subtitles?: IBinaryData;
 }
 
 /**
- * Waits until a speech task is completed, and downloads the files that `options` request. `orderOrId` is the create
- * call or the id of an existing task. Throws a Failure, with the id of the task if that is known.
+ * Waits until a speech task is completed, and downloads the files that `options` ask for. `orderOrId` is the create
+ * call to send first, or the id of an existing task. Throws a Failure, which contains the id of the task if it is
+ * known.
  */
 export async function collect(
 	item: ItemContext,
@@ -89,7 +91,7 @@ export async function collect(
 		});
 		report.log(`task ${taskId} completed`);
 		const waitedMs = Date.now() - startedAt;
-		// If the result came early, the socket may only have needed more time to open.
+		// If the result came early, the socket may just not have had enough time to open.
 		if (!accountSocket.isOpen && waitedMs >= options.pollIntervalMs / 2) {
 			const frequency = `every ${options.pollIntervalMs / 1000} s`;
 			report.hint(
@@ -111,8 +113,8 @@ export async function collect(
 }
 
 /**
- * Downloads the audio of a task and measures its duration. Resolves without a file if `url` is undefined. If the
- * download fails, throws a Failure with the task's id.
+ * Downloads the audio of a task and finds its duration. Resolves without a file if `url` is undefined. If the download
+ * fails, throws a Failure with the task's id.
  */
 export async function fetchSound(
 	item: ItemContext,
@@ -145,7 +147,10 @@ async function fetchFile(
 	});
 }
 
-/** Downloads the subtitles of a task, if it has any. If the download fails, a hint says why. */
+/**
+ * Downloads the subtitles of a task, if it has any. If the download fails, resolves with undefined, and a hint says
+ * why. Throws a Failure only if the run was stopped.
+ */
 async function fetchSubtitles(
 	item: ItemContext,
 	{ taskId, task }: SpeechResult,
@@ -164,7 +169,7 @@ async function fetchSubtitles(
 	});
 }
 
-/** Makes the output item of a task: the fields that the service sent (§4.2), the files, and `extraFields`. */
+/** Makes the output item of a task: the fields that the service has sent (§4.2), the files, and `extraFields`. */
 export const speechItem = (
 	{ output }: ItemContext,
 	{ taskId, task, file, durationMs, subtitles }: SpeechResult,
@@ -172,7 +177,8 @@ export const speechItem = (
 	extraFields: ServiceRecord = {},
 ): INodeExecutionData => {
 	const { audioUrl, raw, status } = task;
-	// The first spread puts these fields first; the second makes their values replace the service's.
+	// Spread first, these fields are the first ones in the item. Spread again, their values replace those of the
+	// service.
 	const leadingFields = { task_id: taskId, status, audio_url: audioUrl };
 	const json = {
 		...leadingFields,
@@ -184,11 +190,11 @@ export const speechItem = (
 	return output(json, binaryOf(outputField, { file, subtitles }));
 };
 
-/** The field of an output item for the duration of a sound; no field if the duration is unknown. */
+/** Returns the field of an output item for a duration in ms; no field if the duration is unknown. */
 export const durationField = (ms: number | undefined): { duration_seconds?: number } =>
 	ms === undefined ? {} : { duration_seconds: Math.round(ms) / 1000 };
 
-/** The `binary` of an output item, or undefined if there are no files. */
+/** Returns the `binary` of an output item; undefined if there are no files. */
 export const binaryOf = (
 	outputField: string,
 	{ file, subtitles }: Pick<SpeechResult, 'file' | 'subtitles'>,

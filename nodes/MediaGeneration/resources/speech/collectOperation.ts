@@ -33,15 +33,17 @@ const joinFiles = {
 		'Whether to join the audio of several tasks into one file, as with the parts of a long text. Turn off to get one item per task.',
 } satisfies INodeProperties;
 
-/** The output field with the ids of several tasks. */
+/** The output field that has the ids of all parts of a text. */
 const PART_IDS_FIELD = 'task_ids';
 
-/** True if the input item, or the expression of Task ID(s), shows that the tasks are the parts of one text. */
+/**
+ * True if the tasks are most likely the parts of one text: the field Task ID(s) or the input item contains `task_ids`.
+ */
 const areParts = ({ context, index }: ItemContext) =>
 	String(context.getNode().parameters[taskId.name]).includes(PART_IDS_FIELD) ||
 	context.getInputData()[index]!.json[PART_IDS_FIELD] !== undefined;
 
-/** Speech → Collect (`wait`): waits for existing tasks and fetches their audio. Nothing is charged. */
+/** Speech → Collect: waits for existing tasks and fetches their audio. Nothing is charged. */
 export const collectSpeech: Operation = {
 	option: {
 		name: 'Collect',
@@ -71,8 +73,8 @@ export const collectSpeech: Operation = {
 				});
 			}
 			const results = await collectParts(item, waitOptions, ids).catch((error: unknown) => {
-				// The message lists the tasks that can still be collected, so a task that has failed or is unknown is
-				// left out.
+				// The message lists the tasks that can still be collected. A task that has failed or is unknown is none
+				// of them.
 				const failedId = isFailure(error, 'taskFailed', 'notFound')
 					? error.facts.taskId
 					: undefined;

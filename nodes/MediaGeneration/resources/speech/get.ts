@@ -3,7 +3,7 @@ import { withTaskId } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/itemContext';
 import { fetchSound, speechItem } from './collect';
 
-/** Speech → Get (§4.2): returns a speech task as it is now, whether it has ended or not. */
+/** Speech → Get (§4.2): returns the present state of a speech task, whether the task has ended or not. */
 export const getSpeech: Operation = {
 	option: {
 		name: 'Get',

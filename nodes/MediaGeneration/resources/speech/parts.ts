@@ -26,9 +26,9 @@ import { isTaskGone, type SpeechOrder } from './submit';
 export const MAX_PARTS = 200;
 
 /**
- * Runs `action` for each of `inputs`, which count as the parts of a speech, and resolves with the results in their
- * order. Each part has a time limit of `timeoutMs`. If one part fails, the others are stopped. Call this only while the
- * item's task runs, because the item gives up its slot to the parts.
+ * Runs `action` for each of `inputs`, each of which counts as one part of a speech, and resolves with the results in
+ * the same order. Each part has a time limit of `timeoutMs`. If one part fails, stops the others, and throws that
+ * part's error. Call this only while the item's task runs, because the item gives up its slot to the parts.
  */
 export async function runParts<Input, Result>(
 	item: ItemContext,
@@ -71,15 +71,15 @@ export async function runParts<Input, Result>(
 }
 
 /**
- * Collects all parts of one speech, and creates the tasks that do not exist yet. If a task is gone, notes that in the
- * journal, so that the next attempt may create a new one. Throws a Failure if a part fails.
+ * Collects all parts of one speech, and creates the tasks that do not exist yet. If a task is gone, marks it so in the
+ * journal, so that the next attempt may create another one. Throws a Failure if a part fails.
  */
 export async function collectParts(
 	item: ItemContext,
 	options: WaitOptions,
 	ordersOrIds: Array<SpeechOrder | string>,
 ): Promise<SpeechResult[]> {
-	// Joining the subtitles of several parts needs the duration of each part, which only the downloaded sound tells.
+	// To join the subtitles of several parts, the duration of each part must be known, so its audio must be downloaded.
 	const wantsSubtitles = options.wantsSubtitles && (options.wantsFile || ordersOrIds.length === 1);
 	return await runParts(item, ordersOrIds, options.timeoutMs, async (part, orderOrId) => {
 		const resultPromise = collect(part, { ...options, wantsSubtitles }, orderOrId);
@@ -91,8 +91,8 @@ export async function collectParts(
 }
 
 /**
- * Makes the output items of a speech, with the files of several parts joined into one if possible. Throws a Failure if
- * n8n cannot read or store a file.
+ * Makes the output items of a speech. If possible, joins the files of several parts into one; otherwise each part has
+ * an item. Throws a Failure if n8n cannot read or store a file.
  */
 export async function speechOutput(
 	item: ItemContext,
@@ -139,8 +139,8 @@ const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string, setting
 	);
 
 /**
- * Joins the files and the subtitles of all parts, and stores them in n8n. Resolves with a reason if the files cannot be
- * joined.
+ * Joins the files and the subtitles of all parts, and stores them in n8n. The new file's name contains `id`. If the
+ * files cannot be joined, resolves with the reason in words.
  */
 async function joinParts(
 	item: ItemContext,
@@ -162,7 +162,7 @@ async function joinParts(
 	try {
 		const joined = await joinAudio(sounds);
 		if ('reason' in joined) return joined;
-		// If n8n keeps files in memory, this frees the files of the parts.
+		// If n8n keeps files in memory, this frees the memory of the parts.
 		for (const file of files) if (file.id === undefined) file.data = '';
 		const file = await store(joined);
 		const { durationMs, startsMs } = joined;
@@ -173,7 +173,7 @@ async function joinParts(
 
 	/**
 	 * Joins and stores the subtitles of the parts. `startsMs` has the time at which each part begins in the joined
-	 * sound.
+	 * audio, in ms. Resolves with undefined if no part has subtitles, or if they cannot be joined.
 	 */
 	async function storeJoinedSubtitles(startsMs: number[]): Promise<IBinaryData | undefined> {
 		const storedSubtitles = results.flatMap(({ subtitles }, index) =>

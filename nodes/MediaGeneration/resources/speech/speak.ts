@@ -27,7 +27,7 @@ const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
 
 const { min: SLOWEST, max: FASTEST } = SPEECH_SETTINGS.speed;
 
-/** Display name and description of each voice setting. */
+/** The display name and the description of each voice setting. */
 const SETTING_TEXTS: Record<keyof typeof SPEECH_SETTINGS, [string, string]> = {
 	similarity: [
 		'Voice: Similarity',
@@ -164,7 +164,7 @@ const fields: INodeProperties[] = [
 	),
 ];
 
-/** Builds the request body (§4.1, shape A). It contains every setting, because services have different defaults. */
+/** Builds the request body (§4.1, shape A). It contains every setting, because the defaults of services differ. */
 function buildRequestBody(parameters: NodeParameters) {
 	const callbackUrl = parameters.callbackUrl();
 	return {
@@ -181,8 +181,8 @@ function buildRequestBody(parameters: NodeParameters) {
 }
 
 /**
- * Returns the texts to send. Each of them is charged. Throws a Failure if the text cannot be split, or has too many
- * parts.
+ * Returns the parts into which the text is split, or the whole text as one part. Each part is charged. Throws a Failure
+ * if the text cannot be split, or has too many parts.
  */
 function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	const { displayName } = splitLongerThan;
@@ -209,7 +209,7 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 	);
 }
 
-/** See `Operation.prepare`. Each part of a long text needs a separate create call. */
+/** Reads the fields, and returns a task with one create call per part of the text (see `Operation.prepare`). */
 function prepare(item: ItemContext): BillableTask {
 	const { parameters, output } = item;
 	const request = buildRequestBody(parameters);
@@ -242,8 +242,8 @@ function prepare(item: ItemContext): BillableTask {
 }
 
 /**
- * Adds to the failure of a part the ids of the tasks that can be collected, and the numbers of the other parts that may
- * have been charged.
+ * If one of several parts has failed, adds to its Failure the ids of the tasks that can be collected, and the numbers
+ * of the other parts that may have been charged. Returns any other error as it is.
  */
 function withTasks(error: unknown, entries: JournalEntry[]): unknown {
 	if (entries.length === 1 || !(error instanceof Failure)) return error;
@@ -255,7 +255,9 @@ function withTasks(error: unknown, entries: JournalEntry[]): unknown {
 	return error.withDefaults({ taskIds: collectableTaskIds(entries), indeterminateParts });
 }
 
-/** Speech → Text to Speech: creates the tasks of a text (§4.1), waits for them (§6.2, §4.2), fetches their audio. */
+/**
+ * Speech → Text to Speech: creates the tasks of a text (§4.1), waits for them (§6.2, §4.2), and fetches their audio.
+ */
 export const speak: Operation = {
 	option: {
 		name: 'Text to Speech',

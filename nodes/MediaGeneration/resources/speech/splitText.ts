@@ -9,13 +9,14 @@ export interface TextPart {
 
 /** White space at which a text may be cut: all but non-breaking spaces. */
 const SPACE = /[^\S\u00a0\u202f\ufeff]+/g;
+/** A tag in a text, such as `<break time="1s"/>`. */
 const TAG = /<[A-Za-z/!?][^<>]*>/g;
 /** A letter or punctuation mark of a script that puts no spaces between words, such as Chinese or Thai. */
 const SPACELESS_SCRIPT_CHARACTER =
 	'[\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\\u3001-\\u303f\\uff01-\\uff0f\\uff1a-\\uff65]';
 /**
- * Patterns that match right after and right before a letter of a script without spaces. Combining marks stay with their
- * letter.
+ * Patterns that match the positions right after and right before a letter of a script without spaces. A combining mark
+ * stays with its letter.
  */
 const [AFTER_SPACELESS, BEFORE_SPACELESS] = [
 	`(?<=${SPACELESS_SCRIPT_CHARACTER}\\p{M}*)(?!\\p{M})`,
@@ -30,9 +31,9 @@ const SCRIPT_CHANGE = stickyRegExp(
 const WORD_END = stickyRegExp(
 	`(?:${AFTER_SPACELESS}|${BEFORE_SPACELESS})(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`,
 );
-/** A run of characters that a cut between words keeps whole, such as a URL, a number or an English word. */
+/** Characters that stay together if a text is cut between words, such as a URL, a number or an English word. */
 const TOKEN = /[!-~\uff0c\uff0e\uff10-\uff19]*[!-~\uff10-\uff19]/g;
-/** To find out whether a sentence ends at a possible cut, this many characters before or after it are examined. */
+/** How many characters before or after a possible cut are examined to find out whether a sentence ends there. */
 const CONTEXT_CHARS = 64;
 
 /* The locale is fixed, because a retry on another machine must cut a text at the same places to collect its parts. */
@@ -78,11 +79,11 @@ function spaceEnd(text: string, position: number): number {
 }
 
 /**
- * Yields the parts of a text, in order, each with at most `maxLength` characters (UTF-16 code units). Together the
- * parts are the whole text, without the white space at the cuts and at both ends.
+ * Yields the parts of a text, in order, each with at most `maxLength` characters (UTF-16 code units). Together, the
+ * parts are the whole text, except for the white space at the cuts and at both ends.
  *
- * If possible, a part ends where a reader would pause: at a paragraph, a sentence, a line or a word. Throws a
- * RangeError when a single character or tag is longer than `maxLength`.
+ * If possible, a part ends where a reader would pause: at the end of a paragraph, a sentence, a line or a word. Throws
+ * a RangeError if a single character or tag is longer than `maxLength`.
  */
 export function* splitText(text: string, maxLength: number): Generator<TextPart> {
 	const textWithoutTags = text.replace(TAG, tagSubstitute);
@@ -104,23 +105,24 @@ export function* splitText(text: string, maxLength: number): Generator<TextPart>
 }
 
 /**
- * Replaces a tag by characters of the same length: an opening tag by letters, so that it belongs to the sentence after
- * it, and any other tag by quotation marks, so that it belongs to the sentence before it.
+ * Returns what stands for a tag while sentences are searched for, with the same length. For an opening tag, these are
+ * letters, so that the tag belongs to the sentence after it. For any other tag, these are quotation marks, so that it
+ * belongs to the sentence before it.
  */
 const tagSubstitute = (tag: string) =>
 	(/^<[A-Za-z](?:[^]*[^/])?>$/.test(tag) ? 'X' : '"').repeat(tag.length);
 
-/** The best place between two words to cut `text`, at `maxLength` at the latest; undefined if there is none. */
+/** Returns the best position to cut `text` between words, at most `maxLength`; undefined if there is none. */
 function cutBetweenWords(text: string, maxLength: number): number | undefined {
 	const sentenceEnds = new Set(sentenceEndsOf(text));
-	/** For each position: 1 if a cut there would split a TOKEN. */
+	/** For each position in the text: 1 if a cut there would split a TOKEN, otherwise 0. */
 	const isInToken = new Uint8Array(text.length);
 	for (const { index, 0: token } of text.matchAll(TOKEN)) {
 		isInToken.fill(1, index + 1, index + token.length);
 	}
 	const canCutAt = (place: RegExp, position: number) => {
 		place.lastIndex = position;
-		// Inside of a surrogate pair, a regular expression would match from the start of the pair, so no cut is allowed
+		// Within a surrogate pair, a regular expression would match from the start of the pair, so no cut is allowed
 		// there.
 		return (
 			!isInToken[position] && !/[\udc00-\udfff]/.test(text.charAt(position)) && place.test(text)
@@ -143,7 +145,7 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 	const places = [...spaces, ...placesWithoutSpace]
 		.filter(({ position }) => position > 0 && position <= maxLength)
 		.sort((a, b) => b.position - a.position);
-	// The conditions for a good place to cut at, the best one first.
+	// What makes a place good for a cut, the best condition first.
 	const preferences: Array<(place: (typeof places)[number]) => boolean> = [
 		({ position, isParagraph }) => isParagraph && position >= (maxLength * 2) / 3,
 		({ isParagraph, isSentence }) => isParagraph || isSentence,
@@ -170,7 +172,7 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 	return places[0]?.position;
 }
 
-/** The places where sentences end, before the white space that follows them, in ascending order. */
+/** Returns the positions where sentences end, before the white space that follows them, in ascending order. */
 const sentenceEndsOf = (text: string) =>
 	// The segmenter ends a sentence at a line break, but a line may break within a sentence.
 	[...sentences.segment(text.replace(/[\r\n\u2028\u2029]/g, ' '))]
@@ -178,8 +180,8 @@ const sentenceEndsOf = (text: string) =>
 		.filter((end) => end > 0 && !isAbbreviated(text, end));
 
 /**
- * Where to cut a word that is longer than a part: before the character that does not fit. Returns 0 if even the first
- * character does not fit.
+ * Returns the position to cut a word that is longer than a part: before the first character that does not fit whole.
+ * Returns 0 if no character fits.
  */
 const cutInWord = (text: string, maxLength: number) =>
 	graphemes.segment(text).containing(maxLength)!.index;

@@ -13,7 +13,7 @@ import { withTaskId, type TaskWait } from '../../../shared/speech/speechTask';
 import { describeAttempt, type JournalEntry } from '../../paid/journal';
 import type { ItemContext } from '../../run/itemContext';
 
-/** The create call of a speech, or of one part of a long one. */
+/** The create call of one speech task, which speaks a whole text or one part of it. */
 export interface SpeechOrder {
 	operation: SpeechOperation;
 	/** The body of the call. */
@@ -21,13 +21,13 @@ export interface SpeechOrder {
 	entry: JournalEntry;
 }
 
-/** A task of the service, and how to wait for it. */
+/** The id of a speech task, and how to wait for the task. */
 type SubmittedTask = Pick<TaskWait, 'taskId' | 'mode'>;
 
 /**
- * Resolves with the task of an earlier attempt, or with a new one, which is charged. The create call waits for `ready`,
- * is not sent after `stopStarting` has aborted, and is aborted after `timeoutMs`. Throws a Failure, of kind
- * 'indeterminate' if an earlier attempt may have created a task whose id is unknown.
+ * Resolves with the task of an earlier attempt, or else with a new task, which is charged. The create call is sent once
+ * `ready` has resolved, but not after `item.stopStarting` has aborted; it is aborted after `timeoutMs`. Throws a
+ * Failure. Its kind is 'indeterminate' if an earlier attempt may have created a task whose id is unknown.
  */
 export const submit = async (
 	item: ItemContext,
@@ -41,7 +41,10 @@ export const submit = async (
 			(await findPreviousTask(item, order)) ?? (await create(item, order, timeoutMs, ready)),
 	);
 
-/** Resolves with the task of an earlier attempt; undefined if there is none, or if it is gone. */
+/**
+ * Resolves with the task of an earlier attempt; undefined if there is none, or if it is gone. Throws a Failure, of kind
+ * 'indeterminate' if an earlier attempt may have created a task whose id is unknown.
+ */
 async function findPreviousTask(
 	item: ItemContext,
 	{ entry }: SpeechOrder,
@@ -56,14 +59,14 @@ async function findPreviousTask(
 		});
 	}
 	const { state, taskId } = previous;
-	// A task that seemed to be gone is read once more before a new one is charged.
+	// A task that is marked as gone is read once more before another one is created, which is charged.
 	if (state === 'gone' && !(await isUsable(item, taskId))) return undefined;
 	item.report.hint(entry.collectedHint);
 	entry.write({ ...previous, state: 'task' });
 	return { taskId, mode: 'reused' };
 }
 
-/** Sends the create call, which is charged, and resolves with the new task. Throws a Failure. */
+/** Sends the create call, which is charged, and resolves with the new task. Throws a Failure if the call fails. */
 async function create(
 	item: ItemContext,
 	{ operation, request, entry }: SpeechOrder,
@@ -76,7 +79,7 @@ async function create(
 	report.log('sending the text');
 	const ledger = speechLedgerOf(item.credential);
 	const ledgerRequest = newRequest({
-		// A trigger recognizes the task by its text if the create call gets no answer.
+		// If the create call gets no answer, a trigger can recognize the task only by its text.
 		...{ prompt: asText(request.input) ?? '', contentDigest: '', kind: 'speech' },
 		...{ requestedCount: 1, withImages: false, creator: creatorOf(item.context), sentAt: 0 },
 	});
@@ -112,7 +115,9 @@ async function create(
 	return { taskId, mode: 'new' };
 }
 
-/** Resolves with true if the service knows the task, and the task has not failed. */
+/**
+ * Resolves with true if the service knows the task, and the task has not failed. Throws a Failure if it cannot be read.
+ */
 async function isUsable({ api, stopStarting }: ItemContext, taskId: string) {
 	const task = await api.getTask(taskId, stopStarting).catch((error: unknown) => {
 		if (!isTaskGone(error)) throw withTaskId(error, taskId);

@@ -8,28 +8,32 @@ import { memoryBudget, readStoredFile, storedFileSize } from '../../../shared/n8
 import type { FillBody, GenerationFields } from '../../run/generationRecord';
 import type { ItemContext } from '../../run/itemContext';
 
-/* Reads the input images of an item, and puts them into a create call as an array of base64 texts (§4.6, §4.7). */
+/* Reads the input images of an item, and puts them into the body of a create call as base64 texts (§4.6, §4.7). */
 
-/** The maximum size of all images of one request, encoded as base64, in bytes. */
+/** The maximum size of all images of one request together, after encoding as base64, in bytes. */
 const MAX_BODY_BYTES = 512 * 1024 * 1024;
 
 /** MIME types that do not tell what a file contains. */
 const UNSPECIFIC_TYPES = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
 
+/** An input image. `Data` is URL as long as an image that is given by URL is not downloaded. */
 interface Image<Data = IBinaryData> {
-	/** The name of the image in messages: its field or its URL. */
+	/** What messages call the image: its field or its URL. */
 	label: string;
 	data: Data;
-	/** True if the item's file has the MIME type of an image. The first bytes of any other image are checked. */
+	/**
+	 * True if the input item gives the file the MIME type of an image. Otherwise, the first bytes of the image are
+	 * checked.
+	 */
 	hasImageType: boolean;
 }
 
-/** Matches one field name or URL in a text. A URL may contain commas, a field name may not. */
+/** Matches one field name or URL in a text. A URL may contain commas, but a field name may not. */
 const SOURCE_PATTERN = /https?:\/\/\S+?(?=,?(?:\s|$)|,https?:\/\/)|[^,\s][^,\n]*/gi;
 
 /**
- * Returns the field names, URLs and files in the value of a parameter, in order. An expression may give a list
- * of them, nested or as JSON.
+ * Returns the field names, URLs and files in the value of a parameter, in order. An expression may give a list of them,
+ * which may be nested or a JSON text.
  */
 function sourcesIn(raw: unknown): Array<string | IBinaryData> {
 	if (isRecord(raw) && typeof raw.mimeType === 'string') return [raw as unknown as IBinaryData];
@@ -42,14 +46,17 @@ function sourcesIn(raw: unknown): Array<string | IBinaryData> {
 const badImageFailure = (field: string, text: string, fieldRemedy?: string) =>
 	new Failure('badImage', { field, text, fieldRemedy });
 
-/** What a user can do about a file that is not an image. */
+/** What the user can do about a file that is not an image. */
 const USE_IMAGE = 'Use a file that is an image, such as a PNG or JPEG';
 
 /**
- * Finds the input images of an item; call it in `prepare`. Throws a Failure if an image is missing or unusable.
+ * Finds the input images of an item. Call it in `prepare`. Throws a Failure if an image is missing or not an image.
  *
- * Returns the `prepareBody` of a GenerationOrder, for a JSON body such as
- * `{ "frames": ["<base64>", …], …otherFields }`. That function throws a Failure if, for example, a download fails.
+ * Returns the `prepareBody` of a GenerationOrder, which throws a Failure if, for example, a download fails. The body is
+ * JSON, such as `{ "frames": ["<base64>", …], "prompt": "…" }`.
+ *
+ * @param displayName the name of the field in messages
+ * @param requestField the field of the body that has the images
  */
 export function inputImagesOf(
 	item: ItemContext,
@@ -90,10 +97,14 @@ export function inputImagesOf(
 		};
 	};
 
+	/**
+	 * Returns the image that a source stands for. Throws a Failure if the file is missing or empty, or has another MIME
+	 * type.
+	 */
 	function imageIn(source: string | IBinaryData): Image<IBinaryData | URL> {
 		const field = typeof source === 'string' ? source : 'file';
 		const url = asWebUrl(field);
-		// The query of a URL may contain a signature, which is secret.
+		// The label has no query, because the query of a URL may contain a secret signature.
 		if (url) return { label: url.origin + url.pathname, data: url, hasImageType: false };
 		const data = storedFileOf(source, field);
 		const { mimeType = '', fileName, id, bytes } = data;
@@ -114,7 +125,10 @@ export function inputImagesOf(
 		return { label: field, data, hasImageType };
 	}
 
-	/** Downloads an image that is given by URL into n8n's storage. Returns any other image as it is. */
+	/**
+	 * Downloads an image that is given by URL into n8n's storage. Returns any other image as it is. Throws a Failure if
+	 * the download fails.
+	 */
 	async function fetchImage(
 		{ label, data, hasImageType }: Image<IBinaryData | URL>,
 		signal: AbortSignal,
@@ -124,7 +138,8 @@ export function inputImagesOf(
 		const file = { url: data.href, kind: 'image', id: 'input', maxBytes } as const;
 		const downloadPromise = downloadFile(context, item.credential, file, signal);
 		const storedImage = await downloadPromise.catch((error: unknown) => {
-			// The message of a failed download says that its file was generated, so another Failure takes its place.
+			// The message of a failed download would say that the service has generated the file, so another Failure
+			// replaces it.
 			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 			const reason =
 				(error.kind === 'downloadFailed' && error.facts.text) || wordingOf(error).message;
@@ -137,13 +152,14 @@ export function inputImagesOf(
 		return { label, data: storedImage, hasImageType };
 	}
 
+	/** Finds the file in the input item that `source` stands for. Throws a Failure if there is none. */
 	function storedFileOf(source: string | IBinaryData, field: string): IBinaryData {
 		const { json, binary } = context.getInputData()[index]!;
 		// In n8n's combined binary mode, the files of an item are in its json.
 		const filesInJson = isRecord(json._files) ? (json._files as typeof binary) : undefined;
 		const files = { ...binary, ...filesInJson };
-		// If n8n keeps files in memory, an expression such as `$binary.data` gives a file without its content, so the
-		// file with the same fields in the input item is used.
+		// If n8n keeps files in memory, an expression such as `$binary.data` gives a file without its content. Then the
+		// file of the input item that has the same fields is used.
 		const hasSameFields = (file: object) =>
 			Object.entries(source).every(([key, value]) => file[key as never] === value);
 		const filesWithSameFields =
@@ -163,7 +179,12 @@ export function inputImagesOf(
 		}
 	}
 
+	/**
+	 * Builds the JSON of the request body, with the images in `requestField`. Throws a Failure if a file is not an
+	 * image.
+	 */
 	async function makeBody(images: Image[], otherFields: GenerationFields): Promise<Buffer> {
+		// The empty array is the first field, so its bracket is the first one in the JSON.
 		const json = JSON.stringify({ [requestField]: [], ...otherFields });
 		const arrayStart = json.indexOf('[') + 1;
 		const parts: Uint8Array[] = [];
@@ -174,7 +195,10 @@ export function inputImagesOf(
 		return Buffer.concat([...parts, Buffer.from(`"${json.slice(arrayStart)}`)]);
 	}
 
-	/** Reads an image as base64. Throws a Failure if neither its MIME type nor its bytes are those of an image. */
+	/**
+	 * Reads an image, and resolves with its base64 text. Throws a Failure if neither its MIME type nor its bytes are
+	 * those of an image.
+	 */
 	async function encodeImage({ label, data, hasImageType }: Image): Promise<Buffer> {
 		const bytes = await readStoredFile(context.helpers, data);
 		if (hasImageType || isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');

@@ -35,7 +35,10 @@ const textField = (
 	description,
 });
 
-/** The filters of the service (§4.4): the field of each, by the name of its query parameter. */
+/**
+ * The service's filters for voices (§4.4). Each key is the name of a query parameter; its value is the node's field for
+ * it.
+ */
 const FILTERS: Record<string, INodeProperties> = {
 	age: traitField('age', 'young', 'middle_aged', 'old'),
 	category: traitField(
@@ -85,7 +88,8 @@ export const getAllVoices: Operation = {
 			let voices = language
 				? await allVoices(api, { ...query, language }, maxResults, stopStarting)
 				: [];
-			// Some services filter by the name of a language instead of its code.
+			// Some services filter by the name of a language instead of its code, so the text of the user is tried as
+			// well.
 			if (voices.length === 0) voices = await allVoices(api, query, maxResults, stopStarting);
 			if (voices.length === 0) {
 				report.hint(
