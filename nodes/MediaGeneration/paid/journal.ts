@@ -159,7 +159,10 @@ export class JournalEntry {
 		return this.ownValue ?? this.recentValue;
 	}
 
-	/** The value that the journal has for this call, if any. A task that is gone does not count at another service. */
+	/**
+	 * The value that the journal has for this call. Undefined if there is none, or if it is about a task that is gone
+	 * and came from another service than the one at the item's Base URL.
+	 */
 	private get ownValue(): WrittenValue | undefined {
 		const value = this.journal.entries[this.key];
 		return value?.state === 'gone' && !this.isOfThisService(value) ? undefined : value;
@@ -289,13 +292,16 @@ export class JournalEntry {
 		this.write({ ...previous, state: 'gone' });
 	}
 
-	/** Takes back `setSent`. Call it only when the service has surely not accepted the call. */
+	/** Undoes `setSent`. Call it only when the service has surely not accepted the call. */
 	setNotAccepted(): void {
 		this.journal.reservedCount++;
 		this.delete();
 	}
 
-	/** Deletes the entry everywhere, so that the next attempt or run sends the call again. */
+	/**
+	 * Deletes the entry from the journal and from the memory of this process, so that the next attempt or run sends the
+	 * call again.
+	 */
 	delete(): void {
 		this.close();
 		this.journal.recentRequests?.delete(this.recentKey);
@@ -310,8 +316,7 @@ export class JournalEntry {
 
 /**
  * Makes the Failure for a call that was sent with another setting of the credential, which the user has replaced since.
- * Only with `oldSetting`, the call's result can be collected. `how` says how the call was sent, as in “with another
- * token”.
+ * The result can be collected only with `oldSetting`. `how` says how the call was sent, as in “with another token”.
  */
 function sentElsewhere(value: WrittenValue, how: string, oldSetting: string): Failure {
 	const isSpeech = 'taskId' in value;

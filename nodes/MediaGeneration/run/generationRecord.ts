@@ -126,7 +126,7 @@ export class GenerationRecord {
 		this.item.report.progress(`requesting the ${this.kind}`);
 	}
 
-	/** Takes back `markSent`. Call it only when the service has surely not accepted the call. */
+	/** Undoes `markSent`. Call it only when the service has surely not accepted the call. */
 	markRefused(): void {
 		this.isSent = false;
 		this.ledger.remove(this.request);

@@ -52,7 +52,7 @@ export interface SpeechResult {
 	taskId: string;
 	task: SpeechTask;
 	file?: IBinaryData;
-	/** The duration of the audio, if the file tells it. */
+	/** The duration of the audio in ms, if the file tells it. */
 	durationMs?: number;
 	subtitles?: IBinaryData;
 }

@@ -73,8 +73,8 @@ export const collectSpeech: Operation = {
 				});
 			}
 			const results = await collectParts(item, waitOptions, ids).catch((error: unknown) => {
-				// The message lists the tasks that can still be collected. A task that has failed or is unknown is none
-				// of them.
+				// The message lists the tasks that can still be collected, so it must not list one that has failed or
+				// is unknown.
 				const failedId = isFailure(error, 'taskFailed', 'notFound')
 					? error.facts.taskId
 					: undefined;

@@ -23,11 +23,11 @@ const [AFTER_SPACELESS, BEFORE_SPACELESS] = [
 	`(?=${SPACELESS_SCRIPT_CHARACTER})(?!\\p{M})`,
 ];
 const stickyRegExp = (pattern: string) => new RegExp(pattern, 'uy');
-/** The place where a script without spaces begins or ends next to another script. */
+/** Matches where a script without spaces begins or ends next to another script. */
 const SCRIPT_CHANGE = stickyRegExp(
 	`${AFTER_SPACELESS}(?!${SPACELESS_SCRIPT_CHARACTER})|(?<!${SPACELESS_SCRIPT_CHARACTER}\\p{M}*)${BEFORE_SPACELESS}`,
 );
-/** The place where a word of a script without spaces may end. */
+/** Matches where a word of a script without spaces may end. */
 const WORD_END = stickyRegExp(
 	`(?:${AFTER_SPACELESS}|${BEFORE_SPACELESS})(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`,
 );
@@ -64,14 +64,14 @@ function isAbbreviated(text: string, end: number): boolean {
 
 const isSpace = (text: string, position: number) => text.charAt(position).search(SPACE) === 0;
 
-/** The beginning of the white space that ends at `position`; `position` itself if there is none. */
+/** Returns where the white space begins that ends at `position`; `position` itself if there is none. */
 function spaceStart(text: string, position: number): number {
 	let end = position;
 	while (isSpace(text, end - 1)) end--;
 	return end;
 }
 
-/** The end of the white space that begins at `position`; `position` itself if there is none. */
+/** Returns where the white space ends that begins at `position`; `position` itself if there is none. */
 function spaceEnd(text: string, position: number): number {
 	let start = position;
 	while (isSpace(text, start)) start++;
@@ -105,14 +105,14 @@ export function* splitText(text: string, maxLength: number): Generator<TextPart>
 }
 
 /**
- * Returns what stands for a tag while sentences are searched for, with the same length. For an opening tag, these are
- * letters, so that the tag belongs to the sentence after it. For any other tag, these are quotation marks, so that it
- * belongs to the sentence before it.
+ * Returns a text of the same length that replaces a tag while sentences are searched for. An opening tag is replaced by
+ * letters, so that it belongs to the sentence after it; any other tag by quotation marks, so that it belongs to the
+ * sentence before it.
  */
 const tagSubstitute = (tag: string) =>
 	(/^<[A-Za-z](?:[^]*[^/])?>$/.test(tag) ? 'X' : '"').repeat(tag.length);
 
-/** Returns the best position to cut `text` between words, at most `maxLength`; undefined if there is none. */
+/** Returns the best position to cut `text` between words, up to `maxLength`; undefined if there is none. */
 function cutBetweenWords(text: string, maxLength: number): number | undefined {
 	const sentenceEnds = new Set(sentenceEndsOf(text));
 	/** For each position in the text: 1 if a cut there would split a TOKEN, otherwise 0. */
@@ -180,13 +180,13 @@ const sentenceEndsOf = (text: string) =>
 		.filter((end) => end > 0 && !isAbbreviated(text, end));
 
 /**
- * Returns the position to cut a word that is longer than a part: before the first character that does not fit whole.
+ * Returns the position at which to cut a word that is longer than a part: before the first character that does not fit.
  * Returns 0 if no character fits.
  */
 const cutInWord = (text: string, maxLength: number) =>
 	graphemes.segment(text).containing(maxLength)!.index;
 
-/** The beginning of the tag that contains `position`; `position` itself if there is none. */
+/** Returns where the tag begins that contains `position`; `position` itself if there is none. */
 function tagStart(text: string, position: number): number {
 	for (const { index, 0: tag } of text.matchAll(TAG)) {
 		if (index >= position) break;

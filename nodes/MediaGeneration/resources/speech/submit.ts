@@ -13,7 +13,7 @@ import { withTaskId, type TaskWait } from '../../../shared/speech/speechTask';
 import { describeAttempt, type JournalEntry } from '../../paid/journal';
 import type { ItemContext } from '../../run/itemContext';
 
-/** The create call of one speech task, which speaks a whole text or one part of it. */
+/** The create call of one speech task, for a whole text or for one part of it. */
 export interface SpeechOrder {
 	operation: SpeechOperation;
 	/** The body of the call. */

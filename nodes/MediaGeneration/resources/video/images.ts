@@ -16,7 +16,7 @@ const MAX_BODY_BYTES = 512 * 1024 * 1024;
 /** MIME types that do not tell what a file contains. */
 const UNSPECIFIC_TYPES = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
 
-/** An input image. `Data` is URL as long as an image that is given by URL is not downloaded. */
+/** An input image. For an image that is given by URL, `data` is that URL until the image is downloaded. */
 interface Image<Data = IBinaryData> {
 	/** What messages call the image: its field or its URL. */
 	label: string;
@@ -98,8 +98,8 @@ export function inputImagesOf(
 	};
 
 	/**
-	 * Returns the image that a source stands for. Throws a Failure if the file is missing or empty, or has another MIME
-	 * type.
+	 * Returns the image that a source stands for. Throws a Failure if the file is missing, is empty, or has a MIME type
+	 * that is not that of an image.
 	 */
 	function imageIn(source: string | IBinaryData): Image<IBinaryData | URL> {
 		const field = typeof source === 'string' ? source : 'file';
@@ -155,7 +155,7 @@ export function inputImagesOf(
 	/** Finds the file in the input item that `source` stands for. Throws a Failure if there is none. */
 	function storedFileOf(source: string | IBinaryData, field: string): IBinaryData {
 		const { json, binary } = context.getInputData()[index]!;
-		// In n8n's combined binary mode, the files of an item are in its json.
+		// In n8n's combined binary mode, the files of an item are in the field `_files` of its JSON.
 		const filesInJson = isRecord(json._files) ? (json._files as typeof binary) : undefined;
 		const files = { ...binary, ...filesInJson };
 		// If n8n keeps files in memory, an expression such as `$binary.data` gives a file without its content. Then the
