@@ -47,8 +47,8 @@ export function keyParameters({ options, ...others }: Record<string, unknown>): 
 }
 
 /**
- * Returns the same pairs as `keyParameters`, with each expression replaced by its value, for a call by a model. `index`
- * is that of the input item. Throws n8n's error if an expression cannot be resolved.
+ * For a call by a model: returns the node's parameters and options that the key contains, with each expression replaced
+ * by its value. `index` is that of the input item. Throws n8n's error if an expression cannot be resolved.
  */
 const resolvedParameters = (context: IExecuteFunctions, index: number): unknown[] =>
 	keyParameters(context.getNode().parameters).map(([name, value]) => {
@@ -86,9 +86,9 @@ export const digestOf = (...parts: unknown[]): string =>
  * `credential` and `request` are digests. Call `keyFactory` once per run of the node. Both functions throw n8n's error
  * if an expression cannot be resolved.
  *
- * In a call by a model, the argument `account` of the returned function is the account's key. Otherwise it is '': the
- * key then depends on the id of the credential, but not on the token, so a retry still collects the result after the
- * user has corrected the token.
+ * In a call by a model, the second argument of the returned function is the account's key. Otherwise it is '': the
+ * idempotency key then depends on the id of the credential, but not on the token, so a retry still collects the result
+ * after the user has corrected the token.
  */
 export function keyFactory(context: IExecuteFunctions, isTool: boolean) {
 	const { parameters, credentials } = context.getNode();

@@ -45,7 +45,7 @@ export class Journal {
 	/** The store that holds the count of billable requests. */
 	private readonly countStore: JournalStore;
 
-	/** `isTool` is true if a model calls the node. */
+	/** Makes the journal of a run. The second argument is true if a model runs the node as a tool. */
 	constructor(context: IExecuteFunctions, isTool: boolean) {
 		const store = storeFor(context, isTool);
 		this.entries = store.mediaGenerationCreated ??= {};
@@ -63,15 +63,14 @@ export class Journal {
 	/**
 	 * Returns the entries of an item's create calls, one for each of `callKeys` (see `BillableTask`). Throws n8n's
 	 * error if an expression cannot be resolved.
-	 *
-	 * @param item the item. `account` is the account's key in a call by a model, otherwise ''. `isOtherAccount` returns
-	 *   true for the key of another account that items of this run use.
 	 */
 	entriesFor(
 		item: {
 			index: number;
+			/** The account's key in a call by a model, otherwise ''. */
 			account: string;
 			accountKey: string;
+			/** True for the key of another account that items of this run use. */
 			isOtherAccount(accountKey: string): boolean;
 			parameters: NodeParameters;
 			baseUrl: string;
@@ -132,6 +131,7 @@ export class JournalEntry {
 		private readonly recentKey: string,
 		private readonly item: {
 			accountKey: string;
+			/** True for the key of another account that items of this run use. */
 			isOtherAccount(accountKey: string): boolean;
 			baseUrl: string;
 			redact: Redactor;
