@@ -5,33 +5,35 @@ const FIRST_COOLDOWN_MS = 1000;
 /** The longest cooldown to which repeated failures lead, in ms, unless there is an outage (see `isOutage`). */
 const MAX_COOLDOWN_MS = 30_000;
 /**
- * The longest cooldown to which repeated failures lead during an outage, in ms. It is short because nothing announces
- * the recovery.
+ * The longest cooldown to which repeated failures lead during an outage, in ms. It is short because only the next
+ * request can show that the service is back.
  */
 const MAX_OUTAGE_COOLDOWN_MS = 10_000;
 /** A longer `Retry-After` is cut to this many ms, because some services ask for a whole day. */
 const MAX_OBEYED_RETRY_AFTER_MS = 60_000;
-/** How long other requests wait for a probe's answer at most, in ms, unless there is an outage. */
+/**
+ * How long other requests wait for the answer to a probe at most, in ms. During an outage they wait without a limit.
+ */
 const PROBE_WAIT_MS = 1500;
 
 /**
- * A circuit breaker (Nygard, “Release It!”). Times are from `monotonicNow`.
+ * A circuit breaker (Nygard, “Release It!”). All times are from `monotonicNow`.
  *
  * - Closed: requests go out.
  * - Open: requests have to wait until the cooldown is over.
- * - Half-open: one request goes out first, as a probe.
+ * - Half-open: one request goes out first, as a probe. The others wait for its answer.
  */
 export class CircuitBreaker {
-	/** True during an outage: the service has given no usable answer. */
+	/** True during an outage: the service gives no usable answers. */
 	isOutage = false;
 	private consecutiveFailures = 0;
 	/** When the breaker last opened; 0 before the first time. */
 	private openedAt = 0;
 	private openUntil = 0;
-	/** When the probe was sent; undefined if there is none. */
+	/** When the current probe was sent; undefined if no probe is in flight. */
 	private probedAt: number | undefined;
 
-	/** `state` is the initial state. */
+	/** `state` is the state in which the breaker starts. */
 	constructor(private state: 'closed' | 'open' | 'half-open') {}
 
 	/**
@@ -45,7 +47,7 @@ export class CircuitBreaker {
 		return this.isOutage ? Infinity : this.probedAt + PROBE_WAIT_MS - monotonicNow();
 	}
 
-	/** Call this when a request goes out; it may become the probe. */
+	/** Call this when a request goes out. If the breaker is not closed, the request may become the probe. */
 	onSent(): void {
 		if (this.state === 'closed') return;
 		if (this.state === 'open') this.probedAt = undefined;
@@ -54,8 +56,8 @@ export class CircuitBreaker {
 	}
 
 	/**
-	 * Call this when a request that was sent at `sentAt` got an answer that is no failure. The answer to a request from
-	 * before the breaker last opened is ignored.
+	 * Call this when a request that was sent at `sentAt` got an answer that is no failure. This closes the breaker,
+	 * unless the request was sent before the breaker last opened.
 	 */
 	onSuccess(sentAt: number): void {
 		if (sentAt <= this.openedAt) return;
@@ -65,17 +67,21 @@ export class CircuitBreaker {
 	}
 
 	/**
-	 * Call this when a request that was sent at `sentAt` has failed. `isOutage` is true if the service gave no usable
-	 * answer. The cooldown is lengthened by a random time of at most `jitterMs`.
+	 * Call this when a request that was sent at `sentAt` has failed. This opens the breaker. A request from before the
+	 * breaker last opened does not open it again, but may lengthen the cooldown.
+	 *
+	 * - `isOutage` is true if the service gave no usable answer.
+	 * - `retryAfterMs` is the cooldown that the service asks for, in ms.
+	 * - A random time of at most `maxJitterMs` is added to the cooldown.
 	 */
 	onFailure(sentAt: number, isOutage: boolean, retryAfterMs?: number, jitterMs = 0): void {
-		// Requests in flight together mostly fail for one reason, so their failures count as one.
+		// Requests that are in flight together mostly fail for the same reason, so their failures count as one.
 		if (sentAt > this.openedAt) {
 			this.consecutiveFailures++;
 			this.openedAt = monotonicNow();
 			this.state = 'open';
 		}
-		// An old request may fail after a later one has succeeded. Then the outage is over already.
+		// An old request may fail after a later one has succeeded. The success has shown that the outage is over.
 		if (this.state !== 'closed') this.isOutage ||= isOutage;
 		const maxCooldownMs = this.isOutage ? MAX_OUTAGE_COOLDOWN_MS : MAX_COOLDOWN_MS;
 		const backoffMs = Math.min(
@@ -88,8 +94,8 @@ export class CircuitBreaker {
 	}
 
 	/**
-	 * Call this when a request that was sent at `sentAt` was accepted or has ended. The next request may then become a
-	 * probe.
+	 * Call this after `onSuccess` or `onFailure`, when a request that was sent at `sentAt` was accepted or has ended.
+	 * If the breaker is still half-open, the next request becomes a new probe.
 	 */
 	onEnd(sentAt: number): void {
 		if (sentAt > this.openedAt) this.probedAt = undefined;

@@ -6,17 +6,17 @@ const SLOW_START_RISE = 12;
 const SLOW_START_RISE_MS = 1000;
 /** Slow start by success: the limit is this many times the number of healthy calls. */
 const SLOW_START_FACTOR = 4;
-/** A refusal cuts the limit to this share of `wMax` (CUBIC's β). */
+/** A refusal cuts the limit to this share of `wMax` (CUBIC's β, RFC 9438). */
 const BACKOFF_RATIO = 0.9;
 /**
- * The limit doubles in this many times the duration of one call (see `doublingMs`), unless `maxDoublingMs` is shorter.
+ * Doubling the limit takes this many times as long as one call takes (see `doublingMs`), but at most `maxDoublingMs`.
  */
 const DOUBLING_ROUNDS = 10;
-/** The longest doubling time, in ms, before the jitter is applied. */
+/** The longest time that doubling the limit takes, in ms, before the jitter is applied. */
 const MAX_DOUBLING_MS = 150_000;
 /**
- * The initial and lowest value of `idleDoublingMs`, in ms. It is low because other clients caused the refusal, and may
- * soon be done.
+ * The initial and lowest value of `idleDoublingMs`, in ms. It is low: if a call is refused while none of ours is in
+ * flight, other clients are the cause, and they may soon be done.
  */
 const MIN_IDLE_DOUBLING_MS = 4000;
 /**
@@ -28,29 +28,31 @@ const IDLE_DOUBLING_DECREASE = 1.2;
 /** CUBIC's K as a share of the doubling time: how long after a refusal the limit is back at `wMax`. */
 const CUBIC_K = Math.cbrt(1 - BACKOFF_RATIO);
 /**
- * The ceiling rises by 1 in about this many rounds of successes at the ceiling. It rises slowly because each call above
- * the ceiling may be charged and then fail.
+ * The ceiling rises by 1 in about this many rounds, each of N successes at a ceiling of N. It rises slowly because each
+ * call too many may be charged and then fail.
  */
 const ROUNDS_PER_PROBE = 25;
 
 /**
  * How many calls may be in flight at once.
  *
- * - Before the first refusal, the limit grows from `initialLimit` by slow start (RFC 5681). Without `initialLimit`
- *   there is no limit.
+ * - Until the first refusal (a call is throttled because too many are in flight), the limit grows from `initialLimit`
+ *   by slow start (RFC 5681). Without `initialLimit`, there is no limit until then.
  * - A refusal cuts the limit, which then grows with the cube of the time (CUBIC, RFC 9438). Growth by time helps
  *   processes that share an account to get similar shares.
- * - An overload (a call that was charged, but failed because too many were in flight) sets a ceiling for the limit.
+ * - An overload (a call was charged, but failed because too many were in flight) sets a ceiling for the limit.
  */
 export class ConcurrencyLimit {
 	/**
-	 * CUBIC's W_max: how many of our calls were in flight at the last refusal, at least 0.5. It is higher if more were
-	 * accepted since then. Undefined during slow start.
+	 * CUBIC's W_max: how many of our calls were in flight at the last refusal, but at least 0.5. If more calls are
+	 * accepted later, it rises to their number. Undefined during slow start.
 	 */
 	private wMax: number | undefined;
 	/** When a call was last refused, from `monotonicNow`; if none was refused yet, when this object was created. */
 	private epochStart = monotonicNow();
-	/** The longest doubling time until the next refusal, in ms, before the jitter is applied. */
+	/**
+	 * The longest time that doubling the limit takes, in ms, before the jitter is applied. Each refusal sets it anew.
+	 */
 	private maxDoublingMs = 0;
 	/** The value that `maxDoublingMs` gets if a call is refused while no call of ours is in flight, in ms. */
 	private idleDoublingMs = MIN_IDLE_DOUBLING_MS;
@@ -66,7 +68,7 @@ export class ConcurrencyLimit {
 	/** The cap that overloads have put on the limit; Infinity before the first overload. */
 	private ceiling = Infinity;
 
-	/** `maxLimit` is the highest limit. */
+	/** Slow start begins at `initialLimit`. The limit never exceeds `maxLimit`. */
 	constructor(
 		private readonly initialLimit = Infinity,
 		private readonly maxLimit = Infinity,
@@ -79,7 +81,7 @@ export class ConcurrencyLimit {
 		const slowStartByTime =
 			this.initialLimit + SLOW_START_RISE * Math.min(1, elapsedMs / SLOW_START_RISE_MS);
 		const slowStartLimit = Math.max(slowStartByTime, SLOW_START_FACTOR * this.healthyCount);
-		// If `wMax` is below 1, other clients may occupy the whole account, so the limit may be below 1 as well.
+		// A `wMax` below 1 means that other clients may occupy the whole account, so the limit may be below 1 as well.
 		const minLimit = (this.wMax ?? 0) < 1 ? 0 : 1;
 		const limit = this.wMax === undefined ? slowStartLimit : this.wMax * (1 + cubicTime ** 3);
 		return Math.min(this.maxLimit, this.ceiling, Math.max(minLimit, limit));
@@ -91,8 +93,8 @@ export class ConcurrencyLimit {
 	}
 
 	/**
-	 * How long the limit takes to double after it is back at `wMax`, in ms. Short calls make it shorter, because their
-	 * slots become free sooner.
+	 * How long the limit takes to double after it is back at `wMax`, in ms. Short calls make this time shorter, because
+	 * their slots become free sooner.
 	 */
 	private get doublingMs(): number {
 		return this.jitter * Math.min(this.maxDoublingMs, DOUBLING_ROUNDS * (this.roundMs || Infinity));
@@ -115,7 +117,7 @@ export class ConcurrencyLimit {
 		return Math.max(1, this.epochStart + reachedAfterMs - monotonicNow());
 	}
 
-	/** Call this when a call was accepted; `inFlight` includes it. */
+	/** Call this when a call was accepted; `inFlight` is the number of calls in flight, this call included. */
 	onAccepted(inFlight: number): void {
 		this.idleDoublingMs = Math.max(
 			MIN_IDLE_DOUBLING_MS,
@@ -152,7 +154,10 @@ export class ConcurrencyLimit {
 			this.idleDoublingMs = Math.min(MAX_DOUBLING_MS, IDLE_DOUBLING_INCREASE * this.idleDoublingMs);
 	}
 
-	/** Call this when a call was accepted beside `inFlight` others, charged, and failed because of overload. */
+	/**
+	 * Call this when a call has failed because of an overload; `inFlight` other calls were in flight when it was
+	 * accepted.
+	 */
 	onOverload(inFlight: number): void {
 		this.ceiling = Math.min(this.ceiling, Math.max(1, inFlight));
 	}

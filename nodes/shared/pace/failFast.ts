@@ -4,22 +4,22 @@ import { mentionsConcurrency } from '../parsing/errorTable';
 
 /**
  * A quota counts as used up once all failures of create calls have named a quota for this long, in ms. A quota of
- * requests per minute refills sooner.
+ * requests per minute refills sooner, so it never counts as used up.
  */
 const QUOTA_CONFIRM_MS = 600_000;
 /** If `Retry-After` plus this margin, in ms, is longer than QUOTA_CONFIRM_MS, the sum counts instead. */
 const RETRY_AFTER_MARGIN_MS = 60_000;
 
 /**
- * Decides when create calls stop waiting for a quota (“Fail Fast”, Shore, IEEE Software 2004). A quota per day does not
- * refill during a run, so waiting for it would be useless.
+ * Decides when create calls stop waiting for a quota to be refilled (“Fail Fast”, Shore, IEEE Software 2004). A quota
+ * per day is not refilled during a run, so waiting for it would be useless.
  */
 export class FailFast {
 	/** True from the time when a quota counts as used up until a create call is accepted. */
 	isQuotaExhausted = false;
 	/**
 	 * The last temporary failure of a create call; undefined if a create call was accepted since. Calls that were never
-	 * sent fail with it as well, so it lacks the fact `mayBeCharged`.
+	 * sent fail with this Failure as well, so it lacks the fact `mayBeCharged`.
 	 */
 	lastFailure: Failure | undefined;
 	/** When a create call was last accepted, from `monotonicNow`; 0 if none was. */
@@ -47,7 +47,7 @@ export class FailFast {
 		const { mayBeCharged, ...otherFacts } = facts;
 		this.lastFailure = new Failure(kind, otherFacts);
 		const now = monotonicNow();
-		// A failure of an earlier run says nothing about the quota of today.
+		// A failure that long ago belongs to an earlier run, and says nothing about the quota of today.
 		if (now - this.failedAt > QUOTA_CONFIRM_MS) this.quotaRefusedSince = Infinity;
 		this.failedAt = now;
 		this.quotaRefusedSince =
@@ -58,7 +58,8 @@ export class FailFast {
 
 	/**
 	 * Call this when a create call that has waited since `waitingSince` (from `monotonicNow`) has reached its deadline.
-	 * `isIdle` is true if no call of ours is in flight.
+	 * If no create call was accepted during that wait, a quota may be the reason, and then counts as used up. `isIdle`
+	 * is true if no call of ours is in flight.
 	 */
 	onTimedOut(waitingSince: number, isIdle: boolean): void {
 		const mayBeQuota =

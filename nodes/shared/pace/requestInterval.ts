@@ -4,8 +4,8 @@ import { monotonicNow } from '../async/deadline';
 const MIN_INTERVAL_MS = 50;
 const MAX_INTERVAL_MS = 30_000;
 /**
- * The nth throttled request in a row multiplies the interval by the nth power of this number (exponential back-off),
- * within the limits above.
+ * The nth throttled request in a row multiplies the interval by the nth power of this number (exponential back-off).
+ * The interval stays within MIN_INTERVAL_MS and MAX_INTERVAL_MS.
  */
 const INCREASE_FACTOR = 1.2;
 /** This many ms after it was set, the interval has shrunk to half, but not below MIN_INTERVAL_MS. */
@@ -15,7 +15,7 @@ const HALF_LIFE_MS = 60_000;
  * such as a minute, and allows bursts.
  */
 const LONG_WINDOW_RATIO = 40;
-/** While the interval is 0, counting starts anew after this many ms without an accepted request. */
+/** While the interval is 0, the counts of requests start anew after this many ms without an accepted request. */
 const IDLE_MS = 10_000;
 
 /**
@@ -28,7 +28,10 @@ export class RequestInterval {
 	private initialMs = 0;
 	/** When the interval was set, from `monotonicNow`. */
 	private setAt = 0;
-	/** Since when `acceptedCount` and `throttledCount` count, from `monotonicNow`. The next estimate uses both. */
+	/**
+	 * Since when `acceptedCount` and `throttledCount` count, from `monotonicNow`. The next estimate of the interval
+	 * uses both.
+	 */
 	private countingSince = monotonicNow();
 	private lastAcceptedAt = 0;
 	private acceptedCount = 0;
@@ -42,7 +45,7 @@ export class RequestInterval {
 		return ms < MIN_INTERVAL_MS / 4 ? 0 : Math.max(MIN_INTERVAL_MS, ms);
 	}
 
-	/** Call this when a request was throttled. For requests that were in flight together, call it once. */
+	/** Call this when a request was throttled. If several that were in flight together are throttled, call it once. */
 	onThrottled(): void {
 		this.throttledCount++;
 		this.set(this.ms * INCREASE_FACTOR ** ++this.throttledInARow);
@@ -51,7 +54,7 @@ export class RequestInterval {
 	/** Call this when a request that was sent after the last throttled answer has succeeded or was rejected. */
 	onAccepted(): void {
 		this.throttledInARow = 0;
-		// Hours with few requests would make the average far too long.
+		// If hours with few requests were counted, the average time per request would be far too long.
 		const isIdle = this.ms === 0 && monotonicNow() - this.lastAcceptedAt > IDLE_MS;
 		if (isIdle) this.restartCounting();
 		this.lastAcceptedAt = monotonicNow();

@@ -12,18 +12,18 @@ import { RequestInterval } from './requestInterval';
 import { TokenBucket } from './tokenBucket';
 
 /**
- * The lanes of the queue. Among calls that may go out now, the lane with the lowest number comes first. A poll is a
- * read of a task that is not urgent.
+ * The lanes of the queue. Of the calls that may go out now, one in the lane with the lowest number goes first. A poll
+ * is a read of a task that is not urgent.
  */
 const LANES = { read: 0, create: 1, poll: 2 };
 /**
- * A task that raises the number in flight to one of these counts for the first time is read early. An overloaded
+ * If a task raises the number in flight to one of these counts for the first time, it is read early. An overloaded
  * service fails tasks after it has charged them, so an overload has to be noticed soon.
  */
 const SPOT_CHECK_COUNTS = [16, 32, 64, 128, 256];
 /**
- * The least range of the jitter, in ms. The cooldown after a throttled request is lengthened by a random part of that
- * range. The jitter keeps processes that share an account from sending at the same moment.
+ * The least range of the jitter, in ms. After a throttled request, a random time between 0 and at least this many ms is
+ * added to the cooldown. The jitter keeps processes that share an account from sending at the same moment.
  */
 const MIN_JITTER_MS = 100;
 
@@ -47,13 +47,13 @@ export type CallKind = 'create' | 'read' | 'task';
  */
 export type Outcome = 'succeeded' | 'rejected' | 'throttled' | 'unavailable' | 'unknown';
 
-/** The handle of a call that may go out now, from `Throttle.admit`. The caller reports with it how the call went. */
+/** The handle of a call that may go out now, from `Throttle.admit`. With it, the caller reports how the call went. */
 export interface AdmittedCall {
 	/** True if the task of this call should be read early, to notice an overload soon. */
 	readonly isSpotCheck: boolean;
 	/**
-	 * Call this at most once, when the service has accepted a create call that then continues, such as a stream. The
-	 * call counts as in flight until `end`.
+	 * Call this when the service has accepted a create call but its answer goes on, as a stream does. Call it at most
+	 * once. The call counts as in flight until `end`.
 	 */
 	markAccepted(): void;
 	/**
@@ -68,7 +68,7 @@ export interface AdmittedCall {
  * unknown and may change.
  */
 export class Throttle {
-	/** True once a request has succeeded or was rejected. */
+	/** True once a request has had the outcome `succeeded` or `rejected`. */
 	hasEverAnswered = false;
 	/** How many tasks and generation streams of this process's executions are in flight. */
 	inFlight = 0;
@@ -78,23 +78,26 @@ export class Throttle {
 	readonly backgroundQueue = new TokenBucket();
 	private readonly interval = new RequestInterval();
 	private readonly failFast = new FailFast();
-	/** Stops requests of all kinds for a while. */
+	/** Stops requests of all kinds during the cooldown after a throttled one. */
 	private readonly requestBreaker = new CircuitBreaker('closed');
-	/** Stops create calls while the service is unavailable or overloaded. */
+	/**
+	 * Stops create calls while the service is unavailable or overloaded. It starts half-open, so that the first create
+	 * call goes out alone, as a probe.
+	 */
 	private readonly createBreaker = new CircuitBreaker('half-open');
 	private readonly queue = new Queue<keyof typeof LANES>(
 		(kind) => this.delayMs(kind),
 		(kind) => this.onAdmit(kind),
 		3,
 	);
-	/** The queue of polls, which have the lowest priority. */
+	/** The queue of polls. It is one lane of `queue`, with the lowest priority. */
 	readonly pollQueue = {
 		enter: async (signal: AbortSignal) => await this.queue.enter(signal, 'poll', LANES.poll),
 	};
 	readonly coalescedReads = new CoalescedReads();
 	/**
-	 * When a request was last throttled, from `monotonicNow` like all times in this class. Throttled requests that were
-	 * in flight together count as one.
+	 * When a request was last throttled, from `monotonicNow` like all times in this class. If several that were in
+	 * flight together are throttled, this is the time of the first.
 	 */
 	private lastThrottledAt = 0;
 	/** When the last read or create call was admitted. */
@@ -109,14 +112,17 @@ export class Throttle {
 		return this.failFast.isQuotaExhausted;
 	}
 
-	/** True during an outage: a read should be answered before the next create call goes out. */
+	/**
+	 * True during an outage. Before the next create call, the caller should send a free read, to see whether the
+	 * service answers.
+	 */
 	get needsHealthCheck(): boolean {
 		return this.createBreaker.isOutage;
 	}
 
 	/**
-	 * Resolves once a call of this kind may go out; the caller must call `end` of the result. Throws a Failure if
-	 * `signal` aborts first, or if a quota turns out to be used up while a create call waits.
+	 * Resolves once a call of this kind may go out; for a `task`, at once. The caller must call `end` of the result.
+	 * Throws a Failure if `signal` aborts first, or if a quota turns out to be used up while a create call waits.
 	 *
 	 * `waitingSince` is when the caller first tried to send this call, from `monotonicNow`.
 	 */
@@ -158,7 +164,8 @@ export class Throttle {
 
 	/** Records that a request of this kind is admitted now. */
 	private onAdmit(kind: keyof typeof LANES): void {
-		// A poll that is admitted here is queued once more, as a read, and only that counts as sent.
+		// A poll that is admitted here enters the queue once more, as a read, when the API sends it. Only the read
+		// counts as sent.
 		if (kind === 'poll') return void (this.lastPolledAt = monotonicNow());
 		this.lastSentAt = monotonicNow();
 		this.requestBreaker.onSent();
@@ -208,7 +215,7 @@ export class Throttle {
 		};
 	}
 
-	/** Updates the limits after a request that was sent at `sentAt` was accepted or has ended. */
+	/** Updates all limits after a request that was sent at `sentAt` was accepted or has ended. */
 	private onAnswer(isCreate: boolean, sentAt: number, outcome: Outcome, error?: unknown): void {
 		const { requestBreaker, createBreaker, failFast } = this;
 		const hasAnswered = outcome === 'succeeded' || outcome === 'rejected';
@@ -224,8 +231,8 @@ export class Throttle {
 		if (outcome === 'succeeded') failFast.onAccepted();
 		const isTemporary = outcome === 'throttled' || outcome === 'unavailable';
 		if (isTemporary) failFast.onFailure(error as Failure, this.inFlight === 0);
-		// The caller admits the new task a moment later. Until then the create call still counts as in flight, or
-		// another call would take its place.
+		// If the call has created a task, the caller calls `admit` for the task a moment later. Until then, the create
+		// call still counts as in flight, so that no other call takes its place.
 		void sleep(0).then(() => {
 			this.unansweredCreates--;
 			this.queue.notify();
@@ -238,7 +245,7 @@ export class Throttle {
 	 */
 	private onThrottled(isCreate: boolean, sentAt: number, { kind, facts }: Failure): void {
 		const { text, retryAfterMs } = facts;
-		// Requests that were sent before the last throttled answer probably met the same limit.
+		// Requests that were sent before the last throttled answer came probably met the same limit.
 		const isNewThrottling = sentAt > this.lastThrottledAt;
 		if (isNewThrottling) this.lastThrottledAt = monotonicNow();
 		if (isCreate && mentionsConcurrency(text)) {
