@@ -2,17 +2,17 @@ import type { Meaning } from '../failure';
 import { asText, truncate, isRecord, parseJson } from './values';
 
 /*
- * Finds out what a refusal or a failure of the service is about, from its text and its HTTP status. Cases:
+ * Finds out what a refusal or a failure of the service is about, from its text and its HTTP status. For examples, see
  * test/unit/errorTable.test.ts.
  */
 
-/** Names of fields that may say what went wrong. */
+/** Names of fields whose text may say what went wrong. */
 const SIGN_FIELD =
 	/^err|error|fault|filter|block|fail|reject|refus|(?:msg|reasons?)$|^(?:code|kind|status|type|message|details?|cause)$/i;
 /** Names of fields that repeat what the user has sent. */
 const ECHOED_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i;
 
-/** The texts in a value, also nested ones, that may say what went wrong. Call it with `value` alone. */
+/** Returns the texts in a value, also nested ones, that may say what went wrong. Call it with `value` alone. */
 function signsIn(value: unknown, isSign = true, depth = 0): string[] {
 	const text = asText(value);
 	const json = text && /^[[{]/.test(text) ? parseJson(text) : undefined;
@@ -28,7 +28,10 @@ function signsIn(value: unknown, isSign = true, depth = 0): string[] {
 	);
 }
 
-/** The texts that `signsIn` finds, as one text in lower case, in which `machine_words` become `machine words`. */
+/**
+ * Returns the texts of `value` that may say what went wrong, as one text in lower case, in which `machine_words` become
+ * `machine words`.
+ */
 const normalizedText = (value: unknown): string =>
 	truncate(signsIn(value).join('. '), 4000)
 		.replace(/[\s_-]+/g, ' ')
@@ -36,15 +39,18 @@ const normalizedText = (value: unknown): string =>
 		.replace(/([a-z])([A-Z])/g, '$1 $2')
 		.toLowerCase();
 
-/** The clearest of the texts that `signsIn` finds: the first with several words, or else the first single word. */
+/**
+ * Returns the text in `value` that most likely says what went wrong: the first with several words, or else the first
+ * single word. Returns undefined if there is none.
+ */
 export function clearestSign(value: unknown): string | undefined {
 	const signs = signsIn(value).filter((sign) => !/^\d+$/.test(sign));
 	return signs.find((sign) => /\s/.test(sign)) ?? signs[0];
 }
 
 /**
- * A meaning, and the regular expressions that recognize it in the normalized text. Bounded repetitions keep them fast
- * on a long text.
+ * A meaning, and the regular expressions that recognize it in a normalized text. Their repetitions are bounded, so that
+ * they are fast even on a long text.
  */
 type MeaningRow = readonly [Meaning, ...RegExp[]];
 
@@ -127,7 +133,7 @@ const SPECIFIC_SIGNS: readonly MeaningRow[] = [
 	],
 ];
 
-/** What the HTTP status means if no specific sign is found. */
+/** The meaning of an HTTP status. It counts only if no row of the table above matches. */
 const MEANING_BY_STATUS: Readonly<Record<number, Meaning>> = {
 	401: 'token',
 	402: 'credit',
@@ -135,7 +141,7 @@ const MEANING_BY_STATUS: Readonly<Record<number, Meaning>> = {
 	429: 'throttled',
 };
 
-/** Words that say no more than an HTTP status. */
+/** Words that say no more than an HTTP status. They count only if neither of the tables above tells the meaning. */
 const GENERAL_SIGNS: readonly MeaningRow[] = [
 	['throttled', /(?:^|\. |error |code |http )429\b|resource (?:has |been |is ){0,2}exhausted/],
 	['credit', /payment required/],
@@ -154,7 +160,8 @@ const findMeaning = (table: readonly MeaningRow[], words: string) =>
 	table.find(([, ...signs]) => signs.some((sign) => sign.test(words)))?.[0];
 
 /**
- * The meaning of a refusal or a failure. Not for the answer of a success, whose words may match by chance.
+ * Returns the meaning of a refusal or a failure; undefined if it is unknown. Do not call this for a successful answer,
+ * because its words may match by chance.
  *
  * @param value the parsed JSON or the text of the answer
  * @param status its HTTP status; 0 if there is none
@@ -162,8 +169,8 @@ const findMeaning = (table: readonly MeaningRow[], words: string) =>
 export function meaningOf(value: unknown, status = 0): Meaning | undefined {
 	const normalized = normalizedText(value);
 	const specific = findMeaning(SPECIFIC_SIGNS, normalized);
-	// A 402 that mentions a quota is about the credit. The text of a 429 may advertise a larger plan, so only words
-	// about quota and credit count.
+	// A 402 that mentions a quota is about the credit. A 429 may advertise a larger plan in its text, so of its words
+	// only those about quota and credit count.
 	if (status === 402 && specific === 'quota') return 'credit';
 	if (status === 429 && specific !== 'quota' && specific !== 'credit') return 'throttled';
 	const general = findMeaning(GENERAL_SIGNS, normalized);

@@ -17,7 +17,7 @@ const VAGUE_REASON =
 const REASON_IN_BROKEN_JSON =
 	/"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,2000})/;
 
-/** The reason in an error answer, for the user; undefined if there is none. Call it without `depth`. */
+/** Returns the reason in an error answer, for the user; undefined if there is none. Call it without `depth`. */
 export function readReason(value: unknown, depth = 0): string | undefined {
 	const text = asText(value);
 	if (depth > 4) return plainText(text);
@@ -37,7 +37,7 @@ export function readReason(value: unknown, depth = 0): string | undefined {
 	return reasons.find((reason) => !VAGUE_REASON.test(reason)) ?? reasons[0];
 }
 
-/** A text for the user, without HTML tags and control characters; undefined when nothing remains. */
+/** Returns a text for the user, without HTML tags and control characters; undefined if nothing remains. */
 function plainText(text = ''): string | undefined {
 	const cleaned = truncate(text, 4000).replace(/<[/!]?[a-z][^<>]*>/gi, ' ');
 	return asText(truncate(cleaned.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_REASON_CHARS));
@@ -63,7 +63,7 @@ export const isFailureWord = (value: unknown): boolean =>
 export const isFailed = (record: unknown): boolean =>
 	reportsError(record) || (isRecord(record) && isFailureWord(record.status));
 
-/** The longest wait that is read from Retry-After, in ms. */
+/** A longer wait in Retry-After is cut to this many ms. */
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
 /** True if a task or a generation has failed because the service was overloaded. */
@@ -72,9 +72,9 @@ export const isOverload = (error: unknown): boolean =>
 	(error.facts.meaning ?? meaningOf(error.facts.text)) === 'throttled';
 
 /**
- * The wait that the Retry-After header asks for, in ms; undefined if the header is missing or malformed. If the header
- * contains a date, the Date header of the same answer is the current time, because our clock may differ from the
- * service's.
+ * Returns the wait that the Retry-After header asks for, in ms; undefined if the header is missing or malformed. If the
+ * header contains a date, the Date header of the same answer is taken as the current time, because our clock may differ
+ * from the service's.
  */
 export function readRetryAfter(headers: Record<string, string | undefined>): number | undefined {
 	const text = asText(headers['retry-after']);
@@ -85,14 +85,14 @@ export function readRetryAfter(headers: Record<string, string | undefined>): num
 	return Number.isFinite(ms) ? Math.min(MAX_RETRY_AFTER_MS, Math.max(0, ms)) : undefined;
 }
 
-/** The reason in the body of an error answer; undefined for a web page, or if there is no reason. */
+/** Returns the reason in the body of an error answer; undefined for a web page, or if there is no reason. */
 export function readErrorText(body: string): string | undefined {
 	const json = parseJson(body);
 	if (json !== undefined) return readReason(json);
 	return looksLikeHtml(body) ? undefined : readReason(body);
 }
 
-/** The kind of Failure of a refusal, by its meaning. */
+/** The kind of Failure for a refusal, by its meaning. A refusal with any other meaning is of kind `rejected`. */
 const REFUSAL_KINDS: Partial<Record<Meaning, FailureKind>> = {
 	throttled: 'rateLimited',
 	quota: 'rateLimited',
@@ -102,7 +102,7 @@ const REFUSAL_KINDS: Partial<Record<Meaning, FailureKind>> = {
 };
 
 /**
- * The Failure of an answer that refuses a request or reports a failure.
+ * Returns the Failure of an answer that refuses a request or reports a failure.
  *
  * @param answer its parsed JSON or its text; the token must have been removed before
  * @param status its HTTP status, if it has one
@@ -127,7 +127,9 @@ const FINAL_MEANINGS: ReadonlyArray<Meaning | undefined> = [
 	'not_allowed',
 	'moderation',
 ];
-/** Statuses with which a service refuses for rate, load or quota, if the JSON of the answer says so. */
+/**
+ * Statuses with which a service may refuse for rate, load or quota. They count only if the JSON of the answer says so.
+ */
 const OVERLOAD_STATUSES = [503, 529];
 
 /** Finds a field with the reason of a failure, such as `raiMediaFilteredReasons`. */
@@ -138,7 +140,7 @@ export const statesFinalReason = (result: unknown): boolean =>
 	FINAL_MEANINGS.includes(meaningOf(result)) || REASON_FIELD.test(JSON.stringify(result) ?? '');
 
 /**
- * The Failure of an answer with an error status or a redirect. The token must have been removed from `body`
+ * Returns the Failure of an answer with an error status or a redirect. The token must have been removed from `body`
  * before.
  */
 export function failureOfStatus(status: number, body: string): Failure {
@@ -157,7 +159,7 @@ export function failureOfStatus(status: number, body: string): Failure {
 			? reportedFailure
 			: new Failure('unavailable', transientFacts);
 	}
-	// A web page with 401 or 403 probably comes from a proxy in front of the service, so it is temporary.
+	// A web page with 401 or 403 probably comes from a proxy in front of the service, so the failure is temporary.
 	if (status === 408 || (isHtml && (status === 401 || status === 403))) {
 		return new Failure('unavailable', transientFacts);
 	}
@@ -183,7 +185,8 @@ export function parseResponseBody<T>(
 	if (!isFailed(raw)) throw new Failure('foreignServer', { transient: true });
 	const { kind, facts } = failureOfAnswer(redact.value(raw));
 	const { meaning, text = 'no reason given' } = facts;
-	// If the answer has an id, a task may exist, so the kind must not be `rateLimited`: that call would be sent again.
+	// If the answer has an id, a task may exist, so the call must not be sent again, as it would be after
+	// `rateLimited`.
 	const mayHaveStarted = kind === 'rateLimited' && !isThrottledAnswer(raw);
 	throw mayHaveStarted
 		? new Failure('rejected', { meaning, text })

@@ -14,8 +14,8 @@ import { asText, looksLikeHtml } from './values';
 export const SNIFF_BYTES = 512;
 
 /**
- * The known types of files; the first row that matches counts. `start` matches the first bytes of a file as a Latin-1
- * text.
+ * The known types of files; the first row that matches counts. `start` matches the first bytes of a file, read as
+ * Latin-1. It is undefined if the bytes do not show the type.
  */
 const TYPES: ReadonlyArray<
 	[extension: string, start: RegExp | undefined, mimeType: string, ...otherMimeTypes: string[]]
@@ -48,7 +48,7 @@ const TYPES: ReadonlyArray<
 	['tiff', /^(?:II\*\0|MM\0\*)/, 'image/tiff'],
 ];
 
-/** The extension for a file that has only audio, by the extension of its container. */
+/** The extension of a file that has only audio, by the usual extension of its container format. */
 const AUDIO_EXTENSION_BY_CONTAINER = new Map([
 	['mp4', 'm4a'],
 	['mov', 'm4a'],
@@ -63,7 +63,7 @@ const typeByExtension = (fileExtension: string | undefined) =>
 const typeByMime = (mimeType: string) =>
 	TYPES.find(([, , ...mimeTypes]) => mimeTypes.includes(mimeType));
 
-/** The row of `TYPES` that the first bytes match. */
+/** Returns the row of `TYPES` that the first bytes match. */
 function sniff(bytes: Uint8Array) {
 	const text = Buffer.from(bytes.subarray(0, 32)).toString('latin1');
 	return TYPES.find(([, start]) => start?.test(text));
@@ -74,11 +74,14 @@ function typeByUrl(url: string) {
 	return typeByExtension(urlExtension);
 }
 
-/** The MIME type in a Content-Type header, in lower case and without parameters; '' if there is none. */
+/** Returns the MIME type in a Content-Type header, in lower case and without parameters; '' if there is none. */
 const mimeFromHeader = (contentType: string | undefined) =>
 	contentType?.slice(0, 200).split(';')[0]!.trim().toLowerCase() ?? '';
 
-/** The type of a file. Its first bytes usually decide, because headers and extensions of some deployments are wrong. */
+/**
+ * Returns the type of a file. Its first bytes usually decide, because headers and extensions of some deployments are
+ * wrong. `contentType` is its Content-Type header. `url` must be absolute. If nothing else tells, `kind` decides.
+ */
 export function fileTypeOf(
 	bytes: Uint8Array,
 	contentType: string | undefined,
@@ -102,22 +105,25 @@ export function fileTypeOf(
 export const isImage = (bytes: Uint8Array): boolean =>
 	sniff(bytes)?.[2].startsWith('image/') === true;
 
-/** The part of a MIME type before the slash, such as `audio`. */
+/** Returns the part of a MIME type before the slash, such as `audio`. */
 const topLevelType = (mimeType: string) => mimeType.split('/')[0];
 
 /** The type of SubRip subtitles. */
 export const SRT: FileType = { mimeType: 'application/x-subrip', extension: 'srt' };
 const VTT: FileType = { mimeType: 'text/vtt', extension: 'vtt' };
 
-/** The source of a regular expression that matches a time in subtitles. */
+/**
+ * The source of a regular expression that matches a time in subtitles. Its groups are the hours, minutes, seconds and
+ * the fraction of a second; hours and fraction may be missing.
+ */
 export const CUE_TIME = String.raw`(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?`;
 const SRT_START = new RegExp(String.raw`^(?:\d+[ \t]*\n)?[ \t]*${CUE_TIME}[ \t]*-->`);
 
-/** A text without a byte order mark and with LF line breaks. */
+/** Returns a text without a byte order mark, and with LF line breaks. */
 export const normalizeLines = (text: string): string =>
 	text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
 
-/** The type of subtitles by their first lines; undefined if they are neither SRT nor VTT. */
+/** Returns the type of subtitles by their first lines; undefined if they are neither SRT nor VTT. */
 export function subtitleTypeOf(text: string): FileType | undefined {
 	const start = normalizeLines(text);
 	if (/^WEBVTT(?:[ \t\n]|$)/.test(start)) return VTT;
@@ -125,8 +131,8 @@ export function subtitleTypeOf(text: string): FileType | undefined {
 }
 
 /**
- * The reason why these first bytes are no media file, for the user; undefined if they may be one. With `isSubtitles`,
- * plain text is allowed.
+ * Returns why a file with these first bytes is no media file, in words for the user; undefined if it may be one. With
+ * `isSubtitles`, plain text is allowed.
  */
 export function invalidFileReason(
 	bytes: Uint8Array,
@@ -135,20 +141,21 @@ export function invalidFileReason(
 ): string | undefined {
 	if (bytes.length === 0) return 'the file is empty';
 	const text = Buffer.from(bytes).toString().trimStart();
-	// Control characters other than white space do not occur in text, so this is a binary file.
+	// A text has no control characters other than white space, so this is a binary file.
 	if (/[\x00-\x08\x0e-\x1f]/.test(text)) return undefined;
 	const headerType = isSubtitles ? '' : mimeFromHeader(contentType);
 	if (looksLikeHtml(text)) return 'a web page was returned instead of the file';
 	if (/^[{[]/.test(text) || headerType.includes('json')) {
 		return 'a JSON response was returned instead of the file';
 	}
-	// Raw audio samples are usually invalid UTF-8, or contain DEL. A text may end in a truncated character.
+	// Raw audio samples are usually invalid UTF-8, or contain DEL. These first bytes of a text may end within a
+	// character, so one to three invalid characters at the end are ignored.
 	const isText = /^text\/|xml/.test(headerType) || !/\ufffd(?!\ufffd{0,2}$)|\x7f/.test(text);
 	if (isSubtitles || !isText) return undefined;
 	return `text was returned instead of the file${headerType && ` (${headerType})`}`;
 }
 
-/** The name `<kind>-<id>.<extension>` for a file; unusual characters of the id become `_`. */
+/** Returns the name `<kind>-<id>.<extension>` for a file; unusual characters of the id become `_`. */
 export function fileNameOf(kind: MediaKind, id: string, extension: string): string {
 	const safeId = id.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 120) || 'file';
 	return `${kind}-${safeId}.${extension}`;
@@ -158,12 +165,13 @@ export function fileNameOf(kind: MediaKind, id: string, extension: string): stri
 const GENERATED_KINDS = [...new Set(Object.values(GENERATIONS).map(({ kind }) => kind))];
 
 /**
- * The kind of media of a history entry, by its `type` or the extension of its file's URL; undefined if neither
- * tells.
+ * Returns the kind of media of a history entry, by its `type` or by the extension of its file's URL; undefined if
+ * neither tells.
  */
 export function declaredKind({ type }: ServiceRecord, url: string): Generation['kind'] | undefined {
 	const words = asText(type)?.toLowerCase() ?? '';
-	// In “image_to_video” both words occur. The result is a video, which comes first in GENERATED_KINDS.
+	// A `type` such as “image_to_video” contains both words. The result is a video, which comes first in
+	// GENERATED_KINDS.
 	const kindInType = GENERATED_KINDS.find((kind) => words.includes(kind));
 	const mimeType = typeByUrl(url)?.[2] ?? '';
 	return (

@@ -14,29 +14,29 @@ import { idOf, readGeneratedFiles, type ReaderContext } from './responses';
 
 /* Reads the bytes of a generation stream (§6.1; docs/contract.md, “Streams”) into its outcome. */
 
-/** The files that a stream has brought, and why others are missing. */
+/** The files that a stream has delivered, and why others are missing. */
 export interface StreamResult {
 	/** The files that have arrived. */
 	files: GeneratedFile[];
-	/** Why the stream ended too early. */
+	/** Why the stream ended too early; undefined if it did not. */
 	interruptionReason?: string;
 	/** Why files have failed, in the service's words. */
 	reason?: string;
 	/** True if a file has failed, and the service has not said which. */
 	hasUnattributedFailure?: boolean;
-	/** True if the result had an empty list, so that probably nothing was made. */
+	/** True if the service sent an empty list as the result, so that it has probably generated nothing. */
 	isEmpty?: boolean;
-	/** The Failure to report if the history has no file either. */
+	/** The Failure to report if there is no file in the history either. */
 	failure?: Failure;
 }
 
-/** True for a status word that means “in progress”, or an entry that has one. */
+/** True for a status word that means “in progress”, and for an entry with such a word. */
 const isInProgress = (entry: unknown): boolean =>
 	/^(?:media_generation_status_)?(?:pending|active|processing)$/i.test(
 		asText(isRecord(entry) ? entry.status : entry) ?? '',
 	);
 
-/** True for a value that has an empty list at any depth, and no field `id`. */
+/** True for a value that contains an empty list, at any depth, but no field `id`. */
 const isEmptyList = (value: unknown): boolean => /^(?!.*"id":).*\[\]/s.test(JSON.stringify(value));
 
 /** Returns the value in the data of an event, which is JSON, JSON inside a JSON string, or plain text. */
@@ -48,8 +48,8 @@ function parseData(data: string): unknown {
 }
 
 /**
- * Reads a generation stream chunk by chunk. Feed it with `push` until that returns an outcome. If the stream ends
- * before, call `markEnded` or `markBroken` once.
+ * Reads a generation stream chunk by chunk. Call `push` for each chunk until it returns an outcome. If the stream ends
+ * before that, call `markEnded` or `markBroken` once.
  */
 export class GenerationEvents {
 	/** The outcome, once it is known. */
@@ -59,17 +59,17 @@ export class GenerationEvents {
 	/** True if the last event reported an error without an id, which may be about one video or about all. */
 	lastEventIsUnattributedError = false;
 	private readonly decoder = new TextDecoder('utf-8');
-	/** `plain` if the answer is JSON or a web page instead of a stream. */
+	/** `plain` if the answer is JSON or a web page instead of a stream; undefined until the first text has arrived. */
 	private mode: 'events' | 'plain' | undefined;
 	private plainAnswer = '';
 	/** The files that have arrived, by id and URL. */
 	private readonly files = new Map<string, GeneratedFile>();
 	private readonly failedIds = new Set<string>();
-	/** The last failure that had a reason, or else the first one. */
+	/** The last failure that had a reason; if none had one, the first failure. */
 	private failure: Failure | undefined;
 	/** The ids of entries that came with neither a file nor an error. */
 	private readonly idsInProgress = new Set<string>();
-	/** The value that `interruptionReason` gets if the stream ends now. */
+	/** The `interruptionReason` of the outcome if the stream ends now. */
 	private defaultInterruption = 'the response was empty';
 	/** The data of the last event. */
 	private lastValue: unknown;
@@ -99,7 +99,7 @@ export class GenerationEvents {
 		return this.outcome;
 	}
 
-	/** Feeds the event parser, which throws after an event that is too large. */
+	/** Passes a text on to the event parser, which throws an error after an event that is too large. */
 	private feed(text: string): void {
 		try {
 			this.parser.feed(text);
@@ -151,8 +151,8 @@ export class GenerationEvents {
 	}
 
 	/**
-	 * Reads a JSON answer or the data of an event. `missingResultReason` is the interruption to report if the data is
-	 * final but has no file.
+	 * Reads a JSON answer or the data of an event. `missingResultReason` is the reason to report if this data is final
+	 * but has no file; it is undefined if more events may follow.
 	 */
 	private readResult(value: unknown, missingResultReason?: string): void {
 		const { baseUrl, redact } = this.context;
@@ -163,12 +163,12 @@ export class GenerationEvents {
 			);
 		const fileKeys: string[] = [];
 		for (const file of files) {
-			// A later event may have a newly signed URL, so the later file replaces the earlier one. In one event, URLs
-			// that differ only in the query belong to different files.
+			// A later event may have a newly signed URL of the same file, so the later file replaces the earlier one.
+			// In one event, URLs that differ only in the query belong to different files.
 			const { id, fileUrl } = file;
 			const key = id === undefined ? fileUrl : `${id} ${withoutQuery(fileUrl)}`;
 			fileKeys.push(key);
-			// A video that was reported as failed has a file now, so it has not failed.
+			// A video that was reported as failed before has a file now, so it has not failed after all.
 			if (id !== undefined) this.failedIds.delete(id);
 			this.files.set(`${key} ${fileKeys.filter((other) => other === key).length}`, file);
 		}
@@ -184,7 +184,7 @@ export class GenerationEvents {
 				if (id !== undefined) this.idsInProgress.add(id);
 				const { status, message = undefined } = isRecord(entry) ? entry : { status: entry };
 				const statusText = asText(status) ?? asText(message) ?? (id && 'working');
-				// The id is reported because it proves which history entry is the result.
+				// The id is passed on, because it proves later which history entry is the result.
 				if (statusText) this.onProgress(truncate(redact.text(statusText), MAX_REASON_CHARS), id);
 			}
 		}
@@ -195,7 +195,7 @@ export class GenerationEvents {
 			this.setOutcome(missingResultReason, undefined, isEmptyList(value));
 	}
 
-	/** Reads an error. Without an id, it may be about one video or image, or about all. */
+	/** Reads an error. An error without an id may be about one video or image, or about all of them. */
 	private readError(error: unknown): void {
 		const { kind, facts } = failureOfAnswer(this.context.redact.value(error));
 		const { meaning } = facts;
@@ -215,7 +215,7 @@ export class GenerationEvents {
 		this.onProgress('failed', id);
 	}
 
-	/** True if each requested file has arrived or failed. */
+	/** True if each requested file has arrived or failed, so that no more events are needed. */
 	private get isEveryFileKnown(): boolean {
 		return this.files.size + this.failedIds.size >= this.requestedCount;
 	}
@@ -224,7 +224,7 @@ export class GenerationEvents {
 		return [...this.idsInProgress].some((id) => !this.failedIds.has(id));
 	}
 
-	/** Sets the outcome; later calls change nothing. */
+	/** Sets the outcome; later calls change nothing. `failure` becomes the outcome if no file has arrived. */
 	private setOutcome(interruptionReason?: string, failure?: Failure, isEmpty?: boolean): void {
 		const files = [...this.files.values()];
 		const isComplete =

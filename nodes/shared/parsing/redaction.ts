@@ -1,18 +1,18 @@
 /** Masks the API token in what is about to be shown, stored or logged. */
 export interface Redactor {
 	/**
-	 * Replaces the token in a text by a mask. The token is also found in another letter case, percent-encoded, or
-	 * escaped as in JSON.
+	 * Returns a text in which a mask replaces the token. The token is also found in another letter case,
+	 * percent-encoded, or escaped as in JSON.
 	 */
 	text(source: string): string;
-	/** Returns a JSON value with the token masked in its texts and keys. */
+	/** Returns a JSON value in which the token is masked, in texts and in keys. */
 	value<T>(value: T): T;
 }
 
-/** How many characters of a token the regular expression contains at most, because V8 limits a pattern's length. */
+/** The maximum number of characters of a token in the regular expression, because V8 limits the length of a pattern. */
 const MAX_COMPARED_CHARS = 4000;
 
-/** The source of a regular expression that matches a character of the token and its usual encodings. */
+/** Returns the source of a regular expression that matches a character of the token, also in its usual encodings. */
 function characterPattern(character: string): string {
 	if (/\w/.test(character)) return character;
 	const code = character.charCodeAt(0).toString(16).padStart(2, '0');
@@ -23,7 +23,7 @@ function characterPattern(character: string): string {
 export function redactor(apiToken: string): Redactor {
 	if (apiToken.length < 6) return { text: (text) => text, value: (value) => value };
 	const characters = Array.from(apiToken, characterPattern);
-	// A text that the service has truncated may end within the token, so the start of the token is enough to match.
+	// A text that the service has truncated may end within the token, so the start of the token is enough for a match.
 	const requiredLength = Math.max(12, Math.min(500, Math.ceil(characters.length / 2)));
 	const optionalTail = characters
 		.slice(requiredLength, MAX_COMPARED_CHARS)
@@ -33,7 +33,7 @@ export function redactor(apiToken: string): Redactor {
 		[...characters.slice(0, requiredLength), ...optionalTail, longTail].join(''),
 		'gi',
 	);
-	// The mask must not form the token together with the text around it.
+	// If the token has asterisks, a mask of asterisks could form the token again with the text around it.
 	const mask = apiToken.includes('*') ? '•••••' : '*****';
 
 	const text = (source: string) => source.replace(token, mask);

@@ -21,8 +21,8 @@ import {
 } from './values';
 
 /*
- * Reads tasks, files and pages from the JSON of answers. The readers accept many variations of deployments (see
- * docs/contract.md, part 2).
+ * Reads tasks, files and pages from the JSON of answers. The readers accept the variants of many deployments of the
+ * service (see docs/contract.md, part 2).
  */
 
 /** The parts of the credential that the readers need. */
@@ -36,7 +36,7 @@ export interface ReaderContext {
 /** The keys under which an object may have a URL, the most certain first. */
 const URL_KEYS = ['file_url', 'audio_url', 'result', 'url', 'audio', 'href', 'path', 'data'];
 
-/** The URL of a file in a value, made absolute with `baseUrl`. */
+/** Returns the URL of a file in a value, made absolute with `baseUrl`; undefined if there is none. */
 export function readFileUrl(value: unknown, baseUrl: string): string | undefined {
 	if (typeof value === 'object' && value !== null) {
 		const inner = isRecord(value) ? URL_KEYS.map((key) => value[key]) : Object.values(value);
@@ -51,11 +51,11 @@ export function readFileUrl(value: unknown, baseUrl: string): string | undefined
 	return url && url.href.length <= MAX_URL_CHARS ? url.href : undefined;
 }
 
-/** The id of a record: its `id`, or else its `task_id`. */
+/** Returns the id of a record: its `id`, or else its `task_id`; undefined if there is none. */
 export const idOf = (value: unknown): string | undefined =>
 	isRecord(value) ? (asId(value.id) ?? asId(value.task_id)) : undefined;
 
-/** The states of the contract (§3). */
+/** The states of a task that the contract names (§3). */
 const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
 /** Status words of deployments for a task in progress. */
 const IN_PROGRESS_WORD =
@@ -64,7 +64,7 @@ const IN_PROGRESS_WORD =
 const FAILURE_WORD =
 	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
 
-/** The final state that an unknown status word seems to mean. */
+/** Returns the final state that an unknown status word seems to mean; undefined if it seems to mean none. */
 function apparentEndOf(
 	status: string,
 	record: ServiceRecord,
@@ -77,8 +77,7 @@ function apparentEndOf(
 }
 
 /**
- * Returns the record inside an answer (`data` or `task`) or the answer itself, depending on which of them has the field
- * `key`.
+ * Returns the record with the field `key`: the inner record (`data` or `task`) of an answer, or else the answer itself.
  */
 const unwrap = (raw: unknown, key: string): unknown => {
 	if (!isRecord(raw)) return raw;
@@ -86,7 +85,7 @@ const unwrap = (raw: unknown, key: string): unknown => {
 	return isRecord(inner) && (raw[key] === undefined || inner[key] !== undefined) ? inner : raw;
 };
 
-/** The id of a created task (§4.1); undefined if the answer has none. */
+/** Returns the id of a created task (§4.1); undefined if the answer has none. */
 export function readCreatedTaskId(raw: unknown): string | undefined {
 	const record = unwrap(raw, 'task_id');
 	if (!isRecord(record)) return undefined;
@@ -159,8 +158,8 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 }
 
 /**
- * The ids and URLs that identify files in the history. A URL whose path ends in a file extension is also listed without
- * its query, because the service may sign it anew.
+ * Returns the ids and URLs that identify files in the history. A URL whose path ends in a file extension is also listed
+ * without its query, because the service may sign it anew.
  */
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(
@@ -172,7 +171,10 @@ export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	),
 ];
 
-/** Converts a record of the service for the node's output: ids become strings, the percentage a number. */
+/**
+ * Converts a record of the service for the node's output: ids become strings, and the percentage becomes a number.
+ * Invalid ids and percentages are left out.
+ */
 export function toOutputRecord(record: ServiceRecord): ServiceRecord {
 	const outputValue = (key: string, value: unknown) => {
 		if (/^(?:(?:task|voice)_)?id$/.test(key)) return asId(value);
@@ -192,11 +194,11 @@ export interface Page {
 	total?: number;
 	/** The number of records per page, if the service tells it. */
 	pageSize?: number;
-	/** True if the answer is just an array, which may be the whole list. */
+	/** True if the answer is just an array, which may be the whole list instead of one page. */
 	isUnpagedArray: boolean;
 }
 
-/** An answer that is a record and reports no failure; undefined for any other. */
+/** Returns the answer if it is a record and reports no failure; otherwise undefined. */
 export const readRecord = (raw: unknown): ServiceRecord | undefined =>
 	isRecord(raw) && !isFailed(raw) ? raw : undefined;
 

@@ -1,26 +1,26 @@
 import type { ServiceRecord } from '../contract';
 import { MAX_ID_CHARS, MAX_JSON_LEVELS } from '../limits';
 
-/* Reads single values of an answer, and accepts the types that deployments use for them. */
+/* Reads single values of an answer, and accepts the types that different deployments of the service use for them. */
 
 /** True for an object that is neither an array nor null. */
 export const isRecord = (value: unknown): value is ServiceRecord =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Truncates a text to at most `length` characters, “…” included. Redact the text before, because the redactor may not
- * recognize a truncated token.
+ * Truncates a text to at most `maxLength` characters, “…” included. Redact the text before you truncate it, because the
+ * redactor may not recognize a part of the token.
  */
 export const truncate = (text: string, length: number): string =>
 	text.length <= length ? text : text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '') + '…';
 
-/** True if a text has only characters that show nothing, such as white space. */
+/** True if a text is empty or has only invisible characters, such as white space. */
 export const isBlank = (text: string): boolean =>
 	/^[\s\u2800\p{Cc}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
 
 /**
- * Replaces or removes lone surrogates and control characters other than tabs and line breaks, because parsers or
- * databases may refuse them.
+ * Returns a text without lone surrogates, and without control characters other than tabs and line breaks. Parsers or
+ * databases may refuse such characters.
  */
 export const toWellFormed = (text: string): string =>
 	text
@@ -28,13 +28,16 @@ export const toWellFormed = (text: string): string =>
 		.replace(/[\v\f\u0085]/g, '\n')
 		.replace(/[^\P{Cc}\t\n\r]/gu, '');
 
-/** A string without surrounding white space, or a number as a string; undefined for blank strings and other values. */
+/**
+ * Returns a string without surrounding white space, or a number as a string. Returns undefined for a blank string or
+ * any other value.
+ */
 export function asText(value: unknown): string | undefined {
 	if (typeof value === 'number' && Number.isFinite(value)) return String(value);
 	return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
 }
 
-/** An id as a string; undefined if it is empty, too long, or cannot be part of a URL. */
+/** Returns an id as a string; undefined if it is empty, too long, or cannot be part of a URL. */
 export function asId(value: unknown): string | undefined {
 	const text = asText(value);
 	const isUnusable =
@@ -42,7 +45,7 @@ export function asId(value: unknown): string | undefined {
 	return isUnusable ? undefined : text;
 }
 
-/** A finite number, or the number in a string; undefined for anything else. */
+/** Returns a finite number, or the number in a string; undefined for anything else. */
 export function asNumber(value: unknown): number | undefined {
 	const text = asText(value);
 	const number = text === undefined ? NaN : Number(text);
@@ -50,8 +53,8 @@ export function asNumber(value: unknown): number | undefined {
 }
 
 /**
- * A time in ms since 1970, from a number of seconds or ms, or from a text; NaN if `value` is no time. ISO 8601 without
- * a zone counts as UTC.
+ * Returns a time in ms since 1970, from a number of seconds or ms, or from a text; NaN if `value` is no time. ISO 8601
+ * without a zone counts as UTC.
  */
 export function asTime(value: unknown): number {
 	const text = asText(value) ?? '';
@@ -62,16 +65,16 @@ export function asTime(value: unknown): number {
 	return number < 1e11 ? number * 1000 : number;
 }
 
-/** An http(s) URL, resolved against `base` if given; undefined for any other text or scheme. */
+/** Returns an http(s) URL, resolved against `base` if that is given; undefined for any other text or scheme. */
 export function asWebUrl(text: string, base?: string): URL | undefined {
 	const url = URL.canParse(text, base) ? new URL(text, base) : undefined;
 	return url && /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
-/** Progress (§6.2) in percent, as a whole number from 0 to 100. */
+/** Returns progress (§6.2) in percent, as a whole number from 0 to 100; undefined if `value` is no number. */
 export function asPercentage(value: unknown): number | undefined {
 	const number = asNumber(asText(value)?.replace(/%$/, ''));
-	// It is rounded down, because 100 % would announce the outcome.
+	// The number is rounded down, because 100 % means that the task has ended.
 	return number === undefined ? undefined : Math.floor(Math.min(100, Math.max(0, number)));
 }
 
@@ -101,5 +104,5 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 export const looksLikeHtml = (text: string): boolean =>
 	/^\s*<(?:!--|\?|(?:!doctype|html|head|body|h[1-6]|div|center|p|title|script)\b)/i.test(text);
 
-/** A URL without query and fragment. */
+/** Returns a URL without its query and fragment. */
 export const withoutQuery = (url: string): string => url.split(/[?#]/, 1)[0]!;
