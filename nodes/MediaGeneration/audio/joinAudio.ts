@@ -7,13 +7,14 @@ import { readWav } from './wav';
 /* Joins sound files without decoding them. */
 
 /**
- * The largest header, in bytes. This space is reserved before the sound, because the header is known only at the end.
+ * The largest possible header, in bytes. This much space is reserved before the sound, because the header is made only
+ * after all files have been read.
  */
 const MAX_HEADER_BYTES = 4096;
 
 /** An audio file to join with others. */
 export interface SoundFile {
-	/** Size of the file in bytes. */
+	/** The size of the file, in bytes. */
 	bytes: number;
 	read(): Promise<Buffer>;
 }
@@ -56,7 +57,7 @@ export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { rea
 	const { headerFor, type } = firstSound!;
 	const header = headerFor(end - MAX_HEADER_BYTES, durationMs);
 	const start = MAX_HEADER_BYTES - header.copy(joined, MAX_HEADER_BYTES - header.length);
-	// RIFF: a chunk of odd length is followed by one padding byte.
+	// In a WAV file, a chunk of odd length is followed by one padding byte.
 	if (type.extension === 'wav' && end % 2) joined[end++] = 0;
 	return { bytes: joined.subarray(start, end), ...type, startsMs, durationMs };
 }

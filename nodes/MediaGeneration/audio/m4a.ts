@@ -7,7 +7,13 @@ import type { ByteParser } from './sound';
 
 /** Types of boxes whose inner boxes are read. */
 const CONTAINER_BOXES = ['moov', 'trak', 'mdia', 'mvex', 'moof', 'traf'];
-/** Types of boxes with the numbers from which the duration is computed. */
+/**
+ * Types of boxes from which the duration is computed.
+ *
+ * - `mvhd`, `mdhd`: the duration of the whole file, or of one track.
+ * - `trex`, `tfhd`: the default duration of a sample, in all fragments or in one.
+ * - `trun`: the samples of a fragment, with or without the duration of each.
+ */
 const DURATION_BOXES = ['mvhd', 'mdhd', 'trex', 'tfhd', 'trun'];
 /** The largest box that is read, in bytes. */
 const MAX_BOX_BYTES = 4 * 1024 * 1024;
@@ -29,7 +35,8 @@ function sampleUnitsIn(box: Buffer): number | undefined {
 }
 
 /**
- * Returns how many units all samples of a `trun` box last in total. `defaultUnits` is for samples without a duration.
+ * Returns how many units all samples of a `trun` box last in total. A sample whose duration is not in the box lasts
+ * `defaultUnits`.
  */
 function totalUnitsIn(box: Buffer, defaultUnits: number): number {
 	const flags = box.readUInt32BE(0);
@@ -45,8 +52,8 @@ function totalUnitsIn(box: Buffer, defaultUnits: number): number {
 }
 
 /**
- * Parses the duration of an MP4 file, in ms. The result is 0, NaN or Infinity if the file does not tell its duration.
- * Throws a RangeError if a box ends too early.
+ * Parses an MP4 file, and returns its duration in ms. The result is 0, NaN or Infinity if the file does not tell its
+ * duration. Throws a RangeError if a box ends too early.
  */
 export function* readM4aDuration(): ByteParser<number> {
 	let track = { timeScale: 0, ms: 0 };

@@ -4,14 +4,14 @@ import type { ByteParser, Sound } from './sound';
 
 /** A frame, as its header of four bytes describes it. */
 interface Frame {
-	/** Size of the whole frame in bytes. */
+	/** The size of the whole frame, in bytes. */
 	size: number;
 	sampleRate: number;
-	/** Samples per channel. */
+	/** The number of samples per channel. */
 	samples: number;
-	/** Sampling rate and channels, in words. */
+	/** The sampling rate and the channels, in words. */
 	format: string;
-	/** Bytes of the side information after the header. */
+	/** The size of the side information that follows the header, in bytes. */
 	sideInfoBytes: number;
 }
 
@@ -25,12 +25,14 @@ const MPEG1_SAMPLE_RATES = [44_100, 48_000, 32_000];
 const WINDOW_BYTES = 4096;
 /** `readMp3Duration` stops after this many bytes in a row that are neither a frame nor a tag. */
 const MAX_UNKNOWN_BYTES = 64 * 1024;
+/** The value of the layer field in a frame header for layer III. */
 const LAYER_3 = 1;
+/** The value of the channel mode field in a frame header for mono. */
 const MONO = 3;
 
 /**
  * Reads the header of the layer III frame that begins at `offset`. Returns undefined if none begins there, or if its
- * bit rate is "free".
+ * bit rate is "free", so that its size is unknown.
  */
 function frameAt(file: Buffer, offset: number): Frame | undefined {
 	if (offset + 4 > file.length || file[offset] !== 0xff) return undefined;
@@ -75,7 +77,7 @@ function tagBytes(file: Buffer, offset: number): number {
 
 const durationMsOf = ({ samples, sampleRate }: Frame) => (samples * 1000) / sampleRate;
 
-/** True if the frame at `offset` is an encoder's index (Xing, Info or VBRI), which holds no sound. */
+/** True if the frame at `offset` tells players about the file (Xing, Info or VBRI), and so holds no sound. */
 const isEncoderIndex = (file: Buffer, offset: number) =>
 	/Xing|Info|VBRI/.test(file.toString('latin1', offset + 4, offset + 46));
 
@@ -84,7 +86,8 @@ class FrameFinder {
 	/** The format of the frames, once one was found. */
 	private format: string | undefined;
 	/**
-	 * True if the bytes before the current position were a frame. A frame that directly follows needs no further check.
+	 * True if the bytes before the current position were a frame. A frame that directly follows is accepted without a
+	 * further check.
 	 */
 	private isInSync = false;
 
@@ -120,7 +123,7 @@ function* framesOf(file: Buffer): Generator<Frame & { offset: number }> {
 	}
 }
 
-/** Parses the duration of an MP3 file, in ms; 0 if no sound was found. */
+/** Parses an MP3 file, and returns its duration in ms; 0 if no sound was found. */
 export function* readMp3Duration(): ByteParser<number> {
 	const frames = new FrameFinder();
 	let ms = 0;
@@ -142,7 +145,7 @@ export function* readMp3Duration(): ByteParser<number> {
 export function readMp3(file: Buffer): Sound | undefined {
 	let firstFrame: (Frame & { offset: number }) | undefined;
 	let frameCount = 0;
-	// Adjacent frames are stored as one buffer: a large file has too many frames for one object each.
+	// Adjacent frames are stored as one buffer, because a large file has too many frames for one object each.
 	const soundData: Buffer[] = [];
 	let start = 0;
 	let end = 0;
@@ -170,7 +173,8 @@ export function readMp3(file: Buffer): Sound | undefined {
 
 /**
  * Makes a Xing frame, which comes before all other frames and tells players how many frames and bytes the file has.
- * `header` is a copy of the header of one of the other frames. This function changes it.
+ * `header` is a copy of the header of one of the other frames, and is changed here. `soundBytes` is the size of all
+ * other frames, in bytes.
  */
 function infoFrame(header: Buffer, frameCount: number, soundBytes: number): Buffer {
 	// The frame that is made here has no checksum and no padding.

@@ -8,7 +8,7 @@ export interface Sound {
 	durationMs: number;
 	/** The bytes of the file that hold sound, in order, without file headers and tags. */
 	soundData: Buffer[];
-	/** Makes the header of a file of this format with `bytes` bytes of sound that last `durationMs`. */
+	/** Makes the header of a file of this format, for `bytes` bytes of sound that last `durationMs` milliseconds. */
 	headerFor(bytes: number, durationMs: number): Buffer;
 }
 

@@ -3,7 +3,10 @@ import { readMp3Duration } from './mp3';
 import type { ByteParser } from './sound';
 import { readWavDuration } from './wav';
 
-/** Chooses the parser by the first bytes of the file. A file that is neither WAV nor M4A is parsed as MP3. */
+/**
+ * Parses a file, and returns its duration in ms. The first bytes of the file choose the parser. A file that is neither
+ * WAV nor M4A is parsed as MP3.
+ */
 function* readDuration(reader: { offset: number }): ByteParser<number> {
 	const start = (yield 12).toString('latin1');
 	if (start.startsWith('RIFF')) return yield* readWavDuration(reader);
@@ -15,12 +18,15 @@ function* readDuration(reader: { offset: number }): ByteParser<number> {
  * once.
  */
 export class SoundDuration {
-	/** How many bytes the parser has moved on so far: its position in the file. */
+	/** The parser's position in the file: how many bytes it has moved on so far. */
 	offset = 0;
 	/** The bytes that have arrived, from position `offset` on. */
 	private unreadBytes = Buffer.alloc(0);
 	private readonly parser = readDuration(this);
-	/** The rest of the parser's last request, in bytes (see ByteParser), or the parser's result. */
+	/**
+	 * The parser's last request (see ByteParser), less the bytes that were skipped for it. At the end, the parser's
+	 * result.
+	 */
 	private state = this.parser.next();
 
 	/** Takes the next chunk of the file. */
@@ -57,7 +63,7 @@ export class SoundDuration {
 				this.state = this.parser.next(bytes);
 			}
 		} catch {
-			// The file's headers are broken.
+			// The parser throws an error if the headers of the file are broken.
 			this.state = { done: true, value: 0 };
 		}
 		this.unreadBytes = Buffer.alloc(0);

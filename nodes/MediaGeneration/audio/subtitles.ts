@@ -46,6 +46,7 @@ export function joinSubtitles(
 
 	for (const [index, { text, startMs }] of parts.entries()) {
 		const rawBlocks = normalizeLines(text).split(/\n(?:[ \t]*\n)+/);
+		// The first block of a VTT file is its header. Only the header of the first part is kept.
 		if (isVtt && index > 0) rawBlocks.shift();
 		for (const block of rawBlocks.map((rawBlock) => rawBlock.replace(/^\n+|\n+$/g, ''))) {
 			const lines = block.split('\n');

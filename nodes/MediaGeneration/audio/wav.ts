@@ -23,7 +23,8 @@ export function readWav(file: Buffer): Sound | undefined {
 		const size = file.readUInt32LE(offset + 4);
 		const start = offset + 8;
 		if (id === 'fmt ') formatChunk = file.subarray(start, start + size);
-		// A program that writes to a pipe does not know the size of the sound beforehand. It writes 0 or a huge number.
+		// A program that writes to a pipe does not know the size of the sound beforehand, so it writes 0 or a huge
+		// number.
 		const end = size === 0 ? file.length : Math.min(start + size, file.length);
 		if (id === 'data' && formatChunk) return soundIn(formatChunk, file.subarray(start, end));
 		// A chunk of odd length is followed by one padding byte.
@@ -33,8 +34,8 @@ export function readWav(file: Buffer): Sound | undefined {
 }
 
 /**
- * Parses the duration of a WAV file, in ms. The result is 0, NaN or Infinity if the file does not tell its duration.
- * `reader.offset` is the number of bytes that the parser has moved on so far.
+ * Parses a WAV file, and returns its duration in ms. The result is 0, NaN or Infinity if the file does not tell its
+ * duration. `reader.offset` is the number of bytes that the parser has moved on so far.
  */
 export function* readWavDuration(reader: { offset: number }): ByteParser<number> {
 	yield -12;
@@ -49,11 +50,12 @@ export function* readWavDuration(reader: { offset: number }): ByteParser<number>
 		yield -8;
 		if (id === 'fmt ') formatChunk = Buffer.from(yield MIN_FORMAT_BYTES);
 		const start = reader.offset;
-		// A program that writes to a pipe does not know the size of the sound, and writes 0: the sound lasts until the
-		// end of the file.
+		// A program that writes to a pipe does not know the size of the sound beforehand. It writes 0, which means that
+		// the sound lasts until the end of the file.
 		const isData = id === 'data';
 		yield -(isData ? size || Infinity : size + (size % 2));
 		if (!isData || formatChunk?.length !== MIN_FORMAT_BYTES) continue;
+		// The size of compressed sound does not tell its duration, but the number of samples does.
 		const isCompressed = !ENCODINGS.includes(formatChunk.readUInt16LE(0));
 		const sampleRate = formatChunk.readUInt32LE(4);
 		if (isCompressed && samples > 0) return (samples * 1000) / sampleRate;
@@ -64,6 +66,10 @@ export function* readWavDuration(reader: { offset: number }): ByteParser<number>
 	}
 }
 
+/**
+ * Returns the sound in the `data` chunk of a WAV file, or undefined if it is empty or cannot be joined. `chunkInFile`
+ * is the `fmt ` chunk.
+ */
 function soundIn(chunkInFile: Buffer, data: Buffer): Sound | undefined {
 	const { length } = chunkInFile;
 	if (length < MIN_FORMAT_BYTES || length > MAX_FORMAT_BYTES) return undefined;

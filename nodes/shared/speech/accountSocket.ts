@@ -8,28 +8,31 @@ import { readNotification } from '../parsing/responses';
 
 /** The longest time that `ready` waits for the socket, in ms. */
 const READY_TIMEOUT_MS = 3000;
-/** How long a released socket stays open, in ms, so that the next round of a loop need not open another one. */
+/**
+ * How long a released socket stays open, in ms, so that the next round of a loop in the workflow need not open another
+ * one.
+ */
 const LINGER_MS = 300;
 /** How long an attempt to open may take, in ms. */
 const OPENING_TIMEOUT_MS = 15_000;
 /** A connection that has been silent for this long, in ms, is replaced, because it may be lost without a sign. */
 const MAX_SILENCE_MS = 60_000;
 /**
- * A connection that is lost sooner than this after it was opened, in ms, is reopened only after a back-off. A proxy may
- * close every connection right away.
+ * If a connection is lost sooner than this after it was opened, in ms, it is reopened only after a back-off, because a
+ * proxy may close every connection right away.
  */
 const STABLE_AFTER_MS = 3000;
 /**
- * A connection that is lost sooner than this after it was opened, in ms, counts as one more failed attempt. Some
- * services open a connection and close it at once if they refuse the token.
+ * If a connection is lost sooner than this after it was opened, in ms, it counts as one more failed attempt. Some
+ * services open a connection even if they refuse the token, and then close it at once.
  */
 const REFUSED_WITHIN_MS = 500;
 /** The longest back-off between attempts to open, in ms. */
 const MAX_BACKOFF_MS = 30_000;
 
 /**
- * The maximum number of tasks whose highest percentage is remembered. Percentages are remembered because a message about
- * a task may arrive before the create call has returned the task's id.
+ * The maximum number of tasks whose highest percentage is remembered. It is remembered because a message about a task
+ * may arrive before the create call has returned the task's id.
  */
 const MAX_REMEMBERED_TASKS = 5000;
 
@@ -51,15 +54,16 @@ type TaskListener = (taskId: string) => void;
 /** One WebSocket connection; times are from `monotonicNow`. */
 interface SocketSession {
 	socket: WebSocket;
-	/** When the attempt to open it started. Once it is open: when it was opened. */
+	/** When the connection was opened. Before that, when the attempt to open it started. */
 	startedAt: number;
-	/** When the last message arrived. Before the first message: when the connection was opened. */
+	/** When the last message arrived. Before the first message, when the connection was opened; 0 before that. */
 	lastMessageAt: number;
 }
 
 /**
  * The WebSocket of one account for messages about speech tasks (§6.2), shared by the items and triggers of this
- * process. The other side may never answer a close, so at most one connection is closing at a time.
+ * process. It consists of one connection after another. At most one connection may be closing at a time, because the
+ * other side may never answer a close, so closing connections could pile up.
  */
 export class AccountSocket {
 	/** The highest percentage of each task, in the order of their last messages. */
@@ -67,28 +71,29 @@ export class AccountSocket {
 	private readonly subscribers = new Map<string, Set<TaskSubscriber>>();
 	private readonly listeners = new Set<TaskListener>();
 	private readonly url: string;
+	/** How many users the socket has: items and triggers that have not released it yet. */
 	private userCount = 0;
 	private isRunning = false;
 	/** The open connection; undefined if there is none. */
 	private current: SocketSession | undefined;
-	/** The connection that was asked to close and is still open. */
+	/** The connection that was asked to close but is not closed yet; undefined if there is none. */
 	private closing: SocketSession | undefined;
-	/** Is aborted when an attempt to open has succeeded or failed, so that `ready` need not wait any more. */
+	/** Is aborted when an attempt to open has succeeded or failed, so that `ready` need not wait any longer. */
 	private attemptEnded = new AbortController();
 	/** Is aborted when a state has changed, to wake up `run`. */
 	private wakeUp = new AbortController();
 	/**
-	 * How many attempts to open have failed in a row. A connection that was lost early counts as one or two of them,
-	 * see `onClose`.
+	 * How many attempts to open have failed in a row. `onClose` also counts connections that were lost soon after they
+	 * were opened.
 	 */
 	private consecutiveFailures = 0;
 	/** When the next attempt to open is due, from `monotonicNow`. */
 	private retryAt = 0;
 
-	/** Creates a socket that is not open yet. Call `subscribe` to open it. */
+	/** Creates a socket that is not open yet. It opens when the first user is added. */
 	constructor(
 		private readonly credential: Credential,
-		/** Rejects if n8n forbids a connection to a URL. */
+		/** Is called with a URL, and rejects if n8n forbids a connection to it. */
 		private readonly checkEgress: ReturnType<typeof egressCheck>,
 	) {
 		this.url = `${credential.webSocketUrl}/ws`;
@@ -99,14 +104,16 @@ export class AccountSocket {
 		return this.current !== undefined;
 	}
 
-	/** Adds a user, and opens the socket if necessary. Each user must call `release` once. */
+	/** Adds a user of the socket, and opens it if necessary. Each user must call `release` once. */
 	subscribe(): this {
 		if (this.userCount++ === 0) this.openNow();
 		if (!this.isRunning) void this.run();
 		return this;
 	}
 
-	/** Ends the back-off before the next attempt to open. */
+	/**
+	 * Ends the back-off, so that the next attempt to open starts at once. If the socket is closed, `ready` waits again.
+	 */
 	openNow(): void {
 		const hasFailed = !this.isOpen && this.attemptEnded.signal.aborted;
 		if (hasFailed) this.attemptEnded = new AbortController();
@@ -114,7 +121,7 @@ export class AccountSocket {
 		this.wakeUp.abort();
 	}
 
-	/** Removes a user, after LINGER_MS. Never rejects. */
+	/** Removes a user of the socket, after LINGER_MS. Never rejects. */
 	async release(): Promise<void> {
 		await sleep(LINGER_MS);
 		this.userCount--;
@@ -127,8 +134,8 @@ export class AccountSocket {
 	}
 
 	/**
-	 * Calls `subscriber` for each message about a task, and when the socket is opened or lost. If an earlier message is
-	 * remembered, calls `subscriber` at once. Returns the function that unsubscribes.
+	 * Calls `subscriber` for each message about a task, and when the socket is opened or lost. If a message about the
+	 * task has arrived before, calls `subscriber` at once. Returns a function that ends these calls.
 	 */
 	onTask(taskId: string, subscriber: TaskSubscriber): () => void {
 		const subscribers = this.subscribers.get(taskId) ?? new Set();
@@ -160,7 +167,7 @@ export class AccountSocket {
 		for (const listener of this.listeners) listener(taskId);
 	}
 
-	/** Opens, replaces and closes connections until neither a user nor a connection remains. */
+	/** Opens, replaces and closes connections until there is neither a user nor a connection left. */
 	private async run(): Promise<void> {
 		this.isRunning = true;
 		while (this.userCount > 0 || this.current || this.closing) await this.step();
@@ -168,10 +175,11 @@ export class AccountSocket {
 		this.highestPercentages.clear();
 	}
 
-	/** Opens or closes a connection if that is due. Otherwise waits until it may be due, or until a state changes. */
+	/** Opens or closes a connection if that is due. Otherwise waits until that may be due, or until a state changes. */
 	private async step(): Promise<void> {
 		const { userCount, current, closing } = this;
-		// A new connection is due once the back-off is over, or once the current connection was silent for too long.
+		// A new connection is due once the back-off is over, or once the current connection has been silent for too
+		// long.
 		const dueAt = current ? current.lastMessageAt + MAX_SILENCE_MS : this.retryAt;
 		const delayMs = userCount > 0 && !(current && closing) ? dueAt - monotonicNow() : Infinity;
 		if (delayMs <= 0) return await this.open();
@@ -179,15 +187,14 @@ export class AccountSocket {
 		await this.pause(Math.min(delayMs, MAX_SILENCE_MS));
 	}
 
-	/** Waits for `ms` milliseconds, or until `wakeUp` is aborted. */
+	/** Waits for `ms` milliseconds, or until a state changes. */
 	private async pause(ms: number): Promise<void> {
 		this.wakeUp = new AbortController();
 		await sleep(ms, this.wakeUp.signal);
 	}
 
 	/**
-	 * Tries to open a connection. The current one, if there is one, is closed only after the attempt, so that no
-	 * message is missed.
+	 * Tries to open a connection. A current connection is closed only after the attempt, so that no message is missed.
 	 */
 	private async open(): Promise<void> {
 		const session = await this.connect().catch(() => undefined);
@@ -228,8 +235,8 @@ export class AccountSocket {
 	}
 
 	/**
-	 * Replaces the current connection by `session` (undefined: none), and asks the previous connection to close. Tells
-	 * all subscribers if the socket is now open and was not before, or the reverse.
+	 * Makes a connection the current one (undefined: none), and asks the previous one to close. Tells all subscribers
+	 * if the socket is now open and was not before, or the reverse.
 	 */
 	private switchTo(session: SocketSession | undefined): void {
 		const previous = this.current;
@@ -251,7 +258,8 @@ export class AccountSocket {
 		if (this.current === session) {
 			const openMs = monotonicNow() - session.startedAt;
 			const failures = openMs < REFUSED_WITHIN_MS ? this.consecutiveFailures + 1 : 0;
-			// No message arrives until the socket is reopened, so the back-off must stay short.
+			// While the socket is closed, no message arrives. So unless the token may be refused, the failures before
+			// are forgotten, and the back-off is short.
 			this.setFailures(openMs > STABLE_AFTER_MS ? 0 : Math.max(2, failures));
 			this.switchTo(undefined);
 		}
@@ -265,12 +273,15 @@ export class AccountSocket {
 	}
 }
 
-/** The sockets of an account, by URL: two credentials of one account may name different ones. */
+/**
+ * The sockets of an account, by WebSocket URL, because two credentials of one account may have different WebSocket
+ * URLs.
+ */
 class AccountSockets extends Map<string, AccountSocket> {}
 
 /**
- * The shared socket of a credential's account and WebSocket URL, with the caller added as a user. The caller must call
- * `release` once.
+ * Returns the shared socket of a credential's account and WebSocket URL, and adds the caller as a user. The caller must
+ * call `release` once.
  */
 export function subscribe(credential: Credential, context: ServiceContext): AccountSocket {
 	const sockets = accountOf(credential).get(AccountSockets);

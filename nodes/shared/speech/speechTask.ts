@@ -8,12 +8,12 @@ import { meaningOf } from '../parsing/errorTable';
 import type { AccountSocket } from './accountSocket';
 
 /**
- * Grace periods, in ms, for answers that may be wrong for a moment.
+ * Grace periods, in ms, for odd answers, which may be wrong for a moment.
  *
  * - `noAudioUrl`: a completed task has no URL of its audio.
  * - `apparentEnd`: an unknown status word seems to mean that the task has ended.
- * - `notFound`: the service does not know the task, perhaps because a replica of it lags behind.
- * - `unreachable`: a read has failed for a temporary reason, and the Base URL may be wrong.
+ * - `notFound`: the service does not know the task, perhaps because a replica of the service lags behind.
+ * - `unreachable`: a read has failed for a temporary reason, but the Base URL may also be wrong.
  */
 const GRACE_MS = {
 	noAudioUrl: 60_000,
@@ -46,7 +46,7 @@ const WAIT_MODES = {
 const SPOT_CHECK_MS = 1000;
 /**
  * The width of the jitter, as a share of the pause before a read. Without jitter, tasks that lose the socket at the
- * same time would be read at the same time.
+ * same moment would also be read at the same moment.
  */
 const JITTER = 0.3;
 /** The pause up to which pauses double between two reads of a background task while the socket is open, in ms. */
@@ -60,7 +60,7 @@ export interface TaskWait {
 	signal: AbortSignal;
 	/** The usual pause before a read of the task, in ms, before jitter. */
 	pollIntervalMs: number;
-	/** The account's socket, from `subscribe`. The caller releases it. */
+	/** The account's socket, of which the caller is a user. The caller releases it after the wait. */
 	accountSocket: AccountSocket;
 	/** Is called with the progress in percent, 0 to 100, when it is first known and each time it has risen. */
 	onProgress(percentage: number): void;
@@ -68,16 +68,17 @@ export interface TaskWait {
 	onUnfinished?(): void;
 }
 
-/** Collects what messages and reads show about a task, and decides whether a read ends the wait. */
+/** Collects what messages and reads tell about a task, and decides whether a read ends the wait. */
 class TaskObservations {
 	/** The highest percentage so far; -1 before the first. */
 	private highestPercentage = -1;
+	/** The status word that was last read. */
 	private status = 'pending';
-	/** The HTTP status of the last read, if that failed. */
+	/** The HTTP status of the last read if that read failed; otherwise undefined. */
 	private httpStatus: number | undefined;
 	/** The last temporary Failure of a read, other than throttling, while the Base URL was not confirmed. */
 	private lastUnavailable: Failure | undefined;
-	/** When each odd answer was first read, from `monotonicNow`. */
+	/** When each odd answer (see GRACE_MS) was first read, from `monotonicNow`. */
 	private readonly firstObservedAt: { [oddAnswer in keyof typeof GRACE_MS]?: number } = {};
 
 	constructor(
@@ -118,7 +119,10 @@ class TaskObservations {
 		return this.tolerate('noAudioUrl', new Failure('noAudioUrl', { limitMs: GRACE_MS.noAudioUrl }));
 	}
 
-	/** Notes that a read has failed. Throws, unless the failure is an odd answer whose grace period is not over. */
+	/**
+	 * Notes that a read has failed. If the failure is an odd answer whose grace period is not over, asks for another
+	 * read soon. Otherwise throws the error.
+	 */
 	noteFailure(error: unknown): ReadResult<SpeechTask> {
 		if (!(error instanceof Failure)) throw error;
 		const { kind, facts } = error;
@@ -146,7 +150,7 @@ class TaskObservations {
 		return this.status + progress + httpError;
 	}
 
-	/** Asks for another read soon. Throws `failure` once the grace period of this odd answer is over. */
+	/** Asks for another read soon, or throws `failure` if the grace period of this odd answer is over. */
 	private tolerate(oddAnswer: keyof typeof GRACE_MS, failure: Failure): ReadResult<SpeechTask> {
 		if (!this.hasLasted(oddAnswer)) return { done: false, expectSoon: true };
 		throw failure;
@@ -170,7 +174,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	const admittedTask = isBackground ? undefined : await throttle.admit('task', signal);
 	const isSpotCheck = admittedTask?.isSpotCheck ?? false;
 	const observations = new TaskObservations(baseUrlConfirmed, wait);
-	/** Shared reads that began before this time, from `monotonicNow`, say nothing new. */
+	/** A shared read must begin after this time, from `monotonicNow`, to tell anything new. */
 	let freshAfter = monotonicNow();
 	return await pollUntil({
 		read: async (signal, isUrgent) => {
@@ -179,6 +183,8 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 				: isBackground
 					? throttle.backgroundQueue
 					: throttle.pollQueue;
+			// Only reads in the same queue are shared, so that an urgent read never waits for the turn of one that is
+			// not.
 			const key = `task ${queue && isBackground} ${taskId}`;
 			const since = Math.max(freshAfter, monotonicNow() - MAX_SHARED_AGE_MS);
 			const getTask = async (sharedSignal: AbortSignal) =>
