@@ -57,10 +57,10 @@ export const idOf = (value: unknown): string | undefined =>
 
 /** The states of a task that the contract names (§3). */
 const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
-/** Status words of deployments for a task in progress. */
+/** Matches unknown status words that seem to mean that a task is in progress. */
 const IN_PROGRESS_WORD =
 	/ing$|queue|pending|active|progress|start|wait|submit|creat|schedul|accept/;
-/** Status words of deployments for a task that has failed. */
+/** Matches unknown status words that seem to mean that a task has failed. */
 const FAILURE_WORD =
 	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
 
