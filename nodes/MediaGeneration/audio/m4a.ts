@@ -65,8 +65,8 @@ export function* readM4aDuration(): ByteParser<number> {
 		if (header.length < 8) break;
 		const type = header.toString('latin1', 4, 8);
 		const shortSize = header.readUInt32BE(0);
-		// A `shortSize` of 1 means that an eight-byte size follows the type. 0 means that the box lasts until the end
-		// of the file.
+		// A `shortSize` of 1 means that an eight-byte size follows the type. A `shortSize` of 0 means that the box
+		// lasts until the end of the file.
 		const size = shortSize === 1 ? Number(header.readBigUInt64BE(8)) : shortSize || Infinity;
 		const start = shortSize === 1 ? 16 : 8;
 		if (size < start) break;

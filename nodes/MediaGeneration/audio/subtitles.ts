@@ -10,7 +10,7 @@ const twoDigits = (number: number) => String(number).padStart(2, '0');
 
 /**
  * Adds `ms` milliseconds to a time and formats it, with `decimalSeparator` before the milliseconds. `parts` are the
- * groups that `CUE_TIME` matched: hours, minutes, seconds, fraction.
+ * hours, minutes, seconds and decimals of the time, as text; hours and decimals may be missing.
  */
 function shiftedTime(
 	parts: Array<string | undefined>,

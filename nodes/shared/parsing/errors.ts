@@ -4,7 +4,7 @@ import { asText, truncate, isRecord, looksLikeHtml, parseJson } from './values';
 import { meaningOf, clearestSign } from './errorTable';
 import type { Redactor } from './redaction';
 
-/* Reads the errors in answers of the service. The shapes are in docs/contract.md, “HTTP”. */
+/* Reads the errors in answers of the service. Their shapes are described in docs/contract.md, “HTTP”. */
 
 /** The keys of reasons in error answers, in order of preference. */
 const REASON_KEYS = 'error error_message message detail errors msg reason code'.split(' ');

@@ -18,13 +18,13 @@ const OPENING_TIMEOUT_MS = 15_000;
 /** A connection that has been silent for this long, in ms, is replaced, because it may be lost without a sign. */
 const MAX_SILENCE_MS = 60_000;
 /**
- * If a connection is lost sooner than this after it was opened, in ms, it is reopened only after a back-off, because a
- * proxy may close every connection right away.
+ * A connection that is lost within this many ms after it was opened is reopened only after a back-off, because a proxy
+ * may close every connection right away.
  */
 const STABLE_AFTER_MS = 3000;
 /**
- * If a connection is lost sooner than this after it was opened, in ms, it counts as one more failed attempt. Some
- * services open a connection even if they refuse the token, and then close it at once.
+ * A connection that is lost within this many ms after it was opened counts as one more failed attempt. Some services
+ * open a connection even if they refuse the token, and then close it at once.
  */
 const REFUSED_WITHIN_MS = 500;
 /** The longest back-off between attempts to open, in ms. */
@@ -54,9 +54,12 @@ type TaskListener = (taskId: string) => void;
 /** One WebSocket connection; times are from `monotonicNow`. */
 interface SocketSession {
 	socket: WebSocket;
-	/** When the connection was opened. Before that, when the attempt to open it started. */
+	/** When the connection was opened. While it is being opened: when the attempt started. */
 	startedAt: number;
-	/** When the last message arrived. Before the first message, when the connection was opened; 0 before that. */
+	/**
+	 * When the last message arrived. Until the first message: when the connection was opened. While it is being opened:
+	 * 0.
+	 */
 	lastMessageAt: number;
 }
 
@@ -66,7 +69,9 @@ interface SocketSession {
  * other side may never answer a close, so closing connections could pile up.
  */
 export class AccountSocket {
-	/** The highest percentage of each task, in the order of their last messages. */
+	/**
+	 * The highest percentage of each task, 0 to 100, by task id. The task whose last message is the oldest comes first.
+	 */
 	private readonly highestPercentages = new Map<string, number>();
 	private readonly subscribers = new Map<string, Set<TaskSubscriber>>();
 	private readonly listeners = new Set<TaskListener>();
@@ -258,8 +263,8 @@ export class AccountSocket {
 		if (this.current === session) {
 			const openMs = monotonicNow() - session.startedAt;
 			const failures = openMs < REFUSED_WITHIN_MS ? this.consecutiveFailures + 1 : 0;
-			// While the socket is closed, no message arrives. So unless the token may be refused, the failures before
-			// are forgotten, and the back-off is short.
+			// Unless the token may be refused, earlier failures are forgotten. This keeps the back-off short, because
+			// no message arrives while the socket is closed.
 			this.setFailures(openMs > STABLE_AFTER_MS ? 0 : Math.max(2, failures));
 			this.switchTo(undefined);
 		}

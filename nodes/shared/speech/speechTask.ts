@@ -23,7 +23,7 @@ const GRACE_MS = {
 };
 
 /**
- * How a wait for a task starts.
+ * How to wait for a task, by where its id comes from.
  *
  * - `readFirst`: read at once.
  * - `baseUrlConfirmed`: the Base URL counts as right, so temporary failures of reads do not end the wait.
@@ -183,8 +183,8 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 				: isBackground
 					? throttle.backgroundQueue
 					: throttle.pollQueue;
-			// Only reads in the same queue are shared, so that an urgent read never waits for the turn of one that is
-			// not.
+			// Only reads in the same queue are shared, so that an urgent read never waits until a less urgent one has
+			// its turn.
 			const key = `task ${queue && isBackground} ${taskId}`;
 			const since = Math.max(freshAfter, monotonicNow() - MAX_SHARED_AGE_MS);
 			const getTask = async (sharedSignal: AbortSignal) =>
