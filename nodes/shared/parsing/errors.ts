@@ -9,7 +9,7 @@ import type { Redactor } from './redaction';
 /** The keys of reasons in error answers, in order of preference. */
 const REASON_KEYS = 'error error_message message detail errors msg reason code'.split(' ');
 
-/** Reasons that say little: any other reason in the same answer is better. */
+/** Matches reasons that say little. Any other reason in the same answer is better. */
 const VAGUE_REASON =
 	/^(?:\d+|true|error|failed|bad request|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
 
