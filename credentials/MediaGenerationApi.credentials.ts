@@ -7,7 +7,7 @@ import type {
 } from 'n8n-workflow';
 import { cleanToken } from '../nodes/shared/http/credential';
 
-/** The credential, as n8n loads it. Its `authenticate` is for n8n's HTTP Request node. */
+/** The credential, as n8n loads it. Only n8n's HTTP Request node uses its `authenticate`; our nodes do not. */
 export class MediaGenerationApi implements ICredentialType {
 	name = 'mediaGenerationApi';
 

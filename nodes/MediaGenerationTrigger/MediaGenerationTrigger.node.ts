@@ -30,7 +30,7 @@ export class MediaGenerationTrigger implements INodeType {
 		group: ['trigger'],
 		version: 1,
 		subtitle,
-		// The nodes panel lists both nodes as one, and shows this description for both.
+		// n8n's nodes panel shows the action node and the trigger as one entry, with this description.
 		description:
 			'Generate speech, videos and images, or start a workflow when one is ready or has failed',
 		defaults: { name: 'Media Generation Trigger' },
@@ -71,7 +71,10 @@ export class MediaGenerationTrigger implements INodeType {
 
 	methods = { credentialTest: { testMediaGenerationApi } };
 
-	/** n8n calls this to activate a published workflow, and for a manual test. Throws an n8n error if that fails. */
+	/**
+	 * n8n calls this when it activates a published workflow, and for a manual test. Throws an n8n error if the trigger
+	 * cannot start.
+	 */
 	async trigger(this: ITriggerFunctions): Promise<ITriggerResponse> {
 		return await startTrigger(this);
 	}

@@ -28,8 +28,8 @@ const SYSTEM_ACTIVATION_MODES = new Set<string>([
 ] satisfies WorkflowActivateMode[]);
 
 /**
- * Starts the trigger, or in a manual test returns a function that does. Throws an n8n error if the trigger cannot
- * start.
+ * Starts the trigger and returns the function that closes it. In a manual test, it does not start the trigger but also
+ * returns the function that does. Throws an n8n error if the trigger cannot start.
  */
 export async function startTrigger(context: ITriggerFunctions): Promise<ITriggerResponse> {
 	const trigger = new ListeningTrigger(context);
@@ -65,7 +65,7 @@ class ListeningTrigger {
 		if (closing.signal.aborted) return;
 		closing.abort(new Failure('canceled'));
 		if (!isManual) for (const { outbox } of watches) outbox.handOver();
-		// n8n (2.41) waits for an event of a manual test even after the test was stopped, so it gets an empty one.
+		// When a manual test is stopped, n8n (2.41) goes on waiting for its event. An empty event ends that wait.
 		else context.emit([]);
 	}
 
@@ -137,8 +137,8 @@ class ListeningTrigger {
 }
 
 /**
- * Makes the watches that the chosen events need. Namespaces contain the base URL, since another service may use the
- * same ids.
+ * Returns the watches that the selected events need. The namespaces of their outboxes contain the base URL, because
+ * another service may use the same ids.
  */
 function watchesOf(activation: Activation) {
 	const { api, context, settings, identityKey, isManual } = activation;

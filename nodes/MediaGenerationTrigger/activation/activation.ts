@@ -4,7 +4,7 @@ import type { Failure } from '../../shared/failure';
 import type { Product } from '../../shared/n8n/subWorkflows';
 import type { Settings } from './settings';
 
-/** One activation of the trigger: the objects that its parts share until n8n closes it. */
+/** What the parts of the trigger share from the moment n8n activates it until n8n closes it. */
 export interface Activation {
 	context: ITriggerFunctions;
 	api: Api;
@@ -17,14 +17,14 @@ export interface Activation {
 	closing: AbortSignal;
 	/**
 	 * Resolves with true if this process knows that a sub-workflow downstream of this trigger has created `product`. An
-	 * event about it would start a charged loop. Never rejects.
+	 * event about such a product would start an endless, charged loop. Never rejects.
 	 */
 	isCreatedDownstream(product: Product): Promise<boolean>;
 	/** Writes a warning to n8n's log, with the token redacted. */
 	warn(text: string): void;
 	/**
-	 * Ends the trigger with an error. A refused token is checked again first, and may turn out to be valid, so the
-	 * caller must continue until `closing` aborts.
+	 * Ends the trigger with an error. If the service has refused the token, the trigger ends only after further checks
+	 * have confirmed that. So the caller must go on working until `closing` aborts.
 	 */
 	onFatal(failure: Failure): void;
 }

@@ -8,7 +8,10 @@ import { asText, isRecord } from '../../shared/parsing/values';
 import type { Activation } from './activation';
 import { mayReport, type Settings } from './settings';
 
-/** Where n8n's context of a trigger has the nodes of the workflow. No public method of n8n returns them all. */
+/**
+ * The private field of n8n's trigger context that contains the workflow's nodes, by name. No public method of n8n
+ * returns all of them.
+ */
 interface TriggerInternals {
 	workflow?: { nodes?: Record<string, INode> };
 }
@@ -20,7 +23,8 @@ interface TriggerInternals {
  */
 export function refuseSelfStart(context: ITriggerFunctions, settings: Settings): void {
 	const { events, listensForTasks, taskIds } = settings;
-	// What sub-workflows create is passed over later, so calls are no reason to refuse.
+	// A node that only calls a sub-workflow is no reason to refuse, because the trigger emits no event about what such
+	// a sub-workflow creates (see `downstreamCreationCheck`).
 	const downstream = nodesOfLoop(context, mayStart);
 	const findCreator = (operations: readonly PaidOperation[]) =>
 		downstream.find((node) => operations.some((operation) => mayRun(node, operation)));
@@ -31,7 +35,10 @@ export function refuseSelfStart(context: ITriggerFunctions, settings: Settings):
 	if (mediaCreator) throw new Failure('selfTrigger', { text: mediaCreator.name });
 }
 
-/** Makes the function `isCreatedDownstream` of an activation. */
+/**
+ * Returns the function `isCreatedDownstream` of an activation. When `signal` aborts, that function resolves with false
+ * at once.
+ */
 export function downstreamCreationCheck(
 	context: ITriggerFunctions,
 	credential: Credential,
@@ -42,7 +49,7 @@ export function downstreamCreationCheck(
 		const calledId = calledIdOf(node);
 		return calledBy === workflowId && (calledId === '' || calledId === id);
 	};
-	// What a sub-workflow may create is unknown until it has created something.
+	// The nodes of a sub-workflow are not known here. So a sub-workflow counts only by what it has created already.
 	const hasStarted = (node: NodeTypeAndVersion, { parameters }: INode) =>
 		[true, false].some(
 			(isSpeech) =>
@@ -56,7 +63,8 @@ export function downstreamCreationCheck(
 		);
 		const isOwn = (creator: SubWorkflow) => {
 			const { id, calledBy } = creator;
-			// An error workflow has the id of the workflow that failed: this one, or one that it has called.
+			// Equal ids mean an error workflow, and are the id of the workflow that failed: this one, or a sub-workflow
+			// that it has called.
 			if (id === calledBy)
 				return id === workflowId || nodes.some((node) => calledIdOf(node) === id);
 			return nodes.some((node) => mayHaveCalled(node, creator));
@@ -65,7 +73,10 @@ export function downstreamCreationCheck(
 	};
 }
 
-/** The nodes downstream of this trigger, and of each other trigger of the workflow that these may start, and so on. */
+/**
+ * Returns the nodes downstream of this trigger, and of each other trigger of the workflow that one of these nodes may
+ * start, and so on. `mayLeadTo` returns true if a node may start a trigger.
+ */
 function nodesOfLoop(
 	context: ITriggerFunctions,
 	mayLeadTo: (node: NodeTypeAndVersion, trigger: INode) => boolean,
@@ -74,7 +85,7 @@ function nodesOfLoop(
 	const nodes = Object.values((context as TriggerInternals).workflow?.nodes ?? {});
 	const triggers = nodes.filter((node) => node.type === type && !node.disabled);
 	const reached = new Map([[name, downstreamNodes(context, name)]]);
-	// A Map also iterates over what is added meanwhile.
+	// The outer loop also visits the triggers that the inner loop adds to the map.
 	for (const [, downstream] of reached) {
 		for (const trigger of triggers) {
 			if (!reached.has(trigger.name) && downstream.some((node) => mayLeadTo(node, trigger)))
@@ -84,7 +95,7 @@ function nodesOfLoop(
 	return [...reached.values()].flat();
 }
 
-/** The enabled nodes downstream of a trigger, including the tools of agents. */
+/** Returns the enabled nodes downstream of a trigger, including the tools of agents. */
 function downstreamNodes(context: ITriggerFunctions, triggerName: string): NodeTypeAndVersion[] {
 	const isEnabled = ({ disabled }: NodeTypeAndVersion) => !disabled;
 	const options = { includeNodeParameters: true };
@@ -95,24 +106,27 @@ function downstreamNodes(context: ITriggerFunctions, triggerName: string): NodeT
 	return [...downstream, ...tools.filter(isEnabled)];
 }
 
-/** The id of the sub-workflow that a node calls: '' if it may be any one, undefined if the node calls none. */
+/**
+ * Returns the id of the sub-workflow that a node calls. Returns '' if the node calls a sub-workflow whose id is
+ * unknown, and undefined if it calls none.
+ */
 function calledIdOf({ type, parameters }: NodeTypeAndVersion): string | undefined {
 	if (!/\.(?:executeWorkflow|toolWorkflow)$/.test(type)) return undefined;
 	const called = parameters?.workflowId as unknown;
 	const id = asText(isRecord(called) ? called.value : called) ?? '';
-	// The id may be given by an expression, or the sub-workflow as JSON without an id.
+	// The id is unknown if an expression gives it, or if the node contains the sub-workflow as JSON.
 	return id.startsWith('=') ? '' : id;
 }
 
-/** True if a node may create something that another trigger of the workflow reports. */
+/** True if a node may create something that the given trigger reports. */
 const mayStart = (node: NodeTypeAndVersion, { parameters }: INode): boolean =>
 	(mayReport(parameters, true) && SPEECH_OPERATIONS.some((operation) => mayRun(node, operation))) ||
 	(mayReport(parameters, false) &&
 		Object.values(GENERATIONS).some((operation) => mayRun(node, operation)));
 
 /**
- * True if a node is the action node of this package and may run the given operation. n8n omits a parameter that has its
- * default value, and an expression may give any value.
+ * True if a node is the action node of this package and may run the given operation. A missing parameter has its
+ * default value, because n8n does not save default values. An expression may give any value.
  */
 function mayRun(
 	{ type, parameters = {} }: NodeTypeAndVersion,

@@ -13,11 +13,9 @@ import { wordingOf } from '../../shared/n8n/messages';
 import type { Activation } from './activation';
 import type { Outbox } from './outbox';
 
-/** How many events of one watch may be in progress at the same time. */
+/** How many events of one watch may occupy a slot of its queue at the same time. */
 const MAX_CONCURRENT_EXECUTIONS = 20;
-/**
- * The longest time for which an event counts as in progress after it was emitted, in ms. Its execution may take longer.
- */
+/** How long an event keeps its slot after it was emitted, in ms, if its execution takes longer than that. */
 const MAX_EXECUTION_MS = 60_000;
 /** Time limit for downloading the files of one event, in ms. */
 const DOWNLOAD_TIMEOUT_MS = 3_600_000;
@@ -28,20 +26,23 @@ const MAX_EMIT_PAUSE_MS = 60_000;
 
 /** One event that should start one execution. */
 export interface Emission {
-	/** The key in the outbox of the task or history entry that the event is about. */
+	/** The task or history entry that the event is about, as its key in the outbox. */
 	outboxKey: string;
 	/** The name of the event. It is part of the deduplication key, so it must be the same after a restart. */
 	name: string;
-	/** For a progress event: returns true once a newer event has replaced it. */
+	/** Only progress events have this method. It returns true once a newer event has replaced this one. */
 	isOutdated?(): boolean;
-	/** What the event is about. If a downstream sub-workflow has created it, nothing is emitted. */
+	/** The task or history entry itself. If a sub-workflow downstream has created it, nothing is emitted. */
 	product: Parameters<Activation['isCreatedDownstream']>[0];
 	json: IDataObject;
-	/** Downloads the files of the event. If that fails, the json gets an `error` that says why. */
+	/** Downloads the files of the event. If it rejects, the item has an `error` in its json instead of files. */
 	fetchFiles?(signal: AbortSignal): Promise<IBinaryKeyData>;
 }
 
-/** Emits the events of one watch, a limited number at the same time. */
+/**
+ * Emits the events of one watch (`TaskWatch` or `HistoryWatch`). Each event occupies one of MAX_CONCURRENT_EXECUTIONS
+ * slots from the download of its files until its execution has ended.
+ */
 export class ExecutionQueue {
 	private readonly slots = new Semaphore(MAX_CONCURRENT_EXECUTIONS);
 
@@ -50,7 +51,10 @@ export class ExecutionQueue {
 		private readonly outbox: Pick<Outbox, 'setState' | 'save'>,
 	) {}
 
-	/** Emits an event, up to MAX_EMIT_ATTEMPTS times, until n8n has started its execution. Never rejects. */
+	/**
+	 * Emits an event, up to MAX_EMIT_ATTEMPTS times, until n8n has started its execution. An event about something that
+	 * a sub-workflow downstream has created is not emitted. Never rejects.
+	 */
 	async emitUntilStarted(emission: Emission): Promise<void> {
 		const { isCreatedDownstream, closing, warn } = this.activation;
 		const { outboxKey, name } = emission;
@@ -67,7 +71,7 @@ export class ExecutionQueue {
 
 	/**
 	 * Emits an event once, unless it is outdated or the trigger is closed. Resolves with false if n8n has failed to
-	 * start the execution.
+	 * start the execution, so that the event has to be emitted again; otherwise with true.
 	 */
 	private async emitOnce(emission: Emission): Promise<boolean> {
 		const { context, closing } = this.activation;
@@ -83,14 +87,17 @@ export class ExecutionQueue {
 		this.outbox.save();
 		context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
 		const hasFailedToStart = await raceTimeout(MAX_EXECUTION_MS, closing, startCheck);
-		// It is not known whether the execution has started, so the state stays 'emitted' for the next activation (see
-		// `Outbox`).
+		// When the trigger is closed, nobody learns any more whether the execution has started. The state stays
+		// 'emitted', so the next activation decides whether to emit the event again (see `Outbox`).
 		if (closing.aborted && hasFailedToStart === undefined) return true;
 		this.setState(emission, hasFailedToStart ? 'pending' : 'done');
 		return !hasFailedToStart;
 	}
 
-	/** Sets the state of an event in the outbox, unless it is a progress event. */
+	/**
+	 * Sets the state of an event in the outbox. A progress event has none of its own: the state of a task is about its
+	 * end.
+	 */
 	private setState(
 		{ outboxKey, isOutdated }: Emission,
 		state: 'pending' | 'emitted' | 'done',
@@ -122,7 +129,10 @@ export class ExecutionQueue {
 		return supportsDeduplication(this.activation.context) && !hasStarted;
 	}
 
-	/** The key by which n8n recognizes a second emission of the same event: a digest, because n8n limits its length. */
+	/**
+	 * Returns the key by which n8n recognizes a second emission of the same event. It is a digest, because n8n limits
+	 * the length of the key.
+	 */
 	private deduplicationKey({ outboxKey, name }: Emission): string {
 		const parts = [this.activation.identityKey, outboxKey, name];
 		const digest = createHash('sha256').update(parts.join('\n')).digest('hex');
@@ -130,6 +140,6 @@ export class ExecutionQueue {
 	}
 }
 
-/** True if this version of n8n takes a deduplication key. */
+/** True if the `emit` method of this n8n has a fourth parameter, the deduplication key. */
 export const supportsDeduplication = (context: ITriggerFunctions): boolean =>
 	context.emit.length >= 4;

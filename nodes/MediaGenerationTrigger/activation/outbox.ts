@@ -30,7 +30,10 @@ interface SavedEvents<Item, Cursor> {
 	events: Array<[name: string, item: Item]>;
 }
 
-/** The events that closed triggers hand over to their next activation in this process, by namespace and node. */
+/**
+ * The events that closed triggers hand over to their next activation in this process. The key consists of the namespace
+ * and the node key (see the constructor of `Outbox`).
+ */
 class Handover extends Map<string, SavedEvents<never, never>> {}
 
 /**
@@ -45,9 +48,14 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 	cursor?: Cursor;
 
 	/**
-	 * Loads the events that were handed over or saved, whichever are newer. `namespace` is the key in `staticData`;
-	 * `nodeKey` identifies the node in this process. Set `replaysEmitted` only if n8n drops duplicates by their
-	 * deduplication keys: events in state 'emitted' may then be emitted again.
+	 * Loads the events that were handed over or saved, whichever are newer.
+	 *
+	 * @param staticData n8n's static data of the node
+	 * @param namespace the key in `staticData` under which the events are saved
+	 * @param nodeKey identifies the node in this process
+	 * @param replaysEmitted true if events in state 'emitted' may be emitted again, because n8n drops duplicates by
+	 *   their deduplication keys
+	 * @param now the current time, in ms since 1970
 	 */
 	constructor(
 		private readonly staticData: IDataObject,
@@ -68,7 +76,10 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 		}
 	}
 
-	/** Sets the state of an event that the outbox still has. */
+	/**
+	 * Sets the state of an event; does nothing if the outbox does not have the event. Beyond MAX_DONE_EVENTS, the event
+	 * that was done first is removed.
+	 */
 	setState(key: string, state: Stateful['state']): void {
 		const item = this.events.get(key);
 		if (!item) return;

@@ -31,7 +31,7 @@ const EVENTS = [
 /** The event about a new video or image in the history. */
 const GENERATED_EVENT = 'generated';
 
-/** The events about speech tasks. With `generated`, `failed` is also about videos and images. */
+/** The events about speech tasks. If `generated` is selected as well, `failed` is also about videos and images. */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], typeof GENERATED_EVENT>;
 const taskEvents = EVENTS.map(({ value }) => value).filter(
 	(value): value is TaskEventKind => value !== GENERATED_EVENT,
@@ -87,7 +87,8 @@ export const progressStep: NumberField = {
 const displayNames = Object.fromEntries(EVENTS.map(({ name, value }) => [value, name]));
 
 /**
- * The text below the node on the canvas: an expression with a table of display names, which expressions cannot read.
+ * The text below the node on the canvas. It is an expression that contains a table of the events' display names,
+ * because n8n gives an expression only their values.
  */
 export const subtitle = `={{ ((${JSON.stringify(displayNames)})[$parameter.events[0]] ?? "") + ($parameter.events.length > 1 ? " +" + ($parameter.events.length - 1) : "") }}`;
 
@@ -112,14 +113,15 @@ export function readSettings(context: ITriggerFunctions) {
 		progressStep: parameters.numberOption(progressStep),
 		wantsFile: parameters.wantsFile(downloadFile),
 		outputField: parameters.outputField(),
-		/** The time between two polls of the history. */
+		/** The time between two polls of the history, in ms. */
 		checkIntervalMs: parameters.durationOption(checkInterval),
 	};
 }
 
 /**
- * True if a trigger with these stored parameters may report speech tasks (`isSpeech`), or videos and images. n8n stores
- * no parameter that has its default value, and an expression may give any events.
+ * True if a trigger with these stored parameters may report any speech task of the account (if `isSpeech`), or any
+ * video or image (if not). A missing parameter has its default value, because n8n does not store default values. An
+ * expression may give any events.
  */
 export function mayReport(stored: INodeParameters, isSpeech: boolean): boolean {
 	const { [triggerOn.name]: events = triggerOn.default, [taskIds.name]: ids = taskIds.default } =

@@ -19,7 +19,7 @@ import {
 	type FingerprintedEntry,
 } from './newEntries';
 
-/** Time limit of the first poll, for which publishing waits, in ms. */
+/** Time limit of the first poll, in ms. It is short, because publishing the workflow waits for that poll. */
 const FIRST_POLL_TIMEOUT_MS = 20_000;
 
 /** The pause between the events of two entries, in ms. */
@@ -27,7 +27,7 @@ const EMISSION_SPACING_MS = 100;
 
 /** Polls the history of an account, and emits events about new videos and images. */
 export class HistoryWatch {
-	/** True if the log says that polling has failed, and no poll has succeeded since. */
+	/** True if the log contains a warning that polling has failed, and no poll has succeeded since. */
 	private hasWarned = false;
 	private readonly executionQueue: ExecutionQueue;
 
@@ -104,7 +104,7 @@ export class HistoryWatch {
 			if (entry.failed && !settings.events.has('failed'))
 				outbox.setState(entry.fingerprint, 'done');
 			else this.emit(entry);
-			// n8n may change the order of executions that start at the same moment.
+			// Without this pause, n8n might change the order of the executions.
 			await sleep(EMISSION_SPACING_MS, closing);
 		}
 		outbox.save();
@@ -124,7 +124,10 @@ export class HistoryWatch {
 		});
 	}
 
-	/** Logs the failure of a poll, once until a poll has succeeded, or passes a refused token to `onFatal`. */
+	/**
+	 * Passes a refused token to `onFatal`. Logs any other failure of a poll, but only the first one since the last poll
+	 * that succeeded.
+	 */
 	private report(error: unknown): void {
 		const { closing, settings, warn, onFatal } = this.activation;
 		if (closing.aborted) return;
@@ -138,7 +141,7 @@ export class HistoryWatch {
 	}
 }
 
-/** The json of an event about an entry that has a file, or has failed. */
+/** Returns the json of an event about an entry that has a file, or has failed. */
 function eventOf({ record, id, files, failed }: HistoryEntry, redact: Redactor): IDataObject {
 	const recordWithId = toOutputRecord(id === undefined ? record : { ...record, id });
 	if (failed) {

@@ -12,7 +12,9 @@ import type { Outbox, Stateful } from '../activation/outbox';
 
 /** The maximum number of entries that one poll reads. */
 const MAX_POLLED_ENTRIES = 600;
-/** The maximum number of entries that are remembered: the ones that were seen last. */
+/**
+ * The maximum number of entries that are remembered. Beyond that, the ones that were listed longest ago are forgotten.
+ */
 const MAX_KNOWN_ENTRIES = 1000;
 /** The longest time for which an unfinished entry (no file, not failed) is tracked, in ms. */
 const MAX_TRACKED_MS = 2 * 3_600_000;
@@ -27,7 +29,8 @@ export interface FingerprintedEntry extends HistoryEntry {
 /** The facts about an entry that are saved. */
 interface KnownEntry extends Stateful {
 	/**
-	 * When it was created, in ms since 1970 by the service's clock; NaN, which JSON saves as null, if that is unknown.
+	 * When it was created, in ms since 1970 by the service's clock. NaN if that is unknown, or null once n8n has saved
+	 * NaN as JSON.
 	 */
 	createdAt: number | null;
 	/** When a poll first saw it, in ms since 1970 by our clock. */
@@ -39,8 +42,8 @@ interface Cursor {
 	/** The account key, which changes with the token. */
 	account: string;
 	/**
-	 * The time after which an unknown entry counts as new, in ms since 1970 by the service's clock; NaN or null if the
-	 * service gives no times.
+	 * The time after which an unknown entry counts as new, in ms since 1970 by the service's clock. NaN if the service
+	 * gives no times, or null once n8n has saved NaN as JSON.
 	 */
 	watermark: number | null;
 }
@@ -51,13 +54,17 @@ export type HistoryOutbox = Outbox<KnownEntry, Cursor>;
 export type PollState = Pick<HistoryOutbox, 'events' | 'cursor'>;
 
 /**
- * Compares the entries that a poll has read with those that earlier polls have seen. `listedEntries` has the oldest
- * entry first, `account` is the account key, and `now` is in ms since 1970. Returns the entries to emit, oldest first,
- * and the state for the next poll.
+ * Compares the entries that a poll has read with those that earlier polls have seen. Returns the entries to emit,
+ * oldest first, and the state for the next poll.
  *
- * After the first poll, an unknown entry is new if it was created after the watermark; without times, its place in the
- * list decides. Other unknown entries may be old: deletions of newer entries have moved them up to the pages that are
- * read.
+ * The first poll emits nothing. After it, an unknown entry counts as new if it was created after the watermark. If the
+ * service gives no times, the entry counts as new if a known entry is older than it in the list. All other unknown
+ * entries may be old: deletions of newer entries may have moved them up to the pages that are read.
+ *
+ * @param listedEntries the entries of this poll, oldest first
+ * @param previous the state after the previous poll
+ * @param account the account key
+ * @param now the current time, in ms since 1970
  */
 export function newEntries(
 	listedEntries: FingerprintedEntry[],
@@ -81,10 +88,10 @@ export function newEntries(
 		const isUnreported = known ? known.state === 'tracking' : isNew;
 		const hasEnded = files.length > 0 || failed;
 		if (isUnreported && hasEnded) endedEntries.push(entry);
-		// An entry without an id gets another fingerprint with its file, and is then found as new, so it is not
-		// tracked.
+		// An entry without an id gets another fingerprint once it has a file. It then counts as a new entry, so there
+		// is no need to track it before.
 		const state = known?.state ?? (hasEnded || id === undefined ? 'done' : 'tracking');
-		// This moves the entry to the end of the map, since the first entries of the map are forgotten first.
+		// This moves the entry to the end of the map, because the first entries of the map are forgotten first.
 		events.delete(fingerprint);
 		const updatedEntry = { createdAt, since: now, ...known, state };
 		events.set(
@@ -108,8 +115,9 @@ export function newEntries(
 }
 
 /**
- * Reads the history page by page, until no further page can have new or tracked entries, but at most
- * MAX_POLLED_ENTRIES. Resolves with the entries, oldest first. `read` reads one page. Pages count from 1.
+ * Reads the history page by page, until no further page can have new or tracked entries, or MAX_POLLED_ENTRIES are
+ * read. Resolves with the entries, oldest first. `read` reads one page, whose number counts from 1. Rejects as `read`
+ * does.
  */
 export async function readRecentEntries(
 	read: (page: number) => Promise<Page>,
@@ -131,10 +139,11 @@ export async function readRecentEntries(
  */
 function needsNextPage(listedEntries: FingerprintedEntry[], previous: PollState): boolean {
 	const { fingerprint, createdAt } = listedEntries[0]!;
-	// The first poll reads on to the watermark, because the next poll would take an unread entry above it to be new.
+	// The first poll reads on to the watermark, because the next poll would take an unread entry that was created after
+	// the watermark for a new one.
 	if (!previous.cursor) return createdAt > firstWatermark(listedEntries);
-	// If no known entry is listed, one may follow on a later page. Then the oldest listed entry is newer than every
-	// known one.
+	// If no known entry is listed yet, all of them may follow on later pages, so the oldest listed entry counts as
+	// newer than they are.
 	const isNew = isAboveWatermark(
 		createdAt,
 		watermarkOf(previous),
@@ -153,7 +162,10 @@ function needsNextPage(listedEntries: FingerprintedEntry[], previous: PollState)
 const isAnyKnown = (listedEntries: FingerprintedEntry[], { events }: PollState): boolean =>
 	listedEntries.some(({ fingerprint }) => events.has(fingerprint));
 
-/** True if an entry was created after the watermark. At equal or unknown times, `isNewerThanKnown` decides. */
+/**
+ * True if an entry was created after the watermark. If the times are equal or unknown, `isNewerThanKnown` decides: true
+ * if the list has a known entry that is older.
+ */
 const isAboveWatermark = (
 	createdAt: number,
 	watermark: number,
@@ -163,8 +175,8 @@ const isAboveWatermark = (
 const watermarkOf = ({ cursor }: PollState): number => cursor?.watermark ?? NaN;
 
 /**
- * The watermark after the first poll. It lies before the newest entry, because some services list an entry only when it
- * has ended.
+ * Returns the watermark for the first poll. It is earlier than the newest entry, because some services list an entry
+ * only when it has ended. A list that is shorter than a page contains the whole history, so it needs no watermark.
  */
 const firstWatermark = (listedEntries: FingerprintedEntry[]): number =>
 	listedEntries.length < MIN_PAGE_SIZE
@@ -175,8 +187,8 @@ const entriesOf = (records: ServiceRecord[], baseUrl: string): FingerprintedEntr
 	readHistory(records, baseUrl).map((entry) => ({ ...entry, fingerprint: fingerprintOf(entry) }));
 
 /**
- * A short digest of an entry's id or, without an id, of its file's URL, its time and its prompt. The query of the URL
- * is left out, because it may contain a signature that changes.
+ * Returns a short digest of an entry's id or, if it has none, of its file's URL, its time and its prompt. The query of
+ * the URL is left out, because it may contain a signature that changes.
  */
 function fingerprintOf({ id, files, record, prompt }: HistoryEntry): string {
 	const unsignedUrl = files[0] ? withoutQuery(files[0].fileUrl) : '';

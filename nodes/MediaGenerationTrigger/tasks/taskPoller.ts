@@ -12,11 +12,11 @@ import type { Outbox } from '../activation/outbox';
 import type { Emission, ExecutionQueue } from '../activation/executionQueue';
 import type { TaskEventKind } from '../activation/settings';
 
-/** The usual pause before a read of a task, in ms. The pauses grow while the socket is open. */
-const POLL_INTERVAL_MS = 30_000;
 /**
- * The pause before a task that could not be read is tried again, in ms. It doubles each time, up to MAX_RETRY_PAUSE_MS.
+ * The pause between two polls of a task while the socket is closed, in ms. While the socket is open, the pauses grow.
  */
+const POLL_INTERVAL_MS = 30_000;
+/** The pause after a task could not be read, in ms. It doubles with each further failure, up to MAX_RETRY_PAUSE_MS. */
 const FIRST_RETRY_PAUSE_MS = 20_000;
 const MAX_RETRY_PAUSE_MS = 3_600_000;
 
@@ -27,9 +27,9 @@ const MAX_RETRY_PAUSE_MS = 3_600_000;
 export class TaskPoller {
 	/** The highest percentage so far, 0 to 100. */
 	private highestPercentage = 0;
-	/** The latest progress event; older ones that still wait to be emitted are outdated. */
+	/** The latest progress event. Older progress events that still wait to be emitted are outdated. */
 	private latestProgress: Emission | undefined;
-	/** Resolves when all events so far have left the execution queue. */
+	/** Resolves when all events that were passed to `emit` so far have left the execution queue. */
 	private previousEmissions = Promise.resolve();
 
 	constructor(
@@ -63,7 +63,8 @@ export class TaskPoller {
 				(error: unknown) => this.onError(error),
 			);
 			if (!failure || signal.aborted) return;
-			// In a manual test, a person waits for an event, and has to see, for example, that a task does not exist.
+			// In a manual test, a person waits for an event, so every failure has to be shown, for example that the
+			// task does not exist.
 			if (failure.kind === 'tokenRefused' || isManual) onFatal(failure);
 			else if (pauseMs === FIRST_RETRY_PAUSE_MS) warn(wordingOf(failure).message);
 			if (failure.kind === 'notFound') return;
@@ -87,8 +88,8 @@ export class TaskPoller {
 	}
 
 	/**
-	 * If `error` means that the task has ended, emits the event of the end, and returns undefined. Otherwise returns the
-	 * error as a Failure.
+	 * If `error` means that the task has ended, emits the event of the end, and returns undefined. Otherwise returns
+	 * the error as a Failure.
 	 */
 	private onError(error: unknown): Failure | undefined {
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
@@ -112,7 +113,7 @@ export class TaskPoller {
 		this.emit(event, eventFields, task);
 	}
 
-	/** Adds an event to the execution queue, once the event before it has left the queue. */
+	/** Adds an event to the execution queue as soon as the task's previous event has left the queue. */
 	private emit(event: TaskEventKind, eventFields: IDataObject = {}, task?: SpeechTask): void {
 		const { taskId: id, highestPercentage } = this;
 		const { context, api, settings } = this.activation;

@@ -8,18 +8,18 @@ import type { Outbox } from '../activation/outbox';
 import { ExecutionQueue } from '../activation/executionQueue';
 import { TaskPoller } from './taskPoller';
 
-/** How many tasks may be followed at the same time. Beyond that, the oldest task is dropped. */
+/** How many tasks may be followed at the same time. Beyond that, the one that was followed first is dropped. */
 const MAX_FOLLOWED_TASKS = 1000;
 /** The longest time for which a task is followed, in ms. */
 const MAX_FOLLOWED_MS = 24 * 3600 * 1000;
-/** Extra time for the socket to open, in ms, if the first attempt has failed or takes long. */
+/** Additional time for the socket to open, in ms, if the first attempt has failed or is slow. */
 const EXTRA_OPENING_MS = 2000;
 /** Time between two checks whether the socket is open, in ms. */
 const SOCKET_CHECK_MS = 10_000;
 
 /** Watches the speech tasks of an account, and emits their events. */
 export class TaskWatch {
-	/** For each followed task, the controller that ends the following, by task id. The oldest task comes first. */
+	/** The tasks that are followed now, by id, in the order they were added. Aborting a controller drops its task. */
 	private readonly followed = new Map<string, AbortController>();
 
 	private readonly executionQueue: ExecutionQueue;
@@ -32,8 +32,9 @@ export class TaskWatch {
 	}
 
 	/**
-	 * Opens the socket, and follows tasks until the trigger is closed, even after a failure. Call it once. Throws a
-	 * Failure if the socket cannot be opened although the account can be read, unless the parameters name the tasks.
+	 * Opens the socket, and follows tasks in the background until the trigger is closed, even if it throws. Call it
+	 * once. Throws a Failure if the socket cannot be opened although the account can be read. It does not throw if the
+	 * parameters name the tasks, because these are polled.
 	 */
 	async start(): Promise<void> {
 		const { api, context, settings, closing } = this.activation;
@@ -46,11 +47,11 @@ export class TaskWatch {
 		}
 		const onMessage = (taskId: string) => void this.follow(accountSocket, taskId, 'announced');
 		accountSocket.onAllTasks(onMessage, closing);
-		// Without this wait, a task that is created right after the activation could be missed.
 		accountSocket.openNow();
+		// Without this wait, a task that is created right after the activation could be missed.
 		await accountSocket.ready();
 		void this.checkTokenWhileClosed(accountSocket);
-		// Tasks that are listed in the parameters are polled, so for them the trigger works without the socket.
+		// Tasks that the parameters name are also polled, so the trigger works without the socket.
 		if (hasTaskIds) return;
 		if (!accountSocket.isOpen) await sleep(EXTRA_OPENING_MS, closing);
 		// If the account cannot be read either, the socket is not at fault.
@@ -62,7 +63,7 @@ export class TaskWatch {
 		throw refusal instanceof Failure ? refusal : new Failure('noSocket');
 	}
 
-	/** Follows a task to its end, if it is selected and has neither ended nor is followed already. */
+	/** Follows a task to its end. Does nothing if the task is not selected, has ended, or is followed already. */
 	private async follow(
 		accountSocket: AccountSocket,
 		taskId: string,
@@ -95,7 +96,8 @@ export class TaskWatch {
 	}
 
 	/**
-	 * While the socket is closed, checks the token again and again: a socket does not say whether its token is refused.
+	 * Checks the token again and again while the socket is closed, because a socket that cannot be opened does not say
+	 * whether the token is the reason.
 	 */
 	private async checkTokenWhileClosed(accountSocket: AccountSocket): Promise<void> {
 		const { api, closing, onFatal } = this.activation;
