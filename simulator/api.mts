@@ -27,8 +27,8 @@ export async function handleApi(world: World, exchange: Exchange): Promise<void>
 }
 
 /**
- * Returns the answer that the contract demands: checks the token (§5), the request limit and the body, then calls the
- * endpoint.
+ * Does what the contract demands and returns the answer: checks the token (§5), the request limit and the body, then
+ * calls the endpoint.
  */
 function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 	const { record, url } = exchange;
@@ -52,8 +52,8 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 }
 
 /**
- * Counts a request of a token. Returns the 429 if the token has exceeded its request limit, otherwise undefined.
- * `Retry-After` is the time until the next window.
+ * Counts a request of a token. Returns an answer with 429 if the token has exceeded its request limit, otherwise
+ * undefined. The `Retry-After` of that answer is the time until the next window.
  */
 function replyIfOverLimit(world: World, token: string): Reply | undefined {
 	if (!world.requestLimit) return undefined;
@@ -68,7 +68,7 @@ function replyIfOverLimit(world: World, token: string): Reply | undefined {
 	return errorReply(429, 'rate_limited', { 'Retry-After': String(remainingSeconds) });
 }
 
-/** Answers the calls of the speech area (§4.1 to §4.4); undefined for an unknown path. */
+/** Answers a call about speech tasks or voices (§4.1 to §4.4). Returns undefined if it is no such call. */
 function answerSpeechCall(world: World, call: Call): Reply | undefined {
 	if (call.method === 'POST' && call.path === '/v1/labs/task') return createTask(world, call);
 	if (call.method === 'GET' && call.path === '/v1/labs/voices') return listVoices(world, call);

@@ -8,8 +8,8 @@ const dialectValues = {
 	/** True: the audio URL is sent as a path on the API's origin. */
 	relativeAudioUrl: [false, true],
 	/**
-	 * `string`: digits in the answer to the create call, a number when the task is read. `uuid`: a UUID string in
-	 * both.
+	 * The type of the task's id. `string`: a string of digits in the answer to the create call, but a number when the
+	 * task is read. `uuid`: a UUID string in both.
 	 */
 	taskId: ['string', 'uuid'],
 	/** The field with the task's id in the answer to the create call. */
@@ -24,7 +24,7 @@ const dialectValues = {
 	voices: ['array', 'paged'],
 	/** The traits of a voice are fields of the voice itself, or of a record `labels`. */
 	voiceTraits: ['flat', 'labels'],
-	/** `wrong`: a page of voices or history always claims to be page 1. */
+	/** The page number in a page of voices or history. `wrong`: it is always 1. */
 	pageEcho: ['right', 'wrong'],
 	/** A page of the history is an array, or a record with the array and the paging fields. */
 	history: ['array', 'paged'],
@@ -32,13 +32,15 @@ const dialectValues = {
 	historyFiles: ['file_url', 'file_urls'],
 	/** True: the paging fields of the history are strings. */
 	historyNumbersAsStrings: [false, true],
-	/** True: an item enters the history without a file as soon as its request is accepted. False: once it is finished. */
+	/**
+	 * True: an item enters the history without a file as soon as its request is accepted. False: once it is finished.
+	 */
 	historyShowsInProgress: [false, true],
 	/** Which fields tell the account's remaining credits. */
 	account: ['quota', 'balance'],
 	/** The data of a status event: a quoted word, a bare word, or `{ status }`. */
 	sseStatus: ['quoted', 'bare', 'object'],
-	/** `more`: status events also have the words `uploading_images` and `generating`. */
+	/** The words in status events. `more`: also `uploading_images` and `generating`. */
 	sseStatusWords: ['contract', 'more'],
 	/** True: a space follows the colon of `event:` and `data:`. */
 	sseSpace: [true, false],
@@ -46,7 +48,7 @@ const dialectValues = {
 	sseNewline: ['\n', '\r\n'],
 	/** True: a comment line is sent before every event. */
 	sseComments: [false, true],
-	/** How many bytes of an event stream are written at a time; 0 writes a whole event. */
+	/** How many bytes of an event stream are written at a time. 0: a whole event at a time. */
 	sseChunk: [0, 1],
 	/** The name of the completion event for images. */
 	imageEndEvent: ['image_generation_complete', 'all_set'],
@@ -54,18 +56,21 @@ const dialectValues = {
 	completion: ['array', 'object'],
 	/** The status word of a finished item. */
 	itemStatus: ['completed', 'MEDIA_GENERATION_STATUS_SUCCESSFUL'],
-	/** The data of an `error` event; `broken` is truncated JSON. */
+	/**
+	 * The data of an `error` event. `object`: a record with the fields `code` and `error`. `message`: a record with the
+	 * field `message`. `string`: a JSON string. `broken`: JSON that ends in the middle.
+	 */
 	errorShape: ['object', 'message', 'string', 'broken'],
 	/** True: URLs of files are on the API's origin, which redirects to the file origin with 302. */
 	redirectFiles: [false, true],
 	/**
-	 * `open`: files are on the file origin. `private`: files are on the API's origin and need its token. `signed`: files
-	 * are on the API's origin, which refuses the token with `signedStatus`.
+	 * Where files are. `open`: on the file origin. `private`: on the API's origin, and a download needs the token.
+	 * `signed`: on the API's origin, which refuses a download with the token by `signedStatus`.
 	 */
 	apiFiles: ['open', 'private', 'signed'],
-	/** The status with which a signed URL refuses a request that has the token. */
+	/** The HTTP status with which a signed URL refuses a request that has the token. */
 	signedStatus: [400, 401, 403],
-	/** How many seconds the service's clock (Date header, created_at) is ahead of the real one. */
+	/** How many seconds the service's clock (in the Date header and in `created_at`) is ahead of the real one. */
 	clockSkewSeconds: [0, 3600, -3600],
 } as const;
 

@@ -13,8 +13,7 @@ export interface PendingRule {
 
 /**
  * Returns the fault for one request: the action of the first rule that is due, in the order in which the rules were
- * added; `{}` if no rule is due. Every matching rule counts every request, so `after: n` always means the (n+1)-th
- * matching request, whatever other rules do.
+ * added; `{}` if no rule is due. Every rule that matches counts the request, even if another rule hits it.
  */
 export function takeFault(world: World, on: 'api' | 'file', exchange: Exchange): FaultAction {
 	let action: FaultAction | undefined;

@@ -6,7 +6,10 @@ import { cutOff, writeHead, respondWithFault, send, type Exchange } from './http
 import { htmlReply, errorReply, type PlainReply } from './replies.mts';
 import type { World } from './world.mts';
 
-/** The length below which a token is not searched for. A shorter one may be in a URL or header by chance. */
+/**
+ * A token that is shorter than this many characters is not searched for, because it may be in a URL or header by
+ * chance.
+ */
 const MIN_TOKEN_LENGTH = 8;
 
 /** Handles a request to the file origin. A request with the token is recorded as a leak and answered with 400. */
@@ -19,7 +22,7 @@ export async function handleFile(world: World, exchange: Exchange): Promise<void
 	await serveFile(world, exchange);
 }
 
-/** True if a request has the token in any header or in its URL. */
+/** True if a request has an Authorization header, or a valid token in its URL or in any other header. */
 function carriesToken(world: World, request: IncomingMessage): boolean {
 	if (request.headers.authorization !== undefined) return true;
 	const requestText = JSON.stringify([request.url, request.headers]);
@@ -28,7 +31,7 @@ function carriesToken(world: World, request: IncomingMessage): boolean {
 		.some((token) => token.length >= MIN_TOKEN_LENGTH && requestText.includes(token));
 }
 
-/** Serves a file on either origin, or the fault that is due for this request. */
+/** Serves a file, on the file origin or the API's. A fault that is due replaces or delays the answer. */
 export async function serveFile(world: World, exchange: Exchange): Promise<void> {
 	const { record, url } = exchange;
 	const action = takeFault(world, 'file', exchange);
@@ -55,8 +58,8 @@ export async function serveFile(world: World, exchange: Exchange): Promise<void>
 }
 
 /**
- * Returns the answer with which the API's origin refuses a file, because the token is missing or a signed URL came with
- * a token; undefined if it serves the file.
+ * Returns the answer with which the API's origin refuses to serve a file: the token is missing, or the request for a
+ * signed URL has a token. Returns undefined if it serves the file.
  */
 function refusalOf(world: World, request: IncomingMessage): PlainReply | undefined {
 	const { apiFiles, signedStatus: status } = world.dialect;

@@ -8,11 +8,11 @@ import type { GeneratedKind, HistoryItem, TaskRecord } from './types.mts';
 import type { World } from './world.mts';
 
 const MEBIBYTE = 1024 * 1024;
-/** The size of the filler that big files repeat, in bytes. */
+/** The size of the block of bytes that fills big files, in bytes. */
 const FILLER_BYTES = 64 * 1024;
 /** The least size of a big WAV file, in bytes: enough for the header and some sound. */
 const MIN_BIG_WAV_BYTES = 1024;
-/** The largest file that `bytesOf` returns. */
+/** The size of the largest file that `bytesOf` returns, in bytes. */
 const MAX_BYTES_IN_MEMORY = 512 * MEBIBYTE;
 
 /** The bytes of a file, or a promise of them if they must be rendered. */
@@ -29,8 +29,8 @@ export interface StoredFile {
 }
 
 /**
- * The bytes differ, so that a test notices a chunk at the wrong offset. They are low, so that a WAV file has only quiet
- * noise.
+ * The block of bytes that is repeated to fill a big file. Its bytes differ, so that a test notices a chunk at the wrong
+ * offset. Their values are low, so that a WAV file has only quiet noise.
  */
 const filler = Buffer.alloc(FILLER_BYTES);
 for (let i = 0; i < FILLER_BYTES; i += 2) filler[i] = (i * 7 + (i >> 8)) & 0x7f;
@@ -84,7 +84,7 @@ function speechRenderer(
 	return renderer && (() => renderer.speak({ text: withoutScenario(input), voice, format }));
 }
 
-/** Stores the sample of a voice and returns its URL. */
+/** Stores the audio sample of the voice `id`, which speaks `text`, and returns its URL. */
 export function storePreview(world: World, id: string, text: string): string {
 	const renderSpeech = speechRenderer(world, text, id);
 	const makeAudio = renderSpeech
@@ -116,7 +116,10 @@ export function storeGenerated(world: World, item: HistoryItem): string {
 	return store(world, `/files/${type}/${id}.${extension}`, mimeType, make, scenario, bigBytes);
 }
 
-/** The size in bytes that the scenario `big-file` asks for, at least `minBytes`; undefined without it. */
+/**
+ * Returns the size in bytes that the scenario `big-file` asks for, at least `minBytes`; undefined without that
+ * scenario.
+ */
 function bigFileBytes(scenario: Scenario, minBytes = MEBIBYTE): number | undefined {
 	if (!scenario.has('big-file')) return undefined;
 	// Neither a WAV header nor the length of an MP4 box can express 4 GiB or more.
@@ -125,7 +128,8 @@ function bigFileBytes(scenario: Scenario, minBytes = MEBIBYTE): number | undefin
 }
 
 /**
- * Stores a file and returns its URL. `makeHead` creates its head on the first download; `size` is that of a big file.
+ * Stores a file and returns its URL. `type` is its MIME type. `makeHead` is called on the first download and returns
+ * the head of the file. `size` is given for a big file only, in bytes.
  */
 function store(
 	world: World,
@@ -147,7 +151,7 @@ function store(
 	return `${redirectFiles || apiFiles !== 'open' ? world.baseUrl : world.fileOrigin}${path}`;
 }
 
-/** The first `end` bytes of a file: the head, then filler in chunks of at most 64 KiB. */
+/** Yields the first `end` bytes of a file: the head, then filler in chunks of at most 64 KiB. */
 export function* chunksOf(head: Buffer, end: number): Generator<Buffer> {
 	yield head.subarray(0, end);
 	for (let offset = head.length; offset < end; offset += FILLER_BYTES) {
@@ -155,7 +159,10 @@ export function* chunksOf(head: Buffer, end: number): Generator<Buffer> {
 	}
 }
 
-/** All bytes of a stored file, by its URL or path; undefined if it is unknown, rendered or larger than 512 MiB. */
+/**
+ * Returns all bytes of a stored file, by its URL or path. Returns undefined if there is no such file, if it is
+ * rendered, or if it is larger than 512 MiB.
+ */
 export function bytesOf(world: World, url: string): Buffer | undefined {
 	const file = world.files.get(new URL(url, world.fileOrigin).pathname);
 	const head = file?.head();

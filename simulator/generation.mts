@@ -7,7 +7,10 @@ import type { Call } from './replies.mts';
 
 /** How long each kind of media takes, in ms, before the pace is applied. */
 const DURATION_MS: Record<GeneratedKind, number> = { video: 10_000, image: 4_000 };
-/** How long after the usual end an item of a broken stream enters the history, in ms, before the pace is applied. */
+/**
+ * How long after the usual end of a generation its items get their files if its stream was cut, in ms, before the pace
+ * is applied.
+ */
 const LATE_HISTORY_MS = 5_000;
 
 /** An event of a generation: a status word, the result, a failure, or a lost connection. */
@@ -20,7 +23,7 @@ export type JobEvent =
 /** A generation in flight. It continues, and is charged, even if the client has closed the connection. */
 export interface GenerationJob {
 	kind: GeneratedKind;
-	/** Is called with each event. Whoever sends the events to the client replaces it. */
+	/** Is called with each event. It does nothing until `sendJob` replaces it by a function that answers the client. */
 	onEvent(event: JobEvent): void;
 }
 
@@ -34,7 +37,7 @@ export interface GenerationOrder {
 	hasImages: boolean;
 }
 
-/** Accepts, charges and starts a generation. At pace 1 a video takes 10 s and an image 4 s. */
+/** Accepts, charges and starts a generation. Its scenario decides how it goes on. */
 export function startGeneration(world: World, call: Call, order: GenerationOrder): GenerationJob {
 	const scenario = scenarioOf(order.prompt);
 	const job: GenerationJob = { kind: order.kind, onEvent: () => {} };
@@ -125,7 +128,7 @@ function storeFinishedItems(world: World, items: HistoryItem[]): HistoryItem[] {
 	return items;
 }
 
-/** A history item (§2.3) in the JSON of the dialect. */
+/** Converts a history item (§2.3) to the JSON of the dialect. */
 export function toWireItem(world: World, item: HistoryItem): Record<string, unknown> {
 	const { owner: _owner, file_url, status, ...fields } = item;
 	const { dialect } = world;
@@ -137,7 +140,10 @@ export function toWireItem(world: World, item: HistoryItem): Record<string, unkn
 	};
 }
 
-/** The data of a completion event: an array of items, or a single item without the array if the dialect says so. */
+/**
+ * Returns the data of a completion event: an array of items or, if the dialect says so, a single item without the
+ * array.
+ */
 export function toWireCompletion(world: World, items: HistoryItem[]): unknown {
 	const wireItems = items.map((item) => toWireItem(world, item));
 	return world.dialect.completion === 'object' && wireItems.length === 1 ? wireItems[0] : wireItems;

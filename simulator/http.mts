@@ -19,10 +19,7 @@ export interface Exchange {
 	url: URL;
 	request: IncomingMessage;
 	response: ServerResponse;
-	/**
-	 * True once the simulator itself has cut the connection, so that the client is not recorded as the one who closed
-	 * it.
-	 */
+	/** True once the simulator itself has cut the connection. Then the client is not recorded as having closed it. */
 	cutByService: boolean;
 	/** True if the request has a body that is not JSON. */
 	hasInvalidBody: boolean;
@@ -37,8 +34,8 @@ export interface Listener {
 }
 
 /**
- * Starts an HTTP server that records each request and then calls `handleExchange`. Resolves once it listens. `port` 0
- * is any free port.
+ * Starts an HTTP server that records each request and then calls `handleExchange`. `port` 0 is any free port. Resolves
+ * once the server listens; rejects if the port is in use.
  */
 export async function listen(
 	world: World,
@@ -87,12 +84,14 @@ export const recordOf = (
 
 /** The URL of a request; if it cannot be parsed, the URL with the path `/`. */
 export function urlOf(request: IncomingMessage): URL {
-	// With two leading slashes the first folder would be parsed as a host name.
+	// After two leading slashes, the first part of the path would be parsed as a host name.
 	const path = request.url!.replace(/^\/+/, '/');
 	return URL.parse(path, 'http://simulator') ?? new URL('http://simulator/');
 }
 
-/** Records a request, reads its body, and calls `handleExchange`. If that throws, the answer is a 500. */
+/**
+ * Reads the body of a request, records the request, and calls `handleExchange`. If that throws, the answer is a 500.
+ */
 async function receive(
 	world: World,
 	on: 'api' | 'file',
@@ -129,9 +128,10 @@ async function receive(
 		world.notifyWaiters();
 		await handleExchange(exchange);
 	} catch (error) {
-		// The client has gone. `request.destroyed` cannot tell, because it is true once the body was read.
+		// There is no error to report if the client has gone. `request.destroyed` does not show that, because it is
+		// true as soon as the body was read.
 		if (response.destroyed || !request.complete) return;
-		// `emitWarning` does not accept an Error of another realm, such as Jest's, so it gets a text.
+		// `emitWarning` does not accept an Error of another realm, such as Jest's, so the error is passed as text.
 		process.emitWarning(String(error));
 		if (response.headersSent) cutOff(exchange);
 		else send(world, exchange, { status: 500, body: { error: `simulator: ${error}` } });
@@ -171,8 +171,8 @@ export function send(world: World, exchange: Exchange, reply: PlainReply): void 
 	const body = typeof text === 'string' ? Buffer.from(text) : text;
 	const type = isRaw ? {} : { 'Content-Type': 'application/json; charset=utf-8' };
 	writeHead(world, exchange, status, { ...type, 'Content-Length': body.length, ...headers });
-	// Node counts a chunk as sent even if the client has gone. Between small chunks, Node notices that a client has
-	// closed the connection.
+	// A large body is written in chunks, because Node notices only between two writes that the client has closed the
+	// connection. In one piece, the whole body would count as sent.
 	if (body.length <= CHUNK_BYTES) exchange.response.end(body);
 	else Readable.from(chunksOf(body)).pipe(exchange.response);
 }
@@ -185,7 +185,7 @@ function* chunksOf(body: Buffer): Iterable<Buffer> {
 		yield body.subarray(offset, offset + CHUNK_BYTES);
 }
 
-/** Cuts a connection from the service's side. Bytes that were written before still arrive. */
+/** Cuts a connection from the service's side. Bytes of the answer that were written before still arrive. */
 export function cutOff(exchange: Exchange): void {
 	exchange.cutByService = true;
 	const { socket } = exchange.request;
@@ -193,7 +193,7 @@ export function cutOff(exchange: Exchange): void {
 	else socket.resetAndDestroy();
 }
 
-/** Responds as a fault demands, on either origin. Returns false if the normal answer still has to be sent. */
+/** Responds as a fault demands. Returns false if the fault leaves the normal answer to the caller. */
 export function respondWithFault(world: World, exchange: Exchange, action: FaultAction): boolean {
 	const { hang, reset, respond, redirect, status = 302 } = action;
 	if (reset) {

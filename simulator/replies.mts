@@ -9,7 +9,10 @@ export interface Call {
 	query: URLSearchParams;
 	body: unknown;
 	token: string;
-	/** Set by the fault `sse`: the job sends no events. It finishes after this many ms, or never. */
+	/**
+	 * Given if a fault has `sse`: the generation then sends no events. Its file is in the history after
+	 * `finishesAfterMs` ms, or never.
+	 */
 	silentJob?: { finishesAfterMs: number | undefined };
 }
 
@@ -24,32 +27,35 @@ export interface PlainReply {
 }
 
 /**
- * An answer to an API call: one that is sent as a whole, or the events of a generation. With `plainJson`, the
- * generation is answered with JSON instead of a stream.
+ * An answer to an API call: one that is sent as a whole, or the events of a generation. If `plainJson` is true, the
+ * generation is answered with JSON at its end instead of a stream.
  */
 export type Reply = PlainReply | { job: GenerationJob; plainJson: boolean };
 
-/** A web page, as a proxy in front of the service would send it. */
+/** Returns a web page, as a proxy in front of the service would send it. */
 export function htmlReply(status: number, title: string): PlainReply {
 	const body = `<!DOCTYPE html><html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>`;
 	return { status, body, headers: { 'Content-Type': 'text/html; charset=utf-8' } };
 }
 
-/** An HTTP error of the API. `error` is a machine word (docs/contract.md, “HTTP”) or a sentence. */
+/** Returns an HTTP error of the API. `error` is a machine word (docs/contract.md, “HTTP”) or a sentence. */
 export const errorReply = (status: number, error: string, headers = {}): PlainReply => {
 	return { status, body: { error }, headers };
 };
 
-/** The fields of a call's JSON body; an empty object if the body is no object. */
+/** Returns the fields of a call's JSON body; an empty object if the body is no object. */
 export const bodyOf = ({ body }: Call) => Object(body) as Record<string, unknown>;
 
-/** The answer with which a valid create call is refused, and so not charged; undefined if it is accepted. */
+/**
+ * Returns the answer with which a valid create call is refused, so that it is not charged. Returns undefined if the
+ * call is accepted.
+ */
 export function refuseCreateCall(
 	world: World,
 	call: Call,
 	scenario: Scenario,
 ): PlainReply | undefined {
-	// A misspelled scenario must not be ignored.
+	// A misspelled name must not be ignored, or a test would run without its scenario.
 	const unknownName = [...scenario.keys()].find((name) => !Object.hasOwn(scenarioWords, name));
 	if (unknownName !== undefined) {
 		const knownNames = Object.keys(scenarioWords).join(', ');
@@ -72,9 +78,9 @@ export function refuseCreateCall(
 }
 
 /**
- * The page of `allItems` that a call asks for, or the answer to bad parameters. The query's `page` counts from
- * `firstPage`. Its `page_size` is 1 to 100, by default 20. The returned number of the page may be wrong if the dialect
- * says so.
+ * Returns the page of `allItems` that a call asks for, or the answer that refuses bad parameters. The parameter `page`
+ * of the query counts from `firstPage`; `page_size` is 1 to 100, and 20 by default. With some dialects, the returned
+ * number of the page is wrong.
  */
 export function pageOf<Item>(
 	world: World,

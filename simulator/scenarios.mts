@@ -1,6 +1,5 @@
 /**
- * The scenarios that a user can write into a text or prompt, as `[sim:NAME]` or `[sim:NAME=VALUE]`, and what they
- * do.
+ * What the scenarios do, by name. A user writes a scenario into a text or prompt as `[sim:NAME]` or `[sim:NAME=VALUE]`.
  */
 export const scenarioWords: Readonly<Record<string, string>> = {
 	'task-fails': 'speech: fails early, without a WebSocket message',
@@ -22,7 +21,7 @@ export const scenarioWords: Readonly<Record<string, string>> = {
 	'wrong-type': 'all: the file claims another Content-Type; =TYPE',
 };
 
-/** The scenarios in a text: values by name. The value is '' if none was given. */
+/** The scenarios that a text contains: each name with its value, which is '' if the text gives none. */
 export type Scenario = Map<string, string>;
 
 /** Reads the scenarios in a text, including unknown ones. */
@@ -34,10 +33,10 @@ export function scenarioOf(text: string): Scenario {
 	return scenario;
 }
 
-/** The text without its scenarios, to be spoken or drawn. If nothing else is in it, the text itself. */
+/** Returns the text to speak or to draw: without its scenarios, or unchanged if it contains nothing else. */
 export const withoutScenario = (text: string) => text.replace(/\[sim:[^\]]*\]/g, '').trim() || text;
 
-/** The number that is the value of a scenario, or `fallback` if it has none. */
+/** Returns the value of a scenario as a number, or `fallback` if it has no value that is a number of at least 0. */
 export function numberOf(scenario: Scenario, name: string, fallback: number): number {
 	const value = Number.parseFloat(scenario.get(name) ?? '');
 	return Number.isFinite(value) && value >= 0 ? value : fallback;

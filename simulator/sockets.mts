@@ -5,9 +5,10 @@ import { urlOf, recordOf } from './http.mts';
 import type { WebSocketMode } from './types.mts';
 import type { World } from './world.mts';
 
-/** The WebSockets for messages about tasks (§6.2), each with the token that opened it. */
+/** The WebSockets over which the service sends messages about tasks (§6.2). */
 export class SocketHub {
 	readonly #server = new WebSocketServer({ noServer: true });
+	/** The open sockets, each with the token that opened it. */
 	readonly #open = new Map<WebSocket, string>();
 	/** How handshakes and messages are handled. */
 	mode: WebSocketMode = 'normal';
@@ -19,7 +20,10 @@ export class SocketHub {
 		return this.#open.size;
 	}
 
-	/** Answers a handshake on `/ws?token=`, with 401 for a wrong token. `earlyBytes` are bytes that came with it. */
+	/**
+	 * Answers the handshake of a WebSocket. The path must be `/ws?token=…`; a wrong token gets 401. `earlyBytes` are
+	 * bytes that have arrived right behind the handshake.
+	 */
 	upgrade(world: World, request: IncomingMessage, socket: Duplex, earlyBytes: Buffer): void {
 		const url = urlOf(request);
 		const record = recordOf('socket', request, url);
@@ -40,8 +44,8 @@ export class SocketHub {
 				this.#add(world, opened, token);
 			});
 		} else {
-			// The handshake is never answered. Node emits 'end' only once all data is read, so `resume` discards the data.
-			// Otherwise it would not be noticed that the client has disconnected.
+			// The handshake is never answered. `resume` reads and discards what the client sends, because Node reports
+			// a disconnected client only once all data is read.
 			socket.resume();
 			socket.on('end', () => socket.destroy());
 			socket.on('close', () => {

@@ -4,7 +4,7 @@ import type { World } from './world.mts';
 
 const MODELS = ['labs_multilingual_v2', 'labs_turbo_v2_5', 'labs_flash_v2_5', 'labs_v3'];
 
-/** Name, default and range of the settings of shape A (§4.1). */
+/** The settings of shape A (§4.1): name, default, minimum and maximum. */
 const SETTINGS = [
 	['stability', 0.75, 0, 1],
 	['similarity', 0.5, 0, 1],
@@ -19,12 +19,12 @@ export type SpeechOrder = Pick<
 >;
 
 /**
- * Checks the body of a create call, in shape A or B (§4.1). Returns the checked request, or the answer that
- * refuses it.
+ * Checks the body of a create call. It may have one of two shapes, A or B (§4.1). Returns the checked request, or the
+ * answer that refuses it.
  */
 export function readOrder(world: World, call: Call): SpeechOrder | PlainReply {
 	let body = bodyOf(call);
-	// The contract does not show a body with fields of both shapes. Here `input` makes it shape A.
+	// The contract leaves open what a body with the fields of both shapes means. Here, `input` makes it shape A.
 	if (body.input === undefined && body.text !== undefined) body = fromShapeB(body);
 	const { input, voice_id: voiceId, model_id: modelId, call_back_url: callBackUrl } = body;
 	if (typeof input !== 'string' || input.trim() === '') {

@@ -7,11 +7,11 @@ import type { TaskRecord } from './types.mts';
 import type { World } from './world.mts';
 
 /**
- * A message of progress: when it is sent, as a share of the whole duration, and its percentage. 100 % follows at
- * the end.
+ * A message about the progress of a task. `share` is when it is sent, as a share of the task's duration, from 0 to 1.
  */
 type ProgressStep = readonly [share: number, percentage: number];
 
+/** The usual messages of a task. The message with 100 % is not listed; it follows when the task ends. */
 const PROGRESS_STEPS: readonly ProgressStep[] = [
 	[0.2, 21],
 	[0.4, 43],
@@ -19,19 +19,23 @@ const PROGRESS_STEPS: readonly ProgressStep[] = [
 	[0.7, 71],
 	[0.88, 93],
 ];
-/** The shortest duration of a task, in ms, before the pace is applied. Each character of the text adds some time. */
+/**
+ * The duration of a task with an empty text, in ms, before the pace is applied. Each character of the text adds
+ * MS_PER_LETTER.
+ */
 const BASE_DURATION_MS = 4_000;
 const MS_PER_LETTER = 8;
 const MAX_DURATION_MS = 8_000;
 /** When a task of the scenario `task-fails` fails, as a share of its duration: before the first message. */
 const EARLY_FAILURE_SHARE = 0.15;
+/** How long after the end of a task the scenario `late-address` shows the audio URL by default, in seconds. */
 const LATE_URL_SECONDS = 4;
-/** How long `messages-first` delays the answer to the create call, in ms, before the pace is applied. */
+/** How long the scenario `messages-first` delays the answer to the create call, in ms, before the pace is applied. */
 const ANSWER_DELAY_MS = 500;
-/** The least delay of that answer, in ms, so that the messages surely come first. */
+/** The least delay of the answer in the scenario `messages-first`, in ms, so that the messages surely come first. */
 const MIN_ANSWER_DELAY_MS = 50;
 
-/** POST /v1/labs/task (§4.1): accepts, charges and starts a speech task. */
+/** POST /v1/labs/task (§4.1): checks the request, then accepts, charges and starts a speech task. */
 export function createTask(world: World, call: Call): Reply {
 	const order = readOrder(world, call);
 	if ('status' in order) return order;
@@ -91,11 +95,12 @@ export function deleteTask(world: World, call: Call, id: string): Reply {
 	return { status: 200, body: { success: true } };
 }
 
-/** The URLs of a task in the fields of the dialect. */
+/** Returns the URLs of a task in the fields of the dialect. */
 function urlFields(world: World, task: TaskRecord): Record<string, unknown> {
 	const { audioField, relativeAudioUrl } = world.dialect;
 	const toWireUrl = (url: string) => (relativeAudioUrl ? new URL(url).pathname : url);
-	// Deployments with the field `result` send null until there is a URL. The contract omits the field.
+	// Before there is a URL, deployments with the field `result` send null. According to the contract, the field is
+	// missing.
 	if (!task.audioUrl) return audioField === 'result' ? { result: null, subtitle: null } : {};
 	const audioUrl = toWireUrl(task.audioUrl);
 	const field = audioField === 'result' ? 'result' : 'audio_url';
@@ -144,7 +149,7 @@ function runTask(world: World, task: TaskRecord, scenario: Scenario): void {
 	});
 }
 
-/** The messages of progress that a scenario asks for. */
+/** Returns the messages about progress that a scenario asks for. */
 function stepsOf(scenario: Scenario): readonly ProgressStep[] {
 	if (scenario.has('messages-first')) {
 		return PROGRESS_STEPS.map(([share, percentage]) => [percentage < 50 ? 0 : share, percentage]);
@@ -176,7 +181,7 @@ function reportProgress(
 	});
 }
 
-/** Stores the files of a completed task. From now on a read has their URLs. */
+/** Stores the files of a completed task, so that reads have their URLs, and calls its callback URL. */
 function publishFiles(world: World, task: TaskRecord, scenario: Scenario): void {
 	task.readyAt = Date.now();
 	Object.assign(task, storeSpeech(world, task, scenario));
@@ -192,7 +197,10 @@ function failTask(world: World, task: TaskRecord): void {
 	sendCallback(world, task);
 }
 
-/** Calls the callback URL of a task that has ended (§6.3). The call has no signature and is tried once. */
+/**
+ * Calls the callback URL, if there is one, of a task that has ended (§6.3). The call has no signature. It is tried
+ * once.
+ */
 function sendCallback(world: World, task: TaskRecord): void {
 	if (!task.callBackUrl) return;
 	const body = {

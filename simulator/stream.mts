@@ -10,16 +10,16 @@ const STREAM_HEADERS = {
 	'X-Accel-Buffering': 'no',
 };
 /**
- * A reset is delayed by this many ms. Without the delay, it would discard the last bytes before the client has read
- * them.
+ * How long a reset of the connection is delayed, in ms. Without the delay, it would discard bytes that the client has
+ * not read yet.
  */
 const RESET_AFTER_MS = 20;
 
 type JobReply = Extract<Reply, { job: unknown }>;
 
 /**
- * Answers with the events of a generation (§6.1): as an event stream, or with `plainJson` as one JSON answer at
- * the end.
+ * Answers a request with the events of its generation (§6.1): as an event stream or, if `plainJson` is true, as one
+ * JSON answer at the end.
  */
 export function sendJob(world: World, exchange: Exchange, { job, plainJson }: JobReply): void {
 	if (plainJson) {
@@ -30,12 +30,12 @@ export function sendJob(world: World, exchange: Exchange, { job, plainJson }: Jo
 	job.onEvent = (event) => toStreamSteps(world, job.kind, event).forEach(write);
 }
 
-/** Writes raw bytes instead of a generation's events; see `FaultAction.sse`. */
+/** Starts an event stream and writes the given steps instead of a generation's events (see `FaultAction.sse`). */
 export function sendRaw(world: World, exchange: Exchange, steps: RawStreamStep[]): void {
 	steps.forEach(openStream(world, exchange));
 }
 
-/** Sends the JSON answer for the last event of a generation; nothing for a status event. */
+/** Sends the JSON answer for the last event of a generation. Does nothing for a status event. */
 function answerAtEnd(world: World, exchange: Exchange, event: JobEvent): void {
 	if (event.type === 'complete') {
 		send(world, exchange, { status: 200, body: toWireCompletion(world, event.items) });
@@ -62,7 +62,7 @@ export function toStreamSteps(world: World, kind: GeneratedKind, event: JobEvent
 	}
 }
 
-/** The text of one server-sent event. */
+/** Returns the text of one server-sent event in the dialect. */
 function eventText(world: World, name: string, data: string): string {
 	const { sseComments, sseNewline, sseSpace } = world.dialect;
 	const colon = sseSpace ? ': ' : ':';
@@ -71,13 +71,13 @@ function eventText(world: World, name: string, data: string): string {
 	return lines.join(sseNewline);
 }
 
-/** The data of a status event. */
+/** Returns the data of a status event in the dialect. */
 function statusData(world: World, word: string): string {
 	if (world.dialect.sseStatus === 'bare') return word;
 	return JSON.stringify(world.dialect.sseStatus === 'object' ? { status: word } : word);
 }
 
-/** The data of an error event. */
+/** Returns the data of an error event in the dialect. */
 function errorData(world: World, status: number, code: string): string {
 	const shapes = {
 		object: JSON.stringify({ code: status, error: code }),
@@ -89,13 +89,13 @@ function errorData(world: World, status: number, code: string): string {
 }
 
 /**
- * Starts an event stream. Returns the function that writes its steps in their order. Steps after a lost connection
- * are dropped.
+ * Starts an event stream. Returns the function that writes one step, after the steps before it. Steps after the end of
+ * the stream or after a lost connection are dropped.
  */
 function openStream(world: World, exchange: Exchange): (step: RawStreamStep) => void {
 	const { request, response } = exchange;
 	const write = async (step: RawStreamStep) => {
-		// Late timers may fire in any order, so a status may come after the end.
+		// On a busy machine, timers may fire in any order, so a status may come after the end.
 		if (response.destroyed || response.writableEnded) return;
 		if (step === 'END') {
 			response.end();

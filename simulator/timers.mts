@@ -1,11 +1,11 @@
-/** Timers that can all be canceled at once, so that nothing runs on after the simulator was closed. */
+/** Timers that can all be canceled at once, so that nothing happens any more after the simulator was closed. */
 export class Timers {
 	readonly #running = new Set<NodeJS.Timeout>();
 	isClosed = false;
 
 	/**
-	 * Calls `action` after `ms` milliseconds; the pace is not applied. Returns a function that cancels the call. Once
-	 * the timers are closed, nothing is called.
+	 * Calls `action` after `ms` milliseconds, whatever the pace is. Returns a function that cancels the call. Once
+	 * `close` was called, `action` is never called.
 	 */
 	after(ms: number, action: () => void): () => void {
 		if (this.isClosed) return () => {};
@@ -20,7 +20,7 @@ export class Timers {
 		};
 	}
 
-	/** Resolves after `ms` milliseconds. Once the timers are closed, it never settles. */
+	/** Resolves after `ms` milliseconds. Never settles once `close` was called. */
 	pause(ms: number): Promise<void> {
 		return new Promise((resolve) => void this.after(ms, resolve));
 	}

@@ -10,7 +10,10 @@ export interface SimulatorOptions {
 	token?: string;
 	/** Other valid tokens. Each is an account that sees only its own tasks, messages and history. */
 	otherTokens?: string[];
-	/** All durations of the service itself are multiplied by this. The default 1 suits a person who watches. */
+	/**
+	 * All durations of the service itself are multiplied by this number. The default 1 suits a person who watches;
+	 * tests use less.
+	 */
 	pace?: number;
 	/** Differences from the default dialect. */
 	dialect?: Partial<Dialect>;
@@ -32,13 +35,13 @@ export interface SimulatorOptions {
 
 /** What tests see of a request. */
 export interface RequestRecord {
-	/** The server that received it: the API, the file server, or the WebSocket. */
+	/** Where it arrived: at the API, at the file server, or as the handshake of a WebSocket. */
 	on: 'api' | 'file' | 'socket';
 	method: string;
 	path: string;
 	query: Record<string, string>;
 	headers: Record<string, string | string[] | undefined>;
-	/** The parsed JSON body; undefined if there is none or it is no JSON. */
+	/** The parsed JSON body; undefined if there is no body, or if it is not JSON. */
 	body: any;
 	/** When it arrived, in ms since 1970 by the real clock. */
 	time: number;
@@ -84,6 +87,7 @@ export interface HistoryItem {
 	id: string;
 	prompt: string;
 	type: GeneratedKind;
+	/** The URL of the file; '' as long as there is none. */
 	file_url: string;
 	status: string;
 	created_at: string;
@@ -94,12 +98,15 @@ export interface HistoryItem {
 	owner?: string;
 }
 
-/** A step of a raw stream: text or bytes to write, a pause, the proper end, or a reset of the connection. */
+/**
+ * A step of an event stream: text or bytes to write, a pause, the proper end (`END`), or a reset of the connection
+ * (`RESET`).
+ */
 export type RawStreamStep = string | Buffer | { delayMs: number } | 'END' | 'RESET';
 
-/** What a fault does before or instead of the normal answer. The pace is not applied to its times. */
+/** What a fault does before the normal answer, or instead of it. The pace does not change the times of a fault. */
 export interface FaultAction {
-	/** Waits for this many ms, then does the rest of this action, or answers normally. */
+	/** Waits for this many ms before the rest of this action, or before the normal answer if there is no rest. */
 	delayMs?: number;
 	/** Sends this answer. */
 	respond?: { status: number; headers?: Record<string, string>; body?: string | object };
@@ -107,20 +114,20 @@ export interface FaultAction {
 	hang?: boolean;
 	/** Cuts the connection before answering. */
 	reset?: boolean;
-	/** With `respond`, `hang` or `reset`: the request is accepted and charged nevertheless. */
+	/** True if the request is accepted and charged in spite of `respond`, `hang` or `reset`. */
 	accepted?: boolean;
-	/** For files: announces the whole length and cuts the connection after this many bytes. */
+	/** For downloads: announces the whole length, but cuts the connection after this many bytes. */
 	truncate?: number;
 	/** Redirects to this URL. */
 	redirect?: string;
-	/** The status of the redirect; by default 302. */
+	/** The HTTP status of the redirect; 302 by default. */
 	status?: number;
 	/**
-	 * For generations: writes these raw bytes instead of the events. Without END or RESET as the last step, the stream
-	 * stays open and silent.
+	 * For generations: writes these steps to the stream instead of the events. If the last step is neither END nor
+	 * RESET, the stream stays open and silent.
 	 */
 	sse?: RawStreamStep[];
-	/** With `sse`: after how many ms the item enters the history. By default it never does. */
+	/** With `sse`: after how many ms the file of the generation is in the history. By default it never is. */
 	finishesInHistoryAfterMs?: number;
 }
 
@@ -135,12 +142,18 @@ export interface FaultRule {
 	times?: number;
 	/** How many matching requests pass before the first hit. Requests that another rule hits count, too. */
 	after?: number;
-	/** Hits every n-th of the matching requests. 20 means 5 %. */
+	/**
+	 * Hits only every n-th of the matching requests, beginning with the first. 20 means 5 % of them. `times` limits the
+	 * hits here, too.
+	 */
 	every?: number;
 	/** Which requests the rule can hit. `api` is the default; `file` means any download, from either origin. */
 	on?: 'api' | 'file';
 	action: FaultAction;
 }
 
-/** `normal`; `refuse` answers handshakes with 403; `hang` never answers them; `silent` sends no messages. */
+/**
+ * How the simulator treats WebSockets. `refuse` answers handshakes with 403, `hang` never answers them, and `silent`
+ * sends no messages about tasks.
+ */
 export type WebSocketMode = 'normal' | 'refuse' | 'hang' | 'silent';

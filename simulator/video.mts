@@ -6,7 +6,7 @@ import type { World } from './world.mts';
 const LANDSCAPE = 'VIDEO_ASPECT_RATIO_LANDSCAPE';
 const PORTRAIT = 'VIDEO_ASPECT_RATIO_PORTRAIT';
 
-/** Answers the calls of the video area (§4.5 to §4.10); undefined for an unknown path. */
+/** Answers a call about videos, images, the history or the account (§4.5 to §4.10); undefined if it is none. */
 export function answerVideoCall(world: World, call: Call): Reply | undefined {
 	switch (`${call.method} ${call.path}`) {
 		case 'POST /v1/video/text-to-video':
@@ -67,10 +67,11 @@ function generate(
 	return { job, plainJson: scenario.has('plain-json') };
 }
 
-/** True if a value is padded base64 (no data-URL prefix) of a PNG, JPEG or WebP file. */
+/** True if a value is a PNG, JPEG or WebP file as padded base64, without the prefix of a data URL. */
 function isImage(value: unknown): boolean {
 	if (typeof value !== 'string' || value.length % 4 !== 0) return false;
-	// A regular expression may overflow the stack on a value of many megabytes, so the value is decoded and encoded.
+	// A regular expression may overflow the stack on a value of many megabytes. Instead, the value is decoded and
+	// encoded again.
 	if (Buffer.from(value, 'base64').toString('base64') !== value) return false;
 	const start = Buffer.from(value.slice(0, 24), 'base64').toString('latin1');
 	return (
@@ -80,7 +81,7 @@ function isImage(value: unknown): boolean {
 	);
 }
 
-/** One page of the history (§4.9). */
+/** Returns one page of the history (§4.9) in the JSON of the dialect. */
 function listHistory(world: World, call: Call): Reply {
 	const all = world.history.filter((item) => (item.owner ?? call.token) === call.token);
 	const page = pageOf(world, call, all, 1);
@@ -99,7 +100,7 @@ function listHistory(world: World, call: Call): Reply {
 	return { status: 200, body };
 }
 
-/** The account (§4.10) in the fields of the dialect. */
+/** Returns the account (§4.10) in the fields of the dialect. */
 function accountFields(world: World): Record<string, unknown> {
 	const total = world.options.credits ?? 1000;
 	const remaining = Math.max(0, total - world.chargedCalls);

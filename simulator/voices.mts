@@ -49,8 +49,8 @@ function makeVoice(name: string, character: string) {
 }
 
 /**
- * GET /v1/labs/voices (§4.4; docs/contract.md, “Lists and records”): `page` from 0, `page_size` up to 100,
- * `search` in name and description, filters by trait, `sort=name`.
+ * GET /v1/labs/voices (§4.4; docs/contract.md, “Lists and records”). Its query may have `page` (from 0), `page_size`
+ * (up to 100), `search` (for words in name and description), a filter for each trait, and `sort=name`.
  */
 export function listVoices(world: World, call: Call): Reply {
 	const matchingVoices = world.voices.filter((voice) => matches(voice, call.query));
@@ -79,7 +79,7 @@ function matches(voice: Voice, query: URLSearchParams): boolean {
 	return uses.length === 0 || uses.some((use) => voice.use_cases.includes(use.trim()));
 }
 
-/** A voice in the JSON of the dialect. */
+/** Converts a voice to the JSON of the dialect, and stores its audio sample. */
 function toWireVoice(world: World, voice: Voice): Record<string, unknown> {
 	const { voice_id, name, category, use_cases, description, ...traits } = voice;
 	const preview_url = storePreview(world, voice_id, `Hello, my name is ${name.trim()}.`);

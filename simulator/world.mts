@@ -31,13 +31,13 @@ const DEFAULTS = {
 export class World {
 	/** The options of `startSimulator`, with defaults. */
 	readonly options: SimulatorOptions & typeof DEFAULTS;
-	/** The first valid token. */
+	/** The option `token`. The tokens of further accounts are in `options.otherTokens`. */
 	readonly token: string;
 	/** The dialect. A test may change its values at any time; the next answer already has them. */
 	readonly dialect: Dialect;
-	/** See SimulatorOptions. A test may change it at any time. */
+	/** The option of that name. A test may change it at any time. */
 	concurrencyLimit: SimulatorOptions['concurrencyLimit'];
-	/** See SimulatorOptions. A test may change it at any time. */
+	/** The option of that name. A test may change it at any time. */
 	requestLimit: SimulatorOptions['requestLimit'];
 	baseUrl = '';
 	/** The origin of the WebSocket. */
@@ -51,7 +51,10 @@ export class World {
 	readonly leaks: RequestRecord[] = [];
 	/** All speech tasks by id. */
 	readonly tasks = new Map<string, TaskRecord>();
-	/** The running tasks by id. `cancel` stops a task; `end` ends it at once as it would have ended later. */
+	/**
+	 * For each speech task by id: `cancel` stops it without an end. `end` ends it now, in the way in which it would
+	 * have ended later. An ended task stays in this map until it is deleted.
+	 */
 	readonly runningTasks = new Map<string, { cancel(): void; end(): void }>();
 	/** Tasks and generations in flight, each with the token that created it. */
 	readonly inFlight = new Set<{ token: string }>();
@@ -76,11 +79,14 @@ export class World {
 	readonly closing = new AbortController();
 	/** How many create calls were accepted, and so charged. */
 	chargedCalls = 0;
-	/** How many requests each token has sent in its latest window; see `requestLimit`. */
+	/**
+	 * How many requests each token has sent in its latest window (see `requestLimit`). `window` is the number of the
+	 * window, counted since 1970.
+	 */
 	readonly requestsInWindow = new Map<string, { window: number; requests: number }>();
 	/**
-	 * The id of the next task. It starts as the number of seconds since 2026, so that ids are higher after each
-	 * restart, as those of a real service are.
+	 * The id of the next task. At the start it is the number of seconds since 2026 began, so that ids are higher after
+	 * each restart, as those of a real service are.
 	 */
 	nextTaskId = Math.floor((Date.now() - Date.parse('2026-01-01')) / 1000);
 	readonly #pendingChecks = new Set<() => void>();
@@ -96,7 +102,7 @@ export class World {
 		this.requestLimit = options.requestLimit;
 	}
 
-	/** A duration in ms, multiplied by the simulator's pace. */
+	/** Returns a duration in ms, multiplied by the simulator's pace. */
 	paced(ms: number): number {
 		return ms * this.options.pace;
 	}
@@ -125,7 +131,7 @@ export class World {
 
 	/** How many WebSockets are open. */
 	sockets = () => this.hub.size;
-	/** How many responses are not complete: streams, downloads, and requests without an answer. */
+	/** How many responses are not complete yet: open streams, downloads, and requests without an answer. */
 	openConnections = () => this.openExchanges.size;
 	/** How many requests had this method and a path that starts with `pathPrefix`. */
 	count = (method: string, pathPrefix: string) =>
@@ -134,7 +140,10 @@ export class World {
 		).length;
 	/** The ids of the voices that a speech task may use. */
 	voiceIds = () => this.voices.map((voice) => voice.voice_id);
-	/** The bytes of a file by its URL; undefined if it is unknown, rendered or larger than 512 MiB. */
+	/**
+	 * Returns all bytes of a file, by its URL or path. Returns undefined if there is no such file, if it is rendered,
+	 * or if it is larger than 512 MiB.
+	 */
 	fileBytes = (url: string) => bytesOf(this, url);
 	/** Sends anything to all WebSockets. A string or Buffer is sent as it is, anything else as JSON. */
 	push = (message: unknown) => this.hub.push(message);
@@ -147,7 +156,7 @@ export class World {
 		this.faults.push({ rule, skip: rule.after ?? 0, remaining: rule.times ?? 1 });
 	}
 
-	/** Sets how handshakes and messages are handled from now on. */
+	/** Sets how the handshakes and messages of WebSockets are handled from now on. */
 	setWebSocketMode(mode: WebSocketMode): void {
 		this.hub.mode = mode;
 	}
@@ -158,7 +167,10 @@ export class World {
 		this.hub.drop(token);
 	}
 
-	/** Ends a running speech task at once, as it would have ended later. Throws if the task is not running. */
+	/**
+	 * Ends a running speech task now, in the way in which it would have ended later. Throws an Error if the task is not
+	 * running.
+	 */
 	endTask(id: string): void {
 		const status = this.tasks.get(id)?.status;
 		if (status !== 'pending' && status !== 'processing') {
@@ -173,8 +185,8 @@ export class World {
 	}
 
 	/**
-	 * Resolves once `predicate` returns true. It is called now and after each change. Throws after `timeoutMs` ms, when
-	 * the simulator is closed, or what `predicate` throws.
+	 * Resolves once `predicate` returns true. It is called now and after each change. Rejects with an Error after
+	 * `timeoutMs` ms and when the simulator is closed, and with what `predicate` throws.
 	 */
 	async waitFor(predicate: () => boolean, timeoutMs = 100_000): Promise<void> {
 		let stop = () => {};

@@ -24,10 +24,11 @@ const FRAME_COUNT = 20;
 const FRAMES_PER_SECOND = 5;
 /** The margin around the texts, in pixels. */
 const MARGIN = 32;
-/** The height in pixels of the area below the prompt, which has the caption and the number. */
+/** The height of the area below the prompt, in pixels. It contains the caption and the number. */
 const FOOTER_HEIGHT = 104;
 /** The size of a digit of the number that counts up in a video. */
 const DIGIT_SIZE: Size = { width: 40, height: 72 };
+/** The font sizes to choose from, in pixels. */
 const FONT_SIZES = [56, 44, 36, 28, 22, 17];
 /** The mean width of a letter, as a multiple of the font size. */
 const LETTER_WIDTH = 0.58;
@@ -59,6 +60,7 @@ export async function drawVideo(drawing: Drawing): Promise<Uint8Array> {
 	encoder.initialize();
 	for (let frameNumber = 1; frameNumber <= FRAME_COUNT; frameNumber++) {
 		for (const [place, digit] of [...String(frameNumber).padStart(2, '0')].entries()) {
+			// Copies the digit into the scene, row by row. Each pixel has four bytes.
 			for (let y = 0; y < DIGIT_SIZE.height; y++) {
 				const from = (y * 10 + Number(digit)) * DIGIT_SIZE.width;
 				const x = size.width - MARGIN - (2 - place) * DIGIT_SIZE.width;
@@ -80,7 +82,7 @@ const sizeOf = ({ portrait }: Drawing): Size =>
 const color = ({ id }: Drawing, lightness: number) =>
 	`hsl(${seedOf(id) % 360}, 55%, ${lightness}%)`;
 
-/** The SVG of the prompt, in the largest font that fits, above a caption. */
+/** Returns the SVG of the prompt, in the largest font that fits, above a caption. */
 function sceneOf(drawing: Drawing, caption: string): string {
 	const { width, height } = sizeOf(drawing);
 	const area = { width: width - 2 * MARGIN, height: height - MARGIN - FOOTER_HEIGHT };
@@ -100,7 +102,7 @@ function sceneOf(drawing: Drawing, caption: string): string {
 		${textElements.join('')}${textElement(MARGIN, height - MARGIN, 17, caption)}`;
 }
 
-/** The SVG of the ten digits side by side. */
+/** Returns the SVG of the ten digits side by side. */
 function digitsFor(drawing: Drawing): string {
 	const digitElements = Array.from({ length: 10 }, (_, digit) =>
 		textElement(digit * DIGIT_SIZE.width + 2, DIGIT_SIZE.height - 12, 60, String(digit)),
@@ -109,7 +111,7 @@ function digitsFor(drawing: Drawing): string {
 	return background + digitElements.join('');
 }
 
-/** Breaks a text into lines of at most `maxLetters` letters. A longer word is broken, too. */
+/** Breaks a text into lines of at most `maxLetters` letters. A word that is longer than a line is broken, too. */
 function wrapText(prompt: string, maxLetters: number): string[] {
 	const lines: string[] = [];
 	for (const word of prompt
@@ -124,7 +126,7 @@ function wrapText(prompt: string, maxLetters: number): string[] {
 
 const chunksPattern = (maxLetters: number) => new RegExp(`.{1,${maxLetters}}`, 'gu');
 
-/** The SVG of one line of text. */
+/** Returns the SVG of one line of text. `x`, `y` and `size` (of the font) are in pixels. */
 function textElement(x: number, y: number, size: number, letters: string): string {
 	// XML allows neither control characters nor lone surrogates.
 	const validXml = letters.toWellFormed().replace(/[\0-\x1f\ufffe\uffff]/g, ' ');

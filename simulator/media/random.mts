@@ -1,4 +1,4 @@
-/** A 32-bit hash of a text (FNV-1a), the seed of everything generated from that text. */
+/** Returns a 32-bit hash of a text (FNV-1a). It is the seed of everything that is generated from that text. */
 export function seedOf(text: string): number {
 	let hash = 0x811c9dc5;
 	for (let i = 0; i < text.length; i++) {
@@ -7,7 +7,7 @@ export function seedOf(text: string): number {
 	return hash >>> 0;
 }
 
-/** A repeatable source of numbers from 0 to below 1 (mulberry32). */
+/** Returns a function like `Math.random`, whose numbers depend only on `seed` (mulberry32). */
 export function randomFrom(seed: number): () => number {
 	let state = seed;
 	return () => {

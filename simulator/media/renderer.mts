@@ -3,12 +3,12 @@ import { Worker } from 'node:worker_threads';
 import type { Drawing } from './drawing.mts';
 import type { Speech, RenderedSpeech } from './speaking.mts';
 
-/** A message to the thread, which answers messages in their order. */
+/** A message to the worker thread: what to render. The thread answers the messages in their order. */
 export type RenderOrder = ['speak', Speech] | ['image' | 'video', Drawing];
 
 /** Renders files in a worker thread, one at a time, so that the service is not blocked. Call `close` at the end. */
 export class Renderer {
-	/** The promises of the orders that the thread has not answered yet, in their order. */
+	/** The promises for the orders that the thread has not answered yet, the oldest first. */
 	readonly #waiting: Array<PromiseWithResolvers<any>> = [];
 	readonly #thread: Worker;
 

@@ -9,6 +9,7 @@ const SAMPLES_PER_SECOND = 22_050;
 /** The bit rate of MP3 files, in kbit/s. */
 const MP3_KBPS = 48;
 const ENGLISH_ACCENTS = ['en-us', 'en', 'en-gb-scotland', 'en-gb-x-rp'];
+/** Words that are frequent in English texts, and rare in texts of other languages. */
 const ENGLISH_WORDS = /\b(?:the|and|of|is|are|this|that|you|with|by|my|for)\b/gi;
 
 /** An event of the synthesizer. `audio_position` is in ms; `text_position` counts characters from 1. */
@@ -46,6 +47,7 @@ export function speak({ text, voice, format }: Speech): RenderedSpeech {
 		sounds.push(sound);
 		samples += sound.length;
 		words.push(...events.filter(({ type }) => type === 'word'));
+		// If this function returns true, the synthesizer stops.
 		const isLongEnough = samples >= MAX_SECONDS * SAMPLES_PER_SECOND;
 		return isLongEnough;
 	});
@@ -68,8 +70,9 @@ export function speak({ text, voice, format }: Speech): RenderedSpeech {
 }
 
 /**
- * Sets up the synthesizer. Each voice has its own accent, timbre, pitch and pace. An English text is read in
- * English, any other text in the voice's language.
+ * Sets up the synthesizer for a voice and a text. Each voice has its own accent, timbre, pitch and pace. An English
+ * text is read in English, any other text in the voice's language. A text counts as English if at least a tenth of its
+ * words are in ENGLISH_WORDS. Throws an Error if the synthesizer does not have the voice.
  */
 function chooseVoice({ id, language, gender, speed }: Speech['voice'], text: string): void {
 	const seed = seedOf(id);
@@ -88,13 +91,13 @@ function chooseVoice({ id, language, gender, speed }: Speech['voice'], text: str
 const bytesOf = ({ buffer, byteOffset, byteLength }: Int16Array) =>
 	new Uint8Array(buffer, byteOffset, byteLength);
 
-/** The WAV file of the samples. */
+/** Returns a WAV file with these samples. */
 function wavOf(sounds: Int16Array[]): Buffer {
 	const bytes = sounds.reduce((sum, sound) => sum + sound.byteLength, 0);
 	return Buffer.concat([wavHeader(bytes, SAMPLES_PER_SECOND), ...sounds.map(bytesOf)]);
 }
 
-/** The MP3 file of the samples. */
+/** Returns an MP3 file with these samples. */
 function mp3Of(sounds: Int16Array[]): Buffer {
 	const encoder = new Mp3Encoder(1, SAMPLES_PER_SECOND, MP3_KBPS);
 	const parts = [...sounds.map((sound) => encoder.encodeBuffer(sound)), encoder.flush()];

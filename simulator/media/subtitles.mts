@@ -1,7 +1,7 @@
 /** The MIME types of subtitles. */
 export const MIME_TYPES = { srt: 'application/x-subrip', vtt: 'text/vtt' };
 
-/** The most letters of a line, unless a single word has more. */
+/** The maximum number of letters in a line. Only a single word may be longer. */
 const MAX_LINE_LETTERS = 42;
 
 /** A line of subtitles, and when it is spoken, in seconds from the start. */
@@ -11,7 +11,7 @@ export interface Cue {
 	end: number;
 }
 
-/** The cues of a text that is spoken in `seconds`. Each letter takes the same time. */
+/** Returns the cues of a text that is spoken in `seconds`, as if each letter took the same time. */
 export function cuesFor(text: string, seconds: number): Cue[] {
 	const lines = linesOf(text);
 	const letters = lines.reduce((sum, line) => sum + line.length, 0);
@@ -23,7 +23,7 @@ export function cuesFor(text: string, seconds: number): Cue[] {
 	});
 }
 
-/** The file of subtitles with these cues. */
+/** Returns a subtitle file with these cues. */
 export function subtitlesOf(cues: readonly Cue[], format: keyof typeof MIME_TYPES): Buffer {
 	const formatTime = (seconds: number) => {
 		const clock = new Date(seconds * 1000).toISOString().slice(11, 23);
@@ -36,7 +36,7 @@ export function subtitlesOf(cues: readonly Cue[], format: keyof typeof MIME_TYPE
 	return Buffer.from((format === 'vtt' ? ['WEBVTT\n', ...blocks] : blocks).join('\n'));
 }
 
-/** Breaks a text into lines of at most 42 letters, unless a single word has more. */
+/** Breaks a text into lines of at most MAX_LINE_LETTERS letters. Only a single word may be longer. */
 export function linesOf(text: string): string[] {
 	const lines: string[] = [];
 	for (const word of text.trim().split(/\s+/)) {

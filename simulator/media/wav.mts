@@ -2,19 +2,22 @@ import { randomFrom, seedOf } from './random.mts';
 
 const SAMPLES_PER_SECOND = 16_000;
 const LETTERS_PER_SECOND = 15;
-/** The longest audio in seconds. A very long text would otherwise make a file of hundreds of megabytes. */
+/** The longest audio, in seconds. Without this limit, a very long text would make a file of hundreds of megabytes. */
 export const MAX_SECONDS = 600;
 const HEADER_BYTES = 44;
 
 /**
- * Returns the duration of the speech for a text, in seconds: 15 letters take a second, but it is at least 1 s and at
- * most 10 min.
+ * Returns the duration of the speech for a text, in seconds. LETTERS_PER_SECOND letters take a second. The duration is
+ * at least 1 second and at most MAX_SECONDS.
  */
 export function speechSeconds(text: string): number {
 	return Math.min(MAX_SECONDS, Math.max(1, text.length / LETTERS_PER_SECOND));
 }
 
-/** The 44-byte header of a WAV file: PCM, 16 bit, mono. `sampleRate` is in samples per second. */
+/**
+ * Returns the 44-byte header of a WAV file: PCM, 16 bit, mono. `dataBytes` is the size of the samples. `sampleRate` is
+ * in samples per second.
+ */
 export function wavHeader(dataBytes: number, sampleRate = SAMPLES_PER_SECOND): Buffer {
 	const header = Buffer.alloc(HEADER_BYTES);
 	header.write('RIFF', 0, 'latin1');
@@ -33,8 +36,8 @@ export function wavHeader(dataBytes: number, sampleRate = SAMPLES_PER_SECOND): B
 }
 
 /**
- * A playable WAV file that sounds a little like speech: a fading tone at the voice's pitch for each letter, noise for
- * consonants, and silence between words. The same text and voice always make the same file.
+ * Returns a playable WAV file that sounds a little like speech: a fading tone at the voice's pitch for each letter,
+ * noise for consonants, and silence between words. The same text and voice always make the same file.
  */
 export function speechWav(text: string, voiceId: string): Buffer {
 	const samples = Math.round(speechSeconds(text) * SAMPLES_PER_SECOND);
