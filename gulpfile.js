@@ -11,10 +11,12 @@ async function compile() {
 	execFileSync(process.execPath, [require.resolve('typescript/bin/tsc')], { stdio: 'inherit' });
 }
 
-/*
- * n8n Cloud installs no runtime dependencies, so eventsource-parser has to be inside dist. Only the
- * one file that imports it is bundled: every other module stays a file of its own, because both
- * nodes must share one copy of the service code and its state (the sockets).
+/**
+ * An esbuild plugin that bundles packages, but leaves our own modules and n8n-workflow as separate files.
+ *
+ * n8n Cloud installs no runtime dependencies of a node, so eventsource-parser must be part of `dist`. Only the file
+ * that imports it is bundled. The other modules stay separate, because both nodes must share one copy of their code and
+ * of their state, such as the sockets.
  */
 function keepOwnModules(build) {
 	build.onResolve({ filter: /^(?:\.|n8n-workflow$)/ }, ({ importer, kind, path }) =>
@@ -24,6 +26,7 @@ function keepOwnModules(build) {
 	);
 }
 
+/** Puts eventsource-parser into the one file of `dist` that imports it. */
 async function inlineParser() {
 	await esbuild.build({
 		entryPoints: ['dist/nodes/shared/parsing/generationEvents.js'],

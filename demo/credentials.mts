@@ -8,10 +8,16 @@ import type {
 	WorkflowExecuteMode,
 } from 'n8n-workflow';
 
-/** Decrypted credentials, by the name that nodes refer to them with, or else by type. */
+/**
+ * The fields of credentials, not encrypted. The key is the name by which a node refers to the credential, or the type
+ * of the credential.
+ */
 export type Credentials = Record<string, ICredentialDataDecryptedObject>;
 
-/** n8n's store of credentials, in memory. Authentication is done by the real credential class. */
+/**
+ * Returns the object from which n8n's engine gets its credentials. It contains the given `credentials`. `types` returns
+ * the class of a credential by the name of its type; `authenticate` of that class is really called.
+ */
 export function credentialsHelperFor(
 	types: (name: string) => ICredentialType,
 	credentials: Credentials,
@@ -36,11 +42,11 @@ export function credentialsHelperFor(
 		runPreAuthentication: async () => undefined,
 		getCredentialsProperties: (type) => types(type).properties,
 	};
-	// Nothing here encrypts or saves credentials.
+	// The methods that encrypt and save credentials are missing, because the engine does not call them.
 	return helper as ICredentialsHelper;
 }
 
-/** As n8n does: an expression in a field is resolved for the item that the node asks for. */
+/** Resolves the expressions in a credential for the item that the node asks for, as n8n does. */
 function resolved(
 	data: ICredentialDataDecryptedObject,
 	mode: WorkflowExecuteMode,
@@ -58,7 +64,7 @@ function resolved(
 	}
 }
 
-/** As n8n does: a field that was never filled in has its default. */
+/** Adds the default value of each field that is missing, as n8n does. */
 function withDefaults(type: ICredentialType, data: ICredentialDataDecryptedObject) {
 	const defaults = type.properties.map(({ name, default: value }) => [name, value]);
 	return { ...Object.fromEntries(defaults), ...data } as ICredentialDataDecryptedObject;

@@ -1,4 +1,4 @@
-/* `npm run demo`: the example workflows, in n8n's own engine, against the simulated service. */
+/* `npm run demo`: runs three of the example workflows in n8n's own engine, against the simulated service. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startSimulator } from '../simulator/simulator.mts';
@@ -40,6 +40,7 @@ Next: build with it in the complete n8n: npm run n8n`,
 }
 process.exit(stopping.signal.aborted ? 130 : (process.exitCode ?? 0));
 
+/** Runs an example, saves the files that our nodes output, and prints what the nodes report. */
 async function demonstrate(example: string): Promise<void> {
 	const workflow: WorkflowFile = readExample(join(project, 'examples', example));
 	console.log(`${workflow.name}  (examples/${example})`);
@@ -65,7 +66,7 @@ async function demonstrate(example: string): Promise<void> {
 	console.log();
 }
 
-/** The workflow without the nodes that write to disk, which are left to the complete n8n. */
+/** Returns a workflow without the nodes that write to disk, which only the complete n8n has. */
 function withoutDisk(workflow: WorkflowFile): WorkflowFile {
 	const nodes = workflow.nodes.filter(({ type }) => !type.endsWith('.readWriteFile'));
 	const isKept = ({ node }: { node: string }) => nodes.some(({ name }) => name === node);

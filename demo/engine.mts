@@ -22,7 +22,7 @@ import { loadPackage, nodeTypesOf, type Loader } from './package.mts';
 export { removeEngineFolder } from './n8n.mts';
 export { loadPackage } from './package.mts';
 
-/** A workflow as exported by n8n: the parts that the engine reads. */
+/** The parts of an exported workflow that the engine reads. */
 export interface WorkflowFile {
 	id?: string;
 	name?: string;
@@ -34,52 +34,55 @@ export interface WorkflowFile {
 export interface RunOptions {
 	workflow: WorkflowFile;
 	credentials: Credentials;
-	/** `manual` is a person pressing the button; only then does progress reach the browser. */
+	/**
+	 * The way in which the execution is started; the default is `manual`, when a person presses the button. Only then
+	 * do nodes send messages to the browser.
+	 */
 	mode?: WorkflowExecuteMode;
-	/** The node that the person runs with Execute step, unless they run the whole workflow. */
+	/** The name of the node that a person runs with Execute step. By default, the whole workflow is run. */
 	destination?: string;
-	/** Items that the workflow's trigger puts out, instead of one empty item. */
+	/** The items that the workflow's trigger outputs; by default one empty item. */
 	input?: INodeExecutionData[];
-	/** What a node sends to the browser with sendMessageToUI, one call per message. */
+	/** Is called with each message that a node sends to the browser with `sendMessageToUI`. */
 	onMessage?: (text: string, nodeName: string) => void;
-	/** Cancels the execution as n8n's Stop button does. */
+	/** Cancels the execution when it aborts, as n8n's Stop button does. */
 	signal?: AbortSignal;
 	binaryMode?: BinaryMode;
-	/** An earlier run that failed: does what n8n's "Retry execution" does. */
+	/** An earlier run that has failed. It is run again, as n8n's "Retry execution" does. */
 	retryOf?: IRun;
-	/** The package and whatever else the workflow needs, if not this package as built in `dist`. */
+	/** Loads the nodes and credentials; by default those of this package, as built in `dist`. */
 	loader?: Loader;
 }
 
 export interface WorkflowResult {
 	run: IRun;
-	/** Error that ended the execution. */
+	/** The error that ended the execution; undefined if it has succeeded. */
 	error: IRunExecutionData['resultData']['error'];
-	/** The last run of a node; undefined when it has not run. */
+	/** Returns the last run of a node; undefined if it has not run. */
 	task(nodeName: string): ITaskData | undefined;
-	/** What a node put out in its last run, first output. */
+	/** Returns the items of the first output of a node in its last run. */
 	items(nodeName: string): INodeExecutionData[];
 	hints(nodeName: string): NodeExecutionHint[];
-	/** The bytes of a file, whatever the binary mode. */
+	/** Resolves with the bytes of a file, in any binary mode. */
 	bytes(file: IBinaryData): Promise<Buffer>;
 }
 
 export interface RunningWorkflow {
-	/** Settles once the execution is over; a canceled one is over before its nodes have ended. */
+	/** Settles once the execution is over. A canceled execution is over before its nodes have ended. */
 	finished: Promise<WorkflowResult>;
-	/** What n8n would save of it at this moment. */
+	/** Returns what n8n would save of the execution at this moment. */
 	soFar(): IRun;
 	cancel(): void;
 }
 
-/** Runs a workflow to its end in n8n's own engine. */
+/** Runs a workflow to its end in n8n's own engine. Also resolves if the workflow fails: see `error` of the result. */
 export async function runWorkflow(options: RunOptions): Promise<WorkflowResult> {
 	return await (
 		await startWorkflow(options)
 	).finished;
 }
 
-/** The same, for those who want to cancel it on the way. */
+/** Starts a workflow in n8n's own engine. Resolves once it runs, so that the caller can cancel it. */
 export async function startWorkflow(options: RunOptions): Promise<RunningWorkflow> {
 	await useBinaryMode(options.binaryMode ?? 'default');
 	const loader = options.loader ?? (await loadPackage());
@@ -98,7 +101,7 @@ export async function startWorkflow(options: RunOptions): Promise<RunningWorkflo
 		mode,
 		options.retryOf && dataForRetry(options.retryOf, workflow),
 	);
-	// n8n resolves all expressions of an execution within an isolate that it takes before.
+	// n8n evaluates the expressions of an execution in a V8 isolate, which has to be acquired before.
 	await workflow.expression.acquireIsolate?.();
 	const input = { data: { main: [options.input ?? [{ json: {} }]] } } as unknown as ITaskData;
 	const execution = options.retryOf
@@ -122,7 +125,7 @@ export async function startWorkflow(options: RunOptions): Promise<RunningWorkflo
 type Engine = InstanceType<typeof core.WorkflowExecute>;
 type Start = Parameters<Engine['run']>[0];
 
-/** Starts a workflow at its trigger, as any n8n from 1.x on wants to be told. */
+/** Starts a workflow at its trigger. The parameters of n8n's `run` depend on its version. */
 function startEngine(
 	engine: Engine,
 	workflow: Start['workflow'],
@@ -137,7 +140,7 @@ function startEngine(
 			...(destinationNode && { destinationNode }),
 		});
 	}
-	// Before n8n 2.x: run(workflow, startNode, destinationNode, pinData, triggerToStartFrom).
+	// In n8n 1.x: run(workflow, startNode, destinationNode, pinData, triggerToStartFrom).
 	const run = engine.run.bind(engine) as (...args: unknown[]) => ReturnType<Engine['run']>;
 	return run(workflow, undefined, destination, undefined, triggerToStartFrom);
 }
@@ -156,8 +159,8 @@ function resultOf(run: IRun): WorkflowResult {
 }
 
 /**
- * What n8n's "Retry with currently saved workflow" takes over of the saved run: everything but the
- * failure, and the nodes as they are now.
+ * Returns the data with which a failed run goes on, as after n8n's "Retry with currently saved workflow": the data of
+ * that run without its failure, and with the present nodes of the workflow.
  */
 function dataForRetry(failed: IRun, { nodes }: Workflow): IRunExecutionData {
 	const data = structuredClone(failed.data);
@@ -171,7 +174,7 @@ function dataForRetry(failed: IRun, { nodes }: Workflow): IRunExecutionData {
 	return data;
 }
 
-/** What n8n gives an execution, or an active trigger, to work with. */
+/** Returns the `additionalData` that n8n passes to an execution or to an active trigger. */
 export function additionalDataFor(
 	file: WorkflowFile & { id: string; name: string },
 	mode: WorkflowExecuteMode,
@@ -205,7 +208,7 @@ export function additionalDataFor(
 	} as unknown as IWorkflowExecuteAdditionalData;
 }
 
-/** n8n names the sending node as `[Node: "Name"]`. */
+/** Passes the messages of a node to `onMessage`. The source of the messages reads `[Node: "Name"]`. */
 function tell({ source, messages }: IDataObject, onMessage: RunOptions['onMessage']): void {
 	const nodeName = /^\[Node: "(.*)"\]$/s.exec(String(source))?.[1] ?? '';
 	for (const message of messages as unknown[]) onMessage?.(String(message), nodeName);

@@ -1,8 +1,8 @@
 /*
- * n8n-core and n8n-workflow, set up to run inside this process without an n8n around them.
+ * Loads n8n-core and n8n-workflow and sets them up to run in this process, without a complete n8n.
  *
- * Both are taken with require: n8n-workflow has an ESM and a CommonJS build, and only with the
- * CommonJS one are its classes the same as those that n8n-core and the built package use.
+ * Both are loaded with `require`. n8n-workflow has an ESM and a CommonJS build, each with its own classes. n8n-core and
+ * the built package use the CommonJS build.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,20 +10,21 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-// The project's own n8n, or another to test with: MEDIA_GENERATION_ENGINE is a file beside its node_modules.
+// Tests of another n8n set MEDIA_GENERATION_ENGINE to the path of a file beside its node_modules. By default, n8n is
+// loaded from the node_modules of this project.
 const require = createRequire(process.env.MEDIA_GENERATION_ENGINE ?? import.meta.url);
 
-// n8n-core keeps an encryption key and binary data under this folder, by default in the home. It
-// finds the key there instead of announcing a new one.
+// n8n-core saves an encryption key and binary data in this folder; by default, that is the home folder. The key is
+// written here, because n8n-core would create one and print a message about it.
 const userFolder = mkdtempSync(join(tmpdir(), 'media-generation-engine-'));
 const settings = { encryptionKey: randomBytes(24).toString('hex') };
 mkdirSync(join(userFolder, '.n8n'));
 writeFileSync(join(userFolder, '.n8n', 'config'), JSON.stringify(settings), { mode: 0o600 });
 process.env.N8N_USER_FOLDER = userFolder;
-// A failed run is reported to the caller; n8n would print it as well.
+// The caller gets the error of a failed run. Without this setting, n8n would print it, too.
 process.env.N8N_LOG_LEVEL ??= 'silent';
 
-/** Deletes what the engine has stored. Jest never emits `exit`: there, call it in `afterAll`. */
+/** Deletes what the engine has stored. A test must call it in `afterAll`, because Jest never emits `exit`. */
 export function removeEngineFolder(): void {
 	rmSync(userFolder, { recursive: true, force: true });
 }
@@ -39,7 +40,7 @@ export const n8nWorkflow = require('n8n-workflow') as N8nWorkflow;
 
 export type BinaryMode = 'default' | 'filesystem';
 
-/** Requires what n8n-core itself uses. */
+/** Loads a package as n8n-core would load it. */
 export const nearCore = createRequire(require.resolve('n8n-core'));
 
 const { Container } = nearCore('@n8n/di') as {
@@ -49,8 +50,8 @@ const { Container } = nearCore('@n8n/di') as {
 let initialized: Promise<void> | undefined;
 
 /**
- * Sets where binary data goes: into the items (`default`) or into files. One setting for the whole
- * process, as in n8n, so runs in different modes must not overlap.
+ * Sets where the engine stores binary data: in the items (`default`) or in files (`filesystem`). As in n8n, the setting
+ * is for the whole process, so runs with different modes must not overlap.
  */
 export async function useBinaryMode(mode: BinaryMode): Promise<void> {
 	const service = Container.get(core.BinaryDataService);

@@ -3,19 +3,20 @@ import type { ICredentialType, INodeType, INodeTypes, IVersionedNodeType } from 
 import { core, n8nWorkflow } from './n8n.mts';
 import { standIns } from './stand-ins.mts';
 
-// The project's own folder, or one with the packed package.
+// A test of the packed package sets MEDIA_GENERATION_PACKAGE to its folder. By default, it is the folder of this
+// project.
 const packageFolder =
 	process.env.MEDIA_GENERATION_PACKAGE ?? fileURLToPath(new URL('..', import.meta.url));
 
 type WholeLoader = InstanceType<typeof core.PackageDirectoryLoader>;
-/** What of a loader is needed to run workflows. */
+/** The part of n8n's loader of packages that is needed to run workflows. */
 export type Loader = Pick<WholeLoader, 'packageName' | 'known'> & {
 	getNode(name: string): { type: INodeType | IVersionedNodeType };
 	getCredential(name: string): { type: ICredentialType };
 };
 let loading: Promise<WholeLoader> | undefined;
 
-/** This package as built in `dist` unless told otherwise, loaded the way n8n loads an installed one. */
+/** Loads the package in `packageFolder` as n8n loads an installed package. Loads it only once. */
 export async function loadPackage(): Promise<WholeLoader> {
 	return await (loading ??= (async () => {
 		const loader = new core.PackageDirectoryLoader(packageFolder);
@@ -24,7 +25,10 @@ export async function loadPackage(): Promise<WholeLoader> {
 	})());
 }
 
-/** The node types that a workflow may use here: the package's, and a few stand-ins for n8n's. */
+/**
+ * Returns the node types that a workflow may use in this engine: those of the package, and stand-ins for a few of n8n's
+ * own nodes.
+ */
 export function nodeTypesOf(loader: Loader): INodeTypes {
 	const find = (type: string): INodeType | IVersionedNodeType => {
 		const [packageName, name] = type.split('.');

@@ -8,14 +8,14 @@ import type {
 } from 'n8n-workflow';
 
 /*
- * The few nodes of n8n-nodes-base that the workflows of demo and tests use. That package is
- * large, so the embedded engine has these stand-ins, which do what the real ones do with the
- * parameters set there. `npm run n8n` and `npm run test:n8n` use the real ones.
+ * Stand-ins for the few nodes of n8n-nodes-base that the workflows of demo and tests use, because that package is
+ * large. They support only the parameters that these workflows set, and do with them what the real nodes do. `npm run
+ * n8n` and `npm run test:n8n` use the real nodes.
  */
 
 type Execute = (this: IExecuteFunctions) => Promise<INodeExecutionData[][]>;
 
-/** A node with its fields: their types, and the values that they have unless others are set. */
+/** Creates a node. `fields` are its parameters, each with its name, type and default value. */
 function standIn(
 	name: string,
 	execute: Execute,
@@ -53,7 +53,10 @@ async function passOn(this: IExecuteFunctions) {
 	return [this.getInputData()];
 }
 
-/** Edit Fields with "Manual Mapping": the fields set, and with Include Other Fields the item's. */
+/**
+ * Edit Fields in the mode "Manual Mapping": outputs the fields that are set and, if Include Other Fields is on, the
+ * other fields of the item.
+ */
 async function editFields(this: IExecuteFunctions) {
 	const output = this.getInputData().map((item, index) => {
 		const { assignments } = this.getNodeParameter(
@@ -72,7 +75,7 @@ function typed(value: unknown, type = 'string'): unknown {
 	return JSON.parse(value);
 }
 
-/** Split Out of one field, without any other fields. */
+/** Split Out of one field: outputs one item for each value of the field, without the other fields. */
 async function splitOut(this: IExecuteFunctions) {
 	const output = this.getInputData().flatMap((item, index) => {
 		const name = this.getNodeParameter('fieldToSplitOut', index) as string;
@@ -84,7 +87,7 @@ async function splitOut(this: IExecuteFunctions) {
 const asRecord = (name: string, part: unknown) =>
 	(typeof part === 'object' && part !== null ? part : { [name]: part }) as IDataObject;
 
-/** Aggregate of one field: the values of all items in one. */
+/** Aggregate of one field: outputs one item with the values of all items. */
 async function aggregate(this: IExecuteFunctions) {
 	const [field] = this.getNodeParameter('fieldsToAggregate.fieldToAggregate', 0) as IDataObject[];
 	const name = field!.fieldToAggregate as string;
@@ -93,7 +96,7 @@ async function aggregate(this: IExecuteFunctions) {
 	return [[{ json: { [name]: items.map(({ json }) => json[name]) }, pairedItem }]];
 }
 
-/** Loop Over Items: the next ones at its output `loop` (1), until there are none. */
+/** Loop Over Items: each run outputs the next items at the output `loop`, the second one, until no item remains. */
 async function loopOverItems(this: IExecuteFunctions) {
 	const context = this.getContext('node') as { left?: INodeExecutionData[] };
 	context.left ??= this.getInputData();
@@ -113,7 +116,7 @@ const STAND_INS = [
 	standIn('splitInBatches', loopOverItems, [['batchSize', 'number', 1]], ['main', 'main']),
 ];
 
-/** By the names under which workflows know the real ones. */
+/** The stand-ins, by the type names of the real nodes. */
 export const standIns = Object.fromEntries(
 	STAND_INS.map((node) => [`n8n-nodes-base.${node.description.name}`, node]),
 );
