@@ -8,10 +8,13 @@ export interface TemporaryFolder {
 	remove(): void;
 }
 
-/** A new folder for this user alone, which is removed when this process ends, however it does, or before. */
+/**
+ * Creates a folder that only this user can read. It is removed when this process ends in any way, or when `remove` is
+ * called.
+ */
 export function temporaryFolder(name: string): TemporaryFolder {
 	const path = mkdtempSync(join(tmpdir(), `media-generation-${name}-`));
-	// Processes that were just told to end may still write there.
+	// Processes that are about to end may still write into the folder, so a failed removal is tried again.
 	const remove = () => rmSync(path, { recursive: true, force: true, maxRetries: 20 });
 	const forget = onExit(remove, { alwaysLast: true });
 	return {

@@ -12,15 +12,16 @@ import {
 } from './setup.mjs';
 
 const jest = ['node_modules/jest/bin/jest.js'];
-/** For those that `npm test` leaves out. */
+/** Makes jest also take the folders that `npm test` leaves out. */
 const ALL_FOLDERS = '--testPathIgnorePatterns=/node_modules/';
-/** Sources of the package, which has no `type`, are read as they are. */
+/** Suppresses Node's warning about JavaScript and TypeScript files whose package.json has no `type`. */
 const UNTYPED = '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON';
 const GREEN =
 	'All tests passed. To see the node at work, run `npm run n8n`. To change something, read CONTRIBUTING.md.';
 
 /**
- * What `npm run NAME` does: the parts that it needs, then what Node 24 is to run. `next` ends a good run.
+ * What `npm run NAME` does, by NAME. First, each function in `needs` installs or builds something that the command
+ * needs. Then Node 24 is started with the arguments `run`. If that succeeds, `next` is printed.
  * @type {Record<string, { needs: Array<(node: string) => Promise<void>>, run: string[], next?: string }>}
  */
 export const commands = {
@@ -57,7 +58,10 @@ export const commands = {
 	'lint:fix': { needs: [ensureLintTools], run: ['tools/lint/main.mts', '--fix'] },
 };
 
-/** Tests for Node's own test runner, one file at a time: most of them start n8n. */
+/**
+ * Returns the command that runs the tests of a folder in Node's own test runner. It runs one file at a time, because
+ * most files start n8n.
+ */
 function nodeTests(folder, ...needs) {
 	const flags = ['--test-concurrency=1', '--test-reporter=spec'];
 	return { needs: [ensureDist, ...needs], run: ['--test', ...flags, `${folder}/*.test.mts`] };

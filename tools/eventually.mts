@@ -2,7 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 const POLL_MS = 150;
 
-/** Polls until something is there, or holds; throws after `timeoutMs`. For what nothing reports. */
+/**
+ * Calls `look` every `pollMs` ms until it returns something other than undefined or false, and resolves with that. Use
+ * it only where no event tells. Throws an Error after `timeoutMs` ms; `what` says in its message what did not happen.
+ */
 export async function eventually<T>(
 	what: string,
 	timeoutMs: number,

@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { makeVoices } from '../simulator/voices.mts';
 
-/** The credential for the simulated service, as the tools name it. */
+/** The id and the name of the credential for the simulated service. */
 export const CREDENTIAL = { id: 'mediaGenSimulator', name: 'Media Generation (simulator)' };
 
-/** Those for the servers of `npm run test:storage`, by the type of node. */
+/** The credentials for the servers of `npm run test:storage`, by the type of the node that uses them. */
 const STORAGE: Record<string, Record<string, { id: string; name: string }>> = {
 	'n8n-nodes-base.postgres': { postgres: { id: 'storagePostgres', name: 'Postgres account' } },
 	'n8n-nodes-base.awsS3': { aws: { id: 'storageAws', name: 'AWS account' } },
 	'n8n-nodes-base.ftp': { sftp: { id: 'storageSftp', name: 'SFTP account' } },
 };
 
-/** A node of a workflow file, with what the tools and tests change about it. */
+/** The fields of a node in a workflow file that the tools and tests read or change. */
 export interface FileNode {
 	name: string;
 	type: string;
@@ -23,14 +23,17 @@ export interface FileNode {
 	onError?: string;
 }
 
-/** The node of a workflow file that has this name. */
+/** Returns the node of a workflow file that has this name. Throws an Error if there is none. */
 export function nodeOf(workflow: { name: string; nodes: FileNode[] }, name: string): FileNode {
 	const found = workflow.nodes.find((node) => node.name === name);
 	if (!found) throw new Error(`The workflow ${workflow.name} has no node ${name}`);
 	return found;
 }
 
-/** A workflow file of `examples/`, with what its user is to choose filled in for the simulated service. */
+/**
+ * Reads a workflow file of `examples/`. Fills in the credentials and the voice, which a user has to choose, for the
+ * simulated service.
+ */
 export function readExample(path: string): any {
 	const workflow: { nodes: FileNode[] } = JSON.parse(readFileSync(path, 'utf8'));
 	const [voice] = makeVoices();

@@ -1,4 +1,4 @@
-/* Answers, in milliseconds, whether something has to be installed or built again. */
+/* Finds out within milliseconds whether something has to be installed or built again. */
 import { createHash } from 'node:crypto';
 import {
 	existsSync,
@@ -13,7 +13,10 @@ import { dirname, join } from 'node:path';
 const hash = (text) => createHash('sha256').update(text).digest('hex');
 const read = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
 
-/** A file that says for which state of its sources something was made. */
+/**
+ * Returns access to a file that contains the state of the sources from which something was made. `holds` returns true
+ * if the file contains that state; `put` writes it.
+ */
 export function stamp(path) {
 	return {
 		holds: (state) => read(path) === state,
@@ -24,7 +27,7 @@ export function stamp(path) {
 	};
 }
 
-/** Name, size and time of every file in the given files and folders. */
+/** Returns a digest of the names, sizes and times of all files in the given files and folders. */
 export function fingerprint(paths) {
 	const lines = [];
 	const visit = (path) => {
@@ -40,8 +43,11 @@ export function fingerprint(paths) {
 }
 
 /**
- * How many packages a folder's package-lock.json names, whether all of them are in its node_modules by npm's
- * own record, and a function that counts those that are unpacked there already.
+ * Compares the package-lock.json of a folder with its node_modules.
+ *
+ * - `isCurrent`: true if, according to npm's own record, all packages that are not optional are installed.
+ * - `size`: how many packages package-lock.json names.
+ * - `unpacked()`: how many of them are unpacked in node_modules now.
  */
 export function installed(folder) {
 	const { packages } = JSON.parse(read(join(folder, 'package-lock.json')));

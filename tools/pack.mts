@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { temporaryFolder } from './cleanup.mts';
 
 /**
- * Packs the package in `project` as npm would publish it, and unpacks it into the folder `target`. `dist`
- * must be built. Returns the paths of the files in it.
+ * Packs the package in the folder `project` as npm would publish it, and unpacks it into the folder `target`. `dist`
+ * must be built. Returns the paths of its files, relative to `target`.
  */
 export function packInto(project: string, target: string): string[] {
 	const folder = temporaryFolder('pack');
@@ -13,7 +13,7 @@ export function packInto(project: string, target: string): string[] {
 		const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder.path];
 		const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
 		const packed = JSON.parse(execFileSync('npm', args, { cwd: project, encoding: 'utf8', stdio }));
-		// npm 11 and older print a list, npm 12 an object by package name.
+		// npm 11 and older print an array. npm 12 prints an object whose keys are the names of the packages.
 		const [{ filename, files }] = Object.values(packed) as [
 			{ filename: string; files: Array<{ path: string }> },
 		];
@@ -27,8 +27,9 @@ export function packInto(project: string, target: string): string[] {
 }
 
 /**
- * The same into a folder in which all that a published node may count on is beside it: the n8n-workflow
- * of `provider`. Returns the package's folder as well.
+ * Packs the package in the folder `project` and installs it in `folder`. The only other package there is n8n-workflow,
+ * from the node_modules of the folder `provider`, because a published node can rely on no other. Returns the package's
+ * folder and the paths of its files.
  */
 export function packAlone(project: string, folder: string, provider = project) {
 	const target = join(folder, 'node_modules/n8n-nodes-media-generation');

@@ -3,17 +3,17 @@ import getPort, { portNumbers } from 'get-port';
 
 const host = '127.0.0.1';
 /**
- * Below those that a system takes for outgoing connections: one of n8n's own, to its database, could
- * have a port before n8n listens on it.
+ * The first of the ports to choose from. They are below the ports that operating systems use for outgoing connections.
+ * Otherwise, a connection of n8n to its database could take a port before n8n listens on it.
  */
 const FIRST = 20_000;
 const END = 32_000;
 
-/** Whether nothing listens on a port at this moment. */
+/** Resolves with true if no program listens on this port now. */
 export const isFree = async (port: number): Promise<boolean> =>
 	(await getPort({ host, port })) === port;
 
-/** A port that nothing listens on at this moment, and that this process has not just given out. */
+/** Resolves with a port on which no program listens now, and which this function has not returned recently. */
 export const freePort = async (): Promise<number> =>
 	await getPort({ host, port: portNumbers(randomInt(FIRST, END), END) });
 

@@ -6,20 +6,23 @@ import { createInterface } from 'node:readline';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const SHOWN_LINES = 40;
 
-/** A failure that is already put in words: it is shown without a stack. */
+/** An error whose message is meant for the user, so it is shown without a stack trace. */
 export class SetupError extends Error {
-	/** What a failed command printed. */
+	/** The output of the command that failed. */
 	output = '';
 }
 
-/** npm tells its scripts about their package in these variables, which an npm inside must not see. */
+/**
+ * Returns the environment of this process with `extra`, but without the variables that describe to a script of npm its
+ * own package. They would mislead an npm that the script starts.
+ */
 export function cleanEnvironment(extra = {}) {
 	const own = /^npm_(package_|lifecycle_|config_local_prefix$|command$)/i;
 	const kept = Object.entries(process.env).filter(([name]) => !own.test(name));
 	return { ...Object.fromEntries(kept), ...extra };
 }
 
-/** Passes this process's signals on to a child for as long as it runs. */
+/** Passes the signals that this process receives on to a child process, as long as that runs. */
 function forwardSignals(child) {
 	const forward = (signal) => child.kill(signal);
 	for (const signal of SIGNALS) process.on(signal, forward);
@@ -30,14 +33,17 @@ function forwardSignals(child) {
 
 const codeOf = (code, signal) => code ?? 128 + (constants.signals[signal] ?? 0);
 
-/** Runs a command in this terminal; resolves to its exit code. */
+/** Runs a command that reads from and prints to this terminal. Resolves with its exit code. */
 export async function runHere(command, args, options = {}) {
 	const child = spawn(command, args, { stdio: 'inherit', ...options });
 	forwardSignals(child);
 	return codeOf(...(await once(child, 'close')));
 }
 
-/** Runs a command unseen, each line of its output given to `onLine`; its end is shown if it fails. */
+/**
+ * Runs a command without showing its output. Calls `onLine` with each line of the output. Throws a SetupError with the
+ * last lines if the command fails.
+ */
 export async function runQuietly(command, args, { onLine = () => {}, ...options } = {}) {
 	const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
 	forwardSignals(child);

@@ -1,27 +1,27 @@
-/* Programs that run beside this process, and end with it. */
+/* Starts programs that run at the same time as this process, and end with it. */
 import { createInterface } from 'node:readline';
 import { execa } from 'execa';
 
 interface Setting {
 	cwd: string;
-	/** All of its variables. */
+	/** All environment variables of the program. It does not get those of this process. */
 	env: NodeJS.ProcessEnv;
-	/** Given to it as its input. */
+	/** The text that the program reads from its standard input. */
 	input?: string;
-	/** The file to which all that it prints is added. */
+	/** The path of a file to which the output of the program is appended. */
 	log?: string;
-	/** As whom it is run. */
+	/** The user and the group that run the program; by default those of this process. */
 	account?: { uid: number; gid: number };
-	/** What ends it: SIGTERM unless another is named. */
+	/** The signal that `kill` sends; by default SIGTERM. */
 	killSignal?: NodeJS.Signals;
 }
 
 export type Program = ReturnType<typeof start>;
 
-/** How long a program may take to end before it is killed. */
+/** How long a program may take to end before it is killed, in ms. */
 const GRACE_MS = 15_000;
 
-/** Starts a program; what this returns resolves once it has ended, however it did. */
+/** Starts a program. The returned promise resolves once the program has ended, and never rejects. */
 export function start(
 	command: string,
 	args: string[],
@@ -41,12 +41,12 @@ export function start(
 		reject: false,
 		forceKillAfterDelay: GRACE_MS,
 	});
-	// A program whose output nobody reads would have to wait.
+	// A program has to wait if nobody reads its output.
 	program.all.resume();
 	return program;
 }
 
-/** Resolves to true once a program prints a line with this text, to false when it has ended without. */
+/** Resolves with true once a program has printed a line with this text, or with false if it ends before. */
 export async function prints(
 	program: Program,
 	text: string,

@@ -1,9 +1,9 @@
-/* Says what is being done, and how long it takes. */
+/* Prints which step of a command is running, and how long it takes. */
 const SIGN_OF_LIFE_MS = 15_000;
 
 /**
- * Runs `work` under a title. `work` receives a function that says how far it is, with a function that
- * counts when somebody is told.
+ * Runs `work` as one step, and prints the title of the step when it starts and ends. During a long step, prints how far
+ * it is every 15 seconds: `work` gets the function `say`, to which it passes a function that returns this text.
  * @template T
  * @param {string} title
  * @param {(say: (detail: () => string) => void) => Promise<T>} work

@@ -1,7 +1,7 @@
 /*
- * node tools/run.mjs COMMAND [arguments]: installs and builds what the command needs, then runs it
- * with the Node 24 that the project brings. This file and what it imports run on Node 20 with no
- * node_modules at all, hence plain JavaScript.
+ * node tools/run.mjs COMMAND [arguments]: installs and builds what the command needs, then runs the command with the
+ * Node 24 of this project. This file and what it imports are JavaScript without packages, because they must run on
+ * Node 20 before anything is installed.
  */
 import { commands } from './commands.mjs';
 import { runHere, SetupError } from './process.mjs';

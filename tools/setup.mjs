@@ -1,4 +1,4 @@
-/* What the commands need before they can run. Each part returns at once when it is there. */
+/* Installs and builds what the commands need. Each function returns at once if its part is there already. */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
@@ -18,10 +18,10 @@ const QUIET = ['--no-audit', '--no-fund', '--loglevel=http'];
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
 
 /**
- * Installs what a folder's package-lock.json says, unless it is there.
- * @param {string} title
- * @param {string} folder
- * @param {string[]} flags
+ * Installs the packages of a folder's package-lock.json, unless they are installed.
+ * @param {string} title what the terminal shows meanwhile
+ * @param {string} folder the path of the folder
+ * @param {string[]} flags further flags for npm
  */
 async function npmCi(title, folder, ...flags) {
 	const { isCurrent, size, unpacked } = installed(folder);
@@ -45,20 +45,24 @@ async function npmCi(title, folder, ...flags) {
 		try {
 			await run('ci');
 		} catch (error) {
-			// Not every registry has the binaries for other platforms, and a lock file written with
-			// one that has not lacks them: `npm ci` refuses it, `npm install` takes it as it is.
+			// Some registries do not have the packages for other platforms, so a lock file that was written with such a
+			// registry lacks them. `npm ci` refuses that lock file, but `npm install` accepts it.
 			if (!/Missing: .* from lock file/.test(error.output)) throw error;
 			await run('install', '--no-save');
 		}
 	});
 }
 
-/** What installs a folder of tools, which have versions of their own; their scripts are not run. */
+/**
+ * Returns a function that installs the packages of a folder below `tools`, which need other versions than the project.
+ * Their install scripts are not run.
+ */
 const toolsIn =
 	(folder, title, ...flags) =>
 	async () =>
 		await npmCi(title, inProject('tools', folder), '--ignore-scripts', ...flags);
 
+/** True if the program `node` is a Node of this major version. */
 function runs(node, major) {
 	try {
 		return execFileSync(node, ['--version'], { encoding: 'utf8' }).startsWith(`v${major}.`);
@@ -67,7 +71,7 @@ function runs(node, major) {
 	}
 }
 
-/** Where the browser test looks for one. */
+/** The paths at which a browser may be installed. */
 export const BROWSERS = [
 	'/usr/bin/chromium',
 	'/usr/bin/chromium-browser',
@@ -75,14 +79,17 @@ export const BROWSERS = [
 	'/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
-/** VLC's library, as Debian's own Python has it. */
+/** VLC's library for Python, where Debian installs it. */
 const VLC_FOR_PYTHON = '/usr/lib/python3/dist-packages/vlc.py';
 
-/** The Node that the package `node` brings to a folder; its address. */
+/**
+ * Downloads the Node of the package `node` in a folder, unless it is there. Resolves with its path. Throws a SetupError
+ * if it then does not run, or has another major version.
+ */
 async function ensureNode(folder, major) {
 	const node = join(folder, 'node_modules/node/bin/node');
 	if (!runs(node, major)) {
-		// It comes with an install script, and npm may be set to run none.
+		// The package has an install script for this, but npm may be configured not to run install scripts.
 		await step(`Downloading Node ${major}`, () =>
 			runQuietly(process.execPath, ['installArchSpecificPackage.js'], {
 				cwd: join(folder, 'node_modules/node'),
@@ -96,7 +103,7 @@ async function ensureNode(folder, major) {
 	return node;
 }
 
-/** The project's dependencies; returns the Node to use. */
+/** Installs the dependencies of the project. Resolves with the path of the Node that runs the commands. */
 export async function ensureDependencies() {
 	await npmCi('Installing dependencies', project);
 	return await ensureNode(project, NODE_MAJOR);
@@ -107,7 +114,7 @@ export const environmentFor = (node, extra) =>
 
 const SOURCES = ['nodes', 'credentials', 'icons', 'gulpfile.js', 'tsconfig.json', 'package.json'];
 
-/** `dist`, built from the present sources. */
+/** Builds `dist`, unless it was built from the present sources. `node` is the path of Node. */
 export async function ensureDist(node) {
 	const built = stamp(inProject('node_modules/.dist-sources'));
 	const state = fingerprint(SOURCES.map((source) => inProject(source)));
@@ -122,10 +129,10 @@ export async function ensureDist(node) {
 	built.put(state);
 }
 
-/** n8n's linters and its scan of packages, in a folder of their own (they need other versions). */
+/** Installs n8n's linters and its scan of packages. */
 export const ensureLintTools = toolsIn('lint', 'Installing n8n’s linters');
 
-/** The complete n8n. Of its install scripts only that of its database is needed. */
+/** Installs the complete n8n. Of all install scripts, only that of its database driver is run. */
 export async function ensureN8n(node) {
 	const folder = inProject('tools/n8n');
 	const title = 'Installing the complete n8n, once (about 2.4 GB, 3 to 6 minutes)';
@@ -134,8 +141,8 @@ export async function ensureN8n(node) {
 	if (existsSync(binary)) return;
 	const headers = join(folder, `node_modules/node-${process.platform}-${process.arch}`);
 	const nodedir = existsSync(join(headers, 'include')) ? { npm_config_nodedir: headers } : {};
-	// It is compiled where GitHub, which has it ready, can't be reached: in a third of the time without
-	// most optimizations, on all cores.
+	// The driver is downloaded from GitHub or, if GitHub cannot be reached, compiled. With few optimizations and on all
+	// cores, that takes a third of the time.
 	const quick = { CFLAGS: '-O1', CXXFLAGS: '-O1', JOBS: 'max' };
 	const env = environmentFor(node, { ...nodedir, ...quick });
 	await step('Downloading or compiling n8n’s database driver, once (one to three minutes)', () =>
@@ -147,8 +154,13 @@ export async function ensureN8n(node) {
 }
 
 /**
- * What installs Debian's packages (by name, whether each is there) where that can be done, and else asks
- * for them.
+ * Returns a function that installs packages of Debian. On a system where it cannot install them, it throws a SetupError
+ * that names the missing packages.
+ *
+ * @param what the packages in words for the user
+ * @param packagesOf gets the paths of the known programs; returns the names of the packages, each with a value that is
+ *   truthy if the package is installed
+ * @param flags further flags for apt-get
  */
 const programs =
 	(what, packagesOf, ...flags) =>
@@ -170,26 +182,26 @@ const programs =
 		});
 	};
 
-/** The engine of the oldest n8n that is supported, and the oldest Node that it runs on. */
+/** Installs the engine of the oldest supported n8n, and the oldest Node on which it runs. */
 export async function ensureOldest() {
 	await toolsIn('oldest', 'Installing the engine of the oldest n8n')();
 	await ensureNode(inProject('tools/oldest'), OLDEST_NODE_MAJOR);
 }
 
-/** The newest Node that n8n is run on; some tests run there, too. */
+/** Installs the newest Node on which n8n runs. Some tests run on it. */
 export async function ensureNewestNode() {
 	await toolsIn('newest', 'Installing the newest Node')();
 	await ensureNode(inProject('tools/newest'), NEWEST_NODE_MAJOR);
 }
 
-/** The registry from which n8n's own installer takes this package. */
+/** Installs the npm registry from which n8n's own installer gets this package in a test. */
 export const ensureRegistry = toolsIn('registry', 'Installing a registry of npm packages');
 
 export const ensureBrowser = programs('Chromium', () => ({
 	chromium: BROWSERS.some((path) => existsSync(path)),
 }));
 
-/** What speaks, encodes, decodes and plays. */
+/** Installs the programs that speak, encode, decode and play sound. */
 export const ensureAudioPrograms = programs(
 	'programs for sound',
 	() => ({
@@ -199,11 +211,11 @@ export const ensureAudioPrograms = programs(
 		'python3-vlc': existsSync(VLC_FOR_PYTHON),
 		'vlc-plugin-base': existsSync(VLC_FOR_PYTHON),
 	}),
-	// What python3-vlc recommends is the player with its windows.
+	// python3-vlc recommends VLC with its graphical interface, which is not needed.
 	'--no-install-recommends',
 );
 
-/** The servers of n8n's queue mode, which need not be running. */
+/** Installs the servers of n8n's queue mode. They need not be running. */
 export const ensureQueueServers = programs(
 	'Redis and PostgreSQL',
 	({ redis, initdb, postgres }) => ({ 'redis-server': redis, postgresql: initdb && postgres }),
@@ -218,7 +230,9 @@ const ensureDebianServers = programs(
 	}),
 );
 
-/** The servers that examples store files on: PostgreSQL and SFTP of the system, S3 from npm. */
+/**
+ * Installs the servers on which the examples store files: PostgreSQL and SFTP as packages of Debian, and S3 from npm.
+ */
 export async function ensureStorageServers() {
 	await ensureDebianServers();
 	await toolsIn('servers', 'Installing an S3 server')();

@@ -1,4 +1,4 @@
-/* What is exported and imported nowhere, and files and packages that nothing uses. */
+/* The settings of knip, which finds exports, files and packages that nothing uses. */
 export default {
 	entry: [
 		'credentials/*.ts',
@@ -7,9 +7,9 @@ export default {
 		'demo/demo.mts',
 		'tools/*/main.mts',
 		'test/{leaks,mutants,nightly,pace,worlds}/main.mts',
-		// Run by Node's own test runner.
+		// Node's own test runner runs these.
 		'test/{audio,e2e,install,n8n,oldest,queue,storage}/*.test.mts',
-		// Processes of their own, started by name.
+		// Other files start these by their path, as processes or threads.
 		'bench/probe.mts',
 		'simulator/media/rendering.mts',
 		'test/check/record.mts',
@@ -23,8 +23,9 @@ export default {
 		'tools/lint/*.config.mjs',
 	],
 	project: ['**/*.{ts,mts,mjs}'],
-	// No types: those that an exported function takes and returns are exported along with it.
+	// Types are not checked, because the types of parameters and results are exported together with their function.
 	include: ['dependencies', 'exports', 'files'],
-	// The Node that the commands run on; no file names it. n8n brings its own n8n-workflow.
+	// The commands run on the Node of the package `node`, but no file names that package. n8n brings its own
+	// n8n-workflow.
 	ignoreDependencies: ['node', 'n8n-workflow'],
 };

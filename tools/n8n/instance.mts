@@ -6,17 +6,17 @@ import { prints, start, type Program } from '../program.mts';
 const n8nCommand = join(import.meta.dirname, 'node_modules/n8n/bin/n8n');
 const READY = 'Editor is now accessible via';
 
-/** The complete n8n with a folder of its own for everything it writes. */
+/** A complete n8n, which writes everything into its own folder. */
 export class Instance {
 	readonly baseUrl: string;
-	/** Where workflows may write files, and `.n8n-files/…` points to. */
+	/** The only folder into which workflows may write files. Workflows call it `.n8n-files`. */
 	readonly files: string;
 	readonly folder: string;
 	readonly logFile: string;
 	private readonly environment: NodeJS.ProcessEnv;
 	private readonly programs = new Set<Program>();
 
-	/** `extra` are environment variables beyond those that every instance here has. */
+	/** `extra` are environment variables in addition to those of `environmentFor`. */
 	constructor(
 		folder: string,
 		ports: { editor: number; broker: number },
@@ -30,19 +30,22 @@ export class Instance {
 		mkdirSync(this.files, { recursive: true });
 	}
 
-	/** Runs one of n8n's commands to its end. */
+	/** Runs a command of n8n to its end. Throws an Error if it fails. */
 	async command(...args: string[]): Promise<void> {
 		const { exitCode } = await this.run(args);
 		if (exitCode !== 0)
 			throw new Error(`n8n ${args[0]} ended with ${exitCode}; see ${this.logFile}`);
 	}
 
-	/** Starts the server; resolves once the editor can be used. */
+	/** Starts the server. Resolves once the editor can be used; throws an Error if n8n ends before. */
 	async start(): Promise<void> {
 		await this.serve(['start'], READY);
 	}
 
-	/** Runs one of n8n's commands that serves; resolves once it has printed `ready`. */
+	/**
+	 * Starts a command of n8n that runs until it is stopped. Resolves once it has printed the text `ready`; throws an
+	 * Error if it ends before.
+	 */
 	async serve(args: string[], ready: string): Promise<void> {
 		const program = this.run(args);
 		if (await prints(program, ready)) return;
@@ -50,21 +53,21 @@ export class Instance {
 		throw new Error(`n8n ended with ${exitCode} while starting; see ${this.logFile}`);
 	}
 
-	/** Ends whatever runs; what takes too long, by force. */
+	/** Ends all running commands. Resolves once they have ended; one that takes too long is killed. */
 	async stop(): Promise<void> {
 		const stopped = this.stopped();
 		this.kill('SIGTERM');
 		await stopped;
 	}
 
-	/** What a power cut does (kill -9); `start` goes on with what was saved. */
+	/** Kills all running commands (kill -9), as a power cut does. `start` then goes on with what n8n has saved. */
 	async crash(): Promise<void> {
 		const stopped = this.stopped();
 		this.kill('SIGKILL');
 		await stopped;
 	}
 
-	/** Halts whatever runs until `wake`, as a machine that is put to sleep does. */
+	/** Halts all running commands until `wake` is called, like a computer that sleeps. */
 	sleep(): void {
 		this.kill('SIGSTOP');
 	}
@@ -73,13 +76,13 @@ export class Instance {
 		this.kill('SIGCONT');
 	}
 
-	/** Memory of the server's process, in bytes (Linux). */
+	/** Returns the resident memory of the server's process, in bytes. Works on Linux only, while the server runs. */
 	memory(): number {
 		const status = readFileSync(`/proc/${[...this.programs][0]!.pid}/status`, 'utf8');
 		return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
 	}
 
-	/** Resolves when nothing runs any more. */
+	/** Resolves once all running commands have ended. */
 	async stopped(): Promise<void> {
 		await Promise.all(this.programs);
 	}
@@ -111,7 +114,8 @@ function environmentFor(
 		N8N_PORT: String(ports.editor),
 		N8N_RUNNERS_BROKER_PORT: String(ports.broker),
 		N8N_RESTRICT_FILE_ACCESS_TO: files,
-		// Nothing here may call home, and cookies must work without HTTPS.
+		// These variables keep n8n from sending requests to its makers. N8N_SECURE_COOKIE lets cookies work without
+		// HTTPS.
 		N8N_DIAGNOSTICS_ENABLED: 'false',
 		N8N_VERSION_NOTIFICATIONS_ENABLED: 'false',
 		N8N_TEMPLATES_ENABLED: 'false',

@@ -1,4 +1,4 @@
-/* `npm run n8n`: the complete n8n with this package in it, beside the simulated service. */
+/* `npm run n8n`: starts the complete n8n with this package, and the simulated service. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startSimulator } from '../../simulator/simulator.mts';
@@ -14,7 +14,7 @@ const EDITOR_PORT = 5678;
 const SERVICE_PORT = 8787;
 
 const folder = join(project, '.n8n-instance');
-/** Holds the editor's port while this n8n runs: two must not share a database. */
+/** This file contains the editor's port while n8n runs. It prevents a second n8n, which would use the same database. */
 const portFile = join(folder, 'port');
 const known = existsSync(portFile) ? Number(readFileSync(portFile, 'utf8')) : undefined;
 if (known !== undefined && !(await isFree(known))) {
@@ -23,7 +23,7 @@ if (known !== undefined && !(await isFree(known))) {
 	);
 	process.exit(1);
 }
-// On the usual ports, or on any others when those are taken.
+// The usual ports are used if they are free, otherwise any free ports.
 const editor = (await isFree(EDITOR_PORT)) ? EDITOR_PORT : await freePort();
 const areFree = (await isFree(SERVICE_PORT)) && (await isFree(SERVICE_PORT + 1));
 const usual = { port: SERVICE_PORT, filePort: SERVICE_PORT + 1 };

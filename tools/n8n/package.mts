@@ -5,8 +5,8 @@ import { packInto } from '../pack.mts';
 export const project = join(import.meta.dirname, '../..');
 
 /**
- * Puts the packed package where n8n's own installer puts one, in the way it does: unpacked, without
- * the dependencies that a user does not get, and listed in `nodes/package.json`.
+ * Packs this package and installs it in a user folder of n8n, as n8n's own installer does: unpacked, without the
+ * dependencies that users do not get, and listed in `nodes/package.json`. `dist` must be built.
  */
 export function installPackage(userFolder: string): void {
 	const nodes = join(userFolder, '.n8n', 'nodes');

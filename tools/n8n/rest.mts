@@ -1,4 +1,4 @@
-/** The account with which one logs in to the instance. */
+/** The account of the owner of the n8n instance. The editor asks for its email and password. */
 export const OWNER = {
 	email: 'demo@example.com',
 	password: 'MediaDemo1',
@@ -6,7 +6,7 @@ export const OWNER = {
 	lastName: 'Demo',
 };
 
-/** n8n's own REST interface, as the editor uses it. */
+/** A client of n8n's internal REST interface, which the editor uses, too. Call `logIn` first. */
 export class Rest {
 	private cookie = '';
 	readonly baseUrl: string;
@@ -15,10 +15,10 @@ export class Rest {
 		this.baseUrl = baseUrl;
 	}
 
-	/** Creates the owner's account unless it exists, and logs in. */
+	/** Creates the owner's account if it does not exist, and logs in. Throws an Error if that fails. */
 	async logIn(): Promise<void> {
 		const { email, password } = OWNER;
-		// 400: the account was created before.
+		// n8n answers with 400 if the account exists.
 		await this.send('POST', '/rest/owner/setup', OWNER, [400]);
 		const login = await this.send('POST', '/rest/login', { emailOrLdapLoginId: email, password });
 		this.cookie = login.headers
@@ -27,22 +27,25 @@ export class Rest {
 			.join('; ');
 	}
 
+	/**
+	 * Sends a request. Resolves with the JSON of the answer, or with its field `data`. Throws an Error as `send` does.
+	 */
 	async request(method: string, path: string, body?: unknown): Promise<any> {
 		const answer: any = await (await this.send(method, path, body)).json();
 		return answer.data ?? answer;
 	}
 
-	/** The whole answer as text, such as a stream of events once it has ended. */
+	/** Sends a request. Resolves with the whole answer as text once it has ended, for example an event stream. */
 	async text(method: string, path: string, body?: unknown): Promise<string> {
 		return await (await this.send(method, path, body)).text();
 	}
 
-	/** The bytes at a path. */
+	/** Downloads the file at a path. */
 	async download(path: string): Promise<Buffer> {
 		return Buffer.from(await (await this.send('GET', path)).arrayBuffer());
 	}
 
-	/** Throws unless n8n answers with a success, or with one of the statuses in `expected`. */
+	/** Sends a request. Throws an Error unless the HTTP status means success or is in `expected`. */
 	private async send(
 		method: string,
 		path: string,
@@ -51,7 +54,7 @@ export class Rest {
 	): Promise<Response> {
 		const response = await fetch(this.baseUrl + path, {
 			method,
-			// n8n may close an idle connection just when it is used again.
+			// Each request has its own connection, because n8n may close an idle one just when it is used again.
 			headers: { 'Content-Type': 'application/json', Cookie: this.cookie, Connection: 'close' },
 			...(body === undefined ? {} : { body: JSON.stringify(body) }),
 		});

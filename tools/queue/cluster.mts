@@ -10,16 +10,16 @@ import { startPostgres } from '../servers/postgres.mts';
 import { startRedis } from '../servers/redis.mts';
 
 const WORKER_READY = 'n8n worker is now ready';
-/** Longer than a busy machine takes from a line of a process to the file that it goes into. */
+/** How long the output of a process takes at most until it is in the log file, on a busy machine, in ms. */
 const LOGGED_MS = 30_000;
 
 export type Cluster = Awaited<ReturnType<typeof prepareCluster>>;
 
 /**
- * n8n's own distributed engine: a main process and two workers, which take their jobs from Redis
- * and share nothing but a PostgreSQL database and the key to its credentials. Each has the packed
- * package in a user folder of its own, as in containers. Starts the servers and prepares main;
- * `extra` are environment variables for all processes.
+ * Starts Redis and PostgreSQL, and prepares n8n's queue mode: a main process and two workers. The workers take their
+ * jobs from Redis. The processes share only the database and the key of its credentials; each has its own user folder
+ * with the packed package, as in containers. `extra` are environment variables for all processes. Call `start` of the
+ * result next, and `close` at the end.
  */
 export async function prepareCluster(extra: NodeJS.ProcessEnv = {}) {
 	const ports = (await freePorts(2)) as [number, number];
@@ -34,7 +34,7 @@ export async function prepareCluster(extra: NodeJS.ProcessEnv = {}) {
 		...postgres.environment,
 		EXECUTIONS_MODE: 'queue',
 		N8N_ENCRYPTION_KEY: randomBytes(24).toString('hex'),
-		// Workers hand out addresses that only main answers.
+		// The workers output URLs of webhooks, and only the main process answers these.
 		WEBHOOK_URL: `http://127.0.0.1:${ports[0]}/`,
 		...extra,
 	};
@@ -46,7 +46,7 @@ export async function prepareCluster(extra: NodeJS.ProcessEnv = {}) {
 	};
 	const main = newProcess('main', ports);
 	const workers: Instance[] = [];
-	/** Starts a new worker. It takes one job at a time: others go to another worker, or wait. */
+	/** Starts a new worker, which runs one job at a time. */
 	const addWorker = async () => {
 		const workerPorts = (await freePorts(2)) as [number, number];
 		const worker = newProcess(`worker-${workers.length}`, workerPorts);
@@ -58,13 +58,16 @@ export async function prepareCluster(extra: NodeJS.ProcessEnv = {}) {
 		main,
 		workers,
 		postgres,
-		/** Starts main, which makes the database, and then two workers. */
+		/** Starts the main process, which creates the tables of the database, and then two workers. */
 		async start() {
 			await main.start();
 			await Promise.all([addWorker(), addWorker()]);
 		},
 		addWorker,
-		/** Which workers have run an execution, or a part of it, once `least` have logged that. */
+		/**
+		 * Resolves with the workers that have run an execution or a part of it, once at least `least` workers have
+		 * logged that. Throws an Error after LOGGED_MS.
+		 */
 		async workersOf(executionId: string, least = 1) {
 			const line = `Worker started execution ${executionId} `;
 			return await eventually(`${least} workers to log ${executionId}`, LOGGED_MS, () => {

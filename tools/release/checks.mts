@@ -2,15 +2,18 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The branch that releases are made from. */
+/** The name of the branch from which releases are made. */
 const BRANCH = 'main';
 const VERSION = /^\d+\.\d+\.\d+$/;
 
-/** Runs git in a folder; returns what it printed, without the last line break. */
+/** Runs git in a folder. Returns its output without the last line break. Throws an Error if git fails. */
 export const git = (folder: string, ...args: string[]): string =>
 	execFileSync('git', args, { cwd: folder, encoding: 'utf8', stdio: 'pipe' }).trimEnd();
 
-/** What a change log in the style of Keep a Changelog says of a version, whose heading has a date. */
+/**
+ * Returns the section of a version in a change log that follows Keep a Changelog. Its heading must have a date. Returns
+ * undefined if there is no such section.
+ */
 export function notesOf(changelog: string, version: string): string | undefined {
 	const heading = /^## \[(.+)\] - \d{4}-\d\d-\d\d *(?:\n|$)/;
 	const sections = changelog.split(/^(?=## )/m);
@@ -21,8 +24,8 @@ export function notesOf(changelog: string, version: string): string | undefined 
 }
 
 /**
- * The release that the package in `folder` could be, and what stands against it, as sentences that say
- * what to do. Looks at git, `package.json`, `package-lock.json` and `CHANGELOG.md` alone.
+ * Reads which release the package in `folder` would be, and which problems prevent it. Each problem is a sentence that
+ * says what to do. Only the state of git, `package.json`, `package-lock.json` and `CHANGELOG.md` count.
  */
 export function readRelease(folder: string) {
 	const read = (name: string, otherwise: string) =>

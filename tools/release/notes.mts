@@ -1,4 +1,4 @@
-/* Prints what CHANGELOG.md says of the version in package.json: the notes of its release on GitHub. */
+/* Prints the section of CHANGELOG.md for the version in package.json: the release notes on GitHub. */
 import { readFileSync } from 'node:fs';
 import { notesOf } from './checks.mts';
 

@@ -17,13 +17,13 @@ const USER = 'n8n';
 const DATABASE = 'postgres';
 
 export interface Postgres extends Server {
-	/** The variables by which n8n finds it, for its own data. */
+	/** The environment variables that make n8n use this server as its own database. */
 	environment: Record<string, string>;
-	/** n8n's credential for it. */
+	/** The fields of n8n's credential for this server. */
 	credential: { host: string; port: number; database: string; user: string; password: string };
 }
 
-/** PostgreSQL on a free port, with a new and empty database. */
+/** Starts PostgreSQL on a free port, with a new and empty database. Resolves once it is ready. */
 export async function startPostgres(): Promise<Postgres> {
 	const folder = temporaryFolder('postgres');
 	const port = await freePort();
@@ -46,8 +46,8 @@ export async function startPostgres(): Promise<Postgres> {
 	];
 	const stdio: ['ignore', 'ignore', 'inherit'] = ['ignore', 'ignore', 'inherit'];
 	execFileSync(programPath('initdb'), creation, { stdio, ...placeOf(folder), ...account });
-	// What makes data survive a power cut of the machine takes most of the time, and nobody wants this
-	// data. It survives an end of the server, though: every commit is handed to the system.
+	// Without these settings, most of the time is spent on making the data survive a power cut, which no test needs.
+	// The data still survives the end of the server, because every commit is passed to the operating system.
 	const settings = ['fsync=off', 'full_page_writes=off'];
 	const server = await serve({
 		command: programPath('postgres'),

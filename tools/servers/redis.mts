@@ -2,7 +2,10 @@ import { temporaryFolder } from '../cleanup.mts';
 import { freePort } from '../ports.mts';
 import { HOST, newPassword, programPath, serve, type Server } from './serve.mts';
 
-/** Redis on a free port, in memory alone; with the variables by which n8n finds it. */
+/**
+ * Starts Redis on a free port; it saves nothing to disk. Resolves once it is ready. `environment` are the environment
+ * variables that make n8n use it.
+ */
 export async function startRedis(): Promise<Server & { environment: Record<string, string> }> {
 	const folder = temporaryFolder('redis');
 	const port = await freePort();

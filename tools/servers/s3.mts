@@ -8,7 +8,7 @@ const program = join(import.meta.dirname, 's3Process.mjs');
 
 export type S3 = Awaited<ReturnType<typeof startS3>>;
 
-/** An S3 server on a free port, with these buckets, all empty. */
+/** Starts an S3 server on a free port, with the given buckets, which are empty. Resolves once it is ready. */
 export async function startS3(...buckets: string[]) {
 	const folder = temporaryFolder('s3');
 	const port = await freePort();
@@ -20,12 +20,12 @@ export async function startS3(...buckets: string[]) {
 		folder,
 		ready: 'S3 is ready',
 	});
-	/** Where buckets lie: `${url}/${bucket}/${key}`, open to readers without a key. */
+	/** The server. A file has the URL `${url}/${bucket}/${key}`, and can be read without a credential. */
 	const url = `http://${HOST}:${port}`;
-	/** n8n's credential for it, "AWS (IAM)" with an endpoint of its own. */
+	/** The fields of n8n's credential "AWS (IAM)" for this server. */
 	const credential = {
 		region: 'us-east-1',
-		// The only pair of keys that it knows.
+		// The server accepts no other keys.
 		accessKeyId: 'S3RVER',
 		secretAccessKey: 'S3RVER',
 		customEndpoints: true,

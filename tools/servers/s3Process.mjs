@@ -1,4 +1,4 @@
-/* node s3Process.mjs DIRECTORY HOST PORT BUCKET…: the S3 server as a process of its own. */
+/* node s3Process.mjs DIRECTORY HOST PORT BUCKET…: runs the S3 server in this process. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import S3rver from '@20minutes/s3rver';
@@ -16,7 +16,7 @@ server.middleware.unshift(listParts);
 await server.run();
 console.log('S3 is ready');
 
-/** ListParts: the one operation of an upload in parts that s3rver lacks, and n8n's node needs. */
+/** Answers ListParts, an operation of uploads in parts, which n8n's node needs and s3rver does not support. */
 async function listParts(ctx, next) {
 	const { uploadId } = ctx.query;
 	if (ctx.method !== 'GET' || uploadId === undefined) return await next();

@@ -1,4 +1,4 @@
-/* How servers for tests are run: each in a folder of its own, which is removed with it. */
+/* Runs servers for tests. Each has its own folder, which is removed when the server stops. */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import type { TemporaryFolder } from '../cleanup.mts';
@@ -6,26 +6,26 @@ import { cleanEnvironment } from '../process.mjs';
 import { prints, start } from '../program.mts';
 import { findPrograms } from './programs.mjs';
 
-/** Where every server listens: nobody else on the network can reach it. */
+/** The address on which every server listens. Other machines on the network cannot reach it. */
 export const HOST = '127.0.0.1';
 const SHOWN_LINES = 20;
 
 export interface Server {
-	/** Ends it, and removes its folder. */
+	/** Ends the server, and removes its folder. */
 	stop(): Promise<void>;
-	/** Ends it in the middle of its work for as long as `meanwhile` takes; then starts it with what it had stored. */
+	/** Ends the server, calls `meanwhile`, and then starts the server again with the data that it has stored. */
 	outage(meanwhile: () => Promise<void>): Promise<void>;
 }
 
 interface Plan {
 	command: string;
 	args: string[];
-	/** Given to it as its input. */
+	/** The text that the server reads from its standard input. */
 	input?: string;
 	folder: TemporaryFolder;
-	/** A line with this text says that the server can be used. */
+	/** The server prints a line with this text once it can be used. */
 	ready: string;
-	/** Ends it without waiting for its clients: SIGTERM unless it says another. */
+	/** The signal that ends the server without waiting for its clients; by default SIGTERM. */
 	signal?: NodeJS.Signals;
 	account?: Account;
 }
@@ -35,7 +35,7 @@ interface Account {
 	gid: number;
 }
 
-/** Starts a server; resolves once it is ready. Throws what it printed if it does not start. */
+/** Starts a server. Resolves once it is ready. Throws an Error with the last lines it printed if it does not start. */
 export async function serve(plan: Plan): Promise<Server> {
 	const { folder } = plan;
 	let end = await launch(plan).catch((error: unknown) => {
@@ -55,7 +55,7 @@ export async function serve(plan: Plan): Promise<Server> {
 	};
 }
 
-/** Starts a server's process; resolves, once it is ready, to what ends it. */
+/** Starts the process of a server. Once it is ready, resolves with the function that ends it. */
 async function launch(plan: Plan): Promise<() => Promise<void>> {
 	const { command, args, input, folder, ready, signal, account } = plan;
 	const program = start(command, args, {
@@ -77,20 +77,23 @@ async function launch(plan: Plan): Promise<() => Promise<void>> {
 
 export const newPassword = () => randomBytes(16).toString('hex');
 
-/** Where a server's program is run. */
+/** Returns the working directory and the environment of the programs of a server. */
 export const placeOf = (folder: TemporaryFolder) => ({
 	cwd: folder.path,
 	env: cleanEnvironment({ LC_ALL: 'C' }),
 });
 
-/** The path of a program. Throws if it is not installed. */
+/** Returns the path of a program. Throws an Error if it is not installed. */
 export function programPath(name: keyof ReturnType<typeof findPrograms>): string {
 	const path = findPrograms()[name];
 	if (path === undefined) throw new Error(`${name} is not installed`);
 	return path;
 }
 
-/** A user without rights, for programs that refuse to be run by root; undefined unless this is root. */
+/**
+ * Returns a user with few rights, for programs that refuse to run as root. Returns undefined if this process does not
+ * run as root.
+ */
 export function unprivileged(): (Account & { name: string }) | undefined {
 	if (process.getuid?.() !== 0) return undefined;
 	const name = 'postgres';

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../cleanup.mts';
 import { freePort } from '../ports.mts';
 import { HOST, programPath, serve, unprivileged } from './serve.mts';
 
-/** OpenSSH on a free port, for SFTP alone, with one user and one key. */
+/** Starts OpenSSH on a free port, only for SFTP, with one user and one key. Resolves once it is ready. */
 export async function startSftp() {
 	const folder = temporaryFolder('sftp');
 	const port = await freePort();
@@ -15,7 +15,7 @@ export async function startSftp() {
 		const args = ['-q', '-t', 'ed25519', '-N', '', '-C', name, '-f', inFolder(name)];
 		execFileSync(programPath('sshKeygen'), args);
 	}
-	/** Where a client finds itself after the login. */
+	/** The folder in which a client is after the login. */
 	const files = inFolder('files');
 	mkdirSync(files);
 	const settings = [
@@ -24,7 +24,8 @@ export async function startSftp() {
 		`HostKey ${inFolder('host')}`,
 		`AuthorizedKeysFile ${inFolder('user.pub')}`,
 		'PidFile none',
-		// The folder lies below one that everybody may write to.
+		// In strict mode, OpenSSH refuses the key, because it is in a temporary folder, and everybody may write to the
+		// folder above that.
 		'StrictModes no',
 		'PasswordAuthentication no',
 		'KbdInteractiveAuthentication no',
@@ -32,7 +33,7 @@ export async function startSftp() {
 		`ForceCommand internal-sftp -d ${files}`,
 	];
 	writeFileSync(inFolder('config'), settings.join('\n'));
-	// Run by root, it would need a folder of the system's.
+	// Run by root, OpenSSH would need a folder of the operating system.
 	const account = unprivileged();
 	if (account) {
 		for (const path of [folder.path, files, inFolder('host'), inFolder('user.pub')]) {
@@ -46,7 +47,7 @@ export async function startSftp() {
 		ready: 'Server listening on',
 		account,
 	});
-	/** n8n's credential for it, with a key. */
+	/** The fields of n8n's credential for this server, with a private key. */
 	const credential = {
 		host: HOST,
 		port,
