@@ -6,7 +6,7 @@ import {
 	type ITriggerFunctions,
 	type ITriggerResponse,
 } from 'n8n-workflow';
-import { options, outputField } from '../shared/n8n/descriptions';
+import { optionsField, outputField } from '../shared/n8n/descriptions';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
 import {
 	checkInterval,
@@ -65,7 +65,7 @@ export class MediaGenerationTrigger implements INodeType {
 			triggerOn,
 			taskIds,
 			downloadFile,
-			options(checkInterval, progressStep, outputField),
+			optionsField(checkInterval, progressStep, outputField),
 		],
 	};
 

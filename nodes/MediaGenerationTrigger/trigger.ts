@@ -1,7 +1,7 @@
 import type { ITriggerFunctions, ITriggerResponse, WorkflowActivateMode } from 'n8n-workflow';
 import { accountOf } from '../shared/account';
 import { Api } from '../shared/api/api';
-import { tokenError, confirmRefusal, isTemporary } from '../shared/api/tokenCheck';
+import { tokenError, confirmTokenRefusal, isTemporaryAccountError } from '../shared/api/tokenCheck';
 import { Failure, withDefaultFacts } from '../shared/failure';
 import { readCredential, type Credential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
@@ -76,7 +76,7 @@ class ListeningTrigger {
 		if (!isManual) refuseSelfStart(context, settings);
 		// If the parameters name no tasks, the trigger learns of new tasks only from messages over the socket.
 		const needsSocket = settings.listensForTasks && settings.taskIds.size === 0;
-		if (needsSocket && !hasWebSocket()) throw new Failure('noWebSocket');
+		if (needsSocket && !hasWebSocket()) throw new Failure('webSocketUnsupported');
 		const credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
 		this.redact = credential.redact;
 		const { signal } = this.closing;
@@ -89,7 +89,7 @@ class ListeningTrigger {
 		const error = await tokenError(activation.api, 0, signal);
 		if (signal.aborted) return;
 		// A temporary failure, such as an outage, does not prevent publishing.
-		if (error !== undefined && (isManual || !isTemporary(error))) throw error;
+		if (error !== undefined && (isManual || !isTemporaryAccountError(error))) throw error;
 		await Promise.all(this.watches.map(async (watch) => await watch.start()));
 	}
 
@@ -124,7 +124,7 @@ class ListeningTrigger {
 	private async end(failure: Failure, api: Api): Promise<void> {
 		const { signal } = this.closing;
 		const mayBeTemporary = failure.kind === 'tokenRefused';
-		const confirmedFailure = mayBeTemporary ? await confirmRefusal(api, signal) : failure;
+		const confirmedFailure = mayBeTemporary ? await confirmTokenRefusal(api, signal) : failure;
 		if (!confirmedFailure || signal.aborted) return;
 		this.context.emitError(this.asNodeError(confirmedFailure));
 		this.close();

@@ -2,7 +2,7 @@
 const IDLE_TTL_MS = 3_600_000;
 
 /** Holds one shared instance of each class. */
-class ServiceContainer {
+class InstanceContainer {
 	private readonly instances = new Map<object, object>();
 
 	/** Returns the one instance of `Class`. The first call creates it from `args`; later calls ignore `args`. */
@@ -13,24 +13,24 @@ class ServiceContainer {
 }
 
 /** The objects that this process shares for one account, such as its WebSocket and its throttle. */
-class Account extends ServiceContainer {
+class Account extends InstanceContainer {
 	/** How many callers of `retain` have not yet called the function that it returned. */
 	refCount = 0;
 	/** When the account was last looked up or released, in ms since 1970. */
-	lastUsed = 0;
+	lastUsedAt = 0;
 
 	/** Keeps the account's state until the returned function is called. Call that function exactly once. */
 	retain(): () => void {
 		this.refCount++;
 		return () => {
 			this.refCount--;
-			this.lastUsed = Date.now();
+			this.lastUsedAt = Date.now();
 		};
 	}
 }
 
 /** Objects that this process shares across all accounts, such as the memory budget. */
-export const processContainer = new ServiceContainer();
+export const processContainer = new InstanceContainer();
 
 const accounts = new Map<string, Account>();
 
@@ -42,13 +42,13 @@ export function accountOf({ accountKey: key }: { accountKey: string }): Account 
 	const now = Date.now();
 	let account = accounts.get(key);
 	if (!account) {
-		for (const [otherKey, { refCount, lastUsed }] of accounts) {
-			if (refCount === 0 && now - lastUsed > IDLE_TTL_MS) accounts.delete(otherKey);
+		for (const [otherKey, { refCount, lastUsedAt }] of accounts) {
+			if (refCount === 0 && now - lastUsedAt > IDLE_TTL_MS) accounts.delete(otherKey);
 		}
 		account = new Account();
 		accounts.set(key, account);
 	}
-	account.lastUsed = now;
+	account.lastUsedAt = now;
 	return account;
 }
 

@@ -46,7 +46,7 @@ export const TERMINAL_EVENTS = {
 } as const;
 
 /** The `type` of WebSocket messages about speech tasks (§6.2). */
-export const TASK_MESSAGE = 'labs_status_updated';
+export const TASK_MESSAGE_TYPE = 'labs_status_updated';
 
 /** A JSON object that the service sends or receives. It may have fields that the contract does not name. */
 export type ServiceRecord = Record<string, unknown>;
@@ -70,7 +70,7 @@ export interface SpeechTask {
 	/** The progress in percent, 0 to 100. */
 	percentage?: number;
 	/** Why the task has failed, or seems to have failed, in the service's words; undefined if it gives no reason. */
-	message?: string;
+	reason?: string;
 	/** The JSON object of the task, as the service sent it. */
 	raw: ServiceRecord;
 }
@@ -166,7 +166,7 @@ export const PAID_OPERATIONS: readonly PaidOperation[] = [
 	...Object.values(GENERATIONS),
 ];
 
-export type Generation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
+export type GenerationOperation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
 
 /**
  * A create call for media, and what is known about its result. The journal stores the requests for videos and images,
@@ -190,9 +190,9 @@ export interface GenerationRequest {
 	 * How many files the request asked for. Once it is clear that no further file will come, it is the number of files
 	 * that have come.
 	 */
-	requestedCount: number;
+	expectedCount: number;
 	/** True if images are part of the request, so that the prompt alone does not identify the result. */
-	withImages: boolean;
+	hasImages: boolean;
 	/**
 	 * Set if a sub-workflow sent the request: `id` is its workflow id, and `calledBy` is that of the workflow that
 	 * called it. For an error workflow, both are the id of the workflow that failed.

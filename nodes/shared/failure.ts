@@ -12,8 +12,8 @@ import type { MediaKind } from './contract';
  *   earlier credential can collect its result.
  * - `noAudioUrl`: the task is completed, but has no URL of its audio.
  * - `streamLost`: the result of a generation did not arrive.
- * - `noWebSocket`: this version of Node.js has no WebSocket.
- * - `noSocket`: the WebSocket cannot be opened, although the service accepts the token.
+ * - `webSocketUnsupported`: this version of Node.js has no WebSocket.
+ * - `webSocketBlocked`: the WebSocket cannot be opened, although the service accepts the token.
  * - `noHistory`: the service has no history of videos and images.
  * - `selfTrigger`: a trigger's workflow would start itself again and again.
  */
@@ -39,18 +39,21 @@ export type FailureKind =
 	| 'noAudioUrl'
 	| 'downloadFailed'
 	| 'streamLost'
-	| 'noWebSocket'
-	| 'noSocket'
+	| 'webSocketUnsupported'
+	| 'webSocketBlocked'
 	| 'noHistory'
 	| 'selfTrigger'
 	| 'timedOut'
 	| 'canceled';
 
+/** What prevents a connection to the service. `host` means that the host was not found or cannot be reached. */
+export type UnreachableCause = 'refused' | 'host' | 'certificate' | 'blocked';
+
 /**
  * What an error of the service is about. Examples: `quota` if a quota is used up, `voice` if the account has no such
  * voice.
  */
-export type Meaning =
+export type ErrorMeaning =
 	| 'throttled'
 	| 'quota'
 	| 'credit'
@@ -63,7 +66,7 @@ export type Meaning =
 /** Details of a failure. Those that are unknown are missing. */
 export interface FailureFacts {
 	/** What the error of the service is about. */
-	meaning?: Meaning;
+	meaning?: ErrorMeaning;
 	/** Display name of the parameter or credential field at fault. */
 	field?: string;
 	/** True if `field` is a field of the credential. */
@@ -83,17 +86,16 @@ export interface FailureFacts {
 	isFree?: boolean;
 	/**
 	 * Set if the credential was changed after an earlier attempt had sent the request. `how` describes that attempt, as
-	 * in “with another token”. `oldSetting` names what to enter in the credential again.
+	 * in “with another token”. `oldSetting` names what to enter in the credential again. `result` names what can still be
+	 * collected then, as in “its audio”.
 	 */
-	sentElsewhere?: { how: string; oldSetting: string };
-	/**
-	 * The reason, in words of the service or of this package, except for these kinds:
-	 *
-	 * - `unreachable`: a key of UNREACHABLE_WORDINGS in `n8n/messages.ts`.
-	 * - `selfTrigger`: the name of the node that would start the trigger again.
-	 * - `indeterminate` with `sentElsewhere`: what can still be collected, as in “its audio”.
-	 */
-	text?: string;
+	sentElsewhere?: { how: string; oldSetting: string; result: string };
+	/** The reason, in words of the service or of this package. */
+	reason?: string;
+	/** Why no connection was possible, for the kind `unreachable`. */
+	unreachableCause?: UnreachableCause;
+	/** The name of the node that would start the trigger again, for the kind `selfTrigger`. */
+	nodeName?: string;
 	/** The HTTP status of the response. */
 	status?: number;
 	/** The host that the request went to; for `redirected`, the origin of the new URL. */
@@ -153,8 +155,8 @@ export class Failure extends Error {
  * Returns a Failure of kind invalidInput for a bad parameter. `field` is its display name, and `text` says what is
  * wrong, as in “is empty”. `fieldRemedy`: see FailureFacts.
  */
-export function invalidInput(field: string, text: string, fieldRemedy?: string): Failure {
-	return new Failure('invalidInput', { field, text, fieldRemedy });
+export function invalidInput(field: string, reason: string, fieldRemedy?: string): Failure {
+	return new Failure('invalidInput', { field, reason, fieldRemedy });
 }
 
 /** True when `error` is a Failure of one of these kinds. */

@@ -45,7 +45,7 @@ test.each<[string, (raw: unknown) => void]>([
 			expect(task.status).toMatch(/^.{1,500}$/s);
 			isAddress(task.audioUrl);
 			isPercentage(task.percentage);
-			isReason(task.message);
+			isReason(task.reason);
 		},
 	],
 	[
@@ -89,10 +89,10 @@ test.each<[string, (text: string) => void]>([
 			const read = valueOrFailure(() =>
 				errors.parseResponseBody(text, SOURCE.redact, readers.readRecord),
 			);
-			if (read instanceof Failure) isReason(read.facts.text);
+			if (read instanceof Failure) isReason(read.facts.reason);
 			else expect(read).toEqual(single.parseJson(text));
 			isReason(errors.readErrorText(text));
-			isReason(errors.failureOfStatus(400 + (text.length % 200), text).facts.text);
+			isReason(errors.failureOfStatus(400 + (text.length % 200), text).facts.reason);
 		},
 	],
 ])('any text is %s, or nothing', (_, read) =>
@@ -134,7 +134,7 @@ test('any stream ends in an outcome and progress that can be shown, the same how
 			const { outcome, progress } = hear([bytes], ending);
 			expect(hear(parts, ending)).toEqual({ outcome, progress });
 			expect(hear(single, ending)).toEqual({ outcome, progress });
-			if (outcome instanceof Failure) isReason(outcome.facts.text);
+			if (outcome instanceof Failure) isReason(outcome.facts.reason);
 			else outcome.files.forEach(({ fileUrl }) => isAddress(fileUrl));
 			for (const { status, id } of progress) {
 				expect(status).toMatch(/^.{1,500}$/s);

@@ -2,10 +2,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 import { failureOfStatus, parseResponseBody } from '../../nodes/shared/parsing/errors';
-import { readHistory } from '../../nodes/shared/generation/historyEntries';
+import { toHistoryEntries } from '../../nodes/shared/generation/historyEntries';
 import { Failure } from '../../nodes/shared/failure';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
-import { MAX_EVENT_CHARS, MAX_JSON_LEVELS } from '../../nodes/shared/limits';
+import { MAX_EVENT_CHARS, MAX_JSON_DEPTH } from '../../nodes/shared/limits';
 import * as readers from '../../nodes/shared/parsing/responses';
 import * as reasons from '../../nodes/shared/parsing/errors';
 import { parseJson } from '../../nodes/shared/parsing/values';
@@ -22,7 +22,7 @@ const readAll = (value: unknown) => {
 	readers.readGeneratedFiles(value, BASE);
 	readers.readPage(value);
 	redactor('invalid_token').value(value);
-	readHistory([{ value }], BASE);
+	toHistoryEntries([{ value }], BASE);
 };
 
 test.each([
@@ -32,8 +32,8 @@ test.each([
 ])('answers nested as %s…%s are read to some depth, and are none beyond', (open, close) => {
 	/** As text: JSON.parse takes any number of levels. */
 	const nested = (levels: number) => `${open.repeat(levels)}1${close.repeat(levels)}`;
-	readAll(parseJson(nested(MAX_JSON_LEVELS)));
-	for (const text of [nested(MAX_JSON_LEVELS + 1), nested(20_000)]) {
+	readAll(parseJson(nested(MAX_JSON_DEPTH)));
+	for (const text of [nested(MAX_JSON_DEPTH + 1), nested(20_000)]) {
 		expect(parseJson(text)).toBeUndefined();
 		expect(readers.readNotification(text)).toBeUndefined();
 		expect(failureOfStatus(400, text).kind).toBe('rejected');

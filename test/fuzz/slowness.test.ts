@@ -2,7 +2,7 @@ import { readCredential } from '../../nodes/shared/http/credential';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 import * as answers from '../../nodes/shared/parsing/errors';
 import { joinSubtitles } from '../../nodes/MediaGeneration/audio/subtitles';
-import { readHistory } from '../../nodes/shared/generation/historyEntries';
+import { toHistoryEntries } from '../../nodes/shared/generation/historyEntries';
 import * as fileTypes from '../../nodes/shared/parsing/fileType';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
 import * as readers from '../../nodes/shared/parsing/responses';
@@ -36,7 +36,7 @@ const READERS: Record<string, (text: string) => unknown> = {
 		valueOrFailure(() => answers.parseResponseBody(text, SOURCE.redact, readers.readRecord)),
 	fileTypeOf: (text) => fileTypes.fileTypeOf(Buffer.from(text), text, BASE, 'image'),
 	fileNameOf: (text) => fileTypes.fileNameOf('image', text, 'png'),
-	readHistory: (text) => readHistory([{ status: text, url: text, created_at: text }], BASE),
+	readHistory: (text) => toHistoryEntries([{ status: text, url: text, created_at: text }], BASE),
 	joinSrt: (text) => joinSubtitles([{ text: `1\n0:0:0-->0:0:1\n${text}`, startMs: 1 }]),
 	joinVtt: (text) => joinSubtitles([{ text: `WEBVTT\n\n${text}`, startMs: 1 }]),
 	readAddress: (text) => valueOrFailure(() => readCredential({ apiToken: text, baseUrl: text })),

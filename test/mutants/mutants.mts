@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '../..');
 export const MUTANTS = [
 	// What was paid for.
 	`paid/journal.ts => reservedCount--;\n\t\tthis.write(value); => reservedCount--;\n\t\tvoid value;`,
-	`paid/journal.ts => reservedCount++;\n\t\tthis.delete(); => reservedCount++;`,
+	`paid/journal.ts => reservedCount++;\n\t\tthis.deleteEverywhere(); => reservedCount++;`,
 	`paid/journal.ts => this.journal.reservedCount--; =>`,
 	`paid/journal.ts => return this.ownValue ?? this.recentValue; => return undefined;`,
 	`paid/recentRequests.ts => name !== undefined && name !== node.name => name !== undefined`,
@@ -20,7 +20,7 @@ export const MUTANTS = [
 	`api/retry.ts => if (retry === 'ifNotAccepted') return true; => if (retry === 'ifNotAccepted') return false;`,
 	`api/retry.ts => if (!lastFailure.facts.mayBeCharged) => if (true)`,
 	// Whose file.
-	`generation/historyMatching.ts => !request.withImages && =>`,
+	`generation/historyMatching.ts => !request.hasImages && =>`,
 	`generation/historySearch.ts => const SEARCH_INTERVAL_MS = 10_000; => const SEARCH_INTERVAL_MS = 10_000_000;`,
 	// Waiting.
 	`async/pollSchedule.ts => return readAfter(0, true); => return schedule;`,

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import type { Socket } from 'node:net';
 import { WebSocketServer, type WebSocket as ServerSocket } from 'ws';
 import type { ChannelEvent } from '../../nodes/shared/async/pollSchedule';
-import { subscribe, type AccountSocket } from '../../nodes/shared/speech/accountSocket';
+import { acquireSocket, type AccountSocket } from '../../nodes/shared/speech/accountSocket';
 import { readCredential } from '../../nodes/shared/http/credential';
 import type { ServiceContext } from '../../nodes/shared/http/request';
 import { eventually } from '../../tools/eventually.mts';
@@ -59,7 +59,7 @@ afterEach(async () => {
 /** Somebody who listens, once that has begun. */
 async function listen(apiToken = token, helpers = {}): Promise<AccountSocket> {
 	const credential = readCredential({ apiToken, baseUrl: service.url });
-	const subscription = subscribe(credential, { helpers } as ServiceContext);
+	const subscription = acquireSocket(credential, { helpers } as ServiceContext);
 	subscriptions.push(subscription);
 	await subscription.ready();
 	return subscription;
@@ -76,7 +76,7 @@ async function follow(taskId = '1', apiToken = token) {
 	const subscription = await listen(apiToken);
 	const heard: Array<number | ChannelEvent> = [];
 	let wake = () => {};
-	subscription.onTask(taskId, (news: ChannelEvent, percentage?: number) => {
+	subscription.subscribeToTask(taskId, (news: ChannelEvent, percentage?: number) => {
 		heard.push(percentage ?? news);
 		wake();
 	});

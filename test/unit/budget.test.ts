@@ -20,7 +20,7 @@ function run(
 	if (journal.reserve(planned, limit)) return false;
 	const item = {
 		index: 0,
-		account: '',
+		accountInKey: '',
 		accountKey: '',
 		isOtherAccount: () => false,
 		parameters: {} as NodeParameters,

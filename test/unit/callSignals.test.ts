@@ -1,11 +1,11 @@
 import type { JournalEntry } from '../../nodes/MediaGeneration/paid/journal';
 import type { Api } from '../../nodes/shared/api/api';
-import { callSignals, type CallSignals } from '../../nodes/shared/async/callSignals';
+import { makeCallSignals, type CallSignals } from '../../nodes/shared/async/callSignals';
 import { anySignal, withDeadline } from '../../nodes/shared/async/deadline';
 
 const [canceled, stopping] = [new AbortController(), new AbortController()];
 const { signal: plain } = new AbortController();
-const { stopStarting, abortInFlight } = callSignals({
+const { stopStarting, abortInFlight } = makeCallSignals({
 	cancelSignal: canceled.signal,
 	stopSignal: stopping.signal,
 });

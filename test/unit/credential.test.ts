@@ -69,7 +69,7 @@ it.each<[field: keyof typeof NAMES, text: RegExp, values: unknown[]]>([
 	['webSocketUrl', /\?/, ['wss://push.example.com/ws?token=abc']],
 ])('%s is refused by its name: %s', (field, text, values) => {
 	for (const value of values) {
-		const refused = { field: NAMES[field], text: expect.stringMatching(text) as string };
+		const refused = { field: NAMES[field], reason: expect.stringMatching(text) as string };
 		expect(refusal(() => read({ [field]: value }))).toMatchObject(refused);
 	}
 });

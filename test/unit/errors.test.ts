@@ -29,7 +29,8 @@ const read = {
 	'text of the service': (text: string) => failureOfAnswer(text).kind,
 	'answer with a 200': (body: string) => (answerOf(body) as { kind?: string }).kind,
 	'Retry-After': (header: string) => readRetryAfter({ 'retry-after': header, date: NOW }),
-	'overload, told by a task': (text: string) => isOverload(new Failure('taskFailed', { text })),
+	'overload, told by a task': (text: string) =>
+		isOverload(new Failure('taskFailed', { reason: text })),
 	'overload, told by a status': (error: string) =>
 		statusOf(`400 ${JSON.stringify({ error })}`).kind === 'rateLimited',
 };

@@ -18,7 +18,7 @@ const SOURCE = { baseUrl: 'https://media.example.com', redact: redactor('') };
 
 /** An outcome as a record. */
 function shown(outcome: GenerationEvents['outcome']) {
-	if (outcome instanceof Failure) return { kind: outcome.kind, text: outcome.facts.text };
+	if (outcome instanceof Failure) return { kind: outcome.kind, text: outcome.facts.reason };
 	if (outcome?.files.length === 0) return { kind: 'lost', text: outcome.interruptionReason };
 	return { kind: 'complete', ...outcome };
 }
@@ -218,7 +218,7 @@ describe('one of several that is refused', () => {
 		// Where nothing says that the stream is over, the history is searched first.
 		const silent = new GenerationEvents(SOURCE, undefined, 4);
 		silent.push(Buffer.from(bare));
-		const failure = { kind: 'generationFailed', facts: { text: 'UNSAFE' } };
+		const failure = { kind: 'generationFailed', facts: { reason: 'UNSAFE' } };
 		expect(silent.markBroken('silent')).toMatchObject({
 			files: [],
 			interruptionReason: 'silent',

@@ -1,5 +1,5 @@
 import type { ServiceRecord, GenerationRequest } from '../../nodes/shared/contract';
-import { sortOldestFirst, readHistory } from '../../nodes/shared/generation/historyEntries';
+import { sortOldestFirst, toHistoryEntries } from '../../nodes/shared/generation/historyEntries';
 import { matchHistory } from '../../nodes/shared/generation/historyMatching';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { sent, SENT_AT } from './sent';
@@ -30,7 +30,7 @@ function lost({ isHeard, got, ...fields }: Other): GenerationRequest {
 	const request = sent(fields);
 	if (!isHeard) request.searchUntil = request.sentAt + 10 * MINUTE;
 	if (!got) return request;
-	return { ...request, files: readGeneratedFiles(got, SERVICE), requestedCount: got.length };
+	return { ...request, files: readGeneratedFiles(got, SERVICE), expectedCount: got.length };
 }
 
 /** What it gets: these entries, or nothing while all that may be its own are listed. */
@@ -45,7 +45,7 @@ interface Setting {
 
 const [LANDSCAPE, PORTRAIT] = ['VIDEO_ASPECT_RATIO_LANDSCAPE', 'VIDEO_ASPECT_RATIO_PORTRAIT'];
 const wide = { mine: { aspectRatio: LANDSCAPE }, others: [{ aspectRatio: PORTRAIT }] };
-const images = { withImages: true };
+const images = { hasImages: true };
 const foreign = { accountKey: 'that of another token' };
 const [first, second] = [listed({}, 0), listed({}, 1)];
 const nameless = { ...first, id: undefined };
@@ -60,7 +60,7 @@ const afterHour = { mine: { sentAt: SENT_AT + 60 * MINUTE } };
 const failed = { status: 'failed', file_url: '' };
 
 test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
-	['a part of its entries', [{}], [0], { mine: { requestedCount: 2 } }],
+	['a part of its entries', [{}], [0], { mine: { expectedCount: 2 } }],
 	['nothing of more than it asked for', [{}, {}], 'listed'],
 	['nothing of another prompt', [{ prompt: 'Q' }, { prompt: 'p' }, { prompt: undefined }], []],
 	['what has no prompt, where none was sent', [{ prompt: '' }, {}], [0], { mine: { prompt: '' } }],
@@ -125,7 +125,7 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	const request = lost(mine);
 	const alike = [...others.map(lost), request, ...later.map(lost)];
 	const all = entries.map(listed);
-	const history = sortOldestFirst(readHistory(all.toReversed(), SERVICE));
+	const history = sortOldestFirst(toHistoryEntries(all.toReversed(), SERVICE));
 	const { matched, candidates } = matchHistory(request, alike, history, ACCOUNT);
 	const isOwn = Array.isArray(expected);
 	const records = [matched, candidates].map((some) => some.map(({ record }) => record));
@@ -138,7 +138,7 @@ test.each([
 	['lack something', () => ({})],
 ])('900 earlier requests of its prompt that %s hold nobody up', (_, fields) => {
 	const all = Array.from({ length: 2000 }, (_, number) => listed({}, number));
-	const history = sortOldestFirst(readHistory(all.toReversed(), SERVICE));
+	const history = sortOldestFirst(toHistoryEntries(all.toReversed(), SERVICE));
 	const earlier = Array.from({ length: 900 }, (_, number) => lost(fields(number)));
 	const request = lost({});
 	const before = process.cpuUsage();

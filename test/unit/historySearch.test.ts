@@ -3,7 +3,7 @@ import { startDeadline, throwIfAborted, whenAborted } from '../../nodes/shared/a
 import type { ServiceRecord, GenerationRequest } from '../../nodes/shared/contract';
 import { Failure } from '../../nodes/shared/failure';
 import { readHistorySince } from '../../nodes/shared/generation/historyReader';
-import { findInHistory, findRenewed } from '../../nodes/shared/generation/historySearch';
+import { findInHistory, findRenewedFile } from '../../nodes/shared/generation/historySearch';
 import { ledgerOf } from '../../nodes/shared/generation/requestLedger';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { sent, SENT_AT } from './sent';
@@ -60,11 +60,11 @@ async function search(list: ServiceRecord[], setting: Setting) {
 	});
 	const api = apiOf(listHistory);
 	const request = sent({ searchUntil: began + seconds * 1000, ...asked });
-	const lost = new Failure('streamLost', { text: 'it broke' });
+	const lost = new Failure('streamLost', { reason: 'it broke' });
 	const { signal } = startDeadline(limit * 1000);
 	const searched = findInHistory(api, request, lost, signal).then(
 		(files) => files.map(({ id }) => id).join(),
-		({ facts: { text, candidates = [] } }: Failure) =>
+		({ facts: { reason: text, candidates = [] } }: Failure) =>
 			[text, ...candidates.map(({ id }) => id)].join(': '),
 	);
 	const ended = searched.then((found) => ({ found, seconds: (Date.now() - began) / 1000 }));
@@ -74,14 +74,14 @@ async function search(list: ServiceRecord[], setting: Setting) {
 
 const times = (count: number, failure: Failure) => Array.from({ length: count }, () => failure);
 const edge = new Failure('foreignServer', { status: 404, transient: true });
-const lagging = new Failure('notFound', { status: 404, text: 'not_found' });
+const lagging = new Failure('notFound', { status: 404, reason: 'not_found' });
 const down = new Failure('unavailable', { status: 502, transient: true });
 const refused = new Failure('tokenRefused');
 const old = Array.from({ length: 300 }, (_, index) => file(`old ${index}`, -60));
-const [one, images, three] = [[file('a')], { withImages: true }, { requestedCount: 3 }];
+const [one, images, three] = [[file('a')], { hasImages: true }, { expectedCount: 3 }];
 /** Of three files that were asked for one has come. */
 const asked = {
-	...{ requestedCount: 3, announcedIds: ['a'] },
+	...{ expectedCount: 3, announcedIds: ['a'] },
 	files: [{ id: 'a', fileUrl: 'https://files.example.com/a.mp4', raw: {} }],
 };
 const allTold = { ...asked, announcedIds: ['a', 'b', 'c'] };
@@ -98,7 +98,7 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	[
 		'one of two, before the time is up',
 		one,
-		{ asked: { requestedCount: 2 }, limit: 60 },
+		{ asked: { expectedCount: 2 }, limit: 60 },
 		'a',
 		58,
 		7,
@@ -148,11 +148,11 @@ test.each<[string, limit: number, facts: object]>([
 	['it may still come, if the time is up before', 30, { kind: 'timedOut', mayBeCharged: true }],
 ])('where one of several was refused, no other comes: %s', async (_, limit, found) => {
 	const request = sent({
-		requestedCount: 2,
+		expectedCount: 2,
 		announcedIds: ['a'],
 		searchUntil: Date.now() + 600_000,
 	});
-	const oneRefused = new Failure('generationFailed', { text: 'UNSAFE' });
+	const oneRefused = new Failure('generationFailed', { reason: 'UNSAFE' });
 	const api = apiOf(async () => pageOf([], 1));
 	const searched = findInHistory(api, request, oneRefused, startDeadline(limit * 1000).signal);
 	const failed = searched.catch(({ kind, facts }: Failure) => ({
@@ -163,8 +163,8 @@ test.each<[string, limit: number, facts: object]>([
 });
 
 test('where one of several was refused, an entry without a time may be the other', async () => {
-	const request = sent({ requestedCount: 2, searchUntil: Date.now() + 60_000 });
-	const oneRefused = new Failure('generationFailed', { text: 'UNSAFE' });
+	const request = sent({ expectedCount: 2, searchUntil: Date.now() + 60_000 });
+	const oneRefused = new Failure('generationFailed', { reason: 'UNSAFE' });
 	const api = apiOf(async () => pageOf([{ ...file('x'), created_at: undefined }], 1));
 	const searched = findInHistory(api, request, oneRefused, startDeadline(600_000).signal);
 	const failed = searched.catch(({ kind, facts }: Failure) => [kind, facts.candidates?.[0]?.id]);
@@ -232,12 +232,12 @@ test('earlier requests of a constant prompt cost neither pages nor time', async 
 test('what another process has found for a request is known as taken', async () => {
 	const api = apiOf(async ({ page }: { page: number }) => pageOf([file('b'), file('a')], page));
 	const requests = ledgerOf(api.credential);
-	const [before, after] = [sent({ requestedCount: 2, searchUntil: Date.now() }), one];
+	const [before, after] = [sent({ expectedCount: 2, searchUntil: Date.now() }), one];
 	requests.add(before);
 	const files = readGeneratedFiles(after, 'https://media.example.com');
 	requests.restore({ ...before, files });
 	requests.restore({ ...before });
-	const request = sent({ withImages: true, searchUntil: Date.now() });
+	const request = sent({ hasImages: true, searchUntil: Date.now() });
 	const lost = new Failure('streamLost');
 	const failed = findInHistory(api, request, lost, new AbortController().signal);
 	await expect(failed).rejects.toMatchObject({ facts: { candidates: [{ id: 'b' }] } });
@@ -268,7 +268,7 @@ test.each<
 	const files = readGeneratedFiles(kept, host);
 	const request = sent({ announcedIds, files });
 	const never = new AbortController().signal;
-	const renewed = files.map(async (each) => await findRenewed(api, request, each, never));
+	const renewed = files.map(async (each) => await findRenewedFile(api, request, each, never));
 	const urls = (await Promise.all(renewed)).map(({ fileUrl }) => fileUrl);
 	expect(urls).toEqual(found.map((name) => `${host}${name}.mp4`));
 });

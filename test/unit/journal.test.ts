@@ -42,7 +42,7 @@ function execution(executionId: string | null = '1') {
 			const redact = redactor(TOKEN);
 			const item = {
 				index: 0,
-				account: accountKey,
+				accountInKey: accountKey,
 				accountKey,
 				isOtherAccount: () => false,
 				parameters,
@@ -61,7 +61,7 @@ const failing = ({ run }: Execution, taskId: string, call?: Partial<Call>): void
 
 /** What a call finds that was paid for before. */
 function foundBy({ run }: Execution, call?: Partial<Call>) {
-	const { previous } = run(call);
+	const { value: previous } = run(call);
 	return previous?.state === 'task' ? previous.taskId : undefined;
 }
 

@@ -9,42 +9,42 @@ import { redactor } from '../../nodes/shared/parsing/redaction';
 import { bannedIn } from './terms';
 
 const how = 'to another Base URL, https://old.example.com, as task 4711';
-const OTHER_URL = { how, oldSetting: 'that Base URL' };
+const OTHER_URL = { how, oldSetting: 'that Base URL', result: 'its audio' };
 const TOKEN = 'tok_0123456789abcdef';
 const redact = redactor(TOKEN);
 const node = { name: 'Media Generation', parameters: {} } as INode;
 
 /** Every kind, with the facts it usually comes with. */
 const KINDS: Record<FailureKind, FailureFacts> = {
-	invalidInput: { field: 'Text', text: 'is empty' },
+	invalidInput: { field: 'Text', reason: 'is empty' },
 	badImage: {
 		field: 'Images (in Order)',
-		text: "The input has no binary field 'data' (it has none)",
+		reason: "The input has no binary field 'data' (it has none)",
 	},
-	overBudget: { text: 'This run needs 2 paid requests', maxPaidRequests: 1 },
-	unreachable: { host: 'media.example.com', text: 'refused', transient: true },
+	overBudget: { reason: 'This run needs 2 paid requests', maxPaidRequests: 1 },
+	unreachable: { host: 'media.example.com', unreachableCause: 'refused', transient: true },
 	noResponse: { host: 'media.example.com', transient: true },
 	foreignServer: { status: 200 },
 	redirected: { host: 'https://other.example.com', status: 302 },
-	tokenRefused: { status: 401, text: 'invalid_token' },
-	outOfCredit: { status: 402, text: 'insufficient_credits' },
+	tokenRefused: { status: 401, reason: 'invalid_token' },
+	outOfCredit: { status: 402, reason: 'insufficient_credits' },
 	rateLimited: { status: 429, retryAfterMs: 7000 },
-	invalidVoice: { status: 400, text: 'invalid_voice_id' },
-	notFound: { status: 404, text: 'Not found' },
-	rejected: { status: 422, text: 'text too long' },
-	unavailable: { status: 503, text: 'maintenance' },
-	taskFailed: { text: 'text too long' },
-	generationFailed: { text: 'UNSAFE_GENERATION', mediaKind: 'video' },
-	tooLarge: { text: 'a list of more than 1000 pages' },
+	invalidVoice: { status: 400, reason: 'invalid_voice_id' },
+	notFound: { status: 404, reason: 'Not found' },
+	rejected: { status: 422, reason: 'text too long' },
+	unavailable: { status: 503, reason: 'maintenance' },
+	taskFailed: { reason: 'text too long' },
+	generationFailed: { reason: 'UNSAFE_GENERATION', mediaKind: 'video' },
+	tooLarge: { reason: 'a list of more than 1000 pages' },
 	indeterminate: { mayBeCharged: true },
 	noAudioUrl: { limitMs: 60_000 },
-	downloadFailed: { text: 'the file is empty', fileUrl: 'https://files.example.com/a.mp3' },
-	streamLost: { text: 'no message for 300 s' },
+	downloadFailed: { reason: 'the file is empty', fileUrl: 'https://files.example.com/a.mp3' },
+	streamLost: { reason: 'no message for 300 s' },
 	timedOut: { limitMs: 3_600_000, lastKnownStatus: 'processing, 57 %' },
-	noWebSocket: {},
-	noSocket: {},
+	webSocketUnsupported: {},
+	webSocketBlocked: {},
 	noHistory: { status: 404 },
-	selfTrigger: { text: 'Speak', mediaKind: 'speech' },
+	selfTrigger: { nodeName: 'Speak', mediaKind: 'speech' },
 	canceled: {},
 };
 const kinds = Object.keys(KINDS) as FailureKind[];
@@ -94,11 +94,13 @@ The service received too many requests from this account. Wait 7 seconds. If it 
 describe('every kind of failure', () => {
 	it('says what happened, and what to do', () => {
 		const used = failure('rateLimited', { meaning: 'quota' });
-		const plan = failure('rejected', { meaning: 'not_allowed', status: 403, text: 'captcha' });
+		const plan = failure('rejected', { meaning: 'not_allowed', status: 403, reason: 'captcha' });
 		const others = [
-			...['certificate', 'blocked'].map((text) => failure('unreachable', { text })),
+			...(['certificate', 'blocked'] as const).map((unreachableCause) =>
+				failure('unreachable', { unreachableCause }),
+			),
 			failure('notFound', { taskId: '4711' }),
-			failure('indeterminate', { sentElsewhere: OTHER_URL, text: 'its audio' }),
+			failure('indeterminate', { sentElsewhere: OTHER_URL }),
 			failure('downloadFailed', { isFree: true }),
 			failure('invalidInput', { isTrigger: true }),
 			failure('rateLimited', { mediaKind: 'speech' }),
@@ -248,7 +250,7 @@ describe('what a message says', () => {
 
 describe('for n8n', () => {
 	it('words are kept although they contain an error code that n8n would put its own text for', () => {
-		const failed = failure('rejected', { text: 'ECONNREFUSED 404 ETIMEDOUT' });
+		const failed = failure('rejected', { reason: 'ECONNREFUSED 404 ETIMEDOUT' });
 		const error = toNodeError(failed, { node });
 		expect(error.message).toContain('ECONNREFUSED 404 ETIMEDOUT');
 	});

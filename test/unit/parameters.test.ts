@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
-import { returnAll, taskId, type NumberField } from '../../nodes/shared/n8n/descriptions';
+import { returnAll, taskIdField, type NumberField } from '../../nodes/shared/n8n/descriptions';
 import type { ServiceRecord } from '../../nodes/shared/contract';
 import { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import {
@@ -34,8 +34,8 @@ const read = {
 		option('setting', value).numberOption(field({ minValue: 0.7, maxValue: 1.2 })),
 	seconds: (value: unknown) =>
 		option('setting', value).durationOption(field({ minValue: 1, maxValue: 60 })),
-	task: (value: unknown) => fields({ taskId: value }).requiredTaskIds(taskId, 1)[0],
-	tasks: (value: unknown) => fields({ taskId: value }).requiredTaskIds(taskId, 2),
+	task: (value: unknown) => fields({ taskId: value }).requiredTaskIds(taskIdField, 1)[0],
+	tasks: (value: unknown) => fields({ taskId: value }).requiredTaskIds(taskIdField, 2),
 	output: (value: unknown) => option('outputField', value).outputField(),
 	option: (value: unknown) =>
 		option('prompt', value).textOption({
@@ -112,7 +112,7 @@ it.each<[Kind, name: string, RegExp, values: unknown[]]>([
 	],
 ])('%s: "%s" is refused by its name, %s', (kind, name, text, values) => {
 	for (const value of values) {
-		const refused = { field: name, text: expect.stringMatching(text) as string };
+		const refused = { field: name, reason: expect.stringMatching(text) as string };
 		expect(refusal(() => read[kind](value))).toMatchObject(refused);
 	}
 });

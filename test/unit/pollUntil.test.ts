@@ -10,11 +10,11 @@ import { pollUntil, type ReadResult } from '../../nodes/shared/async/pollUntil';
 /** Five seconds of silence before a reading, twenty at most; 1 s of the first pause is over. */
 const WAITING: Schedule = {
 	...{ pollMs: 5000, maxBackoffMs: 20_000 },
-	...{ pauseMs: 5000, nextAt: 4000, isExpectedSoon: false },
+	...{ pauseMs: 5000, nextAt: 4000, hasShortPauses: false },
 };
 /** After long silence. */
 const LATE: Schedule = { ...WAITING, pauseMs: 20_000, nextAt: 19_000 };
-const DUE: Schedule = { ...WAITING, pauseMs: 0, nextAt: 0, isExpectedSoon: true };
+const DUE: Schedule = { ...WAITING, pauseMs: 0, nextAt: 0, hasShortPauses: true };
 /** `event`, so many times. */
 const times = <One>(count: number, ...events: One[]) => Array<One[]>(count).fill(events).flat();
 
@@ -31,17 +31,17 @@ describe('the next reading', () => {
 		['follows a reading after a silence', WAITING, ['noOutcome'], 5000],
 		['is rarer beside a channel', WAITING, ['noOutcomeBesideChannel'], 10_000],
 		['is never too rare there', WAITING, times(9, 'noOutcomeBesideChannel'), 20_000],
-		['repeats the last one if it is due', DUE, ['lastRead', 'noOutcome'], 50, true],
+		['repeats the last one if it is due', DUE, ['finalRead', 'noOutcome'], 50, true],
 		['follows what was announced ever later', DUE, times(3, 'noOutcome'), 200, true],
 		['takes its time if nothing comes of that', DUE, times(9, 'noOutcome'), 5000],
 		['comes in a moment if it expects something', WAITING, ['expectSoon'], 50, true],
 		['comes in a moment if throttled', WAITING, ['throttled'], 50, true],
 		['comes ever later if throttled again', WAITING, times(9, 'throttled'), 5000, true],
-		['comes at once as the last', { ...WAITING, nextAt: 19_000 }, ['lastRead'], 0],
-		['is one, as the last', WAITING, ['lastRead', 'noOutcomeBesideChannel'], 5000],
+		['comes at once as the last', { ...WAITING, nextAt: 19_000 }, ['finalRead'], 0],
+		['is one, as the last', WAITING, ['finalRead', 'noOutcomeBesideChannel'], 5000],
 	])('%s', (_, schedule, events, afterMs, isDue = false) => {
 		const found = events.reduce((one, event) => nextSchedule(one, event, 0), schedule);
-		expect([found.nextAt, found.isExpectedSoon]).toEqual([afterMs, isDue]);
+		expect([found.nextAt, found.hasShortPauses]).toEqual([afterMs, isDue]);
 	});
 
 	it('is not put off for ever by a channel that comes and goes', () => {

@@ -66,7 +66,7 @@ it.each<[string, number, (text: string) => unknown]>([
 		(error) =>
 			valueOrFailure(() => parseResponseBody(JSON.stringify({ error }), redact, readRecord)),
 	],
-	['the error of a task', 500, (error) => taskOf({ status: 'error', error })?.message],
+	['the error of a task', 500, (error) => taskOf({ status: 'error', error })?.reason],
 	['the status of a task', 500, (status) => taskOf({ status })?.status],
 	['the error of a stream', 500, (error) => streamOf('error', { error })],
 	['the status in a stream', 500, (status) => streamOf('status', { status })],

@@ -26,7 +26,7 @@ const SUCCEEDED = (): SpeechTask => ({
 });
 const EXPIRED = (): SpeechTask => ({
 	...{ state: 'processing', status: 'expired', apparentEnd: 'error', raw: {} },
-	message: 'Too late',
+	reason: 'Too late',
 });
 const NO_ADDRESS = (): SpeechTask => ({ state: 'completed', status: 'completed', raw: {} });
 /** `seconds`: since the first reading. */
@@ -66,11 +66,11 @@ async function outcomeOf(
 			return answer;
 		},
 	} as unknown as Api;
-	const onTask: AccountSocket['onTask'] = (_, hear) => {
+	const subscribeToTask: AccountSocket['subscribeToTask'] = (_, hear) => {
 		const announcing = setTimeout(() => hear('announced', 100), announcedMs);
 		return () => clearTimeout(announcing);
 	};
-	const accountSocket = { isOpen: false, onTask } as unknown as AccountSocket;
+	const accountSocket = { isOpen: false, subscribeToTask } as unknown as AccountSocket;
 	const wait: TaskWait = {
 		taskId: '12',
 		mode,

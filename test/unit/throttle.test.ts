@@ -7,9 +7,9 @@ import { Throttle } from '../../nodes/shared/pace/throttle';
 import { fakeTime } from '../service/fakeTime.mts';
 
 const QUOTA = new Failure('rateLimited', { meaning: 'quota' });
-const RATE = new Failure('rateLimited', { text: 'Too many requests' });
-const FULL = new Failure('rateLimited', { text: 'Too many concurrent tasks' });
-const OVERLOAD = new Failure('taskFailed', { text: 'Too many concurrent tasks' });
+const RATE = new Failure('rateLimited', { reason: 'Too many requests' });
+const FULL = new Failure('rateLimited', { reason: 'Too many concurrent tasks' });
+const OVERLOAD = new Failure('taskFailed', { reason: 'Too many concurrent tasks' });
 const { signal } = new AbortController();
 const pass = (seconds: number) => void jest.advanceTimersByTime(seconds * 1000);
 
@@ -217,7 +217,7 @@ describe('the throttle', () => {
 	test('a poll waits while a create call does, unless others in flight hold that up', async () => {
 		const throttle = new Throttle();
 		(await throttle.admit('create', signal)).end('succeeded');
-		await refuse(throttle, new Failure('rateLimited', { text: 'Too many requests' }));
+		await refuse(throttle, new Failure('rateLimited', { reason: 'Too many requests' }));
 		const order: string[] = [];
 		const poll = throttle.pollQueue.enter(signal).then(() => order.push('poll'));
 		const create = throttle.admit('create', signal).then(() => order.push('create'));

@@ -28,7 +28,7 @@ function durationIn(box: Buffer): { timeScale: number; ms: number } {
 }
 
 /** Returns the default duration of a sample in a `tfhd` box, in units; undefined if the box has none. */
-function sampleUnitsIn(box: Buffer): number | undefined {
+function defaultSampleUnitsIn(box: Buffer): number | undefined {
 	const flags = box.readUInt32BE(0);
 	const offset = 8 + (flags & 1 ? 8 : 0) + (flags & 2 ? 4 : 0);
 	return flags & 8 ? box.readUInt32BE(offset) : undefined;
@@ -44,10 +44,9 @@ function totalUnitsIn(box: Buffer, defaultUnits: number): number {
 	if (!(flags & 0x100)) return count * defaultUnits;
 	const start = 8 + (flags & 1 ? 4 : 0) + (flags & 4 ? 4 : 0);
 	// Each sample has up to four values of 4 bytes. The first one is its duration.
-	const sampleBytes = 4 * [0x100, 0x200, 0x400, 0x800].filter((flag) => flags & flag).length;
+	const entryBytes = 4 * [0x100, 0x200, 0x400, 0x800].filter((flag) => flags & flag).length;
 	let units = 0;
-	for (let index = 0; index < count; index++)
-		units += box.readUInt32BE(start + index * sampleBytes);
+	for (let index = 0; index < count; index++) units += box.readUInt32BE(start + index * entryBytes);
 	return units;
 }
 
@@ -56,9 +55,9 @@ function totalUnitsIn(box: Buffer, defaultUnits: number): number {
  * duration. Throws a RangeError if a box ends too early.
  */
 export function* readM4aDuration(): ByteParser<number> {
-	let track = { timeScale: 0, ms: 0 };
-	let defaultUnits = 0;
-	let fragmentUnits: number | undefined;
+	let trackDuration = { timeScale: 0, ms: 0 };
+	let defaultSampleUnits = 0;
+	let fragmentSampleUnits: number | undefined;
 	let units = 0;
 	for (;;) {
 		const header = yield 16;
@@ -68,19 +67,20 @@ export function* readM4aDuration(): ByteParser<number> {
 		// A `shortSize` of 1 means that an eight-byte size follows the type. A `shortSize` of 0 means that the box
 		// lasts until the end of the file.
 		const size = shortSize === 1 ? Number(header.readBigUInt64BE(8)) : shortSize || Infinity;
-		const start = shortSize === 1 ? 16 : 8;
-		if (size < start) break;
-		yield -start;
+		const headerBytes = shortSize === 1 ? 16 : 8;
+		if (size < headerBytes) break;
+		yield -headerBytes;
 		if (CONTAINER_BOXES.includes(type)) continue;
 		const shouldRead = DURATION_BOXES.includes(type) && size <= MAX_BOX_BYTES;
-		const box = shouldRead ? yield size - start : header;
+		const box = shouldRead ? yield size - headerBytes : header;
 		const { ms } = type === 'mvhd' && shouldRead ? durationIn(box) : { ms: 0 };
 		if (ms > 0) return ms;
-		if (type === 'mdhd' && shouldRead) track = durationIn(box);
-		if (type === 'trex' && shouldRead) defaultUnits = box.readUInt32BE(12);
-		if (type === 'tfhd' && shouldRead) fragmentUnits = sampleUnitsIn(box);
-		if (type === 'trun' && shouldRead) units += totalUnitsIn(box, fragmentUnits ?? defaultUnits);
-		yield start - size;
+		if (type === 'mdhd' && shouldRead) trackDuration = durationIn(box);
+		if (type === 'trex' && shouldRead) defaultSampleUnits = box.readUInt32BE(12);
+		if (type === 'tfhd' && shouldRead) fragmentSampleUnits = defaultSampleUnitsIn(box);
+		if (type === 'trun' && shouldRead)
+			units += totalUnitsIn(box, fragmentSampleUnits ?? defaultSampleUnits);
+		yield headerBytes - size;
 	}
-	return track.ms || (units * 1000) / track.timeScale;
+	return trackDuration.ms || (units * 1000) / trackDuration.timeScale;
 }

@@ -19,7 +19,7 @@ interface Frame {
 const MPEG1_KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const MPEG2_KBPS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 /** The index of a bit rate whose frames can hold a Xing header at every sampling rate. */
-const INFO_FRAME_BITRATE_INDEX = 9;
+const XING_FRAME_BITRATE_INDEX = 9;
 const MPEG1_SAMPLE_RATES = [44_100, 48_000, 32_000];
 /** How many bytes are examined at a time: enough for two frames. */
 const WINDOW_BYTES = 4096;
@@ -71,14 +71,14 @@ function tagBytes(file: Buffer, offset: number): number {
 	const size = file
 		.subarray(offset + 6, offset + 10)
 		.reduce((sum, byte) => sum * 128 + (byte & 127), 0);
-	const footer = file[offset + 5]! & 0x10 ? 10 : 0;
-	return 10 + size + footer;
+	const footerBytes = file[offset + 5]! & 0x10 ? 10 : 0;
+	return 10 + size + footerBytes;
 }
 
 const durationMsOf = ({ samples, sampleRate }: Frame) => (samples * 1000) / sampleRate;
 
 /** True if the frame at `offset` tells players about the file (Xing, Info or VBRI), and so holds no sound. */
-const isEncoderIndex = (file: Buffer, offset: number) =>
+const isVbrHeader = (file: Buffer, offset: number) =>
 	/Xing|Info|VBRI/.test(file.toString('latin1', offset + 4, offset + 46));
 
 /** Finds the frames of a file. Call `next` again and again, from the start of the file to its end. */
@@ -107,7 +107,7 @@ class FrameFinder {
 			end === file.length || completeFrameAt(end, frame?.format) !== undefined;
 		this.isInSync = frame !== undefined && (this.isInSync || isFollowed());
 		if (!frame || !this.isInSync) return { bytes: tagBytes(file, offset) || 1 };
-		if (isEncoderIndex(file, offset)) return { bytes: frame.size };
+		if (isVbrHeader(file, offset)) return { bytes: frame.size };
 		this.format ??= frame.format;
 		return { bytes: frame.size, frame };
 	}
@@ -167,7 +167,8 @@ export function readMp3(file: Buffer): Sound | undefined {
 		format: firstFrame.format,
 		durationMs: frameCount * frameMs,
 		soundData,
-		headerFor: (bytes, durationMs) => infoFrame(header, Math.round(durationMs / frameMs), bytes),
+		headerFor: (bytes, durationMs) =>
+			makeXingFrame(header, Math.round(durationMs / frameMs), bytes),
 	};
 }
 
@@ -176,10 +177,10 @@ export function readMp3(file: Buffer): Sound | undefined {
  * `header` is a copy of the header of one of the other frames, and is changed here. `soundBytes` is the size of all
  * other frames, in bytes.
  */
-function infoFrame(header: Buffer, frameCount: number, soundBytes: number): Buffer {
+function makeXingFrame(header: Buffer, frameCount: number, soundBytes: number): Buffer {
 	// The frame that is made here has no checksum and no padding.
 	header[1]! |= 1;
-	header[2] = (INFO_FRAME_BITRATE_INDEX << 4) | (header[2]! & 0x0c);
+	header[2] = (XING_FRAME_BITRATE_INDEX << 4) | (header[2]! & 0x0c);
 	const { size, sideInfoBytes } = frameAt(header, 0)!;
 	const frame = Buffer.alloc(size);
 	const offset = header.copy(frame) + sideInfoBytes;

@@ -8,9 +8,9 @@ import { readWavDuration } from './wav';
  * WAV nor M4A is parsed as MP3.
  */
 function* readDuration(reader: { offset: number }): ByteParser<number> {
-	const start = (yield 12).toString('latin1');
-	if (start.startsWith('RIFF')) return yield* readWavDuration(reader);
-	return yield* start.slice(4, 8) === 'ftyp' ? readM4aDuration() : readMp3Duration();
+	const firstBytes = (yield 12).toString('latin1');
+	if (firstBytes.startsWith('RIFF')) return yield* readWavDuration(reader);
+	return yield* firstBytes.slice(4, 8) === 'ftyp' ? readM4aDuration() : readMp3Duration();
 }
 
 /**
@@ -50,15 +50,15 @@ export class SoundDuration {
 	private feedParser(isFileEnd: boolean): void {
 		try {
 			while (!this.state.done) {
-				const neededBytes = this.state.value;
-				const size = Math.min(Math.abs(neededBytes), this.unreadBytes.length);
+				const request = this.state.value;
+				const size = Math.min(Math.abs(request), this.unreadBytes.length);
 				const bytes = this.unreadBytes.subarray(0, size);
-				if (neededBytes < 0) {
+				if (request < 0) {
 					this.unreadBytes = this.unreadBytes.subarray(size);
 					this.offset += size;
 					this.state.value += size;
 				}
-				const isRequestServed = neededBytes < 0 ? this.state.value === 0 : size === neededBytes;
+				const isRequestServed = request < 0 ? this.state.value === 0 : size === request;
 				if (!isRequestServed && !isFileEnd) return;
 				this.state = this.parser.next(bytes);
 			}

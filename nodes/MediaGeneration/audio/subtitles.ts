@@ -1,10 +1,17 @@
 import type { FileType } from '../../shared/contract';
-import { CUE_TIME, normalizeLines, SRT, subtitleTypeOf } from '../../shared/parsing/fileType';
+import {
+	CUE_TIME_PATTERN,
+	normalizeLines,
+	SRT,
+	subtitleTypeOf,
+} from '../../shared/parsing/fileType';
 
 /* WebVTT follows the W3C's "WebVTT: The Web Video Text Tracks Format", chapters 4 and 6. SRT has no standard. */
 
 /** The line that says when a cue is shown: `00:01.500 --> 00:04.000 align:start`. */
-const TIMING_LINE = new RegExp(String.raw`^[ \t]*${CUE_TIME}[ \t]*-->[ \t]*${CUE_TIME}(.*)$`);
+const TIMING_LINE = new RegExp(
+	String.raw`^[ \t]*${CUE_TIME_PATTERN}[ \t]*-->[ \t]*${CUE_TIME_PATTERN}(.*)$`,
+);
 
 const twoDigits = (number: number) => String(number).padStart(2, '0');
 
@@ -37,8 +44,8 @@ export function joinSubtitles(
 	parts: Array<{ text: string; startMs: number }>,
 ): (FileType & { text: string }) | { reason: string } {
 	const types = new Set(parts.map(({ text }) => subtitleTypeOf(text)));
-	const [type = SRT, other] = types;
-	if (other !== undefined) return { reason: 'some are SRT, others VTT' };
+	const [type = SRT, otherType] = types;
+	if (otherType !== undefined) return { reason: 'some are SRT, others VTT' };
 	const isVtt = type !== SRT;
 	const decimalSeparator = isVtt ? '.' : ',';
 	const blocks: string[] = [];

@@ -40,25 +40,25 @@ export function readWav(file: Buffer): Sound | undefined {
 export function* readWavDuration(reader: { offset: number }): ByteParser<number> {
 	yield -12;
 	let formatChunk: Buffer | undefined;
-	let samples = 0;
+	let sampleCount = 0;
 	for (;;) {
 		const header = yield 12;
 		if (header.length < 8) return 0;
 		const id = chunkId(header, 0);
 		const size = header.readUInt32LE(4);
-		if (id === 'fact' && header.length === 12) samples = header.readUInt32LE(8);
+		if (id === 'fact' && header.length === 12) sampleCount = header.readUInt32LE(8);
 		yield -8;
 		if (id === 'fmt ') formatChunk = Buffer.from(yield MIN_FORMAT_BYTES);
 		const start = reader.offset;
 		// A program that writes to a pipe does not know the size of the sound beforehand. It writes 0, which means that
 		// the sound lasts until the end of the file.
-		const isData = id === 'data';
-		yield -(isData ? size || Infinity : size + (size % 2));
-		if (!isData || formatChunk?.length !== MIN_FORMAT_BYTES) continue;
+		const isDataChunk = id === 'data';
+		yield -(isDataChunk ? size || Infinity : size + (size % 2));
+		if (!isDataChunk || formatChunk?.length !== MIN_FORMAT_BYTES) continue;
 		// The size of compressed sound does not tell its duration, but the number of samples does.
 		const isCompressed = !ENCODINGS.includes(formatChunk.readUInt16LE(0));
 		const sampleRate = formatChunk.readUInt32LE(4);
-		if (isCompressed && samples > 0) return (samples * 1000) / sampleRate;
+		if (isCompressed && sampleCount > 0) return (sampleCount * 1000) / sampleRate;
 		const bytesPerSecond = isCompressed
 			? formatChunk.readUInt32LE(8)
 			: sampleRate * formatChunk.readUInt16LE(12);

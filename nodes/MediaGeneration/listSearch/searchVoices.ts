@@ -5,7 +5,7 @@ import type { ServiceRecord } from '../../shared/contract';
 import { toNoResponse } from '../../shared/failure';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
-import { allVoices, isLastPage, MAX_PAGE_SIZE, MIN_PAGE_SIZE } from '../../shared/api/pagination';
+import { readVoices, isLastPage, MAX_PAGE_SIZE, MIN_PAGE_SIZE } from '../../shared/api/pagination';
 import { asText, asWebUrl, isRecord } from '../../shared/parsing/values';
 import { Api } from '../../shared/api/api';
 import { languageCodes, languageNames, normalize } from './languages';
@@ -53,18 +53,18 @@ export function voiceEntry(voice: ServiceRecord, patterns: RegExp[]) {
 	const value = voiceIdOf(voice);
 	if (value === undefined) return undefined;
 	const shortTraits = traitsOf(voice).filter((trait) => trait.length <= 30);
-	const matchingUseCases = useCasesOf(voice).filter((use) =>
-		patterns.some((pattern) => pattern.test(`| ${use} `)),
+	const matchingUseCases = useCasesOf(voice).filter((useCase) =>
+		patterns.some((pattern) => pattern.test(`| ${useCase} `)),
 	);
 	const traits = [[...new Set(shortTraits.slice(0, 4))].join(', '), matchingUseCases[0]]
 		.filter(Boolean)
 		.join(' · ');
 	const name = asText(voice.name) ?? value;
-	const preview = asWebUrl(asText(voice.preview_url) ?? '');
+	const previewUrl = asWebUrl(asText(voice.preview_url) ?? '');
 	return {
 		name: traits ? `${name} (${traits})` : name,
 		value,
-		...(preview ? { url: preview.href } : {}),
+		...(previewUrl ? { url: previewUrl.href } : {}),
 	};
 }
 
@@ -86,8 +86,8 @@ export function searchPatterns(filter: string): RegExp[] {
 		.map((word) => {
 			const synonyms = SYNONYMS.find((group) => group.split('|').includes(word));
 			if (synonyms) return new RegExp(` (?:${synonyms}) `);
-			const language = languageNames(codes.get(word) ?? word).map(normalize);
-			const wordStartPattern = [word.replace(WORD_ENDINGS, ''), ...language].join('|');
+			const languageWords = languageNames(codes.get(word) ?? word).map(normalize);
+			const wordStartPattern = [word.replace(WORD_ENDINGS, ''), ...languageWords].join('|');
 			return new RegExp(`^[^|]*${word}| (?:${wordStartPattern})`);
 		});
 }
@@ -102,8 +102,8 @@ export function voiceMatches(voice: ServiceRecord, patterns: RegExp[]): boolean 
 		language,
 	];
 	const nameAndId = normalize([asText(voice.name), voiceIdOf(voice)].join(' '));
-	const words = ` ${nameAndId} | ${normalize(descriptions.join(' '))} `;
-	return patterns.every((pattern) => pattern.test(words));
+	const searchableText = ` ${nameAndId} | ${normalize(descriptions.join(' '))} `;
+	return patterns.every((pattern) => pattern.test(searchableText));
 }
 
 /** Where the next page of the editor's list of voices begins. */
@@ -166,13 +166,13 @@ async function findVoices(
 	const isFilteredByService =
 		search === '' || (results.length > 0 && results.length === voicePage.items.length);
 	if (!isFilteredByService && page === 0) {
-		return { results: entriesOf(await allVoices(api, {}, MAX_FILTERED_VOICES, signal)) };
+		return { results: entriesOf(await readVoices(api, {}, MAX_FILTERED_VOICES, signal)) };
 	}
-	const next: PageCursor = {
+	const nextCursor: PageCursor = {
 		page: page + 1,
 		voicesBefore: voicesBefore + voicePage.items.length,
 		previousFirstId: firstVoiceId,
 	};
-	const isLast = isLastPage(voicePage, next.voicesBefore, MAX_PAGE_SIZE, MIN_PAGE_SIZE);
-	return isLast ? { results } : { results, paginationToken: JSON.stringify(next) };
+	const isLast = isLastPage(voicePage, nextCursor.voicesBefore, MAX_PAGE_SIZE, MIN_PAGE_SIZE);
+	return isLast ? { results } : { results, paginationToken: JSON.stringify(nextCursor) };
 }

@@ -33,16 +33,16 @@ export const IGNORED_IN_KEY = new Set([
  * Returns the value that the key contains for a parameter. For a resource locator, that is the chosen value without the
  * name that n8n shows for it.
  */
-const keyValueOf = (parameter: unknown) =>
+const valueInKey = (parameter: unknown) =>
 	isRecord(parameter) && '__rl' in parameter ? parameter.value : parameter;
 
 /** Returns the parameters and options of a node that the key contains, as pairs of name and value, sorted by name. */
-export function keyParameters({ options, ...others }: Record<string, unknown>): unknown[][] {
+export function parametersInKey({ options, ...others }: Record<string, unknown>): unknown[][] {
 	// `options` is a text if the whole collection is one expression.
 	const optionValues = isRecord(options) ? options : { options };
 	return Object.entries({ ...others, ...optionValues })
 		.filter(([name, value]) => !IGNORED_IN_KEY.has(name) && value !== undefined)
-		.map(([name, value]) => [name, keyValueOf(value)])
+		.map(([name, value]) => [name, valueInKey(value)])
 		.sort();
 }
 
@@ -50,8 +50,8 @@ export function keyParameters({ options, ...others }: Record<string, unknown>): 
  * For a call by a model: returns the node's parameters and options that the key contains, with each expression replaced
  * by its value. `index` is that of the input item. Throws n8n's error if an expression cannot be resolved.
  */
-const resolvedParameters = (context: IExecuteFunctions, index: number): unknown[] =>
-	keyParameters(context.getNode().parameters).map(([name, value]) => {
+const resolvedParametersInKey = (context: IExecuteFunctions, index: number): unknown[] =>
+	parametersInKey(context.getNode().parameters).map(([name, value]) => {
 		const isExpression = typeof value === 'string' && value.startsWith('=');
 		return [name, isExpression ? context.evaluateExpression(value.slice(1), index) : value];
 	});
@@ -90,15 +90,15 @@ export const digestOf = (...parts: unknown[]): string =>
  * idempotency key then depends on the id of the credential, but not on the token, so a retry still collects the result
  * after the user has corrected the token.
  */
-export function keyFactory(context: IExecuteFunctions, isTool: boolean) {
+export function keyFactory(context: IExecuteFunctions, isToolRun: boolean) {
 	const { parameters, credentials } = context.getNode();
 	const { id, name } = credentials?.[CREDENTIAL_TYPE] ?? {};
-	const round: unknown = isTool ? 'tool' : context.evaluateExpression('{{ $runIndex }}', 0);
-	const runDigest = digestOf(round ?? 0, isTool ? [] : keyParameters(parameters));
+	const runIndex: unknown = isToolRun ? 'tool' : context.evaluateExpression('{{ $runIndex }}', 0);
+	const runDigest = digestOf(runIndex ?? 0, isToolRun ? [] : parametersInKey(parameters));
 	const items = context.getInputData();
-	return (index: number, account: string): string => {
-		const callParameters = isTool ? resolvedParameters(context, index) : [];
+	return (index: number, accountInKey: string): string => {
+		const callParameters = isToolRun ? resolvedParametersInKey(context, index) : [];
 		const requestDigest = digestOf(runDigest, callParameters, itemIdentity(items[index]!));
-		return `${digestOf(id ?? name, account)}/${index}:${requestDigest}`;
+		return `${digestOf(id ?? name, accountInKey)}/${index}:${requestDigest}`;
 	};
 }

@@ -11,7 +11,7 @@ import {
 	inFlightCalls,
 	lineageOf,
 	storeFor,
-	type JournalEntries,
+	type ValuesByKey,
 	type JournalStore,
 	type JournalValue,
 	type WrittenValue,
@@ -19,7 +19,7 @@ import {
 import { hasInlineFile, RecentRequests, valuesOfRetries } from './recentRequests';
 
 /** For how long after the creation of a task a replica of the service may lag behind and not know the task, in ms. */
-const UNKNOWN_TASK_MS = 600_000;
+const MAX_REPLICA_LAG_MS = 600_000;
 
 /**
  * The idempotency journal: it remembers the create calls of this node that were charged or may have been charged, so
@@ -29,7 +29,7 @@ const UNKNOWN_TASK_MS = 600_000;
  * end.
  */
 export class Journal {
-	readonly entries: JournalEntries;
+	readonly entries: ValuesByKey;
 	/** Identifies the first attempt of the execution and all its retries. */
 	readonly lineage: string;
 	/**
@@ -46,14 +46,14 @@ export class Journal {
 	private readonly countStore: JournalStore;
 
 	/** Makes the journal of a run. The second argument is true if a model runs the node as a tool. */
-	constructor(context: IExecuteFunctions, isTool: boolean) {
-		const store = storeFor(context, isTool);
+	constructor(context: IExecuteFunctions, isToolRun: boolean) {
+		const store = storeFor(context, isToolRun);
 		this.entries = store.mediaGenerationCreated ??= {};
 		this.lineage = lineageOf(store);
-		this.isRetry = context.getMode() === 'retry' && !isTool;
-		const isManual = context.getMode() === 'manual' && !isTool;
+		this.isRetry = context.getMode() === 'retry' && !isToolRun;
+		const isManual = context.getMode() === 'manual' && !isToolRun;
 		this.recentRequests = isManual ? new RecentRequests(context) : undefined;
-		this.idempotencyKeyOf = keyFactory(context, isTool);
+		this.idempotencyKeyOf = keyFactory(context, isToolRun);
 		const executionId = context.getExecutionId();
 		this.executionId = executionId ?? '';
 		// A model may call the node without an execution. Then each call is counted separately.
@@ -68,7 +68,7 @@ export class Journal {
 		item: {
 			index: number;
 			/** The account's key in a call by a model, otherwise ''. */
-			account: string;
+			accountInKey: string;
 			accountKey: string;
 			/** True for the key of another account that items of this run use. */
 			isOtherAccount(accountKey: string): boolean;
@@ -78,7 +78,7 @@ export class Journal {
 		},
 		callKeys: string[],
 	): JournalEntry[] {
-		const itemKey = this.idempotencyKeyOf(item.index, item.account);
+		const itemKey = this.idempotencyKeyOf(item.index, item.accountInKey);
 		const recentKey =
 			(this.recentRequests?.keyPrefixOf(item.index, item.parameters) ?? '') + itemKey;
 		return callKeys.map((key) => new JournalEntry(this, itemKey + key, recentKey + key, item));
@@ -95,11 +95,11 @@ export class Journal {
 			this.requestCount = countBefore + plannedCount;
 			return undefined;
 		}
-		const text =
+		const reason =
 			countBefore === 0
 				? `This run needs ${plannedCount} paid request${plannedCount > 1 ? 's' : ''}`
 				: `This execution needs ${countBefore + plannedCount} paid requests (${countBefore} already sent)`;
-		return new Failure('overBudget', { text, maxPaidRequests: limit });
+		return new Failure('overBudget', { reason, maxPaidRequests: limit });
 	}
 
 	/** Subtracts from the count the requests that were reserved but not sent. Call it once, at the end of the run. */
@@ -138,14 +138,14 @@ export class JournalEntry {
 		},
 	) {
 		this.sharedKey = `${journal.lineage}/${key}`;
-		this.takeOver();
+		this.adoptNewerValue();
 	}
 
 	/**
 	 * Overwrites this entry with what another retry of the same execution has written in this process, if that is
 	 * newer. Does nothing while the other retry's call is in flight, because the service may still refuse that call.
 	 */
-	private takeOver(): void {
+	private adoptNewerValue(): void {
 		if (inFlightCalls().has(this.sharedKey)) return;
 		const { entries } = this.journal;
 		const value = valuesOfRetries().get(this.sharedKey);
@@ -155,7 +155,7 @@ export class JournalEntry {
 	/**
 	 * The value of this entry, or else the one that an earlier manual run has written; undefined if there is neither.
 	 */
-	get previous(): WrittenValue | undefined {
+	get value(): WrittenValue | undefined {
 		return this.ownValue ?? this.recentValue;
 	}
 
@@ -184,15 +184,15 @@ export class JournalEntry {
 	 * URL.
 	 */
 	get collectableTaskId(): string | undefined {
-		const { previous } = this;
+		const { value: previous } = this;
 		return previous?.state === 'task' && this.isOfThisService(previous)
 			? previous.taskId
 			: undefined;
 	}
 
 	/** True if the create call may still have to be sent. It is then charged. */
-	get isPending(): boolean {
-		return !this.previous || this.previous.state === 'gone';
+	get needsCreateCall(): boolean {
+		return !this.value || this.value.state === 'gone';
 	}
 
 	/**
@@ -227,11 +227,11 @@ export class JournalEntry {
 	async createOnce<T>(stopStarting: StopStarting, create: () => Promise<T>): Promise<T> {
 		const inFlight = inFlightCalls();
 		const { sharedKey } = this;
-		this.takeOver();
+		this.adoptNewerValue();
 		this.requireThisService();
 		for (let otherCall = inFlight.get(sharedKey); otherCall; otherCall = inFlight.get(sharedKey)) {
 			const result = await Promise.race([otherCall, whenAborted(stopStarting)])
-				.finally(() => this.takeOver())
+				.finally(() => this.adoptNewerValue())
 				.catch((error: unknown) => {
 					if (!isFailure(error, 'canceled', 'timedOut')) throw error;
 				});
@@ -247,7 +247,7 @@ export class JournalEntry {
 	private requireThisService(): void {
 		const value = this.ownValue;
 		if (!value || this.isOfThisService(value)) return;
-		throw sentElsewhere(value, `to another Base URL, ${value.baseUrl}`, 'that Base URL');
+		throw sentElsewhereFailure(value, `to another Base URL, ${value.baseUrl}`, 'that Base URL');
 	}
 
 	/**
@@ -281,13 +281,13 @@ export class JournalEntry {
 	 * be a task of another account.
 	 */
 	setGone(error: unknown): void {
-		const { previous } = this;
+		const { value: previous } = this;
 		if (!previous || !('taskId' in previous)) return;
 		if (isFailure(error, 'notFound')) {
 			const { accountKey = this.item.accountKey, createdAt = 0 } = previous;
 			if (accountKey !== this.item.accountKey)
-				throw sentElsewhere(previous, 'with another token', 'a token of that account');
-			if (Date.now() - createdAt < UNKNOWN_TASK_MS) return;
+				throw sentElsewhereFailure(previous, 'with another token', 'a token of that account');
+			if (Date.now() - createdAt < MAX_REPLICA_LAG_MS) return;
 		}
 		this.write({ ...previous, state: 'gone' });
 	}
@@ -295,21 +295,21 @@ export class JournalEntry {
 	/** Undoes `setSent`. Call it only when the service has surely not accepted the call. */
 	setNotAccepted(): void {
 		this.journal.reservedCount++;
-		this.delete();
+		this.deleteEverywhere();
 	}
 
 	/**
 	 * Deletes the entry from the journal and from the memory of this process, so that the next attempt or run sends the
 	 * call again.
 	 */
-	delete(): void {
-		this.close();
+	deleteEverywhere(): void {
+		this.deleteFromJournal();
 		this.journal.recentRequests?.delete(this.recentKey);
 		valuesOfRetries().delete(this.sharedKey);
 	}
 
 	/** Deletes the entry from the journal only. Later manual runs and other retries can still collect its result. */
-	close(): void {
+	deleteFromJournal(): void {
 		delete this.journal.entries[this.key];
 	}
 }
@@ -318,11 +318,12 @@ export class JournalEntry {
  * Makes the Failure for a call that was sent with another setting of the credential, which the user has replaced since.
  * The result can be collected only with `oldSetting`. `how` says how the call was sent, as in “with another token”.
  */
-function sentElsewhere(value: WrittenValue, how: string, oldSetting: string): Failure {
+function sentElsewhereFailure(value: WrittenValue, how: string, oldSetting: string): Failure {
 	const isSpeech = 'taskId' in value;
 	return new Failure('indeterminate', {
-		text: isSpeech ? 'its audio' : 'the result',
-		sentElsewhere: { how: isSpeech ? `${how}, as task ${value.taskId}` : how, oldSetting },
+		sentElsewhere: isSpeech
+			? { how: `${how}, as task ${value.taskId}`, oldSetting, result: 'its audio' }
+			: { how, oldSetting, result: 'the result' },
 		mayBeCharged: true,
 		mediaKind: isSpeech ? 'speech' : undefined,
 	});
@@ -333,7 +334,7 @@ export const collectableTaskIds = (entries: JournalEntry[]): string[] =>
 	entries.flatMap(({ collectableTaskId }) => collectableTaskId ?? []);
 
 /** Describes in words how an attempt has failed, and when (UTC). */
-export function describeAttempt(error: unknown): string {
+export function describeFailedAttempt(error: unknown): string {
 	const failure = error instanceof Failure ? error : new Failure('noResponse');
 	const now = new Date().toISOString().replace('T', ' ').slice(0, 19);
 	return `${wordingOf(failure).message} (${now} UTC)`;

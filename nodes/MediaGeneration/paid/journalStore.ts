@@ -23,7 +23,7 @@ export type JournalValue =
 export type WrittenValue = JournalValue & { keptAt: number; baseUrl?: string };
 
 /** Values by idempotency key. */
-export type JournalEntries = Record<string, WrittenValue>;
+export type ValuesByKey = Record<string, WrittenValue>;
 
 /**
  * The journal in the form that n8n saves with an execution. Later versions read it, so the names of fields and states
@@ -31,7 +31,7 @@ export type JournalEntries = Record<string, WrittenValue>;
  */
 export interface JournalStore {
 	/** The entries of the node. In `toolCallStore`, which calls of AI tools share, the entries of all nodes. */
-	mediaGenerationCreated?: JournalEntries;
+	mediaGenerationCreated?: ValuesByKey;
 	/** Identifies the first attempt and all its retries, even if one of them is retried several times. */
 	mediaGenerationLineage?: string;
 	/** The number of billable requests that the node has sent or reserved in the execution `executionId`. */
@@ -44,7 +44,7 @@ const TOOL_CALL_TTL_MS = 3_600_000;
 /** What this process shares among the journals of all runs. */
 class SharedJournalState {
 	/** The store for those calls by a model for which n8n has no context that lasts until the next call. */
-	readonly toolCallStore = { mediaGenerationCreated: {} as JournalEntries };
+	readonly toolCallStore = { mediaGenerationCreated: {} as ValuesByKey };
 	/** The create calls in flight, by lineage and idempotency key. */
 	readonly inFlight = new Map<string, Promise<unknown>>();
 }
@@ -54,13 +54,13 @@ class SharedJournalState {
  * execution. Some calls by a model have no such context, so they share a store of this process, whose expired entries
  * are deleted first.
  */
-export function storeFor(context: IExecuteFunctions, isTool: boolean): JournalStore {
+export function storeFor(context: IExecuteFunctions, isToolRun: boolean): JournalStore {
 	const { toolCallStore } = processContainer.get(SharedJournalState);
 	const entries = toolCallStore.mediaGenerationCreated;
 	for (const [key, { keptAt }] of Object.entries(entries)) {
 		if (Date.now() - keptAt > TOOL_CALL_TTL_MS) delete entries[key];
 	}
-	if (isTool && context.getExecutionId() === undefined) return toolCallStore;
+	if (isToolRun && context.getExecutionId() === undefined) return toolCallStore;
 	try {
 		return context.getContext('node');
 	} catch {

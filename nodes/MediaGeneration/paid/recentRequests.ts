@@ -2,7 +2,7 @@ import type { IExecuteFunctions, INodeExecutionData, INodeParameters } from 'n8n
 import { processContainer } from '../../shared/account';
 import { evictOldest } from '../../shared/limits';
 import type { NodeParameters } from '../../shared/n8n/parameters';
-import { digestOf, keyParameters } from './idempotencyKey';
+import { digestOf, parametersInKey } from './idempotencyKey';
 import type { JournalValue, WrittenValue } from './journalStore';
 
 /** How long a request of a manual run can be collected, in ms. */
@@ -41,7 +41,7 @@ export const valuesOfRetries = (): RecentValues => processContainer.get(RecentVa
 export class RecentRequests {
 	private readonly values = processContainer.get(RecentValues);
 	/** True if the user executes a later node, not this one. */
-	private readonly isCollecting: boolean;
+	private readonly mayCollect: boolean;
 	/** Identifies the node among the nodes of all workflows. */
 	private readonly nodeKey: string;
 	private readonly parameters: INodeParameters;
@@ -59,7 +59,7 @@ export class RecentRequests {
 		};
 		const destination = runExecutionData?.startData?.destinationNode;
 		const name = typeof destination === 'object' ? destination.nodeName : destination;
-		this.isCollecting = name !== undefined && name !== node.name;
+		this.mayCollect = name !== undefined && name !== node.name;
 		this.nodeKey = `${context.getWorkflow().id}/${node.id}`;
 	}
 
@@ -68,20 +68,22 @@ export class RecentRequests {
 	 * if an expression cannot be resolved.
 	 */
 	keyPrefixOf(index: number, { readRaw }: NodeParameters): string {
-		const resolved = Object.keys(this.parameters).map((name) => [name, readRaw(name)] as const);
+		const resolvedPairs = Object.keys(this.parameters).map(
+			(name) => [name, readRaw(name)] as const,
+		);
 		// Older versions of n8n have only the rounded size of a file (no `bytes`). Another file may have the same, so
 		// the file's id or content takes its place.
 		const files = Object.values(this.items[index]!.binary ?? {}).map(
 			({ bytes, id, data }) => bytes ?? id ?? data,
 		);
-		return `${this.nodeKey}/${digestOf(keyParameters(Object.fromEntries(resolved)), files)}`;
+		return `${this.nodeKey}/${digestOf(parametersInKey(Object.fromEntries(resolvedPairs)), files)}`;
 	}
 
 	/**
 	 * Returns the value that was set within the last hour; undefined if there is none, or if this run must not collect.
 	 */
 	get(key: string): WrittenValue | undefined {
-		const value = this.isCollecting ? this.values.get(key) : undefined;
+		const value = this.mayCollect ? this.values.get(key) : undefined;
 		return value && Date.now() - value.keptAt < RECENT_TTL_MS ? value : undefined;
 	}
 

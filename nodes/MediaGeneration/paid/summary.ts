@@ -1,5 +1,5 @@
 import { MEDIA, type MediaKind } from '../../shared/contract';
-import { Failure, type FailureKind, type Meaning } from '../../shared/failure';
+import { Failure, type FailureKind, type ErrorMeaning } from '../../shared/failure';
 import { listFirst, nameRows } from '../../shared/n8n/messages';
 import type { JournalValue } from './journalStore';
 
@@ -10,7 +10,7 @@ export type ItemRequest = JournalValue & { index: number };
  * Kinds and meanings of failures whose cause is not in the input item, such as a refused token or an outage. Once the
  * cause is gone, a retry of the same items can succeed.
  */
-const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | Meaning | undefined>([
+const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | ErrorMeaning | undefined>([
 	...(['outOfCredit', 'rateLimited', 'tokenRefused', 'overBudget', 'timedOut'] as const),
 	...(['unreachable', 'noResponse', 'unavailable', 'foreignServer', 'redirected'] as const),
 	...(['credit', 'quota', 'throttled', 'token'] as const),
@@ -29,7 +29,7 @@ const retryAdvice = (executions: string) => ({
 	 * For a failed item that will probably fail again in a retry, while other items have charged results. On Error must
 	 * then let the run continue past the failed item.
 	 */
-	pastItem: `First get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under ${executions}. Only what is missing is charged.`,
+	skipItem: `First get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under ${executions}. Only what is missing is charged.`,
 });
 
 const kindOf = (value: JournalValue): MediaKind =>
@@ -46,7 +46,7 @@ const nounOf = (kind: MediaKind | 'task', count: number) => {
 function listResults(requests: ItemRequest[], max?: number): string {
 	const namesByKind = new Map<MediaKind | 'task', string[]>();
 	/** The indexes of the items whose requests have neither an id nor a URL, by kind. */
-	const itemsByKind = new Map<MediaKind, number[]>();
+	const itemIndexesByKind = new Map<MediaKind, number[]>();
 	const append = <K, T>(map: Map<K, T[]>, kind: K, ...newValues: T[]) =>
 		map.set(kind, [...(map.get(kind) ?? []), ...newValues]);
 	for (const itemRequest of requests) {
@@ -60,13 +60,13 @@ function listResults(requests: ItemRequest[], max?: number): string {
 			(name) => !/^data:/.test(name),
 		);
 		if (names.length > 0) append(namesByKind, kindOf(itemRequest), ...names);
-		else append(itemsByKind, kindOf(itemRequest), itemRequest.index);
+		else append(itemIndexesByKind, kindOf(itemRequest), itemRequest.index);
 	}
 	return [
 		...[...namesByKind].map(
 			([kind, names]) => `${nounOf(kind, names.length)} ${listFirst(names, max)}`,
 		),
-		...[...itemsByKind].map(
+		...[...itemIndexesByKind].map(
 			([kind, items]) => `${nounOf(kind, items.length)} of ${nameRows(items, max)}`,
 		),
 	].join('; ');
@@ -78,13 +78,13 @@ function listResults(requests: ItemRequest[], max?: number): string {
  *
  * @param requests the requests of all items, in order
  * @param failed the failure that ended the run, and the index of its item; undefined if the run was canceled
- * @param isCalled true in a sub-workflow: a retry of the calling workflow runs it anew, and is charged in full
+ * @param isSubWorkflow true in a sub-workflow: a retry of the calling workflow runs it anew, and is charged in full
  * @param isRetry true if this execution is itself a retry: n8n then still offers to retry the earlier execution, too
  */
 export function chargeSummary(
 	requests: ItemRequest[],
 	failed?: { index: number; error: unknown },
-	isCalled = false,
+	isSubWorkflow = false,
 	isRetry = false,
 ): string | undefined {
 	const chargeableRequests = requests.filter(({ state }) => state !== 'gone');
@@ -104,7 +104,7 @@ export function chargeSummary(
 			kinds.size > 0 &&
 				`the ${[...kinds].map((kind) => MEDIA[kind].plural).join(' and ')} with History → Get Many`,
 		];
-		return sentences(
+		return joinSentences(
 			chargedRequests.length > 0 &&
 				`Get ${waysToGet.filter(Boolean).join(', and ')}, at no extra charge. Already paid for: ${listResults(chargedRequests, Infinity)}.`,
 			indeterminateRequests.length > 0 &&
@@ -118,15 +118,19 @@ export function chargeSummary(
 		isIndeterminate ||
 		!(CAUSES_OUTSIDE_OF_ITEM.has(kind) || CAUSES_OUTSIDE_OF_ITEM.has(facts?.meaning));
 	const mustSkipItem = failsAgain && chargedRequests.length > 0;
-	const isCollectable =
+	const hasCollectableResults =
 		chargedRequests.length > 0 || (failedItemRequests.length > 0 && !isIndeterminate);
 	const itemCount = new Set(chargedRequests.map(({ index }) => index)).size;
-	const advice = retryAdvice(isCalled ? "the sub-workflow's Executions" : 'Executions');
-	return sentences(
-		mustSkipItem ? advice.pastItem : isCollectable && advice[failsAgain ? 'unchanged' : 'plain'],
+	const advice = retryAdvice(isSubWorkflow ? "the sub-workflow's Executions" : 'Executions');
+	return joinSentences(
+		mustSkipItem
+			? advice.skipItem
+			: hasCollectableResults && advice[failsAgain ? 'unchanged' : 'plain'],
 		// The earlier execution does not contain what this retry has paid for. Another retry of it learns that only
 		// from this process, until the process ends.
-		isRetry && (mustSkipItem || isCollectable) && 'Retry this execution, not an earlier one.',
+		isRetry &&
+			(mustSkipItem || hasCollectableResults) &&
+			'Retry this execution, not an earlier one.',
 		chargedRequests.length > 0 &&
 			`Already paid for: ${itemCount} other row${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
 		indeterminateRequests.length > 0 &&
@@ -137,5 +141,5 @@ export function chargeSummary(
 	);
 }
 
-const sentences = (...texts: Array<string | false>): string | undefined =>
+const joinSentences = (...texts: Array<string | false>): string | undefined =>
 	texts.filter(Boolean).join(' ') || undefined;

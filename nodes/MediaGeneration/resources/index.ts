@@ -58,7 +58,7 @@ export const resource: INodeProperties = {
 export const operationFields: INodeProperties[] = RESOURCES.flatMap(
 	({ value, operations: resourceOperations }) => {
 		// n8n's lint accepts only a literal or a plain variable as the default of a field.
-		const byDefault = resourceOperations[0].option.value;
+		const defaultOperation = resourceOperations[0].option.value;
 		return [
 			{
 				displayName: 'Operation',
@@ -67,7 +67,7 @@ export const operationFields: INodeProperties[] = RESOURCES.flatMap(
 				noDataExpression: true,
 				displayOptions: { show: { resource: [value] } },
 				options: resourceOperations.map(({ option }) => option),
-				default: byDefault,
+				default: defaultOperation,
 			},
 			...resourceOperations.flatMap(({ option, fields }) =>
 				updateDisplayOptions({ show: { resource: [value], operation: [option.value] } }, fields),
@@ -80,7 +80,7 @@ export const operationFields: INodeProperties[] = RESOURCES.flatMap(
  * The name of each operation on the canvas, by `resource:operation`. The canvas cuts off long texts, so the resource is
  * named only if the name of the operation does not contain it.
  */
-const displayNames = RESOURCES.flatMap(({ name, value, operations: resourceOperations }) =>
+const displayNameEntries = RESOURCES.flatMap(({ name, value, operations: resourceOperations }) =>
 	resourceOperations.map(({ option }) => {
 		const displayName = option.name.includes(name) ? option.name : `${name}: ${option.name}`;
 		return [`${value}:${option.value}`, displayName];
@@ -91,7 +91,7 @@ const displayNames = RESOURCES.flatMap(({ name, value, operations: resourceOpera
  * The text below the node on the canvas. It is an expression, which cannot read the display names of operations, so it
  * contains a table of them.
  */
-export const subtitle = `={{ (${JSON.stringify(Object.fromEntries(displayNames))})[$parameter.resource + ":" + $parameter.operation] }}`;
+export const subtitle = `={{ (${JSON.stringify(Object.fromEntries(displayNameEntries))})[$parameter.resource + ":" + $parameter.operation] }}`;
 
 /** Returns the chosen operation. Throws a Failure of kind invalidInput if it does not exist. */
 export function findOperation(chosenResource: unknown, chosenOperation: unknown): Operation {

@@ -3,9 +3,9 @@ import { ConcurrencyLimit } from '../../shared/pace/concurrencyLimit';
 import type { Throttle } from '../../shared/pace/throttle';
 
 /** How many slots a run starts with, if the concurrency is chosen automatically. */
-const AUTOMATIC_START = 10;
+const AUTOMATIC_START_SLOTS = 10;
 /** The maximum number of slots, if the concurrency is chosen automatically. */
-const AUTOMATIC_MAX = 100;
+const AUTOMATIC_MAX_SLOTS = 100;
 /** The longest wait before the limits are checked again, in ms. Other executions may change an account's limit. */
 const RECHECK_MS = 60_000;
 
@@ -41,8 +41,8 @@ export class Concurrency {
 
 	/** `concurrency`: the number of slots. 0 chooses the number automatically. */
 	constructor(concurrency: number) {
-		const start = concurrency || AUTOMATIC_START;
-		this.limit = new ConcurrencyLimit(start, concurrency || AUTOMATIC_MAX);
+		const initialLimit = concurrency || AUTOMATIC_START_SLOTS;
+		this.limit = new ConcurrencyLimit(initialLimit, concurrency || AUTOMATIC_MAX_SLOTS);
 	}
 
 	/**
@@ -67,18 +67,18 @@ export class Concurrency {
 		kind: UnitKind = 'item',
 	): Promise<void> {
 		let remaining = units.length;
-		const started = units.map(async (unit, index) => {
+		const unitPromises = units.map(async (unit, index) => {
 			const share = this.shareOf(unit.api.throttle);
 			await new Promise<void>((start) => share.waiting[kind].add(start));
 			if (await run(unit, index)) this.onHealthy();
 			remaining--;
 			// The last part that ends leaves its slot to the item, which still has to join the parts.
-			if (kind === 'item' || remaining > 0) this.release(share);
+			if (kind === 'item' || remaining > 0) this.releaseSlot(share);
 		});
 		// While the parts run, the item itself needs no slot.
-		if (kind === 'part') this.release(this.shareOf(units[0]!.api.throttle));
+		if (kind === 'part') this.releaseSlot(this.shareOf(units[0]!.api.throttle));
 		this.startMore();
-		await Promise.all(started);
+		await Promise.all(unitPromises);
 	}
 
 	/** Returns the share of an account; creates it on first use. */
@@ -91,7 +91,7 @@ export class Concurrency {
 	}
 
 	/** Frees a slot of an account, and starts the units that may start now. */
-	private release(share: Share): void {
+	private releaseSlot(share: Share): void {
 		this.usedSlots--;
 		share.usedSlots--;
 		this.startMore();
@@ -135,7 +135,7 @@ export class Concurrency {
 	 * An account without a slot does not wait for its own limit.
 	 */
 	private delayMsOf({ throttle, usedSlots }: Share): number {
-		const accountMs = usedSlots > 0 ? throttle.limit.delayMs(usedSlots) : 0;
-		return Math.min(RECHECK_MS, Math.max(0, accountMs, this.limit.delayMs(this.usedSlots)));
+		const accountDelayMs = usedSlots > 0 ? throttle.limit.delayMs(usedSlots) : 0;
+		return Math.min(RECHECK_MS, Math.max(0, accountDelayMs, this.limit.delayMs(this.usedSlots)));
 	}
 }

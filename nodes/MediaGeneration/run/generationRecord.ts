@@ -1,4 +1,4 @@
-import type { GeneratedFile, Generation, GenerationRequest } from '../../shared/contract';
+import type { GeneratedFile, GenerationOperation, GenerationRequest } from '../../shared/contract';
 import { Failure, isFailure, withDefaultFacts } from '../../shared/failure';
 import { MAX_FILES } from '../../shared/limits';
 import { creatorOf } from '../../shared/n8n/subWorkflows';
@@ -9,13 +9,13 @@ import {
 	searchEnd,
 } from '../../shared/generation/requestLedger';
 import type { StreamResult } from '../../shared/parsing/generationEvents';
-import { describeAttempt, type JournalEntry } from '../paid/journal';
+import { describeFailedAttempt, type JournalEntry } from '../paid/journal';
 import { digestOf } from '../paid/idempotencyKey';
 import type { ItemContext } from './itemContext';
 
 /** The create call of one item, before it is sent. */
 export interface GenerationOrder {
-	generation: Generation;
+	generation: GenerationOperation;
 	fields: GenerationFields;
 	/**
 	 * Exists only if images are part of the request. Downloads the images that are given by URL, and resolves with a
@@ -67,14 +67,14 @@ export class GenerationRecord {
 	/** True if the stream ended too early. Missing files may then still appear in the history. */
 	private isStreamLost = false;
 	/** Why files are missing, in the service's words. */
-	private refusalReason: string | undefined;
+	private missingFilesReason: string | undefined;
 
 	constructor(
 		private readonly item: ItemContext,
 		private readonly entry: JournalEntry,
 		private readonly order: GenerationOrder,
 	) {
-		const { previous } = entry;
+		const { value: previous } = entry;
 		if (previous && 'request' in previous && previous.request) {
 			this.isSent = true;
 			({ state: this.state, indeterminateReason: this.indeterminateReason } = previous);
@@ -91,8 +91,8 @@ export class GenerationRecord {
 			...{ accountKey: item.credential.accountKey, prompt, kind, aspectRatio },
 			contentDigest: digestOf(path, content),
 			// Requests with different images may have the same prompt, so the prompt does not identify the result.
-			withImages: order.prepareBody !== undefined,
-			...{ requestedCount: this.requestedCount, creator: creatorOf(item.context), sentAt: 0 },
+			hasImages: order.prepareBody !== undefined,
+			...{ expectedCount: this.requestedCount, creator: creatorOf(item.context), sentAt: 0 },
 		});
 	}
 
@@ -100,16 +100,16 @@ export class GenerationRecord {
 	 * Returns what earlier attempts have written to the journal, as if it were the result of a stream. If that includes
 	 * files, shows a hint. Returns undefined if no earlier attempt has sent the request.
 	 */
-	resume(): StreamResult | undefined {
+	readPreviousResult(): StreamResult | undefined {
 		if (!this.isSent) return undefined;
-		const { accountKey: ownKey } = this.item.credential;
-		const { accountKey = ownKey, files, reason, hasUnattributedFailure } = this.request;
+		const { accountKey: ownAccountKey } = this.item.credential;
+		const { accountKey = ownAccountKey, files, reason, hasUnattributedFailure } = this.request;
 		if (files.length > 0) this.item.report.hint(this.entry.collectedHint);
-		const tokenReason = accountKey !== ownKey && 'it was requested with another token';
+		const tokenReason = accountKey !== ownAccountKey && 'it was requested with another token';
 		const interruption = [tokenReason, this.indeterminateReason].filter(Boolean).join('; ');
 		const kind = reason === undefined ? 'indeterminate' : 'generationFailed';
 		const cause = reason ?? (this.indeterminateReason && interruption);
-		const failure = cause === undefined ? undefined : new Failure(kind, { text: cause });
+		const failure = cause === undefined ? undefined : new Failure(kind, { reason: cause });
 		const interruptionReason = interruption || 'an earlier attempt ended without a result';
 		return { files, interruptionReason, reason, hasUnattributedFailure, failure };
 	}
@@ -137,7 +137,7 @@ export class GenerationRecord {
 	 * Shows a status that the service has sent, and writes to the journal that the service has accepted the call. `id`
 	 * is that of the video or image that the status is about, if known.
 	 */
-	showProgress(status: string, id?: string): void {
+	markProgress(status: string, id?: string): void {
 		this.writeAccepted({ files: this.request.files }, id);
 		this.item.report.progress(`${this.kind} ${status}`);
 	}
@@ -154,23 +154,23 @@ export class GenerationRecord {
 	markIncomplete(result: StreamResult): void {
 		const { files, interruptionReason, reason, failure, isEmpty, hasUnattributedFailure } = result;
 		const { ledger, item } = this;
-		const isEnded = interruptionReason === undefined;
-		const searchMs = isEnded ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined;
-		this.refusalReason = reason;
+		const hasEndedNormally = interruptionReason === undefined;
+		const searchMs = hasEndedNormally ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined;
+		this.missingFilesReason = reason;
 		// Without a failure and without a file, the reason is about one of several files. It is not kept, because the
 		// others may still come.
 		const isFinal = failure !== undefined || files.length > 0;
-		const known = {
+		const knownFields = {
 			reason: isFinal ? reason : undefined,
 			hasUnattributedFailure,
 			searchUntil: searchEnd(this.request, searchMs),
 		};
-		if (files.length > 0) this.writeAccepted({ files, ...known });
-		else this.update(known);
+		if (files.length > 0) this.writeAccepted({ files, ...knownFields });
+		else this.updateRequest(knownFields);
 		// The ledger also needs the other requests of this node. Otherwise the search could give one of their files to
 		// this request.
 		for (const request of this.entry.requestsOfAccount) ledger.restore(request);
-		if (isEnded) return;
+		if (hasEndedNormally) return;
 		this.isStreamLost = true;
 		item.report.log(`${interruptionReason}; looking for the ${this.kind} in the history`);
 		const subject = files.length > 0 ? 'Part of the result' : 'The result';
@@ -192,13 +192,13 @@ export class GenerationRecord {
 			const missingIds = this.request.announcedIds.filter(
 				(announced) => !files.some(({ id }) => id === announced),
 			);
-			const ids = `with the ID${missingIds.length > 1 ? 's' : ''} ${missingIds.join(', ')}`;
-			const withIds = missingIds.length > 0 ? ` ${ids}` : '';
+			const idsPhrase = `with the ID${missingIds.length > 1 ? 's' : ''} ${missingIds.join(', ')}`;
+			const idsSuffix = missingIds.length > 0 ? ` ${idsPhrase}` : '';
 			const hint = this.isStreamLost
-				? `Found only ${files.length} of ${requestedCount} files. The others may have been charged as well, and may still appear in History → Get Many${withIds}`
+				? `Found only ${files.length} of ${requestedCount} files. The others may have been charged as well, and may still appear in History → Get Many${idsSuffix}`
 				: 'The service generated fewer files than requested';
 			this.item.report.hint(hint);
-			const reason = this.refusalReason ?? this.request.reason;
+			const reason = this.missingFilesReason ?? this.request.reason;
 			if (reason) this.item.report.hint(`Reason for the missing files: ${reason}`);
 		}
 		this.item.report.log(`${this.kind} done`);
@@ -217,14 +217,15 @@ export class GenerationRecord {
 			isFailure(error, 'streamLost', 'indeterminate');
 		if (!this.isSent || !mayStillCome) {
 			Object.assign(request, finalFields(request, request.files));
-			this.entry.delete();
+			this.entry.deleteEverywhere();
 			return error;
 		}
-		const isMostLikelyRefused = isFailure(error, 'unavailable', 'foreignServer');
+		const isProbablyNotAccepted = isFailure(error, 'unavailable', 'foreignServer');
 		const isIndeterminate = this.state === 'sent';
-		if (isIndeterminate && !this.isStreamLost) this.indeterminateReason = describeAttempt(error);
-		this.update({
-			searchUntil: searchEnd(request, isMostLikelyRefused ? SEARCH_AFTER_ERROR_MS : undefined),
+		if (isIndeterminate && !this.isStreamLost)
+			this.indeterminateReason = describeFailedAttempt(error);
+		this.updateRequest({
+			searchUntil: searchEnd(request, isProbablyNotAccepted ? SEARCH_AFTER_ERROR_MS : undefined),
 		});
 		return withDefaultFacts(error, {
 			announcedIds: request.announcedIds,
@@ -250,11 +251,11 @@ export class GenerationRecord {
 			);
 		}
 		this.state = 'accepted';
-		this.update({ ...change, announcedIds });
+		this.updateRequest({ ...change, announcedIds });
 	}
 
 	/** Applies `change` to the request, and writes the request to the journal for the next attempt. */
-	private update(change: Partial<GenerationRequest>): void {
+	private updateRequest(change: Partial<GenerationRequest>): void {
 		Object.assign(this.request, change);
 		const { state, indeterminateReason, request } = this;
 		this.entry.write({ state, indeterminateReason, request });

@@ -66,7 +66,7 @@ const jsonBodyFiller =
 class GenerationCall {
 	private state: 'unanswered' | 'accepted' = 'unanswered';
 	/** Is aborted to close the stream. */
-	private readonly closing = new AbortController();
+	private readonly closeController = new AbortController();
 	/** The request body. It is filled right before each attempt. */
 	private readonly body: { bytes?: Buffer; release?(): void } = {};
 
@@ -85,7 +85,7 @@ class GenerationCall {
 		const call = {
 			body,
 			stopStarting,
-			abortInFlight: anySignal(abortInFlight, this.closing.signal),
+			abortInFlight: anySignal(abortInFlight, this.closeController.signal),
 			attemptTimeoutMs: idleTimeoutMs,
 			onSend: async () => {
 				await this.fillBody(body, stopStarting);
@@ -93,7 +93,7 @@ class GenerationCall {
 				throwIfAborted(abortInFlight);
 				record.markSent();
 			},
-			onRefused: () => {
+			onNotAccepted: () => {
 				this.freeBody();
 				record.markRefused();
 			},
@@ -148,7 +148,7 @@ class GenerationCall {
 		const { api, concurrency } = this.item;
 		const onProgress = (status: string, id?: string) => {
 			onAccepted();
-			this.record.showProgress(status, id);
+			this.record.markProgress(status, id);
 			if (this.limits.stopStarting.aborted) this.closeIfFindable();
 		};
 		const events = new GenerationEvents(api.credential, onProgress, this.record.requestedCount);
@@ -209,12 +209,12 @@ class GenerationCall {
 	 * identifies the result there.
 	 */
 	private closeIfFindable(): void {
-		const { announcedIds, requestedCount, withImages } = this.record.request;
-		if (!withImages || announcedIds.length >= requestedCount) this.close();
+		const { announcedIds, expectedCount, hasImages } = this.record.request;
+		if (!hasImages || announcedIds.length >= expectedCount) this.close();
 	}
 
 	private close(): void {
-		this.closing.abort(SILENT_ABORT);
+		this.closeController.abort(SILENT_ABORT);
 	}
 }
 

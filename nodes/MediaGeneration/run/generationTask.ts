@@ -4,17 +4,17 @@ import { withDeadline } from '../../shared/async/deadline';
 import { msBeforeFinalRead } from '../../shared/async/pollUntil';
 import type { GeneratedFile, MediaKind, GenerationRequest } from '../../shared/contract';
 import { fileNames } from '../../shared/generation/entryFiles';
-import { findInHistory, findRenewed } from '../../shared/generation/historySearch';
+import { findInHistory, findRenewedFile } from '../../shared/generation/historySearch';
 import { Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import {
 	concurrency,
-	download as downloadField,
+	downloadField,
 	idleTimeout,
 	maxPaid,
-	options,
+	optionsField,
 	outputField,
-	timeout,
+	timeoutField,
 } from '../../shared/n8n/descriptions';
 import type { JournalEntry } from '../paid/journal';
 import { GenerationRecord, type GenerationOrder } from './generationRecord';
@@ -36,7 +36,7 @@ export const generationFields = (
 	...ownOptions: INodeProperties[]
 ): INodeProperties[] => [
 	downloadField,
-	options(concurrency, idleTimeout, maxPaid, ...ownOptions, outputField, timeout(kind)),
+	optionsField(concurrency, idleTimeout, maxPaid, ...ownOptions, outputField, timeoutField(kind)),
 ];
 
 /**
@@ -46,14 +46,14 @@ export const generationFields = (
 export function generationTask(item: ItemContext, order: GenerationOrder): BillableTask {
 	const { context, credential, parameters } = item;
 	const { kind } = order.generation;
-	const timeoutMs = parameters.durationOption(timeout(kind));
+	const timeoutMs = parameters.durationOption(timeoutField(kind));
 	const idleTimeoutMs = parameters.durationOption(idleTimeout);
 	const wantsFile = parameters.wantsFile(downloadField);
 	const fileField = parameters.outputField();
 	return { callKeys: [''], run };
 
 	async function run([entry]: JournalEntry[]): Promise<ItemResult[]> {
-		const isResumed = !entry!.isPending;
+		const isResumed = !entry!.needsCreateCall;
 		return await withDeadline(timeoutMs, item.stopStarting, async (stopStarting) => {
 			const request = await entry!.createOnce(stopStarting, async () => {
 				const record = new GenerationRecord(item, entry!, order);
@@ -61,7 +61,7 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 				const streamTimeoutMs = msBeforeFinalRead(timeoutMs);
 				const getFiles = async (abortInFlight: AbortInFlight) => {
 					const limits = { stopStarting, abortInFlight, idleTimeoutMs, timeoutMs };
-					return await generate(item, order, record, limits);
+					return await obtainFiles(item, order, record, limits);
 				};
 				const filesPromise = withDeadline(streamTimeoutMs, item.abortInFlight, getFiles);
 				const files = await filesPromise.catch((error: unknown) => {
@@ -88,22 +88,22 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 	 */
 	async function fileOutput(
 		request: GenerationRequest,
-		generated: GeneratedFile,
+		originalFile: GeneratedFile,
 		name: string,
 		isResumed: boolean,
 		signal: AbortSignal,
 	): Promise<INodeExecutionData> {
-		let file = generated;
-		const renew = async () =>
-			(file = await findRenewed(item.api, request, generated, signal)).fileUrl;
-		const fetch = async () => {
+		let file = originalFile;
+		const renewUrl = async () =>
+			(file = await findRenewedFile(item.api, request, originalFile, signal)).fileUrl;
+		const fetchFile = async () => {
 			item.report.progress(`downloading the ${kind}`);
-			const { fileUrl: url } = generated;
-			return await download(context, credential, { url, kind, id: name, renew }, signal);
+			const { fileUrl: url } = originalFile;
+			return await download(context, credential, { url, kind, id: name, renewUrl }, signal);
 		};
 		// A URL from an earlier attempt may have expired. Without a download, nothing else would replace it.
-		if (isResumed && !wantsFile) await renew();
-		const binary = wantsFile ? { [fileField]: await fetch() } : undefined;
+		if (isResumed && !wantsFile) await renewUrl();
+		const binary = wantsFile ? { [fileField]: await fetchFile() } : undefined;
 		return item.output({ ...file.raw, file_url: file.fileUrl }, binary);
 	}
 }
@@ -113,20 +113,20 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
  * history, because the service still generates and charges them. If the journal has the request of an earlier attempt,
  * the call is not sent again. Throws a Failure if there is no file.
  */
-async function generate(
+async function obtainFiles(
 	item: ItemContext,
 	order: GenerationOrder,
 	record: GenerationRecord,
 	limits: StreamLimits & { timeoutMs: number },
 ): Promise<GeneratedFile[]> {
-	const result = record.resume() ?? (await requestStream(item, order, record, limits));
+	const result = record.readPreviousResult() ?? (await requestStream(item, order, record, limits));
 	const { request } = record;
 	const { files, reason, interruptionReason } = result;
-	if (files.length >= request.requestedCount) return files;
+	if (files.length >= request.expectedCount) return files;
 	record.markIncomplete(result);
 	const { abortInFlight, stopStarting, timeoutMs } = limits;
 	const failureIfMissing = abortInFlight.aborted
 		? new Failure('timedOut', { limitMs: timeoutMs, mayBeCharged: true })
-		: (result.failure ?? new Failure('streamLost', { text: reason ?? interruptionReason }));
+		: (result.failure ?? new Failure('streamLost', { reason: reason ?? interruptionReason }));
 	return await findInHistory(item.api, request, failureIfMissing, stopStarting);
 }

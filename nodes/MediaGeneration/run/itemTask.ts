@@ -32,14 +32,14 @@ export interface BillableTask {
  * If `error` is about an empty parameter, returns it with the indexes of all items in which this parameter is empty.
  * Returns any other error as it is. `resultsByItem` has the results of all items, by index.
  */
-export function withItemsOfSameField(error: unknown, resultsByItem: ItemResult[][]): unknown {
-	if (!isFailure(error, 'invalidInput') || error.facts.text !== 'is empty') return error;
-	const { field, text, isInCredential } = error.facts;
+export function withIndexesOfEmptyField(error: unknown, resultsByItem: ItemResult[][]): unknown {
+	if (!isFailure(error, 'invalidInput') || error.facts.reason !== 'is empty') return error;
+	const { field, reason, isInCredential } = error.facts;
 	if (isInCredential) return error;
 	const itemIndexes = resultsByItem.flatMap(([result], index) => {
 		if (!(result instanceof FailedResult) || !isFailure(result.error, 'invalidInput')) return [];
 		const { facts } = result.error;
-		return facts.field === field && facts.text === text ? [index] : [];
+		return facts.field === field && facts.reason === reason ? [index] : [];
 	});
 	return error.withDefaults({ itemIndexes, itemCount: resultsByItem.length });
 }

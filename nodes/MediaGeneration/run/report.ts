@@ -26,7 +26,7 @@ export class Report {
 	progress(text: string): void {
 		const { index, count } = this.item;
 		const row = `Row ${index + 1} of ${count}`;
-		this.context.sendMessageToUI(this.redact.text(`${row}: ${this.partName}${text}`));
+		this.context.sendMessageToUI(this.redact.text(`${row}: ${this.partPrefix}${text}`));
 	}
 
 	/**
@@ -35,7 +35,7 @@ export class Report {
 	 */
 	log(text: string): void {
 		this.progress(text);
-		this.write('debug', this.partName + text);
+		this.writeLogLine('debug', this.partPrefix + text);
 	}
 
 	/** Adds a hint for the output panel. */
@@ -53,16 +53,16 @@ export class Report {
 		const pairs = Object.entries({ kind, ...part, ...ids }).map(([key, value]) => {
 			return ` ${key}=${/[\s="]/.test(value) ? JSON.stringify(value) : value}`;
 		});
-		this.write('info', `paid${pairs.join('')}`);
+		this.writeLogLine('info', `paid${pairs.join('')}`);
 	}
 
 	/** A prefix for texts about a part, such as `part 3 of 12, `; '' if the report is not about a part. */
-	private get partName(): string {
+	private get partPrefix(): string {
 		const { part } = this;
 		return part ? `part ${part.number} of ${part.count}, ` : '';
 	}
 
-	private write(level: 'debug' | 'info', text: string): void {
+	private writeLogLine(level: 'debug' | 'info', text: string): void {
 		const line = `Media Generation, row ${this.item.index + 1}: ${text}`;
 		this.context.logger[level](this.redact.text(line));
 	}

@@ -1,11 +1,11 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { accountOf } from '../../shared/account';
 import { Api } from '../../shared/api/api';
-import { callSignals, type CallSignals } from '../../shared/async/callSignals';
+import { makeCallSignals, type CallSignals } from '../../shared/async/callSignals';
 import type { ServiceRecord } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
-import { callerOf } from '../../shared/n8n/subWorkflows';
+import { callerIdOf } from '../../shared/n8n/subWorkflows';
 import { concurrency, maxPaid } from '../../shared/n8n/descriptions';
 import { rowPrefix } from '../../shared/n8n/messages';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
@@ -20,7 +20,7 @@ import {
 	type ItemTask,
 	type ItemResult,
 	FailedResult,
-	withItemsOfSameField,
+	withIndexesOfEmptyField,
 	withOtherFileUrls,
 } from './itemTask';
 import type { ItemContext } from './itemContext';
@@ -46,10 +46,10 @@ export class Run {
 	private readonly apis = new Map<string, Api>();
 	/** Masks the tokens of all accounts of this run. */
 	readonly redact: Redactor;
-	private readonly isTool: boolean;
+	private readonly isToolRun: boolean;
 	private readonly journal: Journal;
 	/** Is aborted to end the run: nothing new may begin, and the accounts are released. */
-	private readonly stopping = new AbortController();
+	private readonly stopController = new AbortController();
 	private readonly signals: CallSignals;
 	private concurrency: Concurrency | undefined;
 	/** The lowest value of Max Paid Requests per Execution among all items. */
@@ -71,10 +71,10 @@ export class Run {
 		this.redact = combineRedactors(
 			[...this.apis.values()].map(({ credential }) => credential.redact),
 		);
-		this.isTool = isToolRun(context);
-		this.journal = new Journal(context, this.isTool);
-		const canceled = context.getExecutionCancelSignal() ?? new AbortController().signal;
-		this.signals = callSignals({ cancelSignal: canceled, stopSignal: this.stopping.signal });
+		this.isToolRun = isToolRun(context);
+		this.journal = new Journal(context, this.isToolRun);
+		const cancelSignal = context.getExecutionCancelSignal() ?? new AbortController().signal;
+		this.signals = makeCallSignals({ cancelSignal, stopSignal: this.stopController.signal });
 	}
 
 	/**
@@ -84,7 +84,7 @@ export class Run {
 	async processItems(prepare: (item: ItemContext) => ItemTask): Promise<ItemResult[][]> {
 		// The state that an account shares in this process must last until the run ends.
 		for (const { credential } of this.apis.values()) {
-			this.stopping.signal.addEventListener('abort', accountOf(credential).retain(), {
+			this.stopController.signal.addEventListener('abort', accountOf(credential).retain(), {
 				once: true,
 			});
 		}
@@ -96,7 +96,7 @@ export class Run {
 		for (const { index, failed } of this.reserveRequests(items)) resultsByItem[index] = [failed];
 		resultsByItem.forEach((results, index) => this.endOnFailure(results, index));
 		if (this.fatalFailure)
-			this.fatalFailure.error = withItemsOfSameField(this.fatalFailure.error, resultsByItem);
+			this.fatalFailure.error = withIndexesOfEmptyField(this.fatalFailure.error, resultsByItem);
 		await this.concurrency?.forEach(items, async ({ index, run }) => {
 			if (resultsByItem[index]!.length > 0 || this.signals.stopStarting.aborted) return false;
 			const results = await run().catch((error: unknown) => [new FailedResult(error)]);
@@ -105,14 +105,14 @@ export class Run {
 			return !results.some((result) => result instanceof FailedResult);
 		});
 		// Stops what still runs in the background. This abort also releases the accounts.
-		this.stopping.abort(new Failure('canceled'));
+		this.stopController.abort(new Failure('canceled'));
 		this.journal.settle();
 		// After a failure, the next attempt needs the journal. Retry On Fail starts a next attempt even without a
 		// failure if the first output item has an `error` field.
 		const isFailed = (result: ItemResult) => result instanceof FailedResult || result.json.error;
 		const isCanceled = this.signals.abortInFlight.aborted;
 		if (!isCanceled && !resultsByItem.flat().some(isFailed)) {
-			for (const { entries } of items) for (const entry of entries) entry.close();
+			for (const { entries } of items) for (const entry of entries) entry.deleteFromJournal();
 		}
 		// Cancellation ends the node with an error, even if On Error says to continue.
 		if (isCanceled) this.fatalFailure = { error: new Failure('canceled') };
@@ -138,10 +138,10 @@ export class Run {
 			const { parameters } = item;
 			const { accountKey, redact } = credential;
 			const baseUrl = redact.text(credential.baseUrl);
-			const account = this.isTool ? accountKey : '';
+			const accountInKey = this.isToolRun ? accountKey : '';
 			const isOtherAccount = (key: string) => key !== accountKey && this.apis.has(key);
 			const entries = this.journal.entriesFor(
-				{ index, account, accountKey, isOtherAccount, parameters, baseUrl, redact },
+				{ index, accountInKey, accountKey, isOtherAccount, parameters, baseUrl, redact },
 				task.callKeys,
 			);
 			this.maxPaid = Math.min(this.maxPaid, parameters.numberOption(maxPaid) || Infinity);
@@ -161,7 +161,7 @@ export class Run {
 		const parameters = new NodeParameters(
 			(name, fallback) => context.getNodeParameter(name, index, fallback as never),
 			// A model that calls the node as a tool reads only text, so it gets the URL of a file instead of the file.
-			!this.isTool,
+			!this.isToolRun,
 		);
 		// The first item whose option Concurrency is valid sets the concurrency of the whole run.
 		this.concurrency ??= new Concurrency(parameters.numberOption(concurrency));
@@ -192,12 +192,12 @@ export class Run {
 	 * reserves none, and returns a failed result for each item that would be charged.
 	 */
 	private reserveRequests(items: PreparedItem[]) {
-		const isPending = ({ isPending }: JournalEntry) => isPending;
-		const plannedCount = items.flatMap(({ entries }) => entries.filter(isPending)).length;
+		const willBeCharged = (entry: JournalEntry) => entry.needsCreateCall;
+		const plannedCount = items.flatMap(({ entries }) => entries.filter(willBeCharged)).length;
 		const failure = this.journal.reserve(plannedCount, this.maxPaid);
 		if (!failure) return [];
 		return items
-			.filter(({ entries }) => entries.some(isPending))
+			.filter(({ entries }) => entries.some(willBeCharged))
 			.map(({ index, entries }) => {
 				const error = failure.withDefaults({ taskIds: collectableTaskIds(entries) });
 				return { index, failed: new FailedResult(error) };
@@ -209,7 +209,7 @@ export class Run {
 		const failed = results.find((result) => result instanceof FailedResult);
 		if (failed && !this.continueOnFail) {
 			this.fatalFailure ??= { error: withOtherFileUrls(failed.error, results), index };
-			this.stopping.abort(new Failure('canceled'));
+			this.stopController.abort(new Failure('canceled'));
 		}
 	}
 
@@ -220,12 +220,14 @@ export class Run {
 	): Error {
 		const { redact } = this;
 		const requests = items.flatMap(({ index, entries }) =>
-			entries.flatMap(({ previous }): ItemRequest[] => (previous ? [{ ...previous, index }] : [])),
+			entries.flatMap(({ value: previous }): ItemRequest[] =>
+				previous ? [{ ...previous, index }] : [],
+			),
 		);
 		const failed = index === undefined ? undefined : { index, error };
-		const isCalled = callerOf(this.context) !== undefined;
+		const isSubWorkflow = callerIdOf(this.context) !== undefined;
 		const isRetry = this.context.getMode() === 'retry';
-		const note = chargeSummary(requests, failed, isCalled, isRetry);
+		const note = chargeSummary(requests, failed, isSubWorkflow, isRetry);
 		const itemIndex = this.credentials.length > 1 ? index : undefined;
 		const nodeError = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
 		// n8n may drop the error of a canceled execution, and with it the note about the charges.

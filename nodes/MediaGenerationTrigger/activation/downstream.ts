@@ -3,7 +3,7 @@ import { GENERATIONS, SPEAK, SPEECH_OPERATIONS, type PaidOperation } from '../..
 import { Failure } from '../../shared/failure';
 import { allRequests } from '../../shared/generation/requestLedger';
 import type { Credential } from '../../shared/http/credential';
-import { isCreatedBySubWorkflow, type SubWorkflow } from '../../shared/n8n/subWorkflows';
+import { isCreatedBySubWorkflow, type RequestCreator } from '../../shared/n8n/subWorkflows';
 import { asText, isRecord } from '../../shared/parsing/values';
 import type { Activation } from './activation';
 import { mayReport, type Settings } from './settings';
@@ -31,8 +31,8 @@ export function refuseSelfStart(context: ITriggerFunctions, settings: Settings):
 	const speechCreator = listensForTasks && taskIds.size === 0 && findCreator(SPEECH_OPERATIONS);
 	const mediaCreator = events.has('generated') && findCreator(Object.values(GENERATIONS));
 	if (speechCreator)
-		throw new Failure('selfTrigger', { text: speechCreator.name, mediaKind: 'speech' });
-	if (mediaCreator) throw new Failure('selfTrigger', { text: mediaCreator.name });
+		throw new Failure('selfTrigger', { nodeName: speechCreator.name, mediaKind: 'speech' });
+	if (mediaCreator) throw new Failure('selfTrigger', { nodeName: mediaCreator.name });
 }
 
 /**
@@ -45,7 +45,7 @@ export function downstreamCreationCheck(
 	signal: AbortSignal,
 ): Activation['isCreatedDownstream'] {
 	const { id: workflowId } = context.getWorkflow();
-	const mayHaveCalled = (node: NodeTypeAndVersion, { id, calledBy }: SubWorkflow) => {
+	const mayHaveCalled = (node: NodeTypeAndVersion, { id, calledBy }: RequestCreator) => {
 		const calledId = calledIdOf(node);
 		return calledBy === workflowId && (calledId === '' || calledId === id);
 	};
@@ -61,7 +61,7 @@ export function downstreamCreationCheck(
 			context,
 			(node, trigger) => mayStart(node, trigger) || hasStarted(node, trigger),
 		);
-		const isOwn = (creator: SubWorkflow) => {
+		const isOwn = (creator: RequestCreator) => {
 			const { id, calledBy } = creator;
 			// Equal ids mean an error workflow, and are the id of the workflow that failed: this one, or a sub-workflow
 			// that it has called.

@@ -1,5 +1,5 @@
 import type { INodeParameters, INodeProperties, ITriggerFunctions } from 'n8n-workflow';
-import { download, type NumberField } from '../../shared/n8n/descriptions';
+import { downloadField, type NumberField } from '../../shared/n8n/descriptions';
 import { NodeParameters } from '../../shared/n8n/parameters';
 
 /** The events that can start an execution. Saved workflows contain `value`, so it must not change. */
@@ -58,7 +58,7 @@ export const taskIds: INodeProperties = {
 };
 
 export const downloadFile = {
-	...download,
+	...downloadField,
 	displayOptions: { show: { events: ['completed', 'generated'] } },
 	description:
 		'Whether to download the audio, video or image. n8n does not delete these files along with the execution: if you expect many, turn this off and use the URL.',

@@ -1,8 +1,8 @@
 import type { IDataObject } from 'n8n-workflow';
 import { MAX_PAGE_SIZE } from '../../shared/api/pagination';
-import { isTemporary } from '../../shared/api/tokenCheck';
+import { isTemporaryAccountError } from '../../shared/api/tokenCheck';
 import { sleep, monotonicNow, withDeadline } from '../../shared/async/deadline';
-import { MAX_SHARED_AGE_MS } from '../../shared/async/coalescedReads';
+import { MAX_SHARED_READ_AGE_MS } from '../../shared/async/coalescedReads';
 import { errorKindOf, Failure, isFailure, toNoResponse } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
@@ -52,7 +52,7 @@ export class HistoryWatch {
 				if (isFailure(error, 'notFound')) {
 					throw new Failure('noHistory', { status: error.facts.status });
 				}
-				if (isManual || !isTemporary(error)) throw error;
+				if (isManual || !isTemporaryAccountError(error)) throw error;
 				this.report(error);
 			})
 			.finally(() => void this.pollLoop());
@@ -81,7 +81,7 @@ export class HistoryWatch {
 			// Page 1 may come from a recent read of another trigger. A later page may not: an older page 2 could miss
 			// an entry that has moved there from page 1.
 			const since =
-				pageNumber === 1 && !isManual ? pollStartedAt - MAX_SHARED_AGE_MS : pollStartedAt;
+				pageNumber === 1 && !isManual ? pollStartedAt - MAX_SHARED_READ_AGE_MS : pollStartedAt;
 			const fetchPage = async (sharedSignal: AbortSignal) =>
 				await api.listHistory({ page: pageNumber, page_size: MAX_PAGE_SIZE }, sharedSignal);
 			return await coalescedReads.share(
@@ -101,7 +101,7 @@ export class HistoryWatch {
 			endedEntries.push(...listedEntries.filter(({ files }) => files.length > 0).slice(-1));
 		if (closing.aborted) return;
 		for (const entry of endedEntries) {
-			if (entry.failed && !settings.events.has('failed'))
+			if (entry.hasFailed && !settings.events.has('failed'))
 				outbox.setState(entry.fingerprint, 'done');
 			else this.emit(entry);
 			// Without this pause, n8n might change the order of the executions.
@@ -112,15 +112,15 @@ export class HistoryWatch {
 
 	private emit(entry: FingerprintedEntry): void {
 		const { context, api, settings } = this.activation;
-		const { fingerprint, failed } = entry;
+		const { fingerprint, hasFailed } = entry;
 		const fetchFiles = async (signal: AbortSignal) =>
 			await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal);
 		void this.executionQueue.emitUntilStarted({
 			outboxKey: fingerprint,
-			name: failed ? 'video or image failed' : 'generated',
+			name: hasFailed ? 'video or image failed' : 'generated',
 			product: entry,
 			json: eventOf(entry, this.activation.api.credential.redact),
-			fetchFiles: settings.wantsFile && !failed ? fetchFiles : undefined,
+			fetchFiles: settings.wantsFile && !hasFailed ? fetchFiles : undefined,
 		});
 	}
 
@@ -142,12 +142,12 @@ export class HistoryWatch {
 }
 
 /** Returns the json of an event about an entry that has a file, or has failed. */
-function eventOf({ record, id, files, failed }: HistoryEntry, redact: Redactor): IDataObject {
+function eventOf({ record, id, files, hasFailed }: HistoryEntry, redact: Redactor): IDataObject {
 	const recordWithId = toOutputRecord(id === undefined ? record : { ...record, id });
-	if (failed) {
+	if (hasFailed) {
 		// The record is redacted before its reason is truncated, because a truncated token might not be recognized.
 		const { facts } = failureOfAnswer(redact.value(record));
-		const error = facts.text ?? 'The service gave no reason';
+		const error = facts.reason ?? 'The service gave no reason';
 		const error_kind = errorKindOf(new Failure('generationFailed', facts));
 		return { ...recordWithId, event: 'failed', error, error_kind } as IDataObject;
 	}

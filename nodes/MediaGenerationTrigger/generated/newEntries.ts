@@ -3,7 +3,7 @@ import { MIN_PAGE_SIZE, readAllPages } from '../../shared/api/pagination';
 import type { ServiceRecord } from '../../shared/contract';
 import {
 	sortOldestFirst,
-	readHistory,
+	toHistoryEntries,
 	type HistoryEntry,
 } from '../../shared/generation/historyEntries';
 import { asText, withoutQuery } from '../../shared/parsing/values';
@@ -82,11 +82,11 @@ export function newEntries(
 	 */
 	let hasPassedKnown = watermark === NO_WATERMARK;
 	for (const entry of listedEntries) {
-		const { fingerprint, id, createdAt, files, failed } = entry;
+		const { fingerprint, id, createdAt, files, hasFailed } = entry;
 		const known = events.get(fingerprint);
 		const isNew = !isFirstPoll && isAboveWatermark(createdAt, watermark, hasPassedKnown);
 		const isUnreported = known ? known.state === 'tracking' : isNew;
-		const hasEnded = files.length > 0 || failed;
+		const hasEnded = files.length > 0 || hasFailed;
 		if (isUnreported && hasEnded) endedEntries.push(entry);
 		// An entry without an id gets another fingerprint once it has a file. It then counts as a new entry, so there
 		// is no need to track it before.
@@ -184,7 +184,10 @@ const firstWatermark = (listedEntries: FingerprintedEntry[]): number =>
 		: listedEntries.at(-1)!.createdAt - MAX_TRACKED_MS;
 
 const entriesOf = (records: ServiceRecord[], baseUrl: string): FingerprintedEntry[] =>
-	readHistory(records, baseUrl).map((entry) => ({ ...entry, fingerprint: fingerprintOf(entry) }));
+	toHistoryEntries(records, baseUrl).map((entry) => ({
+		...entry,
+		fingerprint: fingerprintOf(entry),
+	}));
 
 /**
  * Returns a short digest of an entry's id or, if it has none, of its file's URL, its time and its prompt. The query of

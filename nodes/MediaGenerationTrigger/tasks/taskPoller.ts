@@ -98,7 +98,7 @@ export class TaskPoller {
 			const { message } = wordingOf(failure);
 			this.onEnd('completed', { status: 'completed', error: message, error_kind });
 		} else if (failure.kind === 'taskFailed') {
-			const reason = failure.facts.text ?? 'The service gave no reason';
+			const reason = failure.facts.reason ?? 'The service gave no reason';
 			this.onEnd('failed', { status: 'error', error: reason, error_kind });
 		} else return failure;
 		return undefined;

@@ -2,7 +2,7 @@ import { tokenError, TOKEN_CHECK_TTL_MS } from '../../shared/api/tokenCheck';
 import { SILENT_ABORT, sleep, startDeadline } from '../../shared/async/deadline';
 import { Failure, isFailure } from '../../shared/failure';
 import { egressCheck } from '../../shared/http/request';
-import { subscribe, type AccountSocket } from '../../shared/speech/accountSocket';
+import { acquireSocket, type AccountSocket } from '../../shared/speech/accountSocket';
 import type { Activation } from '../activation/activation';
 import type { Outbox } from '../activation/outbox';
 import { ExecutionQueue } from '../activation/executionQueue';
@@ -40,13 +40,13 @@ export class TaskWatch {
 		const { api, context, settings, closing } = this.activation;
 		const { taskIds } = settings;
 		const hasTaskIds = taskIds.size > 0;
-		const accountSocket = subscribe(api.credential, context);
+		const accountSocket = acquireSocket(api.credential, context);
 		closing.addEventListener('abort', () => void accountSocket.release(), { once: true });
 		for (const taskId of [...this.outbox.keysIn('tracking'), ...taskIds]) {
 			void this.follow(accountSocket, taskId, 'restored');
 		}
 		const onMessage = (taskId: string) => void this.follow(accountSocket, taskId, 'announced');
-		accountSocket.onAllTasks(onMessage, closing);
+		accountSocket.listenToAllTasks(onMessage, closing);
 		accountSocket.openNow();
 		// Without this wait, a task that is created right after the activation could be missed.
 		await accountSocket.ready();
@@ -60,7 +60,7 @@ export class TaskWatch {
 		if (!isSocketAtFault || closing.aborted) return;
 		const url = `${api.credential.webSocketUrl}/ws`;
 		const refusal: unknown = await egressCheck(context)(url).catch((error: unknown) => error);
-		throw refusal instanceof Failure ? refusal : new Failure('noSocket');
+		throw refusal instanceof Failure ? refusal : new Failure('webSocketBlocked');
 	}
 
 	/** Follows a task to its end. Does nothing if the task is not selected, has ended, or is followed already. */

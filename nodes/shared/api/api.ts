@@ -9,7 +9,7 @@ import {
 } from './retry';
 import {
 	ACCOUNT_PATH,
-	type Generation,
+	type GenerationOperation,
 	type ServiceRecord,
 	type SpeechOperation,
 	type SpeechTask,
@@ -44,7 +44,7 @@ export class Api extends RetryingClient {
 	async createTask(
 		{ path }: SpeechOperation,
 		request: ServiceRecord,
-		options: Pick<CreateCall, 'stopStarting' | 'abortInFlight' | 'onSend' | 'onRefused'>,
+		options: Pick<CreateCall, 'stopStarting' | 'abortInFlight' | 'onSend' | 'onNotAccepted'>,
 	): Promise<string> {
 		const call: CreateCall = {
 			method: 'POST',
@@ -85,14 +85,14 @@ export class Api extends RetryingClient {
 	 * with the fact `mayBeCharged` means that the service may have accepted the call.
 	 */
 	async generate<T>(
-		{ path }: Generation,
+		{ path }: GenerationOperation,
 		options: Pick<
 			CreateCall,
-			'body' | 'stopStarting' | 'abortInFlight' | 'attemptTimeoutMs' | 'onSend' | 'onRefused'
+			'body' | 'stopStarting' | 'abortInFlight' | 'attemptTimeoutMs' | 'onSend' | 'onNotAccepted'
 		>,
 		readResponse: ResponseReader<T>,
 	): Promise<T> {
-		const call = { method: 'POST', path, retry: 'ifNotAccepted', streamed: true } as const;
+		const call = { method: 'POST', path, retry: 'ifNotAccepted', wantsStream: true } as const;
 		return await this.send({ ...call, ...options }, readResponse);
 	}
 

@@ -34,13 +34,13 @@ export interface Paging {
  */
 export function isLastPage(
 	page: Page,
-	readSoFar: number,
+	recordsSoFar: number,
 	pageSize: number,
 	fullPageSize: number,
 ): boolean {
 	const { items, total, pageSize: echoedPageSize, isUnpagedArray } = page;
 	if (items.length === 0) return true;
-	if (total !== undefined) return readSoFar >= total;
+	if (total !== undefined) return recordsSoFar >= total;
 	const isShort = items.length < Math.min(fullPageSize, echoedPageSize || pageSize, pageSize);
 	return isShort || (isUnpagedArray && items.length > pageSize);
 }
@@ -69,13 +69,13 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 			isLastPage(page, records.size, pageSize, fullPageSize);
 		if (isLast) return [...records.values()].slice(0, paging.limit);
 		if (pageNumber - paging.firstPage + 1 >= MAX_PAGES) {
-			throw new Failure('tooLarge', { text: `a list of more than ${MAX_PAGES} pages` });
+			throw new Failure('tooLarge', { reason: `a list of more than ${MAX_PAGES} pages` });
 		}
 	}
 }
 
 /** Reads the voices (§4.4) that match `query`, at most `limit` of them. Throws a Failure if a call fails. */
-export const allVoices = async (
+export const readVoices = async (
 	api: Api,
 	query: Record<string, string>,
 	limit: number,

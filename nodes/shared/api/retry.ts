@@ -32,14 +32,14 @@ interface BaseCall extends Pick<HttpRequest, 'method' | 'query'> {
 	/** How long one attempt may take, in ms, until its response is read or the call is accepted. */
 	attemptTimeoutMs?: number;
 	/** True to ask for an event stream. */
-	streamed?: boolean;
+	wantsStream?: boolean;
 	/**
 	 * Is called and awaited right before each attempt is sent. It may fill `body.bytes`. If it throws, the attempt is
 	 * not sent.
 	 */
 	onSend?(): Promise<void>;
 	/** Is called after each attempt that the service has surely not accepted. Nothing was charged for that attempt. */
-	onRefused?(): void;
+	onNotAccepted?(): void;
 }
 
 /** A call that is not charged. With `ifTemporary`, it is sent again after a temporary failure. */
@@ -178,7 +178,7 @@ export class RetryingClient {
 			}
 			lastFailure = await this.withTokenChecked(call, result);
 			if (kind === 'create' && lastFailure.kind === 'tokenRefused') this.tokenRefusal = lastFailure;
-			if (!lastFailure.facts.mayBeCharged) call.onRefused?.();
+			if (!lastFailure.facts.mayBeCharged) call.onNotAccepted?.();
 			const willRetry = this.shouldRetry(call, lastFailure, attempt++, startedAt);
 			// The service may just be restarting, so a failed connection that is retried does not open the circuit
 			// breaker.
@@ -201,13 +201,13 @@ export class RetryingClient {
 		const isTokenProven = isCreateCall(call) && this.tokenHasWorked;
 		const isTokenRefused =
 			!isTokenProven &&
-			(meaningOf(facts.text) === 'token' ||
-				isFailure(await this.failureOfAccountRead(signalsOf(call).abortInFlight), 'tokenRefused'));
+			(meaningOf(facts.reason) === 'token' ||
+				isFailure(await this.tryReadAccount(signalsOf(call).abortInFlight), 'tokenRefused'));
 		return isTokenRefused ? failure : new Failure('rejected', { ...facts, meaning: 'not_allowed' });
 	}
 
 	/** Reads the account once. Resolves with the Failure of that read, or with undefined if it succeeds. */
-	private async failureOfAccountRead(signal: AbortSignal): Promise<Failure | undefined> {
+	private async tryReadAccount(signal: AbortSignal): Promise<Failure | undefined> {
 		const path = ACCOUNT_PATH;
 		const call: ReadCall = {
 			method: 'GET',
@@ -227,7 +227,7 @@ export class RetryingClient {
 	 * otherwise with undefined.
 	 */
 	private async probe(signal: AbortSignal): Promise<Failure | undefined> {
-		const failure = await this.failureOfAccountRead(signal);
+		const failure = await this.tryReadAccount(signal);
 		const isUnavailable = failure && ['unavailable', 'unknown'].includes(outcomeOf(failure));
 		return isUnavailable ? failure : undefined;
 	}
@@ -256,7 +256,7 @@ export class RetryingClient {
 		}
 		if (attempt + 1 >= MAX_CALL_ATTEMPTS) return false;
 		if (retry === 'ifTemporary') return isTransient(failure);
-		return failure.kind === 'unreachable' && failure.facts.text === 'refused';
+		return failure.facts.unreachableCause === 'refused';
 	}
 
 	/** Sends the request once and reads its response with `readResponse`. Throws a Failure unless the status is 2xx. */
@@ -271,7 +271,7 @@ export class RetryingClient {
 			url: this.credential.baseUrl + call.path,
 			query: call.query,
 			body: call.body?.bytes,
-			accept: call.streamed ? 'text/event-stream, application/json' : 'application/json',
+			accept: call.wantsStream ? 'text/event-stream, application/json' : 'application/json',
 			timeoutMs: call.attemptTimeoutMs ?? ATTEMPT_TIMEOUT_MS,
 			signal,
 			credential: this.credential,

@@ -3,7 +3,7 @@ import { toNoResponse, toWrongBaseUrl, isFailure, isTransient, type Failure } fr
 import type { Api } from './api';
 
 /** How long one check of the token may take, in ms. */
-const CHECK_TIMEOUT_MS = 20_000;
+const TOKEN_CHECK_TIMEOUT_MS = 20_000;
 /** The greatest age, in ms, of a shared check whose result is good enough for a caller that only suspects a problem. */
 export const TOKEN_CHECK_TTL_MS = 12_000;
 /** How many checks in a row must refuse the token before it counts as refused. */
@@ -23,7 +23,7 @@ export async function tokenError(
 ): Promise<unknown> {
 	const read = async (deadline: AbortSignal) => await api.getAccount(deadline, 'never');
 	const check = async (sharedSignal: AbortSignal) =>
-		await withDeadline(CHECK_TIMEOUT_MS, sharedSignal, read).then(
+		await withDeadline(TOKEN_CHECK_TIMEOUT_MS, sharedSignal, read).then(
 			() => undefined,
 			(error: unknown) => toWrongBaseUrl(toNoResponse(error)),
 		);
@@ -40,7 +40,10 @@ export async function tokenError(
  * Resolves with the Failure of kind tokenRefused if several checks in a row refuse the token, otherwise with undefined.
  * One check is not enough, because a replica of the service with a cold cache may refuse a valid token for a moment.
  */
-export async function confirmRefusal(api: Api, signal: AbortSignal): Promise<Failure | undefined> {
+export async function confirmTokenRefusal(
+	api: Api,
+	signal: AbortSignal,
+): Promise<Failure | undefined> {
 	for (let refusals = 1; ; refusals++) {
 		const error = await tokenError(api, TOKEN_CHECK_TTL_MS, signal);
 		if (signal.aborted || !isFailure(error, 'tokenRefused')) return undefined;
@@ -50,5 +53,5 @@ export async function confirmRefusal(api: Api, signal: AbortSignal): Promise<Fai
 }
 
 /** Returns true for an error that may go away without a change of the credential. */
-export const isTemporary = (error: unknown): boolean =>
+export const isTemporaryAccountError = (error: unknown): boolean =>
 	isTransient(error) || isFailure(error, 'outOfCredit');

@@ -20,10 +20,10 @@ export interface CallSignals {
  * Makes the two signals that all calls of a run share. An abort of `cancelSignal` aborts both of them; an abort of
  * `stopSignal` aborts only `stopStarting`.
  */
-export const callSignals = (from: {
+export const makeCallSignals = (runSignals: {
 	cancelSignal: AbortSignal;
 	stopSignal: AbortSignal;
 }): CallSignals => ({
-	stopStarting: AbortSignal.any([from.cancelSignal, from.stopSignal]) as StopStarting,
-	abortInFlight: from.cancelSignal as AbortInFlight,
+	stopStarting: AbortSignal.any([runSignals.cancelSignal, runSignals.stopSignal]) as StopStarting,
+	abortInFlight: runSignals.cancelSignal as AbortInFlight,
 });

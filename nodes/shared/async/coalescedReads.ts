@@ -4,7 +4,7 @@ import { anySignal, SILENT_ABORT, monotonicNow, throwIfAborted, whenAborted } fr
  * The greatest age, in ms, of a shared read whose result is good enough for a caller that waits for a task. The age
  * counts from the start of the read.
  */
-export const MAX_SHARED_AGE_MS = 3000;
+export const MAX_SHARED_READ_AGE_MS = 3000;
 /**
  * Reads that began longer ago than this, in ms, are dropped when a new read is added, because their results may be
  * large.
@@ -21,7 +21,7 @@ interface CoalescedRead<T> {
 	/** When the read began, from `monotonicNow`; Infinity while it waits for its turn. */
 	startedAt: number;
 	/** How many callers are waiting for the result. */
-	readerCount: number;
+	callerCount: number;
 	/** Is aborted once there is a result, or when no caller is waiting any more. */
 	readEnded: AbortController;
 	result: Promise<T>;
@@ -48,22 +48,22 @@ export class CoalescedReads {
 		queue?: AdmissionQueue,
 	): Promise<T> {
 		throwIfAborted(signal);
-		let coalesced = this.byKey.get(key) as CoalescedRead<T> | undefined;
-		if (!coalesced || coalesced.startedAt <= startedAfter) {
+		let coalescedRead = this.byKey.get(key) as CoalescedRead<T> | undefined;
+		if (!coalescedRead || coalescedRead.startedAt <= startedAfter) {
 			this.evictStale();
 			this.byKey.delete(key);
-			this.byKey.set(key, (coalesced = startRead(read, queue)));
+			this.byKey.set(key, (coalescedRead = startRead(read, queue)));
 		}
-		const { readEnded, result } = coalesced;
-		coalesced.readerCount++;
+		const { readEnded, result } = coalescedRead;
+		coalescedRead.callerCount++;
 		try {
 			await Promise.race([result, whenAborted(anySignal(signal, readEnded.signal))]);
 			throwIfAborted(signal);
 			return await result;
 		} finally {
-			if (--coalesced.readerCount === 0 && !readEnded.signal.aborted) {
+			if (--coalescedRead.callerCount === 0 && !readEnded.signal.aborted) {
 				readEnded.abort(SILENT_ABORT);
-				if (this.byKey.get(key) === coalesced) this.byKey.delete(key);
+				if (this.byKey.get(key) === coalescedRead) this.byKey.delete(key);
 			}
 		}
 	}
@@ -90,16 +90,16 @@ function startRead<T>(
 		// The `await` takes at least a microtask, so other callers that the same WebSocket message has woken can join
 		// the read before it begins.
 		await queue?.enter(readEnded.signal);
-		coalesced.startedAt = monotonicNow();
+		coalescedRead.startedAt = monotonicNow();
 		const result = await read(readEnded.signal);
 		readEnded.abort(SILENT_ABORT);
 		return result;
 	};
-	const coalesced: CoalescedRead<T> = {
+	const coalescedRead: CoalescedRead<T> = {
 		startedAt: Infinity,
-		readerCount: 0,
+		callerCount: 0,
 		readEnded,
 		result: run(),
 	};
-	return coalesced;
+	return coalescedRead;
 }

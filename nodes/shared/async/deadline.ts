@@ -94,16 +94,16 @@ export interface Deadline {
 }
 
 /** When the time of each deadline is up, by `monotonicNow`. The key is the deadline's signal. */
-const deadlines = new WeakMap<AbortSignal, number>();
+const expiryTimes = new WeakMap<AbortSignal, number>();
 
-const deadlineOf = (signal: AbortSignal) => deadlines.get(signal) ?? Infinity;
+const expiryTimeOf = (signal: AbortSignal) => expiryTimes.get(signal) ?? Infinity;
 
 /**
  * Returns how many ms are left until the deadline with this signal. Returns Infinity if the signal belongs to no
  * deadline.
  */
 export const remainingMs = (signal: AbortSignal): number =>
-	Math.max(0, deadlineOf(signal) - monotonicNow());
+	Math.max(0, expiryTimeOf(signal) - monotonicNow());
 
 /**
  * Starts a time limit of `ms` milliseconds, at most 24 days, which is the longest time of a timer. The signal of the
@@ -114,12 +114,12 @@ export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefi
 	const expiry = new AbortController();
 	const timerAbort = new AbortController();
 	const signal = anySignal(expiry.signal, ...givenSignals);
-	deadlines.set(signal, Math.min(monotonicNow() + ms, ...givenSignals.map(deadlineOf)));
+	expiryTimes.set(signal, Math.min(monotonicNow() + ms, ...givenSignals.map(expiryTimeOf)));
 	void sleep(ms, timerAbort.signal).then(() => {
 		if (!timerAbort.signal.aborted) expiry.abort(new Failure('timedOut', { limitMs: ms }));
 	});
 	const disarm = () => {
-		deadlines.set(signal, Math.min(...givenSignals.map(deadlineOf)));
+		expiryTimes.set(signal, Math.min(...givenSignals.map(expiryTimeOf)));
 		timerAbort.abort(SILENT_ABORT);
 	};
 	return {

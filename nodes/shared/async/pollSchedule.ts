@@ -2,9 +2,9 @@
  * The first of the short pauses between reads, in ms (see `Schedule.hasShortPauses`). Each further one is twice as
  * long.
  */
-const MIN_SOON_MS = 50;
+const MIN_SHORT_PAUSE_MS = 50;
 /** The longest of the short pauses between reads, in ms. */
-const MAX_SOON_MS = 5000;
+const MAX_SHORT_PAUSE_MS = 5000;
 /**
  * The longest pause from the opening of the channel to the next read, in ms, unless `hasShortPauses`. Events may have
  * been missed while the channel was closed.
@@ -32,7 +32,7 @@ export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnec
 type ReadEvent = 'noOutcome' | 'noOutcomeBesideChannel' | 'expectSoon' | 'throttled';
 
 /** All events that change a schedule. `lastRead`: the time is nearly up, so the final read begins at once. */
-export type ScheduleEvent = ChannelEvent | ReadEvent | 'lastRead';
+export type ScheduleEvent = ChannelEvent | ReadEvent | 'finalRead';
 
 /** When the next read begins. A schedule is immutable: `nextSchedule` returns a new one. */
 export interface Schedule {
@@ -45,40 +45,40 @@ export interface Schedule {
 	/** When the next read begins, by `monotonicNow`. */
 	readonly nextAt: number;
 	/** True while the pauses between reads are short, because the outcome is expected soon or a read was throttled. */
-	readonly isExpectedSoon: boolean;
+	readonly hasShortPauses: boolean;
 }
 
 /** Returns the schedule after `event`, which occurred at `now` (from `monotonicNow`). The function is pure. */
 export function nextSchedule(schedule: Schedule, event: ScheduleEvent, now: number): Schedule {
-	const { pollMs, maxBackoffMs, pauseMs, nextAt, isExpectedSoon } = schedule;
-	const readAfter = (ms: number, expectsSoon = false): Schedule => {
-		return { ...schedule, pauseMs: ms, nextAt: now + ms, isExpectedSoon: expectsSoon };
+	const { pollMs, maxBackoffMs, pauseMs, nextAt, hasShortPauses } = schedule;
+	const readAfter = (ms: number, startsShortPauses = false): Schedule => {
+		return { ...schedule, pauseMs: ms, nextAt: now + ms, hasShortPauses: startsShortPauses };
 	};
 	const readAfterDouble = (previousMs: number) =>
-		readAfter(Math.min(MAX_SOON_MS, Math.max(MIN_SOON_MS, previousMs * 2)), true);
+		readAfter(Math.min(MAX_SHORT_PAUSE_MS, Math.max(MIN_SHORT_PAUSE_MS, previousMs * 2)), true);
 	switch (event) {
 		case 'announced':
 			return readAfter(0, true);
 		case 'progress':
-			return isExpectedSoon ? schedule : readAfter(pollMs);
+			return hasShortPauses ? schedule : readAfter(pollMs);
 		case 'disconnected':
 			// The next read is never moved to a later time here, or a channel that is lost again and again would delay
 			// it forever.
-			return isExpectedSoon ? schedule : { ...schedule, nextAt: Math.min(nextAt, now + pollMs) };
+			return hasShortPauses ? schedule : { ...schedule, nextAt: Math.min(nextAt, now + pollMs) };
 		case 'reconnected':
-			return isExpectedSoon
+			return hasShortPauses
 				? schedule
 				: { ...schedule, nextAt: Math.min(nextAt, now + Math.min(pollMs, CATCH_UP_MS)) };
 		case 'expectSoon':
 		case 'throttled':
-			return readAfterDouble(isExpectedSoon ? pauseMs : 0);
+			return readAfterDouble(hasShortPauses ? pauseMs : 0);
 		case 'noOutcome':
 		case 'noOutcomeBesideChannel':
 			// A service may announce an outcome a little before it can be read.
-			if (isExpectedSoon && pauseMs < MAX_SOON_MS) return readAfterDouble(pauseMs);
-			if (event === 'noOutcome' || isExpectedSoon || pauseMs === 0) return readAfter(pollMs);
+			if (hasShortPauses && pauseMs < MAX_SHORT_PAUSE_MS) return readAfterDouble(pauseMs);
+			if (event === 'noOutcome' || hasShortPauses || pauseMs === 0) return readAfter(pollMs);
 			return readAfter(Math.min(pauseMs * 2, Math.max(pollMs, maxBackoffMs)));
-		case 'lastRead':
-			return readAfter(0, isExpectedSoon);
+		case 'finalRead':
+			return readAfter(0, hasShortPauses);
 	}
 }

@@ -57,30 +57,30 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	const { read, signal, pollMs, maxBackoffMs = MAX_BACKOFF_MS } = options;
 	const pauseMs = options.readFirst ? 0 : pollMs;
 	const nextAt = monotonicNow() + pauseMs;
-	let schedule: Schedule = { pollMs, maxBackoffMs, pauseMs, nextAt, isExpectedSoon: false };
+	let schedule: Schedule = { pollMs, maxBackoffMs, pauseMs, nextAt, hasShortPauses: false };
 	let isReadInFlight = false;
 	/** Aborts the current step: a pause, or the read in flight. */
 	let stepAbort = new AbortController();
-	const beforeFinalRead = startDeadline(msBeforeFinalRead(remainingMs(signal)), signal);
+	const deadlineBeforeFinalRead = startDeadline(msBeforeFinalRead(remainingMs(signal)), signal);
 	const unsubscribe = options.subscribe?.(onEvent);
 	try {
-		for (const limitSignal of [beforeFinalRead.signal, signal]) {
+		for (const limitSignal of [deadlineBeforeFinalRead.signal, signal]) {
 			const outcome = await pollDuring(limitSignal);
 			if (outcome) return outcome.value;
-			onEvent('lastRead');
+			onEvent('finalRead');
 		}
 	} finally {
-		beforeFinalRead.stop();
+		deadlineBeforeFinalRead.stop();
 		unsubscribe?.();
 	}
 	throw abortReason(signal);
 
 	function onEvent(event: ScheduleEvent): void {
-		const wasExpectedSoon = schedule.isExpectedSoon;
+		const hadShortPauses = schedule.hasShortPauses;
 		schedule = nextSchedule(schedule, event, monotonicNow());
 		// A read in flight may hang, or return a state from before the announcement. An announcement therefore aborts
 		// it, unless the pauses between reads are short already.
-		if (!isReadInFlight || (schedule.isExpectedSoon && !wasExpectedSoon))
+		if (!isReadInFlight || (schedule.hasShortPauses && !hadShortPauses))
 			stepAbort.abort(SILENT_ABORT);
 	}
 
@@ -96,7 +96,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 				isReadInFlight = true;
 				const result = await readOnce(
 					currentSignal,
-					schedule.isExpectedSoon || limitSignal === signal,
+					schedule.hasShortPauses || limitSignal === signal,
 				);
 				isReadInFlight = false;
 				if (typeof result === 'object') return result;
@@ -116,18 +116,18 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 			(readResult) => {
 				if (readResult.done) return readResult;
 				if (readResult.expectSoon) return 'expectSoon';
-				return noOutcome();
+				return noOutcomeEvent();
 			},
 			(error: unknown) => {
 				if (currentSignal.aborted) return undefined;
 				if (!isTransient(error)) throw error;
-				return isFailure(error, 'rateLimited') ? 'throttled' : noOutcome();
+				return isFailure(error, 'rateLimited') ? 'throttled' : noOutcomeEvent();
 			},
 		);
 		return (await Promise.race([result, whenAborted(currentSignal)])) ?? undefined;
 	}
 
-	function noOutcome() {
+	function noOutcomeEvent() {
 		return options.isChannelOpen?.() ? 'noOutcomeBesideChannel' : 'noOutcome';
 	}
 }

@@ -21,9 +21,9 @@ export class Queue<Entry = void> {
 	constructor(
 		private readonly delayMs: (entry: Entry) => number,
 		private readonly onAdmit: (entry: Entry) => void,
-		lanes = 1,
+		laneCount = 1,
 	) {
-		this.lanes = Array.from({ length: lanes }, () => new Map());
+		this.lanes = Array.from({ length: laneCount }, () => new Map());
 	}
 
 	/** Returns true if nobody waits in this lane. */
@@ -37,18 +37,18 @@ export class Queue<Entry = void> {
 	 */
 	async enter(signal: AbortSignal, entry: Entry, lane = 0): Promise<boolean> {
 		if (signal.aborted) return false;
-		const waiting = this.lanes[lane]!;
+		const waitingCallers = this.lanes[lane]!;
 		return await new Promise<boolean>((resolve) => {
 			const onAbort = () => endWait(false);
 			const endWait = (isAdmitted: boolean) => {
-				waiting.delete(endWait);
+				waitingCallers.delete(endWait);
 				signal.removeEventListener('abort', onAbort);
 				this.notify();
 				resolve(isAdmitted);
 			};
-			waiting.set(endWait, entry);
+			waitingCallers.set(endWait, entry);
 			signal.addEventListener('abort', onAbort, { once: true });
-			if (waiting.size === 1) this.notify();
+			if (waitingCallers.size === 1) this.notify();
 			void this.drain();
 		});
 	}

@@ -40,8 +40,8 @@ export async function fetchEntryFiles(
 	for (const [index, { fileUrl: url }] of files.entries()) {
 		// The history is part of the video API (§4.9), so a file of unknown kind is most likely a video.
 		const file = { url, kind: declaredKind(record, url) ?? 'video', id: names[index]! };
-		const name = index === 0 ? field : `${field}${index + 1}`;
-		binary[name] = await download(context, credential, file, signal);
+		const fieldName = index === 0 ? field : `${field}${index + 1}`;
+		binary[fieldName] = await download(context, credential, file, signal);
 	}
 	return binary;
 }

@@ -17,7 +17,7 @@ export interface HistoryEntry {
 	createdAt: number;
 	files: GeneratedFile[];
 	/** True if the entry has no file, and the service says that the generation has failed. */
-	failed: boolean;
+	hasFailed: boolean;
 	/** The ids and URLs of the entry and its files. */
 	identifiers: string[];
 }
@@ -37,7 +37,7 @@ export const hasAnyIdentifier = (entry: HistoryEntry, identifiers: ReadonlySet<s
  * Converts the records of the history, newest first, to entries, oldest first. Relative URLs are resolved against
  * `baseUrl`. Pure.
  */
-export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryEntry[] {
+export function toHistoryEntries(history: ServiceRecord[], baseUrl: string): HistoryEntry[] {
 	const entries = history.map((record): HistoryEntry => {
 		const files = readGeneratedFiles(record, baseUrl);
 		const id = idOf(record);
@@ -47,7 +47,7 @@ export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryE
 			prompt: asText(record.prompt) ?? '',
 			createdAt: asTime(record.created_at),
 			files,
-			failed: files.length === 0 && (isFailureWord(record.status) || statesFinalReason(record)),
+			hasFailed: files.length === 0 && (isFailureWord(record.status) || statesFinalReason(record)),
 			identifiers:
 				id === undefined
 					? identifiersOf(files)
@@ -59,6 +59,6 @@ export function readHistory(history: ServiceRecord[], baseUrl: string): HistoryE
 
 /** Sorts `entries` in place, oldest first, and returns them; entries without a time come last. */
 export function sortOldestFirst<Entry extends HistoryEntry>(entries: Entry[]): Entry[] {
-	const time = ({ createdAt }: HistoryEntry) => (Number.isNaN(createdAt) ? Infinity : createdAt);
-	return entries.sort((a, b) => time(a) - time(b));
+	const timeOf = ({ createdAt }: HistoryEntry) => (Number.isNaN(createdAt) ? Infinity : createdAt);
+	return entries.sort((a, b) => timeOf(a) - timeOf(b));
 }

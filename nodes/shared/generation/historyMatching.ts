@@ -5,7 +5,7 @@ import { identifiersOf } from '../parsing/responses';
 import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntries';
 
 /** Which history entries belong to a request. */
-export interface Match {
+export interface HistoryMatch {
 	/**
 	 * The entries that belong to the request: first those that an id or a URL identifies, then those that were matched
 	 * by prompt.
@@ -36,8 +36,8 @@ export const earliestEntryTime = ({ sentAt }: GenerationRequest): number =>
  */
 export const isCompetingWith =
 	(request: GenerationRequest) =>
-	({ requestedCount, announcedIds, files, searchUntil = Infinity }: GenerationRequest): boolean =>
-		requestedCount > Math.max(announcedIds.length, files.length) &&
+	({ expectedCount, announcedIds, files, searchUntil = Infinity }: GenerationRequest): boolean =>
+		expectedCount > Math.max(announcedIds.length, files.length) &&
 		searchUntil + LATE_RESULT_MS >= earliestEntryTime(request);
 
 /**
@@ -62,17 +62,17 @@ export function matchHistory(
 	requestsWithPrompt: GenerationRequest[],
 	entries: HistoryEntry[],
 	ownAccountKey: string,
-): Match {
-	const proven = entries.filter(matchesById(request));
-	const others = requestsWithPrompt.filter((other) => other !== request);
-	const identifiersOfOthers = new Set(others.flatMap(identifiersOfRequest));
-	const unclaimed = entries
-		.filter((entry) => entry.prompt === request.prompt && !proven.includes(entry))
+): HistoryMatch {
+	const provenEntries = entries.filter(matchesById(request));
+	const otherRequests = requestsWithPrompt.filter((other) => other !== request);
+	const identifiersOfOthers = new Set(otherRequests.flatMap(identifiersOfRequest));
+	const unclaimedEntries = entries
+		.filter((entry) => entry.prompt === request.prompt && !provenEntries.includes(entry))
 		// A failed entry may belong to a request of another process. If it counted as this request's entry, a retry
 		// would pay for this request again.
-		.filter((entry) => !entry.failed && !hasAnyIdentifier(entry, identifiersOfOthers));
+		.filter((entry) => !entry.hasFailed && !hasAnyIdentifier(entry, identifiersOfOthers));
 	/** The entries that could belong to this request, newest first. */
-	const possible = unclaimed.filter(couldBelongTo(request)).reverse();
+	const possibleEntries = unclaimedEntries.filter(couldBelongTo(request)).reverse();
 
 	const entryByIdentifier = new Map(
 		entries.flatMap((entry) => entry.identifiers.map((identifier) => [identifier, entry] as const)),
@@ -82,40 +82,45 @@ export function matchHistory(
 		const ownEntries = new Set(
 			identifiersOfRequest(owner).flatMap((identifier) => entryByIdentifier.get(identifier) ?? []),
 		);
-		const { requestedCount, announcedIds, files, hasUnattributedFailure } = owner;
-		const known = Math.max(countFiles([...ownEntries]), announcedIds.length, files.length);
+		const { expectedCount, announcedIds, files, hasUnattributedFailure } = owner;
+		const knownCount = Math.max(countFiles([...ownEntries]), announcedIds.length, files.length);
 		// A file that has failed is not missing. If it were, a file of another process could take its place.
-		return requestedCount - known - (hasUnattributedFailure ? 1 : 0);
+		return expectedCount - knownCount - (hasUnattributedFailure ? 1 : 0);
 	};
 	/**
 	 * Each request that could own one of the possible entries, in the order in which they were sent. A request is
 	 * repeated for each file that it misses.
 	 */
 	const claimants = requestsWithPrompt
-		.filter((owner) => isCompetingWith(request)(owner) && possible.some(couldBelongTo(owner)))
+		.filter(
+			(owner) => isCompetingWith(request)(owner) && possibleEntries.some(couldBelongTo(owner)),
+		)
 		.flatMap((owner) =>
 			Array<GenerationRequest>(Math.max(0, missingFileCountOf(owner))).fill(owner),
 		);
 	/** Each entry that one of the claimants could own, oldest first. An entry is repeated for each of its files. */
-	const claimable = unclaimed
+	const claimableEntries = unclaimedEntries
 		.filter((entry) => claimants.some((owner) => couldBelongTo(owner)(entry)))
 		.flatMap((entry) => Array<HistoryEntry>(countFiles([entry])).fill(entry));
 	const isUnambiguous =
-		!request.withImages &&
+		!request.hasImages &&
 		claimants.every(
 			({ searchUntil, contentDigest, accountKey = ownAccountKey }) =>
 				searchUntil !== undefined &&
 				contentDigest === request.contentDigest &&
 				accountKey === ownAccountKey,
 		) &&
-		claimable.length <= claimants.length;
+		claimableEntries.length <= claimants.length;
 
 	/** The claimable entries that belong to `request`: the first claimant gets the first entry, and so on. */
-	const allotted = isUnambiguous
-		? claimable.filter((_, index) => claimants[index] === request)
+	const allottedEntries = isUnambiguous
+		? claimableEntries.filter((_, index) => claimants[index] === request)
 		: [];
-	const matched = [...proven, ...new Set(allotted.filter((entry) => possible.includes(entry)))];
-	return { matched, candidates: matched.length > 0 ? [] : possible };
+	const matched = [
+		...provenEntries,
+		...new Set(allottedEntries.filter((entry) => possibleEntries.includes(entry))),
+	];
+	return { matched, candidates: matched.length > 0 ? [] : possibleEntries };
 }
 
 /** Returns the announced ids of a request, and the ids and URLs of the files that have arrived. */

@@ -4,7 +4,7 @@ import { readAllPages } from '../api/pagination';
 import { monotonicNow } from '../async/deadline';
 import { CoalescedReads } from '../async/coalescedReads';
 import { asTime } from '../parsing/values';
-import { sortOldestFirst, readHistory, type HistoryEntry } from './historyEntries';
+import { sortOldestFirst, toHistoryEntries, type HistoryEntry } from './historyEntries';
 
 /** The greatest age of a snapshot, in ms, unless the caller sets another limit. */
 const SNAPSHOT_TTL_MS = 8_000;
@@ -45,7 +45,7 @@ export async function readHistorySince(
 	minReadAt = monotonicNow() - SNAPSHOT_TTL_MS,
 ): Promise<HistoryEntry[]> {
 	const snapshots = accountOf(api.credential).get(HistorySnapshots);
-	const read = async (sharedSignal: AbortSignal) => await readBackTo(api, since, sharedSignal);
+	const read = async (sharedSignal: AbortSignal) => await readSnapshot(api, since, sharedSignal);
 	let snapshot: HistorySnapshot | undefined;
 	// The loop waits for a read in flight even if its result will be too old, because several reads at the same time
 	// would make a slow service slower.
@@ -55,7 +55,11 @@ export async function readHistorySince(
 }
 
 /** Reads a new snapshot. It goes back to `since`, but has at most the newest MAX_SNAPSHOT_ENTRIES entries. */
-async function readBackTo(api: Api, since: number, signal: AbortSignal): Promise<HistorySnapshot> {
+async function readSnapshot(
+	api: Api,
+	since: number,
+	signal: AbortSignal,
+): Promise<HistorySnapshot> {
 	const coverage = { since: -Infinity, readAt: monotonicNow() };
 	/** The service's clock minus ours, in ms. */
 	let clockOffsetMs = 0;
@@ -73,7 +77,7 @@ async function readBackTo(api: Api, since: number, signal: AbortSignal): Promise
 			return hasReachedSince;
 		},
 	});
-	const entries = readHistory(items, api.credential.baseUrl);
+	const entries = toHistoryEntries(items, api.credential.baseUrl);
 	for (const entry of entries) entry.createdAt -= clockOffsetMs;
 	return { ...coverage, entries: sortOldestFirst(entries) };
 }

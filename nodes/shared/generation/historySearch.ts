@@ -30,7 +30,7 @@ export async function findInHistory(
 	streamFailure: Failure,
 	signal: AbortSignal,
 ): Promise<GeneratedFile[]> {
-	const { files: receivedFiles, requestedCount, searchUntil = 0 } = request;
+	const { files: receivedFiles, expectedCount, searchUntil = 0 } = request;
 	const remainingSearchMs = () => searchUntil - Date.now();
 	let foundFiles = receivedFiles;
 	let candidates: FailureFacts['candidates'];
@@ -59,8 +59,8 @@ export async function findInHistory(
 		// `failure` may be about one of several videos, and the candidates may be the others.
 		const mayHaveOthers =
 			candidates && candidates.length > 0 && isFailure(failure, 'generationFailed');
-		const { text } = failure.facts;
-		throw (mayHaveOthers ? new Failure('streamLost', { text }) : failure).withDefaults({
+		const { reason } = failure.facts;
+		throw (mayHaveOthers ? new Failure('streamLost', { reason }) : failure).withDefaults({
 			candidates,
 		});
 	});
@@ -77,7 +77,7 @@ export async function findInHistory(
 		const isLastSearch = Math.min(remainingSearchMs(), remainingWaitMs) < SEARCH_INTERVAL_MS;
 		const ledger = ledgerOf(api.credential);
 		ledger.add(request);
-		const requestsWithPrompt = ledger.withPrompt(request);
+		const requestsWithPrompt = ledger.findByPrompt(request);
 		const competingRequests = [request, ...requestsWithPrompt.filter(isCompetingWith(request))];
 		const since = Math.min(...competingRequests.map(earliestEntryTime));
 		const minReadAt = isLastSearch ? monotonicNow() - 1000 : undefined;
@@ -90,21 +90,21 @@ export async function findInHistory(
 		);
 		const { accountKey } = api.credential;
 		const match = matchHistory(request, requestsWithPrompt, entries, accountKey);
-		const failed = match.matched.filter((entry) => entry.failed);
+		const failedEntries = match.matched.filter((entry) => entry.hasFailed);
 		const furtherFiles = match.matched.flatMap((entry) => furtherFilesOf(entry, receivedFiles));
 		// Entries without a time may belong to any request with this prompt, so they are candidates.
-		const undated = entries.filter(
+		const undatedEntries = entries.filter(
 			({ prompt, createdAt }) => prompt === request.prompt && Number.isNaN(createdAt),
 		);
-		candidates = [...match.candidates, ...undated].map(({ id = '', record }) => {
+		candidates = [...match.candidates, ...undatedEntries].map(({ id = '', record }) => {
 			return { id, createdAt: asText(record.created_at) };
 		});
 		foundFiles = [...receivedFiles, ...furtherFiles].slice(0, MAX_FILES);
-		const failedCount = Math.max(failed.length, request.hasUnattributedFailure ? 1 : 0);
-		if (foundFiles.length + failedCount >= requestedCount) {
+		const failedCount = Math.max(failedEntries.length, request.hasUnattributedFailure ? 1 : 0);
+		if (foundFiles.length + failedCount >= expectedCount) {
 			if (foundFiles.length > 0) return { done: true, value: foundFiles };
-			const { facts } = failureOfAnswer(api.credential.redact.value(failed[0]!.record));
-			throw new Failure('generationFailed', { text: facts.text, meaning: facts.meaning });
+			const { facts } = failureOfAnswer(api.credential.redact.value(failedEntries[0]!.record));
+			throw new Failure('generationFailed', { reason: facts.reason, meaning: facts.meaning });
 		}
 		if (remainingSearchMs() <= 0) throw new Failure('streamLost');
 		// Some time must be left to download the files before the deadline.
@@ -124,11 +124,13 @@ function furtherFilesOf(entry: HistoryEntry, receivedFiles: GeneratedFile[]): Ge
 		identifiersOf([file]).some((identifier) => identifiers.has(identifier)),
 	);
 	const receivedUrls = new Set(received.flatMap(urlsOf));
-	const others = entry.files.filter((file) => !urlsOf(file).some((url) => receivedUrls.has(url)));
+	const otherFiles = entry.files.filter(
+		(file) => !urlsOf(file).some((url) => receivedUrls.has(url)),
+	);
 	// The path of a URL may be signed anew as well, so a received file can be among the others. Received files are
 	// assumed to come first in the entry.
 	const count = Math.max(0, entry.files.length - received.length);
-	return others.slice(others.length - count);
+	return otherFiles.slice(otherFiles.length - count);
 }
 
 /** Returns a file's URL with and without its query. */
@@ -138,7 +140,7 @@ const urlsOf = ({ fileUrl, raw }: GeneratedFile) => identifiersOf([{ fileUrl, ra
  * Finds the current URL of a file in the history, because signed URLs expire. Resolves with the renewed file, or with
  * `file` itself if no other URL is found. Never rejects.
  */
-export async function findRenewed(
+export async function findRenewedFile(
 	api: Api,
 	request: GenerationRequest,
 	file: GeneratedFile,

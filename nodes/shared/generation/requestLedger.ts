@@ -42,7 +42,7 @@ export class RequestLedger {
 	all = (): GenerationRequest[] => [...this.byKey.values()];
 
 	/** Returns all requests with the prompt of `request`, itself included, in the order in which they were sent. */
-	withPrompt({ prompt }: GenerationRequest): GenerationRequest[] {
+	findByPrompt({ prompt }: GenerationRequest): GenerationRequest[] {
 		const requestsWithPrompt = this.all().filter((other) => other.prompt === prompt);
 		// All processes that know the same requests must sort them in the same way, or two of them could take the same
 		// entry.

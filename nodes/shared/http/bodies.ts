@@ -19,7 +19,7 @@ export async function readText(response: HttpResponse, signal: AbortSignal): Pro
 		throw new Failure('noResponse', { host: new URL(response.url).host, transient: true });
 	if (peeked.isWhole) return peeked.head.toString();
 	const megabytes = MAX_JSON_BYTES / 1024 / 1024;
-	throw new Failure('tooLarge', { text: `more than ${megabytes} MB` });
+	throw new Failure('tooLarge', { reason: `more than ${megabytes} MB` });
 }
 
 /**

@@ -22,18 +22,18 @@ export interface Credential {
 /** What users paste in front of the token when they copy a whole header. */
 const BEARER_PREFIX = /^(?:authorization\s*:\s*)?bearer(?:\s+|$)/i;
 /** Host names of the machine that n8n runs on. */
-const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
+const LOOPBACK_HOST = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
 
 /** Returns the Failure for a bad field of the credential. `field` is its display name. */
-const invalidCredential = (field: string, text: string) =>
-	new Failure('invalidInput', { field, text, isInCredential: true });
+const invalidCredential = (field: string, reason: string) =>
+	new Failure('invalidInput', { field, reason, isInCredential: true });
 
 /**
  * Returns the bearer token (§5) without surrounding white space and without a pasted “Bearer”. Throws a Failure of kind
  * invalidInput if the token is empty or has characters that no token has.
  */
 export function cleanToken(raw: unknown): string {
-	const invalidToken = (text: string) => invalidCredential('API Token', text);
+	const invalidToken = (reason: string) => invalidCredential('API Token', reason);
 	const token = (asText(raw) ?? '').replace(BEARER_PREFIX, '').trim();
 	if (token === '') throw invalidToken('is empty');
 	if (!/^[\x21-\x7e]+$/.test(token)) {
@@ -50,7 +50,7 @@ export function cleanToken(raw: unknown): string {
  * with their colons; messages suggest the first one.
  */
 function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: boolean): URL {
-	const invalidUrl = (text: string) => invalidCredential(field, text);
+	const invalidUrl = (reason: string) => invalidCredential(field, reason);
 	const text = asText(raw);
 	if (text === undefined) throw invalidUrl('is empty');
 	const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -62,7 +62,7 @@ function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: bool
 		throw invalidUrl('must not contain a user name, a password, or anything after a "?" or "#"');
 	}
 	const isEncrypted = /^(?:https|wss):$/.test(url.protocol);
-	if (isEncrypted || allowHttp || LOOPBACK.test(url.hostname)) return url;
+	if (isEncrypted || allowHttp || LOOPBACK_HOST.test(url.hostname)) return url;
 	throw invalidUrl(
 		`must begin with ${schemes[0]}//: over ${url.protocol}// the API token could be read on the network. On a network that you trust, turn on 'Allow Unencrypted Connection' in the credential`,
 	);
@@ -88,13 +88,13 @@ export function readCredential(credential: Record<string, unknown>): Credential 
 	const apiToken = cleanToken(credential.apiToken);
 	const baseUrl = withoutSuffix(parsedBaseUrl, /\/v1$/i);
 	const webSocketUrl = withoutSuffix(parsedWebSocketUrl, /\/ws$/i);
-	const account = JSON.stringify([baseUrl, apiToken]);
+	const accountIdentity = JSON.stringify([baseUrl, apiToken]);
 	return {
 		apiToken,
 		baseUrl,
 		origin: parsedBaseUrl.origin,
 		webSocketUrl,
-		accountKey: createHash('sha256').update(account).digest('hex'),
+		accountKey: createHash('sha256').update(accountIdentity).digest('hex'),
 		redact: redactor(apiToken),
 	};
 }

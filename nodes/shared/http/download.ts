@@ -20,14 +20,14 @@ const IDLE_TIMEOUT_MS = 60_000;
 /** The maximum number of attempts to download a file, outside of a retry window. */
 const MAX_DOWNLOAD_ATTEMPTS = 5;
 /** The retry window (see `retryWindowMs`) while the file's host is unavailable, in ms. */
-const OUTAGE_RETRY_MS = 60_000;
+const OUTAGE_RETRY_WINDOW_MS = 60_000;
 /**
  * The retry window (see `retryWindowMs`) while the host responds with 404, in ms. A new file may take some seconds to
  * appear.
  */
-const NOT_FOUND_RETRY_MS = 20_000;
+const NOT_FOUND_RETRY_WINDOW_MS = 20_000;
 /** The retry window (see `retryWindowMs`) while the host refuses for rate or load, in ms. */
-const THROTTLED_RETRY_MS = 300_000;
+const THROTTLED_RETRY_WINDOW_MS = 300_000;
 /** The longest pause that a host's `Retry-After` can cause, in ms. */
 const MAX_DOWNLOAD_RETRY_AFTER_MS = 60_000;
 
@@ -51,15 +51,15 @@ export interface FileToFetch {
 	/** The maximum size in bytes; ignored for subtitles, which have a limit of their own. */
 	maxBytes?: number;
 	/** Resolves with the current URL of the file. Is called at most once, after the host has refused `url`. */
-	renew?(): Promise<string>;
+	renewUrl?(): Promise<string>;
 }
 
 /** Returns a Failure of kind downloadFailed. `text` is the reason. */
-const downloadFailure = (text: string, transient: boolean, facts: FailureFacts = {}) =>
-	new Failure('downloadFailed', { text, transient, ...facts });
+const downloadFailure = (reason: string, transient: boolean, facts: FailureFacts = {}) =>
+	new Failure('downloadFailed', { reason, transient, ...facts });
 
 /** Throws a Failure unless the status says that the response is the whole file. */
-async function refuseErrorStatus(response: HttpResponse, signal: AbortSignal): Promise<void> {
+async function throwOnErrorStatus(response: HttpResponse, signal: AbortSignal): Promise<void> {
 	const { status, headers } = response;
 	if (status >= 200 && status < 300 && status !== 206) return;
 	const reason = readErrorText(await readErrorBody(response, signal).catch(() => ''));
@@ -83,7 +83,7 @@ async function refuseErrorStatus(response: HttpResponse, signal: AbortSignal): P
  * The function wraps the stream's `push`, because a 'data' listener would start the stream before n8n's storage reads
  * it.
  */
-function countBytes(
+function monitorStream(
 	stream: ByteStream,
 	maxBytes: number,
 	tooLargeFailure: Failure,
@@ -164,16 +164,16 @@ async function fetchOnce(
 	const announcedBytes = Number(response.headers['content-length']) || 0;
 	// A host may compress the file although the request forbids it. Content-Length is then too small, so it can raise
 	// the limit but not lower it.
-	const limitBytes = file.isSubtitles ? MAX_SUBTITLES_BYTES : file.maxBytes;
-	const maxBytes = limitBytes ?? Math.max(announcedBytes, MAX_UNANNOUNCED_BYTES);
+	const fixedMaxBytes = file.isSubtitles ? MAX_SUBTITLES_BYTES : file.maxBytes;
+	const maxBytes = fixedMaxBytes ?? Math.max(announcedBytes, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(maxBytes / 1024 / 1024);
 	const tooLargeFailure = downloadFailure(`it is larger than ${megabytes} MB`, false);
-	const received = countBytes(response.body, maxBytes, tooLargeFailure, file.onAttempt?.());
+	const received = monitorStream(response.body, maxBytes, tooLargeFailure, file.onAttempt?.());
 	const downloadEnded = new AbortController();
 	const idleAt = () => received.lastChunkAt + IDLE_TIMEOUT_MS;
 	void watchIdle(idleAt, downloadEnded.signal, () => response.close());
 	try {
-		await refuseErrorStatus(response, signal);
+		await throwOnErrorStatus(response, signal);
 		const { head, isWhole } = await peek(response.body, SNIFF_BYTES);
 		const contentType = response.redact.text(response.headers['content-type'] ?? '');
 		const type = detectType(file, head, contentType, response.url);
@@ -195,9 +195,10 @@ async function fetchOnce(
  * not limited.
  */
 function retryWindowMs({ facts: { status, retryAfterMs } }: Failure): number {
-	if (status === 429 || (status === 503 && retryAfterMs !== undefined)) return THROTTLED_RETRY_MS;
-	if (status === 404) return NOT_FOUND_RETRY_MS;
-	return status === undefined || status >= 500 ? OUTAGE_RETRY_MS : 0;
+	if (status === 429 || (status === 503 && retryAfterMs !== undefined))
+		return THROTTLED_RETRY_WINDOW_MS;
+	if (status === 404) return NOT_FOUND_RETRY_WINDOW_MS;
+	return status === undefined || status >= 500 ? OUTAGE_RETRY_WINDOW_MS : 0;
 }
 
 /**
@@ -212,7 +213,7 @@ export async function download(
 	signal: AbortSignal,
 ): Promise<IBinaryData> {
 	const startedAt = monotonicNow();
-	let { url, renew } = file;
+	let { url, renewUrl } = file;
 	let lastFailure: Failure | undefined;
 	for (let attempt = 0; ; attempt++) {
 		const result = await fetchOnce(context, credential, { ...file, url }, signal).catch(
@@ -222,13 +223,13 @@ export async function download(
 		if (signal.aborted) {
 			const reason = abortReason(signal);
 			// The last failure of an attempt tells the user more than a timeout does.
-			const reported = reason.kind === 'timedOut' ? (lastFailure ?? reason) : reason;
-			throw reported.withDefaults({ fileUrl: url });
+			const failureToReport = reason.kind === 'timedOut' ? (lastFailure ?? reason) : reason;
+			throw failureToReport.withDefaults({ fileUrl: url });
 		}
 		lastFailure = result;
-		if (renew && result.facts.isUrlRefused) {
-			url = await renew();
-			renew = undefined;
+		if (renewUrl && result.facts.isUrlRefused) {
+			url = await renewUrl();
+			renewUrl = undefined;
 			if (url !== file.url) continue;
 		}
 		const isInRetryWindow = monotonicNow() - startedAt < retryWindowMs(result);
@@ -248,8 +249,8 @@ const CONNECTION_ERROR =
 function toDownloadFailure(error: unknown): Failure {
 	if (error instanceof Failure && error.kind !== 'noResponse') return error;
 	const { name = '', message = '' } = error as Partial<Error>;
-	const isConnection = CONNECTION_ERROR.test(`${codeOf(error)} ${name} ${message}`);
-	return error instanceof Failure || isConnection
+	const isConnectionError = CONNECTION_ERROR.test(`${codeOf(error)} ${name} ${message}`);
+	return error instanceof Failure || isConnectionError
 		? downloadFailure('the connection was lost during the download', true)
 		: downloadFailure(`n8n could not store it (${message || 'no reason given'})`, false);
 }

@@ -7,7 +7,7 @@ import type {
 } from 'n8n-workflow';
 import { abortReason, anySignal, SILENT_ABORT, throwIfAborted } from '../async/deadline';
 import type { Credential } from './credential';
-import { Failure } from '../failure';
+import { Failure, type UnreachableCause } from '../failure';
 import { MAX_REDIRECTS } from '../limits';
 import { asWebUrl } from '../parsing/values';
 import type { Redactor } from '../parsing/redaction';
@@ -67,7 +67,10 @@ export function egressCheck(context: ServiceContext): (url: string) => Promise<v
 	return async (url) => {
 		const result = await filter?.validateUrl(url);
 		if (result && !result.ok)
-			throw new Failure('unreachable', { host: new URL(url).host, text: 'blocked' });
+			throw new Failure('unreachable', {
+				host: new URL(url).host,
+				unreachableCause: 'blocked',
+			});
 	};
 }
 
@@ -85,8 +88,8 @@ export function codeOf(error: unknown, depth = 0): string {
 export function failureOfConnection(error: unknown, url: string): Failure {
 	const code = codeOf(error).toUpperCase();
 	const { host } = new URL(url);
-	const unreachableFailure = (text: string, transient?: true) =>
-		new Failure('unreachable', { host, text, transient });
+	const unreachableFailure = (unreachableCause: UnreachableCause, transient?: true) =>
+		new Failure('unreachable', { host, unreachableCause, transient });
 	if (code === 'ECONNREFUSED') return unreachableFailure('refused', true);
 	if (/^(?:ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)/.test(code)) {
 		return unreachableFailure('host', true);
@@ -166,10 +169,11 @@ async function sendOnce(
 }
 
 /** Throws a Failure if `url` contains the token and leads to another origin than the credential's. */
-function refuseTokenIn(url: string, { origin, redact }: Credential): void {
+function throwIfTokenWouldLeak(url: string, { origin, redact }: Credential): void {
 	if (new URL(url).origin === origin || redact.text(url) === url) return;
 	throw new Failure('downloadFailed', {
-		text: 'the URL contains the API token but points to another host, so the node does not open it',
+		reason:
+			'the URL contains the API token but points to another host, so the node does not open it',
 	});
 }
 
@@ -184,7 +188,7 @@ export async function sendRequest(
 ): Promise<HttpResponse> {
 	let { url, query } = request;
 	for (let redirectCount = 0; ; redirectCount++) {
-		refuseTokenIn(url, request.credential);
+		throwIfTokenWouldLeak(url, request.credential);
 		const bearsToken = new URL(url).origin === request.credential.origin;
 		let response = await sendOnce(context, { ...request, query }, url, bearsToken);
 		if (bearsToken && request.isFile && TOKEN_CONFLICT_STATUSES.includes(response.status)) {

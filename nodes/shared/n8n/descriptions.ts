@@ -61,21 +61,21 @@ export const pollInterval: NumberField = {
 const MAX_SECONDS = 604_800;
 
 /** Makes the field Timeout, in seconds. Its default depends on the kind of media. */
-export const timeout = (kind: MediaKind): NumberField => {
+export const timeoutField = (kind: MediaKind): NumberField => {
 	// n8n's lint accepts only a literal or a plain variable as the default of a field.
-	const byDefault = MEDIA[kind].timeoutSeconds;
+	const defaultSeconds = MEDIA[kind].timeoutSeconds;
 	return {
 		displayName: 'Timeout',
 		name: 'timeout',
 		type: 'number',
 		typeOptions: { minValue: 1, maxValue: MAX_SECONDS },
-		default: byDefault,
+		default: defaultSeconds,
 		description:
 			'How many seconds to wait for one result, including the download. A result that comes later is not lost: the message says how to get it.',
 	};
 };
 
-export const download = {
+export const downloadField = {
 	displayName: 'Download File',
 	name: 'download',
 	type: 'boolean',
@@ -85,12 +85,12 @@ export const download = {
 } satisfies INodeProperties;
 
 /** Download File, but off by default. It is for operations of which most users need only the URL. */
-export const downloadOffByDefault = { ...download, default: false } satisfies INodeProperties;
+export const downloadOffByDefault = { ...downloadField, default: false } satisfies INodeProperties;
 
 /** The name of the binary field that receives the subtitles. */
-export const SUBTITLES_FIELD = 'subtitles';
+export const SUBTITLES_BINARY_FIELD = 'subtitles';
 
-export const subtitles = {
+export const subtitlesField = {
 	displayName: 'Download Subtitles',
 	name: 'subtitles',
 	type: 'boolean',
@@ -100,7 +100,7 @@ export const subtitles = {
 		'Whether to also download the subtitles, if there are any, into the binary field "subtitles"',
 } satisfies INodeProperties;
 
-export const taskId: INodeProperties = {
+export const taskIdField: INodeProperties = {
 	displayName: 'Task ID',
 	name: 'taskId',
 	type: 'string',
@@ -111,7 +111,7 @@ export const taskId: INodeProperties = {
 };
 
 /** Makes the collection Options. Its fields are sorted by name, as n8n's guidelines require. */
-export const options = (...fields: INodeProperties[]): INodeProperties => ({
+export const optionsField = (...fields: INodeProperties[]): INodeProperties => ({
 	displayName: 'Options',
 	name: 'options',
 	type: 'collection',
@@ -149,7 +149,7 @@ export const idleTimeout: NumberField = {
 };
 
 /** Makes the field Prompt of an operation. */
-export const prompt = (
+export const promptField = (
 	placeholder: string,
 	description: string,
 	required = true,
@@ -165,7 +165,7 @@ export const prompt = (
 });
 
 /** Makes the field for the input images of a video. */
-export const inputImages = (displayName: string, description: string): INodeProperties => ({
+export const inputImagesField = (displayName: string, description: string): INodeProperties => ({
 	displayName,
 	name: 'binaryPropertyName',
 	type: 'string',
@@ -183,7 +183,7 @@ export const inputImages = (displayName: string, description: string): INodeProp
 });
 
 /** The field Prompt of the video operations that require a prompt. */
-export const videoPrompt = prompt(
+export const videoPromptField = promptField(
 	'e.g. A paper boat sails down a rainy street',
 	'Describe the video: scene, movement, style',
 );

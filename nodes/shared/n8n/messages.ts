@@ -1,5 +1,11 @@
 import { MEDIA, type MediaKind } from '../contract';
-import type { Failure, FailureFacts, FailureKind, Meaning } from '../failure';
+import type {
+	ErrorMeaning,
+	Failure,
+	FailureFacts,
+	FailureKind,
+	UnreachableCause,
+} from '../failure';
 import { truncate } from '../parsing/values';
 
 /* The texts that users read about failures. */
@@ -13,7 +19,7 @@ export interface Wording {
 }
 
 /** Returns the reason as an addition to a message; '' if there is none. */
-const reasonSuffix = (facts: FailureFacts) => (facts.text ? `: ${facts.text}` : '');
+const reasonSuffix = (facts: FailureFacts) => (facts.reason ? `: ${facts.reason}` : '');
 const formatSeconds = (ms = 0) => (ms === 1000 ? '1 second' : `${ms / 1000} seconds`);
 /** Returns a pause in words: in minutes if it is longer than two minutes, otherwise in seconds. */
 const formatPause = (ms: number) =>
@@ -49,7 +55,7 @@ export const rowPrefix = (itemIndexes: number[]): string =>
 /**
  * The texts of the kind `unreachable`, by what prevents the connection. The name of the host comes before `message`.
  */
-const UNREACHABLE: Record<string, Wording> = {
+const UNREACHABLE_WORDINGS: Record<UnreachableCause, Wording> = {
 	refused: {
 		message: 'refused the connection',
 		description: "Check 'Base URL' in the credential, and whether the service is running.",
@@ -74,13 +80,13 @@ const UNREACHABLE: Record<string, Wording> = {
  * Says that files were charged, and where the user can get them. A `data:` URL is omitted, because it contains the
  * whole file.
  */
-const chargedFiles = ({ fileUrl, otherFileUrls = [], isFree }: FailureFacts) => {
+const chargedFilesSentence = ({ fileUrl, otherFileUrls = [], isFree }: FailureFacts) => {
 	const urls = [fileUrl, ...otherFileUrls].filter((url) => /^http/.test(url ?? ''));
-	const orHere = urls.length > 0 ? `, or get it here: ${urls.join(' , ')}` : '.';
-	if (isFree) return `Try again later, which is free of charge${orHere}`;
+	const urlsClause = urls.length > 0 ? `, or get it here: ${urls.join(' , ')}` : '.';
+	if (isFree) return `Try again later, which is free of charge${urlsClause}`;
 	return urls.length > 1
 		? `The request has been charged. Get its files with History → Get Many, or here: ${urls.join(' , ')}`
-		: `It has been charged. Get it with History → Get Many${orHere.replace('get it ', '')}`;
+		: `It has been charged. Get it with History → Get Many${urlsClause.replace('get it ', '')}`;
 };
 
 /** Says what to do if a response does not seem to come from the API. */
@@ -94,7 +100,7 @@ const whereToLook = ({ mediaKind }: FailureFacts) =>
 		: "History → Get Many (or the provider's website)";
 
 /** What a user can do, by the meaning of the service's error. */
-const REMEDIES: Partial<Record<Meaning, string>> = {
+const REMEDIES: Partial<Record<ErrorMeaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
 	credit: 'Add credit with your provider',
@@ -116,7 +122,7 @@ const remediesOf = (kind: MediaKind): typeof REMEDIES =>
  * Returns what the user can do, as a sentence without its period. Returns `fallback` if the meaning of the error
  * suggests nothing.
  */
-const remedy = ({ meaning, mediaKind, safeInFlight }: FailureFacts, fallback: string) => {
+const remedyFor = ({ meaning, mediaKind, safeInFlight }: FailureFacts, fallback: string) => {
 	const numberToTry = safeInFlight ? ` (try ${safeInFlight})` : '';
 	const remedies = { ...REMEDIES, ...(mediaKind && remediesOf(mediaKind)) };
 	return ((meaning && remedies[meaning]) ?? fallback) + numberToTry;
@@ -142,11 +148,11 @@ const itemsSuffix = ({ itemIndexes = [], itemCount = 0 }: FailureFacts) => {
 
 /** Says what the user can do about an invalid field. */
 function inputRemedy(facts: FailureFacts): string {
-	const { field = 'the field', text, isInCredential, itemIndexes = [], itemCount = 0 } = facts;
+	const { field = 'the field', reason, isInCredential, itemIndexes = [], itemCount = 0 } = facts;
 	if (isInCredential)
-		return `${text === 'is empty' ? 'Fill in' : 'Correct'} '${field}' in the credential.`;
+		return `${reason === 'is empty' ? 'Fill in' : 'Correct'} '${field}' in the credential.`;
 	if (facts.fieldRemedy) return `${facts.fieldRemedy}.`;
-	if (text !== 'is empty') return `Correct '${field}'.`;
+	if (reason !== 'is empty') return `Correct '${field}'.`;
 	const emptyCount = itemIndexes.length;
 	if (emptyCount === 0 || emptyCount === itemCount) {
 		// n8n itself refuses a required field without a value, so most likely an expression has returned nothing.
@@ -159,7 +165,7 @@ function inputRemedy(facts: FailureFacts): string {
 }
 
 /** Says that nothing was sent because of an invalid field; '' for a trigger, which sends no request of the user. */
-function whatWasSent({ isTrigger, itemIndexes }: FailureFacts): string {
+function notSentSentence({ isTrigger, itemIndexes }: FailureFacts): string {
 	if (isTrigger) return '';
 	return itemIndexes ? ' Nothing was sent in this run.' : ' The request was not sent.';
 }
@@ -167,21 +173,21 @@ function whatWasSent({ isTrigger, itemIndexes }: FailureFacts): string {
 /** How each kind of failure is put into words. */
 const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	invalidInput: (facts) => ({
-		message: `'${facts.field ?? 'A field'}' ${facts.text ?? 'is not valid'}${itemsSuffix(facts)}`,
-		description: inputRemedy(facts) + whatWasSent(facts),
+		message: `'${facts.field ?? 'A field'}' ${facts.reason ?? 'is not valid'}${itemsSuffix(facts)}`,
+		description: inputRemedy(facts) + notSentSentence(facts),
 	}),
-	badImage: ({ field = 'The field', text = '', fieldRemedy }) => ({
-		message: text.trim() || 'A file is missing',
+	badImage: ({ field = 'The field', reason = '', fieldRemedy }) => ({
+		message: reason.trim() || 'A file is missing',
 		description: `${fieldRemedy ?? `'${field}' must contain the names of input binary fields that hold images, or image URLs (https://…)`}. The request was not sent.`,
 	}),
-	overBudget: ({ text = 'This run needs more', maxPaidRequests }) => ({
-		message: `${text}, but 'Max Paid Requests per Execution' is ${maxPaidRequests}`,
+	overBudget: ({ reason = 'This run needs more', maxPaidRequests }) => ({
+		message: `${reason}, but 'Max Paid Requests per Execution' is ${maxPaidRequests}`,
 		description: 'Raise the limit, or pass fewer rows. No paid request was sent in this run.',
 	}),
-	unreachable: ({ host = 'The service', text = 'host', fileUrl }) => {
-		const { message, description } = UNREACHABLE[text]!;
+	unreachable: ({ host = 'The service', unreachableCause = 'host', fileUrl }) => {
+		const { message, description } = UNREACHABLE_WORDINGS[unreachableCause];
 		// A file may be on another host than the API. The Base URL is then not the cause.
-		const isFile = fileUrl !== undefined && text !== 'blocked';
+		const isFile = fileUrl !== undefined && unreachableCause !== 'blocked';
 		const fileRemedy = 'Check whether n8n can connect to this host, which has the file.';
 		return { message: `${host} ${message}`, description: isFile ? fileRemedy : description };
 	},
@@ -228,7 +234,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	rejected: (facts) => ({
 		message: `The service rejected the request${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
-		description: `${remedy(facts, facts.text ? 'Correct the field that this reason is about' : 'Check all fields, or ask your provider for the reason')}.`,
+		description: `${remedyFor(facts, facts.reason ? 'Correct the field that this reason is about' : 'Check all fields, or ask your provider for the reason')}.`,
 	}),
 	unavailable: (facts) => ({
 		message: `The service is not available${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
@@ -236,11 +242,11 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	taskFailed: (facts) => ({
 		message: `The service could not generate the speech${reasonSuffix(facts)}`,
-		description: `${remedy({ ...facts, mediaKind: 'speech' }, `Change the ${MEDIA.speech.inputs}`)}. A new task is charged.`,
+		description: `${remedyFor({ ...facts, mediaKind: 'speech' }, `Change the ${MEDIA.speech.inputs}`)}. A new task is charged.`,
 	}),
 	generationFailed: (facts) => ({
 		message: `The service could not generate the ${facts.mediaKind ?? 'video or image'}${reasonSuffix(facts)}`,
-		description: `${remedy(facts, `Change the ${MEDIA[facts.mediaKind ?? 'video'].inputs}`)}. A new request is charged.`,
+		description: `${remedyFor(facts, `Change the ${MEDIA[facts.mediaKind ?? 'video'].inputs}`)}. A new request is charged.`,
 	}),
 	tooLarge: (facts) => ({
 		message: `The service's response is too large${reasonSuffix(facts)}`,
@@ -256,7 +262,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 				}
 			: {
 					message: `An earlier attempt sent this request ${facts.sentElsewhere.how}`,
-					description: `To get ${facts.text} at no extra charge, enter ${facts.sentElsewhere.oldSetting} in the credential again, and retry. To send the request with the new credential, which is charged, run only this row in a new execution.`,
+					description: `To get ${facts.sentElsewhere.result} at no extra charge, enter ${facts.sentElsewhere.oldSetting} in the credential again, and retry. To send the request with the new credential, which is charged, run only this row in a new execution.`,
 				},
 	noAudioUrl: ({ limitMs }) => ({
 		message: `The task is complete, but its audio is not available yet (waited ${formatSeconds(limitMs)})`,
@@ -264,7 +270,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	downloadFailed: (facts) => ({
 		message: `The file was generated but could not be downloaded${reasonSuffix(facts)}`,
-		description: facts.taskId || facts.taskIds ? '' : chargedFiles(facts),
+		description: facts.taskId || facts.taskIds ? '' : chargedFilesSentence(facts),
 	}),
 	streamLost: (facts) => ({
 		message: `The result did not arrive${reasonSuffix(facts)}`,
@@ -274,12 +280,12 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `No result after ${formatSeconds(limitMs)}${lastKnownStatus ? ` (last known status: ${lastKnownStatus})` : ''}`,
 		description: `${!fileUrl && (taskId || mayBeCharged || announcedIds?.length) ? 'It may still arrive. ' : ''}If results usually take longer, raise 'Timeout' under Options.`,
 	}),
-	noWebSocket: () => ({
+	webSocketUnsupported: () => ({
 		message: 'This n8n runs on a version of Node.js without WebSocket',
 		description:
 			"Run n8n on Node.js 22 or later. Or list the tasks in 'Task IDs': the trigger then checks those.",
 	}),
-	noSocket: () => ({
+	webSocketBlocked: () => ({
 		message:
 			"The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those",
 		description: "Without a WebSocket, the trigger can't detect tasks by itself.",
@@ -289,8 +295,8 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description:
 			"Remove 'Video or Image Created' from 'Trigger On': without a history, new ones can't be detected.",
 	}),
-	selfTrigger: ({ text = 'A node', mediaKind }) => ({
-		message: `'${text}' creates what this trigger listens for, so each execution would start and pay for the next. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} that node to a workflow called with 'Execute Sub-workflow'. Loops through it are not detected in queue mode, in nested sub-workflows, with HTTP Request, after a lost response or through another workflow's trigger`,
+	selfTrigger: ({ nodeName = 'A node', mediaKind }) => ({
+		message: `'${nodeName}' creates what this trigger listens for, so each execution would start and pay for the next. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} that node to a workflow called with 'Execute Sub-workflow'. Loops through it are not detected in queue mode, in nested sub-workflows, with HTTP Request, after a lost response or through another workflow's trigger`,
 		description: "'Execute step' still works.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
@@ -333,7 +339,7 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 		facts.fileUrl !== undefined &&
 			taskId === undefined &&
 			kind !== 'downloadFailed' &&
-			`${facts.isFree ? '' : 'The file is ready. '}${chargedFiles(facts)}`,
+			`${facts.isFree ? '' : 'The file is ready. '}${chargedFilesSentence(facts)}`,
 		candidates?.length &&
 			`${candidates.length > 1 ? 'One of these history entries' : 'This history entry'} may be the result: ${listFirst(candidates)}.`,
 	];

@@ -19,7 +19,7 @@ export class NodeParameters {
 	/** `canPassFiles` is false if the output cannot contain files, as in a tool for an AI agent. */
 	constructor(
 		read: ReadParameter,
-		private readonly withFiles = true,
+		private readonly canPassFiles = true,
 	) {
 		// Each value is read only once, because n8n can do nothing else while it evaluates an expression.
 		const values = new Map<string, unknown>();
@@ -87,7 +87,7 @@ export class NodeParameters {
 
 	/** Returns true if a switch asks for a file, and the output can contain files. */
 	wantsFile(field: SwitchField): boolean {
-		return this.withFiles && this.flag(field);
+		return this.canPassFiles && this.flag(field);
 	}
 
 	/** Returns a number within the range of its field. */

@@ -27,7 +27,7 @@ const OTHER_PROMPT_GRACE_MS = 5000;
  * The workflow ids of a sub-workflow (`id`) and of the workflow that called it (`calledBy`). For an error workflow,
  * both are the id of the workflow that failed.
  */
-export type SubWorkflow = NonNullable<GenerationRequest['creator']>;
+export type RequestCreator = NonNullable<GenerationRequest['creator']>;
 
 /**
  * What a trigger's event is about: a video or image in the history, or a speech task, which has no `files`. The
@@ -35,7 +35,7 @@ export type SubWorkflow = NonNullable<GenerationRequest['creator']>;
  */
 export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 	id?: string;
-	failed?: boolean;
+	hasFailed?: boolean;
 };
 
 /**
@@ -51,7 +51,7 @@ export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 export async function isCreatedBySubWorkflow(
 	product: Product,
 	credential: Credential,
-	isOwnSubWorkflow: (creator: SubWorkflow) => boolean,
+	isOwnSubWorkflow: (creator: RequestCreator) => boolean,
 	signal: AbortSignal,
 ): Promise<boolean> {
 	const receivedAt = Date.now();
@@ -61,12 +61,12 @@ export async function isCreatedBySubWorkflow(
 		creator !== undefined && isOwnSubWorkflow(creator);
 	// The sub-workflow may use another token or Base URL of the same account. Another service may use the same ids, so
 	// the prompts must be equal, too.
-	const isCreatedElsewhere = (request: GenerationRequest) =>
+	const isProvenOwnCreator = (request: GenerationRequest) =>
 		isOwn(request) &&
 		isProvenCreator(request, product) &&
 		promptStart(request.prompt) === promptStart(product.prompt);
 	for (; !signal.aborted; await sleep(RECHECK_MS, signal)) {
-		if (allRequests(isSpeech).some(isCreatedElsewhere)) return true;
+		if (allRequests(isSpeech).some(isProvenOwnCreator)) return true;
 		const ownRequests = ledger.all().filter(isOwn);
 		const verdicts = ownRequests.map((request) => verdictOf(request, product, receivedAt));
 		const creator = ownRequests[verdicts.indexOf('created')];
@@ -92,10 +92,10 @@ function isProvenCreator(request: GenerationRequest, { id, files = [] }: Product
  * if it has not. `receivedAt` is when the event arrived, in ms since 1970.
  */
 function verdictOf(request: GenerationRequest, product: Product, receivedAt: number) {
-	const { prompt, failed } = product;
-	const { announcedIds, files, requestedCount, searchUntil } = request;
+	const { prompt, hasFailed } = product;
+	const { announcedIds, files, expectedCount, searchUntil } = request;
 	if (isProvenCreator(request, product)) return 'created';
-	const hasAllFiles = Math.max(announcedIds.length, files.length) >= requestedCount;
+	const hasAllFiles = Math.max(announcedIds.length, files.length) >= expectedCount;
 	// If the text of a task is unknown, any request may have created it, for example one whose create call got no
 	// response.
 	const mayHaveSamePrompt = prompt === undefined || prompt === request.prompt;
@@ -105,7 +105,7 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 		// stream.
 		const hasUnknownIds = announcedIds.length === 0 && files.length > 0;
 		const mayStillArrive =
-			Date.now() < searchUntil + LATE_RESULT_MS && (failed || !hasAllFiles || hasUnknownIds);
+			Date.now() < searchUntil + LATE_RESULT_MS && (hasFailed || !hasAllFiles || hasUnknownIds);
 		return mayStillArrive && mayHaveSamePrompt ? 'created' : undefined;
 	}
 	if (hasAllFiles || request.sentAt > receivedAt) return undefined;
@@ -114,11 +114,11 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 }
 
 /** Returns the id of the workflow that called this one; undefined if none is known. */
-export const callerOf = (context: IExecuteFunctions): string | undefined =>
+export const callerIdOf = (context: IExecuteFunctions): string | undefined =>
 	(context as ExecutionInternals).runExecutionData?.parentExecution?.workflowId;
 
 /** Returns the id of the workflow whose failure has started this error workflow; undefined if none is known. */
-function failedWorkflowOf(context: IExecuteFunctions): string | undefined {
+function failedWorkflowIdOf(context: IExecuteFunctions): string | undefined {
 	if (context.getMode() !== 'error') return undefined;
 	const { resultData } = (context as ExecutionInternals).runExecutionData ?? {};
 	const [startRuns] = Object.values(resultData?.runData ?? {});
@@ -130,10 +130,10 @@ function failedWorkflowOf(context: IExecuteFunctions): string | undefined {
  * Returns the ids of this workflow and of the workflow that called it, or the id of the workflow whose failure has
  * started this one (see `RequestCreator`). Returns undefined if this workflow was started in neither way.
  */
-export function creatorOf(context: IExecuteFunctions): SubWorkflow | undefined {
-	const failedId = failedWorkflowOf(context);
+export function creatorOf(context: IExecuteFunctions): RequestCreator | undefined {
+	const failedId = failedWorkflowIdOf(context);
 	if (failedId !== undefined) return { id: failedId, calledBy: failedId };
 	const { id = '' } = context.getWorkflow();
-	const calledBy = callerOf(context);
+	const calledBy = callerIdOf(context);
 	return calledBy === undefined ? undefined : { id, calledBy };
 }

@@ -74,7 +74,7 @@ export class CircuitBreaker {
 	 * - `retryAfterMs` is the cooldown that the service asks for, in ms.
 	 * - A random time of at most `maxJitterMs` is added to the cooldown.
 	 */
-	onFailure(sentAt: number, isOutage: boolean, retryAfterMs?: number, jitterMs = 0): void {
+	onFailure(sentAt: number, isOutage: boolean, retryAfterMs?: number, maxJitterMs = 0): void {
 		// Requests that are in flight together mostly fail for the same reason, so their failures count as one.
 		if (sentAt > this.openedAt) {
 			this.consecutiveFailures++;
@@ -89,7 +89,7 @@ export class CircuitBreaker {
 			FIRST_COOLDOWN_MS * 2 ** (this.consecutiveFailures - 1),
 		);
 		const cooldownMs = Math.min(retryAfterMs ?? backoffMs, MAX_OBEYED_RETRY_AFTER_MS);
-		const newOpenUntil = monotonicNow() + cooldownMs + Math.random() * jitterMs;
+		const newOpenUntil = monotonicNow() + cooldownMs + Math.random() * maxJitterMs;
 		this.openUntil = Math.max(this.openUntil, newOpenUntil);
 	}
 

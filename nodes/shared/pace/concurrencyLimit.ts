@@ -11,7 +11,7 @@ const BACKOFF_RATIO = 0.9;
 /**
  * Doubling the limit takes this many times as long as one call takes (see `doublingMs`), but at most `maxDoublingMs`.
  */
-const DOUBLING_ROUNDS = 10;
+const CALL_DURATIONS_PER_DOUBLING = 10;
 /** The longest time that doubling the limit takes, in ms, before the jitter is applied. */
 const MAX_DOUBLING_MS = 150_000;
 /**
@@ -31,7 +31,7 @@ const CUBIC_K = Math.cbrt(1 - BACKOFF_RATIO);
  * The ceiling rises by 1 in about this many rounds, each of N successes at a ceiling of N. It rises slowly because each
  * call too many may be charged and then fail.
  */
-const ROUNDS_PER_PROBE = 25;
+const ROUNDS_PER_CEILING_RISE = 25;
 
 /**
  * How many calls may be in flight at once.
@@ -60,9 +60,9 @@ export class ConcurrencyLimit {
 	 * A random factor of the doubling time. It keeps the limits of processes that share an account from rising
 	 * together.
 	 */
-	private jitter = 1;
+	private jitterFactor = 1;
 	/** How long a call takes, smoothed like a round-trip time (RFC 6298), in ms; 0 until one has succeeded. */
-	private roundMs = 0;
+	private averageCallMs = 0;
 	/** How many calls have proved healthy (see `onHealthy`). */
 	private healthyCount = 0;
 	/** The cap that overloads have put on the limit; Infinity before the first overload. */
@@ -78,9 +78,9 @@ export class ConcurrencyLimit {
 	get current(): number {
 		const elapsedMs = monotonicNow() - this.epochStart;
 		const cubicTime = elapsedMs / this.doublingMs - CUBIC_K;
-		const slowStartByTime =
+		const timeBasedLimit =
 			this.initialLimit + SLOW_START_RISE * Math.min(1, elapsedMs / SLOW_START_RISE_MS);
-		const slowStartLimit = Math.max(slowStartByTime, SLOW_START_FACTOR * this.healthyCount);
+		const slowStartLimit = Math.max(timeBasedLimit, SLOW_START_FACTOR * this.healthyCount);
 		// A `wMax` below 1 means that other clients may occupy the whole account, so the limit may be below 1 as well.
 		const minLimit = (this.wMax ?? 0) < 1 ? 0 : 1;
 		const limit = this.wMax === undefined ? slowStartLimit : this.wMax * (1 + cubicTime ** 3);
@@ -97,7 +97,10 @@ export class ConcurrencyLimit {
 	 * their slots become free sooner.
 	 */
 	private get doublingMs(): number {
-		return this.jitter * Math.min(this.maxDoublingMs, DOUBLING_ROUNDS * (this.roundMs || Infinity));
+		return (
+			this.jitterFactor *
+			Math.min(this.maxDoublingMs, CALL_DURATIONS_PER_DOUBLING * (this.averageCallMs || Infinity))
+		);
 	}
 
 	/**
@@ -140,15 +143,17 @@ export class ConcurrencyLimit {
 	 * flight when it was accepted, itself included.
 	 */
 	onSuccess(inFlight: number, durationMs: number): void {
-		this.roundMs = this.roundMs ? (7 * this.roundMs + durationMs) / 8 : durationMs;
-		if (inFlight > this.ceiling - 1) this.ceiling += 1 / (ROUNDS_PER_PROBE * this.ceiling);
+		this.averageCallMs = this.averageCallMs
+			? (7 * this.averageCallMs + durationMs) / 8
+			: durationMs;
+		if (inFlight > this.ceiling - 1) this.ceiling += 1 / (ROUNDS_PER_CEILING_RISE * this.ceiling);
 	}
 
 	/** Call this when a call was refused because too many are in flight; `inFlight` of them are ours. */
 	onRefused(inFlight: number): void {
 		this.wMax = Math.max(0.5, inFlight);
 		this.epochStart = monotonicNow();
-		this.jitter = 0.75 + Math.random() / 2;
+		this.jitterFactor = 0.75 + Math.random() / 2;
 		this.maxDoublingMs = inFlight > 0 ? MAX_DOUBLING_MS : this.idleDoublingMs;
 		if (inFlight === 0)
 			this.idleDoublingMs = Math.min(MAX_DOUBLING_MS, IDLE_DOUBLING_INCREASE * this.idleDoublingMs);

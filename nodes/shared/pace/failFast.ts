@@ -23,18 +23,18 @@ export class FailFast {
 	 */
 	lastFailure: Failure | undefined;
 	/** When a create call was last accepted, from `monotonicNow`; 0 if none was. */
-	private acceptedAt = 0;
+	private lastAcceptedAt = 0;
 	/**
 	 * Since when the temporary failures of create calls have all named a quota, from `monotonicNow`; Infinity if there
 	 * is no such time.
 	 */
 	private quotaRefusedSince = Infinity;
 	/** When a create call last failed for a temporary reason, from `monotonicNow`. */
-	private failedAt = 0;
+	private lastFailedAt = 0;
 
 	/** Call this when a create call was accepted. */
 	onAccepted(): void {
-		this.acceptedAt = monotonicNow();
+		this.lastAcceptedAt = monotonicNow();
 		this.quotaRefusedSince = Infinity;
 		this.isQuotaExhausted = false;
 		this.lastFailure = undefined;
@@ -48,8 +48,8 @@ export class FailFast {
 		this.lastFailure = new Failure(kind, otherFacts);
 		const now = monotonicNow();
 		// A failure that long ago belongs to an earlier run, and says nothing about the quota of today.
-		if (now - this.failedAt > QUOTA_CONFIRM_MS) this.quotaRefusedSince = Infinity;
-		this.failedAt = now;
+		if (now - this.lastFailedAt > QUOTA_CONFIRM_MS) this.quotaRefusedSince = Infinity;
+		this.lastFailedAt = now;
 		this.quotaRefusedSince =
 			facts.meaning === 'quota' ? Math.min(this.quotaRefusedSince, now) : Infinity;
 		const confirmMs = Math.max(QUOTA_CONFIRM_MS, (facts.retryAfterMs ?? 0) + RETRY_AFTER_MARGIN_MS);
@@ -63,7 +63,7 @@ export class FailFast {
 	 */
 	onTimedOut(waitingSince: number, isIdle: boolean): void {
 		const mayBeQuota =
-			this.lastFailure !== undefined && !mentionsConcurrency(this.lastFailure.facts.text);
-		this.isQuotaExhausted ||= isIdle && mayBeQuota && this.acceptedAt < waitingSince;
+			this.lastFailure !== undefined && !mentionsConcurrency(this.lastFailure.facts.reason);
+		this.isQuotaExhausted ||= isIdle && mayBeQuota && this.lastAcceptedAt < waitingSince;
 	}
 }

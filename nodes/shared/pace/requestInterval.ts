@@ -58,12 +58,12 @@ export class RequestInterval {
 		const isIdle = this.ms === 0 && monotonicNow() - this.lastAcceptedAt > IDLE_MS;
 		if (isIdle) this.restartCounting();
 		this.lastAcceptedAt = monotonicNow();
-		if (this.throttledCount > 0 && this.initialMs <= MIN_INTERVAL_MS) this.estimate();
+		if (this.throttledCount > 0 && this.initialMs <= MIN_INTERVAL_MS) this.setToEstimate();
 		this.acceptedCount++;
 	}
 
 	/** Sets the interval to the average time per accepted request, unless the service seems to allow bursts. */
-	private estimate(): void {
+	private setToEstimate(): void {
 		const averageMs = (monotonicNow() - this.countingSince) / Math.max(1, this.acceptedCount);
 		this.set(
 			this.acceptedCount < this.throttledCount * LONG_WINDOW_RATIO ? averageMs : MIN_INTERVAL_MS,

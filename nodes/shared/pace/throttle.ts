@@ -181,12 +181,12 @@ export class Throttle {
 		return {
 			isSpotCheck: false,
 			markAccepted: () => {
-				this.onAnswer(isCreate, sentAt, 'succeeded');
+				this.updateLimits(isCreate, sentAt, 'succeeded');
 				acceptedCall = this.trackInFlight();
 			},
 			end: (outcome, error) => {
 				if (acceptedCall) return acceptedCall.end(outcome, error);
-				this.onAnswer(isCreate, sentAt, outcome, error);
+				this.updateLimits(isCreate, sentAt, outcome, error);
 				return error;
 			},
 		};
@@ -216,7 +216,7 @@ export class Throttle {
 	}
 
 	/** Updates all limits after a request that was sent at `sentAt` was accepted or has ended. */
-	private onAnswer(isCreate: boolean, sentAt: number, outcome: Outcome, error?: unknown): void {
+	private updateLimits(isCreate: boolean, sentAt: number, outcome: Outcome, error?: unknown): void {
 		const { requestBreaker, createBreaker, failFast } = this;
 		const hasAnswered = outcome === 'succeeded' || outcome === 'rejected';
 		this.hasEverAnswered ||= hasAnswered;
@@ -244,19 +244,19 @@ export class Throttle {
 	 * all requests.
 	 */
 	private onThrottled(isCreate: boolean, sentAt: number, { kind, facts }: Failure): void {
-		const { text, retryAfterMs } = facts;
+		const { reason, retryAfterMs } = facts;
 		// Requests that were sent before the last throttled answer came probably met the same limit.
 		const isNewThrottling = sentAt > this.lastThrottledAt;
 		if (isNewThrottling) this.lastThrottledAt = monotonicNow();
-		if (isCreate && mentionsConcurrency(text)) {
+		if (isCreate && mentionsConcurrency(reason)) {
 			if (isNewThrottling) this.limit.onRefused(this.inFlight);
 		} else if (isCreate && kind !== 'rateLimited') {
 			// This is a 503: the service as a whole is overloaded, so the limits of this account stay as they are.
 			this.createBreaker.onFailure(sentAt, false, retryAfterMs, MIN_JITTER_MS);
 		} else {
 			if (isNewThrottling) this.interval.onThrottled();
-			const jitterMs = Math.max(MIN_JITTER_MS, this.interval.ms);
-			this.requestBreaker.onFailure(sentAt, false, retryAfterMs, jitterMs);
+			const maxJitterMs = Math.max(MIN_JITTER_MS, this.interval.ms);
+			this.requestBreaker.onFailure(sentAt, false, retryAfterMs, maxJitterMs);
 		}
 	}
 }

@@ -1,4 +1,4 @@
-import type { Meaning } from '../failure';
+import type { ErrorMeaning } from '../failure';
 import { asText, truncate, isRecord, parseJson } from './values';
 
 /*
@@ -7,24 +7,24 @@ import { asText, truncate, isRecord, parseJson } from './values';
  */
 
 /** Names of fields whose text may say what went wrong. */
-const SIGN_FIELD =
+const ERROR_TEXT_FIELD =
 	/^err|error|fault|filter|block|fail|reject|refus|(?:msg|reasons?)$|^(?:code|kind|status|type|message|details?|cause)$/i;
 /** Names of fields that repeat what the user has sent. */
 const ECHOED_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i;
 
 /** Returns the texts in a value, also nested ones, that may say what went wrong. Call it with `value` alone. */
-function signsIn(value: unknown, isSign = true, depth = 0): string[] {
+function errorTextsIn(value: unknown, mayBeErrorText = true, depth = 0): string[] {
 	const text = asText(value);
 	const json = text && /^[[{]/.test(text) ? parseJson(text) : undefined;
-	if (text !== undefined && json === undefined) return isSign ? [truncate(text, 1000)] : [];
+	if (text !== undefined && json === undefined) return mayBeErrorText ? [truncate(text, 1000)] : [];
 	if (depth > 6) return [];
 	const inner = json ?? value;
 	if (Array.isArray(inner)) {
-		return inner.slice(0, 20).flatMap((entry) => signsIn(entry, isSign, depth + 1));
+		return inner.slice(0, 20).flatMap((entry) => errorTextsIn(entry, mayBeErrorText, depth + 1));
 	}
 	const fields = Object.entries(isRecord(inner) ? inner : {});
 	return fields.flatMap(([key, field]) =>
-		ECHOED_FIELD.test(key) ? [] : signsIn(field, SIGN_FIELD.test(key), depth + 1),
+		ECHOED_FIELD.test(key) ? [] : errorTextsIn(field, ERROR_TEXT_FIELD.test(key), depth + 1),
 	);
 }
 
@@ -33,7 +33,7 @@ function signsIn(value: unknown, isSign = true, depth = 0): string[] {
  * `machine words`.
  */
 const normalizedText = (value: unknown): string =>
-	truncate(signsIn(value).join('. '), 4000)
+	truncate(errorTextsIn(value).join('. '), 4000)
 		.replace(/[\s_-]+/g, ' ')
 		.replace(/’/g, "'")
 		.replace(/([a-z])([A-Z])/g, '$1 $2')
@@ -43,29 +43,29 @@ const normalizedText = (value: unknown): string =>
  * Returns the text in `value` that most likely says what went wrong: the first with several words, or else the first
  * single word. Returns undefined if there is none.
  */
-export function clearestSign(value: unknown): string | undefined {
-	const signs = signsIn(value).filter((sign) => !/^\d+$/.test(sign));
-	return signs.find((sign) => /\s/.test(sign)) ?? signs[0];
+export function clearestErrorText(value: unknown): string | undefined {
+	const errorTexts = errorTextsIn(value).filter((errorText) => !/^\d+$/.test(errorText));
+	return errorTexts.find((errorText) => /\s/.test(errorText)) ?? errorTexts[0];
 }
 
 /**
  * A meaning, and the regular expressions that recognize it in a normalized text. Their repetitions are bounded, so that
  * they are fast even on a long text.
  */
-type MeaningRow = readonly [Meaning, ...RegExp[]];
+type MeaningRow = readonly [ErrorMeaning, ...RegExp[]];
 
 /** Words with which the service asks to wait for another task of the account. */
-const WAIT_WORDS =
+const WAIT_PATTERN =
 	/(?:previous|another|existing) (?:\w{1,20} ){0,3}(?:in progress|running|processing|pending)|wait (?:for|until) [^.]{0,40}(?:finish|complete|ends?\b)/;
 /** Other words with which a service says that too many tasks are in flight. */
-const CONCURRENCY_WORDS =
+const CONCURRENCY_PATTERN =
 	/concurren|simultaneous|parallel|at once|in progress|(?:max|limit|many)[^.]{0,40} (?:running|active|pending|queued) /;
 
 /** Words that say more than an HTTP status. The first row that matches counts. */
-const SPECIFIC_SIGNS: readonly MeaningRow[] = [
+const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 	[
 		'throttled',
-		WAIT_WORDS,
+		WAIT_PATTERN,
 		/(?:concurren\w{0,10}|simultaneous|parallel)[^.]{0,40} (?:limit|max|reached|exceeded)/,
 		/(?:limit|max)[^.]{0,40} (?:concurren|simultaneous|parallel|(?:running|active|pending|queued) )/,
 		/too (?:many|much) (?:\w{1,20} ){0,2}(?:requests|tasks|jobs|videos|calls|connections|attempts|generations|traffic|at once)/,
@@ -134,7 +134,7 @@ const SPECIFIC_SIGNS: readonly MeaningRow[] = [
 ];
 
 /** The meaning of an HTTP status. It counts only if no row of the table above matches. */
-const MEANING_BY_STATUS: Readonly<Record<number, Meaning>> = {
+const MEANING_BY_STATUS: Readonly<Record<number, ErrorMeaning>> = {
 	401: 'token',
 	402: 'credit',
 	403: 'token',
@@ -142,7 +142,7 @@ const MEANING_BY_STATUS: Readonly<Record<number, Meaning>> = {
 };
 
 /** Words that say no more than an HTTP status. They count only if neither of the tables above tells the meaning. */
-const GENERAL_SIGNS: readonly MeaningRow[] = [
+const GENERAL_PATTERNS: readonly MeaningRow[] = [
 	['throttled', /(?:^|\. |error |code |http )429\b|resource (?:has |been |is ){0,2}exhausted/],
 	['credit', /payment required/],
 	['token', /unauthori[sz]ed|unauthenticated|not authenticated/],
@@ -156,8 +156,8 @@ const GENERAL_SIGNS: readonly MeaningRow[] = [
 	],
 ];
 
-const findMeaning = (table: readonly MeaningRow[], words: string) =>
-	table.find(([, ...signs]) => signs.some((sign) => sign.test(words)))?.[0];
+const findMeaning = (table: readonly MeaningRow[], normalized: string) =>
+	table.find(([, ...patterns]) => patterns.some((pattern) => pattern.test(normalized)))?.[0];
 
 /**
  * Returns the meaning of a refusal or a failure; undefined if it is unknown. Do not call this for a successful answer,
@@ -166,19 +166,22 @@ const findMeaning = (table: readonly MeaningRow[], words: string) =>
  * @param value the parsed JSON or the text of the answer
  * @param status its HTTP status; 0 if there is none
  */
-export function meaningOf(value: unknown, status = 0): Meaning | undefined {
+export function meaningOf(value: unknown, status = 0): ErrorMeaning | undefined {
 	const normalized = normalizedText(value);
-	const specific = findMeaning(SPECIFIC_SIGNS, normalized);
+	const specificMeaning = findMeaning(SPECIFIC_PATTERNS, normalized);
 	// A 402 that mentions a quota is about the credit. A 429 may advertise a larger plan in its text, so of its words
 	// only those about quota and credit count.
-	if (status === 402 && specific === 'quota') return 'credit';
-	if (status === 429 && specific !== 'quota' && specific !== 'credit') return 'throttled';
-	const general = findMeaning(GENERAL_SIGNS, normalized);
+	if (status === 402 && specificMeaning === 'quota') return 'credit';
+	if (status === 429 && specificMeaning !== 'quota' && specificMeaning !== 'credit')
+		return 'throttled';
+	const generalMeaning = findMeaning(GENERAL_PATTERNS, normalized);
 	// With a server error, “permission denied” is probably about the server itself.
-	const isAboutServer = status >= 500 && general === 'not_allowed';
-	return specific ?? MEANING_BY_STATUS[status] ?? (isAboutServer ? undefined : general);
+	const isAboutServer = status >= 500 && generalMeaning === 'not_allowed';
+	return (
+		specificMeaning ?? MEANING_BY_STATUS[status] ?? (isAboutServer ? undefined : generalMeaning)
+	);
 }
 
 /** True if a text says that too many tasks are in flight. */
 export const mentionsConcurrency = (text?: string): boolean =>
-	[CONCURRENCY_WORDS, WAIT_WORDS].some((sign) => sign.test(normalizedText(text)));
+	[CONCURRENCY_PATTERN, WAIT_PATTERN].some((pattern) => pattern.test(normalizedText(text)));

@@ -1,7 +1,7 @@
-import { Failure, isFailure, type FailureKind, type Meaning } from '../failure';
+import { Failure, isFailure, type FailureKind, type ErrorMeaning } from '../failure';
 import { MAX_REASON_CHARS } from '../limits';
 import { asText, truncate, isRecord, looksLikeHtml, parseJson } from './values';
-import { meaningOf, clearestSign } from './errorTable';
+import { meaningOf, clearestErrorText } from './errorTable';
 import type { Redactor } from './redaction';
 
 /* Reads the errors in answers of the service. Their shapes are described in docs/contract.md, “HTTP”. */
@@ -69,7 +69,7 @@ const MAX_RETRY_AFTER_MS = 86_400_000;
 /** True if a task or a generation has failed because the service was overloaded. */
 export const isOverload = (error: unknown): boolean =>
 	isFailure(error, 'taskFailed', 'generationFailed') &&
-	(error.facts.meaning ?? meaningOf(error.facts.text)) === 'throttled';
+	(error.facts.meaning ?? meaningOf(error.facts.reason)) === 'throttled';
 
 /**
  * Returns the wait that the Retry-After header asks for, in ms; undefined if the header is missing or malformed. If the
@@ -93,7 +93,7 @@ export function readErrorText(body: string): string | undefined {
 }
 
 /** The kind of Failure for a refusal, by its meaning. A refusal with any other meaning is of kind `rejected`. */
-const REFUSAL_KINDS: Partial<Record<Meaning, FailureKind>> = {
+const REFUSAL_KINDS: Partial<Record<ErrorMeaning, FailureKind>> = {
 	throttled: 'rateLimited',
 	quota: 'rateLimited',
 	credit: 'outOfCredit',
@@ -111,8 +111,8 @@ export function failureOfAnswer(answer: unknown, status?: number): Failure {
 	const meaning = meaningOf(answer, status);
 	const kind = (meaning && REFUSAL_KINDS[meaning]) ?? 'rejected';
 	const transient = kind === 'rateLimited' || undefined;
-	const text = readReason(answer) ?? plainText(clearestSign(answer));
-	return new Failure(kind, { meaning, status, text, transient });
+	const reason = readReason(answer) ?? plainText(clearestErrorText(answer));
+	return new Failure(kind, { meaning, status, reason, transient });
 }
 
 /** True if an answer refuses for rate, load or quota and has no id, so that no task was created. */
@@ -121,7 +121,7 @@ export const isThrottledAnswer = (answer: unknown): boolean =>
 	!/"(?:task_?)?id":(?!null|"")/i.test(JSON.stringify(answer));
 
 /** If an answer without a file has one of these meanings, usually no file will follow. */
-const FINAL_MEANINGS: ReadonlyArray<Meaning | undefined> = [
+const FINAL_MEANINGS: ReadonlyArray<ErrorMeaning | undefined> = [
 	'quota',
 	'credit',
 	'not_allowed',
@@ -147,8 +147,8 @@ export function failureOfStatus(status: number, body: string): Failure {
 	const json = parseJson(body);
 	const isHtml = looksLikeHtml(body);
 	const reportedFailure = failureOfAnswer(json === undefined && !isHtml ? body : json, status);
-	const { text, meaning } = reportedFailure.facts;
-	const facts = { status, text, meaning };
+	const { reason, meaning } = reportedFailure.facts;
+	const facts = { status, reason, meaning };
 	const transientFacts = { ...facts, transient: true };
 	if (status >= 300 && status < 400) return new Failure('redirected', facts);
 	const rulesOutResult = FINAL_MEANINGS.includes(meaning);
@@ -166,8 +166,10 @@ export function failureOfStatus(status: number, body: string): Failure {
 	if (rulesOutResult || reportedFailure.kind !== 'rejected' || (status !== 404 && status !== 410))
 		return reportedFailure;
 	// A 404 whose body is neither empty nor JSON probably comes from a proxy, or from another web server.
-	const isForeign = status === 404 && body.trim() !== '' && json === undefined;
-	return isForeign ? new Failure('foreignServer', transientFacts) : new Failure('notFound', facts);
+	const isForeignServer = status === 404 && body.trim() !== '' && json === undefined;
+	return isForeignServer
+		? new Failure('foreignServer', transientFacts)
+		: new Failure('notFound', facts);
 }
 
 /**
@@ -184,11 +186,11 @@ export function parseResponseBody<T>(
 	if (result !== undefined) return result;
 	if (!isFailed(raw)) throw new Failure('foreignServer', { transient: true });
 	const { kind, facts } = failureOfAnswer(redact.value(raw));
-	const { meaning, text = 'no reason given' } = facts;
+	const { meaning, reason = 'no reason given' } = facts;
 	// If the answer has an id, a task may exist, so the call must not be sent again, as it would be after
 	// `rateLimited`.
 	const mayHaveStarted = kind === 'rateLimited' && !isThrottledAnswer(raw);
 	throw mayHaveStarted
-		? new Failure('rejected', { meaning, text })
-		: new Failure(kind, { ...facts, text });
+		? new Failure('rejected', { meaning, reason })
+		: new Failure(kind, { ...facts, reason });
 }

@@ -2,7 +2,7 @@ import {
 	GENERATIONS,
 	MEDIA,
 	type FileType,
-	type Generation,
+	type GenerationOperation,
 	type MediaKind,
 	type ServiceRecord,
 } from '../contract';
@@ -88,11 +88,11 @@ export function fileTypeOf(
 	url: string,
 	kind: MediaKind,
 ): FileType {
-	const declared = typeByMime(mimeFromHeader(contentType)) ?? typeByUrl(url);
+	const declaredType = typeByMime(mimeFromHeader(contentType)) ?? typeByUrl(url);
 	// Raw samples may begin with the same bytes as MP3 or AAC.
-	const isHeaderless = bytes[0] === 0xff && HEADERLESS_EXTENSIONS.includes(declared?.[0] ?? '');
+	const isHeaderless = bytes[0] === 0xff && HEADERLESS_EXTENSIONS.includes(declaredType?.[0] ?? '');
 	const type =
-		(isHeaderless ? undefined : sniff(bytes)) ?? declared ?? typeByMime(MEDIA[kind].mimeType)!;
+		(isHeaderless ? undefined : sniff(bytes)) ?? declaredType ?? typeByMime(MEDIA[kind].mimeType)!;
 	const audioType =
 		topLevelType(MEDIA[kind].mimeType) === 'audio'
 			? typeByExtension(AUDIO_EXTENSION_BY_CONTAINER.get(type[0]))
@@ -116,8 +116,8 @@ const VTT: FileType = { mimeType: 'text/vtt', extension: 'vtt' };
  * The source of a regular expression that matches a time in subtitles. Its groups are the hours, minutes, seconds and
  * the fraction of a second; hours and fraction may be missing.
  */
-export const CUE_TIME = String.raw`(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?`;
-const SRT_START = new RegExp(String.raw`^(?:\d+[ \t]*\n)?[ \t]*${CUE_TIME}[ \t]*-->`);
+export const CUE_TIME_PATTERN = String.raw`(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?`;
+const SRT_START = new RegExp(String.raw`^(?:\d+[ \t]*\n)?[ \t]*${CUE_TIME_PATTERN}[ \t]*-->`);
 
 /** Returns a text without a byte order mark, and with LF line breaks. */
 export const normalizeLines = (text: string): string =>
@@ -168,11 +168,14 @@ const GENERATED_KINDS = [...new Set(Object.values(GENERATIONS).map(({ kind }) =>
  * Returns the kind of media of a history entry, by its `type` or by the extension of its file's URL; undefined if
  * neither tells.
  */
-export function declaredKind({ type }: ServiceRecord, url: string): Generation['kind'] | undefined {
-	const words = asText(type)?.toLowerCase() ?? '';
+export function declaredKind(
+	{ type }: ServiceRecord,
+	url: string,
+): GenerationOperation['kind'] | undefined {
+	const typeText = asText(type)?.toLowerCase() ?? '';
 	// A `type` such as “image_to_video” contains both words. The result is a video, which comes first in
 	// GENERATED_KINDS.
-	const kindInType = GENERATED_KINDS.find((kind) => words.includes(kind));
+	const kindInType = GENERATED_KINDS.find((kind) => typeText.includes(kind));
 	const mimeType = typeByUrl(url)?.[2] ?? '';
 	return (
 		kindInType ??

@@ -37,7 +37,7 @@ const isInProgress = (entry: unknown): boolean =>
 	);
 
 /** True for a value that contains an empty list, at any depth, but no field `id`. */
-const isEmptyList = (value: unknown): boolean => /^(?!.*"id":).*\[\]/s.test(JSON.stringify(value));
+const hasEmptyList = (value: unknown): boolean => /^(?!.*"id":).*\[\]/s.test(JSON.stringify(value));
 
 /** Returns the value in the data of an event, which is JSON, JSON inside a JSON string, or plain text. */
 function parseData(data: string): unknown {
@@ -72,7 +72,7 @@ export class GenerationEvents {
 	/** The `interruptionReason` of the outcome if the stream ends now. */
 	private defaultInterruption = 'the response was empty';
 	/** The data of the last event. */
-	private lastValue: unknown;
+	private lastEventData: unknown;
 	private readonly parser = createParser({
 		maxBufferSize: MAX_EVENT_CHARS,
 		onEvent: (event) => this.onEvent(event),
@@ -93,14 +93,14 @@ export class GenerationEvents {
 		const text = this.mode ? decoded : decoded.trimStart();
 		if (this.outcome || text === '') return this.outcome;
 		this.mode ??= /^[[{<]/.test(text) ? 'plain' : 'events';
-		if (this.mode === 'events') this.feed(text);
+		if (this.mode === 'events') this.feedParser(text);
 		else this.plainAnswer += text;
 		if (this.plainAnswer.length > MAX_EVENT_CHARS) this.setOutcome('the response was too large');
 		return this.outcome;
 	}
 
 	/** Passes a text on to the event parser, which throws an error after an event that is too large. */
-	private feed(text: string): void {
+	private feedParser(text: string): void {
 		try {
 			this.parser.feed(text);
 		} catch {
@@ -112,9 +112,9 @@ export class GenerationEvents {
 	markEnded(): StreamResult | Failure {
 		// The last event counts even if the blank line after it is missing.
 		this.push(Buffer.from('\n\n'));
-		if (this.mode === 'plain' && !this.outcome) this.readPlain();
-		if (!this.outcome && !this.failure && statesFinalReason(this.lastValue))
-			this.readError(this.lastValue);
+		if (this.mode === 'plain' && !this.outcome) this.readPlainAnswer();
+		if (!this.outcome && !this.failure && statesFinalReason(this.lastEventData))
+			this.readError(this.lastEventData);
 		this.setOutcome(
 			undefined,
 			this.lastEventIsUnattributedError && !this.isAnyFileInProgress ? this.failure : undefined,
@@ -128,7 +128,7 @@ export class GenerationEvents {
 		return this.outcome!;
 	}
 
-	private readPlain(): void {
+	private readPlainAnswer(): void {
 		const value = parseJson(this.plainAnswer);
 		const isHtml = looksLikeHtml(this.plainAnswer);
 		if (isHtml) this.setOutcome('', new Failure('foreignServer', { mayBeCharged: true }));
@@ -142,12 +142,12 @@ export class GenerationEvents {
 		this.lastEventIsUnattributedError = false;
 		this.defaultInterruption = 'the connection ended early';
 		const value = parseData(data);
-		this.lastValue = value;
+		this.lastEventData = value;
 		const isCompletionEvent = TERMINAL_EVENTS.complete.test(event);
 		if (TERMINAL_EVENTS.failed.test(event)) this.readError(value);
 		else
 			this.readResult(value, isCompletionEvent ? 'the last message contained no file' : undefined);
-		if (this.isEveryFileKnown) this.setOutcome(undefined, this.failure);
+		if (this.isEveryFileSettled) this.setOutcome(undefined, this.failure);
 	}
 
 	/**
@@ -189,22 +189,22 @@ export class GenerationEvents {
 			}
 		}
 		// The other files may take minutes longer, so the user sees the progress.
-		if (!this.isEveryFileKnown)
+		if (!this.isEveryFileSettled)
 			for (const { id } of files) this.onProgress('partially completed', id);
 		if (missingResultReason !== undefined && files.length === 0)
-			this.setOutcome(missingResultReason, undefined, isEmptyList(value));
+			this.setOutcome(missingResultReason, undefined, hasEmptyList(value));
 	}
 
 	/** Reads an error. An error without an id may be about one video or image, or about all of them. */
 	private readError(error: unknown): void {
 		const { kind, facts } = failureOfAnswer(this.context.redact.value(error));
 		const { meaning } = facts;
-		const isBareStatusWord = isFailureWord(facts.text) && meaning === undefined;
-		const text = isBareStatusWord ? undefined : facts.text;
+		const isBareStatusWord = isFailureWord(facts.reason) && meaning === undefined;
+		const reason = isBareStatusWord ? undefined : facts.reason;
 		const transient = isThrottledAnswer(error) || undefined;
 		const failureKind = kind === 'outOfCredit' ? kind : 'generationFailed';
-		const failure = new Failure(failureKind, { ...facts, text, transient });
-		if (text || !this.failure) this.failure = failure;
+		const failure = new Failure(failureKind, { ...facts, reason, transient });
+		if (reason || !this.failure) this.failure = failure;
 		const concernsAccount = transient || meaning === 'credit' || meaning === 'token';
 		const id = idOf(error);
 		const concernsAllFiles = concernsAccount && id === undefined && this.eventCount < 2;
@@ -216,7 +216,7 @@ export class GenerationEvents {
 	}
 
 	/** True if each requested file has arrived or failed, so that no more events are needed. */
-	private get isEveryFileKnown(): boolean {
+	private get isEveryFileSettled(): boolean {
 		return this.files.size + this.failedIds.size >= this.requestedCount;
 	}
 
@@ -229,9 +229,9 @@ export class GenerationEvents {
 		const files = [...this.files.values()];
 		const isComplete =
 			files.length + Math.max(this.failedIds.size, this.failure ? 1 : 0) >= this.requestedCount;
-		const reason = this.failure?.facts.text;
-		const isFinal = this.failure !== undefined && !this.failure.facts.transient;
-		const hasUnattributedFailure = (isFinal && this.failedIds.size === 0) || undefined;
+		const reason = this.failure?.facts.reason;
+		const isFailureFinal = this.failure !== undefined && !this.failure.facts.transient;
+		const hasUnattributedFailure = (isFailureFinal && this.failedIds.size === 0) || undefined;
 		// The files that have arrived are charged, so they are the result even if other files have failed.
 		if (files.length > 0)
 			this.outcome ??= {
@@ -241,7 +241,7 @@ export class GenerationEvents {
 				hasUnattributedFailure,
 			};
 		else {
-			const finalFailure =
+			const failureToReport =
 				this.isAnyFileInProgress && !this.lastEventIsUnattributedError ? undefined : this.failure;
 			this.outcome ??= failure ?? {
 				files,
@@ -249,7 +249,7 @@ export class GenerationEvents {
 				isEmpty,
 				reason,
 				hasUnattributedFailure,
-				failure: finalFailure,
+				failure: failureToReport,
 			};
 		}
 	}

@@ -29,14 +29,14 @@ export function redactor(apiToken: string): Redactor {
 		.slice(requiredLength, MAX_COMPARED_CHARS)
 		.map((character) => `${character}?`);
 	const longTail = characters.length > MAX_COMPARED_CHARS ? '[!-~]*' : '';
-	const token = new RegExp(
+	const tokenPattern = new RegExp(
 		[...characters.slice(0, requiredLength), ...optionalTail, longTail].join(''),
 		'gi',
 	);
 	// If the token has asterisks, a mask of asterisks could form the token again with the text around it.
 	const mask = apiToken.includes('*') ? '•••••' : '*****';
 
-	const text = (source: string) => source.replace(token, mask);
+	const text = (source: string) => source.replace(tokenPattern, mask);
 
 	function value<T>(part: T): T {
 		if (typeof part === 'string') return text(part) as T;

@@ -1,5 +1,5 @@
 import {
-	TASK_MESSAGE,
+	TASK_MESSAGE_TYPE,
 	type GeneratedFile,
 	type ServiceRecord,
 	type SpeechTask,
@@ -58,10 +58,10 @@ export const idOf = (value: unknown): string | undefined =>
 /** The states of a task that the contract names (§3). */
 const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
 /** Matches unknown status words that seem to mean that a task is in progress. */
-const IN_PROGRESS_WORD =
+const LIKELY_PROGRESS_WORD =
 	/ing$|queue|pending|active|progress|start|wait|submit|creat|schedul|accept/;
 /** Matches unknown status words that seem to mean that a task has failed. */
-const FAILURE_WORD =
+const LIKELY_FAILURE_WORD =
 	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
 
 /** Returns the final state that an unknown status word seems to mean; undefined if it seems to mean none. */
@@ -70,8 +70,8 @@ function apparentEndOf(
 	record: ServiceRecord,
 	audioUrl?: string,
 ): SpeechTask['apparentEnd'] {
-	if (IN_PROGRESS_WORD.test(status)) return undefined;
-	const isFailureStatus = FAILURE_WORD.test(status);
+	if (LIKELY_PROGRESS_WORD.test(status)) return undefined;
+	const isFailureStatus = LIKELY_FAILURE_WORD.test(status);
 	if (readReason(isFailureStatus ? record : record.error) !== undefined) return 'error';
 	return audioUrl === undefined || isFailureStatus ? undefined : 'completed';
 }
@@ -118,7 +118,7 @@ export function readSpeechTask(
 		audioUrl,
 		subtitleUrl: firstUrlIn('subtitle', 'subtitle_url'),
 		percentage: asPercentage(record.process_percentage),
-		message: (apparentEnd ?? state) === 'error' ? readReason(redact.value(record)) : undefined,
+		reason: (apparentEnd ?? state) === 'error' ? readReason(redact.value(record)) : undefined,
 		raw: record,
 	};
 }
@@ -128,7 +128,7 @@ export function readNotification(
 	text: string,
 ): { taskId: string; percentage: number | undefined } | undefined {
 	const raw = parseJson(text);
-	if (!isRecord(raw) || raw.type !== TASK_MESSAGE || !isRecord(raw.payload)) return undefined;
+	if (!isRecord(raw) || raw.type !== TASK_MESSAGE_TYPE || !isRecord(raw.payload)) return undefined;
 	const taskId = asId(raw.payload.task_id) ?? asId(raw.payload.id);
 	if (taskId === undefined) return undefined;
 	return { taskId, percentage: asPercentage(raw.payload.process_percentage) };
@@ -164,8 +164,8 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(
 		files.flatMap(({ id, fileUrl }) => {
-			const unsigned = withoutQuery(fileUrl);
-			const urls = /\.\w+$/.test(unsigned) ? [fileUrl, unsigned] : [fileUrl];
+			const urlWithoutQuery = withoutQuery(fileUrl);
+			const urls = /\.\w+$/.test(urlWithoutQuery) ? [fileUrl, urlWithoutQuery] : [fileUrl];
 			return id === undefined ? urls : [id, ...urls];
 		}),
 	),

@@ -1,5 +1,5 @@
 import type { ServiceRecord } from '../contract';
-import { MAX_ID_CHARS, MAX_JSON_LEVELS } from '../limits';
+import { MAX_ID_CHARS, MAX_JSON_DEPTH } from '../limits';
 
 /* Reads single values of an answer, and accepts the types that different deployments of the service use for them. */
 
@@ -11,8 +11,10 @@ export const isRecord = (value: unknown): value is ServiceRecord =>
  * Truncates a text to at most `maxLength` characters, “…” included. Redact the text before you truncate it, because the
  * redactor may not recognize a part of the token.
  */
-export const truncate = (text: string, length: number): string =>
-	text.length <= length ? text : text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '') + '…';
+export const truncate = (text: string, maxLength: number): string =>
+	text.length <= maxLength
+		? text
+		: text.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '') + '…';
 
 /** True if a text is empty or has only invisible characters, such as white space. */
 export const isBlank = (text: string): boolean =>
@@ -88,7 +90,7 @@ const LARGE_ID = /("(?:task_)?id"\s{0,3}:\s{0,3})(\d{16,})(?=\s{0,3}[,}])/g;
 export function parseJson(text: string): unknown {
 	try {
 		const value: unknown = JSON.parse(text.replace(/^\uFEFF/, '').replace(LARGE_ID, '$1"$2"'));
-		return isDeeperThan(value, MAX_JSON_LEVELS) ? undefined : value;
+		return isDeeperThan(value, MAX_JSON_DEPTH) ? undefined : value;
 	} catch {
 		return undefined;
 	}

@@ -52,7 +52,7 @@ const notifySubscriber = (subscriber: TaskSubscriber, percentage: number | undef
 type TaskListener = (taskId: string) => void;
 
 /** One WebSocket connection; times are from `monotonicNow`. */
-interface SocketSession {
+interface Connection {
 	socket: WebSocket;
 	/** When the connection was opened. While it is being opened: when the attempt started. */
 	startedAt: number;
@@ -80,13 +80,13 @@ export class AccountSocket {
 	private userCount = 0;
 	private isRunning = false;
 	/** The open connection; undefined if there is none. */
-	private current: SocketSession | undefined;
+	private current: Connection | undefined;
 	/** The connection that was asked to close but is not closed yet; undefined if there is none. */
-	private closing: SocketSession | undefined;
+	private closing: Connection | undefined;
 	/** Is aborted when an attempt to open has succeeded or failed, so that `ready` need not wait any longer. */
 	private attemptEnded = new AbortController();
 	/** Is aborted when a state has changed, to wake up `run`. */
-	private wakeUp = new AbortController();
+	private stateChanged = new AbortController();
 	/**
 	 * How many attempts to open have failed in a row. `onClose` also counts connections that were lost soon after they
 	 * were opened.
@@ -110,7 +110,7 @@ export class AccountSocket {
 	}
 
 	/** Adds a user of the socket, and opens it if necessary. Each user must call `release` once. */
-	subscribe(): this {
+	acquire(): this {
 		if (this.userCount++ === 0) this.openNow();
 		if (!this.isRunning) void this.run();
 		return this;
@@ -123,14 +123,14 @@ export class AccountSocket {
 		const hasFailed = !this.isOpen && this.attemptEnded.signal.aborted;
 		if (hasFailed) this.attemptEnded = new AbortController();
 		this.consecutiveFailures = this.retryAt = 0;
-		this.wakeUp.abort();
+		this.stateChanged.abort();
 	}
 
 	/** Removes a user of the socket, after LINGER_MS. Never rejects. */
 	async release(): Promise<void> {
 		await sleep(LINGER_MS);
 		this.userCount--;
-		this.wakeUp.abort();
+		this.stateChanged.abort();
 	}
 
 	/** Resolves once an attempt to open has succeeded or failed, at the latest after READY_TIMEOUT_MS. */
@@ -142,7 +142,7 @@ export class AccountSocket {
 	 * Calls `subscriber` for each message about a task, and when the socket is opened or lost. If a message about the
 	 * task has arrived before, calls `subscriber` at once. Returns a function that ends these calls.
 	 */
-	onTask(taskId: string, subscriber: TaskSubscriber): () => void {
+	subscribeToTask(taskId: string, subscriber: TaskSubscriber): () => void {
 		const subscribers = this.subscribers.get(taskId) ?? new Set();
 		this.subscribers.set(taskId, subscribers.add(subscriber));
 		if (this.highestPercentages.has(taskId))
@@ -154,7 +154,7 @@ export class AccountSocket {
 	}
 
 	/** Calls `listener` for each message, with the id of its task, until `signal` aborts. */
-	onAllTasks(listener: TaskListener, signal: AbortSignal): void {
+	listenToAllTasks(listener: TaskListener, signal: AbortSignal): void {
 		this.listeners.add(listener);
 		signal.addEventListener('abort', () => this.listeners.delete(listener), { once: true });
 	}
@@ -194,46 +194,46 @@ export class AccountSocket {
 
 	/** Waits for `ms` milliseconds, or until a state changes. */
 	private async pause(ms: number): Promise<void> {
-		this.wakeUp = new AbortController();
-		await sleep(ms, this.wakeUp.signal);
+		this.stateChanged = new AbortController();
+		await sleep(ms, this.stateChanged.signal);
 	}
 
 	/**
 	 * Tries to open a connection. A current connection is closed only after the attempt, so that no message is missed.
 	 */
 	private async open(): Promise<void> {
-		const session = await this.connect().catch(() => undefined);
-		if (!session && this.userCount === 0) return;
-		if (!session) this.setFailures(this.consecutiveFailures + 1);
-		this.switchTo(session);
+		const connection = await this.connect().catch(() => undefined);
+		if (!connection && this.userCount === 0) return;
+		if (!connection) this.setFailures(this.consecutiveFailures + 1);
+		this.switchTo(connection);
 		this.attemptEnded.abort();
 	}
 
 	/** Opens a connection. Resolves with undefined or rejects if that fails. */
-	private async connect(): Promise<SocketSession | undefined> {
+	private async connect(): Promise<Connection | undefined> {
 		await this.checkEgress(this.url);
 		// This URL contains the token, so it must not appear in any log or message.
 		const socket = new WebSocket(
 			`${this.url}?token=${encodeURIComponent(this.credential.apiToken)}`,
 		);
-		const session: SocketSession = { socket, startedAt: monotonicNow(), lastMessageAt: 0 };
+		const connection: Connection = { socket, startedAt: monotonicNow(), lastMessageAt: 0 };
 		socket.binaryType = 'arraybuffer';
 		socket.addEventListener('open', () => {
-			session.lastMessageAt = session.startedAt = monotonicNow();
-			this.wakeUp.abort();
+			connection.lastMessageAt = connection.startedAt = monotonicNow();
+			this.stateChanged.abort();
 		});
 		socket.addEventListener('message', ({ data }: { data: string | ArrayBuffer }) => {
-			session.lastMessageAt = monotonicNow();
+			connection.lastMessageAt = monotonicNow();
 			this.receive(typeof data === 'string' ? data : Buffer.from(data).toString('utf8'));
 		});
 		// Every 'error' event is followed by 'close' and says nothing useful, so nothing listens to 'error'.
-		socket.addEventListener('close', () => this.onClose(session));
+		socket.addEventListener('close', () => this.onClose(connection));
 		while (socket.readyState === WebSocket.CONNECTING && this.userCount > 0) {
-			const remainingMs = session.startedAt + OPENING_TIMEOUT_MS - monotonicNow();
+			const remainingMs = connection.startedAt + OPENING_TIMEOUT_MS - monotonicNow();
 			if (remainingMs <= 0) break;
 			await this.pause(remainingMs);
 		}
-		if (socket.readyState === WebSocket.OPEN) return session;
+		if (socket.readyState === WebSocket.OPEN) return connection;
 		// Before a connection is open, `close` ends it at once, without waiting for the other side.
 		socket.close();
 		return undefined;
@@ -243,14 +243,14 @@ export class AccountSocket {
 	 * Makes a connection the current one (undefined: none), and asks the previous one to close. Tells all subscribers
 	 * if the socket is now open and was not before, or the reverse.
 	 */
-	private switchTo(session: SocketSession | undefined): void {
+	private switchTo(connection: Connection | undefined): void {
 		const previous = this.current;
-		this.current = session;
-		if (!previous !== !session) {
+		this.current = connection;
+		if (!previous !== !connection) {
 			const subscribers = [...this.subscribers.values()].flatMap((taskSubscribers) => [
 				...taskSubscribers,
 			]);
-			for (const subscriber of subscribers) subscriber(session ? 'reconnected' : 'disconnected');
+			for (const subscriber of subscribers) subscriber(connection ? 'reconnected' : 'disconnected');
 		}
 		if (!previous || previous.socket.readyState === WebSocket.CLOSED) return;
 		this.closing = previous;
@@ -258,17 +258,17 @@ export class AccountSocket {
 	}
 
 	/** Is called when a connection has been closed by either side, or an attempt to open one has failed. */
-	private onClose(session: SocketSession): void {
-		if (this.closing === session) this.closing = undefined;
-		if (this.current === session) {
-			const openMs = monotonicNow() - session.startedAt;
+	private onClose(connection: Connection): void {
+		if (this.closing === connection) this.closing = undefined;
+		if (this.current === connection) {
+			const openMs = monotonicNow() - connection.startedAt;
 			const failures = openMs < REFUSED_WITHIN_MS ? this.consecutiveFailures + 1 : 0;
 			// Unless the token may be refused, earlier failures are forgotten. This keeps the back-off short, because
 			// no message arrives while the socket is closed.
 			this.setFailures(openMs > STABLE_AFTER_MS ? 0 : Math.max(2, failures));
 			this.switchTo(undefined);
 		}
-		this.wakeUp.abort();
+		this.stateChanged.abort();
 	}
 
 	/** Sets the number of failed attempts, and when the next attempt is due. */
@@ -288,10 +288,10 @@ class AccountSockets extends Map<string, AccountSocket> {}
  * Returns the shared socket of a credential's account and WebSocket URL, and adds the caller as a user. The caller must
  * call `release` once.
  */
-export function subscribe(credential: Credential, context: ServiceContext): AccountSocket {
+export function acquireSocket(credential: Credential, context: ServiceContext): AccountSocket {
 	const sockets = accountOf(credential).get(AccountSockets);
 	const url = credential.webSocketUrl;
 	const socket = sockets.get(url) ?? new AccountSocket(credential, egressCheck(context));
 	sockets.set(url, socket);
-	return socket.subscribe();
+	return socket.acquire();
 }

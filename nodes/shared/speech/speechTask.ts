@@ -1,7 +1,7 @@
 import type { Api } from '../api/api';
 import { monotonicNow } from '../async/deadline';
 import { pollUntil, type ReadResult } from '../async/pollUntil';
-import { MAX_SHARED_AGE_MS } from '../async/coalescedReads';
+import { MAX_SHARED_READ_AGE_MS } from '../async/coalescedReads';
 import type { SpeechTask } from '../contract';
 import { Failure, isFailure, isTransient, withDefaultFacts } from '../failure';
 import { meaningOf } from '../parsing/errorTable';
@@ -43,12 +43,12 @@ const WAIT_MODES = {
 } as const;
 
 /** The poll interval of a task that is a spot check for overload, in ms. */
-const SPOT_CHECK_MS = 1000;
+const SPOT_CHECK_INTERVAL_MS = 1000;
 /**
  * The width of the jitter, as a share of the pause before a read. Without jitter, tasks that lose the socket at the
  * same moment would also be read at the same moment.
  */
-const JITTER = 0.3;
+const JITTER_WIDTH = 0.3;
 /** The pause up to which pauses double between two reads of a background task while the socket is open, in ms. */
 const BACKGROUND_MAX_BACKOFF_MS = 300_000;
 
@@ -77,14 +77,14 @@ class TaskObservations {
 	/** The HTTP status of the last read if that read failed; otherwise undefined. */
 	private httpStatus: number | undefined;
 	/** The last temporary Failure of a read, other than throttling, while the Base URL was not confirmed. */
-	private lastUnavailable: Failure | undefined;
+	private lastUnavailableFailure: Failure | undefined;
 	/** When each odd answer (see GRACE_MS) was first read, from `monotonicNow`. */
 	private readonly firstObservedAt: { [oddAnswer in keyof typeof GRACE_MS]?: number } = {};
 
 	constructor(
 		/** True once the Base URL counts as right. */
 		private baseUrlConfirmed: boolean,
-		private readonly wait: Pick<TaskWait, 'onProgress' | 'onUnfinished'>,
+		private readonly callbacks: Pick<TaskWait, 'onProgress' | 'onUnfinished'>,
 	) {}
 
 	/** Notes that a message or a read proves that the task exists. `percentage` is its progress, if that is known. */
@@ -92,7 +92,7 @@ class TaskObservations {
 		this.baseUrlConfirmed = true;
 		if (percentage === undefined || percentage <= this.highestPercentage) return;
 		this.highestPercentage = percentage;
-		this.wait.onProgress(percentage);
+		this.callbacks.onProgress(percentage);
 	}
 
 	/**
@@ -106,13 +106,14 @@ class TaskObservations {
 		this.status = task.status;
 		this.httpStatus = undefined;
 		this.firstObservedAt.notFound = undefined;
-		const { message: text, raw, apparentEnd } = task;
-		if (apparentEnd && !this.hasLasted('apparentEnd')) return { done: false, expectSoon: true };
+		const { reason, raw, apparentEnd } = task;
+		if (apparentEnd && !this.isGracePeriodOver('apparentEnd'))
+			return { done: false, expectSoon: true };
 		const state = apparentEnd ?? task.state;
-		if (state === 'error') throw new Failure('taskFailed', { text, meaning: meaningOf(raw) });
+		if (state === 'error') throw new Failure('taskFailed', { reason, meaning: meaningOf(raw) });
 		if (state !== 'completed') {
 			this.noteProgress(task.percentage);
-			this.wait.onUnfinished?.();
+			this.callbacks.onUnfinished?.();
 			return { done: false };
 		}
 		if (task.audioUrl !== undefined) return { done: true, value: { ...task, status: state } };
@@ -129,8 +130,8 @@ class TaskObservations {
 		this.httpStatus = facts.status;
 		if (kind === 'notFound') return this.tolerate(kind, error);
 		if (this.baseUrlConfirmed || kind === 'rateLimited' || !isTransient(error)) throw error;
-		this.lastUnavailable = new Failure(kind, { ...facts, transient: false });
-		return this.tolerate('unreachable', this.lastUnavailable);
+		this.lastUnavailableFailure = new Failure(kind, { ...facts, transient: false });
+		return this.tolerate('unreachable', this.lastUnavailableFailure);
 	}
 
 	/**
@@ -139,7 +140,7 @@ class TaskObservations {
 	 */
 	errorToReport(error: unknown): unknown {
 		return isFailure(error, 'timedOut') && !this.baseUrlConfirmed
-			? (this.lastUnavailable ?? error)
+			? (this.lastUnavailableFailure ?? error)
 			: error;
 	}
 
@@ -152,12 +153,12 @@ class TaskObservations {
 
 	/** Asks for another read soon, or throws `failure` if the grace period of this odd answer is over. */
 	private tolerate(oddAnswer: keyof typeof GRACE_MS, failure: Failure): ReadResult<SpeechTask> {
-		if (!this.hasLasted(oddAnswer)) return { done: false, expectSoon: true };
+		if (!this.isGracePeriodOver(oddAnswer)) return { done: false, expectSoon: true };
 		throw failure;
 	}
 
 	/** True once the grace period of this odd answer is over. The first call starts the period. */
-	private hasLasted(oddAnswer: keyof typeof GRACE_MS): boolean {
+	private isGracePeriodOver(oddAnswer: keyof typeof GRACE_MS): boolean {
 		const startedAt = (this.firstObservedAt[oddAnswer] ??= monotonicNow());
 		return monotonicNow() - startedAt >= GRACE_MS[oddAnswer];
 	}
@@ -186,11 +187,11 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			// Only reads in the same queue are shared, so that an urgent read never waits until a less urgent one has
 			// its turn.
 			const key = `task ${queue && isBackground} ${taskId}`;
-			const since = Math.max(freshAfter, monotonicNow() - MAX_SHARED_AGE_MS);
+			const startedAfter = Math.max(freshAfter, monotonicNow() - MAX_SHARED_READ_AGE_MS);
 			const getTask = async (sharedSignal: AbortSignal) =>
 				await api.getTask(taskId, sharedSignal, 'never');
 			return await throttle.coalescedReads
-				.share(key, since, signal, getTask, queue)
+				.share(key, startedAfter, signal, getTask, queue)
 				.finally(() => (freshAfter = signal.aborted ? freshAfter : monotonicNow()))
 				.then(
 					(task) => observations.noteTask(task),
@@ -199,12 +200,13 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		},
 		signal,
 		pollMs:
-			(isSpotCheck ? SPOT_CHECK_MS : wait.pollIntervalMs) * (1 + JITTER * (Math.random() - 0.5)),
+			(isSpotCheck ? SPOT_CHECK_INTERVAL_MS : wait.pollIntervalMs) *
+			(1 + JITTER_WIDTH * (Math.random() - 0.5)),
 		maxBackoffMs: isBackground ? BACKGROUND_MAX_BACKOFF_MS : undefined,
 		readFirst: readFirst || isSpotCheck,
 		isChannelOpen: () => accountSocket.isOpen,
 		subscribe: (onEvent) =>
-			accountSocket.onTask(taskId, (event, percentage) => {
+			accountSocket.subscribeToTask(taskId, (event, percentage) => {
 				if (event === 'progress' || event === 'announced') observations.noteProgress(percentage);
 				if (event === 'announced') freshAfter = monotonicNow();
 				onEvent(event);

@@ -6,7 +6,7 @@ import {
 	concurrency,
 	downloadOffByDefault,
 	limit,
-	options,
+	optionsField,
 	outputField,
 	returnAll,
 } from '../../../shared/n8n/descriptions';
@@ -23,7 +23,7 @@ export const getAllHistory: Operation = {
 		description: "List the videos and images in the account's history, newest first",
 		action: 'Get many videos and images from history',
 	},
-	fields: [returnAll, limit, options(concurrency, downloadOffByDefault, outputField)],
+	fields: [returnAll, limit, optionsField(concurrency, downloadOffByDefault, outputField)],
 	prepare({ context, credential, api, parameters, stopStarting, output }) {
 		const limit = parameters.limit();
 		const wantsFiles = parameters.wantsFile(downloadOffByDefault);

@@ -1,5 +1,5 @@
 import { GENERATIONS } from '../../../shared/contract';
-import { prompt as promptField } from '../../../shared/n8n/descriptions';
+import { promptField } from '../../../shared/n8n/descriptions';
 import { generationFields, generationTask } from '../../run/generationTask';
 import type { Operation } from '../../run/itemContext';
 

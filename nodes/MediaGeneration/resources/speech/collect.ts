@@ -3,14 +3,14 @@ import { withDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { download, type FileToFetch } from '../../../shared/http/download';
-import { hasWebSocket, subscribe } from '../../../shared/speech/accountSocket';
+import { hasWebSocket, acquireSocket } from '../../../shared/speech/accountSocket';
 import { withTaskId, waitForTask } from '../../../shared/speech/speechTask';
 import {
-	download as downloadField,
+	downloadField,
 	pollInterval,
-	subtitles as subtitlesField,
-	SUBTITLES_FIELD,
-	timeout,
+	subtitlesField,
+	SUBTITLES_BINARY_FIELD,
+	timeoutField,
 } from '../../../shared/n8n/descriptions';
 import { wordingOf } from '../../../shared/n8n/messages';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
@@ -28,12 +28,12 @@ export type WaitOptions = ReturnType<typeof readWaitOptions>;
 export function readWaitOptions(parameters: NodeParameters) {
 	const outputField = parameters.outputField();
 	const wantsSubtitles = parameters.wantsFile(subtitlesField);
-	if (wantsSubtitles && outputField === SUBTITLES_FIELD) {
-		const text = `must not be "${SUBTITLES_FIELD}": the subtitles go there`;
+	if (wantsSubtitles && outputField === SUBTITLES_BINARY_FIELD) {
+		const text = `must not be "${SUBTITLES_BINARY_FIELD}": the subtitles go there`;
 		throw invalidInput('Put Output File in Field', text);
 	}
 	return {
-		timeoutMs: parameters.durationOption(timeout('speech')),
+		timeoutMs: parameters.durationOption(timeoutField('speech')),
 		pollIntervalMs: parameters.durationOption(pollInterval),
 		wantsFile: parameters.wantsFile(downloadField),
 		wantsSubtitles,
@@ -69,7 +69,7 @@ export async function collect(
 ): Promise<SpeechResult> {
 	const { report, stopStarting: signal } = item;
 	// The socket is opened first, because messages about a task may arrive before the answer of its create call.
-	const accountSocket = subscribe(item.credential, item.context);
+	const accountSocket = acquireSocket(item.credential, item.context);
 	try {
 		const { taskId, mode } =
 			typeof orderOrId === 'string'
@@ -156,17 +156,19 @@ async function fetchSubtitles(
 	{ taskId, task }: SpeechResult,
 	signal: AbortSignal,
 ): Promise<IBinaryData | undefined> {
-	const fetch = async (deadline: AbortSignal) =>
+	const fetchBeforeDeadline = async (deadline: AbortSignal) =>
 		await fetchFile(item, taskId, task.subtitleUrl, deadline, { isSubtitles: true });
-	return await withDeadline(SUBTITLES_TIMEOUT_MS, signal, fetch).catch((error: unknown) => {
-		if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
-		const { kind, facts } = error;
-		const reason = (kind === 'downloadFailed' && facts.text) || wordingOf(error).message;
-		item.report.hint(
-			`Subtitles could not be downloaded: ${reason}. To try again free of charge, use Speech → Collect`,
-		);
-		return undefined;
-	});
+	return await withDeadline(SUBTITLES_TIMEOUT_MS, signal, fetchBeforeDeadline).catch(
+		(error: unknown) => {
+			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
+			const { kind, facts } = error;
+			const reason = (kind === 'downloadFailed' && facts.reason) || wordingOf(error).message;
+			item.report.hint(
+				`Subtitles could not be downloaded: ${reason}. To try again free of charge, use Speech → Collect`,
+			);
+			return undefined;
+		},
+	);
 }
 
 /** Makes the output item of a task: the fields that the service has sent (§4.2), the files, and `extraFields`. */
@@ -202,6 +204,6 @@ export const binaryOf = (
 	file || subtitles
 		? {
 				...(file && { [outputField]: file }),
-				...(subtitles && { [SUBTITLES_FIELD]: subtitles }),
+				...(subtitles && { [SUBTITLES_BINARY_FIELD]: subtitles }),
 			}
 		: undefined;

@@ -2,21 +2,21 @@ import type { INodeProperties } from 'n8n-workflow';
 import { isFailure, withDefaultFacts } from '../../../shared/failure';
 import {
 	concurrency,
-	download,
-	options,
+	downloadField,
+	optionsField,
 	outputField,
 	pollInterval,
-	subtitles,
-	taskId,
-	timeout,
+	subtitlesField,
+	taskIdField,
+	timeoutField,
 } from '../../../shared/n8n/descriptions';
 import { toItemResult } from '../../run/itemTask';
 import type { ItemContext, Operation } from '../../run/itemContext';
 import { collect, readWaitOptions, speechItem } from './collect';
 import { collectParts, MAX_PARTS, runParts, speechOutput } from './parts';
 
-const taskIds = {
-	...taskId,
+const taskIdsField = {
+	...taskIdField,
 	displayName: 'Task ID(s)',
 	placeholder: 'e.g. 184467, 184468',
 	description:
@@ -34,14 +34,14 @@ const joinFiles = {
 } satisfies INodeProperties;
 
 /** The output field that has the ids of all parts of a text. */
-const PART_IDS_FIELD = 'task_ids';
+const TASK_IDS_FIELD = 'task_ids';
 
 /**
  * True if the tasks are most likely the parts of one text: the field Task ID(s) or the input item contains `task_ids`.
  */
 const areParts = ({ context, index }: ItemContext) =>
-	String(context.getNode().parameters[taskId.name]).includes(PART_IDS_FIELD) ||
-	context.getInputData()[index]!.json[PART_IDS_FIELD] !== undefined;
+	String(context.getNode().parameters[taskIdField.name]).includes(TASK_IDS_FIELD) ||
+	context.getInputData()[index]!.json[TASK_IDS_FIELD] !== undefined;
 
 /** Speech → Collect: waits for existing tasks and fetches their audio. Nothing is charged. */
 export const collectSpeech: Operation = {
@@ -53,12 +53,19 @@ export const collectSpeech: Operation = {
 		action: 'Collect audio of speech task',
 	},
 	fields: [
-		taskIds,
-		download,
-		options(concurrency, subtitles, joinFiles, pollInterval, outputField, timeout('speech')),
+		taskIdsField,
+		downloadField,
+		optionsField(
+			concurrency,
+			subtitlesField,
+			joinFiles,
+			pollInterval,
+			outputField,
+			timeoutField('speech'),
+		),
 	],
 	prepare(item) {
-		const ids = item.parameters.requiredTaskIds(taskIds, MAX_PARTS);
+		const ids = item.parameters.requiredTaskIds(taskIdsField, MAX_PARTS);
 		const waitOptions = readWaitOptions(item.parameters);
 		const isJoined = item.parameters.flag(joinFiles);
 
@@ -78,8 +85,8 @@ export const collectSpeech: Operation = {
 				const failedId = isFailure(error, 'taskFailed', 'notFound')
 					? error.facts.taskId
 					: undefined;
-				const collectable = ids.filter((id) => id !== failedId);
-				throw ids.length > 1 ? withDefaultFacts(error, { taskIds: collectable }) : error;
+				const collectableIds = ids.filter((id) => id !== failedId);
+				throw ids.length > 1 ? withDefaultFacts(error, { taskIds: collectableIds }) : error;
 			});
 			const output = await speechOutput(item, results, waitOptions);
 			if (ids.length > 1 && output.length === 1 && !areParts(item)) {

@@ -1,5 +1,5 @@
 import { withDefaultFacts } from '../../../shared/failure';
-import { taskId } from '../../../shared/n8n/descriptions';
+import { taskIdField } from '../../../shared/n8n/descriptions';
 import { withTaskId } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/itemContext';
 
@@ -11,9 +11,9 @@ export const deleteSpeech: Operation = {
 		description: 'Delete a speech task from the service',
 		action: 'Delete speech task',
 	},
-	fields: [taskId],
+	fields: [taskIdField],
 	prepare({ api, parameters, stopStarting, output }) {
-		const [id] = parameters.requiredTaskIds(taskId, 1);
+		const [id] = parameters.requiredTaskIds(taskIdField, 1);
 
 		return async () => {
 			await api.deleteTask(id, stopStarting).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-import { downloadOffByDefault, taskId } from '../../../shared/n8n/descriptions';
+import { downloadOffByDefault, taskIdField } from '../../../shared/n8n/descriptions';
 import { withTaskId } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/itemContext';
 import { fetchSound, speechItem } from './collect';
@@ -11,10 +11,10 @@ export const getSpeech: Operation = {
 		description: 'Get the status of a speech task',
 		action: 'Get speech task',
 	},
-	fields: [taskId, downloadOffByDefault],
+	fields: [taskIdField, downloadOffByDefault],
 	prepare(item) {
 		const { parameters, api, stopStarting } = item;
-		const [id] = parameters.requiredTaskIds(taskId, 1);
+		const [id] = parameters.requiredTaskIds(taskIdField, 1);
 		const wantsFile = parameters.wantsFile(downloadOffByDefault);
 		const outputField = parameters.outputField();
 

@@ -42,8 +42,8 @@ export async function runParts<Input, Result>(
 		});
 	const count = inputs.length;
 	if (count === 1) return [await runPart(item, 0)];
-	const stopping = new AbortController();
-	const stopStarting = anySignal(item.stopStarting, stopping.signal);
+	const stopController = new AbortController();
+	const stopStarting = anySignal(item.stopStarting, stopController.signal);
 	const parts = inputs.map((_, index): ItemContext => {
 		return { ...item, stopStarting, report: item.report.forPart({ number: index + 1, count }) };
 	});
@@ -58,13 +58,13 @@ export async function runParts<Input, Result>(
 			},
 			(error: unknown) => {
 				failure ??= withDefaultFacts(error, { part: `${index + 1} of ${count}` });
-				stopping.abort(new Failure('canceled'));
+				stopController.abort(new Failure('canceled'));
 				return false;
 			},
 		);
 	};
 	await item.concurrency.forEach(parts, runUnlessStopped, 'part');
-	stopping.abort(SILENT_ABORT);
+	stopController.abort(SILENT_ABORT);
 	if (failure !== undefined) throw failure;
 	throwIfAborted(item.stopStarting);
 	return results;
@@ -118,8 +118,8 @@ export async function speechOutput(
 	const joined = await joinParts(item, results, files, json.task_id).catch((error: unknown) => {
 		if (error instanceof Failure) throw error;
 		const { message = 'no reason given' } = error as Partial<Error>;
-		const text = `n8n could not store it (${message})`;
-		throw new Failure('downloadFailed', { text, taskIds: json.task_ids });
+		const reason = `n8n could not store it (${message})`;
+		throw new Failure('downloadFailed', { reason, taskIds: json.task_ids });
 	});
 	if ('file' in joined) {
 		const joinedJson = { ...json, ...durationField(joined.durationMs) };
@@ -164,7 +164,7 @@ async function joinParts(
 		if ('reason' in joined) return joined;
 		// If n8n keeps files in memory, this frees the memory of the parts.
 		for (const file of files) if (file.id === undefined) file.data = '';
-		const file = await store(joined);
+		const file = await storeFile(joined);
 		const { durationMs, startsMs } = joined;
 		return { file, durationMs, subtitles: await storeJoinedSubtitles(startsMs) };
 	} finally {
@@ -180,10 +180,10 @@ async function joinParts(
 			subtitles ? [{ file: subtitles, startMs: startsMs[index]! }] : [],
 		);
 		if (storedSubtitles.length === 0) return undefined;
-		const missing = results.flatMap(({ subtitles }, index) => (subtitles ? [] : [index + 1]));
-		if (missing.length > 0)
+		const missingParts = results.flatMap(({ subtitles }, index) => (subtitles ? [] : [index + 1]));
+		if (missingParts.length > 0)
 			item.report.hint(
-				`The subtitles lack part${missing.length > 1 ? 's' : ''} ${missing.join(', ')}: the service sent none`,
+				`The subtitles lack part${missingParts.length > 1 ? 's' : ''} ${missingParts.join(', ')}: the service sent none`,
 			);
 		const textPromises = storedSubtitles.map(async ({ file, startMs }) => {
 			return { text: (await readStoredFile(helpers, file)).toString(), startMs };
@@ -193,10 +193,10 @@ async function joinParts(
 			const settings = "'Download Subtitles' on and 'Join Into One File' off";
 			return void hintSubtitlesNotJoined(item, joined.reason, settings);
 		}
-		return await store({ ...joined, bytes: Buffer.from(joined.text) });
+		return await storeFile({ ...joined, bytes: Buffer.from(joined.text) });
 	}
 
-	async function store({ bytes, mimeType, extension }: FileType & { bytes: Buffer }) {
+	async function storeFile({ bytes, mimeType, extension }: FileType & { bytes: Buffer }) {
 		const name = fileNameOf('speech', item.credential.redact.text(id), extension);
 		return await helpers.prepareBinaryData(bytes, name, mimeType);
 	}

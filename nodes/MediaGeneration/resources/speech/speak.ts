@@ -4,14 +4,14 @@ import { splitText, type TextPart } from './splitText';
 import { Failure, invalidInput } from '../../../shared/failure';
 import {
 	concurrency,
-	download,
+	downloadField,
 	maxPaid,
 	NOT_FOR_TOOLS,
-	options,
+	optionsField,
 	outputField,
 	pollInterval,
-	subtitles,
-	timeout,
+	subtitlesField,
+	timeoutField,
 	type NumberField,
 } from '../../../shared/n8n/descriptions';
 import { isBlank } from '../../../shared/parsing/values';
@@ -46,9 +46,9 @@ const SETTING_TEXTS: Record<keyof typeof SPEECH_SETTINGS, [string, string]> = {
 
 const settingField = (name: keyof typeof SPEECH_SETTINGS): NumberField => {
 	const [displayName, description] = SETTING_TEXTS[name];
-	const { min: minValue, max: maxValue, default: byDefault } = SPEECH_SETTINGS[name];
+	const { min: minValue, max: maxValue, default: defaultValue } = SPEECH_SETTINGS[name];
 	const typeOptions = { minValue, maxValue, numberPrecision: 2, numberStepSize: 0.05 };
-	return { displayName, name, type: 'number', typeOptions, default: byDefault, description };
+	return { displayName, name, type: 'number', typeOptions, default: defaultValue, description };
 };
 
 const useSpeakerBoost = {
@@ -137,10 +137,10 @@ const fields: INodeProperties[] = [
 	},
 	waitForCompletion,
 	{
-		...download,
+		...downloadField,
 		displayOptions: { ...NOT_FOR_TOOLS, show: { waitForCompletion: [true] } },
 	},
-	options(
+	optionsField(
 		{
 			displayName: 'Callback URL',
 			name: 'callbackUrl',
@@ -150,12 +150,12 @@ const fields: INodeProperties[] = [
 			description: 'A URL that the service calls when the task is completed',
 		},
 		concurrency,
-		subtitles,
+		subtitlesField,
 		maxPaid,
 		pollInterval,
 		outputField,
 		splitLongerThan,
-		timeout('speech'),
+		timeoutField('speech'),
 		settingField('similarity'),
 		useSpeakerBoost,
 		settingField('speed'),
@@ -184,7 +184,7 @@ function buildRequestBody(parameters: NodeParameters) {
  * Returns the parts into which the text is split, or the whole text as one part. Each part is charged. Throws a Failure
  * if the text cannot be split, or has too many parts.
  */
-function readParts(parameters: NodeParameters, text: string): TextPart[] {
+function splitIntoParts(parameters: NodeParameters, text: string): TextPart[] {
 	const { displayName } = splitLongerThan;
 	const maxLength = parameters.numberOption(splitLongerThan);
 	if (maxLength === 0 || text.length <= maxLength) return [{ text, start: 0, end: text.length }];
@@ -212,8 +212,8 @@ function readParts(parameters: NodeParameters, text: string): TextPart[] {
 /** Reads the fields, and returns a task with one create call per part of the text (see `Operation.prepare`). */
 function prepare(item: ItemContext): BillableTask {
 	const { parameters, output } = item;
-	const request = buildRequestBody(parameters);
-	const parts = readParts(parameters, request.input);
+	const requestBody = buildRequestBody(parameters);
+	const parts = splitIntoParts(parameters, requestBody.input);
 	const waitsForCompletion = parameters.flag(waitForCompletion);
 	const waitOptions = readWaitOptions(parameters);
 	const callKeys = parts.length === 1 ? [''] : parts.map(({ start, end }) => `/${start}-${end}`);
@@ -221,7 +221,11 @@ function prepare(item: ItemContext): BillableTask {
 
 	async function run(entries: JournalEntry[]): Promise<INodeExecutionData[]> {
 		const orders = entries.map((entry, index): SpeechOrder => {
-			return { operation: SPEAK, request: { ...request, input: parts[index]!.text }, entry };
+			return {
+				operation: SPEAK,
+				requestBody: { ...requestBody, input: parts[index]!.text },
+				entry,
+			};
 		});
 		const throwWithTasks = (error: unknown) => {
 			throw withTasks(error, entries);
@@ -248,7 +252,7 @@ function prepare(item: ItemContext): BillableTask {
 function withTasks(error: unknown, entries: JournalEntry[]): unknown {
 	if (entries.length === 1 || !(error instanceof Failure)) return error;
 	const failedPart = Number.parseInt(error.facts.part ?? '');
-	const sentParts = entries.flatMap(({ previous }, index) =>
+	const sentParts = entries.flatMap(({ value: previous }, index) =>
 		previous?.state === 'sent' ? [index + 1] : [],
 	);
 	const indeterminateParts = sentParts.filter((part) => part !== failedPart);

@@ -37,9 +37,9 @@ const TOKEN = /[!-~\uff0c\uff0e\uff10-\uff19]*[!-~\uff10-\uff19]/g;
 const CONTEXT_CHARS = 64;
 
 /* The locale is fixed, because a retry on another machine must cut a text at the same places to collect its parts. */
-const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
-const words = new Intl.Segmenter('en', { granularity: 'word' });
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+const sentenceSegmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
+const wordSegmenter = new Intl.Segmenter('en', { granularity: 'word' });
+const graphemeSegmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
  * Common abbreviations without their full stop. Abbreviations like `J.`, `3.` and `z.B.` are recognized by their form.
@@ -51,7 +51,7 @@ const ABBREVIATIONS = new Set(
 );
 
 /** True if the full stop before `end` seems to belong to an abbreviation or a number. */
-function isAbbreviated(text: string, end: number): boolean {
+function endsInAbbreviation(text: string, end: number): boolean {
 	const before = text.slice(Math.max(0, end - CONTEXT_CHARS), end);
 	const word = /([\p{L}\p{M}\p{N}.]+)\.[\p{Pe}\p{Pf}"']*$/u.exec(before)?.[1];
 	if (word === undefined) return false;
@@ -66,16 +66,16 @@ const isSpace = (text: string, position: number) => text.charAt(position).search
 
 /** Returns where the white space begins that ends at `position`; `position` itself if there is none. */
 function spaceStart(text: string, position: number): number {
-	let end = position;
-	while (isSpace(text, end - 1)) end--;
-	return end;
+	let start = position;
+	while (isSpace(text, start - 1)) start--;
+	return start;
 }
 
 /** Returns where the white space ends that begins at `position`; `position` itself if there is none. */
 function spaceEnd(text: string, position: number): number {
-	let start = position;
-	while (isSpace(text, start)) start++;
-	return start;
+	let end = position;
+	while (isSpace(text, end)) end++;
+	return end;
 }
 
 /**
@@ -93,11 +93,11 @@ export function* splitText(text: string, maxLength: number): Generator<TextPart>
 		let end = textEnd;
 		if (textEnd - start > maxLength) {
 			const remaining = textWithoutTags.slice(start, start + maxLength + CONTEXT_CHARS);
-			const partEnd =
-				cutBetweenWords(remaining, maxLength) ??
-				tagStart(text.slice(start), cutInWord(remaining, maxLength));
-			if (partEnd === 0) throw new RangeError('A character or a tag is longer than a part');
-			end = start + partEnd;
+			const partLength =
+				findCutBetweenWords(remaining, maxLength) ??
+				tagStart(text.slice(start), findCutInWord(remaining, maxLength));
+			if (partLength === 0) throw new RangeError('A character or a tag is longer than a part');
+			end = start + partLength;
 		}
 		yield { text: text.slice(start, end), start, end };
 		start = spaceEnd(text, end);
@@ -113,19 +113,19 @@ const tagSubstitute = (tag: string) =>
 	(/^<[A-Za-z](?:[^]*[^/])?>$/.test(tag) ? 'X' : '"').repeat(tag.length);
 
 /** Returns the best position to cut `text` between words, up to `maxLength`; undefined if there is none. */
-function cutBetweenWords(text: string, maxLength: number): number | undefined {
+function findCutBetweenWords(text: string, maxLength: number): number | undefined {
 	const sentenceEnds = new Set(sentenceEndsOf(text));
 	/** For each position in the text: 1 if a cut there would split a TOKEN, otherwise 0. */
-	const isInToken = new Uint8Array(text.length);
+	const tokenMask = new Uint8Array(text.length);
 	for (const { index, 0: token } of text.matchAll(TOKEN)) {
-		isInToken.fill(1, index + 1, index + token.length);
+		tokenMask.fill(1, index + 1, index + token.length);
 	}
-	const canCutAt = (place: RegExp, position: number) => {
-		place.lastIndex = position;
+	const canCutAt = (pattern: RegExp, position: number) => {
+		pattern.lastIndex = position;
 		// Within a surrogate pair, a regular expression would match from the start of the pair, so no cut is allowed
 		// there.
 		return (
-			!isInToken[position] && !/[\udc00-\udfff]/.test(text.charAt(position)) && place.test(text)
+			!tokenMask[position] && !/[\udc00-\udfff]/.test(text.charAt(position)) && pattern.test(text)
 		);
 	};
 	const spaces = [...text.matchAll(SPACE)].map(({ index: position, 0: whiteSpace }) => {
@@ -150,7 +150,7 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 		({ position, isParagraph }) => isParagraph && position >= (maxLength * 2) / 3,
 		({ isParagraph, isSentence }) => isParagraph || isSentence,
 		({ lineBreaks }) => lineBreaks > 0,
-		({ position }) => !isAbbreviated(text, position),
+		({ position }) => !endsInAbbreviation(text, position),
 		() => true,
 	];
 	const latePlaces = places.filter(({ position }) => position >= maxLength / 3);
@@ -158,7 +158,7 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 		const place = latePlaces.find(isPreferred);
 		if (place) return place.position;
 	}
-	const wordSegments = words.segment(text);
+	const wordSegments = wordSegmenter.segment(text);
 	const isWordEnd = (position: number) =>
 		canCutAt(WORD_END, position) &&
 		(canCutAt(SCRIPT_CHANGE, position) || wordSegments.containing(position)!.index === position);
@@ -175,16 +175,16 @@ function cutBetweenWords(text: string, maxLength: number): number | undefined {
 /** Returns the positions where sentences end, before the white space that follows them, in ascending order. */
 const sentenceEndsOf = (text: string) =>
 	// The segmenter ends a sentence at a line break, but a line may break within a sentence.
-	[...sentences.segment(text.replace(/[\r\n\u2028\u2029]/g, ' '))]
+	[...sentenceSegmenter.segment(text.replace(/[\r\n\u2028\u2029]/g, ' '))]
 		.map(({ index }) => spaceStart(text, index))
-		.filter((end) => end > 0 && !isAbbreviated(text, end));
+		.filter((end) => end > 0 && !endsInAbbreviation(text, end));
 
 /**
  * Returns the position at which to cut a word that is longer than a part: before the first character that does not fit.
  * Returns 0 if no character fits.
  */
-const cutInWord = (text: string, maxLength: number) =>
-	graphemes.segment(text).containing(maxLength)!.index;
+const findCutInWord = (text: string, maxLength: number) =>
+	graphemeSegmenter.segment(text).containing(maxLength)!.index;
 
 /** Returns where the tag begins that contains `position`; `position` itself if there is none. */
 function tagStart(text: string, position: number): number {

@@ -10,14 +10,14 @@ import {
 import { creatorOf } from '../../../shared/n8n/subWorkflows';
 import { asText } from '../../../shared/parsing/values';
 import { withTaskId, type TaskWait } from '../../../shared/speech/speechTask';
-import { describeAttempt, type JournalEntry } from '../../paid/journal';
+import { describeFailedAttempt, type JournalEntry } from '../../paid/journal';
 import type { ItemContext } from '../../run/itemContext';
 
 /** The create call of one speech task, for a whole text or for one part of it. */
 export interface SpeechOrder {
 	operation: SpeechOperation;
 	/** The body of the call. */
-	request: ServiceRecord;
+	requestBody: ServiceRecord;
 	entry: JournalEntry;
 }
 
@@ -49,11 +49,11 @@ async function findPreviousTask(
 	item: ItemContext,
 	{ entry }: SpeechOrder,
 ): Promise<SubmittedTask | undefined> {
-	const { previous } = entry;
+	const { value: previous } = entry;
 	if (!previous) return undefined;
 	if (!('taskId' in previous)) {
 		throw new Failure('indeterminate', {
-			text: previous.indeterminateReason,
+			reason: previous.indeterminateReason,
 			mayBeCharged: true,
 			mediaKind: 'speech',
 		});
@@ -69,7 +69,7 @@ async function findPreviousTask(
 /** Sends the create call, which is charged, and resolves with the new task. Throws a Failure if the call fails. */
 async function create(
 	item: ItemContext,
-	{ operation, request, entry }: SpeechOrder,
+	{ operation, requestBody, entry }: SpeechOrder,
 	timeoutMs: number,
 	ready?: Promise<void>,
 ): Promise<SubmittedTask> {
@@ -80,8 +80,8 @@ async function create(
 	const ledger = speechLedgerOf(item.credential);
 	const ledgerRequest = newRequest({
 		// If the create call gets no answer, a trigger can recognize the task only by its text.
-		...{ prompt: asText(request.input) ?? '', contentDigest: '', kind: 'speech' },
-		...{ requestedCount: 1, withImages: false, creator: creatorOf(item.context), sentAt: 0 },
+		...{ prompt: asText(requestBody.input) ?? '', contentDigest: '', kind: 'speech' },
+		...{ expectedCount: 1, hasImages: false, creator: creatorOf(item.context), sentAt: 0 },
 	});
 	// The failure of another item does not abort the call, because the answer tells which task was charged.
 	const taskIdPromise = withDeadline(timeoutMs, item.abortInFlight, async (abortInFlight) => {
@@ -96,13 +96,17 @@ async function create(
 			ledger.remove(ledgerRequest);
 		};
 		const signals = { stopStarting, abortInFlight };
-		return await api.createTask(operation, request, { ...signals, onSend, onRefused });
+		return await api.createTask(operation, requestBody, {
+			...signals,
+			onSend,
+			onNotAccepted: onRefused,
+		});
 	});
 	const taskId = await taskIdPromise.catch((error: unknown) => {
 		ledgerRequest.searchUntil = searchEnd(ledgerRequest, 0);
 		const isIndeterminate = error instanceof Failure && error.facts.mayBeCharged;
 		if (isIndeterminate) {
-			entry.write({ state: 'sent', indeterminateReason: describeAttempt(error) });
+			entry.write({ state: 'sent', indeterminateReason: describeFailedAttempt(error) });
 		}
 		throw withDefaultFacts(error, { mediaKind: 'speech' });
 	});

@@ -1,12 +1,16 @@
 import { GENERATIONS } from '../../../shared/contract';
-import { inputImages, prompt } from '../../../shared/n8n/descriptions';
+import { inputImagesField, promptField } from '../../../shared/n8n/descriptions';
 import { generationFields, generationTask } from '../../run/generationTask';
 import type { Operation } from '../../run/itemContext';
 import { inputImagesOf } from './images';
 
 const IMAGES_LABEL = 'Images (in Order)';
 
-const framesPrompt = prompt('e.g. Slow camera pan', 'How to get from one image to the next', false);
+const framesPrompt = promptField(
+	'e.g. Slow camera pan',
+	'How to get from one image to the next',
+	false,
+);
 
 /** Video → Image Sequence to Video (§4.7): generates one video. It is charged. */
 export const framesToVideo: Operation = {
@@ -17,7 +21,7 @@ export const framesToVideo: Operation = {
 		action: 'Generate video from image sequence',
 	},
 	fields: [
-		inputImages(
+		inputImagesField(
 			IMAGES_LABEL,
 			'The images that the video goes through, in the order in which you list them',
 		),

@@ -11,7 +11,7 @@ import type { ItemContext } from '../../run/itemContext';
 /* Reads the input images of an item, and puts them into the body of a create call as base64 texts (§4.6, §4.7). */
 
 /** The maximum size of all images of one request together, after encoding as base64, in bytes. */
-const MAX_BODY_BYTES = 512 * 1024 * 1024;
+const MAX_ENCODED_BYTES = 512 * 1024 * 1024;
 
 /** MIME types that do not tell what a file contains. */
 const UNSPECIFIC_TYPES = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
@@ -43,11 +43,11 @@ function sourcesIn(raw: unknown): Array<string | IBinaryData> {
 	return (String(raw).match(SOURCE_PATTERN) ?? []).map((name) => name.trim());
 }
 
-const badImageFailure = (field: string, text: string, fieldRemedy?: string) =>
-	new Failure('badImage', { field, text, fieldRemedy });
+const badImageFailure = (field: string, reason: string, fieldRemedy?: string) =>
+	new Failure('badImage', { field, reason, fieldRemedy });
 
 /** What the user can do about a file that is not an image. */
-const USE_IMAGE = 'Use a file that is an image, such as a PNG or JPEG';
+const USE_IMAGE_REMEDY = 'Use a file that is an image, such as a PNG or JPEG';
 
 /**
  * Finds the input images of an item. Call it in `prepare`. Throws a Failure if an image is missing or not an image.
@@ -70,7 +70,7 @@ export function inputImagesOf(
 		const remedy = 'Enter the names of input binary fields that hold images, or image URLs';
 		throw invalidInput(displayName, text, remedy);
 	}
-	const images = sources.map(imageIn);
+	const images = sources.map(toImage);
 
 	return async (otherFields: GenerationFields, signal: AbortSignal): Promise<FillBody> => {
 		const imagePromises = images.map(async (image) => await fetchImage(image, signal));
@@ -82,11 +82,11 @@ export function inputImagesOf(
 			(sum, size) => sum + (size / 3) * 4,
 			0,
 		);
-		if (encodedBytes > MAX_BODY_BYTES) {
+		if (encodedBytes > MAX_ENCODED_BYTES) {
 			const megabytes = Math.round(encodedBytes / 1024 / 1024);
 			throw invalidInput(
 				displayName,
-				`are too large in total: ${megabytes} MB when encoded; the limit is ${MAX_BODY_BYTES / 1024 / 1024} MB`,
+				`are too large in total: ${megabytes} MB when encoded; the limit is ${MAX_ENCODED_BYTES / 1024 / 1024} MB`,
 				'Use fewer or smaller images',
 			);
 		}
@@ -101,7 +101,7 @@ export function inputImagesOf(
 	 * Returns the image that a source stands for. Throws a Failure if the file is missing, is empty, or has a MIME type
 	 * that is not that of an image.
 	 */
-	function imageIn(source: string | IBinaryData): Image<IBinaryData | URL> {
+	function toImage(source: string | IBinaryData): Image<IBinaryData | URL> {
 		const field = typeof source === 'string' ? source : 'file';
 		const url = asWebUrl(field);
 		// The label has no query, because the query of a URL may contain a secret signature.
@@ -119,7 +119,7 @@ export function inputImagesOf(
 			throw badImageFailure(
 				displayName,
 				`The file in '${field}'${name} is not an image but ${type}`,
-				USE_IMAGE,
+				USE_IMAGE_REMEDY,
 			);
 		}
 		return { label: field, data, hasImageType };
@@ -134,7 +134,7 @@ export function inputImagesOf(
 		signal: AbortSignal,
 	): Promise<Image> {
 		if (!(data instanceof URL)) return { label, data, hasImageType };
-		const maxBytes = (MAX_BODY_BYTES / 4) * 3;
+		const maxBytes = (MAX_ENCODED_BYTES / 4) * 3;
 		const file = { url: data.href, kind: 'image', id: 'input', maxBytes } as const;
 		const downloadPromise = downloadFile(context, item.credential, file, signal);
 		const storedImage = await downloadPromise.catch((error: unknown) => {
@@ -142,7 +142,7 @@ export function inputImagesOf(
 			// replaces it.
 			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 			const reason =
-				(error.kind === 'downloadFailed' && error.facts.text) || wordingOf(error).message;
+				(error.kind === 'downloadFailed' && error.facts.reason) || wordingOf(error).message;
 			throw badImageFailure(
 				displayName,
 				`The image at ${label} could not be downloaded: ${reason}`,
@@ -202,6 +202,6 @@ export function inputImagesOf(
 	async function encodeImage({ label, data, hasImageType }: Image): Promise<Buffer> {
 		const bytes = await readStoredFile(context.helpers, data);
 		if (hasImageType || isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');
-		throw badImageFailure(displayName, `The file in '${label}' is not an image`, USE_IMAGE);
+		throw badImageFailure(displayName, `The file in '${label}' is not an image`, USE_IMAGE_REMEDY);
 	}
 }

@@ -1,5 +1,5 @@
 import { GENERATIONS } from '../../../shared/contract';
-import { inputImages, videoPrompt } from '../../../shared/n8n/descriptions';
+import { inputImagesField, videoPromptField } from '../../../shared/n8n/descriptions';
 import { generationFields, generationTask } from '../../run/generationTask';
 import type { Operation } from '../../run/itemContext';
 import { inputImagesOf } from './images';
@@ -13,8 +13,8 @@ export const ingredientsToVideo: Operation = {
 		action: 'Generate video from reference images',
 	},
 	fields: [
-		videoPrompt,
-		inputImages(
+		videoPromptField,
+		inputImagesField(
 			'Reference Images',
 			'Images of people, things or places that should appear in the video',
 		),

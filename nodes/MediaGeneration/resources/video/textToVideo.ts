@@ -4,21 +4,21 @@ import {
 	GENERATIONS,
 	NUMBER_OF_VIDEOS,
 } from '../../../shared/contract';
-import { videoPrompt, type NumberField } from '../../../shared/n8n/descriptions';
+import { videoPromptField, type NumberField } from '../../../shared/n8n/descriptions';
 import { generationFields, generationTask } from '../../run/generationTask';
 import type { Operation } from '../../run/itemContext';
 
 const [LANDSCAPE, PORTRAIT] = ASPECT_RATIOS;
 
 /* n8n's lint accepts only a literal or a plain variable as the default of a field. */
-const { min: minValue, max: maxValue, default: byDefault } = NUMBER_OF_VIDEOS;
+const { min: minValue, max: maxValue, default: defaultValue } = NUMBER_OF_VIDEOS;
 
 const numberOfVideos: NumberField = {
 	displayName: 'Number of Videos',
 	name: 'numberOfVideos',
 	type: 'number',
 	typeOptions: { minValue, maxValue, numberPrecision: 0 },
-	default: byDefault,
+	default: defaultValue,
 	description:
 		'How many videos to generate from the prompt. Each one is charged, and becomes a separate output item.',
 };
@@ -32,7 +32,7 @@ export const textToVideo: Operation = {
 		action: 'Generate videos from text',
 	},
 	fields: [
-		videoPrompt,
+		videoPromptField,
 		{
 			displayName: 'Aspect Ratio',
 			name: 'aspectRatio',

@@ -1,6 +1,6 @@
 import type { INodeProperties } from 'n8n-workflow';
-import { allVoices } from '../../../shared/api/pagination';
-import { limit, options, returnAll } from '../../../shared/n8n/descriptions';
+import { readVoices } from '../../../shared/api/pagination';
+import { limit, optionsField, returnAll } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/values';
 import { languageCodes, normalize } from '../../listSearch/languages';
 import type { Operation } from '../../run/itemContext';
@@ -9,7 +9,7 @@ import type { Operation } from '../../run/itemContext';
 const titleCase = (value: string) =>
 	value.replaceAll('_', ' ').replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
 
-const traitField = (name: string, ...values: string[]): INodeProperties => ({
+const choiceField = (name: string, ...values: string[]): INodeProperties => ({
 	displayName: titleCase(name),
 	name,
 	type: 'options',
@@ -40,8 +40,8 @@ const textField = (
  * it.
  */
 const FILTERS: Record<string, INodeProperties> = {
-	age: traitField('age', 'young', 'middle_aged', 'old'),
-	category: traitField(
+	age: choiceField('age', 'young', 'middle_aged', 'old'),
+	category: choiceField(
 		'category',
 		'cloned',
 		'generated',
@@ -49,7 +49,7 @@ const FILTERS: Record<string, INodeProperties> = {
 		'premade',
 		'professional',
 	),
-	gender: traitField('gender', 'female', 'male', 'neutral'),
+	gender: choiceField('gender', 'female', 'male', 'neutral'),
 	language: textField(
 		'Language',
 		'language',
@@ -62,7 +62,7 @@ const FILTERS: Record<string, INodeProperties> = {
 		'warm narrator',
 		'Only voices whose name or description contains this text',
 	),
-	sort: { ...traitField('sort', 'name'), description: 'How to sort the voices' },
+	sort: { ...choiceField('sort', 'name'), description: 'How to sort the voices' },
 	use_cases: textField('Use Cases', 'useCases', 'audiobook', 'Only voices for this use'),
 };
 
@@ -74,7 +74,7 @@ export const getAllVoices: Operation = {
 		description: 'List the available voices',
 		action: 'Get many voices',
 	},
-	fields: [returnAll, limit, options(...Object.values(FILTERS))],
+	fields: [returnAll, limit, optionsField(...Object.values(FILTERS))],
 	prepare({ parameters, api, stopStarting, output, report }) {
 		const maxResults = parameters.limit();
 		const query: Record<string, string> = {};
@@ -86,11 +86,11 @@ export const getAllVoices: Operation = {
 		return async () => {
 			const language = languageCodes().get(normalize(query.language ?? ''));
 			let voices = language
-				? await allVoices(api, { ...query, language }, maxResults, stopStarting)
+				? await readVoices(api, { ...query, language }, maxResults, stopStarting)
 				: [];
 			// Some services filter by the name of a language instead of its code, so the text of the user is tried as
 			// well.
-			if (voices.length === 0) voices = await allVoices(api, query, maxResults, stopStarting);
+			if (voices.length === 0) voices = await readVoices(api, query, maxResults, stopStarting);
 			if (voices.length === 0) {
 				report.hint(
 					Object.keys(query).length > 0
