@@ -22,7 +22,7 @@ export class SocketHub {
 
 	/**
 	 * Answers the handshake of a WebSocket. The path must be `/ws?token=…`; a wrong token gets 401. `earlyBytes` are
-	 * bytes that have arrived right behind the handshake.
+	 * bytes that have arrived right after the handshake.
 	 */
 	upgrade(world: World, request: IncomingMessage, socket: Duplex, earlyBytes: Buffer): void {
 		const url = urlOf(request);

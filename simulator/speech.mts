@@ -198,8 +198,8 @@ function failTask(world: World, task: TaskRecord): void {
 }
 
 /**
- * Calls the callback URL, if there is one, of a task that has ended (§6.3). The call has no signature. It is tried
- * once.
+ * Calls the callback URL, if there is one, of a task that has ended (§6.3). The call has no signature, and
+ * is not repeated if it fails.
  */
 function sendCallback(world: World, task: TaskRecord): void {
 	if (!task.callBackUrl) return;

@@ -35,9 +35,9 @@ export class World {
 	readonly token: string;
 	/** The dialect. A test may change its values at any time; the next answer already has them. */
 	readonly dialect: Dialect;
-	/** The option of that name. A test may change it at any time. */
+	/** The option `concurrencyLimit`. A test may change it at any time. */
 	concurrencyLimit: SimulatorOptions['concurrencyLimit'];
-	/** The option of that name. A test may change it at any time. */
+	/** The option `requestLimit`. A test may change it at any time. */
 	requestLimit: SimulatorOptions['requestLimit'];
 	baseUrl = '';
 	/** The origin of the WebSocket. */

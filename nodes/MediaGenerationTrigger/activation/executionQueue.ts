@@ -34,6 +34,7 @@ export interface Emission {
 	isOutdated?(): boolean;
 	/** The task or history entry itself. If a sub-workflow downstream has created it, nothing is emitted. */
 	product: Parameters<Activation['isCreatedDownstream']>[0];
+	/** The json of the item, not redacted yet. */
 	json: IDataObject;
 	/** Downloads the files of the event. If it rejects, the item has an `error` in its json instead of files. */
 	fetchFiles?(signal: AbortSignal): Promise<IBinaryKeyData>;
@@ -122,7 +123,8 @@ export class ExecutionQueue {
 
 	/**
 	 * Returns true if `error`, with which n8n rejected the promise of an execution, means that the execution has not
-	 * started. Only its text distinguishes that from an execution that was canceled or lost later.
+	 * started. Only its text distinguishes that from an execution that was canceled or lost later. If n8n has no
+	 * deduplication keys, returns false, because a second emission could start a second execution.
 	 */
 	private meansFailedStart(error: unknown): boolean {
 		const hasStarted = /cancell?ed|stalled|no active execution/i.test(String(error));

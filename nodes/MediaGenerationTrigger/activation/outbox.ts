@@ -71,6 +71,7 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 		this.cursor = saved.cursor;
 		const canReplay = replaysEmitted && now - saved.savedAt < DEDUPLICATION_KEY_TTL_MS;
 		for (const [key, item] of saved.events as Array<[string, Item]>) {
+			// The next read of a tracked task, or of the history, finds an end that was not emitted, and emits it then.
 			const isDone = item.state === 'done' || (item.state === 'emitted' && !canReplay);
 			this.events.set(key, { ...item, state: isDone ? 'done' : 'tracking' });
 		}

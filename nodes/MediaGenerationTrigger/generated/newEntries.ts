@@ -88,8 +88,8 @@ export function newEntries(
 		const isUnreported = known ? known.state === 'tracking' : isNew;
 		const hasEnded = files.length > 0 || hasFailed;
 		if (isUnreported && hasEnded) endedEntries.push(entry);
-		// An entry without an id gets another fingerprint once it has a file. It then counts as a new entry, so there
-		// is no need to track it before.
+		// The fingerprint of an entry without an id changes when the entry gets a file. It then counts as a new entry,
+		// so there is no need to track it before.
 		const state = known?.state ?? (hasEnded || id === undefined ? 'done' : 'tracking');
 		// This moves the entry to the end of the map, because the first entries of the map are forgotten first.
 		events.delete(fingerprint);
