@@ -27,7 +27,7 @@ export class Account {
 	lookups(from: number, to: number): number {
 		const authorization = `Bearer ${this.token}`;
 		return this.#simulator.requests.filter(
-			({ method, path, time, headers }) =>
+			({ method, path, arrivedAt: time, headers }) =>
 				method === 'GET' &&
 				path.startsWith('/v1/labs/task/') &&
 				time >= from &&

@@ -6,7 +6,7 @@ import { Instance } from '../tools/n8n/instance.mts';
 import { installPackage } from '../tools/n8n/package.mts';
 import { freePorts } from '../tools/ports.mts';
 import { Rest } from '../tools/n8n/rest.mts';
-import { storedAt } from '../tools/n8n/results.mts';
+import { storedPath } from '../tools/n8n/results.mts';
 import type { Workflow } from './workflow.mts';
 
 /** What an execution left behind. */
@@ -96,7 +96,7 @@ export class N8n {
 				const files = runs
 					.flatMap((run) => run.data?.main?.[0] ?? [])
 					.flatMap(({ binary = {} }) => Object.values(binary))
-					.map((file) => storedAt(this.instance, file));
+					.map((file) => storedPath(this.instance, file));
 				const error = status === 'success' ? undefined : (resultData.error?.message ?? status);
 				return { files, error };
 			}),
@@ -111,7 +111,7 @@ export class N8n {
 
 	/** Resident memory, in bytes. */
 	memory(): number {
-		return this.instance.memory();
+		return this.instance.residentMemoryBytes();
 	}
 
 	/** Bytes in use once garbage is collected. */

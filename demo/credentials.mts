@@ -15,11 +15,11 @@ import type {
 export type Credentials = Record<string, ICredentialDataDecryptedObject>;
 
 /**
- * Returns the object from which n8n's engine gets its credentials. It contains the given `credentials`. `types` returns
+ * Returns the object from which n8n's engine gets its credentials. It contains the given `credentials`. `credentialTypeOf` returns
  * the class of a credential by the name of its type; `authenticate` of that class is really called.
  */
 export function credentialsHelperFor(
-	types: (name: string) => ICredentialType,
+	credentialTypeOf: (name: string) => ICredentialType,
 	credentials: Credentials,
 ): ICredentialsHelper {
 	const helper: Partial<ICredentialsHelper> = {
@@ -28,26 +28,26 @@ export function credentialsHelperFor(
 		async getDecrypted(_, { name }, type, mode, __, ___, place) {
 			const data = credentials[name] ?? credentials[type];
 			if (!data) throw new Error(`No credential "${name}" of the type ${type} was given`);
-			const complete = withDefaults(types(type), data);
-			return place ? resolved(complete, mode, place) : complete;
+			const complete = withDefaults(credentialTypeOf(type), data);
+			return place ? resolveExpressions(complete, mode, place) : complete;
 		},
 		async authenticate(data, type, options) {
-			const { authenticate } = types(type);
+			const { authenticate } = credentialTypeOf(type);
 			if (typeof authenticate !== 'function') {
 				throw new Error(`The credential ${type} has no authenticate method`);
 			}
-			return await authenticate.call(types(type), data, options as IHttpRequestOptions);
+			return await authenticate.call(credentialTypeOf(type), data, options as IHttpRequestOptions);
 		},
 		preAuthentication: async () => undefined,
 		runPreAuthentication: async () => undefined,
-		getCredentialsProperties: (type) => types(type).properties,
+		getCredentialsProperties: (type) => credentialTypeOf(type).properties,
 	};
 	// The methods that encrypt and save credentials are missing, because the engine does not call them.
 	return helper as ICredentialsHelper;
 }
 
 /** Resolves the expressions in a credential for the item that the node asks for, as n8n does. */
-function resolved(
+function resolveExpressions(
 	data: ICredentialDataDecryptedObject,
 	mode: WorkflowExecuteMode,
 	{ workflow, node, ...place }: ICredentialsExpressionResolveValues,

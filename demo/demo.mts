@@ -6,17 +6,17 @@ import { readExample } from '../tools/examples.mts';
 import { runWorkflow, type WorkflowFile } from './engine.mts';
 
 const project = join(import.meta.dirname, '..');
-const out = join(project, 'out', 'demo');
+const outputFolder = join(project, 'out', 'demo');
 
 const EXAMPLES = ['speak.json', 'dialogue.json', 'images-and-videos.json'];
 
-const stopping = new AbortController();
+const stopController = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-	process.on(signal, () => stopping.abort());
+	process.on(signal, () => stopController.abort());
 }
 
-rmSync(out, { recursive: true, force: true });
-mkdirSync(out, { recursive: true });
+rmSync(outputFolder, { recursive: true, force: true });
+mkdirSync(outputFolder, { recursive: true });
 const simulator = await startSimulator({ pace: 0.5, media: 'rendered' });
 const credentials = {
 	mediaGenerationApi: { apiToken: simulator.token, baseUrl: simulator.baseUrl },
@@ -25,41 +25,43 @@ console.log(`A simulated service runs at ${simulator.baseUrl}; n8n's engine runs
 
 try {
 	for (const example of EXAMPLES) {
-		if (stopping.signal.aborted) break;
+		if (stopController.signal.aborted) break;
 		await demonstrate(example);
 	}
 	console.log(
-		stopping.signal.aborted
+		stopController.signal.aborted
 			? 'Stopped.'
-			: `Play them: they are in ${out}.
+			: `Play them: they are in ${outputFolder}.
 ${simulator.chargedCalls} requests were made, and each paid for once.
 Next: build with it in the complete n8n: npm run n8n`,
 	);
 } finally {
 	await simulator.close();
 }
-process.exit(stopping.signal.aborted ? 130 : (process.exitCode ?? 0));
+process.exit(stopController.signal.aborted ? 130 : (process.exitCode ?? 0));
 
 /** Runs an example, saves the files that our nodes output, and prints what the nodes report. */
 async function demonstrate(example: string): Promise<void> {
 	const workflow: WorkflowFile = readExample(join(project, 'examples', example));
 	console.log(`${workflow.name}  (examples/${example})`);
 	const result = await runWorkflow({
-		workflow: withoutDisk(workflow),
+		workflow: withoutDiskNodes(workflow),
 		credentials,
 		onMessage: (text) => console.log(`  ${text}`),
-		signal: stopping.signal,
+		signal: stopController.signal,
 	});
-	const ours = workflow.nodes.filter(({ type }) => type.startsWith('n8n-nodes-media-generation.'));
-	for (const { name } of ours) {
+	const ourNodes = workflow.nodes.filter(({ type }) =>
+		type.startsWith('n8n-nodes-media-generation.'),
+	);
+	for (const { name } of ourNodes) {
 		for (const hint of result.hints(name)) console.log(`  Hint: ${hint.message}`);
 		for (const file of result.items(name).flatMap(({ binary = {} }) => Object.values(binary))) {
-			const saved = join(out, file.fileName!);
-			writeFileSync(saved, await result.bytes(file));
-			console.log(`  → ${saved}`);
+			const filePath = join(outputFolder, file.fileName!);
+			writeFileSync(filePath, await result.bytes(file));
+			console.log(`  → ${filePath}`);
 		}
 	}
-	if (result.error && !stopping.signal.aborted) {
+	if (result.error && !stopController.signal.aborted) {
 		console.log(`  ${result.error.message}\n  ${result.error.description ?? ''}`);
 		process.exitCode = 1;
 	}
@@ -67,11 +69,11 @@ async function demonstrate(example: string): Promise<void> {
 }
 
 /** Returns a workflow without the nodes that write to disk, which only the complete n8n has. */
-function withoutDisk(workflow: WorkflowFile): WorkflowFile {
+function withoutDiskNodes(workflow: WorkflowFile): WorkflowFile {
 	const nodes = workflow.nodes.filter(({ type }) => !type.endsWith('.readWriteFile'));
 	const isKept = ({ node }: { node: string }) => nodes.some(({ name }) => name === node);
-	const kept = Object.entries(workflow.connections).map(([name, { main = [] }]) => {
+	const keptConnections = Object.entries(workflow.connections).map(([name, { main = [] }]) => {
 		return [name, { main: main.map((targets) => (targets ?? []).filter(isKept)) }];
 	});
-	return { ...workflow, nodes, connections: Object.fromEntries(kept) };
+	return { ...workflow, nodes, connections: Object.fromEntries(keptConnections) };
 }

@@ -40,7 +40,7 @@ export interface RunOptions {
 	 */
 	mode?: WorkflowExecuteMode;
 	/** The name of the node that a person runs with Execute step. By default, the whole workflow is run. */
-	destination?: string;
+	destinationName?: string;
 	/** The items that the workflow's trigger outputs; by default one empty item. */
 	input?: INodeExecutionData[];
 	/** Is called with each message that a node sends to the browser with `sendMessageToUI`. */
@@ -71,7 +71,7 @@ export interface RunningWorkflow {
 	/** Settles once the execution is over. A canceled execution is over before its nodes have ended. */
 	finished: Promise<WorkflowResult>;
 	/** Returns what n8n would save of the execution at this moment. */
-	soFar(): IRun;
+	currentRun(): IRun;
 	cancel(): void;
 }
 
@@ -106,7 +106,7 @@ export async function startWorkflow(options: RunOptions): Promise<RunningWorkflo
 	const input = { data: { main: [options.input ?? [{ json: {} }]] } } as unknown as ITaskData;
 	const execution = options.retryOf
 		? engine.processRunExecutionData(workflow)
-		: startEngine(engine, workflow, { name: '', data: input }, options.destination);
+		: startEngine(engine, workflow, { name: '', data: input }, options.destinationName);
 	const cancel = () => execution.cancel();
 	options.signal?.addEventListener('abort', cancel, { once: true });
 	if (options.signal?.aborted) cancel();
@@ -119,17 +119,17 @@ export async function startWorkflow(options: RunOptions): Promise<RunningWorkflo
 		}
 	})();
 	const startedAt = new Date();
-	return { finished, cancel, soFar: () => engine.getFullRunData(startedAt) };
+	return { finished, cancel, currentRun: () => engine.getFullRunData(startedAt) };
 }
 
 type Engine = InstanceType<typeof core.WorkflowExecute>;
-type Start = Parameters<Engine['run']>[0];
+type StartOptions = Parameters<Engine['run']>[0];
 
 /** Starts a workflow at its trigger. The parameters of n8n's `run` depend on its version. */
 function startEngine(
 	engine: Engine,
-	workflow: Start['workflow'],
-	triggerToStartFrom: Start['triggerToStartFrom'],
+	workflow: StartOptions['workflow'],
+	triggerToStartFrom: StartOptions['triggerToStartFrom'],
 	destination?: string,
 ): ReturnType<Engine['run']> {
 	if (engine.run.length <= 1) {
@@ -182,7 +182,7 @@ export function additionalDataFor(
 	credentialType: Parameters<typeof credentialsHelperFor>[0],
 ): IWorkflowExecuteAdditionalData {
 	const executionId = randomUUID();
-	const base = 'http://localhost:5678/';
+	const baseUrl = 'http://localhost:5678/';
 	const hooks = new core.ExecutionLifecycleHooks(
 		mode,
 		executionId,
@@ -195,25 +195,28 @@ export function additionalDataFor(
 		workflowId: file.id,
 		currentNodeExecutionIndex: 0,
 		variables: {},
-		instanceBaseUrl: base,
-		formWaitingBaseUrl: `${base}form-waiting`,
-		webhookWaitingBaseUrl: `${base}webhook-waiting`,
+		instanceBaseUrl: baseUrl,
+		formWaitingBaseUrl: `${baseUrl}form-waiting`,
+		webhookWaitingBaseUrl: `${baseUrl}webhook-waiting`,
 		setExecutionStatus() {},
-		sendDataToUI: (_: string, data: IDataObject) => tell(data, onMessage),
+		sendDataToUI: (_: string, data: IDataObject) => forwardMessages(data, onMessage),
 		logAiEvent() {},
-		executeWorkflow: unavailable,
-		getRunExecutionData: unavailable,
-		getRuntimeCredential: unavailable,
-		startRunnerTask: unavailable,
+		executeWorkflow: throwUnavailable,
+		getRunExecutionData: throwUnavailable,
+		getRuntimeCredential: throwUnavailable,
+		startRunnerTask: throwUnavailable,
 	} as unknown as IWorkflowExecuteAdditionalData;
 }
 
 /** Passes the messages of a node to `onMessage`. The source of the messages reads `[Node: "Name"]`. */
-function tell({ source, messages }: IDataObject, onMessage: RunOptions['onMessage']): void {
+function forwardMessages(
+	{ source, messages }: IDataObject,
+	onMessage: RunOptions['onMessage'],
+): void {
 	const nodeName = /^\[Node: "(.*)"\]$/s.exec(String(source))?.[1] ?? '';
 	for (const message of messages as unknown[]) onMessage?.(String(message), nodeName);
 }
 
-async function unavailable(): Promise<never> {
+async function throwUnavailable(): Promise<never> {
 	throw new Error('The embedded engine does not offer this');
 }

@@ -41,13 +41,13 @@ export const n8nWorkflow = require('n8n-workflow') as N8nWorkflow;
 export type BinaryMode = 'default' | 'filesystem';
 
 /** Loads a package as n8n-core would load it. */
-export const nearCore = createRequire(require.resolve('n8n-core'));
+export const requireFromCore = createRequire(require.resolve('n8n-core'));
 
-const { Container } = nearCore('@n8n/di') as {
+const { Container } = requireFromCore('@n8n/di') as {
 	Container: { get<T>(type: abstract new (...args: never[]) => T): T };
 };
 
-let initialized: Promise<void> | undefined;
+let initialization: Promise<void> | undefined;
 
 /**
  * Sets where the engine stores binary data: in the items (`default`) or in files (`filesystem`). As in n8n, the setting
@@ -55,7 +55,7 @@ let initialized: Promise<void> | undefined;
  */
 export async function useBinaryMode(mode: BinaryMode): Promise<void> {
 	const service = Container.get(core.BinaryDataService);
-	await (initialized ??= service.init());
+	await (initialization ??= service.init());
 	Object.assign(service, { mode: mode === 'filesystem' ? 'filesystem-v2' : mode });
 }
 

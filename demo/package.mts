@@ -8,17 +8,17 @@ import { standIns } from './stand-ins.mts';
 const packageFolder =
 	process.env.MEDIA_GENERATION_PACKAGE ?? fileURLToPath(new URL('..', import.meta.url));
 
-type WholeLoader = InstanceType<typeof core.PackageDirectoryLoader>;
+type PackageLoader = InstanceType<typeof core.PackageDirectoryLoader>;
 /** The part of n8n's loader of packages that is needed to run workflows. */
-export type Loader = Pick<WholeLoader, 'packageName' | 'known'> & {
+export type Loader = Pick<PackageLoader, 'packageName' | 'known'> & {
 	getNode(name: string): { type: INodeType | IVersionedNodeType };
 	getCredential(name: string): { type: ICredentialType };
 };
-let loading: Promise<WholeLoader> | undefined;
+let packageLoader: Promise<PackageLoader> | undefined;
 
 /** Loads the package in `packageFolder` as n8n loads an installed package. Loads it only once. */
-export async function loadPackage(): Promise<WholeLoader> {
-	return await (loading ??= (async () => {
+export async function loadPackage(): Promise<PackageLoader> {
+	return await (packageLoader ??= (async () => {
 		const loader = new core.PackageDirectoryLoader(packageFolder);
 		await loader.loadAll();
 		return loader;

@@ -49,7 +49,7 @@ const pairedWith = (item: number, json: IDataObject): INodeExecutionData => ({
 	pairedItem: { item },
 });
 
-async function passOn(this: IExecuteFunctions) {
+async function passItemsOn(this: IExecuteFunctions) {
 	return [this.getInputData()];
 }
 
@@ -63,14 +63,16 @@ async function editFields(this: IExecuteFunctions) {
 			'assignments',
 			index,
 		) as AssignmentCollectionValue;
-		const set = assignments.map(({ name, type, value }) => [name, typed(value, type)] as const);
+		const assigned = assignments.map(
+			({ name, type, value }) => [name, parseAssigned(value, type)] as const,
+		);
 		const others = this.getNodeParameter('includeOtherFields', index) ? item.json : {};
-		return pairedWith(index, { ...others, ...Object.fromEntries(set) } as IDataObject);
+		return pairedWith(index, { ...others, ...Object.fromEntries(assigned) } as IDataObject);
 	});
 	return [output];
 }
 
-function typed(value: unknown, type = 'string'): unknown {
+function parseAssigned(value: unknown, type = 'string'): unknown {
 	if (typeof value !== 'string' || type === 'string') return value;
 	return JSON.parse(value);
 }
@@ -98,15 +100,15 @@ async function aggregate(this: IExecuteFunctions) {
 
 /** Loop Over Items: each run outputs the next items at the output `loop`, the second one, until no item remains. */
 async function loopOverItems(this: IExecuteFunctions) {
-	const context = this.getContext('node') as { left?: INodeExecutionData[] };
-	context.left ??= this.getInputData();
-	const next = context.left.splice(0, this.getNodeParameter('batchSize', 0) as number);
+	const context = this.getContext('node') as { remainingItems?: INodeExecutionData[] };
+	context.remainingItems ??= this.getInputData();
+	const next = context.remainingItems.splice(0, this.getNodeParameter('batchSize', 0) as number);
 	return [[], next.map(({ json, binary }, item) => ({ json, binary, pairedItem: { item } }))];
 }
 
 const STAND_INS = [
-	standIn('manualTrigger', passOn, []),
-	standIn('stickyNote', passOn, []),
+	standIn('manualTrigger', passItemsOn, []),
+	standIn('stickyNote', passItemsOn, []),
 	standIn('set', editFields, [
 		['assignments', 'assignmentCollection', {}],
 		['includeOtherFields', 'boolean', false],

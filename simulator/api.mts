@@ -35,7 +35,7 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 	const header = exchange.request.headers.authorization ?? '';
 	const token = world.validTokens().find((valid) => header === `Bearer ${valid}`);
 	if (token === undefined) return errorReply(401, 'invalid_token');
-	const overLimitReply = replyIfOverLimit(world, token);
+	const overLimitReply = enforceRequestLimit(world, token);
 	if (overLimitReply) return overLimitReply;
 	if (exchange.hasInvalidBody) return errorReply(400, 'invalid_json');
 	const call: Call = {
@@ -55,7 +55,7 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
  * Counts a request of a token. Returns an answer with 429 if the token has exceeded its request limit, otherwise
  * undefined. The `Retry-After` of that answer is the time until the next window.
  */
-function replyIfOverLimit(world: World, token: string): Reply | undefined {
+function enforceRequestLimit(world: World, token: string): Reply | undefined {
 	if (!world.requestLimit) return undefined;
 	const { requests, seconds } = world.requestLimit;
 	const elapsedWindows = Date.now() / 1000 / seconds;

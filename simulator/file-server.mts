@@ -37,11 +37,11 @@ export async function serveFile(world: World, exchange: Exchange): Promise<void>
 	const action = takeFault(world, 'file', exchange);
 	if (action.delayMs) await world.timers.pause(action.delayMs);
 	if (respondWithFault(world, exchange, action)) return;
-	const refusal = record.on === 'api' ? refusalOf(world, exchange.request) : undefined;
+	const refusal = record.receivedBy === 'api' ? refusalOf(world, exchange.request) : undefined;
 	if (refusal !== undefined) return send(world, exchange, refusal);
 	const file = world.files.get(url.pathname);
 	if (!file) return send(world, exchange, htmlReply(404, '404 Not Found'));
-	if (world.dialect.redirectFiles && record.on === 'api') {
+	if (world.dialect.redirectFiles && record.receivedBy === 'api') {
 		const headers = { Location: `${world.fileOrigin}${file.path}` };
 		return send(world, exchange, { status: 302, body: '', headers });
 	}
@@ -51,8 +51,8 @@ export async function serveFile(world: World, exchange: Exchange): Promise<void>
 	writeHead(world, exchange, 200, { 'Content-Type': file.contentType, 'Content-Length': size });
 	// The headers must arrive even if the connection is cut before the first byte of the body.
 	response.flushHeaders();
-	const isWhole = action.truncate === undefined;
-	const body = Readable.from(chunksOf(head, Math.min(size, action.truncate ?? size)));
+	const isWhole = action.truncateAfterBytes === undefined;
+	const body = Readable.from(chunksOf(head, Math.min(size, action.truncateAfterBytes ?? size)));
 	body.pipe(response, { end: isWhole });
 	if (!isWhole) body.on('end', () => cutOff(exchange));
 }

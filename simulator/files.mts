@@ -1,7 +1,7 @@
 import { freeBoxHeader, imagePng, speechMp3, videoMp4 } from './media/clips.mts';
 import type { Renderer } from './media/renderer.mts';
 import type { Speech } from './media/speaking.mts';
-import { cuesFor, subtitlesOf, MIME_TYPES } from './media/subtitles.mts';
+import { cuesFor, subtitlesOf, SUBTITLE_MIME_TYPES } from './media/subtitles.mts';
 import { speechSeconds, speechWav, wavHeader } from './media/wav.mts';
 import { numberOf, scenarioOf, withoutScenario, type Scenario } from './scenarios.mts';
 import type { GeneratedKind, HistoryItem, TaskRecord } from './types.mts';
@@ -42,15 +42,15 @@ export function storeSpeech(
 	scenario: Scenario,
 ): Pick<TaskRecord, 'audioUrl' | 'subtitleUrl'> {
 	const format = scenario.has('mp3') ? 'mp3' : 'wav';
-	const bigBytes = format === 'mp3' ? undefined : bigFileBytes(scenario, MIN_BIG_WAV_BYTES);
+	const bigFileSize = format === 'mp3' ? undefined : bigFileSizeOf(scenario, MIN_BIG_WAV_BYTES);
 	let speech: ReturnType<Renderer['speak']> | undefined;
-	const renderSpeech = bigBytes
+	const renderSpeech = bigFileSize
 		? undefined
 		: speechRenderer(world, input, voiceId, format, Number(settings.speed));
 	const speakOnce = renderSpeech && (() => (speech ??= renderSpeech()));
 	const makeCheapAudio = {
 		mp3: () => speechMp3(speechSeconds(input)),
-		wav: () => (bigBytes ? wavHeader(bigBytes - 44) : speechWav(input, voiceId)),
+		wav: () => (bigFileSize ? wavHeader(bigFileSize - 44) : speechWav(input, voiceId)),
 	}[format];
 	const makeAudio = speakOnce ? async () => (await speakOnce()).file : makeCheapAudio;
 	const type = format === 'mp3' ? 'audio/mpeg' : 'audio/wav';
@@ -60,7 +60,7 @@ export function storeSpeech(
 		type,
 		makeAudio,
 		scenario,
-		bigBytes,
+		bigFileSize,
 	);
 	if (scenario.get('subtitles') === 'none') return { audioUrl };
 	const subtitleFormat = scenario.get('subtitles') === 'vtt' ? 'vtt' : 'srt';
@@ -68,7 +68,10 @@ export function storeSpeech(
 		? async () => subtitlesOf((await speakOnce()).cues, subtitleFormat)
 		: () => subtitlesOf(cuesFor(input, speechSeconds(input)), subtitleFormat);
 	const path = `/files/subtitle/${id}.${subtitleFormat}`;
-	return { audioUrl, subtitleUrl: store(world, path, MIME_TYPES[subtitleFormat], makeSubtitles) };
+	return {
+		audioUrl,
+		subtitleUrl: store(world, path, SUBTITLE_MIME_TYPES[subtitleFormat], makeSubtitles),
+	};
 }
 
 /** Returns a function that renders a text with the voice `id` of the catalog; undefined if files are cheap. */
@@ -97,30 +100,34 @@ export function storePreview(world: World, id: string, text: string): string {
 export function storeGenerated(world: World, item: HistoryItem): string {
 	const { id, prompt, type, aspect_ratio: ratio = '' } = item;
 	const scenario = scenarioOf(prompt);
-	const bigBytes = bigFileBytes(scenario);
+	const bigFileSize = bigFileSizeOf(scenario);
 	const { renderer } = world;
-	const drawing = { id, prompt: withoutScenario(prompt), portrait: ratio.endsWith('PORTRAIT') };
+	const drawing = { id, prompt: withoutScenario(prompt), isPortrait: ratio.endsWith('PORTRAIT') };
 	const padToBigFile = (video: Buffer) =>
-		bigBytes ? Buffer.concat([video, freeBoxHeader(bigBytes - video.length - 8)]) : video;
+		bigFileSize ? Buffer.concat([video, freeBoxHeader(bigFileSize - video.length - 8)]) : video;
 	const files: Record<GeneratedKind, [extension: string, mimeType: string, make: () => FileBytes]> =
 		{
 			video: [
 				...(['mp4', 'video/mp4'] as const),
 				renderer
-					? async () => padToBigFile(await renderer.video(drawing))
-					: () => padToBigFile(videoMp4(id, drawing.portrait)),
+					? async () => padToBigFile(await renderer.renderVideo(drawing))
+					: () => padToBigFile(videoMp4(id, drawing.isPortrait)),
 			],
-			image: ['png', 'image/png', renderer ? () => renderer.image(drawing) : () => imagePng(id)],
+			image: [
+				'png',
+				'image/png',
+				renderer ? () => renderer.renderImage(drawing) : () => imagePng(id),
+			],
 		};
 	const [extension, mimeType, make] = files[type];
-	return store(world, `/files/${type}/${id}.${extension}`, mimeType, make, scenario, bigBytes);
+	return store(world, `/files/${type}/${id}.${extension}`, mimeType, make, scenario, bigFileSize);
 }
 
 /**
  * Returns the size in bytes that the scenario `big-file` asks for, at least `minBytes`; undefined without that
  * scenario.
  */
-function bigFileBytes(scenario: Scenario, minBytes = MEBIBYTE): number | undefined {
+function bigFileSizeOf(scenario: Scenario, minBytes = MEBIBYTE): number | undefined {
 	if (!scenario.has('big-file')) return undefined;
 	// Neither a WAV header nor the length of an MP4 box can express 4 GiB or more.
 	const bytes = Math.round(Math.min(4095, numberOf(scenario, 'big-file', 64)) * MEBIBYTE);

@@ -56,12 +56,12 @@ export function startGeneration(world: World, call: Call, order: GenerationOrder
 
 	const slot = { token: call.token };
 	world.inFlight.add(slot);
-	const endAndFinish = () => {
+	const freeSlotAndFinish = () => {
 		world.inFlight.delete(slot);
 		return finishItems();
 	};
 	const defaultMs = DURATION_MS[order.kind];
-	const durationMs = world.paced(numberOf(scenario, 'slow', defaultMs / 1000) * 1000);
+	const durationMs = world.applyPace(numberOf(scenario, 'slow', defaultMs / 1000) * 1000);
 	const scheduleAt = (share: number, action: () => void) =>
 		world.timers.after(durationMs * share, action);
 	const scheduleStatus = (share: number, word: string) =>
@@ -82,10 +82,10 @@ export function startGeneration(world: World, call: Call, order: GenerationOrder
 		});
 	} else if (scenario.has('stream-resets')) {
 		scheduleAt(0.5, () => job.onEvent({ type: 'cut' }));
-		const lateMs = durationMs + world.paced(LATE_HISTORY_MS);
-		world.timers.after(lateMs, () => void endAndFinish());
+		const lateMs = durationMs + world.applyPace(LATE_HISTORY_MS);
+		world.timers.after(lateMs, () => void freeSlotAndFinish());
 	} else {
-		scheduleAt(1, () => job.onEvent({ type: 'complete', items: endAndFinish() }));
+		scheduleAt(1, () => job.onEvent({ type: 'complete', items: freeSlotAndFinish() }));
 	}
 	return job;
 }

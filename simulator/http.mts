@@ -67,17 +67,17 @@ export async function listen(
 
 /** Creates the record of a request. The caller adds it to `world.requests`. */
 export const recordOf = (
-	on: RequestRecord['on'],
+	receivedBy: RequestRecord['receivedBy'],
 	request: IncomingMessage,
 	url: URL,
 ): RequestRecord => ({
-	on,
+	receivedBy,
 	method: request.method!,
 	path: url.pathname,
 	query: Object.fromEntries(url.searchParams),
 	headers: request.headers,
 	body: undefined,
-	time: Date.now(),
+	arrivedAt: Date.now(),
 	status: 0,
 	closedByClient: false,
 });
@@ -118,7 +118,7 @@ async function receive(
 	response.on('close', () => {
 		world.openExchanges.delete(exchange);
 		record.closedByClient =
-			!response.writableFinished && !exchange.cutByService && !world.closing.signal.aborted;
+			!response.writableFinished && !exchange.cutByService && !world.closeController.signal.aborted;
 		addRecord();
 		world.notifyWaiters();
 	});
@@ -174,13 +174,13 @@ export function send(world: World, exchange: Exchange, reply: PlainReply): void 
 	// A large body is written in chunks, because Node notices only between two writes that the client has closed the
 	// connection. In one piece, the whole body would count as sent.
 	if (body.length <= CHUNK_BYTES) exchange.response.end(body);
-	else Readable.from(chunksOf(body)).pipe(exchange.response);
+	else Readable.from(splitIntoChunks(body)).pipe(exchange.response);
 }
 
 /** The size of the chunks of a large body, in bytes. */
 const CHUNK_BYTES = 1024 * 1024;
 
-function* chunksOf(body: Buffer): Iterable<Buffer> {
+function* splitIntoChunks(body: Buffer): Iterable<Buffer> {
 	for (let offset = 0; offset < body.length; offset += CHUNK_BYTES)
 		yield body.subarray(offset, offset + CHUNK_BYTES);
 }
@@ -195,13 +195,13 @@ export function cutOff(exchange: Exchange): void {
 
 /** Responds as a fault demands. Returns false if the fault leaves the normal answer to the caller. */
 export function respondWithFault(world: World, exchange: Exchange, action: FaultAction): boolean {
-	const { hang, reset, respond, redirect, status = 302 } = action;
+	const { hang, reset, respond, redirect, redirectStatus = 302 } = action;
 	if (reset) {
 		cutOff(exchange);
 	} else if (respond) {
 		send(world, exchange, { ...respond, body: respond.body ?? '' });
 	} else if (redirect) {
-		send(world, exchange, { status, body: '', headers: { Location: redirect } });
+		send(world, exchange, { status: redirectStatus, body: '', headers: { Location: redirect } });
 	}
 	return Boolean(hang || reset || respond || redirect);
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { scenarioWords, startSimulator } from './simulator.mts';
+import { scenarioMeanings, startSimulator } from './simulator.mts';
 
 const { values } = parseArgs({
 	options: {
@@ -15,7 +15,7 @@ const { values } = parseArgs({
 });
 
 const port = Number(values.port);
-const optionalNumber = (value: string | undefined) =>
+const toOptionalNumber = (value: string | undefined) =>
 	value === undefined ? undefined : Number(value);
 const simulator = await startSimulator({
 	...values,
@@ -23,12 +23,12 @@ const simulator = await startSimulator({
 	filePort: port === 0 ? 0 : port + 1,
 	pace: Number(values.pace),
 	media: values.media === 'cheap' ? 'cheap' : 'rendered',
-	credits: optionalNumber(values.credits),
-	concurrencyLimit: optionalNumber(values['concurrency-limit']),
+	credits: toOptionalNumber(values.credits),
+	concurrencyLimit: toOptionalNumber(values['concurrency-limit']),
 	dialect: JSON.parse(values.dialect),
 });
 
-const words = Object.entries(scenarioWords).map(
+const scenarioLines = Object.entries(scenarioMeanings).map(
 	([name, meaning]) => `  ${`[sim:${name}]`.padEnd(26)}${meaning}`,
 );
 console.log(`Media generation service, simulated
@@ -39,7 +39,7 @@ console.log(`Media generation service, simulated
   Files           ${simulator.fileOrigin}
 
 Scenarios, to be written into a text or prompt:
-${words.join('\n')}
+${scenarioLines.join('\n')}
 
 Ctrl+C ends it.`);
 

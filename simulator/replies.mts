@@ -1,5 +1,5 @@
 import type { GenerationJob } from './generation.mts';
-import { scenarioWords, type Scenario } from './scenarios.mts';
+import { scenarioMeanings, type Scenario } from './scenarios.mts';
 import type { World } from './world.mts';
 
 /** One authenticated API call. */
@@ -50,15 +50,15 @@ export const bodyOf = ({ body }: Call) => Object(body) as Record<string, unknown
  * Returns the answer with which a valid create call is refused, so that it is not charged. Returns undefined if the
  * call is accepted.
  */
-export function refuseCreateCall(
+export function refusalOfCreateCall(
 	world: World,
 	call: Call,
 	scenario: Scenario,
 ): PlainReply | undefined {
 	// A misspelled name must not be ignored, or a test would run without its scenario.
-	const unknownName = [...scenario.keys()].find((name) => !Object.hasOwn(scenarioWords, name));
+	const unknownName = [...scenario.keys()].find((name) => !Object.hasOwn(scenarioMeanings, name));
 	if (unknownName !== undefined) {
-		const knownNames = Object.keys(scenarioWords).join(', ');
+		const knownNames = Object.keys(scenarioMeanings).join(', ');
 		return errorReply(400, `No scenario "${unknownName}". Known: ${knownNames}`);
 	}
 	const inFlight = [...world.inFlight].filter(({ token }) => token === call.token).length;

@@ -1,7 +1,7 @@
 /**
  * What the scenarios do, by name. A user writes a scenario into a text or prompt as `[sim:NAME]` or `[sim:NAME=VALUE]`.
  */
-export const scenarioWords: Readonly<Record<string, string>> = {
+export const scenarioMeanings: Readonly<Record<string, string>> = {
 	'task-fails': 'speech: fails early, without a WebSocket message',
 	'task-fails-late': 'speech: fails after 93 %',
 	'late-address': 'speech: completed 4 s before the audio address appears; =SECONDS',

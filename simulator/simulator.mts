@@ -5,7 +5,7 @@ import type { SimulatorOptions } from './types.mts';
 import { World } from './world.mts';
 
 export type { Dialect } from './dialect.mts';
-export { scenarioWords } from './scenarios.mts';
+export { scenarioMeanings } from './scenarios.mts';
 export type * from './types.mts';
 export type { World as Simulator } from './world.mts';
 

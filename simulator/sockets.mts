@@ -9,7 +9,7 @@ import type { World } from './world.mts';
 export class SocketHub {
 	readonly #server = new WebSocketServer({ noServer: true });
 	/** The open sockets, each with the token that opened it. */
-	readonly #open = new Map<WebSocket, string>();
+	readonly #tokenBySocket = new Map<WebSocket, string>();
 	/** How handshakes and messages are handled. */
 	mode: WebSocketMode = 'normal';
 	/** How many sockets were ever opened. */
@@ -17,7 +17,7 @@ export class SocketHub {
 
 	/** How many sockets are open. */
 	get size(): number {
-		return this.#open.size;
+		return this.#tokenBySocket.size;
 	}
 
 	/**
@@ -59,10 +59,10 @@ export class SocketHub {
 	/** Adds an opened socket, until it closes. */
 	#add(world: World, socket: WebSocket, token: string): void {
 		this.openedCount++;
-		this.#open.set(socket, token);
+		this.#tokenBySocket.set(socket, token);
 		socket.on('error', () => socket.terminate());
 		socket.on('close', () => {
-			this.#open.delete(socket);
+			this.#tokenBySocket.delete(socket);
 			world.notifyWaiters();
 		});
 		world.notifyWaiters();
@@ -71,25 +71,25 @@ export class SocketHub {
 	/** Sends a message to all sockets of a token; to none if the mode is `silent`. */
 	send(token: string, message: object): void {
 		if (this.mode === 'silent') return;
-		for (const [socket, owner] of this.#open) {
+		for (const [socket, owner] of this.#tokenBySocket) {
 			if (owner === token) socket.send(JSON.stringify(message));
 		}
 	}
 
 	/** Sends anything to all sockets in any mode. A string or Buffer is sent as it is, anything else as JSON. */
-	push(message: unknown): void {
+	broadcast(message: unknown): void {
 		const isRaw = typeof message === 'string' || Buffer.isBuffer(message);
-		for (const socket of this.#open.keys()) {
+		for (const socket of this.#tokenBySocket.keys()) {
 			socket.send(isRaw ? message : JSON.stringify(message));
 		}
 	}
 
 	/** Ends all sockets, or only those of `token`, without a closing handshake. */
 	drop(token?: string): void {
-		for (const [socket, owner] of this.#open) {
+		for (const [socket, owner] of this.#tokenBySocket) {
 			if (token !== undefined && owner !== token) continue;
 			socket.terminate();
-			this.#open.delete(socket);
+			this.#tokenBySocket.delete(socket);
 		}
 	}
 }

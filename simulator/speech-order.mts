@@ -37,8 +37,8 @@ export function readOrder(world: World, call: Call): SpeechOrder | PlainReply {
 		return errorReply(400, 'invalid_model_id');
 	}
 	const settings: Record<string, unknown> = {};
-	for (const [name, byDefault, min, max] of SETTINGS) {
-		const value = body[name] ?? byDefault;
+	for (const [name, defaultValue, min, max] of SETTINGS) {
+		const value = body[name] ?? defaultValue;
 		if (typeof value !== 'number' || value < min || value > max) {
 			return errorReply(400, `invalid_${name}`);
 		}

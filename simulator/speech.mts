@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { storeSpeech } from './files.mts';
-import { errorReply, refuseCreateCall, type Call, type Reply } from './replies.mts';
+import { errorReply, refusalOfCreateCall, type Call, type Reply } from './replies.mts';
 import { numberOf, scenarioOf, type Scenario } from './scenarios.mts';
 import { readOrder } from './speech-order.mts';
 import type { TaskRecord } from './types.mts';
@@ -40,7 +40,7 @@ export function createTask(world: World, call: Call): Reply {
 	const order = readOrder(world, call);
 	if ('status' in order) return order;
 	const scenario = scenarioOf(order.input);
-	const refusalReply = refuseCreateCall(world, call, scenario);
+	const refusalReply = refusalOfCreateCall(world, call, scenario);
 	if (refusalReply) return refusalReply;
 	world.chargedCalls++;
 	const task: TaskRecord = {
@@ -57,7 +57,7 @@ export function createTask(world: World, call: Call): Reply {
 	runTask(world, task, scenario);
 	const body = { [world.dialect.createIdField]: task.id };
 	if (!scenario.has('messages-first')) return { status: 200, body };
-	const delayMs = Math.max(MIN_ANSWER_DELAY_MS, world.paced(ANSWER_DELAY_MS));
+	const delayMs = Math.max(MIN_ANSWER_DELAY_MS, world.applyPace(ANSWER_DELAY_MS));
 	return { status: 200, body, delayMs };
 }
 
@@ -87,8 +87,8 @@ export function readTask(world: World, call: Call, id: string): Reply {
 /** DELETE /v1/labs/task/{task_id} (§4.3): deletes a task. A running task stops, and is charged nevertheless. */
 export function deleteTask(world: World, call: Call, id: string): Reply {
 	if (world.tasks.get(id)?.token !== call.token) return errorReply(404, 'task_not_found');
-	world.runningTasks.get(id)?.cancel();
-	world.runningTasks.delete(id);
+	world.taskControls.get(id)?.cancel();
+	world.taskControls.delete(id);
 	world.inFlight.delete(world.tasks.get(id)!);
 	world.tasks.delete(id);
 	world.notifyWaiters();
@@ -113,7 +113,7 @@ function urlFields(world: World, task: TaskRecord): Record<string, unknown> {
 /** Schedules everything that happens to a task until it ends. */
 function runTask(world: World, task: TaskRecord, scenario: Scenario): void {
 	const defaultMs = Math.min(MAX_DURATION_MS, BASE_DURATION_MS + task.input.length * MS_PER_LETTER);
-	const durationMs = world.paced(numberOf(scenario, 'slow', defaultMs / 1000) * 1000);
+	const durationMs = world.applyPace(numberOf(scenario, 'slow', defaultMs / 1000) * 1000);
 	const cancelFunctions: Array<() => void> = [];
 	const cancel = () => cancelFunctions.splice(0).forEach((cancelOne) => cancelOne());
 	const schedule = (ms: number, action: () => void) =>
@@ -123,7 +123,7 @@ function runTask(world: World, task: TaskRecord, scenario: Scenario): void {
 			cancel();
 			action();
 		};
-		world.runningTasks.set(task.id, { cancel, end });
+		world.taskControls.set(task.id, { cancel, end });
 		schedule(ms, end);
 	};
 
@@ -139,7 +139,7 @@ function runTask(world: World, task: TaskRecord, scenario: Scenario): void {
 		task.status = 'completed';
 		world.inFlight.delete(task);
 		if (scenario.has('late-address')) {
-			const lateMs = world.paced(numberOf(scenario, 'late-address', LATE_URL_SECONDS) * 1000);
+			const lateMs = world.applyPace(numberOf(scenario, 'late-address', LATE_URL_SECONDS) * 1000);
 			schedule(lateMs, () => publishFiles(world, task, scenario));
 		} else {
 			publishFiles(world, task, scenario);
@@ -214,7 +214,7 @@ function sendCallback(world: World, task: TaskRecord): void {
 		method: 'POST',
 		headers: { 'Content-Type': 'application/json' },
 		body: JSON.stringify(body),
-		signal: world.closing.signal,
+		signal: world.closeController.signal,
 	});
 	// A callback that fails is lost, as with the service itself.
 	call.then((response) => response.body?.cancel()).catch(() => {});

@@ -1,7 +1,7 @@
 import { toWireCompletion, type JobEvent } from './generation.mts';
 import { cutOff, writeHead, send, type Exchange } from './http.mts';
 import type { Reply } from './replies.mts';
-import type { GeneratedKind, RawStreamStep } from './types.mts';
+import type { GeneratedKind, StreamStep } from './types.mts';
 import type { World } from './world.mts';
 
 const STREAM_HEADERS = {
@@ -13,7 +13,7 @@ const STREAM_HEADERS = {
  * How long a reset of the connection is delayed, in ms. Without the delay, it would discard bytes that the client has
  * not read yet.
  */
-const RESET_AFTER_MS = 20;
+const RESET_DELAY_MS = 20;
 
 type JobReply = Extract<Reply, { job: unknown }>;
 
@@ -31,7 +31,7 @@ export function sendJob(world: World, exchange: Exchange, { job, plainJson }: Jo
 }
 
 /** Starts an event stream and writes the given steps instead of a generation's events (see `FaultAction.sse`). */
-export function sendRaw(world: World, exchange: Exchange, steps: RawStreamStep[]): void {
+export function sendRaw(world: World, exchange: Exchange, steps: StreamStep[]): void {
 	steps.forEach(openStream(world, exchange));
 }
 
@@ -47,7 +47,7 @@ function answerAtEnd(world: World, exchange: Exchange, event: JobEvent): void {
 }
 
 /** Converts an event to the steps that write it to the stream, in the dialect. */
-export function toStreamSteps(world: World, kind: GeneratedKind, event: JobEvent): RawStreamStep[] {
+export function toStreamSteps(world: World, kind: GeneratedKind, event: JobEvent): StreamStep[] {
 	switch (event.type) {
 		case 'status':
 			return [eventText(world, `${kind}_generation_status`, statusData(world, event.word))];
@@ -92,15 +92,15 @@ function errorData(world: World, status: number, code: string): string {
  * Starts an event stream. Returns the function that writes one step, after the steps before it. Steps after the end of
  * the stream or after a lost connection are dropped.
  */
-function openStream(world: World, exchange: Exchange): (step: RawStreamStep) => void {
+function openStream(world: World, exchange: Exchange): (step: StreamStep) => void {
 	const { request, response } = exchange;
-	const write = async (step: RawStreamStep) => {
+	const write = async (step: StreamStep) => {
 		// On a busy machine, timers may fire in any order, so a status may come after the end.
 		if (response.destroyed || response.writableEnded) return;
 		if (step === 'END') {
 			response.end();
 		} else if (step === 'RESET') {
-			await world.timers.pause(RESET_AFTER_MS);
+			await world.timers.pause(RESET_DELAY_MS);
 			exchange.cutByService = true;
 			request.socket.resetAndDestroy();
 		} else if (typeof step === 'object' && 'delayMs' in step) {

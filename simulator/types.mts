@@ -36,7 +36,7 @@ export interface SimulatorOptions {
 /** What tests see of a request. */
 export interface RequestRecord {
 	/** Where it arrived: at the API, at the file server, or as the handshake of a WebSocket. */
-	on: 'api' | 'file' | 'socket';
+	receivedBy: 'api' | 'file' | 'socket';
 	method: string;
 	path: string;
 	query: Record<string, string>;
@@ -44,7 +44,7 @@ export interface RequestRecord {
 	/** The parsed JSON body; undefined if there is no body, or if it is not JSON. */
 	body: any;
 	/** When it arrived, in ms since 1970 by the real clock. */
-	time: number;
+	arrivedAt: number;
 	/**
 	 * The status of the answer; 0 before there is an answer. It stays 0 if the connection is cut, or the request is
 	 * never answered.
@@ -102,7 +102,7 @@ export interface HistoryItem {
  * A step of an event stream: text or bytes to write, a pause, the proper end (`END`), or a reset of the connection
  * (`RESET`).
  */
-export type RawStreamStep = string | Buffer | { delayMs: number } | 'END' | 'RESET';
+export type StreamStep = string | Buffer | { delayMs: number } | 'END' | 'RESET';
 
 /** What a fault does before the normal answer, or instead of it. The pace does not change the times of a fault. */
 export interface FaultAction {
@@ -117,16 +117,16 @@ export interface FaultAction {
 	/** True if the request is accepted and charged in spite of `respond`, `hang` or `reset`. */
 	accepted?: boolean;
 	/** For downloads: announces the whole length, but cuts the connection after this many bytes. */
-	truncate?: number;
+	truncateAfterBytes?: number;
 	/** Redirects to this URL. */
 	redirect?: string;
 	/** The HTTP status of the redirect; 302 by default. */
-	status?: number;
+	redirectStatus?: number;
 	/**
 	 * For generations: writes these steps to the stream instead of the events. If the last step is neither END nor
 	 * RESET, the stream stays open and silent.
 	 */
-	sse?: RawStreamStep[];
+	sse?: StreamStep[];
 	/** With `sse`: after how many ms the file of the generation is in the history. By default it never is. */
 	finishesInHistoryAfterMs?: number;
 }

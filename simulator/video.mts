@@ -1,5 +1,12 @@
 import { startGeneration, toWireItem, type GenerationOrder } from './generation.mts';
-import { bodyOf, pageOf, errorReply, refuseCreateCall, type Call, type Reply } from './replies.mts';
+import {
+	bodyOf,
+	pageOf,
+	errorReply,
+	refusalOfCreateCall,
+	type Call,
+	type Reply,
+} from './replies.mts';
 import { scenarioOf } from './scenarios.mts';
 import type { World } from './world.mts';
 
@@ -52,10 +59,10 @@ function generate(
 		if (!Array.isArray(imageList) || imageList.length === 0) {
 			return errorReply(400, `${images}_required`);
 		}
-		if (!imageList.every(isImage)) return errorReply(400, 'invalid_image');
+		if (!imageList.every(isBase64Image)) return errorReply(400, 'invalid_image');
 	}
 	const scenario = scenarioOf(prompt);
-	const refusalReply = refuseCreateCall(world, call, scenario);
+	const refusalReply = refusalOfCreateCall(world, call, scenario);
 	if (refusalReply) return refusalReply;
 	const job = startGeneration(world, call, {
 		kind,
@@ -68,7 +75,7 @@ function generate(
 }
 
 /** True if a value is a PNG, JPEG or WebP file as padded base64, without the prefix of a data URL. */
-function isImage(value: unknown): boolean {
+function isBase64Image(value: unknown): boolean {
 	if (typeof value !== 'string' || value.length % 4 !== 0) return false;
 	// A regular expression may overflow the stack on a value of many megabytes. Instead, the value is decoded and
 	// encoded again.

@@ -29,7 +29,7 @@ export function makeVoices(): Voice[] {
 function makeVoice(name: string, character: string) {
 	const random = randomFrom(seedOf(`${name} ${character}`));
 	const pick = (list: readonly string[]) => list[Math.floor(random() * list.length)]!;
-	const asDeploymentsSend = (value: string) => {
+	const withOddities = (value: string) => {
 		const chance = random();
 		return chance < 0.05 ? null : chance < 0.1 ? ` ${value}  ` : value;
 	};
@@ -38,13 +38,13 @@ function makeVoice(name: string, character: string) {
 	return {
 		voice_id: createHash('sha256').update(`${name} ${character}`).digest('hex').slice(0, 20),
 		name: random() < 0.04 ? `  ${name} - ${character} ` : `${name} - ${character}`,
-		language: asDeploymentsSend(language),
-		gender: asDeploymentsSend(pick(GENDERS)),
-		age: asDeploymentsSend(pick(AGES)),
-		accent: asDeploymentsSend(accent),
-		category: asDeploymentsSend(pick(CATEGORIES)),
+		language: withOddities(language),
+		gender: withOddities(pick(GENDERS)),
+		age: withOddities(pick(AGES)),
+		accent: withOddities(accent),
+		category: withOddities(pick(CATEGORIES)),
 		use_cases: [useCase],
-		description: asDeploymentsSend(`${character} voice for ${useCase.replace('_', ' ')}`),
+		description: withOddities(`${character} voice for ${useCase.replace('_', ' ')}`),
 	};
 }
 

@@ -55,7 +55,7 @@ export class World {
 	 * For each speech task by id: `cancel` stops it without an end. `end` ends it now, in the way in which it would
 	 * have ended later. An ended task stays in this map until it is deleted.
 	 */
-	readonly runningTasks = new Map<string, { cancel(): void; end(): void }>();
+	readonly taskControls = new Map<string, { cancel(): void; end(): void }>();
 	/** Tasks and generations in flight, each with the token that created it. */
 	readonly inFlight = new Set<{ token: string }>();
 	/** All videos and images, newest first. */
@@ -76,7 +76,7 @@ export class World {
 	/** Tokens that `revoke` has made invalid. */
 	readonly revokedTokens = new Set<string>();
 	/** Is aborted when the simulator closes. */
-	readonly closing = new AbortController();
+	readonly closeController = new AbortController();
 	/** How many create calls were accepted, and so charged. */
 	chargedCalls = 0;
 	/**
@@ -103,7 +103,7 @@ export class World {
 	}
 
 	/** Returns a duration in ms, multiplied by the simulator's pace. */
-	paced(ms: number): number {
+	applyPace(ms: number): number {
 		return ms * this.options.pace;
 	}
 
@@ -130,11 +130,11 @@ export class World {
 	}
 
 	/** How many WebSockets are open. */
-	sockets = () => this.hub.size;
+	countOpenSockets = () => this.hub.size;
 	/** How many responses are not complete yet: open streams, downloads, and requests without an answer. */
-	openConnections = () => this.openExchanges.size;
+	countOpenConnections = () => this.openExchanges.size;
 	/** How many requests had this method and a path that starts with `pathPrefix`. */
-	count = (method: string, pathPrefix: string) =>
+	countRequests = (method: string, pathPrefix: string) =>
 		this.requests.filter(
 			(request) => request.method === method && request.path.startsWith(pathPrefix),
 		).length;
@@ -146,7 +146,7 @@ export class World {
 	 */
 	fileBytes = (url: string) => bytesOf(this, url);
 	/** Sends anything to all WebSockets. A string or Buffer is sent as it is, anything else as JSON. */
-	push = (message: unknown) => this.hub.push(message);
+	broadcast = (message: unknown) => this.hub.broadcast(message);
 	/** Ends all WebSockets without a closing handshake. */
 	dropSockets = () => this.hub.drop();
 	clearFaults = () => void this.faults.splice(0);
@@ -176,7 +176,7 @@ export class World {
 		if (status !== 'pending' && status !== 'processing') {
 			throw new Error(`Task ${id} is ${status ?? 'unknown'}: it cannot be ended`);
 		}
-		this.runningTasks.get(id)?.end();
+		this.taskControls.get(id)?.end();
 	}
 
 	/** Tries all predicates of `waitFor` again. Call this after each change that a test may wait for. */
@@ -214,8 +214,8 @@ export class World {
 
 	/** Stops the simulator and ends all connections at once. */
 	async close(): Promise<void> {
-		if (this.closing.signal.aborted) return;
-		this.closing.abort();
+		if (this.closeController.signal.aborted) return;
+		this.closeController.abort();
 		this.timers.close();
 		this.renderer?.close();
 		this.hub.drop();

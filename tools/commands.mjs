@@ -14,8 +14,6 @@ import {
 const jest = ['node_modules/jest/bin/jest.js'];
 /** Makes jest also take the folders that `npm test` leaves out. */
 const ALL_FOLDERS = '--testPathIgnorePatterns=/node_modules/';
-/** Suppresses Node's warning about JavaScript and TypeScript files whose package.json has no `type`. */
-const UNTYPED = '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON';
 const GREEN =
 	'All tests passed. To see the node at work, run `npm run n8n`. To change something, read CONTRIBUTING.md.';
 

@@ -5,7 +5,7 @@ import { makeVoices } from '../simulator/voices.mts';
 export const CREDENTIAL = { id: 'mediaGenSimulator', name: 'Media Generation (simulator)' };
 
 /** The credentials for the servers of `npm run test:storage`, by the type of the node that uses them. */
-const STORAGE: Record<string, Record<string, { id: string; name: string }>> = {
+const STORAGE_CREDENTIALS: Record<string, Record<string, { id: string; name: string }>> = {
 	'n8n-nodes-base.postgres': { postgres: { id: 'storagePostgres', name: 'Postgres account' } },
 	'n8n-nodes-base.awsS3': { aws: { id: 'storageAws', name: 'AWS account' } },
 	'n8n-nodes-base.ftp': { sftp: { id: 'storageSftp', name: 'SFTP account' } },
@@ -38,7 +38,7 @@ export function readExample(path: string): any {
 	const workflow: { nodes: FileNode[] } = JSON.parse(readFileSync(path, 'utf8'));
 	const [voice] = makeVoices();
 	for (const node of workflow.nodes) {
-		if (STORAGE[node.type]) node.credentials = STORAGE[node.type];
+		if (STORAGE_CREDENTIALS[node.type]) node.credentials = STORAGE_CREDENTIALS[node.type];
 		if (!node.type.startsWith('n8n-nodes-media-generation.')) continue;
 		node.credentials = { mediaGenerationApi: CREDENTIAL };
 		if (!node.parameters.voiceId || node.parameters.voiceId.value) continue;

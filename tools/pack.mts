@@ -31,7 +31,7 @@ export function packInto(project: string, target: string): string[] {
  * from the node_modules of the folder `provider`, because a published node can rely on no other. Returns the package's
  * folder and the paths of its files.
  */
-export function packAlone(project: string, folder: string, provider = project) {
+export function installAlone(project: string, folder: string, provider = project) {
 	const target = join(folder, 'node_modules/n8n-nodes-media-generation');
 	const files = packInto(project, target);
 	const workflow = 'node_modules/n8n-workflow';

@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline';
 import { execa } from 'execa';
 
-interface Setting {
+interface ProgramOptions {
 	cwd: string;
 	/** All environment variables of the program. It does not get those of this process. */
 	env: NodeJS.ProcessEnv;
@@ -25,7 +25,7 @@ const GRACE_MS = 15_000;
 export function start(
 	command: string,
 	args: string[],
-	{ log, input = '', account, ...options }: Setting,
+	{ log, input = '', account, ...options }: ProgramOptions,
 ) {
 	const output =
 		log === undefined ? ('pipe' as const) : (['pipe', { file: log, append: true }] as const);
@@ -47,7 +47,7 @@ export function start(
 }
 
 /** Resolves with true once a program has printed a line with this text, or with false if it ends before. */
-export async function prints(
+export async function waitForOutput(
 	program: Program,
 	text: string,
 	onLine: (line: string) => void = () => {},

@@ -14,11 +14,11 @@ import {
 	progressStep,
 	subtitle,
 	taskIds,
-	triggerOn,
+	eventsField,
 } from './activation/settings';
 import { startTrigger } from './trigger';
 
-const WHILE_BUILDING =
+const BUILDING_HELP =
 	"<b>While building your workflow</b>, click 'Execute step', then generate speech, in another workflow or outside n8n. The first matching event shows up here. With 'Video or Image Created', the newest video or image shows up right away.";
 
 /** The trigger node, as n8n loads it. */
@@ -40,10 +40,10 @@ export class MediaGenerationTrigger implements INodeType {
 			header: 'Listen for speech tasks, videos and images',
 			executionsHelp: {
 				inactive:
-					WHILE_BUILDING +
+					BUILDING_HELP +
 					"<br /><br /><b>Once you're happy with your workflow</b>, publish it. Then every selected event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
 				active:
-					WHILE_BUILDING +
+					BUILDING_HELP +
 					"<br /><br /><b>Your workflow also runs automatically</b>, since it's published: every selected event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
 			},
 			activationHint:
@@ -62,7 +62,7 @@ export class MediaGenerationTrigger implements INodeType {
 			{ name: 'mediaGenerationApi', required: true, testedBy: 'testMediaGenerationApi' },
 		],
 		properties: [
-			triggerOn,
+			eventsField,
 			taskIds,
 			downloadFile,
 			optionsField(checkInterval, progressStep, outputField),

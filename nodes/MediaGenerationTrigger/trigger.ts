@@ -43,7 +43,7 @@ export async function startTrigger(context: ITriggerFunctions): Promise<ITrigger
 /** One activation of the trigger, from its start until `close`. */
 class ListeningTrigger {
 	readonly isManual: boolean;
-	private readonly closing = new AbortController();
+	private readonly closeController = new AbortController();
 	private redact: Redactor | undefined;
 	private watches: Array<TaskWatch | HistoryWatch> = [];
 
@@ -61,9 +61,9 @@ class ListeningTrigger {
 
 	/** Ends the trigger. Further calls do nothing. */
 	close(): void {
-		const { closing, context, isManual, watches } = this;
-		if (closing.signal.aborted) return;
-		closing.abort(new Failure('canceled'));
+		const { closeController, context, isManual, watches } = this;
+		if (closeController.signal.aborted) return;
+		closeController.abort(new Failure('canceled'));
 		if (!isManual) for (const { outbox } of watches) outbox.handOver();
 		// When a manual test is stopped, n8n (2.41) goes on waiting for its event. An empty event ends that wait.
 		else context.emit([]);
@@ -79,7 +79,7 @@ class ListeningTrigger {
 		if (needsSocket && !hasWebSocket()) throw new Failure('webSocketUnsupported');
 		const credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
 		this.redact = credential.redact;
-		const { signal } = this.closing;
+		const { signal } = this.closeController;
 		if (signal.aborted) return;
 		signal.addEventListener('abort', accountOf(credential).retain(), { once: true });
 		const activation = this.activationFor(credential, settings);
@@ -96,14 +96,14 @@ class ListeningTrigger {
 	private activationFor(credential: Credential, settings: Settings): Activation {
 		const { context, isManual } = this;
 		const { baseUrl, redact } = credential;
-		const { signal: closing } = this.closing;
+		const { signal: closing } = this.closeController;
 		const api = new Api(context, credential);
 		return {
 			...{ context, api, settings, isManual, closing },
 			identityKey: `${context.getWorkflow().id}\n${context.getNode().id}\n${baseUrl}`,
 			isCreatedDownstream: downstreamCreationCheck(context, credential, closing),
 			warn: (text) => context.logger.warn(redact.text(`Media Generation Trigger: ${text}`)),
-			onFatal: (failure) => void this.end(failure, api),
+			onFatal: (failure) => void this.endWithError(failure, api),
 		};
 	}
 
@@ -121,8 +121,8 @@ class ListeningTrigger {
 	 * Reports `failure` to n8n and closes the trigger. A refused token is checked again first, and ends the trigger
 	 * only if the refusal is confirmed.
 	 */
-	private async end(failure: Failure, api: Api): Promise<void> {
-		const { signal } = this.closing;
+	private async endWithError(failure: Failure, api: Api): Promise<void> {
+		const { signal } = this.closeController;
 		const mayBeTemporary = failure.kind === 'tokenRefused';
 		const confirmedFailure = mayBeTemporary ? await confirmTokenRefusal(api, signal) : failure;
 		if (!confirmedFailure || signal.aborted) return;
@@ -145,18 +145,18 @@ function watchesOf(activation: Activation) {
 	const { baseUrl } = api.credential;
 	// A manual test starts with an empty outbox and saves nothing.
 	const staticData = isManual ? {} : context.getWorkflowStaticData('node');
-	const key = isManual ? '' : identityKey;
+	const nodeKey = isManual ? '' : identityKey;
 	const replaysEmitted = supportsDeduplication(context);
 	const watches = [];
 	if (settings.listensForTasks) {
-		const outbox = new Outbox(staticData, `tasks ${baseUrl}`, key, replaysEmitted);
+		const outbox = new Outbox(staticData, `tasks ${baseUrl}`, nodeKey, replaysEmitted);
 		watches.push(new TaskWatch(activation, outbox));
 	}
 	if (settings.events.has('generated')) {
 		const outbox: HistoryOutbox = new Outbox(
 			staticData,
 			`generated ${baseUrl}`,
-			key,
+			nodeKey,
 			replaysEmitted,
 		);
 		watches.push(new HistoryWatch(activation, outbox));

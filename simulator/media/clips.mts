@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs';
 const clip = (name: string): Buffer => readFileSync(new URL(`./${name}`, import.meta.url));
 
 /** Returns a playable MP4 file. It ends with a `free` box that holds the id, so that its bytes differ for each id. */
-export function videoMp4(id: string, portrait: boolean): Buffer {
+export function videoMp4(id: string, isPortrait: boolean): Buffer {
 	const idBytes = Buffer.from(id, 'utf8');
-	const video = clip(portrait ? 'portrait.mp4' : 'landscape.mp4');
+	const video = clip(isPortrait ? 'portrait.mp4' : 'landscape.mp4');
 	return Buffer.concat([video, freeBoxHeader(idBytes.length), idBytes]);
 }
 

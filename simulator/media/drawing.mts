@@ -11,7 +11,7 @@ await initWasm(readFileSync(require.resolve('@resvg/resvg-wasm/index_bg.wasm')))
 export interface Drawing {
 	id: string;
 	prompt: string;
-	portrait: boolean;
+	isPortrait: boolean;
 }
 
 /** A size in pixels. */
@@ -44,7 +44,7 @@ export const drawImage = (drawing: Drawing): Uint8Array =>
 /** Draws an MP4 file of four seconds that shows its prompt, its aspect ratio, and a number that counts up. */
 export async function drawVideo(drawing: Drawing): Promise<Uint8Array> {
 	const size = sizeOf(drawing);
-	const shape = drawing.portrait ? '9:16 portrait' : '16:9 landscape';
+	const shape = drawing.isPortrait ? '9:16 portrait' : '16:9 landscape';
 	const scene = renderSvg(sceneOf(drawing, `Video, ${shape}`), size).pixels;
 	const digits = renderSvg(digitsFor(drawing), {
 		...DIGIT_SIZE,
@@ -59,13 +59,16 @@ export async function drawVideo(drawing: Drawing): Promise<Uint8Array> {
 	});
 	encoder.initialize();
 	for (let frameNumber = 1; frameNumber <= FRAME_COUNT; frameNumber++) {
-		for (const [place, digit] of [...String(frameNumber).padStart(2, '0')].entries()) {
+		for (const [digitIndex, digit] of [...String(frameNumber).padStart(2, '0')].entries()) {
 			// Copies the digit into the scene, row by row. Each pixel has four bytes.
 			for (let y = 0; y < DIGIT_SIZE.height; y++) {
-				const from = (y * 10 + Number(digit)) * DIGIT_SIZE.width;
-				const x = size.width - MARGIN - (2 - place) * DIGIT_SIZE.width;
-				const to = (size.height - MARGIN - DIGIT_SIZE.height + y) * size.width + x;
-				scene.set(digits.subarray(from * 4, (from + DIGIT_SIZE.width) * 4), to * 4);
+				const sourcePixel = (y * 10 + Number(digit)) * DIGIT_SIZE.width;
+				const x = size.width - MARGIN - (2 - digitIndex) * DIGIT_SIZE.width;
+				const targetPixel = (size.height - MARGIN - DIGIT_SIZE.height + y) * size.width + x;
+				scene.set(
+					digits.subarray(sourcePixel * 4, (sourcePixel + DIGIT_SIZE.width) * 4),
+					targetPixel * 4,
+				);
 			}
 		}
 		encoder.addFrameRgba(scene);
@@ -76,8 +79,8 @@ export async function drawVideo(drawing: Drawing): Promise<Uint8Array> {
 	return file;
 }
 
-const sizeOf = ({ portrait }: Drawing): Size =>
-	portrait ? { width: 360, height: 640 } : { width: 640, height: 360 };
+const sizeOf = ({ isPortrait }: Drawing): Size =>
+	isPortrait ? { width: 360, height: 640 } : { width: 640, height: 360 };
 
 const color = ({ id }: Drawing, lightness: number) =>
 	`hsl(${seedOf(id) % 360}, 55%, ${lightness}%)`;

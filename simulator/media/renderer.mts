@@ -29,10 +29,10 @@ export class Renderer {
 	}
 
 	/** Renders an image as PNG. Throws the thread's error. */
-	image = async (drawing: Drawing) =>
+	renderImage = async (drawing: Drawing) =>
 		Buffer.from(await this.#order<Uint8Array>(['image', drawing]));
 	/** Renders a video as MP4. Throws the thread's error. */
-	video = async (drawing: Drawing) =>
+	renderVideo = async (drawing: Drawing) =>
 		Buffer.from(await this.#order<Uint8Array>(['video', drawing]));
 	/** Ends the thread. The promises of unfinished orders never settle. */
 	close = () => void this.#thread.terminate();

@@ -3,7 +3,7 @@ import { Mp3Encoder } from '@breezystack/lamejs';
 import startESpeak from '@echogarden/espeak-ng-emscripten';
 import { seedOf } from './random.mts';
 import { linesOf, type Cue } from './subtitles.mts';
-import { MAX_SECONDS, wavHeader } from './wav.mts';
+import { MAX_AUDIO_SECONDS, wavHeader } from './wav.mts';
 
 const SAMPLES_PER_SECOND = 22_050;
 /** The bit rate of MP3 files, in kbit/s. */
@@ -39,7 +39,7 @@ const espeak = new ESpeak();
 /** Speaks a text, up to ten minutes of it. Returns the file and a cue for each line that is spoken. */
 export function speak({ text, voice, format }: Speech): RenderedSpeech {
 	const lines = linesOf(text);
-	chooseVoice(voice, text);
+	setUpVoice(voice, text);
 	const sounds: Int16Array[] = [];
 	const words: WordEvent[] = [];
 	let samples = 0;
@@ -48,7 +48,7 @@ export function speak({ text, voice, format }: Speech): RenderedSpeech {
 		samples += sound.length;
 		words.push(...events.filter(({ type }) => type === 'word'));
 		// If this function returns true, the synthesizer stops.
-		const isLongEnough = samples >= MAX_SECONDS * SAMPLES_PER_SECOND;
+		const isLongEnough = samples >= MAX_AUDIO_SECONDS * SAMPLES_PER_SECOND;
 		return isLongEnough;
 	});
 	const seconds = samples / SAMPLES_PER_SECOND;
@@ -74,7 +74,7 @@ export function speak({ text, voice, format }: Speech): RenderedSpeech {
  * text is read in English, any other text in the voice's language. A text counts as English if at least a tenth of its
  * words are in ENGLISH_WORDS. Throws an Error if the synthesizer does not have the voice.
  */
-function chooseVoice({ id, language, gender, speed }: Speech['voice'], text: string): void {
+function setUpVoice({ id, language, gender, speed }: Speech['voice'], text: string): void {
 	const seed = seedOf(id);
 	const englishWordCount = text.match(ENGLISH_WORDS)?.length ?? 0;
 	const isEnglish = language === 'en' || englishWordCount * 10 >= text.split(/\s+/).length;

@@ -1,5 +1,5 @@
 /** The MIME types of subtitles. */
-export const MIME_TYPES = { srt: 'application/x-subrip', vtt: 'text/vtt' };
+export const SUBTITLE_MIME_TYPES = { srt: 'application/x-subrip', vtt: 'text/vtt' };
 
 /** The maximum number of letters in a line. Only a single word may be longer. */
 const MAX_LINE_LETTERS = 42;
@@ -24,7 +24,10 @@ export function cuesFor(text: string, seconds: number): Cue[] {
 }
 
 /** Returns a subtitle file with these cues. */
-export function subtitlesOf(cues: readonly Cue[], format: keyof typeof MIME_TYPES): Buffer {
+export function subtitlesOf(
+	cues: readonly Cue[],
+	format: keyof typeof SUBTITLE_MIME_TYPES,
+): Buffer {
 	const formatTime = (seconds: number) => {
 		const clock = new Date(seconds * 1000).toISOString().slice(11, 23);
 		return format === 'srt' ? clock.replace('.', ',') : clock;

@@ -3,15 +3,15 @@ import { randomFrom, seedOf } from './random.mts';
 const SAMPLES_PER_SECOND = 16_000;
 const LETTERS_PER_SECOND = 15;
 /** The longest audio, in seconds. Without this limit, a very long text would make a file of hundreds of megabytes. */
-export const MAX_SECONDS = 600;
+export const MAX_AUDIO_SECONDS = 600;
 const HEADER_BYTES = 44;
 
 /**
  * Returns the duration of the speech for a text, in seconds. LETTERS_PER_SECOND letters take a second. The duration is
- * at least 1 second and at most MAX_SECONDS.
+ * at least 1 second and at most MAX_AUDIO_SECONDS.
  */
 export function speechSeconds(text: string): number {
-	return Math.min(MAX_SECONDS, Math.max(1, text.length / LETTERS_PER_SECOND));
+	return Math.min(MAX_AUDIO_SECONDS, Math.max(1, text.length / LETTERS_PER_SECOND));
 }
 
 /**

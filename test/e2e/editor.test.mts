@@ -89,7 +89,7 @@ describe('in the editor', { timeout: 400_000 }, () => {
 		await canvasNode(page, trigger.nodeName).waitFor();
 		await page.keyboard.press('Control+Enter');
 		await page.getByText("Waiting for the next event selected in 'Trigger On'").first().waitFor();
-		await simulator.waitFor(() => simulator.sockets() === 1);
+		await simulator.waitFor(() => simulator.countOpenSockets() === 1);
 		await picture('trigger-canvas');
 
 		await canvasNode(page, trigger.nodeName).dblclick();
@@ -101,16 +101,16 @@ describe('in the editor', { timeout: 400_000 }, () => {
 		const taskId = await createTask(simulator, 'Somebody else has this said.');
 		await page.getByText(`speech-${taskId}.wav`).first().waitFor();
 		await picture('trigger');
-		await simulator.waitFor(() => simulator.sockets() === 0);
+		await simulator.waitFor(() => simulator.countOpenSockets() === 0);
 	});
 
 	it('the socket closes when one stops listening', async () => {
 		const button = byId(page, 'trigger-execute-button');
 		await button.filter({ hasText: 'Execute step' }).click();
 		await button.filter({ hasText: 'Stop Listening' }).waitFor();
-		await simulator.waitFor(() => simulator.sockets() === 1);
+		await simulator.waitFor(() => simulator.countOpenSockets() === 1);
 		await button.click();
-		await simulator.waitFor(() => simulator.sockets() === 0);
+		await simulator.waitFor(() => simulator.countOpenSockets() === 0);
 		await button.filter({ hasText: 'Execute step' }).waitFor();
 		assert.deepEqual(simulator.leaks, []);
 	});

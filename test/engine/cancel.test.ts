@@ -20,7 +20,7 @@ import { status } from '../faults/row.mts';
 
 const files = () => sim.requests.filter(({ path }) => path.startsWith('/files/'));
 const slow = (settings: Partial<INode> = {}) => node(speech('Hi [sim:slow=60000]'), settings);
-const areSlow = () => sim.tasks.size === 3 && sim.sockets() === 1;
+const areSlow = () => sim.tasks.size === 3 && sim.countOpenSockets() === 1;
 const big = () => speech('Hi [sim:big-file=400]');
 const isFetched = () => files()[0]?.status === 200;
 const ofHi = { body: '":"Hi' };
@@ -67,7 +67,7 @@ test.each<[string, Case]>([
 test('a stop says nothing of what was not asked for', async () => {
 	sim.setWebSocketMode('hang');
 	const execution = await begin(speech('Hi.'));
-	await sim.waitFor(() => sim.requests.some(({ on }) => on === 'socket'));
+	await sim.waitFor(() => sim.requests.some(({ receivedBy: on }) => on === 'socket'));
 	expect(bad(await stop(execution)).description).toBe('');
 	sim.setWebSocketMode('normal');
 	// Longer than the node holds a create call back: nothing follows.
@@ -88,7 +88,7 @@ test.each(BOTH)(
 		const execution = await begin(subject);
 		await sim.waitFor(() => posts() === 1);
 		// n8n saves the execution at the moment of the stop.
-		expect(saved(execution.soFar())).toContain('"state":"sent"');
+		expect(saved(execution.currentRun())).toContain('"state":"sent"');
 		const retryOf = (await stop(execution)).run;
 		const { error } = await run(subject, { retryOf });
 		// The history lists videos, not speech.
@@ -106,7 +106,7 @@ test.each(BOTH)(
 		await sim.waitFor(() => posts() === 1);
 		await sim.waitFor(() => sim.requests.at(-1)!.status === 429);
 		// Nobody tells when the node has read the answer.
-		while (/"state":"sent"/.test(saved(execution.soFar()))) {
+		while (/"state":"sent"/.test(saved(execution.currentRun()))) {
 			await new Promise((resolve) => setTimeout(resolve, 5));
 		}
 		const canceled = await stop(execution);

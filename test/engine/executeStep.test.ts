@@ -20,14 +20,17 @@ const HINT = 'of an earlier run, at no extra charge';
 
 test('a step on a later node collects what the last run has requested', async () => {
 	const first = await run(before(speech(EACH)), rows);
-	const step = await run(before(speech(EACH, { timeout: 33 })), { ...rows, destination: LATER });
+	const step = await run(before(speech(EACH, { timeout: 33 })), {
+		...rows,
+		destinationName: LATER,
+	});
 	expect(good(step).map(({ json }) => json.task_id)).toEqual(
 		good(first).map(({ json }) => json.task_id),
 	);
 	expect(step.items(LATER)).toHaveLength(5);
 	expect(hints(step).filter((hint) => hint.includes(HINT))).toHaveLength(1);
 	expect(posts()).toBe(5);
-	await run(before(speech(EACH, { speed: 1.1 })), { ...rows, destination: LATER });
+	await run(before(speech(EACH, { speed: 1.1 })), { ...rows, destinationName: LATER });
 	expect(posts()).toBe(10);
 });
 
@@ -65,35 +68,35 @@ test('what a stopped run has requested is collected', async () => {
 	const stopped = await begin(before(speech(EACH)), texts('One [sim:slow=3000]'));
 	await sim.waitFor(() => tasks().length === 1);
 	await stop(stopped);
-	await run(before(speech(EACH)), { ...texts('One [sim:slow=3000]'), destination: LATER });
+	await run(before(speech(EACH)), { ...texts('One [sim:slow=3000]'), destinationName: LATER });
 	expect(posts()).toBe(1);
 });
 
 test('of a run that failed, only what failed is sent again', async () => {
 	noCredit('Two');
 	bad(await run(before(speech(EACH)), texts('One', 'Two')));
-	good(await run(before(speech(EACH)), { ...texts('One', 'Two'), destination: LATER }));
+	good(await run(before(speech(EACH)), { ...texts('One', 'Two'), destinationName: LATER }));
 	expect(posts()).toBe(3);
 });
 
 test('what may have been charged is not sent again, until somebody executes this node itself', async () => {
 	onCreate({ ...answer(500), accepted: true }, { times: 1 });
 	bad(await run(before(speech('Hi'))));
-	const { message, description } = bad(await run(before(speech('Hi')), { destination: LATER }));
+	const { message, description } = bad(await run(before(speech('Hi')), { destinationName: LATER }));
 	expect(message).toContain('unclear whether the service accepted it');
 	expect(description).toContain("'Execute step' on this node would charge");
 	expect(posts()).toBe(1);
-	good(await run(before(speech('Hi')), { destination: NODE }));
-	good(await run(before(speech('Hi')), { destination: LATER }));
+	good(await run(before(speech('Hi')), { destinationName: NODE }));
+	good(await run(before(speech('Hi')), { destinationName: LATER }));
 	expect(posts()).toBe(2);
 });
 
 test('a video is collected with its file', async () => {
 	const first = good(await run(before(video('A dog'))));
-	const step = await run(before(video('A dog')), { destination: LATER });
+	const step = await run(before(video('A dog')), { destinationName: LATER });
 	expect(good(step)[0]!.binary!.data!.fileSize).toBe(first[0]!.binary!.data!.fileSize);
 	expect(hints(step).join()).toContain(HINT);
-	expect(sim.count('POST', '/v1/video/text')).toBe(1);
+	expect(sim.countRequests('POST', '/v1/video/text')).toBe(1);
 });
 
 test('another image of the same name and rounded size is requested', async () => {
@@ -105,8 +108,8 @@ test('another image of the same name and rounded size is requested', async () =>
 		);
 		const file = { data, mimeType: 'image/png', fileName: 'in.png', fileSize: '1 kB' };
 		const input = [{ json: {}, binary: { data: file } }];
-		good(await run(fields, { input, destination: LATER }));
-		return sim.count('POST', '/v1/video/ingredients');
+		good(await run(fields, { input, destinationName: LATER }));
+		return sim.countRequests('POST', '/v1/video/ingredients');
 	};
 	expect([await step(1), await step(1), await step(2)]).toEqual([1, 1, 2]);
 });
@@ -116,7 +119,7 @@ test('an hour later it is requested anew', async () => {
 	const now = Date.now();
 	jest.spyOn(Date, 'now').mockImplementation(() => now + 3_600_001);
 	try {
-		await run(before(speech('Hi')), { destination: LATER });
+		await run(before(speech('Hi')), { destinationName: LATER });
 	} finally {
 		jest.restoreAllMocks();
 	}

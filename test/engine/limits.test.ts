@@ -153,5 +153,5 @@ it('many silent tasks are each read at most twice a minute, evenly', async () =>
 	expect(readings().length - before).toBeLessThanOrEqual(180);
 	expect(most).toBeLessThanOrEqual(30);
 	running.cancel();
-	await passUntil(() => sim.sockets() + sim.openConnections() === 0);
+	await passUntil(() => sim.countOpenSockets() + sim.countOpenConnections() === 0);
 });

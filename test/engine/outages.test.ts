@@ -63,7 +63,7 @@ test.each<[string, Batch]>([
 		await pass(15);
 		front.forget();
 		await passUntil(() => isOver, 900);
-		await passUntil(() => sim.sockets() === 0 && front.open() === 0);
+		await passUntil(() => sim.countOpenSockets() === 0 && front.open() === 0);
 		await all;
 		const lost = output.filter(({ json }) => json.error).map(({ json }) => String(json.error));
 		expect(output).toHaveLength(rows);

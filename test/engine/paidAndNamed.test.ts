@@ -165,7 +165,7 @@ describe('some of several have come, the others were told by id', () => {
 	test('a Stop during the search names all', async () => {
 		onCreate(lost());
 		const execution = await begin(video('P', {}, several));
-		await sim.waitFor(() => sim.count('GET', '/v1/video/histories') > 0);
+		await sim.waitFor(() => sim.countRequests('GET', '/v1/video/histories') > 0);
 		await new Promise((next) => setTimeout(next, 200));
 		execution.cancel();
 		const { all } = bad(await execution.finished);
@@ -332,7 +332,7 @@ describe('a sub-workflow behind a trigger', () => {
 	};
 	const asCalled = async (...args: Parameters<typeof begin>) => {
 		const running = await begin(...args);
-		running.soFar().data.parentExecution = { workflowId: CALLER, executionId: '1' };
+		running.currentRun().data.parentExecution = { workflowId: CALLER, executionId: '1' };
 		return running;
 	};
 

@@ -125,7 +125,7 @@ describe('a lost answer in a called sub-workflow', () => {
 		const [trigger] = await Promise.all([activate(setting), pass(3)]);
 		if (isLost) onCreate(answer(502, {}));
 		const running = await begin(speech('Its own', { timeout: 10 }));
-		running.soFar().data.parentExecution = { workflowId: 'caller', executionId: '1' };
+		running.currentRun().data.parentExecution = { workflowId: 'caller', executionId: '1' };
 		await pass(30);
 		const result = await running.finished;
 		if (isLost) bad(result);
@@ -143,7 +143,7 @@ describe('a lost answer in a called sub-workflow', () => {
 			),
 		});
 		for (const id of ['foreign-1', 'foreign-2', 'foreign-3']) {
-			sim.push(message(id, text === 'Foreign' ? 100 : 50));
+			sim.broadcast(message(id, text === 'Foreign' ? 100 : 50));
 			await pass(2);
 		}
 		await pass(600, 10);
@@ -169,7 +169,7 @@ describe('a task that a lagging replica does not know, 404 (JSON) for 15 s after
 		void finished.finally(() => (isOver = true));
 		for (let seconds = 0; seconds < 120 && !isOver; seconds++) {
 			if (seconds === 15) sim.clearFaults();
-			if (isTold && seconds === 8) sim.push(message(tasks()[0]!.id, 30));
+			if (isTold && seconds === 8) sim.broadcast(message(tasks()[0]!.id, 30));
 			await pass(1);
 		}
 		const result = await finished;
@@ -194,13 +194,13 @@ test('a later node executed after the Base URL was changed gets no other service
 	const type = 'n8n-nodes-base.manualTrigger';
 	const later = node({}, { name: 'Later', id: 'later', type, credentials: {} });
 	const subject = workflow(node(speech('My own text'), { id: 'its-own' }), later);
-	good(await run(subject, { destination: 'Later' }));
+	good(await run(subject, { destinationName: 'Later' }));
 	const other = await startSimulator({ token: sim.token, pace: 0.01 });
 	try {
 		const { id } = taskOf('My own text');
 		await giveTask(other, id);
 		const credential = { baseUrl: other.baseUrl };
-		const result = await run(subject, { destination: 'Later', credential });
+		const result = await run(subject, { destinationName: 'Later', credential });
 		expect(out(result).map(({ json }) => json.input)).not.toContain('Somebody else’s text');
 	} finally {
 		await other.close();

@@ -116,7 +116,7 @@ describe.each(cases)('%s', (_, one) => {
 		const items = good(await run(node(given), { input: itemsOf('One', 'Two', 'Three') }));
 		expect(items).toHaveLength(3);
 		expect(posts()).toBe(3);
-		expect(sim.count('POST', path)).toBe(3);
+		expect(sim.countRequests('POST', path)).toBe(3);
 		for (const { binary } of items) expect(binary!.data!.fileName).toMatch(`${kind}-`);
 	});
 

@@ -82,7 +82,7 @@ test.each([
 		const renamed = saved.replace(/filesystem-v2:[^"]*/g, (id) => `${id}-renamed`);
 		expect(renamed).not.toBe(saved);
 		good(await run(subject, { retryOf: JSON.parse(renamed), binaryMode }));
-		expect(sim.count('POST', '/v1/video/ingredients')).toBe(1);
+		expect(sim.countRequests('POST', '/v1/video/ingredients')).toBe(1);
 	},
 );
 

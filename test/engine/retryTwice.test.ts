@@ -92,7 +92,7 @@ test('nor does it after the retry was stopped', async () => {
 	const first = await run(oneByOne(), texts('One', 'Two', 'Three [sim:slow=60]'));
 	bad(first);
 	const second = await begin(oneByOne(), { retryOf: stored(first) });
-	const context = () => JSON.stringify(second.soFar().data.executionData!.contextData);
+	const context = () => JSON.stringify(second.currentRun().data.executionData!.contextData);
 	await sim.waitFor(() => tasks().length === 3 && context().includes(tasks()[2]!.id));
 	bad(await stop(second));
 	good(await run(oneByOne(), { retryOf: stored(first) }));
@@ -135,7 +135,7 @@ test('a file that came inside the response is not kept, but not paid for again e
 	bad(await run(subject, { retryOf: stored(first) }));
 	const { all } = bad(await run(subject, { retryOf: stored(first) }));
 	expect(all).toContain('may have been charged: check History → Get Many');
-	expect(sim.count('POST', '/v1/video/text')).toBe(3);
+	expect(sim.countRequests('POST', '/v1/video/text')).toBe(3);
 });
 
 test('a result that has since failed for good is requested anew, once', async () => {

@@ -57,7 +57,7 @@ test('following the message brings the 99 that are paid for; only the bad one is
 
 test('in a called workflow, the message sends to that workflow’s own executions', async () => {
 	const running = await begin(speech(EACH), texts('One.', 'Two [sim:task-fails] [sim:slow=8]'));
-	running.soFar().data.parentExecution = { workflowId: 'caller', executionId: '1' };
+	running.currentRun().data.parentExecution = { workflowId: 'caller', executionId: '1' };
 	const { description } = bad(await running.finished);
 	expect(description).toContain("workflow' under the sub-workflow's Executions. Only what");
 });

@@ -58,7 +58,10 @@ export function bad(result: WorkflowResult) {
  * open for long; tests of how soon it closes say within what time.
  */
 export async function allClosed(withinMs = 10_000): Promise<void> {
-	await sim.waitFor(() => sim.sockets() === 0 && sim.openConnections() === 0, withinMs);
+	await sim.waitFor(
+		() => sim.countOpenSockets() === 0 && sim.countOpenConnections() === 0,
+		withinMs,
+	);
 }
 
 /** Cancels an execution, which closes everything within a second. */

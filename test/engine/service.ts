@@ -45,13 +45,13 @@ export const requests = (method: string, pathPrefix: string) =>
 	sim.requests.filter((record) => record.method === method && record.path.startsWith(pathPrefix));
 
 /** Create calls, however they were answered. */
-export const posts = () => sim.count('POST', '/v1/');
+export const posts = () => sim.countRequests('POST', '/v1/');
 
 /** Readings of speech tasks. */
 export const readings = (taskId = '') => requests('GET', `/v1/labs/task/${taskId}`);
 
 /** How often the history was read. */
-export const looks = () => sim.count('GET', HISTORY);
+export const looks = () => sim.countRequests('GET', HISTORY);
 
 /** All speech tasks, in the order in which they were created. */
 export const tasks = () => [...sim.tasks.values()];

@@ -60,7 +60,7 @@ test.each<['default' | 'filesystem', string, number]>([
 	['filesystem', '[sim:big-file=20] Hello.', (20 * 1024 * 1024 - 44) / 32_000],
 ])('the length of the sound is told, in the %s mode: %s', async (binaryMode, text, seconds) => {
 	// The first attempt breaks off.
-	sim.fault({ on: 'file', action: { truncate: 5000 } });
+	sim.fault({ on: 'file', action: { truncateAfterBytes: 5000 } });
 	const { json } = only(await run(speech(text), { binaryMode }));
 	expect(json.duration_seconds).toBeCloseTo(seconds, 2);
 	const [id] = tasks().map((made) => made.id);
@@ -98,7 +98,7 @@ test('sends every setting, in shape A, after the socket is open', async () => {
 		call_back_url: callbackUrl,
 	});
 	expect(post?.headers.authorization).toBe(`Bearer ${sim.token}`);
-	expect(sim.requests.map(({ on }) => on).slice(0, 2)).toEqual(['socket', 'api']);
+	expect(sim.requests.map(({ receivedBy: on }) => on).slice(0, 2)).toEqual(['socket', 'api']);
 });
 
 test('a voice picked from the list, a field name of the user, no download', async () => {
@@ -124,7 +124,7 @@ test('without waiting: the task id at once; Collect fetches it, Get reads it, De
 	const created = only(await run(speech('Later.', {}, { waitForCompletion: false })));
 	const [id] = sim.tasks.keys();
 	expect(created.json).toEqual({ task_id: id, status: 'pending' });
-	expect([sim.openedSocketCount, sim.count('GET', '/v1')]).toEqual([0, 0]);
+	expect([sim.openedSocketCount, sim.countRequests('GET', '/v1')]).toEqual([0, 0]);
 
 	// The id as a number, as the reading of a task gives it (§2.1).
 	const waited = await run(task('wait', '={{ $json.id }}'), { items: [{ id: Number(id) }] });
@@ -143,7 +143,7 @@ test('without waiting: the task id at once; Collect fetches it, Get reads it, De
 	sim.fault({ method: 'DELETE', action: answer(200, { id: 5, status: 'failed' }) });
 	expect(only(await run(task('delete', 5))).json).toMatchObject({ deleted: true });
 	expect(sim.tasks.size).toBe(0);
-	expect([posts(), sim.count('DELETE', `/v1/labs/task/${id}`)]).toEqual([1, 1]);
+	expect([posts(), sim.countRequests('DELETE', `/v1/labs/task/${id}`)]).toEqual([1, 1]);
 	await allClosed();
 });
 
@@ -160,8 +160,8 @@ test('Get puts out a task in any state, also a failed one', async () => {
 test('a message that says 100 too early is no outcome: the task is read until it is', async () => {
 	await start({ pace: 0.3 });
 	const execution = await begin(speech('Hello.'));
-	await sim.waitFor(() => sim.tasks.size === 1 && sim.sockets() === 1);
-	sim.push(message(tasks()[0]!.id, 140));
+	await sim.waitFor(() => sim.tasks.size === 1 && sim.countOpenSockets() === 1);
+	sim.broadcast(message(tasks()[0]!.id, 140));
 	expect(only(await execution.finished).json.status).toBe('completed');
 	expect(readings().length).toBeGreaterThan(1);
 });
@@ -244,8 +244,8 @@ test.each(['audio_url', 'result', 'file_url'])(
 test('a task at "100%" is read at once', async () => {
 	const fields = speech('Hi. [sim:slow=60000]', { pollInterval: 300 });
 	const execution = await begin(fields);
-	await sim.waitFor(() => tasks().length === 1 && sim.sockets() === 1);
-	sim.push(message(tasks()[0]!.id, '100%'));
+	await sim.waitFor(() => tasks().length === 1 && sim.countOpenSockets() === 1);
+	sim.broadcast(message(tasks()[0]!.id, '100%'));
 	await sim.waitFor(() => readings().length > 0, 3000);
 	execution.cancel();
 	await execution.finished;

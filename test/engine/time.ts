@@ -6,7 +6,7 @@ const { setTimeout: realTimeout } = globalThis;
 
 /** Gives what is under way the time to go on: some rounds of the event loop. */
 async function settle(): Promise<void> {
-	const rounds = sim.openConnections() > 0 ? 60 : 10;
+	const rounds = sim.countOpenConnections() > 0 ? 60 : 10;
 	for (let round = 0; round < rounds || isOnDisk(); round++)
 		await new Promise((next) => setImmediate(next));
 }
@@ -53,6 +53,6 @@ export async function hasten(...run: Parameters<typeof begin>) {
 	let isOver = false;
 	void finished.finally(() => (isOver = true));
 	const seconds = await passUntil(() => isOver, 2400);
-	await passUntil(() => sim.sockets() === 0 && sim.openConnections() === 0, 2400);
+	await passUntil(() => sim.countOpenSockets() === 0 && sim.countOpenConnections() === 0, 2400);
 	return { result: await finished, seconds };
 }

@@ -55,8 +55,8 @@ it('a task that has completed is told a minute later without its audio, and why'
 	fakeTime();
 	onRead(answer(200, { status: 'completed' }), ALWAYS);
 	const trigger = await activateListening();
-	sim.push(message('bare', 50));
-	sim.push(message('bare', 100));
+	sim.broadcast(message('bare', 50));
+	sim.broadcast(message('bare', 100));
 	const seconds = await passUntil(() => trigger.started.length > 0, 120);
 	expect(seconds).toBeGreaterThan(55);
 	expect(trigger.started[0]!.item.json).toMatchObject({ event: 'completed', task_id: 'bare' });
@@ -75,9 +75,9 @@ describe('progress', () => {
 		});
 		const other = await activateListening({ parameters: onAll });
 		for (const percentage of [21, 43, 40, 57, 71, 93, 100]) {
-			sim.push(message('7', percentage));
+			sim.broadcast(message('7', percentage));
 			// Another trigger tells of another task once this has been dealt with.
-			sim.push(message(`at${percentage}`, 20));
+			sim.broadcast(message(`at${percentage}`, 20));
 			await other.until(`progress at${percentage} 20`);
 		}
 		const told = trigger.started.filter(({ item }) => item.json.task_id === '7');
@@ -92,15 +92,15 @@ describe('progress', () => {
 
 	it('starts an execution of a task when the one before has ended, with the latest percentage', async () => {
 		const trigger = await activate({ parameters: onAll, executionsLast: true });
-		sim.push(message('1', 21));
-		sim.push(message('2', 21));
+		sim.broadcast(message('1', 21));
+		sim.broadcast(message('2', 21));
 		await trigger.has(2);
 		for (const percentage of [50, 93]) {
-			sim.push(message('1', percentage));
-			sim.push(message('2', percentage));
+			sim.broadcast(message('1', percentage));
+			sim.broadcast(message('2', percentage));
 		}
 		// What came before it was heard as well.
-		sim.push(message('3', 21));
+		sim.broadcast(message('3', 21));
 		await trigger.has(3);
 		trigger.started.forEach(({ done }) => done());
 		await trigger.has(5);
@@ -115,7 +115,7 @@ describe('progress', () => {
 		const parameters = onAll;
 		const full = await activateListening({ parameters, executionsLast: true });
 		const free = await activateListening({ parameters });
-		for (let n = 0; n < 20; n++) sim.push(message(`full ${n}`, 21));
+		for (let n = 0; n < 20; n++) sim.broadcast(message(`full ${n}`, 21));
 		await full.has(20);
 		const taskId = await createTask('Ends meanwhile');
 		await free.until(`completed ${taskId} 100`);
@@ -168,13 +168,13 @@ it('trigger and waiting items share one socket', async () => {
 	const trigger = await activate();
 	const running = await begin(speech('Together'));
 	await sim.waitFor(() => sim.tasks.size === 1);
-	expect(sim.sockets()).toBe(1);
+	expect(sim.countOpenSockets()).toBe(1);
 	const result = await running.finished;
 	expect(good(result)[0]?.json.status).toBe('completed');
 	await trigger.has(1);
-	expect([sim.openedSocketCount, sim.sockets()]).toEqual([1, 1]);
+	expect([sim.openedSocketCount, sim.countOpenSockets()]).toEqual([1, 1]);
 	await trigger.close();
-	await sim.waitFor(() => sim.sockets() === 0, 1000);
+	await sim.waitFor(() => sim.countOpenSockets() === 0, 1000);
 });
 
 it('the token, in every field of a task and its file, is nowhere in what is told, kept and logged', async () => {
@@ -183,8 +183,8 @@ it('the token, in every field of a task and its file, is nowhere in what is told
 	const audio_url = `${sim.baseUrl}/files/x.wav?token=${sim.token}`;
 	onFile(answer(200, Buffer.alloc(2000, 1)), ALWAYS);
 	onRead(answer(200, { id: sim.token, status: 'completed', name: sim.token, audio_url }), ALWAYS);
-	sim.push(message('4712', 40));
-	sim.push(message('4711', 100));
+	sim.broadcast(message('4712', 40));
+	sim.broadcast(message('4711', 100));
 	await trigger.has(3);
 	expect(JSON.stringify(trigger.started)).toContain('*****');
 	const stored = contentsOf(process.env.N8N_USER_FOLDER!);

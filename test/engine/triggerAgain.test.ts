@@ -36,10 +36,10 @@ it('a task first heard of at 100 % is told once, whatever its record says of its
 	const trigger = await activateListening();
 	const ended = { status: 'completed', audio_url: '/a.wav', completed_at: '2026-01-01T00:00:00Z' };
 	onRead(answer(200, ended), { path: '/v1/labs/task/first', ...ALWAYS });
-	sim.push(message('first', 100));
+	sim.broadcast(message('first', 100));
 	await trigger.until('completed first 100');
-	sim.push(message('first', 100));
-	sim.push(message('first', 43));
+	sim.broadcast(message('first', 100));
+	sim.broadcast(message('first', 43));
 	const later = await createTask('Later');
 	await trigger.until(`completed ${later} 100`);
 	expect(trigger.events()).toHaveLength(2);
@@ -51,11 +51,11 @@ it('a task that the service does not know is not looked up for ever', async () =
 	await activateListening();
 	fakeTime();
 	onRead(answer(404, {}), { path: '/v1/labs/task/never', ...ALWAYS });
-	sim.push(message('never', 100));
+	sim.broadcast(message('never', 100));
 	/** Lets time pass with messages: to replace a silent socket takes time of its own. */
 	const asked = async (times: number) => {
 		for (let n = 0; n < times; n++) {
-			sim.push(message('another', 1));
+			sim.broadcast(message('another', 1));
 			await pass(20);
 		}
 		return readings('never').length;
@@ -80,7 +80,7 @@ async function refusing(times: number, setting: TriggerSetting = {}, error = bus
 		...setting,
 	});
 	const trigger = await passWhile(underWay);
-	await passUntil(() => sim.sockets() === 1, 20);
+	await passUntil(() => sim.countOpenSockets() === 1, 20);
 	return trigger;
 }
 
@@ -98,10 +98,10 @@ describe('an event whose execution n8n could not start', () => {
 
 	it('holds up the later events of its task, not those of others', async () => {
 		const trigger = await refusing(1, { parameters: onAll });
-		sim.push(message('1', 50));
+		sim.broadcast(message('1', 50));
 		await passUntil(() => trigger.started.length === 1);
-		sim.push(message('1', 70));
-		sim.push(message('2', 60));
+		sim.broadcast(message('1', 70));
+		sim.broadcast(message('2', 60));
 		await passUntil(() => trigger.started.length === 3);
 		expect(trigger.events()).toEqual(['progress 1 50', 'progress 2 60', 'progress 1 70']);
 	});
@@ -113,7 +113,7 @@ describe('an event whose execution n8n could not start', () => {
 		await passUntil(() => trigger.started.length === 10, 600);
 		await pass(1800, 10);
 		expect(trigger.started.length).toBe(10);
-		await passUntil(() => sim.sockets() === 1);
+		await passUntil(() => sim.countOpenSockets() === 1);
 		await trigger.close();
 		const next = await passWhile(activate(setting));
 		await passUntil(() => next.started.length === 1);

@@ -25,7 +25,7 @@ const otherTrigger = (parameters: IDataObject = {}, more: Partial<INode> = {}): 
 const runCalled = async (id: string, parameters: IDataObject, credential: IDataObject = {}) => {
 	const subject = { ...workflow(node(parameters)), id };
 	const running = await begin(subject, { credential: credential as never });
-	running.soFar().data.parentExecution = { workflowId: CALLER, executionId: '1' };
+	running.currentRun().data.parentExecution = { workflowId: CALLER, executionId: '1' };
 	good(await running.finished);
 };
 

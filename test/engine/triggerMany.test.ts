@@ -20,9 +20,9 @@ it('300 tasks that are announced at once are told within a minute, also beside 4
 	onRead(answer(200, { status: 'processing' }), { path: '/v1/labs/task/silent', ...ALWAYS });
 	onRead(answer(200, { status: 'completed', audio_url: '/a.wav' }), ALWAYS);
 	const trigger = await activateListening();
-	for (let n = 0; n < 400; n++) sim.push(message(`silent-${n}`, 50));
+	for (let n = 0; n < 400; n++) sim.broadcast(message(`silent-${n}`, 50));
 	await pass(300, 10);
-	for (let n = 0; n < 300; n++) sim.push(message(`task-${n}`, 100));
+	for (let n = 0; n < 300; n++) sim.broadcast(message(`task-${n}`, 100));
 	await passUntil(() => trigger.started.length === 300);
 	// Silent ones are read no faster for that.
 	expect(readings('silent').length).toBeLessThan(400);
@@ -31,7 +31,7 @@ it('300 tasks that are announced at once are told within a minute, also beside 4
 describe('twenty published workflows of one account', () => {
 	it('read each task once, also together with the node that has created it', async () => {
 		const triggers = await activateTwenty(['completed']);
-		await sim.waitFor(() => sim.sockets() === 1);
+		await sim.waitFor(() => sim.countOpenSockets() === 1);
 		good(await run(speech('For all')));
 		await Promise.all(triggers.map(async (trigger) => await trigger.has(1)));
 		expect(tasks().map(({ readCount: reads }) => reads)).toEqual([1]);
@@ -41,8 +41,8 @@ describe('twenty published workflows of one account', () => {
 		fakeTime();
 		onRead(answer(200, { status: 'processing' }), ALWAYS);
 		const triggers = await activateTwenty(['failed']);
-		await passUntil(() => sim.sockets() === 1);
-		for (let n = 0; n < 15; n++) sim.push(message(`silent-${n}`, 50));
+		await passUntil(() => sim.countOpenSockets() === 1);
+		for (let n = 0; n < 15; n++) sim.broadcast(message(`silent-${n}`, 50));
 		await pass(900, 10);
 		sim.clearFaults();
 		onRead(answer(200, { status: 'error', error: 'No voice' }), ALWAYS);
@@ -63,9 +63,9 @@ describe('twenty published workflows of one account', () => {
 		fakeTime();
 		await activateTwenty(['completed']);
 		await pass(20);
-		const before = sim.count('GET', '/v1/video/me');
+		const before = sim.countRequests('GET', '/v1/video/me');
 		await pass(60);
-		expect(sim.count('GET', '/v1/video/me') - before).toBeLessThanOrEqual(5);
+		expect(sim.countRequests('GET', '/v1/video/me') - before).toBeLessThanOrEqual(5);
 	});
 });
 
@@ -78,8 +78,8 @@ it('a workflow is published while the WebSocket, which was away, has not been tr
 	await pass(90);
 	sim.setWebSocketMode('normal');
 	const [trigger] = await Promise.all([activate({ activationMode: 'activate' }), pass(5)]);
-	expect(sim.sockets()).toBe(1);
+	expect(sim.countOpenSockets()).toBe(1);
 	onRead(answer(200, { status: 'completed', audio_url: '/a.wav' }), ALWAYS);
-	sim.push(message('1', 100));
+	sim.broadcast(message('1', 100));
 	await passUntil(() => trigger.started.length === 1);
 });

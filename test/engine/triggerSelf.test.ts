@@ -100,7 +100,7 @@ describe('where a sub-workflow is called after the trigger', () => {
 	};
 	const asCalled = async (what: string | IDataObject | INode, calledBy = CALLER) => {
 		const running = await begin(typeof what === 'string' ? speech(what) : what);
-		running.soFar().data.parentExecution = { workflowId: calledBy, executionId: '1' };
+		running.currentRun().data.parentExecution = { workflowId: calledBy, executionId: '1' };
 		return running;
 	};
 
@@ -144,7 +144,7 @@ describe('where a sub-workflow is called after the trigger', () => {
 		onCreate(answer(429, {}, { 'Retry-After': '100' }));
 		await asCalled('Refused');
 		await passUntil(() => posts() === 1);
-		sim.push(message('foreign', 50));
+		sim.broadcast(message('foreign', 50));
 		await pass(5);
 		expect(trigger.events()).toEqual(['progress foreign 50']);
 	});

@@ -139,7 +139,7 @@ export async function activate(setting: TriggerSetting = {}) {
 /** A trigger whose socket is open. */
 export async function activateListening(setting: TriggerSetting = {}) {
 	const trigger = await activate(setting);
-	await sim.waitFor(() => sim.sockets() === 1);
+	await sim.waitFor(() => sim.countOpenSockets() === 1);
 	return trigger;
 }
 

@@ -87,7 +87,7 @@ describe.each<'init' | 'leadershipChange'>(['init', 'leadershipChange'])(
 			await pass(20);
 			sim.clearFaults();
 			sim.setWebSocketMode('normal');
-			await passUntil(() => sim.sockets() === 1);
+			await passUntil(() => sim.countOpenSockets() === 1);
 			const taskId = await createTask('At last');
 			await passUntil(() => trigger.events().includes(`completed ${taskId} 100`));
 			expect(trigger.errors).toEqual([]);
@@ -96,7 +96,7 @@ describe.each<'init' | 'leadershipChange'>(['init', 'leadershipChange'])(
 );
 
 describe('a token that is refused while the workflow is active', () => {
-	const checks = () => sim.count('GET', '/v1/video/me');
+	const checks = () => sim.countRequests('GET', '/v1/video/me');
 	const refuseToken = () => {
 		const action = answer(401, { error: `invalid ${sim.token}` });
 		sim.fault({ path: '/v1/', action, ...ALWAYS });
@@ -129,7 +129,7 @@ describe('a token that is refused while the workflow is active', () => {
 		const trigger = await activateListening();
 		refuseToken();
 		sim.setWebSocketMode('refuse');
-		sim.push(message('during', 100));
+		sim.broadcast(message('during', 100));
 		await passUntil(() => readings('during').length > 0);
 		sim.dropSockets();
 		await pass(12);
@@ -147,13 +147,13 @@ describe('closing', () => {
 	it('closes the socket and every request within a second', async () => {
 		const trigger = await activate();
 		onRead({ hang: true }, ALWAYS);
-		sim.push(message('4711', 100));
+		sim.broadcast(message('4711', 100));
 		await sim.waitFor(() => readings('4711').length > 0);
 		await trigger.close();
 		await allClosed(1000);
 		await trigger.close();
 		const asked = sim.requests.length;
-		sim.push(message('4712', 100));
+		sim.broadcast(message('4712', 100));
 		await createTask('Nobody listens');
 		await sim.waitFor(areMade);
 		expect(sim.requests.length).toBe(asked + 1);
@@ -175,12 +175,12 @@ describe('listening by hand', () => {
 	it('can be given up, before and after it has begun', async () => {
 		const listening = await listenByHand();
 		await listening.start();
-		await sim.waitFor(() => sim.sockets() === 1);
+		await sim.waitFor(() => sim.countOpenSockets() === 1);
 		await listening.close();
 		await allClosed();
 		const early = await listenByHand();
 		await early.close();
-		expect(sim.sockets()).toBe(0);
+		expect(sim.countOpenSockets()).toBe(0);
 	});
 
 	it('says what is wrong with the token, the service, the WebSocket, or the task', async () => {

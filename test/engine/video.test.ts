@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { RawStreamStep } from '../../simulator/simulator.mts';
+import type { StreamStep } from '../../simulator/simulator.mts';
 import { bad, expectServed, good, hints, only, origins } from './seen';
 import { answer, looks, onCreate, onFile, posts, requests } from './service';
 import { image, node, RETRY, run, said, sim, speech, start, video } from './setup';
@@ -53,7 +53,7 @@ describe('video: textToVideo', () => {
 		const none = only(await run(video('One', {}, { download: false })));
 		expect(none.binary).toBeUndefined();
 		expect(none.json.file_url).toBe(sim.history[0]!.file_url);
-		expect(sim.requests.filter((record) => record.on === 'file')).toEqual([]);
+		expect(sim.requests.filter((record) => record.receivedBy === 'file')).toEqual([]);
 		const named = only(await run(video('Two', { outputField: 'clip' })));
 		expect(Object.keys(named.binary!)).toEqual(['clip']);
 	});
@@ -85,7 +85,7 @@ test.each([
 
 /* What test/unit/generationEvents.test.ts can't show: when a stream counts as over. */
 const END = event('video_generation_complete', [{ id: 'new', file_url: '/files/a.mp4' }]);
-test.each<[string, RawStreamStep[]]>([
+test.each<[string, StreamStep[]]>([
 	['is left open after it', [END]],
 	['is reset after it', [END, { delayMs: 50 }, 'RESET']],
 ])('the result comes out although the stream %s', async (_, sse) => {

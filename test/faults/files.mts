@@ -25,7 +25,7 @@ const twoGib = bomb(2048);
 const NAMED = 'could not be downloaded…';
 
 const passing: Array<[string, FaultAction]> = [
-	['is cut off', { truncate: 100 }],
+	['is cut off', { truncateAfterBytes: 100 }],
 	['is empty', answer(200).action],
 	['is not there yet (404)', answer(404).action],
 	['host answers 503', answer(503, PAGE).action],
@@ -123,7 +123,7 @@ const files: Row[] = [
 		fails: `${NAMED}larger than 256 MB`,
 		note: 'the node downloads it once, and stops at 256 MB',
 		check: ({ sim }) => {
-			assert.equal(sim.count('GET', '/files/audio'), 1);
+			assert.equal(sim.countRequests('GET', '/files/audio'), 1);
 		},
 	}),
 ];

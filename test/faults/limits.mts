@@ -87,7 +87,7 @@ const limits: Row[] = [
 	row('The create call is redirected', CREATING, {
 		make: ({ sim }) => {
 			const redirect = `${sim.fileOrigin}/v1/elsewhere?token=${encodeURIComponent(sim.token)}`;
-			sim.fault({ ...on.create, ...always, action: { redirect, status: 307 } });
+			sim.fault({ ...on.create, ...always, action: { redirect, redirectStatus: 307 } });
 		},
 		fails: 'redirects to',
 		paid: 0,

@@ -103,7 +103,7 @@ export const isMute: Row['make'] = async (stage) => {
 
 /** No file is fetched. */
 export const isNotFollowed: Row['check'] = ({ sim }) =>
-	assert.ok(sim.requests.every((request) => request.on !== 'file'));
+	assert.ok(sim.requests.every((request) => request.receivedBy !== 'file'));
 
 /** One event of a generation stream. */
 export const event = (name: string, data: unknown): string =>

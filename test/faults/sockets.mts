@@ -43,13 +43,16 @@ const sockets: Row[] = [
 	row('The WebSocket delivers everything except messages about tasks', [SPEAK], {
 		service: { pace: 0.1 },
 		during: async ({ sim }) => {
-			await sim.waitFor(() => sim.sockets() === 1 && sim.tasks.size === 1);
+			await sim.waitFor(() => sim.countOpenSockets() === 1 && sim.tasks.size === 1);
 			for (const junk of ['', '{', 'null', '[[]]', '"x"', Buffer.from([0xff, 0, 1]), { type: 1 }]) {
-				sim.push(junk);
+				sim.broadcast(junk);
 			}
-			sim.push({ type: 'labs_status_updated', payload: null });
-			sim.push({ type: 'labs_status_updated', payload: { task_id: {}, process_percentage: [] } });
-			sim.push(`"${'x'.repeat(4 << 20)}"`);
+			sim.broadcast({ type: 'labs_status_updated', payload: null });
+			sim.broadcast({
+				type: 'labs_status_updated',
+				payload: { task_id: {}, process_percentage: [] },
+			});
+			sim.broadcast(`"${'x'.repeat(4 << 20)}"`);
 		},
 	}),
 ];

@@ -166,7 +166,7 @@ const lists: Row[] = [
 				}),
 			},
 		],
-		check: ({ sim }) => assert.ok(sim.count('GET', '/v1/') <= 2),
+		check: ({ sim }) => assert.ok(sim.countRequests('GET', '/v1/') <= 2),
 	}),
 ];
 

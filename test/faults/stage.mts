@@ -85,7 +85,7 @@ export class Stage {
 	/** Create calls that were sent, accepted or not. */
 	posts(): number {
 		if (this.fake) return this.fake.requests.filter((line) => line.startsWith('POST /v1/')).length;
-		return this.sim.count('POST', '/v1/') - this.paidBefore;
+		return this.sim.countRequests('POST', '/v1/') - this.paidBefore;
 	}
 
 	/** Puts something between n8n and the service; from now on it is the credential's address. */
@@ -119,7 +119,7 @@ export class Stage {
 
 	/** Connections of n8n that are still in use, of whatever kind. */
 	open(): number {
-		return this.sim.sockets() + this.sim.openConnections() + (this.fake?.open() ?? 0);
+		return this.sim.countOpenSockets() + this.sim.countOpenConnections() + (this.fake?.open() ?? 0);
 	}
 
 	async begin(setting: Setting = {}): Promise<RunningWorkflow> {

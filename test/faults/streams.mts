@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { FaultRule, RawStreamStep } from '../../simulator/simulator.mts';
+import type { FaultRule, StreamStep } from '../../simulator/simulator.mts';
 import {
 	always,
 	answer,
@@ -22,7 +22,7 @@ const FOUND = 'searched the history instead of requesting it again';
 const SOON = { delayMs: 20 };
 
 /** The stream is this instead; the result is in the history after so long, or never. */
-const stream = (sse: RawStreamStep[], finishesInHistoryAfterMs?: number): FaultRule => ({
+const stream = (sse: StreamStep[], finishesInHistoryAfterMs?: number): FaultRule => ({
 	...on.create,
 	action: { sse, finishesInHistoryAfterMs },
 });
@@ -33,7 +33,7 @@ const FILE = { ...on.file, ...always, ...answer(200, '\0the file') };
 const UNFETCHED = { download: false };
 
 /** It breaks off while the service works. */
-const BROKEN: RawStreamStep[] = [status('processing {token}'), SOON, 'END'];
+const BROKEN: StreamStep[] = [status('processing {token}'), SOON, 'END'];
 
 /** Puts entries of the prompt that is asked for into the history. */
 function entries({ sim, operation }: Stage, ...ids: string[]): void {
@@ -51,7 +51,7 @@ function entries({ sim, operation }: Stage, ...ids: string[]): void {
 
 const lost = (
 	fault: string,
-	sse: RawStreamStep[],
+	sse: StreamStep[],
 	operations: Row['operations'] = [VIDEO, IMAGE],
 ): Row => ({
 	...{ fault, operations, faults: [stream(sse, 0)], hints: FOUND },
@@ -145,7 +145,7 @@ const shapes: Row[] = [
 		setting: { text: 'A [sim:fewer]', parameters: { numberOfVideos: 3 }, node: RETRY },
 		faults: [{ ...on.file, ...answer(410) }],
 		hints: 'of an earlier attempt…fewer files than requested',
-		check: ({ sim }) => assert.equal(sim.count('GET', '/v1/video/histories'), 1),
+		check: ({ sim }) => assert.equal(sim.countRequests('GET', '/v1/video/histories'), 1),
 	}),
 	...ERROR_EVENTS.map(([errorShape, shape, operations]) =>
 		row(`An error event: ${shape}`, operations, {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { temporaryFolder } from '../../tools/cleanup.mts';
-import { execute } from '../../tools/n8n/executions.mts';
+import { runManually } from '../../tools/n8n/executions.mts';
 import { openEditor } from '../e2e/browser.mts';
 import { example, setUp } from '../n8n/setting.mts';
 import { followTasks, triggered } from '../n8n/workflows.mts';
@@ -88,22 +88,22 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 		await instance.stop();
 		tasks.end(stopped.slice(0, 3));
 		await start();
-		await simulator.waitFor(() => simulator.sockets() === 1, 60_000);
+		await simulator.waitFor(() => simulator.countOpenSockets() === 1, 60_000);
 		tasks.end(stopped.slice(3));
 		await tasks.startedOnceEach();
 		assert.deepEqual(await installed(), listed(next));
 		await workflow.unpublish();
-		await execute(rest, example('speak').id);
+		await runManually(rest, example('speak').id);
 	});
 
 	it('uninstalls, and what was saved goes on after the next installation', async () => {
 		await rest.request('DELETE', `${PACKAGES}?name=${NAME}`);
 		assert.deepEqual(await installed(), []);
 		assert.deepEqual(await ourNodes(), []);
-		await assert.rejects(execute(rest, example('speak').id), /n8n-nodes-media-generation/);
+		await assert.rejects(runManually(rest, example('speak').id), /n8n-nodes-media-generation/);
 
 		await rest.request('POST', PACKAGES, { name: NAME, version: first });
 		assert.deepEqual(await installed(), listed(first, next));
-		await execute(rest, example('speak').id);
+		await runManually(rest, example('speak').id);
 	});
 });

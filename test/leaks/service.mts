@@ -8,7 +8,7 @@ const simulator = await startSimulator({ pace: 0.002, token: workerData as strin
 parentPort!.on('message', () => {
 	const { chargedCalls: paid, leaks, requests } = simulator;
 	requests.length = 0;
-	const open = simulator.sockets() + simulator.openConnections();
+	const open = simulator.countOpenSockets() + simulator.countOpenConnections();
 	parentPort!.postMessage({ open, paid, leaks: leaks.length });
 });
 parentPort!.postMessage({ baseUrl: simulator.baseUrl, voice: simulator.voiceIds()[0] });

@@ -44,7 +44,7 @@ export const MUTANTS = [
 	`run/concurrency.ts => this.usedSlots--; =>`,
 	// The trigger.
 	`activation/outbox.ts => item.state = state; =>`,
-	`activation/outbox.ts => this.staticData[this.namespace] = { ...this.snapshot() } as IDataObject; => void this.store;`,
+	`activation/outbox.ts => this.staticData[this.namespace] = { ...this.toSavedOutbox() } as IDataObject; => void this.store;`,
 	`tasks/taskPoller.ts => emission !== this.latest => false`,
 	`activation/executionQueue.ts => [this.activation.identityKey, outboxKey, name] => [this.activation.scope, about, name, Math.random()]`,
 	`generated/historyWatch.ts => await this.poll(closing).then( => await Promise.resolve().then(`,

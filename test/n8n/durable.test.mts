@@ -4,8 +4,8 @@ import type { ExecutionStatus } from 'n8n-workflow';
 import type { TaskRecord } from '../../simulator/simulator.mts';
 import {
 	postJson,
-	retry,
-	runByHand,
+	retryExecution,
+	startManually,
 	waitForEnd,
 	waitForStatus,
 } from '../../tools/n8n/executions.mts';
@@ -45,7 +45,7 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 			settings.saveExecutionProgress = isRestless;
 		});
 		const known = simulator.tasks.size;
-		const execution = await runByHand(rest, (await add(workflow)).id);
+		const execution = await startManually(rest, (await add(workflow)).id);
 		await simulator.waitFor(() => simulator.tasks.size > known, 60_000);
 		const waits: ExecutionStatus = isRestless ? 'running' : 'waiting';
 		await waitForStatus(rest, execution, [waits]);
@@ -81,7 +81,7 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 			if (name === 'early' || name === 'direct') {
 				assert.equal(status, 'crashed');
 				simulator.endTask(task.id);
-				({ status } = await retry(rest, execution));
+				({ status } = await retryExecution(rest, execution));
 			}
 			assert.equal(status, 'success');
 			setting.assertServed(task.audioUrl, setting.written(`speech-${task.id}.wav`));
@@ -91,7 +91,7 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 	it('each job was paid for once, and nothing is left open', async () => {
 		assert.equal(simulator.chargedCalls, 4);
 		// Between two executions the socket rests for a moment.
-		await simulator.waitFor(() => simulator.sockets() === 0);
+		await simulator.waitFor(() => simulator.countOpenSockets() === 0);
 		assert.deepEqual(simulator.leaks, []);
 	});
 });

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { after, afterEach, describe, it, test } from 'node:test';
 import type { INodeExecutionData, INodePropertyOptions, INodeTypeDescription } from 'n8n-workflow';
 import type { FaultRule } from '../../simulator/simulator.mts';
-import { execute } from '../../tools/n8n/executions.mts';
-import { itemsOf, storedAt } from '../../tools/n8n/results.mts';
+import { runManually } from '../../tools/n8n/executions.mts';
+import { itemsOf, storedPath } from '../../tools/n8n/results.mts';
 import { formsOf } from '../faults/canary.mts';
 import { FakeService } from '../service/fakeService.mts';
 import { schemaOf } from '../service/schemas.mts';
@@ -20,7 +20,9 @@ after(close);
 await start();
 
 afterEach(async () => {
-	await simulator.waitFor(() => simulator.sockets() + simulator.openConnections() === 0);
+	await simulator.waitFor(
+		() => simulator.countOpenSockets() + simulator.countOpenConnections() === 0,
+	);
 	// A credential is tested where its Base URL says, be it the file server.
 	const leaks = simulator.leaks.filter(({ path }) => path !== '/v1/video/me');
 	assert.deepEqual(leaks, [], 'the token stays with the API');
@@ -36,14 +38,14 @@ function assertFile(
 ) {
 	const file = binary!.data!;
 	assert.equal(file.mimeType, type);
-	assertServed(json[address], readFileSync(storedAt(instance, file)));
+	assertServed(json[address], readFileSync(storedPath(instance, file)));
 	if (address === 'audio_url') assert.equal(file.fileName, `speech-${json.task_id}.wav`);
 	if (name) assertServed(json[address], written(name));
 }
 
 test('one text becomes one audio file', async () => {
 	const { id, nodeName } = example('speak');
-	const [item, ...others] = itemsOf(await execute(rest, id), nodeName);
+	const [item, ...others] = itemsOf(await runManually(rest, id), nodeName);
 	assert.deepEqual([item!.json.status, item!.pairedItem, others], ['completed', { item: 0 }, []]);
 	assertFile(item!, SPEECH);
 	assert.equal(paid(), 1);
@@ -58,7 +60,7 @@ function assertJoined(file: Buffer, taskIds: unknown) {
 }
 
 test('a dialogue becomes one file with subtitles, each line in its voice', async () => {
-	const run = await execute(rest, example('dialogue').id);
+	const run = await runManually(rest, example('dialogue').id);
 	const [item, ...others] = itemsOf(run, 'Collect the dialogue');
 	assert.deepEqual(others, []);
 	const [first] = item!.json.task_ids as string[];
@@ -120,7 +122,7 @@ test("a feed's newest article becomes one file on the disk, spoken in parts", as
 });
 
 test('prompts become images, and those become videos, on the disk', async () => {
-	const run = await execute(rest, example('images-and-videos').id);
+	const run = await runManually(rest, example('images-and-videos').id);
 	for (const [name, type] of [
 		['Generate images', 'image/png'],
 		['Generate videos', 'video/mp4'],
@@ -148,7 +150,7 @@ describe('failures of a service that says the token in its answers', () => {
 	for (const [name, fault, message] of cases) {
 		it(`${name}: ${message.source}`, async () => {
 			simulator.fault(fault);
-			await assert.rejects(execute(rest, example(name).id), ({ message: said }: Error) => {
+			await assert.rejects(runManually(rest, example(name).id), ({ message: said }: Error) => {
 				assert.match(said, message);
 				assert.match(said, /not with \*+, nor with \*+/);
 				return true;

@@ -273,7 +273,7 @@ it('scenes: at most five become images and upright videos, named in their order'
 		`0${n}-Scene-${n - 1}-.mp4`,
 		`0${n}-Scene-${n - 1}-.png`,
 	]);
-	assert.deepEqual(readdirSync(instance.files).sort(), names);
+	assert.deepEqual(readdirSync(instance.filesFolder).sort(), names);
 	const videos = simulator.requests.filter(({ path }) => path.endsWith('text-to-video')).slice(-5);
 	assert.ok(videos.every(({ body }) => body.aspect_ratio === 'VIDEO_ASPECT_RATIO_PORTRAIT'));
 });

@@ -7,7 +7,7 @@ import { startSimulator, type SimulatorOptions } from '../../simulator/simulator
 import { temporaryFolder } from '../../tools/cleanup.mts';
 import { nodeOf, readExample, type FileNode } from '../../tools/examples.mts';
 import { importExamples, readExamples } from '../../tools/n8n/examples.mts';
-import { BY_HAND, runByWebhook } from '../../tools/n8n/executions.mts';
+import { MANUAL_TRIGGER_NAME, startByWebhook } from '../../tools/n8n/executions.mts';
 import { Instance } from '../../tools/n8n/instance.mts';
 import { installPackage } from '../../tools/n8n/package.mts';
 import { freePorts } from '../../tools/ports.mts';
@@ -82,7 +82,7 @@ export async function equip(
 		 * Puts a copy of an example there, published, with a webhook in place of its trigger; resolves to
 		 * what calls that, with a body, and resolves to the execution's id.
 		 */
-		async addOnCall(name: string, change: Change, trigger = BY_HAND) {
+		async addOnCall(name: string, change: Change, trigger = MANUAL_TRIGGER_NAME) {
 			const path = randomUUID();
 			const parameters = { httpMethod: 'POST', path, responseMode: 'onReceived' };
 			const webhook = { type: 'n8n-nodes-base.webhook', typeVersion: 2, webhookId: path };
@@ -92,11 +92,11 @@ export async function equip(
 			});
 			const remote = await add(workflow);
 			await remote.publish();
-			return async (body = {}) => await runByWebhook(rest, remote.id, path, body);
+			return async (body = {}) => await startByWebhook(rest, remote.id, path, body);
 		},
 		lastTask: () => [...simulator.tasks.values()].at(-1)!,
 		/** What a workflow has written to the disk. */
-		written: (name: string) => readFileSync(join(instance.files, name)),
+		written: (name: string) => readFileSync(join(instance.filesFolder, name)),
 		/** Asserts that the service serves exactly these bytes at an address. */
 		assertServed(address: unknown, bytes: Buffer) {
 			const served = simulator.fileBytes(String(address));

@@ -160,7 +160,7 @@ describe('each task and each new video starts one execution', { timeout: 900_000
 				recordNew(60);
 				await pause(12_000);
 			});
-			await simulator.waitFor(() => simulator.sockets() === 1, PATIENCE_MS);
+			await simulator.waitFor(() => simulator.countOpenSockets() === 1, PATIENCE_MS);
 			tasks.end([...begun.slice(0, 6), ...unheard]);
 			await tasks.startedOnceEach();
 			await videos.startedOnceEach(recorded);

@@ -4,7 +4,7 @@ import type { IConnections, IDataObject, INode } from 'n8n-workflow';
 import type { Simulator } from '../../simulator/simulator.mts';
 import { CREDENTIAL } from '../../tools/examples.mts';
 import { eventually } from '../../tools/eventually.mts';
-import { activate, execute, executionsOf } from '../../tools/n8n/executions.mts';
+import { activate, runManually, executionsOf } from '../../tools/n8n/executions.mts';
 import type { Rest } from '../../tools/n8n/rest.mts';
 import { createTask } from '../service/order.mts';
 
@@ -44,7 +44,7 @@ export function remoteWorkflow(rest: Rest, id: string) {
 		list,
 		ended,
 		/** Runs it by hand, to its end; throws why unless it succeeds. */
-		run: async (trigger?: string) => await execute(rest, id, trigger),
+		run: async (trigger?: string) => await runManually(rest, id, trigger),
 		/** Resolves once its triggers are in place; throws what the editor shows when they can't be. */
 		publish: async () => await activate(rest, id),
 		async unpublish(): Promise<void> {

@@ -51,8 +51,8 @@ async function nights(): Promise<void> {
 		}
 		if (day === 2) {
 			const away = () => pause(AWAY_MS);
-			const postgres = kill('PostgreSQL', paid(0.05), () => cluster.postgres.outage(away));
-			await Promise.all([postgres, kill('S3', stored(0.2), () => s3.outage(away))]);
+			const postgres = kill('PostgreSQL', paid(0.05), () => cluster.postgres.simulateOutage(away));
+			await Promise.all([postgres, kill('S3', stored(0.2), () => s3.simulateOutage(away))]);
 		}
 		await nightly.dayPasses();
 		const left = await nightly.count(`texts_to_speak WHERE NOT (${SETTLED})`);

@@ -28,7 +28,7 @@ export async function judge(): Promise<string[]> {
 
 	const left = await atWork();
 	if (left > 0) problems.push(`${left} executions are still at work`);
-	const connections = simulator.openConnections() + simulator.sockets();
+	const connections = simulator.countOpenConnections() + simulator.countOpenSockets();
 	if (connections > 0) problems.push(`${connections} connections are left open`);
 
 	const stored = rows.filter(({ file }) => file?.startsWith('s3://')).length;

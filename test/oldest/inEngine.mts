@@ -31,7 +31,7 @@ describe(`the oldest n8n on Node ${process.versions.node}`, { timeout: 120_000 }
 			const { tasks } = stage.sim;
 			const running = await stage.begin({ text: '[sim:slow=600] Wait.' });
 			await stage.sim.waitFor(() => tasks.size === 1);
-			assert.equal(stage.sim.sockets(), hasSocket ? 1 : 0);
+			assert.equal(stage.sim.countOpenSockets(), hasSocket ? 1 : 0);
 			running.cancel();
 			await assertClean(stage, await running.finished);
 			const [task] = tasks.values();

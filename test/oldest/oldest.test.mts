@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { temporaryFolder } from '../../tools/cleanup.mts';
 import { project } from '../../tools/n8n/package.mts';
-import { packAlone } from '../../tools/pack.mts';
+import { installAlone } from '../../tools/pack.mts';
 import { cleanEnvironment, runHere } from '../../tools/process.mjs';
 
 /*
@@ -16,7 +16,7 @@ import { cleanEnvironment, runHere } from '../../tools/process.mjs';
 const oldest = join(project, 'tools/oldest');
 const folder = temporaryFolder('oldest');
 after(() => folder.remove());
-const { target } = packAlone(project, folder.path, oldest);
+const { target } = installAlone(project, folder.path, oldest);
 // Old Nodes run no TypeScript.
 const outfile = join(folder.path, 'inEngine.mjs');
 await build({

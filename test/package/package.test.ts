@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { INodePropertyOptions } from 'n8n-workflow';
 import { MediaGeneration } from '../../nodes/MediaGeneration/MediaGeneration.node';
 import { temporaryFolder } from '../../tools/cleanup.mts';
-import { packAlone } from '../../tools/pack.mts';
+import { installAlone } from '../../tools/pack.mts';
 
 /* The packed tarball: what is in it, whether n8n can load it, and n8n's own scan. */
 
@@ -15,7 +15,7 @@ let target: string;
 let files: string[];
 
 beforeAll(() => {
-	({ target, files } = packAlone(project, temporary));
+	({ target, files } = installAlone(project, temporary));
 });
 afterAll(() => folder.remove());
 

@@ -3,7 +3,12 @@ import { readFileSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import type { INodeExecutionData } from 'n8n-workflow';
 import { eventually } from '../../tools/eventually.mts';
-import { BY_HAND, runByHand, waitForEnd, waitForStatus } from '../../tools/n8n/executions.mts';
+import {
+	MANUAL_TRIGGER_NAME,
+	startManually,
+	waitForEnd,
+	waitForStatus,
+} from '../../tools/n8n/executions.mts';
 import { itemsOf } from '../../tools/n8n/results.mts';
 import { example, HELD } from '../n8n/setting.mts';
 import { triggered } from '../n8n/workflows.mts';
@@ -23,7 +28,7 @@ after(close);
 await start();
 /** Speaks the lines that come with a call; a bad one ends the run, none is stored. */
 const speakLines = await addOnCall('speak-sheet', (node) => {
-	const texts = `$('${BY_HAND}').first().json.body.lines`;
+	const texts = `$('${MANUAL_TRIGGER_NAME}').first().json.body.lines`;
 	const { assignments } = node('Sample rows').parameters;
 	assignments.assignments[0].value = `={{ ${texts}.map((text) => ({ text })) }}`;
 	node('Store the audio').disabled = true;
@@ -60,12 +65,12 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		const listening = async () => {
 			const parameters = { events: ['completed'], download: true };
 			const { id } = await add(triggered('By hand', parameters));
-			const execution = await runByHand(rest, id, 'When it happens');
-			await simulator.waitFor(() => simulator.sockets() === 1, PATIENCE_MS);
+			const execution = await startManually(rest, id, 'When it happens');
+			await simulator.waitFor(() => simulator.countOpenSockets() === 1, PATIENCE_MS);
 			return execution;
 		};
 		for (const [what, nodeName, begin] of [
-			['the node speaks', 'Text to Speech', () => runByHand(rest, example('speak').id)],
+			['the node speaks', 'Text to Speech', () => startManually(rest, example('speak').id)],
 			['the trigger hears an event, with its file', 'When it happens', listening],
 		] as const) {
 			it(what, async () => {
@@ -77,14 +82,14 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 				const [item] = itemsOf(done, nodeName);
 				assert.equal(item!.json.task_id, lastTask().id);
 				await assertFile(item!);
-				await simulator.waitFor(() => simulator.sockets() === 0);
+				await simulator.waitFor(() => simulator.countOpenSockets() === 0);
 			});
 		}
 
 		it('the socket closes when one stops listening', async () => {
 			const execution = await listening();
 			await rest.request('POST', `/rest/executions/${execution}/stop`, {});
-			await simulator.waitFor(() => simulator.sockets() === 0, PATIENCE_MS);
+			await simulator.waitFor(() => simulator.countOpenSockets() === 0, PATIENCE_MS);
 			assert.equal((await waitForEnd(rest, execution)).status, 'canceled');
 		});
 	});
@@ -95,7 +100,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		const executions = [await speakLines({ lines: held }), await speakLines({ lines: held })];
 		const tasks = () => [...simulator.tasks.keys()].slice(tasksBefore);
 		await simulator.waitFor(() => tasks().length === 12, PATIENCE_MS);
-		await simulator.waitFor(() => simulator.sockets() === 2, PATIENCE_MS);
+		await simulator.waitFor(() => simulator.countOpenSockets() === 2, PATIENCE_MS);
 		for (const id of tasks()) simulator.endTask(id);
 		for (const execution of executions) {
 			assert.equal((await waitForEnd(rest, execution)).status, 'success');
@@ -104,7 +109,7 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		assert.equal(new Set(workers.flat()).size, 2, 'each worker ran one of them');
 		assert.equal(simulator.openedSocketCount - socketsBefore, 2);
 		// The next execution may be about to begin: they rest for a moment.
-		await simulator.waitFor(() => simulator.sockets() === 0);
+		await simulator.waitFor(() => simulator.countOpenSockets() === 0);
 	});
 
 	// What else a killed worker leaves behind, test:nightly decides.

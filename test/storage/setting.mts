@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importInto } from '../../tools/n8n/examples.mts';
-import { runByHand, waitForEnd } from '../../tools/n8n/executions.mts';
+import { startManually, waitForEnd } from '../../tools/n8n/executions.mts';
 import { startPostgres } from '../../tools/servers/postgres.mts';
 import { startS3 } from '../../tools/servers/s3.mts';
 import { startSftp } from '../../tools/servers/sftp.mts';
@@ -49,7 +49,7 @@ export async function setUp() {
 			return readFileSync(join(path.startsWith('videos/') ? sftp.files : instance.folder, path));
 		},
 		/** Starts a workflow as its schedule would; resolves to the execution's id. */
-		begin: async (id: string) => await runByHand(rest, id, 'Every night'),
+		begin: async (id: string) => await startManually(rest, id, 'Every night'),
 		/** Resolves to what an execution says once it has ended, nothing when it has succeeded. */
 		async ended(execution: string): Promise<string> {
 			const { status, data } = await waitForEnd(rest, execution, NIGHT_MS);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import { eventually } from '../../tools/eventually.mts';
-import { activate, retry } from '../../tools/n8n/executions.mts';
+import { activate, retryExecution } from '../../tools/n8n/executions.mts';
 import { programPath } from '../../tools/servers/serve.mts';
 import { example, HELD } from '../n8n/setting.mts';
 import type { Execution, RemoteWorkflow } from '../n8n/workflows.mts';
@@ -351,7 +351,7 @@ describe('videos-to-s3: every new video of the account', { timeout: 600_000 }, (
 			refuse(0);
 			const paidSoFar = simulator.chargedCalls;
 			if (status !== 'success') {
-				assert.equal((await retry(rest, execution.id, true)).status, 'success');
+				assert.equal((await retryExecution(rest, execution.id, true)).status, 'success');
 				await nextExecution();
 			}
 			await assertStored(video.file_url, `s3://my.videos/videos/${video.id}.mp4`);

@@ -2,7 +2,7 @@ import type { IDataObject } from 'n8n-workflow';
 import { Outbox } from '../../nodes/MediaGenerationTrigger/activation/outbox';
 import {
 	type HistoryOutbox,
-	newEntries,
+	findEndedEntries,
 	readRecentEntries,
 } from '../../nodes/MediaGenerationTrigger/generated/newEntries';
 import type { ServiceRecord } from '../../nodes/shared/contract';
@@ -52,7 +52,7 @@ class Setting {
 			return readPage(this.page(page))!;
 		};
 		const listed = await readRecentEntries(read, this.store, BASE);
-		const { endedEntries, nextState } = newEntries(listed, this.store, accountKey, this.now);
+		const { endedEntries, nextState } = findEndedEntries(listed, this.store, accountKey, this.now);
 		Object.assign(this.store, nextState);
 		for (const { fingerprint } of endedEntries) this.store.setState(fingerprint, 'done');
 		this.store.save();

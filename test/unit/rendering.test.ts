@@ -54,7 +54,8 @@ test('a voice has a pace of its own, and keeps to it', async () => {
 });
 
 test('an image shows its prompt', async () => {
-	const draw = async (prompt: string) => await renderer.image({ id: 'a', prompt, portrait: false });
+	const draw = async (prompt: string) =>
+		await renderer.renderImage({ id: 'a', prompt, isPortrait: false });
 	const image = await draw('A fox & <a hen>');
 	expect([image.toString('latin1', 1, 4), image.readUInt32BE(16)]).toEqual(['PNG', 640]);
 	expect(image.equals(await draw('A fox & <a hen>'))).toBe(true);
@@ -66,7 +67,7 @@ test.each([
 	[true, 360, 640],
 	[false, 640, 360],
 ])('a video of four seconds, portrait: %s', async (portrait, width, height) => {
-	const video = await renderer.video({ id: 'a', prompt: 'A fox', portrait });
+	const video = await renderer.renderVideo({ id: 'a', prompt: 'A fox', isPortrait: portrait });
 	const sample = video.indexOf('avc1', video.indexOf('stsd'));
 	expect([video.readUInt16BE(sample + 28), video.readUInt16BE(sample + 30)]).toEqual([
 		width,
@@ -74,6 +75,6 @@ test.each([
 	]);
 	const header = video.indexOf('mvhd');
 	expect(video.readUInt32BE(header + 20) / video.readUInt32BE(header + 16)).toBe(4);
-	const other = await renderer.video({ id: 'a', prompt: 'A hen', portrait });
+	const other = await renderer.renderVideo({ id: 'a', prompt: 'A hen', isPortrait: portrait });
 	expect(video.equals(other)).toBe(false);
 });

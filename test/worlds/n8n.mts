@@ -76,7 +76,11 @@ export async function execute(service: Service, running: Running): Promise<IRun>
 	const credentials = { mediaGenerationApi: credential };
 	const [workflow, { loader }, mode] = [workflowOf(plan, execution), process, 'trigger'] as const;
 	const setting = { workflow, credentials, loader, input, mode, onMessage, retryOf };
-	const { finished, cancel, soFar } = await runAs({ process }, () => startWorkflow(setting))!;
+	const {
+		finished,
+		cancel,
+		currentRun: soFar,
+	} = await runAs({ process }, () => startWorkflow(setting))!;
 	if (calledBy) soFar().data.parentExecution = { workflowId: calledBy, executionId: '1' };
 	const stop = () => {
 		if (underWay.has(running)) note({ what: 'stopped', execution });

@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module';
 import { PassThrough } from 'node:stream';
 import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
-import { nearCore } from '../../demo/n8n.mts';
+import { requireFromCore } from '../../demo/n8n.mts';
 import { clock, type Process, runAs, type Who, whoRuns } from './clock.mts';
 import type { Service } from './service.mts';
 import type { Fault } from './world.mts';
 
-const nearHelper = createRequire(nearCore.resolve('@n8n/backend-network'));
+const nearHelper = createRequire(requireFromCore.resolve('@n8n/backend-network'));
 const axios = nearHelper('axios') as typeof import('axios').default;
 
 let service: Service;

@@ -1,6 +1,6 @@
 import type { IRun } from 'n8n-workflow';
 import { runWorkflow } from '../../demo/engine.mts';
-import { n8nWorkflow, nearCore } from '../../demo/n8n.mts';
+import { n8nWorkflow, requireFromCore } from '../../demo/n8n.mts';
 import { workflow } from '../faults/workflow.mts';
 import { clock, MINUTE, type Process, runAs, SECOND, whoRuns } from './clock.mts';
 import { ledger, type Line, note } from './ledger.mts';
@@ -10,7 +10,9 @@ import { serviceOf } from './service.mts';
 import { publicationOf } from './trigger.mts';
 import type { Execution, World } from './world.mts';
 
-const logger = nearCore('@n8n/di').Container.get(nearCore('@n8n/backend-common').Logger);
+const logger = requireFromCore('@n8n/di').Container.get(
+	requireFromCore('@n8n/backend-common').Logger,
+);
 
 /** Plays a world from its first execution to its last timer: what was noted, and how many effects there were. */
 export async function play(world: World): Promise<{ lines: Line[]; effects: number }> {

@@ -63,7 +63,7 @@ export async function importInto(
 	const file = join(instance.folder, `${kind}.json`);
 	writeFileSync(file, JSON.stringify(entities), { mode: 0o600 });
 	try {
-		await instance.command(`import:${kind}`, `--input=${file}`);
+		await instance.runCommand(`import:${kind}`, `--input=${file}`);
 	} finally {
 		rmSync(file);
 	}

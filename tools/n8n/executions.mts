@@ -4,8 +4,8 @@ import type { ExecutionStatus, IRunExecutionData } from 'n8n-workflow';
 import { eventually } from '../eventually.mts';
 import type { Rest } from './rest.mts';
 
-const PATIENCE_MS = 60_000;
-const LONGEST_MS = 300_000;
+const WAIT_TIMEOUT_MS = 60_000;
+const EXECUTION_TIMEOUT_MS = 300_000;
 
 export interface Execution {
 	id: string;
@@ -14,26 +14,26 @@ export interface Execution {
 }
 
 /** The name of the trigger node of most examples. */
-export const BY_HAND = 'When clicking ‘Execute workflow’';
+export const MANUAL_TRIGGER_NAME = 'When clicking ‘Execute workflow’';
 
 /** Runs a workflow as the button in the editor does. Resolves with the id of the execution once it has started. */
-export async function runByHand(
+export async function startManually(
 	rest: Rest,
 	workflowId: string,
-	trigger = BY_HAND,
+	trigger = MANUAL_TRIGGER_NAME,
 ): Promise<string> {
 	const body = { triggerToStartFrom: { name: trigger } };
 	return (await rest.request('POST', `/rest/workflows/${workflowId}/run`, body)).executionId;
 }
 
 /** Runs a workflow as the button in the editor does, to its end. Throws an Error with the reason if it fails. */
-export async function execute(
+export async function runManually(
 	rest: Rest,
 	workflowId: string,
 	trigger?: string,
 ): Promise<Execution> {
-	const executionId = await runByHand(rest, workflowId, trigger);
-	const execution = await waitForEnd(rest, executionId, LONGEST_MS);
+	const executionId = await startManually(rest, workflowId, trigger);
+	const execution = await waitForEnd(rest, executionId, EXECUTION_TIMEOUT_MS);
 	const { status, data } = execution;
 	if (status === 'success') return execution;
 	const { message = status, description = '' } = data.resultData.error ?? {};
@@ -48,7 +48,7 @@ export async function activate(rest: Rest, workflowId: string): Promise<void> {
 	const path = `/rest/workflows/${workflowId}`;
 	const { versionId } = await rest.request('GET', path);
 	await rest.request('POST', `${path}/activate`, { versionId });
-	await eventually(`${workflowId} to be published`, PATIENCE_MS, async () => {
+	await eventually(`${workflowId} to be published`, WAIT_TIMEOUT_MS, async () => {
 		const { status, triggers } = await rest.request('GET', `${path}/publication-status`);
 		const messages = triggers.map(({ errorMessage }: { errorMessage?: string }) => errorMessage);
 		if (status === 'failed') throw new Error(messages.filter(Boolean).join('\n'));
@@ -57,7 +57,7 @@ export async function activate(rest: Rest, workflowId: string): Promise<void> {
 }
 
 /** Starts a published workflow by its webhook at `path`. Resolves with the id of the execution. */
-export async function runByWebhook(
+export async function startByWebhook(
 	rest: Rest,
 	workflowId: string,
 	path: string,
@@ -67,7 +67,7 @@ export async function runByWebhook(
 	const before = await ids();
 	await postJson(`${rest.baseUrl}/webhook/${path}`, body);
 	// n8n may answer before it has stored the execution.
-	return await eventually(`${workflowId} to be started`, PATIENCE_MS, async () =>
+	return await eventually(`${workflowId} to be started`, WAIT_TIMEOUT_MS, async () =>
 		(await ids()).find((id) => !before.includes(id)),
 	);
 }
@@ -108,7 +108,7 @@ export async function waitForStatus(
 	rest: Rest,
 	executionId: string,
 	statuses: ExecutionStatus[],
-	timeoutMs = PATIENCE_MS,
+	timeoutMs = WAIT_TIMEOUT_MS,
 ): Promise<Execution> {
 	const what = `execution ${executionId} to be ${statuses.join(' or ')}`;
 	return await eventually(what, timeoutMs, async () => {
@@ -131,7 +131,7 @@ export async function waitForEnd(
  * Retries an execution, as "Retry" in the list of executions does. Uses the original workflow or, if `loadWorkflow` is
  * true, the workflow as it is saved now. Resolves with the new execution once it has ended.
  */
-export async function retry(
+export async function retryExecution(
 	rest: Rest,
 	executionId: string,
 	loadWorkflow = false,

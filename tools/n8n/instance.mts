@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanEnvironment } from '../process.mjs';
-import { prints, start, type Program } from '../program.mts';
+import { waitForOutput, start, type Program } from '../program.mts';
 
 const n8nCommand = join(import.meta.dirname, 'node_modules/n8n/bin/n8n');
 const READY = 'Editor is now accessible via';
@@ -10,7 +10,7 @@ const READY = 'Editor is now accessible via';
 export class Instance {
 	readonly baseUrl: string;
 	/** The only folder into which workflows may write files. Workflows call it `.n8n-files`. */
-	readonly files: string;
+	readonly filesFolder: string;
 	readonly folder: string;
 	readonly logFile: string;
 	private readonly environment: NodeJS.ProcessEnv;
@@ -23,15 +23,15 @@ export class Instance {
 		extra: NodeJS.ProcessEnv = {},
 	) {
 		this.folder = folder;
-		this.files = join(folder, '.n8n-files');
+		this.filesFolder = join(folder, '.n8n-files');
 		this.logFile = join(folder, 'n8n.log');
 		this.baseUrl = `http://127.0.0.1:${ports.editor}`;
-		this.environment = { ...environmentFor(folder, this.files, ports), ...extra };
-		mkdirSync(this.files, { recursive: true });
+		this.environment = { ...environmentFor(folder, this.filesFolder, ports), ...extra };
+		mkdirSync(this.filesFolder, { recursive: true });
 	}
 
 	/** Runs a command of n8n to its end. Throws an Error if it fails. */
-	async command(...args: string[]): Promise<void> {
+	async runCommand(...args: string[]): Promise<void> {
 		const { exitCode } = await this.run(args);
 		if (exitCode !== 0)
 			throw new Error(`n8n ${args[0]} ended with ${exitCode}; see ${this.logFile}`);
@@ -48,21 +48,21 @@ export class Instance {
 	 */
 	async serve(args: string[], ready: string): Promise<void> {
 		const program = this.run(args);
-		if (await prints(program, ready)) return;
+		if (await waitForOutput(program, ready)) return;
 		const { exitCode } = await program;
 		throw new Error(`n8n ended with ${exitCode} while starting; see ${this.logFile}`);
 	}
 
 	/** Ends all running commands. Resolves once they have ended; one that takes too long is killed. */
 	async stop(): Promise<void> {
-		const stopped = this.stopped();
+		const stopped = this.whenStopped();
 		this.kill('SIGTERM');
 		await stopped;
 	}
 
 	/** Kills all running commands (kill -9), as a power cut does. `start` then goes on with what n8n has saved. */
 	async crash(): Promise<void> {
-		const stopped = this.stopped();
+		const stopped = this.whenStopped();
 		this.kill('SIGKILL');
 		await stopped;
 	}
@@ -77,19 +77,19 @@ export class Instance {
 	}
 
 	/** Returns the resident memory of the server's process, in bytes. Works on Linux only, while the server runs. */
-	memory(): number {
+	residentMemoryBytes(): number {
 		const status = readFileSync(`/proc/${[...this.programs][0]!.pid}/status`, 'utf8');
 		return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
 	}
 
 	/** Resolves once all running commands have ended. */
-	async stopped(): Promise<void> {
+	async whenStopped(): Promise<void> {
 		await Promise.all(this.programs);
 	}
 
 	private run(args: string[]): Program {
-		const place = { cwd: this.folder, env: this.environment, log: this.logFile };
-		const program = start(process.execPath, [n8nCommand, ...args], place);
+		const runOptions = { cwd: this.folder, env: this.environment, log: this.logFile };
+		const program = start(process.execPath, [n8nCommand, ...args], runOptions);
 		this.programs.add(program);
 		void program.finally(() => this.programs.delete(program));
 		return program;
@@ -105,8 +105,8 @@ function environmentFor(
 	files: string,
 	ports: { editor: number; broker: number },
 ): NodeJS.ProcessEnv {
-	const foreign = /^(N8N_|DB_|EXECUTIONS_|QUEUE_|WEBHOOK_URL$)/;
-	const own = Object.entries(cleanEnvironment()).filter(([name]) => !foreign.test(name));
+	const n8nVariablePattern = /^(N8N_|DB_|EXECUTIONS_|QUEUE_|WEBHOOK_URL$)/;
+	const own = Object.entries(cleanEnvironment()).filter(([name]) => !n8nVariablePattern.test(name));
 	return {
 		...Object.fromEntries(own),
 		N8N_USER_FOLDER: folder,

@@ -16,28 +16,28 @@ const SERVICE_PORT = 8787;
 const folder = join(project, '.n8n-instance');
 /** This file contains the editor's port while n8n runs. It prevents a second n8n, which would use the same database. */
 const portFile = join(folder, 'port');
-const known = existsSync(portFile) ? Number(readFileSync(portFile, 'utf8')) : undefined;
-if (known !== undefined && !(await isFree(known))) {
+const runningPort = existsSync(portFile) ? Number(readFileSync(portFile, 'utf8')) : undefined;
+if (runningPort !== undefined && !(await isFree(runningPort))) {
 	console.error(
-		`It runs already: http://127.0.0.1:${known}. End that one first. (If it is another program, delete ${portFile}.)`,
+		`It runs already: http://127.0.0.1:${runningPort}. End that one first. (If it is another program, delete ${portFile}.)`,
 	);
 	process.exit(1);
 }
 // The usual ports are used if they are free, otherwise any free ports.
 const editor = (await isFree(EDITOR_PORT)) ? EDITOR_PORT : await freePort();
 const areFree = (await isFree(SERVICE_PORT)) && (await isFree(SERVICE_PORT + 1));
-const usual = { port: SERVICE_PORT, filePort: SERVICE_PORT + 1 };
-const service = await startSimulator({ pace: 1, media: 'rendered', ...(areFree && usual) });
+const usualPorts = { port: SERVICE_PORT, filePort: SERVICE_PORT + 1 };
+const service = await startSimulator({ pace: 1, media: 'rendered', ...(areFree && usualPorts) });
 const n8n = new Instance(folder, { editor, broker: await freePort() });
 writeFileSync(portFile, String(editor));
 
-let closing: Promise<void> | undefined;
+let closePromise: Promise<void> | undefined;
 const close = () =>
-	(closing ??= Promise.all([n8n.stop(), service.close()]).then(() =>
+	(closePromise ??= Promise.all([n8n.stop(), service.close()]).then(() =>
 		rmSync(portFile, { force: true }),
 	));
 const end = () => {
-	if (!closing) console.log('\nClosing …');
+	if (!closePromise) console.log('\nClosing …');
 	void close().then(() => process.exit());
 };
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
@@ -46,7 +46,7 @@ try {
 	await prepare();
 	await openEditor();
 } catch (error) {
-	if (!closing) {
+	if (!closePromise) {
 		console.error(error instanceof Error ? error.message : error);
 		process.exitCode = 1;
 	}
@@ -78,11 +78,11 @@ async function openEditor(): Promise<void> {
   Credential   "Media Generation (simulator)" is ready to use; for one of your own:
                API Token  ${service.token}
                Base URL   ${service.baseUrl}
-  Files        workflows write to ${n8n.files}
+  Files        workflows write to ${n8n.filesFolder}
   Log          ${n8n.logFile}
 
 Next: open ${n8n.baseUrl}/workflow/exampleSpeak, click Execute workflow, double-click "Text to Speech" and play its file.
 Ctrl+C stops n8n and the simulated service. What you save in n8n stays in .n8n-instance/; the simulated service forgets everything.`);
-	await n8n.stopped();
-	if (!closing) throw new Error(`n8n stopped unexpectedly; see ${n8n.logFile}`);
+	await n8n.whenStopped();
+	if (!closePromise) throw new Error(`n8n stopped unexpectedly; see ${n8n.logFile}`);
 }

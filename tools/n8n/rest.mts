@@ -19,8 +19,11 @@ export class Rest {
 	async logIn(): Promise<void> {
 		const { email, password } = OWNER;
 		// n8n answers with 400 if the account exists.
-		await this.send('POST', '/rest/owner/setup', OWNER, [400]);
-		const login = await this.send('POST', '/rest/login', { emailOrLdapLoginId: email, password });
+		await this.sendOrThrow('POST', '/rest/owner/setup', OWNER, [400]);
+		const login = await this.sendOrThrow('POST', '/rest/login', {
+			emailOrLdapLoginId: email,
+			password,
+		});
 		this.cookie = login.headers
 			.getSetCookie()
 			.map((cookie) => cookie.split(';')[0])
@@ -28,25 +31,25 @@ export class Rest {
 	}
 
 	/**
-	 * Sends a request. Resolves with the JSON of the answer, or with its field `data`. Throws an Error as `send` does.
+	 * Sends a request. Resolves with the JSON of the answer, or with its field `data`. Throws an Error as `sendOrThrow` does.
 	 */
 	async request(method: string, path: string, body?: unknown): Promise<any> {
-		const answer: any = await (await this.send(method, path, body)).json();
+		const answer: any = await (await this.sendOrThrow(method, path, body)).json();
 		return answer.data ?? answer;
 	}
 
 	/** Sends a request. Resolves with the whole answer as text once it has ended, for example an event stream. */
 	async text(method: string, path: string, body?: unknown): Promise<string> {
-		return await (await this.send(method, path, body)).text();
+		return await (await this.sendOrThrow(method, path, body)).text();
 	}
 
 	/** Downloads the file at a path. */
 	async download(path: string): Promise<Buffer> {
-		return Buffer.from(await (await this.send('GET', path)).arrayBuffer());
+		return Buffer.from(await (await this.sendOrThrow('GET', path)).arrayBuffer());
 	}
 
 	/** Sends a request. Throws an Error unless the HTTP status means success or is in `expected`. */
-	private async send(
+	private async sendOrThrow(
 		method: string,
 		path: string,
 		body?: unknown,

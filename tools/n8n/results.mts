@@ -8,6 +8,6 @@ export function itemsOf(run: Pick<IRun, 'data'>, nodeName: string): INodeExecuti
 }
 
 /** Returns the path at which n8n has stored a file. */
-export function storedAt(instance: Instance, { id = '' }: IBinaryData): string {
+export function storedPath(instance: Instance, { id = '' }: IBinaryData): string {
 	return join(instance.folder, '.n8n/storage', id.replace(/^filesystem-v2:/, ''));
 }

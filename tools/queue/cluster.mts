@@ -11,7 +11,7 @@ import { startRedis } from '../servers/redis.mts';
 
 const WORKER_READY = 'n8n worker is now ready';
 /** How long the output of a process takes at most until it is in the log file, on a busy machine, in ms. */
-const LOGGED_MS = 30_000;
+const LOG_TIMEOUT_MS = 30_000;
 
 export type Cluster = Awaited<ReturnType<typeof prepareCluster>>;
 
@@ -65,14 +65,14 @@ export async function prepareCluster(extra: NodeJS.ProcessEnv = {}) {
 		},
 		addWorker,
 		/**
-		 * Resolves with the workers that have run an execution or a part of it, once at least `least` workers have
-		 * logged that. Throws an Error after LOGGED_MS.
+		 * Resolves with the workers that have run an execution or a part of it, once at least `minCount` workers have
+		 * logged that. Throws an Error after LOG_TIMEOUT_MS.
 		 */
-		async workersOf(executionId: string, least = 1) {
+		async workersOf(executionId: string, minCount = 1) {
 			const line = `Worker started execution ${executionId} `;
-			return await eventually(`${least} workers to log ${executionId}`, LOGGED_MS, () => {
+			return await eventually(`${minCount} workers to log ${executionId}`, LOG_TIMEOUT_MS, () => {
 				const found = workers.filter(({ logFile }) => readFileSync(logFile, 'utf8').includes(line));
-				return found.length < least ? undefined : found;
+				return found.length < minCount ? undefined : found;
 			});
 		},
 		async close() {

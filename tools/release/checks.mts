@@ -31,17 +31,22 @@ export function readRelease(folder: string) {
 	const read = (name: string, otherwise: string) =>
 		existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8') : otherwise;
 	const version = String(JSON.parse(read('package.json', '{}')).version);
-	const locked = JSON.parse(read('package-lock.json', JSON.stringify({ version }))).version;
+	const lockFileVersion = JSON.parse(
+		read('package-lock.json', JSON.stringify({ version })),
+	).version;
 	const notes = notesOf(read('CHANGELOG.md', ''), version);
 	const branch = git(folder, 'branch', '--show-current');
-	const changed = git(folder, 'status', '--porcelain');
+	const uncommittedChanges = git(folder, 'status', '--porcelain');
 	const tags = git(folder, 'tag', '--list', 'v*', '--sort=-version:refname').split('\n');
 	const latest = tags.map((tag) => tag.slice(1)).find((tag) => VERSION.test(tag)) ?? '';
 	const isNewer = version.localeCompare(latest, 'en', { numeric: true }) > 0;
-	const present = branch === '' ? 'no branch' : `the branch ${branch}`;
+	const branchInWords = branch === '' ? 'no branch' : `the branch ${branch}`;
 	const checks: Array<[isWrong: boolean, problem: string]> = [
-		[branch !== BRANCH, `This is ${present}: releases are made from ${BRANCH}.`],
-		[changed !== '', `The work tree is not clean. Commit or discard these changes:\n${changed}`],
+		[branch !== BRANCH, `This is ${branchInWords}: releases are made from ${BRANCH}.`],
+		[
+			uncommittedChanges !== '',
+			`The work tree is not clean. Commit or discard these changes:\n${uncommittedChanges}`,
+		],
 		[
 			!VERSION.test(version),
 			`The version in package.json must look like 1.2.3, but is "${version}".`,
@@ -51,8 +56,8 @@ export function readRelease(folder: string) {
 			`The version in package.json, ${version}, is not newer than the latest tag, v${latest}. Increase it with: npm version --no-git-tag-version patch (or minor, or major)`,
 		],
 		[
-			locked !== version,
-			`package-lock.json says ${locked}, package.json ${version}. Run: npm install`,
+			lockFileVersion !== version,
+			`package-lock.json says ${lockFileVersion}, package.json ${version}. Run: npm install`,
 		],
 		[
 			notes === undefined,

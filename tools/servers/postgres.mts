@@ -6,10 +6,10 @@ import { freePort } from '../ports.mts';
 import {
 	HOST,
 	newPassword,
-	placeOf,
+	processOptionsOf,
 	programPath,
 	serve,
-	unprivileged,
+	unprivilegedUser,
 	type Server,
 } from './serve.mts';
 
@@ -31,12 +31,12 @@ export async function startPostgres(): Promise<Postgres> {
 	const passwordFile = join(folder.path, 'password');
 	writeFileSync(passwordFile, password, { mode: 0o600 });
 	// PostgreSQL refuses to be run by root.
-	const account = unprivileged();
+	const account = unprivilegedUser();
 	if (account) {
 		for (const path of [folder.path, passwordFile]) chownSync(path, account.uid, account.gid);
 	}
 	const data = join(folder.path, 'data');
-	const creation = [
+	const initdbArguments = [
 		`--pgdata=${data}`,
 		`--username=${USER}`,
 		`--pwfile=${passwordFile}`,
@@ -45,7 +45,11 @@ export async function startPostgres(): Promise<Postgres> {
 		'--no-sync',
 	];
 	const stdio: ['ignore', 'ignore', 'inherit'] = ['ignore', 'ignore', 'inherit'];
-	execFileSync(programPath('initdb'), creation, { stdio, ...placeOf(folder), ...account });
+	execFileSync(programPath('initdb'), initdbArguments, {
+		stdio,
+		...processOptionsOf(folder),
+		...account,
+	});
 	// Without these settings, most of the time is spent on making the data survive a power cut, which no test needs.
 	// The data still survives the end of the server, because every commit is passed to the operating system.
 	const settings = ['fsync=off', 'full_page_writes=off'];

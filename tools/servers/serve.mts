@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import type { TemporaryFolder } from '../cleanup.mts';
 import { cleanEnvironment } from '../process.mjs';
-import { prints, start } from '../program.mts';
+import { waitForOutput, start } from '../program.mts';
 import { findPrograms } from './programs.mjs';
 
 /** The address on which every server listens. Other machines on the network cannot reach it. */
@@ -14,10 +14,10 @@ export interface Server {
 	/** Ends the server, and removes its folder. */
 	stop(): Promise<void>;
 	/** Ends the server, calls `meanwhile`, and then starts the server again with the data that it has stored. */
-	outage(meanwhile: () => Promise<void>): Promise<void>;
+	simulateOutage(meanwhile: () => Promise<void>): Promise<void>;
 }
 
-interface Plan {
+interface ServerOptions {
 	command: string;
 	args: string[];
 	/** The text that the server reads from its standard input. */
@@ -36,7 +36,7 @@ interface Account {
 }
 
 /** Starts a server. Resolves once it is ready. Throws an Error with the last lines it printed if it does not start. */
-export async function serve(plan: Plan): Promise<Server> {
+export async function serve(plan: ServerOptions): Promise<Server> {
 	const { folder } = plan;
 	let end = await launch(plan).catch((error: unknown) => {
 		folder.remove();
@@ -47,7 +47,7 @@ export async function serve(plan: Plan): Promise<Server> {
 			await end();
 			folder.remove();
 		},
-		async outage(meanwhile) {
+		async simulateOutage(meanwhile) {
 			await end();
 			await meanwhile();
 			end = await launch(plan);
@@ -56,16 +56,16 @@ export async function serve(plan: Plan): Promise<Server> {
 }
 
 /** Starts the process of a server. Once it is ready, resolves with the function that ends it. */
-async function launch(plan: Plan): Promise<() => Promise<void>> {
+async function launch(plan: ServerOptions): Promise<() => Promise<void>> {
 	const { command, args, input, folder, ready, signal, account } = plan;
 	const program = start(command, args, {
-		...placeOf(folder),
+		...processOptionsOf(folder),
 		account,
 		input,
 		killSignal: signal,
 	});
 	const lines: string[] = [];
-	const isReady = await prints(program, ready, (line) => {
+	const isReady = await waitForOutput(program, ready, (line) => {
 		if (lines.push(line) > SHOWN_LINES) lines.shift();
 	});
 	if (!isReady) throw new Error(`${command} did not start:\n${lines.join('\n')}`);
@@ -78,7 +78,7 @@ async function launch(plan: Plan): Promise<() => Promise<void>> {
 export const newPassword = () => randomBytes(16).toString('hex');
 
 /** Returns the working directory and the environment of the programs of a server. */
-export const placeOf = (folder: TemporaryFolder) => ({
+export const processOptionsOf = (folder: TemporaryFolder) => ({
 	cwd: folder.path,
 	env: cleanEnvironment({ LC_ALL: 'C' }),
 });
@@ -94,7 +94,7 @@ export function programPath(name: keyof ReturnType<typeof findPrograms>): string
  * Returns a user with few rights, for programs that refuse to run as root. Returns undefined if this process does not
  * run as root.
  */
-export function unprivileged(): (Account & { name: string }) | undefined {
+export function unprivilegedUser(): (Account & { name: string }) | undefined {
 	if (process.getuid?.() !== 0) return undefined;
 	const name = 'postgres';
 	const id = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8' }));

@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { temporaryFolder } from '../cleanup.mts';
 import { freePort } from '../ports.mts';
-import { HOST, programPath, serve, unprivileged } from './serve.mts';
+import { HOST, programPath, serve, unprivilegedUser } from './serve.mts';
 
 /** Starts OpenSSH on a free port, only for SFTP, with one user and one key. Resolves once it is ready. */
 export async function startSftp() {
@@ -34,7 +34,7 @@ export async function startSftp() {
 	];
 	writeFileSync(inFolder('config'), settings.join('\n'));
 	// Run by root, OpenSSH would need a folder of the operating system.
-	const account = unprivileged();
+	const account = unprivilegedUser();
 	if (account) {
 		for (const path of [folder.path, files, inFolder('host'), inFolder('user.pub')]) {
 			chownSync(path, account.uid, account.gid);

@@ -25,7 +25,7 @@ export function refuseSelfStart(context: ITriggerFunctions, settings: Settings):
 	const { events, listensForTasks, taskIds } = settings;
 	// A node that only calls a sub-workflow is no reason to refuse, because the trigger emits no event about what such
 	// a sub-workflow creates (see `downstreamCreationCheck`).
-	const downstream = nodesOfLoop(context, mayStart);
+	const downstream = findReachableNodes(context, mayStart);
 	const findCreator = (operations: readonly PaidOperation[]) =>
 		downstream.find((node) => operations.some((operation) => mayRun(node, operation)));
 	const speechCreator = listensForTasks && taskIds.size === 0 && findCreator(SPEECH_OPERATIONS);
@@ -50,18 +50,18 @@ export function downstreamCreationCheck(
 		return calledBy === workflowId && (calledId === '' || calledId === id);
 	};
 	// The nodes of a sub-workflow are not known here. So a sub-workflow counts only by what it has created already.
-	const hasStarted = (node: NodeTypeAndVersion, { parameters }: INode) =>
+	const mayHaveStartedTrigger = (node: NodeTypeAndVersion, { parameters }: INode) =>
 		[true, false].some(
 			(isSpeech) =>
 				mayReport(parameters, isSpeech) &&
 				allRequests(isSpeech).some(({ creator }) => creator && mayHaveCalled(node, creator)),
 		);
 	return async (product) => {
-		const nodes = nodesOfLoop(
+		const nodes = findReachableNodes(
 			context,
-			(node, trigger) => mayStart(node, trigger) || hasStarted(node, trigger),
+			(node, trigger) => mayStart(node, trigger) || mayHaveStartedTrigger(node, trigger),
 		);
-		const isOwn = (creator: RequestCreator) => {
+		const isOwnSubWorkflow = (creator: RequestCreator) => {
 			const { id, calledBy } = creator;
 			// Equal ids mean an error workflow, and are the id of the workflow that failed: this one, or a sub-workflow
 			// that it has called.
@@ -69,30 +69,33 @@ export function downstreamCreationCheck(
 				return id === workflowId || nodes.some((node) => calledIdOf(node) === id);
 			return nodes.some((node) => mayHaveCalled(node, creator));
 		};
-		return await isCreatedBySubWorkflow(product, credential, isOwn, signal);
+		return await isCreatedBySubWorkflow(product, credential, isOwnSubWorkflow, signal);
 	};
 }
 
 /**
  * Returns the nodes downstream of this trigger, and of each other trigger of the workflow that one of these nodes may
- * start, and so on. `mayLeadTo` returns true if a node may start a trigger.
+ * start, and so on. `mayStartTrigger` returns true if a node may start a trigger.
  */
-function nodesOfLoop(
+function findReachableNodes(
 	context: ITriggerFunctions,
-	mayLeadTo: (node: NodeTypeAndVersion, trigger: INode) => boolean,
+	mayStartTrigger: (node: NodeTypeAndVersion, trigger: INode) => boolean,
 ): NodeTypeAndVersion[] {
 	const { type, name } = context.getNode();
 	const nodes = Object.values((context as TriggerInternals).workflow?.nodes ?? {});
 	const triggers = nodes.filter((node) => node.type === type && !node.disabled);
-	const reached = new Map([[name, downstreamNodes(context, name)]]);
+	const downstreamByTrigger = new Map([[name, downstreamNodes(context, name)]]);
 	// The outer loop also visits the triggers that the inner loop adds to the map.
-	for (const [, downstream] of reached) {
+	for (const [, downstream] of downstreamByTrigger) {
 		for (const trigger of triggers) {
-			if (!reached.has(trigger.name) && downstream.some((node) => mayLeadTo(node, trigger)))
-				reached.set(trigger.name, downstreamNodes(context, trigger.name));
+			if (
+				!downstreamByTrigger.has(trigger.name) &&
+				downstream.some((node) => mayStartTrigger(node, trigger))
+			)
+				downstreamByTrigger.set(trigger.name, downstreamNodes(context, trigger.name));
 		}
 	}
-	return [...reached.values()].flat();
+	return [...downstreamByTrigger.values()].flat();
 }
 
 /** Returns the enabled nodes downstream of a trigger, including the tools of agents. */
@@ -112,8 +115,8 @@ function downstreamNodes(context: ITriggerFunctions, triggerName: string): NodeT
  */
 function calledIdOf({ type, parameters }: NodeTypeAndVersion): string | undefined {
 	if (!/\.(?:executeWorkflow|toolWorkflow)$/.test(type)) return undefined;
-	const called = parameters?.workflowId as unknown;
-	const id = asText(isRecord(called) ? called.value : called) ?? '';
+	const workflowIdField = parameters?.workflowId as unknown;
+	const id = asText(isRecord(workflowIdField) ? workflowIdField.value : workflowIdField) ?? '';
 	// The id is unknown if an expression gives it, or if the node contains the sub-workflow as JSON.
 	return id.startsWith('=') ? '' : id;
 }

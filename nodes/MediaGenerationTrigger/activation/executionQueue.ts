@@ -16,7 +16,7 @@ import type { Outbox } from './outbox';
 /** How many events of one watch may occupy a slot of its queue at the same time. */
 const MAX_CONCURRENT_EXECUTIONS = 20;
 /** How long an event keeps its slot after it was emitted, in ms, if its execution takes longer than that. */
-const MAX_EXECUTION_MS = 60_000;
+const MAX_SLOT_HOLD_MS = 60_000;
 /** Time limit for downloading the files of one event, in ms. */
 const DOWNLOAD_TIMEOUT_MS = 3_600_000;
 /** The maximum number of attempts to emit an event, if n8n fails to start its execution. */
@@ -80,14 +80,14 @@ export class ExecutionQueue {
 		const item = await this.makeItem(emission);
 		if (closing.aborted) return true;
 		const executionEnd = context.helpers.createDeferredPromise<IRun>();
-		const startCheck = executionEnd.promise.then(
+		const failedStartCheck = executionEnd.promise.then(
 			() => false,
 			(error: unknown) => this.meansFailedStart(error),
 		);
 		this.setState(emission, 'emitted');
 		this.outbox.save();
 		context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
-		const hasFailedToStart = await raceTimeout(MAX_EXECUTION_MS, closing, startCheck);
+		const hasFailedToStart = await raceTimeout(MAX_SLOT_HOLD_MS, closing, failedStartCheck);
 		// When the trigger is closed, nobody learns any more whether the execution has started. The state stays
 		// 'emitted', so the next activation decides whether to emit the event again (see `Outbox`).
 		if (closing.aborted && hasFailedToStart === undefined) return true;

@@ -10,20 +10,20 @@ const DEDUPLICATION_KEY_TTL_MS = 120_000;
 const MAX_DONE_EVENTS = 1000;
 
 /** The fields that every saved event has. */
-export interface Stateful {
+export interface OutboxItem {
 	/**
 	 * 'tracking': the task or generation has not ended yet. 'pending': the event has to be emitted. 'emitted': n8n has
 	 * the event, but may not have started the execution. 'done': nothing remains to do.
 	 */
 	state: 'tracking' | 'pending' | 'emitted' | 'done';
 	/** The percentage of the task when a progress event was last due. */
-	reported?: number;
+	reportedPercentage?: number;
 }
 
 /**
  * The value of one key of n8n's static data. It is replaced as a whole, because n8n may not notice a change inside it.
  */
-interface SavedEvents<Item, Cursor> {
+interface SavedOutbox<Item, Cursor> {
 	/** When these events were saved, in ms since 1970. */
 	savedAt: number;
 	cursor?: Cursor;
@@ -34,14 +34,14 @@ interface SavedEvents<Item, Cursor> {
  * The events that closed triggers hand over to their next activation in this process. The key consists of the namespace
  * and the node key (see the constructor of `Outbox`).
  */
-class Handover extends Map<string, SavedEvents<never, never>> {}
+class Handover extends Map<string, SavedOutbox<never, never>> {}
 
 /**
  * The events of one watch of a trigger with their states (transactional outbox pattern), so that restarts lose and
  * repeat few events. n8n may save the node's static data late, so a closed trigger also hands the events over to the
  * next activation in this process.
  */
-export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
+export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 	/** The events by key: the id of a task, or the fingerprint of a history entry. */
 	events = new Map<string, Item>();
 	/** How far the trigger has read the history; undefined before the first read. */
@@ -65,7 +65,7 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 		now = Date.now(),
 	) {
 		const handedOver = processContainer.get(Handover).get(namespace + nodeKey);
-		const stored = staticData[namespace] as SavedEvents<Item, Cursor> | undefined;
+		const stored = staticData[namespace] as SavedOutbox<Item, Cursor> | undefined;
 		const saved = stored && stored.savedAt > (handedOver?.savedAt ?? 0) ? stored : handedOver;
 		if (!saved) return;
 		this.cursor = saved.cursor;
@@ -81,7 +81,7 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 	 * Sets the state of an event; does nothing if the outbox does not have the event. Beyond MAX_DONE_EVENTS, the event
 	 * that was done first is removed.
 	 */
-	setState(key: string, state: Stateful['state']): void {
+	setState(key: string, state: OutboxItem['state']): void {
 		const item = this.events.get(key);
 		if (!item) return;
 		item.state = state;
@@ -93,21 +93,23 @@ export class Outbox<Item extends Stateful = Stateful, Cursor = undefined> {
 	}
 
 	/** Returns the keys of the events in this state. */
-	keysIn(state: Stateful['state']): string[] {
+	keysIn(state: OutboxItem['state']): string[] {
 		return [...this.events].filter(([, item]) => item.state === state).map(([key]) => key);
 	}
 
 	/** Writes all events to static data. */
 	save(): void {
-		this.staticData[this.namespace] = { ...this.snapshot() } as IDataObject;
+		this.staticData[this.namespace] = { ...this.toSavedOutbox() } as IDataObject;
 	}
 
 	/** Hands all events over to the next activation in this process. Call it when the trigger is closed. */
 	handOver(): void {
-		processContainer.get(Handover).set(this.namespace + this.nodeKey, this.snapshot() as never);
+		processContainer
+			.get(Handover)
+			.set(this.namespace + this.nodeKey, this.toSavedOutbox() as never);
 	}
 
-	private snapshot(): SavedEvents<Item, Cursor> {
+	private toSavedOutbox(): SavedOutbox<Item, Cursor> {
 		return { savedAt: Date.now(), cursor: this.cursor, events: [...this.events] };
 	}
 }

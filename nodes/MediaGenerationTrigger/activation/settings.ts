@@ -37,7 +37,7 @@ const taskEvents = EVENTS.map(({ value }) => value).filter(
 	(value): value is TaskEventKind => value !== GENERATED_EVENT,
 );
 
-export const triggerOn: INodeProperties = {
+export const eventsField: INodeProperties = {
 	displayName: 'Trigger On',
 	name: 'events',
 	type: 'multiOptions',
@@ -100,7 +100,7 @@ export function readSettings(context: ITriggerFunctions) {
 	const parameters = new NodeParameters((name, fallback) =>
 		context.getNodeParameter(name, fallback),
 	);
-	const { name, displayName } = triggerOn;
+	const { name, displayName } = eventsField;
 	const allowed = EVENTS.map(({ value }) => value);
 	const events = new Set(parameters.choices(name, displayName, allowed));
 	return {
@@ -124,12 +124,14 @@ export function readSettings(context: ITriggerFunctions) {
  * expression may give any events.
  */
 export function mayReport(stored: INodeParameters, isSpeech: boolean): boolean {
-	const { [triggerOn.name]: events = triggerOn.default, [taskIds.name]: ids = taskIds.default } =
-		stored;
+	const {
+		[eventsField.name]: events = eventsField.default,
+		[taskIds.name]: ids = taskIds.default,
+	} = stored;
 	if (isSpeech && ids !== '') return false;
-	const reporting: string[] = isSpeech ? taskEvents : [GENERATED_EVENT];
+	const reportedEvents: string[] = isSpeech ? taskEvents : [GENERATED_EVENT];
 	return (
 		String(events).startsWith('=') ||
-		[events].flat().some((event) => reporting.includes(String(event)))
+		[events].flat().some((event) => reportedEvents.includes(String(event)))
 	);
 }

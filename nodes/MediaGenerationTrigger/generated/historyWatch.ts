@@ -13,7 +13,7 @@ import { toOutputRecord } from '../../shared/parsing/responses';
 import type { Activation } from '../activation/activation';
 import { ExecutionQueue } from '../activation/executionQueue';
 import {
-	newEntries,
+	findEndedEntries,
 	readRecentEntries,
 	type HistoryOutbox,
 	type FingerprintedEntry,
@@ -53,7 +53,7 @@ export class HistoryWatch {
 					throw new Failure('noHistory', { status: error.facts.status });
 				}
 				if (isManual || !isTemporaryAccountError(error)) throw error;
-				this.report(error);
+				this.reportFailure(error);
 			})
 			.finally(() => void this.pollLoop());
 	}
@@ -65,7 +65,7 @@ export class HistoryWatch {
 			if (closing.aborted) return;
 			await this.poll(closing).then(
 				() => (this.hasWarned = false),
-				(error: unknown) => this.report(error),
+				(error: unknown) => this.reportFailure(error),
 			);
 		}
 	}
@@ -80,13 +80,13 @@ export class HistoryWatch {
 		const read = async (pageNumber: number) => {
 			// Page 1 may come from a recent read of another trigger. A later page may not: an older page 2 could miss
 			// an entry that has moved there from page 1.
-			const since =
+			const startedAfter =
 				pageNumber === 1 && !isManual ? pollStartedAt - MAX_SHARED_READ_AGE_MS : pollStartedAt;
 			const fetchPage = async (sharedSignal: AbortSignal) =>
 				await api.listHistory({ page: pageNumber, page_size: MAX_PAGE_SIZE }, sharedSignal);
 			return await coalescedReads.share(
 				`history ${pageNumber}`,
-				since,
+				startedAfter,
 				signal,
 				fetchPage,
 				backgroundQueue,
@@ -95,7 +95,7 @@ export class HistoryWatch {
 		const listedEntries = await readRecentEntries(read, outbox, baseUrl);
 		// A manual test shows the newest entry with a file at once, although it is not new.
 		const showsNewest = isManual && !outbox.cursor;
-		const { endedEntries, nextState } = newEntries(listedEntries, outbox, accountKey);
+		const { endedEntries, nextState } = findEndedEntries(listedEntries, outbox, accountKey);
 		Object.assign(outbox, nextState);
 		if (showsNewest)
 			endedEntries.push(...listedEntries.filter(({ files }) => files.length > 0).slice(-1));
@@ -128,7 +128,7 @@ export class HistoryWatch {
 	 * Passes a refused token to `onFatal`. Logs any other failure of a poll, but only the first one since the last poll
 	 * that succeeded.
 	 */
-	private report(error: unknown): void {
+	private reportFailure(error: unknown): void {
 		const { closing, settings, warn, onFatal } = this.activation;
 		if (closing.aborted) return;
 		const failure = error instanceof Failure ? error : new Failure('noResponse');

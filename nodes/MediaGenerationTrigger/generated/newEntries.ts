@@ -8,7 +8,7 @@ import {
 } from '../../shared/generation/historyEntries';
 import { asText, withoutQuery } from '../../shared/parsing/values';
 import type { Page } from '../../shared/parsing/responses';
-import type { Outbox, Stateful } from '../activation/outbox';
+import type { Outbox, OutboxItem } from '../activation/outbox';
 
 /** The maximum number of entries that one poll reads. */
 const MAX_POLLED_ENTRIES = 600;
@@ -27,7 +27,7 @@ export interface FingerprintedEntry extends HistoryEntry {
 }
 
 /** The facts about an entry that are saved. */
-interface KnownEntry extends Stateful {
+interface KnownEntry extends OutboxItem {
 	/**
 	 * When it was created, in ms since 1970 by the service's clock. NaN if that is unknown, or null once n8n has saved
 	 * NaN as JSON.
@@ -40,7 +40,7 @@ interface KnownEntry extends Stateful {
 /** How far the history has been read. */
 interface Cursor {
 	/** The account key, which changes with the token. */
-	account: string;
+	accountKey: string;
 	/**
 	 * The time after which an unknown entry counts as new, in ms since 1970 by the service's clock. NaN if the service
 	 * gives no times, or null once n8n has saved NaN as JSON.
@@ -63,16 +63,17 @@ export type PollState = Pick<HistoryOutbox, 'events' | 'cursor'>;
  *
  * @param listedEntries the entries of this poll, oldest first
  * @param previous the state after the previous poll
- * @param account the account key
+ * @param accountKey the account key
  * @param now the current time, in ms since 1970
  */
-export function newEntries(
+export function findEndedEntries(
 	listedEntries: FingerprintedEntry[],
 	previous: PollState,
-	account: string,
+	accountKey: string,
 	now = Date.now(),
 ): { endedEntries: FingerprintedEntry[]; nextState: PollState } {
-	const isFirstPoll = previous.cursor?.account !== account && !isAnyKnown(listedEntries, previous);
+	const isFirstPoll =
+		previous.cursor?.accountKey !== accountKey && !isAnyKnown(listedEntries, previous);
 	const events: PollState['events'] = new Map(isFirstPoll ? [] : previous.events);
 	let watermark = isFirstPoll ? firstWatermark(listedEntries) : watermarkOf(previous);
 	const endedEntries: FingerprintedEntry[] = [];
@@ -110,7 +111,7 @@ export function newEntries(
 	}
 	return {
 		endedEntries: sortOldestFirst(endedEntries),
-		nextState: { events, cursor: { account, watermark } },
+		nextState: { events, cursor: { accountKey, watermark } },
 	};
 }
 
@@ -152,9 +153,9 @@ function needsNextPage(listedEntries: FingerprintedEntry[], previous: PollState)
 	if (isNew && !previous.events.has(fingerprint)) return true;
 	const fingerprints = new Set(listedEntries.map((entry) => entry.fingerprint));
 	return [...previous.events].some(
-		([name, known]) =>
+		([fingerprintOfKnown, known]) =>
 			known.state === 'tracking' &&
-			!fingerprints.has(name) &&
+			!fingerprints.has(fingerprintOfKnown) &&
 			!(createdAt < (known.createdAt ?? NaN)),
 	);
 }

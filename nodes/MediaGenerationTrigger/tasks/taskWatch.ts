@@ -20,7 +20,7 @@ const SOCKET_CHECK_MS = 10_000;
 /** Watches the speech tasks of an account, and emits their events. */
 export class TaskWatch {
 	/** The tasks that are followed now, by id, in the order they were added. Aborting a controller drops its task. */
-	private readonly followed = new Map<string, AbortController>();
+	private readonly followedTasks = new Map<string, AbortController>();
 
 	private readonly executionQueue: ExecutionQueue;
 
@@ -69,20 +69,20 @@ export class TaskWatch {
 		taskId: string,
 		mode: 'announced' | 'restored',
 	): Promise<void> {
-		const { activation, outbox, executionQueue, followed } = this;
+		const { activation, outbox, executionQueue, followedTasks } = this;
 		const { closing } = activation;
 		const task = outbox.events.get(taskId) ?? { state: 'tracking' };
-		if (!this.isSelected(taskId) || followed.has(taskId) || task.state !== 'tracking') return;
+		if (!this.isSelected(taskId) || followedTasks.has(taskId) || task.state !== 'tracking') return;
 		outbox.events.set(taskId, task);
 		const eviction = new AbortController();
-		followed.set(taskId, eviction);
-		for (const oldest of [...followed.values()].slice(0, -MAX_FOLLOWED_TASKS))
+		followedTasks.set(taskId, eviction);
+		for (const oldest of [...followedTasks.values()].slice(0, -MAX_FOLLOWED_TASKS))
 			oldest.abort(SILENT_ABORT);
 		const { signal, stop } = startDeadline(MAX_FOLLOWED_MS, closing, eviction.signal);
 		const poller = new TaskPoller(activation, outbox, executionQueue, taskId);
 		await poller.follow(accountSocket, mode, signal);
 		stop();
-		followed.delete(taskId);
+		followedTasks.delete(taskId);
 		// A task that was dropped or does not exist is forgotten, so that a later message can start following it again.
 		if (task.state === 'tracking' && !closing.aborted) outbox.events.delete(taskId);
 	}
