@@ -1,4 +1,5 @@
 /* The questions that cost nothing, in plain requests. */
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { WebSocket } from 'ws';
@@ -21,8 +22,7 @@ export interface Asked {
 	history: Exchange[];
 	missing: Exchange;
 	socket: Exchange;
-	/** What the server would rather speak, over TLS. */
-	protocol: string | false | null;
+	offersHttp2: boolean;
 	/** All of them, redirects too. */
 	exchanges: Exchange[];
 	voice?: string;
@@ -57,44 +57,42 @@ export async function askAll(
 ): Promise<Asked> {
 	const { exchanges } = wire;
 	const until = performance.now() + ALL_MS;
-	const get = async (path: string, token = apiToken): Promise<Exchange> => {
+	const get = async (url: string, token = apiToken, left = 5): Promise<Exchange> => {
 		const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
-		let url = baseUrl + path;
-		for (let left = 5; ; left--) {
-			const leftMs = Math.ceil(until - performance.now());
-			// What is late has a second all the same.
-			const ms = Math.min(ONE_MS, Math.max(1000, leftMs));
-			const signal = AbortSignal.any([AbortSignal.timeout(ms), stop]);
-			const location = await fetch(url, { headers, redirect: 'manual', signal })
-				.then(async (head) => (await head.text(), head.headers.get('location')))
-				.catch(() => null);
-			stop.throwIfAborted();
-			const asked = url.slice(new URL(url).origin.length);
-			const exchange = exchanges.findLast((each) => each.method === 'GET' && each.path === asked)!;
-			if (signal.aborted) exchange.broke = `nothing within ${seconds(ms)}`;
-			// As the node does: to the same origin, with the token, and again if it is asked to wait.
-			const target = location === null ? null : URL.parse(location, url);
-			const isToWait = [429, 503].includes(exchange.status);
-			if (left === 0 || (!isToWait && target?.origin !== new URL(url).origin)) return exchange;
-			if (!isToWait) url = target!.href;
-			else {
-				const waitMs = readRetryAfter(exchange.headers as Record<string, string>) ?? 1000;
-				if (waitMs > Math.min(ONE_MS, leftMs)) return exchange;
-				await pause(waitMs, undefined, { signal: stop });
-			}
+		const leftMs = Math.ceil(until - performance.now());
+		// What is late has a second all the same.
+		const ms = Math.min(ONE_MS, Math.max(1000, leftMs));
+		const signal = AbortSignal.any([AbortSignal.timeout(ms), stop]);
+		const location = await fetch(url, { headers, redirect: 'manual', signal })
+			.then(async (head) => (await head.text(), head.headers.get('location')))
+			.catch(() => null);
+		stop.throwIfAborted();
+		const { origin } = new URL(url);
+		const path = url.slice(origin.length);
+		const exchange = exchanges.findLast((each) => each.method === 'GET' && each.path === path)!;
+		if (signal.aborted) exchange.broke = `nothing within ${seconds(ms)}`;
+		if (left === 0) return exchange;
+		// As the node does: again if it is asked to wait, and to the same origin with the token.
+		if ([429, 503].includes(exchange.status)) {
+			const waitMs = readRetryAfter(exchange.headers as Record<string, string>) ?? 1000;
+			if (waitMs > Math.min(ONE_MS, leftMs)) return exchange;
+			await pause(waitMs, undefined, { signal: stop });
+			return await get(url, token, left - 1);
 		}
+		const target = location === null ? null : URL.parse(location, url);
+		return target?.origin === origin ? await get(target.href, token, left - 1) : exchange;
 	};
 	const heard = listen(`${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`, stop);
 	say('the account');
-	const account = await get(ACCOUNT_PATH);
+	const account = await get(baseUrl + ACCOUNT_PATH);
 	const socket = exchanges.find(({ method }) => method === 'WEBSOCKET')!;
 	const { origin } = account;
 	const asked: Asked = {
 		...{ account, wrong: account, voices: [], history: [], missing: account, socket, exchanges },
-		protocol: origin.startsWith('https:') ? await protocolOf(new URL(origin)) : '',
+		offersHttp2: origin.startsWith('https:') && (await negotiatesHttp2(new URL(origin))),
 	};
 	const pages = async (path: string, first: number) => {
-		const page = (number: number) => get(`${path}?page=${number}&page_size=${PAGE}`);
+		const page = (number: number) => get(`${baseUrl}${path}?page=${number}&page_size=${PAGE}`);
 		const start = await page(first);
 		return start.broke === undefined ? [start, await page(first + 1)] : [start];
 	};
@@ -105,10 +103,10 @@ export async function askAll(
 	if (isBlocked(asked)) return asked;
 	say('voices, history, a task that does not exist, a wrong token, and ten seconds of WebSocket');
 	[asked.wrong, asked.voices, asked.history, asked.missing] = await Promise.all([
-		get(ACCOUNT_PATH, 'a-token-that-nobody-has'),
+		get(baseUrl + ACCOUNT_PATH, 'a-token-that-nobody-has'),
 		asked.voices.length > 0 ? asked.voices : voices(),
 		pages('/v1/video/histories', 1),
-		get(`/v1/labs/task/${MISSING_TASK}`),
+		get(`${baseUrl}/v1/labs/task/${MISSING_TASK}`),
 		heard,
 	]);
 	stop.throwIfAborted();
@@ -128,13 +126,11 @@ async function listen(url: string, stop: AbortSignal): Promise<void> {
 	await new Promise((resolve) => socket.on('close', resolve));
 }
 
-const protocolOf = async ({ hostname, port }: URL) =>
-	await new Promise<string | false | null>((resolve) => {
-		const more = { servername: hostname, ALPNProtocols: ['h2', 'http/1.1'], timeout: 5000 };
-		const socket = connect({ host: hostname, port: Number(port || 443), ...more }, () => {
-			resolve(socket.alpnProtocol);
-			socket.destroy();
-		});
-		socket.on('error', () => resolve(''));
-		socket.on('timeout', () => socket.destroy(new Error('late')));
-	});
+/** Whether a server would rather speak HTTP/2 over TLS. */
+async function negotiatesHttp2({ hostname, port }: URL): Promise<boolean> {
+	const names = { host: hostname, servername: hostname, ALPNProtocols: ['h2', 'http/1.1'] };
+	const socket = connect({ ...names, port: Number(port || 443) });
+	await once(socket, 'secureConnect', { signal: AbortSignal.timeout(5000) }).catch(() => {});
+	socket.destroy();
+	return socket.alpnProtocol === 'h2';
+}

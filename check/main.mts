@@ -14,13 +14,10 @@ import { EXIT, gradeOf, tableOf, verdictOf } from './report.mts';
 
 const folder = join(import.meta.dirname, '../recordings');
 const isAsked = process.stdin.isTTY && process.stderr.isTTY;
-// Some terminals do not tell their width.
+// Some terminals do not tell their width. Where nothing is drawn, each step is a line.
 const isDrawn = isAsked && process.stderr.columns > 0;
-const spinner = ora({ stream: process.stderr });
-const say = (what: string) => {
-	if (isDrawn) spinner.start(what);
-	else console.error(`- ${what}`);
-};
+const spinner = ora({ stream: process.stderr, isEnabled: isDrawn });
+const say = (what: string) => void spinner.start(what);
 
 /** Why the check cannot be done; shown without a stack. */
 class Refusal extends Error {}
@@ -47,10 +44,7 @@ async function main(): Promise<number> {
 		options: { 'base-url': text, 'web-socket-url': text, pay: text, replay: text },
 	});
 	if (values.replay !== undefined) return await playAgain(values.replay);
-	const pay = (values.pay ?? '')
-		.split(',')
-		.map((name) => name.trim())
-		.filter(Boolean);
+	const pay = values.pay?.match(/[^\s,]+/g) ?? [];
 	const unknown = pay.filter((name) => !Object.hasOwn(PAID, name));
 	if (unknown.length > 0)
 		throw new Refusal(`--pay knows ${Object.keys(PAID).join(', ')}, not ${unknown.join(', ')}.`);
@@ -66,11 +60,7 @@ async function main(): Promise<number> {
 	}
 	const simulator = await startSimulator({ pace: 0.5 });
 	console.log(`No --base-url: the simulator is checked, at ${simulator.baseUrl}.\n`);
-	try {
-		return await run(simulator, pay);
-	} finally {
-		await simulator.close();
-	}
+	return await run(simulator, pay);
 }
 
 async function tokenOf(): Promise<string> {
@@ -130,7 +120,7 @@ Replaced by stand-ins: ${replaced.join(', ') || 'nothing'}. Read it before you s
 
 async function playAgain(file: string): Promise<number> {
 	const recording = JSON.parse(readFileSync(file, 'utf8')) as Recording;
-	const lines = await replay(recording, (operation) => say(operation));
+	const lines = await replay(recording, say);
 	spinner.stop();
 	console.log(
 		lines.length > 0

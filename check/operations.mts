@@ -1,10 +1,10 @@
 /* The node itself in n8n's own engine: what it is made to do, and what came of it. */
-import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { PaidOperation } from '../nodes/shared/contract.ts';
 import { runWorkflow, type WorkflowResult } from '../demo/engine.mts';
 import { node, NODE, parametersFor, workflow } from '../test/faults/workflow.mts';
 import { activateTrigger, triggerNode } from '../test/service/triggerNode.mts';
+import { eventually } from '../tools/eventually.mts';
 import { MISSING_TASK, type Outcome, type Recording } from './recording.mts';
 import { GENERATIONS, SPEAK } from './reading.mts';
 import type { Exchange } from './wire.mts';
@@ -138,25 +138,21 @@ export async function* runAll(
 async function listen(credential: Credential, events: Set<string>) {
 	const heard = new Set<string>();
 	const errors: string[] = [];
-	const told = new EventEmitter();
 	const options = { events: [...events], options: { checkInterval: 10 } };
 	const response = await activateTrigger(
 		{ workflowId: 'check', nodes: [triggerNode(options)], credential },
 		(output, _, ending) => {
 			heard.add(String(output[0]![0]!.json.event));
 			ending?.resolve({} as never);
-			told.emit('event');
 		},
 		({ message }) => errors.push(message),
 	).catch(({ message }: Error) => errors.push(message));
 	return {
 		/** Waits for what is to come, half a minute at most. */
 		heard: async (awaited: Set<string>, stop: AbortSignal) => {
-			const signal = AbortSignal.any([AbortSignal.timeout(30_000), stop]);
-			while (errors.length === 0 && ![...awaited].every((event) => heard.has(event))) {
-				if (signal.aborted) break;
-				await once(told, 'event', { signal }).catch(() => {});
-			}
+			const isOver = () =>
+				stop.aborted || errors.length > 0 || [...awaited].every((event) => heard.has(event));
+			await eventually('all events', 30_000, isOver).catch(() => {});
 			const events = [...heard].sort().map((event) => `event: ${event}`);
 			return [...events, ...errors.map((text) => `error: ${steady(text)}`)];
 		},

@@ -91,7 +91,7 @@ export function blockedRows({ account, voices }: Asked, baseUrl: string): Row[] 
 const USUAL =
 	/^(?:content-.*|date|connection|keep-alive|transfer-encoding|cache-control|pragma|expires|etag|vary|server|via|set-cookie|location|accept-ranges|age|last-modified|access-control-.*)$/;
 
-export function edgeRow({ account, protocol, exchanges }: Asked): Row {
+export function edgeRow({ account, offersHttp2, exchanges }: Asked): Row {
 	const { headers, http, origin } = account;
 	const slow = exchanges.find(({ status }) => status === 429 || status === 503);
 	const redirects = exchanges.filter(({ headers: { location } }) => location !== undefined);
@@ -100,7 +100,7 @@ export function edgeRow({ account, protocol, exchanges }: Asked): Row {
 		'there',
 		[
 			`HTTP/${http}`,
-			protocol === 'h2' && 'offers HTTP/2',
+			offersHttp2 && 'offers HTTP/2',
 			headers.server && `server: ${headers.server}`,
 			headers.via && `via: ${headers.via}`,
 			headers['content-encoding'] && `compresses answers (${headers['content-encoding']})`,
