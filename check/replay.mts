@@ -77,7 +77,9 @@ export class Replay {
 			const unit = { 10: 1000, 13: 1 }[time.length] ?? 0;
 			if (/^\d+$/.test(time)) return String(Number(time) + Math.round(this.#shift / unit));
 			// A day is no time.
-			return time.length < 11 ? time : new Date(asTime(time) + this.#shift).toISOString();
+			if (time.length < 11) return time;
+			const date = new Date(asTime(time) + this.#shift);
+			return /^\d/.test(time) ? date.toISOString() : date.toUTCString();
 		};
 		return [...this.#servers]
 			.reduce((all, [origin, { url }]) => all.replaceAll(origin, url), text.replace(TIMES, later))
@@ -106,14 +108,11 @@ export class Replay {
 				const isEnded = broke !== ENDED_BY_NODE && exchange.ended !== undefined;
 				return isEnded && request.socket.resetAndDestroy();
 			}
-			const { date, location, ...rest } = headers;
-			if (/gzip|br|deflate/.test(rest['content-encoding'] ?? '')) delete rest['content-encoding'];
-			response.writeHead(status, {
-				...rest,
-				...(date && { date: new Date(Date.parse(date) + this.#shift).toUTCString() }),
-				...(location && { location: this.#today(location) }),
-			});
-			response.flushHeaders();
+			for (const [name, value] of Object.entries(headers)) {
+				const isDecoded = name === 'content-encoding' && /gzip|br|deflate/.test(String(value));
+				if (!isDecoded) response.setHeader(name, this.#today(String(value)));
+			}
+			response.writeHead(status).flushHeaders();
 			let last = 0;
 			for (const { ms, text, base64 = '' } of pieces) {
 				if (text === undefined) {

@@ -28,6 +28,8 @@ import {
 
 type Json = Record<string, unknown>;
 
+const TOKEN = '§5 The token';
+const ACCOUNT = '§4.10 Account';
 const BASE = 'http://service.invalid';
 const jsonOf = (exchange: Exchange): unknown => parseJson(textOf(exchange));
 const quoted = (names: string[]) => names.map((name) => `\`${name}\``).join(', ');
@@ -65,26 +67,30 @@ function troubleOf(exchange: Exchange): string | undefined {
 	return isRecord(json) && !readRecord(json) ? `status ${status} with an error${said}` : undefined;
 }
 
+const isMissing = (exchange: Exchange) => exchange.status === 0 || isAbsent(exchange);
+const foundOf = (exchange: Exchange, differs: boolean): Row['found'] =>
+	isMissing(exchange) ? 'not there' : differs ? 'different' : 'there';
+
 const accountTrouble = (account: Exchange) =>
 	troubleOf(account) ?? (readRecord(jsonOf(account)) ? undefined : 'no record');
 
 /** Why nothing else can be asked: the address is wrong, or the token. */
 export function blockedRows({ account, voices }: Asked, baseUrl: string): Row[] {
-	const isJson = jsonOf(account) !== undefined;
 	const trouble = accountTrouble(account);
 	if (trouble === undefined || voices.some((page) => readPage(jsonOf(page)))) return [];
 	const { status } = account;
 	if (status === 401 || status === 403) {
-		const advice = isJson
-			? 'enter a valid API Token'
-			: 'a server in front of the service refuses the request';
-		return [row('§5 The token', 'different', [`refused: ${trouble}`], advice, 'fails')];
+		const isEdge = jsonOf(account) === undefined;
+		const advice = isEdge
+			? 'a server in front of the service refuses the request'
+			: 'enter a valid API Token';
+		return [row(TOKEN, 'different', [`refused: ${trouble}`], advice, 'fails')];
 	}
-	const address = `check the Base URL, ${baseUrl}`;
-	const advice =
-		status >= 500 || status === 429 ? 'the service is not available: try again later' : address;
-	const found = isMissing(account) ? 'not there' : 'different';
-	return [row('§4.10 Account', found, [trouble], advice, 'fails')];
+	const isAway = status >= 500 || status === 429;
+	const advice = isAway
+		? 'the service is not available: try again later'
+		: `check the Base URL, ${baseUrl}`;
+	return [row(ACCOUNT, foundOf(account, true), [trouble], advice, 'fails')];
 }
 
 /** Headers that any server sends, or that are told otherwise. */
@@ -95,6 +101,8 @@ export function edgeRow({ account, offersHttp2, exchanges }: Asked): Row {
 	const { headers, http, origin } = account;
 	const slow = exchanges.find(({ status }) => status === 429 || status === 503);
 	const redirects = exchanges.filter(({ headers: { location } }) => location !== undefined);
+	const isOfCall = ({ path }: Exchange) => path.includes('/v1/');
+	const others = Object.keys(headers).filter((name) => !USUAL.test(name));
 	return row(
 		'The server and its edge',
 		'there',
@@ -109,37 +117,31 @@ export function edgeRow({ account, offersHttp2, exchanges }: Asked): Row {
 			slow &&
 				`asks to wait (${slow.status}, Retry-After: ${slow.headers['retry-after'] ?? 'none'})`,
 			...new Set(
-				redirects.map(({ path, status }) => {
-					return `redirects ${/\/v1\//.test(path) ? path.split('?')[0] : 'files'} (${status})`;
+				redirects.map((each) => {
+					const what = isOfCall(each) ? each.path.split('?')[0] : 'files';
+					return `redirects ${what} (${each.status})`;
 				}),
 			),
-			`adds ${
-				Object.keys(headers)
-					.filter((name) => !USUAL.test(name))
-					.join(', ') || 'no headers'
-			}`,
+			`adds ${others.join(', ') || 'no headers'}`,
 		],
-		redirects.some(({ path }) => /\/v1\//.test(path))
+		redirects.some(isOfCall)
 			? 'follows redirects of reads only: if a create call is redirected, nothing is generated'
 			: 'nothing: the node speaks HTTP/1.1',
 	);
 }
 
 function tokenRow({ wrong }: Asked): Row {
-	const part = '§5 The token';
 	const trouble = troubleOf(wrong);
 	const json = jsonOf(wrong);
 	const isTold = (wrong.status === 401 || wrong.status === 403) && json !== undefined;
 	if (isTold && wrong.status === 401)
-		return row(part, 'there', [], 'the message says that the token is wrong');
+		return row(TOKEN, 'there', [], 'the message says that the token is wrong');
 	const said = trouble ? `answers a wrong token with ${trouble}` : 'accepts a wrong token';
-	if (isTold) return row(part, 'different', [said], 'nothing: the node reads 401 and 403');
+	if (isTold) return row(TOKEN, 'different', [said], 'nothing: the node reads 401 and 403');
 	return trouble && failureOfAnswer(json, wrong.status).kind === 'tokenRefused'
-		? row(part, 'different', [said], 'a read of the account shows that the token is wrong')
-		: row(part, 'different', [said], 'the node cannot tell that a token is wrong', 'limits');
+		? row(TOKEN, 'different', [said], 'a read of the account shows that the token is wrong')
+		: row(TOKEN, 'different', [said], 'the node cannot tell that a token is wrong', 'limits');
 }
-
-const isMissing = (exchange: Exchange) => exchange.status === 0 || isAbsent(exchange);
 
 /** A list: how its pages are, then what is said of its first entry. */
 function listRow(
@@ -174,7 +176,7 @@ function listRow(
 			'calls the second page like the first',
 		...differs,
 	];
-	const found = isMissing(first!) ? 'not there' : 'different';
+	const found = foundOf(first!, true);
 	if (error !== undefined) return row(part, found, all, `${lost} (${shortly(error)})`, 'limits');
 	if (list && !isRead) return row(part, found, all, lost, 'limits');
 	if (limit) return row(part, found, all, limit, 'limits');
@@ -310,8 +312,8 @@ export function freeRows(asked: Asked, outcomes: Outcome[]): Row[] {
 		edgeRow(asked),
 		tokenRow(asked),
 		row(
-			'§4.10 Account',
-			isMissing(asked.account) ? 'not there' : account ? 'different' : 'there',
+			ACCOUNT,
+			foundOf(asked.account, account !== undefined),
 			[accountTrouble(asked.account) ?? `fields: ${fields.join(', ')}`],
 			account ? `${shortly(account)}; the trigger reads it, too` : 'passes them on',
 			account ? 'limits' : 'works',
@@ -386,22 +388,23 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 		.filter(
 			({ method, path }) => method === 'GET' && path.endsWith(`/task/${encodeURIComponent(id)}`),
 		)
-		.map((exchange) => ({ at: exchange.at - create.at, exchange, json: jsonOf(exchange) }))
-		.map((read) => ({ ...read, task: taskIn(read.json) }));
+		.map((exchange) => ({ exchange, ms: exchange.at - create.at, task: taskIn(jsonOf(exchange)) }));
 	const unread = reads
 		.filter(({ exchange: { headers, broke } }) => !headers.location && broke === undefined)
-		.map((read) => troubleOf(read.exchange))
+		.map(({ exchange }) => troubleOf(exchange))
 		.find((trouble) => trouble !== undefined);
 	const ready = reads.find(({ task }) => task?.audioUrl);
 	const done = reads.find(({ task }) => task?.state === 'completed');
-	const { exchange, json, task } = ready ?? done ?? reads.at(-1) ?? {};
+	const { exchange, task } = ready ?? done ?? reads.at(-1) ?? {};
+	const json = exchange && jsonOf(exchange);
 	const path = ready && readAt(json, (raw) => taskIn(raw)?.audioUrl);
-	const value = path && at(json, path);
 	const messages = exchanges
 		.filter(({ method }) => method === 'WEBSOCKET')
-		.flatMap(({ at, pieces }) => pieces.map(({ ms, text }) => ({ at: at + ms - create.at, text })))
-		.filter(({ at }) => at >= 0)
-		.map(({ at, text }) => ({ at, json: parseJson(text!), ...readNotification(text!) }));
+		.flatMap(({ at, pieces }) =>
+			pieces.map(({ ms, text }) => ({ ms: at + ms - create.at, text: text! })),
+		)
+		.filter(({ ms }) => ms >= 0)
+		.map((message) => ({ ...message, ...readNotification(message.text) }));
 	const heard = messages.filter(({ taskId }) => taskId === id);
 	const other = messages.find(({ taskId }) => taskId === undefined);
 	return [
@@ -414,17 +417,17 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 		task &&
 			`status: ${[...new Set(reads.flatMap((read) => read.task?.raw.status ?? []))].join(', ')}`,
 		task && !ready && `no audio URL${hasOnly(json, isAddress)}`,
-		ready && `URL after ${seconds(ready.at)}`,
-		/^\/(?!\/)/.test(String(value)) && 'the URL is a path',
+		ready && `URL after ${seconds(ready.ms)}`,
+		/^\/(?!\/)/.test(String(path && at(json, path))) && 'the URL is a path',
 		called('audio URLs are', path, 'audio_url'),
 		ready &&
 			!done &&
 			`the end is called \`${ready.task!.raw.status}\`, which the node accepts after some reads`,
-		done && ready && done !== ready && `${seconds(ready.at - done.at)} after “completed”`,
+		done && ready && done !== ready && `${seconds(ready.ms - done.ms)} after “completed”`,
 		heard.length > 0
-			? `messages: first after ${seconds(heard[0]!.at)}, ${heard.map(({ percentage }) => percentage ?? '?').join(', ')} %`
+			? `messages: first after ${seconds(heard[0]!.ms)}, ${heard.map(({ percentage }) => percentage ?? '?').join(', ')} %`
 			: other
-				? `WebSocket: no message${hasOnly(other.json)}`
+				? `WebSocket: no message${hasOnly(parseJson(other.text))}`
 				: 'no message on the WebSocket',
 		ready && (task?.subtitleUrl ? 'with subtitles' : 'no subtitles'),
 	];

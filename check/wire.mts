@@ -202,15 +202,13 @@ export class Wire {
 		let rest = '';
 		let kept = Buffer.alloc(0);
 		const begin = async () => {
-			const { location, 'content-length': length, ...headers } = answer.headers;
-			const isWhole = isFile && length !== undefined && !headers['content-encoding'];
+			const headers = { ...answer.headers };
 			delete headers['transfer-encoding'];
+			// What is decoded, or has other addresses in it, has another length.
+			if (!isFile || headers['content-encoding']) delete headers['content-length'];
 			if (decoderOf(answer)) delete headers['content-encoding'];
-			if (location) Object.assign(headers, { location: await this.#local(exchange, location) });
-			response.writeHead(exchange.status, {
-				...headers,
-				...(isWhole && { 'content-length': length }),
-			});
+			if (headers.location) headers.location = await this.#local(exchange, headers.location);
+			response.writeHead(exchange.status, headers);
 			response.flushHeaders();
 		};
 		const put = async (text: string) => {

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { WebSocket, WebSocketServer } from 'ws';
 import { check } from '../../check/check.mts';
@@ -43,6 +44,24 @@ const exchangeOf = (method: string, path: string, text: string, headers = {}): E
 	...{ http: '1.1', pieces: [{ ms: 0, text }], bytes: 0 },
 });
 
+/** What `act` finds of a service, and again of the replay of what it did. */
+async function twice<T>(
+	act: (url: string) => Promise<T>,
+	handle: Handler,
+	upgrade?: Upgrade,
+): Promise<[then: T, again: T]> {
+	const service = await FakeService.start(handle, upgrade);
+	const wire = new Wire();
+	wire.by = 'node';
+	const then = await act(await wire.through(service.url));
+	const exchanges = new StandIns(canary(), []).exchanges(wire.exchanges);
+	const recorded = new Replay({ exchanges, made: new Date().toISOString() } as Recording);
+	const again = await act((await recorded.start()).baseUrl);
+	for (const each of [recorded, wire]) await each.close();
+	await service.stop();
+	return [then, again];
+}
+
 test('a WebSocket is closed or refused as by the service, in the replay, too', async () => {
 	const sockets = new WebSocketServer({ noServer: true });
 	const upgrades: Upgrade[] = [
@@ -67,38 +86,30 @@ test('a WebSocket is closed or refused as by the service, in the replay, too', a
 		return heard;
 	};
 	const left = [...upgrades];
-	const service = await FakeService.start(
+	const found = await twice(
+		endings,
 		(_, response) => response.end('{}'),
 		(...handshake) => left.shift()!(...handshake),
 	);
-	const wire = new Wire();
-	wire.by = 'node';
-	const then = await endings(await wire.through(service.url));
-	expect(then).toEqual([4001, true, 403, false, 'socket hang up', false]);
-	const exchanges = new StandIns(canary(), []).exchanges(wire.exchanges);
-	const recorded = new Replay({ exchanges, made: new Date().toISOString() } as Recording);
-	expect(await endings((await recorded.start()).baseUrl)).toEqual(then);
-	for (const each of [recorded, wire]) await each.close();
-	await service.stop();
+	const expected = [4001, true, 403, false, 'socket hang up', false];
+	expect(found).toEqual([expected, expected]);
 });
 
-test('what has never answered says why it ended, and never answers in the replay', async () => {
-	const service = await FakeService.start(() => {});
-	const wire = new Wire();
-	wire.by = 'node';
-	const url = `${await wire.through(service.url)}/v1/video/me`;
-	const ending = async (at: string) =>
-		await fetch(at, { signal: AbortSignal.timeout(500) }).catch(({ name }: Error) => name);
-	await ending(url).then(() => (wire.exchanges[0]!.broke = 'nothing within 10 s'));
-	await wire.close();
-	await service.stop();
-	const [exchange] = wire.exchanges;
-	const exchanges = [{ ...exchange!, broke: undefined, ended: undefined }];
-	const recorded = new Replay({ exchanges, made: new Date().toISOString() } as Recording);
-	const again = await ending(`${(await recorded.start()).baseUrl}/v1/video/me`);
-	await recorded.close();
-	expect([exchange!.broke, again]).toEqual(['nothing within 10 s', 'TimeoutError']);
+test.each([
+	['is still open', { timeout: 60_000 }],
+	['was given up', { timeout: 500 }],
+])('what has never answered and %s never answers in the replay', async (_, { timeout }) => {
+	const ending = async (url: string) => {
+		const signal = AbortSignal.timeout(timeout);
+		const answer = fetch(`${url}/v1/video/me`, { signal }).catch(() => 'silence');
+		return await Promise.race([answer, pause(1000, 'silence')]);
+	};
+	expect(await twice(ending, () => {})).toEqual(['silence', 'silence']);
 });
+
+/** The row of one operation. */
+const rowOf = (operation: string, line: string, ...calls: Exchange[]) =>
+	paidRows(calls, [{ operation, lines: [line] }], [operation])[0]!;
 
 test.each([
 	[
@@ -109,30 +120,33 @@ test.each([
 	['{"id":7,"status":"completed","link":"/x/7.mp3","by":"Anna"}', 'audio URL', 'link'],
 	['{"id":7,"stage":"done","audio_url":"/x.mp3"}', 'status', 'id, stage, audio_url'],
 ])('a row names what stands in place of what the node reads: %s', (task, what, names) => {
-	const calls = [
-		exchangeOf('POST', '/v1/labs/task', '{"taskId":"7","id":7}'),
-		exchangeOf('GET', '/v1/labs/task/7', task),
-	];
-	const outcomes = [{ operation: 'speech', lines: ['error: no'] }];
-	const [speech] = paidRows(calls, outcomes, ['speech']);
+	const create = exchangeOf('POST', '/v1/labs/task', '{"taskId":"7","id":7}');
+	const speech = rowOf('speech', 'error: no', create, exchangeOf('GET', '/v1/labs/task/7', task));
 	expect(speech).toMatchObject({ found: 'different', grade: 'fails' });
-	expect(speech!.differs).toContain('the ID is called `id`');
-	expect(`${speech!.differs};`).toContain(
+	expect(speech.differs).toContain('the ID is called `id`');
+	expect(`${speech.differs};`).toContain(
 		`no ${what} that the node can read; the answer has: ${names};`,
 	);
 });
 
 test('a row tells how reads answer while a task is not finished', () => {
-	const read = (text: string, status: number) => ({
-		...exchangeOf('GET', '/v1/labs/task/7', text),
-		status,
-	});
 	const create = exchangeOf('POST', '/v1/labs/task', '{"task_id":7}');
-	const done = read('{"status":"DONE","audio_url":"/7.mp3"}', 200);
-	const outcomes = [{ operation: 'speech', lines: ['items: 1'] }];
-	const [speech] = paidRows([create, read('', 202), done], outcomes, ['speech']);
-	expect(speech!.differs).toContain('; some reads: HTTP 202 with no body; status: DONE;');
-	expect(speech!.differs).toContain('; the end is called `DONE`, which the node accepts after');
+	const wait = { ...exchangeOf('GET', '/v1/labs/task/7', ''), status: 202 };
+	const done = exchangeOf('GET', '/v1/labs/task/7', '{"status":"DONE","audio_url":"/7.mp3"}');
+	const { differs } = rowOf('speech', 'items: 1', create, wait, done);
+	expect(differs).toContain('; some reads: HTTP 202 with no body; status: DONE;');
+	expect(differs).toContain('; the end is called `DONE`, which the node accepts after');
+});
+
+test('a message or an event that tells of no task and no file is not counted as a result', () => {
+	const stream = { 'content-type': 'text/event-stream' };
+	const image = (text: string) => exchangeOf('POST', '/v1/video/create-image', text, stream);
+	const failed = rowOf('image', 'error: no', image('event: error\ndata: {"code":7}\n\n'));
+	expect(failed.differs).toBe('events: error after 0.0 s');
+	const nameless = rowOf('image', 'items: 1', image('data: ["https://a.example/x.png"]\n\n'));
+	expect(nameless.differs).toBe('events: no name after 0.0 s; the end has no name');
+	const hello = { ...exchangeOf('WEBSOCKET', '/ws', '[{"type":"hello"}]'), status: 101 };
+	expect(socketRow(hello).differs).toMatch(/1 message, none about a task/);
 });
 
 test('a wrong address is refused before the token is asked for', () => {
@@ -365,23 +379,6 @@ describe('a stranger checks', () => {
 		expect(grade).toBe('fails');
 		expect(await replay(recording)).toEqual([]);
 	});
-});
-
-test('a message or an event that tells of no task and no file is not counted as a result', () => {
-	const stream = { 'content-type': 'text/event-stream' };
-	const call = exchangeOf(
-		'POST',
-		'/v1/video/create-image',
-		'event: error\ndata: {"code":7}\n\n',
-		stream,
-	);
-	const [image] = paidRows([call], [{ operation: 'image', lines: ['error: no'] }], ['image']);
-	expect(image!.differs).toBe('events: error after 0.0 s');
-	const nameless = exchangeOf('POST', call.path, 'data: ["https://a.example/x.png"]\n\n', stream);
-	const [shown] = paidRows([nameless], [{ operation: 'image', lines: ['items: 1'] }], ['image']);
-	expect(shown!.differs).toBe('events: no name after 0.0 s; the end has no name');
-	const hello = { ...exchangeOf('WEBSOCKET', '/ws', '[{"type":"hello"}]'), status: 101 };
-	expect(socketRow(hello).differs).toMatch(/1 message, none about a task/);
 });
 
 test('what was made is named by whatever may be its id', () => {
