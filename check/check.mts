@@ -40,15 +40,11 @@ export async function check(
 	const made = new Date().toISOString();
 	const wire = new Wire();
 	const { exchanges } = wire;
-	const through = async (address: string) => {
-		const { origin, pathname } = new URL(address.replace(/^ws/, 'http'));
-		return (await wire.through(origin)) + pathname.replace(/\/$/, '');
-	};
 	try {
 		const credential = {
 			apiToken: token,
-			baseUrl: await through(baseUrl),
-			webSocketUrl: (await through(webSocketUrl)).replace('http', 'ws'),
+			baseUrl: await wire.through(baseUrl),
+			webSocketUrl: (await wire.through(webSocketUrl)).replace('http', 'ws'),
 		};
 		const isBlocked = (asked: Asked) => blockedRows(asked, baseUrl).length > 0;
 		const asked = await askAll(wire, credential, isBlocked, say, stop);
@@ -82,11 +78,10 @@ export async function check(
 		}
 		const standIns = new StandIns(token, OWN_TEXTS);
 		const kept = standIns.exchanges(exchanges);
-		const lines = (of: string[]) => of.map((line) => standIns.line(line));
-		const ended = outcomes.filter((each) => !each.lines.includes(STOPPED));
+		const ended = outcomes.filter(({ lines }) => !lines.includes(STOPPED));
 		const recording: Recording = {
 			...{ format: 1, made, voice: voice && standIns.id(voice) },
-			outcomes: ended.map((each) => ({ ...each, lines: lines(each.lines) })),
+			outcomes: ended.map((each) => ({ ...each, lines: each.lines.map(standIns.line) })),
 			exchanges: kept,
 		};
 		const redact = redactor(token);

@@ -60,7 +60,7 @@ export const FREE_OPERATIONS = Object.keys(FREE);
 export const makesSpeech = (operation: string) => PAID[operation]?.of.kind === 'speech';
 
 /** What a trigger can hear of these operations: of speech tasks, nothing without a WebSocket. */
-export function heardOf(operations: string[], exchanges: Exchange[]): Set<string> {
+function heardOf(operations: string[], exchanges: Exchange[]): Set<string> {
 	const hasSocket = exchanges.some((each) => each.method === 'WEBSOCKET' && each.status === 101);
 	const heard = operations.filter((each) => PAID[each] && (hasSocket || !makesSpeech(each)));
 	return new Set(heard.map((each) => (makesSpeech(each) ? 'completed' : 'generated')));
@@ -150,11 +150,14 @@ async function listen(credential: Credential, events: Set<string>) {
 	return {
 		/** Waits for what is to come, half a minute at most. */
 		heard: async (awaited: Set<string>, stop: AbortSignal) => {
-			const isOver = () =>
-				stop.aborted || errors.length > 0 || [...awaited].every((event) => heard.has(event));
+			const missing = () => [...awaited].filter((event) => !heard.has(event));
+			const isOver = () => stop.aborted || errors.length > 0 || missing().length === 0;
 			await eventually('all events', 30_000, isOver).catch(() => {});
-			const events = [...heard].sort().map((event) => `event: ${event}`);
-			return [...events, ...errors.map((text) => `error: ${steady(text)}`)];
+			return [
+				...missing().map((event) => `error: it does not detect: ${event}`),
+				...[...heard].sort().map((event) => `event: ${event}`),
+				...errors.map((text) => `error: ${steady(text)}`),
+			];
 		},
 		close: async () => {
 			if (typeof response === 'object') await response.closeFunction?.();

@@ -170,12 +170,12 @@ export class StandIns {
 
 	/** A text without what is known to be somebody's. */
 	#plain(text: string): string {
+		const isSaid = (kind: string, value: string) =>
+			kind === 'ID'
+				? value.length > 4
+				: value.length > 2 && (/\s/.test(value) || !this.#isHarmless(value));
 		const known = [...this.#known].flatMap(([kind, values]) =>
-			[...values].filter(([value]) => {
-				return kind === 'ID'
-					? value.length > 4
-					: value.length > 2 && (/\s/.test(value) || !this.#isHarmless(value));
-			}),
+			[...values].filter(([value]) => isSaid(kind, value)),
 		);
 		let plain = text;
 		for (const [value, standIn] of known.sort(([a], [b]) => b.length - a.length)) {
@@ -325,21 +325,22 @@ export class StandIns {
 			if (isTime(value)) return value;
 			return value.replace(/\p{L}{3,}/gu, (word) => (this.#isHarmless(word) ? word : 'x'));
 		};
+		const cleaned = (text: string) => this.#body(this.#redact.text(text));
 		const piece = ({ ms, text, base64 }: Piece): Piece =>
 			text === undefined
 				? { ms, base64: this.#head(Buffer.from(base64!, 'base64')) }
-				: { ms, text: this.#body(this.#redact.text(text)) };
+				: { ms, text: cleaned(text) };
 		this.#scheme = new URL(origin).protocol;
 		return {
 			...rest,
 			origin: this.#origin(origin),
 			path: this.#path(path),
-			...(body !== undefined && { body: this.#body(this.#redact.text(body)) }),
+			body: body && cleaned(body),
 			headers: Object.fromEntries(
 				kept.map(([name, value]) => [name, header(name, this.#redact.text(String(value)))]),
 			),
 			pieces: pieces.map(piece),
-			...(broke !== undefined && { broke: this.#plain(broke) }),
+			broke: broke && this.#plain(broke),
 		};
 	}
 

@@ -13,7 +13,7 @@ const TIMES = new RegExp(`${TIME.source}|(?<=[":\\s])1\\d{9}(?:\\d{3})?(?=[",}\\
 /** Answers by origin, method, path and order; the last answer to a request is repeated. */
 export class Replay {
 	readonly #ofNode: Exchange[];
-	readonly #answers = new Map<string, Exchange[]>();
+	readonly #played = new Set<Exchange>();
 	/** By the origins that they stand in for. */
 	readonly #servers = new Map<string, FakeService>();
 	readonly #sockets = new WebSocketServer({ noServer: true });
@@ -28,18 +28,11 @@ export class Replay {
 	constructor({ exchanges, made }: Recording) {
 		this.#ofNode = exchanges.filter(({ by }) => by === 'node');
 		this.#shift = Date.now() - Date.parse(made) - this.#ofNode[0]!.at;
-		for (const exchange of this.#ofNode) {
-			for (const path of new Set([exchange.path, exchange.path.split('?')[0]!])) {
-				const key = `${exchange.origin} ${exchange.method} ${path}`;
-				this.#answers.set(key, [...(this.#answers.get(key) ?? []), exchange]);
-			}
-		}
 	}
 
 	async start(): Promise<{ baseUrl: string; webSocketUrl: string }> {
-		for (const { origin } of this.#ofNode) {
-			if (this.#servers.has(origin)) continue;
-			const server = await FakeService.start(this.#answer(origin) as Handler, this.#shake(origin));
+		for (const origin of new Set(this.#ofNode.map((each) => each.origin))) {
+			const server = await FakeService.start(this.#answer(origin), this.#shake(origin));
 			this.#servers.set(origin, server);
 		}
 		const socket = this.#ofNode.find(({ method }) => method === 'WEBSOCKET');
@@ -50,7 +43,7 @@ export class Replay {
 
 	#shake = (origin: string): Upgrade => {
 		return async (request, socket, early) => {
-			const recorded = this.#next(origin, 'WEBSOCKET', '/ws');
+			const recorded = this.#next({ origin, method: 'WEBSOCKET', path: '/ws' });
 			if (recorded?.status === 101)
 				return this.#sockets.handleUpgrade(request, socket, early, (opened) => {
 					opened.on('error', () => opened.terminate());
@@ -63,12 +56,16 @@ export class Replay {
 		};
 	};
 
-	#next(origin: string, method: string, path: string): Exchange | undefined {
-		for (const known of [path, path.split('?')[0]!]) {
-			const answers = this.#answers.get(`${origin} ${method} ${known}`) ?? [];
-			if (answers.length > 0) return answers.length > 1 ? answers.shift() : answers[0];
-		}
-		return undefined;
+	/** What is to be answered to a request, or else to one with another query. */
+	#next(asked: Pick<Exchange, 'origin' | 'method' | 'path'>): Exchange | undefined {
+		const callOf = ({ origin, method, path }: typeof asked) =>
+			`${method} ${origin}${path.split('?')[0]}`;
+		const alike = this.#ofNode.filter((each) => callOf(each) === callOf(asked));
+		const same = alike.filter(({ path }) => path === asked.path);
+		const answers = same.length > 0 ? same : alike;
+		const next = answers.find((each) => !this.#played.has(each)) ?? answers.at(-1);
+		if (next) this.#played.add(next);
+		return next;
 	}
 
 	/** A recorded text with today's times and local addresses. */
@@ -90,10 +87,10 @@ export class Replay {
 	asRecorded = (text: string) =>
 		[...this.#servers].reduce((all, [origin, { url }]) => all.replaceAll(url, origin), text);
 
-	#answer = (origin: string) => {
-		return async (request: Parameters<Handler>[0], response: Parameters<Handler>[1]) => {
+	#answer = (origin: string): Handler => {
+		return async (request, response) => {
 			request.resume();
-			const exchange = this.#next(origin, request.method!, request.url!);
+			const exchange = this.#next({ origin, method: request.method!, path: request.url! });
 			if (!exchange) {
 				this.unknown.push(`${request.method} ${request.url!}`);
 				return response.writeHead(404).end('{"error":"not recorded"}');

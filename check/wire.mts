@@ -93,15 +93,15 @@ export class Wire {
 	/** By the local addresses that stand in for them. */
 	readonly #origins = new Map<string, string>();
 
-	/** The local address through which an origin is reached. */
-	async through(origin: string): Promise<string> {
+	/** The local address through which an address of the service is reached, without its query. */
+	async through(address: string): Promise<string> {
+		const { origin, pathname } = new URL(address.replace(/^ws/, 'http'));
 		const made =
-			this.#locals.get(origin) ??
-			FakeService.start(this.#pass(origin) as Handler, this.#passSocket(origin));
+			this.#locals.get(origin) ?? FakeService.start(this.#pass(origin), this.#passSocket(origin));
 		this.#locals.set(origin, made);
 		const { url } = await made;
 		this.#origins.set(url, origin);
-		return url;
+		return url + pathname.replace(/\/$/, '');
 	}
 
 	/** A text of the node, which knows the service by the local addresses. */
@@ -163,8 +163,8 @@ export class Wire {
 		};
 	};
 
-	#pass = (origin: string) => {
-		return async (request: IncomingMessage, response: Parameters<Handler>[1]) => {
+	#pass = (origin: string): Handler => {
+		return async (request, response) => {
 			const exchange = this.#note(origin, request.method!, request.url!);
 			const closing = new AbortController();
 			response.on('close', () => {
