@@ -159,8 +159,8 @@ function listRow(
 	const entries = list?.filter(isRecord) ?? [];
 	const isSame = entries.length > 0 && JSON.stringify(list) === JSON.stringify(listIn(other)?.[1]);
 	/** The figures may stand beside the list, in a record of their own, or around all. */
-	const figures = pathsIn(json).filter(
-		(path) => !path.includes('0') && /page|total/.test(path.at(-1)!),
+	const figures = fieldsIn(json).filter(
+		({ path }) => !path.includes('0') && /page|total/.test(path.at(-1)!),
 	);
 	const { said = [], limit } = entries[0] ? entrySays(entries[0]) : {};
 	const differs = said.filter(Boolean);
@@ -170,9 +170,9 @@ function listRow(
 		list && !isRead && 'where the node does not look',
 		entries.length > PAGE && 'ignores page_size',
 		isSame && 'repeats the first page as the second',
-		figures.some((name) => typeof at(json, name) === 'string') && 'page figures are texts',
+		figures.some(({ value }) => typeof value === 'string') && 'page figures are texts',
 		list && figures.length === 0 && path !== '' && 'no total',
-		figures.some((name) => name.at(-1) === 'page' && at(json, name) === at(other, name)) &&
+		figures.some(({ path, value }) => path.at(-1) === 'page' && value === at(other, path)) &&
 			'calls the second page like the first',
 		...differs,
 	];
@@ -185,46 +185,50 @@ function listRow(
 	return row(part, differs.length > 0 ? 'different' : 'there', all, reads);
 }
 
-type Path = string[];
-
-/** The paths of all values in JSON; of a list, those of its first entry. */
-function pathsIn(value: unknown, path: Path = []): Path[] {
-	const inner = Array.isArray(value) ? [['0', value[0]] as const] : Object.entries(value ?? {});
-	return typeof value !== 'object' || value === null || inner.length === 0
-		? [path]
-		: inner.flatMap(([key, each]) => pathsIn(each, [...path, key]));
+/** A value in JSON, by the names on the way to it; '0' is the first entry of a list. */
+interface Field {
+	path: string[];
+	/** Without lists. */
+	name: string;
+	value: unknown;
 }
-const nameOf = (path: Path) => path.filter((key) => key !== '0').join('.');
-const at = (value: unknown, path: Path) =>
+
+/** All values in JSON; of a list, those in its first entry. */
+function fieldsIn(value: unknown, path: string[] = []): Field[] {
+	const inner = Array.isArray(value) ? [['0', value[0]] as const] : Object.entries(value ?? {});
+	if (typeof value !== 'object' || value === null || inner.length === 0)
+		return [{ path, name: path.filter((key) => key !== '0').join('.'), value }];
+	return inner.flatMap(([key, each]) => fieldsIn(each, [...path, key]));
+}
+const at = (value: unknown, path: string[]) =>
 	path.reduce<unknown>((inner, key) => (inner as Json | undefined)?.[key], value);
 
 const MARK = 'https://mark.invalid/mark.png';
 
 /** Where in an answer a reader of the node reads an ID or an address: what stands there comes out. */
-function readAt(answer: unknown, read: (raw: unknown) => unknown): Path | undefined {
-	return pathsIn(answer).find((path) => {
+const readIn = (answer: unknown, read: (raw: unknown) => unknown): Field | undefined =>
+	fieldsIn(answer).find(({ path }) => {
 		if (path.length === 0) return false;
 		const copy = structuredClone(answer);
 		(at(copy, path.slice(0, -1)) as Json)[path.at(-1)!] = MARK;
 		return JSON.stringify(read(copy))?.includes(MARK);
 	});
-}
 
 /** The names in an answer of what is likely meant by a field that the node misses, or else of all. */
-function hasOnly(answer: unknown, isLikely = (_name: string, _value: unknown) => false): string {
-	const paths = pathsIn(answer).filter((path) => path.length > 0);
-	const likely = paths.filter((path) => isLikely(nameOf(path), at(answer, path)));
-	const names = [...new Set((likely.length > 0 ? likely : paths).map(nameOf))].filter(Boolean);
+function hasOnly(answer: unknown, isLikely = (_: Field) => false): string {
+	const fields = fieldsIn(answer).filter(({ name }) => name !== '');
+	const likely = fields.filter(isLikely);
+	const names = [...new Set((likely.length > 0 ? likely : fields).map(({ name }) => name))];
 	if (names.length === 0) return ' that the node can read';
 	return ` that the node can read; the answer has: ${names.slice(0, 12).join(', ')}${names.length > 12 ? ', …' : ''}`;
 }
-const isAddress = (_: string, value: unknown) =>
+const isAddress = ({ value }: Field) =>
 	typeof value === 'string' && /^(?:data:|https?:|\/\S)|^\S+\/\S+\.\w{2,4}$/.test(value);
-const isIdName = (name: string) => /id$|uuid|key|ref/i.test(name);
+const isIdName = ({ name }: Field) => /id$|uuid|key|ref/i.test(name);
 
 const filesOf = (raw: unknown) => readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl);
-const called = (what: string, path: Path | undefined, ...names: string[]) =>
-	path && !['', ...names].includes(nameOf(path)) && `${what} called \`${nameOf(path)}\``;
+const called = (what: string, field: Field | undefined, ...names: string[]) =>
+	field && !['', ...names].includes(field.name) && `${what} called \`${field.name}\``;
 
 const HISTORY = [
 	'finds a lost video or image here, and the trigger detects new ones',
@@ -248,7 +252,7 @@ function historyEntry(entry: Json) {
 	return {
 		said: [
 			!hasFile && `no file URL${hasOnly(entry, isAddress)}`,
-			called('URLs are', readAt(entry, filesOf), 'file_url', 'file_urls'),
+			called('URLs are', readIn(entry, filesOf), 'file_url', 'file_urls'),
 			lacks.length > 0 && `no ${quoted(lacks)}${hasOnly(entry)}`,
 		],
 		limit: !hasFile ? HISTORY[1] : !isProvable && 'a lost video or image is found by its ID alone',
@@ -283,23 +287,17 @@ function missingRow(exchange: Exchange, error = 'no error'): Row {
 
 export function socketRow({ status, broke, ended, pieces }: Exchange): Row {
 	const part = '§6.2 WebSocket';
+	const polls = "the node polls every 5 s; the trigger detects only the tasks in 'Task IDs'";
+	if (status !== 101) return row(part, 'not there', [broke], polls, 'limits');
 	const isRead = pieces.some(({ text }) => readNotification(text!));
 	const heard =
 		pieces.length > 0
 			? `${many(pieces.length, 'message', 'messages')}${isRead ? '' : ', none about a task'}`
 			: 'silent, since nothing is being generated';
-	if (status !== 101) {
-		const inN8n = "the node polls every 5 s; the trigger detects only the tasks in 'Task IDs'";
-		return row(part, 'not there', [broke], inN8n, 'limits');
-	}
-	if (broke?.startsWith('closed'))
-		return row(
-			part,
-			'different',
-			[`${broke} after ${seconds(ended!)}`, heard],
-			...(['opens it again, and polls in between', 'limits'] as const),
-		);
-	return row(part, 'there', [`open for ten seconds; ${heard}`], 'results come at once');
+	if (!broke?.startsWith('closed'))
+		return row(part, 'there', [`open for ten seconds; ${heard}`], 'results come at once');
+	const said = [`${broke} after ${seconds(ended!)}`, heard];
+	return row(part, 'different', said, 'opens it again, and polls in between', 'limits');
 }
 
 /** The parts that cost nothing. What the node makes of each, the node has said. */
@@ -387,7 +385,7 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 	const done = reads.find(({ task }) => task?.state === 'completed');
 	const { exchange, task } = ready ?? done ?? reads.at(-1) ?? {};
 	const json = exchange && jsonOf(exchange);
-	const path = ready && readAt(json, (raw) => taskIn(raw)?.audioUrl);
+	const url = ready && readIn(json, (raw) => taskIn(raw)?.audioUrl);
 	const messages = exchanges
 		.filter(({ method }) => method === 'WEBSOCKET')
 		.flatMap(({ at, pieces }) =>
@@ -399,17 +397,18 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 	const other = messages.find(({ taskId }) => taskId === undefined);
 	return [
 		`created in ${seconds(create.pieces.at(-1)?.ms ?? 0)}`,
-		called('the ID is', readAt(answer, readCreatedTaskId), 'task_id'),
+		called('the ID is', readIn(answer, readCreatedTaskId), 'task_id'),
 		exchange &&
 			!task &&
-			(troubleOf(exchange) ?? `no status${hasOnly(json, (name) => /stat|phase|done/i.test(name))}`),
+			(troubleOf(exchange) ??
+				`no status${hasOnly(json, ({ name }) => /stat|phase|done/i.test(name))}`),
 		task && unread && `some reads: ${unread}`,
 		task &&
 			`status: ${[...new Set(reads.flatMap((read) => read.task?.raw.status ?? []))].join(', ')}`,
 		task && !ready && `no audio URL${hasOnly(json, isAddress)}`,
 		ready && `URL after ${seconds(ready.ms)}`,
-		/^\/(?!\/)/.test(String(path && at(json, path))) && 'the URL is a path',
-		called('audio URLs are', path, 'audio_url'),
+		/^\/(?!\/)/.test(String(url?.value)) && 'the URL is a path',
+		called('audio URLs are', url, 'audio_url'),
 		ready &&
 			!done &&
 			`the end is called \`${ready.task!.raw.status}\`, which the node accepts after some reads`,
@@ -447,13 +446,10 @@ export const chargedOf = (exchanges: Exchange[]) =>
 		.map((call) => {
 			const kind = PAID_OPERATIONS.find(({ path }) => call.path.endsWith(path))?.kind ?? call.path;
 			const answers = isStream(call) ? eventsOf(call).map(({ json }) => json) : [jsonOf(call)];
-			const values = answers.flatMap((json) => {
-				const isId = (path: Path) =>
-					/id$|uuid/i.test(nameOf(path)) ||
-					/^(?=.*\d)(?=.*[a-z])[\w-]{6,}$/i.test(String(at(json, path)));
-				return pathsIn(json).map((path) => (isId(path) ? asId(at(json, path)) : undefined));
-			});
-			const ids = [...new Set(values.filter((id) => id !== undefined))];
+			const isId = ({ name, value }: Field) =>
+				/id$|uuid/i.test(name) || /^(?=.*\d)(?=.*[a-z])[\w-]{6,}$/i.test(String(value));
+			const fields = answers.flatMap((json) => fieldsIn(json)).filter(isId);
+			const ids = [...new Set(fields.flatMap(({ value }) => asId(value) ?? []))];
 			const trouble = isStream(call) ? call.broke : troubleOf(call);
 			return `${kind}: ${ids.join(', ') || 'no ID was sent'}${trouble ? ` (${trouble})` : ''}`;
 		});
@@ -462,7 +458,7 @@ function saidOfStream(call: Exchange): Said {
 	const after = seconds(call.pieces.at(-1)?.ms ?? 0);
 	const files = (json: unknown) => [
 		filesOf(json).length === 0 && `no file URL${hasOnly(json, isAddress)}`,
-		called('URLs are', readAt(json, filesOf), 'file_url', 'file_urls'),
+		called('URLs are', readIn(json, filesOf), 'file_url', 'file_urls'),
 	];
 	if (!isStream(call)) {
 		const trouble = troubleOf(call);
