@@ -94,14 +94,14 @@ export class StandIns {
 	readonly #made = new Set<string>();
 	readonly #redact;
 	readonly #own: string[];
-	readonly #ownWords;
+	readonly #words;
 	/** Of the exchange that is looked through, for addresses without one. */
 	#scheme = '';
 
 	constructor(token: string, own: string[]) {
 		this.#redact = redactorOf(token);
 		this.#own = own;
-		this.#ownWords = new Set(own.flatMap(wordsOf));
+		this.#words = new Set([...VOCABULARY, ...own.flatMap(wordsOf)]);
 	}
 
 	/** How many of each kind were replaced. */
@@ -163,8 +163,7 @@ export class StandIns {
 		return word.split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u).every((part) => {
 			const plain = part.toLowerCase();
 			const stem = plain.replace(/(?:e?[sd]|ly|ing)$/, '');
-			const isKnown = [plain, stem].some((one) => VOCABULARY.has(one) || this.#ownWords.has(one));
-			return isKnown || /^\d{0,2}$/.test(part);
+			return this.#words.has(plain) || this.#words.has(stem) || /^\d{0,2}$/.test(part);
 		});
 	}
 
@@ -325,20 +324,17 @@ export class StandIns {
 			if (isTime(value)) return value;
 			return value.replace(/\p{L}{3,}/gu, (word) => (this.#isHarmless(word) ? word : 'x'));
 		};
-		const cleaned = (text: string) => this.#body(this.#redact.text(text));
 		const piece = ({ ms, text, base64 }: Piece): Piece =>
 			text === undefined
 				? { ms, base64: this.#head(Buffer.from(base64!, 'base64')) }
-				: { ms, text: cleaned(text) };
+				: { ms, text: this.#body(text) };
 		this.#scheme = new URL(origin).protocol;
 		return {
 			...rest,
 			origin: this.#origin(origin),
 			path: this.#path(path),
-			body: body && cleaned(body),
-			headers: Object.fromEntries(
-				kept.map(([name, value]) => [name, header(name, this.#redact.text(String(value)))]),
-			),
+			body: body && this.#body(body),
+			headers: Object.fromEntries(kept.map(([name, value]) => [name, header(name, String(value))])),
 			pieces: pieces.map(piece),
 			broke: broke && this.#plain(broke),
 		};
@@ -346,8 +342,9 @@ export class StandIns {
 
 	/** Exchanges as they are kept. What a later one tells to be somebody's is not kept in an earlier one. */
 	exchanges(all: Exchange[]): Exchange[] {
-		all.forEach((each) => this.#exchange(each));
-		return all.map((each) => this.#exchange(each));
+		const redacted = this.#redact.value(all);
+		redacted.forEach((each) => this.#exchange(each));
+		return redacted.map((each) => this.#exchange(each));
 	}
 }
 
