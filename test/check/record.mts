@@ -12,14 +12,12 @@ import { FakeService } from '../service/fakeService.mts';
 
 const token = 'recorded-token-0123456789';
 
-async function record(
-	name: string,
-	pay: string[],
-	dialect: Partial<Dialect>,
-	front?: (path: string, text: string, type: string) => string,
-) {
+/** What an edge makes of an answer. */
+type Change = (path: string, text: string, type: string) => string;
+
+async function record(name: string, pay: string[], dialect: Partial<Dialect>, change?: Change) {
 	const simulator = await startSimulator({ token, pace: 0.05, dialect });
-	const edge = front && (await edgeOf(simulator.baseUrl, front));
+	const edge = change && (await edgeOf(simulator.baseUrl, change));
 	const baseUrl = edge?.url ?? simulator.baseUrl;
 	const webSocketUrl = baseUrl.replace('http', 'ws');
 	const { recording } = await check({ baseUrl, webSocketUrl, token }, pay, console.log);
@@ -32,24 +30,17 @@ async function record(
 }
 
 /** No WebSocket, pages in place of errors, and answers as `change` makes them. */
-const edgeOf = async (
-	baseUrl: string,
-	change: (path: string, text: string, type: string) => string,
-) =>
+const edgeOf = async (baseUrl: string, change: Change) =>
 	await FakeService.start(async (request, response) => {
-		const parts = await request.toArray();
-		const body = parts.length > 0 ? Buffer.concat(parts as Buffer[]) : undefined;
-		const headers = {
-			authorization: request.headers.authorization!,
-			'content-type': 'application/json',
-		};
-		const answer = await fetch(baseUrl + request.url!, { method: request.method, headers, body });
+		const { method, url } = request;
+		const body = method === 'POST' ? Buffer.concat(await request.toArray()) : undefined;
+		const authorization = request.headers.authorization!;
+		const headers = { authorization, 'content-type': 'application/json' };
+		const answer = await fetch(baseUrl + url, { method, headers, body });
 		const type = answer.headers.get('content-type') ?? '';
-		const text = change(request.url!, await answer.text(), type);
-		response.writeHead(answer.status, {
-			'content-type': answer.ok ? 'application/json' : 'text/html',
-		});
-		response.end(answer.ok ? text : PAGE);
+		const text = change(url!, await answer.text(), type);
+		response.setHeader('content-type', answer.ok ? 'application/json' : 'text/html');
+		response.writeHead(answer.status).end(answer.ok ? text : PAGE);
 	});
 
 await record('result-and-uuids', ['speech', 'image'], {
