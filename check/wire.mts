@@ -201,7 +201,9 @@ export class Wire {
 		let isFile = false;
 		let rest = '';
 		let kept = Buffer.alloc(0);
+		const isLines = isStream(exchange);
 		const begin = async () => {
+			if (response.headersSent) return;
 			const headers = { ...answer.headers };
 			delete headers['transfer-encoding'];
 			// What is decoded, or has other addresses in it, has another length.
@@ -215,32 +217,30 @@ export class Wire {
 			if (text === '') return;
 			exchange.pieces.push({ ms: this.#since(exchange), text });
 			const local = await this.#local(exchange, text);
-			if (!response.headersSent) await begin();
+			await begin();
 			response.write(local);
 		};
-		if (isStream(exchange)) await begin();
+		if (isLines) await begin();
 		for await (const part of decoded(answer) as AsyncIterable<Buffer>) {
-			if (exchange.bytes === 0 && !isStream(exchange)) {
-				isFile = isBinary(part);
-				if (isFile) await begin();
-			}
+			if (exchange.bytes === 0 && !isLines) isFile = isBinary(part);
 			exchange.bytes += part.length;
 			if (isFile) {
+				await begin();
 				if (kept.length < KEPT) kept = Buffer.concat([kept, part]).subarray(0, KEPT);
 				if (!response.write(part)) await once(response, 'drain');
 				continue;
 			}
 			rest += decoder.decode(part, { stream: true });
-			if (!isStream(exchange)) continue;
+			if (!isLines) continue;
 			const end = rest.lastIndexOf('\n') + 1;
 			await put(rest.slice(0, end));
 			rest = rest.slice(end);
 			if (this.cutStreams && exchange.pieces.length > 0) throw new Error('cut by the check');
 		}
 		await put(rest + decoder.decode());
-		if (isFile) {
+		if (isFile)
 			exchange.pieces.push({ ms: this.#since(exchange), base64: kept.toString('base64') });
-		} else if (!response.headersSent) await begin();
+		await begin();
 	}
 
 	/** The text with the local servers' addresses in place of the origins'. */
