@@ -30,7 +30,7 @@ function lost({ isHeard, got, ...fields }: Other): GenerationRequest {
 	const request = sent(fields);
 	if (!isHeard) request.searchUntil = request.sentAt + 10 * MINUTE;
 	if (!got) return request;
-	return { ...request, files: readGeneratedFiles(got, SERVICE), expectedCount: got.length };
+	return { ...request, files: readGeneratedFiles(got, SERVICE), requestedCount: got.length };
 }
 
 /** What it gets: these entries, or nothing while all that may be its own are listed. */
@@ -45,7 +45,7 @@ interface Setting {
 
 const [LANDSCAPE, PORTRAIT] = ['VIDEO_ASPECT_RATIO_LANDSCAPE', 'VIDEO_ASPECT_RATIO_PORTRAIT'];
 const wide = { mine: { aspectRatio: LANDSCAPE }, others: [{ aspectRatio: PORTRAIT }] };
-const images = { hasImages: true };
+const images = { withImages: true };
 const foreign = { accountKey: 'that of another token' };
 const [first, second] = [listed({}, 0), listed({}, 1)];
 const nameless = { ...first, id: undefined };
@@ -60,7 +60,7 @@ const afterHour = { mine: { sentAt: SENT_AT + 60 * MINUTE } };
 const failed = { status: 'failed', file_url: '' };
 
 test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
-	['a part of its entries', [{}], [0], { mine: { expectedCount: 2 } }],
+	['a part of its entries', [{}], [0], { mine: { requestedCount: 2 } }],
 	['nothing of more than it asked for', [{}, {}], 'listed'],
 	['nothing of another prompt', [{ prompt: 'Q' }, { prompt: 'p' }, { prompt: undefined }], []],
 	['what has no prompt, where none was sent', [{ prompt: '' }, {}], [0], { mine: { prompt: '' } }],

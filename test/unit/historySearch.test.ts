@@ -78,10 +78,10 @@ const lagging = new Failure('notFound', { status: 404, reason: 'not_found' });
 const down = new Failure('unavailable', { status: 502, transient: true });
 const refused = new Failure('tokenRefused');
 const old = Array.from({ length: 300 }, (_, index) => file(`old ${index}`, -60));
-const [one, images, three] = [[file('a')], { hasImages: true }, { expectedCount: 3 }];
+const [one, images, three] = [[file('a')], { withImages: true }, { requestedCount: 3 }];
 /** Of three files that were asked for one has come. */
 const asked = {
-	...{ expectedCount: 3, announcedIds: ['a'] },
+	...{ requestedCount: 3, announcedIds: ['a'] },
 	files: [{ id: 'a', fileUrl: 'https://files.example.com/a.mp4', raw: {} }],
 };
 const allTold = { ...asked, announcedIds: ['a', 'b', 'c'] };
@@ -98,7 +98,7 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	[
 		'one of two, before the time is up',
 		one,
-		{ asked: { expectedCount: 2 }, limit: 60 },
+		{ asked: { requestedCount: 2 }, limit: 60 },
 		'a',
 		58,
 		7,
@@ -148,7 +148,7 @@ test.each<[string, limit: number, facts: object]>([
 	['it may still come, if the time is up before', 30, { kind: 'timedOut', mayBeCharged: true }],
 ])('where one of several was refused, no other comes: %s', async (_, limit, found) => {
 	const request = sent({
-		expectedCount: 2,
+		requestedCount: 2,
 		announcedIds: ['a'],
 		searchUntil: Date.now() + 600_000,
 	});
@@ -163,7 +163,7 @@ test.each<[string, limit: number, facts: object]>([
 });
 
 test('where one of several was refused, an entry without a time may be the other', async () => {
-	const request = sent({ expectedCount: 2, searchUntil: Date.now() + 60_000 });
+	const request = sent({ requestedCount: 2, searchUntil: Date.now() + 60_000 });
 	const oneRefused = new Failure('generationFailed', { reason: 'UNSAFE' });
 	const api = apiOf(async () => pageOf([{ ...file('x'), created_at: undefined }], 1));
 	const searched = findInHistory(api, request, oneRefused, startDeadline(600_000).signal);
@@ -232,12 +232,12 @@ test('earlier requests of a constant prompt cost neither pages nor time', async 
 test('what another process has found for a request is known as taken', async () => {
 	const api = apiOf(async ({ page }: { page: number }) => pageOf([file('b'), file('a')], page));
 	const requests = ledgerOf(api.credential);
-	const [before, after] = [sent({ expectedCount: 2, searchUntil: Date.now() }), one];
+	const [before, after] = [sent({ requestedCount: 2, searchUntil: Date.now() }), one];
 	requests.add(before);
 	const files = readGeneratedFiles(after, 'https://media.example.com');
 	requests.restore({ ...before, files });
 	requests.restore({ ...before });
-	const request = sent({ hasImages: true, searchUntil: Date.now() });
+	const request = sent({ withImages: true, searchUntil: Date.now() });
 	const lost = new Failure('streamLost');
 	const failed = findInHistory(api, request, lost, new AbortController().signal);
 	await expect(failed).rejects.toMatchObject({ facts: { candidates: [{ id: 'b' }] } });

@@ -91,8 +91,8 @@ export class GenerationRecord {
 			...{ accountKey: item.credential.accountKey, prompt, kind, aspectRatio },
 			contentDigest: digestOf(path, content),
 			// Requests with different images may have the same prompt, so the prompt does not identify the result.
-			hasImages: order.prepareBody !== undefined,
-			...{ expectedCount: this.requestedCount, creator: creatorOf(item.context), sentAt: 0 },
+			withImages: order.prepareBody !== undefined,
+			...{ requestedCount: this.requestedCount, creator: creatorOf(item.context), sentAt: 0 },
 		});
 	}
 

@@ -209,8 +209,8 @@ class GenerationCall {
 	 * identifies the result there.
 	 */
 	private closeIfFindable(): void {
-		const { announcedIds, expectedCount, hasImages } = this.record.request;
-		if (!hasImages || announcedIds.length >= expectedCount) this.close();
+		const { announcedIds, requestedCount, withImages } = this.record.request;
+		if (!withImages || announcedIds.length >= requestedCount) this.close();
 	}
 
 	private close(): void {

@@ -122,7 +122,7 @@ async function obtainFiles(
 	const result = record.readPreviousResult() ?? (await requestStream(item, order, record, limits));
 	const { request } = record;
 	const { files, reason, interruptionReason } = result;
-	if (files.length >= request.expectedCount) return files;
+	if (files.length >= request.requestedCount) return files;
 	record.markIncomplete(result);
 	const { abortInFlight, stopStarting, timeoutMs } = limits;
 	const failureIfMissing = abortInFlight.aborted

@@ -40,7 +40,7 @@ interface KnownEntry extends OutboxItem {
 /** How far the history has been read. */
 interface Cursor {
 	/** The account key, which changes with the token. */
-	accountKey: string;
+	account: string;
 	/**
 	 * The time after which an unknown entry counts as new, in ms since 1970 by the service's clock. NaN if the service
 	 * gives no times, or null once n8n has saved NaN as JSON.
@@ -73,7 +73,7 @@ export function findEndedEntries(
 	now = Date.now(),
 ): { endedEntries: FingerprintedEntry[]; nextState: PollState } {
 	const isFirstPoll =
-		previous.cursor?.accountKey !== accountKey && !isAnyKnown(listedEntries, previous);
+		previous.cursor?.account !== accountKey && !isAnyKnown(listedEntries, previous);
 	const events: PollState['events'] = new Map(isFirstPoll ? [] : previous.events);
 	let watermark = isFirstPoll ? firstWatermark(listedEntries) : watermarkOf(previous);
 	const endedEntries: FingerprintedEntry[] = [];
@@ -111,7 +111,7 @@ export function findEndedEntries(
 	}
 	return {
 		endedEntries: sortOldestFirst(endedEntries),
-		nextState: { events, cursor: { accountKey, watermark } },
+		nextState: { events, cursor: { account: accountKey, watermark } },
 	};
 }
 

@@ -36,8 +36,8 @@ export const earliestEntryTime = ({ sentAt }: GenerationRequest): number =>
  */
 export const isCompetingWith =
 	(request: GenerationRequest) =>
-	({ expectedCount, announcedIds, files, searchUntil = Infinity }: GenerationRequest): boolean =>
-		expectedCount > Math.max(announcedIds.length, files.length) &&
+	({ requestedCount, announcedIds, files, searchUntil = Infinity }: GenerationRequest): boolean =>
+		requestedCount > Math.max(announcedIds.length, files.length) &&
 		searchUntil + LATE_RESULT_MS >= earliestEntryTime(request);
 
 /**
@@ -82,10 +82,10 @@ export function matchHistory(
 		const ownEntries = new Set(
 			identifiersOfRequest(owner).flatMap((identifier) => entryByIdentifier.get(identifier) ?? []),
 		);
-		const { expectedCount, announcedIds, files, hasUnattributedFailure } = owner;
+		const { requestedCount, announcedIds, files, hasUnattributedFailure } = owner;
 		const knownCount = Math.max(countFiles([...ownEntries]), announcedIds.length, files.length);
 		// A file that has failed is not missing. If it were, a file of another process could take its place.
-		return expectedCount - knownCount - (hasUnattributedFailure ? 1 : 0);
+		return requestedCount - knownCount - (hasUnattributedFailure ? 1 : 0);
 	};
 	/**
 	 * Each request that could own one of the possible entries, in the order in which they were sent. A request is
@@ -103,7 +103,7 @@ export function matchHistory(
 		.filter((entry) => claimants.some((owner) => couldBelongTo(owner)(entry)))
 		.flatMap((entry) => Array<HistoryEntry>(countFiles([entry])).fill(entry));
 	const isUnambiguous =
-		!request.hasImages &&
+		!request.withImages &&
 		claimants.every(
 			({ searchUntil, contentDigest, accountKey = ownAccountKey }) =>
 				searchUntil !== undefined &&

@@ -30,7 +30,7 @@ export async function findInHistory(
 	streamFailure: Failure,
 	signal: AbortSignal,
 ): Promise<GeneratedFile[]> {
-	const { files: receivedFiles, expectedCount, searchUntil = 0 } = request;
+	const { files: receivedFiles, requestedCount, searchUntil = 0 } = request;
 	const remainingSearchMs = () => searchUntil - Date.now();
 	let foundFiles = receivedFiles;
 	let candidates: FailureFacts['candidates'];
@@ -101,7 +101,7 @@ export async function findInHistory(
 		});
 		foundFiles = [...receivedFiles, ...furtherFiles].slice(0, MAX_FILES);
 		const failedCount = Math.max(failedEntries.length, request.hasUnattributedFailure ? 1 : 0);
-		if (foundFiles.length + failedCount >= expectedCount) {
+		if (foundFiles.length + failedCount >= requestedCount) {
 			if (foundFiles.length > 0) return { done: true, value: foundFiles };
 			const { facts } = failureOfAnswer(api.credential.redact.value(failedEntries[0]!.record));
 			throw new Failure('generationFailed', { reason: facts.reason, meaning: facts.meaning });

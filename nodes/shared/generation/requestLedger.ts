@@ -68,9 +68,13 @@ export const searchEnd = (
 ): number => searchUntil ?? Date.now() + searchMs;
 
 /** Returns the fields that change in a request when `files` are its final result, and no more files are expected. */
-export const finalFields = (request: GenerationRequest, files: GeneratedFile[]) => {
-	return { requestedCount: files.length, searchUntil: searchEnd(request, 0) };
-};
+export const finalFields = (
+	request: GenerationRequest,
+	files: GeneratedFile[],
+): Partial<GenerationRequest> => ({
+	requestedCount: files.length,
+	searchUntil: searchEnd(request, 0),
+});
 
 /**
  * Returns the beginning of a prompt. The ledger keeps no more of a text once its speech task is known, because it may

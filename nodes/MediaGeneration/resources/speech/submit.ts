@@ -81,7 +81,7 @@ async function create(
 	const ledgerRequest = newRequest({
 		// If the create call gets no answer, a trigger can recognize the task only by its text.
 		...{ prompt: asText(requestBody.input) ?? '', contentDigest: '', kind: 'speech' },
-		...{ expectedCount: 1, hasImages: false, creator: creatorOf(item.context), sentAt: 0 },
+		...{ requestedCount: 1, withImages: false, creator: creatorOf(item.context), sentAt: 0 },
 	});
 	// The failure of another item does not abort the call, because the answer tells which task was charged.
 	const taskIdPromise = withDeadline(timeoutMs, item.abortInFlight, async (abortInFlight) => {
