@@ -190,14 +190,15 @@ export interface GenerationRequest {
 	 * How many files the request asked for. Once it is clear that no further file will come, it is the number of files
 	 * that have come.
 	 */
-	expectedCount: number;
+	requestedCount: number;
 	/** True if images are part of the request, so that the prompt alone does not identify the result. */
-	hasImages: boolean;
+	withImages: boolean;
 	/**
-	 * Set if a sub-workflow sent the request: `id` is its workflow id, and `calledBy` is that of the workflow that
-	 * called it. For an error workflow, both are the id of the workflow that failed.
+	 * What sent the request: the workflow `id`, in an execution that began with the node `startNode`. For a
+	 * sub-workflow, `calledBy` is the id of the workflow that called it. For an error workflow, `id` and `calledBy` are
+	 * both the id of the workflow that failed. Requests saved by version 0.1.0 may have no creator.
 	 */
-	creator?: { id: string; calledBy: string };
+	creator?: { id: string; calledBy?: string; startNode?: string };
 	/** When the last attempt to send the request began, in ms since 1970 by our clock; 0 before the first attempt. */
 	sentAt: number;
 	/** The ids that the service has announced for the files. For speech, the id of the task. */

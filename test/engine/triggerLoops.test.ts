@@ -37,7 +37,19 @@ describe('the error workflow of a workflow that is called after the trigger', ()
 		good(await run(subject, { mode: 'error', items }));
 	};
 
-	it('starts nothing by what it creates; that of another workflow does', async () => {
+	it.each(['called', '={{ $json.workflow }}'])(
+		'starts nothing by what it creates: %s',
+		async (id) => {
+			await start({ pace: 0 });
+			const trigger = await activate({ workflowId: CALLER, behind: [call(id)] });
+			await speakAfterFailureOf('called');
+			const foreign = await createTask('Somebody else’s');
+			await trigger.has(1);
+			expect(told(trigger)).toEqual(new Set([foreign]));
+		},
+	);
+
+	it('starts something by what it creates after the failure of another', async () => {
 		await start({ pace: 0 });
 		const trigger = await activate({ workflowId: CALLER, behind: [call('called')] });
 		await speakAfterFailureOf('called');
@@ -46,6 +58,45 @@ describe('the error workflow of a workflow that is called after the trigger', ()
 		const foreign = await createTask('Somebody else’s');
 		await trigger.has(2);
 		expect(told(trigger)).toEqual(new Set([taskOf('Failure of another').id, foreign]));
+	});
+});
+
+describe('what is added after the trigger once it is published, which n8n does not restart then,', () => {
+	/** Runs this node after the trigger, whose name the start node has. */
+	const runAfterTrigger = async (parameters: IDataObject, workflowId: string) => {
+		const { nodes, connections, ...file } = workflow(node(parameters));
+		const renamed = nodes.map((each) =>
+			each.name === 'Start' ? { ...each, name: 'Trigger' } : each,
+		);
+		const subject = { ...file, id: workflowId, nodes: renamed };
+		good(await run({ ...subject, connections: { Trigger: connections.Start! } }));
+	};
+
+	it.each<[string, (id: string) => Promise<void>]>([
+		['a node', async (id) => await runAfterTrigger(speech('Added'), id)],
+		['a call of a sub-workflow', async () => await runCalled('added', speech('Added'))],
+	])('starts nothing by what it creates: %s', async (_, createOwn) => {
+		await start({ pace: 0 });
+		const trigger = await activate({ workflowId: CALLER });
+		await runAfterTrigger(speech('Another workflow’s'), 'another');
+		await createOwn(CALLER);
+		await trigger.has(1);
+		const foreign = await createTask('Somebody else’s');
+		await trigger.has(2);
+		expect(told(trigger)).toEqual(new Set([taskOf('Another workflow’s').id, foreign]));
+	});
+
+	it('nor does a video', async () => {
+		await start({ pace: 1 });
+		fakeTime();
+		const [trigger] = await Promise.all([
+			activate({ workflowId: CALLER, parameters: generated }),
+			pass(3),
+		]);
+		const made = runAfterTrigger(video('Added', {}, { download: false }), CALLER);
+		await pass(180, 5);
+		await made;
+		expect(trigger.started).toEqual([]);
 	});
 });
 

@@ -98,6 +98,7 @@ describe('where a sub-workflow is called after the trigger', () => {
 			),
 		],
 	};
+	const otherStart = node({}, { name: 'Start', type: 'n8n-nodes-base.manualTrigger' });
 	const asCalled = async (what: string | IDataObject | INode, calledBy = CALLER) => {
 		const running = await begin(typeof what === 'string' ? speech(what) : what);
 		running.currentRun().data.parentExecution = { workflowId: calledBy, executionId: '1' };
@@ -115,7 +116,7 @@ describe('where a sub-workflow is called after the trigger', () => {
 
 	it.each([
 		['called by another workflow', 'another', called],
-		['not called after the trigger', CALLER, {}],
+		['not called after the trigger', CALLER, { beside: [otherStart, ...called.behind] }],
 	])('what one creates that is %s is told', async (_, calledBy, setting) => {
 		const trigger = await activate({ ...setting, workflowId: CALLER });
 		good(await (await asCalled('Not its own', calledBy)).finished);

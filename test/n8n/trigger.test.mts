@@ -3,6 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../../tools/eventually.mts';
 import { createTask } from '../service/order.mts';
+import type { INode } from 'n8n-workflow';
+import { CREDENTIAL } from '../../tools/examples.mts';
 import { openDataTable } from '../storage/dataTable.mts';
 import { example, setUp } from './setting.mts';
 import {
@@ -93,6 +95,56 @@ describe('at the same time', { concurrency: true }, () => {
 		assert.ok(!failure!.data.includes(REVOCABLE), 'the token is not in it');
 		await listening.unpublish();
 	});
+});
+
+describe('a node that is added after a published trigger, which n8n does not restart,', () => {
+	const type = 'n8n-nodes-media-generation.mediaGeneration';
+	const credentials = { mediaGenerationApi: { id: CREDENTIAL.id, name: 'Any' } };
+	const voiceId = { __rl: true, mode: 'id', value: simulator.voiceIds()[0] };
+	const speak = (text: string) =>
+		node('Speak', type, 1, { text, voiceId, download: false }, { credentials });
+	const called = (id: string) => {
+		const workflowId = { __rl: true, mode: 'id', value: id };
+		return node('Call', 'n8n-nodes-base.executeWorkflow', 1.2, { workflowId });
+	};
+	const texts = () => [...simulator.tasks.values()].map(({ input }) => input);
+
+	const nodes: Record<string, (text: string) => Promise<INode>> = {
+		'that speaks': async (text) => speak(text),
+		'that calls a sub-workflow': async (text) => {
+			const start = node('Called', 'n8n-nodes-base.executeWorkflowTrigger', 1.1);
+			start.parameters = { inputSource: 'passthrough' };
+			const subWorkflow = await add(workflowOf('Called', [start, speak(text)]));
+			await subWorkflow.publish();
+			return called(subWorkflow.id);
+		},
+	};
+	for (const [which, nodeWith] of Object.entries(nodes)) {
+		it(`${which} starts nothing by what it creates`, async () => {
+			const before = texts().length;
+			const published = triggered(`A node ${which}`, {});
+			const workflow = await add(published);
+			await workflow.publish();
+			const added = await nodeWith('={{ "After " + $json.task_id }}');
+			const extended = workflowOf(published.name, [published.nodes[0]!, added]);
+			await rest.request('PATCH', `/rest/workflows/${workflow.id}`, extended);
+			await workflow.publish();
+			const foreign: string[] = [];
+			// The second execution ends after those that the first one would have started.
+			for (let round = 1; round <= 2; round++) {
+				foreign.push(await createTask(simulator, `${which}, ${round}`));
+				await simulator.waitFor(() => texts().includes(`After ${foreign.at(-1)}`), PATIENCE_MS);
+				await workflow.ended(round);
+			}
+			await workflow.unpublish();
+			assert.deepEqual(
+				texts()
+					.slice(before)
+					.filter((text) => text.startsWith('After')),
+				foreign.map((id) => `After ${id}`),
+			);
+		});
+	}
 });
 
 describe('each task and each new video starts one execution', { timeout: 900_000 }, () => {

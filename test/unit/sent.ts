@@ -6,9 +6,9 @@ let count = 0;
 
 /** A request as it is kept, for one video of "P" unless `fields` say otherwise. */
 export const sent = (fields: Partial<GenerationRequest> = {}): GenerationRequest => ({
-	contentDigest: `${fields.kind} ${fields.aspectRatio} ${fields.hasImages}`,
+	contentDigest: `${fields.kind} ${fields.aspectRatio} ${fields.withImages}`,
 	key: `request ${count++}`,
-	...{ prompt: 'P', kind: 'video', expectedCount: 1, hasImages: false, sentAt: SENT_AT },
+	...{ prompt: 'P', kind: 'video', requestedCount: 1, withImages: false, sentAt: SENT_AT },
 	...{ announcedIds: [], files: [] },
 	...fields,
 });

@@ -3,7 +3,7 @@ import { GENERATIONS, SPEAK, SPEECH_OPERATIONS, type PaidOperation } from '../..
 import { Failure } from '../../shared/failure';
 import { allRequests } from '../../shared/generation/requestLedger';
 import type { Credential } from '../../shared/http/credential';
-import { isCreatedBySubWorkflow, type RequestCreator } from '../../shared/n8n/subWorkflows';
+import { isCreatedByOwnExecution, type RequestCreator } from '../../shared/n8n/subWorkflows';
 import { asText, isRecord } from '../../shared/parsing/values';
 import type { Activation } from './activation';
 import { mayReport, type Settings } from './settings';
@@ -15,6 +15,9 @@ import { mayReport, type Settings } from './settings';
 interface TriggerInternals {
 	workflow?: { nodes?: Record<string, INode> };
 }
+
+/** What tells which sub-workflow a node calls. */
+type CallerNode = Pick<NodeTypeAndVersion, 'type' | 'parameters'>;
 
 /**
  * Throws a Failure of kind selfTrigger if a Media Generation node downstream may create something that this trigger
@@ -45,10 +48,9 @@ export function downstreamCreationCheck(
 	signal: AbortSignal,
 ): Activation['isCreatedDownstream'] {
 	const { id: workflowId } = context.getWorkflow();
-	const mayHaveCalled = (node: NodeTypeAndVersion, { id, calledBy }: RequestCreator) => {
-		const calledId = calledIdOf(node);
-		return calledBy === workflowId && (calledId === '' || calledId === id);
-	};
+	const { name: triggerName } = context.getNode();
+	const mayHaveCalled = (node: CallerNode, { id, calledBy }: RequestCreator) =>
+		calledBy === workflowId && mayCall(node, id);
 	// The nodes of a sub-workflow are not known here. So a sub-workflow counts only by what it has created already.
 	const mayHaveStartedTrigger = (node: NodeTypeAndVersion, { parameters }: INode) =>
 		[true, false].some(
@@ -61,15 +63,19 @@ export function downstreamCreationCheck(
 			context,
 			(node, trigger) => mayStart(node, trigger) || mayHaveStartedTrigger(node, trigger),
 		);
-		const isOwnSubWorkflow = (creator: RequestCreator) => {
-			const { id, calledBy } = creator;
+		const isOwnCreator = (creator: RequestCreator) => {
+			const { id, calledBy, startNode } = creator;
 			// Equal ids mean an error workflow, and are the id of the workflow that failed: this one, or a sub-workflow
 			// that it has called.
-			if (id === calledBy)
-				return id === workflowId || nodes.some((node) => calledIdOf(node) === id);
-			return nodes.some((node) => mayHaveCalled(node, creator));
+			if (id === calledBy) return id === workflowId || nodes.some((node) => mayCall(node, id));
+			if (id === workflowId) return startNode === triggerName;
+			if (calledBy !== workflowId) return false;
+			// n8n does not restart a published trigger when nodes are added behind it, so those nodes are not known here.
+			// One of them may have called a sub-workflow that no known node calls.
+			const isCaller = (node: CallerNode) => mayCall(node, id);
+			return nodes.some(isCaller) || !enabledNodes(context).some(isCaller);
 		};
-		return await isCreatedBySubWorkflow(product, credential, isOwnSubWorkflow, signal);
+		return await isCreatedByOwnExecution(product, credential, isOwnCreator, signal);
 	};
 }
 
@@ -82,8 +88,7 @@ function findReachableNodes(
 	mayStartTrigger: (node: NodeTypeAndVersion, trigger: INode) => boolean,
 ): NodeTypeAndVersion[] {
 	const { type, name } = context.getNode();
-	const nodes = Object.values((context as TriggerInternals).workflow?.nodes ?? {});
-	const triggers = nodes.filter((node) => node.type === type && !node.disabled);
+	const triggers = enabledNodes(context).filter((node) => node.type === type);
 	const downstreamByTrigger = new Map([[name, downstreamNodes(context, name)]]);
 	// The outer loop also visits the triggers that the inner loop adds to the map.
 	for (const [, downstream] of downstreamByTrigger) {
@@ -98,6 +103,12 @@ function findReachableNodes(
 	return [...downstreamByTrigger.values()].flat();
 }
 
+/** Returns all enabled nodes of the workflow; none if n8n does not have its private field. */
+const enabledNodes = (context: ITriggerFunctions): INode[] =>
+	Object.values((context as TriggerInternals).workflow?.nodes ?? {}).filter(
+		({ disabled }) => !disabled,
+	);
+
 /** Returns the enabled nodes downstream of a trigger, including the tools of agents. */
 function downstreamNodes(context: ITriggerFunctions, triggerName: string): NodeTypeAndVersion[] {
 	const isEnabled = ({ disabled }: NodeTypeAndVersion) => !disabled;
@@ -109,16 +120,13 @@ function downstreamNodes(context: ITriggerFunctions, triggerName: string): NodeT
 	return [...downstream, ...tools.filter(isEnabled)];
 }
 
-/**
- * Returns the id of the sub-workflow that a node calls. Returns '' if the node calls a sub-workflow whose id is
- * unknown, and undefined if it calls none.
- */
-function calledIdOf({ type, parameters }: NodeTypeAndVersion): string | undefined {
-	if (!/\.(?:executeWorkflow|toolWorkflow)$/.test(type)) return undefined;
+/** True if a node may call the sub-workflow with this id. */
+function mayCall({ type, parameters }: CallerNode, workflowId: string): boolean {
+	if (!/\.(?:executeWorkflow|toolWorkflow)$/.test(type)) return false;
 	const workflowIdField = parameters?.workflowId as unknown;
 	const id = asText(isRecord(workflowIdField) ? workflowIdField.value : workflowIdField) ?? '';
 	// The id is unknown if an expression gives it, or if the node contains the sub-workflow as JSON.
-	return id.startsWith('=') ? '' : id;
+	return id === '' || id.startsWith('=') || id === workflowId;
 }
 
 /** True if a node may create something that the given trigger reports. */

@@ -23,10 +23,7 @@ const RECHECK_MS = 1000;
  */
 const OTHER_PROMPT_GRACE_MS = 5000;
 
-/**
- * The workflow ids of a sub-workflow (`id`) and of the workflow that called it (`calledBy`). For an error workflow,
- * both are the id of the workflow that failed.
- */
+/** The workflow and the node that an execution began with (see `GenerationRequest.creator`). */
 export type RequestCreator = NonNullable<GenerationRequest['creator']>;
 
 /**
@@ -39,26 +36,25 @@ export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 };
 
 /**
- * Finds out whether a trigger's own workflow has created `product` through a sub-workflow or an error workflow. If it
- * has, a new start of the workflow would make an endless loop that is charged. Waits while the answer is not clear yet.
+ * Finds out whether a trigger's own executions have created `product`, also through a sub-workflow or an error
+ * workflow. If they have, a new start of the workflow would make an endless loop that is charged. Waits while the answer is not clear yet.
  * If a request for speech turns out to be the creator, the id of its task is added to that request.
  *
  * @param credential the trigger's credential
- * @param isOwnSubWorkflow returns true for a sub-workflow that the trigger's workflow has called
+ * @param isOwnCreator returns true for an execution that the trigger has started, directly or through others
  * @param signal ends the wait; the result is then false
- * @returns true if such a workflow has most likely created `product`; never rejects
+ * @returns true if such an execution has most likely created `product`; never rejects
  */
-export async function isCreatedBySubWorkflow(
+export async function isCreatedByOwnExecution(
 	product: Product,
 	credential: Credential,
-	isOwnSubWorkflow: (creator: RequestCreator) => boolean,
+	isOwnCreator: (creator: RequestCreator) => boolean,
 	signal: AbortSignal,
 ): Promise<boolean> {
 	const receivedAt = Date.now();
 	const isSpeech = product.files === undefined;
 	const ledger = (isSpeech ? speechLedgerOf : ledgerOf)(credential);
-	const isOwn = ({ creator }: GenerationRequest) =>
-		creator !== undefined && isOwnSubWorkflow(creator);
+	const isOwn = ({ creator }: GenerationRequest) => creator !== undefined && isOwnCreator(creator);
 	// The sub-workflow may use another token or Base URL of the same account. Another service may use the same ids, so
 	// the prompts must be equal, too.
 	const isProvenOwnCreator = (request: GenerationRequest) =>
@@ -93,9 +89,9 @@ function isProvenCreator(request: GenerationRequest, { id, files = [] }: Product
  */
 function verdictOf(request: GenerationRequest, product: Product, receivedAt: number) {
 	const { prompt, hasFailed } = product;
-	const { announcedIds, files, expectedCount, searchUntil } = request;
+	const { announcedIds, files, requestedCount, searchUntil } = request;
 	if (isProvenCreator(request, product)) return 'created';
-	const hasAllFiles = Math.max(announcedIds.length, files.length) >= expectedCount;
+	const hasAllFiles = Math.max(announcedIds.length, files.length) >= requestedCount;
 	// If the text of a task is unknown, any request may have created it, for example one whose create call got no
 	// response.
 	const mayHaveSamePrompt = prompt === undefined || prompt === request.prompt;
@@ -117,23 +113,15 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 export const callerIdOf = (context: IExecuteFunctions): string | undefined =>
 	(context as ExecutionInternals).runExecutionData?.parentExecution?.workflowId;
 
-/** Returns the id of the workflow whose failure has started this error workflow; undefined if none is known. */
-function failedWorkflowIdOf(context: IExecuteFunctions): string | undefined {
-	if (context.getMode() !== 'error') return undefined;
+/** Returns the workflow and the node that this execution began with (see `GenerationRequest.creator`). */
+export function creatorOf(context: IExecuteFunctions): RequestCreator {
 	const { resultData } = (context as ExecutionInternals).runExecutionData ?? {};
-	const [startRuns] = Object.values(resultData?.runData ?? {});
-	const workflow = startRuns?.[0]?.data?.main?.[0]?.[0]?.json.workflow;
-	return isRecord(workflow) ? asText(workflow.id) : undefined;
-}
-
-/**
- * Returns the ids of this workflow and of the workflow that called it, or the id of the workflow whose failure has
- * started this one (see `RequestCreator`). Returns undefined if this workflow was started in neither way.
- */
-export function creatorOf(context: IExecuteFunctions): RequestCreator | undefined {
-	const failedId = failedWorkflowIdOf(context);
-	if (failedId !== undefined) return { id: failedId, calledBy: failedId };
+	const [[startNode, startRuns] = []] = Object.entries(resultData?.runData ?? {});
+	if (context.getMode() === 'error') {
+		const workflow = startRuns?.[0]?.data?.main?.[0]?.[0]?.json.workflow;
+		const failedId = isRecord(workflow) ? asText(workflow.id) : undefined;
+		if (failedId !== undefined) return { id: failedId, calledBy: failedId };
+	}
 	const { id = '' } = context.getWorkflow();
-	const calledBy = callerIdOf(context);
-	return calledBy === undefined ? undefined : { id, calledBy };
+	return { id, calledBy: callerIdOf(context), startNode };
 }
