@@ -36,6 +36,16 @@ it.each<[string, number, boolean, string, string[]]>([
 	expect(store.events.get('over')?.state).toBe(room === ROOM ? 'done' : undefined);
 });
 
+it('published again in the same n8n, a trigger leaves alone what n8n was told, which may wait for capacity', () => {
+	const before = new Outbox({}, ROOM, 'published again', true);
+	for (const taskId of ['under way', 'told']) before.events.set(taskId, { state: 'tracking' });
+	before.setState('told', 'emitted');
+	before.handOver();
+	const after = new Outbox({}, ROOM, 'published again', true);
+	expect(after.keysIn('tracking')).toEqual(['under way']);
+	expect(after.keysIn('done')).toEqual(['told']);
+});
+
 it('of thousands of tasks little is kept, those under way longest', () => {
 	const data = {};
 	const store = new Outbox(data, ROOM, 'thousands', true);

@@ -17,7 +17,7 @@ export interface OutboxItem {
 	 */
 	state: 'tracking' | 'pending' | 'emitted' | 'done';
 	/** The percentage of the task when a progress event was last due. */
-	reportedPercentage?: number;
+	reported?: number;
 }
 
 /**
@@ -69,7 +69,9 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 		const saved = stored && stored.savedAt > (handedOver?.savedAt ?? 0) ? stored : handedOver;
 		if (!saved) return;
 		this.cursor = saved.cursor;
-		const canReplay = replaysEmitted && now - saved.savedAt < DEDUPLICATION_KEY_TTL_MS;
+		const isOld = now - saved.savedAt >= DEDUPLICATION_KEY_TTL_MS;
+		// While this process lives, n8n starts what it was given, even if it waits for capacity.
+		const canReplay = replaysEmitted && saved !== handedOver && !isOld;
 		for (const [key, item] of saved.events as Array<[string, Item]>) {
 			// The next read of a tracked task, or of the history, finds an end that was not emitted, and emits it then.
 			const isDone = item.state === 'done' || (item.state === 'emitted' && !canReplay);
