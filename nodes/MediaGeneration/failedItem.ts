@@ -23,7 +23,7 @@ export function failedItem(
 		hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
 	const descriptionField = hasOwnDescription ? 'error_description' : 'description';
 	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};
-	const { taskIds, indeterminateParts = [], fileUrl } = facts;
+	const { taskIds, isIncomplete, indeterminateParts = [], fileUrl } = facts;
 	const taskId = facts.taskId ?? taskIds?.[0];
 	// `maybe_paid` warns a workflow that a call may have been charged although its task is unknown. The workflow should
 	// then not simply send the call again.
@@ -36,6 +36,8 @@ export function failedItem(
 		...(error.description ? { [descriptionField]: error.description } : {}),
 		...(taskId === undefined ? {} : { task_id: taskId }),
 		...(taskIds?.length ? { task_ids: taskIds } : {}),
+		// Without this field, a workflow that collects the tasks would take their audio for that of the whole text.
+		...(taskIds?.length && isIncomplete ? { incomplete: true } : {}),
 		...(fileUrl === undefined ? {} : { file_url: fileUrl }),
 		...(kind === 'taskFailed' ? { status: 'error' } : {}),
 		...(mayBePaid ? { maybe_paid: true } : {}),

@@ -118,6 +118,8 @@ export interface FailureFacts {
 	part?: string;
 	/** The ids of a speech's tasks that can still be collected, in the order of the parts. */
 	taskIds?: string[];
+	/** True if `taskIds` lacks a part of the speech, so that their audio is not that of the whole text. */
+	isIncomplete?: boolean;
 	/** The numbers, from 1, of the other parts of the speech that may have been charged without a response. */
 	indeterminateParts?: number[];
 	/** The ids that the service has announced for a charged generation. */

@@ -64,7 +64,7 @@ async function tryOne(number: number): Promise<void> {
 	const format = KINDS[number % KINDS.length]!;
 	const voice = pick(Object.keys(SENTENCES));
 	const text = Array.from({ length: 3 + randomInt(8) }, () => pick(SENTENCES[voice]!)).join(' ');
-	const texts = [...splitText(text, 30 + randomInt(60))].map((part) => part.text as string);
+	const texts = [...splitText(text, 30 + randomInt(60))];
 	const about = `${format}, ${voice}, ${texts.length} parts: ${JSON.stringify(texts)}`;
 	const path = (name: string) => join(folder, `${number}-${name}`);
 	const files = texts.map((_, index) => path(`${index}.part`));

@@ -1,7 +1,7 @@
 import { speechSeconds } from '../../simulator/media/wav.mts';
-import { allClosed, bad, expectServed, good, hints, only, out, saved } from './seen';
-import { answer, onCreate, posts, taskOf } from './service';
-import { CONTINUE, EACH, node, run, sim, speech, texts } from './setup';
+import { allClosed, bad, expectServed, good, hints, only, out, saved, stored } from './seen';
+import { ALWAYS, answer, noCredit, onCreate, onFile, posts, taskOf } from './service';
+import { CONTINUE, EACH, ERROR_OUTPUT, NODE, node, run, sim, speech, texts } from './setup';
 import { expectSound, ids, sent, SENTENCES, split, TEXT, wait } from './longText';
 
 const audioUrls = () => ids().map((id) => sim.tasks.get(id)!.audioUrl);
@@ -126,5 +126,42 @@ describe('bad input is refused before anything is sent', () => {
 		[1000, 'word '.repeat(1_000_000), 'more than 200 parts'],
 	])('%s for %.20s', async (splitLongerThan, text, words) => {
 		expect(bad(await run(split(text, { splitLongerThan }))).message).toContain(words);
+	});
+});
+
+describe('a split text that fails half-way', () => {
+	const text = SENTENCES.slice(0, 6).join(' ');
+
+	test('says that what its tasks have is not the whole text', async () => {
+		noCredit(SENTENCES[2]!);
+		const subject = node(split(text, { concurrency: 1 }), ERROR_OUTPUT);
+		const { json } = (await run(subject)).task(NODE)!.data!.main![1]![0]!;
+		expect(json).toMatchObject({ task_ids: ids(), incomplete: true });
+		expect(json.description).toMatch(
+			/their audio, which is not the whole text, at no extra charge/i,
+		);
+	});
+
+	test('does not say so if all tasks are there', async () => {
+		onFile(answer(404), ALWAYS);
+		const subject = node(split(text, { timeout: 1 }), ERROR_OUTPUT);
+		const { json } = (await run(subject)).task(NODE)!.data!.main![1]![0]!;
+		expect(json.task_ids).toEqual(ids());
+		expect(json).not.toHaveProperty('incomplete');
+	});
+
+	// Such as the time of day: `manual` in the first run, `retry` in the next.
+	test.each([
+		['at the beginning', '={{ $execution.mode }} {{ $json.article }}', 12],
+		['at the end', '={{ $json.article }} {{ $execution.mode }}', 7],
+	])('is whole after a retry in which it has another value %s', async (_, changing, most) => {
+		const subject = split(changing, { concurrency: 1 });
+		noCredit(SENTENCES[4]!);
+		const first = await run(subject, { items: [{ article: text }] });
+		bad(first);
+		const { json } = only(await run(subject, { retryOf: stored(first) }));
+		const spoken = (json.task_ids as string[]).map((id) => sim.tasks.get(id)!.input);
+		expect(spoken.join(' ')).toContain(text);
+		expect(sim.tasks.size).toBeLessThanOrEqual(most);
 	});
 });

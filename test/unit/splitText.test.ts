@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { splitText } from '../../nodes/MediaGeneration/resources/speech/splitText';
 
-const split = (text: string, most: number) => [...splitText(text, most)].map((part) => part.text);
+const split = (text: string, most: number) => [...splitText(text, most)];
 
 const SENTENCE = 'The harbour lay still in the first light.';
 
@@ -81,10 +81,11 @@ test('the parts of any text are the text, in order and short enough, and cut in 
 	fc.assert(
 		fc.property(texts, limits, (text, most) => {
 			let at = 0;
-			for (const { text: part, start, end } of splitText(text, most)) {
+			for (const part of splitText(text, most)) {
+				const start = text.indexOf(part, at);
+				const end = start + part.length;
 				const [done, rest] = [text.slice(0, end), text.slice(end)];
 				expect(text.slice(at, start)).toMatch(new RegExp(`^${SPACE}*$`));
-				expect(part).toBe(text.slice(start, end));
 				expect(part.length).toBeLessThanOrEqual(most);
 				expect(part).not.toMatch(new RegExp(`^${SPACE}|${SPACE}$|^$`));
 				const cutsCharacter = /[\ud800-\udbff]$/.test(part) && /^[\udc00-\udfff]/.test(rest);
@@ -127,7 +128,7 @@ test.each([
 	const began = process.cpuUsage();
 	let count = 0;
 	for (const part of splitText(text, 25_000)) {
-		expect(part.text.length).toBeLessThanOrEqual(25_000);
+		expect(part.length).toBeLessThanOrEqual(25_000);
 		if (++count === 200) break;
 	}
 	const { user } = process.cpuUsage(began);

@@ -2,7 +2,7 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import type { StopStarting } from '../../shared/async/callSignals';
 import { throwIfAborted, whenAborted } from '../../shared/async/deadline';
 import type { GenerationRequest } from '../../shared/contract';
-import { Failure, isFailure } from '../../shared/failure';
+import { Failure, type FailureFacts, isFailure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { NodeParameters } from '../../shared/n8n/parameters';
 import type { Redactor } from '../../shared/parsing/redaction';
@@ -329,9 +329,16 @@ function sentElsewhereFailure(value: WrittenValue, how: string, oldSetting: stri
 	});
 }
 
-/** The ids of the speech tasks that were charged and can be collected. */
-export const collectableTaskIds = (entries: JournalEntry[]): string[] =>
-	entries.flatMap(({ collectableTaskId }) => collectableTaskId ?? []);
+/**
+ * Returns the ids of the speech tasks that were charged and can be collected, and whether some of the `entries`, which
+ * are the parts of one speech, have no such task.
+ */
+export function collectableTasks(
+	entries: JournalEntry[],
+): Pick<FailureFacts, 'taskIds' | 'isIncomplete'> {
+	const taskIds = entries.flatMap(({ collectableTaskId }) => collectableTaskId ?? []);
+	return { taskIds, isIncomplete: taskIds.length < entries.length };
+}
 
 /** Describes in words how an attempt has failed, and when (UTC). */
 export function describeFailedAttempt(error: unknown): string {

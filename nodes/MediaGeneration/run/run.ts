@@ -13,7 +13,7 @@ import { NodeParameters } from '../../shared/n8n/parameters';
 import { isEmptyError } from '../../shared/parsing/errors';
 import { combineRedactors, type Redactor } from '../../shared/parsing/redaction';
 import { toOutputRecord } from '../../shared/parsing/responses';
-import { collectableTaskIds, Journal, type JournalEntry } from '../paid/journal';
+import { collectableTasks, Journal, type JournalEntry } from '../paid/journal';
 import { chargeSummary, type ItemRequest } from '../paid/summary';
 import { Concurrency } from './concurrency';
 import {
@@ -199,7 +199,7 @@ export class Run {
 		return items
 			.filter(({ entries }) => entries.some(willBeCharged))
 			.map(({ index, entries }) => {
-				const error = failure.withDefaults({ taskIds: collectableTaskIds(entries) });
+				const error = failure.withDefaults(collectableTasks(entries));
 				return { index, failed: new FailedResult(error) };
 			});
 	}

@@ -303,13 +303,17 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 };
 
 /** Says how to get the results of speech tasks that were charged; '' if there are none to get. */
-function howToCollect(kind: FailureKind, { taskId, taskIds, isFree }: FailureFacts): string {
+function howToCollect(
+	kind: FailureKind,
+	{ taskId, taskIds, isIncomplete, isFree }: FailureFacts,
+): string {
 	if (taskIds?.length) {
+		const incompleteNote = isIncomplete ? ', which is not the whole text,' : '';
 		const [these, their, ids] =
 			taskIds.length > 1
 				? ['These tasks are', 'their', 'these IDs: tasks']
 				: ['This task is', 'its', 'this ID: task'];
-		return `${these} paid for. To get ${their} audio at no extra charge, use Speech → Collect with ${ids} ${taskIds.join(', ')}.`;
+		return `${these} paid for. To get ${their} audio${incompleteNote} at no extra charge, use Speech → Collect with ${ids} ${taskIds.join(', ')}.`;
 	}
 	if (taskId === undefined || isFree || kind === 'taskFailed' || kind === 'notFound') return '';
 	return `To get the audio at no extra charge, use Speech → Collect with task ID ${taskId}.`;

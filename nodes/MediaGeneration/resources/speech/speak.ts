@@ -1,6 +1,6 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { MODEL_IDS, SPEAK, SPEECH_SETTINGS } from '../../../shared/contract';
-import { splitText, type TextPart } from './splitText';
+import { splitText } from './splitText';
 import { Failure, invalidInput } from '../../../shared/failure';
 import {
 	concurrency,
@@ -16,7 +16,8 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { isBlank } from '../../../shared/parsing/values';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
-import { collectableTaskIds, type JournalEntry } from '../../paid/journal';
+import { collectableTasks, type JournalEntry } from '../../paid/journal';
+import { digestOf } from '../../paid/idempotencyKey';
 import type { BillableTask } from '../../run/itemTask';
 import type { Operation, ItemContext } from '../../run/itemContext';
 import { readWaitOptions } from './collect';
@@ -184,14 +185,14 @@ function buildRequestBody(parameters: NodeParameters) {
  * Returns the parts into which the text is split, or the whole text as one part. Each part is charged. Throws a Failure
  * if the text cannot be split, or has too many parts.
  */
-function splitIntoParts(parameters: NodeParameters, text: string): TextPart[] {
+function splitIntoParts(parameters: NodeParameters, text: string): string[] {
 	const { displayName } = splitLongerThan;
 	const maxLength = parameters.numberOption(splitLongerThan);
-	if (maxLength === 0 || text.length <= maxLength) return [{ text, start: 0, end: text.length }];
-	const parts: TextPart[] = [];
+	if (maxLength === 0 || text.length <= maxLength) return [text];
+	const parts: string[] = [];
 	try {
 		for (const part of splitText(text, maxLength)) {
-			if (!isBlank(part.text)) parts.push(part);
+			if (!isBlank(part)) parts.push(part);
 			if (parts.length > MAX_PARTS) break;
 		}
 	} catch {
@@ -209,6 +210,13 @@ function splitIntoParts(parameters: NodeParameters, text: string): TextPart[] {
 	);
 }
 
+/**
+ * Returns what identifies a part in the journal: its text, and how many earlier parts have the same text. With its
+ * position instead, a retry of a text that has changed could join parts that overlap.
+ */
+const partKey = (part: string, index: number, parts: string[]): string =>
+	`/${digestOf(part)}-${parts.slice(0, index).filter((earlier) => earlier === part).length}`;
+
 /** Reads the fields, and returns a task with one create call per part of the text (see `Operation.prepare`). */
 function prepare(item: ItemContext): BillableTask {
 	const { parameters, output } = item;
@@ -216,14 +224,14 @@ function prepare(item: ItemContext): BillableTask {
 	const parts = splitIntoParts(parameters, requestBody.input);
 	const waitsForCompletion = parameters.flag(waitForCompletion);
 	const waitOptions = readWaitOptions(parameters);
-	const callKeys = parts.length === 1 ? [''] : parts.map(({ start, end }) => `/${start}-${end}`);
+	const callKeys = parts.length === 1 ? [''] : parts.map(partKey);
 	return { callKeys, run };
 
 	async function run(entries: JournalEntry[]): Promise<INodeExecutionData[]> {
 		const orders = entries.map((entry, index): SpeechOrder => {
 			return {
 				operation: SPEAK,
-				requestBody: { ...requestBody, input: parts[index]!.text },
+				requestBody: { ...requestBody, input: parts[index]! },
 				entry,
 			};
 		});
@@ -256,7 +264,7 @@ function withTasks(error: unknown, entries: JournalEntry[]): unknown {
 		previous?.state === 'sent' ? [index + 1] : [],
 	);
 	const indeterminateParts = sentParts.filter((part) => part !== failedPart);
-	return error.withDefaults({ taskIds: collectableTaskIds(entries), indeterminateParts });
+	return error.withDefaults({ ...collectableTasks(entries), indeterminateParts });
 }
 
 /**

@@ -1,12 +1,5 @@
 /* Splits long texts where a reader would pause. */
 
-/** A part of a text: its characters from `start` up to, but not including, `end`. */
-export interface TextPart {
-	text: string;
-	start: number;
-	end: number;
-}
-
 /** White space at which a text may be cut: all but non-breaking spaces. */
 const SPACE = /[^\S\u00a0\u202f\ufeff]+/g;
 /** A tag in a text, such as `<break time="1s"/>`. */
@@ -85,7 +78,7 @@ function spaceEnd(text: string, position: number): number {
  * If possible, a part ends where a reader would pause: at the end of a paragraph, a sentence, a line or a word. Throws
  * a RangeError if a single character or tag is longer than `maxLength`.
  */
-export function* splitText(text: string, maxLength: number): Generator<TextPart> {
+export function* splitText(text: string, maxLength: number): Generator<string> {
 	const textWithoutTags = text.replace(TAG, tagSubstitute);
 	const textEnd = spaceStart(text, text.length);
 	let start = spaceEnd(text, 0);
@@ -99,7 +92,7 @@ export function* splitText(text: string, maxLength: number): Generator<TextPart>
 			if (partLength === 0) throw new RangeError('A character or a tag is longer than a part');
 			end = start + partLength;
 		}
-		yield { text: text.slice(start, end), start, end };
+		yield text.slice(start, end);
 		start = spaceEnd(text, end);
 	}
 }
