@@ -174,8 +174,8 @@ describe.each(kinds)('all that can be said of %s', (kind) => {
 			[paid, false] as const,
 			[paid, true] as const,
 		])) {
-			const note = chargeSummary(paid, { index: 0, error: failed }, isCalled);
-			const { message, description } = toNodeError(failed, { node, itemIndex: 12, note });
+			const notes = chargeSummary(paid, { index: 0, error: failed }, isCalled);
+			const { message, description } = toNodeError(failed, { node, itemIndex: 12, ...notes });
 			const all = `${message}. ${description}`;
 			// A retry is free, and running again is charged: whoever reads both does the dear thing.
 			expect(all.match(/\bretry\b/i) && all.match(/\brun\b[^.]*\bagain\b/i)).toBeNull();
@@ -243,7 +243,7 @@ describe('what a message says', () => {
 		['one that nobody foresaw', new TypeError('x is not a function')],
 		['a cancel', failure('canceled')],
 	])('adds what else is worth knowing to %s', (_, thrown) => {
-		const error = toNodeError(thrown, { node, redact, note: `Item 1 goes on ${TOKEN}.` });
+		const error = toNodeError(thrown, { node, redact, after: `Item 1 goes on ${TOKEN}.` });
 		expect(error.description).toBe('Item 1 goes on *****.');
 	});
 });

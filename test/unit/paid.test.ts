@@ -5,31 +5,37 @@ const task = (index: number, taskId: string): ItemRequest => ({ index, state: 't
 const sent = (index: number): ItemRequest => ({ index, state: 'sent' });
 const tasks = (count: number) => Array.from({ length: count }, (_, n) => task(n, `t${n}`));
 const failed = (index: number, kind: FailureKind) => ({ index, error: new Failure(kind) });
+/** All that is said beside the description of the failure. */
+const said = (...summary: Parameters<typeof chargeSummary>) => {
+	const { before = '', after = '' } = chargeSummary(...summary);
+	return `${before} ${after}`.trim();
+};
 
 test('at most five are named, however many are paid; a failed row has to be let past', () => {
-	expect(chargeSummary(tasks(100), failed(3, 'taskFailed'))).toBe(
-		"First get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under Executions. Only what is missing is charged. Already paid for: 99 other rows (tasks t0, t1, t2, t4, t5 and 94 more). Then run corrected rows in a separate execution: a retry uses the rows as they were first read.",
-	);
+	expect(chargeSummary(tasks(100), failed(3, 'taskFailed'))).toEqual({
+		before:
+			"First get the other rows: change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under Executions. Then see to this row.",
+		after:
+			'Already paid for, so free in that retry: 99 other rows (tasks t0, t1, t2, t4, t5 and 94 more). Run corrected rows in a separate execution: a retry uses the rows as they were first read.',
+	});
 });
 
 test('where the row is not at fault, a retry continues', () => {
-	expect(chargeSummary([task(0, '7')], failed(1, 'outOfCredit'))).toBe(
+	expect(said([task(0, '7')], failed(1, 'outOfCredit'))).toBe(
 		"To continue, open Executions and choose 'Retry with currently saved workflow': only what is missing is charged. Already paid for: 1 other row (task 7).",
 	);
 	// Its own result is named in its message.
-	expect(chargeSummary([task(0, '7')], failed(0, 'timedOut'))).toMatch(/^To continue.*charged\.$/);
-	expect(chargeSummary([task(0, '7')], failed(0, 'rejected'))).toMatch(
+	expect(said([task(0, '7')], failed(0, 'timedOut'))).toMatch(/^To continue.*charged\.$/);
+	expect(said([task(0, '7')], failed(0, 'rejected'))).toMatch(
 		/^If you change nothing in this node, .*charged only for what is missing\.$/,
 	);
 	// The service may have accepted what it did not answer: a retry does not send that again.
-	expect(chargeSummary([sent(0), task(1, '7')], failed(0, 'unavailable'))).toMatch(
-		/change only On Error/,
-	);
+	expect(said([sent(0), task(1, '7')], failed(0, 'unavailable'))).toMatch(/change only On Error/);
 });
 
 test('a called workflow is continued under its own executions: a retry of the caller pays for all', () => {
 	const advice = (paid: ItemRequest[], index: number, kind: FailureKind) =>
-		chargeSummary(paid, failed(index, kind), true);
+		said(paid, failed(index, kind), true);
 	expect(advice([task(0, '7')], 1, 'outOfCredit')).toBe(
 		"To continue, open the sub-workflow's Executions and choose 'Retry with currently saved workflow': only what is missing is charged. Already paid for: 1 other row (task 7).",
 	);
@@ -37,15 +43,15 @@ test('a called workflow is continued under its own executions: a retry of the ca
 		/'Retry with currently saved workflow' under the sub-workflow's Executions is charged only/,
 	);
 	expect(advice(tasks(9), 3, 'taskFailed')).toMatch(
-		/choose 'Retry with currently saved workflow' under the sub-workflow's Executions\. Only/,
+		/choose 'Retry with currently saved workflow' under the sub-workflow's Executions\. Then/,
 	);
 });
 
 test('a stop names every task, since n8n offers no retry of it', () => {
-	expect(chargeSummary(tasks(7))).toBe(
+	expect(said(tasks(7))).toBe(
 		"Get the audio with Speech → Collect ('Join Into One File' turned off), at no extra charge. Already paid for: tasks t0, t1, t2, t3, t4, t5, t6.",
 	);
-	expect(chargeSummary([0, 1, 2, 3, 4, 5].map(sent))).toContain('rows 1, 2, 3, 4, 5 and 6.');
+	expect(said([0, 1, 2, 3, 4, 5].map(sent))).toContain('rows 1, 2, 3, 4, 5 and 6.');
 });
 
 test('what is paid and what may be are told apart; the rest is not named', () => {
@@ -53,10 +59,10 @@ test('what is paid and what may be are told apart; the rest is not named', () =>
 	const video = { index: 3, state: 'accepted', request } as unknown as ItemRequest;
 	const gone: ItemRequest = { index: 2, state: 'gone', taskId: '8' };
 	const requests = [sent(0), task(1, '7'), gone, video];
-	expect(chargeSummary(requests)).toBe(
+	expect(said(requests)).toBe(
 		"Get the audio with Speech → Collect ('Join Into One File' turned off), and the videos with History → Get Many, at no extra charge. Already paid for: task 7; videos v1, v2. Possibly charged (not confirmed by the service): speech of row 1. Check the provider's website before you run the workflow again.",
 	);
-	expect(chargeSummary([sent(0)], failed(1, 'taskFailed'))).toBe(
+	expect(said([sent(0)], failed(1, 'taskFailed'))).toBe(
 		"Possibly charged (not confirmed by the service): speech of row 1. A retry does not send it again: check the provider's website.",
 	);
 });
@@ -67,10 +73,10 @@ test('a file is named by its id or URL, never by its content', () => {
 		request: { kind: 'video', files: [{ fileUrl, raw: {} }], announcedIds: [] } as never,
 	});
 	const requests = [video(0, 'https://x/1.mp4'), video(1, 'data:video/mp4;base64,AAAA')];
-	expect(chargeSummary(requests)).toMatch(/paid for: video https:.*1\.mp4; video of row 2\.$/);
+	expect(said(requests)).toMatch(/paid for: video https:.*1\.mp4; video of row 2\.$/);
 });
 
 test('nothing is said when nothing else is paid', () => {
-	expect(chargeSummary([])).toBeUndefined();
-	expect(chargeSummary([sent(4)], failed(4, 'noResponse'))).toBeUndefined();
+	expect(said([])).toBe('');
+	expect(said([sent(4)], failed(4, 'noResponse'))).toBe('');
 });

@@ -1,6 +1,7 @@
 import { MEDIA, type MediaKind } from '../../shared/contract';
 import { Failure, type FailureKind, type ErrorMeaning } from '../../shared/failure';
 import { listFirst, nameRows } from '../../shared/n8n/messages';
+import type { ErrorContext } from '../../shared/n8n/nodeErrors';
 import type { JournalValue } from './journalStore';
 
 /** The journal's value for a create call, with the index of its input item. */
@@ -29,7 +30,7 @@ const retryAdvice = (executions: string) => ({
 	 * For a failed item that will probably fail again in a retry, while other items have charged results. On Error must
 	 * then let the run continue past the failed item.
 	 */
-	skipItem: `First get the other rows: change only On Error to 'Continue (using error output)' in Settings, save, and choose 'Retry with currently saved workflow' under ${executions}. Only what is missing is charged.`,
+	skipItem: `First get the other rows: change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under ${executions}. Then see to this row.`,
 });
 
 const kindOf = (value: JournalValue): MediaKind =>
@@ -74,7 +75,8 @@ function listResults(requests: ItemRequest[], max?: number): string {
 
 /**
  * Describes for the user which results of a run that ended early were or may have been charged, and how to get them.
- * The results of the failed item are left out. Returns undefined if there is nothing to say.
+ * The results of the failed item are left out. `before` and `after` go before and after the description of the failure;
+ * each is undefined if there is nothing to say.
  *
  * @param requests the requests of all items, in order
  * @param failed the failure that ended the run, and the index of its item; undefined if the run was canceled
@@ -86,7 +88,7 @@ export function chargeSummary(
 	failed?: { index: number; error: unknown },
 	isSubWorkflow = false,
 	isRetry = false,
-): string | undefined {
+): Pick<ErrorContext, 'before' | 'after'> {
 	const chargeableRequests = requests.filter(({ state }) => state !== 'gone');
 	const failedItemRequests = chargeableRequests.filter(({ index }) => index === failed?.index);
 	const otherItemRequests = chargeableRequests.filter(({ index }) => index !== failed?.index);
@@ -104,16 +106,18 @@ export function chargeSummary(
 			kinds.size > 0 &&
 				`the ${[...kinds].map((kind) => MEDIA[kind].plural).join(' and ')} with History → Get Many`,
 		];
-		return joinSentences(
+		const after = joinSentences(
 			chargedRequests.length > 0 &&
 				`Get ${waysToGet.filter(Boolean).join(', and ')}, at no extra charge. Already paid for: ${listResults(chargedRequests, Infinity)}.`,
 			indeterminateRequests.length > 0 &&
 				`${indeterminateSentence(Infinity)} Check ${placeToCheck} before you run the workflow again.`,
 		);
+		return { after };
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
 	// A retry does not send a request again if its outcome is indeterminate, so the item will probably fail again.
-	const isIndeterminate = failedItemRequests.some(({ state }) => state === 'sent');
+	const isIndeterminate =
+		kind === 'indeterminate' || failedItemRequests.some(({ state }) => state === 'sent');
 	const failsAgain =
 		isIndeterminate ||
 		!(CAUSES_OUTSIDE_OF_ITEM.has(kind) || CAUSES_OUTSIDE_OF_ITEM.has(facts?.meaning));
@@ -122,24 +126,27 @@ export function chargeSummary(
 		chargedRequests.length > 0 || (failedItemRequests.length > 0 && !isIndeterminate);
 	const itemCount = new Set(chargedRequests.map(({ index }) => index)).size;
 	const advice = retryAdvice(isSubWorkflow ? "the sub-workflow's Executions" : 'Executions');
-	return joinSentences(
-		mustSkipItem
-			? advice.skipItem
-			: hasCollectableResults && advice[failsAgain ? 'unchanged' : 'plain'],
-		// The earlier execution does not contain what this retry has paid for. Another retry of it learns that only
-		// from this process, until the process ends.
-		isRetry &&
-			(mustSkipItem || hasCollectableResults) &&
-			'Retry this execution, not an earlier one.',
+	// The earlier execution does not contain what this retry has paid for. Another retry of it learns that only from
+	// this process, until the process ends.
+	const retryWarning = isRetry && 'Retry this execution, not an earlier one.';
+	const whatToDo = joinSentences(
+		retryWarning,
+		mustSkipItem ? advice.skipItem : advice[failsAgain ? 'unchanged' : 'plain'],
+	);
+	// A user who first corrected the row would change parameters, so that the retry would be charged for all rows. If
+	// the outcome is indeterminate, the description advises no correction.
+	const isFirst = mustSkipItem && !isIndeterminate;
+	const after = joinSentences(
+		hasCollectableResults && !isFirst && whatToDo,
 		chargedRequests.length > 0 &&
-			`Already paid for: ${itemCount} other row${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
+			`Already paid for${mustSkipItem ? ', so free in that retry' : ''}: ${itemCount} other row${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
 		indeterminateRequests.length > 0 &&
 			`${indeterminateSentence()} A retry does not send ${indeterminateRequests.length > 1 ? 'them' : 'it'} again: check ${placeToCheck}.`,
-		mustSkipItem &&
-			!isIndeterminate &&
-			'Then run corrected rows in a separate execution: a retry uses the rows as they were first read.',
+		isFirst &&
+			'Run corrected rows in a separate execution: a retry uses the rows as they were first read.',
 	);
+	return { before: isFirst ? whatToDo : undefined, after };
 }
 
-const joinSentences = (...texts: Array<string | false>): string | undefined =>
+const joinSentences = (...texts: Array<string | false | undefined>): string | undefined =>
 	texts.filter(Boolean).join(' ') || undefined;

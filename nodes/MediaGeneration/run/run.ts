@@ -227,13 +227,14 @@ export class Run {
 		const failed = index === undefined ? undefined : { index, error };
 		const isSubWorkflow = callerIdOf(this.context) !== undefined;
 		const isRetry = this.context.getMode() === 'retry';
-		const note = chargeSummary(requests, failed, isSubWorkflow, isRetry);
+		const { before, after } = chargeSummary(requests, failed, isSubWorkflow, isRetry);
 		const itemIndex = this.credentials.length > 1 ? index : undefined;
-		const nodeError = toNodeError(error, { node: this.context.getNode(), itemIndex, redact, note });
+		const node = this.context.getNode();
+		const nodeError = toNodeError(error, { node, itemIndex, redact, before, after });
 		// n8n may drop the error of a canceled execution, and with it the note about the charges.
-		if (this.signals.abortInFlight.aborted && note) {
-			this.context.sendMessageToUI(`Stopped. ${note}`);
-			this.context.logger.warn(`Media Generation: ${nodeError.message}. ${note}`);
+		if (this.signals.abortInFlight.aborted && after) {
+			this.context.sendMessageToUI(`Stopped. ${after}`);
+			this.context.logger.warn(`Media Generation: ${nodeError.message}. ${after}`);
 		}
 		return nodeError;
 	}

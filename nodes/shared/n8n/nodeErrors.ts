@@ -13,8 +13,10 @@ export interface ErrorContext {
 	itemIndex?: number;
 	/** The redactor of the credential, if the credential could be read. */
 	redact?: Redactor;
-	/** A sentence to append to the description, about what else was charged. */
-	note?: string;
+	/** What to do before the user follows the description of the error, in sentences. */
+	before?: string;
+	/** What else was charged, in sentences that follow the description. */
+	after?: string;
 }
 
 /**
@@ -23,16 +25,16 @@ export interface ErrorContext {
  */
 export function toNodeError(
 	error: unknown,
-	{ node, itemIndex, redact = redactor(''), note }: ErrorContext,
+	{ node, itemIndex, redact = redactor(''), before, after }: ErrorContext,
 ): NodeApiError | NodeOperationError {
-	const withNote = (description?: string | null) => {
+	const withNotes = (description?: string | null) => {
 		// Without the space, a user could take the period for a part of the URL before it.
-		const sentence = note ? description?.replace(/[^.]$/, '$& .') : description;
-		return redact.text([sentence, note].filter(Boolean).join(' '));
+		const sentence = after ? description?.replace(/[^.]$/, '$& .') : description;
+		return redact.text([before, sentence, after].filter(Boolean).join(' '));
 	};
 	if (error instanceof NodeApiError || error instanceof NodeOperationError) {
 		if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
-		if (note) error.description = withNote(error.description);
+		if (before || after) error.description = withNotes(error.description);
 		return error;
 	}
 	// The new error gets no item index, because n8n would append that index to the message, counted from 0.
@@ -45,12 +47,12 @@ export function toNodeError(
 		const text = asText(isRecord(error) ? error.message : error);
 		const redacted = redact.text(text ?? 'Something unexpected happened in this node');
 		const message = prefix + truncate(redacted, 2000);
-		return new NodeOperationError(node, message, { description: withNote() });
+		return new NodeOperationError(node, message, { description: withNotes() });
 	}
 	// The token is removed before `wordingOf` truncates some facts, because a truncated token might not be recognized.
 	const wording = wordingOf(new Failure(error.kind, redact.value(error.facts)));
 	const message = prefix + wording.message;
-	const description = withNote(wording.description);
+	const description = withNotes(wording.description);
 	const options = { message, description };
 	const { status } = error.facts;
 	const nodeError =
