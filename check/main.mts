@@ -81,8 +81,8 @@ function serviceOf(baseUrl: string, webSocketUrl = '', apiToken: string): Servic
 		return { ...credential, token: credential.apiToken };
 	} catch (error) {
 		if (error instanceof Refusal) throw error;
-		const { field, text } = (error as { facts: { field: string; text: string } }).facts;
-		throw new Refusal(`'${field}' ${text.split('. For ')[0]}.`);
+		const { field, reason } = (error as { facts: { field: string; reason: string } }).facts;
+		throw new Refusal(`'${field}' ${reason.split('. For ')[0]}.`);
 	}
 }
 

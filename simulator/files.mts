@@ -105,6 +105,7 @@ export function storeGenerated(world: World, item: HistoryItem): string {
 	const drawing = { id, prompt: withoutScenario(prompt), isPortrait: ratio.endsWith('PORTRAIT') };
 	const padToBigFile = (video: Buffer) =>
 		bigFileSize ? Buffer.concat([video, freeBoxHeader(bigFileSize - video.length - 8)]) : video;
+	const makeImage = renderer ? () => renderer.renderImage(drawing) : () => imagePng(id);
 	const files: Record<GeneratedKind, [extension: string, mimeType: string, make: () => FileBytes]> =
 		{
 			video: [
@@ -113,11 +114,7 @@ export function storeGenerated(world: World, item: HistoryItem): string {
 					? async () => padToBigFile(await renderer.renderVideo(drawing))
 					: () => padToBigFile(videoMp4(id, drawing.isPortrait)),
 			],
-			image: [
-				'png',
-				'image/png',
-				renderer ? () => renderer.renderImage(drawing) : () => imagePng(id),
-			],
+			image: ['png', 'image/png', makeImage],
 		};
 	const [extension, mimeType, make] = files[type];
 	return store(world, `/files/${type}/${id}.${extension}`, mimeType, make, scenario, bigFileSize);

@@ -35,9 +35,9 @@ test('a step on a later node collects what the last run has requested', async ()
 });
 
 test.each([
-	['at this node', { destination: NODE }],
+	['at this node', { destinationName: NODE }],
 	['at the whole workflow', {}],
-	['at nothing, by a schedule', { destination: LATER, mode: 'trigger' as const }],
+	['at nothing, by a schedule', { destinationName: LATER, mode: 'trigger' as const }],
 ])('a run that is aimed %s requests anew', async (_, aim) => {
 	await run(before(speech(EACH)), rows);
 	const again = await run(before(speech(EACH)), { ...rows, ...aim });
@@ -47,7 +47,7 @@ test.each([
 
 test('another node, another item and another value of an expression are requested', async () => {
 	const text = '={{ $json.t }} {{ $workflow.name }}';
-	const setting = { ...texts('One'), destination: LATER };
+	const setting = { ...texts('One'), destinationName: LATER };
 	const named = (name: string, t = 'One', more: Partial<INode> = {}) => {
 		const subject = before(speech(text), more);
 		subject.name = name;

@@ -32,7 +32,7 @@ const tellsId = (id: string) => status({ status: 'processing', id });
 
 describe('when another item fails', () => {
 	test.each([
-		['speech, which is paid', speech, {}, 'Already paid for: 1 other row (task 1).'],
+		['speech, which is paid', speech, {}, 'so free in that retry: 1 other row (task 1).'],
 		['video, which is refused', video, answer(400), ''],
 	])(
 		'a create call under way gets its answer, however late, and no further one begins: %s',

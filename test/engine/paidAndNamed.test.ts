@@ -75,7 +75,7 @@ describe('a credential by expression, one token of which is corrected before the
 		const type = 'n8n-nodes-base.manualTrigger';
 		const later = node({}, { name: 'Later', id: 'later', type, credentials: {} });
 		const subject = workflow(node(speech(EACH), { ...ERROR_OUTPUT, id: 'of-its-own' }), later);
-		const setting = { destination: 'Later', ...texts('One', 'Two') };
+		const setting = { destinationName: 'Later', ...texts('One', 'Two') };
 		await run(subject, { ...setting, credential: tokens(ada, '') });
 		expect(count('One')).toBe(1);
 		await run(subject, { ...setting, credential: tokens(ada, bob) });

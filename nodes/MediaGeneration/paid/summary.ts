@@ -30,7 +30,7 @@ const retryAdvice = (executions: string) => ({
 	 * For a failed item that will probably fail again in a retry, while other items have charged results. On Error must
 	 * then let the run continue past the failed item.
 	 */
-	skipItem: `First get the other rows: change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under ${executions}. Then see to this row.`,
+	skipItem: `First get the other rows: change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under ${executions}.`,
 });
 
 const kindOf = (value: JournalValue): MediaKind =>
@@ -129,13 +129,14 @@ export function chargeSummary(
 	// The earlier execution does not contain what this retry has paid for. Another retry of it learns that only from
 	// this process, until the process ends.
 	const retryWarning = isRetry && 'Retry this execution, not an earlier one.';
-	const whatToDo = joinSentences(
-		retryWarning,
-		mustSkipItem ? advice.skipItem : advice[failsAgain ? 'unchanged' : 'plain'],
-	);
 	// A user who first corrected the row would change parameters, so that the retry would be charged for all rows. If
 	// the outcome is indeterminate, the description advises no correction.
 	const isFirst = mustSkipItem && !isIndeterminate;
+	const whatToDo = joinSentences(
+		mustSkipItem ? advice.skipItem : advice[failsAgain ? 'unchanged' : 'plain'],
+		retryWarning,
+		isFirst && 'Then see to this row.',
+	);
 	const after = joinSentences(
 		hasCollectableResults && !isFirst && whatToDo,
 		chargedRequests.length > 0 &&
