@@ -104,7 +104,7 @@ export interface FailureFacts {
 	retryAfterMs?: number;
 	/** The time limit that was exceeded, in ms. */
 	limitMs?: number;
-	/** The value of the parameter Max Paid Requests per Execution, which the run would exceed. */
+	/** The value of the parameter Max Paid Requests, which the run would exceed. */
 	maxPaidRequests?: number;
 	/** True if the service may have accepted and charged a create call whose result is unknown. */
 	mayBeCharged?: boolean;

@@ -74,7 +74,7 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 		await names().filter({ hasText: 'Convert text to speech' }).click();
 		await field('text').waitFor();
 		await page
-			.getByText('Runs are charged in full, retries for what is missing.')
+			.getByText('Each run is charged in full, a retry only for the rest.')
 			.first()
 			.waitFor();
 	});

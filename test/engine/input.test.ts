@@ -26,7 +26,7 @@ test.each<[string, IDataObject]>([
 	['Poll Interval', options({ pollInterval: mixed(0.1, 1) })],
 	['Callback URL', options({ callbackUrl: mixed('example', '') })],
 	['Split Text Longer Than', options({ splitLongerThan: mixed(-1, 0) })],
-	['Max Paid Requests per Execution', options({ maxPaidPerExecution: mixed(-1, 0) })],
+	['Max Paid Requests', options({ maxPaidPerExecution: mixed(-1, 0) })],
 	['Put Output File in Field', options({ subtitles: true, outputField: mixed('subtitles', 'a') })],
 	...['get', 'wait', 'delete'].map((operation): [string, IDataObject] => [
 		operation === 'wait' ? 'Task ID(s)' : 'Task ID',

@@ -116,7 +116,7 @@ test('an agent that asks for a hundred images gets as many as it may pay for', a
 	expect(records.filter(({ file_url }) => file_url !== undefined)).toHaveLength(4);
 	const refused = records.filter(({ error }) => error !== undefined);
 	expect(refused).toHaveLength(96);
-	expect(refused[95]!.error).toContain("'Max Paid Requests per Execution' is 4");
+	expect(refused[95]!.error).toContain("'Max Paid Requests' is 4");
 	expect(sim.chargedCalls).toBe(4);
 });
 

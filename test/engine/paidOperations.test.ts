@@ -149,11 +149,11 @@ describe.each(cases)('%s', (_, one) => {
 		expect(posts()).toBe(2);
 	});
 
-	it('is counted by Max Paid Requests per Execution', async () => {
+	it('is counted by Max Paid Requests', async () => {
 		const given = parametersOf(one, { [LIMIT]: 1 });
 		const { message } = bad(await run(node(given), { input: itemsOf('One', 'Two') }));
 		expect(message).toMatch(
-			"This run needs 2 paid requests, but 'Max Paid Requests per Execution' is 1",
+			"This run needs 2 paid requests, but 'Max Paid Requests' is 1",
 		);
 		expect(posts()).toBe(0);
 	});

@@ -7,7 +7,7 @@ import { CONTINUE, EACH, node, RETRY, run, sim, speech, start, texts, video } fr
 
 beforeEach(async () => await start({ pace: 0.01 }));
 
-const LIMIT = 'Max Paid Requests per Execution';
+const LIMIT = 'Max Paid Requests';
 const rows = (count: number) => texts(...Array.from({ length: count }, (_, n) => `Hi ${n}`));
 const spoken = (maxPaidPerExecution: number, options: IDataObject = {}) =>
 	speech(EACH, { maxPaidPerExecution, ...options });

@@ -55,7 +55,7 @@ const failure = (kind: FailureKind, facts: FailureFacts = {}) =>
 const ALOUD = `
 'Text' is empty. Fill it in, or check the column's name in its expression. The request was not sent.
 The input has no binary field 'data' (it has none). 'Images (in Order)' must contain the names of input binary fields that hold images, or image URLs (https://…). The request was not sent.
-This run needs 2 paid requests, but 'Max Paid Requests per Execution' is 1. Raise the limit, or pass fewer rows. No paid request was sent in this run.
+This run needs 2 paid requests, but 'Max Paid Requests' is 1. Raise the limit, or pass fewer rows. No paid request was sent in this run.
 media.example.com refused the connection. Check 'Base URL' in the credential, and whether the service is running.
 media.example.com did not respond. The connection was lost, or the response took too long. Try again in a moment.
 The response does not come from a media generation service (HTTP 200). Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.
@@ -63,7 +63,7 @@ The service redirects to https://other.example.com. The API token is never sent 
 Authorization failed: the service refused the API token: invalid_token. Enter a new 'API Token' in the credential: the current one is wrong, expired or revoked.
 The account is out of credit: insufficient_credits. Add credit with your provider. Account → Get shows what is left.
 The service received too many requests from this account. Wait 7 seconds before you try again.
-Your account has no voice with this ID: invalid_voice_id. Choose one with 'From list' in 'Voice', or get the IDs with Voice → Get Many.
+Your account has no voice with this ID. Choose one with 'From list' in 'Voice', or get the IDs with Voice → Get Many.
 The service does not know this URL: Not found. Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.
 The service rejected the request (HTTP 422): text too long. Correct the field that this reason is about.
 The service is not available (HTTP 503): maintenance. The cause is probably on the service's side. Try again later.

@@ -23,7 +23,7 @@ const MAX_REPLICA_LAG_MS = 600_000;
 
 /**
  * The idempotency journal: it remembers the create calls of this node that were charged or may have been charged, so
- * that a retry does not send them again. It also counts billable requests, for Max Paid Requests per Execution.
+ * that a retry does not send them again. It also counts billable requests, for Max Paid Requests.
  *
  * A run of the node makes one journal, calls `reserve` once before it sends requests, and calls `settle` once at its
  * end.

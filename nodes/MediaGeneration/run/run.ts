@@ -52,7 +52,7 @@ export class Run {
 	private readonly stopController = new AbortController();
 	private readonly signals: CallSignals;
 	private concurrency: Concurrency | undefined;
-	/** The lowest value of Max Paid Requests per Execution among all items. */
+	/** The lowest value of Max Paid Requests among all items. */
 	private maxPaid = Infinity;
 	/** The error that ends the run, and the index of its item. There is no index if the run was canceled. */
 	private fatalFailure: { error: unknown; index?: number } | undefined;
@@ -188,7 +188,7 @@ export class Run {
 	}
 
 	/**
-	 * Reserves the billable requests of all items. If Max Paid Requests per Execution does not allow all of them,
+	 * Reserves the billable requests of all items. If Max Paid Requests does not allow all of them,
 	 * reserves none, and returns a failed result for each item that would be charged.
 	 */
 	private reserveRequests(items: PreparedItem[]) {

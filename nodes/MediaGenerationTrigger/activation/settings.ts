@@ -13,7 +13,7 @@ const EVENTS = [
 		name: 'Speech Failed',
 		value: 'failed',
 		description:
-			'When the service could not convert the text of a speech task. If Video or Image Created is selected as well, also when it could not generate a video or image.',
+			'When a speech task fails. With Video or Image Created, also when a video or image fails.',
 	},
 	{
 		name: 'Speech Progress',

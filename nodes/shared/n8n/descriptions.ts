@@ -38,13 +38,13 @@ export const concurrency: NumberField = {
 };
 
 export const maxPaid: NumberField = {
-	displayName: 'Max Paid Requests per Execution',
+	displayName: 'Max Paid Requests',
 	name: 'maxPaidPerExecution',
 	type: 'number',
 	typeOptions: { minValue: 0, maxValue: 1_000_000, numberPrecision: 0 },
 	default: 0,
 	description:
-		'The most paid requests this node may send in one execution, including loops, Retry On Fail and calls by an AI Agent node. A run that would need more is refused before anything is sent. 0 means no limit.',
+		'The most paid requests this node may send in one execution, including loops, Retry On Fail and calls by an AI Agent node. A request for several videos counts as one. A run that would need more is refused before anything is sent. 0 means no limit.',
 };
 
 export const pollInterval: NumberField = {
@@ -174,7 +174,7 @@ export const inputImagesField = (displayName: string, description: string): INod
 	required: true,
 	default: 'data',
 	placeholder: 'e.g. data, https://example.com/cat.png',
-	description: `${description}. Images in several items? First add an Aggregate node with All Item Data and Include Binaries, then enter {{ Object.keys($binary).join(', ') }} here as an expression. Otherwise only the first image is used.`,
+	description: `${description}. Images in several items? Each item becomes a separate, charged video. For one video from all of them, first add an Aggregate node with All Item Data and Include Binaries, then enter {{ Object.keys($binary).join(', ') }} here as an expression.`,
 	hint: 'Input binary fields or https:// URLs, separated by commas. Only those listed here are used.',
 	builderHint: {
 		propertyHint:

@@ -167,7 +167,7 @@ function inputRemedy(facts: FailureFacts): string {
 /** Says that nothing was sent because of an invalid field; '' for a trigger, which sends no request of the user. */
 function notSentSentence({ isTrigger, itemIndexes }: FailureFacts): string {
 	if (isTrigger) return '';
-	return itemIndexes ? ' Nothing was sent in this run.' : ' The request was not sent.';
+	return itemIndexes ? ' Nothing was sent or charged in this run.' : ' The request was not sent.';
 }
 
 /** How each kind of failure is put into words. */
@@ -181,7 +181,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: `${fieldRemedy ?? `'${field}' must contain the names of input binary fields that hold images, or image URLs (https://…)`}. The request was not sent.`,
 	}),
 	overBudget: ({ reason = 'This run needs more', maxPaidRequests }) => ({
-		message: `${reason}, but 'Max Paid Requests per Execution' is ${maxPaidRequests}`,
+		message: `${reason}, but 'Max Paid Requests' is ${maxPaidRequests}`,
 		description: 'Raise the limit, or pass fewer rows. No paid request was sent in this run.',
 	}),
 	unreachable: ({ host = 'The service', unreachableCause = 'host', fileUrl }) => {
@@ -221,7 +221,8 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 				: `Wait ${facts.retryAfterMs ? formatPause(facts.retryAfterMs) : 'a minute'}${hasConcurrency(facts) ? ". If it happens again, set a lower 'Concurrency' under Options." : ' before you try again.'}`,
 	}),
 	invalidVoice: (facts) => ({
-		message: `Your account has no voice with this ID${reasonSuffix(facts)}`,
+		// A bare code of the service, such as `invalid_voice_id`, could be taken for the ID.
+		message: `Your account has no voice with this ID${/\s/.test(facts.reason ?? '') ? reasonSuffix(facts) : ''}`,
 		description: "Choose one with 'From list' in 'Voice', or get the IDs with Voice → Get Many.",
 	}),
 	notFound: (facts) => ({

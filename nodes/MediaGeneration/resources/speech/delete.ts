@@ -8,7 +8,7 @@ export const deleteSpeech: Operation = {
 	option: {
 		name: 'Delete',
 		value: 'delete',
-		description: 'Delete a speech task from the service',
+		description: 'Delete a speech task from the service. Its audio can no longer be collected.',
 		action: 'Delete speech task',
 	},
 	fields: [taskIdField],

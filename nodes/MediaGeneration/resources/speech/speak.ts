@@ -77,7 +77,7 @@ const waitForCompletion = {
 	type: 'boolean',
 	default: true,
 	description:
-		'Whether to wait until the audio is ready. Turn off to get just the task ID right away, and get the audio later with Speech → Collect.',
+		'Whether to wait until the audio is ready. Turn off to get just the task ID right away, and get the audio later with Speech → Collect, at no extra charge.',
 } satisfies INodeProperties;
 
 const fields: INodeProperties[] = [
