@@ -46,7 +46,14 @@ export type FailureKind =
 	| 'timedOut'
 	| 'canceled';
 
-/** What prevents a connection to the service. `host` means that the host was not found or cannot be reached. */
+/**
+ * What prevents a connection to a host:
+ *
+ * - `refused`: the host refused the connection.
+ * - `host`: the host was not found or cannot be reached.
+ * - `certificate`: n8n does not trust the host's certificate.
+ * - `blocked`: the security settings of this n8n instance forbid the host.
+ */
 export type UnreachableCause = 'refused' | 'host' | 'certificate' | 'blocked';
 
 /**

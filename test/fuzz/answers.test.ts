@@ -118,7 +118,7 @@ const stream: fc.Arbitrary<Uint8Array> = fc.oneof(
 );
 
 test('any stream ends in an outcome and progress that can be shown, the same however it is cut', () => {
-	const hear = (parts: Uint8Array[], ending: 'markEnded' | 'markBroken') => {
+	const hear = (parts: Uint8Array[], ending: 'finish' | 'finishBroken') => {
 		const progress: Array<{ status: string; id?: string }> = [];
 		const events = new GenerationEvents(SOURCE, (status, id) => progress.push({ status, id }));
 		for (const part of parts) events.push(part);
@@ -130,7 +130,7 @@ test('any stream ends in an outcome and progress that can be shown, the same how
 		const places = wished.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b);
 		const parts = [0, ...places].map((start, index) => bytes.subarray(start, places[index]));
 		const single = Array.from(bytes, (byte) => Uint8Array.of(byte));
-		for (const ending of ['markEnded', 'markBroken'] as const) {
+		for (const ending of ['finish', 'finishBroken'] as const) {
 			const { outcome, progress } = hear([bytes], ending);
 			expect(hear(parts, ending)).toEqual({ outcome, progress });
 			expect(hear(single, ending)).toEqual({ outcome, progress });

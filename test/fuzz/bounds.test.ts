@@ -47,7 +47,7 @@ test.each([
 function outcomeOf(stream: string) {
 	const events = new GenerationEvents(SOURCE);
 	events.push(Buffer.from(stream));
-	return events.markEnded();
+	return events.finish();
 }
 
 describe('a stream without end', () => {
@@ -68,7 +68,7 @@ describe('a stream without end', () => {
 		for (let pushed = 0; pushed < 20 * MIB; pushed += bytes.length) {
 			if (events.push(bytes)) endedAfter ??= pushed;
 		}
-		return { endedAfter, taken: heap() - before, outcome: events.markEnded() };
+		return { endedAfter, taken: heap() - before, outcome: events.finish() };
 	}
 
 	it.each([

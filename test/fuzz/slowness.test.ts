@@ -50,7 +50,7 @@ function streamIn(size: number, text: string) {
 	const events = new GenerationEvents(SOURCE);
 	const bytes = Buffer.from(text);
 	for (let at = 0; at < bytes.length; at += size) events.push(bytes.subarray(at, at + size));
-	return events.markEnded();
+	return events.finish();
 }
 
 /** Longer than any answer that is read; at the square of it a reader would take minutes. */

@@ -24,10 +24,10 @@ function shown(outcome: GenerationEvents['outcome']) {
 }
 const filesOf = (outcome: object) => (outcome as { files?: GeneratedFile[] }).files ?? [];
 
-type Ending = 'markEnded' | 'markBroken';
-const ENDINGS: Ending[] = ['markEnded', 'markBroken'];
+type Ending = 'finish' | 'finishBroken';
+const ENDINGS: Ending[] = ['finish', 'finishBroken'];
 /** What comes of these parts when so many files were asked for; `early`: before the stream had ended. */
-function hear(parts: Array<string | Uint8Array>, ending: Ending = 'markEnded', expected?: number) {
+function hear(parts: Array<string | Uint8Array>, ending: Ending = 'finish', expected?: number) {
 	const progress: Array<{ status: string; id?: string }> = [];
 	const note = (status: string, id?: string) => void progress.push({ status, id });
 	const events = new GenerationEvents(SOURCE, note, expected);
@@ -113,7 +113,7 @@ describe('completions that come one per video', () => {
 	it.each<[string, string[], early: boolean, ids: string[], cutBy: Ending[]]>([
 		['an array each', [third, one, other], true, ['c', 'a', 'b'], []],
 		['those before repeated', [one, completion(...made('a', 'b', 'c'))], true, ['a', 'b', 'c'], []],
-		['the stream ends', [one, other], false, ['a', 'b'], ['markBroken']],
+		['the stream ends', [one, other], false, ['a', 'b'], ['finishBroken']],
 		['a status tells of a failure', [one, other, status('failed')], false, ['a', 'b'], []],
 		['one has failed', [one, other, completion(unsafe('failed'))], true, ['a', 'b'], []],
 		['a completion is cut in two', [one, other, half], false, ['a', 'b'], ENDINGS],
@@ -128,7 +128,7 @@ describe('completions that come one per video', () => {
 	});
 
 	const addressesOf = (...events: string[]) =>
-		filesOf(hear(events, 'markEnded', 3).outcome).map(({ fileUrl }) => fileUrl.slice(26));
+		filesOf(hear(events, 'finish', 3).outcome).map(({ fileUrl }) => fileUrl.slice(26));
 
 	it('are the same files when they are repeated with addresses signed anew', () => {
 		const repeated = ['a', 'ab', 'abc'].map((paths, time) =>
@@ -142,7 +142,7 @@ describe('completions that come one per video', () => {
 
 	it('are a failure when all have failed', () => {
 		const all = ['a', 'b', 'c'].map((id) => completion({ ...unsafe('failed'), id }));
-		const { early, outcome } = hear(all, 'markEnded', 3);
+		const { early, outcome } = hear(all, 'finish', 3);
 		expect({ early, ...outcome }).toEqual({ early: true, ...failed('UNSAFE_GENERATION') });
 	});
 });
@@ -202,7 +202,7 @@ describe('one of several that is refused', () => {
 			'No',
 		],
 	])('%s: the others are heard', (_, events, early, ids, reason) => {
-		const heard = hear(events as string[], 'markEnded', 4);
+		const heard = hear(events as string[], 'finish', 4);
 		const outcome = heard.outcome as {
 			files: GeneratedFile[];
 			interruptionReason?: string;
@@ -214,24 +214,24 @@ describe('one of several that is refused', () => {
 
 	it('is one of all: nothing else was told', () => {
 		const isAll = { early: false, outcome: { kind: 'generationFailed', text: 'UNSAFE' } };
-		expect(hear([bare], 'markEnded', 4)).toMatchObject(isAll);
+		expect(hear([bare], 'finish', 4)).toMatchObject(isAll);
 		// Where nothing says that the stream is over, the history is searched first.
 		const silent = new GenerationEvents(SOURCE, undefined, 4);
 		silent.push(Buffer.from(bare));
 		const failure = { kind: 'generationFailed', facts: { reason: 'UNSAFE' } };
-		expect(silent.markBroken('silent')).toMatchObject({
+		expect(silent.finishBroken('silent')).toMatchObject({
 			files: [],
 			interruptionReason: 'silent',
 			failure,
 		});
-		expect(hear([error([])], 'markEnded', 4).outcome.kind).toBe('generationFailed');
+		expect(hear([error([])], 'finish', 4).outcome.kind).toBe('generationFailed');
 		// Where others may be in progress, the history is searched although the service ended the stream.
 		const isSearched = { outcome: { kind: 'lost' } };
 		for (const events of [[bare, status('processing')], [own], [own, status('processing')]]) {
-			expect(hear(events, 'markEnded', 4)).toMatchObject(isSearched);
+			expect(hear(events, 'finish', 4)).toMatchObject(isSearched);
 		}
-		expect(hear([bare], 'markEnded', 1)).toMatchObject({ ...isAll, early: true });
-		expect(hear([error('Too many tasks')], 'markEnded', 4)).toMatchObject({ early: true });
+		expect(hear([bare], 'finish', 1)).toMatchObject({ ...isAll, early: true });
+		expect(hear([error('Too many tasks')], 'finish', 4)).toMatchObject({ early: true });
 	});
 
 	it('leaves the others to the history where the stream breaks', () => {
@@ -239,7 +239,7 @@ describe('one of several that is refused', () => {
 		const broken = (...events: Array<string | undefined>) => {
 			const told = new GenerationEvents(SOURCE, undefined, 4);
 			for (const one of events) told.push(Buffer.from(one!));
-			return shown(told.markBroken('broken'));
+			return shown(told.finishBroken('broken'));
 		};
 		expect(broken(own)).toMatchObject(isLost);
 		expect(broken(bare, status('processing'))).toMatchObject(isLost);
@@ -249,7 +249,7 @@ describe('one of several that is refused', () => {
 	});
 
 	it('lets nobody wait for files that have all come', () => {
-		const words = (...events: string[]) => hear(events, 'markEnded', 2).words;
+		const words = (...events: string[]) => hear(events, 'finish', 2).words;
 		const [one, two] = ['1', '2'].map((id) => ({ ...ITEM, id, file_url: `${FILE}?${id}` }));
 		expect(words(completion(one, two))).toEqual([]);
 		expect(words(completion(one), completion(two))).toEqual(['partially completed']);
@@ -257,6 +257,6 @@ describe('one of several that is refused', () => {
 	});
 
 	it('tells its id, by which the history knows it', () => {
-		expect(hear([own], 'markEnded', 4).progress).toEqual([{ status: 'failed', id: 'x' }]);
+		expect(hear([own], 'finish', 4).progress).toEqual([{ status: 'failed', id: 'x' }]);
 	});
 });

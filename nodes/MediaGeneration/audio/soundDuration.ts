@@ -44,8 +44,8 @@ export class SoundDuration {
 	}
 
 	/**
-	 * Gives the parser the bytes that it requests and that have arrived. `isFileEnd` is true if no more bytes will
-	 * arrive.
+	 * Serves the parser's requests (see `ByteParser`) with the bytes that have arrived: passes on n bytes, or skips
+	 * them if the request is -n. `isFileEnd` is true if no more bytes will arrive; the parser then gets what is left.
 	 */
 	private feedParser(isFileEnd: boolean): void {
 		try {

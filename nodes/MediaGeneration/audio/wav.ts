@@ -6,7 +6,7 @@ import type { ByteParser, Sound } from './sound';
  */
 
 /** Codes of the encodings that can be joined: PCM, floating point, A-law, µ-law, and extensible. */
-const ENCODINGS = [1, 3, 6, 7, 0xfffe];
+const JOINABLE_ENCODINGS = [1, 3, 6, 7, 0xfffe];
 /** The smallest `fmt ` chunk, in bytes. */
 const MIN_FORMAT_BYTES = 16;
 /** The largest `fmt ` chunk that `readWav` accepts, in bytes. */
@@ -56,7 +56,7 @@ export function* readWavDuration(reader: { offset: number }): ByteParser<number>
 		yield -(isDataChunk ? size || Infinity : size + (size % 2));
 		if (!isDataChunk || formatChunk?.length !== MIN_FORMAT_BYTES) continue;
 		// The size of compressed sound does not tell its duration, but the number of samples does.
-		const isCompressed = !ENCODINGS.includes(formatChunk.readUInt16LE(0));
+		const isCompressed = !JOINABLE_ENCODINGS.includes(formatChunk.readUInt16LE(0));
 		const sampleRate = formatChunk.readUInt32LE(4);
 		if (isCompressed && sampleCount > 0) return (sampleCount * 1000) / sampleRate;
 		const bytesPerSecond = isCompressed
@@ -80,7 +80,8 @@ function soundIn(chunkInFile: Buffer, data: Buffer): Sound | undefined {
 	const sampleRate = formatChunk.readUInt32LE(4);
 	const frameBytes = formatChunk.readUInt16LE(12);
 	const bitsPerSample = formatChunk.readUInt16LE(14);
-	if (!ENCODINGS.includes(encoding) || channels * sampleRate * frameBytes === 0) return undefined;
+	if (!JOINABLE_ENCODINGS.includes(encoding) || channels * sampleRate * frameBytes === 0)
+		return undefined;
 	const samples = data.subarray(0, data.length - (data.length % frameBytes));
 	if (samples.length === 0) return undefined;
 	return {

@@ -146,8 +146,9 @@ async function findVoices(
 	signal: AbortSignal,
 ): Promise<INodeListSearchResult> {
 	const { redact } = api.credential;
-	// The editor shows the entries, and saves the chosen one unencrypted, so they are redacted.
 	const patterns = searchPatterns(search);
+	// The records are redacted, because the editor shows the entries made from them, and saves the chosen one
+	// unencrypted.
 	const entriesOf = (records: ServiceRecord[]) =>
 		redact
 			.value(records)

@@ -156,14 +156,14 @@ export class JournalEntry {
 	 * The value of this entry, or else the one that an earlier manual run has written; undefined if there is neither.
 	 */
 	get value(): WrittenValue | undefined {
-		return this.ownValue ?? this.recentValue;
+		return this.journaledValue ?? this.recentValue;
 	}
 
 	/**
 	 * The value that the journal has for this call. Undefined if there is none, or if it is about a task that is gone
 	 * and came from another service than the one at the item's Base URL.
 	 */
-	private get ownValue(): WrittenValue | undefined {
+	private get journaledValue(): WrittenValue | undefined {
 		const value = this.journal.entries[this.key];
 		return value?.state === 'gone' && !this.isOfThisService(value) ? undefined : value;
 	}
@@ -190,7 +190,10 @@ export class JournalEntry {
 			: undefined;
 	}
 
-	/** True if the create call may still have to be sent. It is then charged. */
+	/**
+	 * True if no earlier attempt has left a result to collect, so that a create call has to be sent and is charged. It
+	 * is not sent if another run has it in flight, or if a task that seemed to be gone is there after all.
+	 */
 	get needsCreateCall(): boolean {
 		return !this.value || this.value.state === 'gone';
 	}
@@ -245,7 +248,7 @@ export class JournalEntry {
 
 	/** Throws a Failure if an earlier attempt has sent the call to another Base URL. */
 	private requireThisService(): void {
-		const value = this.ownValue;
+		const value = this.journaledValue;
 		if (!value || this.isOfThisService(value)) return;
 		throw sentElsewhereFailure(value, `to another Base URL, ${value.baseUrl}`, 'that Base URL');
 	}
@@ -292,7 +295,10 @@ export class JournalEntry {
 		this.write({ ...previous, state: 'gone' });
 	}
 
-	/** Undoes `setSent`. Call it only when the service has surely not accepted the call. */
+	/**
+	 * Takes back the count of `setSent`, and deletes the entry. Call it only when the service has surely not accepted
+	 * the call.
+	 */
 	setNotAccepted(): void {
 		this.journal.reservedCount++;
 		this.deleteEverywhere();

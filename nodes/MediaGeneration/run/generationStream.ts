@@ -16,7 +16,7 @@ import type { FillBody, GenerationOrder, GenerationRecord } from './generationRe
 import type { ItemContext } from './itemContext';
 
 /** The signals that end a create call, and its idle timeout. Both signals may also abort at a deadline. */
-export interface StreamLimits extends CallSignals {
+export interface StreamOptions extends CallSignals {
 	/** Milliseconds of silence after which the stream counts as lost. */
 	idleTimeoutMs: number;
 }
@@ -47,7 +47,7 @@ export async function requestStream(
 	item: ItemContext,
 	order: GenerationOrder,
 	record: GenerationRecord,
-	limits: StreamLimits,
+	limits: StreamOptions,
 ): Promise<StreamResult> {
 	const fillBody =
 		(await order.prepareBody?.(order.fields, limits.stopStarting)) ?? jsonBodyFiller(order);
@@ -74,7 +74,7 @@ class GenerationCall {
 		private readonly item: ItemContext,
 		private readonly order: GenerationOrder,
 		private readonly record: GenerationRecord,
-		private readonly limits: StreamLimits,
+		private readonly limits: StreamOptions,
 		private readonly fillBody: FillBody,
 	) {}
 
@@ -182,9 +182,9 @@ class GenerationCall {
 				if (outcome) void runAfter(END_GRACE_MS, () => this.close());
 				if (events.eventCount > eventCount) lastEventAt = monotonicNow();
 			}
-			return outcome ?? events.markEnded();
+			return outcome ?? events.finish();
 		} catch {
-			return outcome ?? events.markBroken(closeReason);
+			return outcome ?? events.finishBroken(closeReason);
 		} finally {
 			streamEnded.abort(SILENT_ABORT);
 		}

@@ -18,7 +18,7 @@ import {
 } from '../../shared/n8n/descriptions';
 import type { JournalEntry } from '../paid/journal';
 import { GenerationRecord, type GenerationOrder } from './generationRecord';
-import { requestStream, type StreamLimits } from './generationStream';
+import { requestStream, type StreamOptions } from './generationStream';
 import { type BillableTask, type ItemResult, toItemResult } from './itemTask';
 import type { ItemContext } from './itemContext';
 
@@ -117,14 +117,15 @@ async function obtainFiles(
 	item: ItemContext,
 	order: GenerationOrder,
 	record: GenerationRecord,
-	limits: StreamLimits & { timeoutMs: number },
+	streamOptions: StreamOptions & { timeoutMs: number },
 ): Promise<GeneratedFile[]> {
-	const result = record.readPreviousResult() ?? (await requestStream(item, order, record, limits));
+	const result =
+		record.readPreviousResult() ?? (await requestStream(item, order, record, streamOptions));
 	const { request } = record;
 	const { files, reason, interruptionReason } = result;
 	if (files.length >= request.requestedCount) return files;
 	record.markIncomplete(result);
-	const { abortInFlight, stopStarting, timeoutMs } = limits;
+	const { abortInFlight, stopStarting, timeoutMs } = streamOptions;
 	const failureIfMissing = abortInFlight.aborted
 		? new Failure('timedOut', { limitMs: timeoutMs, mayBeCharged: true })
 		: (result.failure ?? new Failure('streamLost', { reason: reason ?? interruptionReason }));

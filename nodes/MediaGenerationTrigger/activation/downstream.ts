@@ -70,8 +70,8 @@ export function downstreamCreationCheck(
 			if (id === calledBy) return id === workflowId || nodes.some((node) => mayCall(node, id));
 			if (id === workflowId) return startNode === triggerName;
 			if (calledBy !== workflowId) return false;
-			// n8n does not restart a published trigger when nodes are added behind it, so those nodes are not known here.
-			// One of them may have called a sub-workflow that no known node calls.
+			// n8n does not restart a published trigger when nodes are added behind it, so those nodes are not known
+			// here. One of them may have called a sub-workflow that no known node calls.
 			const isCaller = (node: CallerNode) => mayCall(node, id);
 			return nodes.some(isCaller) || !enabledNodes(context).some(isCaller);
 		};

@@ -18,7 +18,7 @@ const MAX_POLLED_ENTRIES = 600;
 const MAX_KNOWN_ENTRIES = 1000;
 /** The longest time for which an unfinished entry (no file, not failed) is tracked, in ms. */
 const MAX_TRACKED_MS = 2 * 3_600_000;
-/** The watermark of a history whose entries are all known, so that any unknown entry is new. */
+/** The watermark if the first poll has read the whole history. Every entry that only a later poll finds is new. */
 const NO_WATERMARK = 0;
 
 /** An entry of the history with its fingerprint, by which a later poll recognizes it. */

@@ -4,7 +4,7 @@ import {
 	RetryingClient,
 	type ApiCall,
 	type CreateCall,
-	type ReadCall,
+	type FreeCall,
 	type ResponseReader,
 } from './retry';
 import {
@@ -57,20 +57,20 @@ export class Api extends RetryingClient {
 		return (await this.sendForJson(call, readCreatedTaskId)).value;
 	}
 
-	/** Reads a speech task (§4.2). `retry`: see `ReadCall`. */
+	/** Reads a speech task (§4.2). `retry`: see `FreeCall`. */
 	async getTask(
 		taskId: string,
 		signal: AbortSignal,
-		retry: ReadCall['retry'] = 'ifTemporary',
+		retry: FreeCall['retry'] = 'ifTemporary',
 	): Promise<SpeechTask> {
-		const call: ReadCall = { method: 'GET', path: taskPath(taskId), retry, signal };
+		const call: FreeCall = { method: 'GET', path: taskPath(taskId), retry, signal };
 		const read = (raw: unknown) => readSpeechTask(raw, this.credential);
 		return (await this.sendForJson(call, read)).value;
 	}
 
 	/** Deletes a speech task (§4.3). */
 	async deleteTask(taskId: string, signal: AbortSignal): Promise<void> {
-		const call: ReadCall = {
+		const call: FreeCall = {
 			method: 'DELETE',
 			path: taskPath(taskId),
 			retry: 'ifTemporary',
@@ -109,18 +109,18 @@ export class Api extends RetryingClient {
 		return await this.fetchPage('/v1/labs/voices', query, signal);
 	}
 
-	/** Reads the account (§4.10). `retry`: see `ReadCall`. */
+	/** Reads the account (§4.10). `retry`: see `FreeCall`. */
 	async getAccount(
 		signal: AbortSignal,
-		retry: ReadCall['retry'] = 'ifTemporary',
+		retry: FreeCall['retry'] = 'ifTemporary',
 	): Promise<ServiceRecord> {
-		const call: ReadCall = { method: 'GET', path: ACCOUNT_PATH, retry, signal };
+		const call: FreeCall = { method: 'GET', path: ACCOUNT_PATH, retry, signal };
 		return (await this.sendForJson(call, readRecord)).value;
 	}
 
 	/** Reads one page of a list, with the service's clock minus ours, in ms. */
 	private async fetchPage(path: string, query: Query, signal: AbortSignal) {
-		const call: ReadCall = { method: 'GET', path, query, retry: 'ifTemporary', signal };
+		const call: FreeCall = { method: 'GET', path, query, retry: 'ifTemporary', signal };
 		const { value: page, clockOffsetMs } = await this.sendForJson(call, readPage);
 		return { ...page, clockOffsetMs };
 	}

@@ -43,7 +43,7 @@ interface BaseCall extends Pick<HttpRequest, 'method' | 'query'> {
 }
 
 /** A call that is not charged. With `ifTemporary`, it is sent again after a temporary failure. */
-export interface ReadCall extends BaseCall {
+export interface FreeCall extends BaseCall {
 	retry: 'ifTemporary' | 'never';
 	signal: AbortSignal;
 }
@@ -56,11 +56,11 @@ export interface CreateCall extends BaseCall, CallSignals {
 	retry: 'ifNotAccepted';
 }
 
-export type ApiCall = ReadCall | CreateCall;
+export type ApiCall = FreeCall | CreateCall;
 
 const isCreateCall = (call: ApiCall): call is CreateCall => call.retry === 'ifNotAccepted';
 
-/** The two signals of a call; a `ReadCall` has one signal for both. */
+/** The two signals of a call; a `FreeCall` has one signal for both. */
 const signalsOf = (call: ApiCall): { stopStarting: AbortSignal; abortInFlight: AbortSignal } =>
 	isCreateCall(call) ? call : { stopStarting: call.signal, abortInFlight: call.signal };
 
@@ -209,7 +209,7 @@ export class RetryingClient {
 	/** Reads the account once. Resolves with the Failure of that read, or with undefined if it succeeds. */
 	private async tryReadAccount(signal: AbortSignal): Promise<Failure | undefined> {
 		const path = ACCOUNT_PATH;
-		const call: ReadCall = {
+		const call: FreeCall = {
 			method: 'GET',
 			path,
 			retry: 'never',
@@ -249,8 +249,8 @@ export class RetryingClient {
 			// With a rate limit, a large batch may have to wait for long, so the number of retries of a create call is
 			// not limited.
 			if (retry === 'ifNotAccepted') return true;
-			// A read may have no deadline, so the time for its retries is limited. If the service throttles everything,
-			// it is useless to wait.
+			// A read may have no deadline, so the time for its retries is limited. If no request was ever answered, the
+			// service probably throttles everything, and only MAX_CALL_ATTEMPTS attempts are made.
 			if (this.throttle.hasEverAnswered && monotonicNow() - startedAt < MAX_THROTTLED_READ_MS)
 				return true;
 		}

@@ -1,9 +1,6 @@
 import { anySignal, SILENT_ABORT, monotonicNow, throwIfAborted, whenAborted } from './deadline';
 
-/**
- * The greatest age, in ms, of a shared read whose result is good enough for a caller that waits for a task. The age
- * counts from the start of the read.
- */
+/** How old a shared read of a task, or of the history's first page in a trigger, may be, in ms from its start. */
 export const MAX_SHARED_READ_AGE_MS = 3000;
 /**
  * Reads that began longer ago than this, in ms, are dropped when a new read is added, because their results may be

@@ -73,13 +73,14 @@ export async function findInHistory(
 		signal: AbortSignal,
 		remainingWaitMs: number,
 	): Promise<ReadResult<GeneratedFile[]>> {
-		// The snapshot of the last read must be new, because an older one might not have the result yet.
 		const isLastSearch = Math.min(remainingSearchMs(), remainingWaitMs) < SEARCH_INTERVAL_MS;
 		const ledger = ledgerOf(api.credential);
 		ledger.add(request);
 		const requestsWithPrompt = ledger.findByPrompt(request);
 		const competingRequests = [request, ...requestsWithPrompt.filter(isCompetingWith(request))];
 		const since = Math.min(...competingRequests.map(earliestEntryTime));
+		// The last search needs a new snapshot, because no later search would find a result that an older snapshot
+		// lacks.
 		const minReadAt = isLastSearch ? monotonicNow() - 1000 : undefined;
 		const entries = await readHistorySince(api, since, signal, minReadAt).catch(
 			(error: unknown) => {

@@ -37,8 +37,9 @@ export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 
 /**
  * Finds out whether a trigger's own executions have created `product`, also through a sub-workflow or an error
- * workflow. If they have, a new start of the workflow would make an endless loop that is charged. Waits while the answer is not clear yet.
- * If a request for speech turns out to be the creator, the id of its task is added to that request.
+ * workflow. If they have, a new start of the workflow would make an endless loop that is charged. Waits while the
+ * answer is not clear yet. If a request for speech turns out to be the creator, the id of its task is added to that
+ * request.
  *
  * @param credential the trigger's credential
  * @param isOwnCreator returns true for an execution that the trigger has started, directly or through others

@@ -56,8 +56,8 @@ export class CircuitBreaker {
 	}
 
 	/**
-	 * Call this when a request that was sent at `sentAt` got an answer that is no failure. This closes the breaker,
-	 * unless the request was sent before the breaker last opened.
+	 * Call this when a request that was sent at `sentAt` succeeded, or was refused for another reason than rate or
+	 * load. This closes the breaker, unless the request was sent before the breaker last opened.
 	 */
 	onSuccess(sentAt: number): void {
 		if (sentAt <= this.openedAt) return;

@@ -9,22 +9,22 @@ const SLOW_START_FACTOR = 4;
 /** A refusal cuts the limit to this share of `wMax` (CUBIC's β, RFC 9438). */
 const BACKOFF_RATIO = 0.9;
 /**
- * Doubling the limit takes this many times as long as one call takes (see `doublingMs`), but at most `maxDoublingMs`.
+ * Doubling the limit takes this many times as long as one call takes (see `doublingMs`), but at most `doublingCapMs`.
  */
 const CALL_DURATIONS_PER_DOUBLING = 10;
 /** The longest time that doubling the limit takes, in ms, before the jitter is applied. */
 const MAX_DOUBLING_MS = 150_000;
 /**
- * The initial and lowest value of `idleDoublingMs`, in ms. It is low: if a call is refused while none of ours is in
- * flight, other clients are the cause, and they may soon be done.
+ * The initial and lowest cap on the doubling time after a call was refused while none of our calls was in flight, in
+ * ms. It is low, because other clients caused the refusal, and they may soon be done.
  */
-const MIN_IDLE_DOUBLING_MS = 4000;
+const MIN_IDLE_DOUBLING_CAP_MS = 4000;
 /**
- * Each refusal while no call of ours is in flight multiplies `idleDoublingMs` by this factor, up to MAX_DOUBLING_MS.
+ * Each refusal while no call of ours is in flight multiplies `idleDoublingCapMs` by this factor, up to MAX_DOUBLING_MS.
  */
-const IDLE_DOUBLING_INCREASE = 16;
-/** Each accepted call divides `idleDoublingMs` by this factor, down to MIN_IDLE_DOUBLING_MS. */
-const IDLE_DOUBLING_DECREASE = 1.2;
+const IDLE_CAP_INCREASE = 16;
+/** Each accepted call divides `idleDoublingCapMs` by this factor, down to MIN_IDLE_DOUBLING_CAP_MS. */
+const IDLE_CAP_DECREASE = 1.2;
 /** CUBIC's K as a share of the doubling time: how long after a refusal the limit is back at `wMax`. */
 const CUBIC_K = Math.cbrt(1 - BACKOFF_RATIO);
 /**
@@ -53,9 +53,9 @@ export class ConcurrencyLimit {
 	/**
 	 * The longest time that doubling the limit takes, in ms, before the jitter is applied. Each refusal sets it anew.
 	 */
-	private maxDoublingMs = 0;
-	/** The value that `maxDoublingMs` gets if a call is refused while no call of ours is in flight, in ms. */
-	private idleDoublingMs = MIN_IDLE_DOUBLING_MS;
+	private doublingCapMs = 0;
+	/** The value that `doublingCapMs` gets if a call is refused while no call of ours is in flight, in ms. */
+	private idleDoublingCapMs = MIN_IDLE_DOUBLING_CAP_MS;
 	/**
 	 * A random factor of the doubling time. It keeps the limits of processes that share an account from rising
 	 * together.
@@ -99,7 +99,7 @@ export class ConcurrencyLimit {
 	private get doublingMs(): number {
 		return (
 			this.jitterFactor *
-			Math.min(this.maxDoublingMs, CALL_DURATIONS_PER_DOUBLING * (this.averageCallMs || Infinity))
+			Math.min(this.doublingCapMs, CALL_DURATIONS_PER_DOUBLING * (this.averageCallMs || Infinity))
 		);
 	}
 
@@ -122,9 +122,9 @@ export class ConcurrencyLimit {
 
 	/** Call this when a call was accepted; `inFlight` is the number of calls in flight, this call included. */
 	onAccepted(inFlight: number): void {
-		this.idleDoublingMs = Math.max(
-			MIN_IDLE_DOUBLING_MS,
-			this.idleDoublingMs / IDLE_DOUBLING_DECREASE,
+		this.idleDoublingCapMs = Math.max(
+			MIN_IDLE_DOUBLING_CAP_MS,
+			this.idleDoublingCapMs / IDLE_CAP_DECREASE,
 		);
 		if (this.wMax !== undefined && inFlight > this.current)
 			this.wMax = Math.max(this.wMax, inFlight);
@@ -154,9 +154,12 @@ export class ConcurrencyLimit {
 		this.wMax = Math.max(0.5, inFlight);
 		this.epochStart = monotonicNow();
 		this.jitterFactor = 0.75 + Math.random() / 2;
-		this.maxDoublingMs = inFlight > 0 ? MAX_DOUBLING_MS : this.idleDoublingMs;
+		this.doublingCapMs = inFlight > 0 ? MAX_DOUBLING_MS : this.idleDoublingCapMs;
 		if (inFlight === 0)
-			this.idleDoublingMs = Math.min(MAX_DOUBLING_MS, IDLE_DOUBLING_INCREASE * this.idleDoublingMs);
+			this.idleDoublingCapMs = Math.min(
+				MAX_DOUBLING_MS,
+				IDLE_CAP_INCREASE * this.idleDoublingCapMs,
+			);
 	}
 
 	/**

@@ -78,7 +78,10 @@ export class Throttle {
 	readonly backgroundQueue = new TokenBucket();
 	private readonly interval = new RequestInterval();
 	private readonly failFast = new FailFast();
-	/** Stops requests of all kinds during the cooldown after a throttled one. */
+	/**
+	 * Stops requests of all kinds during the cooldown after a read was throttled, or a create call because of its rate.
+	 * Other reasons slow down create calls only (see `onThrottled`).
+	 */
 	private readonly requestBreaker = new CircuitBreaker('closed');
 	/**
 	 * Stops create calls while the service is unavailable or overloaded. It starts half-open, so that the first create

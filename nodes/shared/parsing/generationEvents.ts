@@ -49,7 +49,7 @@ function parseData(data: string): unknown {
 
 /**
  * Reads a generation stream chunk by chunk. Call `push` for each chunk until it returns an outcome. If the stream ends
- * before that, call `markEnded` or `markBroken` once.
+ * before that, call `finish` or `finishBroken` once.
  */
 export class GenerationEvents {
 	/** The outcome, once it is known. */
@@ -109,7 +109,7 @@ export class GenerationEvents {
 	}
 
 	/** Call this when the service has ended the stream. Returns the outcome. */
-	markEnded(): StreamResult | Failure {
+	finish(): StreamResult | Failure {
 		// The last event counts even if the blank line after it is missing.
 		this.push(Buffer.from('\n\n'));
 		if (this.mode === 'plain' && !this.outcome) this.readPlainAnswer();
@@ -123,7 +123,7 @@ export class GenerationEvents {
 	}
 
 	/** Call this when the connection broke, or was closed by us for `reason`. Returns the outcome. */
-	markBroken(reason?: string): StreamResult | Failure {
+	finishBroken(reason?: string): StreamResult | Failure {
 		this.setOutcome(reason ?? this.defaultInterruption);
 		return this.outcome!;
 	}

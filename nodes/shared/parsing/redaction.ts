@@ -10,7 +10,7 @@ export interface Redactor {
 }
 
 /** The maximum number of characters of a token in the regular expression, because V8 limits the length of a pattern. */
-const MAX_COMPARED_CHARS = 4000;
+const MAX_TOKEN_CHARS_IN_PATTERN = 4000;
 
 /** Returns the source of a regular expression that matches a character of the token, also in its usual encodings. */
 function characterPattern(character: string): string {
@@ -26,9 +26,9 @@ export function redactor(apiToken: string): Redactor {
 	// A text that the service has truncated may end within the token, so the start of the token is enough for a match.
 	const requiredLength = Math.max(12, Math.min(500, Math.ceil(characters.length / 2)));
 	const optionalTail = characters
-		.slice(requiredLength, MAX_COMPARED_CHARS)
+		.slice(requiredLength, MAX_TOKEN_CHARS_IN_PATTERN)
 		.map((character) => `${character}?`);
-	const longTail = characters.length > MAX_COMPARED_CHARS ? '[!-~]*' : '';
+	const longTail = characters.length > MAX_TOKEN_CHARS_IN_PATTERN ? '[!-~]*' : '';
 	const tokenPattern = new RegExp(
 		[...characters.slice(0, requiredLength), ...optionalTail, longTail].join(''),
 		'gi',

@@ -165,7 +165,7 @@ const fields: INodeProperties[] = [
 	),
 ];
 
-/** Builds the request body (§4.1, shape A). It contains every setting, because the defaults of services differ. */
+/** Builds the request body (§4.1). It contains every setting, because the defaults of services differ. */
 function buildRequestBody(parameters: NodeParameters) {
 	const callbackUrl = parameters.callbackUrl();
 	return {
