@@ -93,8 +93,8 @@ export interface FailureFacts {
 	isFree?: boolean;
 	/**
 	 * Set if the credential was changed after an earlier attempt had sent the request. `how` describes that attempt, as
-	 * in “with another token”. `oldSetting` names what to enter in the credential again. `result` names what can still be
-	 * collected then, as in “its audio”.
+	 * in “with another token”. `oldSetting` names what to enter in the credential again. `result` names what can still
+	 * be collected then, as in “its audio”.
 	 */
 	sentElsewhere?: { how: string; oldSetting: string; result: string };
 	/** The reason, in words of the service or of this package. */
