@@ -8,14 +8,14 @@ import { without, worldOf } from './world.mts';
 
 /*
  * npm run worlds -- --seed N --count M [--verbose]: plays worlds, and shrinks those in which a promise is broken;
- * N may be several, as 1,17. Without arguments: the first 750, and then --kills for those of the first 30.
+ * N may be several, as 1,17. Without arguments: the first 750, and then --kills for those of the first 10.
  * --without 1,2 leaves out parts of it; --kill N kills the process at its effect N, --kills at each, in a world for
  * each, if it has at most six parts; --ledger prints all that happened; --within N stops after so many seconds,
  * --first at the first violation, as it is.
  */
 /** How many worlds are played when none is named, and of how many a process is killed. */
 const ALL = 750;
-const KILLED = 30;
+const KILLED = 10;
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 const { values } = parseArgs({
