@@ -272,3 +272,28 @@ test.each<
 	const urls = (await Promise.all(renewed)).map(({ fileUrl }) => fileUrl);
 	expect(urls).toEqual(found.map((name) => `${host}${name}.mp4`));
 });
+
+test.each([
+	['/1.mp4?s=', '/2.mp4?s='],
+	// These differ in the query alone: then their order tells them apart.
+	['/v.mp4?n=1&s=', '/v.mp4?n=2&s='],
+])(
+	'expired addresses of one ID are renewed, whatever the order of those with paths of their own',
+	async (...paths) => {
+		const ownPaths = new Set(paths.map((path) => path.split('?')[0])).size > 1;
+		const listedPaths = ownPaths ? paths.toReversed() : paths;
+		const list = [{ ...a, prompt: 'P', file_urls: listedPaths.map((path) => `${path}2`) }];
+		const api = apiOf(async ({ page }: { page: number }) => pageOf(list, page));
+		const host = 'https://media.example.com';
+		const files = readGeneratedFiles(
+			paths.map((path) => ({ ...a, url: `${path}1` })),
+			host,
+		);
+		const request = sent({ announcedIds: ['a'], files });
+		const never = new AbortController().signal;
+		for (const [index, file] of files.entries()) {
+			const { fileUrl } = await findRenewedFile(api, request, file, never);
+			expect(fileUrl).toBe(`${host}${paths[index]}2`);
+		}
+	},
+);

@@ -4,7 +4,7 @@ import { pollUntil, type ReadResult } from '../async/pollUntil';
 import type { GeneratedFile, GenerationRequest } from '../contract';
 import { Failure, isFailure, withDefaultFacts, type FailureFacts } from '../failure';
 import { MAX_FILES } from '../limits';
-import { asText } from '../parsing/values';
+import { asText, withoutQuery } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
 import { identifiersOf } from '../parsing/responses';
 import type { HistoryEntry } from './historyEntries';
@@ -149,12 +149,16 @@ export async function findRenewedFile(
 ): Promise<GeneratedFile> {
 	const mayBeSameFile = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
 	const index = request.files.filter(mayBeSameFile).indexOf(file);
+	const path = withoutQuery(file.fileUrl);
 	const search = async (deadline: AbortSignal) => {
 		// An older snapshot is tried first, because it may save a read of the history.
 		for (const minReadAt of [monotonicNow() - RENEWAL_MS, undefined]) {
 			const entries = await readHistorySince(api, earliestEntryTime(request), deadline, minReadAt);
-			const files = entries.filter(matchesById(request)).flatMap((entry) => entry.files);
-			const renewedFile = files.filter(mayBeSameFile)[index];
+			const entryFiles = entries.filter(matchesById(request)).flatMap((entry) => entry.files);
+			const files = entryFiles.filter(mayBeSameFile);
+			const withSamePath = files.filter(({ fileUrl }) => withoutQuery(fileUrl) === path);
+			// The history may list the files in another order than the stream. Their paths may be equal, or signed anew.
+			const renewedFile = withSamePath.length === 1 ? withSamePath[0] : files[index];
 			if (renewedFile && renewedFile.fileUrl !== file.fileUrl) return renewedFile;
 		}
 		return file;
