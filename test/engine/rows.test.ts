@@ -41,7 +41,7 @@ test('following the message brings the 99 that are paid for; only the bad one is
 	expect(message).toContain(`Row ${BAD + 1}: `);
 	expect(message.length).toBeLessThan(200);
 	expect(description).toMatch(
-		/^First get the other rows: change only On Error to .* Then see to this row\. Change the text, voice or model\. .* Already paid for, so free in that retry: 99 other rows \(tasks .* and 94 more\)\. Run corrected rows in a separate execution: a retry uses the rows as they were first read\.$/,
+		/^First get the other rows: change only On Error to .* Then run this row alone\. Change the text, voice or model\. .* Already paid for, so free in that retry: 99 other rows \(tasks .* and 94 more\)\.$/,
 	);
 	expect(description.match(/\d{2,}(?=, | and )/g)).toHaveLength(5);
 	expect(posts()).toBe(100);
@@ -59,7 +59,9 @@ test('in a called workflow, the message sends to that workflow’s own execution
 	const running = await begin(speech(EACH), texts('One.', 'Two [sim:task-fails] [sim:slow=8]'));
 	running.currentRun().data.parentExecution = { workflowId: 'caller', executionId: '1' };
 	const { description } = bad(await running.finished);
-	expect(description).toContain("workflow' under the sub-workflow's Executions. Then see");
+	expect(description).toContain(
+		"workflow' under the sub-workflow's Executions. Then run this row alone",
+	);
 });
 
 test('the error output keeps the columns of the row, but error, status and task are the node’s own', async () => {

@@ -116,7 +116,7 @@ describe('two triggers in one workflow', () => {
 		],
 	])('that start each other are not published, and the error names %s', async (name, setting) => {
 		const refusal = await activate(setting()).catch(String);
-		expect(refusal).toMatch(`'${name}' creates what this trigger listens for`);
+		expect(refusal).toMatch(`'${name}' generates what this trigger listens for`);
 	});
 
 	it.each<[string, () => TriggerSetting]>([

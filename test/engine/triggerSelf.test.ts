@@ -42,11 +42,11 @@ describe('a workflow that would start itself', () => {
 		['Speak', () => ({ behind: [speak()], activationMode: 'init' })],
 	])('is not published, and the error names the node: %s', async (name, setting) => {
 		const { message } = (await activate(setting()).catch((error: Error) => error)) as Error;
-		expect(message).toMatch(`'${name}' creates what this trigger listens for`);
+		expect(message).toMatch(`'${name}' generates what this trigger listens for`);
 		expect(message).toMatch(/move that node to a workflow called with/i);
 		// Who follows the advice must know where it does not hold.
 		expect(message).toMatch(
-			/queue mode, in nested sub-workflows, with HTTP Request, after a lost response or through another/,
+			/not in queue mode.*nested sub-workflows, HTTP Request, lost responses or other workflows' triggers/,
 		);
 		// By this word n8n would give the workflow up.
 		expect(message).not.toMatch(/Authorization/);

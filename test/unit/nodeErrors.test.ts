@@ -71,14 +71,14 @@ The service could not generate the speech: text too long. Change the text, voice
 The service could not generate the video: UNSAFE_GENERATION. Change the prompt or any images. A new request is charged.
 The service's response is too large: a list of more than 1000 pages. For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.
 An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice. Check History → Get Many (or the provider's website). If the result isn't there, run only this row in a new execution. 'Execute step' on this node would charge all rows.
-The task is complete, but its audio is not available yet (waited 60 seconds). The audio may still become available.
+The task is complete, but its audio is not available yet (waited 60 seconds). Wait a few minutes.
 The file was generated but could not be downloaded: the file is empty. It has been charged. Get it with History → Get Many, or here: https://files.example.com/a.mp3
 The result did not arrive: no message for 300 s. The result may still appear, and has been charged: check History → Get Many. A retry does not request it a second time.
 No result after 3600 seconds (last known status: processing, 57 %). If results usually take longer, raise 'Timeout' under Options.
-This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later. Or list the tasks in 'Task IDs': the trigger then checks those.
+This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later, or list the tasks in 'Task IDs'. The trigger then checks those.
 The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those. Without a WebSocket, the trigger can't detect tasks by itself.
-The service has no history of videos and images (HTTP 404). Remove 'Video or Image Created' from 'Trigger On': without a history, new ones can't be detected.
-'Speak' creates what this trigger listens for, so each execution would start and pay for the next. List the tasks in 'Task IDs', or move that node to a workflow called with 'Execute Sub-workflow'. Loops through it are not detected in queue mode, in nested sub-workflows, with HTTP Request, after a lost response or through another workflow's trigger. 'Execute step' still works.
+The service has no history of videos and images (HTTP 404): remove 'Video or Image Created' from 'Trigger On'. Without a history, new ones can't be detected.
+'Speak' generates what this trigger listens for, so each execution would start and pay for the next. Move that node to a workflow called with 'Execute Sub-workflow' (not in queue mode), or list the tasks in 'Task IDs'. Loops through nested sub-workflows, HTTP Request, lost responses or other workflows' triggers are still not detected. 'Execute step' still works.
 The execution was canceled.
 The account's quota is used up. Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.
 The service rejected the request (HTTP 403): captcha. Ask your provider whether your account may do this.

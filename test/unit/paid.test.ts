@@ -14,9 +14,9 @@ const said = (...summary: Parameters<typeof chargeSummary>) => {
 test('at most five are named, however many are paid; a failed row has to be let past', () => {
 	expect(chargeSummary(tasks(100), failed(3, 'taskFailed'))).toEqual({
 		before:
-			"First get the other rows: change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under Executions. Then see to this row.",
+			"First get the other rows: change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under Executions. Then run this row alone.",
 		after:
-			'Already paid for, so free in that retry: 99 other rows (tasks t0, t1, t2, t4, t5 and 94 more). Run corrected rows in a separate execution: a retry uses the rows as they were first read.',
+			'Already paid for, so free in that retry: 99 other rows (tasks t0, t1, t2, t4, t5 and 94 more).',
 	});
 });
 

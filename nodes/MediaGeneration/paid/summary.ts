@@ -30,7 +30,7 @@ const retryAdvice = (executions: string) => ({
 	 * For a failed item that will probably fail again in a retry, while other items have charged results. On Error must
 	 * then let the run continue past the failed item.
 	 */
-	skipItem: `First get the other rows: change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under ${executions}.`,
+	skipItem: `change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under ${executions}.`,
 });
 
 const kindOf = (value: JournalValue): MediaKind =>
@@ -133,9 +133,10 @@ export function chargeSummary(
 	// the outcome is indeterminate, the description advises no correction.
 	const isFirst = mustSkipItem && !isIndeterminate;
 	const whatToDo = joinSentences(
+		mustSkipItem && (isFirst ? 'First get the other rows:' : 'To get the other rows,'),
 		mustSkipItem ? advice.skipItem : advice[failsAgain ? 'unchanged' : 'plain'],
 		retryWarning,
-		isFirst && 'Then see to this row.',
+		isFirst && 'Then run this row alone.',
 	);
 	const after = joinSentences(
 		hasCollectableResults && !isFirst && whatToDo,
@@ -143,8 +144,6 @@ export function chargeSummary(
 			`Already paid for${mustSkipItem ? ', so free in that retry' : ''}: ${itemCount} other row${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
 		indeterminateRequests.length > 0 &&
 			`${indeterminateSentence()} A retry does not send ${indeterminateRequests.length > 1 ? 'them' : 'it'} again: check ${placeToCheck}.`,
-		isFirst &&
-			'Run corrected rows in a separate execution: a retry uses the rows as they were first read.',
 	);
 	return { before: isFirst ? whatToDo : undefined, after };
 }

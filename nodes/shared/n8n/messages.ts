@@ -267,7 +267,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 				},
 	noAudioUrl: ({ limitMs }) => ({
 		message: `The task is complete, but its audio is not available yet (waited ${formatSeconds(limitMs)})`,
-		description: 'The audio may still become available.',
+		description: 'Wait a few minutes.',
 	}),
 	downloadFailed: (facts) => ({
 		message: `The file was generated but could not be downloaded${reasonSuffix(facts)}`,
@@ -282,9 +282,9 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: `${!fileUrl && (taskId || mayBeCharged || announcedIds?.length) ? 'It may still arrive. ' : ''}If results usually take longer, raise 'Timeout' under Options.`,
 	}),
 	webSocketUnsupported: () => ({
-		message: 'This n8n runs on a version of Node.js without WebSocket',
-		description:
-			"Run n8n on Node.js 22 or later. Or list the tasks in 'Task IDs': the trigger then checks those.",
+		message:
+			"This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later, or list the tasks in 'Task IDs'",
+		description: 'The trigger then checks those.',
 	}),
 	webSocketBlocked: () => ({
 		message:
@@ -292,12 +292,12 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: "Without a WebSocket, the trigger can't detect tasks by itself.",
 	}),
 	noHistory: ({ status }) => ({
-		message: `The service has no history of videos and images${statusSuffix(status)}`,
-		description:
-			"Remove 'Video or Image Created' from 'Trigger On': without a history, new ones can't be detected.",
+		message: `The service has no history of videos and images${statusSuffix(status)}: remove 'Video or Image Created' from 'Trigger On'`,
+		description: "Without a history, new ones can't be detected.",
 	}),
+	// n8n shows only the message, not the description, when a workflow cannot be published.
 	selfTrigger: ({ nodeName = 'A node', mediaKind }) => ({
-		message: `'${nodeName}' creates what this trigger listens for, so each execution would start and pay for the next. ${mediaKind === 'speech' ? "List the tasks in 'Task IDs', or move" : 'Move'} that node to a workflow called with 'Execute Sub-workflow'. Loops through it are not detected in queue mode, in nested sub-workflows, with HTTP Request, after a lost response or through another workflow's trigger`,
+		message: `'${nodeName}' generates what this trigger listens for, so each execution would start and pay for the next. Move that node to a workflow called with 'Execute Sub-workflow' (not in queue mode)${mediaKind === 'speech' ? ", or list the tasks in 'Task IDs'" : ''}. Loops through nested sub-workflows, HTTP Request, lost responses or other workflows' triggers are still not detected`,
 		description: "'Execute step' still works.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
