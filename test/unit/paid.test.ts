@@ -16,7 +16,7 @@ test('at most five are named, however many are paid; a failed row has to be let 
 		before:
 			"First get the other rows: change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under Executions. Then run this row alone.",
 		after:
-			'Already paid for, so free in that retry: 99 other rows (tasks t0, t1, t2, t4, t5 and 94 more).',
+			'Already paid for, so free in that retry: 99 other rows (tasks t0, t1, t2, t4, t5 and 94 more). A retry uses the rows as they were first read.',
 	});
 });
 

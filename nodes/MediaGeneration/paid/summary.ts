@@ -131,21 +131,22 @@ export function chargeSummary(
 	const retryWarning = isRetry && 'Retry this execution, not an earlier one.';
 	// A user who first corrected the row would change parameters, so that the retry would be charged for all rows. If
 	// the outcome is indeterminate, the description advises no correction.
-	const isFirst = mustSkipItem && !isIndeterminate;
+	const comesFirst = mustSkipItem && !isIndeterminate;
 	const whatToDo = joinSentences(
-		mustSkipItem && (isFirst ? 'First get the other rows:' : 'To get the other rows,'),
+		mustSkipItem && (comesFirst ? 'First get the other rows:' : 'To get the other rows,'),
 		mustSkipItem ? advice.skipItem : advice[failsAgain ? 'unchanged' : 'plain'],
 		retryWarning,
-		isFirst && 'Then run this row alone.',
+		comesFirst && 'Then run this row alone.',
 	);
 	const after = joinSentences(
-		hasCollectableResults && !isFirst && whatToDo,
+		hasCollectableResults && !comesFirst && whatToDo,
 		chargedRequests.length > 0 &&
 			`Already paid for${mustSkipItem ? ', so free in that retry' : ''}: ${itemCount} other row${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
 		indeterminateRequests.length > 0 &&
 			`${indeterminateSentence()} A retry does not send ${indeterminateRequests.length > 1 ? 'them' : 'it'} again: check ${placeToCheck}.`,
+		comesFirst && 'A retry uses the rows as they were first read.',
 	);
-	return { before: isFirst ? whatToDo : undefined, after };
+	return { before: comesFirst ? whatToDo : undefined, after };
 }
 
 const joinSentences = (...texts: Array<string | false | undefined>): string | undefined =>
