@@ -67,7 +67,7 @@ test.each<[string, Case]>([
 test('a stop says nothing of what was not asked for', async () => {
 	sim.setWebSocketMode('hang');
 	const execution = await begin(speech('Hi.'));
-	await sim.waitFor(() => sim.requests.some(({ receivedBy: on }) => on === 'socket'));
+	await sim.waitFor(() => sim.requests.some(({ receivedBy }) => receivedBy === 'socket'));
 	expect(bad(await stop(execution)).description).toBe('');
 	sim.setWebSocketMode('normal');
 	// Longer than the node holds a create call back: nothing follows.

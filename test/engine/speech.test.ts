@@ -98,7 +98,7 @@ test('sends every setting, in shape A, after the socket is open', async () => {
 		call_back_url: callbackUrl,
 	});
 	expect(post?.headers.authorization).toBe(`Bearer ${sim.token}`);
-	expect(sim.requests.map(({ receivedBy: on }) => on).slice(0, 2)).toEqual(['socket', 'api']);
+	expect(sim.requests.map(({ receivedBy }) => receivedBy).slice(0, 2)).toEqual(['socket', 'api']);
 });
 
 test('a voice picked from the list, a field name of the user, no download', async () => {

@@ -22,7 +22,7 @@ afterEach(() => {
 	const told = JSON.stringify(model.requests);
 	assert.doesNotMatch(told, /"binary"|filesystem-v2|[A-Za-z0-9+/]{200}/, 'a model gets no files');
 	assert.ok(!told.includes(simulator.token));
-	const fetched = simulator.requests.filter(({ receivedBy: on }) => on === 'file');
+	const fetched = simulator.requests.filter(({ receivedBy }) => receivedBy === 'file');
 	assert.deepEqual(fetched, [], 'no file is fetched that nobody gets');
 });
 

@@ -103,7 +103,7 @@ describe('four workers with one account', { timeout: 900_000 }, () => {
 			.slice(requestsBefore)
 			.filter(({ path }) => path === '/v1/video/create-image');
 		const accepted = creates.filter(({ status }) => status === 200);
-		const times = accepted.map(({ arrivedAt: time }) => time);
+		const times = accepted.map(({ arrivedAt }) => arrivedAt);
 		const seconds = (Math.max(...times) + TASK_MS - Math.min(...times)) / 1000;
 		const made = simulator.history.filter(({ prompt }) => prompts.includes(prompt));
 		assert.deepEqual(

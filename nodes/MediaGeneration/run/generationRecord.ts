@@ -1,7 +1,7 @@
 import type { GeneratedFile, GenerationOperation, GenerationRequest } from '../../shared/contract';
 import { Failure, isFailure, withDefaultFacts } from '../../shared/failure';
 import { MAX_FILES } from '../../shared/limits';
-import { creatorOf } from '../../shared/n8n/subWorkflows';
+import { creatorOf } from '../../shared/n8n/requestCreator';
 import {
 	finalFields,
 	newRequest,

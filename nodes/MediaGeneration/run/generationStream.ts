@@ -47,11 +47,11 @@ export async function requestStream(
 	item: ItemContext,
 	order: GenerationOrder,
 	record: GenerationRecord,
-	limits: StreamOptions,
+	streamOptions: StreamOptions,
 ): Promise<StreamResult> {
 	const fillBody =
-		(await order.prepareBody?.(order.fields, limits.stopStarting)) ?? jsonBodyFiller(order);
-	return await new GenerationCall(item, order, record, limits, fillBody).send();
+		(await order.prepareBody?.(order.fields, streamOptions.stopStarting)) ?? jsonBodyFiller(order);
+	return await new GenerationCall(item, order, record, streamOptions, fillBody).send();
 }
 
 const jsonBodyFiller =
@@ -74,14 +74,14 @@ class GenerationCall {
 		private readonly item: ItemContext,
 		private readonly order: GenerationOrder,
 		private readonly record: GenerationRecord,
-		private readonly limits: StreamOptions,
+		private readonly streamOptions: StreamOptions,
 		private readonly fillBody: FillBody,
 	) {}
 
 	/** Sends the call and reads its stream, as `requestStream` says. Call it once. */
 	async send(): Promise<StreamResult> {
 		const { body, order, record } = this;
-		const { stopStarting, abortInFlight, idleTimeoutMs } = this.limits;
+		const { stopStarting, abortInFlight, idleTimeoutMs } = this.streamOptions;
 		const call = {
 			body,
 			stopStarting,
@@ -121,7 +121,7 @@ class GenerationCall {
 		chunks: AsyncIterable<Uint8Array>,
 		onAccepted: () => void,
 	): Promise<StreamResult> {
-		const { stopStarting } = this.limits;
+		const { stopStarting } = this.streamOptions;
 		void whenAborted(stopStarting).then(() => this.closeIfFindable());
 		const outcome = await this.readOutcome(chunks, onAccepted);
 		const refusal = this.state === 'unanswered' && refusalOf(outcome);
@@ -144,12 +144,12 @@ class GenerationCall {
 		chunks: AsyncIterable<Uint8Array>,
 		onAccepted: () => void,
 	): Promise<StreamResult | Failure> {
-		const { idleTimeoutMs } = this.limits;
+		const { idleTimeoutMs } = this.streamOptions;
 		const { api, concurrency } = this.item;
 		const onProgress = (status: string, id?: string) => {
 			onAccepted();
 			this.record.markProgress(status, id);
-			if (this.limits.stopStarting.aborted) this.closeIfFindable();
+			if (this.streamOptions.stopStarting.aborted) this.closeIfFindable();
 		};
 		const events = new GenerationEvents(api.credential, onProgress, this.record.requestedCount);
 		const streamEnded = new AbortController();

@@ -60,8 +60,8 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 				// The rest of the item's time is reserved for a last read of the history and for the downloads.
 				const streamTimeoutMs = msBeforeFinalRead(timeoutMs);
 				const getFiles = async (abortInFlight: AbortInFlight) => {
-					const limits = { stopStarting, abortInFlight, idleTimeoutMs, timeoutMs };
-					return await obtainFiles(item, order, record, limits);
+					const streamOptions = { stopStarting, abortInFlight, idleTimeoutMs, timeoutMs };
+					return await obtainFiles(item, order, record, streamOptions);
 				};
 				const filesPromise = withDeadline(streamTimeoutMs, item.abortInFlight, getFiles);
 				const files = await filesPromise.catch((error: unknown) => {

@@ -5,7 +5,7 @@ import { makeCallSignals, type CallSignals } from '../../shared/async/callSignal
 import type { ServiceRecord } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
-import { callerIdOf } from '../../shared/n8n/subWorkflows';
+import { callerIdOf } from '../../shared/n8n/requestCreator';
 import { concurrency, maxPaid } from '../../shared/n8n/descriptions';
 import { rowPrefix } from '../../shared/n8n/messages';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
@@ -220,9 +220,7 @@ export class Run {
 	): Error {
 		const { redact } = this;
 		const requests = items.flatMap(({ index, entries }) =>
-			entries.flatMap(({ value: previous }): ItemRequest[] =>
-				previous ? [{ ...previous, index }] : [],
-			),
+			entries.flatMap(({ value }): ItemRequest[] => (value ? [{ ...value, index }] : [])),
 		);
 		const failed = index === undefined ? undefined : { index, error };
 		const isSubWorkflow = callerIdOf(this.context) !== undefined;

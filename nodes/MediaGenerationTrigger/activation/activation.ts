@@ -1,7 +1,7 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
 import type { Api } from '../../shared/api/api';
 import type { Failure } from '../../shared/failure';
-import type { Product } from '../../shared/n8n/subWorkflows';
+import type { Product } from '../../shared/n8n/requestCreator';
 import type { Settings } from './settings';
 
 /** What the parts of the trigger share from the moment n8n activates it until n8n closes it. */

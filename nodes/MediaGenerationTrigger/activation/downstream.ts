@@ -3,7 +3,7 @@ import { GENERATIONS, SPEAK, SPEECH_OPERATIONS, type PaidOperation } from '../..
 import { Failure } from '../../shared/failure';
 import { allRequests } from '../../shared/generation/requestLedger';
 import type { Credential } from '../../shared/http/credential';
-import { isCreatedByOwnExecution, type RequestCreator } from '../../shared/n8n/subWorkflows';
+import { isCreatedByOwnExecution, type RequestCreator } from '../../shared/n8n/requestCreator';
 import { asText, isRecord } from '../../shared/parsing/values';
 import type { Activation } from './activation';
 import { mayReport, type Settings } from './settings';
@@ -47,16 +47,16 @@ export function downstreamCreationCheck(
 	credential: Credential,
 	signal: AbortSignal,
 ): Activation['isCreatedDownstream'] {
-	const { id: workflowId } = context.getWorkflow();
+	const { id: workflowId = '' } = context.getWorkflow();
 	const { name: triggerName } = context.getNode();
-	const mayHaveCalled = (node: CallerNode, { id, calledBy }: RequestCreator) =>
-		calledBy === workflowId && mayCall(node, id);
 	// The nodes of a sub-workflow are not known here. So a sub-workflow counts only by what it has created already.
 	const mayHaveStartedTrigger = (node: NodeTypeAndVersion, { parameters }: INode) =>
 		[true, false].some(
 			(isSpeech) =>
 				mayReport(parameters, isSpeech) &&
-				allRequests(isSpeech).some(({ creator }) => creator && mayHaveCalled(node, creator)),
+				allRequests(isSpeech).some(
+					({ creator }) => creator?.calledBy === workflowId && mayCall(node, creator.id),
+				),
 		);
 	return async (product) => {
 		const nodes = findReachableNodes(

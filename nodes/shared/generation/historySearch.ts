@@ -157,7 +157,8 @@ export async function findRenewedFile(
 			const entryFiles = entries.filter(matchesById(request)).flatMap((entry) => entry.files);
 			const files = entryFiles.filter(mayBeSameFile);
 			const withSamePath = files.filter(({ fileUrl }) => withoutQuery(fileUrl) === path);
-			// The history may list the files in another order than the stream. Their paths may be equal, or signed anew.
+			// The history may list the files in another order than the stream. Their paths may be equal, or signed
+			// anew.
 			const renewedFile = withSamePath.length === 1 ? withSamePath[0] : files[index];
 			if (renewedFile && renewedFile.fileUrl !== file.fileUrl) return renewedFile;
 		}

@@ -260,8 +260,8 @@ function prepare(item: ItemContext): BillableTask {
 function withTasks(error: unknown, entries: JournalEntry[]): unknown {
 	if (entries.length === 1 || !(error instanceof Failure)) return error;
 	const failedPart = Number.parseInt(error.facts.part ?? '');
-	const sentParts = entries.flatMap(({ value: previous }, index) =>
-		previous?.state === 'sent' ? [index + 1] : [],
+	const sentParts = entries.flatMap(({ value }, index) =>
+		value?.state === 'sent' ? [index + 1] : [],
 	);
 	const indeterminateParts = sentParts.filter((part) => part !== failedPart);
 	return error.withDefaults({ ...collectableTasks(entries), indeterminateParts });

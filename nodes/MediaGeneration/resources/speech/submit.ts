@@ -7,7 +7,7 @@ import {
 	speechLedgerOf,
 	searchEnd,
 } from '../../../shared/generation/requestLedger';
-import { creatorOf } from '../../../shared/n8n/subWorkflows';
+import { creatorOf } from '../../../shared/n8n/requestCreator';
 import { asText } from '../../../shared/parsing/values';
 import { withTaskId, type TaskWait } from '../../../shared/speech/speechTask';
 import { describeFailedAttempt, type JournalEntry } from '../../paid/journal';
