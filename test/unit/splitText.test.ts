@@ -101,7 +101,14 @@ test('the parts of any text are the text, in order and short enough, and cut in 
 			}
 			expect(text.slice(at)).toMatch(new RegExp(`^${SPACE}*$`));
 		}),
-		{ numRuns: 1000, examples: [['!  \r\n\r\n𐀀"👨‍👩‍👧‍👦', 20]] },
+		{
+			numRuns: 1000,
+			examples: [
+				['!  \r\n\r\n𐀀"👨‍👩‍👧‍👦', 20],
+				['<break time="1 s"/>\u{11435}', 20],
+				['\u0000\n𠀀꧁ 𐀀!᠀𐀀Ⴀ𐀀𐀀𐀀𐀀', 20],
+			],
+		},
 	);
 });
 

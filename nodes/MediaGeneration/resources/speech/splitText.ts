@@ -87,8 +87,7 @@ export function* splitText(text: string, maxLength: number): Generator<string> {
 		if (textEnd - start > maxLength) {
 			const remaining = textWithoutTags.slice(start, start + maxLength + CONTEXT_CHARS);
 			const partLength =
-				findCutBetweenWords(remaining, maxLength) ??
-				tagStart(text.slice(start), findCutInWord(remaining, maxLength));
+				findCutBetweenWords(remaining, maxLength) ?? findCutInWord(text.slice(start), maxLength);
 			if (partLength === 0) throw new RangeError('A character or a tag is longer than a part');
 			end = start + partLength;
 		}
@@ -116,9 +115,12 @@ function findCutBetweenWords(text: string, maxLength: number): number | undefine
 	const canCutAt = (pattern: RegExp, position: number) => {
 		pattern.lastIndex = position;
 		// Within a surrogate pair, a regular expression would match from the start of the pair, so no cut is allowed
-		// there.
+		// there. A part must not end with white space.
 		return (
-			!tokenMask[position] && !/[\udc00-\udfff]/.test(text.charAt(position)) && pattern.test(text)
+			!tokenMask[position] &&
+			!/[\udc00-\udfff]/.test(text.charAt(position)) &&
+			!isSpace(text, position - 1) &&
+			pattern.test(text)
 		);
 	};
 	const spaces = [...text.matchAll(SPACE)].map(({ index: position, 0: whiteSpace }) => {
@@ -173,11 +175,16 @@ const sentenceEndsOf = (text: string) =>
 		.filter((end) => end > 0 && !endsInAbbreviation(text, end));
 
 /**
- * Returns the position at which to cut a word that is longer than a part: before the first character that does not fit.
- * Returns 0 if no character fits.
+ * Returns the position at which to cut a word that is longer than a part: before the first character or tag that does
+ * not fit. Returns 0 if neither fits.
  */
-const findCutInWord = (text: string, maxLength: number) =>
-	graphemeSegmenter.segment(text).containing(maxLength)!.index;
+function findCutInWord(text: string, maxLength: number): number {
+	// No other character ever joins a line break, so a combining mark after a tag is a character of its own.
+	const beginning = text
+		.slice(0, maxLength + CONTEXT_CHARS)
+		.replace(TAG, (tag) => '\n'.repeat(tag.length));
+	return tagStart(text, graphemeSegmenter.segment(beginning).containing(maxLength)!.index);
+}
 
 /** Returns where the tag begins that contains `position`; `position` itself if there is none. */
 function tagStart(text: string, position: number): number {
