@@ -44,7 +44,7 @@ export const LIMITS: Record<string, Row> = {
 	},
 	'30 a minute': { faults: [always(minute(30))] },
 	'100 a minute': { faults: [always(minute(100))] },
-	'60 a minute, untold': { faults: [always(minute(60, ''))] },
+	'60 a minute, unannounced': { faults: [always(minute(60, ''))] },
 	// Each task is read, too, which counts; 'early': messages come before the answer to the create call.
 	'30 a minute, speech': { faults: [always(minute(30))], operation: 'speak' },
 	'30 a minute, speech without messages': {
@@ -53,14 +53,14 @@ export const LIMITS: Record<string, Row> = {
 	'60 a minute, speech, late': {
 		...{ faults: [always(minute(60, '')), messages('early')], operation: 'speak' },
 	},
-	'a second, shared': { faults: shared(second, 4, 2), changes: true },
+	'4 or 2 a second, in turns': { faults: shared(second, 4, 2), changes: true },
 	'4 at once': { faults: [always(atOnce(4))] },
 	'15 at once': { faults: [always(atOnce(15))] },
 	'10 at once, then 4': {
 		faults: [from(0, 1, atOnce(10)), from(1, 6000, atOnce(4))],
 		changes: true,
 	},
-	'at once, shared': { faults: shared(atOnce, 10, 6), changes: true },
+	'10 or 6 at once, in turns': { faults: shared(atOnce, 10, 6), changes: true },
 	'4 at once, taken for eleven minutes, Timeout an hour': {
 		...{ faults: [from(0, 11, atOnce(0)), from(11, 6000, atOnce(4))], changes: true },
 		...{ timeout: 3600, items: 200 },
@@ -110,11 +110,11 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 	},
 	'30 a minute': { refused: { 1: 0.1, 3: 0.19, 10: 0.41 } },
 	'100 a minute': { refused: { 10: 0.17 }, spread: { 10: 1.7 } },
-	'60 a minute, untold': { refused: { 1: 0.07, 3: 0.15, 10: 0.35 } },
+	'60 a minute, unannounced': { refused: { 1: 0.07, 3: 0.15, 10: 0.35 } },
 	'30 a minute, speech': { refused: { 1: 0.07, 3: 0.16, 10: 0.37 } },
 	'30 a minute, speech without messages': { refused: { 1: 0.07, 3: 0.15, 10: 0.38 } },
 	'60 a minute, speech, late': { refused: { 10: 0.32 } },
-	'a second, shared': {
+	'4 or 2 a second, in turns': {
 		share: { 1: 0.67, 3: 0.58, 10: 0.47 },
 		spread: { 3: 1.8, 10: 2.7 },
 		refused: { 10: 0.28 },
@@ -122,7 +122,7 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 	'4 at once': { spread: { 10: 3.5 }, refused: { 10: 0.19 } },
 	'15 at once': { refused: { 10: 0.12 }, spread: { 3: 1.9, 10: 3.0 } },
 	'10 at once, then 4': { spread: { 10: 3.5 }, refused: { 10: 0.19 } },
-	'at once, shared': { share: { 1: 0.68 }, refused: { 10: 0.19 }, spread: { 10: 2.4 } },
+	'10 or 6 at once, in turns': { share: { 1: 0.68 }, refused: { 10: 0.19 }, spread: { 10: 2.4 } },
 	'4 at once, taken for eleven minutes, Timeout an hour': {
 		refused: { 1: 0.08, 3: 0.17, 10: 0.36 },
 		spread: { 10: 2.1 },
