@@ -8,7 +8,7 @@ import {
 	type INodeType,
 	type INodeTypeDescription,
 } from 'n8n-workflow';
-import { GENERATIONS, MEDIA, PAID_OPERATIONS, SPEECH_OPERATIONS } from '../shared/contract';
+import { GENERATIONS, MEDIA, PAID_OPERATIONS, PAID_SPEECH_OPERATIONS } from '../shared/contract';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
 import { searchVoices } from './listSearch/searchVoices';
 import { operationFields, resource, subtitle } from './resources';
@@ -29,7 +29,7 @@ const builderHint: IBuilderHint = {
 			'one item per text or task: { json: { task_id: string, status: string, audio_url?: string }, binary?: { data } }',
 			{
 				resource: ['speech'],
-				operation: [...SPEECH_OPERATIONS.map(({ operation }) => operation), 'wait', 'get'],
+				operation: [...PAID_SPEECH_OPERATIONS.map(({ operation }) => operation), 'wait', 'get'],
 			},
 		),
 		describeOutput('{ json: { task_id: string, deleted: true } }', { operation: ['delete'] }),

@@ -156,13 +156,13 @@ export const GENERATIONS = {
 } as const satisfies Record<string, PaidOperation>;
 
 /** The operations that create speech tasks. */
-export const SPEECH_OPERATIONS = [SPEAK] as const satisfies readonly PaidOperation[];
+export const PAID_SPEECH_OPERATIONS = [SPEAK] as const satisfies readonly PaidOperation[];
 
-export type SpeechOperation = (typeof SPEECH_OPERATIONS)[number];
+export type PaidSpeechOperation = (typeof PAID_SPEECH_OPERATIONS)[number];
 
 /** All operations that are charged. */
 export const PAID_OPERATIONS: readonly PaidOperation[] = [
-	...SPEECH_OPERATIONS,
+	...PAID_SPEECH_OPERATIONS,
 	...Object.values(GENERATIONS),
 ];
 

@@ -130,7 +130,7 @@ const TRIALS: Record<string, Step[]> = {
 	path: '/v1/labs/recite',
 } as const;`,
 				),
-				['SPEECH_OPERATIONS = [SPEAK]', 'SPEECH_OPERATIONS = [SPEAK, RECITE]'],
+				['PAID_SPEECH_OPERATIONS = [SPEAK]', 'PAID_SPEECH_OPERATIONS = [SPEAK, RECITE]'],
 			],
 		},
 		{

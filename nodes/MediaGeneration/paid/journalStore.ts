@@ -68,7 +68,10 @@ export function storeFor(context: IExecuteFunctions, isToolRun: boolean): Journa
 	}
 }
 
-/** Returns the lineage of a store (see `JournalStore`). The first call for a store creates it. */
+/**
+ * Returns the id that the first attempt and all its retries share (`mediaGenerationLineage`). The first call for a store
+ * creates the id.
+ */
 export const lineageOf = (store: JournalStore): string =>
 	(store.mediaGenerationLineage ??= randomUUID());
 

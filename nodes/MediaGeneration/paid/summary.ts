@@ -23,9 +23,9 @@ const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | ErrorMeaning | undefined>([
  */
 const retryAdvice = (executions: string) => ({
 	/** For a failure whose cause is not in the input item, so that a retry can succeed. */
-	plain: `To continue, open ${executions} and choose 'Retry with currently saved workflow': only what is missing is charged.`,
+	retry: `To continue, open ${executions} and choose 'Retry with currently saved workflow': only what is missing is charged.`,
 	/** For a failed item that has charged results. If the user changes parameters, these results are charged again. */
-	unchanged: `If you change nothing in this node, 'Retry with currently saved workflow' under ${executions} is charged only for what is missing.`,
+	retryUnchanged: `If you change nothing in this node, 'Retry with currently saved workflow' under ${executions} is charged only for what is missing.`,
 	/**
 	 * For a failed item that will probably fail again in a retry, while other items have charged results. On Error must
 	 * then let the run continue past the failed item.
@@ -134,7 +134,7 @@ export function chargeSummary(
 	const comesFirst = mustSkipItem && !isIndeterminate;
 	const whatToDo = joinSentences(
 		mustSkipItem && (comesFirst ? 'First get the other rows:' : 'To get the other rows,'),
-		mustSkipItem ? advice.skipItem : advice[failsAgain ? 'unchanged' : 'plain'],
+		mustSkipItem ? advice.skipItem : advice[failsAgain ? 'retryUnchanged' : 'retry'],
 		retryWarning,
 		comesFirst && 'Then run this row alone.',
 	);

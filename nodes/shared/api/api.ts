@@ -11,7 +11,7 @@ import {
 	ACCOUNT_PATH,
 	type GenerationOperation,
 	type ServiceRecord,
-	type SpeechOperation,
+	type PaidSpeechOperation,
 	type SpeechTask,
 } from '../contract';
 import {
@@ -42,7 +42,7 @@ export class Api extends RetryingClient {
 	 * means that the service may have accepted the call.
 	 */
 	async createTask(
-		{ path }: SpeechOperation,
+		{ path }: PaidSpeechOperation,
 		request: ServiceRecord,
 		options: Pick<CreateCall, 'stopStarting' | 'abortInFlight' | 'onSend' | 'onNotAccepted'>,
 	): Promise<string> {

@@ -8,8 +8,9 @@ import { asText } from '../parsing/values';
 /** How many records are requested per page at most. */
 export const MAX_PAGE_SIZE = 100;
 /**
- * A page with fewer records than this is taken for the last one, even if more records per page were requested. Services
- * that send smaller pages than requested are assumed to send at least this many records.
+ * Services that send smaller pages than requested are assumed to send at least this many records per page. So if the
+ * service does not tell the total, a page is the last one if it has fewer records than this, than were requested, and
+ * than the page size that the service names.
  */
 export const MIN_PAGE_SIZE = 20;
 

@@ -223,8 +223,8 @@ export class RetryingClient {
 	}
 
 	/**
-	 * Checks whether an outage is over, by a read of the account. Resolves with a Failure if the outage goes on,
-	 * otherwise with undefined.
+	 * Checks whether an outage is over, by a read of the account. Resolves with a Failure if the outage goes on, or if
+	 * `signal` aborts; otherwise with undefined.
 	 */
 	private async probe(signal: AbortSignal): Promise<Failure | undefined> {
 		const failure = await this.tryReadAccount(signal);

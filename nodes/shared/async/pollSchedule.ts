@@ -31,14 +31,14 @@ export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnec
  */
 type ReadEvent = 'noOutcome' | 'noOutcomeBesideChannel' | 'expectSoon' | 'throttled';
 
-/** All events that change a schedule. `lastRead`: the time is nearly up, so the final read begins at once. */
+/** All events that change a schedule. `finalRead`: the time is nearly up, so the final read begins at once. */
 export type ScheduleEvent = ChannelEvent | ReadEvent | 'finalRead';
 
 /** When the next read begins. A schedule is immutable: `nextSchedule` returns a new one. */
 export interface Schedule {
 	/** The usual pause before a read while no channel is open, in ms. */
 	readonly pollMs: number;
-	/** The pause up to which pauses double while the channel is open, in ms. */
+	/** While the channel is open, pauses double up to this many ms, or up to `pollMs` if that is longer. */
 	readonly maxBackoffMs: number;
 	/** The pause that was chosen last, in ms. The next one is computed from it. */
 	readonly pauseMs: number;

@@ -28,7 +28,10 @@ export interface PollOptions<T> {
 	signal: AbortSignal;
 	/** The usual pause before a read while no channel is open, in ms. */
 	pollMs: number;
-	/** The pause up to which pauses double while the channel is open, in ms. The default is MAX_BACKOFF_MS. */
+	/**
+	 * While the channel is open, pauses double up to this many ms, or up to `pollMs` if that is longer. The default is
+	 * MAX_BACKOFF_MS.
+	 */
 	maxBackoffMs?: number;
 	/** True to read at once instead of after the first pause. */
 	readFirst?: boolean;

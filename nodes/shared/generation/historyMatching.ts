@@ -63,7 +63,7 @@ export function matchHistory(
 	entries: HistoryEntry[],
 	ownAccountKey: string,
 ): HistoryMatch {
-	const provenEntries = entries.filter(matchesById(request));
+	const provenEntries = entries.filter(matchesByIdentifier(request));
 	const otherRequests = requestsWithPrompt.filter((other) => other !== request);
 	const identifiersOfOthers = new Set(otherRequests.flatMap(identifiersOfRequest));
 	const unclaimedEntries = entries
@@ -133,7 +133,7 @@ const identifiersOfRequest = ({ announcedIds, files }: GenerationRequest) => [
  * Returns a predicate for history entries. It is true for an entry whose id was announced to `owner`, and for an entry
  * that has a file of `owner`.
  */
-export function matchesById(owner: GenerationRequest): (entry: HistoryEntry) => boolean {
+export function matchesByIdentifier(owner: GenerationRequest): (entry: HistoryEntry) => boolean {
 	const identifiers = new Set(identifiersOfRequest(owner));
 	return (entry) => hasAnyIdentifier(entry, identifiers);
 }

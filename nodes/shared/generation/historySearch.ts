@@ -8,7 +8,12 @@ import { asText, withoutQuery } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
 import { identifiersOf } from '../parsing/responses';
 import type { HistoryEntry } from './historyEntries';
-import { isCompetingWith, matchesById, matchHistory, earliestEntryTime } from './historyMatching';
+import {
+	isCompetingWith,
+	matchesByIdentifier,
+	matchHistory,
+	earliestEntryTime,
+} from './historyMatching';
 import { readHistorySince } from './historyReader';
 import { ledgerOf } from './requestLedger';
 
@@ -154,7 +159,9 @@ export async function findRenewedFile(
 		// An older snapshot is tried first, because it may save a read of the history.
 		for (const minReadAt of [monotonicNow() - RENEWAL_MS, undefined]) {
 			const entries = await readHistorySince(api, earliestEntryTime(request), deadline, minReadAt);
-			const entryFiles = entries.filter(matchesById(request)).flatMap((entry) => entry.files);
+			const entryFiles = entries
+				.filter(matchesByIdentifier(request))
+				.flatMap((entry) => entry.files);
 			const files = entryFiles.filter(mayBeSameFile);
 			const withSamePath = files.filter(({ fileUrl }) => withoutQuery(fileUrl) === path);
 			// The history may list the files in another order than the stream. Their paths may be equal, or signed

@@ -72,6 +72,7 @@ export const finalFields = (
 	request: GenerationRequest,
 	files: GeneratedFile[],
 ): Partial<GenerationRequest> => ({
+	// No other file is expected, so these files are all of them.
 	requestedCount: files.length,
 	searchUntil: searchEnd(request, 0),
 });

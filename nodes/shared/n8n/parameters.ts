@@ -43,7 +43,10 @@ export class NodeParameters {
 		throw invalidInput(displayName, text, "To search by name, switch to 'From list'");
 	}
 
-	/** Returns a text that is not blank, made well-formed. A number counts as text. */
+	/**
+	 * Returns the value of a text parameter, made well-formed (see `toWellFormed`). A number is returned as text. Throws
+	 * if the value is blank.
+	 */
 	text(name: string, displayName: string): string {
 		return toWellFormed(requireText(this.readRaw(name, ''), displayName));
 	}

@@ -248,7 +248,7 @@ export class Throttle {
 	 */
 	private onThrottled(isCreate: boolean, sentAt: number, { kind, facts }: Failure): void {
 		const { reason, retryAfterMs } = facts;
-		// Requests that were sent before the last throttled answer came probably met the same limit.
+		// A request that was sent before `lastThrottledAt` probably met the same limit, so its refusal is not a new one.
 		const isNewThrottling = sentAt > this.lastThrottledAt;
 		if (isNewThrottling) this.lastThrottledAt = monotonicNow();
 		if (isCreate && mentionsConcurrency(reason)) {

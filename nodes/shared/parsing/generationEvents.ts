@@ -65,8 +65,8 @@ export class GenerationEvents {
 	/** The files that have arrived, by id and URL. */
 	private readonly files = new Map<string, GeneratedFile>();
 	private readonly failedIds = new Set<string>();
-	/** The last failure that had a reason; if none had one, the first failure. */
-	private failure: Failure | undefined;
+	/** The last failure in the events that had a reason; if none had one, the first failure. */
+	private reportedFailure: Failure | undefined;
 	/** The ids of entries that came with neither a file nor an error. */
 	private readonly idsInProgress = new Set<string>();
 	/** The `interruptionReason` of the outcome if the stream ends now. */
@@ -113,11 +113,13 @@ export class GenerationEvents {
 		// The last event counts even if the blank line after it is missing.
 		this.push(Buffer.from('\n\n'));
 		if (this.mode === 'plain' && !this.outcome) this.readPlainAnswer();
-		if (!this.outcome && !this.failure && statesFinalReason(this.lastEventData))
+		if (!this.outcome && !this.reportedFailure && statesFinalReason(this.lastEventData))
 			this.readError(this.lastEventData);
 		this.setOutcome(
 			undefined,
-			this.lastEventIsUnattributedError && !this.isAnyFileInProgress ? this.failure : undefined,
+			this.lastEventIsUnattributedError && !this.isAnyFileInProgress
+				? this.reportedFailure
+				: undefined,
 		);
 		return this.outcome!;
 	}
@@ -147,7 +149,7 @@ export class GenerationEvents {
 		if (TERMINAL_EVENTS.failed.test(event)) this.readError(value);
 		else
 			this.readResult(value, isCompletionEvent ? 'the last message contained no file' : undefined);
-		if (this.isEveryFileSettled) this.setOutcome(undefined, this.failure);
+		if (this.isEveryFileSettled) this.setOutcome(undefined, this.reportedFailure);
 	}
 
 	/**
@@ -204,7 +206,7 @@ export class GenerationEvents {
 		const transient = isThrottledAnswer(error) || undefined;
 		const failureKind = kind === 'outOfCredit' ? kind : 'generationFailed';
 		const failure = new Failure(failureKind, { ...facts, reason, transient });
-		if (reason || !this.failure) this.failure = failure;
+		if (reason || !this.reportedFailure) this.reportedFailure = failure;
 		const concernsAccount = transient || meaning === 'credit' || meaning === 'token';
 		const id = idOf(error);
 		const concernsAllFiles = concernsAccount && id === undefined && this.eventCount < 2;
@@ -228,9 +230,11 @@ export class GenerationEvents {
 	private setOutcome(interruptionReason?: string, failure?: Failure, isEmpty?: boolean): void {
 		const files = [...this.files.values()];
 		const isComplete =
-			files.length + Math.max(this.failedIds.size, this.failure ? 1 : 0) >= this.requestedCount;
-		const reason = this.failure?.facts.reason;
-		const isFailureFinal = this.failure !== undefined && !this.failure.facts.transient;
+			files.length + Math.max(this.failedIds.size, this.reportedFailure ? 1 : 0) >=
+			this.requestedCount;
+		const reason = this.reportedFailure?.facts.reason;
+		const isFailureFinal =
+			this.reportedFailure !== undefined && !this.reportedFailure.facts.transient;
 		const hasUnattributedFailure = (isFailureFinal && this.failedIds.size === 0) || undefined;
 		// The files that have arrived are charged, so they are the result even if other files have failed.
 		if (files.length > 0)
@@ -242,7 +246,9 @@ export class GenerationEvents {
 			};
 		else {
 			const failureToReport =
-				this.isAnyFileInProgress && !this.lastEventIsUnattributedError ? undefined : this.failure;
+				this.isAnyFileInProgress && !this.lastEventIsUnattributedError
+					? undefined
+					: this.reportedFailure;
 			this.outcome ??= failure ?? {
 				files,
 				interruptionReason: interruptionReason ?? this.defaultInterruption,

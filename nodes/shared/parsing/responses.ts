@@ -77,7 +77,8 @@ function apparentEndOf(
 }
 
 /**
- * Returns the record with the field `key`: the inner record (`data` or `task`) of an answer, or else the answer itself.
+ * Returns the record to read from an answer: the inner one (`data` or `task`), unless only the answer itself has the
+ * field `key`, or there is no inner record.
  */
 const unwrap = (raw: unknown, key: string): unknown => {
 	if (!isRecord(raw)) return raw;

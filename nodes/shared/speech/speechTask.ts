@@ -49,7 +49,7 @@ const SPOT_CHECK_INTERVAL_MS = 1000;
  * same moment would also be read at the same moment.
  */
 const JITTER_WIDTH = 0.3;
-/** The pause up to which pauses double between two reads of a background task while the socket is open, in ms. */
+/** While the socket is open, the pauses between two reads of a background task double up to this many ms. */
 const BACKGROUND_MAX_BACKOFF_MS = 300_000;
 
 /** The task to wait for, and how to wait. */
@@ -60,7 +60,7 @@ export interface TaskWait {
 	signal: AbortSignal;
 	/** The usual pause before a read of the task, in ms, before jitter. */
 	pollIntervalMs: number;
-	/** The account's socket, of which the caller is a user. The caller releases it after the wait. */
+	/** The account's socket. The caller has acquired it (see `acquireSocket`), and releases it after the wait. */
 	accountSocket: AccountSocket;
 	/** Is called with the progress in percent, 0 to 100, when it is first known and each time it has risen. */
 	onProgress(percentage: number): void;
@@ -75,7 +75,7 @@ class TaskObservations {
 	/** The status word that was last read. */
 	private status = 'pending';
 	/** The HTTP status of the last read if that read failed; otherwise undefined. */
-	private httpStatus: number | undefined;
+	private failedReadStatus: number | undefined;
 	/** The last temporary Failure of a read, other than throttling, while the Base URL was not confirmed. */
 	private lastUnavailableFailure: Failure | undefined;
 	/** When each odd answer (see GRACE_MS) was first read, from `monotonicNow`. */
@@ -104,7 +104,7 @@ class TaskObservations {
 		if (!task.apparentEnd || task.status !== this.status)
 			this.firstObservedAt.apparentEnd = undefined;
 		this.status = task.status;
-		this.httpStatus = undefined;
+		this.failedReadStatus = undefined;
 		this.firstObservedAt.notFound = undefined;
 		const { reason, raw, apparentEnd } = task;
 		if (apparentEnd && !this.isGracePeriodOver('apparentEnd'))
@@ -127,7 +127,7 @@ class TaskObservations {
 	noteFailure(error: unknown): ReadResult<SpeechTask> {
 		if (!(error instanceof Failure)) throw error;
 		const { kind, facts } = error;
-		this.httpStatus = facts.status;
+		this.failedReadStatus = facts.status;
 		if (kind === 'notFound') return this.tolerate(kind, error);
 		if (this.baseUrlConfirmed || kind === 'rateLimited' || !isTransient(error)) throw error;
 		this.lastUnavailableFailure = new Failure(kind, { ...facts, transient: false });
@@ -147,7 +147,8 @@ class TaskObservations {
 	/** The last known status for the user, as in “processing, 43 %, then HTTP 502”. */
 	get lastKnownStatus(): string {
 		const progress = this.highestPercentage > 0 ? `, ${this.highestPercentage} %` : '';
-		const httpError = this.httpStatus === undefined ? '' : `, then HTTP ${this.httpStatus}`;
+		const httpError =
+			this.failedReadStatus === undefined ? '' : `, then HTTP ${this.failedReadStatus}`;
 		return this.status + progress + httpError;
 	}
 

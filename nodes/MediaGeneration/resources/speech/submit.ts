@@ -1,4 +1,4 @@
-import type { ServiceRecord, SpeechOperation } from '../../../shared/contract';
+import type { ServiceRecord, PaidSpeechOperation } from '../../../shared/contract';
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withDefaultFacts } from '../../../shared/failure';
 import {
@@ -15,7 +15,7 @@ import type { ItemContext } from '../../run/itemContext';
 
 /** The create call of one speech task, for a whole text or for one part of it. */
 export interface SpeechOrder {
-	operation: SpeechOperation;
+	operation: PaidSpeechOperation;
 	/** The body of the call. */
 	requestBody: ServiceRecord;
 	entry: JournalEntry;
