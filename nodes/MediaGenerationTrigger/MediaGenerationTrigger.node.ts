@@ -8,14 +8,8 @@ import {
 } from 'n8n-workflow';
 import { optionsField, outputField } from '../shared/n8n/descriptions';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
-import {
-	checkInterval,
-	downloadFile,
-	progressStep,
-	subtitle,
-	taskIds,
-	eventsField,
-} from './activation/settings';
+import { eventsField, taskIds } from '../shared/n8n/triggerEvents';
+import { checkInterval, downloadFile, progressStep, subtitle } from './activation/settings';
 import { startTrigger } from './trigger';
 
 const BUILDING_HELP =

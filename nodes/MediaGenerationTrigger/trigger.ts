@@ -7,6 +7,8 @@ import { readCredential, type Credential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { wordingOf } from '../shared/n8n/messages';
 import { toNodeError } from '../shared/n8n/nodeErrors';
+import { selfStartFailure } from '../shared/n8n/selfStart';
+import { eventsField, taskIds } from '../shared/n8n/triggerEvents';
 import type { Redactor } from '../shared/parsing/redaction';
 import { hasWebSocket } from '../shared/speech/accountSocket';
 import type { Activation } from './activation/activation';
@@ -14,7 +16,7 @@ import { Outbox } from './activation/outbox';
 import { supportsDeduplication } from './activation/executionQueue';
 import { HistoryWatch } from './generated/historyWatch';
 import type { HistoryOutbox } from './generated/newEntries';
-import { downstreamCreationCheck, refuseSelfStart } from './activation/downstream';
+import { downstreamCreationCheck } from './activation/downstream';
 import { readSettings, type Settings } from './activation/settings';
 import { TaskWatch } from './tasks/taskWatch';
 
@@ -73,7 +75,7 @@ class ListeningTrigger {
 		const { context, isManual } = this;
 		const settings = readSettings(context);
 		// A manual test ends after one event, so it cannot start itself again and again.
-		if (!isManual) refuseSelfStart(context, settings);
+		if (!isManual) this.refuseSelfStart(settings);
 		// If the parameters name no tasks, the trigger learns of new tasks only from messages over the socket.
 		const needsSocket = settings.listensForTasks && settings.taskIds.size === 0;
 		if (needsSocket && !hasWebSocket()) throw new Failure('webSocketUnsupported');
@@ -91,6 +93,13 @@ class ListeningTrigger {
 		// A temporary failure, such as an outage, does not prevent publishing.
 		if (error !== undefined && (isManual || !isTemporaryAccountError(error))) throw error;
 		await Promise.all(this.watches.map(async (watch) => await watch.start()));
+	}
+
+	/** Throws a Failure of kind selfTrigger if the workflow would start itself. */
+	private refuseSelfStart({ events, taskIds: ids }: Settings): void {
+		const parameters = { [eventsField.name]: [...events], [taskIds.name]: [...ids].join(' ') };
+		const failure = selfStartFailure(this.context, { ...this.context.getNode(), parameters });
+		if (failure) throw failure;
 	}
 
 	private activationFor(credential: Credential, settings: Settings): Activation {

@@ -194,11 +194,11 @@ export interface GenerationRequest {
 	/** True if images are part of the request, so that the prompt alone does not identify the result. */
 	withImages: boolean;
 	/**
-	 * What sent the request: the workflow `id`, in an execution that began with the node `startNode`. For a
-	 * sub-workflow, `calledBy` is the id of the workflow that called it. For an error workflow, `id` and `calledBy` are
-	 * both the id of the workflow that failed. Requests saved by version 0.1.0 may have no creator.
+	 * The id of the workflow that sent the request. For a sub-workflow, `calledBy` is the id of the workflow that
+	 * called it. For an error workflow, `id` and `calledBy` are both the id of the workflow that failed. Requests saved
+	 * by version 0.1.0 may have no creator.
 	 */
-	creator?: { id: string; calledBy?: string; startNode?: string };
+	creator?: { id: string; calledBy?: string };
 	/** When the last attempt to send the request began, in ms since 1970 by our clock; 0 before the first attempt. */
 	sentAt: number;
 	/** The ids that the service has announced for the files. For speech, the id of the task. */

@@ -162,7 +162,7 @@ describe.each(cases)('%s', (_, one) => {
 		for (const stored of [{ resource, operation }, { resource }]) {
 			const behind = [node(stored, { name: 'Again' })];
 			await expect(activate({ parameters, behind })).rejects.toThrow(
-				"'Again' generates what this trigger listens for",
+				"'Again' generates what the trigger listens for",
 			);
 		}
 		expect(sim.requests).toEqual([]);

@@ -1,9 +1,22 @@
 import type { IDataObject, INode } from 'n8n-workflow';
 import { startSimulator } from '../../simulator/simulator.mts';
-import { triggerNode } from '../service/triggerNode.mts';
+import { inARow, triggerNode } from '../service/triggerNode.mts';
 import { good } from './seen';
 import { taskOf } from './service';
-import { begin, fakeTime, image, node, run, sim, speech, start, video, workflow } from './setup';
+import {
+	begin,
+	fakeTime,
+	image,
+	NODE,
+	node,
+	run,
+	sim,
+	speech,
+	start,
+	video,
+	workflow,
+	type Setting,
+} from './setup';
 import { pass } from './time';
 import { activate, createTask, told, type TriggerSetting } from './triggerSetup';
 
@@ -62,41 +75,51 @@ describe('the error workflow of a workflow that is called after the trigger', ()
 });
 
 describe('what is added after the trigger once it is published, which n8n does not restart then,', () => {
-	/** Runs this node after the trigger, whose name the start node has. */
-	const runAfterTrigger = async (parameters: IDataObject, workflowId: string) => {
-		const { nodes, connections, ...file } = workflow(node(parameters));
-		const renamed = nodes.map((each) =>
-			each.name === 'Start' ? { ...each, name: 'Trigger' } : each,
-		);
-		const subject = { ...file, id: workflowId, nodes: renamed };
-		good(await run({ ...subject, connections: { Trigger: connections.Start! } }));
+	/** The workflow of a trigger with this node behind it, and what follows another trigger. */
+	const published = (parameters: IDataObject, added: INode, ...beside: INode[]) => {
+		const { nodes, connections, ...file } = workflow(added);
+		const trigger = { ...triggerNode(parameters), name: nodes[0]!.name };
+		const more = inARow(beside);
+		return {
+			...{ ...file, nodes: [trigger, ...nodes.slice(1), ...beside] },
+			connections: { ...connections, ...more },
+		};
 	};
+	const onStart: Setting = { mode: 'trigger', items: [{ event: 'completed' }] };
 
-	it.each<[string, (id: string) => Promise<void>]>([
-		['a node', async (id) => await runAfterTrigger(speech('Added'), id)],
-		['a call of a sub-workflow', async () => await runCalled('added', speech('Added'))],
-	])('starts nothing by what it creates: %s', async (_, createOwn) => {
-		await start({ pace: 0 });
-		const trigger = await activate({ workflowId: CALLER });
-		await runAfterTrigger(speech('Another workflow’s'), 'another');
-		await createOwn(CALLER);
-		await trigger.has(1);
-		const foreign = await createTask('Somebody else’s');
-		await trigger.has(2);
-		expect(told(trigger)).toEqual(new Set([taskOf('Another workflow’s').id, foreign]));
+	it.each([
+		['speech', { events: ['completed'] }, () => speech('Again')],
+		['speech, with an expression', { events: "={{ ['failed'] }}" }, () => speech('Again')],
+		['a video', generated, () => video('Again')],
+	])('is refused before anything is sent: %s', async (_, parameters, added) => {
+		const result = await run(published(parameters, node(added())), onStart);
+		expect(result.error?.message).toMatch(`'${NODE}' generates what the trigger listens for`);
+		expect(sim.requests).toEqual([]);
 	});
 
-	it('nor does a video', async () => {
-		await start({ pace: 1 });
-		fakeTime();
-		const [trigger] = await Promise.all([
-			activate({ workflowId: CALLER, parameters: generated }),
-			pass(3),
-		]);
-		const made = runAfterTrigger(video('Added', {}, { download: false }), CALLER);
-		await pass(180, 5);
-		await made;
-		expect(trigger.started).toEqual([]);
+	it('is refused if it starts this trigger through another', async () => {
+		const beside = [otherTrigger(generated), node(speech('Again'), { name: 'Speak' })];
+		const result = await run(published({}, node(video('Again')), ...beside), onStart);
+		expect(result.error?.message).toMatch("'Speak' generates what the trigger listens for");
+		expect(sim.requests).toEqual([]);
+	});
+
+	it.each<[string, IDataObject, Setting]>([
+		['by a retry, which starts itself once at most', { events: ['completed'] }, { mode: 'retry' }],
+		['by an event of listed tasks', { events: ['completed'], taskIds: '4711' }, {}],
+		['by an event of another kind', generated, {}],
+		['by an event of another kind, with an expression', { events: "={{ ['generated'] }}" }, {}],
+	])('is allowed if it is started %s', async (_, parameters, setting) => {
+		good(await run(published(parameters, node(speech('Once'))), { ...onStart, ...setting }));
+	});
+
+	it('starts nothing by what it calls', async () => {
+		await start({ pace: 0 });
+		const trigger = await activate({ workflowId: CALLER });
+		await runCalled('added', speech('Added'));
+		const foreign = await createTask('Somebody else’s');
+		await trigger.has(1);
+		expect(told(trigger)).toEqual(new Set([foreign]));
 	});
 });
 
@@ -116,7 +139,7 @@ describe('two triggers in one workflow', () => {
 		],
 	])('that start each other are not published, and the error names %s', async (name, setting) => {
 		const refusal = await activate(setting()).catch(String);
-		expect(refusal).toMatch(`'${name}' generates what this trigger listens for`);
+		expect(refusal).toMatch(`'${name}' generates what the trigger listens for`);
 	});
 
 	it.each<[string, () => TriggerSetting]>([

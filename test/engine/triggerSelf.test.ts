@@ -42,7 +42,7 @@ describe('a workflow that would start itself', () => {
 		['Speak', () => ({ behind: [speak()], activationMode: 'init' })],
 	])('is not published, and the error names the node: %s', async (name, setting) => {
 		const { message } = (await activate(setting()).catch((error: Error) => error)) as Error;
-		expect(message).toMatch(`'${name}' generates what this trigger listens for`);
+		expect(message).toMatch(`'${name}' generates what the trigger listens for`);
 		expect(message).toMatch(/move that node to a workflow called with/i);
 		// Who follows the advice must know where it does not hold.
 		expect(message).toMatch(

@@ -109,42 +109,47 @@ describe('a node that is added after a published trigger, which n8n does not res
 	};
 	const texts = () => [...simulator.tasks.values()].map(({ input }) => input);
 
-	const nodes: Record<string, (text: string) => Promise<INode>> = {
-		'that speaks': async (text) => speak(text),
-		'that calls a sub-workflow': async (text) => {
-			const start = node('Called', 'n8n-nodes-base.executeWorkflowTrigger', 1.1);
-			start.parameters = { inputSource: 'passthrough' };
-			const subWorkflow = await add(workflowOf('Called', [start, speak(text)]));
-			await subWorkflow.publish();
-			return called(subWorkflow.id);
-		},
+	/** Publishes a trigger, adds this node behind it, and publishes that. */
+	const extend = async (name: string, added: INode) => {
+		const published = triggered(name, {});
+		const workflow = await add(published);
+		await workflow.publish();
+		const extended = workflowOf(name, [published.nodes[0]!, added]);
+		await rest.request('PATCH', `/rest/workflows/${workflow.id}`, extended);
+		await workflow.publish();
+		return workflow;
 	};
-	for (const [which, nodeWith] of Object.entries(nodes)) {
-		it(`${which} starts nothing by what it creates`, async () => {
-			const before = texts().length;
-			const published = triggered(`A node ${which}`, {});
-			const workflow = await add(published);
-			await workflow.publish();
-			const added = await nodeWith('={{ "After " + $json.task_id }}');
-			const extended = workflowOf(published.name, [published.nodes[0]!, added]);
-			await rest.request('PATCH', `/rest/workflows/${workflow.id}`, extended);
-			await workflow.publish();
-			const foreign: string[] = [];
-			// The second execution ends after those that the first one would have started.
-			for (let round = 1; round <= 2; round++) {
-				foreign.push(await createTask(simulator, `${which}, ${round}`));
-				await simulator.waitFor(() => texts().includes(`After ${foreign.at(-1)}`), PATIENCE_MS);
-				await workflow.ended(round);
-			}
-			await workflow.unpublish();
-			assert.deepEqual(
-				texts()
-					.slice(before)
-					.filter((text) => text.startsWith('After')),
-				foreign.map((id) => `After ${id}`),
-			);
-		});
-	}
+	const AGAIN = '={{ "After " + $json.task_id }}';
+	const made = () => texts().filter((text) => text.startsWith('After'));
+
+	it('and speaks, is refused before anything is paid', async () => {
+		const workflow = await extend('A node that speaks', speak(AGAIN));
+		await createTask(simulator, 'Somebody else’s');
+		const [execution] = await workflow.ended(1);
+		await workflow.unpublish();
+		assert.ok(execution!.data.includes("'Speak' generates what the trigger listens for"));
+		assert.deepEqual(made(), []);
+	});
+
+	it('and calls a sub-workflow, starts nothing by what that creates', async () => {
+		const start = node('Called', 'n8n-nodes-base.executeWorkflowTrigger', 1.1);
+		start.parameters = { inputSource: 'passthrough' };
+		const subWorkflow = await add(workflowOf('Called', [start, speak(AGAIN)]));
+		await subWorkflow.publish();
+		const workflow = await extend('A node that calls', called(subWorkflow.id));
+		const foreign: string[] = [];
+		// The second execution ends after those that the first one would have started.
+		for (let round = 1; round <= 2; round++) {
+			foreign.push(await createTask(simulator, `Somebody else’s, ${round}`));
+			await simulator.waitFor(() => texts().includes(`After ${foreign.at(-1)}`), PATIENCE_MS);
+			await workflow.ended(round);
+		}
+		await workflow.unpublish();
+		assert.deepEqual(
+			made(),
+			foreign.map((id) => `After ${id}`),
+		);
+	});
 });
 
 describe('each task and each new video starts one execution', { timeout: 900_000 }, () => {

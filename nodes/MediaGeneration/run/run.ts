@@ -5,11 +5,12 @@ import { makeCallSignals, type CallSignals } from '../../shared/async/callSignal
 import type { ServiceRecord } from '../../shared/contract';
 import { Failure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
-import { callerIdOf } from '../../shared/n8n/requestCreator';
 import { concurrency, maxPaid } from '../../shared/n8n/descriptions';
+import { callerIdOf } from '../../shared/n8n/internals';
 import { rowPrefix } from '../../shared/n8n/messages';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { NodeParameters } from '../../shared/n8n/parameters';
+import { selfStartFailureOfExecution } from '../../shared/n8n/selfStart';
 import { isEmptyError } from '../../shared/parsing/errors';
 import { combineRedactors, type Redactor } from '../../shared/parsing/redaction';
 import { toOutputRecord } from '../../shared/parsing/responses';
@@ -188,13 +189,14 @@ export class Run {
 	}
 
 	/**
-	 * Reserves the billable requests of all items. If Max Paid Requests does not allow all of them,
-	 * reserves none, and returns a failed result for each item that would be charged.
+	 * Reserves the billable requests of all items. If Max Paid Requests does not allow all of them, or if the workflow
+	 * would start itself, reserves none, and returns a failed result for each item that would be charged.
 	 */
 	private reserveRequests(items: PreparedItem[]) {
 		const willBeCharged = (entry: JournalEntry) => entry.needsCreateCall;
 		const plannedCount = items.flatMap(({ entries }) => entries.filter(willBeCharged)).length;
-		const failure = this.journal.reserve(plannedCount, this.maxPaid);
+		const failure =
+			selfStartFailureOfExecution(this.context) ?? this.journal.reserve(plannedCount, this.maxPaid);
 		if (!failure) return [];
 		return items
 			.filter(({ entries }) => entries.some(willBeCharged))

@@ -1,7 +1,7 @@
 import type { ITriggerFunctions } from 'n8n-workflow';
 import type { Api } from '../../shared/api/api';
 import type { Failure } from '../../shared/failure';
-import type { Product } from '../../shared/n8n/requestCreator';
+import type { EventSubject } from '../../shared/n8n/requestCreator';
 import type { Settings } from './settings';
 
 /** What the parts of the trigger share from the moment n8n activates it until n8n closes it. */
@@ -16,10 +16,10 @@ export interface Activation {
 	/** Aborts when the trigger is closed. */
 	closing: AbortSignal;
 	/**
-	 * Resolves with true if this process knows that a sub-workflow downstream of this trigger has created `product`. An
-	 * event about such a product would start an endless, charged loop. Never rejects.
+	 * Resolves with true if this process knows that a sub-workflow downstream of this trigger has created `subject`. An
+	 * event about that would start an endless, charged loop. Never rejects.
 	 */
-	isCreatedDownstream(product: Product): Promise<boolean>;
+	isCreatedDownstream(subject: EventSubject): Promise<boolean>;
 	/** Writes a warning to n8n's log, with the token redacted. */
 	warn(text: string): void;
 	/**

@@ -33,7 +33,7 @@ export interface Emission {
 	/** Only progress events have this method. It returns true once a newer event has replaced this one. */
 	isOutdated?(): boolean;
 	/** The task or history entry itself. If a sub-workflow downstream has created it, nothing is emitted. */
-	product: Parameters<Activation['isCreatedDownstream']>[0];
+	subject: Parameters<Activation['isCreatedDownstream']>[0];
 	/** The json of the item, not redacted yet. */
 	json: IDataObject;
 	/** Downloads the files of the event. If it rejects, the item has an `error` in its json instead of files. */
@@ -59,7 +59,7 @@ export class ExecutionQueue {
 	async emitUntilStarted(emission: Emission): Promise<void> {
 		const { isCreatedDownstream, closing, warn } = this.activation;
 		const { outboxKey, name } = emission;
-		if (await isCreatedDownstream(emission.product)) return this.outbox.setState(outboxKey, 'done');
+		if (await isCreatedDownstream(emission.subject)) return this.outbox.setState(outboxKey, 'done');
 		for (let attempt = 0; attempt < MAX_EMIT_ATTEMPTS; attempt++) {
 			const release = await this.slots.acquire(1, closing).catch(() => undefined);
 			if (!release) return;

@@ -1,61 +1,7 @@
-import type { INodeParameters, INodeProperties, ITriggerFunctions } from 'n8n-workflow';
+import type { INodeProperties, ITriggerFunctions } from 'n8n-workflow';
 import { downloadField, type NumberField } from '../../shared/n8n/descriptions';
 import { NodeParameters } from '../../shared/n8n/parameters';
-
-/** The events that can start an execution. Saved workflows contain `value`, so it must not change. */
-const EVENTS = [
-	{
-		name: 'Speech Completed',
-		value: 'completed',
-		description: 'When the audio of a speech task is ready',
-	},
-	{
-		name: 'Speech Failed',
-		value: 'failed',
-		description:
-			'When a speech task fails. With Video or Image Created, also when a video or image fails.',
-	},
-	{
-		name: 'Speech Progress',
-		value: 'progress',
-		description: 'Each time the progress has risen by Progress Step. Starts many executions.',
-	},
-	{
-		name: 'Video or Image Created',
-		value: 'generated',
-		description:
-			"When a new video or image appears in the account's history, no matter how it was created",
-	},
-] as const;
-
-/** The event about a new video or image in the history. */
-const GENERATED_EVENT = 'generated';
-
-/** The events about speech tasks. If `generated` is selected as well, `failed` is also about videos and images. */
-export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], typeof GENERATED_EVENT>;
-const taskEvents = EVENTS.map(({ value }) => value).filter(
-	(value): value is TaskEventKind => value !== GENERATED_EVENT,
-);
-
-export const eventsField: INodeProperties = {
-	displayName: 'Trigger On',
-	name: 'events',
-	type: 'multiOptions',
-	required: true,
-	options: [...EVENTS],
-	default: ['completed'],
-};
-
-export const taskIds: INodeProperties = {
-	displayName: 'Task IDs',
-	name: 'taskIds',
-	type: 'string',
-	default: '',
-	displayOptions: { show: { events: taskEvents } },
-	placeholder: 'e.g. 184467, 184468',
-	description: 'The IDs of speech tasks, separated by commas, spaces or line breaks',
-	hint: 'Leave empty to listen for all speech tasks of the account',
-};
+import { EVENTS, eventsField, taskEvents, taskIds } from '../../shared/n8n/triggerEvents';
 
 export const downloadFile = {
 	...downloadField,
@@ -116,22 +62,4 @@ export function readSettings(context: ITriggerFunctions) {
 		/** The time between two polls of the history, in ms. */
 		checkIntervalMs: parameters.durationOption(checkInterval),
 	};
-}
-
-/**
- * True if a trigger with these stored parameters may report any speech task of the account (if `isSpeech`), or any
- * video or image (if not). A missing parameter has its default value, because n8n does not store default values. An
- * expression may give any events.
- */
-export function mayReport(stored: INodeParameters, isSpeech: boolean): boolean {
-	const {
-		[eventsField.name]: events = eventsField.default,
-		[taskIds.name]: ids = taskIds.default,
-	} = stored;
-	if (isSpeech && ids !== '') return false;
-	const reportedEvents: string[] = isSpeech ? taskEvents : [GENERATED_EVENT];
-	return (
-		String(events).startsWith('=') ||
-		[events].flat().some((event) => reportedEvents.includes(String(event)))
-	);
 }

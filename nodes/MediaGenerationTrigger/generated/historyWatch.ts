@@ -118,7 +118,7 @@ export class HistoryWatch {
 		void this.executionQueue.emitUntilStarted({
 			outboxKey: fingerprint,
 			name: hasFailed ? 'video or image failed' : 'generated',
-			product: entry,
+			subject: entry,
 			json: eventOf(entry, this.activation.api.credential.redact),
 			fetchFiles: settings.wantsFile && !hasFailed ? fetchFiles : undefined,
 		});

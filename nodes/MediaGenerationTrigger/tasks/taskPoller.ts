@@ -4,13 +4,13 @@ import type { SpeechTask } from '../../shared/contract';
 import { errorKindOf, Failure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import { wordingOf } from '../../shared/n8n/messages';
+import type { TaskEventKind } from '../../shared/n8n/triggerEvents';
 import { asText } from '../../shared/parsing/values';
 import type { AccountSocket } from '../../shared/speech/accountSocket';
 import { waitForTask } from '../../shared/speech/speechTask';
 import type { Activation } from '../activation/activation';
 import type { Outbox } from '../activation/outbox';
 import type { Emission, ExecutionQueue } from '../activation/executionQueue';
-import type { TaskEventKind } from '../activation/settings';
 
 /**
  * The pause between two polls of a task while the socket is closed, in ms. While the socket is open, the pauses grow.
@@ -88,8 +88,8 @@ export class TaskPoller {
 	}
 
 	/**
-	 * If `error` means that the task has ended, emits the event of the end, and returns undefined. Otherwise returns
-	 * the error as a Failure.
+	 * If `error` means that the task has ended, emits the event of the end if the user has selected it, and returns
+	 * undefined. Otherwise returns the error as a Failure.
 	 */
 	private onError(error: unknown): Failure | undefined {
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
@@ -128,7 +128,7 @@ export class TaskPoller {
 			outboxKey: id,
 			name: isProgress ? `progress ${highestPercentage}` : event,
 			isOutdated: isProgress ? () => emission !== this.latestProgress : undefined,
-			product: { id, prompt: asText(task?.raw.input) },
+			subject: { id, prompt: asText(task?.raw.input) },
 			json: { event, task_id: id, process_percentage: highestPercentage, ...eventFields },
 			fetchFiles: settings.wantsFile && url !== undefined ? fetchFiles : undefined,
 		};

@@ -1,19 +1,11 @@
-import type { IExecuteFunctions, ITaskData } from 'n8n-workflow';
+import type { IExecuteFunctions } from 'n8n-workflow';
 import { sleep } from '../async/deadline';
 import type { GenerationRequest } from '../contract';
 import { LATE_RESULT_MS } from '../generation/historyMatching';
 import { allRequests, ledgerOf, promptStart, speechLedgerOf } from '../generation/requestLedger';
 import type { Credential } from '../http/credential';
 import { asText, isRecord, withoutQuery } from '../parsing/values';
-
-/** The part of n8n's execution context that has the ids of other workflows. No public method of n8n returns them. */
-interface ExecutionInternals {
-	runExecutionData?: {
-		parentExecution?: { workflowId?: string };
-		/** The runs of each node that has run. The start node comes first. */
-		resultData?: { runData?: Record<string, ITaskData[]> };
-	};
-}
+import { callerIdOf, startNodeOf } from './internals';
 
 /** The pause before a waiting event is compared with the known requests again, in ms. */
 const RECHECK_MS = 1000;
@@ -23,20 +15,20 @@ const RECHECK_MS = 1000;
  */
 const OTHER_PROMPT_GRACE_MS = 5000;
 
-/** The workflow and the node that an execution began with (see `GenerationRequest.creator`). */
+/** The workflow that has sent a request, and what called it (see `GenerationRequest.creator`). */
 export type RequestCreator = NonNullable<GenerationRequest['creator']>;
 
 /**
  * What a trigger's event is about: a video or image in the history, or a speech task, which has no `files`. The
  * `prompt` of a task is its text; it is undefined if unknown.
  */
-export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
+export type EventSubject = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 	id?: string;
 	hasFailed?: boolean;
 };
 
 /**
- * Finds out whether a trigger's own executions have created `product`, also through a sub-workflow or an error
+ * Finds out whether a trigger's own executions have created `subject`, also through a sub-workflow or an error
  * workflow. If they have, a new start of the workflow would make an endless loop that is charged. Waits while the
  * answer is not clear yet. If a request for speech turns out to be the creator, the id of its task is added to that
  * request.
@@ -44,39 +36,39 @@ export type Product = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
  * @param credential the trigger's credential
  * @param isOwnCreator returns true for an execution that the trigger has started, directly or through others
  * @param signal ends the wait; the result is then false
- * @returns true if such an execution has most likely created `product`; never rejects
+ * @returns true if such an execution has most likely created `subject`; never rejects
  */
 export async function isCreatedByOwnExecution(
-	product: Product,
+	subject: EventSubject,
 	credential: Credential,
 	isOwnCreator: (creator: RequestCreator) => boolean,
 	signal: AbortSignal,
 ): Promise<boolean> {
 	const receivedAt = Date.now();
-	const isSpeech = product.files === undefined;
+	const isSpeech = subject.files === undefined;
 	const ledger = (isSpeech ? speechLedgerOf : ledgerOf)(credential);
 	const isOwn = ({ creator }: GenerationRequest) => creator !== undefined && isOwnCreator(creator);
 	// The sub-workflow may use another token or Base URL of the same account. Another service may use the same ids, so
 	// the prompts must be equal, too.
 	const isProvenOwnCreator = (request: GenerationRequest) =>
 		isOwn(request) &&
-		isProvenCreator(request, product) &&
-		promptStart(request.prompt) === promptStart(product.prompt);
+		isProvenCreator(request, subject) &&
+		promptStart(request.prompt) === promptStart(subject.prompt);
 	for (; !signal.aborted; await sleep(RECHECK_MS, signal)) {
 		if (allRequests(isSpeech).some(isProvenOwnCreator)) return true;
 		const ownRequests = ledger.all().filter(isOwn);
-		const verdicts = ownRequests.map((request) => verdictOf(request, product, receivedAt));
+		const verdicts = ownRequests.map((request) => verdictOf(request, subject, receivedAt));
 		const creator = ownRequests[verdicts.indexOf('created')];
 		// A request for speech creates only one task. The id of that task is noted, so that the request does not count
 		// as the creator of a later task.
-		if (creator?.kind === 'speech' && product.id) creator.announcedIds = [product.id];
+		if (creator?.kind === 'speech' && subject.id) creator.announcedIds = [subject.id];
 		if (creator || !verdicts.includes('perhaps')) return creator !== undefined;
 	}
 	return false;
 }
 
-/** Returns true if an id or a URL proves that `request` has created `product`. */
-function isProvenCreator(request: GenerationRequest, { id, files = [] }: Product): boolean {
+/** Returns true if an id or a URL proves that `request` has created `subject`. */
+function isProvenCreator(request: GenerationRequest, { id, files = [] }: EventSubject): boolean {
 	// If both sides have ids, their URLs are not compared, because URLs of different files may differ only in the
 	// query.
 	if (id && request.announcedIds.length > 0) return request.announcedIds.includes(id);
@@ -85,13 +77,13 @@ function isProvenCreator(request: GenerationRequest, { id, files = [] }: Product
 }
 
 /**
- * Returns `created` if `request` has most likely created `product`, `perhaps` if that is not clear yet, and undefined
+ * Returns `created` if `request` has most likely created `subject`, `perhaps` if that is not clear yet, and undefined
  * if it has not. `receivedAt` is when the event arrived, in ms since 1970.
  */
-function verdictOf(request: GenerationRequest, product: Product, receivedAt: number) {
-	const { prompt, hasFailed } = product;
+function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt: number) {
+	const { prompt, hasFailed } = subject;
 	const { announcedIds, files, requestedCount, searchUntil } = request;
-	if (isProvenCreator(request, product)) return 'created';
+	if (isProvenCreator(request, subject)) return 'created';
 	const hasAllFiles = Math.max(announcedIds.length, files.length) >= requestedCount;
 	// If the text of a task is unknown, any request may have created it, for example one whose create call got no
 	// response.
@@ -110,19 +102,13 @@ function verdictOf(request: GenerationRequest, product: Product, receivedAt: num
 	return hasOtherPrompt && Date.now() > receivedAt + OTHER_PROMPT_GRACE_MS ? undefined : 'perhaps';
 }
 
-/** Returns the id of the workflow that called this one; undefined if none is known. */
-export const callerIdOf = (context: IExecuteFunctions): string | undefined =>
-	(context as ExecutionInternals).runExecutionData?.parentExecution?.workflowId;
-
-/** Returns the workflow and the node that this execution began with (see `GenerationRequest.creator`). */
+/** Returns the workflow that sends a request, and what called it (see `GenerationRequest.creator`). */
 export function creatorOf(context: IExecuteFunctions): RequestCreator {
-	const { resultData } = (context as ExecutionInternals).runExecutionData ?? {};
-	const [[startNode, startRuns] = []] = Object.entries(resultData?.runData ?? {});
 	if (context.getMode() === 'error') {
-		const workflow = startRuns?.[0]?.data?.main?.[0]?.[0]?.json.workflow;
+		const workflow = startNodeOf(context).runs?.[0]?.data?.main?.[0]?.[0]?.json.workflow;
 		const failedId = isRecord(workflow) ? asText(workflow.id) : undefined;
 		if (failedId !== undefined) return { id: failedId, calledBy: failedId };
 	}
 	const { id = '' } = context.getWorkflow();
-	return { id, calledBy: callerIdOf(context), startNode };
+	return { id, calledBy: callerIdOf(context) };
 }

@@ -1,0 +1,30 @@
+import type { IExecuteFunctions, INode, ITaskData, ITriggerFunctions } from 'n8n-workflow';
+
+/** The fields of n8n's contexts that no public method returns. n8n may rename them, so each may be missing. */
+interface ContextInternals {
+	/** The workflow with all its nodes, by name. */
+	workflow?: { nodes?: Record<string, INode> };
+	/** Only an execution has it. */
+	runExecutionData?: {
+		parentExecution?: { workflowId?: string };
+		/** The runs of each node that has run. The start node comes first. */
+		resultData?: { runData?: Record<string, ITaskData[]> };
+	};
+}
+
+/** Returns all enabled nodes of the workflow; none if they are not known. */
+export const enabledNodes = (context: IExecuteFunctions | ITriggerFunctions): INode[] =>
+	Object.values((context as ContextInternals).workflow?.nodes ?? {}).filter(
+		({ disabled }) => !disabled,
+	);
+
+/** Returns the id of the workflow that called this one; undefined if none is known. */
+export const callerIdOf = (context: IExecuteFunctions): string | undefined =>
+	(context as ContextInternals).runExecutionData?.parentExecution?.workflowId;
+
+/** Returns the name of the node that the execution began with, and its runs. Both are undefined if not known. */
+export function startNodeOf(context: IExecuteFunctions): { name?: string; runs?: ITaskData[] } {
+	const { resultData } = (context as ContextInternals).runExecutionData ?? {};
+	const [[name, runs] = []] = Object.entries(resultData?.runData ?? {});
+	return { name, runs };
+}
