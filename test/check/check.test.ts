@@ -155,7 +155,7 @@ test('a wrong address is refused before the token is asked for', () => {
 	const { status, stderr } = spawnSync(process.execPath, [main, '--base-url', 'media'], { env });
 	expect([status, String(stderr)]).toEqual([
 		3,
-		"'Base URL' must begin with https:// or http://, for example https://media.example.com.\n",
+		"'Base URL' must be a complete URL, such as https://media.example.com.\n",
 	]);
 });
 

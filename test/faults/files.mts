@@ -98,7 +98,7 @@ const files: Row[] = [
 		isProtected: true,
 		service: { pace: 0.2 },
 		setting: { credential: { webSocketUrl: 'ws://127.0.0.2:9' } },
-		hints: 'WebSocket could not be opened',
+		hints: 'WebSocket was not open',
 		note: "with n8n's protection on, the task is polled instead",
 	}),
 	row('The disk is full', SOME, {

@@ -19,7 +19,7 @@ const sockets: Row[] = [
 		row(`A proxy blocks WebSockets (${how})`, [SPEAK], {
 			service: { pace: 0.2 },
 			make,
-			hints: "WebSocket could not be opened…Check 'WebSocket URL'",
+			hints: "WebSocket was not open…Check 'WebSocket URL'",
 			note: 'the task is polled every **Poll Interval** seconds',
 		}),
 	),

@@ -57,15 +57,19 @@ it.each<[field: keyof typeof NAMES, text: RegExp, values: unknown[]]>([
 	['apiToken', /empty/, [undefined, null, '', ' \n ', 'Bearer ']],
 	['apiToken', /line break, a space/, ['tok_0123\n456', 'tok 456', 'tok\u200b456', 'tökén-123456']],
 	['baseUrl', /empty/, [undefined, '   ']],
-	['baseUrl', /begin with https:/, ['media.example.com', 'media:8080', 'ask the provider']],
-	['baseUrl', /begin with https:/, ['ftp://example.com', 'wss://example.com']],
+	[
+		'baseUrl',
+		/complete URL, such as https:/,
+		['media.example.com', 'media:8080', 'ask the provider'],
+	],
+	['baseUrl', /complete URL, such as https:/, ['ftp://example.com', 'wss://example.com']],
 	['baseUrl', /password/, ['https://me:secret@example.com']],
 	['baseUrl', /"\?" or "#"/, ['https://example.com/?key=1', 'https://example.com/#api']],
 	['baseUrl', UNENCRYPTED, ['http://media.example.com', 'http://192.168.0.7:8787']],
 	['baseUrl', UNENCRYPTED, ['http://127.0.0.1.example.com', 'http://localhost.example.com']],
 	['baseUrl', UNENCRYPTED, ['http://notlocalhost']],
 	['webSocketUrl', /wss:\/\//, ['ws://push.example.com', 'http://push.example.com']],
-	['webSocketUrl', /begin with wss:/, ['push.example.com']],
+	['webSocketUrl', /complete URL, such as wss:/, ['push.example.com']],
 	['webSocketUrl', /\?/, ['wss://push.example.com/ws?token=abc']],
 ])('%s is refused by its name: %s', (field, text, values) => {
 	for (const value of values) {

@@ -289,7 +289,11 @@ export class JournalEntry {
 		if (isFailure(error, 'notFound')) {
 			const { accountKey = this.item.accountKey, createdAt = 0 } = previous;
 			if (accountKey !== this.item.accountKey)
-				throw sentElsewhereFailure(previous, 'with another token', 'a token of that account');
+				throw sentElsewhereFailure(
+					previous,
+					'with another token',
+					'the earlier token (or another of its account)',
+				);
 			if (Date.now() - createdAt < MAX_REPLICA_LAG_MS) return;
 		}
 		this.write({ ...previous, state: 'gone' });

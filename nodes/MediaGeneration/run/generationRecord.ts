@@ -192,10 +192,9 @@ export class GenerationRecord {
 			const missingIds = this.request.announcedIds.filter(
 				(announced) => !files.some(({ id }) => id === announced),
 			);
-			const idsPhrase = `with the ID${missingIds.length > 1 ? 's' : ''} ${missingIds.join(', ')}`;
-			const idsSuffix = missingIds.length > 0 ? ` ${idsPhrase}` : '';
+			const idsSuffix = missingIds.length > 0 ? ` (known IDs: ${missingIds.join(', ')})` : '';
 			const hint = this.isStreamLost
-				? `Found only ${files.length} of ${requestedCount} files. The others may have been charged as well, and may still appear in History → Get Many${idsSuffix}`
+				? `Found only ${files.length} of ${requestedCount} files. The rest may have been charged, too, and may still appear in History → Get Many${idsSuffix}`
 				: 'The service generated fewer files than requested';
 			this.item.report.hint(hint);
 			const reason = this.missingFilesReason ?? this.request.reason;

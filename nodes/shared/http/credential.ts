@@ -54,10 +54,8 @@ function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: bool
 	const text = asText(raw);
 	if (text === undefined) throw invalidUrl('is empty');
 	const url = URL.canParse(text) ? new URL(text) : undefined;
-	if (!url || !schemes.includes(url.protocol)) {
-		const example = `${schemes[0]}//media.example.com`;
-		throw invalidUrl(`must begin with ${schemes.join('// or ')}//, for example ${example}`);
-	}
+	if (!url || !schemes.includes(url.protocol))
+		throw invalidUrl(`must be a complete URL, such as ${schemes[0]}//media.example.com`);
 	if (url.username + url.password + url.search + url.hash !== '') {
 		throw invalidUrl('must not contain a user name, a password, or anything after a "?" or "#"');
 	}

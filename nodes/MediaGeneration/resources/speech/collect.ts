@@ -96,7 +96,7 @@ export async function collect(
 			const frequency = `every ${options.pollIntervalMs / 1000} s`;
 			report.hint(
 				hasWebSocket()
-					? `The WebSocket could not be opened, so the node polled ${frequency}. Check 'WebSocket URL' and whether a proxy blocks it`
+					? `The WebSocket was not open, so the node polled ${frequency}. Check 'WebSocket URL' in the credential, and your proxy`
 					: `The node polled ${frequency}, because WebSockets need n8n on Node.js 22 or later`,
 			);
 		}
@@ -164,7 +164,7 @@ async function fetchSubtitles(
 			const { kind, facts } = error;
 			const reason = (kind === 'downloadFailed' && facts.reason) || wordingOf(error).message;
 			item.report.hint(
-				`Subtitles could not be downloaded: ${reason}. To try again free of charge, use Speech → Collect`,
+				`Subtitles could not be downloaded: ${reason}. Get them free: Collect with 'Download Subtitles'`,
 			);
 			return undefined;
 		},
