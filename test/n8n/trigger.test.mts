@@ -3,15 +3,15 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../../tools/eventually.mts';
 import { createTask } from '../service/order.mts';
-import type { INode } from 'n8n-workflow';
-import { CREDENTIAL } from '../../tools/examples.mts';
 import { openDataTable } from '../storage/dataTable.mts';
 import { example, setUp } from './setting.mts';
 import {
 	followTasks,
 	node,
+	publishThenAdd,
 	remoteWorkflow,
 	resting,
+	speaking,
 	triggered,
 	workflowOf,
 	type RemoteWorkflow,
@@ -98,32 +98,17 @@ describe('at the same time', { concurrency: true }, () => {
 });
 
 describe('a node that is added after a published trigger, which n8n does not restart,', () => {
-	const type = 'n8n-nodes-media-generation.mediaGeneration';
-	const credentials = { mediaGenerationApi: { id: CREDENTIAL.id, name: 'Any' } };
-	const voiceId = { __rl: true, mode: 'id', value: simulator.voiceIds()[0] };
-	const speak = (text: string) =>
-		node('Speak', type, 1, { text, voiceId, download: false }, { credentials });
 	const called = (id: string) => {
 		const workflowId = { __rl: true, mode: 'id', value: id };
 		return node('Call', 'n8n-nodes-base.executeWorkflow', 1.2, { workflowId });
 	};
 	const texts = () => [...simulator.tasks.values()].map(({ input }) => input);
 
-	/** Publishes a trigger, adds this node behind it, and publishes that. */
-	const extend = async (name: string, added: INode) => {
-		const published = triggered(name, {});
-		const workflow = await add(published);
-		await workflow.publish();
-		const extended = workflowOf(name, [published.nodes[0]!, added]);
-		await rest.request('PATCH', `/rest/workflows/${workflow.id}`, extended);
-		await workflow.publish();
-		return workflow;
-	};
 	const AGAIN = '={{ "After " + $json.task_id }}';
 	const made = () => texts().filter((text) => text.startsWith('After'));
 
 	it('and speaks, is refused before anything is paid', async () => {
-		const workflow = await extend('A node that speaks', speak(AGAIN));
+		const workflow = await publishThenAdd(rest, 'A node that speaks', speaking(simulator, AGAIN));
 		await createTask(simulator, 'Somebody else’s');
 		const [execution] = await workflow.ended(1);
 		await workflow.unpublish();
@@ -134,9 +119,9 @@ describe('a node that is added after a published trigger, which n8n does not res
 	it('and calls a sub-workflow, starts nothing by what that creates', async () => {
 		const start = node('Called', 'n8n-nodes-base.executeWorkflowTrigger', 1.1);
 		start.parameters = { inputSource: 'passthrough' };
-		const subWorkflow = await add(workflowOf('Called', [start, speak(AGAIN)]));
+		const subWorkflow = await add(workflowOf('Called', [start, speaking(simulator, AGAIN)]));
 		await subWorkflow.publish();
-		const workflow = await extend('A node that calls', called(subWorkflow.id));
+		const workflow = await publishThenAdd(rest, 'A node that calls', called(subWorkflow.id));
 		const foreign: string[] = [];
 		// The second execution ends after those that the first one would have started.
 		for (let round = 1; round <= 2; round++) {

@@ -151,5 +151,24 @@ export function triggered(
 	return workflowOf(name, [node(TRIGGER, type, 1, all, { credentials }), then]);
 }
 
+/** Publishes a trigger, adds this node behind it, which n8n 2.41 does not restart then, and publishes that. */
+export async function publishThenAdd(rest: Rest, name: string, added: INode) {
+	const published = triggered(name, {});
+	const workflow = await addWorkflow(rest, published);
+	await workflow.publish();
+	const extended = workflowOf(name, [published.nodes[0]!, added]);
+	await rest.request('PATCH', `/rest/workflows/${workflow.id}`, extended);
+	await workflow.publish();
+	return workflow;
+}
+
+/** A node that speaks this text. */
+export function speaking(simulator: Simulator, text: string): INode {
+	const type = 'n8n-nodes-media-generation.mediaGeneration';
+	const credentials = { mediaGenerationApi: { id: CREDENTIAL.id, name: 'Any' } };
+	const voiceId = { __rl: true, mode: 'id', value: simulator.voiceIds()[0] };
+	return node('Speak', type, 1, { text, voiceId, download: false }, { credentials });
+}
+
 /** A node that rests for a moment. */
 export const resting = (amount: number) => node('Then', 'n8n-nodes-base.wait', 1.1, { amount });

@@ -11,7 +11,7 @@ import {
 } from '../../tools/n8n/executions.mts';
 import { itemsOf } from '../../tools/n8n/results.mts';
 import { example, HELD } from '../n8n/setting.mts';
-import { triggered } from '../n8n/workflows.mts';
+import { publishThenAdd, speaking, triggered } from '../n8n/workflows.mts';
 import { createTask } from '../service/order.mts';
 import { setUp } from './setting.mts';
 
@@ -110,6 +110,16 @@ describe('the queue mode', { timeout: 400_000 }, () => {
 		assert.equal(simulator.openedSocketCount - socketsBefore, 2);
 		// The next execution may be about to begin: they rest for a moment.
 		await simulator.waitFor(() => simulator.countOpenSockets() === 0);
+	});
+
+	it('a node that is added behind a published trigger refuses to pay for a loop', async () => {
+		const charged = simulator.chargedCalls;
+		const workflow = await publishThenAdd(rest, 'Extended', speaking(simulator, 'Again'));
+		await createTask(simulator, 'Somebody else’s');
+		const [execution] = await workflow.ended(1, PATIENCE_MS);
+		await workflow.unpublish();
+		assert.ok(execution!.data.includes("'Speak' generates what the trigger listens for"));
+		assert.equal(simulator.chargedCalls, charged + 1, 'only the task of somebody else');
 	});
 
 	// What else a killed worker leaves behind, test:nightly decides.
