@@ -1,6 +1,6 @@
 import { NodeApiError, NodeOperationError, type INode } from 'n8n-workflow';
 import { redactor, type Redactor } from '../parsing/redaction';
-import { Failure } from '../failure';
+import { Failure, isFailure } from '../failure';
 import { asText, truncate, isRecord } from '../parsing/values';
 import { rowPrefix, wordingOf } from './messages';
 
@@ -39,8 +39,8 @@ export function toNodeError(
 	}
 	// The new error gets no item index, because n8n would append that index to the message, counted from 0.
 	const concernsSeveralItems =
-		error instanceof Failure &&
-		(error.kind === 'overBudget' || (error.facts.itemIndexes?.length ?? 0) > 1);
+		isFailure(error, 'overBudget', 'selfTrigger') ||
+		(error instanceof Failure && (error.facts.itemIndexes?.length ?? 0) > 1);
 	const prefix = itemIndex === undefined || concernsSeveralItems ? '' : rowPrefix([itemIndex]);
 	if (!(error instanceof Failure)) {
 		// Only the message is kept, because the stack and the cause may contain secrets.
