@@ -43,6 +43,7 @@ export const MUTANTS = [
 	`pace/tokenBucket.ts => fullAt = Math.max(fullAt, lastAt) + REFILL_MS; =>`,
 	`run/concurrency.ts => this.usedSlots--; =>`,
 	// The trigger.
+	`n8n/selfStart.ts => if (context.getMode() !== 'trigger') return undefined; => if (context) return undefined;`,
 	`activation/outbox.ts => item.state = state; =>`,
 	`activation/outbox.ts => this.staticData[this.namespace] = { ...this.toSavedOutbox() } as IDataObject; => void this.store;`,
 	`tasks/taskPoller.ts => emission !== this.latest => false`,
