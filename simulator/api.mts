@@ -5,7 +5,7 @@ import { errorReply, type Call, type Reply } from './replies.mts';
 import { createTask, deleteTask, readTask } from './speech.mts';
 import { sendJob, sendRaw } from './stream.mts';
 import type { FaultAction } from './types.mts';
-import { answerVideoCall } from './video.mts';
+import { answerMediaCall } from './video.mts';
 import { listVoices } from './voices.mts';
 import type { World } from './world.mts';
 
@@ -47,7 +47,7 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 	};
 	if (action.sse) call.silentJob = { finishesAfterMs: action.finishesInHistoryAfterMs };
 	return (
-		answerSpeechCall(world, call) ?? answerVideoCall(world, call) ?? errorReply(404, 'not_found')
+		answerSpeechCall(world, call) ?? answerMediaCall(world, call) ?? errorReply(404, 'not_found')
 	);
 }
 

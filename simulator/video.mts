@@ -14,7 +14,7 @@ const LANDSCAPE = 'VIDEO_ASPECT_RATIO_LANDSCAPE';
 const PORTRAIT = 'VIDEO_ASPECT_RATIO_PORTRAIT';
 
 /** Answers a call about videos, images, the history or the account (§4.5 to §4.10); undefined if it is none. */
-export function answerVideoCall(world: World, call: Call): Reply | undefined {
+export function answerMediaCall(world: World, call: Call): Reply | undefined {
 	switch (`${call.method} ${call.path}`) {
 		case 'POST /v1/video/text-to-video':
 			return generate(world, call, 'video');

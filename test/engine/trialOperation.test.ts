@@ -43,67 +43,67 @@ const MATRIX = 'test/faults/stage.mts';
 
 const TRIALS: Record<string, Step[]> = {
 	'An operation with a stream': [
-		{ file: MATRIX, replacements: [before("\t'history:getAll',", "\t'music:create',")] },
+		{ file: MATRIX, replacements: [before("\t'history:getAll',", "\t'jingle:create',")] },
 		{
 			file: CONTRACT,
 			replacements: [
 				before(
 					'\timage: {\n\t\t...{ mimeType',
-					"\tmusic: {\n\t\t...{ mimeType: 'audio/mpeg', timeoutSeconds: 1200, usualDuration: 'a minute or two' },\n\t\t...{ plural: 'music', inputs: 'prompt' },\n\t},",
+					"\tjingle: {\n\t\t...{ mimeType: 'audio/mpeg', timeoutSeconds: 1200, usualDuration: 'a minute or two' },\n\t\t...{ plural: 'jingles', inputs: 'prompt' },\n\t},",
 				),
 				before(
 					'\timage: {\n\t\t...{ resource',
-					`	music: {
-		...{ resource: 'music', operation: 'create', kind: 'music' },
-		...{ path: '/v1/music/generate' },
+					`	jingle: {
+		...{ resource: 'jingle', operation: 'create', kind: 'jingle' },
+		...{ path: '/v1/jingle/generate' },
 	},`,
 				),
 			],
 		},
 		{
-			file: `${RESOURCES}/music/create.ts`,
+			file: `${RESOURCES}/jingle/create.ts`,
 			madeFrom: `${RESOURCES}/image/create.ts`,
 			replacements: [
-				[/createImage/g, 'createMusic'],
-				[/GENERATIONS\.image/g, 'GENERATIONS.music'],
-				["generationFields('image'", "generationFields('music'"],
-				[/an image from/g, 'a piece of music from'],
-				[/Generate image/g, 'Generate music'],
+				[/createImage/g, 'createJingle'],
+				[/GENERATIONS\.image/g, 'GENERATIONS.jingle'],
+				["generationFields('image'", "generationFields('jingle'"],
+				[/an image from/g, 'a jingle from'],
+				[/Generate image/g, 'Generate jingle'],
 				[/A lighthouse at dawn, watercolor/, 'A waltz for two cellos'],
 				[
 					'Describe the image: subject, style, mood',
-					'Describe the music: instruments, style, mood',
+					'Describe the jingle: instruments, style, mood',
 				],
-				['Text to Image', 'Text to Music'],
+				['Text to Image', 'Text to Jingle'],
 			],
 		},
 		{
 			file: `${RESOURCES}/index.ts`,
 			replacements: [
-				before('import type { Operation }', "import { createMusic } from './music/create';"),
+				before('import type { Operation }', "import { createJingle } from './jingle/create';"),
 				before(
 					"\t{ name: 'Voice'",
-					"\t{ name: 'Music', value: 'music', operations: [createMusic] },",
+					"\t{ name: 'Jingle', value: 'jingle', operations: [createJingle] },",
 				),
 			],
 		},
 		{
-			file: `${SCHEMAS}/music/create.json`,
+			file: `${SCHEMAS}/jingle/create.json`,
 			madeFrom: `${SCHEMAS}/image/create.json`,
 			replacements: [],
 		},
 		{
 			file: 'simulator/types.mts',
-			replacements: [["GeneratedKind = 'video'", "GeneratedKind = 'video' | 'music'"]],
+			replacements: [["GeneratedKind = 'video'", "GeneratedKind = 'video' | 'jingle'"]],
 		},
 		{
 			file: 'simulator/generation.mts',
-			replacements: [['{ video: 10_000,', '{ video: 10_000, music: 6_000,']],
+			replacements: [['{ video: 10_000,', '{ video: 10_000, jingle: 6_000,']],
 		},
 		{
 			file: 'simulator/files.mts',
 			replacements: [
-				before("\t\timage: ['png'", "\t\tmusic: ['mp3', 'audio/mpeg', () => speechMp3(2)],"),
+				before("\t\timage: ['png'", "\t\tjingle: ['mp3', 'audio/mpeg', () => speechMp3(2)],"),
 			],
 		},
 		{
@@ -111,7 +111,7 @@ const TRIALS: Record<string, Step[]> = {
 			replacements: [
 				before(
 					"\t\tcase 'GET /v1/video/histories'",
-					"\t\tcase 'POST /v1/music/generate':\n\t\t\treturn generate(world, call, 'music');",
+					"\t\tcase 'POST /v1/jingle/generate':\n\t\t\treturn generate(world, call, 'jingle');",
 				),
 			],
 		},
@@ -214,7 +214,7 @@ test('operations that are added as the guide says keep what every paid operation
 		const only = [
 			'--runInBand',
 			'--testNamePattern',
-			'the table names all|music: create|speech: recite',
+			'the table names all|jingle: create|speech: recite',
 		];
 		const file = 'test/engine/paidOperations.test.ts';
 		const { stderr } = await run('node_modules/jest/bin/jest.js', file, ...only);

@@ -2,7 +2,7 @@ import { removeEngineFolder } from '../../demo/engine.mts';
 import type { FaultRule } from '../../simulator/simulator.mts';
 import { assertClean, wordsOfFailure } from './check.mts';
 import { drip, fileBegun, headersOnly, silent, type Handler } from '../service/fakeService.mts';
-import { always, answer, GENERATIONS, inFront, isMute, on, status, type Row } from './row.mts';
+import { always, answer, STREAMED, inFront, isMute, on, status, type Row } from './row.mts';
 import { NODE, onStage, type Operation } from './stage.mts';
 
 /*
@@ -17,7 +17,7 @@ const TIMEOUT_MS = 1000;
 const LATE_MS = 25_000;
 
 const TASKS: readonly Operation[] = ['speech:speak', 'speech:wait'];
-const TIMED = [...TASKS, ...GENERATIONS];
+const TIMED = [...TASKS, ...STREAMED];
 
 const neverDone = { ...on.read, ...always, ...answer(200, { id: 1, status: 'processing' }) };
 const lostStream = { ...on.create, action: { sse: [status('starting'), 'END' as const] } };
@@ -51,9 +51,9 @@ const SILENCES: Array<[at: string, operations: readonly Operation[], arrange: Ro
 	['the answer, after its headers', TIMED, inFront(/./, headersOnly)],
 	['the task, which goes on forever', TASKS, socket('silent')],
 	['the WebSocket, whose handshake is not answered, and the task', TASKS, socket('hang')],
-	['the result: only status events come', GENERATIONS, inFront(/^POST /, onlyStatus)],
-	['the history, which never has the result of a lost stream', GENERATIONS, faults(lostStream)],
-	['the history, which does not answer', GENERATIONS, faults(lostStream, answersNothing)],
+	['the result: only status events come', STREAMED, inFront(/^POST /, onlyStatus)],
+	['the history, which never has the result of a lost stream', STREAMED, faults(lostStream)],
+	['the history, which does not answer', STREAMED, faults(lostStream, answersNothing)],
 	['the file, which does not answer', TIMED, fileFrom(silent)],
 	['the file, after some bytes', TIMED, fileFrom(fileBegun)],
 	['the file, which dribbles', TIMED, fileFrom(dribbling)],

@@ -46,7 +46,7 @@ export const WITH_IMAGES: readonly Operation[] = [
 	'video:framesToVideo',
 ];
 export const CREATING: readonly Operation[] = OPERATIONS.filter(isPaid);
-export const GENERATIONS: readonly Operation[] = CREATING.filter((each) => !/^speech/.test(each));
+export const STREAMED: readonly Operation[] = CREATING.filter((each) => !/^speech/.test(each));
 /** Those that read from the service at once. */
 export const READING: readonly Operation[] = [
 	'speech:get',

@@ -34,8 +34,7 @@ export const OPERATIONS = [
 export type Operation = (typeof OPERATIONS)[number];
 
 /** Those whose request is paid for, as that of a new one is. */
-export const isPaid = (operation: Operation): boolean =>
-	!/:(?:get|getAll|wait|delete)$/.test(operation);
+export const isPaid = (operation: Operation): boolean => !/:(?:get|wait|delete)/.test(operation);
 
 export interface Setting {
 	/** Text or prompt, with the simulator's scenario words. */

@@ -5,7 +5,7 @@ import {
 	answer,
 	dialect,
 	event,
-	GENERATIONS,
+	STREAMED,
 	IMAGE,
 	on,
 	RETRY,
@@ -59,16 +59,16 @@ const lost = (
 });
 
 const ERROR_EVENTS = [
-	['object', '`{ code, error }`', GENERATIONS],
+	['object', '`{ code, error }`', STREAMED],
 	['message', '`{ message }`', [VIDEO]],
 	['string', 'a bare string', [VIDEO]],
 	['broken', 'broken JSON', [VIDEO]],
 ] as const;
 
 const shapes: Row[] = [
-	dialect('Event data: a bare word', GENERATIONS, { sseStatus: 'bare' }),
-	dialect('Event data: an object', GENERATIONS, { sseStatus: 'object' }),
-	dialect('There is no space after the colon, and lines end with CR LF', GENERATIONS, {
+	dialect('Event data: a bare word', STREAMED, { sseStatus: 'bare' }),
+	dialect('Event data: an object', STREAMED, { sseStatus: 'object' }),
+	dialect('There is no space after the colon, and lines end with CR LF', STREAMED, {
 		sseSpace: false,
 		sseNewline: '\r\n',
 	}),
@@ -76,13 +76,13 @@ const shapes: Row[] = [
 		sseChunk: 1,
 		sseComments: true,
 	}),
-	dialect('Status words beyond the contract', GENERATIONS, { sseStatusWords: 'more' }),
+	dialect('Status words beyond the contract', STREAMED, { sseStatusWords: 'more' }),
 	dialect('An image stream whose end has an unknown name', [IMAGE], { imageEndEvent: 'all_set' }),
-	dialect('The completion is a single object', GENERATIONS, { completion: 'object' }),
-	dialect('An unknown status word in the completion', GENERATIONS, {
+	dialect('The completion is a single object', STREAMED, { completion: 'object' }),
+	dialect('An unknown status word in the completion', STREAMED, {
 		itemStatus: 'MEDIA_GENERATION_STATUS_SUCCESSFUL',
 	}),
-	row('Plain JSON instead of a stream', GENERATIONS, { setting: { text: 'A [sim:plain-json]' } }),
+	row('Plain JSON instead of a stream', STREAMED, { setting: { text: 'A [sim:plain-json]' } }),
 	row('One completion per video, and an error before the last one', [VIDEO], {
 		setting: { parameters: { numberOfVideos: 3 } },
 		make: (stage) => {
@@ -171,7 +171,7 @@ const losses: Row[] = [
 	lost('A stream that is reset', [status('processing'), SOON, 'RESET']),
 	row(
 		'A stream is reset after it named an ID; the history also has another result with the same prompt',
-		GENERATIONS,
+		STREAMED,
 		{
 			make: (stage) => entries(stage, 'twin', 'mine'),
 			faults: [

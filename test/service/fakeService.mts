@@ -90,13 +90,13 @@ export class FakeService {
 		return this;
 	}
 
-	/** Puts the address of a file into each answer, for which its host does this. */
+	/** Puts the URL of a file into each answer that may have one; its host does this. */
 	serve(handle: Handler): void {
 		const file = `${this.url}/files/x`;
 		const made = { id: 'x', status: 'completed', audio_url: file, file_url: file };
 		this.on(/^GET \/files\//, handle)
 			.on(/^GET .*task/, (_, response) => response.end(JSON.stringify(made)))
-			.on(/histories|^POST .*video/, (_, response) => response.end(JSON.stringify([made])));
+			.on(/histories|^POST (?!.*task)/, (_, response) => response.end(JSON.stringify([made])));
 	}
 
 	/** Drops every handler that was added with `on`. */

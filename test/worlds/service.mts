@@ -2,7 +2,8 @@ import { dialectOf } from '../../simulator/dialect.mts';
 import { randomFrom, seedOf } from '../../simulator/media/random.mts';
 import { readTask } from '../../simulator/speech.mts';
 import { toStreamSteps } from '../../simulator/stream.mts';
-import { answerVideoCall } from '../../simulator/video.mts';
+import type { GeneratedKind } from '../../simulator/types.mts';
+import { answerMediaCall } from '../../simulator/video.mts';
 import { clock, SECOND } from './clock.mts';
 import { note } from './ledger.mts';
 import { type Answer, type Exchange, failing, sockets } from './network.mts';
@@ -88,7 +89,7 @@ export function serviceOf({ seed, ...world }: World) {
 		const kind = ({ task: 'speech', 'create-image': 'image' } as const)[name] ?? 'video';
 		if (method === 'POST') return create(exchange, kind);
 		if (id) return task(decodeURIComponent(id));
-		return answerVideoCall({ ...said, history: history() } as never, exchange as never) as Answer;
+		return answerMediaCall({ ...said, history: history() } as never, exchange as never) as Answer;
 	}
 
 	/** Error bodies repeat the token, as some deployments do. */
@@ -185,9 +186,7 @@ export function serviceOf({ seed, ...world }: World) {
 		{ stream, kind }: Work,
 		event: Parameters<typeof toStreamSteps>[2],
 	): boolean | undefined {
-		return stream?.write(
-			toStreamSteps(said as never, kind as 'video' | 'image', event)[0] as string,
-		);
+		return stream?.write(toStreamSteps(said as never, kind as GeneratedKind, event)[0] as string);
 	}
 
 	const write = ({ stream }: Work, event: string, data: object) =>

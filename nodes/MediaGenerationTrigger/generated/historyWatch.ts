@@ -117,6 +117,7 @@ export class HistoryWatch {
 			await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal);
 		void this.executionQueue.emitUntilStarted({
 			outboxKey: fingerprint,
+			// n8n's deduplication keys contain these names, so they must not change.
 			name: hasFailed ? 'video or image failed' : 'generated',
 			subject: entry,
 			json: eventOf(entry, this.activation.api.credential.redact),

@@ -1,4 +1,5 @@
 import {
+	MEDIA,
 	TASK_MESSAGE_TYPE,
 	type GeneratedFile,
 	type ServiceRecord,
@@ -151,7 +152,8 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 	if (urls.length > 0) {
 		return [...new Set(urls)].map((fileUrl) => ({ id, fileUrl, raw }));
 	}
-	for (const key of ['data', 'videos', 'images', 'files']) {
+	const plurals = Object.values(MEDIA).map(({ plural }) => plural);
+	for (const key of ['data', ...plurals, 'files']) {
 		const inner = readGeneratedFiles(raw[key], baseUrl);
 		if (inner.length > 0) return inner;
 	}
