@@ -93,11 +93,24 @@ describe('what is added after the trigger once it is published, which n8n does n
 	it.each([
 		['speech', { events: ['completed'] }, () => speech('Again')],
 		['speech, with an expression', { events: "={{ ['failed'] }}" }, () => speech('Again')],
+		['speech, by a text', { events: "={{ 'failed, completed' }}" }, () => speech('Again')],
+		['speech, with no tasks', { taskIds: "={{ ' ' }}" }, () => speech('Again')],
+		['speech, with a blank', { taskIds: ' ' }, () => speech('Again')],
 		['a video', generated, () => video('Again')],
 	])('is refused before anything is sent: %s', async (_, parameters, added) => {
 		const result = await run(published(parameters, node(added())), onStart);
 		expect(result.error?.message).toMatch(`${NODE}' generates what the trigger listens for`);
 		expect(result.error?.message).not.toMatch('Row');
+		expect(sim.requests).toEqual([]);
+	});
+
+	it('is refused behind a node whose name is a number, which JavaScript lists first', async () => {
+		const draw = node(image('Once'), { name: '1' });
+		const { connections, ...file } = published({}, node(speech('Again')));
+		const [start, ...others] = file.nodes;
+		const nodes = [start!, draw, ...others];
+		const result = await run({ ...file, nodes, connections: inARow(nodes) }, onStart);
+		expect(result.error?.message).toMatch(`${NODE}' generates what the trigger listens for`);
 		expect(sim.requests).toEqual([]);
 	});
 

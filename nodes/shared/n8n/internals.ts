@@ -7,7 +7,7 @@ interface ContextInternals {
 	/** Only an execution has it. */
 	runExecutionData?: {
 		parentExecution?: { workflowId?: string };
-		/** The runs of each node that has run. The start node comes first. */
+		/** The runs of each node that has run. */
 		resultData?: { runData?: Record<string, ITaskData[]> };
 	};
 }
@@ -25,6 +25,9 @@ export const callerIdOf = (context: IExecuteFunctions): string | undefined =>
 /** Returns the name of the node that the execution began with, and its runs. Both are undefined if not known. */
 export function startNodeOf(context: IExecuteFunctions): { name?: string; runs?: ITaskData[] } {
 	const { resultData } = (context as ContextInternals).runExecutionData ?? {};
-	const [[name, runs] = []] = Object.entries(resultData?.runData ?? {});
+	// JavaScript puts names that are integers first, whenever their nodes have run.
+	const [[name, runs] = []] = Object.entries(resultData?.runData ?? {}).sort(
+		([, [a]], [, [b]]) => (a?.executionIndex ?? 0) - (b?.executionIndex ?? 0),
+	);
 	return { name, runs };
 }

@@ -3,7 +3,7 @@ import { PAID_OPERATIONS, SPEAK, type PaidOperation } from '../contract';
 import { Failure } from '../failure';
 import { asText, isRecord } from '../parsing/values';
 import { enabledNodes, startNodeOf } from './internals';
-import { eventsField, isExpression, mayReport } from './triggerEvents';
+import { eventsField, isExpression, mayReport, taskIds } from './triggerEvents';
 
 type Context = IExecuteFunctions | ITriggerFunctions;
 
@@ -41,10 +41,11 @@ export function selfStartFailureOfExecution(context: IExecuteFunctions): Failure
 		({ name, type }) => name === startNode && isTrigger(type),
 	);
 	if (!trigger) return undefined;
-	const { [eventsField.name]: events } = trigger.parameters;
-	if (!isExpression(events)) return selfStartFailure(context, trigger);
-	const evaluated = context.evaluateExpression(events.slice(1), 0);
-	const parameters = { ...trigger.parameters, [eventsField.name]: evaluated };
+	const parameters = { ...trigger.parameters };
+	for (const { name } of [eventsField, taskIds]) {
+		const value = parameters[name];
+		if (isExpression(value)) parameters[name] = context.evaluateExpression(value.slice(1), 0);
+	}
 	return selfStartFailure(context, { ...trigger, parameters });
 }
 

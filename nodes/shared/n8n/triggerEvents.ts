@@ -58,18 +58,19 @@ export const taskIds: INodeProperties = {
 /**
  * True if a trigger with these stored parameters may report any speech task of the account (if `isSpeech`), or any
  * video or image (if not). A missing parameter has its default value, because n8n does not store default values. An
- * expression may give any events.
+ * expression may give any events, and no task IDs.
  */
 export function mayReport(stored: INodeParameters, isSpeech: boolean): boolean {
 	const {
 		[eventsField.name]: events = eventsField.default,
 		[taskIds.name]: ids = taskIds.default,
 	} = stored;
-	if (isSpeech && ids !== '') return false;
-	const reportedEvents: string[] = isSpeech ? taskEvents : [GENERATED_EVENT];
-	return (
-		isExpression(events) || [events].flat().some((event) => reportedEvents.includes(String(event)))
-	);
+	const listsTasks = !isExpression(ids) && String(ids).trim() !== '';
+	if (isSpeech && listsTasks) return false;
+	// An expression may have given the events as one text, such as `completed, failed`.
+	const selectedEvents = JSON.stringify(events);
+	const reportedEvents = isSpeech ? taskEvents : [GENERATED_EVENT];
+	return isExpression(events) || reportedEvents.some((event) => selectedEvents.includes(event));
 }
 
 /** True if the value of a stored parameter is an expression. */
