@@ -55,7 +55,7 @@ const failure = (kind: FailureKind, facts: FailureFacts = {}) =>
 const ALOUD = `
 'Text' is empty. Fill it in, or check the column's name in its expression. The request was not sent.
 The input has no binary field 'data' (it has none). 'Images (in Order)' must contain the names of input binary fields that hold images, or image URLs (https://…). The request was not sent.
-This run needs 2 paid requests, but 'Max Paid Requests' is 1. Raise the limit, or pass fewer rows. No paid request was sent in this run.
+This run needs 2 paid requests, but 'Max Paid Requests' is 1. Raise the limit, or pass fewer rows. No paid request was sent in this run of the node.
 media.example.com refused the connection. Check 'Base URL' in the credential, and whether the service is running.
 media.example.com did not respond. The connection was lost, or the response took too long. Try again in a moment.
 The response does not come from a media generation service (HTTP 200). Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.
@@ -170,11 +170,15 @@ describe.each(kinds)('all that can be said of %s', (kind) => {
 	);
 	it.each(more)('keeps to the terms, with %s', (_, facts) => {
 		const failed = failure(kind, facts);
-		for (const [paid, isCalled] of PAID.flatMap((paid) => [
-			[paid, false] as const,
-			[paid, true] as const,
-		])) {
-			const notes = chargeSummary(paid, { index: 0, error: failed }, isCalled);
+		const executions: Parameters<typeof chargeSummary>[2][] = [
+			{},
+			{ isSubWorkflow: true },
+			{ hasEarlierRequests: true },
+		];
+		for (const [paid, execution] of PAID.flatMap((paid) =>
+			executions.map((execution) => [paid, execution] as const),
+		)) {
+			const notes = chargeSummary(paid, { index: 0, error: failed }, execution);
 			const { message, description } = toNodeError(failed, { node, itemIndex: 12, ...notes });
 			const all = `${message}. ${description}`;
 			// A retry is free, and running again is charged: whoever reads both does the dear thing.
@@ -184,7 +188,9 @@ describe.each(kinds)('all that can be said of %s', (kind) => {
 				/Already paid for|Possibly charged|: tasks |(?:One of these|This) history|results? ha(?:s|ve) the ID/,
 			);
 			// Two more name the workflow that was called.
-			expect(before.match(/\w\S*/g)?.length ?? 0).toBeLessThanOrEqual(isCalled ? 62 : 60);
+			expect(before.match(/\w\S*/g)?.length ?? 0).toBeLessThanOrEqual(
+				execution.isSubWorkflow ? 62 : 60,
+			);
 		}
 	});
 });

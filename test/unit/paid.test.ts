@@ -35,7 +35,7 @@ test('where the row is not at fault, a retry continues', () => {
 
 test('a called workflow is continued under its own executions: a retry of the caller pays for all', () => {
 	const advice = (paid: ItemRequest[], index: number, kind: FailureKind) =>
-		said(paid, failed(index, kind), true);
+		said(paid, failed(index, kind), { isSubWorkflow: true });
 	expect(advice([task(0, '7')], 1, 'outOfCredit')).toBe(
 		"To continue, open the sub-workflow's Executions and choose 'Retry with currently saved workflow': only what is missing is charged. Already paid for: 1 other row (task 7).",
 	);
@@ -74,6 +74,17 @@ test('a file is named by its id or URL, never by its content', () => {
 	});
 	const requests = [video(0, 'https://x/1.mp4'), video(1, 'data:video/mp4;base64,AAAA')];
 	expect(said(requests)).toMatch(/paid for: video https:.*1\.mp4; video of row 2\.$/);
+});
+
+test('what was paid in earlier rounds or by another node is said, where the list has nothing', () => {
+	const earlier = { hasEarlierRequests: true };
+	const sentence =
+		"Earlier rows or nodes are paid for: instead of a new run, choose 'Retry with currently saved workflow' under Executions.";
+	expect(said([], failed(0, 'outOfCredit'), earlier)).toBe(sentence);
+	expect(said([], failed(0, 'invalidInput'), earlier)).toBe(
+		`${sentence} To skip this row, set On Error to 'Continue (using error output)'.`,
+	);
+	expect(said([task(0, '7')], failed(1, 'outOfCredit'), earlier)).not.toContain('Earlier');
 });
 
 test('nothing is said when nothing else is paid', () => {

@@ -80,14 +80,18 @@ function listResults(requests: ItemRequest[], max?: number): string {
  *
  * @param requests the requests of all items, in order
  * @param failed the failure that ended the run, and the index of its item; undefined if the run was canceled
- * @param isSubWorkflow true in a sub-workflow: a retry of the calling workflow runs it anew, and is charged in full
- * @param isRetry true if this execution is itself a retry: n8n then still offers to retry the earlier execution, too
+ * @param execution `isSubWorkflow` is true in a sub-workflow: a retry of the calling workflow runs it anew, and is charged
+ * in full. `isRetry` is true if this execution is itself a retry: n8n then still offers to retry the earlier execution,
+ * too. `hasEarlierRequests` is true if this or another node has sent billable requests before this run of the node
  */
 export function chargeSummary(
 	requests: ItemRequest[],
 	failed?: { index: number; error: unknown },
-	isSubWorkflow = false,
-	isRetry = false,
+	{
+		isSubWorkflow,
+		isRetry,
+		hasEarlierRequests,
+	}: { isSubWorkflow?: boolean; isRetry?: boolean; hasEarlierRequests?: boolean } = {},
 ): Pick<ErrorContext, 'before' | 'after'> {
 	const chargeableRequests = requests.filter(({ state }) => state !== 'gone');
 	const failedItemRequests = chargeableRequests.filter(({ index }) => index === failed?.index);
@@ -125,7 +129,8 @@ export function chargeSummary(
 	const hasCollectableResults =
 		chargedRequests.length > 0 || (failedItemRequests.length > 0 && !isIndeterminate);
 	const itemCount = new Set(chargedRequests.map(({ index }) => index)).size;
-	const advice = retryAdvice(isSubWorkflow ? "the sub-workflow's Executions" : 'Executions');
+	const executions = isSubWorkflow ? "the sub-workflow's Executions" : 'Executions';
+	const advice = retryAdvice(executions);
 	// The earlier execution does not contain what this retry has paid for. Another retry of it learns that only from
 	// this process, until the process ends.
 	const retryWarning = isRetry && 'Retry this execution, not an earlier one.';
@@ -138,7 +143,12 @@ export function chargeSummary(
 		retryWarning,
 		comesFirst && 'Then run this row alone.',
 	);
+	const howToSkip = failsAgain
+		? " To skip this row, set On Error to 'Continue (using error output)'."
+		: '';
+	const earlierSentence = `Earlier rows or nodes are paid for: instead of a new run, choose 'Retry with currently saved workflow' under ${executions}.${howToSkip}`;
 	const after = joinSentences(
+		!hasCollectableResults && hasEarlierRequests && earlierSentence,
 		hasCollectableResults && !comesFirst && whatToDo,
 		chargedRequests.length > 0 &&
 			`Already paid for${mustSkipItem ? ', so free in that retry' : ''}: ${itemCount} other row${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,

@@ -227,7 +227,9 @@ export class Run {
 		const failed = index === undefined ? undefined : { index, error };
 		const isSubWorkflow = callerIdOf(this.context) !== undefined;
 		const isRetry = this.context.getMode() === 'retry';
-		const { before, after } = chargeSummary(requests, failed, isSubWorkflow, isRetry);
+		const { before, after } = chargeSummary(requests, failed, {
+			...{ isSubWorkflow, isRetry, hasEarlierRequests: this.journal.hasEarlierRequests },
+		});
 		const itemIndex = this.credentials.length > 1 ? index : undefined;
 		const node = this.context.getNode();
 		const nodeError = toNodeError(error, { node, itemIndex, redact, before, after });

@@ -1,4 +1,10 @@
-import type { IExecuteFunctions, INode, ITaskData, ITriggerFunctions } from 'n8n-workflow';
+import type {
+	IContextObject,
+	IExecuteFunctions,
+	INode,
+	ITaskData,
+	ITriggerFunctions,
+} from 'n8n-workflow';
 
 /** The fields of n8n's contexts that no public method returns. n8n may rename them, so each may be missing. */
 interface ContextInternals {
@@ -9,6 +15,7 @@ interface ContextInternals {
 		parentExecution?: { workflowId?: string };
 		/** The runs of each node that has run. */
 		resultData?: { runData?: Record<string, ITaskData[]> };
+		executionData?: { contextData?: Record<string, IContextObject> };
 	};
 }
 
@@ -21,6 +28,10 @@ export const enabledNodes = (context: IExecuteFunctions | ITriggerFunctions): IN
 /** Returns the id of the workflow that called this one; undefined if none is known. */
 export const callerIdOf = (context: IExecuteFunctions): string | undefined =>
 	(context as ContextInternals).runExecutionData?.parentExecution?.workflowId;
+
+/** Returns the context data of all nodes of the execution, which n8n keeps from one run of a node to the next. */
+export const nodeContextsOf = (context: IExecuteFunctions): IContextObject[] =>
+	Object.values((context as ContextInternals).runExecutionData?.executionData?.contextData ?? {});
 
 /** Returns the name of the node that the execution began with, and its runs. Both are undefined if not known. */
 export function startNodeOf(context: IExecuteFunctions): { name?: string; runs?: ITaskData[] } {

@@ -167,7 +167,9 @@ function inputRemedy(facts: FailureFacts): string {
 /** Says that nothing was sent because of an invalid field; '' for a trigger, which sends no request of the user. */
 function notSentSentence({ isTrigger, itemIndexes }: FailureFacts): string {
 	if (isTrigger) return '';
-	return itemIndexes ? ' Nothing was sent or charged in this run.' : ' The request was not sent.';
+	return itemIndexes
+		? ' Nothing was sent or charged in this run of the node.'
+		: ' The request was not sent.';
 }
 
 /** How each kind of failure is put into words. */
@@ -182,7 +184,8 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	overBudget: ({ reason = 'This run needs more', maxPaidRequests }) => ({
 		message: `${reason}, but 'Max Paid Requests' is ${maxPaidRequests}`,
-		description: 'Raise the limit, or pass fewer rows. No paid request was sent in this run.',
+		description:
+			'Raise the limit, or pass fewer rows. No paid request was sent in this run of the node.',
 	}),
 	unreachable: ({ host = 'The service', unreachableCause = 'host', fileUrl }) => {
 		const { message, description } = UNREACHABLE_WORDINGS[unreachableCause];
