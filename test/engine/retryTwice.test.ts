@@ -1,3 +1,4 @@
+import type { INode } from 'n8n-workflow';
 import { SENTENCES, split } from './longText';
 import { bad, good, hints, out, stop, stored } from './seen';
 import { answer, noCredit, onCreate, onFile, posts, tasks } from './service';
@@ -48,6 +49,44 @@ test('nor does it after a later node of the retry has failed', async () => {
 	expect(out(second)).toHaveLength(3);
 	bad(await run(subject, { retryOf: stored(first) }));
 	expect(spoken()).toEqual(['One', 'Two', 'Three']);
+});
+
+describe('a node that only the retry has reached', () => {
+	const chain = (...more: INode[]) =>
+		workflow(
+			node(speech('First'), { name: 'A', id: 'a' }),
+			node(speech('Second'), { name: 'B', id: 'b' }),
+			...more,
+		);
+
+	it('is not paid again when the first execution is retried once more', async () => {
+		const later = node(speech('={{ $json.nothing.trim() }}'), { name: 'C', id: 'c' });
+		noCredit('First');
+		const first = await run(chain(later));
+		bad(first);
+		for (let time = 1; time <= 2; time++) bad(await run(chain(later), { retryOf: stored(first) }));
+		expect(spoken()).toEqual(['First', 'Second']);
+	});
+
+	it('is paid once by two retries at once', async () => {
+		await start({ pace: 0.05 });
+		noCredit('First');
+		const first = await run(chain());
+		bad(first);
+		const retry = async () => await run(chain(), { retryOf: stored(first) });
+		for (const result of await Promise.all([retry(), retry()])) good(result);
+		expect(spoken()).toEqual(['First', 'Second']);
+	});
+
+	it('is paid by the retry of each of two executions', async () => {
+		noCredit('First', 2);
+		const both = [await run(chain()), await run(chain())];
+		for (const failed of both) {
+			bad(failed);
+			good(await run(chain(), { retryOf: stored(failed) }));
+		}
+		expect(spoken()).toEqual(['First', 'Second', 'First', 'Second']);
+	});
 });
 
 test('two retries at once share what they pay for', async () => {

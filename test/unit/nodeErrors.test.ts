@@ -189,7 +189,7 @@ describe.each(kinds)('all that can be said of %s', (kind) => {
 			);
 			// Two more name the workflow that was called.
 			expect(before.match(/\w\S*/g)?.length ?? 0).toBeLessThanOrEqual(
-				execution.isSubWorkflow ? 62 : 60,
+				execution?.isSubWorkflow ? 62 : 60,
 			);
 		}
 	});

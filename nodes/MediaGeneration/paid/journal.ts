@@ -52,8 +52,8 @@ export class Journal {
 	constructor(context: IExecuteFunctions, isToolRun: boolean) {
 		const store = storeFor(context, isToolRun);
 		this.entries = store.mediaGenerationCreated ??= {};
-		this.lineage = lineageOf(store);
 		this.isRetry = context.getMode() === 'retry' && !isToolRun;
+		this.lineage = lineageOf(store, context, this.isRetry);
 		this.hasEarlierRequests = nodeContextsOf(context).some(
 			({ mediaGenerationSent }: JournalStore) => (mediaGenerationSent?.requests ?? 0) > 0,
 		);

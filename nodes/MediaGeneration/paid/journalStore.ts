@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
 import type { GenerationRequest } from '../../shared/contract';
+import { startNodeOf } from '../../shared/n8n/internals';
 
 /** What the journal says about one create call that may have been charged. */
 export type JournalValue =
@@ -70,10 +71,18 @@ export function storeFor(context: IExecuteFunctions, isToolRun: boolean): Journa
 
 /**
  * Returns the id that the first attempt and all its retries share (`mediaGenerationLineage`). The first call for a store
- * creates the id.
+ * creates the id. If the first attempt did not reach this node, only the run of the start node, which n8n passes on to
+ * each retry, shows that several retries belong together. So the id of a retry (`isRetry`) is made from that run.
  */
-export const lineageOf = (store: JournalStore): string =>
-	(store.mediaGenerationLineage ??= randomUUID());
+export function lineageOf(
+	store: JournalStore,
+	context: IExecuteFunctions,
+	isRetry: boolean,
+): string {
+	const [startRun] = startNodeOf(context).runs ?? [];
+	const ids = [context.getWorkflow().id, context.getNode().id, startRun?.startTime];
+	return (store.mediaGenerationLineage ??= isRetry && startRun ? ids.join('/') : randomUUID());
+}
 
 /** Returns the create calls of this process that are in flight, by lineage and idempotency key. */
 export const inFlightCalls = () => processContainer.get(SharedJournalState).inFlight;
