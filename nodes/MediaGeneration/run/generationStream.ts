@@ -179,6 +179,8 @@ class GenerationCall {
 				if (outcome) continue;
 				const { eventCount } = events;
 				outcome = events.push(chunk);
+				// A refused call may be sent again, so its stream is closed without an abort of the call.
+				if (outcome && this.state === 'unanswered' && refusalOf(outcome)) return outcome;
 				if (outcome) void runAfter(END_GRACE_MS, () => this.close());
 				if (events.eventCount > eventCount) lastEventAt = monotonicNow();
 			}

@@ -200,17 +200,14 @@ export class GenerationEvents {
 	/** Reads an error. An error without an id may be about one video or image, or about all of them. */
 	private readError(error: unknown): void {
 		const { kind, facts } = failureOfAnswer(this.context.redact.value(error));
-		const { meaning } = facts;
-		const isBareStatusWord = isFailureWord(facts.reason) && meaning === undefined;
+		const isBareStatusWord = isFailureWord(facts.reason) && facts.meaning === undefined;
 		const reason = isBareStatusWord ? undefined : facts.reason;
 		const transient = isThrottledAnswer(error) || undefined;
 		const failureKind = kind === 'outOfCredit' ? kind : 'generationFailed';
 		const failure = new Failure(failureKind, { ...facts, reason, transient });
 		if (reason || !this.reportedFailure) this.reportedFailure = failure;
-		const concernsAccount = transient || meaning === 'credit' || meaning === 'token';
 		const id = idOf(error);
-		const concernsAllFiles = concernsAccount && id === undefined && this.eventCount < 2;
-		if (this.requestedCount === 1 || concernsAllFiles) this.setOutcome(undefined, failure);
+		if (this.requestedCount === 1) this.setOutcome(undefined, failure);
 		this.lastEventIsUnattributedError = id === undefined;
 		if (id === undefined || this.outcome) return;
 		this.failedIds.add(id);

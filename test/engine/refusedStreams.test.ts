@@ -1,0 +1,45 @@
+import { bad, good, hints, out } from './seen';
+import { ALWAYS, onCreate, posts } from './service';
+import { EACH, fakeTime, run, sim, start, texts, video } from './setup';
+import { hasten } from './time';
+
+/* Streams that begin with an error, and that the service does not end at once. */
+
+const event = (name: string, data: unknown) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+const refusal = (code: number, error: string) => event('error', { code, error });
+const quick = (prompt: string) => video(prompt, { timeout: 60 }, { download: false });
+
+beforeEach(async () => await start({ pace: 0.01 }));
+
+test.each<[string, Array<{ delayMs: number } | string>]>([
+	['ends a moment later', [{ delayMs: 200 }, 'END']],
+	['stays open', []],
+])('a call that the first event refuses is sent again if the stream %s', async (_, more) => {
+	const sse = [refusal(429, 'Too many requests'), ...more];
+	onCreate({ sse } as never, { times: 1 });
+	const result = await run(quick(EACH), texts('A', 'B'));
+	expect(good(result)).toHaveLength(2);
+	expect(posts()).toBe(3);
+});
+
+test('a token that the first event refuses is named, though the stream stays open', async () => {
+	onCreate({ sse: [refusal(401, 'invalid_token')] } as never, ALWAYS);
+	expect(bad(await run(quick('A'))).message).toMatch(/refused the API token/);
+});
+
+test.each([
+	['the first event', []],
+	['a later event', [event('video_generation_status', 'starting')]],
+])('%s refuses one of four videos, and the other three come out', async (_, before) => {
+	await start({ pace: 1 });
+	fakeTime();
+	const files = [1, 2, 3].map((n) => ({ id: `v${n}`, file_url: `${sim.fileOrigin}/f/${n}.mp4` }));
+	const complete = event('video_generation_complete', files);
+	const sse = [...before, refusal(429, 'Too many tasks'), { delayMs: 5000 }, complete, 'END'];
+	onCreate({ sse } as never, ALWAYS);
+	const four = video('P', { timeout: 600 }, { download: false, numberOfVideos: 4 });
+	const { result } = await hasten(four);
+	expect(out(result)).toHaveLength(3);
+	expect(hints(result)).toContain('Reason for the missing files: Too many tasks');
+	expect(posts()).toBe(1);
+});
