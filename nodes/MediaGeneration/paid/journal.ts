@@ -285,8 +285,8 @@ export class JournalEntry {
 
 	/**
 	 * Marks the task of this entry as gone, so that a retry may create another one: `error` says that the task has
-	 * failed, or that the service does not know it. An unknown task is not marked if it was created recently, because a
-	 * replica of the service may lag behind. Throws a Failure if an unknown task was created with another token: it may
+	 * failed, or that the service does not know it. An unknown task is marked only by a retry that a person starts, and
+	 * not if it was created recently, because a replica of the service may lag behind. Throws a Failure if an unknown task was created with another token: it may
 	 * be a task of another account.
 	 */
 	setGone(error: unknown): void {
@@ -300,7 +300,7 @@ export class JournalEntry {
 					'with another token',
 					'the earlier token (or another of its account)',
 				);
-			if (Date.now() - createdAt < MAX_REPLICA_LAG_MS) return;
+			if (!this.journal.isRetry || Date.now() - createdAt < MAX_REPLICA_LAG_MS) return;
 		}
 		this.write({ ...previous, state: 'gone' });
 	}
