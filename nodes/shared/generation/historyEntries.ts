@@ -1,7 +1,7 @@
 import type { GeneratedFile, ServiceRecord } from '../contract';
 import { asText, asTime } from '../parsing/values';
 import { isFailureWord, statesFinalReason } from '../parsing/errors';
-import { idOf, identifiersOf, readGeneratedFiles } from '../parsing/responses';
+import { idOf, identifiersOf, pathIdentifiersOf, readGeneratedFiles } from '../parsing/responses';
 
 /** An entry of the history (§2.3), with the ids and URLs that identify it. */
 export interface HistoryEntry {
@@ -38,6 +38,15 @@ export const hasAnyIdentifier = (entry: HistoryEntry, identifiers: ReadonlySet<s
  * `baseUrl`. Pure.
  */
 export function toHistoryEntries(history: ServiceRecord[], baseUrl: string): HistoryEntry[] {
+	const entryCountByPath = new Map<string, number>();
+	for (const record of history) {
+		const urls = readGeneratedFiles(record, baseUrl).map(({ fileUrl }) => fileUrl);
+		for (const path of new Set(urls.flatMap(pathIdentifiersOf)))
+			entryCountByPath.set(path, (entryCountByPath.get(path) ?? 0) + 1);
+	}
+	// If several entries have the same path, only the queries tell their files apart.
+	const uniquePathsOf = (fileUrl: string) =>
+		pathIdentifiersOf(fileUrl).filter((path) => entryCountByPath.get(path) === 1);
 	const entries = history.map((record): HistoryEntry => {
 		const files = readGeneratedFiles(record, baseUrl);
 		const id = idOf(record);
@@ -51,7 +60,12 @@ export function toHistoryEntries(history: ServiceRecord[], baseUrl: string): His
 			identifiers:
 				id === undefined
 					? identifiersOf(files)
-					: [id, ...files.flatMap(({ id: fileId = id, fileUrl }) => [fileId, fileUrl])],
+					: [
+							id,
+							...files.flatMap(({ id: fileId = id, fileUrl }) => {
+								return [fileId, fileUrl, ...uniquePathsOf(fileUrl)];
+							}),
+						],
 		};
 	});
 	return entries.reverse();

@@ -161,15 +161,24 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 }
 
 /**
+ * Returns what identifies a file without an id in an entry with one: its URL without the query, which the service may
+ * sign anew. Returns nothing if the path does not end in a file extension.
+ */
+export const pathIdentifiersOf = (fileUrl: string): string[] => {
+	const urlWithoutQuery = withoutQuery(fileUrl);
+	return /\.\w+$/.test(urlWithoutQuery) ? [`path ${urlWithoutQuery}`] : [];
+};
+
+/**
  * Returns the ids and URLs that identify files in the history. A URL whose path ends in a file extension is also listed
- * without its query, because the service may sign it anew.
+ * without its query, because the service may sign it anew; for a file without an id, also as in `pathIdentifiersOf`.
  */
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(
 		files.flatMap(({ id, fileUrl }) => {
 			const urlWithoutQuery = withoutQuery(fileUrl);
 			const urls = /\.\w+$/.test(urlWithoutQuery) ? [fileUrl, urlWithoutQuery] : [fileUrl];
-			return id === undefined ? urls : [id, ...urls];
+			return id === undefined ? [...urls, ...pathIdentifiersOf(fileUrl)] : [id, ...urls];
 		}),
 	),
 ];

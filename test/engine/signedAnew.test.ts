@@ -1,0 +1,46 @@
+import { out } from './seen';
+import { made, onCreate } from './service';
+import { EACH, fakeTime, image, sim, start, texts, video } from './setup';
+import { hasten } from './time';
+
+/* Streams that announce no ids, beside a history that has ids, and signs each URL anew in its query. */
+
+const event = (kind: string, data: unknown) =>
+	`event: ${kind}_generation_complete\ndata: ${JSON.stringify(data)}\n\n`;
+const url = (file: string, signature: number) => `${sim.fileOrigin}/media/${file}?sig=${signature}`;
+const entry = (n: number, ending: string, type: 'image' | 'video') => {
+	const created_at = new Date(Date.now() + 500).toISOString();
+	return made(`e${n}`, { prompt: 'P', type, file_url: url(`${n}.${ending}`, 2), created_at });
+};
+const listAfter = (seconds: number, ...entries: Array<ReturnType<typeof entry>>) =>
+	setTimeout(() => sim.history.unshift(...entries), seconds * 1000);
+
+beforeEach(async () => {
+	await start({ pace: 1 });
+	fakeTime();
+});
+
+test('the row whose stream was lost gets its own image, not that of an equal row', async () => {
+	for (let n = 1; n <= 3; n++)
+		onCreate({ sse: [event('image', { url: url(`${n}.png`, 1) }), 'END'] } as never, { times: 1 });
+	const status = 'event: image_generation_status\ndata: "processing"\n\n';
+	onCreate({ sse: [status, { delayMs: 3000 }, 'RESET'] } as never, { times: 1 });
+	sim.history.unshift(entry(1, 'png', 'image'));
+	listAfter(8, entry(2, 'png', 'image'), entry(3, 'png', 'image'));
+	listAfter(30, entry(4, 'png', 'image'));
+	const rows = image(EACH, { concurrency: 4, timeout: 900 }, { download: false });
+	const { result } = await hasten(rows, texts('P', 'P', 'P', 'P'));
+	const made = out(result).map(({ json }) => String(json.file_url).replace(/.*\/|\?.*/g, ''));
+	expect(made.sort()).toEqual(['1.png', '2.png', '3.png', '4.png']);
+});
+
+test('the second of two videos comes out, not the first one twice', async () => {
+	const first = event('video', [{ file_url: url('1.mp4', 1) }]);
+	onCreate({ sse: [first, { delayMs: 3000 }, 'RESET'] } as never, { times: 1 });
+	sim.history.unshift(entry(1, 'mp4', 'video'));
+	listAfter(30, entry(2, 'mp4', 'video'));
+	const two = video('P', { timeout: 900 }, { download: false, numberOfVideos: 2 });
+	const { result } = await hasten(two);
+	const made = out(result).map(({ json }) => String(json.file_url).replace(/.*\/|\?.*/g, ''));
+	expect(made.sort()).toEqual(['1.mp4', '2.mp4']);
+});
