@@ -1,11 +1,10 @@
 /* One check of a service, from the questions that cost nothing to the recording. */
 import { askAll, type Asked } from './ask.mts';
 import { FREE_OPERATIONS, PAID, runAll, STOPPED } from './operations.mts';
-import { StandIns, type Outcome, type Recording } from './recording.mts';
+import { redactorOf, StandIns, type Outcome, type Recording } from './recording.mts';
 import type { Row } from './report.mts';
 import { blockedRows, chargedOf, edgeRow, freeRows, paidRows } from './rows.mts';
 import { Wire } from './wire.mts';
-import { redactor } from './reading.mts';
 
 /** What the check says itself: it stays in the recording. */
 const OWN_TEXTS = Object.values(PAID).map(({ text }) => text);
@@ -84,7 +83,7 @@ export async function check(
 			outcomes: ended.map((each) => ({ ...each, lines: each.lines.map(standIns.line) })),
 			exchanges: kept,
 		};
-		const redact = redactor(token);
+		const redact = redactorOf(token);
 		const charged = chargedOf(exchanges).map(redact.text);
 		return { failure, rows: redact.value(rows), recording, replaced: standIns.counts(), charged };
 	} finally {

@@ -5,11 +5,12 @@ import { STATUS_CODES } from 'node:http';
 import { join } from 'node:path';
 import type { Exchange, Piece } from './wire.mts';
 import {
+	asTime,
+	combineRedactors,
 	isRecord,
 	looksLikeHtml,
 	PAID_OPERATIONS,
 	parseJson,
-	combineRedactors,
 	redactor,
 } from './reading.mts';
 
@@ -46,20 +47,24 @@ const VOCABULARY = new Set(
 				.flatMap((file) => wordsOf(readFileSync(join(folder, file), 'utf8'))),
 		)
 		.concat(wordsOf(Object.values(STATUS_CODES).join(' ')))
-		.concat(wordsOf('artifact asset clip eta label link media meta mov phase src stage')),
+		.concat(wordsOf('artifact asset charset clip eta label link media meta mov phase src stage')),
 );
 
 /** Keys whose texts are words or sentences of the service. */
 const WORDS_KEY =
-	/errors?$|messages?$|msg$|details?$|reasons?$|^(?:status|state|type|kind|event|model(?:_id)?|format|mime_type|content_type|code|language|gender|age|accent|category|use_cases|aspect_ratio)$/i;
+	/errors?$|messages?$|msg$|details?$|reasons?$|^(?:status|state|type|kind|event|model(?:_id)?|format|mime_type|content_type|code|language|gender|age|accent|category|use_cases|aspect_ratio)$/;
+/** The last word of keys whose values are IDs, even short ones. */
 const ID_KEY =
-	/(?:^|_)(?:u?ids?|uuid|guid|keys?|ref|number|account|owner|user|author|customer|tenant|phone|by|card)$|[a-z](?:Id|ID|Key|Uuid|UUID|By|Card)s?$|[Bb]irth/;
-/** Keys whose numbers may be long, and are nobody's. */
+	/(?:^|_)(?:u?ids?|uuid|guid|keys?|ref|number|account|owner|user|author|customer|tenant|phone|by|card)$/;
+/** The last word of keys whose numbers may be long, and are nobody's. */
 const MEASURE_KEY =
-	/percent|progress|total|page|size|count|amount|balance|quota|credit|used|left|limit|remain|duration|length|seconds|width|height|bytes|time|stamp|creat(?:ed|ion)|expir|updated|until|when|(?:^|_)(?:at|ts|ms|date)$|[a-z](?:At|Ms|Date)$/;
+	/(?:^|_)(?:percent(?:age)?|progress|total|page|(?:file)?size|count|amount|cost|price|balance|quota|credit|used|left|limit|remain(?:ing)?|reset|duration|length|char(?:acter)?|expires_in|ms|second|width|height|byte)s?$/;
+const TIME_KEY = /^date$|(?:^|_)(?:at|time|(?:time)?stamp|ts|created|updated|expir(?:es|y)|until)$/;
 const ADDRESS = /((?:https?|wss?):\\?\/\\?\/[^\s"'<>]+)/;
 /** What is quoted in a sentence. */
 const QUOTED = /(?<=(?:^|[\s:(=])(["'“‘«]))[^"'“”‘’«»]+(?=["'”’»](?:$|[\s.,;:)]))/g;
+/** Such as a phone number or a day, also with signs and spaces in it. */
+const LONG_NUMBER = /\d(?:[ ()./+-]{0,2}\d){6,}/g;
 /** A word, and what has figures or signs in it. */
 const CHUNK = /[\p{L}\p{N}](?:[^\s"'“”‘’«»,;()[\]{}<>]*[\p{L}\p{N}])?/gu;
 const CALL = new RegExp(
@@ -67,9 +72,18 @@ const CALL = new RegExp(
 );
 const KEPT_HEADERS =
 	/^(?:content-(?:type|encoding)|retry-after|date|location|x-ratelimit-(?:limit|remaining|reset))$/;
-/** Text within a file, such as a title or a prompt, behind what tells the file's type; also in UTF-8 and UTF-16. */
-const READABLE =
-	/(?:[\x20-\x7e]\0?|[\xc2-\xdf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}){6,}|\xff\xfe(?:[^\0][\0-\x7f])+/g;
+/** Headers of sound whose length can be read: of WAV, two frames of MP3, and of MP4 behind its type. */
+const WAV =
+	'RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x80\x3e\0\0\0\x7d\0\0\x02\0\x10\0data\0\0\0\0';
+const MP3 = '\xff\xf3\x10\xc0'.padEnd(26, '\0').repeat(2);
+const MP4 = `\0\0\0\x74moov\0\0\0\x6cmvhd${'\0'.repeat(12)}\0\0\x03\xe8\0\0\x03\xe8`;
+/** What stands for a file by its beginning, of which only the type is kept. */
+const FILES: Array<[file: RegExp, standIn: string]> = [
+	[/^RIFF.{4}WAVE.*/s, WAV],
+	[/^(?:ID3|\xff[\xe2\xe3\xea\xeb\xf2\xf3\xfa\xfb]).*/s, MP3],
+	[/^.{4}ftyp(.{4}).*/s, `\0\0\0\x10ftyp$1\0\0\0\0${MP4}`],
+	[/^(\xff[\xd8\xf0\xf1\xf8\xf9].|\x89PNG|GIF8|RIFF.{4}WEBP|OggS|fLaC|\x1aE\xdf\xa3)?.*/s, '$1'],
+];
 /** Of a file's name. Other endings may be half a name. */
 const ENDING =
 	/\.(?:mp[34]|m4a|wav|ogg|opus|flac|aac|pcm|webm|mov|png|jpe?g|gif|webp|avif|srt|vtt|json|txt)$/i;
@@ -78,14 +92,21 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
 	rawJSON(text: string): object;
 	isRawJSON(value: unknown): value is { rawJSON: string };
 };
-/** Also of the token as programs encode it. */
-const redactorOf = (token: string) =>
-	combineRedactors([
-		redactor(token),
-		...(['base64url', 'base64', 'hex'] as const).map((encoding) =>
-			redactor(Buffer.from(token).toString(encoding).replace(/=+$/, '')),
-		),
-	]);
+/** Of the token, also as programs encode it: in base64 alone, or behind a user's name. */
+export const redactorOf = (token: string) => {
+	const inBase64 = [0, 1, 2].map((shift) =>
+		Buffer.from('\0'.repeat(shift) + token)
+			.toString('base64url')
+			.slice(shift && shift + 1),
+	);
+	const older = inBase64.map((form) => form.replaceAll('-', '+').replaceAll('_', '/'));
+	const forms = [token, Buffer.from(token).toString('hex'), ...inBase64, ...older];
+	return combineRedactors(forms.map(redactor));
+};
+/** `createdAt` as `created_at`. */
+const snakeCase = (key: string) => key.replace(/(?<=[\p{Ll}\d])(?=\p{Lu})/gu, '_').toLowerCase();
+/** Whether an event goes on after these lines. */
+const isWithinEvent = (text = '') => /^data ?:[^\r\n]*(?:\r\n|\r|\n)?$(?![^])/m.test(text);
 const isTime = (text: string) => TIME.exec(text)?.[0] === text;
 
 /** Puts stable stand-ins in the place of whatever may be somebody's. */
@@ -123,7 +144,7 @@ export class StandIns {
 
 	id = (value: string): string =>
 		this.#standIn('ID', value, (number) => {
-			if (/^-?\d+(?:\.\d+)?$/.test(value)) return String(10 ** 5 + number);
+			if (!Number.isNaN(Number(value))) return String(10 ** 5 + number);
 			if (!/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value)) return `id-${number}`;
 			return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 		});
@@ -158,7 +179,7 @@ export class StandIns {
 
 	/** Whether each part of a word is known to be nobody's. */
 	#isHarmless(word: string): boolean {
-		if (isTime(word) || /^(?:\d{1,4}(?:\.\d+)?|[a-z]{1,2})$/i.test(word)) return true;
+		if (/^(?:\d{1,4}(?:\.\d{1,2})?|[a-z]{1,2})$/i.test(word)) return true;
 		if (/\d\.\d+\.\d/.test(word)) return false;
 		return word.split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u).every((part) => {
 			const plain = part.toLowerCase();
@@ -166,6 +187,10 @@ export class StandIns {
 			return this.#words.has(plain) || this.#words.has(stem) || /^\d{0,2}$/.test(part);
 		});
 	}
+
+	/** The type of a file, with an `x` for what is not known to be harmless. */
+	#mediaType = (text: string) =>
+		text.replace(/[\p{L}\p{N}]+/gu, (word) => (this.#isHarmless(word) ? word : 'x'));
 
 	/** A text without what is known to be somebody's. */
 	#plain(text: string): string {
@@ -202,73 +227,76 @@ export class StandIns {
 			.map((part, index) => {
 				if (index % 2 === 1) return this.#url(part);
 				const quoted = this.#plain(part).replace(quotes, this.#quoted);
-				return quoted.replace(CHUNK, word);
+				return quoted.replace(LONG_NUMBER, this.id).replace(CHUNK, word);
 			})
 			.join('');
 	}
 
 	/** What the node has said. */
-	line = (text: string) =>
-		/^(?:error|hint): /.test(text)
-			? this.#sentence(text, /$^/)
-			: this.#plain(this.#redact.text(text));
+	line = (text: string): string => {
+		if (/^(?:error|hint): /.test(text)) return this.#sentence(text, /$^/);
+		if (!text.startsWith('fields: ')) return text;
+		const plain = this.#plain(this.#redact.text(text));
+		return plain.replace(/(?<=^fields: (?:.*, )?)[^,"]+(?=, |$)/g, this.#field);
+	};
 
 	#leaf(key: string, value: string): string {
 		if (this.#own.includes(value.trim())) return value;
 		if (/^\s*[[{]/.test(value)) return this.#json(value) ?? this.#text(value);
-		if (/^data:[^,]*,/.test(value)) return this.#within(value);
+		if (/^data:\w+\/[\w.+-]+;base64,/.test(value)) return this.#within(value);
 		if (/^(?:(?:https?|wss?):)?\/\/\S+$/.test(value)) return this.#url(value);
 		if (WORDS_KEY.test(key)) return this.#sentence(value);
 		if (ID_KEY.test(key) || this.#known.get('ID')?.has(value)) return this.id(value);
 		if (
-			/ur[il]|link|result|audio|file|subtitle|href|path/i.test(key) &&
+			/ur[il]|link|result|audio|file|subtitle|href|path/.test(key) &&
 			/^\/?[\w-]+[/.]\S+$/.test(value)
 		)
 			return this.#url(value);
-		if (/^\d+(?:\.\d+)?%?$/.test(value)) return this.#number(key, value);
+		if (/^-?\d+(?:\.\d+)?%?$/.test(value)) return this.#number(key, value);
+		const time = TIME_KEY.test(key) ? asTime(value) : NaN;
+		if (!Number.isNaN(time)) return isTime(value) ? value : new Date(time).toISOString();
 		const isCode = /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(value) && this.#isHarmless(value);
-		// A mere day may be somebody's birthday.
-		const isMoment = isTime(value) && (value.length > 10 || MEASURE_KEY.test(key));
-		return isMoment || isCode ? value : this.#text(value);
+		return isCode ? value : this.#text(value);
 	}
 
-	#number = (key: string, text: string) =>
-		ID_KEY.test(key) || (/^\d{5,}$/.test(text) && !MEASURE_KEY.test(key)) ? this.id(text) : text;
+	/** A number: a long one may be somebody's, unless its key says what it measures. */
+	#number(key: string, text: string): string {
+		const isLong = text.replace(/\D/g, '').length > (WORDS_KEY.test(key) ? 4 : 3);
+		const isMeasure = MEASURE_KEY.test(key) || TIME_KEY.test(key);
+		return ID_KEY.test(key) || (isLong && !isMeasure) ? this.id(text) : text;
+	}
 
-	/** A file within an answer: its beginning. */
+	/** A file within an answer: its beginning and its size. */
 	#within(value: string): string {
 		const start = value.indexOf(',') + 1;
 		const head = this.#head(Buffer.from(value.slice(start, start + 1368), 'base64'));
-		const more = value.length - start - head.length;
-		return value.slice(0, start) + head + (more > 0 ? `<${more} more>` : '');
+		const [more = '', padding = ''] = value.slice(start + head.length).split(/(=+)$/);
+		const rest = more && `<${more.length} more>${padding}`;
+		return this.#mediaType(value.slice(0, start)) + head + rest;
 	}
 
-	/** A file's first kilobyte, without what can be read in it. */
+	/** What stands for a file's first kilobyte. */
 	#head(bytes: Buffer): string {
 		const text = bytes.toString('latin1');
-		const hidden = text.slice(16).replace(READABLE, (run) => 'x'.repeat(run.length));
-		return Buffer.from(text.slice(0, 16) + hidden, 'latin1').toString('base64');
+		const [file, standIn] = FILES.find(([each]) => each.test(text))!;
+		const head = Buffer.alloc(bytes.length);
+		head.write(text.replace(file, standIn), 'latin1');
+		return head.toString('base64');
 	}
 
-	/** The name of a field; one of an object whose names may be somebody's is a word of the package. */
-	#field(name: string, isOfFields = false): string {
-		const isReplaced = [...this.#known.values()].some((values) => values.has(name));
-		return this.#isHarmless(name) || (isOfFields && !isReplaced) ? name : this.#text(name);
-	}
+	/** The name of a field, if it is of words that are known: it may be somebody's name or ID. */
+	#field = (name: string) =>
+		/^[\p{L}_-]+\d?$/u.test(name) && this.#isHarmless(name) ? name : this.#text(name);
 
-	#value(value: unknown, key = ''): unknown {
+	#value(value: unknown, name = ''): unknown {
+		const key = snakeCase(name);
 		if (isRawJSON(value)) return rawJSON(this.#number(key, value.rawJSON));
 		if (typeof value === 'string') return this.#leaf(key, value);
 		if (Array.isArray(value)) return value.map((entry) => this.#value(entry, key));
 		if (!isRecord(value)) return value;
-		// A table by name or ID has values of one kind, or names that nobody knows; other names are of fields.
-		const names = Object.keys(value);
-		const known = names.filter((name) => this.#isHarmless(name));
-		const kinds = new Set(Object.values(value).map((each) => Array.isArray(each) || typeof each));
-		const isOfFields = kinds.size > 1 && known.length > names.length / 2;
 		return Object.fromEntries(
 			Object.entries(value).map(([field, entry]) => [
-				this.#field(field, isOfFields),
+				this.#field(field),
 				this.#value(entry, field),
 			]),
 		);
@@ -297,13 +325,12 @@ export class StandIns {
 			return parseJson(joined) === undefined ? whole : name + joined.replaceAll('\n', ' ');
 		});
 		return oneLine.replace(
-			/^(\w*)( ?: ?)(.*?)(\r?)$/gm,
-			(_, field: string, colon: string, data: string, end: string) => {
-				const known = {
-					data: () => this.#json(data, 'status') ?? this.#broken(data),
-					event: () => this.#leaf('event', data),
-				}[field];
-				return field + colon + (known?.() ?? this.#text(data)) + end;
+			/^(data|event|id|retry|)( ?: ?)(.*)$|^.+$/gm,
+			(line: string, field: string | undefined, colon: string, value: string) => {
+				if (field === 'data')
+					return field + colon + (this.#json(value, 'status') ?? this.#broken(value));
+				if (field === 'event') return field + colon + this.#leaf(field, value);
+				return field === undefined ? this.#text(line) : field + colon + this.#text(value);
 			},
 		);
 	}
@@ -321,13 +348,18 @@ export class StandIns {
 		const kept = Object.entries(headers).filter(([name]) => KEPT_HEADERS.test(name));
 		const header = (name: string, value: string) => {
 			if (name === 'location') return this.#url(value);
-			if (isTime(value)) return value;
-			return value.replace(/\p{L}{3,}/gu, (word) => (this.#isHarmless(word) ? word : 'x'));
+			if (isTime(value) || /^\d+$/.test(value)) return value;
+			return this.#mediaType(value.match(/^[^;]*|; *charset=[\w-]*/g)!.join(''));
 		};
 		const piece = ({ ms, text, base64 }: Piece): Piece =>
 			text === undefined
 				? { ms, base64: this.#head(Buffer.from(base64!, 'base64')) }
 				: { ms, text: this.#body(text) };
+		const whole: Piece[] = [];
+		for (const each of pieces) {
+			const open = isWithinEvent(whole.at(-1)?.text) ? whole.pop()!.text : undefined;
+			whole.push(open === undefined ? each : { ms: each.ms, text: open + each.text });
+		}
 		this.#scheme = new URL(origin).protocol;
 		return {
 			...rest,
@@ -335,7 +367,7 @@ export class StandIns {
 			path: this.#path(path),
 			body: body && this.#body(body),
 			headers: Object.fromEntries(kept.map(([name, value]) => [name, header(name, String(value))])),
-			pieces: pieces.map(piece),
+			pieces: whole.map(piece),
 			broke: broke && this.#plain(broke),
 		};
 	}

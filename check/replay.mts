@@ -8,7 +8,10 @@ import { REST, TIME, type Outcome, type Recording } from './recording.mts';
 import { closeWith, ENDED_BY_NODE, refuse, type Exchange } from './wire.mts';
 
 /** A time within JSON, also in seconds or milliseconds. */
-const TIMES = new RegExp(`${TIME.source}|(?<=[":\\s])1\\d{9}(?:\\d{3})?(?=[",}\\]\\s])`, 'g');
+const TIMES = new RegExp(
+	`${TIME.source}|(?<=[":\\s])1\\d{9}(?:\\d{3})?(?:\\.\\d+)?(?=[",}\\]\\s])`,
+	'g',
+);
 
 /** Answers by origin, method, path and order; the last answer to a request is repeated. */
 export class Replay {
@@ -71,8 +74,8 @@ export class Replay {
 	/** A recorded text with today's times and local addresses. */
 	#today(text: string): string {
 		const later = (time: string) => {
-			const unit = { 10: 1000, 13: 1 }[time.length] ?? 0;
-			if (/^\d+$/.test(time)) return String(Number(time) + Math.round(this.#shift / unit));
+			const unit = { 10: 1000, 13: 1 }[time.split('.')[0]!.length] ?? 0;
+			if (/^\d+(?:\.|$)/.test(time)) return String(Number(time) + Math.round(this.#shift / unit));
 			// A day is no time.
 			if (time.length < 11) return time;
 			const date = new Date(asTime(time) + this.#shift);
@@ -162,7 +165,7 @@ export async function replay(
 	before?: (operation: string) => void,
 ): Promise<string[]> {
 	const operations = recording.outcomes.map(({ operation }) => operation);
-	if (operations.length === 0) return [];
+	if (operations.length === 0) return ['nothing to replay: the node was made to do nothing'];
 	const service = new Replay(recording);
 	try {
 		const credential = {

@@ -197,6 +197,7 @@ const SECRETS = {
 	phone: 15550142,
 	message:
 		'Sorry, anna@acme.example at 10.1.2.3: no file at https://acme.example/x/plan.mp4?sig=s3cr3t',
+	detail: 'Call +49 30 1234 5678 about card 4242 4242 4242 4242 of 1984-03-09, or 12-34-56-78',
 	errorMessage:
 		'Anna Bell asked "My secret plan", as did Carl Cole with user-47120815 and 12345678901',
 	file_url: 'https://files.acme.example/users/anna/plan.mp4?sig=s3cr3t',
@@ -207,6 +208,7 @@ const SECRETS = {
 	members: { anna: { role: 'owner' }, carl: { role: 'guest' } },
 	seats: { total: 4, used: 3, carl: 1 },
 	roles: { anna: 'owner', left: 2, carl: 'guest', acme: null },
+	users: { page: 1, total: 2, size: 20, pages: 1, 'anna.bell': { role: 'owner' }, carl: [] },
 	tags: { bell: ['mine'] },
 	status: 'annabell',
 	type: 'Anna',
@@ -218,14 +220,25 @@ const SECRETS = {
 	category: 'anna.bell',
 	created_by: 88471204,
 	credit_card: 88471205,
+	accountNumber: 8847120301,
+	runtimeUser: '8847120302.5',
+	customerAccountNo: -8847120303.5,
+	ID: 88471207,
+	pin: 9317,
+	latitude: 52.884712,
+	dob: '1984-03-09T00:00:00.000Z',
 	birthday: '1984-03-09',
 	nacimiento: '1984-03-09',
 	referral: { code: 'BELLANNA', language: 'annabell' },
 	profile: 'https://acme.example/u/anna.bell',
 	title: `data:audio/mpeg;base64,${Buffer.from(`ID3${'-'.repeat(18)}Анна Белл\0`).toString('base64')}`,
+	photo: `data:image/svg+xml;base64,${Buffer.from('<g>Anna Bell</g>').toString('base64')}`,
+	sound: `data:audio/mpeg;base64,${Buffer.from('ID3\x03\0\0\0\0\x10Bell').toString('base64')}`,
+	card: 'data:text/plain,AnnaBellAcme',
+	named: 'data:audio/mpeg;name=Anna-Bell.mp3;base64,SUQzAwEBAQEB',
 };
 const SECRET =
-	/anna|bell|carl|acme|471[12]0815|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142|QW5uYSBCZWxs|8847120|1984-|0JDQvdC90LAg0JHQtdC70Ls/i;
+	/anna|bell|carl|acme|471[12]0815|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142|QW5uYSBCZWxs|8847120|1984-|0JDQvdC90LAg0JHQtdC70Ls|QmVsb|5678|4242|34-56/i;
 
 describe('a stranger checks', () => {
 	const cut: Handler = (request) => request.socket.resetAndDestroy();
@@ -239,8 +252,12 @@ describe('a stranger checks', () => {
 		[
 			'with a wrong token, which the service repeats',
 			({ headers }, response) =>
-				response.writeHead(401).end(JSON.stringify({ error: `no: ${headers.authorization}` })),
-			/The token \| different \| refused: HTTP 401 with JSON: no: Bearer \*+ \| enter a valid/,
+				response
+					.writeHead(401)
+					.end(
+						JSON.stringify({ error: `no: ${headers.authorization} ${btoa('a-token-of-mine')}` }),
+					),
+			/The token \| different \| refused: HTTP 401 with JSON: no: Bearer \*+ \*+ \| enter a valid/,
 		],
 	])('%s', async (_, handle, said) => {
 		const { grade, text } = await ask(handle);
@@ -409,6 +426,7 @@ describe('what is kept of an exchange', () => {
 	/** Without the last: a part of it, which redaction cannot know. */
 	const forms = formsOf(token).slice(0, -1);
 	const encoded = (['base64', 'hex'] as const).map((form) => Buffer.from(token).toString(form));
+	const signedIn = ['', 'u:', 'me:'].map((user) => Buffer.from(user + token).toString('base64'));
 	const keep = (text: string, path = '/v1/video/me', headers = {}) => {
 		const exchange = exchangeOf('GET', path, text, headers);
 		const standIns = new StandIns(token, ['My own prompt.']);
@@ -423,6 +441,7 @@ describe('what is kept of an exchange', () => {
 		['JSON', json],
 		['a stream', `: anna\nevent: some_end\nid: user-47110815\ndata: ${json}\n\ndata:${json}\n\n`],
 		['a stream of lines', `data: ${json.replaceAll(',"', ',\ndata: "')}\n\n`],
+		['other lines among events', `x-user: anna\n Bell ${forms[0]!}\nAcme\nevent: end\ndata: 1\n\n`],
 		['JSON that breaks off', json.slice(0, -1)],
 		['a page', `<html>${SECRETS.message} ${forms.join(' ')}</html>`],
 		['a few words', 'welcome Anna Bell'],
@@ -432,18 +451,64 @@ describe('what is kept of an exchange', () => {
 	])('holds nothing of anybody: %s', (what, text) => {
 		const kept = keep(text, '/users/anna/list?sig=s3cr3t', {
 			location: SECRETS.file_url,
-			'content-type': 'application/vnd.acme+json',
+			'content-type': 'application/vnd.acme+json; charset=utf-8; user=88471208',
 			'set-cookie': token,
 			'x-user': SECRETS.email,
 		});
 		expect(findToken(token, { kept })).toBeUndefined();
 		expect(encoded.filter((form) => kept.includes(form))).toEqual([]);
 		expect(SECRET.exec(kept)).toBeNull();
-		if (/JSON$|stream/.test(what)) expect(kept).toMatch(/My own prompt\..*completed/);
+		expect(kept).toContain('application/vnd.x+json; charset=utf-8"');
+		expect(kept).not.toContain('undefined');
+		if (!/JSON$|stream|lines$/.test(what)) return;
+		expect(kept).toMatch(/My own prompt\..*completed/);
+		expect(kept).not.toContain('9317');
+	});
+
+	test('is replayed with the times of today, and with files of the same size', async () => {
+		const hourAgo = Date.now() - 3_600_000;
+		const image = Buffer.alloc(3034, '\x89PNG', 'latin1').toString('base64');
+		const times = {
+			created_at: hourAgo / 1000,
+			updatedAt: new Date(hourAgo).toLocaleString('en-US'),
+		};
+		const text = JSON.stringify({ ...times, image: `data:image/png;base64,${image}` });
+		const exchanges = new StandIns(token, []).exchanges([exchangeOf('GET', '/v1/video/me', text)]);
+		const made = new Date(hourAgo).toISOString();
+		const recorded = new Replay({ exchanges, made } as Recording);
+		const answer = await fetch(`${(await recorded.start()).baseUrl}/v1/video/me`);
+		const again = (await answer.json()) as Record<string, string>;
+		await recorded.close();
+		expect(Date.now() / 1000 - Number(again.created_at)).toBeLessThan(60);
+		expect(Date.now() - Date.parse(again.updatedAt!)).toBeLessThan(60_000);
+		expect(Buffer.from(again.image!.split(',')[1]!, 'base64')).toHaveLength(3034);
+	});
+
+	test('is JSON where the lines of an event came one by one', () => {
+		const stream = exchangeOf('POST', '/v1/video/create-image', '');
+		const pieces = [
+			'data: {"file_url":\n',
+			'data: "https://acme.example/a.png"}\n\n',
+			': anna\n\n',
+		];
+		const kept = new StandIns(token, []).exchanges([
+			{ ...stream, pieces: pieces.map((text, ms) => ({ ms, text })) },
+		])[0]!.pieces;
+		const event = 'data: {"file_url":"http://host-1.invalid/files/1.png"}\n\n';
+		expect(kept).toEqual([
+			{ ms: 1, text: event },
+			{ ms: 2, text: ': word-1\n\n' },
+		]);
+	});
+
+	test('has nothing to replay if the node was made to do nothing', async () => {
+		expect(await replay({ ...load('edge.json'), outcomes: [] })).toEqual([
+			expect.stringContaining('nothing to replay'),
+		]);
 	});
 
 	test('is not written with the token in it', () => {
-		for (const form of [...forms, ...encoded]) {
+		for (const form of [...forms, ...encoded, ...signedIn]) {
 			expect(() => written({ voice: form } as Recording, token)).toThrow('Nothing was written');
 		}
 	});
