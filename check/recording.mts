@@ -236,8 +236,8 @@ export class StandIns {
 	line = (text: string): string => {
 		if (/^(?:error|hint): /.test(text)) return this.#sentence(text, /$^/);
 		if (!text.startsWith('fields: ')) return text;
-		const plain = this.#plain(this.#redact.text(text));
-		return plain.replace(/(?<=^fields: (?:.*, )?)[^,"]+(?=, |$)/g, this.#field);
+		const name = (field: string) => (field.includes('"') ? this.#plain(field) : this.#field(field));
+		return `fields: ${this.#redact.text(text).slice(8).split(', ').map(name).join(', ')}`;
 	};
 
 	#leaf(key: string, value: string): string {

@@ -501,6 +501,13 @@ describe('what is kept of an exchange', () => {
 		]);
 	});
 
+	test('has the same stand-in for the name of a field that the node outputs', () => {
+		const standIns = new StandIns(token, []);
+		const [kept] = standIns.exchanges([exchangeOf('GET', '/', '{"message":"Cole","Cole":1}')]);
+		expect(kept!.pieces[0]!.text).toBe('{"message":"word-1","text-1":1}');
+		expect(standIns.line('fields: Cole, message')).toBe('fields: text-1, message');
+	});
+
 	test('has nothing to replay if the node was made to do nothing', async () => {
 		expect(await replay({ ...load('edge.json'), outcomes: [] })).toEqual([
 			expect.stringContaining('nothing to replay'),
