@@ -99,8 +99,9 @@ async function askToPay(pay: string[], baseUrl: string): Promise<void> {
 
 async function run(service: Service, pay: string[]): Promise<number> {
 	const stopping = new AbortController();
+	// Not `once`: where no listener is left, what was loaded to draw on the terminal ends the process.
 	for (const signal of ['SIGINT', 'SIGTERM'] as const)
-		process.once(signal, () => stopping.abort(new Refusal('Stopped.')));
+		process.on(signal, () => stopping.abort(new Refusal('Stopped.')));
 	const done = await check(service, pay, say, stopping.signal);
 	const { failure, rows, recording, replaced, charged } = done;
 	spinner.stop();

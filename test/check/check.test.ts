@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -519,4 +520,23 @@ describe('what is kept of an exchange', () => {
 			expect(() => written({ voice: form } as Recording, token)).toThrow('Nothing was written');
 		}
 	});
+});
+
+test('what may have been charged is named and recorded after Ctrl+C', async () => {
+	const main = join(__dirname, '../../check/main.mts');
+	const child = spawn(process.execPath, [main, '--pay', 'image']);
+	const ended = once(child, 'close');
+	let said = '';
+	child.stdout.on('data', (part) => (said += String(part)));
+	await new Promise<void>((resolve) => {
+		child.stderr.on('data', (part) => String(part).includes('node: image') && resolve());
+	});
+	// The image takes longer. Twice, because a listener for the first alone would leave the second to end the process.
+	for (const ms of [1000, 3, 3]) {
+		await pause(ms);
+		child.kill('SIGINT');
+	}
+	expect(await ended).toEqual([3, null]);
+	expect(said).toMatch(/What may have been charged:\n {2}image: /);
+	rmSync(join(__dirname, '../..', /Recorded in (\S+)/.exec(said)![1]!));
 });
