@@ -10,9 +10,16 @@ export const { ACCOUNT_PATH, GENERATIONS, PAID_OPERATIONS, SPEAK, TERMINAL_EVENT
 export const { readCredential } = from(
 	'http/credential',
 ) as typeof import('../nodes/shared/http/credential.ts');
-export const { failureOfAnswer, readReason, readRetryAfter } = from(
+export const { peek } = from('http/bodies') as typeof import('../nodes/shared/http/bodies.ts');
+export const { EVENTS } = from(
+	'n8n/triggerEvents',
+) as typeof import('../nodes/shared/n8n/triggerEvents.ts');
+export const { failureOfAnswer, failureOfStatus, readReason, readRetryAfter } = from(
 	'parsing/errors',
 ) as typeof import('../nodes/shared/parsing/errors.ts');
+export const { fileTypeOf, invalidFileReason } = from(
+	'parsing/fileType',
+) as typeof import('../nodes/shared/parsing/fileType.ts');
 export const { combineRedactors, redactor } = from(
 	'parsing/redaction',
 ) as typeof import('../nodes/shared/parsing/redaction.ts');

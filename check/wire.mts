@@ -6,6 +6,7 @@ import { pipeline, type Duplex } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { WebSocket, WebSocketServer } from 'ws';
 import { FakeService, type Handler, type Upgrade } from '../test/service/fakeService.mts';
+import { fileTypeOf, invalidFileReason, peek } from './reading.mts';
 
 /** A part of an answer, or one message, with the milliseconds since its exchange began. */
 export interface Piece {
@@ -39,16 +40,21 @@ export interface Exchange {
 
 /** Why an exchange ended that the other side had not ended. */
 export const ENDED_BY_NODE = 'ended by the node';
+/** Why an event stream ended that was to be cut. */
+export const CUT = 'cut by the check';
 /** How much of a file is kept, in bytes. */
 const KEPT = 1024;
 /** An address's origin within JSON, whose slashes may be escaped, and whose scheme may be left out. */
 const ORIGIN = /(?:(https?:)|(?<=^|"))(\\?\/\\?\/)([\w.:[\]-]+)/g;
+/** How an answer to a create call begins that is no event stream: as JSON or a page. */
+const PLAIN = /^\s*[[{<]/;
 const DECODERS = { gzip: createGunzip, br: createBrotliDecompress, deflate: createInflate };
 
 export const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 export const textOf = ({ pieces }: Exchange) => pieces.map(({ text }) => text ?? '').join('');
-export const isStream = ({ headers }: Exchange) =>
-	/event-stream/.test(headers['content-type'] ?? '');
+/** Whether the node reads the answer to a create call as an event stream. */
+export const isStream = (exchange: Exchange) =>
+	exchange.status === 200 && !PLAIN.test(textOf(exchange));
 
 const decoderOf = ({ headers }: IncomingMessage) =>
 	DECODERS[headers['content-encoding'] as keyof typeof DECODERS];
@@ -71,21 +77,15 @@ export function closeWith(socket: WebSocket, code = 1006): void {
 	}
 }
 
-/** Whether a part is no text. The type that a header names may be wrong, and what is text has to be searched. */
-function isBinary(part: Buffer): boolean {
-	try {
-		const decoder = new TextDecoder('utf-8', { fatal: true });
-		return /[\0-\x08]/.test(decoder.decode(part, { stream: true }));
-	} catch {
-		return true;
-	}
-}
+/** Whether the first bytes show a file's type: if not, the node believes the header, here one that no bytes show. */
+const isMedia = (start: Buffer) =>
+	fileTypeOf(start, 'audio/webm', 'http://file.invalid', 'video').mimeType !== 'audio/webm';
 
 export class Wire {
 	readonly exchanges: Exchange[] = [];
 	/** Who asks. */
 	by: Exchange['by'] = 'check';
-	/** Ends each event stream to the node, and to the service, after its first piece. */
+	/** Ends each event stream to the node, and to the service, after its first events. */
 	cutStreams = false;
 	readonly #began = performance.now();
 	readonly #locals = new Map<string, Promise<FakeService>>();
@@ -184,6 +184,8 @@ export class Wire {
 				exchange.status = answer.statusCode!;
 				exchange.http = answer.httpVersion;
 				exchange.headers = answer.headers;
+				const coding = answer.headers['content-encoding'];
+				if (coding) answer.headers['content-encoding'] = coding.toLowerCase().replace(/^x-/, '');
 				await this.#answer(exchange, answer, response);
 				this.#end(exchange);
 				response.end();
@@ -195,13 +197,12 @@ export class Wire {
 		};
 	};
 
-	/** Text goes on by whole lines in a stream, else as a whole: no address in it may be torn apart. */
+	/** Text goes on by whole events in a stream, else as a whole: no address in it may be torn apart. */
 	async #answer(exchange: Exchange, answer: IncomingMessage, response: Parameters<Handler>[1]) {
 		const decoder = new TextDecoder();
 		let isFile = false;
 		let rest = '';
-		let kept = Buffer.alloc(0);
-		const isLines = isStream(exchange);
+		const isCreate = exchange.method === 'POST';
 		const begin = async () => {
 			if (response.headersSent) return;
 			const headers = { ...answer.headers };
@@ -220,26 +221,30 @@ export class Wire {
 			await begin();
 			response.write(local);
 		};
-		if (isLines) await begin();
-		for await (const part of decoded(answer) as AsyncIterable<Buffer>) {
-			if (exchange.bytes === 0 && !isLines) isFile = isBinary(part);
+		// The node counts from here how long a stream has been open.
+		if (isCreate) await begin();
+		const body = decoded(answer);
+		const { head, isWhole } = await peek(body, isCreate ? 0 : KEPT);
+		// The type that a header names may be wrong, and what is text has to be searched.
+		isFile = !isCreate && invalidFileReason(head, undefined) === undefined;
+		for await (const part of (isWhole ? [head] : body) as AsyncIterable<Buffer>) {
 			exchange.bytes += part.length;
 			if (isFile) {
 				await begin();
-				if (kept.length < KEPT) kept = Buffer.concat([kept, part]).subarray(0, KEPT);
 				if (!response.write(part)) await once(response, 'drain');
 				continue;
 			}
 			rest += decoder.decode(part, { stream: true });
-			if (!isLines) continue;
-			const end = rest.lastIndexOf('\n') + 1;
+			if (!isCreate || PLAIN.test(rest)) continue;
+			const end = /^[^]*(?:\n\n|\r\r|\n\r\n)/.exec(rest)?.[0].length ?? 0;
 			await put(rest.slice(0, end));
 			rest = rest.slice(end);
-			if (this.cutStreams && exchange.pieces.length > 0) throw new Error('cut by the check');
+			if (this.cutStreams && exchange.pieces.length > 0) throw new Error(CUT);
 		}
 		await put(rest + decoder.decode());
-		if (isFile)
-			exchange.pieces.push({ ms: this.#since(exchange), base64: kept.toString('base64') });
+		// What is compressed looks like a file, and may contain anything.
+		const base64 = isMedia(head) ? head.toString('base64', 0, KEPT) : '';
+		if (isFile) exchange.pieces.push({ ms: this.#since(exchange), base64 });
 		await begin();
 	}
 

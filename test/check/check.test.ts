@@ -522,6 +522,66 @@ describe('what is kept of an exchange', () => {
 	});
 });
 
+describe('what stands on the wire', () => {
+	const json = JSON.stringify({ owner: 'Jörg' });
+	const mp3 = Buffer.from(`ID3${'\0'.repeat(40)}`);
+	/** What the node gets of an answer in these parts, and what the check keeps of it. */
+	const pass = async (
+		parts: Array<string | Buffer>,
+		headers = {},
+		method = 'GET',
+		isCut = false,
+	) => {
+		const service = await FakeService.start(async (_, response) => {
+			response.writeHead(200, headers);
+			for (const part of parts) await pause(50, response.write(part));
+			response.end();
+		});
+		const wire = new Wire();
+		wire.cutStreams = isCut;
+		const answer = await fetch(await wire.through(service.url), { method });
+		const got = await answer
+			.arrayBuffer()
+			.then(Buffer.from)
+			.catch(() => undefined);
+		await wire.close();
+		await service.stop();
+		return { got, ...wire.exchanges[0]! };
+	};
+
+	test.each([
+		['x-gzip', 'x-gzip', gzipSync(json), json],
+		['GZIP', 'GZIP', gzipSync(json), json],
+		['a coding that nobody knows', 'acme', gzipSync(json), ''],
+		['another charset', '', Buffer.from(json, 'latin1'), json.replace('ö', '\ufffd')],
+	])('an answer in %s is text, or not kept', async (_, coding, body, text) => {
+		const { got, pieces } = await pass([body], coding && { 'content-encoding': coding });
+		expect(pieces).toEqual([
+			text ? { ms: expect.anything(), text } : expect.objectContaining({ base64: '' }),
+		]);
+		if (text) expect(String(got)).toBe(text);
+	});
+
+	test('a file stays as it is when it comes in small parts', async () => {
+		const { got, pieces } = await pass([mp3.subarray(0, 3), mp3.subarray(3)]);
+		expect(got).toEqual(mp3);
+		expect(pieces[0]!.base64).toBe(mp3.toString('base64'));
+	});
+
+	const event = 'event: image_generation_status\ndata: "starting"\n\n';
+	test.each([
+		['event-stream', event],
+		['plain', event],
+		['plain', event.replaceAll('\n', '\r')],
+		['plain', event.replaceAll('\n', '\r\n')],
+	])('a stream is known by its text and can be cut: text/%s, %j', async (type, text) => {
+		const parts = [text.slice(0, 40), text.slice(40), text];
+		const { pieces, broke } = await pass(parts, { 'content-type': `text/${type}` }, 'POST', true);
+		expect(pieces.map((piece) => piece.text)).toEqual([text]);
+		expect(broke).toBe('cut by the check');
+	});
+});
+
 test('what may have been charged is named and recorded after Ctrl+C', async () => {
 	const main = join(__dirname, '../../check/main.mts');
 	const child = spawn(process.execPath, [main, '--pay', 'image']);
