@@ -41,6 +41,9 @@ export function verdictOf(rows: Row[]): string {
 	if (grade !== 'works') {
 		return `${grade === 'limits' ? 'It works with limits' : 'It does not work'}: ${why.join('; ')}.`;
 	}
-	const isFree = Object.values(PAID).every((paid) => rows.every(({ part }) => part !== paid.part));
-	return isFree ? 'It works, as far as free requests can tell.' : 'It works.';
+	const isTried = ({ part }: { part: string }) =>
+		rows.some((row) => row.part === part && row.found !== 'not tried');
+	const paid = Object.values(PAID);
+	if (!paid.some(isTried)) return 'It works, as far as free requests can tell.';
+	return paid.every(isTried) ? 'It works.' : 'It works, as far as was tried.';
 }
