@@ -28,17 +28,20 @@ export interface Asked {
 	voice?: string;
 }
 
-type List = [path: string, list: unknown[]];
+type List = [path: string, list: unknown[], isMap?: boolean];
 
 function listsIn(value: unknown, path = ''): List[] {
 	if (Array.isArray(value)) return [[path, value]];
 	if (!isRecord(value) || path.split('.').length > 2) return [];
-	return Object.entries(value).flatMap(([key, inner]) =>
-		listsIn(inner, path ? `${path}.${key}` : key),
-	);
+	const isMapped = ([key, inner]: [string, unknown]) => /\d/.test(key) && isRecord(inner);
+	const entries = Object.entries(value);
+	const map = entries.filter(isMapped).map(([, inner]) => inner);
+	const others = entries.filter((entry) => !isMapped(entry));
+	const lists = others.flatMap(([key, inner]) => listsIn(inner, path ? `${path}.${key}` : key));
+	return map.length > 0 ? [...lists, [path, map, true]] : lists;
 }
 
-/** Where in an answer the list is, '' for the answer itself: the one that the node reads, or else the longest. */
+/** Where in an answer the list is, or the map by ID, '' for the answer itself: the one that the node reads, or else the longest. */
 export function listIn(answer: unknown): List | undefined {
 	const lists = listsIn(answer).sort(([, a], [, b]) => b.length - a.length);
 	const first = readPage(answer)?.items[0];
@@ -110,7 +113,8 @@ export async function askAll(
 		heard,
 	]);
 	stop.throwIfAborted();
-	const voice = listIn(parseJson(textOf(asked.voices[0]!)))?.[1].find(isRecord) ?? {};
+	const lists = asked.voices.map((page) => listIn(parseJson(textOf(page)))?.[1] ?? []);
+	const voice = lists.flat().find(isRecord) ?? {};
 	// A person would find the ID under any name.
 	const idKey = Object.keys(voice).find((key) => /^(?:voice_?)?id$/i.test(key));
 	asked.voice = asId(voice.voice_id) ?? asId(voice[idKey ?? '']);

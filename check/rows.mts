@@ -4,14 +4,16 @@ import { isAbsent, listIn, PAGE, type Asked } from './ask.mts';
 import { FREE_OPERATIONS, isError, LATE, makesSpeech, PAID } from './operations.mts';
 import type { Outcome } from './recording.mts';
 import type { Row } from './report.mts';
-import { isStream, seconds, textOf, type Exchange } from './wire.mts';
+import { CUT, isStream, seconds, textOf, type Exchange } from './wire.mts';
 import {
+	EVENTS,
 	PAID_OPERATIONS,
 	TERMINAL_EVENTS,
 	asId,
 	asText,
 	asTime,
 	failureOfAnswer,
+	failureOfStatus,
 	idOf,
 	isRecord,
 	looksLikeHtml,
@@ -38,6 +40,9 @@ const many = (count: number, one: string, more: string) => `${count} ${count ===
 const shortly = (line: string) =>
 	line.replace(/^\w+: /, '').replace(/ – task.*| [[(]item \d+[\])].*|(?<=\w{3})\. .*/s, '');
 
+/** The same in quotes, unless the check says it itself. */
+const shownFor = (line: string) => (line === LATE ? shortly(line) : `n8n says “${shortly(line)}”`);
+
 /** What does not hold is left out. */
 type Said = Array<string | false | undefined>;
 
@@ -51,15 +56,16 @@ const row = (
 
 /** What stands in the place of an answer, in words; undefined if it is JSON with status 200. */
 function troubleOf(exchange: Exchange): string | undefined {
-	const { status, broke, headers } = exchange;
+	const { status, broke, headers, bytes } = exchange;
 	if (broke !== undefined) return `no answer: ${broke}`;
-	if (status >= 300 && status < 400) return `redirects (${status}) to ${headers.location}`;
+	if (status >= 300 && status < 400) return `a redirect (${status}) to ${headers.location}`;
 	const json = jsonOf(exchange);
 	const reason = readReason(json);
 	const said = reason === undefined ? '' : `: ${reason}`;
 	const text = textOf(exchange);
 	const page = /^\s*<\?xml/.test(text) ? 'XML' : 'a web page';
-	const other = looksLikeHtml(text) ? page : text === '' ? 'no body' : 'no JSON';
+	const plain = /\}\s*\n\s*\{/.test(text) ? 'lines of JSON' : 'text';
+	const other = looksLikeHtml(text) ? page : text !== '' ? plain : bytes > 0 ? 'a file' : 'no body';
 	const kind = json !== undefined ? 'JSON' : other;
 	const isOk = status === 200 || (json !== undefined && status > 200 && status < 300);
 	if (!isOk) return `HTTP ${status} with ${kind}${said}`;
@@ -68,6 +74,9 @@ function troubleOf(exchange: Exchange): string | undefined {
 }
 
 const isMissing = (exchange: Exchange) => exchange.status === 0 || isAbsent(exchange);
+/** Whether the service has asked to wait: that tells nothing of the call. */
+const isBusy = ({ status }: Exchange) => [429, 503].includes(status);
+const AGAIN = 'the check was throttled: run it again in a minute';
 const foundOf = (exchange: Exchange, differs: boolean): Row['found'] =>
 	isMissing(exchange) ? 'not there' : differs ? 'different' : 'there';
 
@@ -87,9 +96,10 @@ export function blockedRows({ account, voices }: Asked, baseUrl: string): Row[] 
 		return [row(TOKEN, 'different', [`refused: ${trouble}`], advice, 'fails')];
 	}
 	const isAway = status >= 500 || status === 429;
+	const field = trouble.startsWith('status') ? 'the API Token and the Base URL' : 'the Base URL';
 	const advice = isAway
 		? 'the service is not available: try again later'
-		: `check the Base URL, ${baseUrl}`;
+		: `check ${field}, ${baseUrl}`;
 	return [row(ACCOUNT, foundOf(account, true), [trouble], advice, 'fails')];
 }
 
@@ -97,11 +107,23 @@ export function blockedRows({ account, voices }: Asked, baseUrl: string): Row[] 
 const USUAL =
 	/^(?:content-.*|date|connection|keep-alive|transfer-encoding|cache-control|pragma|expires|etag|vary|server|via|set-cookie|location|accept-ranges|age|last-modified|access-control-.*)$/;
 
-export function edgeRow({ account, offersHttp2, exchanges }: Asked): Row {
+/** The last answer to the same call, be it to the check or to the node. */
+const lastTo = ({ path }: Exchange, { exchanges }: Asked) =>
+	exchanges.findLast((each) => each.path.split('?')[0] === path.split('?')[0])!;
+
+export function edgeRow(asked: Asked): Row {
+	const { account, wrong, offersHttp2, exchanges } = asked;
 	const { headers, http, origin } = account;
-	const slow = exchanges.find(({ status }) => status === 429 || status === 503);
-	const redirects = exchanges.filter(({ headers: { location } }) => location !== undefined);
+	const slow = exchanges.find(isBusy);
+	const isThrottled = [wrong, ...exchanges.map((each) => lastTo(each, asked))].some(isBusy);
+	// The first answer of a path counts: a wrong token, which comes later, may be redirected to a login.
+	const redirects = exchanges.filter(
+		(each) => each.headers.location && exchanges.find((first) => first.path === each.path) === each,
+	);
 	const isOfCall = ({ path }: Exchange) => path.includes('/v1/');
+	const inN8n = redirects.some(isOfCall)
+		? 'follows redirects of reads only: if a create call is redirected, nothing is generated'
+		: 'nothing: the node speaks HTTP/1.1';
 	const others = Object.keys(headers).filter((name) => !USUAL.test(name));
 	return row(
 		'The server and its edge',
@@ -124,9 +146,8 @@ export function edgeRow({ account, offersHttp2, exchanges }: Asked): Row {
 			),
 			`adds ${others.join(', ') || 'no headers'}`,
 		],
-		redirects.some(isOfCall)
-			? 'follows redirects of reads only: if a create call is redirected, nothing is generated'
-			: 'nothing: the node speaks HTTP/1.1',
+		isThrottled ? AGAIN : inN8n,
+		isThrottled ? 'limits' : 'works',
 	);
 }
 
@@ -137,6 +158,7 @@ function tokenRow({ wrong }: Asked): Row {
 	if (isTold && wrong.status === 401)
 		return row(TOKEN, 'there', [], 'the message says that the token is wrong');
 	const said = trouble ? `answers a wrong token with ${trouble}` : 'accepts a wrong token';
+	if (isBusy(wrong)) return row(TOKEN, 'not tried', [said], AGAIN);
 	if (isTold) return row(TOKEN, 'different', [said], 'nothing: the node reads 401 and 403');
 	return trouble && failureOfAnswer(json, wrong.status).kind === 'tokenRefused'
 		? row(TOKEN, 'different', [said], 'a read of the account shows that the token is wrong')
@@ -154,30 +176,33 @@ function listRow(
 	const trouble = troubleOf(first!);
 	const json = jsonOf(first!);
 	const isRead = trouble === undefined && readPage(json) !== undefined;
-	const [path, list] = trouble === undefined ? (listIn(json) ?? []) : [];
+	const [path, list, isMap] = trouble === undefined ? (listIn(json) ?? []) : [];
 	const other = second && jsonOf(second);
+	const later = (trouble !== undefined && second && !troubleOf(second) && listIn(other)?.[1]) || [];
 	const entries = list?.filter(isRecord) ?? [];
 	const isSame = entries.length > 0 && JSON.stringify(list) === JSON.stringify(listIn(other)?.[1]);
 	/** The figures may stand beside the list, in a record of their own, or around all. */
 	const figures = fieldsIn(json).filter(
-		({ path }) => !path.includes('0') && /page|total/.test(path.at(-1)!),
+		({ path }) => !path.includes('0') && /page|total/i.test(path.at(-1)!),
 	);
 	const { said = [], limit } = entries[0] ? entrySays(entries[0]) : {};
 	const differs = said.filter(Boolean);
 	const all = [
 		trouble ?? (list ? many(list.length, 'entry', 'entries') : `no list${hasOnly(json)}`),
-		list && (path === '' ? 'a bare array' : `under \`${path}\``),
+		later.length > 0 && `the next page has ${many(later.length, 'entry', 'entries')}`,
+		list && (path !== '' ? `under \`${path}\`` : !isMap && 'a bare array'),
+		isMap && 'a map by ID',
 		list && !isRead && 'where the node does not look',
 		entries.length > PAGE && 'ignores page_size',
 		isSame && 'repeats the first page as the second',
 		figures.some(({ value }) => typeof value === 'string') && 'page figures are texts',
 		list && figures.length === 0 && path !== '' && 'no total',
-		figures.some(({ path, value }) => path.at(-1) === 'page' && value === at(other, path)) &&
+		figures.some(({ path, value }) => /^page$/i.test(path.at(-1)!) && value === at(other, path)) &&
 			'calls the second page like the first',
 		...differs,
 	];
 	const found = foundOf(first!, true);
-	if (error !== undefined) return row(part, found, all, `${lost} (${shortly(error)})`, 'limits');
+	if (error !== undefined) return row(part, found, all, `${lost} (${shownFor(error)})`, 'limits');
 	if (list && !isRead) return row(part, found, all, lost, 'limits');
 	if (limit) return row(part, found, all, limit, 'limits');
 	if (trouble !== undefined) return row(part, found, all, `the node tries again: ${reads}`);
@@ -271,39 +296,53 @@ function voiceEntry(entry: Json) {
 	};
 }
 
-function missingRow(exchange: Exchange, error = 'no error'): Row {
-	const isKnown = exchange.status === 404 && jsonOf(exchange) !== undefined;
+function missingRow(exchange: Exchange, error?: string): Row {
+	const { status, broke } = exchange;
+	const json = jsonOf(exchange);
+	const isKnown = status === 404 && json !== undefined;
 	const said = troubleOf(exchange) ?? textOf(exchange).slice(0, 80);
-	const isSoon = error !== 'no error' && error !== LATE;
-	const passes = 'takes this for temporary: a wrong task ID fails only when the Timeout is over';
+	// As the node decides whether it goes on reading.
+	const isRefused = status >= 300 || (isRecord(json) && !readRecord(json));
+	const { transient } = failureOfStatus(status, textOf(exchange)).facts;
+	const waits = broke !== undefined || !isRefused || transient === true;
+	const late = isBusy(exchange) ? '' : ': a wrong task ID fails only when the Timeout is over';
+	const fails = error ? shownFor(error) : 'a wrong task ID fails at once';
 	return row(
 		'§4.2 Reading a task',
 		isKnown ? 'there' : 'different',
 		[`a task that does not exist: ${said}`],
-		isSoon ? shortly(error) : `${passes} (${shortly(error)})`,
-		isSoon ? 'works' : 'limits',
+		waits ? `the node takes this for temporary${late}` : fails,
+		waits && !isBusy(exchange) ? 'limits' : 'works',
 	);
 }
 
-export function socketRow({ status, broke, ended, pieces }: Exchange): Row {
+/** Of the connection that the check has held open, and the messages of all. */
+export function socketRow(exchange: Exchange, all = [exchange]): Row {
+	const { status, broke, ended } = exchange;
+	const messages = all.flatMap(({ method, pieces }) => (method === 'WEBSOCKET' ? pieces : []));
 	const part = '§6.2 WebSocket';
 	const polls = "the node polls every 5 s; the trigger detects only the tasks in 'Task IDs'";
 	if (status !== 101) return row(part, 'not there', [broke], polls, 'limits');
-	const isRead = pieces.some(({ text }) => readNotification(text!));
+	const isUnread = messages.length > 0 && !messages.some(({ text }) => readNotification(text!));
+	const none = isUnread ? ', none about a task in a form that the node reads' : '';
 	const heard =
-		pieces.length > 0
-			? `${many(pieces.length, 'message', 'messages')}${isRead ? '' : ', none about a task'}`
+		messages.length > 0
+			? many(messages.length, 'message', 'messages') + none
 			: 'silent, since nothing is being generated';
-	if (!broke?.startsWith('closed'))
-		return row(part, 'there', [`open for ten seconds; ${heard}`], 'results come at once');
-	const said = [`${broke} after ${seconds(ended!)}`, heard];
-	return row(part, 'different', said, 'opens it again, and polls in between', 'limits');
+	const isClosed = broke?.startsWith('closed');
+	const said = [isClosed ? `${broke} after ${seconds(ended!)}` : 'open for ten seconds', heard];
+	const inN8n = isClosed ? 'opens it again, and polls in between' : 'results come at once';
+	const unread = 'the node reads none of these messages, and polls unless others come';
+	if (!isUnread && !isClosed) return row(part, 'there', said, inN8n);
+	return row(part, 'different', said, isUnread ? unread : inN8n, 'limits');
 }
 
 /** The parts that cost nothing. What the node makes of each, the node has said. */
 export function freeRows(asked: Asked, outcomes: Outcome[]): Row[] {
-	const errorOf = (name: string) =>
-		outcomes.find(({ operation }) => operation === name)?.lines.find(isError);
+	const isJudged = (name: keyof Asked) =>
+		!isBusy(lastTo([asked[name]].flat()[0] as Exchange, asked));
+	const errorOf = (name: keyof Asked) =>
+		outcomes.find(({ operation }) => operation === name && isJudged(name))?.lines.find(isError);
 	const account = errorOf('account');
 	const fields = Object.keys(readRecord(jsonOf(asked.account)) ?? {});
 	return [
@@ -313,15 +352,21 @@ export function freeRows(asked: Asked, outcomes: Outcome[]): Row[] {
 			ACCOUNT,
 			foundOf(asked.account, account !== undefined),
 			[accountTrouble(asked.account) ?? `fields: ${fields.join(', ')}`],
-			account ? `${shortly(account)}; the trigger reads it, too` : 'passes them on',
+			account ? `${shownFor(account)}; the trigger reads it, too` : 'passes them on',
 			account ? 'limits' : 'works',
 		),
 		listRow('§4.4 Voices', asked.voices, errorOf('voices'), VOICES, voiceEntry),
 		listRow('§4.9 History', asked.history, errorOf('history'), HISTORY, historyEntry),
 		missingRow(asked.missing, errorOf('missing')),
-		socketRow(asked.socket),
+		socketRow(asked.socket, asked.exchanges),
 	];
 }
+
+/** What the trigger says, with its events as they are called in the editor. */
+const asInEditor = (line: string) =>
+	line.replace(/(?<=^(?:event|error: it does not detect): )\w+$/, (value) => {
+		return EVENTS.find((each) => each.value === value)?.name ?? value;
+	});
 
 /** One row for each operation that costs, tried or not, and for what Collect and the trigger made of it. */
 export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string[]): Row[] {
@@ -338,16 +383,21 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 			const calls = ofNode.filter((each) => each.method === 'POST' && each.path.endsWith(path));
 			const call = operation === 'dropped' ? calls.at(-1) : calls[0];
 			const saidOf = makesSpeech(operation) ? saidOfSpeech : saidOfStream;
+			const isWhole = operation === 'dropped' && call !== undefined && call.broke !== CUT;
 			const said = path === '' ? [] : call ? saidOf(call, ofNode) : ['never sent'];
-			const shown = lines.filter((line) => /^(?:error|hint|file|event): /.test(line));
+			if (isWhole) said.unshift('the stream could not be cut');
+			const shown = lines
+				.map(asInEditor)
+				.filter((line) => /^(?:error|hint|file|event): /.test(line));
 			const isBad = shown.length === 0 || shown.some(isError);
 			const isDifferent = said.some(
 				(text) => text && /called|no name|no stream|the node can/.test(text),
 			);
 			const isThere = call ? !isMissing(call) : shown.some((line) => !isError(line));
+			const found = !isThere ? 'not there' : isBad || isDifferent ? 'different' : 'there';
 			return row(
 				part ?? (operation === 'trigger' ? 'The trigger' : 'Collect'),
-				!isThere ? 'not there' : isBad || isDifferent ? 'different' : 'there',
+				isWhole ? 'not tried' : found,
 				said,
 				shown.map((line) => (/^(?:error|hint)/.test(line) ? shortly(line) : line)).join('; ') ||
 					'no events',
@@ -394,7 +444,8 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 		.filter(({ ms }) => ms >= 0)
 		.map((message) => ({ ...message, ...readNotification(message.text) }));
 	const heard = messages.filter(({ taskId }) => taskId === id);
-	const other = messages.find(({ taskId }) => taskId === undefined);
+	const unknown = messages.filter(({ taskId }) => taskId === undefined);
+	const other = unknown.find(({ text }) => text.includes(id)) ?? unknown[0];
 	return [
 		`created in ${seconds(create.pieces.at(-1)?.ms ?? 0)}`,
 		called('the ID is', readIn(answer, readCreatedTaskId), 'task_id'),
@@ -446,12 +497,15 @@ export const chargedOf = (exchanges: Exchange[]) =>
 		.map((call) => {
 			const kind = PAID_OPERATIONS.find(({ path }) => call.path.endsWith(path))?.kind ?? call.path;
 			const answers = isStream(call) ? eventsOf(call).map(({ json }) => json) : [jsonOf(call)];
-			const isId = ({ name, value }: Field) =>
-				/id$|uuid/i.test(name) || /^(?=.*\d)(?=.*[a-z])[\w-]{6,}$/i.test(String(value));
-			const fields = answers.flatMap((json) => fieldsIn(json)).filter(isId);
-			const ids = [...new Set(fields.flatMap(({ value }) => asId(value) ?? []))];
+			const records = answers.flatMap((json) => [json, ...readGeneratedFiles(json, BASE)].flat());
+			const read = records.flatMap((each) => readCreatedTaskId(each) ?? []);
+			// Elsewhere, only its name tells an ID apart from other texts.
+			const named = answers
+				.flatMap((json) => fieldsIn(json))
+				.filter(({ name }) => /id$/i.test(name));
+			const ids = read.length > 0 ? read : named.flatMap(({ value }) => asId(value) ?? []);
 			const trouble = isStream(call) ? call.broke : troubleOf(call);
-			return `${kind}: ${ids.join(', ') || 'no ID was sent'}${trouble ? ` (${trouble})` : ''}`;
+			return `${kind}: ${[...new Set(ids)].join(', ') || 'no ID was sent'}${trouble ? ` (${trouble})` : ''}`;
 		});
 
 function saidOfStream(call: Exchange): Said {
@@ -461,9 +515,9 @@ function saidOfStream(call: Exchange): Said {
 		called('URLs are', readIn(json, filesOf), 'file_url', 'file_urls'),
 	];
 	if (!isStream(call)) {
-		const trouble = troubleOf(call);
+		const trouble = troubleOf(call)?.replace(' in place of JSON', '');
 		const said = trouble === undefined ? files(jsonOf(call)) : [];
-		return [`no stream, but ${trouble ?? 'JSON'}, after ${after}`, ...said];
+		return [`no stream, but ${trouble ?? `JSON, after ${after}`}`, ...said];
 	}
 	const events = eventsOf(call);
 	const told = events.map(({ event, json, ms }) => {

@@ -330,7 +330,9 @@ describe('a stranger checks', () => {
 			});
 			expect(performance.now() - began).toBeLessThan(60_000);
 			expect(text).toMatch(/Voices \| not there \| no answer: nothing within 10.0 s \| .*By ID/);
-			expect(text).toMatch(/not exist: HTTP 429 with JSON: Too many \| takes this for temporary/);
+			expect(text).toMatch(
+				/not exist: HTTP 429 with JSON: Too many \| the node takes this for temporary/,
+			);
 			expect(text).toContain('(still trying when the check ended it, after 12 s)');
 		},
 	);
@@ -393,7 +395,7 @@ describe('a stranger checks', () => {
 		expect(text).toMatch(/redirects .*voices \(307\).* \| follows redirects of reads only/);
 		expect(text).toMatch(/Voices \| different \| 1 .* ID is called `id` \| lists the voices/);
 		expect(text).toMatch(/not there \| .* node polls .*; the trigger detects only the tasks/);
-		expect(text).toMatch(/Image \| .* \| no stream, but redirects .* \| The service redirects/);
+		expect(text).toMatch(/Image \| .* \| no stream, but a redirect .* \| The service redirects/);
 		expect(grade).toBe('fails');
 		expect(await replay(recording)).toEqual([]);
 	});
@@ -407,7 +409,7 @@ test('what was made is named by whatever may be its id', () => {
 			made('/v1/labs/task', '{"task":{"uuid":"a-b"}}'),
 			made(
 				'/v1/video/create-image',
-				'data: {"clip":"clip_77aa1","at":1795741461577}\n\n',
+				'data: {"clipId":"clip_77aa1","at":1795741461577,"other":"clip_88bb2"}\n\n',
 				'text/event-stream',
 			),
 			{ ...made('/v1/video/text-to-video', ''), status: 0, broke: 'ECONNRESET' },
@@ -579,6 +581,105 @@ describe('what stands on the wire', () => {
 		const { pieces, broke } = await pass(parts, { 'content-type': `text/${type}` }, 'POST', true);
 		expect(pieces.map((piece) => piece.text)).toEqual([text]);
 		expect(broke).toBe('cut by the check');
+	});
+});
+
+describe('what rows say', () => {
+	const image = (text: string) => exchangeOf('POST', '/v1/video/create-image', text);
+	const made = 'event: image_generation_complete\ndata: [{"file_url":"/x.png"}]\n\n';
+
+	test.each([
+		['image', made, 'there', /^events: image_generation_complete after 0\.0 s$/],
+		[
+			'image',
+			'{"status":"starting"}\n{"file_url":"/x.png"}\n',
+			'different',
+			/^no stream, but lines of JSON$/,
+		],
+		['image', 'Hello', 'different', /^events: none; no file URL/],
+		['dropped', made, 'not tried', /^the stream could not be cut; events: /],
+	])('%s: what the node reads as a stream: %j', (operation, text, found, differs) => {
+		expect(rowOf(operation, 'file: x', image(text))).toMatchObject({ found });
+		expect(rowOf(operation, 'file: x', image(text)).differs).toMatch(differs);
+	});
+
+	test('a WebSocket whose messages the node cannot read is not said to help', () => {
+		const socket = (...texts: string[]): Exchange => ({
+			...{ ...exchangeOf('WEBSOCKET', '/ws', ''), status: 101 },
+			pieces: texts.map((text) => ({ ms: 1, text })),
+		});
+		const wrapped = socket('{"type":"hello"}', '{"data":{"task_id":7}}');
+		expect(socketRow(wrapped)).toMatchObject({ found: 'different', grade: 'limits' });
+		expect(socketRow(wrapped).inN8n).toContain('the node reads none of these messages');
+		const read = socket('{"type":"labs_status_updated","payload":{"task_id":7}}');
+		expect(socketRow(wrapped, [wrapped, read]).grade).toBe('works');
+		const create = exchangeOf('POST', '/v1/labs/task', '{"task_id":7}');
+		expect(rowOf('speech', 'items: 1', create, wrapped).differs).toContain(
+			'no message that the node can read; the answer has: data.task_id',
+		);
+	});
+
+	test.concurrent('a check that is throttled does not take that for a limit', async () => {
+		let left = 8;
+		const answer = answering({ '/voices': [{ voice_id: 7 }] });
+		const { text, grade } = await ask((request, response) => {
+			if (left-- > 0) answer(request, response);
+			else response.writeHead(429).end('{"error":"Too many"}');
+		});
+		expect(text).toMatch(/edge \| there .* \| the check was throttled: run it again in a minute/);
+		expect(text).toMatch(/Voices \| there .* lists the voices to choose from/);
+		expect(text).not.toMatch(/By ID|no videos and images|Timeout/);
+		expect(grade).toBe('limits');
+	});
+
+	test.concurrent('a service of many oddities', async () => {
+		const entry = {
+			prompt: 'A kite',
+			created_at: '2026-01-02T03:04:05Z',
+			dateien: ['/x.png', '/y.png'],
+		};
+		const answer = answering({
+			'/histories': { success: true, data: { '01HZX': entry, '01HZY': entry }, TotalCount: 2 },
+			'/voices': { data: [{ voice_id: 7 }] },
+			'/task': { task_id: 'task-77' },
+			'/task-77': { status: 'error', error: 'quota' },
+			'/999999999999': { success: true, data: null },
+		});
+		const { text } = await ask(
+			(request, response) => {
+				const { url = '', headers } = request;
+				if (headers.authorization !== 'Bearer a-token-of-mine')
+					return response.writeHead(302, { location: '/login' }).end();
+				if (/voices.*page=0/.test(url)) return response.writeHead(400).end('{"error":"page"}');
+				answer(request, response);
+			},
+			{ pay: ['speech'] },
+		);
+		expect(text).toMatch(/edge \| .* \| nothing: the node speaks HTTP\/1\.1/);
+		expect(text).toMatch(
+			/History \| different \| 2 entries; under `data`; a map by ID; where the node does not look; [^;]*; no file URL/,
+		);
+		expect(text).toMatch(/Voices \| .*page; the next page has 1 entry \| .*By ID \(n8n says “/);
+		expect(text).toMatch(
+			/does not exist: .* \| the node takes this for temporary: a wrong task ID/,
+		);
+		expect(text).toMatch(/Speech \| different \| created in/);
+		expect(text).toMatch(/answers a wrong token with a redirect \(302\) to/);
+	});
+
+	test('a wrong token may be all that is wrong', async () => {
+		const { text } = await ask(answering({ '/me': { error: 'Schlüssel' } }));
+		expect(text).toMatch(/Schlüssel \| check the API Token and the Base URL, http/);
+	});
+
+	test('events are called as in the editor, and untried operations are not said to work', () => {
+		const lines = ['error: it does not detect: completed', 'event: generated'];
+		const rows = paidRows([image(made)], [{ operation: 'trigger', lines }], []);
+		expect(rows[0]!.inN8n).toBe(
+			'it does not detect: Speech Completed; event: Video or Image Created',
+		);
+		const tried = rowOf('image', 'file: x', image(made));
+		expect(verdictOf([tried])).toBe('It works, as far as was tried.');
 	});
 });
 
