@@ -501,7 +501,7 @@ export const chargedOf = (exchanges: Exchange[]) =>
 			const read = records.flatMap((each) => readCreatedTaskId(each) ?? []);
 			// Elsewhere, only its name tells an ID apart from other texts.
 			const named = answers
-				.flatMap((json) => fieldsIn(json))
+				.flatMap((json) => (isRecord(json) && !readRecord(json) ? [] : fieldsIn(json)))
 				.filter(({ name }) => /id$/i.test(name));
 			const ids = read.length > 0 ? read : named.flatMap(({ value }) => asId(value) ?? []);
 			const trouble = isStream(call) ? call.broke : troubleOf(call);

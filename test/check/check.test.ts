@@ -414,8 +414,12 @@ test('what was made is named by whatever may be its id', () => {
 			),
 			{ ...made('/v1/video/text-to-video', ''), status: 0, broke: 'ECONNRESET' },
 			{ ...made('/v1/labs/task', ''), status: 402 },
+			made('/v1/labs/task', '{"success":false,"user":{"id":"cust-7"}}'),
 		]),
-	).toEqual(['speech: a-b', 'image: clip_77aa1', 'video: no ID was sent (no answer: ECONNRESET)']);
+	).toEqual([
+		...['speech: a-b', 'image: clip_77aa1', 'video: no ID was sent (no answer: ECONNRESET)'],
+		'speech: no ID was sent (status 200 with an error)',
+	]);
 });
 
 test('a check does not replace the recording of the one before', () => {
