@@ -1,7 +1,7 @@
 import { workflowInLoop } from '../faults/workflow.mts';
 import { bad, good, stored } from './seen';
 import { answer, noCredit, onCreate, tasks } from './service';
-import { EACH, image, node, run, sim, speech, start, texts, video, workflow } from './setup';
+import { EACH, image, node, RETRY, run, sim, speech, start, texts, video, workflow } from './setup';
 
 /* What earlier rounds of a loop, or other nodes of the execution, have paid for. */
 
@@ -36,6 +36,12 @@ test('a node that fails says that another node has paid before', async () => {
 	const result = await run(workflow(node(image(EACH)), second), texts('One', 'Two'));
 	expect(result.error?.description).toMatch(PAID);
 	expect(sim.chargedCalls).toBe(2);
+});
+
+test('a second attempt for the same row says nothing of earlier rows', async () => {
+	const subject = node(speech('One [sim:task-fails-late]'), RETRY);
+	expect(bad(await run(subject)).all).not.toMatch(PAID);
+	expect(tasks()).toHaveLength(2);
 });
 
 test('the first row of an execution says nothing of earlier ones', async () => {

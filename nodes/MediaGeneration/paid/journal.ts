@@ -3,7 +3,7 @@ import type { StopStarting } from '../../shared/async/callSignals';
 import { throwIfAborted, whenAborted } from '../../shared/async/deadline';
 import type { GenerationRequest } from '../../shared/contract';
 import { Failure, type FailureFacts, isFailure } from '../../shared/failure';
-import { nodeContextsOf } from '../../shared/n8n/internals';
+import { contextsOfFinishedNodes } from '../../shared/n8n/internals';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { NodeParameters } from '../../shared/n8n/parameters';
 import type { Redactor } from '../../shared/parsing/redaction';
@@ -39,7 +39,7 @@ export class Journal {
 	readonly isRetry: boolean;
 	/** The requests of earlier manual runs; undefined if this run is not manual, or is a call by a model. */
 	readonly recentRequests: RecentRequests | undefined;
-	/** True if a node of this package has sent billable requests in this execution before this run. */
+	/** True if a node of this package has sent billable requests in an earlier run of this execution. */
 	readonly hasEarlierRequests: boolean;
 	/** How many billable requests this run has reserved, but not sent. */
 	reservedCount = 0;
@@ -54,7 +54,7 @@ export class Journal {
 		this.entries = store.mediaGenerationCreated ??= {};
 		this.isRetry = context.getMode() === 'retry' && !isToolRun;
 		this.lineage = lineageOf(store, context, this.isRetry);
-		this.hasEarlierRequests = nodeContextsOf(context).some(
+		this.hasEarlierRequests = contextsOfFinishedNodes(context).some(
 			({ mediaGenerationSent }: JournalStore) => (mediaGenerationSent?.requests ?? 0) > 0,
 		);
 		const isManual = context.getMode() === 'manual' && !isToolRun;

@@ -82,7 +82,7 @@ function listResults(requests: ItemRequest[], max?: number): string {
  * @param failed the failure that ended the run, and the index of its item; undefined if the run was canceled
  * @param execution `isSubWorkflow` is true in a sub-workflow: a retry of the calling workflow runs it anew, and is charged
  * in full. `isRetry` is true if this execution is itself a retry: n8n then still offers to retry the earlier execution,
- * too. `hasEarlierRequests` is true if this or another node has sent billable requests before this run of the node
+ * too. `hasEarlierRequests` is true if this or another node has sent billable requests in an earlier run
  */
 export function chargeSummary(
 	requests: ItemRequest[],

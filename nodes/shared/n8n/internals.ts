@@ -29,9 +29,16 @@ export const enabledNodes = (context: IExecuteFunctions | ITriggerFunctions): IN
 export const callerIdOf = (context: IExecuteFunctions): string | undefined =>
 	(context as ContextInternals).runExecutionData?.parentExecution?.workflowId;
 
-/** Returns the context data of all nodes of the execution, which n8n keeps from one run of a node to the next. */
-export const nodeContextsOf = (context: IExecuteFunctions): IContextObject[] =>
-	Object.values((context as ContextInternals).runExecutionData?.executionData?.contextData ?? {});
+/**
+ * Returns the context data of all nodes that have finished a run in this execution. n8n keeps the data from one run of
+ * a node to the next, for example in a loop.
+ */
+export function contextsOfFinishedNodes(context: IExecuteFunctions): IContextObject[] {
+	const { executionData, resultData } = (context as ContextInternals).runExecutionData ?? {};
+	return Object.entries(executionData?.contextData ?? {})
+		.filter(([key]) => resultData?.runData?.[key.replace('node:', '')]?.length)
+		.map(([, data]) => data);
+}
 
 /** Returns the name of the node that the execution began with, and its runs. Both are undefined if not known. */
 export function startNodeOf(context: IExecuteFunctions): { name?: string; runs?: ITaskData[] } {
