@@ -79,9 +79,10 @@ export function lineageOf(
 	context: IExecuteFunctions,
 	isRetry: boolean,
 ): string {
-	const [startRun] = startNodeOf(context).runs ?? [];
-	const ids = [context.getWorkflow().id, context.getNode().id, startRun?.startTime];
-	return (store.mediaGenerationLineage ??= isRetry && startRun ? ids.join('/') : randomUUID());
+	const [startRun] = (isRetry && startNodeOf(context).runs) || [];
+	return (store.mediaGenerationLineage ??= startRun
+		? [context.getWorkflow().id, context.getNode().id, startRun.startTime].join('/')
+		: randomUUID());
 }
 
 /** Returns the create calls of this process that are in flight, by lineage and idempotency key. */
