@@ -96,6 +96,8 @@ describe('what is added after the trigger once it is published, which n8n does n
 		['speech, by a text', { events: "={{ 'failed, completed' }}" }, () => speech('Again')],
 		['speech, with no tasks', { taskIds: "={{ ' ' }}" }, () => speech('Again')],
 		['speech, with a blank', { taskIds: ' ' }, () => speech('Again')],
+		['speech, with an empty list', { taskIds: '[,]' }, () => speech('Again')],
+		['speech, with nothing', { taskIds: '={{ null }}' }, () => speech('Again')],
 		['a video', generated, () => video('Again')],
 	])('is refused before anything is sent: %s', async (_, parameters, added) => {
 		const result = await run(published(parameters, node(added())), onStart);

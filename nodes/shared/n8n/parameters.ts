@@ -160,7 +160,7 @@ export class NodeParameters {
  * Returns the texts in a list, in the JSON of a list, or in a text that separates them by commas, spaces or line
  * breaks. Throws a Failure of kind invalidInput if something in the list is neither a text nor a number.
  */
-function textsIn(raw: unknown, displayName: string): string[] {
+export function textsIn(raw: unknown, displayName: string): string[] {
 	const parts = [raw].flat().filter((part) => String(part ?? '').trim() !== '');
 	const texts = parts.map((part) => requireText(part, displayName));
 	return texts

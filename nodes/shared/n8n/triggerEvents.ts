@@ -1,4 +1,5 @@
 import type { INodeParameters, INodeProperties } from 'n8n-workflow';
+import { textsIn } from './parameters';
 
 /** The events that can start an execution. Saved workflows contain `value`, so it must not change. */
 export const EVENTS = [
@@ -65,12 +66,13 @@ export function mayReport(stored: INodeParameters, isSpeech: boolean): boolean {
 		[eventsField.name]: events = eventsField.default,
 		[taskIds.name]: ids = taskIds.default,
 	} = stored;
-	const listsTasks = !isExpression(ids) && String(ids).trim() !== '';
+	const listsTasks = !isExpression(ids) && textsIn(ids, taskIds.displayName).length > 0;
 	if (isSpeech && listsTasks) return false;
-	// An expression may have given the events as one text, such as `completed, failed`.
-	const selectedEvents = JSON.stringify(events);
-	const reportedEvents = isSpeech ? taskEvents : [GENERATED_EVENT];
-	return isExpression(events) || reportedEvents.some((event) => selectedEvents.includes(event));
+	const reportedEvents: string[] = isSpeech ? taskEvents : [GENERATED_EVENT];
+	return (
+		isExpression(events) ||
+		textsIn(events, eventsField.displayName).some((event) => reportedEvents.includes(event))
+	);
 }
 
 /** True if the value of a stored parameter is an expression. */
