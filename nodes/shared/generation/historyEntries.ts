@@ -38,17 +38,17 @@ export const hasAnyIdentifier = (entry: HistoryEntry, identifiers: ReadonlySet<s
  * `baseUrl`. Pure.
  */
 export function toHistoryEntries(history: ServiceRecord[], baseUrl: string): HistoryEntry[] {
+	const filesByIndex = history.map((record) => readGeneratedFiles(record, baseUrl));
 	const entryCountByPath = new Map<string, number>();
-	for (const record of history) {
-		const urls = readGeneratedFiles(record, baseUrl).map(({ fileUrl }) => fileUrl);
-		for (const path of new Set(urls.flatMap(pathIdentifiersOf)))
+	for (const files of filesByIndex) {
+		for (const path of new Set(files.flatMap(({ fileUrl }) => pathIdentifiersOf(fileUrl))))
 			entryCountByPath.set(path, (entryCountByPath.get(path) ?? 0) + 1);
 	}
 	// If several entries have the same path, only the queries tell their files apart.
 	const uniquePathsOf = (fileUrl: string) =>
 		pathIdentifiersOf(fileUrl).filter((path) => entryCountByPath.get(path) === 1);
-	const entries = history.map((record): HistoryEntry => {
-		const files = readGeneratedFiles(record, baseUrl);
+	const entries = history.map((record, index): HistoryEntry => {
+		const files = filesByIndex[index]!;
 		const id = idOf(record);
 		return {
 			record,

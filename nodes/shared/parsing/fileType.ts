@@ -162,7 +162,7 @@ export function fileNameOf(kind: MediaKind, id: string, extension: string): stri
 }
 
 /** The kinds of media that appear in the history. */
-const GENERATED_KINDS = [...new Set(Object.values(GENERATIONS).map(({ kind }) => kind))];
+export const GENERATED_KINDS = [...new Set(Object.values(GENERATIONS).map(({ kind }) => kind))];
 
 /**
  * Returns the kind of media of a history entry, by its `type` or by the extension of its file's URL; undefined if

@@ -8,6 +8,7 @@ import {
 } from '../contract';
 import { MAX_URL_CHARS, MAX_REASON_CHARS } from '../limits';
 import { isFailed, isFailureWord, readReason, reportsError } from './errors';
+import { GENERATED_KINDS } from './fileType';
 import type { Redactor } from './redaction';
 import {
 	asId,
@@ -136,6 +137,9 @@ export function readNotification(
 	return { taskId, percentage: asPercentage(raw.payload.process_percentage) };
 }
 
+/** The fields of a record that may contain a list of generated files. */
+const FILE_LIST_KEYS = ['data', ...GENERATED_KINDS.map((kind) => MEDIA[kind].plural), 'files'];
+
 /** Reads the generated files (§2.3) in an event, a JSON answer or a history entry. */
 export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile[] {
 	if (Array.isArray(raw)) return raw.flatMap((entry) => readGeneratedFiles(entry, baseUrl));
@@ -152,8 +156,7 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 	if (urls.length > 0) {
 		return [...new Set(urls)].map((fileUrl) => ({ id, fileUrl, raw }));
 	}
-	const plurals = Object.values(MEDIA).map(({ plural }) => plural);
-	for (const key of ['data', ...plurals, 'files']) {
+	for (const key of FILE_LIST_KEYS) {
 		const inner = readGeneratedFiles(raw[key], baseUrl);
 		if (inner.length > 0) return inner;
 	}
@@ -164,10 +167,12 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
  * Returns what identifies a file without an id in an entry with one: its URL without the query, which the service may
  * sign anew. Returns nothing if the path does not end in a file extension.
  */
-export const pathIdentifiersOf = (fileUrl: string): string[] => {
-	const urlWithoutQuery = withoutQuery(fileUrl);
-	return /\.\w+$/.test(urlWithoutQuery) ? [`path ${urlWithoutQuery}`] : [];
-};
+export const pathIdentifiersOf = (fileUrl: string): string[] =>
+	unsignedUrlsOf(fileUrl).map((url) => `path ${url}`);
+
+/** Returns the URL without its query if its path ends in a file extension; otherwise nothing. */
+const unsignedUrlsOf = (fileUrl: string): string[] =>
+	[withoutQuery(fileUrl)].filter((url) => /\.\w+$/.test(url));
 
 /**
  * Returns the ids and URLs that identify files in the history. A URL whose path ends in a file extension is also listed
@@ -176,8 +181,7 @@ export const pathIdentifiersOf = (fileUrl: string): string[] => {
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(
 		files.flatMap(({ id, fileUrl }) => {
-			const urlWithoutQuery = withoutQuery(fileUrl);
-			const urls = /\.\w+$/.test(urlWithoutQuery) ? [fileUrl, urlWithoutQuery] : [fileUrl];
+			const urls = [fileUrl, ...unsignedUrlsOf(fileUrl)];
 			return id === undefined ? [...urls, ...pathIdentifiersOf(fileUrl)] : [id, ...urls];
 		}),
 	),
