@@ -84,6 +84,9 @@ test('what was paid in earlier rounds or by another node is said, where the list
 	expect(said([], failed(0, 'invalidInput'), earlier)).toBe(
 		`${sentence} To skip this row, set On Error to 'Continue (using error output)'.`,
 	);
+	expect(said([], failed(0, 'outOfCredit'), { ...earlier, isRetry: true })).toBe(
+		`${sentence} Retry this execution, not an earlier one.`,
+	);
 	expect(said([task(0, '7')], failed(1, 'outOfCredit'), earlier)).not.toContain('Earlier');
 });
 

@@ -286,8 +286,8 @@ export class JournalEntry {
 	/**
 	 * Marks the task of this entry as gone, so that a retry may create another one: `error` says that the task has
 	 * failed, or that the service does not know it. An unknown task is marked only by a retry that a person starts, and
-	 * not if it was created recently, because a replica of the service may lag behind. Throws a Failure if an unknown task was created with another token: it may
-	 * be a task of another account.
+	 * not if it was created recently, because a replica of the service may lag behind. Throws a Failure if an unknown
+	 * task was created with another token: it may be a task of another account.
 	 */
 	setGone(error: unknown): void {
 		const { value: previous } = this;

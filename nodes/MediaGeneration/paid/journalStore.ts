@@ -79,7 +79,7 @@ export function lineageOf(
 	context: IExecuteFunctions,
 	isRetry: boolean,
 ): string {
-	const [startRun] = (isRetry && startNodeOf(context).runs) || [];
+	const startRun = isRetry ? startNodeOf(context).runs?.[0] : undefined;
 	return (store.mediaGenerationLineage ??= startRun
 		? [context.getWorkflow().id, context.getNode().id, startRun.startTime].join('/')
 		: randomUUID());

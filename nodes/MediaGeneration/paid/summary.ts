@@ -26,6 +26,8 @@ const retryAdvice = (executions: string) => ({
 	retry: `To continue, open ${executions} and choose 'Retry with currently saved workflow': only what is missing is charged.`,
 	/** For a failed item that has charged results. If the user changes parameters, these results are charged again. */
 	retryUnchanged: `If you change nothing in this node, 'Retry with currently saved workflow' under ${executions} is charged only for what is missing.`,
+	/** For an execution that has charged results only of earlier rounds of a loop or of other nodes. */
+	earlier: `Earlier rows or nodes are paid for: instead of a new run, choose 'Retry with currently saved workflow' under ${executions}.`,
 	/**
 	 * For a failed item that will probably fail again in a retry, while other items have charged results. On Error must
 	 * then let the run continue past the failed item.
@@ -129,8 +131,7 @@ export function chargeSummary(
 	const hasCollectableResults =
 		chargedRequests.length > 0 || (failedItemRequests.length > 0 && !isIndeterminate);
 	const itemCount = new Set(chargedRequests.map(({ index }) => index)).size;
-	const executions = isSubWorkflow ? "the sub-workflow's Executions" : 'Executions';
-	const advice = retryAdvice(executions);
+	const advice = retryAdvice(isSubWorkflow ? "the sub-workflow's Executions" : 'Executions');
 	// The earlier execution does not contain what this retry has paid for. Another retry of it learns that only from
 	// this process, until the process ends.
 	const retryWarning = isRetry && 'Retry this execution, not an earlier one.';
@@ -143,12 +144,13 @@ export function chargeSummary(
 		retryWarning,
 		comesFirst && 'Then run this row alone.',
 	);
-	const howToSkip = failsAgain
-		? " To skip this row, set On Error to 'Continue (using error output)'."
-		: '';
-	const earlierSentence = `Earlier rows or nodes are paid for: instead of a new run, choose 'Retry with currently saved workflow' under ${executions}.${howToSkip}`;
+	const hasOnlyEarlierResults = hasEarlierRequests && !hasCollectableResults;
 	const after = joinSentences(
-		!hasCollectableResults && hasEarlierRequests && earlierSentence,
+		hasOnlyEarlierResults && advice.earlier,
+		hasOnlyEarlierResults &&
+			failsAgain &&
+			"To skip this row, set On Error to 'Continue (using error output)'.",
+		hasOnlyEarlierResults && retryWarning,
 		hasCollectableResults && !comesFirst && whatToDo,
 		chargedRequests.length > 0 &&
 			`Already paid for${mustSkipItem ? ', so free in that retry' : ''}: ${itemCount} other row${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,

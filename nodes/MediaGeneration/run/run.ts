@@ -228,7 +228,9 @@ export class Run {
 		const isSubWorkflow = callerIdOf(this.context) !== undefined;
 		const isRetry = this.context.getMode() === 'retry';
 		const { before, after } = chargeSummary(requests, failed, {
-			...{ isSubWorkflow, isRetry, hasEarlierRequests: this.journal.hasEarlierRequests },
+			isSubWorkflow,
+			isRetry,
+			hasEarlierRequests: this.journal.hasEarlierRequests,
 		});
 		const itemIndex = this.credentials.length > 1 ? index : undefined;
 		const node = this.context.getNode();
