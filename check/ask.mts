@@ -41,7 +41,10 @@ function listsIn(value: unknown, path = ''): List[] {
 	return map.length > 0 ? [...lists, [path, map, true]] : lists;
 }
 
-/** Where in an answer the list is, or the map by ID, '' for the answer itself: the one that the node reads, or else the longest. */
+/**
+ * Where in an answer the list is, or the map by ID, '' for the answer itself: the one that the node reads, or else the
+ * longest.
+ */
 export function listIn(answer: unknown): List | undefined {
 	const lists = listsIn(answer).sort(([, a], [, b]) => b.length - a.length);
 	const first = readPage(answer)?.items[0];

@@ -105,8 +105,6 @@ export const redactorOf = (token: string) => {
 };
 /** `createdAt` as `created_at`. */
 const snakeCase = (key: string) => key.replace(/(?<=[\p{Ll}\d])(?=\p{Lu})/gu, '_').toLowerCase();
-/** Whether an event goes on after these lines. */
-const isWithinEvent = (text = '') => /^data ?:[^\r\n]*(?:\r\n|\r|\n)?$(?![^])/m.test(text);
 const isTime = (text: string) => TIME.exec(text)?.[0] === text;
 
 /** Puts stable stand-ins in the place of whatever may be somebody's. */
@@ -355,11 +353,6 @@ export class StandIns {
 			text === undefined
 				? { ms, base64: this.#head(Buffer.from(base64!, 'base64')) }
 				: { ms, text: this.#body(text) };
-		const whole: Piece[] = [];
-		for (const each of pieces) {
-			const open = isWithinEvent(whole.at(-1)?.text) ? whole.pop()!.text : undefined;
-			whole.push(open === undefined ? each : { ms: each.ms, text: open + each.text });
-		}
 		this.#scheme = new URL(origin).protocol;
 		return {
 			...rest,
@@ -367,7 +360,7 @@ export class StandIns {
 			path: this.#path(path),
 			body: body && this.#body(body),
 			headers: Object.fromEntries(kept.map(([name, value]) => [name, header(name, String(value))])),
-			pieces: whole.map(piece),
+			pieces: pieces.map(piece),
 			broke: broke && this.#plain(broke),
 		};
 	}

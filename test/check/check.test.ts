@@ -491,23 +491,6 @@ describe('what is kept of an exchange', () => {
 		expect(Buffer.from(again.image!.split(',')[1]!, 'base64')).toHaveLength(3034);
 	});
 
-	test('is JSON where the lines of an event came one by one', () => {
-		const stream = exchangeOf('POST', '/v1/video/create-image', '');
-		const pieces = [
-			'data: {"file_url":\n',
-			'data: "https://acme.example/a.png"}\n\n',
-			': anna\n\n',
-		];
-		const kept = new StandIns(token, []).exchanges([
-			{ ...stream, pieces: pieces.map((text, ms) => ({ ms, text })) },
-		])[0]!.pieces;
-		const event = 'data: {"file_url":"http://host-1.invalid/files/1.png"}\n\n';
-		expect(kept).toEqual([
-			{ ms: 1, text: event },
-			{ ms: 2, text: ': word-1\n\n' },
-		]);
-	});
-
 	test('has the same stand-in for the name of a field that the node outputs', () => {
 		const standIns = new StandIns(token, []);
 		const [kept] = standIns.exchanges([exchangeOf('GET', '/', '{"message":"Cole","Cole":1}')]);
@@ -585,6 +568,20 @@ describe('what stands on the wire', () => {
 		const { pieces, broke } = await pass(parts, { 'content-type': `text/${type}` }, 'POST', true);
 		expect(pieces.map((piece) => piece.text)).toEqual([text]);
 		expect(broke).toBe('cut by the check');
+	});
+
+	test('an event whose lines come one by one is recorded as one, so as JSON', async () => {
+		const { pieces } = await pass(
+			['data: {"file_url":\n', 'data: "https://acme.example/a.png"}\n\n', ': anna\n\n'],
+			{ 'content-type': 'text/event-stream' },
+			'POST',
+		);
+		const exchange = { ...exchangeOf('POST', '/v1/video/create-image', ''), pieces };
+		const [kept] = new StandIns('sk-any-token', []).exchanges([exchange]);
+		expect(kept!.pieces.map(({ text }) => text)).toEqual([
+			'data: {"file_url":"http://host-1.invalid/files/1.png"}\n\n',
+			': word-1\n\n',
+		]);
 	});
 });
 
