@@ -1,3 +1,4 @@
+import { event, status } from '../faults/row.mts';
 import { bad, good, hints, out } from './seen';
 import { ALWAYS, onCreate, posts } from './service';
 import { EACH, fakeTime, run, sim, start, texts, video } from './setup';
@@ -5,7 +6,6 @@ import { hasten } from './time';
 
 /* Streams that begin with an error, and that the service does not end at once. */
 
-const event = (name: string, data: unknown) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 const refusal = (code: number, error: string) => event('error', { code, error });
 const quick = (prompt: string) => video(prompt, { timeout: 60 }, { download: false });
 
@@ -29,7 +29,7 @@ test('a token that the first event refuses is named, though the stream stays ope
 
 test.each([
 	['the first event', []],
-	['a later event', [event('video_generation_status', 'starting')]],
+	['a later event', [status('starting')]],
 ])('%s refuses one of four videos, and the other three come out', async (_, before) => {
 	await start({ pace: 1 });
 	fakeTime();

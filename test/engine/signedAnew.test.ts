@@ -1,3 +1,4 @@
+import { event, status } from '../faults/row.mts';
 import { out } from './seen';
 import { made, onCreate } from './service';
 import { EACH, fakeTime, image, sim, start, texts, video } from './setup';
@@ -5,8 +6,7 @@ import { hasten } from './time';
 
 /* Streams that announce no ids, beside a history that has ids, and signs each URL anew in its query. */
 
-const event = (kind: string, data: unknown) =>
-	`event: ${kind}_generation_complete\ndata: ${JSON.stringify(data)}\n\n`;
+const complete = (kind: string, data: object) => event(`${kind}_generation_complete`, data);
 const url = (file: string, signature: number) => `${sim.fileOrigin}/media/${file}?sig=${signature}`;
 const entry = (n: number, ending: string, type: 'image' | 'video') => {
 	const created_at = new Date(Date.now() + 500).toISOString();
@@ -22,9 +22,10 @@ beforeEach(async () => {
 
 test('the row whose stream was lost gets its own image, not that of an equal row', async () => {
 	for (let n = 1; n <= 3; n++)
-		onCreate({ sse: [event('image', { url: url(`${n}.png`, 1) }), 'END'] } as never, { times: 1 });
-	const status = 'event: image_generation_status\ndata: "processing"\n\n';
-	onCreate({ sse: [status, { delayMs: 3000 }, 'RESET'] } as never, { times: 1 });
+		onCreate({ sse: [complete('image', { url: url(`${n}.png`, 1) }), 'END'] } as never, {
+			times: 1,
+		});
+	onCreate({ sse: [status('processing'), { delayMs: 3000 }, 'RESET'] } as never, { times: 1 });
 	sim.history.unshift(entry(1, 'png', 'image'));
 	listAfter(8, entry(2, 'png', 'image'), entry(3, 'png', 'image'));
 	listAfter(30, entry(4, 'png', 'image'));
@@ -35,7 +36,7 @@ test('the row whose stream was lost gets its own image, not that of an equal row
 });
 
 test('the second of two videos comes out, not the first one twice', async () => {
-	const first = event('video', [{ file_url: url('1.mp4', 1) }]);
+	const first = complete('video', [{ file_url: url('1.mp4', 1) }]);
 	onCreate({ sse: [first, { delayMs: 3000 }, 'RESET'] } as never, { times: 1 });
 	sim.history.unshift(entry(1, 'mp4', 'video'));
 	listAfter(30, entry(2, 'mp4', 'video'));
