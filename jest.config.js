@@ -27,7 +27,7 @@ module.exports = {
 	// In ms; one of a busy machine takes longer than jest's half second, one that leaks takes for ever.
 	workerGracefulExitTimeout: 15_000,
 	// The tests wait for sockets and clocks far more than they compute.
-	maxWorkers: 6,
+	maxWorkers: 8,
 	// Of the tests of one file that may run at once.
 	maxConcurrency: 20,
 };

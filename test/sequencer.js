@@ -5,12 +5,12 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 
 /** What takes longest, the longest first. */
 const LONGEST = [
+	'test/worlds/',
 	'test/check/',
 	'test/faults/faults.',
-	'test/engine/trial',
-	'test/pace/',
-	'test/worlds/',
 	'test/engine/unknownTask.',
+	'test/engine/speechParts.',
+	'test/engine/paidOperations.',
 ];
 
 const rank = ({ path }) => {

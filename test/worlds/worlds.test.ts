@@ -5,7 +5,7 @@ import { run } from './run';
 const allGood = expect.stringMatching(/^(lost .*\n)*worlds: [1-9]\d* played, 0 violations\s*$/);
 
 test('worlds with random misfortune keep the promises', async () => {
-	expect(await run('main.mts --seed 1 --count 30')).toEqual(allGood);
+	expect(await run('main.mts --seed 1 --count 15')).toEqual(allGood);
 });
 
 test('worlds in which a promise was broken once keep it', async () => {
@@ -21,5 +21,5 @@ test('a seed is the same world twice', async () => {
 });
 
 test('a process may be killed at every effect, and retried', async () => {
-	expect(await run('main.mts --kills --seed 4 --count 50 --within 4')).toEqual(allGood);
+	expect(await run('main.mts --kills --seed 4 --count 25 --within 4')).toEqual(allGood);
 });
