@@ -6,6 +6,7 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 /** What takes longest, the longest first. */
 const LONGEST = [
 	'test/worlds/',
+	'test/pace/',
 	'test/check/',
 	'test/faults/faults.',
 	'test/engine/unknownTask.',

@@ -36,7 +36,7 @@ interface Batch {
 }
 
 test.each<[string, Batch]>([
-	['300 rows', { rows: 300 }],
+	['150 rows', { rows: 150 }],
 	['100 rows whose create calls fail alone', { rows: 100, requests: /^POST/ }],
 	['long texts', { rows: 40, of: () => speech(PARTS, { splitLongerThan: 18 }), parts: 3 }],
 	['videos', { rows: 60, of: () => video('=N {{ $json.n }}', { timeout: 600 }) }],
