@@ -93,12 +93,14 @@ const EVENTS =
 function executionOf(index: number, operation: string = pick(...DRAWN.split(' '))) {
 	const isSpeech = operation === 'speak' || operation === 'wait';
 	const isPaid = operation !== 'wait';
-	const rounds = isPaid && chance(0.15) ? 2 : 1;
+	const batches = isPaid && chance(0.15) ? 2 : 1;
 	const splits = operation === 'speak' && chance(0.25);
-	const items = some(pick(1, 1, 2, 3, 5, isPaid && !splits ? 22 : 12) * rounds, (item) => {
+	const items = some(pick(1, 1, 2, 3, 5, isPaid && !splits ? 22 : 12) * batches, (item) => {
 		const name = `${operation} ${index}-${item}`;
 		return `${splits ? `First part of ${name}. Second part of ${name}. Third` : 'Text'} of ${name}.`;
 	});
+	// A loop takes one row at a time, as n8n's does by itself, or half of many.
+	const rounds = batches > 1 && items.length < 10 ? items.length : batches;
 	// Some rows are the same twice.
 	if (items.length > 1 && isPaid && chance(0.15)) items[1] = items[0]!;
 	const hasPictures = takesPictures(operation);
