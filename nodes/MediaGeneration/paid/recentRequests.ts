@@ -71,10 +71,10 @@ export class RecentRequests {
 		const resolvedPairs = Object.keys(this.parameters).map(
 			(name) => [name, readRaw(name)] as const,
 		);
-		// Older versions of n8n have only the rounded size of a file (no `bytes`). Another file may have the same, so
-		// the file's id or content takes its place.
-		const files = Object.values(this.items[index]!.binary ?? {}).map(
-			({ bytes, id, data }) => bytes ?? id ?? data,
+		// A file in memory has its content in `data`. A stored one has a new `id` whenever the node before has run again,
+		// so its size stands for it. Older versions of n8n don't note the size in bytes.
+		const files = Object.values(this.items[index]!.binary ?? {}).map(({ bytes, id, data }) =>
+			id === undefined ? data : (bytes ?? id),
 		);
 		return `${this.nodeKey}/${digestOf(parametersInKey(Object.fromEntries(resolvedPairs)), files)}`;
 	}
