@@ -2,6 +2,7 @@ import { chargeSummary, type ItemRequest } from '../../nodes/MediaGeneration/pai
 import { Failure, type FailureKind } from '../../nodes/shared/failure';
 
 const task = (index: number, taskId: string): ItemRequest => ({ index, state: 'task', taskId });
+const gone = (index: number): ItemRequest => ({ index, state: 'gone', taskId: 'failed' });
 const sent = (index: number): ItemRequest => ({ index, state: 'sent' });
 const tasks = (count: number) => Array.from({ length: count }, (_, n) => task(n, `t${n}`));
 const failed = (index: number, kind: FailureKind) => ({ index, error: new Failure(kind) });
@@ -12,12 +13,25 @@ const said = (...summary: Parameters<typeof chargeSummary>) => {
 };
 
 test('at most five are named, however many are paid; a failed row has to be let past', () => {
-	expect(chargeSummary(tasks(100), failed(3, 'taskFailed'))).toEqual({
+	const requests = tasks(100);
+	requests[3] = gone(3);
+	expect(chargeSummary(requests, failed(3, 'taskFailed'))).toEqual({
 		before:
 			"First get the other rows: change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under Executions. Then run this row alone.",
 		after:
 			'Already paid for, so free in that retry: 99 other rows (tasks t0, t1, t2, t4, t5 and 94 more). A retry uses the rows as they were first read.',
 	});
+});
+
+test('a row whose own result is paid for is not sent to be run alone, unless only parts of it are paid for', () => {
+	const requests = [task(0, '7'), task(1, '8')];
+	for (const kind of ['downloadFailed', 'noAudioUrl', 'streamLost', 'tooLarge'] as const) {
+		const all = said(requests, failed(1, kind));
+		expect(all).toMatch(/^First get the other rows: .*\. This row is paid for, too\./);
+		expect(all).not.toMatch(/alone|first read/);
+	}
+	const error = new Failure('taskFailed', { taskIds: ['8'], isIncomplete: true });
+	expect(said(requests, { index: 1, error })).toMatch(/ Then run this row alone\..* first read\.$/);
 });
 
 test('where the row is not at fault, a retry continues', () => {
@@ -42,14 +56,14 @@ test('a called workflow is continued under its own executions: a retry of the ca
 	expect(advice([task(0, '7')], 0, 'rejected')).toMatch(
 		/'Retry with currently saved workflow' under the sub-workflow's Executions is charged only/,
 	);
-	expect(advice(tasks(9), 3, 'taskFailed')).toMatch(
+	expect(advice(tasks(9), 9, 'taskFailed')).toMatch(
 		/choose 'Retry with currently saved workflow' under the sub-workflow's Executions\. Then/,
 	);
 });
 
 test('a stop names every task, since n8n offers no retry of it', () => {
 	expect(said(tasks(7))).toBe(
-		"Get the audio with Speech → Collect ('Join Into One File' turned off), at no extra charge. Already paid for: tasks t0, t1, t2, t3, t4, t5, t6.",
+		"Get the audio with Speech → Collect ('Join Into One File' turned off), at no extra charge. Already paid for: tasks t0, t1, t2, t3, t4, t5, t6. Then run only the rows without a result: a new run would charge all rows.",
 	);
 	expect(said([0, 1, 2, 3, 4, 5].map(sent))).toContain('rows 1, 2, 3, 4, 5 and 6.');
 });
@@ -57,10 +71,9 @@ test('a stop names every task, since n8n offers no retry of it', () => {
 test('what is paid and what may be are told apart; the rest is not named', () => {
 	const request = { kind: 'video', files: [], announcedIds: ['v1', 'v2'] };
 	const video = { index: 3, state: 'accepted', request } as unknown as ItemRequest;
-	const gone: ItemRequest = { index: 2, state: 'gone', taskId: '8' };
-	const requests = [sent(0), task(1, '7'), gone, video];
+	const requests = [sent(0), task(1, '7'), gone(2), video];
 	expect(said(requests)).toBe(
-		"Get the audio with Speech → Collect ('Join Into One File' turned off), and the videos with History → Get Many, at no extra charge. Already paid for: task 7; videos v1, v2. Possibly charged (not confirmed by the service): speech of row 1. Check the provider's website before you run the workflow again.",
+		"Get the audio with Speech → Collect ('Join Into One File' turned off), and the videos with History → Get Many, at no extra charge. Already paid for: task 7; videos v1, v2. Possibly charged (not confirmed by the service): speech of row 1. To find out, check the provider's website. Then run only the rows without a result: a new run would charge all rows.",
 	);
 	expect(said([sent(0)], failed(1, 'taskFailed'))).toBe(
 		"Possibly charged (not confirmed by the service): speech of row 1. A retry does not send it again: check the provider's website.",
@@ -73,7 +86,7 @@ test('a file is named by its id or URL, never by its content', () => {
 		request: { kind: 'video', files: [{ fileUrl, raw: {} }], announcedIds: [] } as never,
 	});
 	const requests = [video(0, 'https://x/1.mp4'), video(1, 'data:video/mp4;base64,AAAA')];
-	expect(said(requests)).toMatch(/paid for: video https:.*1\.mp4; video of row 2\.$/);
+	expect(said(requests)).toMatch(/paid for: video https:.*1\.mp4; video of row 2\. Then /);
 });
 
 test('what was paid in earlier rounds or by another node is said, where the list has nothing', () => {

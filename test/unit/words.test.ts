@@ -37,7 +37,7 @@ test('hints take at most 120 characters, and are not the same for speech, video 
 		return shown.map(({ message }) => message).join();
 	});
 	expect(new Set(said).size).toBe(4);
-	const charged = panel.filter((hint) => hint.endsWith('a retry only for the rest.'));
+	const charged = panel.filter((hint) => hint.endsWith('Executions → Retry is not.'));
 	const durations = Object.values(MEDIA).map(({ usualDuration }) => usualDuration);
 	expect(charged).toHaveLength(new Set(durations).size);
 	// In the panel of a model's tool nobody waits before a browser.

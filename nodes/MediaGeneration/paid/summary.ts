@@ -1,6 +1,6 @@
 import { MEDIA, type MediaKind } from '../../shared/contract';
 import { Failure, type FailureKind, type ErrorMeaning } from '../../shared/failure';
-import { listFirst, nameRows } from '../../shared/n8n/messages';
+import { howToCheckFor, listFirst, nameRows } from '../../shared/n8n/messages';
 import type { ErrorContext } from '../../shared/n8n/nodeErrors';
 import type { JournalValue } from './journalStore';
 
@@ -102,9 +102,9 @@ export function chargeSummary(
 	const indeterminateRequests = otherItemRequests.filter(({ state }) => state === 'sent');
 	const indeterminateSentence = (max?: number) =>
 		`Possibly charged (not confirmed by the service): ${listResults(indeterminateRequests, max)}.`;
-	const placeToCheck = indeterminateRequests.some((value) => kindOf(value) !== 'speech')
-		? "History → Get Many (or the provider's website)"
-		: "the provider's website";
+	const howToCheck = howToCheckFor(
+		indeterminateRequests.map(kindOf).find((kind) => kind !== 'speech') ?? 'speech',
+	);
 	if (!failed) {
 		const kinds = new Set(chargedRequests.map(kindOf));
 		const waysToGet = [
@@ -116,7 +116,9 @@ export function chargeSummary(
 			chargedRequests.length > 0 &&
 				`Get ${waysToGet.filter(Boolean).join(', and ')}, at no extra charge. Already paid for: ${listResults(chargedRequests, Infinity)}.`,
 			indeterminateRequests.length > 0 &&
-				`${indeterminateSentence(Infinity)} Check ${placeToCheck} before you run the workflow again.`,
+				`${indeterminateSentence(Infinity)} To find out, ${howToCheck}.`,
+			chargeableRequests.length > 0 &&
+				'Then run only the rows without a result: a new run would charge all rows.',
 		);
 		return { after };
 	}
@@ -138,11 +140,13 @@ export function chargeSummary(
 	// A user who first corrected the row would change parameters, so that the retry would be charged for all rows. If
 	// the outcome is indeterminate, the description advises no correction.
 	const comesFirst = mustSkipItem && !isIndeterminate;
+	// If only some parts of a long text are paid for, the whole text still has to be requested.
+	const isPaid = failedItemRequests.length > 0 && !facts?.isIncomplete;
 	const whatToDo = joinSentences(
 		mustSkipItem && (comesFirst ? 'First get the other rows:' : 'To get the other rows,'),
 		mustSkipItem ? advice.skipItem : advice[failsAgain ? 'retryUnchanged' : 'retry'],
 		retryWarning,
-		comesFirst && 'Then run this row alone.',
+		comesFirst && (isPaid ? 'This row is paid for, too.' : 'Then run this row alone.'),
 	);
 	const hasOnlyEarlierResults = hasEarlierRequests && !hasCollectableResults;
 	const after = joinSentences(
@@ -155,8 +159,8 @@ export function chargeSummary(
 		chargedRequests.length > 0 &&
 			`Already paid for${mustSkipItem ? ', so free in that retry' : ''}: ${itemCount} other row${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
 		indeterminateRequests.length > 0 &&
-			`${indeterminateSentence()} A retry does not send ${indeterminateRequests.length > 1 ? 'them' : 'it'} again: check ${placeToCheck}.`,
-		comesFirst && 'A retry uses the rows as they were first read.',
+			`${indeterminateSentence()} A retry does not send ${indeterminateRequests.length > 1 ? 'them' : 'it'} again: ${howToCheck}.`,
+		comesFirst && !isPaid && 'A retry uses the rows as they were first read.',
 	);
 	return { before: comesFirst ? whatToDo : undefined, after };
 }

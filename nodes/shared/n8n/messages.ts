@@ -93,11 +93,14 @@ const chargedFilesSentence = ({ fileUrl, otherFileUrls = [], isFree }: FailureFa
 const WRONG_BASE_URL =
 	"Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.";
 
-/** Says where a user can see what has been charged. Speech does not appear in the history (§4.9). */
-const whereToLook = ({ mediaKind }: FailureFacts) =>
+/**
+ * Says how a user finds out whether a request of this kind was charged, without the period. Speech does not appear in
+ * the history (§4.9), and some services list a video or an image only when it is finished.
+ */
+export const howToCheckFor = (mediaKind?: MediaKind): string =>
 	mediaKind === 'speech'
-		? "the provider's website"
-		: "History → Get Many (or the provider's website)";
+		? "check the provider's website"
+		: "in half an hour, check History → Get Many (or the provider's website)";
 
 /** What a user can do, by the meaning of the service's error. */
 const REMEDIES: Partial<Record<ErrorMeaning, string>> = {
@@ -254,19 +257,20 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	tooLarge: (facts) => ({
 		message: `The service's response is too large${reasonSuffix(facts)}`,
-		description: facts.mediaKind
-			? 'Contact your provider.'
-			: "For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.",
+		description:
+			mayHaveCharged(facts) || facts.mediaKind
+				? 'Contact your provider.'
+				: "For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.",
 	}),
 	indeterminate: (facts) =>
 		facts.sentElsewhere === undefined
 			? {
 					message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
-					description: `It isn't sent again automatically, because you might be charged twice. Check ${whereToLook(facts)}. If the result isn't there, run only this row in a new execution${facts.part ? ', which charges all its parts' : ''}. 'Execute step' on this node would charge all rows.`,
+					description: `It isn't sent again automatically, because you might be charged twice: ${howToCheckFor(facts.mediaKind)}. If the result isn't there, run only this row in a new execution${facts.part ? ', which charges all its parts' : ''}. 'Execute step' on this node would charge all rows.`,
 				}
 			: {
 					message: `An earlier attempt sent this request ${facts.sentElsewhere.how}`,
-					description: `To get ${facts.sentElsewhere.result} at no extra charge, enter ${facts.sentElsewhere.oldSetting} in the credential again, and retry. To send the request with the new credential, which is charged, run only this row in a new execution.`,
+					description: `To get ${facts.sentElsewhere.result} at no extra charge, enter ${facts.sentElsewhere.oldSetting} in the credential again, and choose Retry under Executions. To send the request with the new credential, which is charged, run only this row in a new execution.`,
 				},
 	noAudioUrl: ({ limitMs }) => ({
 		message: `The task is complete, but its audio is not available yet (waited ${formatSeconds(limitMs)})`,
@@ -278,7 +282,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	streamLost: (facts) => ({
 		message: `The result did not arrive${reasonSuffix(facts)}`,
-		description: `The result may still appear, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many. A retry does not request it a second time.`,
+		description: `The result may still appear, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: in half an hour, check History → Get Many. A retry does not request it a second time.`,
 	}),
 	timedOut: ({ limitMs, lastKnownStatus, taskId, mayBeCharged, announcedIds, fileUrl }) => ({
 		message: `No result after ${formatSeconds(limitMs)}${lastKnownStatus ? ` (last known status: ${lastKnownStatus})` : ''}`,
@@ -340,7 +344,7 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 			? `${kind === 'streamLost' ? '' : 'The request has been charged. '}In History → Get Many, ${announcedIds.length > 1 ? 'the results have the IDs' : 'the result has the ID'} ${listFirst(announcedIds)}.`
 			: facts.mayBeCharged &&
 				!['streamLost', 'indeterminate'].includes(kind) &&
-				`The request may have been accepted and charged: check ${whereToLook(facts)} before you send it again.`,
+				`The request may have been accepted and charged: ${howToCheckFor(facts.mediaKind)} before you send it again.`,
 		howToCollect(kind, facts),
 		indeterminateParts?.length &&
 			`Part${indeterminateParts.length > 1 ? 's' : ''} ${indeterminateParts.join(', ')} may also have been charged, although the service didn't confirm it.`,
