@@ -170,7 +170,7 @@ class GenerationCall {
 			() => lastEventAt + allowedIdleMs(),
 			streamEnded.signal,
 			() => {
-				closeReason = `no message for ${allowedIdleMs() / 1000} s`;
+				closeReason = `the service sent nothing for ${allowedIdleMs() / 1000} seconds`;
 				this.close();
 			},
 		);

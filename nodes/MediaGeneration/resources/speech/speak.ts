@@ -205,8 +205,8 @@ function splitIntoParts(parameters: NodeParameters, text: string): string[] {
 	if (parts.length <= MAX_PARTS) return parts;
 	throw invalidInput(
 		displayName,
-		`would split the text (${text.length} characters) into more than ${MAX_PARTS} parts, the maximum`,
-		'Shorten the text, or pass it as several items',
+		`would split the text (${text.length} characters) into more than ${MAX_PARTS} parts (the maximum)`,
+		'Enter a higher number if your service accepts longer texts, shorten the text, or pass it as several items',
 	);
 }
 
