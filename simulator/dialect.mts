@@ -56,6 +56,8 @@ const dialectValues = {
 	completion: ['array', 'object'],
 	/** The status word of a finished item. */
 	itemStatus: ['completed', 'MEDIA_GENERATION_STATUS_SUCCESSFUL'],
+	/** Whether an item says of what kind it is. */
+	itemType: ['shown', 'none'],
 	/**
 	 * The data of an `error` event. `object`: a record with the fields `code` and `error`. `message`: a record with the
 	 * field `message`. `string`: a JSON string. `broken`: JSON that ends in the middle.

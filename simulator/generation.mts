@@ -130,11 +130,12 @@ function storeFinishedItems(world: World, items: HistoryItem[]): HistoryItem[] {
 
 /** Converts a history item (§2.3) to the JSON of the dialect. */
 export function toWireItem(world: World, item: HistoryItem): Record<string, unknown> {
-	const { owner: _owner, file_url, status, ...fields } = item;
+	const { owner: _owner, file_url, status, type, ...fields } = item;
 	const { dialect } = world;
 	const urls = dialect.historyFiles === 'file_urls' ? { file_urls: [file_url] } : { file_url };
 	return {
 		...fields,
+		...(dialect.itemType === 'shown' ? { type } : {}),
 		...(file_url === '' ? {} : urls),
 		status: status === 'completed' ? dialect.itemStatus : status,
 	};

@@ -7,7 +7,8 @@ import { schemaOf } from '../service/schemas.mts';
 import { CREATING, WITH_IMAGES } from '../faults/row.mts';
 import { bad, good } from './seen';
 import { ALWAYS, answer, onCreate, onFile, onHistory, onRead, posts, requests } from './service';
-import { node, RETRY, run, sim, start } from './setup';
+import { fakeTime, node, RETRY, run, sim, start } from './setup';
+import { hasten } from './time';
 import { activate } from './triggerSetup';
 
 /* Every operation that is charged keeps what the package promises, also one that is added later. */
@@ -225,6 +226,18 @@ describe.each(cases)('%s', (_, one) => {
 		const name = `${resource}:${operation}`;
 		expect((WITH_IMAGES as readonly string[]).includes(name)).toBe(takesImages);
 	});
+
+	// With images, a prompt proves nothing.
+	if (kind !== 'speech' && !takesImages)
+		it('is found in the history after a lost stream, though the entry does not say its kind', async () => {
+			await start({ pace: 0.01, dialect: { itemType: 'none' } });
+			const given = parametersOf(one, {});
+			fakeTime();
+			const { result } = await hasten(node(given), { input: itemsOf('One [sim:stream-resets]') });
+			const [item] = good(result);
+			expect(item!.binary!.data!.fileName).toMatch(`${kind}-`);
+			expect(posts()).toBe(1);
+		});
 
 	it('is in the matrix of faults', () => {
 		expect(CREATING).toContain(`${resource}:${operation}`);

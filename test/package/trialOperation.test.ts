@@ -43,75 +43,70 @@ const MATRIX = 'test/faults/stage.mts';
 
 const TRIALS: Record<string, Step[]> = {
 	'An operation with a stream': [
-		{ file: MATRIX, replacements: [before("\t'history:getAll',", "\t'jingle:create',")] },
+		{ file: MATRIX, replacements: [before("\t'history:getAll',", "\t'emblem:create',")] },
 		{
 			file: CONTRACT,
 			replacements: [
 				before(
 					'\timage: {\n\t\t...{ mimeType',
-					"\tjingle: {\n\t\t...{ mimeType: 'audio/mpeg', timeoutSeconds: 1200, usualDuration: 'a minute or two' },\n\t\t...{ plural: 'jingles', inputs: 'prompt' },\n\t},",
+					"\temblem: {\n\t\t...{ mimeType: 'image/webp', timeoutSeconds: 1200, usualDuration: 'a minute or two' },\n\t\t...{ plural: 'emblems', inputs: 'prompt' },\n\t},",
 				),
 				before(
-					'\timage: {\n\t\t...{ resource',
-					`	jingle: {
-		...{ resource: 'jingle', operation: 'create', kind: 'jingle' },
-		...{ path: '/v1/jingle/generate' },
+					'} as const satisfies Record<string, PaidOperation>;',
+					`	emblem: {
+		...{ resource: 'emblem', operation: 'create', kind: 'emblem' },
+		...{ path: '/v1/emblem/generate' },
 	},`,
 				),
 			],
 		},
 		{
-			file: `${RESOURCES}/jingle/create.ts`,
+			file: `${RESOURCES}/emblem/create.ts`,
 			madeFrom: `${RESOURCES}/image/create.ts`,
 			replacements: [
-				[/createImage/g, 'createJingle'],
-				[/GENERATIONS\.image/g, 'GENERATIONS.jingle'],
-				["generationFields('image'", "generationFields('jingle'"],
-				[/an image from/g, 'a jingle from'],
-				[/Generate image/g, 'Generate jingle'],
-				[/A lighthouse at dawn, watercolor/, 'A waltz for two cellos'],
-				[
-					'Describe the image: subject, style, mood',
-					'Describe the jingle: instruments, style, mood',
-				],
-				['Text to Image', 'Text to Jingle'],
+				[/createImage/g, 'createEmblem'],
+				[/GENERATIONS\.image/g, 'GENERATIONS.emblem'],
+				["generationFields('image'", "generationFields('emblem'"],
+				[/an image from/g, 'an emblem from'],
+				[/Generate image/g, 'Generate emblem'],
+				[/A lighthouse at dawn, watercolor/, 'A fox beside a tower'],
+				['Describe the image: subject, style, mood', 'Describe the emblem: subject, style, mood'],
+				['Text to Image', 'Text to Emblem'],
 			],
 		},
 		{
 			file: `${RESOURCES}/index.ts`,
 			replacements: [
-				before('import type { Operation }', "import { createJingle } from './jingle/create';"),
+				before('import type { Operation }', "import { createEmblem } from './emblem/create';"),
 				before(
 					"\t{ name: 'Voice'",
-					"\t{ name: 'Jingle', value: 'jingle', operations: [createJingle] },",
+					"\t{ name: 'Emblem', value: 'emblem', operations: [createEmblem] },",
 				),
 			],
 		},
 		{
-			file: `${SCHEMAS}/jingle/create.json`,
+			file: `${SCHEMAS}/emblem/create.json`,
 			madeFrom: `${SCHEMAS}/image/create.json`,
 			replacements: [],
 		},
 		{
 			file: 'simulator/types.mts',
-			replacements: [["GeneratedKind = 'video'", "GeneratedKind = 'video' | 'jingle'"]],
+			replacements: [["GeneratedKind = 'video'", "GeneratedKind = 'video' | 'emblem'"]],
 		},
 		{
 			file: 'simulator/generation.mts',
-			replacements: [['{ video: 10_000,', '{ video: 10_000, jingle: 6_000,']],
+			replacements: [['{ video: 10_000,', '{ video: 10_000, emblem: 6_000,']],
 		},
 		{
 			file: 'simulator/files.mts',
-			replacements: [
-				before("\t\timage: ['png'", "\t\tjingle: ['mp3', 'audio/mpeg', () => speechMp3(2)],"),
-			],
+			replacements: [before("\t\timage: ['png'", "\t\temblem: ['png', 'image/png', makeImage],")],
 		},
 		{
 			file: 'simulator/video.mts',
 			replacements: [
 				before(
 					"\t\tcase 'GET /v1/video/histories'",
-					"\t\tcase 'POST /v1/jingle/generate':\n\t\t\treturn generate(world, call, 'jingle');",
+					"\t\tcase 'POST /v1/emblem/generate':\n\t\t\treturn generate(world, call, 'emblem');",
 				),
 			],
 		},
@@ -214,11 +209,11 @@ test('operations that are added as the guide says keep what every paid operation
 		const only = [
 			'--runInBand',
 			'--testNamePattern',
-			'the table names all|jingle: create|speech: recite',
+			'the table names all|emblem: create|speech: recite',
 		];
 		const file = 'test/engine/paidOperations.test.ts';
 		const { stderr } = await run('node_modules/jest/bin/jest.js', file, ...only);
-		expect(stderr).toMatch(/^Tests: .* 27 passed/m);
+		expect(stderr).toMatch(/^Tests: .* 28 passed/m);
 	} catch (error) {
 		const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
 		throw new Error(`${String(error)}\n${stdout}\n${stderr}`);

@@ -95,7 +95,7 @@ test('CONTRIBUTING names files that exist', () => {
 	const isThere = (name: string) =>
 		files.some((file) => file.endsWith(`/${name}`)) || existsSync(join(root, name));
 	// These are the operations that the guide makes up.
-	const madeUp = ['resources/jingle/create.ts', 'resources/speech/recite.ts'];
+	const madeUp = ['resources/emblem/create.ts', 'resources/speech/recite.ts'];
 	expect(named.filter((name) => !isThere(name))).toEqual(madeUp);
 });
 

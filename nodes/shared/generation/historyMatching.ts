@@ -1,6 +1,6 @@
-import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, type GenerationRequest } from '../contract';
+import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, type GenerationRequest, MEDIA } from '../contract';
 import { asText } from '../parsing/values';
-import { declaredKind } from '../parsing/fileType';
+import { declaredKind, topLevelType } from '../parsing/fileType';
 import { identifiersOf } from '../parsing/responses';
 import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntries';
 
@@ -155,5 +155,7 @@ const couldBelongTo =
 			ASPECT_RATIO_ALIASES.get(rawRatio.toLowerCase());
 		if (ratio && aspectRatio && ratio !== aspectRatio) return false;
 		// `declaredKind` needs a URL. The placeholder says nothing about the kind.
-		return (declaredKind(record, files[0]?.fileUrl ?? 'https://localhost') ?? kind) === kind;
+		const declared = declaredKind(record, files[0]?.fileUrl ?? 'https://localhost') ?? kind;
+		// Kinds with the same type of file can't be told apart if the service doesn't name them as this package does.
+		return topLevelType(MEDIA[declared].mimeType) === topLevelType(MEDIA[kind].mimeType);
 	};

@@ -106,7 +106,7 @@ export const isImage = (bytes: Uint8Array): boolean =>
 	sniff(bytes)?.[2].startsWith('image/') === true;
 
 /** Returns the part of a MIME type before the slash, such as `audio`. */
-const topLevelType = (mimeType: string) => mimeType.split('/')[0];
+export const topLevelType = (mimeType: string) => mimeType.split('/')[0];
 
 /** The type of SubRip subtitles. */
 export const SRT: FileType = { mimeType: 'application/x-subrip', extension: 'srt' };
