@@ -172,7 +172,7 @@ export function invalidInput(field: string, reason: string, fieldRemedy?: string
 export const isFailure = (error: unknown, ...kinds: FailureKind[]): error is Failure =>
 	error instanceof Failure && kinds.includes(error.kind);
 
-/** Returns a Failure with more facts, as `withDefaults` does. Any other error is returned as it is. */
+/** Returns a Failure with more facts; those that it has already stay. Any other error is returned as it is. */
 export const withDefaultFacts = (error: unknown, facts: FailureFacts): unknown =>
 	error instanceof Failure ? error.withDefaults(facts) : error;
 

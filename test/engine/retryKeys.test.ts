@@ -1,8 +1,7 @@
-import type { IDataObject, INode, IRun } from 'n8n-workflow';
-import type { WorkflowResult } from '../../demo/engine.mts';
+import type { IDataObject } from 'n8n-workflow';
 import type { FaultAction } from '../../simulator/simulator.mts';
 import { PAGE } from '../service/bodies.mts';
-import { bad, expectServed, good, stop, stored } from './seen';
+import { bad, expectServed, good, stop, storedWith } from './seen';
 import {
 	ALWAYS,
 	answer,
@@ -20,13 +19,6 @@ import { begin, EACH, image, node, run, sim, speech, start, texts, video, workfl
 
 /** The first files cannot be downloaded, so the run fails, its work done and paid for. */
 const withoutFiles = (times = 1) => onFile(answer(410), { times });
-
-/** The run as n8n has stored it, about to be retried with the node as it is now. */
-function storedWith(failed: WorkflowResult, subject: INode): IRun {
-	const retryOf = stored(failed);
-	retryOf.data.executionData!.nodeExecutionStack[0]!.node = subject;
-	return retryOf;
-}
 
 test('"Retry execution" collects with a new resume URL, a longer timeout, another field', async () => {
 	withoutFiles();

@@ -1,4 +1,4 @@
-import type { INodeExecutionData, IRun } from 'n8n-workflow';
+import type { INode, INodeExecutionData, IRun } from 'n8n-workflow';
 import type { RunningWorkflow, WorkflowResult } from '../../demo/engine.mts';
 import { NODE, sim } from './setup';
 
@@ -11,6 +11,13 @@ export const out = (result: WorkflowResult) => result.items(NODE);
 
 /** The run as n8n stores it: nothing that a retry does changes it. */
 export const stored = ({ run }: WorkflowResult): IRun => JSON.parse(JSON.stringify(run)) as IRun;
+
+/** The run as n8n has stored it, about to be retried with the node as it is now. */
+export function storedWith(failed: WorkflowResult, subject: INode): IRun {
+	const retryOf = stored(failed);
+	retryOf.data.executionData!.nodeExecutionStack[0]!.node = subject;
+	return retryOf;
+}
 
 /** The messages of the node's hints. */
 export const hints = (result: WorkflowResult) => result.hints(NODE).map(({ message }) => message);

@@ -1,5 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import { clock } from './clock.mts';
+import { KINDS } from './works.mts';
 import type { Execution } from './world.mts';
 
 /** An item that n8n has: the text of its input item, the marks in its files, the fields that these are in. */
@@ -176,7 +177,8 @@ export function bookOf(lines: Line[]) {
 }
 
 /** The marks of files and the ids of tasks in a text. */
-export const marksIn = (text: string) => text.match(/\b(?:speech|video|image)-[\d-]*\d/g) ?? [];
+export const marksIn = (text: string) => text.match(MARK) ?? [];
+const MARK = new RegExp(`\\b(?:${Object.keys(KINDS).join('|')})-[\\d-]*\\d`, 'g');
 
 /** What a killed process of n8n has lost, in the words of docs/faults.md, which says where to find it. */
 export function* lostBy(lines: Line[]): Iterable<string> {

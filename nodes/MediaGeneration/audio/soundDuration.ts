@@ -24,8 +24,8 @@ export class SoundDuration {
 	private unreadBytes = Buffer.alloc(0);
 	private readonly parser = readDuration(this);
 	/**
-	 * The parser's last request (see ByteParser), less the bytes that were skipped for it. At the end, the parser's
-	 * result.
+	 * What the parser has yielded last (see ByteParser): how many bytes it needs, or as a negative number, how many have
+	 * still to be skipped. At the end, its result.
 	 */
 	private state = this.parser.next();
 

@@ -67,14 +67,14 @@ export function* readWavDuration(reader: { offset: number }): ByteParser<number>
 }
 
 /**
- * Returns the sound in the `data` chunk of a WAV file, or undefined if it is empty or cannot be joined. `chunkInFile`
+ * Returns the sound in the `data` chunk of a WAV file, or undefined if it is empty or cannot be joined. `formatChunkInFile`
  * is the `fmt ` chunk.
  */
-function soundIn(chunkInFile: Buffer, data: Buffer): Sound | undefined {
-	const { length } = chunkInFile;
+function soundIn(formatChunkInFile: Buffer, data: Buffer): Sound | undefined {
+	const { length } = formatChunkInFile;
 	if (length < MIN_FORMAT_BYTES || length > MAX_FORMAT_BYTES) return undefined;
 	// Without this copy, `headerFor` would keep the whole file in memory.
-	const formatChunk = Buffer.from(chunkInFile);
+	const formatChunk = Buffer.from(formatChunkInFile);
 	const encoding = formatChunk.readUInt16LE(0);
 	const channels = formatChunk.readUInt16LE(2);
 	const sampleRate = formatChunk.readUInt32LE(4);

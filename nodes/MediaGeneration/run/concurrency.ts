@@ -132,7 +132,7 @@ export class Concurrency {
 
 	/**
 	 * Returns how long it takes until an account may start one more unit, or until the limits are checked again, in ms.
-	 * An account without a slot does not wait for its own limit.
+	 * An account that uses no slot may always start one, whatever its own limit is.
 	 */
 	private delayMsOf({ throttle, usedSlots }: Share): number {
 		const accountDelayMs = usedSlots > 0 ? throttle.limit.delayMs(usedSlots) : 0;

@@ -121,8 +121,8 @@ export class TaskPoller {
 		const isProgress = event === 'progress';
 		const fetchFiles = async (signal: AbortSignal) => {
 			const file = { url: url!, kind: 'speech' as const, id };
-			const data = await download(context, api.credential, file, signal);
-			return { [settings.outputField]: data };
+			const binaryData = await download(context, api.credential, file, signal);
+			return { [settings.outputField]: binaryData };
 		};
 		const emission: Emission = {
 			outboxKey: id,

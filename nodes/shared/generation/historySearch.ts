@@ -71,14 +71,14 @@ export async function findInHistory(
 	});
 
 	/**
-	 * Reads the history once, and looks for the files. `remainingWaitMs` is the time until the deadline, in ms. Throws
+	 * Reads the history once, and looks for the files. `msUntilDeadline` is the time until the deadline, in ms. Throws
 	 * a Failure if the search is over or the generation has failed.
 	 */
 	async function search(
 		signal: AbortSignal,
-		remainingWaitMs: number,
+		msUntilDeadline: number,
 	): Promise<ReadResult<GeneratedFile[]>> {
-		const isLastSearch = Math.min(remainingSearchMs(), remainingWaitMs) < SEARCH_INTERVAL_MS;
+		const isLastSearch = Math.min(remainingSearchMs(), msUntilDeadline) < SEARCH_INTERVAL_MS;
 		const ledger = ledgerOf(api.credential);
 		ledger.add(request);
 		const requestsWithPrompt = ledger.findByPrompt(request);
@@ -114,7 +114,7 @@ export async function findInHistory(
 		}
 		if (remainingSearchMs() <= 0) throw new Failure('streamLost');
 		// Some time must be left to download the files before the deadline.
-		if (foundFiles.length > 0 && remainingWaitMs < SEARCH_INTERVAL_MS)
+		if (foundFiles.length > 0 && msUntilDeadline < SEARCH_INTERVAL_MS)
 			return { done: true, value: foundFiles };
 		return { done: false };
 	}

@@ -37,7 +37,7 @@ export function toNodeError(
 		if (before || after) error.description = withNotes(error.description);
 		return error;
 	}
-	// The new error gets no item index, because n8n would append that index to the message, counted from 0.
+	// The row is named in the message. The new error gets no item index, because n8n would append it, counted from 0.
 	const concernsSeveralItems =
 		isFailure(error, 'overBudget', 'selfTrigger') ||
 		(error instanceof Failure && (error.facts.itemIndexes?.length ?? 0) > 1);

@@ -22,10 +22,10 @@ export class NodeParameters {
 		private readonly canPassFiles = true,
 	) {
 		// Each value is read only once, because n8n can do nothing else while it evaluates an expression.
-		const values = new Map<string, unknown>();
+		const cachedValues = new Map<string, unknown>();
 		this.readRaw = (name, fallback) => {
-			if (!values.has(name)) values.set(name, read(name, fallback));
-			return values.get(name);
+			if (!cachedValues.has(name)) cachedValues.set(name, read(name, fallback));
+			return cachedValues.get(name);
 		};
 		const options: unknown = this.readRaw('options', {});
 		this.options = isRecord(options) ? options : {};

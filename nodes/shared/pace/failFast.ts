@@ -25,8 +25,8 @@ export class FailFast {
 	/** When a create call was last accepted, from `monotonicNow`; 0 if none was. */
 	private lastAcceptedAt = 0;
 	/**
-	 * Since when the temporary failures of create calls have all named a quota, from `monotonicNow`; Infinity if there
-	 * is no such time.
+	 * When the latest series of failures began in which each temporary failure of a create call named a quota, from
+	 * `monotonicNow`; Infinity if the last one did not.
 	 */
 	private quotaRefusedSince = Infinity;
 	/** When a create call last failed for a temporary reason, from `monotonicNow`. */

@@ -79,8 +79,9 @@ export class Throttle {
 	private readonly interval = new RequestInterval();
 	private readonly failFast = new FailFast();
 	/**
-	 * Stops requests of all kinds during the cooldown after a read was throttled, or a create call because of its rate.
-	 * Other reasons slow down create calls only (see `onThrottled`).
+	 * Stops requests of all kinds during its cooldown. That begins when a read is throttled, or when a create call is
+	 * throttled because of the rate. A create call that is throttled for another reason slows down create calls only
+	 * (see `onThrottled`).
 	 */
 	private readonly requestBreaker = new CircuitBreaker('closed');
 	/**

@@ -120,8 +120,8 @@ export class AccountSocket {
 	 * Ends the back-off, so that the next attempt to open starts at once. If the socket is closed, `ready` waits again.
 	 */
 	openNow(): void {
-		const hasFailed = !this.isOpen && this.attemptEnded.signal.aborted;
-		if (hasFailed) this.attemptEnded = new AbortController();
+		const hasAttemptFailed = !this.isOpen && this.attemptEnded.signal.aborted;
+		if (hasAttemptFailed) this.attemptEnded = new AbortController();
 		this.consecutiveFailures = this.retryAt = 0;
 		this.stateChanged.abort();
 	}
