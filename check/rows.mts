@@ -54,11 +54,14 @@ const row = (
 	grade: Row['grade'] = 'works',
 ): Row => ({ part, found, differs: said.filter(Boolean).join('; '), inN8n, grade });
 
+/** What names a location may also be an answer about what was made. */
+const isRedirect = ({ status }: Exchange) => status >= 300 && status < 400;
+
 /** What stands in the place of an answer, in words; undefined if it is JSON with status 200. */
 function troubleOf(exchange: Exchange): string | undefined {
 	const { status, broke, headers, bytes } = exchange;
 	if (broke !== undefined) return `no answer: ${broke}`;
-	if (status >= 300 && status < 400) return `a redirect (${status}) to ${headers.location}`;
+	if (isRedirect(exchange)) return `a redirect (${status}) to ${headers.location}`;
 	const json = jsonOf(exchange);
 	const reason = readReason(json);
 	const said = reason === undefined ? '' : `: ${reason}`;
@@ -118,7 +121,7 @@ export function edgeRow(asked: Asked): Row {
 	const isThrottled = [wrong, ...exchanges.map((each) => lastTo(each, asked))].some(isBusy);
 	// The first answer of a path counts: a wrong token, which comes later, may be redirected to a login.
 	const redirects = exchanges.filter(
-		(each) => each.headers.location && exchanges.find((first) => first.path === each.path) === each,
+		(each) => isRedirect(each) && exchanges.find((first) => first.path === each.path) === each,
 	);
 	const isOfCall = ({ path }: Exchange) => path.includes('/v1/');
 	const inN8n = redirects.some(isOfCall)
@@ -428,7 +431,7 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 		)
 		.map((exchange) => ({ exchange, ms: exchange.at - create.at, task: taskIn(jsonOf(exchange)) }));
 	const unread = reads
-		.filter(({ exchange: { headers, broke } }) => !headers.location && broke === undefined)
+		.filter(({ exchange }) => !isRedirect(exchange) && exchange.broke === undefined)
 		.map(({ exchange }) => troubleOf(exchange))
 		.find((trouble) => trouble !== undefined);
 	const ready = reads.find(({ task }) => task?.audioUrl);

@@ -4,11 +4,12 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import type { Asked } from '../../check/ask.mts';
 import { check } from '../../check/check.mts';
 import { written } from '../../check/recording.mts';
 import { replay } from '../../check/replay.mts';
 import { gradeOf, verdictOf } from '../../check/report.mts';
-import { chargedOf, paidRows, socketRow } from '../../check/rows.mts';
+import { chargedOf, edgeRow, paidRows, socketRow } from '../../check/rows.mts';
 import type { Exchange } from '../../check/wire.mts';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { canary, findToken } from '../faults/canary.mts';
@@ -48,6 +49,17 @@ test('a row tells how reads answer while a task is not finished', () => {
 	const { differs } = rowOf('speech', 'items: 1', create, wait, done);
 	expect(differs).toContain('; some reads: HTTP 202 with no body; status: DONE;');
 	expect(differs).toContain('; the end is called `DONE`, which the node accepts after');
+});
+
+test('an answer that names a location of what was made is no redirect', () => {
+	const headers = { location: '/v1/labs/task/7' };
+	const account = exchangeOf('GET', '/v1/video/me', '{}');
+	const create = { ...exchangeOf('POST', '/v1/labs/task', '{}', headers), status: 202 };
+	const asked = { account, wrong: account, exchanges: [account, create] } as unknown as Asked;
+	expect(edgeRow(asked)).toMatchObject({
+		differs: expect.not.stringContaining('redirects'),
+		inN8n: 'nothing: the node speaks HTTP/1.1',
+	});
 });
 
 test('a message or an event that tells of no task and no file is not counted as a result', () => {
