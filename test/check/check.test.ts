@@ -327,6 +327,7 @@ test('what was made is named by whatever may be its id', () => {
 	expect(
 		chargedOf([
 			made('/v1/labs/task', '{"task":{"uuid":"a-b"}}'),
+			made('/v1/labs/task', '{"data":{"taskId":90071992547409937}}'),
 			made(
 				'/v1/video/create-image',
 				'data: {"clipId":"clip_77aa1","at":1795741461577,"other":"clip_88bb2"}\n\n',
@@ -337,7 +338,12 @@ test('what was made is named by whatever may be its id', () => {
 			made('/v1/labs/task', '{"success":false,"user":{"id":"cust-7"}}'),
 		]),
 	).toEqual([
-		...['speech: a-b', 'image: clip_77aa1', 'video: no ID was sent (no answer: ECONNRESET)'],
+		...[
+			'speech: a-b',
+			'speech: 90071992547409937',
+			'image: clip_77aa1',
+			'video: no ID was sent (no answer: ECONNRESET)',
+		],
 		'speech: no ID was sent (status 200 with an error)',
 	]);
 });

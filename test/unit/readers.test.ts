@@ -82,6 +82,7 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['time', NaN, ['yesterday', null]],
 	// An identifier beyond 2^53 keeps its digits.
 	['JSON', { data: { task_id: '12345678901234567890' }, id: 7 }, [bigIds]],
+	['JSON', { voice_id: '90071992547409937' }, ['{"voice_id":90071992547409937}']],
 	['JSON', JSON.parse(quoted), [quoted]],
 	['JSON', { a: 1 }, ['\uFEFF{"a":1}']],
 	['JSON', undefined, ['{"a":', '']],

@@ -81,7 +81,7 @@ export function asPercentage(value: unknown): number | undefined {
 }
 
 /** Finds ids in JSON that may be too large to keep all digits as a number. */
-const LARGE_ID = /("(?:task_)?id"\s{0,3}:\s{0,3})(\d{16,})(?=\s{0,3}[,}])/g;
+const LARGE_ID = /("\w{0,40}id"\s{0,3}:\s{0,3})(\d{16,})(?=\s{0,3}[,}])/gi;
 
 /**
  * Parses JSON, with large ids as strings. Returns undefined for a text that is no JSON, and for JSON that is nested too
