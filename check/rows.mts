@@ -94,7 +94,7 @@ export function blockedRows({ account, voices }: Asked, baseUrl: string): Row[] 
 	if (status === 401 || status === 403) {
 		const isEdge = jsonOf(account) === undefined;
 		const advice = isEdge
-			? 'a server in front of the service refuses the request'
+			? 'a server in front of the service refuses the request, or the API Token is wrong'
 			: 'enter a valid API Token';
 		return [row(TOKEN, 'different', [`refused: ${trouble}`], advice, 'fails')];
 	}
@@ -155,17 +155,17 @@ export function edgeRow(asked: Asked): Row {
 }
 
 function tokenRow({ wrong }: Asked): Row {
+	const { status } = wrong;
 	const trouble = troubleOf(wrong);
-	const json = jsonOf(wrong);
-	const isTold = (wrong.status === 401 || wrong.status === 403) && json !== undefined;
-	if (isTold && wrong.status === 401)
-		return row(TOKEN, 'there', [], 'the message says that the token is wrong');
 	const said = trouble ? `answers a wrong token with ${trouble}` : 'accepts a wrong token';
 	if (isBusy(wrong)) return row(TOKEN, 'not tried', [said], AGAIN);
-	if (isTold) return row(TOKEN, 'different', [said], 'nothing: the node reads 401 and 403');
-	return trouble && failureOfAnswer(json, wrong.status).kind === 'tokenRefused'
-		? row(TOKEN, 'different', [said], 'a read of the account shows that the token is wrong')
-		: row(TOKEN, 'different', [said], 'the node cannot tell that a token is wrong', 'limits');
+	const { kind } =
+		status >= 300 ? failureOfStatus(status, textOf(wrong)) : failureOfAnswer(jsonOf(wrong));
+	if (trouble === undefined || kind !== 'tokenRefused')
+		return row(TOKEN, 'different', [said], 'the node cannot tell that a token is wrong', 'limits');
+	return status === 401
+		? row(TOKEN, 'there', [], 'the message says that the token is wrong')
+		: row(TOKEN, 'different', [said], 'a read of the account shows that the token is wrong');
 }
 
 /** A list: how its pages are, then what is said of its first entry. */

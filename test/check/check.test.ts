@@ -138,6 +138,19 @@ describe('a stranger checks', () => {
 		expect(text).toMatch(said);
 	});
 
+	test.concurrent('a service whose edge answers a wrong token with a page', async () => {
+		const edge = (name: string): Handler => {
+			const answer = answering({});
+			return (request, response) =>
+				request.headers.authorization === `Bearer ${name}`
+					? answer(request, response)
+					: response.writeHead(403).end('<html>Accès refusé</html>');
+		};
+		const asked = [await ask(edge('a-token-of-mine')), await ask(edge('another-token'))];
+		expect(asked[0]!.text).toMatch(/token with HTTP 403 .* \| the node cannot tell that a token/);
+		expect(asked[1]!.text).toMatch(/refused: HTTP 403 .* \| .*, or the API Token is wrong/);
+	});
+
 	test.concurrent('a service in a dialect that nobody knows', async () => {
 		const token = canary();
 		const id = '7700000000000000123';
