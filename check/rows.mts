@@ -168,7 +168,7 @@ function tokenRow({ wrong }: Asked): Row {
 		: row(TOKEN, 'different', [said], 'a read of the account shows that the token is wrong');
 }
 
-/** A list: how its pages are, then what is said of its first entry. */
+/** A list: how its pages are, then what is said of the entry that the node can use best. */
 function listRow(
 	part: string,
 	[first, second]: Exchange[],
@@ -188,7 +188,8 @@ function listRow(
 	const figures = fieldsIn(json).filter(
 		({ path }) => !path.includes('0') && /page|total/i.test(path.at(-1)!),
 	);
-	const { said = [], limit } = entries[0] ? entrySays(entries[0]) : {};
+	const judged = entries.map(entrySays);
+	const { said = [], limit } = judged.find((each) => !each.limit) ?? judged[0] ?? {};
 	const differs = said.filter(Boolean);
 	const all = [
 		trouble ?? (list ? many(list.length, 'entry', 'entries') : `no list${hasOnly(json)}`),

@@ -298,6 +298,18 @@ describe('a stranger checks', () => {
 		expect(text).toMatch(/answers a wrong token with a redirect \(302\) to/);
 	});
 
+	test.concurrent('one whose newest video has failed', async () => {
+		const made = {
+			id: 1,
+			prompt: 'A kite',
+			created_at: '2026-01-02T03:04:05Z',
+			file_url: '/x.mp4',
+		};
+		const failed = { ...made, id: 2, file_url: null, status: 'failed' };
+		const { text } = await ask(answering({ '/histories': [failed, made] }));
+		expect(text).toMatch(/History \| there \| 2 entries; [^|]* \| finds a lost video/);
+	});
+
 	test.concurrent('one with a list for an account, and status 200 for a wrong token', async () => {
 		const page = { data: [{ voice_id: 7 }], pagination: { totalCount: 1 } };
 		const { grade, text, recording } = await ask((request, response) => {
