@@ -66,6 +66,7 @@ export async function check(
 		} catch (error) {
 			failure = error;
 		}
+		await wire.close();
 		let rows: Row[] = [];
 		try {
 			rows =

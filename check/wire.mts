@@ -108,8 +108,10 @@ export class Wire {
 	real = (text: string) =>
 		[...this.#origins].reduce((all, [local, origin]) => all.replaceAll(local, origin), text);
 
+	/** What is still open ends here, and is noted as such. */
 	async close(): Promise<void> {
 		for (const made of this.#locals.values()) await (await made).stop();
+		for (const exchange of this.exchanges) this.#end(exchange, ENDED_BY_NODE);
 	}
 
 	#note(origin: string, method: string, path: string): Exchange {

@@ -439,6 +439,8 @@ test('what may have been charged is named and recorded after Ctrl+C', async () =
 		child.kill('SIGINT');
 	}
 	expect(await ended).toEqual([3, null]);
-	expect(said).toMatch(/What may have been charged:\n {2}image: /);
+	expect(said).toMatch(/What may have been charged:\n {2}image: .*\(ended by the node\)/);
+	expect(said).toContain('then ended by');
+	expect(said).not.toContain('no file URL');
 	rmSync(join(__dirname, '../..', /Recorded in (\S+)/.exec(said)![1]!));
 });
