@@ -28,17 +28,18 @@ export interface Asked {
 	voice?: string;
 }
 
-type List = [path: string, list: unknown[], isMap?: boolean];
+/** Of a map by ID, with its first key. */
+type List = [path: string, list: unknown[], key?: string];
 
 function listsIn(value: unknown, path = ''): List[] {
 	if (Array.isArray(value)) return [[path, value]];
 	if (!isRecord(value) || path.split('.').length > 2) return [];
 	const isMapped = ([key, inner]: [string, unknown]) => /\d/.test(key) && isRecord(inner);
 	const entries = Object.entries(value);
-	const map = entries.filter(isMapped).map(([, inner]) => inner);
+	const map = entries.filter(isMapped);
 	const others = entries.filter((entry) => !isMapped(entry));
 	const lists = others.flatMap(([key, inner]) => listsIn(inner, path ? `${path}.${key}` : key));
-	return map.length > 0 ? [...lists, [path, map, true]] : lists;
+	return map[0] ? [...lists, [path, map.map(([, inner]) => inner), map[0][0]]] : lists;
 }
 
 /**
@@ -116,11 +117,12 @@ export async function askAll(
 		heard,
 	]);
 	stop.throwIfAborted();
-	const lists = asked.voices.map((page) => listIn(parseJson(textOf(page)))?.[1] ?? []);
-	const voice = lists.flat().find(isRecord) ?? {};
-	// A person would find the ID under any name.
-	const idKey = Object.keys(voice).find((key) => /^(?:voice_?)?id$/i.test(key));
-	asked.voice = asId(voice.voice_id) ?? asId(voice[idKey ?? '']);
+	const lists = asked.voices.map((page) => listIn(parseJson(textOf(page))));
+	const [, entries = [], key] = lists.find((list) => list?.[1].some(isRecord)) ?? [];
+	const voice = entries.find(isRecord) ?? {};
+	// A person would find the ID under any name, and as the key of a map.
+	const idKey = Object.keys(voice).find((name) => /^(?:voice_?)?id$/i.test(name));
+	asked.voice = asId(voice.voice_id) ?? asId(voice[idKey ?? '']) ?? asId(key);
 	return asked;
 }
 

@@ -179,7 +179,7 @@ function listRow(
 	const trouble = troubleOf(first!);
 	const json = jsonOf(first!);
 	const isRead = trouble === undefined && readPage(json) !== undefined;
-	const [path, list, isMap] = trouble === undefined ? (listIn(json) ?? []) : [];
+	const [path, list, key] = trouble === undefined ? (listIn(json) ?? []) : [];
 	const other = second && jsonOf(second);
 	const later = (trouble !== undefined && second && !troubleOf(second) && listIn(other)?.[1]) || [];
 	const entries = list?.filter(isRecord) ?? [];
@@ -194,8 +194,8 @@ function listRow(
 	const all = [
 		trouble ?? (list ? many(list.length, 'entry', 'entries') : `no list${hasOnly(json)}`),
 		later.length > 0 && `the next page has ${many(later.length, 'entry', 'entries')}`,
-		list && (path !== '' ? `under \`${path}\`` : !isMap && 'a bare array'),
-		isMap && 'a map by ID',
+		list && (path !== '' ? `under \`${path}\`` : key === undefined && 'a bare array'),
+		key !== undefined && 'a map by ID',
 		list && !isRead && 'where the node does not look',
 		entries.length > PAGE && 'ignores page_size',
 		isSame && 'repeats the first page as the second',

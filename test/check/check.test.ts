@@ -298,6 +298,18 @@ describe('a stranger checks', () => {
 		expect(text).toMatch(/answers a wrong token with a redirect \(302\) to/);
 	});
 
+	test.concurrent('one with a map of voices, whose keys are the IDs', async () => {
+		const voices = { voix_1: { nom: 'Papi' }, voix_2: { nom: 'Mamie' } };
+		const { text, recording } = await ask(
+			answering({ '/voices': voices, '/task': { task_id: 7 }, '/7': { status: 'error' } }),
+			{ token: 'voix-token', pay: ['speech'] },
+		);
+		expect(text).toMatch(/Voices \| different \| 2 entries; a map by ID; .* By ID/);
+		expect(text).toMatch(/Speech \| different \| created in /);
+		const { body } = recording.exchanges.find(({ method }) => method === 'POST')!;
+		expect(JSON.parse(body!)).toMatchObject({ voice_id: recording.voice });
+	});
+
 	test.concurrent('one whose newest video has failed', async () => {
 		const made = {
 			id: 1,
