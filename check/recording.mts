@@ -235,7 +235,9 @@ export class StandIns {
 		if (/^(?:error|hint): /.test(text)) return this.#sentence(text, /$^/);
 		if (!text.startsWith('fields: ')) return text;
 		const name = (field: string) => (field.includes('"') ? this.#plain(field) : this.#field(field));
-		return `fields: ${this.#redact.text(text).slice(8).split(', ').map(name).join(', ')}`;
+		const names = this.#redact.text(text).slice(8).split(', ').map(name);
+		// As those of the replay will be.
+		return `fields: ${names.sort().join(', ')}`;
 	};
 
 	#leaf(key: string, value: string): string {

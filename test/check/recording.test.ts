@@ -166,7 +166,7 @@ describe('what is kept of an exchange', () => {
 		const standIns = new StandIns(token, []);
 		const [kept] = standIns.exchanges([exchangeOf('GET', '/', '{"message":"Cole","Cole":1}')]);
 		expect(kept!.pieces[0]!.text).toBe('{"message":"word-1","text-1":1}');
-		expect(standIns.line('fields: Cole, message')).toBe('fields: text-1, message');
+		expect(standIns.line('fields: Cole, message')).toBe('fields: message, text-1');
 	});
 
 	test('has nothing to replay if the node was made to do nothing', async () => {
