@@ -218,7 +218,8 @@ export class StandIns {
 			// What is said in several words, such as a status, may be read by one of them.
 			const isJoined = /^\p{L}+(?:[_.-]\p{L}+)+$/u.test(chunk);
 			if (isJoined) return chunk.replace(/\p{L}+/gu, word);
-			return this.#standIn('word', chunk, (n) => `word-${n}`);
+			// The node outputs some in another letter case.
+			return this.#standIn('word', chunk.toLowerCase(), (n) => `word-${n}`);
 		};
 		const parts = this.#redact.text(text).split(ADDRESS);
 		return parts
@@ -234,7 +235,8 @@ export class StandIns {
 	line = (text: string): string => {
 		if (/^(?:error|hint): /.test(text)) return this.#sentence(text, /$^/);
 		if (!text.startsWith('fields: ')) return text;
-		const name = (field: string) => (field.includes('"') ? this.#plain(field) : this.#field(field));
+		const name = (field: string) =>
+			field.includes('"') ? this.#sentence(field, /$^/) : this.#field(field);
 		const names = this.#redact.text(text).slice(8).split(', ').map(name);
 		// As those of the replay will be.
 		return `fields: ${names.sort().join(', ')}`;

@@ -165,8 +165,19 @@ describe('what is kept of an exchange', () => {
 	test('has the same stand-in for the name of a field that the node outputs', () => {
 		const standIns = new StandIns(token, []);
 		const [kept] = standIns.exchanges([exchangeOf('GET', '/', '{"message":"Cole","Cole":1}')]);
-		expect(kept!.pieces[0]!.text).toBe('{"message":"word-1","text-1":1}');
+		expect(kept!.pieces[0]!.text).toBe('{"message":"text-1","text-1":1}');
 		expect(standIns.line('fields: Cole, message')).toBe('fields: message, text-1');
+	});
+
+	test.each([
+		['完了', '"完了"', '"word-1"'],
+		['IN_BEARBEITUNG', '"in_bearbeitung"', '"in_word-1"'],
+	])('has the same stand-in for a status as the node outputs it: %s', (status, shown, kept) => {
+		const standIns = new StandIns(token, []);
+		const text = JSON.stringify({ status });
+		const [exchange] = standIns.exchanges([exchangeOf('GET', '/', text)]);
+		expect(exchange!.pieces[0]!.text!.toLowerCase()).toBe(`{"status":${kept}}`);
+		expect(standIns.line(`fields: id, status ${shown}`)).toBe(`fields: id, status ${kept}`);
 	});
 
 	test('has nothing to replay if the node was made to do nothing', async () => {
