@@ -121,7 +121,10 @@ export function edgeRow(asked: Asked): Row {
 	const isThrottled = [wrong, ...exchanges.map((each) => lastTo(each, asked))].some(isBusy);
 	// The first answer of a path counts: a wrong token, which comes later, may be redirected to a login.
 	const redirects = exchanges.filter(
-		(each) => isRedirect(each) && exchanges.find((first) => first.path === each.path) === each,
+		(each) =>
+			isRedirect(each) &&
+			each.method !== 'WEBSOCKET' &&
+			exchanges.find((first) => first.path === each.path) === each,
 	);
 	const isOfCall = ({ path }: Exchange) => path.includes('/v1/');
 	const inN8n = redirects.some(isOfCall)

@@ -51,11 +51,13 @@ test('a row tells how reads answer while a task is not finished', () => {
 	expect(differs).toContain('; the end is called `DONE`, which the node accepts after');
 });
 
-test('an answer that names a location of what was made is no redirect', () => {
+test('a redirect is neither a location of what was made nor a refused WebSocket', () => {
 	const headers = { location: '/v1/labs/task/7' };
 	const account = exchangeOf('GET', '/v1/video/me', '{}');
 	const create = { ...exchangeOf('POST', '/v1/labs/task', '{}', headers), status: 202 };
-	const asked = { account, wrong: account, exchanges: [account, create] } as unknown as Asked;
+	const socket = { ...exchangeOf('WEBSOCKET', '/ws', '', headers), status: 302 };
+	const exchanges = [account, create, socket];
+	const asked = { account, wrong: account, exchanges } as unknown as Asked;
 	expect(edgeRow(asked)).toMatchObject({
 		differs: expect.not.stringContaining('redirects'),
 		inN8n: 'nothing: the node speaks HTTP/1.1',
