@@ -338,7 +338,9 @@ export function socketRow(exchange: Exchange, all = [exchange]): Row {
 			: 'silent, since nothing is being generated';
 	const isClosed = broke?.startsWith('closed');
 	const said = [isClosed ? `${broke} after ${seconds(ended!)}` : 'open for ten seconds', heard];
-	const inN8n = isClosed ? 'opens it again, and polls in between' : 'results come at once';
+	const atOnce =
+		messages.length > 0 ? 'results come at once' : 'results come at once if it tells of tasks';
+	const inN8n = isClosed ? 'opens it again, and polls in between' : atOnce;
 	const unread = 'the node reads none of these messages, and polls unless others come';
 	if (!isUnread && !isClosed) return row(part, 'there', said, inN8n);
 	return row(part, 'different', said, isUnread ? unread : inN8n, 'limits');
@@ -417,7 +419,7 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 	const isVoiceless = pay.includes('speech') && left.includes('speech');
 	const said = [`${left.join(', ')}: each is charged`, isVoiceless && 'no voice to use'];
 	if (left.length > 0)
-		rows.push(row('§4.1, 4.5–4.8, 6.1', 'not tried', said, 'try them with --pay (docs/check.md)'));
+		rows.push(row('What is charged', 'not tried', said, 'try them with --pay (docs/check.md)'));
 	return [
 		...rows,
 		row('§4.3, 6.3 Delete, callback', 'not tried', [], 'no other operation needs them'),

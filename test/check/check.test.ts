@@ -415,7 +415,10 @@ describe('what rows say', () => {
 		expect(socketRow(wrapped)).toMatchObject({ found: 'different', grade: 'limits' });
 		expect(socketRow(wrapped).inN8n).toContain('the node reads none of these messages');
 		const read = socket('{"type":"labs_status_updated","payload":{"task_id":7}}');
-		expect(socketRow(wrapped, [wrapped, read]).grade).toBe('works');
+		expect(socketRow(wrapped, [wrapped, read])).toMatchObject({
+			...{ inN8n: 'results come at once', grade: 'works' },
+		});
+		expect(socketRow(socket()).inN8n).toBe('results come at once if it tells of tasks');
 		const create = exchangeOf('POST', '/v1/labs/task', '{"task_id":7}');
 		expect(rowOf('speech', 'items: 1', create, wrapped).differs).toContain(
 			'no message that the node can read; the answer has: data.task_id',
