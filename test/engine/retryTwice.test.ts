@@ -1,6 +1,6 @@
 import type { INode } from 'n8n-workflow';
 import { SENTENCES, split } from './longText';
-import { bad, good, hints, out, stop, stored } from './seen';
+import { bad, good, hints, only, out, stop, stored } from './seen';
 import { answer, noCredit, onCreate, onFile, posts, tasks } from './service';
 import {
 	begin,
@@ -14,6 +14,7 @@ import {
 	start,
 	texts,
 	video,
+	voices,
 	workflow,
 } from './setup';
 
@@ -219,4 +220,28 @@ test('what an earlier version has saved is collected as before', async () => {
 	}
 	expect(out(await run(oneByOne(), { retryOf: old }))).toHaveLength(2);
 	expect(posts()).toBe(3);
+});
+
+test('executions that start in the same millisecond and fail before the node share nothing when retried', async () => {
+	// n8n's usual way to get at what the workflow was given.
+	const chain = workflow(
+		node(voices({ returnAll: false, limit: 1 }), { name: 'Before', id: 'before' }),
+		node(speech("={{ $('Start').item.json.t }}")),
+	);
+	sim.fault({
+		path: '/v1/labs/voices',
+		times: Infinity,
+		action: answer(400, { error: 'Not now' }),
+	});
+	const all = Array.from({ length: 20 }, (_, n) => `Text of customer ${n}`);
+	// As by Execute Sub-workflow for each item, without waiting.
+	const failed = await Promise.all(all.map(async (t) => await run(chain, texts(t))));
+	sim.clearFaults();
+	const spoken: string[] = [];
+	for (const result of failed) {
+		bad(result);
+		const retried = await run(chain, { retryOf: stored(result) });
+		spoken.push(String(only(retried).json.input));
+	}
+	expect(spoken).toEqual(all);
 });

@@ -60,7 +60,7 @@ const resolvedParametersInKey = (context: IExecuteFunctions, index: number): unk
  * Returns the values by which a retry recognizes an input item. The ids of files and `toolCallId` are left out, because
  * they change between attempts.
  */
-function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData): unknown[] {
+export function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData): unknown[] {
 	// In n8n's combined binary mode, the files of an item are in the field `_files` of its JSON.
 	const allFiles = { ...binary, ...(_files as typeof binary) };
 	const files = Object.entries(allFiles).map(
