@@ -70,7 +70,7 @@ async function throwOnErrorStatus(response: HttpResponse, signal: AbortSignal): 
 	const text = `the file host responded with ${status}${reason ? ` (${reason})` : ''}`;
 	throw downloadFailure(text, isProxyPage || !isPermanentStatus, {
 		status: isProxyPage ? undefined : status,
-		isUrlRefused: [400, 401, 403, 404, 410].includes(status),
+		isUrlRefused: status >= 400 && status < 500 && ![408, 429].includes(status),
 		retryAfterMs: readRetryAfter(headers),
 	});
 }
@@ -130,7 +130,8 @@ function detectType(
 	throw downloadFailure(
 		invalidReason ?? 'the file is neither SRT nor VTT',
 		isTemporary,
-		isSubtitles ? { status: 200 } : {},
+		// A host may also say with the status 200 that a signed URL has expired.
+		isSubtitles ? { status: 200 } : { isUrlRefused: true },
 	);
 }
 
