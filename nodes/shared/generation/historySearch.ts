@@ -163,7 +163,10 @@ export async function findRenewedFile(
 				.filter(matchesByIdentifier(request))
 				.flatMap((entry) => entry.files);
 			const files = entryFiles.filter(mayBeSameFile);
-			const withSamePath = files.filter(({ fileUrl }) => withoutQuery(fileUrl) === path);
+			// The history may have other ids than the stream.
+			const withSamePath = (files.length > 0 ? files : entryFiles).filter(
+				({ fileUrl }) => withoutQuery(fileUrl) === path,
+			);
 			// The history may list the files in another order than the stream. Their paths may be equal, or signed
 			// anew.
 			const renewedFile = withSamePath.length === 1 ? withSamePath[0] : files[index];

@@ -1,9 +1,10 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { sleep } from '../async/deadline';
-import type { GenerationRequest } from '../contract';
+import type { GeneratedFile, GenerationRequest } from '../contract';
 import { LATE_RESULT_MS } from '../generation/historyMatching';
 import { allRequests, ledgerOf, promptStart, speechLedgerOf } from '../generation/requestLedger';
 import type { Credential } from '../http/credential';
+import { identifiersOf } from '../parsing/responses';
 import { asText, isRecord, withoutQuery } from '../parsing/values';
 import { callerIdOf, startNodeOf } from './internals';
 
@@ -69,11 +70,15 @@ export async function isCreatedByOwnExecution(
 
 /** Returns true if an id or a URL proves that `request` has created `subject`. */
 function isProvenCreator(request: GenerationRequest, { id, files = [] }: EventSubject): boolean {
-	// If both sides have ids, their URLs are not compared, because URLs of different files may differ only in the
-	// query.
-	if (id && request.announcedIds.length > 0) return request.announcedIds.includes(id);
-	const knownUrls = request.files.map(({ fileUrl }) => withoutQuery(fileUrl));
-	return files.some(({ fileUrl }) => knownUrls.includes(withoutQuery(fileUrl)));
+	if (id && request.announcedIds.includes(id)) return true;
+	// The history may have other ids than the stream. But if both sides have ids, the query counts unless the path ends
+	// in a file extension, because URLs of different files may differ only in the query.
+	const urlsOf =
+		id && request.announcedIds.length > 0
+			? ({ fileUrl, raw }: GeneratedFile) => identifiersOf([{ fileUrl, raw }])
+			: ({ fileUrl }: GeneratedFile) => [withoutQuery(fileUrl)];
+	const knownUrls = new Set(request.files.flatMap(urlsOf));
+	return files.flatMap(urlsOf).some((url) => knownUrls.has(url));
 }
 
 /**
@@ -93,8 +98,10 @@ function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt
 		// If the files have no ids, they are recognized by URL only, and the history may have other URLs than the
 		// stream.
 		const hasUnknownIds = announcedIds.length === 0 && files.length > 0;
+		// The history may have other ids than those that were announced.
+		const isIncomplete = request.kind === 'speech' ? !hasAllFiles : files.length < requestedCount;
 		const mayStillArrive =
-			Date.now() < searchUntil + LATE_RESULT_MS && (hasFailed || !hasAllFiles || hasUnknownIds);
+			Date.now() < searchUntil + LATE_RESULT_MS && (hasFailed || isIncomplete || hasUnknownIds);
 		return mayStillArrive && mayHaveSamePrompt ? 'created' : undefined;
 	}
 	if (hasAllFiles || request.sentAt > receivedAt) return undefined;

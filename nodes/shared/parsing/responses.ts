@@ -164,8 +164,8 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 }
 
 /**
- * Returns what identifies a file without an id in an entry with one: its URL without the query, which the service may
- * sign anew. Returns nothing if the path does not end in a file extension.
+ * Returns what identifies a file in an entry with another id, or without one: its URL without the query, which the
+ * service may sign anew. Returns nothing if the path does not end in a file extension.
  */
 export const pathIdentifiersOf = (fileUrl: string): string[] =>
 	unsignedUrlsOf(fileUrl).map((url) => `path ${url}`);
@@ -176,14 +176,15 @@ const unsignedUrlsOf = (fileUrl: string): string[] =>
 
 /**
  * Returns the ids and URLs that identify files in the history. A URL whose path ends in a file extension is also listed
- * without its query, because the service may sign it anew; for a file without an id, also as in `pathIdentifiersOf`.
+ * without its query, because the service may sign it anew, and as in `pathIdentifiersOf`, because the history may have
+ * other ids than the stream.
  */
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(
-		files.flatMap(({ id, fileUrl }) => {
-			const urls = [fileUrl, ...unsignedUrlsOf(fileUrl)];
-			return id === undefined ? [...urls, ...pathIdentifiersOf(fileUrl)] : [id, ...urls];
-		}),
+		files.flatMap(({ id, fileUrl }) => [
+			...(id === undefined ? [] : [id]),
+			...[fileUrl, ...unsignedUrlsOf(fileUrl), ...pathIdentifiersOf(fileUrl)],
+		]),
 	),
 ];
 

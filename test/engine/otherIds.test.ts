@@ -1,0 +1,133 @@
+import type { IDataObject } from 'n8n-workflow';
+import { event, status } from '../faults/row.mts';
+import { bad, good, out, stored } from './seen';
+import { answer, made, onCreate, onFile, posts } from './service';
+import { begin, EACH, fakeTime, node, sim, start, texts, video } from './setup';
+import { hasten, pass } from './time';
+import { activate } from './triggerSetup';
+
+/* Streams whose ids are not those of the history (a media id there, a row id here), with addresses signed anew. */
+
+const complete = (data: unknown) => event('video_generation_complete', data);
+const url = (file: string, sig: number | undefined) =>
+	`${sim.fileOrigin}/media/${file}.mp4${sig === undefined ? '' : `?sig=${sig}`}`;
+const entry = (id: string, file: string, sig: number | undefined, more: IDataObject = {}) =>
+	made(id, {
+		prompt: 'P',
+		file_url: url(file, sig),
+		created_at: new Date(Date.now() + 500).toISOString(),
+		...more,
+	} as never);
+
+beforeEach(async () => {
+	await start({ pace: 1 });
+	fakeTime();
+});
+
+describe('two executions of one prompt, the stream of the first is lost', () => {
+	test.each<[string, number | undefined, number | undefined, IDataObject]>([
+		['ids differ, signed anew', 1, 2, {}],
+		['ids differ, not signed', undefined, undefined, {}],
+		['the history has both ids, signed anew', 1, 2, { task_id: 'stream-b' }],
+	])('the first does not get the video of the second: %s', async (_, sigA, sigB, more) => {
+		// Row 1: lost. Row 2: completes, with an id that the history does not use.
+		onCreate({ sse: [status('processing'), { delayMs: 3000 }, 'RESET'] } as never, { times: 1 });
+		onCreate({ sse: [complete([{ id: 'stream-b', file_url: url('b', sigA) }]), 'END'] } as never, {
+			times: 1,
+		});
+		setTimeout(() => sim.history.unshift(entry('row-b', 'b', sigB, more)), 5000);
+		// The first video takes minutes.
+		setTimeout(() => sim.history.unshift(entry('row-a', 'a', sigB)), 300_000);
+		const rows = video(EACH, { concurrency: 2, timeout: 900 }, { download: false });
+		const { result } = await hasten(
+			node(rows, { onError: 'continueRegularOutput' }),
+			texts('P', 'P'),
+		);
+		const files = out(result).map(({ json }) =>
+			String(json.file_url ?? json.description).replace(/.*\/|\?.*/g, ''),
+		);
+		// Never the same video twice.
+		expect(files.filter((f) => f === 'b.mp4')).toHaveLength(1);
+	});
+});
+
+describe('a sub-workflow after the trigger', () => {
+	const CALLER = 'caller';
+	const called = {
+		behind: [
+			node(
+				{ workflowId: { __rl: true, mode: 'id', value: 'workflow-under-test' } },
+				{ name: 'Call', type: 'n8n-nodes-base.executeWorkflow' },
+			),
+		],
+	};
+	test.each<[string, number | undefined, number | undefined, IDataObject]>([
+		['ids differ, signed anew', 1, 2, {}],
+		['ids differ, not signed', undefined, undefined, {}],
+		['the history has both ids', 1, 2, { task_id: 'stream-b' }],
+	])('its own video starts nothing: %s', async (_, sigA, sigB, more) => {
+		const setting = { ...called, workflowId: CALLER, parameters: { events: ['generated'] } };
+		const [trigger] = await Promise.all([activate(setting), pass(3)]);
+		onCreate({ sse: [complete([{ id: 'stream-b', file_url: url('b', sigA) }]), 'END'] } as never, {
+			times: 1,
+		});
+		const running = await begin(video('P', {}, { download: false }));
+		running.currentRun().data.parentExecution = { workflowId: CALLER, executionId: '1' };
+		await pass(3);
+		good(await running.finished);
+		sim.history.unshift(entry('row-b', 'b', sigB, more));
+		await pass(90);
+		expect(trigger.started.map(({ item }) => item.json.id)).toEqual([]);
+	});
+});
+
+test.each([
+	['times out', { timeout: 20 }, false],
+	['is stopped', {}, true],
+])(
+	'the late video of a called sub-workflow that %s starts nothing, though its id is another',
+	async (_, options, isStopped) => {
+		const behind = [
+			node(
+				{ workflowId: { __rl: true, mode: 'id', value: 'workflow-under-test' } },
+				{ name: 'Call', type: 'n8n-nodes-base.executeWorkflow' },
+			),
+		];
+		const setting = { behind, workflowId: 'caller', parameters: { events: ['generated'] } };
+		const [trigger] = await Promise.all([activate(setting), pass(3)]);
+		onCreate({ sse: [status({ status: 'processing', id: 'job-7' })] } as never, { times: 1 });
+		const running = await begin(video('P', options, { download: false }));
+		running.currentRun().data.parentExecution = { workflowId: 'caller', executionId: '1' };
+		await pass(10);
+		if (isStopped) running.cancel();
+		await pass(30);
+		await running.finished;
+		sim.history.unshift(entry('row-7', 'x', 2));
+		await pass(120, 5);
+		expect(trigger.started.map(({ item }) => item.json.id)).toEqual([]);
+	},
+);
+
+test('Retry execution the next morning: addresses are found though ids differ', async () => {
+	onCreate({ sse: [complete([{ id: 'stream-b', file_url: url('b', 1) }]), 'END'] } as never, {
+		times: 1,
+	});
+	onFile(answer(410), { times: 1 });
+	const { result: first } = await hasten(video('P', { timeout: 900 }));
+	bad(first);
+	sim.clearFaults();
+	await pass(120, 10);
+	sim.history.unshift(
+		entry('row-b', 'b', 2, { created_at: new Date(Date.now() - 100_000).toISOString() }),
+	);
+	onFile(answer(403, { error: 'expired' }), { path: /sig=1/, times: Infinity });
+	onFile({ redirect: '/files/ok.mp4' }, { path: /sig=2/, times: Infinity });
+	const FILE = Buffer.concat([Buffer.from('0000001c66747970', 'hex'), Buffer.alloc(100, 'isom')]);
+	onFile(answer(200, FILE.toString('latin1'), { 'Content-Type': 'video/mp4' }), {
+		path: '/files/ok.mp4',
+		times: Infinity,
+	});
+	const { result } = await hasten(video('P', { timeout: 900 }), { retryOf: stored(first) });
+	good(result);
+	expect(posts()).toBe(1);
+});
