@@ -62,8 +62,10 @@ export class GenerationEvents {
 	/** `plain` if the answer is JSON or a web page instead of a stream; undefined until the first text has arrived. */
 	private mode: 'events' | 'plain' | undefined;
 	private plainAnswer = '';
-	/** The files that have arrived, by id and URL. */
-	private readonly files = new Map<string, GeneratedFile>();
+	/** The files that have arrived, by id and URL without the query. */
+	private readonly filesByPath = new Map<string, GeneratedFile>();
+	/** The files that have arrived, by id or else by URL with the query. */
+	private readonly filesByUrl = new Map<string, GeneratedFile>();
 	private readonly failedIds = new Set<string>();
 	/** The last failure in the events that had a reason; if none had one, the first failure. */
 	private reportedFailure: Failure | undefined;
@@ -163,16 +165,21 @@ export class GenerationEvents {
 			return this.setOutcome(
 				`the response contained too many files: ${files.length}, and at most ${MAX_FILES} are read`,
 			);
-		const fileKeys: string[] = [];
+		const urlKeys: string[] = [];
+		const pathKeys: string[] = [];
+		const occurrenceOf = (key: string, keys: string[]) => {
+			keys.push(key);
+			return `${key} ${keys.filter((other) => other === key).length}`;
+		};
 		for (const file of files) {
 			// A later event may have a newly signed URL of the same file, so the later file replaces the earlier one.
 			// In one event, URLs that differ only in the query belong to different files.
 			const { id, fileUrl } = file;
-			const key = id === undefined ? fileUrl : `${id} ${withoutQuery(fileUrl)}`;
-			fileKeys.push(key);
+			const pathKey = `${id ?? ''} ${withoutQuery(fileUrl)}`;
+			this.filesByPath.set(occurrenceOf(pathKey, pathKeys), file);
 			// A video that was reported as failed before has a file now, so it has not failed after all.
 			if (id !== undefined) this.failedIds.delete(id);
-			this.files.set(`${key} ${fileKeys.filter((other) => other === key).length}`, file);
+			this.filesByUrl.set(occurrenceOf(id === undefined ? fileUrl : pathKey, urlKeys), file);
 		}
 		const isFinalData = missingResultReason !== undefined;
 		for (const entry of [value].flat().slice(0, MAX_FILES)) {
@@ -214,9 +221,17 @@ export class GenerationEvents {
 		this.onProgress('failed', id);
 	}
 
+	/** The files that have arrived, each once. */
+	private get files(): GeneratedFile[] {
+		const { filesByPath, filesByUrl } = this;
+		const paths = new Set([...filesByPath.values()].map(({ fileUrl }) => withoutQuery(fileUrl)));
+		// With one path for all files, only the query tells them apart.
+		return [...(paths.size > 1 ? filesByPath : filesByUrl).values()];
+	}
+
 	/** True if each requested file has arrived or failed, so that no more events are needed. */
 	private get isEveryFileSettled(): boolean {
-		return this.files.size + this.failedIds.size >= this.requestedCount;
+		return this.filesByPath.size + this.failedIds.size >= this.requestedCount;
 	}
 
 	private get isAnyFileInProgress(): boolean {
@@ -225,7 +240,7 @@ export class GenerationEvents {
 
 	/** Sets the outcome; later calls change nothing. `failure` becomes the outcome if no file has arrived. */
 	private setOutcome(interruptionReason?: string, failure?: Failure, isEmpty?: boolean): void {
-		const files = [...this.files.values()];
+		const { files } = this;
 		const isComplete =
 			files.length + Math.max(this.failedIds.size, this.reportedFailure ? 1 : 0) >=
 			this.requestedCount;
