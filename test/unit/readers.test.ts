@@ -91,6 +91,8 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['web page', false, ['{"a":"<html>"}', 'event: x']],
 	['created task', '9', [{ task_id: 9 }, { id: '9' }, { success: true, data: { task_id: '9' } }]],
 	['created task', '9', [{ id: '9', error: { code: 0 } }]],
+	['created task', '9', [[{ task_id: 9 }], { data: [{ id: 9 }] }, { data: { task: { id: 9 } } }]],
+	['created task', undefined, [[{ task_id: 9 }, { task_id: 8 }]]],
 	['created task', '9', [{ task_id: '9', error: 'Voice replaced' }]],
 	['created task', undefined, [{}, { task_id: '' }, { task_id: null }, [], '184467', null]],
 	['created task', undefined, [{ error: 'Too long', id: '9' }]],

@@ -79,13 +79,16 @@ function apparentEndOf(
 }
 
 /**
- * Returns the record to read from an answer: the inner one (`data` or `task`), unless only the answer itself has the
- * field `key`, or there is no inner record.
+ * Returns the record to read from an answer, which may be in a list of one: the innermost one (in `data` or `task`) that
+ * has the field `key`. If an answer has that field nowhere, its innermost record is returned.
  */
 const unwrap = (raw: unknown, key: string): unknown => {
-	if (!isRecord(raw)) return raw;
-	const inner = raw.data ?? raw.task;
-	return isRecord(inner) && (raw[key] === undefined || inner[key] !== undefined) ? inner : raw;
+	const record: unknown = Array.isArray(raw) && raw.length === 1 ? raw[0] : raw;
+	if (!isRecord(record)) return record;
+	const inner = unwrap(record.data ?? record.task, key);
+	return isRecord(inner) && (record[key] === undefined || inner[key] !== undefined)
+		? inner
+		: record;
 };
 
 /** Returns the id of a created task (§4.1); undefined if the answer has none. */
