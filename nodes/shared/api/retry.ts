@@ -87,10 +87,13 @@ function toCallFailure(call: ApiCall, error: unknown): Failure {
 	// If only the time limit of this attempt has passed, the Failure is transient, so a read may be sent again.
 	const failure = abortInFlight.aborted ? abortReason(abortInFlight) : toNoResponse(error);
 	if (!(failure instanceof Failure)) throw failure;
+	const { status = 0 } = failure.facts;
 	const mayBeCharged =
-		isFailure(failure, ...UNCERTAIN_KINDS, 'canceled', 'tooLarge') &&
-		// With these statuses, the call was surely not accepted, whoever sent the response.
-		![401, 403, 404].includes(failure.facts.status ?? 0);
+		// 303 says that the call was done, and where its result is (RFC 9110, section 15.4.4).
+		status === 303 ||
+		(isFailure(failure, ...UNCERTAIN_KINDS, 'canceled', 'tooLarge') &&
+			// With these statuses, the call was surely not accepted, whoever sent the response.
+			![401, 403, 404].includes(status));
 	return isCreateCall(call) && mayBeCharged ? failure.withDefaults({ mayBeCharged }) : failure;
 }
 
