@@ -47,7 +47,7 @@ const builderHint: IBuilderHint = {
 };
 
 const PROGRESS_HINT = 'Progress: browser console (F12).';
-const CHARGE_HINT = 'Each run is charged in full, Executions → Retry is not.';
+const CHARGE_HINT = 'Each run is charged in full; Executions → Retry is not.';
 
 /** All texts in MEDIA that say how long a generation usually takes, each once. */
 const DURATIONS = [...new Set(Object.values(MEDIA).map(({ usualDuration }) => usualDuration))];

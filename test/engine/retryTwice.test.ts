@@ -174,7 +174,7 @@ test('a file that came inside the response is not kept, but not paid for again e
 	noCredit('Two');
 	bad(await run(subject, { retryOf: stored(first) }));
 	const { all } = bad(await run(subject, { retryOf: stored(first) }));
-	expect(all).toContain('may have been charged: in half an hour, check History → Get Many');
+	expect(all).toContain('may have been charged: check History → Get Many in half an hour');
 	expect(sim.countRequests('POST', '/v1/video/text')).toBe(3);
 });
 

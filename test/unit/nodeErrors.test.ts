@@ -70,10 +70,10 @@ The service is not available (HTTP 503): maintenance. The cause is probably on t
 The service could not generate the speech: text too long. Change the text, voice or model. A new task is charged.
 The service could not generate the video: UNSAFE_GENERATION. Change the prompt or any images. A new request is charged.
 The service's response is too large: a list of more than 1000 pages. For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.
-An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice: in half an hour, check History → Get Many (or the provider's website). If the result isn't there, run only this row in a new execution. 'Execute step' on this node would charge all rows.
+An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice. To find out, check History → Get Many in half an hour (or the provider's website). If the result isn't there, run only this row in a new execution. 'Execute step' on this node would charge all rows.
 The task is complete, but its audio is not available yet (waited 60 seconds). Wait a few minutes.
 The file was generated but could not be downloaded: the file is empty. It has been charged. Get it with History → Get Many, or here: https://files.example.com/a.mp3
-The result did not arrive: the service sent nothing for 300 seconds. The result may still appear, and has been charged: in half an hour, check History → Get Many. A retry does not request it a second time.
+The result did not arrive: the service sent nothing for 300 seconds. The result may still appear, and has been charged: check History → Get Many in half an hour. A retry does not request it a second time.
 No result after 3600 seconds (last known status: processing, 57 %). If results usually take longer, raise 'Timeout' under Options.
 This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later, or list the tasks in 'Task IDs'. The trigger then checks those.
 The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those. Without a WebSocket, the trigger can't detect tasks by itself.

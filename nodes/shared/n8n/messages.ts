@@ -100,7 +100,7 @@ const WRONG_BASE_URL =
 export const howToCheckFor = (mediaKind?: MediaKind): string =>
 	mediaKind === 'speech'
 		? "check the provider's website"
-		: "in half an hour, check History → Get Many (or the provider's website)";
+		: "check History → Get Many in half an hour (or the provider's website)";
 
 /** What a user can do, by the meaning of the service's error. */
 const REMEDIES: Partial<Record<ErrorMeaning, string>> = {
@@ -241,7 +241,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	rejected: (facts) => ({
 		message: `The service rejected the request${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
-		description: `${remedyFor(facts, facts.reason ? 'Correct the field that this reason is about' : 'Check all fields, or ask your provider for the reason')}.`,
+		description: `${remedyFor(facts, facts.reason ? 'Correct the field that this reason is about' : 'Check all fields, or ask your provider for the reason')}${facts.part ? ': this charges all parts' : ''}.`,
 	}),
 	unavailable: (facts) => ({
 		message: `The service is not available${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
@@ -249,7 +249,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	taskFailed: (facts) => ({
 		message: `The service could not generate the speech${reasonSuffix(facts)}`,
-		description: `${remedyFor({ ...facts, mediaKind: 'speech' }, `Change the ${MEDIA.speech.inputs}`)}. A new task is charged.`,
+		description: `${remedyFor({ ...facts, mediaKind: 'speech' }, `Change the ${MEDIA.speech.inputs}`)}. ${facts.part ? 'All parts are then charged again' : 'A new task is charged'}.`,
 	}),
 	generationFailed: (facts) => ({
 		message: `The service could not generate the ${facts.mediaKind ?? 'video or image'}${reasonSuffix(facts)}`,
@@ -266,7 +266,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		facts.sentElsewhere === undefined
 			? {
 					message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
-					description: `It isn't sent again automatically, because you might be charged twice: ${howToCheckFor(facts.mediaKind)}. If the result isn't there, run only this row in a new execution${facts.part ? ', which charges all its parts' : ''}. 'Execute step' on this node would charge all rows.`,
+					description: `It isn't sent again automatically, because you might be charged twice. To find out, ${howToCheckFor(facts.mediaKind)}. If the result isn't there, run only this row in a new execution${facts.part ? ', which charges all its parts' : ''}. 'Execute step' on this node would charge all rows.`,
 				}
 			: {
 					message: `An earlier attempt sent this request ${facts.sentElsewhere.how}`,
@@ -282,7 +282,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	streamLost: (facts) => ({
 		message: `The result did not arrive${reasonSuffix(facts)}`,
-		description: `The result may still appear, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: in half an hour, check History → Get Many. A retry does not request it a second time.`,
+		description: `The result may still appear, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many in half an hour. A retry does not request it a second time.`,
 	}),
 	timedOut: ({ limitMs, lastKnownStatus, taskId, mayBeCharged, announcedIds, fileUrl }) => ({
 		message: `No result after ${formatSeconds(limitMs)}${lastKnownStatus ? ` (last known status: ${lastKnownStatus})` : ''}`,
