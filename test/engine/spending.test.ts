@@ -45,7 +45,9 @@ describe('when a retry needs more than is left', () => {
 		const { message, description } = bad(await run(node(spoken(3), RETRY), items));
 		expect(message).toContain(refusal);
 		const made = tasks().filter(({ input }) => input.startsWith('Hi'));
-		expect(description).toMatch(/choose 'Retry with .* Already paid for: 2 other rows \(tasks /);
+		expect(description).toMatch(
+			/^Raise the limit\. .* choose 'Retry with .* Already paid for: 2 other rows \(tasks /,
+		);
 		for (const { id } of made) expect(description).toContain(id);
 	});
 });

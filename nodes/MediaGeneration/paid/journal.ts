@@ -101,11 +101,14 @@ export class Journal {
 			this.requestCount = countBefore + plannedCount;
 			return undefined;
 		}
-		const reason =
-			countBefore === 0
-				? `This run needs ${plannedCount} paid request${plannedCount > 1 ? 's' : ''}`
-				: `This execution needs ${countBefore + plannedCount} paid requests (${countBefore} already sent)`;
-		return new Failure('overBudget', { reason, maxPaidRequests: limit });
+		if (countBefore === 0) {
+			const reason = `This run needs ${plannedCount} paid request${plannedCount > 1 ? 's' : ''}`;
+			return new Failure('overBudget', { reason, maxPaidRequests: limit });
+		}
+		const reason = `This execution needs ${countBefore + plannedCount} paid requests (${countBefore} already sent)`;
+		// A retry keeps the rows, and a new run with fewer rows would be charged for earlier ones again.
+		const fieldRemedy = 'Raise the limit';
+		return new Failure('overBudget', { reason, fieldRemedy, maxPaidRequests: limit });
 	}
 
 	/** Subtracts from the count the requests that were reserved but not sent. Call it once, at the end of the run. */

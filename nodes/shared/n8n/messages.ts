@@ -185,10 +185,9 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: reason.trim() || 'A file is missing',
 		description: `${fieldRemedy ?? `'${field}' must contain the names of input binary fields that hold images, or image URLs (https://…)`}. The request was not sent.`,
 	}),
-	overBudget: ({ reason = 'This run needs more', maxPaidRequests }) => ({
+	overBudget: ({ reason = 'This run needs more', fieldRemedy, maxPaidRequests }) => ({
 		message: `${reason}, but 'Max Paid Requests' is ${maxPaidRequests}`,
-		description:
-			'Raise the limit, or pass fewer rows. No paid request was sent in this run of the node.',
+		description: `${fieldRemedy ?? 'Raise the limit, or pass fewer rows'}. No paid request was sent in this run of the node.`,
 	}),
 	unreachable: ({ host = 'The service', unreachableCause = 'host', fileUrl }) => {
 		const { message, description } = UNREACHABLE_WORDINGS[unreachableCause];
