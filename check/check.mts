@@ -1,6 +1,6 @@
 /* One check of a service, from the questions that cost nothing to the recording. */
 import { askAll, type Asked } from './ask.mts';
-import { FREE_OPERATIONS, PAID, runAll, STOPPED } from './operations.mts';
+import { FREE_OPERATIONS, makesSpeech, PAID, runAll, STOPPED } from './operations.mts';
 import { redactorOf, StandIns, type Outcome, type Recording } from './recording.mts';
 import type { Row } from './report.mts';
 import { blockedRows, chargedOf, edgeRow, freeRows, paidRows } from './rows.mts';
@@ -49,7 +49,7 @@ export async function check(
 		const asked = await askAll(wire, credential, isBlocked, say, stop);
 		const { voice, account } = asked;
 		const blocked = blockedRows(asked, baseUrl);
-		const payable = pay.filter((name) => name !== 'speech' || voice !== undefined);
+		const payable = pay.filter((name) => !makesSpeech(name) || voice !== undefined);
 		const planned = blocked.length > 0 ? [] : [...FREE_OPERATIONS, ...payable];
 		wire.by = 'node';
 		const before = (operation: string) => {

@@ -416,7 +416,7 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 	const left = Object.keys(PAID).filter(
 		(name) => !outcomes.some((each) => each.operation === name),
 	);
-	const isVoiceless = pay.includes('speech') && left.includes('speech');
+	const isVoiceless = pay.some((name) => makesSpeech(name) && left.includes(name));
 	const said = [`${left.join(', ')}: each is charged`, isVoiceless && 'no voice to use'];
 	if (left.length > 0)
 		rows.push(row('What is charged', 'not tried', said, 'try them with --pay (docs/check.md)'));

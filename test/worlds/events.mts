@@ -45,7 +45,7 @@ export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 	});
 	const lostCalls = book.requests.filter(({ path, method, status, execution }) => {
 		const isLost = method === 'POST' && (status === 0 || status >= 500);
-		return isLost && path === '/v1/labs/task' && isCalledBy(name, execution, book);
+		return isLost && path.startsWith('/v1/labs/') && isCalledBy(name, execution, book);
 	});
 	const overlooked = new Set<string>();
 	for (const { at: from, to, process } of lives) {

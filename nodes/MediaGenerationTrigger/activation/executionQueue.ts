@@ -30,7 +30,12 @@ export interface Emission {
 	outboxKey: string;
 	/** The name of the event. It is part of the deduplication key, so it must be the same after a restart. */
 	name: string;
-	/** Only progress events have this method. It returns true once a newer event has replaced this one. */
+	/**
+	 * True if nothing more can happen to the task or history entry. The outbox has only one state for it, which is about
+	 * this last event.
+	 */
+	isFinal: boolean;
+	/** Returns true once a newer event has replaced this one. */
 	isOutdated?(): boolean;
 	/** The task or history entry itself. If a sub-workflow downstream has created it, nothing is emitted. */
 	subject: Parameters<Activation['isCreatedDownstream']>[0];
@@ -95,15 +100,9 @@ export class ExecutionQueue {
 		return !hasFailedToStart;
 	}
 
-	/**
-	 * Sets the state of an event in the outbox. A progress event has none of its own: the state of a task is about its
-	 * end.
-	 */
-	private setState(
-		{ outboxKey, isOutdated }: Emission,
-		state: 'pending' | 'emitted' | 'done',
-	): void {
-		if (!isOutdated) this.outbox.setState(outboxKey, state);
+	/** Sets the state of an event in the outbox, unless a later event of the same task may follow. */
+	private setState({ outboxKey, isFinal }: Emission, state: 'pending' | 'emitted' | 'done'): void {
+		if (isFinal) this.outbox.setState(outboxKey, state);
 	}
 
 	private async makeItem({ json, fetchFiles }: Emission): Promise<INodeExecutionData> {

@@ -119,6 +119,7 @@ export class HistoryWatch {
 			outboxKey: fingerprint,
 			// n8n's deduplication keys contain these names, so they must not change.
 			name: hasFailed ? 'video or image failed' : 'generated',
+			isFinal: true,
 			subject: entry,
 			json: eventOf(entry, this.activation.api.credential.redact),
 			fetchFiles: settings.wantsFile && !hasFailed ? fetchFiles : undefined,

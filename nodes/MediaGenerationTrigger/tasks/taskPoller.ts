@@ -127,6 +127,7 @@ export class TaskPoller {
 		const emission: Emission = {
 			outboxKey: id,
 			name: isProgress ? `progress ${highestPercentage}` : event,
+			isFinal: event === 'completed' || event === 'failed',
 			isOutdated: isProgress ? () => emission !== this.latestProgress : undefined,
 			subject: { id, prompt: asText(task?.raw.input) },
 			json: { event, task_id: id, process_percentage: highestPercentage, ...eventFields },
