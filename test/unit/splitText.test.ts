@@ -102,7 +102,7 @@ test('the parts of any text are the text, in order and short enough, and cut in 
 			expect(text.slice(at)).toMatch(new RegExp(`^${SPACE}*$`));
 		}),
 		{
-			numRuns: 1000,
+			numRuns: 400,
 			examples: [
 				['!  \r\n\r\n𐀀"👨‍👩‍👧‍👦', 20],
 				['<break time="1 s"/>\u{11435}', 20],

@@ -4,22 +4,17 @@ import { run } from './run';
 
 const allGood = expect.stringMatching(/^(lost .*\n)*worlds: [1-9]\d* played, 0 violations\s*$/);
 
-test('worlds with random misfortune keep the promises', async () => {
-	expect(await run('main.mts --seed 1 --count 15')).toEqual(allGood);
-});
+/** In each of them, a promise was broken once. */
+const SEEDS = '2194,2729,3298,3686,3794,1795680971122';
 
-test('worlds in which a promise was broken once keep it', async () => {
-	expect(await run('main.mts --seed 2194,2729,3298,3686,3794,1795680971122')).toEqual(allGood);
-});
-
-test('a seed is the same world twice', async () => {
+test('worlds with random misfortune keep the promises, and are the same each time', async () => {
 	const [once, twice] = await Promise.all(
-		[1, 2].map(async () => await run('main.mts --seed 17 --count 6 --verbose')),
+		[1, 2].map(async () => await run(`main.mts --seed ${SEEDS} --verbose`)),
 	);
-	expect(once).toMatch(/^seed 17: [0-9a-f]{16}\n(?:.*\n){5}worlds: 6 played/);
+	expect(once).toMatch(/^seed 2194: [0-9a-f]{16}\n(?:.*\n){5}worlds: 6 played, 0 violations\s*$/);
 	expect(twice).toBe(once);
 });
 
 test('a process may be killed at every effect, and retried', async () => {
-	expect(await run('main.mts --kills --seed 4 --count 25 --within 4')).toEqual(allGood);
+	expect(await run('main.mts --kills --seed 4 --count 12 --within 4')).toEqual(allGood);
 });
