@@ -101,13 +101,12 @@ export class Journal {
 			this.requestCount = countBefore + plannedCount;
 			return undefined;
 		}
-		if (countBefore === 0) {
-			const reason = `This run needs ${plannedCount} paid request${plannedCount > 1 ? 's' : ''}`;
-			return new Failure('overBudget', { reason, maxPaidRequests: limit });
-		}
-		const reason = `This execution needs ${countBefore + plannedCount} paid requests (${countBefore} already sent)`;
+		const reason =
+			countBefore === 0
+				? `This run needs ${plannedCount} paid request${plannedCount > 1 ? 's' : ''}`
+				: `This execution needs ${countBefore + plannedCount} paid requests (${countBefore} already sent)`;
 		// A retry keeps the rows, and a new run with fewer rows would be charged for earlier ones again.
-		const fieldRemedy = 'Raise the limit';
+		const fieldRemedy = countBefore > 0 ? 'Raise the limit' : undefined;
 		return new Failure('overBudget', { reason, fieldRemedy, maxPaidRequests: limit });
 	}
 
