@@ -73,12 +73,11 @@ function isProvenCreator(request: GenerationRequest, { id, files = [] }: EventSu
 	if (id && request.announcedIds.includes(id)) return true;
 	// The history may have other ids than the stream. But if both sides have ids, the query counts unless the path ends
 	// in a file extension, because URLs of different files may differ only in the query.
-	const urlsOf =
-		id && request.announcedIds.length > 0
-			? ({ fileUrl, raw }: GeneratedFile) => identifiersOf([{ fileUrl, raw }])
-			: ({ fileUrl }: GeneratedFile) => [withoutQuery(fileUrl)];
-	const knownUrls = new Set(request.files.flatMap(urlsOf));
-	return files.flatMap(urlsOf).some((url) => knownUrls.has(url));
+	const haveBothIds = id !== undefined && request.announcedIds.length > 0;
+	const identify = (some: GeneratedFile[]) =>
+		haveBothIds ? identifiersOf(some) : some.map(({ fileUrl }) => withoutQuery(fileUrl));
+	const known = new Set(identify(request.files));
+	return identify(files).some((identifier) => known.has(identifier));
 }
 
 /**
