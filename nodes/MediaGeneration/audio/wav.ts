@@ -67,8 +67,8 @@ export function* readWavDuration(reader: { offset: number }): ByteParser<number>
 }
 
 /**
- * Returns the sound in the `data` chunk of a WAV file, or undefined if it is empty or cannot be joined. `formatChunkInFile`
- * is the `fmt ` chunk.
+ * Returns the sound in the `data` chunk of a WAV file, or undefined if it is empty or cannot be joined.
+ * `formatChunkInFile` is the `fmt ` chunk.
  */
 function soundIn(formatChunkInFile: Buffer, data: Buffer): Sound | undefined {
 	const { length } = formatChunkInFile;

@@ -71,8 +71,8 @@ export class RecentRequests {
 		const resolvedPairs = Object.keys(this.parameters).map(
 			(name) => [name, readRaw(name)] as const,
 		);
-		// A file in memory has its content in `data`. A stored one has a new `id` whenever the node before has run again,
-		// so its size stands for it. Older versions of n8n don't note the size in bytes.
+		// A file in memory has its content in `data`. A stored one has a new `id` each time that the node before runs, so
+		// its size stands for it. Older versions of n8n don't note the size in bytes.
 		const files = Object.values(this.items[index]!.binary ?? {}).map(({ bytes, id, data }) =>
 			id === undefined ? data : (bytes ?? id),
 		);

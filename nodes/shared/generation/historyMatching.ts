@@ -98,7 +98,10 @@ export function matchHistory(
 		.flatMap((owner) =>
 			Array<GenerationRequest>(Math.max(0, missingFileCountOf(owner))).fill(owner),
 		);
-	/** Each entry that one of the requests in `claimants` could own, oldest first. An entry is repeated for each of its files. */
+	/**
+	 * Each entry that one of the requests in `claimants` could own, oldest first. An entry is repeated for each of its
+	 * files.
+	 */
 	const claimableEntries = unclaimedEntries
 		.filter((entry) => claimants.some((owner) => couldBelongTo(owner)(entry)))
 		.flatMap((entry) => Array<HistoryEntry>(countFiles([entry])).fill(entry));

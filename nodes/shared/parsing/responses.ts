@@ -79,8 +79,8 @@ function apparentEndOf(
 }
 
 /**
- * Returns the record to read from an answer, which may be in a list of one: the innermost one (in `data` or `task`) that
- * has the field `key`. If an answer has that field nowhere, its innermost record is returned.
+ * Returns the record to read from an answer: the innermost one (in `data`, `task` or a list of one) that has the field
+ * `key`. If none has that field, returns the innermost record.
  */
 const unwrap = (raw: unknown, key: string): unknown => {
 	const record: unknown = Array.isArray(raw) && raw.length === 1 ? raw[0] : raw;
