@@ -99,6 +99,7 @@ test('a task that was said to have failed, and goes on, is named when the next a
 });
 
 const XML = { 'Content-Type': 'application/xml' };
+const HTML = { 'Content-Type': 'text/html' };
 test.each<[string, FaultAction]>([
 	[
 		'400',
@@ -106,9 +107,17 @@ test.each<[string, FaultAction]>([
 	],
 	['401', answer(401, { error: 'signature_expired' })],
 	['403', answer(403, '<Error>AccessDenied</Error>', XML)],
-	['403 and a page', answer(403, PAGE, { 'Content-Type': 'text/html' })],
+	['403 and a page', answer(403, PAGE, HTML)],
 	['404', answer(404)],
 	['410', answer(410)],
+	['402', answer(402, { error: 'expired' })],
+	['416', answer(416, '')],
+	['451', answer(451, '')],
+	['200 and JSON', answer(200, { error: 'Link expired' })],
+	['200 and XML', answer(200, '<?xml version="1.0"?><Error>AccessDenied</Error>', XML)],
+	['200 and a page', answer(200, PAGE, HTML)],
+	['200 and nothing', answer(200, '', { 'Content-Type': 'video/mp4' })],
+	['a redirect to a page', { redirect: '/files/page' }],
 ])(
 	'"Retry execution" the next morning has expired addresses signed anew: %s',
 	async (_, refusal) => {
@@ -122,6 +131,7 @@ test.each<[string, FaultAction]>([
 		);
 		sim.clearFaults();
 		onFile(refusal, { path: '/files/expired/', ...ALWAYS });
+		onFile(answer(200, PAGE, HTML), { path: '/files/page', ...ALWAYS });
 		// What n8n has kept of them is no longer served; the history has them elsewhere.
 		const kept = JSON.stringify(failed).replaceAll('/files/video/', '/files/expired/');
 		const before = looks();
