@@ -2,9 +2,9 @@ import type { IDataObject } from 'n8n-workflow';
 import { event, status } from '../faults/row.mts';
 import { bad, good, out, stored } from './seen';
 import { answer, made, onCreate, onFile, posts } from './service';
-import { begin, EACH, fakeTime, node, sim, start, texts, video } from './setup';
+import { EACH, fakeTime, node, sim, start, texts, video } from './setup';
 import { hasten, pass } from './time';
-import { activate } from './triggerSetup';
+import { activate, beginCalled, callOf, CALLER } from './triggerSetup';
 
 /* Streams whose ids are not those of the history (a media id there, a row id here), with addresses signed anew. */
 
@@ -18,6 +18,9 @@ const entry = (id: string, file: string, sig: number | undefined, more: IDataObj
 		created_at: new Date(Date.now() + 500).toISOString(),
 		...more,
 	} as never);
+
+/** A trigger whose workflow calls that of `beginCalled`. */
+const setting = { behind: [callOf()], workflowId: CALLER, parameters: { events: ['generated'] } };
 
 beforeEach(async () => {
 	await start({ pace: 1 });
@@ -52,27 +55,16 @@ describe('two executions of one prompt, the stream of the first is lost', () => 
 });
 
 describe('a sub-workflow after the trigger', () => {
-	const CALLER = 'caller';
-	const called = {
-		behind: [
-			node(
-				{ workflowId: { __rl: true, mode: 'id', value: 'workflow-under-test' } },
-				{ name: 'Call', type: 'n8n-nodes-base.executeWorkflow' },
-			),
-		],
-	};
 	test.each<[string, number | undefined, number | undefined, IDataObject]>([
 		['ids differ, signed anew', 1, 2, {}],
 		['ids differ, not signed', undefined, undefined, {}],
 		['the history has both ids', 1, 2, { task_id: 'stream-b' }],
 	])('its own video starts nothing: %s', async (_, sigA, sigB, more) => {
-		const setting = { ...called, workflowId: CALLER, parameters: { events: ['generated'] } };
 		const [trigger] = await Promise.all([activate(setting), pass(3)]);
 		onCreate({ sse: [complete([{ id: 'stream-b', file_url: url('b', sigA) }]), 'END'] } as never, {
 			times: 1,
 		});
-		const running = await begin(video('P', {}, { download: false }));
-		running.currentRun().data.parentExecution = { workflowId: CALLER, executionId: '1' };
+		const running = await beginCalled(video('P', {}, { download: false }));
 		await pass(3);
 		good(await running.finished);
 		sim.history.unshift(entry('row-b', 'b', sigB, more));
@@ -87,17 +79,9 @@ test.each([
 ])(
 	'the late video of a called sub-workflow that %s starts nothing, though its id is another',
 	async (_, options, isStopped) => {
-		const behind = [
-			node(
-				{ workflowId: { __rl: true, mode: 'id', value: 'workflow-under-test' } },
-				{ name: 'Call', type: 'n8n-nodes-base.executeWorkflow' },
-			),
-		];
-		const setting = { behind, workflowId: 'caller', parameters: { events: ['generated'] } };
 		const [trigger] = await Promise.all([activate(setting), pass(3)]);
 		onCreate({ sse: [status({ status: 'processing', id: 'job-7' })] } as never, { times: 1 });
-		const running = await begin(video('P', options, { download: false }));
-		running.currentRun().data.parentExecution = { workflowId: 'caller', executionId: '1' };
+		const running = await beginCalled(video('P', options, { download: false }));
 		await pass(10);
 		if (isStopped) running.cancel();
 		await pass(30);

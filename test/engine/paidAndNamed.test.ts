@@ -21,7 +21,7 @@ import {
 	workflow,
 } from './setup';
 import { hasten, pass, passUntil } from './time';
-import { activate, createTask } from './triggerSetup';
+import { activate, beginCalled, callOf, CALLER, createTask } from './triggerSetup';
 
 /* What was paid is collected, delivered or named, and starts no workflow by itself. */
 
@@ -320,27 +320,13 @@ describe('files of one entry', () => {
 });
 
 describe('a sub-workflow behind a trigger', () => {
-	const CALLER = 'caller';
-	const called = {
-		workflowId: CALLER,
-		behind: [
-			node(
-				{ workflowId: { __rl: true, mode: 'id', value: 'workflow-under-test' } },
-				{ name: 'Call', type: 'n8n-nodes-base.executeWorkflow' },
-			),
-		],
-	};
-	const asCalled = async (...args: Parameters<typeof begin>) => {
-		const running = await begin(...args);
-		running.currentRun().data.parentExecution = { workflowId: CALLER, executionId: '1' };
-		return running;
-	};
+	const called = { workflowId: CALLER, behind: [callOf()] };
 
 	test('speech made with another credential of the same token and service starts nothing', async () => {
 		await start({ pace: 0.02 });
 		// Only this credential names the WebSocket's host, which the sub-workflow does not need.
 		const webSocketUrl = sim.baseUrl.replace('http://127.0.0.1', 'ws://localhost');
-		const speak = async () => (await (await asCalled(speech('Once'))).finished).run;
+		const speak = async () => (await (await beginCalled(speech('Once'))).finished).run;
 		let rounds = 0;
 		const execute = async () => (++rounds > 5 ? undefined : await speak());
 		const trigger = await activate({ ...called, credential: { webSocketUrl }, execute });
@@ -359,7 +345,7 @@ describe('a sub-workflow behind a trigger', () => {
 			onRead(answer(200, { id: '1', status: 'completed', result: '/a.mp3' }), ALWAYS);
 		onCreate({ reset: true, accepted: true });
 		await (
-			await asCalled(speech('Its own'))
+			await beginCalled(speech('Its own'))
 		).finished;
 		expect(sim.tasks.size).toBe(1);
 		await new Promise((next) => setTimeout(next, 1500));
@@ -381,7 +367,7 @@ describe('a sub-workflow behind a trigger', () => {
 		const trigger = await activating;
 		onCreate({ sse: [event('image_generation_complete', [{ file_url }]), 'END'] });
 		const fields = { resource: 'image', operation: 'create', prompt: 'P', options: {} };
-		await asCalled({ ...fields, download: false });
+		await beginCalled({ ...fields, download: false });
 		await passUntil(() => posts() === 1);
 		await pass(2);
 		const created_at = new Date().toISOString();
@@ -414,7 +400,7 @@ describe('a sub-workflow behind a trigger', () => {
 				options: { timeout: 60 },
 				download: false,
 			};
-			await asCalled(fields, { input });
+			await beginCalled(fields, { input });
 			await passUntil(() => posts() === 1);
 			await pass(20);
 			sim.history.unshift(made('own', { prompt: '', created_at: new Date().toISOString() }));

@@ -5,7 +5,7 @@ import { bad, good, hints, only, out } from './seen';
 import { answer, message, onCreate, onFile, posts, taskOf, tasks } from './service';
 import { begin, EACH, fakeTime, node, RETRY, run, sim, speech, start, workflow } from './setup';
 import { pass } from './time';
-import { activate, createTask, told } from './triggerSetup';
+import { activate, beginCalled, callOf, CALLER, createTask, told } from './triggerSetup';
 
 /** Has a service know a task of this id, which somebody else has made. */
 async function giveTask(other: Simulator, id: string): Promise<void> {
@@ -109,10 +109,6 @@ test('an error workflow that speaks starts the failed workflow no more than once
 });
 
 describe('a lost answer in a called sub-workflow', () => {
-	const called = node(
-		{ workflowId: { __rl: true, mode: 'id', value: 'workflow-under-test' } },
-		{ name: 'Call', type: 'n8n-nodes-base.executeWorkflow' },
-	);
 	test.each([
 		['failed, after an answer', '[sim:task-fails] Foreign', { events: ['failed'] }, false],
 		['failed', '[sim:task-fails] Foreign', { events: ['failed'] }, true],
@@ -121,11 +117,10 @@ describe('a lost answer in a called sub-workflow', () => {
 	])('does not swallow all of others’ events: %s', async (_, text, parameters, isLost) => {
 		await start({ pace: 0 });
 		fakeTime();
-		const setting = { behind: [called], workflowId: 'caller', parameters };
+		const setting = { behind: [callOf()], workflowId: CALLER, parameters };
 		const [trigger] = await Promise.all([activate(setting), pass(3)]);
 		if (isLost) onCreate(answer(502, {}));
-		const running = await begin(speech('Its own', { timeout: 10 }));
-		running.currentRun().data.parentExecution = { workflowId: 'caller', executionId: '1' };
+		const running = await beginCalled(speech('Its own', { timeout: 10 }));
 		await pass(30);
 		const result = await running.finished;
 		if (isLost) bad(result);

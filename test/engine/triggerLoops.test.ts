@@ -4,7 +4,6 @@ import { inARow, triggerNode } from '../service/triggerNode.mts';
 import { good } from './seen';
 import { taskOf } from './service';
 import {
-	begin,
 	fakeTime,
 	image,
 	NODE,
@@ -18,17 +17,19 @@ import {
 	type Setting,
 } from './setup';
 import { pass } from './time';
-import { activate, createTask, told, type TriggerSetting } from './triggerSetup';
+import {
+	activate,
+	beginCalled,
+	callOf,
+	CALLER,
+	createTask,
+	told,
+	type TriggerSetting,
+} from './triggerSetup';
 
 /* Loops through another trigger, an error workflow or another credential: they are refused, or passed over. */
 
-const CALLER = 'caller';
 const generated = { events: ['generated'] };
-const call = (id: string) =>
-	node(
-		{ workflowId: { __rl: true, mode: 'id', value: id } },
-		{ name: `Call ${id}`, type: 'n8n-nodes-base.executeWorkflow' },
-	);
 const otherTrigger = (parameters: IDataObject = {}, more: Partial<INode> = {}): INode => ({
 	...triggerNode(parameters, 'other-trigger'),
 	name: 'Other Trigger',
@@ -37,9 +38,8 @@ const otherTrigger = (parameters: IDataObject = {}, more: Partial<INode> = {}): 
 /** Runs this node as the sub-workflow `id` of the workflow with the trigger. */
 const runCalled = async (id: string, parameters: IDataObject, credential: IDataObject = {}) => {
 	const subject = { ...workflow(node(parameters)), id };
-	const running = await begin(subject, { credential: credential as never });
-	running.currentRun().data.parentExecution = { workflowId: CALLER, executionId: '1' };
-	good(await running.finished);
+	const { finished } = await beginCalled(subject, { credential: credential as never });
+	good(await finished);
 };
 
 describe('the error workflow of a workflow that is called after the trigger', () => {
@@ -54,7 +54,7 @@ describe('the error workflow of a workflow that is called after the trigger', ()
 		'starts nothing by what it creates: %s',
 		async (id) => {
 			await start({ pace: 0 });
-			const trigger = await activate({ workflowId: CALLER, behind: [call(id)] });
+			const trigger = await activate({ workflowId: CALLER, behind: [callOf(id)] });
 			await speakAfterFailureOf('called');
 			const foreign = await createTask('Somebody else’s');
 			await trigger.has(1);
@@ -64,7 +64,7 @@ describe('the error workflow of a workflow that is called after the trigger', ()
 
 	it('starts something by what it creates after the failure of another', async () => {
 		await start({ pace: 0 });
-		const trigger = await activate({ workflowId: CALLER, behind: [call('called')] });
+		const trigger = await activate({ workflowId: CALLER, behind: [callOf('called')] });
 		await speakAfterFailureOf('called');
 		await speakAfterFailureOf('another');
 		await trigger.has(1);
@@ -198,10 +198,10 @@ describe('two triggers in one workflow', () => {
 		['is told if that of this one creates nothing', false, true],
 	])('what the sub-workflow of the other creates %s', async (_, isLoop, isTold) => {
 		await start({ pace: 0 });
-		const beside = [otherTrigger(), call('called')];
+		const beside = [otherTrigger(), callOf('called')];
 		// The process remembers for all tests what a sub-workflow has created.
 		const own = `own ${isLoop}`;
-		const trigger = await activate({ workflowId: CALLER, behind: [call(own)], beside });
+		const trigger = await activate({ workflowId: CALLER, behind: [callOf(own)], beside });
 		if (isLoop) await runCalled(own, speech('First'));
 		await runCalled('called', speech('Its own'));
 		const foreign = await createTask('Somebody else’s');
@@ -216,7 +216,7 @@ describe('a sub-workflow with another credential of the account', () => {
 
 	it('starts nothing by speech', async () => {
 		await start({ pace: 0.2 });
-		const trigger = await activate({ workflowId: CALLER, behind: [call('called')] });
+		const trigger = await activate({ workflowId: CALLER, behind: [callOf('called')] });
 		await runCalled('called', speech('Its own'), respelled());
 		const foreign = await createTask('Somebody else’s');
 		await trigger.has(1);
@@ -226,7 +226,7 @@ describe('a sub-workflow with another credential of the account', () => {
 	it('starts nothing by videos', async () => {
 		await start({ pace: 1 });
 		fakeTime();
-		const setting = { workflowId: CALLER, behind: [call('called')], parameters: generated };
+		const setting = { workflowId: CALLER, behind: [callOf('called')], parameters: generated };
 		const [trigger] = await Promise.all([activate(setting), pass(3)]);
 		const made = runCalled('called', video('Its own', {}, { download: false }), respelled());
 		await pass(180, 5);
@@ -238,7 +238,7 @@ describe('a sub-workflow with another credential of the account', () => {
 	it('does not hide the task of the same ID at another service', async () => {
 		const other = await startSimulator({ token: sim.token, pace: 0 });
 		try {
-			const trigger = await activate({ workflowId: CALLER, behind: [call('called')] });
+			const trigger = await activate({ workflowId: CALLER, behind: [callOf('called')] });
 			await runCalled('called', speech('Its own'), { baseUrl: other.baseUrl });
 			const foreign = await createTask('Somebody else’s');
 			expect([...other.tasks.keys()]).toEqual([foreign]);

@@ -9,6 +9,8 @@ import {
 	activate,
 	activateListening,
 	type ActiveTrigger,
+	callOf,
+	CALLER,
 	createTask,
 	listenByHand,
 	onAll,
@@ -88,16 +90,8 @@ it('what a workflow creates beside its trigger is told like everything else', as
 });
 
 describe('where a sub-workflow is called after the trigger', () => {
-	const CALLER = 'caller';
 	/** The workflow of `run` and `begin`, called by another. */
-	const called = {
-		behind: [
-			node(
-				{ workflowId: { __rl: true, mode: 'id', value: 'workflow-under-test' } },
-				{ name: 'Call', type: 'n8n-nodes-base.executeWorkflow' },
-			),
-		],
-	};
+	const called = { behind: [callOf()] };
 	const otherStart = node({}, { name: 'Start', type: 'n8n-nodes-base.manualTrigger' });
 	const asCalled = async (what: string | IDataObject | INode, calledBy = CALLER) => {
 		const running = await begin(typeof what === 'string' ? speech(what) : what);

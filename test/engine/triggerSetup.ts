@@ -13,10 +13,25 @@ import { eventually } from '../../tools/eventually.mts';
 import * as service from '../service/order.mts';
 import { misfits, schemaOf } from '../service/schemas.mts';
 import { activateTrigger, prepareTrigger, triggerNode } from '../service/triggerNode.mts';
-import { credential, sim } from './setup';
+import { begin, credential, node, sim } from './setup';
 
 /** Every event of tasks. */
 export const onAll = { events: ['progress', 'completed', 'failed'] };
+
+/** The workflow with the trigger, where it calls another one. */
+export const CALLER = 'caller';
+/** A node that calls a workflow: if none is named, that of `run` and `begin`. */
+export const callOf = (id = 'workflow-under-test'): INode =>
+	node(
+		{ workflowId: { __rl: true, mode: 'id', value: id } },
+		{ name: `Call ${id}`, type: 'n8n-nodes-base.executeWorkflow' },
+	);
+/** Begins an execution as one that the workflow with the trigger has called. */
+export async function beginCalled(...args: Parameters<typeof begin>) {
+	const running = await begin(...args);
+	running.currentRun().data.parentExecution = { workflowId: CALLER, executionId: '1' };
+	return running;
+}
 
 /** One execution that the trigger has started. */
 interface Started {
