@@ -229,7 +229,7 @@ const losses: Row[] = [
 	row('The stream breaks, and the result never appears in the history', [VIDEO, IMAGE], {
 		setting: { options: { timeout: 8 } },
 		faults: [stream(BROKEN)],
-		fails: 'result did not arrive…has been charged…not request it a second time',
+		fails: 'result did not arrive…has been charged…only looks again',
 	}),
 	row('The stream breaks, and the history has two results with the same prompt', [VIDEO], {
 		setting: { options: { timeout: 8 } },

@@ -73,7 +73,7 @@ The service's response is too large: a list of more than 1000 pages. For a list,
 An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice. To find out, check History → Get Many in half an hour (or the provider's website). If the result isn't there, run only this row in a new execution. 'Execute step' on this node would charge all rows.
 The task is complete, but its audio is not available yet (waited 60 seconds). Wait a few minutes.
 The file was generated but could not be downloaded: the file is empty. It has been charged. Get it with History → Get Many, or here: https://files.example.com/a.mp3
-The result did not arrive: the service sent nothing for 300 seconds. The result may still appear, and has been charged: check History → Get Many in half an hour. A retry does not request it a second time.
+The result did not arrive: the service sent nothing for 300 seconds. It may still appear, and has been charged: check History → Get Many in half an hour. If it isn't there, run this row alone (charged). A retry only looks again.
 No result after 3600 seconds (last known status: processing, 57 %). If results usually take longer, raise 'Timeout' under Options.
 This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later, or list the tasks in 'Task IDs'. The trigger then checks those.
 The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those. Without a WebSocket, the trigger can't detect tasks by itself.

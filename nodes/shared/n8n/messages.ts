@@ -281,7 +281,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	streamLost: (facts) => ({
 		message: `The result did not arrive${reasonSuffix(facts)}`,
-		description: `The result may still appear, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many in half an hour. A retry does not request it a second time.`,
+		description: `It may still appear, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many in half an hour. If it isn't there, run this row alone (charged). A retry only looks again.`,
 	}),
 	timedOut: ({ limitMs, lastKnownStatus, taskId, mayBeCharged, announcedIds, fileUrl }) => ({
 		message: `No result after ${formatSeconds(limitMs)}${lastKnownStatus ? ` (last known status: ${lastKnownStatus})` : ''}`,
@@ -340,7 +340,7 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 	const sentences = [
 		wording.description,
 		announcedIds?.length
-			? `${kind === 'streamLost' ? '' : 'The request has been charged. '}In History → Get Many, ${announcedIds.length > 1 ? 'the results have the IDs' : 'the result has the ID'} ${listFirst(announcedIds)}.`
+			? `${kind === 'streamLost' ? 'The' : 'The request has been charged. In History → Get Many, the'} ${announcedIds.length > 1 ? 'results have the IDs' : 'result has the ID'} ${listFirst(announcedIds)}.`
 			: facts.mayBeCharged &&
 				!['streamLost', 'indeterminate'].includes(kind) &&
 				`The request may have been accepted and charged: ${howToCheckFor(facts.mediaKind)} before you send it again.`,
