@@ -134,8 +134,8 @@ export function chargeSummary(
 		chargedRequests.length > 0 || (failedItemRequests.length > 0 && !isIndeterminate);
 	const itemCount = new Set(chargedRequests.map(({ index }) => index)).size;
 	const advice = retryAdvice(isSubWorkflow ? "the sub-workflow's Executions" : 'Executions');
-	// The earlier execution does not contain what this retry has paid for. Another retry of it learns that only from
-	// this process, until the process ends.
+	// n8n saved the earlier execution before this retry, so it lacks what this retry has paid for. Another retry of the
+	// earlier execution finds that only in the memory of this process.
 	const retryWarning = isRetry && 'Retry this execution, not an earlier one.';
 	// A user who first corrected the row would change parameters, so that the retry would be charged for all rows. If
 	// the outcome is indeterminate, the description advises no correction.

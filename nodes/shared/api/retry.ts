@@ -38,7 +38,10 @@ interface BaseCall extends Pick<HttpRequest, 'method' | 'query'> {
 	 * not sent.
 	 */
 	onSend?(): Promise<void>;
-	/** Is called after each attempt that the service has surely not accepted. Nothing was charged for that attempt. */
+	/**
+	 * Is called after each attempt that the service has surely not accepted. Nothing was charged for it. Only a few
+	 * services charge for an attempt that they refuse in a stream (see docs/operations.md).
+	 */
 	onNotAccepted?(): void;
 }
 

@@ -133,7 +133,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 	],
 ];
 
-/** The meaning of an HTTP status. It counts only if no row of the table above matches. */
+/** The meaning of an HTTP status. It counts only if no row of the table above matches; for 429 and 402, see `meaningOf`. */
 const MEANING_BY_STATUS: Readonly<Record<number, ErrorMeaning>> = {
 	401: 'token',
 	402: 'credit',

@@ -88,8 +88,8 @@ export class AccountSocket {
 	/** Is aborted when a state has changed, to wake up `run`. */
 	private stateChanged = new AbortController();
 	/**
-	 * How many attempts to open have failed in a row. `onClose` also counts connections that were lost soon after they
-	 * were opened.
+	 * The exponent of the back-off: how many attempts to open have failed in a row. After a connection that was lost
+	 * within STABLE_AFTER_MS, it is at least 2.
 	 */
 	private consecutiveFailures = 0;
 	/** When the next attempt to open is due, from `monotonicNow`. */

@@ -50,10 +50,12 @@ const badImageFailure = (field: string, reason: string, fieldRemedy?: string) =>
 const USE_IMAGE_REMEDY = 'Use a file that is an image, such as a PNG or JPEG';
 
 /**
- * Finds the input images of an item. Call it in `prepare`. Throws a Failure if an image is missing or not an image.
+ * Finds the input images of an item. Call it in `prepare`. Throws a Failure if the field is empty, or if a file is
+ * missing, is empty, or has a MIME type that is not that of an image.
  *
- * Returns the `prepareBody` of a GenerationOrder, which throws a Failure if, for example, a download fails. The body is
- * JSON, such as `{ "frames": ["<base64>", …], "prompt": "…" }`.
+ * Returns the `prepareBody` of a GenerationOrder, which downloads images that are given by URL. That function, or the
+ * FillBody that it resolves with, throws a Failure if a download fails, a file is not an image, or the images are too
+ * large. The body is JSON, such as `{ "frames": ["<base64>", …], "prompt": "…" }`.
  *
  * @param displayName the name of the field in messages
  * @param requestField the field of the body that has the images
@@ -152,7 +154,7 @@ export function inputImagesOf(
 		return { label, data: storedImage, hasImageType };
 	}
 
-	/** Finds the file in the input item that `source` stands for. Throws a Failure if there is none. */
+	/** Finds the file that `source` stands for, in the input item. Throws a Failure if there is none. */
 	function storedFileOf(source: string | IBinaryData, field: string): IBinaryData {
 		const { json, binary } = context.getInputData()[index]!;
 		// In n8n's combined binary mode, the files of an item are in the field `_files` of its JSON.
