@@ -29,8 +29,8 @@ export const {
 	readGeneratedFiles,
 	readNotification,
 	readPage,
-	readRecord,
 	readSpeechTask,
+	readSuccessRecord,
 } = from('parsing/responses') as typeof import('../nodes/shared/parsing/responses.ts');
 export const { asId, asText, asTime, isRecord, looksLikeHtml, parseJson } = from(
 	'parsing/values',

@@ -23,8 +23,8 @@ import {
 	readNotification,
 	readPage,
 	readReason,
-	readRecord,
 	readSpeechTask,
+	readSuccessRecord,
 	redactor,
 } from './reading.mts';
 
@@ -73,7 +73,9 @@ function troubleOf(exchange: Exchange): string | undefined {
 	const isOk = status === 200 || (json !== undefined && status > 200 && status < 300);
 	if (!isOk) return `HTTP ${status} with ${kind}${said}`;
 	if (json === undefined) return `${kind} in place of JSON`;
-	return isRecord(json) && !readRecord(json) ? `status ${status} with an error${said}` : undefined;
+	return isRecord(json) && !readSuccessRecord(json)
+		? `status ${status} with an error${said}`
+		: undefined;
 }
 
 const isMissing = (exchange: Exchange) => exchange.status === 0 || isAbsent(exchange);
@@ -84,7 +86,7 @@ const foundOf = (exchange: Exchange, differs: boolean): Row['found'] =>
 	isMissing(exchange) ? 'not there' : differs ? 'different' : 'there';
 
 const accountTrouble = (account: Exchange) =>
-	troubleOf(account) ?? (readRecord(jsonOf(account)) ? undefined : 'no record');
+	troubleOf(account) ?? (readSuccessRecord(jsonOf(account)) ? undefined : 'no record');
 
 /** Why nothing else can be asked: the address is wrong, or the token. */
 export function blockedRows({ account, voices }: Asked, baseUrl: string): Row[] {
@@ -309,7 +311,7 @@ function missingRow(exchange: Exchange, error?: string): Row {
 	const isKnown = status === 404 && json !== undefined;
 	const said = troubleOf(exchange) ?? textOf(exchange).slice(0, 80);
 	// As the node decides whether it goes on reading.
-	const isRefused = status >= 300 || (isRecord(json) && !readRecord(json));
+	const isRefused = status >= 300 || (isRecord(json) && !readSuccessRecord(json));
 	const { transient } = failureOfStatus(status, textOf(exchange)).facts;
 	const waits = broke !== undefined || !isRefused || transient === true;
 	const late = isBusy(exchange) ? '' : ': a wrong task ID fails only when the Timeout is over';
@@ -353,7 +355,7 @@ export function freeRows(asked: Asked, outcomes: Outcome[]): Row[] {
 	const errorOf = (name: keyof Asked) =>
 		outcomes.find(({ operation }) => operation === name && isJudged(name))?.lines.find(isError);
 	const account = errorOf('account');
-	const fields = Object.keys(readRecord(jsonOf(asked.account)) ?? {});
+	const fields = Object.keys(readSuccessRecord(jsonOf(asked.account)) ?? {});
 	return [
 		edgeRow(asked),
 		tokenRow(asked),
@@ -510,7 +512,7 @@ export const chargedOf = (exchanges: Exchange[]) =>
 			const read = records.flatMap((each) => readCreatedTaskId(each) ?? []);
 			// Elsewhere, only its name tells an ID apart from other texts.
 			const named = answers
-				.flatMap((json) => (isRecord(json) && !readRecord(json) ? [] : fieldsIn(json)))
+				.flatMap((json) => (isRecord(json) && !readSuccessRecord(json) ? [] : fieldsIn(json)))
 				.filter(({ name }) => /id$/i.test(name));
 			const ids = read.length > 0 ? read : named.flatMap(({ value }) => asId(value) ?? []);
 			const trouble = isStream(call) ? call.broke : troubleOf(call);

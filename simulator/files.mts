@@ -3,7 +3,7 @@ import type { Renderer } from './media/renderer.mts';
 import type { Speech } from './media/speaking.mts';
 import { cuesFor, subtitlesOf, SUBTITLE_MIME_TYPES } from './media/subtitles.mts';
 import { speechSeconds, speechWav, wavHeader } from './media/wav.mts';
-import { numberOf, scenarioOf, withoutScenario, type Scenario } from './scenarios.mts';
+import { numberOf, scenariosIn, withoutScenario, type Scenarios } from './scenarios.mts';
 import type { GeneratedKind, HistoryItem, TaskRecord } from './types.mts';
 import type { World } from './world.mts';
 
@@ -39,10 +39,10 @@ for (let i = 0; i < FILLER_BYTES; i += 2) filler[i] = (i * 7 + (i >> 8)) & 0x7f;
 export function storeSpeech(
 	world: World,
 	{ id, input, voiceId, settings }: TaskRecord,
-	scenario: Scenario,
+	scenarios: Scenarios,
 ): Pick<TaskRecord, 'audioUrl' | 'subtitleUrl'> {
-	const format = scenario.has('mp3') ? 'mp3' : 'wav';
-	const bigFileSize = format === 'mp3' ? undefined : bigFileSizeOf(scenario, MIN_BIG_WAV_BYTES);
+	const format = scenarios.has('mp3') ? 'mp3' : 'wav';
+	const bigFileSize = format === 'mp3' ? undefined : bigFileSizeOf(scenarios, MIN_BIG_WAV_BYTES);
 	let speech: ReturnType<Renderer['speak']> | undefined;
 	const renderSpeech = bigFileSize
 		? undefined
@@ -59,11 +59,11 @@ export function storeSpeech(
 		`/files/audio/${id}.${format}`,
 		type,
 		makeAudio,
-		scenario,
+		scenarios,
 		bigFileSize,
 	);
-	if (scenario.get('subtitles') === 'none') return { audioUrl };
-	const subtitleFormat = scenario.get('subtitles') === 'vtt' ? 'vtt' : 'srt';
+	if (scenarios.get('subtitles') === 'none') return { audioUrl };
+	const subtitleFormat = scenarios.get('subtitles') === 'vtt' ? 'vtt' : 'srt';
 	const makeSubtitles = speakOnce
 		? async () => subtitlesOf((await speakOnce()).cues, subtitleFormat)
 		: () => subtitlesOf(cuesFor(input, speechSeconds(input)), subtitleFormat);
@@ -99,8 +99,8 @@ export function storePreview(world: World, id: string, text: string): string {
 /** Stores the file of a generated video or image and returns its URL. */
 export function storeGenerated(world: World, item: HistoryItem): string {
 	const { id, prompt, type, aspect_ratio: ratio = '' } = item;
-	const scenario = scenarioOf(prompt);
-	const bigFileSize = bigFileSizeOf(scenario);
+	const scenarios = scenariosIn(prompt);
+	const bigFileSize = bigFileSizeOf(scenarios);
 	const { renderer } = world;
 	const drawing = { id, prompt: withoutScenario(prompt), isPortrait: ratio.endsWith('PORTRAIT') };
 	const padToBigFile = (video: Buffer) =>
@@ -117,17 +117,17 @@ export function storeGenerated(world: World, item: HistoryItem): string {
 			image: ['png', 'image/png', makeImage],
 		};
 	const [extension, mimeType, make] = files[type];
-	return store(world, `/files/${type}/${id}.${extension}`, mimeType, make, scenario, bigFileSize);
+	return store(world, `/files/${type}/${id}.${extension}`, mimeType, make, scenarios, bigFileSize);
 }
 
 /**
  * Returns the size in bytes that the scenario `big-file` asks for, at least `minBytes`; undefined without that
  * scenario.
  */
-function bigFileSizeOf(scenario: Scenario, minBytes = MEBIBYTE): number | undefined {
-	if (!scenario.has('big-file')) return undefined;
+function bigFileSizeOf(scenarios: Scenarios, minBytes = MEBIBYTE): number | undefined {
+	if (!scenarios.has('big-file')) return undefined;
 	// Neither a WAV header nor the length of an MP4 box can express 4 GiB or more.
-	const bytes = Math.round(Math.min(4095, numberOf(scenario, 'big-file', 64)) * MEBIBYTE);
+	const bytes = Math.round(Math.min(4095, numberOf(scenarios, 'big-file', 64)) * MEBIBYTE);
 	return Math.max(minBytes, bytes);
 }
 
@@ -140,11 +140,11 @@ function store(
 	path: string,
 	type: string,
 	makeHead: () => FileBytes,
-	scenario: Scenario = new Map(),
+	scenarios: Scenarios = new Map(),
 	size?: number,
 ): string {
 	let cachedHead: FileBytes | undefined;
-	const wrongType = scenario.get('wrong-type');
+	const wrongType = scenarios.get('wrong-type');
 	world.files.set(path, {
 		path,
 		contentType: wrongType === undefined ? type : wrongType || 'application/octet-stream',

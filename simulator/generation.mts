@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { storeGenerated } from './files.mts';
-import { numberOf, scenarioOf, type Scenario } from './scenarios.mts';
+import { numberOf, scenariosIn, type Scenarios } from './scenarios.mts';
 import type { GeneratedKind, HistoryItem } from './types.mts';
 import type { World } from './world.mts';
 import type { Call } from './replies.mts';
@@ -37,9 +37,9 @@ export interface GenerationOrder {
 	hasImages: boolean;
 }
 
-/** Accepts, charges and starts a generation. Its scenario decides how it goes on. */
+/** Accepts, charges and starts a generation. Its scenarios decide how it goes on. */
 export function startGeneration(world: World, call: Call, order: GenerationOrder): GenerationJob {
-	const scenario = scenarioOf(order.prompt);
+	const scenarios = scenariosIn(order.prompt);
 	const job: GenerationJob = { kind: order.kind, onEvent: () => {} };
 	world.chargedCalls++;
 	const itemsInProgress = world.dialect.historyShowsInProgress
@@ -61,7 +61,7 @@ export function startGeneration(world: World, call: Call, order: GenerationOrder
 		return finishItems();
 	};
 	const defaultMs = DURATION_MS[order.kind];
-	const durationMs = world.applyPace(numberOf(scenario, 'slow', defaultMs / 1000) * 1000);
+	const durationMs = world.applyPace(numberOf(scenarios, 'slow', defaultMs / 1000) * 1000);
 	const scheduleAt = (share: number, action: () => void) =>
 		world.timers.after(durationMs * share, action);
 	const scheduleStatus = (share: number, word: string) =>
@@ -72,7 +72,7 @@ export function startGeneration(world: World, call: Call, order: GenerationOrder
 	if (hasMoreStatuses && order.hasImages) scheduleStatus(0.04, 'uploading_images');
 	scheduleStatus(0.15, 'processing');
 	if (hasMoreStatuses) scheduleStatus(0.6, 'generating');
-	const failure = failureOf(scenario);
+	const failure = failureOf(scenarios);
 	if (failure) {
 		scheduleAt(0.5, () => {
 			world.inFlight.delete(slot);
@@ -80,7 +80,7 @@ export function startGeneration(world: World, call: Call, order: GenerationOrder
 			world.notifyWaiters();
 			job.onEvent(failure);
 		});
-	} else if (scenario.has('stream-resets')) {
+	} else if (scenarios.has('stream-resets')) {
 		scheduleAt(0.5, () => job.onEvent({ type: 'cut' }));
 		const lateMs = durationMs + world.applyPace(LATE_HISTORY_MS);
 		world.timers.after(lateMs, () => void freeSlotAndFinish());
@@ -90,10 +90,10 @@ export function startGeneration(world: World, call: Call, order: GenerationOrder
 	return job;
 }
 
-/** The error event that a scenario asks for; undefined if it asks for none. */
-function failureOf(scenario: Scenario): JobEvent | undefined {
-	if (scenario.has('unsafe')) return { type: 'error', code: 'UNSAFE_GENERATION', status: 400 };
-	if (scenario.get('no-credits') === 'event') {
+/** The error event that the scenarios ask for; undefined if they ask for none. */
+function failureOf(scenarios: Scenarios): JobEvent | undefined {
+	if (scenarios.has('unsafe')) return { type: 'error', code: 'UNSAFE_GENERATION', status: 400 };
+	if (scenarios.get('no-credits') === 'event') {
 		return { type: 'error', code: 'You have not enough credits.', status: 402 };
 	}
 	return undefined;
@@ -101,8 +101,8 @@ function failureOf(scenario: Scenario): JobEvent | undefined {
 
 /** Adds the items of a generation to the history, still without files, and returns them. */
 function addToHistory(world: World, call: Call, order: GenerationOrder): HistoryItem[] {
-	const scenario = scenarioOf(order.prompt);
-	const count = scenario.has('fewer') ? Math.max(1, order.count - 1) : order.count;
+	const scenarios = scenariosIn(order.prompt);
+	const count = scenarios.has('fewer') ? Math.max(1, order.count - 1) : order.count;
 	const items = Array.from({ length: count }, (): HistoryItem => ({
 		id: randomUUID(),
 		prompt: order.prompt,

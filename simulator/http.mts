@@ -26,7 +26,7 @@ export interface Exchange {
 }
 
 /** A running HTTP server. */
-export interface Listener {
+export interface RunningServer {
 	server: Server;
 	port: number;
 	/** Stops listening and ends every connection at once. */
@@ -42,7 +42,7 @@ export async function listen(
 	on: 'api' | 'file',
 	port: number,
 	handleExchange: (exchange: Exchange) => Promise<void> | void,
-): Promise<Listener> {
+): Promise<RunningServer> {
 	const connections = new Set<Socket>();
 	const server = createServer((request, response) => {
 		void receive(world, on, request, response, handleExchange);

@@ -1,5 +1,5 @@
 import type { GenerationJob } from './generation.mts';
-import { scenarioMeanings, type Scenario } from './scenarios.mts';
+import { scenarioMeanings, type Scenarios } from './scenarios.mts';
 import type { World } from './world.mts';
 
 /** One authenticated API call. */
@@ -53,10 +53,10 @@ export const bodyOf = ({ body }: Call) => Object(body) as Record<string, unknown
 export function refusalOfCreateCall(
 	world: World,
 	call: Call,
-	scenario: Scenario,
+	scenarios: Scenarios,
 ): PlainReply | undefined {
 	// A misspelled name must not be ignored, or a test would run without its scenario.
-	const unknownName = [...scenario.keys()].find((name) => !Object.hasOwn(scenarioMeanings, name));
+	const unknownName = [...scenarios.keys()].find((name) => !Object.hasOwn(scenarioMeanings, name));
 	if (unknownName !== undefined) {
 		const knownNames = Object.keys(scenarioMeanings).join(', ');
 		return errorReply(400, `No scenario "${unknownName}". Known: ${knownNames}`);
@@ -65,7 +65,7 @@ export function refusalOfCreateCall(
 	if (inFlight >= (world.concurrencyLimit ?? Infinity)) {
 		return errorReply(429, 'too_many_at_once', { 'Retry-After': '1' });
 	}
-	const credits = scenario.get('no-credits');
+	const credits = scenarios.get('no-credits');
 	if (credits === 'sentence') {
 		return errorReply(400, 'You do not have enough credits to perform this action.');
 	}

@@ -22,22 +22,22 @@ export const scenarioMeanings: Readonly<Record<string, string>> = {
 };
 
 /** The scenarios that a text contains: each name with its value, which is '' if the text gives none. */
-export type Scenario = Map<string, string>;
+export type Scenarios = Map<string, string>;
 
 /** Reads the scenarios in a text, including unknown ones. */
-export function scenarioOf(text: string): Scenario {
-	const scenario: Scenario = new Map();
+export function scenariosIn(text: string): Scenarios {
+	const scenarios: Scenarios = new Map();
 	for (const [, name = '', value = ''] of text.matchAll(/\[sim:([\w-]+)(?:=([^\]]*))?\]/g)) {
-		scenario.set(name, value.trim());
+		scenarios.set(name, value.trim());
 	}
-	return scenario;
+	return scenarios;
 }
 
 /** Returns the text to speak or to draw: without its scenarios, or unchanged if it contains nothing else. */
 export const withoutScenario = (text: string) => text.replace(/\[sim:[^\]]*\]/g, '').trim() || text;
 
-/** Returns the value of a scenario as a number, or `fallback` if it has no value that is a number of at least 0. */
-export function numberOf(scenario: Scenario, name: string, fallback: number): number {
-	const value = Number.parseFloat(scenario.get(name) ?? '');
+/** Returns the value of the scenario `name` as a number; `fallback` if that is not a number of at least 0. */
+export function numberOf(scenarios: Scenarios, name: string, fallback: number): number {
+	const value = Number.parseFloat(scenarios.get(name) ?? '');
 	return Number.isFinite(value) && value >= 0 ? value : fallback;
 }

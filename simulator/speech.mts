@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { storeSpeech } from './files.mts';
 import { errorReply, refusalOfCreateCall, type Call, type Reply } from './replies.mts';
-import { numberOf, scenarioOf, type Scenario } from './scenarios.mts';
+import { numberOf, scenariosIn, type Scenarios } from './scenarios.mts';
 import { readOrder } from './speech-order.mts';
 import type { TaskRecord } from './types.mts';
 import type { World } from './world.mts';
@@ -39,8 +39,8 @@ const MIN_ANSWER_DELAY_MS = 50;
 export function createTask(world: World, call: Call): Reply {
 	const order = readOrder(world, call);
 	if ('status' in order) return order;
-	const scenario = scenarioOf(order.input);
-	const refusalReply = refusalOfCreateCall(world, call, scenario);
+	const scenarios = scenariosIn(order.input);
+	const refusalReply = refusalOfCreateCall(world, call, scenarios);
 	if (refusalReply) return refusalReply;
 	world.chargedCalls++;
 	const task: TaskRecord = {
@@ -54,9 +54,9 @@ export function createTask(world: World, call: Call): Reply {
 	};
 	world.tasks.set(task.id, task);
 	world.inFlight.add(task);
-	runTask(world, task, scenario);
+	runTask(world, task, scenarios);
 	const body = { [world.dialect.createIdField]: task.id };
-	if (!scenario.has('messages-first')) return { status: 200, body };
+	if (!scenarios.has('messages-first')) return { status: 200, body };
 	const delayMs = Math.max(MIN_ANSWER_DELAY_MS, world.applyPace(ANSWER_DELAY_MS));
 	return { status: 200, body, delayMs };
 }
@@ -111,9 +111,9 @@ function urlFields(world: World, task: TaskRecord): Record<string, unknown> {
 }
 
 /** Schedules everything that happens to a task until it ends. */
-function runTask(world: World, task: TaskRecord, scenario: Scenario): void {
+function runTask(world: World, task: TaskRecord, scenarios: Scenarios): void {
 	const defaultMs = Math.min(MAX_DURATION_MS, BASE_DURATION_MS + task.input.length * MS_PER_LETTER);
-	const durationMs = world.applyPace(numberOf(scenario, 'slow', defaultMs / 1000) * 1000);
+	const durationMs = world.applyPace(numberOf(scenarios, 'slow', defaultMs / 1000) * 1000);
 	const cancelFunctions: Array<() => void> = [];
 	const cancel = () => cancelFunctions.splice(0).forEach((cancelOne) => cancelOne());
 	const schedule = (ms: number, action: () => void) =>
@@ -127,35 +127,35 @@ function runTask(world: World, task: TaskRecord, scenario: Scenario): void {
 		schedule(ms, end);
 	};
 
-	if (scenario.has('task-fails')) {
+	if (scenarios.has('task-fails')) {
 		return endAfter(durationMs * EARLY_FAILURE_SHARE, () => failTask(world, task));
 	}
-	for (const [share, percentage] of stepsOf(scenario)) {
-		if (share === 0) reportProgress(world, task, scenario, percentage);
-		else schedule(durationMs * share, () => reportProgress(world, task, scenario, percentage));
+	for (const [share, percentage] of stepsOf(scenarios)) {
+		if (share === 0) reportProgress(world, task, scenarios, percentage);
+		else schedule(durationMs * share, () => reportProgress(world, task, scenarios, percentage));
 	}
 	endAfter(durationMs, () => {
-		if (scenario.has('task-fails-late')) return failTask(world, task);
+		if (scenarios.has('task-fails-late')) return failTask(world, task);
 		task.status = 'completed';
 		world.inFlight.delete(task);
-		if (scenario.has('late-address')) {
-			const lateMs = world.applyPace(numberOf(scenario, 'late-address', LATE_URL_SECONDS) * 1000);
-			schedule(lateMs, () => publishFiles(world, task, scenario));
+		if (scenarios.has('late-address')) {
+			const lateMs = world.applyPace(numberOf(scenarios, 'late-address', LATE_URL_SECONDS) * 1000);
+			schedule(lateMs, () => publishFiles(world, task, scenarios));
 		} else {
-			publishFiles(world, task, scenario);
+			publishFiles(world, task, scenarios);
 		}
-		reportProgress(world, task, scenario, 100);
-		if (scenario.has('duplicate-progress')) reportProgress(world, task, scenario, 100);
+		reportProgress(world, task, scenarios, 100);
+		if (scenarios.has('duplicate-progress')) reportProgress(world, task, scenarios, 100);
 	});
 }
 
-/** Returns the messages about progress that a scenario asks for. */
-function stepsOf(scenario: Scenario): readonly ProgressStep[] {
-	if (scenario.has('messages-first')) {
+/** Returns the messages about progress that the scenarios ask for. */
+function stepsOf(scenarios: Scenarios): readonly ProgressStep[] {
+	if (scenarios.has('messages-first')) {
 		return PROGRESS_STEPS.map(([share, percentage]) => [percentage < 50 ? 0 : share, percentage]);
 	}
-	if (scenario.has('duplicate-progress')) return PROGRESS_STEPS.flatMap((step) => [step, step]);
-	if (scenario.has('backward-progress')) {
+	if (scenarios.has('duplicate-progress')) return PROGRESS_STEPS.flatMap((step) => [step, step]);
+	if (scenarios.has('backward-progress')) {
 		return PROGRESS_STEPS.flatMap((step, index): ProgressStep[] => {
 			const backwardStep: ProgressStep = [step[0] + 0.05, step[1] - 14];
 			return index % 2 === 1 ? [step, backwardStep] : [step];
@@ -168,13 +168,13 @@ function stepsOf(scenario: Scenario): readonly ProgressStep[] {
 function reportProgress(
 	world: World,
 	task: TaskRecord,
-	scenario: Scenario,
+	scenarios: Scenarios,
 	percentage: number,
 ): void {
 	if (task.status === 'pending') task.status = 'processing';
 	task.percentage = percentage;
 	world.notifyWaiters();
-	if (scenario.has('silent-socket')) return;
+	if (scenarios.has('silent-socket')) return;
 	world.hub.send(task.token, {
 		type: 'labs_status_updated',
 		payload: { task_id: task.id, process_percentage: percentage },
@@ -182,9 +182,9 @@ function reportProgress(
 }
 
 /** Stores the files of a completed task, so that reads have their URLs, and calls its callback URL. */
-function publishFiles(world: World, task: TaskRecord, scenario: Scenario): void {
+function publishFiles(world: World, task: TaskRecord, scenarios: Scenarios): void {
 	task.readyAt = Date.now();
-	Object.assign(task, storeSpeech(world, task, scenario));
+	Object.assign(task, storeSpeech(world, task, scenarios));
 	world.notifyWaiters();
 	sendCallback(world, task);
 }

@@ -7,7 +7,7 @@ import {
 	type Call,
 	type Reply,
 } from './replies.mts';
-import { scenarioOf } from './scenarios.mts';
+import { scenariosIn } from './scenarios.mts';
 import type { World } from './world.mts';
 
 const LANDSCAPE = 'VIDEO_ASPECT_RATIO_LANDSCAPE';
@@ -61,8 +61,8 @@ function generate(
 		}
 		if (!imageList.every(isBase64Image)) return errorReply(400, 'invalid_image');
 	}
-	const scenario = scenarioOf(prompt);
-	const refusalReply = refusalOfCreateCall(world, call, scenario);
+	const scenarios = scenariosIn(prompt);
+	const refusalReply = refusalOfCreateCall(world, call, scenarios);
 	if (refusalReply) return refusalReply;
 	const job = startGeneration(world, call, {
 		kind,
@@ -71,7 +71,7 @@ function generate(
 		count,
 		hasImages: images !== undefined,
 	});
-	return { job, plainJson: scenario.has('plain-json') };
+	return { job, plainJson: scenarios.has('plain-json') };
 }
 
 /** True if a value is a PNG, JPEG or WebP file as padded base64, without the prefix of a data URL. */

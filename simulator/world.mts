@@ -1,7 +1,7 @@
 import { type Dialect, dialectOf } from './dialect.mts';
 import type { PendingRule } from './faults.mts';
 import { bytesOf, type StoredFile } from './files.mts';
-import type { Listener } from './http.mts';
+import type { RunningServer } from './http.mts';
 import { Renderer } from './media/renderer.mts';
 import { SocketHub } from './sockets.mts';
 import { Timers } from './timers.mts';
@@ -44,7 +44,7 @@ export class World {
 	webSocketUrl = '';
 	/** The second origin, which serves files. */
 	fileOrigin = '';
-	listeners: Listener[] = [];
+	listeners: RunningServer[] = [];
 	/** All requests, in the order in which their bodies were read. */
 	readonly requests: RequestRecord[] = [];
 	/** Requests to the file origin that had an Authorization header or the token. */

@@ -1,7 +1,11 @@
 import type { ITriggerFunctions, ITriggerResponse, WorkflowActivateMode } from 'n8n-workflow';
 import { accountOf } from '../shared/account';
 import { Api } from '../shared/api/api';
-import { tokenError, confirmTokenRefusal, isTemporaryAccountError } from '../shared/api/tokenCheck';
+import {
+	tokenError,
+	confirmTokenRefusal,
+	isTransientOrOutOfCredit,
+} from '../shared/api/tokenCheck';
 import { Failure, withDefaultFacts } from '../shared/failure';
 import { readCredential, type Credential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
@@ -91,7 +95,7 @@ class ListeningTrigger {
 		const error = await tokenError(activation.api, 0, signal);
 		if (signal.aborted) return;
 		// A temporary failure, such as an outage, does not prevent publishing.
-		if (error !== undefined && (isManual || !isTemporaryAccountError(error))) throw error;
+		if (error !== undefined && (isManual || !isTransientOrOutOfCredit(error))) throw error;
 		await Promise.all(this.watches.map(async (watch) => await watch.start()));
 	}
 

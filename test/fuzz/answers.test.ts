@@ -87,7 +87,7 @@ test.each<[string, (text: string) => void]>([
 		'an answer, or a failure and nothing else',
 		(text) => {
 			const read = valueOrFailure(() =>
-				errors.parseResponseBody(text, SOURCE.redact, readers.readRecord),
+				errors.parseResponseBody(text, SOURCE.redact, readers.readSuccessRecord),
 			);
 			if (read instanceof Failure) isReason(read.facts.reason);
 			else expect(read).toEqual(single.parseJson(text));

@@ -38,7 +38,7 @@ test.each([
 		expect(readers.readNotification(text)).toBeUndefined();
 		expect(failureOfStatus(400, text).kind).toBe('rejected');
 		expect(
-			valueOrFailure(() => parseResponseBody(text, SOURCE.redact, readers.readRecord)),
+			valueOrFailure(() => parseResponseBody(text, SOURCE.redact, readers.readSuccessRecord)),
 		).toBeInstanceOf(Failure);
 		expect(outcomeOf(`data: ${text}\n\n`)).toMatchObject({ files: [] });
 	}

@@ -33,7 +33,7 @@ const READERS: Record<string, (text: string) => unknown> = {
 	failureOfStatus: (text) => answers.failureOfStatus(400, text),
 	readErrorText: answers.readErrorText,
 	readAnswer: (text) =>
-		valueOrFailure(() => answers.parseResponseBody(text, SOURCE.redact, readers.readRecord)),
+		valueOrFailure(() => answers.parseResponseBody(text, SOURCE.redact, readers.readSuccessRecord)),
 	fileTypeOf: (text) => fileTypes.fileTypeOf(Buffer.from(text), text, BASE, 'image'),
 	fileNameOf: (text) => fileTypes.fileNameOf('image', text, 'png'),
 	readHistory: (text) => toHistoryEntries([{ status: text, url: text, created_at: text }], BASE),

@@ -8,7 +8,7 @@ import {
 } from '../../nodes/shared/parsing/errors';
 import { Failure } from '../../nodes/shared/failure';
 import { redactor } from '../../nodes/shared/parsing/redaction';
-import { readRecord } from '../../nodes/shared/parsing/responses';
+import { readSuccessRecord } from '../../nodes/shared/parsing/responses';
 import { valueOrFailure } from '../fuzz/check';
 
 /* What a refusal means, in every shape in which deployments say it. The plainest: docs/faults.md. */
@@ -17,7 +17,7 @@ const PAGE =
 	'<!DOCTYPE html>\n<html><head><title>502</title></head><body>Bad Gateway</body></html>';
 const NOW = 'Thu, 01 Jan 2026 00:00:00 GMT';
 const answerOf = (body: string) =>
-	valueOrFailure(() => parseResponseBody(body, redactor(''), readRecord));
+	valueOrFailure(() => parseResponseBody(body, redactor(''), readSuccessRecord));
 /** A status, and the body behind it. */
 const statusOf = (text: string) => failureOfStatus(Number(text.slice(0, 3)), text.slice(4));
 

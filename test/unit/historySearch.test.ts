@@ -4,7 +4,7 @@ import type { ServiceRecord, GenerationRequest } from '../../nodes/shared/contra
 import { Failure } from '../../nodes/shared/failure';
 import { readHistorySince } from '../../nodes/shared/generation/historyReader';
 import { findInHistory, findRenewedFile } from '../../nodes/shared/generation/historySearch';
-import { ledgerOf } from '../../nodes/shared/generation/requestLedger';
+import { generationLedgerOf } from '../../nodes/shared/generation/requestLedger';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { sent, SENT_AT } from './sent';
 
@@ -219,7 +219,7 @@ test('earlier requests of a constant prompt cost neither pages nor time', async 
 	const list = [...one, ...entries];
 	const listHistory = jest.fn(async ({ page }: { page: number }) => pageOf(list, page));
 	const api = apiOf(listHistory);
-	for (const request of requests) ledgerOf(api.credential).add(request);
+	for (const request of requests) generationLedgerOf(api.credential).add(request);
 	const never = new AbortController().signal;
 	const search = async () => {
 		const request = sent({ searchUntil: Date.now() });
@@ -231,7 +231,7 @@ test('earlier requests of a constant prompt cost neither pages nor time', async 
 
 test('what another process has found for a request is known as taken', async () => {
 	const api = apiOf(async ({ page }: { page: number }) => pageOf([file('b'), file('a')], page));
-	const requests = ledgerOf(api.credential);
+	const requests = generationLedgerOf(api.credential);
 	const [before, after] = [sent({ requestedCount: 2, searchUntil: Date.now() }), one];
 	requests.add(before);
 	const files = readGeneratedFiles(after, 'https://media.example.com');

@@ -4,7 +4,7 @@ import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
 import { parseResponseBody } from '../../nodes/shared/parsing/errors';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
 import { combineRedactors, redactor } from '../../nodes/shared/parsing/redaction';
-import { readRecord, readSpeechTask } from '../../nodes/shared/parsing/responses';
+import { readSuccessRecord, readSpeechTask } from '../../nodes/shared/parsing/responses';
 import { valueOrFailure } from '../fuzz/check';
 
 const TOKEN = 'tok_0123456789abcdef';
@@ -64,7 +64,7 @@ it.each<[string, number, (text: string) => unknown]>([
 		'the error in an answer',
 		500,
 		(error) =>
-			valueOrFailure(() => parseResponseBody(JSON.stringify({ error }), redact, readRecord)),
+			valueOrFailure(() => parseResponseBody(JSON.stringify({ error }), redact, readSuccessRecord)),
 	],
 	['the error of a task', 500, (error) => taskOf({ status: 'error', error })?.reason],
 	['the status of a task', 500, (status) => taskOf({ status })?.status],

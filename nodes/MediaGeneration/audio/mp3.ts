@@ -81,7 +81,7 @@ const durationMsOf = ({ samples, sampleRate }: Frame) => (samples * 1000) / samp
 const isVbrHeader = (file: Buffer, offset: number) =>
 	/Xing|Info|VBRI/.test(file.toString('latin1', offset + 4, offset + 46));
 
-/** Finds the frames of a file. Call `next` again and again, from the start of the file to its end. */
+/** Finds the frames of a file. Call `scanAt` again and again, from the start of the file to its end. */
 class FrameFinder {
 	/** The format of the frames, once one was found. */
 	private format: string | undefined;
@@ -91,8 +91,8 @@ class FrameFinder {
 	 */
 	private isInSync = false;
 
-	/** Returns the frame at `offset` if it holds sound, and how many bytes to move on to the next call. */
-	next(file: Buffer, offset: number): { bytes: number; frame?: Frame } {
+	/** Returns the frame at `offset` if it holds sound, and how many bytes to skip before the next call. */
+	scanAt(file: Buffer, offset: number): { bytesToSkip: number; frame?: Frame } {
 		const completeFrameAt = (start: number, format: string | undefined) => {
 			const frame = frameAt(file, start);
 			const isComplete =
@@ -106,10 +106,10 @@ class FrameFinder {
 		const isFollowed = () =>
 			end === file.length || completeFrameAt(end, frame?.format) !== undefined;
 		this.isInSync = frame !== undefined && (this.isInSync || isFollowed());
-		if (!frame || !this.isInSync) return { bytes: tagBytes(file, offset) || 1 };
-		if (isVbrHeader(file, offset)) return { bytes: frame.size };
+		if (!frame || !this.isInSync) return { bytesToSkip: tagBytes(file, offset) || 1 };
+		if (isVbrHeader(file, offset)) return { bytesToSkip: frame.size };
 		this.format ??= frame.format;
-		return { bytes: frame.size, frame };
+		return { bytesToSkip: frame.size, frame };
 	}
 }
 
@@ -117,9 +117,9 @@ class FrameFinder {
 function* framesOf(file: Buffer): Generator<Frame & { offset: number }> {
 	const frames = new FrameFinder();
 	for (let offset = 0; offset < file.length;) {
-		const { bytes, frame } = frames.next(file, offset);
+		const { bytesToSkip, frame } = frames.scanAt(file, offset);
 		if (frame) yield { ...frame, offset };
-		offset += bytes;
+		offset += bytesToSkip;
 	}
 }
 
@@ -133,10 +133,10 @@ export function* readMp3Duration(): ByteParser<number> {
 		file.length > 0 && unknownBytes < MAX_UNKNOWN_BYTES;
 		file = yield WINDOW_BYTES
 	) {
-		const { bytes, frame } = frames.next(file, 0);
-		unknownBytes = bytes > 1 ? 0 : unknownBytes + 1;
+		const { bytesToSkip, frame } = frames.scanAt(file, 0);
+		unknownBytes = bytesToSkip > 1 ? 0 : unknownBytes + 1;
 		if (frame) ms += durationMsOf(frame);
-		yield -bytes;
+		yield -bytesToSkip;
 	}
 	return ms;
 }

@@ -29,7 +29,7 @@ interface Share {
  * and by the limit of each account. A unit that has to wait for its account does not hold up the units of other
  * accounts.
  */
-export class Concurrency {
+export class ConcurrencyLimiter {
 	/** The limit of the whole run; each account has a limit of its own in its throttle. */
 	private readonly limit: ConcurrencyLimit;
 	/** How many slots are in use. */

@@ -5,7 +5,7 @@ import { creatorOf } from '../../shared/n8n/requestCreator';
 import {
 	finalFields,
 	newRequest,
-	ledgerOf,
+	generationLedgerOf,
 	searchEnd,
 } from '../../shared/generation/requestLedger';
 import type { StreamResult } from '../../shared/parsing/generationEvents';
@@ -127,7 +127,7 @@ export class GenerationRecord {
 	}
 
 	/** Undoes `markSent`. Call it only when the service has surely not accepted the call. */
-	markRefused(): void {
+	markNotAccepted(): void {
 		this.isSent = false;
 		this.ledger.remove(this.request);
 		this.entry.setNotAccepted();
@@ -270,6 +270,6 @@ export class GenerationRecord {
 	}
 
 	private get ledger() {
-		return ledgerOf(this.item.credential);
+		return generationLedgerOf(this.item.credential);
 	}
 }

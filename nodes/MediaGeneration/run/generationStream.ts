@@ -95,7 +95,7 @@ class GenerationCall {
 			},
 			onNotAccepted: () => {
 				this.freeBody();
-				record.markRefused();
+				record.markNotAccepted();
 			},
 		};
 		const readResponse: ResponseReader<StreamResult> = async (response, _, onAccepted) =>

@@ -9,7 +9,7 @@ import type { CallSignals } from '../../shared/async/callSignals';
 import type { ServiceRecord } from '../../shared/contract';
 import type { Credential } from '../../shared/http/credential';
 import type { NodeParameters } from '../../shared/n8n/parameters';
-import type { Concurrency } from './concurrency';
+import type { ConcurrencyLimiter } from './concurrency';
 import type { ItemTask } from './itemTask';
 import type { Report } from './report';
 
@@ -21,7 +21,7 @@ export interface ItemContext extends CallSignals {
 	readonly credential: Credential;
 	readonly api: Api;
 	readonly parameters: NodeParameters;
-	readonly concurrency: Concurrency;
+	readonly concurrency: ConcurrencyLimiter;
 	readonly report: Report;
 	/** Makes an output item that n8n links to this input item. The account's token is redacted. */
 	output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData;

@@ -16,7 +16,7 @@ import { combineRedactors, type Redactor } from '../../shared/parsing/redaction'
 import { toOutputRecord } from '../../shared/parsing/responses';
 import { collectableTasks, Journal, type JournalEntry } from '../paid/journal';
 import { chargeSummary, type ItemRequest } from '../paid/summary';
-import { Concurrency } from './concurrency';
+import { ConcurrencyLimiter } from './concurrency';
 import {
 	type ItemTask,
 	type ItemResult,
@@ -52,7 +52,7 @@ export class Run {
 	/** Is aborted to end the run: nothing new may begin, and the accounts are released. */
 	private readonly stopController = new AbortController();
 	private readonly signals: CallSignals;
-	private concurrency: Concurrency | undefined;
+	private concurrency: ConcurrencyLimiter | undefined;
 	/** The lowest value of Max Paid Requests among all items. */
 	private maxPaid = Infinity;
 	/** The error that ends the run, and the index of its item. There is no index if the run was canceled. */
@@ -165,7 +165,7 @@ export class Run {
 			!this.isToolRun,
 		);
 		// The first item whose option Concurrency is valid sets the concurrency of the whole run.
-		this.concurrency ??= new Concurrency(parameters.numberOption(concurrency));
+		this.concurrency ??= new ConcurrencyLimiter(parameters.numberOption(concurrency));
 		return {
 			index,
 			context,

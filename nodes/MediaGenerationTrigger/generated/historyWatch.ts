@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import { MAX_PAGE_SIZE } from '../../shared/api/pagination';
-import { isTemporaryAccountError } from '../../shared/api/tokenCheck';
+import { isTransientOrOutOfCredit } from '../../shared/api/tokenCheck';
 import { sleep, monotonicNow, withDeadline } from '../../shared/async/deadline';
 import { MAX_SHARED_READ_AGE_MS } from '../../shared/async/coalescedReads';
 import { errorKindOf, Failure, isFailure, toNoResponse } from '../../shared/failure';
@@ -52,7 +52,7 @@ export class HistoryWatch {
 				if (isFailure(error, 'notFound')) {
 					throw new Failure('noHistory', { status: error.facts.status });
 				}
-				if (isManual || !isTemporaryAccountError(error)) throw error;
+				if (isManual || !isTransientOrOutOfCredit(error)) throw error;
 				this.reportFailure(error);
 			})
 			.finally(() => void this.pollLoop());

@@ -17,7 +17,7 @@ import {
 import {
 	readCreatedTaskId,
 	readPage,
-	readRecord,
+	readSuccessRecord,
 	readSpeechTask,
 	type Page,
 } from '../parsing/responses';
@@ -115,7 +115,7 @@ export class Api extends RetryingClient {
 		retry: FreeCall['retry'] = 'ifTemporary',
 	): Promise<ServiceRecord> {
 		const call: FreeCall = { method: 'GET', path: ACCOUNT_PATH, retry, signal };
-		return (await this.sendForJson(call, readRecord)).value;
+		return (await this.sendForJson(call, readSuccessRecord)).value;
 	}
 
 	/** Reads one page of a list, with the service's clock minus ours, in ms. */

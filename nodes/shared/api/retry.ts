@@ -257,7 +257,7 @@ export class RetryingClient {
 			if (retry === 'ifNotAccepted') return true;
 			// A read may have no deadline, so the time for its retries is limited. If no request was ever answered, the
 			// service probably throttles everything, and only MAX_CALL_ATTEMPTS attempts are made.
-			if (this.throttle.hasEverAnswered && monotonicNow() - startedAt < MAX_THROTTLED_READ_MS)
+			if (this.throttle.hasServiceAnswered && monotonicNow() - startedAt < MAX_THROTTLED_READ_MS)
 				return true;
 		}
 		if (attempt + 1 >= MAX_CALL_ATTEMPTS) return false;

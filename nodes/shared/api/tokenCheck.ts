@@ -53,5 +53,5 @@ export async function confirmTokenRefusal(
 }
 
 /** Returns true for an error that may go away without a change of the credential. */
-export const isTemporaryAccountError = (error: unknown): boolean =>
+export const isTransientOrOutOfCredit = (error: unknown): boolean =>
 	isTransient(error) || isFailure(error, 'outOfCredit');

@@ -15,7 +15,7 @@ import {
 	earliestEntryTime,
 } from './historyMatching';
 import { readHistorySince } from './historyReader';
-import { ledgerOf } from './requestLedger';
+import { generationLedgerOf } from './requestLedger';
 
 /** The usual pause between two reads of the history, in ms. */
 const SEARCH_INTERVAL_MS = 10_000;
@@ -79,7 +79,7 @@ export async function findInHistory(
 		msUntilDeadline: number,
 	): Promise<ReadResult<GeneratedFile[]>> {
 		const isLastSearch = Math.min(remainingSearchMs(), msUntilDeadline) < SEARCH_INTERVAL_MS;
-		const ledger = ledgerOf(api.credential);
+		const ledger = generationLedgerOf(api.credential);
 		ledger.add(request);
 		const requestsWithPrompt = ledger.findByPrompt(request);
 		const competingRequests = [request, ...requestsWithPrompt.filter(isCompetingWith(request))];

@@ -88,7 +88,7 @@ export const allRequests = (isSpeech: boolean): GenerationRequest[] =>
 	allAccounts().flatMap((account) => account.get(isSpeech ? SpeechLedger : RequestLedger).all());
 
 /** Returns the ledger of a credential's account in this process, for videos and images. */
-export const ledgerOf = (credential: Credential): RequestLedger =>
+export const generationLedgerOf = (credential: Credential): RequestLedger =>
 	accountOf(credential).get(RequestLedger);
 
 /** Returns the ledger of a credential's account in this process, for speech. */

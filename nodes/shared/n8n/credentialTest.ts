@@ -8,7 +8,7 @@ import { toWrongBaseUrl, Failure } from '../failure';
 import { readCredential, type Credential } from '../http/credential';
 import { failureOfConnection } from '../http/request';
 import { failureOfStatus, parseResponseBody } from '../parsing/errors';
-import { readRecord } from '../parsing/responses';
+import { readSuccessRecord } from '../parsing/responses';
 import { wordingOf } from './messages';
 
 /** How long the response may take, in ms. */
@@ -54,5 +54,5 @@ async function readAccount(
 	if (statusCode < 200 || statusCode > 299) {
 		throw toWrongBaseUrl(failureOfStatus(statusCode, redact.text(text)));
 	}
-	parseResponseBody(text, redact, readRecord);
+	parseResponseBody(text, redact, readSuccessRecord);
 }

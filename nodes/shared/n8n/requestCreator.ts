@@ -2,7 +2,12 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { sleep } from '../async/deadline';
 import type { GeneratedFile, GenerationRequest } from '../contract';
 import { LATE_RESULT_MS } from '../generation/historyMatching';
-import { allRequests, ledgerOf, promptStart, speechLedgerOf } from '../generation/requestLedger';
+import {
+	allRequests,
+	generationLedgerOf,
+	promptStart,
+	speechLedgerOf,
+} from '../generation/requestLedger';
 import type { Credential } from '../http/credential';
 import { identifiersOf } from '../parsing/responses';
 import { asText, isRecord, withoutQuery } from '../parsing/values';
@@ -47,7 +52,7 @@ export async function isCreatedByOwnExecution(
 ): Promise<boolean> {
 	const receivedAt = Date.now();
 	const isSpeech = subject.files === undefined;
-	const ledger = (isSpeech ? speechLedgerOf : ledgerOf)(credential);
+	const ledger = (isSpeech ? speechLedgerOf : generationLedgerOf)(credential);
 	const isOwn = ({ creator }: GenerationRequest) => creator !== undefined && isOwnCreator(creator);
 	// The sub-workflow may use another token or Base URL of the same account. Another service may use the same ids, so
 	// the prompts must be equal, too.

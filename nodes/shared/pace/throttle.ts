@@ -69,7 +69,7 @@ export interface AdmittedCall {
  */
 export class Throttle {
 	/** True once a request has had the outcome `succeeded` or `rejected`. */
-	hasEverAnswered = false;
+	hasServiceAnswered = false;
 	/** How many tasks and generation streams of this process's executions are in flight. */
 	inFlight = 0;
 	/** How many tasks and generation streams may be in flight. */
@@ -223,7 +223,7 @@ export class Throttle {
 	private updateLimits(isCreate: boolean, sentAt: number, outcome: Outcome, error?: unknown): void {
 		const { requestBreaker, createBreaker, failFast } = this;
 		const hasAnswered = outcome === 'succeeded' || outcome === 'rejected';
-		this.hasEverAnswered ||= hasAnswered;
+		this.hasServiceAnswered ||= hasAnswered;
 		if (hasAnswered && sentAt > this.lastThrottledAt) this.interval.onAccepted();
 		if (hasAnswered) requestBreaker.onSuccess(sentAt);
 		if (outcome === 'throttled') this.onThrottled(isCreate, sentAt, error as Failure);

@@ -62,10 +62,10 @@ export class GenerationEvents {
 	/** `plain` if the answer is JSON or a web page instead of a stream; undefined until the first text has arrived. */
 	private mode: 'events' | 'plain' | undefined;
 	private plainAnswer = '';
-	/** The files that have arrived, by id and URL without the query. */
+	/** The files that have arrived, by id (if there is one) and path: the URL without the query. */
 	private readonly filesByPath = new Map<string, GeneratedFile>();
-	/** The files that have arrived, by id or else by URL with the query. */
-	private readonly filesByUrl = new Map<string, GeneratedFile>();
+	/** The files that have arrived, by id and path or, without an id, by URL with the query. */
+	private readonly filesByIdOrUrl = new Map<string, GeneratedFile>();
 	private readonly failedIds = new Set<string>();
 	/** The last failure in the events that had a reason; if none had one, the first failure. */
 	private reportedFailure: Failure | undefined;
@@ -179,7 +179,7 @@ export class GenerationEvents {
 			this.filesByPath.set(occurrenceOf(pathKey, pathKeys), file);
 			// A video that was reported as failed before has a file now, so it has not failed after all.
 			if (id !== undefined) this.failedIds.delete(id);
-			this.filesByUrl.set(occurrenceOf(id === undefined ? fileUrl : pathKey, urlKeys), file);
+			this.filesByIdOrUrl.set(occurrenceOf(id === undefined ? fileUrl : pathKey, urlKeys), file);
 		}
 		const isFinalData = missingResultReason !== undefined;
 		for (const entry of [value].flat().slice(0, MAX_FILES)) {
@@ -223,10 +223,10 @@ export class GenerationEvents {
 
 	/** The files that have arrived, each once. */
 	private get files(): GeneratedFile[] {
-		const { filesByPath, filesByUrl } = this;
+		const { filesByPath, filesByIdOrUrl } = this;
 		const paths = new Set([...filesByPath.values()].map(({ fileUrl }) => withoutQuery(fileUrl)));
 		// With one path for all files, only the query tells them apart.
-		return [...(paths.size > 1 ? filesByPath : filesByUrl).values()];
+		return [...(paths.size > 1 ? filesByPath : filesByIdOrUrl).values()];
 	}
 
 	/** True if each requested file has arrived or failed, so that no more events are needed. */

@@ -219,12 +219,12 @@ export interface Page {
 }
 
 /** Returns the answer if it is a record and reports no failure; otherwise undefined. */
-export const readRecord = (raw: unknown): ServiceRecord | undefined =>
+export const readSuccessRecord = (raw: unknown): ServiceRecord | undefined =>
 	isRecord(raw) && !isFailed(raw) ? raw : undefined;
 
 /** Reads one page of a list (§4.4, §4.9); undefined if the answer has none. */
 export function readPage(raw: unknown): Page | undefined {
-	const { voices, data, items, total, page_size: pageSize } = readRecord(raw) ?? {};
+	const { voices, data, items, total, page_size: pageSize } = readSuccessRecord(raw) ?? {};
 	const list = [raw, voices, data, items].find((value) => Array.isArray(value));
 	if (!list) return undefined;
 	return {

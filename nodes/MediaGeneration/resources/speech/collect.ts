@@ -22,10 +22,10 @@ import { submit, type SpeechOrder } from './submit';
 const SUBTITLES_TIMEOUT_MS = 60_000;
 
 /** How to wait for a speech task, and what to download. */
-export type WaitOptions = ReturnType<typeof readWaitOptions>;
+export type CollectOptions = ReturnType<typeof readCollectOptions>;
 
 /** Reads how to wait for a speech task, and what to download. Throws a Failure if a field is invalid. */
-export function readWaitOptions(parameters: NodeParameters) {
+export function readCollectOptions(parameters: NodeParameters) {
 	const outputField = parameters.outputField();
 	const wantsSubtitles = parameters.wantsFile(subtitlesField);
 	if (wantsSubtitles && outputField === SUBTITLES_BINARY_FIELD) {
@@ -64,7 +64,7 @@ export interface SpeechResult {
  */
 export async function collect(
 	item: ItemContext,
-	options: WaitOptions,
+	options: CollectOptions,
 	orderOrId: SpeechOrder | string,
 ): Promise<SpeechResult> {
 	const { report, stopStarting: signal } = item;

@@ -12,7 +12,7 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { toItemResult } from '../../run/itemTask';
 import type { ItemContext, Operation } from '../../run/itemContext';
-import { collect, readWaitOptions, speechItem } from './collect';
+import { collect, readCollectOptions, speechItem } from './collect';
 import { collectParts, MAX_PARTS, runParts, speechOutput } from './parts';
 
 const taskIdsField = {
@@ -66,20 +66,20 @@ export const collectSpeech: Operation = {
 	],
 	prepare(item) {
 		const ids = item.parameters.requiredTaskIds(taskIdsField, MAX_PARTS);
-		const waitOptions = readWaitOptions(item.parameters);
+		const collectOptions = readCollectOptions(item.parameters);
 		const isJoined = item.parameters.flag(joinFiles);
 
 		return async () => {
 			if (!isJoined) {
-				return await runParts(item, ids, waitOptions.timeoutMs, async ({ stopStarting }, id) => {
-					const resultPromise = collect({ ...item, stopStarting }, waitOptions, id);
+				return await runParts(item, ids, collectOptions.timeoutMs, async ({ stopStarting }, id) => {
+					const resultPromise = collect({ ...item, stopStarting }, collectOptions, id);
 					// The failure of one task must not discard the audio of the other tasks.
 					return await toItemResult(
-						resultPromise.then((result) => speechItem(item, result, waitOptions.outputField)),
+						resultPromise.then((result) => speechItem(item, result, collectOptions.outputField)),
 					);
 				});
 			}
-			const results = await collectParts(item, waitOptions, ids).catch((error: unknown) => {
+			const results = await collectParts(item, collectOptions, ids).catch((error: unknown) => {
 				// The message lists the tasks that can still be collected, so it must not list one that has failed or
 				// is unknown.
 				const failedId = isFailure(error, 'taskFailed', 'notFound')
@@ -88,9 +88,9 @@ export const collectSpeech: Operation = {
 				const collectableIds = ids.filter((id) => id !== failedId);
 				throw ids.length > 1 ? withDefaultFacts(error, { taskIds: collectableIds }) : error;
 			});
-			const output = await speechOutput(item, results, waitOptions);
+			const output = await speechOutput(item, results, collectOptions);
 			if (ids.length > 1 && output.length === 1 && !areParts(item)) {
-				const noun = waitOptions.wantsFile ? 'file' : 'item';
+				const noun = collectOptions.wantsFile ? 'file' : 'item';
 				item.report.hint(
 					`${ids.length} tasks were joined into one ${noun}. For separate ${noun}s, turn off '${joinFiles.displayName}'`,
 				);

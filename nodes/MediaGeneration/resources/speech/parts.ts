@@ -18,7 +18,7 @@ import {
 	durationField,
 	speechItem,
 	type SpeechResult,
-	type WaitOptions,
+	type CollectOptions,
 } from './collect';
 import { isTaskGone, type SpeechOrder } from './submit';
 
@@ -76,7 +76,7 @@ export async function runParts<Input, Result>(
  */
 export async function collectParts(
 	item: ItemContext,
-	options: WaitOptions,
+	options: CollectOptions,
 	ordersOrIds: Array<SpeechOrder | string>,
 ): Promise<SpeechResult[]> {
 	// To join the subtitles of several parts, the duration of each part must be known, so its audio must be downloaded.
@@ -97,7 +97,7 @@ export async function collectParts(
 export async function speechOutput(
 	item: ItemContext,
 	results: SpeechResult[],
-	{ outputField, wantsSubtitles }: Pick<WaitOptions, 'outputField' | 'wantsSubtitles'>,
+	{ outputField, wantsSubtitles }: Pick<CollectOptions, 'outputField' | 'wantsSubtitles'>,
 ): Promise<INodeExecutionData[]> {
 	if (results.length === 1) return [speechItem(item, results[0]!, outputField)];
 	const json = {

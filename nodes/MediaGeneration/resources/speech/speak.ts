@@ -20,7 +20,7 @@ import { collectableTasks, type JournalEntry } from '../../paid/journal';
 import { digestOf } from '../../paid/idempotencyKey';
 import type { BillableTask } from '../../run/itemTask';
 import type { Operation, ItemContext } from '../../run/itemContext';
-import { readWaitOptions } from './collect';
+import { readCollectOptions } from './collect';
 import { collectParts, MAX_PARTS, runParts, speechOutput } from './parts';
 import { submit, type SpeechOrder } from './submit';
 
@@ -223,7 +223,7 @@ function prepare(item: ItemContext): BillableTask {
 	const requestBody = buildRequestBody(parameters);
 	const parts = splitIntoParts(parameters, requestBody.input);
 	const waitsForCompletion = parameters.flag(waitForCompletion);
-	const waitOptions = readWaitOptions(parameters);
+	const collectOptions = readCollectOptions(parameters);
 	const callKeys = parts.length === 1 ? [''] : parts.map(partKey);
 	return { callKeys, run };
 
@@ -239,10 +239,10 @@ function prepare(item: ItemContext): BillableTask {
 			throw withTasks(error, entries);
 		};
 		if (waitsForCompletion) {
-			const results = await collectParts(item, waitOptions, orders).catch(throwWithTasks);
-			return await speechOutput(item, results, waitOptions);
+			const results = await collectParts(item, collectOptions, orders).catch(throwWithTasks);
+			return await speechOutput(item, results, collectOptions);
 		}
-		const { timeoutMs } = waitOptions;
+		const { timeoutMs } = collectOptions;
 		const tasks = await runParts(item, orders, timeoutMs, async (part, order) => {
 			return await submit(part, order, timeoutMs);
 		}).catch(throwWithTasks);

@@ -91,7 +91,7 @@ async function create(
 			ledgerRequest.sentAt = Date.now();
 			ledger.add(ledgerRequest);
 		};
-		const onRefused = () => {
+		const onNotAccepted = () => {
 			entry.setNotAccepted();
 			ledger.remove(ledgerRequest);
 		};
@@ -99,7 +99,7 @@ async function create(
 		return await api.createTask(operation, requestBody, {
 			...signals,
 			onSend,
-			onNotAccepted: onRefused,
+			onNotAccepted,
 		});
 	});
 	const taskId = await taskIdPromise.catch((error: unknown) => {
