@@ -1,4 +1,4 @@
-/* The questions that cost nothing, in plain requests. */
+/* Asks the service what costs nothing, by plain HTTP requests and one WebSocket. */
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
@@ -8,29 +8,34 @@ import type { Credential } from './operations.mts';
 import { seconds, textOf, type Exchange, type Wire } from './wire.mts';
 import { ACCOUNT_PATH, asId, isRecord, parseJson, readPage, readRetryAfter } from './reading.mts';
 
-/** How long one answer, and all of them, may take, in ms: with what the node does, less than a minute. */
+/** How long one answer and all answers may take, in ms. With the node's free operations, that is under a minute. */
 const [ONE_MS, ALL_MS] = [10_000, 20_000];
-/** Entries of a page that is asked for. */
+/** How many entries a page is asked to have. */
 export const PAGE = 20;
 
-/** The answers. */
+/** The answers. What was not asked has an empty list, or the answer for the account. */
 export interface Asked {
 	account: Exchange;
+	/** The answer to a wrong token. */
 	wrong: Exchange;
-	/** Two pages each; one if there was no answer. */
+	/** Two pages, or one if the first got no answer. */
 	voices: Exchange[];
+	/** Two pages, or one if the first got no answer. */
 	history: Exchange[];
+	/** The answer for a task that does not exist. */
 	missing: Exchange;
 	socket: Exchange;
 	offersHttp2: boolean;
-	/** All of them, redirects too. */
+	/** All exchanges, including redirects. Those of the node are added while it runs. */
 	exchanges: Exchange[];
+	/** The id of a voice; undefined if none was found. */
 	voice?: string;
 }
 
-/** Of a map by ID, with its first key. */
+/** A list in an answer. A map by ID counts as the list of its values, and `key` is its first key. */
 type List = [path: string, list: unknown[], key?: string];
 
+/** Returns the lists that are at most three keys deep. `path` is the keys that lead to `value`, joined by dots. */
 function listsIn(value: unknown, path = ''): List[] {
 	if (Array.isArray(value)) return [[path, value]];
 	if (!isRecord(value) || path.split('.').length > 2) return [];
@@ -43,8 +48,8 @@ function listsIn(value: unknown, path = ''): List[] {
 }
 
 /**
- * Where in an answer the list is, or the map by ID, '' for the answer itself: the one that the node reads, or else the
- * longest.
+ * Returns the list of an answer: the one that the node reads, otherwise the longest; undefined if there is none. Its
+ * path is '' if it is the answer itself.
  */
 export function listIn(answer: unknown): List | undefined {
 	const lists = listsIn(answer).sort(([, a], [, b]) => b.length - a.length);
@@ -52,9 +57,13 @@ export function listIn(answer: unknown): List | undefined {
 	return lists.find(([, list]) => first !== undefined && list.includes(first)) ?? lists[0];
 }
 
+/** True if the status says that the service does not offer the call. */
 export const isAbsent = ({ status }: Exchange) => [404, 405, 501].includes(status);
 
-/** Asks everything that costs nothing, or less if `isBlocked` says so of the account. */
+/**
+ * Asks everything that costs nothing. `isBlocked` is called with the answers so far. If it returns true, nothing more
+ * is asked. Rejects if `stop` aborts.
+ */
 export async function askAll(
 	wire: Wire,
 	{ apiToken, baseUrl, webSocketUrl }: Credential,
@@ -67,7 +76,7 @@ export async function askAll(
 	const get = async (url: string, token = apiToken, left = 5): Promise<Exchange> => {
 		const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
 		const leftMs = Math.ceil(until - performance.now());
-		// What is late has a second all the same.
+		// Each request gets at least one second, even if the total time is over.
 		const ms = Math.min(ONE_MS, Math.max(1000, leftMs));
 		const signal = AbortSignal.any([AbortSignal.timeout(ms), stop]);
 		const location = await fetch(url, { headers, redirect: 'manual', signal })
@@ -79,7 +88,7 @@ export async function askAll(
 		const exchange = exchanges.findLast((each) => each.method === 'GET' && each.path === path)!;
 		if (signal.aborted) exchange.broke = `nothing within ${seconds(ms)}`;
 		if (left === 0) return exchange;
-		// As the node does: again if it is asked to wait, and to the same origin with the token.
+		// As the node does, asks again after the pause that the service wants, and follows redirects within the origin.
 		if ([429, 503].includes(exchange.status)) {
 			const waitMs = readRetryAfter(exchange.headers as Record<string, string>) ?? 1000;
 			if (waitMs > Math.min(ONE_MS, leftMs)) return exchange;
@@ -104,7 +113,7 @@ export async function askAll(
 		return start.broke === undefined ? [start, await page(first + 1)] : [start];
 	};
 	const voices = () => pages('/v1/labs/voices', 0);
-	// Where the account is not as it should be, the voices tell whether this is the service.
+	// If the answer for the account is unexpected, a readable list of voices still proves that this is the service.
 	if (isBlocked(asked) && ((account.status >= 200 && account.status < 401) || isAbsent(account)))
 		asked.voices = await voices();
 	if (isBlocked(asked)) return asked;
@@ -120,13 +129,13 @@ export async function askAll(
 	const lists = asked.voices.map((page) => listIn(parseJson(textOf(page))));
 	const [, entries = [], key] = lists.find((list) => list?.[1].some(isRecord)) ?? [];
 	const voice = entries.find(isRecord) ?? {};
-	// A person would find the ID under any name, and as the key of a map.
+	// A user can enter a voice by ID, and would recognize the ID under another name or as the key of a map.
 	const idKey = Object.keys(voice).find((name) => /^(?:voice_?)?id$/i.test(name));
 	asked.voice = asId(voice.voice_id) ?? asId(voice[idKey ?? '']) ?? asId(key);
 	return asked;
 }
 
-/** Holds the WebSocket open for ten seconds. */
+/** Keeps a WebSocket open for ten seconds. Resolves when it has closed, for any reason. */
 async function listen(url: string, stop: AbortSignal): Promise<void> {
 	const socket = new WebSocket(url);
 	const over = AbortSignal.any([AbortSignal.timeout(10_000), stop]);
@@ -135,7 +144,7 @@ async function listen(url: string, stop: AbortSignal): Promise<void> {
 	await new Promise((resolve) => socket.on('close', resolve));
 }
 
-/** Whether a server would rather speak HTTP/2 over TLS. */
+/** Resolves with true if the server chooses HTTP/2 in the TLS handshake; with false if the handshake fails. */
 async function negotiatesHttp2({ hostname, port }: URL): Promise<boolean> {
 	const names = { host: hostname, servername: hostname, ALPNProtocols: ['h2', 'http/1.1'] };
 	const socket = connect({ ...names, port: Number(port || 443) });

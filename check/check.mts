@@ -1,4 +1,4 @@
-/* One check of a service, from the questions that cost nothing to the recording. */
+/* Checks one service: asks what costs nothing, runs the node, and records every exchange. */
 import { askAll, type Asked } from './ask.mts';
 import { FREE_OPERATIONS, makesSpeech, PAID, runAll, STOPPED } from './operations.mts';
 import { redactorOf, StandIns, type Outcome, type Recording } from './recording.mts';
@@ -6,7 +6,7 @@ import type { Row } from './report.mts';
 import { blockedRows, chargedOf, edgeRow, freeRows, paidRows } from './rows.mts';
 import { Wire } from './wire.mts';
 
-/** What the check says itself: it stays in the recording. */
+/** The texts and prompts that the check itself sends. They identify nobody, so the recording keeps them. */
 const OWN_TEXTS = Object.values(PAID).map(({ text }) => text);
 
 export interface Service {
@@ -16,19 +16,22 @@ export interface Service {
 }
 
 interface Checked {
-	/** Why it ended before its time. */
+	/** The error that ended the check early; undefined if nothing did. */
 	failure?: unknown;
 	rows: Row[];
 	recording: Recording;
-	/** What was replaced in it, by kind. */
+	/** How many values were replaced in the recording, for each kind. */
 	replaced: string[];
-	/** What was made, with the ids that tell it apart. */
+	/** The requests that may have been charged, each with its kind and ids. */
 	charged: string[];
 }
 
 /**
- * Asks, lets the node do what is free and what is named in `pay`, and records all of it. Once something may have
- * been charged, it is recorded and named also if the check is stopped or fails.
+ * Asks what costs nothing, lets the node run the free operations and those named in `pay`, and records all exchanges.
+ * `say` is called with a name for each step.
+ *
+ * Rejects if the check fails or is stopped before the node runs. Later, resolves with the error as `failure`, so that
+ * whatever may have been charged is still recorded and named.
  */
 export async function check(
 	{ baseUrl, webSocketUrl, token }: Service,

@@ -1,4 +1,4 @@
-/* `npm run check`: how a deployment of the service is, asked, recorded or replayed. docs/check.md */
+/* `npm run check`: checks and records a deployment of the service, or replays a recording. See docs/check.md. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -14,12 +14,12 @@ import { EXIT, gradeOf, tableOf, verdictOf } from './report.mts';
 
 const folder = join(import.meta.dirname, '../recordings');
 const isAsked = process.stdin.isTTY && process.stderr.isTTY;
-// Some terminals do not tell their width. Where nothing is drawn, each step is a line.
+// The spinner needs the width of the terminal, which some do not tell. Without a spinner, each step is a line.
 const isDrawn = isAsked && process.stderr.columns > 0;
 const spinner = ora({ stream: process.stderr, isEnabled: isDrawn });
 const say = (what: string) => void spinner.start(what);
 
-/** Why the check cannot be done; shown without a stack. */
+/** An expected reason why the check cannot be done. Only its message is shown, without a stack. */
 class Refusal extends Error {}
 
 try {
@@ -35,7 +35,7 @@ try {
 	);
 	process.exitCode = EXIT.notDone;
 }
-// A connection that the other side never closes must not keep the command.
+// Otherwise a connection that the other side never closes would keep the process alive.
 process.exit();
 
 async function main(): Promise<number> {
@@ -52,7 +52,7 @@ async function main(): Promise<number> {
 	const base = values['base-url'];
 	if (base !== undefined) {
 		const addressed = (token: string) => serviceOf(base, values['web-socket-url'], token);
-		// A wrong address is refused before anybody types the token.
+		// Throws for a wrong URL, before the user types the token.
 		addressed('no-token-yet');
 		const service = addressed(await tokenOf());
 		if (pay.length > 0) await askToPay(pay, service.baseUrl);
@@ -72,7 +72,10 @@ async function tokenOf(): Promise<string> {
 	);
 }
 
-/** The fields as the node reads them. A shorter token could not be told from words, nor be replaced. */
+/**
+ * Reads the URLs and the token as the node does. Throws a Refusal if one of them is invalid. A token of fewer than six
+ * characters is refused, because it could not be told apart from words, nor redacted.
+ */
 function serviceOf(baseUrl: string, webSocketUrl = '', apiToken: string): Service {
 	try {
 		const credential = readCredential({ baseUrl, webSocketUrl, apiToken });
@@ -99,7 +102,7 @@ async function askToPay(pay: string[], baseUrl: string): Promise<void> {
 
 async function run(service: Service, pay: string[]): Promise<number> {
 	const stopping = new AbortController();
-	// Not `once`: where no listener is left, what was loaded to draw on the terminal ends the process.
+	// Not `once`, which leaves no listener: then the library that draws the spinner ends the process on a signal.
 	for (const signal of ['SIGINT', 'SIGTERM'] as const)
 		process.on(signal, () => stopping.abort(new Refusal('Stopped.')));
 	const done = await check(service, pay, say, stopping.signal);

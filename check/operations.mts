@@ -1,4 +1,4 @@
-/* The node itself in n8n's own engine: what it is made to do, and what came of it. */
+/* Runs the node in n8n's own engine, and describes the outcomes. */
 import { readFileSync } from 'node:fs';
 import type { PaidOperation } from '../nodes/shared/contract.ts';
 import { runWorkflow, type WorkflowResult } from '../demo/engine.mts';
@@ -10,15 +10,16 @@ import { GENERATIONS, SPEAK } from './reading.mts';
 import type { Exchange } from './wire.mts';
 
 interface Paid {
-	/** The part of the interface that it shows. */
+	/** The part of the interface that the operation tests, as the report names it. */
 	part: string;
 	of: PaidOperation;
 	/** The text or prompt. */
 	text: string;
+	/** What is charged, in words for the user. */
 	sends: string;
 }
 
-/** What costs, what is sent for it, and where. */
+/** The operations that are charged, by the names that `--pay` takes. */
 export const PAID: Record<string, Paid> = {
 	speech: {
 		...{ part: '§4.1–4.2 Speech', of: SPEAK },
@@ -49,6 +50,7 @@ export const PAID: Record<string, Paid> = {
 	},
 };
 
+/** The operations that cost nothing, as resource and operation of the node. */
 const FREE: Record<string, string> = {
 	account: 'account:get',
 	voices: 'voice:getAll',
@@ -59,16 +61,16 @@ export const FREE_OPERATIONS = Object.keys(FREE);
 
 export const makesSpeech = (operation: string) => PAID[operation]?.of.kind === 'speech';
 
-/** What a trigger can hear of these operations: of speech tasks, nothing without a WebSocket. */
+/** Returns the events that a trigger can detect of `operations`. Without a WebSocket, it detects no speech tasks. */
 function heardOf(operations: string[], exchanges: Exchange[]): Set<string> {
 	const hasSocket = exchanges.some((each) => each.method === 'WEBSOCKET' && each.status === 101);
 	const heard = operations.filter((each) => PAID[each] && (hasSocket || !makesSpeech(each)));
 	return new Set(heard.map((each) => (makesSpeech(each) ? 'completed' : 'generated')));
 }
 
-/** How long the node may take for what costs nothing, in ms: while a service is away, it would try for minutes. */
+/** How long a free operation may take, in ms. The node alone would try for minutes while the service is unavailable. */
 const FREE_MS = 12_000;
-/** How long it waits for a result, in seconds. */
+/** The node's option **Timeout** for each kind of media, in seconds. */
 const TIMEOUTS = { speech: 300, video: 600, image: 180 };
 export const LATE = 'error: still trying when the check ended it, after 12 s';
 export const STOPPED = 'error: the check was stopped';
@@ -79,15 +81,15 @@ const image = { data: png.toString('base64'), mimeType: 'image/png', fileName: '
 export type Credential = { apiToken: string; baseUrl: string; webSocketUrl: string };
 
 interface Plan extends Pick<Recording, 'voice' | 'exchanges'> {
-	/** Those that do not follow from others, in order. */
+	/** The free and paid operations to run. Other names are ignored: Collect and the trigger follow by themselves. */
 	operations: string[];
-	/** Hears of each operation before it begins. */
+	/** Is called with the name of each operation before it begins. */
 	before?: (operation: string) => void;
-	/** Ends what the node is doing, and all that would follow. */
+	/** Cancels the operation in progress. No paid operation starts afterwards. */
 	stop?: AbortSignal;
 }
 
-/** Makes the node do all of it, a trigger beside it; yields what came of each operation. */
+/** Runs the operations in the node while a trigger listens, and yields the outcome of each. */
 export async function* runAll(
 	{ operations, voice, exchanges, before, stop = new AbortController().signal }: Plan,
 	credential: Credential,
@@ -134,7 +136,7 @@ export async function* runAll(
 	}
 }
 
-/** A trigger that listens for these events. */
+/** Activates a trigger that listens for `events`. */
 async function listen(credential: Credential, events: Set<string>) {
 	const heard = new Set<string>();
 	const errors: string[] = [];
@@ -148,7 +150,10 @@ async function listen(credential: Credential, events: Set<string>) {
 		({ message }) => errors.push(message),
 	).catch(({ message }: Error) => errors.push(message));
 	return {
-		/** Waits for what is to come, half a minute at most. */
+		/**
+		 * Waits for the `awaited` events, at most half a minute. An error or `stop` ends the wait. Resolves with the
+		 * lines of the outcome.
+		 */
 		heard: async (awaited: Set<string>, stop: AbortSignal) => {
 			const missing = () => [...awaited].filter((event) => !heard.has(event));
 			const isOver = () => stop.aborted || errors.length > 0 || missing().length === 0;
@@ -165,12 +170,13 @@ async function listen(credential: Credential, events: Set<string>) {
 	};
 }
 
-/** Whether a line of an outcome says that nothing came out. */
+/** True if a line of an outcome reports an error. */
 export const isError = (line: string) => line.startsWith('error: ');
 
+/** Replaces durations by `N`, because they differ from run to run. */
 const steady = (text: string) => text.replace(/\d+(?:\.\d+)?(?= (?:s|seconds|ms|minutes)\b)/g, 'N');
 
-/** What a builder would notice, without what differs from run to run. */
+/** Returns the lines of an outcome: what a user would notice of a run. */
 function linesOf(result: WorkflowResult): string[] {
 	const items = result.items(NODE);
 	const fields = items.map(({ json }) =>

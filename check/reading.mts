@@ -1,4 +1,4 @@
-/* How the node reads an answer: as built, like the node that the check runs. */
+/* The code by which the node reads answers. It comes from `dist`, like the node that the check runs. */
 import { createRequire } from 'node:module';
 
 const load = createRequire(import.meta.url);

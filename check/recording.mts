@@ -1,4 +1,4 @@
-/* What is kept of an exchange: nothing that is not known to be harmless. */
+/* Prepares exchanges for a recording: everything that may identify somebody is replaced. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
@@ -14,30 +14,34 @@ import {
 	redactor,
 } from './reading.mts';
 
+/** What came of an operation of the node. */
 export interface Outcome {
 	operation: string;
+	/** What a user would notice, such as `items: 1` or `error: …`. */
 	lines: string[];
 }
 
 export interface Recording {
 	format: 1;
+	/** When the check began, as an ISO 8601 time. */
 	made: string;
+	/** The stand-in for the voice that the node used. */
 	voice?: string;
-	/** Of what the node was made to do, in order. */
+	/** The outcomes of the node's operations, in order. */
 	outcomes: Outcome[];
 	exchanges: Exchange[];
 }
 
-/** A task that exists nowhere. */
+/** A task id that no service has given. */
 export const MISSING_TASK = '999999999999';
-/** A time as services write it. */
+/** Matches a time or a date as services write it. */
 export const TIME =
 	/\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d (?:GMT|UTC|[+-]\d{4})/;
-/** What stands for the rest of a file within an answer: its size in characters. */
+/** Matches what replaces the rest of a file within an answer, with its size in characters. */
 export const REST = /<(\d+) more>/g;
 
 const wordsOf = (text: string) => text.toLowerCase().match(/\p{L}[\p{L}\p{N}]*/gu) ?? [];
-/** Words of the package, of its pages, of HTTP, and for files and their making are nobody's. */
+/** Words that identify nobody: those of this package's sources and pages, of HTTP, and some about media files. */
 const VOCABULARY = new Set(
 	['nodes', 'docs']
 		.map((folder) => join(import.meta.dirname, '..', folder))
@@ -50,41 +54,42 @@ const VOCABULARY = new Set(
 		.concat(wordsOf('artifact asset charset clip eta label link media meta mov phase src stage')),
 );
 
-/** Keys whose texts are words or sentences of the service. */
+/** Matches keys whose values are words or sentences of the service. */
 const WORDS_KEY =
 	/errors?$|messages?$|msg$|details?$|reasons?$|^(?:status|state|type|kind|event|model(?:_id)?|format|mime_type|content_type|code|language|gender|age|accent|category|use_cases|aspect_ratio)$/;
-/** The last word of keys whose values are IDs, even short ones. */
+/** Matches keys whose values are IDs, even if they are short. Only the last word of a key counts. */
 const ID_KEY =
 	/(?:^|_)(?:u?ids?|uuid|guid|keys?|ref|number|account|owner|user|author|customer|tenant|phone|by|card)$/;
-/** The last word of keys whose numbers may be long, and are nobody's. */
+/** Matches keys whose numbers are measurements, and kept however long they are. Only the last word counts. */
 const MEASURE_KEY =
 	/(?:^|_)(?:percent(?:age)?|progress|total|page|(?:file)?size|count|amount|cost|price|balance|quota|credit|used|left|limit|remain(?:ing)?|reset|duration|length|char(?:acter)?|expires_in|ms|second|width|height|byte)s?$/;
 const TIME_KEY = /^date$|(?:^|_)(?:at|time|(?:time)?stamp|ts|created|updated|expir(?:es|y)|until)$/;
 const ADDRESS = /((?:https?|wss?):\\?\/\\?\/[^\s"'<>]+)/;
-/** What is quoted in a sentence. */
+/** Matches quoted text in a sentence, without its quotation marks. */
 const QUOTED = /(?<=(?:^|[\s:(=])(["'“‘«]))[^"'“”‘’«»]+(?=["'”’»](?:$|[\s.,;:)]))/g;
-/** Such as a phone number or a day, also with signs and spaces in it. */
+/** Matches at least seven digits, even with spaces or signs in between, such as a phone number or a date. */
 const LONG_NUMBER = /\d(?:[ ()./+-]{0,2}\d){6,}/g;
-/** A word, and what has figures or signs in it. */
+/** Matches a word, with the digits and signs in it, such as an e-mail address. */
 const CHUNK = /[\p{L}\p{N}](?:[^\s"'“”‘’«»,;()[\]{}<>]*[\p{L}\p{N}])?/gu;
+/** Matches the path of a call that the contract documents. */
 const CALL = new RegExp(
 	`(?:/v1/(?:labs/(?:voices|task/[^/?]+)|video/(?:me|histories))|${PAID_OPERATIONS.map(({ path }) => path).join('|')}|/ws)(?=$|\\?)`,
 );
 const KEPT_HEADERS =
 	/^(?:content-(?:type|encoding)|retry-after|date|location|x-ratelimit-(?:limit|remaining|reset))$/;
-/** Headers of sound whose length can be read: of WAV, two frames of MP3, and of MP4 behind its type. */
+/** Minimal files whose duration can be read: a WAV header, two MP3 frames, and what follows the type of an MP4. */
 const WAV =
 	'RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x80\x3e\0\0\0\x7d\0\0\x02\0\x10\0data\0\0\0\0';
 const MP3 = '\xff\xf3\x10\xc0'.padEnd(26, '\0').repeat(2);
 const MP4 = `\0\0\0\x74moov\0\0\0\x6cmvhd${'\0'.repeat(12)}\0\0\x03\xe8\0\0\x03\xe8`;
-/** What stands for a file by its beginning, of which only the type is kept. */
+/** What replaces the first bytes of a file, so that only its type is kept. The last row matches any file. */
 const FILES: Array<[file: RegExp, standIn: string]> = [
 	[/^RIFF.{4}WAVE.*/s, WAV],
 	[/^(?:ID3|\xff[\xe2\xe3\xea\xeb\xf2\xf3\xfa\xfb]).*/s, MP3],
 	[/^.{4}ftyp(.{4}).*/s, `\0\0\0\x10ftyp$1\0\0\0\0${MP4}`],
 	[/^(\xff[\xd8\xf0\xf1\xf8\xf9].|\x89PNG|GIF8|RIFF.{4}WEBP|OggS|fLaC|\x1aE\xdf\xa3)?.*/s, '$1'],
 ];
-/** Of a file's name. Other endings may be half a name. */
+/** Matches the file extensions that are kept. Any other extension may be part of a name. */
 const ENDING =
 	/\.(?:mp[34]|m4a|wav|ogg|opus|flac|aac|pcm|webm|mov|png|jpe?g|gif|webp|avif|srt|vtt|json|txt)$/i;
 
@@ -92,7 +97,7 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
 	rawJSON(text: string): object;
 	isRawJSON(value: unknown): value is { rawJSON: string };
 };
-/** Of the token, also as programs encode it: in base64 alone, or behind a user's name. */
+/** Returns a redactor of the token: as text, in hex and in base64, there also behind a user name. */
 export const redactorOf = (token: string) => {
 	const inBase64 = [0, 1, 2].map((shift) =>
 		Buffer.from('\0'.repeat(shift) + token)
@@ -103,31 +108,34 @@ export const redactorOf = (token: string) => {
 	const forms = [token, Buffer.from(token).toString('hex'), ...inBase64, ...older];
 	return combineRedactors(forms.map(redactor));
 };
-/** `createdAt` as `created_at`. */
+/** Changes `createdAt` to `created_at`. */
 const snakeCase = (key: string) => key.replace(/(?<=[\p{Ll}\d])(?=\p{Lu})/gu, '_').toLowerCase();
 const isTime = (text: string) => TIME.exec(text)?.[0] === text;
 
-/** Puts stable stand-ins in the place of whatever may be somebody's. */
+/** Replaces whatever may identify somebody by stand-ins. The same value always gets the same stand-in. */
 export class StandIns {
+	/** For each kind of value, the stand-ins by the values that they replace. */
 	readonly #known = new Map<string, Map<string, string>>();
+	/** All stand-ins that were given. */
 	readonly #made = new Set<string>();
 	readonly #redact;
 	readonly #own: string[];
 	readonly #words;
-	/** Of the exchange that is looked through, for addresses without one. */
+	/** The scheme of the current exchange, such as `https:`, for URLs that begin with `//`. */
 	#scheme = '';
 
+	/** `own`: texts that the check itself sends, and that are kept. */
 	constructor(token: string, own: string[]) {
 		this.#redact = redactorOf(token);
 		this.#own = own;
 		this.#words = new Set([...VOCABULARY, ...own.flatMap(wordsOf)]);
 	}
 
-	/** How many of each kind were replaced. */
+	/** Returns how many different values of each kind were replaced, such as `3 × ID`. */
 	counts = () => [...this.#known].map(([kind, values]) => `${values.size} × ${kind}`);
 
 	#standIn(kind: string, value: string, make: (number: number) => string): string {
-		// A text is looked through more than once: a stand-in has none of its own.
+		// Texts are processed more than once, so the value may already be a stand-in.
 		if (this.#made.has(value) || value === MISSING_TASK || value.trim() === '') return value;
 		const values = this.#known.get(kind) ?? new Map<string, string>();
 		this.#known.set(kind, values);
@@ -147,7 +155,10 @@ export class StandIns {
 			return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 		});
 
-	/** A path with its query: calls of the contract stay, with stand-ins for ids; others are files. */
+	/**
+	 * Replaces the ids in a path of the contract, and all values of its query except page numbers and sizes. Any other
+	 * path is that of a file, and is replaced but for its extension.
+	 */
 	#path(path: string): string {
 		const [file = '', query] = path.split('?');
 		const call = CALL.exec(path)?.[0];
@@ -175,7 +186,10 @@ export class StandIns {
 
 	#origin = (origin: string) => this.#standIn('host', origin, (n) => `http://host-${n}.invalid`);
 
-	/** Whether each part of a word is known to be nobody's. */
+	/**
+	 * True if a word can identify nobody: it is very short, or each of its parts is in the vocabulary or has at most
+	 * two digits.
+	 */
 	#isHarmless(word: string): boolean {
 		if (/^(?:\d{1,4}(?:\.\d{1,2})?|[a-z]{1,2})$/i.test(word)) return true;
 		if (/\d\.\d+\.\d/.test(word)) return false;
@@ -186,11 +200,11 @@ export class StandIns {
 		});
 	}
 
-	/** The type of a file, with an `x` for what is not known to be harmless. */
+	/** Replaces each word of a media type by `x` unless it is harmless. */
 	#mediaType = (text: string) =>
 		text.replace(/[\p{L}\p{N}]+/gu, (word) => (this.#isHarmless(word) ? word : 'x'));
 
-	/** A text without what is known to be somebody's. */
+	/** Replaces the values in a text that already have a stand-in. */
 	#plain(text: string): string {
 		const isSaid = (kind: string, value: string) =>
 			kind === 'ID'
@@ -211,14 +225,14 @@ export class StandIns {
 	#quoted = (text: string) =>
 		/^[A-Za-z_./-]*$/.test(text) && this.#isHarmless(text) ? text : this.#text(text);
 
-	/** A sentence: of its words, those that are nobody's. What the node quotes are names of fields. */
+	/** Replaces the words of a sentence that are not harmless. Text that `quotes` matches is replaced as a whole. */
 	#sentence(text: string, quotes = QUOTED): string {
 		const word = (chunk: string): string => {
 			if (this.#isHarmless(chunk)) return chunk;
-			// What is said in several words, such as a status, may be read by one of them.
+			// The node may recognize one word of several that are joined, as in a status, so each is judged alone.
 			const isJoined = /^\p{L}+(?:[_.-]\p{L}+)+$/u.test(chunk);
 			if (isJoined) return chunk.replace(/\p{L}+/gu, word);
-			// The node outputs some in another letter case.
+			// The node outputs some words in another letter case, so case must not matter.
 			return this.#standIn('word', chunk.toLowerCase(), (n) => `word-${n}`);
 		};
 		const parts = this.#redact.text(text).split(ADDRESS);
@@ -231,17 +245,21 @@ export class StandIns {
 			.join('');
 	}
 
-	/** What the node has said. */
+	/**
+	 * Replaces what may identify somebody in a line of an outcome. The node quotes names of fields, so quoted words are
+	 * judged one by one, like the others.
+	 */
 	line = (text: string): string => {
 		if (/^(?:error|hint): /.test(text)) return this.#sentence(text, /$^/);
 		if (!text.startsWith('fields: ')) return text;
 		const name = (field: string) =>
 			field.includes('"') ? this.#sentence(field, /$^/) : this.#field(field);
 		const names = this.#redact.text(text).slice(8).split(', ').map(name);
-		// As those of the replay will be.
+		// The node's outcomes are sorted, so the stand-ins must be, too, or a replay would differ.
 		return `fields: ${names.sort().join(', ')}`;
 	};
 
+	/** Replaces what may identify somebody in a string. Its key tells what kind of value it is. */
 	#leaf(key: string, value: string): string {
 		if (this.#own.includes(value.trim())) return value;
 		if (/^\s*[[{]/.test(value)) return this.#json(value) ?? this.#text(value);
@@ -261,14 +279,14 @@ export class StandIns {
 		return isCode ? value : this.#text(value);
 	}
 
-	/** A number: a long one may be somebody's, unless its key says what it measures. */
+	/** Replaces a number if it is an ID by its key, or long and neither a measurement nor a time. */
 	#number(key: string, text: string): string {
 		const isLong = text.replace(/\D/g, '').length > (WORDS_KEY.test(key) ? 4 : 3);
 		const isMeasure = MEASURE_KEY.test(key) || TIME_KEY.test(key);
 		return ID_KEY.test(key) || (isLong && !isMeasure) ? this.id(text) : text;
 	}
 
-	/** A file within an answer: its beginning and its size. */
+	/** Replaces the first bytes of a file in a data URL, and shortens the rest to its size. */
 	#within(value: string): string {
 		const start = value.indexOf(',') + 1;
 		const head = this.#head(Buffer.from(value.slice(start, start + 1368), 'base64'));
@@ -277,7 +295,7 @@ export class StandIns {
 		return this.#mediaType(value.slice(0, start)) + head + rest;
 	}
 
-	/** What stands for a file's first kilobyte. */
+	/** Returns what replaces the first bytes of a file, in base64 and of the same length. */
 	#head(bytes: Buffer): string {
 		const text = bytes.toString('latin1');
 		const [file, standIn] = FILES.find(([each]) => each.test(text))!;
@@ -286,7 +304,7 @@ export class StandIns {
 		return head.toString('base64');
 	}
 
-	/** The name of a field, if it is of words that are known: it may be somebody's name or ID. */
+	/** Replaces the key of a field unless its words are harmless: a key may be the name or ID of somebody. */
 	#field = (name: string) =>
 		/^[\p{L}_-]+\d?$/u.test(name) && this.#isHarmless(name) ? name : this.#text(name);
 
@@ -304,10 +322,10 @@ export class StandIns {
 		);
 	}
 
-	/** The JSON in a text with stand-ins; undefined if it is none. */
+	/** Replaces what may identify somebody in a JSON text; undefined if the text is not JSON. */
 	#json(text: string, key = ''): string | undefined {
 		try {
-			// Ids may be larger than a number can be, so numbers are taken from the text.
+			// An id may have more digits than a JavaScript number can hold, so numbers are kept as they are written.
 			const revive = (_: string, value: unknown, { source }: { source?: string } = {}) =>
 				typeof value === 'number' && source ? rawJSON(source) : value;
 			return JSON.stringify(this.#value(JSON.parse(text, revive as never), key));
@@ -316,7 +334,7 @@ export class StandIns {
 		}
 	}
 
-	/** An answer, an event stream's lines, or a message. */
+	/** Replaces what may identify somebody in a body, a part of an event stream, or a WebSocket message. */
 	#body(text: string): string {
 		const json = this.#json(text);
 		if (json !== undefined) return json;
@@ -337,7 +355,7 @@ export class StandIns {
 		);
 	}
 
-	/** What only resembles JSON, or is a word or a sentence: without what is quoted, unless it is a known word. */
+	/** Does the same for text that is not JSON, such as torn JSON. Of quoted text, only harmless words are kept. */
 	#broken(text: string): string {
 		const quoted = text.replace(
 			/"((?:[^"\\]|\\.)*)("|$)/g,
@@ -369,7 +387,10 @@ export class StandIns {
 		};
 	}
 
-	/** Exchanges as they are kept. What a later one tells to be somebody's is not kept in an earlier one. */
+	/**
+	 * Returns the exchanges as they are recorded. They are processed twice, because an exchange may show that a text in
+	 * an earlier one identifies somebody.
+	 */
 	exchanges(all: Exchange[]): Exchange[] {
 		const redacted = this.#redact.value(all);
 		redacted.forEach((each) => this.#exchange(each));
@@ -377,7 +398,7 @@ export class StandIns {
 	}
 }
 
-/** The recording as it is written; throws if the token is in it in any form that redaction knows. */
+/** Returns the text of the recording's file. Throws if it contains the token in any form that `redactorOf` knows. */
 export function written(recording: Recording, token: string): string {
 	const text = `${JSON.stringify(recording, null, '\t')}\n`;
 	if (redactorOf(token).text(text) !== text) {
@@ -386,6 +407,6 @@ export function written(recording: Recording, token: string): string {
 	return text;
 }
 
-/** The name of a recording's file, which tells the service apart and does not name it. */
+/** Returns the name of a recording's file. The host appears as a hash, so that the name does not reveal it. */
 export const fileNameOf = (baseUrl: string, made: string) =>
 	`${made.slice(0, 19).replace(/[:T]/g, '-')}-${createHash('sha256').update(new URL(baseUrl).host).digest('hex').slice(0, 8)}.json`;

@@ -1,4 +1,4 @@
-/* The service as it was recorded, and whether the node makes the same of it. */
+/* Replays a recorded service, and compares what the node does with what it did then. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { FakeService, type Handler, type Upgrade } from '../test/service/fakeService.mts';
@@ -7,25 +7,28 @@ import { asTime } from './reading.mts';
 import { REST, TIME, type Outcome, type Recording } from './recording.mts';
 import { closeWith, ENDED_BY_NODE, refuse, type Exchange } from './wire.mts';
 
-/** A time within JSON, also in seconds or milliseconds. */
+/** Matches a time in JSON: a text, or a number of seconds or milliseconds since 1970. */
 const TIMES = new RegExp(
 	`${TIME.source}|(?<=[":\\s])1\\d{9}(?:\\d{3})?(?:\\.\\d+)?(?=[",}\\]\\s])`,
 	'g',
 );
 
-/** Answers by origin, method, path and order; the last answer to a request is repeated. */
+/**
+ * A local service that answers from a recording. If a request was recorded several times, its answers are given in that
+ * order, and the last one is repeated.
+ */
 export class Replay {
 	readonly #ofNode: Exchange[];
 	readonly #played = new Set<Exchange>();
-	/** By the origins that they stand in for. */
+	/** The local servers, by the recorded origins that they stand in for. */
 	readonly #servers = new Map<string, FakeService>();
 	readonly #sockets = new WebSocketServer({ noServer: true });
-	/** By what was recorded of them. */
+	/** The WebSockets that the node has opened, by the exchanges that they replay. */
 	readonly #open = new Map<Exchange, WebSocket>();
 	readonly #closing = new AbortController();
-	/** By how much the service's times are later than in the recording, in ms. */
+	/** How much later it is now than in the recording, in ms. The times in answers are moved by this. */
 	readonly #shift: number;
-	/** Requests that the recording has no answer to. */
+	/** The requests for which the recording has no answer: method and path. */
 	readonly unknown: string[] = [];
 
 	constructor({ exchanges, made }: Recording) {
@@ -33,6 +36,7 @@ export class Replay {
 		this.#shift = Date.now() - Date.parse(made) - this.#ofNode[0]!.at;
 	}
 
+	/** Starts a server for each recorded origin, and resolves with the URLs for the credential. */
 	async start(): Promise<{ baseUrl: string; webSocketUrl: string }> {
 		for (const origin of new Set(this.#ofNode.map((each) => each.origin))) {
 			const server = await FakeService.start(this.#answer(origin), this.#shake(origin));
@@ -59,7 +63,10 @@ export class Replay {
 		};
 	};
 
-	/** What is to be answered to a request, or else to one with another query. */
+	/**
+	 * Returns the next recorded exchange for a request. If none has the same query, one with another query is used.
+	 * Returns undefined if there is none.
+	 */
 	#next(asked: Pick<Exchange, 'origin' | 'method' | 'path'>): Exchange | undefined {
 		const callOf = ({ origin, method, path }: typeof asked) =>
 			`${method} ${origin}${path.split('?')[0]}`;
@@ -71,12 +78,12 @@ export class Replay {
 		return next;
 	}
 
-	/** A recorded text with today's times and local addresses. */
+	/** Returns a recorded text with times of today, local URLs, and embedded files of the recorded size. */
 	#today(text: string): string {
 		const later = (time: string) => {
 			const unit = { 10: 1000, 13: 1 }[time.split('.')[0]!.length] ?? 0;
 			if (/^\d+(?:\.|$)/.test(time)) return String(Number(time) + Math.round(this.#shift / unit));
-			// A day is no time.
+			// A date without a time is kept.
 			if (time.length < 11) return time;
 			const date = new Date(asTime(time) + this.#shift);
 			return /^\d/.test(time) ? date.toISOString() : date.toUTCString();
@@ -86,7 +93,7 @@ export class Replay {
 			.replace(REST, (_, size) => 'A'.repeat(Number(size)));
 	}
 
-	/** A text of the node with the recording's names of the hosts. */
+	/** Returns a text of the node with the recorded origins in place of local URLs. */
 	asRecorded = (text: string) =>
 		[...this.#servers].reduce((all, [origin, { url }]) => all.replaceAll(url, origin), text);
 
@@ -116,7 +123,8 @@ export class Replay {
 			let last = 0;
 			for (const { ms, text, base64 = '' } of pieces) {
 				if (text === undefined) {
-					// A file comes at once, zeros after its beginning: how long it took says nothing of the service.
+					// A file is sent at once, because its download time says nothing about the service. After its first
+					// bytes, which were recorded, it has zeros.
 					const head = Buffer.from(base64, 'base64');
 					response.write(Buffer.concat([head, Buffer.alloc(bytes - head.length)]));
 				} else {
@@ -134,7 +142,10 @@ export class Replay {
 	#pause = async (ms: number) =>
 		await pause(ms, undefined, { signal: this.#closing.signal }).catch(() => {});
 
-	/** Does on WebSockets what the service did from a time on until the next create call, as long after it as then. */
+	/**
+	 * Replays what happened on `sockets` between `from` and the next create call. `from` is in ms since the check
+	 * began; the delays after it are as recorded.
+	 */
 	#tell(from: number, sockets: Exchange[]): void {
 		const next = this.#ofNode.find(({ method, at }) => method === 'POST' && at > from);
 		for (const socket of sockets) {
@@ -153,13 +164,14 @@ export class Replay {
 		}
 	}
 
+	/** Ends all pauses, and stops the servers. */
 	async close(): Promise<void> {
 		this.#closing.abort();
 		for (const server of this.#servers.values()) await server.stop();
 	}
 }
 
-/** Plays a recording through the node; resolves with the differences, a line each. */
+/** Runs the node against a recording. Resolves with the differences from the recorded outcomes, one per line. */
 export async function replay(
 	recording: Recording,
 	before?: (operation: string) => void,
@@ -174,7 +186,7 @@ export async function replay(
 		};
 		const now: Outcome[] = [];
 		for await (const outcome of runAll({ ...recording, operations, before }, credential))
-			// A check that was stopped has no outcome of what would have followed.
+			// If the check was stopped, the recording lacks the outcomes of Collect and the trigger, which run now.
 			if (operations.includes(outcome.operation)) now.push(outcome);
 		const linesOf = (outcomes: Outcome[]) =>
 			outcomes.flatMap(({ operation, lines }) =>

@@ -1,18 +1,18 @@
-/* What the check found, for a person to read. */
+/* The report of a check: a table and a verdict. */
 import Table from 'cli-table3';
 import { PAID } from './operations.mts';
 
 export interface Row {
 	part: string;
 	found: 'there' | 'different' | 'not there' | 'not tried';
-	/** In words; '' where nothing is to be said. */
+	/** The remarks on the answers; '' if there are none. */
 	differs: string;
-	/** What that means to a workflow. */
+	/** What this means for a workflow. */
 	inN8n: string;
 	grade: 'works' | 'limits' | 'fails';
 }
 
-/** Exit codes: of the check 0, 1 or 2 by what it found; 3 if it could not be done. */
+/** The exit codes: 0 to 2 for what the check found, 3 if it could not be done. */
 export const EXIT = { works: 0, limits: 1, fails: 2, notDone: 3 } as const;
 
 export function tableOf(rows: Row[], columns: number): string {
@@ -32,7 +32,7 @@ export const gradeOf = (rows: Row[]): Row['grade'] =>
 	(['fails', 'limits'] as const).find((grade) => rows.some((row) => row.grade === grade)) ??
 	'works';
 
-/** One sentence: works, works with limits, or does not work, and why. */
+/** Returns one sentence that says how well the node works with the service, and why not better. */
 export function verdictOf(rows: Row[]): string {
 	const grade = gradeOf(rows);
 	const why = rows

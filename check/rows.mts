@@ -1,4 +1,4 @@
-/* What the service's answers are like, in words: a row for each part of the interface. */
+/* Judges the service's answers: one row of the report for each part of the interface. */
 import { createParser } from 'eventsource-parser';
 import { isAbsent, listIn, PAGE, type Asked } from './ask.mts';
 import { FREE_OPERATIONS, isError, LATE, makesSpeech, PAID } from './operations.mts';
@@ -36,14 +36,14 @@ const BASE = 'http://service.invalid';
 const jsonOf = (exchange: Exchange): unknown => parseJson(textOf(exchange));
 const quoted = (names: string[]) => names.map((name) => `\`${name}\``).join(', ');
 const many = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
-/** The first sentence of what the node says, without where. */
+/** Returns the first sentence of a line of an outcome, without the task or item that it is about. */
 const shortly = (line: string) =>
 	line.replace(/^\w+: /, '').replace(/ – task.*| [[(]item \d+[\])].*|(?<=\w{3})\. .*/s, '');
 
-/** The same in quotes, unless the check says it itself. */
+/** Returns the first sentence of an error as a quotation, unless the error is the check's own. */
 const shownFor = (line: string) => (line === LATE ? shortly(line) : `n8n says “${shortly(line)}”`);
 
-/** What does not hold is left out. */
+/** The remarks of a row. Those that are false or undefined are left out. */
 type Said = Array<string | false | undefined>;
 
 const row = (
@@ -54,10 +54,10 @@ const row = (
 	grade: Row['grade'] = 'works',
 ): Row => ({ part, found, differs: said.filter(Boolean).join('; '), inN8n, grade });
 
-/** What names a location may also be an answer about what was made. */
+/** True for a redirect. The status decides, because other answers may have a Location header, too. */
 const isRedirect = ({ status }: Exchange) => status >= 300 && status < 400;
 
-/** What stands in the place of an answer, in words; undefined if it is JSON with status 200. */
+/** Returns what is wrong with an answer, in words; undefined if it is JSON that reports no failure. */
 function troubleOf(exchange: Exchange): string | undefined {
 	const { status, broke, headers, bytes } = exchange;
 	if (broke !== undefined) return `no answer: ${broke}`;
@@ -79,7 +79,7 @@ function troubleOf(exchange: Exchange): string | undefined {
 }
 
 const isMissing = (exchange: Exchange) => exchange.status === 0 || isAbsent(exchange);
-/** Whether the service has asked to wait: that tells nothing of the call. */
+/** True if the service asks to wait. Such an answer tells nothing about the call. */
 const isBusy = ({ status }: Exchange) => [429, 503].includes(status);
 const AGAIN = 'the check was throttled: run it again in a minute';
 const foundOf = (exchange: Exchange, differs: boolean): Row['found'] =>
@@ -88,7 +88,10 @@ const foundOf = (exchange: Exchange, differs: boolean): Row['found'] =>
 const accountTrouble = (account: Exchange) =>
 	troubleOf(account) ?? (readSuccessRecord(jsonOf(account)) ? undefined : 'no record');
 
-/** Why nothing else can be asked: the address is wrong, or the token. */
+/**
+ * Returns the row that says why the check cannot go on: the Base URL or the token is wrong, or the service is
+ * unavailable. Returns no row if the check can go on.
+ */
 export function blockedRows({ account, voices }: Asked, baseUrl: string): Row[] {
 	const trouble = accountTrouble(account);
 	if (trouble === undefined || voices.some((page) => readPage(jsonOf(page)))) return [];
@@ -108,11 +111,11 @@ export function blockedRows({ account, voices }: Asked, baseUrl: string): Row[] 
 	return [row(ACCOUNT, foundOf(account, true), [trouble], advice, 'fails')];
 }
 
-/** Headers that any server sends, or that are told otherwise. */
+/** Matches headers that any server sends, and those that `edgeRow` reports in words. */
 const USUAL =
 	/^(?:content-.*|date|connection|keep-alive|transfer-encoding|cache-control|pragma|expires|etag|vary|server|via|set-cookie|location|accept-ranges|age|last-modified|access-control-.*)$/;
 
-/** The last answer to the same call, be it to the check or to the node. */
+/** Returns the last answer to the same call, from the check or the node. */
 const lastTo = ({ path }: Exchange, { exchanges }: Asked) =>
 	exchanges.findLast((each) => each.path.split('?')[0] === path.split('?')[0])!;
 
@@ -121,7 +124,7 @@ export function edgeRow(asked: Asked): Row {
 	const { headers, http, origin } = account;
 	const slow = exchanges.find(isBusy);
 	const isThrottled = [wrong, ...exchanges.map((each) => lastTo(each, asked))].some(isBusy);
-	// The first answer of a path counts: a wrong token, which comes later, may be redirected to a login.
+	// Only the first answer of a path counts: a later request has a wrong token, and may be redirected to a login.
 	const redirects = exchanges.filter(
 		(each) =>
 			isRedirect(each) &&
@@ -173,7 +176,12 @@ function tokenRow({ wrong }: Asked): Row {
 		: row(TOKEN, 'different', [said], 'a read of the account shows that the token is wrong');
 }
 
-/** A list: how its pages are, then what is said of the entry that the node can use best. */
+/**
+ * Judges a list: its pages, and the first entry that the node can use without limits, otherwise the first entry.
+ *
+ * @param error the error of the node, if it could not read the list
+ * @param texts what the node does if it reads the list, what is lost if it cannot, and what an empty list means
+ */
 function listRow(
 	part: string,
 	[first, second]: Exchange[],
@@ -189,7 +197,7 @@ function listRow(
 	const later = (trouble !== undefined && second && !troubleOf(second) && listIn(other)?.[1]) || [];
 	const entries = list?.filter(isRecord) ?? [];
 	const isSame = entries.length > 0 && JSON.stringify(list) === JSON.stringify(listIn(other)?.[1]);
-	/** The figures may stand beside the list, in a record of their own, or around all. */
+	// Page numbers and totals may be anywhere outside the entries.
 	const figures = fieldsIn(json).filter(
 		({ path }) => !path.includes('0') && /page|total/i.test(path.at(-1)!),
 	);
@@ -219,15 +227,15 @@ function listRow(
 	return row(part, differs.length > 0 ? 'different' : 'there', all, reads);
 }
 
-/** A value in JSON, by the names on the way to it; '0' is the first entry of a list. */
+/** A value in JSON, with the keys that lead to it; the key '0' stands for the first entry of a list. */
 interface Field {
 	path: string[];
-	/** Without lists. */
+	/** The path joined by dots, without the '0' of each list: `data.url`. */
 	name: string;
 	value: unknown;
 }
 
-/** All values in JSON; of a list, those in its first entry. */
+/** Returns all values in JSON; of a list, only those in its first entry. */
 function fieldsIn(value: unknown, path: string[] = []): Field[] {
 	const inner = Array.isArray(value) ? [['0', value[0]] as const] : Object.entries(value ?? {});
 	if (typeof value !== 'object' || value === null || inner.length === 0)
@@ -239,7 +247,10 @@ const at = (value: unknown, path: string[]) =>
 
 const MARK = 'https://mark.invalid/mark.png';
 
-/** Where in an answer a reader of the node reads an ID or an address: what stands there comes out. */
+/**
+ * Returns the field of an answer from which a reader of the node takes its result. Tries each field with MARK as its
+ * value, until MARK is in the result.
+ */
 const readIn = (answer: unknown, read: (raw: unknown) => unknown): Field | undefined =>
 	fieldsIn(answer).find(({ path }) => {
 		if (path.length === 0) return false;
@@ -248,7 +259,10 @@ const readIn = (answer: unknown, read: (raw: unknown) => unknown): Field | undef
 		return JSON.stringify(read(copy))?.includes(MARK);
 	});
 
-/** The names in an answer of what is likely meant by a field that the node misses, or else of all. */
+/**
+ * Returns the end of a remark about something that the node cannot find: the names of the fields that may contain it,
+ * or of all fields if `isLikely` finds none.
+ */
 function hasOnly(answer: unknown, isLikely = (_: Field) => false): string {
 	const fields = fieldsIn(answer).filter(({ name }) => name !== '');
 	const likely = fields.filter(isLikely);
@@ -261,6 +275,7 @@ const isAddress = ({ value }: Field) =>
 const isIdName = ({ name }: Field) => /id$|uuid|key|ref/i.test(name);
 
 const filesOf = (raw: unknown) => readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl);
+/** Returns a remark if a field has none of the names that the contract gives it. */
 const called = (what: string, field: Field | undefined, ...names: string[]) =>
 	field && !['', ...names].includes(field.name) && `${what} called \`${field.name}\``;
 
@@ -310,7 +325,7 @@ function missingRow(exchange: Exchange, error?: string): Row {
 	const json = jsonOf(exchange);
 	const isKnown = status === 404 && json !== undefined;
 	const said = troubleOf(exchange) ?? textOf(exchange).slice(0, 80);
-	// As the node decides whether it goes on reading.
+	// The node decides in the same way if it reads the task again.
 	const isRefused = status >= 300 || (isRecord(json) && !readSuccessRecord(json));
 	const { transient } = failureOfStatus(status, textOf(exchange)).facts;
 	const waits = broke !== undefined || !isRefused || transient === true;
@@ -325,7 +340,7 @@ function missingRow(exchange: Exchange, error?: string): Row {
 	);
 }
 
-/** Of the connection that the check has held open, and the messages of all. */
+/** Judges the WebSocket that the check has kept open, and the messages of all WebSockets. */
 export function socketRow(exchange: Exchange, all = [exchange]): Row {
 	const { status, broke, ended } = exchange;
 	const messages = all.flatMap(({ method, pieces }) => (method === 'WEBSOCKET' ? pieces : []));
@@ -348,7 +363,7 @@ export function socketRow(exchange: Exchange, all = [exchange]): Row {
 	return row(part, 'different', said, isUnread ? unread : inN8n, 'limits');
 }
 
-/** The parts that cost nothing. What the node makes of each, the node has said. */
+/** Returns the rows for what costs nothing. The outcomes show how the node copes with each answer. */
 export function freeRows(asked: Asked, outcomes: Outcome[]): Row[] {
 	const isJudged = (name: keyof Asked) =>
 		!isBusy(lastTo([asked[name]].flat()[0] as Exchange, asked));
@@ -373,18 +388,18 @@ export function freeRows(asked: Asked, outcomes: Outcome[]): Row[] {
 	];
 }
 
-/** What the trigger says, with its events as they are called in the editor. */
+/** Replaces the event in a line of the trigger by its name in n8n's editor. */
 const asInEditor = (line: string) =>
 	line.replace(/(?<=^(?:event|error: it does not detect): )\w+$/, (value) => {
 		return EVENTS.find((each) => each.value === value)?.name ?? value;
 	});
 
-/** One row for each operation that costs, tried or not, and for what Collect and the trigger made of it. */
+/** Returns a row for each paid operation that was run, for Collect and the trigger, and for all that was not tried. */
 export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string[]): Row[] {
 	const ofNode = exchanges.filter(({ by }) => by === 'node');
 	const made = outcomes.filter(({ operation }) => PAID[operation] && operation !== 'dropped');
 	const isGood = ({ lines }: Outcome) => !lines.some(isError);
-	// Where nothing can be made, the node does not work.
+	// The node counts as not working if no paid operation has succeeded.
 	const badly = made.length > 0 && !made.some(isGood);
 	const rows = outcomes
 		.filter(({ operation }) => !FREE_OPERATIONS.includes(operation))
@@ -428,6 +443,7 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 	];
 }
 
+/** Returns the remarks on a speech task: its creation, its reads, and its messages. */
 function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 	const answer = jsonOf(create);
 	const id = readCreatedTaskId(answer);
@@ -486,6 +502,7 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 
 const NAMELESS = 'no name';
 
+/** Returns the events of a stream, with their times in ms since the exchange began. */
 function eventsOf({ pieces }: Exchange) {
 	const events: Array<{ event: string; json: unknown; ms: number }> = [];
 	let ms = 0;
@@ -501,7 +518,7 @@ function eventsOf({ pieces }: Exchange) {
 	return events;
 }
 
-/** What was made, with its ids, by the requests that the service did not refuse. */
+/** Returns a line for each request that may have been charged, because the service did not refuse it: kind and ids. */
 export const chargedOf = (exchanges: Exchange[]) =>
 	exchanges
 		.filter(({ method, status }) => method === 'POST' && !(status >= 300 && status < 500))
@@ -510,7 +527,7 @@ export const chargedOf = (exchanges: Exchange[]) =>
 			const answers = isStream(call) ? eventsOf(call).map(({ json }) => json) : [jsonOf(call)];
 			const records = answers.flatMap((json) => [json, ...readGeneratedFiles(json, BASE)].flat());
 			const read = records.flatMap((each) => readCreatedTaskId(each) ?? []);
-			// Elsewhere, only its name tells an ID apart from other texts.
+			// If the node finds no task ID, values of fields whose names end in `id` are used.
 			const named = answers
 				.flatMap((json) => (isRecord(json) && !readSuccessRecord(json) ? [] : fieldsIn(json)))
 				.filter(({ name }) => /id$/i.test(name));
@@ -519,6 +536,7 @@ export const chargedOf = (exchanges: Exchange[]) =>
 			return `${kind}: ${[...new Set(ids)].join(', ') || 'no ID was sent'}${trouble ? ` (${trouble})` : ''}`;
 		});
 
+/** Returns the remarks on the answer to a request for videos or images. */
 function saidOfStream(call: Exchange): Said {
 	const after = seconds(call.pieces.at(-1)?.ms ?? 0);
 	const files = (json: unknown) => [

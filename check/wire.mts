@@ -1,4 +1,4 @@
-/* Notes everything that goes over the wire: a local server stands in for each origin of the service. */
+/* Records all traffic with the service: a local proxy server stands in for each of its origins. */
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -8,20 +8,23 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { FakeService, type Handler, type Upgrade } from '../test/service/fakeService.mts';
 import { fileTypeOf, invalidFileReason, peek } from './reading.mts';
 
-/** A part of an answer, or one message, with the milliseconds since its exchange began. */
+/** A part of an answer, or one WebSocket message. */
 export interface Piece {
+	/** When it arrived, in ms since its exchange began. */
 	ms: number;
 	text?: string;
+	/** The first bytes of a file, in place of `text`. */
 	base64?: string;
 }
 
+/** One request and its answer, or one WebSocket. */
 export interface Exchange {
 	by: 'check' | 'node';
-	/** Milliseconds since the check began. */
+	/** When the exchange began, in ms since the check began. */
 	at: number;
 	origin: string;
 	method: string;
-	/** With its query. */
+	/** The path with its query; without it for a WebSocket, because that query contains the token. */
 	path: string;
 	body?: string;
 	/** 0 if there was no answer; 101 for an open WebSocket. */
@@ -29,30 +32,31 @@ export interface Exchange {
 	http: string;
 	headers: IncomingHttpHeaders;
 	pieces: Piece[];
-	/** Size of the decoded body. */
+	/** The size of the decoded body, in bytes. */
 	bytes: number;
-	/** Milliseconds until it ended. */
+	/** When the exchange ended, in ms since it began. */
 	ended?: number;
-	/** Why it ended before its time; of a WebSocket with the code of its close frame. */
+	/** Why the exchange ended early; for a WebSocket, why it ended. */
 	broke?: string;
+	/** The close code of a WebSocket. */
 	code?: number;
 }
 
-/** Why an exchange ended that the other side had not ended. */
+/** The `broke` of an exchange that the node has ended, or that was open when the recording ended. */
 export const ENDED_BY_NODE = 'ended by the node';
-/** Why an event stream ended that was to be cut. */
+/** The `broke` of an event stream that the check has cut on purpose. */
 export const CUT = 'cut by the check';
-/** How much of a file is kept, in bytes. */
+/** How much of a file is recorded, in bytes. */
 const KEPT = 1024;
-/** An address's origin within JSON, whose slashes may be escaped, and whose scheme may be left out. */
+/** Matches the origin of a URL in JSON. Its slashes may be escaped, and its scheme may be missing. */
 const ORIGIN = /(?:(https?:)|(?<=^|"))(\\?\/\\?\/)([\w.:[\]-]+)/g;
-/** How an answer to a create call begins that is no event stream: as JSON or a page. */
+/** Matches the start of an answer that is JSON or a web page, and so no event stream. */
 const PLAIN = /^\s*[[{<]/;
 const DECODERS = { gzip: createGunzip, br: createBrotliDecompress, deflate: createInflate };
 
 export const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 export const textOf = ({ pieces }: Exchange) => pieces.map(({ text }) => text ?? '').join('');
-/** Whether the node reads the answer to a create call as an event stream. */
+/** True if the node reads the answer to a create call as an event stream. */
 export const isStream = (exchange: Exchange) =>
 	exchange.status === 200 && !PLAIN.test(textOf(exchange));
 
@@ -64,11 +68,14 @@ function decoded(answer: IncomingMessage) {
 	return decoder ? pipeline(answer, decoder(), () => {}) : answer;
 }
 
-/** Refuses a WebSocket's handshake. */
+/** Refuses a WebSocket handshake with an HTTP status. */
 export const refuse = (socket: Duplex, status: number) =>
 	void socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 
-/** Closes a WebSocket with the code of another one; some codes say that there was no close frame. */
+/**
+ * Closes a WebSocket with the close code of another one. Some codes, such as 1006, mean that no close frame was sent;
+ * then the connection is cut.
+ */
 export function closeWith(socket: WebSocket, code = 1006): void {
 	try {
 		socket.close(code);
@@ -77,23 +84,27 @@ export function closeWith(socket: WebSocket, code = 1006): void {
 	}
 }
 
-/** Whether the first bytes show a file's type: if not, the node believes the header, here one that no bytes show. */
+/**
+ * True if the first bytes of a file show its type. Otherwise, `fileTypeOf` returns the type of the header, for which
+ * this function passes one that no bytes show.
+ */
 const isMedia = (start: Buffer) =>
 	fileTypeOf(start, 'audio/webm', 'http://file.invalid', 'video').mimeType !== 'audio/webm';
 
+/** The local proxy servers, and the exchanges that went through them. */
 export class Wire {
 	readonly exchanges: Exchange[] = [];
-	/** Who asks. */
+	/** Who sends the requests at present. */
 	by: Exchange['by'] = 'check';
-	/** Ends each event stream to the node, and to the service, after its first events. */
+	/** True to cut each event stream after its first events, on the side of the node and of the service. */
 	cutStreams = false;
 	readonly #began = performance.now();
 	readonly #locals = new Map<string, Promise<FakeService>>();
 	readonly #sockets = new WebSocketServer({ noServer: true });
-	/** By the local addresses that stand in for them. */
+	/** The origins of the service, by the URLs of the local servers that stand in for them. */
 	readonly #origins = new Map<string, string>();
 
-	/** The local address through which an address of the service is reached, without its query. */
+	/** Resolves with the local URL that stands in for a URL of the service, without its query. */
 	async through(address: string): Promise<string> {
 		const { origin, pathname } = new URL(address.replace(/^ws/, 'http'));
 		const made =
@@ -104,16 +115,17 @@ export class Wire {
 		return url + pathname.replace(/\/$/, '');
 	}
 
-	/** A text of the node, which knows the service by the local addresses. */
+	/** Returns a text of the node with the service's origins in place of the local URLs. */
 	real = (text: string) =>
 		[...this.#origins].reduce((all, [local, origin]) => all.replaceAll(local, origin), text);
 
-	/** What is still open ends here, and is noted as such. */
+	/** Stops the local servers, and ends the exchanges that are still open. */
 	async close(): Promise<void> {
 		for (const made of this.#locals.values()) await (await made).stop();
 		for (const exchange of this.exchanges) this.#end(exchange, ENDED_BY_NODE);
 	}
 
+	/** Starts the record of an exchange. */
 	#note(origin: string, method: string, path: string): Exchange {
 		const blank = { status: 0, http: '', headers: {}, pieces: [], bytes: 0 };
 		const at = Math.round(performance.now() - this.#began);
@@ -124,7 +136,7 @@ export class Wire {
 
 	#since = ({ at }: Exchange) => Math.round(performance.now() - this.#began - at);
 
-	/** Notes the end of an exchange; the first to say why is right. */
+	/** Records the end of an exchange. Only the first call for an exchange counts. */
 	#end(exchange: Exchange, broke?: string, code?: number): void {
 		if (exchange.ended !== undefined) return;
 		Object.assign(exchange, { ended: this.#since(exchange), broke: exchange.broke ?? broke, code });
@@ -199,7 +211,10 @@ export class Wire {
 		};
 	};
 
-	/** Text goes on by whole events in a stream, else as a whole: no address in it may be torn apart. */
+	/**
+	 * Forwards an answer to the node. Text is forwarded in whole events or, without a stream, all at once, because a
+	 * URL that is torn apart could not be replaced.
+	 */
 	async #answer(exchange: Exchange, answer: IncomingMessage, response: Parameters<Handler>[1]) {
 		const decoder = new TextDecoder();
 		let isFile = false;
@@ -209,7 +224,7 @@ export class Wire {
 			if (response.headersSent) return;
 			const headers = { ...answer.headers };
 			delete headers['transfer-encoding'];
-			// What is decoded, or has other addresses in it, has another length.
+			// Decoding and replaced URLs change the length of the body.
 			if (!isFile || headers['content-encoding']) delete headers['content-length'];
 			if (decoderOf(answer)) delete headers['content-encoding'];
 			if (headers.location) headers.location = await this.#local(exchange, headers.location);
@@ -223,11 +238,11 @@ export class Wire {
 			await begin();
 			response.write(local);
 		};
-		// The node counts from here how long a stream has been open.
+		// The head is forwarded at once, because the node measures from there how long a stream has been open.
 		if (isCreate) await begin();
 		const body = decoded(answer);
 		const { head, isWhole } = await peek(body, isCreate ? 0 : KEPT);
-		// The type that a header names may be wrong, and what is text has to be searched.
+		// Only the bytes show if it is a file: a Content-Type may be wrong, and URLs in any text must be replaced.
 		isFile = !isCreate && invalidFileReason(head, undefined) === undefined;
 		for await (const part of (isWhole ? [head] : body) as AsyncIterable<Buffer>) {
 			exchange.bytes += part.length;
@@ -244,13 +259,13 @@ export class Wire {
 			if (this.cutStreams && exchange.pieces.length > 0) throw new Error(CUT);
 		}
 		await put(rest + decoder.decode());
-		// What is compressed looks like a file, and may contain anything.
+		// Compressed bytes look like a file, but may contain anything, so bytes of an unknown type are not recorded.
 		const base64 = isMedia(head) ? head.toString('base64', 0, KEPT) : '';
 		if (isFile) exchange.pieces.push({ ms: this.#since(exchange), base64 });
 		await begin();
 	}
 
-	/** The text with the local servers' addresses in place of the origins'. */
+	/** Resolves with the text in which local URLs replace the origins. */
 	async #local({ origin: from }: Exchange, text: string): Promise<string> {
 		const local = new Map<string, string>();
 		for (const [whole, scheme = new URL(from).protocol, , host] of text.matchAll(ORIGIN)) {
