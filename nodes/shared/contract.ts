@@ -191,6 +191,11 @@ export interface GenerationRequest {
 	 * that have come.
 	 */
 	requestedCount: number;
+	/**
+	 * How many files the request asked for, in the ledger only and once it has files. If fewer have come, the service
+	 * may still list the others later.
+	 */
+	orderedCount?: number;
 	/** True if images are part of the request, so that the prompt alone does not identify the result. */
 	withImages: boolean;
 	/**

@@ -113,7 +113,7 @@ describe('completions that come one per video', () => {
 	it.each<[string, string[], early: boolean, ids: string[], cutBy: Ending[]]>([
 		['an array each', [third, one, other], true, ['c', 'a', 'b'], []],
 		['those before repeated', [one, completion(...made('a', 'b', 'c'))], true, ['a', 'b', 'c'], []],
-		['the stream ends', [one, other], false, ['a', 'b'], ['finishBroken']],
+		['the stream ends', [one, other], false, ['a', 'b'], ENDINGS],
 		['a status tells of a failure', [one, other, status('failed')], false, ['a', 'b'], []],
 		['one has failed', [one, other, completion(unsafe('failed'))], true, ['a', 'b'], []],
 		['a completion is cut in two', [one, other, half], false, ['a', 'b'], ENDINGS],

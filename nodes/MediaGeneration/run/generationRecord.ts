@@ -187,7 +187,7 @@ export class GenerationRecord {
 		const ledgerFiles = files.map(({ id, fileUrl }) => {
 			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };
 		});
-		this.ledger.add({ ...this.request, files: ledgerFiles });
+		this.ledger.add({ ...this.request, orderedCount: requestedCount, files: ledgerFiles });
 		if (files.length < requestedCount) {
 			const missingIds = this.request.announcedIds.filter(
 				(announced) => !files.some(({ id }) => id === announced),

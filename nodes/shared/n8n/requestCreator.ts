@@ -91,7 +91,13 @@ function isProvenCreator(request: GenerationRequest, { id, files = [] }: EventSu
  */
 function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt: number) {
 	const { prompt, hasFailed } = subject;
-	const { announcedIds, files, requestedCount, searchUntil } = request;
+	const {
+		announcedIds,
+		files,
+		requestedCount,
+		orderedCount = requestedCount,
+		searchUntil,
+	} = request;
 	if (isProvenCreator(request, subject)) return 'created';
 	const hasAllFiles = Math.max(announcedIds.length, files.length) >= requestedCount;
 	// If the text of a task is unknown, any request may have created it, for example one whose create call got no
@@ -103,7 +109,7 @@ function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt
 		// stream.
 		const hasUnknownIds = announcedIds.length === 0 && files.length > 0;
 		// The history may have other ids than those that were announced.
-		const isIncomplete = request.kind === 'speech' ? !hasAllFiles : files.length < requestedCount;
+		const isIncomplete = request.kind === 'speech' ? !hasAllFiles : files.length < orderedCount;
 		const mayStillArrive =
 			Date.now() < searchUntil + LATE_RESULT_MS && (hasFailed || isIncomplete || hasUnknownIds);
 		return mayStillArrive && mayHaveSamePrompt ? 'created' : undefined;

@@ -66,6 +66,8 @@ export class GenerationEvents {
 	private readonly filesByPath = new Map<string, GeneratedFile>();
 	/** The files that have arrived, by id and path or, without an id, by URL with the query. */
 	private readonly filesByIdOrUrl = new Map<string, GeneratedFile>();
+	/** How many events have contained files. */
+	private eventsWithFiles = 0;
 	private readonly failedIds = new Set<string>();
 	/** The last failure in the events that had a reason; if none had one, the first failure. */
 	private reportedFailure: Failure | undefined;
@@ -117,8 +119,11 @@ export class GenerationEvents {
 		if (this.mode === 'plain' && !this.outcome) this.readPlainAnswer();
 		if (!this.outcome && !this.reportedFailure && statesFinalReason(this.lastEventData))
 			this.readError(this.lastEventData);
+		// Unless one list has told of all results, the service may have ended the stream while it still generates some.
+		const mayStillCome =
+			this.isAnyFileInProgress || (this.eventsWithFiles > 1 && !this.reportedFailure);
 		this.setOutcome(
-			undefined,
+			mayStillCome ? this.defaultInterruption : undefined,
 			this.lastEventIsUnattributedError && !this.isAnyFileInProgress
 				? this.reportedFailure
 				: undefined,
@@ -165,6 +170,7 @@ export class GenerationEvents {
 			return this.setOutcome(
 				`the response contained too many files: ${files.length}, and at most ${MAX_FILES} are read`,
 			);
+		if (files.length > 0) this.eventsWithFiles++;
 		const urlKeys: string[] = [];
 		const pathKeys: string[] = [];
 		const occurrenceOf = (key: string, keys: string[]) => {
@@ -235,7 +241,8 @@ export class GenerationEvents {
 	}
 
 	private get isAnyFileInProgress(): boolean {
-		return [...this.idsInProgress].some((id) => !this.failedIds.has(id));
+		const settledIds = new Set([...this.failedIds, ...this.files.map(({ id }) => id)]);
+		return [...this.idsInProgress].some((id) => !settledIds.has(id));
 	}
 
 	/** Sets the outcome; later calls change nothing. `failure` becomes the outcome if no file has arrived. */

@@ -1,0 +1,67 @@
+import type { HistoryItem } from '../../simulator/simulator.mts';
+import { event, status } from '../faults/row.mts';
+import { out } from './seen';
+import { made, onCreate, posts } from './service';
+import { begin, fakeTime, sim, start, video } from './setup';
+import { pass, passWhile } from './time';
+import { activate, beginCalled, callOf, CALLER } from './triggerSetup';
+
+/* Streams that the service ends while some of the videos are still being generated. */
+
+const done = (data: unknown) => event('video_generation_complete', data);
+const list = (id: string, changes: Partial<HistoryItem> = {}) =>
+	sim.history.unshift(made(id, { created_at: new Date().toISOString(), ...changes }));
+const several = { download: false, numberOfVideos: 4 };
+
+beforeEach(async () => {
+	await start({ pace: 1 });
+	fakeTime();
+});
+
+test.each<[string, () => string[]]>([
+	[
+		'whose IDs were announced before',
+		() => [...[...'abcd'].map((id) => status({ status: 'processing', id })), done([made('a')])],
+	],
+	[
+		'that the completion says are in progress',
+		() => [done([made('a'), made('b'), ...['c', 'd'].map((id) => ({ id, status: 'processing' }))])],
+	],
+	['after one event per video', () => [status('processing'), done([made('a')]), done([made('b')])]],
+])('videos %s are found in the history', async (_, events) => {
+	onCreate({ sse: [...events(), 'END'] });
+	const { finished } = await begin(video('P', {}, several));
+	await pass(40);
+	for (const id of 'abcd') list(id);
+	const ids = out(await passWhile(finished)).map(({ json }) => json.id);
+	expect(ids.sort()).toEqual(['a', 'b', 'c', 'd']);
+});
+
+test.each([
+	['one event per video', (n: string) => [done([made(`${n}a`)]), done([made(`${n}b`)])]],
+	['a list that is too short', (n: string) => [done([made(`${n}a`), made(`${n}b`)])]],
+])(
+	'videos that come later do not start the workflow that called for them: %s',
+	async (_, events) => {
+		let count = 0;
+		/** Runs the called workflow, whose other videos are in the history a minute later. */
+		const runCalled = async () => {
+			// Requests of other tests have the same prompt, so the IDs must be different.
+			const name = `${_}-${++count}-`;
+			if (count > 5) return undefined;
+			onCreate({ sse: [status('processing'), ...events(name), 'END'] });
+			const { finished } = await beginCalled(video('P', {}, several));
+			setTimeout(() => [...'abcd'].forEach((id) => list(name + id)), 60_000);
+			return (await finished).run;
+		};
+		const setting = {
+			...{ workflowId: CALLER, behind: [callOf()], parameters: { events: ['generated'] } },
+			execute: async () => (await runCalled()) as never,
+		};
+		await Promise.all([activate(setting), pass(3)]);
+		const first = runCalled();
+		await pass(600, 5);
+		await first;
+		expect(posts()).toBe(1);
+	},
+);
