@@ -5,6 +5,7 @@ import { MIB } from '../service/bodies.mts';
 import { split } from './longText';
 import { bad, good, hints, only } from './seen';
 import { begin, image, node, RETRY, run, sim, start, fakeTime, video } from './setup';
+import { made } from './service';
 import { hasten, passUntil, passWhile } from './time';
 
 /* What takes long before and in a stream: the clocks are hastened. */
@@ -39,6 +40,25 @@ test('a stream that only beats is silent: the result is found after Idle Timeout
 	expect(hints(result).join()).toContain('searched the history');
 	expect(seconds).toBeLessThan(35);
 	expect(sent()).toBe(1);
+});
+
+test('a stream is not cut in its silence if its video could not be recognized elsewhere', async () => {
+	const slow: Handler = (_request, response) => {
+		response.writeHead(200, { 'content-type': 'text/event-stream' }).write(status('processing'));
+		setTimeout(() => response.end(completion), 330_000);
+	};
+	const completion = `event: video_generation_complete\ndata: [${JSON.stringify(made('own'))}]\n\n`;
+	const data = Buffer.from('89504e470d0a1a0a', 'hex').toString('base64');
+	const input = [
+		{ json: {}, binary: { data: { data, mimeType: 'image/png', fileName: 'a.png' } } },
+	];
+	const fields = { operation: 'ingredientsToVideo', binaryPropertyName: 'data', download: false };
+	front.on(/^POST/, slow);
+	const { result } = await hasten(video('A', {}, fields), {
+		input,
+		credential: { baseUrl: front.url },
+	});
+	expect(good(result)[0]!.json.id).toBe('own');
 });
 
 describe.each([

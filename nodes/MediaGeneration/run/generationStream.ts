@@ -162,10 +162,11 @@ class GenerationCall {
 		let lastEventAt = monotonicNow();
 		let closeReason: string | undefined;
 		let outcome: StreamResult | Failure | undefined;
-		const allowedIdleMs = () =>
-			events.lastEventIsUnattributedError
-				? Math.min(idleTimeoutMs, IDLE_AFTER_ERROR_MS)
-				: idleTimeoutMs;
+		const allowedIdleMs = () => {
+			if (events.lastEventIsUnattributedError) return Math.min(idleTimeoutMs, IDLE_AFTER_ERROR_MS);
+			// A silent stream may still deliver its result, which could not be recognized in the history.
+			return this.isFindable ? idleTimeoutMs : Infinity;
+		};
 		void watchIdle(
 			() => lastEventAt + allowedIdleMs(),
 			streamEnded.signal,
@@ -207,12 +208,16 @@ class GenerationCall {
 	}
 
 	/**
-	 * Closes the stream if the history will show its result. If images are part of the request, only an announced id
-	 * identifies the result there.
+	 * True if the result can be recognized in the history. If images are part of the request, only an announced id
+	 * identifies it there.
 	 */
-	private closeIfFindable(): void {
+	private get isFindable(): boolean {
 		const { announcedIds, requestedCount, withImages } = this.record.request;
-		if (!withImages || announcedIds.length >= requestedCount) this.close();
+		return !withImages || announcedIds.length >= requestedCount;
+	}
+
+	private closeIfFindable(): void {
+		if (this.isFindable) this.close();
 	}
 
 	private close(): void {
