@@ -29,6 +29,8 @@ export class TaskPoller {
 	private highestPercentage = 0;
 	/** The latest progress event. Older progress events that still wait to be emitted are outdated. */
 	private latestProgress: Emission | undefined;
+	/** The text of the task, once it has been asked for; undefined if the service does not tell it. */
+	private text: Promise<string | undefined> | undefined;
 	/** Resolves when all events that were passed to `emit` so far have left the execution queue. */
 	private previousEmissions = Promise.resolve();
 
@@ -113,6 +115,12 @@ export class TaskPoller {
 		this.emit(event, eventFields, task);
 	}
 
+	private async readText(): Promise<string | undefined> {
+		const { api, closing } = this.activation;
+		const task = await api.getTask(this.taskId, closing).catch(() => undefined);
+		return asText(task?.raw.input);
+	}
+
 	/** Adds an event to the execution queue as soon as the task's previous event has left the queue. */
 	private emit(event: TaskEventKind, eventFields: IDataObject = {}, task?: SpeechTask): void {
 		const { taskId: id, highestPercentage } = this;
@@ -129,7 +137,9 @@ export class TaskPoller {
 			name: isProgress ? `progress ${highestPercentage}` : event,
 			isFinal: event === 'completed' || event === 'failed',
 			isOutdated: isProgress ? () => emission !== this.latestProgress : undefined,
-			subject: { id, prompt: asText(task?.raw.input) },
+			subject: task
+				? { id, prompt: asText(task.raw.input) }
+				: { id, readPrompt: async () => await (this.text ??= this.readText()) },
 			json: { event, task_id: id, process_percentage: highestPercentage, ...eventFields },
 			fetchFiles: settings.wantsFile && url !== undefined ? fetchFiles : undefined,
 		};

@@ -21,6 +21,12 @@ const RECHECK_MS = 1000;
  */
 const OTHER_PROMPT_GRACE_MS = 5000;
 
+/**
+ * How long after its create call failed a task with the same text counts as the result of that call, in ms. Tasks may
+ * wait for two hours in the service's queue.
+ */
+const LATE_TASK_MS = 3 * 3_600_000;
+
 /** The workflow that has sent a request, and what called it (see `GenerationRequest.creator`). */
 export type RequestCreator = NonNullable<GenerationRequest['creator']>;
 
@@ -31,6 +37,8 @@ export type RequestCreator = NonNullable<GenerationRequest['creator']>;
 export type EventSubject = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 	id?: string;
 	hasFailed?: boolean;
+	/** Reads the `prompt` if it is unknown. Is called only if the prompt decides, and resolves with undefined on failure. */
+	readPrompt?(): Promise<string | undefined>;
 };
 
 /**
@@ -54,21 +62,28 @@ export async function isCreatedByOwnExecution(
 	const isSpeech = subject.files === undefined;
 	const ledger = (isSpeech ? speechLedgerOf : generationLedgerOf)(credential);
 	const isOwn = ({ creator }: GenerationRequest) => creator !== undefined && isOwnCreator(creator);
-	// The sub-workflow may use another token or Base URL of the same account. Another service may use the same ids, so
-	// the prompts must be equal, too.
-	const isProvenOwnCreator = (request: GenerationRequest) =>
-		isOwn(request) &&
-		isProvenCreator(request, subject) &&
-		promptStart(request.prompt) === promptStart(subject.prompt);
-	for (; !signal.aborted; await sleep(RECHECK_MS, signal)) {
-		if (allRequests(isSpeech).some(isProvenOwnCreator)) return true;
+	const isProven = (request: GenerationRequest) => isProvenCreator(request, subject);
+	let { readPrompt } = subject;
+	while (!signal.aborted) {
 		const ownRequests = ledger.all().filter(isOwn);
+		if (ownRequests.some(isProven)) return true;
 		const verdicts = ownRequests.map((request) => verdictOf(request, subject, receivedAt));
 		const creator = ownRequests[verdicts.indexOf('created')];
+		// The sub-workflow may use another token or Base URL of the same account. Another service may use the same ids,
+		// so the prompts must be equal, too.
+		const provenElsewhere = allRequests(isSpeech).filter(isOwn).filter(isProven);
+		if (readPrompt && (creator || provenElsewhere.length > 0)) {
+			subject = { ...subject, prompt: await readPrompt() };
+			readPrompt = undefined;
+			continue;
+		}
+		if (provenElsewhere.some(({ prompt }) => promptStart(prompt) === promptStart(subject.prompt)))
+			return true;
 		// A request for speech creates only one task. The id of that task is noted, so that the request does not count
 		// as the creator of a later task.
 		if (creator?.kind === 'speech' && subject.id) creator.announcedIds = [subject.id];
 		if (creator || !verdicts.includes('perhaps')) return creator !== undefined;
+		await sleep(RECHECK_MS, signal);
 	}
 	return false;
 }
@@ -98,7 +113,6 @@ function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt
 		orderedCount = requestedCount,
 		searchUntil,
 	} = request;
-	if (isProvenCreator(request, subject)) return 'created';
 	const hasAllFiles = Math.max(announcedIds.length, files.length) >= requestedCount;
 	// If the text of a task is unknown, any request may have created it, for example one whose create call got no
 	// response.
@@ -110,8 +124,11 @@ function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt
 		const hasUnknownIds = announcedIds.length === 0 && files.length > 0;
 		// The history may have other ids than those that were announced.
 		const isIncomplete = request.kind === 'speech' ? !hasAllFiles : files.length < orderedCount;
+		// Without its text, any task would count as the result, so the time is shorter.
+		const lateMs =
+			request.kind === 'speech' && prompt !== undefined ? LATE_TASK_MS : LATE_RESULT_MS;
 		const mayStillArrive =
-			Date.now() < searchUntil + LATE_RESULT_MS && (hasFailed || isIncomplete || hasUnknownIds);
+			Date.now() < searchUntil + lateMs && (hasFailed || isIncomplete || hasUnknownIds);
 		return mayStillArrive && mayHaveSamePrompt ? 'created' : undefined;
 	}
 	if (hasAllFiles || request.sentAt > receivedAt) return undefined;
