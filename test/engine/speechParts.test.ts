@@ -1,6 +1,7 @@
 import { speechSeconds } from '../../simulator/media/wav.mts';
+import type { FaultAction } from '../../simulator/simulator.mts';
 import { allClosed, bad, expectServed, good, hints, only, out, saved, stored } from './seen';
-import { ALWAYS, answer, noCredit, onCreate, onFile, posts, taskOf } from './service';
+import { ALWAYS, answer, noCredit, onCreate, onFile, onRead, posts, taskOf } from './service';
 import { CONTINUE, EACH, ERROR_OUTPUT, NODE, node, run, sim, speech, texts } from './setup';
 import { expectSound, ids, sent, SENTENCES, split, TEXT, wait } from './longText';
 
@@ -163,5 +164,44 @@ describe('a split text that fails half-way', () => {
 		const spoken = (json.task_ids as string[]).map((id) => sim.tasks.get(id)!.input);
 		expect(spoken.join(' ')).toContain(text);
 		expect(sim.tasks.size).toBeLessThanOrEqual(most);
+	});
+});
+
+describe('what a failed part says of the other parts is what a retry charges', () => {
+	const text = SENTENCES.slice(0, 3).join(' ');
+	const subject = () => split(text, { concurrency: 1 });
+	const failedTask = (error: string) => answer(200, { id: 1, status: 'error', error });
+
+	test.each<[string, FaultAction, calls: 'posts' | 'reads', sentByRetry: number]>([
+		['a task, by credit', failedTask('Insufficient credits'), 'reads', 1],
+		['a task, by a quota', failedTask('Daily quota exceeded'), 'reads', 1],
+		['a task, by load', failedTask('The server is overloaded'), 'reads', 1],
+		['a refusal for now', answer(400, { error: 'Broke, please try again later' }), 'posts', 2],
+		['a quota', answer(200, { id: 'x', error: 'Daily quota exceeded' }), 'posts', 2],
+	])('%s: only what is missing', async (_, action, calls, sentByRetry) => {
+		if (calls === 'reads') onRead(action, { times: 1, after: 1 });
+		else onCreate(action, { body: 'sentence 01', times: 1 });
+		const first = await run(subject());
+		const { message, description } = bad(first);
+		expect(message).toContain('part 2 of 3');
+		expect(description).toContain('only what is missing is charged');
+		expect(description).not.toMatch(/all (?:its )?parts/i);
+		const before = posts();
+		only(await run(subject(), { retryOf: stored(first) }));
+		expect(posts() - before).toBe(sentByRetry);
+	});
+
+	test.each([
+		[
+			{ error: 'The text is too long' },
+			'Correct the field this reason is about. A change charges all parts.',
+		],
+		[
+			{ error: 'This voice is not available for your plan' },
+			'settings that your account may use (all parts are then charged), or ask your provider.',
+		],
+	])('a refusal for good, %j: all of them after a change', async (body, words) => {
+		onCreate(answer(400, body), { body: 'sentence 01' });
+		expect(bad(await run(subject())).description).toContain(words);
 	});
 });

@@ -65,7 +65,7 @@ The account is out of credit: insufficient_credits. Add credit with your provide
 The service received too many requests from this account. Wait 7 seconds before you try again.
 Your account has no voice with this ID. Choose one with 'From list' in 'Voice', or get the IDs with Voice → Get Many.
 The service does not know this URL: Not found. Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.
-The service rejected the request (HTTP 422): text too long. Correct the field that this reason is about.
+The service rejected the request (HTTP 422): text too long. Correct the field this reason is about.
 The service is not available (HTTP 503): maintenance. The cause is probably on the service's side. Try again later.
 The service could not generate the speech: text too long. Change the text, voice or model. A new task is charged.
 The service could not generate the video: UNSAFE_GENERATION. Change the prompt or any images. A new request is charged.

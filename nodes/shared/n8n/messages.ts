@@ -115,21 +115,36 @@ const SPEECH_REMEDIES: typeof REMEDIES = {
 	not_allowed: 'Choose a voice, model or settings that your account may use, or ask your provider',
 	moderation: 'Change the text',
 };
+/** What a user can do if a part of a split text failed. These texts replace those of SPEECH_REMEDIES. */
+const PART_REMEDIES: typeof REMEDIES = {
+	not_allowed:
+		'Choose a voice, model or settings that your account may use (all parts are then charged), or ask your provider',
+};
+/** Meanings whose remedy leaves the text as it is, so that a retry sends only the missing parts, or mentions all parts. */
+const MEANINGS_WITHOUT_CHANGE = new Set<ErrorMeaning | undefined>([
+	...(['throttled', 'quota', 'credit', 'unavailable', 'not_allowed'] as const),
+]);
 /**
  * Returns what a user can do if the request was for this kind of media. These texts replace or extend those of
  * REMEDIES.
  */
-const remediesOf = (kind: MediaKind): typeof REMEDIES =>
-	kind === 'speech' ? SPEECH_REMEDIES : { moderation: `Change the ${MEDIA[kind].inputs}` };
+const remediesOf = (kind: MediaKind, part?: string): typeof REMEDIES =>
+	kind === 'speech'
+		? { ...SPEECH_REMEDIES, ...(part === undefined ? {} : PART_REMEDIES) }
+		: { moderation: `Change the ${MEDIA[kind].inputs}` };
 /**
  * Returns what the user can do, as a sentence without its period. Returns `fallback` if the meaning of the error
  * suggests nothing.
  */
-const remedyFor = ({ meaning, mediaKind, safeInFlight }: FailureFacts, fallback: string) => {
+const remedyFor = (facts: FailureFacts, fallback: string) => {
+	const { meaning, mediaKind, safeInFlight, part } = facts;
 	const numberToTry = safeInFlight ? ` (try ${safeInFlight})` : '';
-	const remedies = { ...REMEDIES, ...(mediaKind && remediesOf(mediaKind)) };
+	const remedies = { ...REMEDIES, ...(mediaKind && remediesOf(mediaKind, part)) };
 	return ((meaning && remedies[meaning]) ?? fallback) + numberToTry;
 };
+/** Returns `sentence`, with a space before it, if the remedy for the failure of a part changes the text; otherwise ''. */
+const ifPartChanges = ({ meaning, part }: FailureFacts, sentence: string) =>
+	part === undefined || MEANINGS_WITHOUT_CHANGE.has(meaning) ? '' : ` ${sentence}`;
 
 /** Returns true if something may have been charged. A text must then not simply say to try again. */
 const mayHaveCharged = ({ mayBeCharged, taskId, fileUrl, announcedIds, isFree }: FailureFacts) =>
@@ -240,7 +255,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	rejected: (facts) => ({
 		message: `The service rejected the request${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
-		description: `${remedyFor(facts, facts.reason ? 'Correct the field that this reason is about' : 'Check all fields, or ask your provider for the reason')}${facts.part ? ': this charges all parts' : ''}.`,
+		description: `${remedyFor(facts, facts.reason ? 'Correct the field this reason is about' : 'Check all fields, or ask your provider for the reason')}.${ifPartChanges(facts, 'A change charges all parts.')}`,
 	}),
 	unavailable: (facts) => ({
 		message: `The service is not available${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
@@ -248,7 +263,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	taskFailed: (facts) => ({
 		message: `The service could not generate the speech${reasonSuffix(facts)}`,
-		description: `${remedyFor({ ...facts, mediaKind: 'speech' }, `Change the ${MEDIA.speech.inputs}`)}. ${facts.part ? 'All parts are then charged again' : 'A new task is charged'}.`,
+		description: `${remedyFor({ ...facts, mediaKind: 'speech' }, `Change the ${MEDIA.speech.inputs}`)}.${facts.part === undefined ? ' A new task is charged.' : ifPartChanges(facts, 'All parts are then charged again.')}`,
 	}),
 	generationFailed: (facts) => ({
 		message: `The service could not generate the ${facts.mediaKind ?? 'video or image'}${reasonSuffix(facts)}`,
