@@ -413,7 +413,7 @@ describe('a sub-workflow behind a trigger', () => {
 test('a create call answered with 303, which says that it was done, is not sent again by a retry', async () => {
 	onCreate(answer(303, '', { Location: '/v1/elsewhere' }));
 	const first = await run(speech('One'));
-	expect(bad(first).description).toContain('may have been accepted and charged');
+	expect(bad(first).description).toContain('may have been charged');
 	expect(bad(await run(speech('One'), { retryOf: first.run })).message).toContain('unclear');
 	expect(posts()).toBe(1);
 });

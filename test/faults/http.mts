@@ -28,7 +28,7 @@ const reading = (...said: Answer) => [{ ...on.read, ...answer(...said) }];
 
 const READS = [SPEAK, ...READING] as const;
 const BOTH = [SPEAK, VIDEO] as const;
-const UNSURE = 'may have been accepted and charged';
+const UNSURE = 'may have been charged';
 
 const TOO_LONG: Array<[string, string | object]> = [
 	['`{ detail }`', { detail: 'Text is too long' }],

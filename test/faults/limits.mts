@@ -44,7 +44,7 @@ const limits: Row[] = [
 			const { respond } = answer(200, huge()).action;
 			sim.fault({ ...on.create, action: { respond, accepted: true } });
 		},
-		fails: `${TOO_LARGE}…may have been accepted and charged`,
+		fails: `${TOO_LARGE}…may have been charged`,
 		check: isGivenUp,
 	}),
 	row('A JSON response of 100 MB, compressed to 100 KB (gzip)', ['account:get', 'history:getAll'], {

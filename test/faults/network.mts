@@ -8,7 +8,7 @@ import type { Stage } from './stage.mts';
 
 const at = (baseUrl: string) => ({ credential: { baseUrl } });
 const unsent = { sent: 0, paid: 0 };
-const UNSURE = 'may have been accepted and charged';
+const UNSURE = 'may have been charged';
 
 const network: Row[] = [
 	row('The connection is refused', [SPEAK, VIDEO, 'account:get'], {

@@ -71,14 +71,14 @@ The service could not generate the speech: text too long. Change the text, voice
 The service could not generate the video: UNSAFE_GENERATION. Change the prompt or any images. A new request is charged.
 The service's response is too large: a list of more than 1000 pages. For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.
 An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice. To find out, check History → Get Many in half an hour (or the provider's website). If the result isn't there, run only this row in a new execution. 'Execute step' on this node would charge all rows.
-The task is complete, but its audio is not available yet (waited 60 seconds). Wait a few minutes.
-The file was generated but could not be downloaded: the file is empty. It has been charged. Get it with History → Get Many, or here: https://files.example.com/a.mp3
-The result did not arrive: the service sent nothing for 300 seconds. It may still appear, and has been charged: check History → Get Many in half an hour. If it isn't there, run this row alone (charged). A retry only looks again.
+The task is completed, but its audio is not available yet (waited 60 seconds). Wait a few minutes.
+The file was generated but could not be downloaded: the file is empty. The request has been charged. Get its file with History → Get Many, or here: https://files.example.com/a.mp3
+The result did not arrive: the service sent nothing for 300 seconds. It may still appear, and has been charged: check History → Get Many in half an hour. If it isn't there, run only this row (charged). A retry only looks again.
 No result after 3600 seconds (last known status: processing, 57 %). If results usually take longer, raise 'Timeout' under Options.
 This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later, or list the tasks in 'Task IDs'. The trigger then checks those.
 The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those. Without a WebSocket, the trigger can't detect tasks by itself.
 The service has no history of videos and images (HTTP 404): remove 'Video or Image Created' from 'Trigger On'. Without a history, new ones can't be detected.
-'Speak' generates what the trigger listens for, so each execution would start and pay for the next. Move that node to a workflow called with 'Execute Sub-workflow' (not in queue mode), or list the tasks in 'Task IDs'. Loops through nested sub-workflows, HTTP Request, lost responses or other workflows' triggers are still not detected. 'Execute step' still works.
+'Speak' generates what the trigger listens for, so each execution would start and pay for the next. Move that node to a sub-workflow, called with 'Execute Sub-workflow' (not in queue mode), or list the tasks in 'Task IDs'. Loops through nested sub-workflows, HTTP Request, lost responses or other workflows' triggers are still not detected. 'Execute step' still works.
 The execution was canceled.
 The account's quota is used up. Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.
 The service rejected the request (HTTP 403): captcha. Ask your provider whether your account may do this.
@@ -86,7 +86,7 @@ media.example.com does not present a certificate that n8n trusts. Check the host
 media.example.com is blocked by the security settings of this n8n instance. Ask your n8n administrator to allow this host.
 The service has no task with this ID: Not found – task 4711. Check the task ID. The task may have been deleted, or belong to another account.
 An earlier attempt sent this request to another Base URL, https://old.example.com, as task 4711. To get its audio at no extra charge, enter that Base URL in the credential again, and choose Retry under Executions. To send the request with the new credential, which is charged, run only this row in a new execution.
-The file was generated but could not be downloaded: the file is empty. Try again later, which is free of charge, or get it here: https://files.example.com/a.mp3
+The file was generated but could not be downloaded: the file is empty. Try again later, at no extra charge, or get it here: https://files.example.com/a.mp3
 'Text' is empty. Fill it in, or check the column's name in its expression.
 The service received too many requests from this account. Wait 7 seconds. If it happens again, set a lower 'Concurrency' under Options.
 `;
@@ -218,7 +218,7 @@ describe('what a message says', () => {
 		const facts = { fileUrl: 'https://files.example.com/a.mp3', taskId: '7' };
 		const { description } = wordingOf(failure('unreachable', facts));
 		expect(description).toMatch(
-			/^Check whether n8n can connect to this host, which has the file\. .*Speech → Collect with task ID 7/,
+			/^The file is on this host: check whether n8n can reach it\. .*Speech → Collect with task ID 7/,
 		);
 	});
 

@@ -17,7 +17,7 @@ test('at most five are named, however many are paid; a failed row has to be let 
 	requests[3] = gone(3);
 	expect(chargeSummary(requests, failed(3, 'taskFailed'))).toEqual({
 		before:
-			"First get the other rows: change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under Executions. Then run this row alone.",
+			"First get the other rows: change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under Executions. Then run only this row.",
 		after:
 			'Already paid for, so free in that retry: 99 other rows (tasks t0, t1, t2, t4, t5 and 94 more). A retry uses the rows as they were first read.',
 	});
@@ -31,7 +31,7 @@ test('a row whose own result is paid for is not sent to be run alone, unless onl
 		expect(all).not.toMatch(/alone|first read/);
 	}
 	const error = new Failure('taskFailed', { taskIds: ['8'], isIncomplete: true });
-	expect(said(requests, { index: 1, error })).toMatch(/ Then run this row alone\..* first read\.$/);
+	expect(said(requests, { index: 1, error })).toMatch(/ Then run only this row\..* first read\.$/);
 });
 
 test('where the row is not at fault, a retry continues', () => {

@@ -146,7 +146,7 @@ export function chargeSummary(
 		mustSkipItem && (comesFirst ? 'First get the other rows:' : 'To get the other rows,'),
 		mustSkipItem ? advice.skipItem : advice[failsAgain ? 'retryUnchanged' : 'retry'],
 		retryWarning,
-		comesFirst && (isPaid ? 'This row is paid for, too.' : 'Then run this row alone.'),
+		comesFirst && (isPaid ? 'This row is paid for, too.' : 'Then run only this row.'),
 	);
 	const hasOnlyEarlierResults = hasEarlierRequests && !hasCollectableResults;
 	const after = joinSentences(

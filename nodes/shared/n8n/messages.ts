@@ -83,10 +83,10 @@ const UNREACHABLE_WORDINGS: Record<UnreachableCause, Wording> = {
 const chargedFilesSentence = ({ fileUrl, otherFileUrls = [], isFree }: FailureFacts) => {
 	const urls = [fileUrl, ...otherFileUrls].filter((url) => /^http/.test(url ?? ''));
 	const urlsClause = urls.length > 0 ? `, or get it here: ${urls.join(' , ')}` : '.';
-	if (isFree) return `Try again later, which is free of charge${urlsClause}`;
+	if (isFree) return `Try again later, at no extra charge${urlsClause}`;
 	return urls.length > 1
 		? `The request has been charged. Get its files with History → Get Many, or here: ${urls.join(' , ')}`
-		: `It has been charged. Get it with History → Get Many${urlsClause.replace('get it ', '')}`;
+		: `The request has been charged. Get its file with History → Get Many${urlsClause.replace('get it ', '')}`;
 };
 
 /** Says what to do if a response does not seem to come from the API. */
@@ -208,7 +208,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		const { message, description } = UNREACHABLE_WORDINGS[unreachableCause];
 		// A file may be on another host than the API. The Base URL is then not the cause.
 		const isFile = fileUrl !== undefined && unreachableCause !== 'blocked';
-		const fileRemedy = 'Check whether n8n can connect to this host, which has the file.';
+		const fileRemedy = 'The file is on this host: check whether n8n can reach it.';
 		return { message: `${host} ${message}`, description: isFile ? fileRemedy : description };
 	},
 	noResponse: (facts) => ({
@@ -287,7 +287,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 					description: `To get ${facts.sentElsewhere.result} at no extra charge, enter ${facts.sentElsewhere.oldSetting} in the credential again, and choose Retry under Executions. To send the request with the new credential, which is charged, run only this row in a new execution.`,
 				},
 	noAudioUrl: ({ limitMs }) => ({
-		message: `The task is complete, but its audio is not available yet (waited ${formatSeconds(limitMs)})`,
+		message: `The task is completed, but its audio is not available yet (waited ${formatSeconds(limitMs)})`,
 		description: 'Wait a few minutes.',
 	}),
 	downloadFailed: (facts) => ({
@@ -296,7 +296,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	streamLost: (facts) => ({
 		message: `The result did not arrive${reasonSuffix(facts)}`,
-		description: `It may still appear, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many in half an hour. If it isn't there, run this row alone (charged). A retry only looks again.`,
+		description: `It may still appear, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many in half an hour. If it isn't there, run only this row (charged). A retry only looks again.`,
 	}),
 	timedOut: ({ limitMs, lastKnownStatus, taskId, mayBeCharged, announcedIds, fileUrl }) => ({
 		message: `No result after ${formatSeconds(limitMs)}${lastKnownStatus ? ` (last known status: ${lastKnownStatus})` : ''}`,
@@ -318,7 +318,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	// n8n shows only the message, not the description, when a workflow cannot be published.
 	selfTrigger: ({ nodeName = 'A node', mediaKind }) => ({
-		message: `'${nodeName}' generates what the trigger listens for, so each execution would start and pay for the next. Move that node to a workflow called with 'Execute Sub-workflow' (not in queue mode)${mediaKind === 'speech' ? ", or list the tasks in 'Task IDs'" : ''}. Loops through nested sub-workflows, HTTP Request, lost responses or other workflows' triggers are still not detected`,
+		message: `'${nodeName}' generates what the trigger listens for, so each execution would start and pay for the next. Move that node to a sub-workflow, called with 'Execute Sub-workflow' (not in queue mode)${mediaKind === 'speech' ? ", or list the tasks in 'Task IDs'" : ''}. Loops through nested sub-workflows, HTTP Request, lost responses or other workflows' triggers are still not detected`,
 		description: "'Execute step' still works.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
@@ -358,14 +358,14 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 			? `${kind === 'streamLost' ? 'The' : 'The request has been charged. In History → Get Many, the'} ${announcedIds.length > 1 ? 'results have the IDs' : 'result has the ID'} ${listFirst(announcedIds)}.`
 			: facts.mayBeCharged &&
 				!['streamLost', 'indeterminate'].includes(kind) &&
-				`The request may have been accepted and charged: ${howToCheckFor(facts.mediaKind)} before you send it again.`,
+				`The request may have been charged: ${howToCheckFor(facts.mediaKind)} before you send it again.`,
 		howToCollect(kind, facts),
 		indeterminateParts?.length &&
 			`Part${indeterminateParts.length > 1 ? 's' : ''} ${indeterminateParts.join(', ')} may also have been charged, although the service didn't confirm it.`,
 		facts.fileUrl !== undefined &&
 			taskId === undefined &&
 			kind !== 'downloadFailed' &&
-			`${facts.isFree ? '' : 'The file is ready. '}${chargedFilesSentence(facts)}`,
+			chargedFilesSentence(facts),
 		candidates?.length &&
 			`${candidates.length > 1 ? 'One of these history entries' : 'This history entry'} may be the result: ${listFirst(candidates)}.`,
 	];
