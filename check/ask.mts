@@ -9,15 +9,15 @@ import { seconds, textOf, type Exchange, type Wire } from './wire.mts';
 import { ACCOUNT_PATH, asId, isRecord, parseJson, readPage, readRetryAfter } from './reading.mts';
 
 /** How long one answer and all answers may take, in ms. With the node's free operations, that is under a minute. */
-const [ONE_MS, ALL_MS] = [10_000, 20_000];
+const [ANSWER_TIMEOUT_MS, TOTAL_TIMEOUT_MS] = [10_000, 20_000];
 /** How many entries a page is asked to have. */
-export const PAGE = 20;
+export const PAGE_SIZE = 20;
 
 /** The answers. What was not asked has an empty list, or the answer for the account. */
-export interface Asked {
+export interface Answers {
 	account: Exchange;
 	/** The answer to a wrong token. */
-	wrong: Exchange;
+	badToken: Exchange;
 	/** Two pages, or one if the first got no answer. */
 	voices: Exchange[];
 	/** Two pages, or one if the first got no answer. */
@@ -67,17 +67,17 @@ export const isAbsent = ({ status }: Exchange) => [404, 405, 501].includes(statu
 export async function askAll(
 	wire: Wire,
 	{ apiToken, baseUrl, webSocketUrl }: Credential,
-	isBlocked: (asked: Asked) => boolean,
-	say: (what: string) => void,
+	isBlocked: (answers: Answers) => boolean,
+	onStep: (what: string) => void,
 	stop: AbortSignal,
-): Promise<Asked> {
+): Promise<Answers> {
 	const { exchanges } = wire;
-	const until = performance.now() + ALL_MS;
-	const get = async (url: string, token = apiToken, left = 5): Promise<Exchange> => {
+	const deadline = performance.now() + TOTAL_TIMEOUT_MS;
+	const get = async (url: string, token = apiToken, retriesLeft = 5): Promise<Exchange> => {
 		const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
-		const leftMs = Math.ceil(until - performance.now());
+		const leftMs = Math.ceil(deadline - performance.now());
 		// Each request gets at least one second, even if the total time is over.
-		const ms = Math.min(ONE_MS, Math.max(1000, leftMs));
+		const ms = Math.min(ANSWER_TIMEOUT_MS, Math.max(1000, leftMs));
 		const signal = AbortSignal.any([AbortSignal.timeout(ms), stop]);
 		const location = await fetch(url, { headers, redirect: 'manual', signal })
 			.then(async (head) => (await head.text(), head.headers.get('location')))
@@ -87,59 +87,61 @@ export async function askAll(
 		const path = url.slice(origin.length);
 		const exchange = exchanges.findLast((each) => each.method === 'GET' && each.path === path)!;
 		if (signal.aborted) exchange.broke = `nothing within ${seconds(ms)}`;
-		if (left === 0) return exchange;
+		if (retriesLeft === 0) return exchange;
 		// As the node does, asks again after the pause that the service wants, and follows redirects within the origin.
 		if ([429, 503].includes(exchange.status)) {
 			const waitMs = readRetryAfter(exchange.headers as Record<string, string>) ?? 1000;
-			if (waitMs > Math.min(ONE_MS, leftMs)) return exchange;
+			if (waitMs > Math.min(ANSWER_TIMEOUT_MS, leftMs)) return exchange;
 			await pause(waitMs, undefined, { signal: stop });
-			return await get(url, token, left - 1);
+			return await get(url, token, retriesLeft - 1);
 		}
 		const target = location === null ? null : URL.parse(location, url);
-		return target?.origin === origin ? await get(target.href, token, left - 1) : exchange;
+		return target?.origin === origin ? await get(target.href, token, retriesLeft - 1) : exchange;
 	};
-	const heard = listen(`${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`, stop);
-	say('the account');
+	const closed = holdSocket(`${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`, stop);
+	onStep('the account');
 	const account = await get(baseUrl + ACCOUNT_PATH);
 	const socket = exchanges.find(({ method }) => method === 'WEBSOCKET')!;
 	const { origin } = account;
-	const asked: Asked = {
-		...{ account, wrong: account, voices: [], history: [], missing: account, socket, exchanges },
+	const answers: Answers = {
+		...{ account, badToken: account, voices: [], history: [], missing: account, socket, exchanges },
 		offersHttp2: origin.startsWith('https:') && (await negotiatesHttp2(new URL(origin))),
 	};
 	const pages = async (path: string, first: number) => {
-		const page = (number: number) => get(`${baseUrl}${path}?page=${number}&page_size=${PAGE}`);
+		const page = (number: number) => get(`${baseUrl}${path}?page=${number}&page_size=${PAGE_SIZE}`);
 		const start = await page(first);
 		return start.broke === undefined ? [start, await page(first + 1)] : [start];
 	};
 	const voices = () => pages('/v1/labs/voices', 0);
 	// If the answer for the account is unexpected, a readable list of voices still proves that this is the service.
-	if (isBlocked(asked) && ((account.status >= 200 && account.status < 401) || isAbsent(account)))
-		asked.voices = await voices();
-	if (isBlocked(asked)) return asked;
-	say('voices, history, a task that does not exist, a wrong token, and ten seconds of WebSocket');
-	[asked.wrong, asked.voices, asked.history, asked.missing] = await Promise.all([
+	if (isBlocked(answers) && ((account.status >= 200 && account.status < 401) || isAbsent(account)))
+		answers.voices = await voices();
+	if (isBlocked(answers)) return answers;
+	onStep(
+		'voices, history, a task that does not exist, a wrong token, and ten seconds of WebSocket',
+	);
+	[answers.badToken, answers.voices, answers.history, answers.missing] = await Promise.all([
 		get(baseUrl + ACCOUNT_PATH, 'a-token-that-nobody-has'),
-		asked.voices.length > 0 ? asked.voices : voices(),
+		answers.voices.length > 0 ? answers.voices : voices(),
 		pages('/v1/video/histories', 1),
 		get(`${baseUrl}/v1/labs/task/${MISSING_TASK}`),
-		heard,
+		closed,
 	]);
 	stop.throwIfAborted();
-	const lists = asked.voices.map((page) => listIn(parseJson(textOf(page))));
+	const lists = answers.voices.map((page) => listIn(parseJson(textOf(page))));
 	const [, entries = [], key] = lists.find((list) => list?.[1].some(isRecord)) ?? [];
 	const voice = entries.find(isRecord) ?? {};
 	// A user can enter a voice by ID, and would recognize the ID under another name or as the key of a map.
 	const idKey = Object.keys(voice).find((name) => /^(?:voice_?)?id$/i.test(name));
-	asked.voice = asId(voice.voice_id) ?? asId(voice[idKey ?? '']) ?? asId(key);
-	return asked;
+	answers.voice = asId(voice.voice_id) ?? asId(voice[idKey ?? '']) ?? asId(key);
+	return answers;
 }
 
 /** Keeps a WebSocket open for ten seconds. Resolves when it has closed, for any reason. */
-async function listen(url: string, stop: AbortSignal): Promise<void> {
+async function holdSocket(url: string, stop: AbortSignal): Promise<void> {
 	const socket = new WebSocket(url);
-	const over = AbortSignal.any([AbortSignal.timeout(10_000), stop]);
-	over.addEventListener('abort', () => socket.terminate());
+	const endSignal = AbortSignal.any([AbortSignal.timeout(10_000), stop]);
+	endSignal.addEventListener('abort', () => socket.terminate());
 	socket.on('error', () => {});
 	await new Promise((resolve) => socket.on('close', resolve));
 }

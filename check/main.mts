@@ -8,7 +8,7 @@ import { startSimulator } from '../simulator/simulator.mts';
 import { check, type Service } from './check.mts';
 import { PAID } from './operations.mts';
 import { readCredential } from './reading.mts';
-import { fileNameOf, written, type Recording } from './recording.mts';
+import { fileNameOf, toJson, type Recording } from './recording.mts';
 import { replay } from './replay.mts';
 import { EXIT, gradeOf, tableOf, verdictOf } from './report.mts';
 
@@ -17,7 +17,7 @@ const isAsked = process.stdin.isTTY && process.stderr.isTTY;
 // The spinner needs the width of the terminal, which some do not tell. Without a spinner, each step is a line.
 const isDrawn = isAsked && process.stderr.columns > 0;
 const spinner = ora({ stream: process.stderr, isEnabled: isDrawn });
-const say = (what: string) => void spinner.start(what);
+const onStep = (what: string) => void spinner.start(what);
 
 /** An expected reason why the check cannot be done. Only its message is shown, without a stack. */
 class Refusal extends Error {}
@@ -105,14 +105,14 @@ async function run(service: Service, pay: string[]): Promise<number> {
 	// Not `once`, which leaves no listener: then the library that draws the spinner ends the process on a signal.
 	for (const signal of ['SIGINT', 'SIGTERM'] as const)
 		process.on(signal, () => stopping.abort(new Refusal('Stopped.')));
-	const done = await check(service, pay, say, stopping.signal);
+	const done = await check(service, pay, onStep, stopping.signal);
 	const { failure, rows, recording, replaced, charged } = done;
 	spinner.stop();
 	console.log(tableOf(rows, process.stdout.columns || 120));
 	if (failure === undefined) console.log(`\n${verdictOf(rows)}`);
 	if (charged.length > 0) console.log(`\nWhat may have been charged:\n  ${charged.join('\n  ')}`);
 	const file = join(folder, fileNameOf(service.baseUrl, recording.made));
-	const text = written(recording, service.token);
+	const text = toJson(recording, service.token);
 	mkdirSync(folder, { recursive: true });
 	writeFileSync(file, text);
 	console.log(`
@@ -124,7 +124,7 @@ Replaced by stand-ins: ${replaced.join(', ') || 'nothing'}. Read it before you s
 
 async function playAgain(file: string): Promise<number> {
 	const recording = JSON.parse(readFileSync(file, 'utf8')) as Recording;
-	const lines = await replay(recording, say);
+	const lines = await replay(recording, onStep);
 	spinner.stop();
 	console.log(
 		lines.length > 0

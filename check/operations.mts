@@ -12,7 +12,8 @@ import type { Exchange } from './wire.mts';
 interface Paid {
 	/** The part of the interface that the operation tests, as the report names it. */
 	part: string;
-	of: PaidOperation;
+	/** The operation as the contract describes it. */
+	spec: PaidOperation;
 	/** The text or prompt. */
 	text: string;
 	/** What is charged, in words for the user. */
@@ -22,29 +23,29 @@ interface Paid {
 /** The operations that are charged, by the names that `--pay` takes. */
 export const PAID: Record<string, Paid> = {
 	speech: {
-		...{ part: '§4.1–4.2 Speech', of: SPEAK },
+		...{ part: '§4.1–4.2 Speech', spec: SPEAK },
 		text: 'This is a short test of the speech interface.',
 		sends: 'one text of 45 characters, then Collect of the same task',
 	},
 	image: {
-		...{ part: '§4.8 Image', of: GENERATIONS.image, sends: 'one image' },
+		...{ part: '§4.8 Image', spec: GENERATIONS.image, sends: 'one image' },
 		text: 'A red kite above a green hill, in the morning.',
 	},
 	video: {
-		...{ part: '§4.5 Video from text', of: GENERATIONS.textToVideo },
+		...{ part: '§4.5 Video from text', spec: GENERATIONS.textToVideo },
 		...{ text: 'A red kite rises above a green hill.', sends: 'one video, landscape' },
 	},
 	ingredients: {
-		...{ part: '§4.6 Video from images', of: GENERATIONS.ingredientsToVideo },
+		...{ part: '§4.6 Video from images', spec: GENERATIONS.ingredientsToVideo },
 		text: 'The picture, slowly coming nearer.',
 		sends: 'one video from an image of 48 kB',
 	},
 	frames: {
-		...{ part: '§4.7 Video from frames', of: GENERATIONS.framesToVideo },
+		...{ part: '§4.7 Video from frames', spec: GENERATIONS.framesToVideo },
 		...{ text: 'From this picture, slowly to the left.', sends: 'one video from the same image' },
 	},
 	dropped: {
-		...{ part: '§6.1 A dropped stream', of: GENERATIONS.image },
+		...{ part: '§6.1 A dropped stream', spec: GENERATIONS.image },
 		text: 'A blue kite above a yellow field, at noon.',
 		sends: 'one more image, whose stream the check cuts',
 	},
@@ -59,20 +60,20 @@ const FREE: Record<string, string> = {
 };
 export const FREE_OPERATIONS = Object.keys(FREE);
 
-export const makesSpeech = (operation: string) => PAID[operation]?.of.kind === 'speech';
+export const makesSpeech = (operation: string) => PAID[operation]?.spec.kind === 'speech';
 
 /** Returns the events that a trigger can detect of `operations`. Without a WebSocket, it detects no speech tasks. */
-function heardOf(operations: string[], exchanges: Exchange[]): Set<string> {
+function detectableEvents(operations: string[], exchanges: Exchange[]): Set<string> {
 	const hasSocket = exchanges.some((each) => each.method === 'WEBSOCKET' && each.status === 101);
-	const heard = operations.filter((each) => PAID[each] && (hasSocket || !makesSpeech(each)));
-	return new Set(heard.map((each) => (makesSpeech(each) ? 'completed' : 'generated')));
+	const detectable = operations.filter((each) => PAID[each] && (hasSocket || !makesSpeech(each)));
+	return new Set(detectable.map((each) => (makesSpeech(each) ? 'completed' : 'generated')));
 }
 
 /** How long a free operation may take, in ms. The node alone would try for minutes while the service is unavailable. */
-const FREE_MS = 12_000;
+const FREE_TIMEOUT_MS = 12_000;
 /** The node's option **Timeout** for each kind of media, in seconds. */
 const TIMEOUTS = { speech: 300, video: 600, image: 180 };
-export const LATE = 'error: still trying when the check ended it, after 12 s';
+export const TIMED_OUT = 'error: still trying when the check ended it, after 12 s';
 export const STOPPED = 'error: the check was stopped';
 
 const png = readFileSync(new URL('../simulator/media/image.png', import.meta.url));
@@ -96,18 +97,18 @@ export async function* runAll(
 ): AsyncGenerator<Outcome> {
 	const run = async (operation: string, taskId = MISSING_TASK) => {
 		before?.(operation);
-		const { of, text = '' } = PAID[operation] ?? {};
-		const which = of ? `${of.resource}:${of.operation}` : (FREE[operation] ?? 'speech:wait');
-		const options = of ? { timeout: TIMEOUTS[of.kind] } : {};
+		const { spec, text = '' } = PAID[operation] ?? {};
+		const which = spec ? `${spec.resource}:${spec.operation}` : (FREE[operation] ?? 'speech:wait');
+		const options = spec ? { timeout: TIMEOUTS[spec.kind] } : {};
 		const parameters = parametersFor(which, text, { taskId, voice: voice ?? '', options });
-		const late = operation in FREE ? AbortSignal.timeout(FREE_MS) : stop;
+		const timeout = operation in FREE ? AbortSignal.timeout(FREE_TIMEOUT_MS) : stop;
 		const result = await runWorkflow({
 			workflow: workflow(node({ ...parameters, returnAll: false, limit: 5 })),
 			credentials: { mediaGenerationApi: { ...credential } },
 			input: [{ json: {}, binary: { data: image } }],
-			signal: AbortSignal.any([late, stop]),
+			signal: AbortSignal.any([timeout, stop]),
 		});
-		const ended = (stop.aborted && STOPPED) || (late.aborted && LATE);
+		const ended = (stop.aborted && STOPPED) || (timeout.aborted && TIMED_OUT);
 		const lines = ended ? [ended] : linesOf(result);
 		return { operation, lines, taskId: result.items(NODE)[0]?.json.task_id };
 	};
@@ -115,36 +116,36 @@ export async function* runAll(
 	yield* await Promise.all(lists.map(async (operation) => await run(operation)));
 	if (operations.includes('missing')) yield await run('missing');
 	const paid = operations.filter((operation) => operation in PAID);
-	const heard = heardOf(paid, exchanges);
-	const trigger = heard.size > 0 ? await listen(credential, heard) : undefined;
-	const made: string[] = [];
+	const events = detectableEvents(paid, exchanges);
+	const trigger = events.size > 0 ? await listenFor(credential, events) : undefined;
+	const succeeded: string[] = [];
 	try {
 		for (const operation of paid) {
 			if (stop.aborted) return;
 			const outcome = await run(operation);
 			yield outcome;
-			if (!outcome.lines.some(isError)) made.push(operation);
+			if (!outcome.lines.some(isError)) succeeded.push(operation);
 			if (makesSpeech(operation) && outcome.taskId)
 				yield await run('collect', String(outcome.taskId));
 		}
-		const awaited = heardOf(made, exchanges);
+		const awaited = detectableEvents(succeeded, exchanges);
 		if (awaited.size === 0 || stop.aborted) return;
 		before?.('trigger');
-		yield { operation: 'trigger', lines: await trigger!.heard(awaited, stop) };
+		yield { operation: 'trigger', lines: await trigger!.waitFor(awaited, stop) };
 	} finally {
 		await trigger?.close();
 	}
 }
 
 /** Activates a trigger that listens for `events`. */
-async function listen(credential: Credential, events: Set<string>) {
-	const heard = new Set<string>();
+async function listenFor(credential: Credential, events: Set<string>) {
+	const detected = new Set<string>();
 	const errors: string[] = [];
 	const options = { events: [...events], options: { checkInterval: 10 } };
 	const response = await activateTrigger(
 		{ workflowId: 'check', nodes: [triggerNode(options)], credential },
 		(output, _, ending) => {
-			heard.add(String(output[0]![0]!.json.event));
+			detected.add(String(output[0]![0]!.json.event));
 			ending?.resolve({} as never);
 		},
 		({ message }) => errors.push(message),
@@ -154,14 +155,14 @@ async function listen(credential: Credential, events: Set<string>) {
 		 * Waits for the `awaited` events, at most half a minute. An error or `stop` ends the wait. Resolves with the
 		 * lines of the outcome.
 		 */
-		heard: async (awaited: Set<string>, stop: AbortSignal) => {
-			const missing = () => [...awaited].filter((event) => !heard.has(event));
+		waitFor: async (awaited: Set<string>, stop: AbortSignal) => {
+			const missing = () => [...awaited].filter((event) => !detected.has(event));
 			const isOver = () => stop.aborted || errors.length > 0 || missing().length === 0;
 			await eventually('all events', 30_000, isOver).catch(() => {});
 			return [
 				...missing().map((event) => `error: it does not detect: ${event}`),
-				...[...heard].sort().map((event) => `event: ${event}`),
-				...errors.map((text) => `error: ${steady(text)}`),
+				...[...detected].sort().map((event) => `event: ${event}`),
+				...errors.map((text) => `error: ${withoutDurations(text)}`),
 			];
 		},
 		close: async () => {
@@ -174,7 +175,8 @@ async function listen(credential: Credential, events: Set<string>) {
 export const isError = (line: string) => line.startsWith('error: ');
 
 /** Replaces durations by `N`, because they differ from run to run. */
-const steady = (text: string) => text.replace(/\d+(?:\.\d+)?(?= (?:s|seconds|ms|minutes)\b)/g, 'N');
+const withoutDurations = (text: string) =>
+	text.replace(/\d+(?:\.\d+)?(?= (?:s|seconds|ms|minutes)\b)/g, 'N');
 
 /** Returns the lines of an outcome: what a user would notice of a run. */
 function linesOf(result: WorkflowResult): string[] {
@@ -190,7 +192,7 @@ function linesOf(result: WorkflowResult): string[] {
 		`items: ${items.length}`,
 		...[...new Set(fields)].map((names) => `fields: ${names}`),
 		...files.map((file) => `file: ${file.mimeType}, ${file.bytes ?? file.fileSize} bytes`),
-		...(result.error ? [`error: ${steady(result.error.message)}`] : []),
-		...result.hints(NODE).map(({ message }) => `hint: ${steady(message)}`),
+		...(result.error ? [`error: ${withoutDurations(result.error.message)}`] : []),
+		...result.hints(NODE).map(({ message }) => `hint: ${withoutDurations(message)}`),
 	];
 }

@@ -38,7 +38,7 @@ export const MISSING_TASK = '999999999999';
 export const TIME =
 	/\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d (?:GMT|UTC|[+-]\d{4})/;
 /** Matches what replaces the rest of a file within an answer, with its size in characters. */
-export const REST = /<(\d+) more>/g;
+export const OMITTED = /<(\d+) more>/g;
 
 const wordsOf = (text: string) => text.toLowerCase().match(/\p{L}[\p{L}\p{N}]*/gu) ?? [];
 /** Words that identify nobody: those of this package's sources and pages, of HTTP, and some about media files. */
@@ -64,15 +64,15 @@ const ID_KEY =
 const MEASURE_KEY =
 	/(?:^|_)(?:percent(?:age)?|progress|total|page|(?:file)?size|count|amount|cost|price|balance|quota|credit|used|left|limit|remain(?:ing)?|reset|duration|length|char(?:acter)?|expires_in|ms|second|width|height|byte)s?$/;
 const TIME_KEY = /^date$|(?:^|_)(?:at|time|(?:time)?stamp|ts|created|updated|expir(?:es|y)|until)$/;
-const ADDRESS = /((?:https?|wss?):\\?\/\\?\/[^\s"'<>]+)/;
+const URL_PATTERN = /((?:https?|wss?):\\?\/\\?\/[^\s"'<>]+)/;
 /** Matches quoted text in a sentence, without its quotation marks. */
 const QUOTED = /(?<=(?:^|[\s:(=])(["'“‘«]))[^"'“”‘’«»]+(?=["'”’»](?:$|[\s.,;:)]))/g;
 /** Matches at least seven digits, even with spaces or signs in between, such as a phone number or a date. */
 const LONG_NUMBER = /\d(?:[ ()./+-]{0,2}\d){6,}/g;
 /** Matches a word, with the digits and signs in it, such as an e-mail address. */
-const CHUNK = /[\p{L}\p{N}](?:[^\s"'“”‘’«»,;()[\]{}<>]*[\p{L}\p{N}])?/gu;
+const WORD = /[\p{L}\p{N}](?:[^\s"'“”‘’«»,;()[\]{}<>]*[\p{L}\p{N}])?/gu;
 /** Matches the path of a call that the contract documents. */
-const CALL = new RegExp(
+const CONTRACT_CALL = new RegExp(
 	`(?:/v1/(?:labs/(?:voices|task/[^/?]+)|video/(?:me|histories))|${PAID_OPERATIONS.map(({ path }) => path).join('|')}|/ws)(?=$|\\?)`,
 );
 const KEPT_HEADERS =
@@ -90,7 +90,7 @@ const FILES: Array<[file: RegExp, standIn: string]> = [
 	[/^(\xff[\xd8\xf0\xf1\xf8\xf9].|\x89PNG|GIF8|RIFF.{4}WEBP|OggS|fLaC|\x1aE\xdf\xa3)?.*/s, '$1'],
 ];
 /** Matches the file extensions that are kept. Any other extension may be part of a name. */
-const ENDING =
+const FILE_EXTENSION =
 	/\.(?:mp[34]|m4a|wav|ogg|opus|flac|aac|pcm|webm|mov|png|jpe?g|gif|webp|avif|srt|vtt|json|txt)$/i;
 
 const { rawJSON, isRawJSON } = JSON as unknown as {
@@ -115,38 +115,40 @@ const isTime = (text: string) => TIME.exec(text)?.[0] === text;
 /** Replaces whatever may identify somebody by stand-ins. The same value always gets the same stand-in. */
 export class StandIns {
 	/** For each kind of value, the stand-ins by the values that they replace. */
-	readonly #known = new Map<string, Map<string, string>>();
+	readonly #standInsByKind = new Map<string, Map<string, string>>();
 	/** All stand-ins that were given. */
-	readonly #made = new Set<string>();
+	readonly #allStandIns = new Set<string>();
 	readonly #redact;
-	readonly #own: string[];
-	readonly #words;
+	readonly #ownTexts: string[];
+	readonly #vocabulary;
 	/** The scheme of the current exchange, such as `https:`, for URLs that begin with `//`. */
 	#scheme = '';
 
-	/** `own`: texts that the check itself sends, and that are kept. */
-	constructor(token: string, own: string[]) {
+	/** `ownTexts`: the texts that the check itself sends. They are kept. */
+	constructor(token: string, ownTexts: string[]) {
 		this.#redact = redactorOf(token);
-		this.#own = own;
-		this.#words = new Set([...VOCABULARY, ...own.flatMap(wordsOf)]);
+		this.#ownTexts = ownTexts;
+		this.#vocabulary = new Set([...VOCABULARY, ...ownTexts.flatMap(wordsOf)]);
 	}
 
 	/** Returns how many different values of each kind were replaced, such as `3 × ID`. */
-	counts = () => [...this.#known].map(([kind, values]) => `${values.size} × ${kind}`);
+	counts = () => [...this.#standInsByKind].map(([kind, values]) => `${values.size} × ${kind}`);
 
 	#standIn(kind: string, value: string, make: (number: number) => string): string {
 		// Texts are processed more than once, so the value may already be a stand-in.
-		if (this.#made.has(value) || value === MISSING_TASK || value.trim() === '') return value;
-		const values = this.#known.get(kind) ?? new Map<string, string>();
-		this.#known.set(kind, values);
+		if (this.#allStandIns.has(value) || value === MISSING_TASK || value.trim() === '') return value;
+		const values = this.#standInsByKind.get(kind) ?? new Map<string, string>();
+		this.#standInsByKind.set(kind, values);
 		const known = values.get(value) ?? make(values.size + 1);
 		values.set(value, known);
-		this.#made.add(known);
+		this.#allStandIns.add(known);
 		return known;
 	}
 
 	#text = (value: string) =>
-		this.#own.includes(value.trim()) ? value : this.#standIn('text', value, (n) => `text-${n}`);
+		this.#ownTexts.includes(value.trim())
+			? value
+			: this.#standIn('text', value, (n) => `text-${n}`);
 
 	id = (value: string): string =>
 		this.#standIn('ID', value, (number) => {
@@ -161,7 +163,7 @@ export class StandIns {
 	 */
 	#path(path: string): string {
 		const [file = '', query] = path.split('?');
-		const call = CALL.exec(path)?.[0];
+		const call = CONTRACT_CALL.exec(path)?.[0];
 		if (call !== undefined) {
 			const known = call.replace(/(?<=\/task\/).+/, (id) => this.id(decodeURIComponent(id)));
 			const values = query?.replace(/(?<=(\w+)=)[^&]+/g, (value, name: string) =>
@@ -169,7 +171,7 @@ export class StandIns {
 			);
 			return known + (values === undefined ? '' : `?${values}`);
 		}
-		const ending = ENDING.exec(file)?.[0] ?? '';
+		const ending = FILE_EXTENSION.exec(file)?.[0] ?? '';
 		const known =
 			file === '/' ? file : this.#standIn('file address', file, (n) => `/files/${n}${ending}`);
 		return known + (query ? `?signed=${this.#standIn('signature', query, String)}` : '');
@@ -196,7 +198,7 @@ export class StandIns {
 		return word.split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u).every((part) => {
 			const plain = part.toLowerCase();
 			const stem = plain.replace(/(?:e?[sd]|ly|ing)$/, '');
-			return this.#words.has(plain) || this.#words.has(stem) || /^\d{0,2}$/.test(part);
+			return this.#vocabulary.has(plain) || this.#vocabulary.has(stem) || /^\d{0,2}$/.test(part);
 		});
 	}
 
@@ -205,13 +207,13 @@ export class StandIns {
 		text.replace(/[\p{L}\p{N}]+/gu, (word) => (this.#isHarmless(word) ? word : 'x'));
 
 	/** Replaces the values in a text that already have a stand-in. */
-	#plain(text: string): string {
-		const isSaid = (kind: string, value: string) =>
+	#replaceKnown(text: string): string {
+		const isReplaceable = (kind: string, value: string) =>
 			kind === 'ID'
 				? value.length > 4
 				: value.length > 2 && (/\s/.test(value) || !this.#isHarmless(value));
-		const known = [...this.#known].flatMap(([kind, values]) =>
-			[...values].filter(([value]) => isSaid(kind, value)),
+		const known = [...this.#standInsByKind].flatMap(([kind, values]) =>
+			[...values].filter(([value]) => isReplaceable(kind, value)),
 		);
 		let plain = text;
 		for (const [value, standIn] of known.sort(([a], [b]) => b.length - a.length)) {
@@ -219,7 +221,7 @@ export class StandIns {
 			const escaped = value.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 			plain = plain.replace(new RegExp(`(?<![^\\W_])${escaped}(?![^\\W_])`, 'g'), () => standIn);
 		}
-		return plain.replace(/(?<=\btask )\w+/g, (id) => this.#known.get('ID')?.get(id) ?? id);
+		return plain.replace(/(?<=\btask )\w+/g, (id) => this.#standInsByKind.get('ID')?.get(id) ?? id);
 	}
 
 	#quoted = (text: string) =>
@@ -235,12 +237,12 @@ export class StandIns {
 			// The node outputs some words in another letter case, so case must not matter.
 			return this.#standIn('word', chunk.toLowerCase(), (n) => `word-${n}`);
 		};
-		const parts = this.#redact.text(text).split(ADDRESS);
+		const parts = this.#redact.text(text).split(URL_PATTERN);
 		return parts
 			.map((part, index) => {
 				if (index % 2 === 1) return this.#url(part);
-				const quoted = this.#plain(part).replace(quotes, this.#quoted);
-				return quoted.replace(LONG_NUMBER, this.id).replace(CHUNK, word);
+				const quoted = this.#replaceKnown(part).replace(quotes, this.#quoted);
+				return quoted.replace(LONG_NUMBER, this.id).replace(WORD, word);
 			})
 			.join('');
 	}
@@ -260,13 +262,13 @@ export class StandIns {
 	};
 
 	/** Replaces what may identify somebody in a string. Its key tells what kind of value it is. */
-	#leaf(key: string, value: string): string {
-		if (this.#own.includes(value.trim())) return value;
+	#string(key: string, value: string): string {
+		if (this.#ownTexts.includes(value.trim())) return value;
 		if (/^\s*[[{]/.test(value)) return this.#json(value) ?? this.#text(value);
-		if (/^data:\w+\/[\w.+-]+;base64,/.test(value)) return this.#within(value);
+		if (/^data:\w+\/[\w.+-]+;base64,/.test(value)) return this.#embeddedFile(value);
 		if (/^(?:(?:https?|wss?):)?\/\/\S+$/.test(value)) return this.#url(value);
 		if (WORDS_KEY.test(key)) return this.#sentence(value);
-		if (ID_KEY.test(key) || this.#known.get('ID')?.has(value)) return this.id(value);
+		if (ID_KEY.test(key) || this.#standInsByKind.get('ID')?.has(value)) return this.id(value);
 		if (
 			/ur[il]|link|result|audio|file|subtitle|href|path/.test(key) &&
 			/^\/?[\w-]+[/.]\S+$/.test(value)
@@ -287,16 +289,16 @@ export class StandIns {
 	}
 
 	/** Replaces the first bytes of a file in a data URL, and shortens the rest to its size. */
-	#within(value: string): string {
+	#embeddedFile(value: string): string {
 		const start = value.indexOf(',') + 1;
-		const head = this.#head(Buffer.from(value.slice(start, start + 1368), 'base64'));
+		const head = this.#fileHead(Buffer.from(value.slice(start, start + 1368), 'base64'));
 		const [more = '', padding = ''] = value.slice(start + head.length).split(/(=+)$/);
-		const rest = more && `<${more.length} more>${padding}`;
-		return this.#mediaType(value.slice(0, start)) + head + rest;
+		const omitted = more && `<${more.length} more>${padding}`;
+		return this.#mediaType(value.slice(0, start)) + head + omitted;
 	}
 
 	/** Returns what replaces the first bytes of a file, in base64 and of the same length. */
-	#head(bytes: Buffer): string {
+	#fileHead(bytes: Buffer): string {
 		const text = bytes.toString('latin1');
 		const [file, standIn] = FILES.find(([each]) => each.test(text))!;
 		const head = Buffer.alloc(bytes.length);
@@ -311,7 +313,7 @@ export class StandIns {
 	#value(value: unknown, name = ''): unknown {
 		const key = snakeCase(name);
 		if (isRawJSON(value)) return rawJSON(this.#number(key, value.rawJSON));
-		if (typeof value === 'string') return this.#leaf(key, value);
+		if (typeof value === 'string') return this.#string(key, value);
 		if (Array.isArray(value)) return value.map((entry) => this.#value(entry, key));
 		if (!isRecord(value)) return value;
 		return Object.fromEntries(
@@ -339,7 +341,7 @@ export class StandIns {
 		const json = this.#json(text);
 		if (json !== undefined) return json;
 		if (looksLikeHtml(text)) return `<html>${this.#text(text)}</html>`;
-		if (!/^(?:event|data) ?:/m.test(text)) return this.#broken(text).slice(0, 1024);
+		if (!/^(?:event|data) ?:/m.test(text)) return this.#notJson(text).slice(0, 1024);
 		const oneLine = text.replace(/^(data ?: ?)(.*(?:\r?\ndata ?: ?.*)+)/gm, (whole, name, data) => {
 			const joined = data.replace(/\r?\ndata ?: ?/g, '\n');
 			return parseJson(joined) === undefined ? whole : name + joined.replaceAll('\n', ' ');
@@ -348,15 +350,15 @@ export class StandIns {
 			/^(data|event|id|retry|)( ?: ?)(.*)$|^.+$/gm,
 			(line: string, field: string | undefined, colon: string, value: string) => {
 				if (field === 'data')
-					return field + colon + (this.#json(value, 'status') ?? this.#broken(value));
-				if (field === 'event') return field + colon + this.#leaf(field, value);
+					return field + colon + (this.#json(value, 'status') ?? this.#notJson(value));
+				if (field === 'event') return field + colon + this.#string(field, value);
 				return field === undefined ? this.#text(line) : field + colon + this.#text(value);
 			},
 		);
 	}
 
 	/** Does the same for text that is not JSON, such as torn JSON. Of quoted text, only harmless words are kept. */
-	#broken(text: string): string {
+	#notJson(text: string): string {
 		const quoted = text.replace(
 			/"((?:[^"\\]|\\.)*)("|$)/g,
 			(_, inner: string, end: string) => `"${this.#quoted(inner)}${end}`,
@@ -373,7 +375,7 @@ export class StandIns {
 		};
 		const piece = ({ ms, text, base64 }: Piece): Piece =>
 			text === undefined
-				? { ms, base64: this.#head(Buffer.from(base64!, 'base64')) }
+				? { ms, base64: this.#fileHead(Buffer.from(base64!, 'base64')) }
 				: { ms, text: this.#body(text) };
 		this.#scheme = new URL(origin).protocol;
 		return {
@@ -383,7 +385,7 @@ export class StandIns {
 			body: body && this.#body(body),
 			headers: Object.fromEntries(kept.map(([name, value]) => [name, header(name, String(value))])),
 			pieces: pieces.map(piece),
-			broke: broke && this.#plain(broke),
+			broke: broke && this.#replaceKnown(broke),
 		};
 	}
 
@@ -399,7 +401,7 @@ export class StandIns {
 }
 
 /** Returns the text of the recording's file. Throws if it contains the token in any form that `redactorOf` knows. */
-export function written(recording: Recording, token: string): string {
+export function toJson(recording: Recording, token: string): string {
 	const text = `${JSON.stringify(recording, null, '\t')}\n`;
 	if (redactorOf(token).text(text) !== text) {
 		throw new Error('Nothing was written: the token may be in the recording.');
@@ -408,5 +410,5 @@ export function written(recording: Recording, token: string): string {
 }
 
 /** Returns the name of a recording's file. The host appears as a hash, so that the name does not reveal it. */
-export const fileNameOf = (baseUrl: string, made: string) =>
-	`${made.slice(0, 19).replace(/[:T]/g, '-')}-${createHash('sha256').update(new URL(baseUrl).host).digest('hex').slice(0, 8)}.json`;
+export const fileNameOf = (baseUrl: string, madeAt: string) =>
+	`${madeAt.slice(0, 19).replace(/[:T]/g, '-')}-${createHash('sha256').update(new URL(baseUrl).host).digest('hex').slice(0, 8)}.json`;

@@ -4,7 +4,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { FakeService, type Handler, type Upgrade } from '../test/service/fakeService.mts';
 import { runAll } from './operations.mts';
 import { asTime } from './reading.mts';
-import { REST, TIME, type Outcome, type Recording } from './recording.mts';
+import { OMITTED, TIME, type Outcome, type Recording } from './recording.mts';
 import { closeWith, ENDED_BY_NODE, refuse, type Exchange } from './wire.mts';
 
 /** Matches a time in JSON: a text, or a number of seconds or milliseconds since 1970. */
@@ -18,44 +18,44 @@ const TIMES = new RegExp(
  * order, and the last one is repeated.
  */
 export class Replay {
-	readonly #ofNode: Exchange[];
+	readonly #nodeExchanges: Exchange[];
 	readonly #played = new Set<Exchange>();
 	/** The local servers, by the recorded origins that they stand in for. */
 	readonly #servers = new Map<string, FakeService>();
 	readonly #sockets = new WebSocketServer({ noServer: true });
 	/** The WebSockets that the node has opened, by the exchanges that they replay. */
-	readonly #open = new Map<Exchange, WebSocket>();
+	readonly #openSockets = new Map<Exchange, WebSocket>();
 	readonly #closing = new AbortController();
 	/** How much later it is now than in the recording, in ms. The times in answers are moved by this. */
 	readonly #shift: number;
 	/** The requests for which the recording has no answer: method and path. */
-	readonly unknown: string[] = [];
+	readonly unrecorded: string[] = [];
 
 	constructor({ exchanges, made }: Recording) {
-		this.#ofNode = exchanges.filter(({ by }) => by === 'node');
-		this.#shift = Date.now() - Date.parse(made) - this.#ofNode[0]!.at;
+		this.#nodeExchanges = exchanges.filter(({ by }) => by === 'node');
+		this.#shift = Date.now() - Date.parse(made) - this.#nodeExchanges[0]!.at;
 	}
 
 	/** Starts a server for each recorded origin, and resolves with the URLs for the credential. */
 	async start(): Promise<{ baseUrl: string; webSocketUrl: string }> {
-		for (const origin of new Set(this.#ofNode.map((each) => each.origin))) {
-			const server = await FakeService.start(this.#answer(origin), this.#shake(origin));
+		for (const origin of new Set(this.#nodeExchanges.map((each) => each.origin))) {
+			const server = await FakeService.start(this.#onRequest(origin), this.#onUpgrade(origin));
 			this.#servers.set(origin, server);
 		}
-		const socket = this.#ofNode.find(({ method }) => method === 'WEBSOCKET');
+		const socket = this.#nodeExchanges.find(({ method }) => method === 'WEBSOCKET');
 		const url = (exchange: Exchange) => this.#servers.get(exchange.origin)!.url;
-		const baseUrl = url(this.#ofNode.find(({ method }) => method === 'GET')!);
+		const baseUrl = url(this.#nodeExchanges.find(({ method }) => method === 'GET')!);
 		return { baseUrl, webSocketUrl: (socket ? url(socket) : baseUrl).replace('http', 'ws') };
 	}
 
-	#shake = (origin: string): Upgrade => {
+	#onUpgrade = (origin: string): Upgrade => {
 		return async (request, socket, early) => {
-			const recorded = this.#next({ origin, method: 'WEBSOCKET', path: '/ws' });
+			const recorded = this.#nextAnswer({ origin, method: 'WEBSOCKET', path: '/ws' });
 			if (recorded?.status === 101)
 				return this.#sockets.handleUpgrade(request, socket, early, (opened) => {
 					opened.on('error', () => opened.terminate());
-					this.#open.set(recorded, opened);
-					this.#tell(recorded.at, [recorded]);
+					this.#openSockets.set(recorded, opened);
+					this.#replaySockets(recorded.at, [recorded]);
 				});
 			await this.#pause(recorded?.ended ?? 0);
 			if (recorded?.status === 0) socket.destroy();
@@ -67,19 +67,19 @@ export class Replay {
 	 * Returns the next recorded exchange for a request. If none has the same query, one with another query is used.
 	 * Returns undefined if there is none.
 	 */
-	#next(asked: Pick<Exchange, 'origin' | 'method' | 'path'>): Exchange | undefined {
+	#nextAnswer(asked: Pick<Exchange, 'origin' | 'method' | 'path'>): Exchange | undefined {
 		const callOf = ({ origin, method, path }: typeof asked) =>
 			`${method} ${origin}${path.split('?')[0]}`;
-		const alike = this.#ofNode.filter((each) => callOf(each) === callOf(asked));
-		const same = alike.filter(({ path }) => path === asked.path);
-		const answers = same.length > 0 ? same : alike;
+		const sameCall = this.#nodeExchanges.filter((each) => callOf(each) === callOf(asked));
+		const sameQuery = sameCall.filter(({ path }) => path === asked.path);
+		const answers = sameQuery.length > 0 ? sameQuery : sameCall;
 		const next = answers.find((each) => !this.#played.has(each)) ?? answers.at(-1);
 		if (next) this.#played.add(next);
 		return next;
 	}
 
 	/** Returns a recorded text with times of today, local URLs, and embedded files of the recorded size. */
-	#today(text: string): string {
+	#asOfToday(text: string): string {
 		const later = (time: string) => {
 			const unit = { 10: 1000, 13: 1 }[time.split('.')[0]!.length] ?? 0;
 			if (/^\d+(?:\.|$)/.test(time)) return String(Number(time) + Math.round(this.#shift / unit));
@@ -90,25 +90,25 @@ export class Replay {
 		};
 		return [...this.#servers]
 			.reduce((all, [origin, { url }]) => all.replaceAll(origin, url), text.replace(TIMES, later))
-			.replace(REST, (_, size) => 'A'.repeat(Number(size)));
+			.replace(OMITTED, (_, size) => 'A'.repeat(Number(size)));
 	}
 
 	/** Returns a text of the node with the recorded origins in place of local URLs. */
 	asRecorded = (text: string) =>
 		[...this.#servers].reduce((all, [origin, { url }]) => all.replaceAll(url, origin), text);
 
-	#answer = (origin: string): Handler => {
+	#onRequest = (origin: string): Handler => {
 		return async (request, response) => {
 			request.resume();
-			const exchange = this.#next({ origin, method: request.method!, path: request.url! });
+			const exchange = this.#nextAnswer({ origin, method: request.method!, path: request.url! });
 			if (!exchange) {
-				this.unknown.push(`${request.method} ${request.url!}`);
+				this.unrecorded.push(`${request.method} ${request.url!}`);
 				return response.writeHead(404).end('{"error":"not recorded"}');
 			}
 			const { at, status, headers, pieces, bytes, broke, ended = 0 } = exchange;
 			if (request.method === 'POST') {
 				const isOpen = (each: Exchange) => each.method === 'WEBSOCKET' && each.at < at;
-				this.#tell(at, this.#ofNode.filter(isOpen));
+				this.#replaySockets(at, this.#nodeExchanges.filter(isOpen));
 			}
 			if (status === 0) {
 				await this.#pause(ended);
@@ -117,7 +117,7 @@ export class Replay {
 			}
 			for (const [name, value] of Object.entries(headers)) {
 				const isDecoded = name === 'content-encoding' && /gzip|br|deflate/.test(String(value));
-				if (!isDecoded) response.setHeader(name, this.#today(String(value)));
+				if (!isDecoded) response.setHeader(name, this.#asOfToday(String(value)));
 			}
 			response.writeHead(status).flushHeaders();
 			let last = 0;
@@ -129,7 +129,7 @@ export class Replay {
 					response.write(Buffer.concat([head, Buffer.alloc(bytes - head.length)]));
 				} else {
 					await this.#pause(ms - last);
-					response.write(this.#today(text));
+					response.write(this.#asOfToday(text));
 				}
 				last = ms;
 			}
@@ -146,19 +146,19 @@ export class Replay {
 	 * Replays what happened on `sockets` between `from` and the next create call. `from` is in ms since the check
 	 * began; the delays after it are as recorded.
 	 */
-	#tell(from: number, sockets: Exchange[]): void {
-		const next = this.#ofNode.find(({ method, at }) => method === 'POST' && at > from);
+	#replaySockets(from: number, sockets: Exchange[]): void {
+		const next = this.#nodeExchanges.find(({ method, at }) => method === 'POST' && at > from);
 		for (const socket of sockets) {
 			const doAt = (ms: number, act: (opened: WebSocket) => void) => {
 				const at = socket.at + ms;
 				if (at < from || (next && at >= next.at)) return;
 				void this.#pause(at - from).then(() => {
-					const opened = this.#open.get(socket);
+					const opened = this.#openSockets.get(socket);
 					if (opened) act(opened);
 				});
 			};
 			for (const { ms, text } of socket.pieces)
-				doAt(ms, (opened) => opened.send(this.#today(text!)));
+				doAt(ms, (opened) => opened.send(this.#asOfToday(text!)));
 			if (socket.broke !== ENDED_BY_NODE && socket.ended !== undefined)
 				doAt(socket.ended, (opened) => closeWith(opened, socket.code));
 		}
@@ -196,7 +196,7 @@ export async function replay(
 		return [
 			...then.filter((line) => !today.includes(line)).map((line) => `then: ${line}`),
 			...today.filter((line) => !then.includes(line)).map((line) => `now:  ${line}`),
-			...service.unknown.map((line) => `asked now, but not then: ${line}`),
+			...service.unrecorded.map((line) => `asked now, but not then: ${line}`),
 		];
 	} finally {
 		await service.close();

@@ -1,7 +1,7 @@
 /* Judges the service's answers: one row of the report for each part of the interface. */
 import { createParser } from 'eventsource-parser';
-import { isAbsent, listIn, PAGE, type Asked } from './ask.mts';
-import { FREE_OPERATIONS, isError, LATE, makesSpeech, PAID } from './operations.mts';
+import { isAbsent, listIn, PAGE_SIZE, type Answers } from './ask.mts';
+import { FREE_OPERATIONS, isError, TIMED_OUT, makesSpeech, PAID } from './operations.mts';
 import type { Outcome } from './recording.mts';
 import type { Row } from './report.mts';
 import { CUT, isStream, seconds, textOf, type Exchange } from './wire.mts';
@@ -35,24 +35,26 @@ const ACCOUNT = '§4.10 Account';
 const BASE = 'http://service.invalid';
 const jsonOf = (exchange: Exchange): unknown => parseJson(textOf(exchange));
 const quoted = (names: string[]) => names.map((name) => `\`${name}\``).join(', ');
-const many = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
+const counted = (count: number, one: string, more: string) =>
+	`${count} ${count === 1 ? one : more}`;
 /** Returns the first sentence of a line of an outcome, without the task or item that it is about. */
-const shortly = (line: string) =>
+const firstSentence = (line: string) =>
 	line.replace(/^\w+: /, '').replace(/ – task.*| [[(]item \d+[\])].*|(?<=\w{3})\. .*/s, '');
 
 /** Returns the first sentence of an error as a quotation, unless the error is the check's own. */
-const shownFor = (line: string) => (line === LATE ? shortly(line) : `n8n says “${shortly(line)}”`);
+const quotedError = (line: string) =>
+	line === TIMED_OUT ? firstSentence(line) : `n8n says “${firstSentence(line)}”`;
 
 /** The remarks of a row. Those that are false or undefined are left out. */
-type Said = Array<string | false | undefined>;
+type Remarks = Array<string | false | undefined>;
 
 const row = (
 	part: string,
 	found: Row['found'],
-	said: Said,
+	remarks: Remarks,
 	inN8n: string,
 	grade: Row['grade'] = 'works',
-): Row => ({ part, found, differs: said.filter(Boolean).join('; '), inN8n, grade });
+): Row => ({ part, found, differs: remarks.filter(Boolean).join('; '), inN8n, grade });
 
 /** True for a redirect. The status decides, because other answers may have a Location header, too. */
 const isRedirect = ({ status }: Exchange) => status >= 300 && status < 400;
@@ -64,26 +66,26 @@ function troubleOf(exchange: Exchange): string | undefined {
 	if (isRedirect(exchange)) return `a redirect (${status}) to ${headers.location}`;
 	const json = jsonOf(exchange);
 	const reason = readReason(json);
-	const said = reason === undefined ? '' : `: ${reason}`;
+	const reasonText = reason === undefined ? '' : `: ${reason}`;
 	const text = textOf(exchange);
 	const page = /^\s*<\?xml/.test(text) ? 'XML' : 'a web page';
 	const plain = /\}\s*\n\s*\{/.test(text) ? 'lines of JSON' : 'text';
 	const other = looksLikeHtml(text) ? page : text !== '' ? plain : bytes > 0 ? 'a file' : 'no body';
 	const kind = json !== undefined ? 'JSON' : other;
 	const isOk = status === 200 || (json !== undefined && status > 200 && status < 300);
-	if (!isOk) return `HTTP ${status} with ${kind}${said}`;
+	if (!isOk) return `HTTP ${status} with ${kind}${reasonText}`;
 	if (json === undefined) return `${kind} in place of JSON`;
 	return isRecord(json) && !readSuccessRecord(json)
-		? `status ${status} with an error${said}`
+		? `status ${status} with an error${reasonText}`
 		: undefined;
 }
 
-const isMissing = (exchange: Exchange) => exchange.status === 0 || isAbsent(exchange);
+const isNotThere = (exchange: Exchange) => exchange.status === 0 || isAbsent(exchange);
 /** True if the service asks to wait. Such an answer tells nothing about the call. */
-const isBusy = ({ status }: Exchange) => [429, 503].includes(status);
-const AGAIN = 'the check was throttled: run it again in a minute';
+const isThrottled = ({ status }: Exchange) => [429, 503].includes(status);
+const RUN_AGAIN = 'the check was throttled: run it again in a minute';
 const foundOf = (exchange: Exchange, differs: boolean): Row['found'] =>
-	isMissing(exchange) ? 'not there' : differs ? 'different' : 'there';
+	isNotThere(exchange) ? 'not there' : differs ? 'different' : 'there';
 
 const accountTrouble = (account: Exchange) =>
 	troubleOf(account) ?? (readSuccessRecord(jsonOf(account)) ? undefined : 'no record');
@@ -92,7 +94,7 @@ const accountTrouble = (account: Exchange) =>
  * Returns the row that says why the check cannot go on: the Base URL or the token is wrong, or the service is
  * unavailable. Returns no row if the check can go on.
  */
-export function blockedRows({ account, voices }: Asked, baseUrl: string): Row[] {
+export function blockedRows({ account, voices }: Answers, baseUrl: string): Row[] {
 	const trouble = accountTrouble(account);
 	if (trouble === undefined || voices.some((page) => readPage(jsonOf(page)))) return [];
 	const { status } = account;
@@ -112,18 +114,20 @@ export function blockedRows({ account, voices }: Asked, baseUrl: string): Row[] 
 }
 
 /** Matches headers that any server sends, and those that `edgeRow` reports in words. */
-const USUAL =
+const ORDINARY_HEADERS =
 	/^(?:content-.*|date|connection|keep-alive|transfer-encoding|cache-control|pragma|expires|etag|vary|server|via|set-cookie|location|accept-ranges|age|last-modified|access-control-.*)$/;
 
 /** Returns the last answer to the same call, from the check or the node. */
-const lastTo = ({ path }: Exchange, { exchanges }: Asked) =>
+const lastAnswerTo = ({ path }: Exchange, { exchanges }: Answers) =>
 	exchanges.findLast((each) => each.path.split('?')[0] === path.split('?')[0])!;
 
-export function edgeRow(asked: Asked): Row {
-	const { account, wrong, offersHttp2, exchanges } = asked;
+export function edgeRow(answers: Answers): Row {
+	const { account, badToken, offersHttp2, exchanges } = answers;
 	const { headers, http, origin } = account;
-	const slow = exchanges.find(isBusy);
-	const isThrottled = [wrong, ...exchanges.map((each) => lastTo(each, asked))].some(isBusy);
+	const slow = exchanges.find(isThrottled);
+	const isStillThrottled = [badToken, ...exchanges.map((each) => lastAnswerTo(each, answers))].some(
+		isThrottled,
+	);
 	// Only the first answer of a path counts: a later request has a wrong token, and may be redirected to a login.
 	const redirects = exchanges.filter(
 		(each) =>
@@ -135,7 +139,7 @@ export function edgeRow(asked: Asked): Row {
 	const inN8n = redirects.some(isOfCall)
 		? 'follows redirects of reads only: if a create call is redirected, nothing is generated'
 		: 'nothing: the node speaks HTTP/1.1';
-	const others = Object.keys(headers).filter((name) => !USUAL.test(name));
+	const others = Object.keys(headers).filter((name) => !ORDINARY_HEADERS.test(name));
 	return row(
 		'The server and its edge',
 		'there',
@@ -157,74 +161,78 @@ export function edgeRow(asked: Asked): Row {
 			),
 			`adds ${others.join(', ') || 'no headers'}`,
 		],
-		isThrottled ? AGAIN : inN8n,
-		isThrottled ? 'limits' : 'works',
+		isStillThrottled ? RUN_AGAIN : inN8n,
+		isStillThrottled ? 'limits' : 'works',
 	);
 }
 
-function tokenRow({ wrong }: Asked): Row {
-	const { status } = wrong;
-	const trouble = troubleOf(wrong);
-	const said = trouble ? `answers a wrong token with ${trouble}` : 'accepts a wrong token';
-	if (isBusy(wrong)) return row(TOKEN, 'not tried', [said], AGAIN);
+function tokenRow({ badToken }: Answers): Row {
+	const { status } = badToken;
+	const trouble = troubleOf(badToken);
+	const note = trouble ? `answers a wrong token with ${trouble}` : 'accepts a wrong token';
+	if (isThrottled(badToken)) return row(TOKEN, 'not tried', [note], RUN_AGAIN);
 	const { kind } =
-		status >= 300 ? failureOfStatus(status, textOf(wrong)) : failureOfAnswer(jsonOf(wrong));
+		status >= 300 ? failureOfStatus(status, textOf(badToken)) : failureOfAnswer(jsonOf(badToken));
 	if (trouble === undefined || kind !== 'tokenRefused')
-		return row(TOKEN, 'different', [said], 'the node cannot tell that a token is wrong', 'limits');
+		return row(TOKEN, 'different', [note], 'the node cannot tell that a token is wrong', 'limits');
 	return status === 401
 		? row(TOKEN, 'there', [], 'the message says that the token is wrong')
-		: row(TOKEN, 'different', [said], 'a read of the account shows that the token is wrong');
+		: row(TOKEN, 'different', [note], 'a read of the account shows that the token is wrong');
 }
 
 /**
  * Judges a list: its pages, and the first entry that the node can use without limits, otherwise the first entry.
  *
  * @param error the error of the node, if it could not read the list
- * @param texts what the node does if it reads the list, what is lost if it cannot, and what an empty list means
+ * @param ifRead what the node does with the list; `ifLost`: what is lost without it
  */
 function listRow(
 	part: string,
 	[first, second]: Exchange[],
 	error: string | undefined,
-	[reads, lost, empty]: [reads: string, lost: string, empty: string],
-	entrySays: (entry: Json) => { said: Said; limit?: string | false },
+	[ifRead, ifLost, ifEmpty]: [string, string, string],
+	judgeEntry: (entry: Json) => { remarks: Remarks; limit?: string | false },
 ): Row {
 	const trouble = troubleOf(first!);
 	const json = jsonOf(first!);
 	const isRead = trouble === undefined && readPage(json) !== undefined;
 	const [path, list, key] = trouble === undefined ? (listIn(json) ?? []) : [];
-	const other = second && jsonOf(second);
-	const later = (trouble !== undefined && second && !troubleOf(second) && listIn(other)?.[1]) || [];
+	const next = second && jsonOf(second);
+	const nextList =
+		(trouble !== undefined && second && !troubleOf(second) && listIn(next)?.[1]) || [];
 	const entries = list?.filter(isRecord) ?? [];
-	const isSame = entries.length > 0 && JSON.stringify(list) === JSON.stringify(listIn(other)?.[1]);
+	const isSame = entries.length > 0 && JSON.stringify(list) === JSON.stringify(listIn(next)?.[1]);
 	// Page numbers and totals may be anywhere outside the entries.
 	const figures = fieldsIn(json).filter(
 		({ path }) => !path.includes('0') && /page|total/i.test(path.at(-1)!),
 	);
-	const judged = entries.map(entrySays);
-	const { said = [], limit } = judged.find((each) => !each.limit) ?? judged[0] ?? {};
-	const differs = said.filter(Boolean);
-	const all = [
-		trouble ?? (list ? many(list.length, 'entry', 'entries') : `no list${hasOnly(json)}`),
-		later.length > 0 && `the next page has ${many(later.length, 'entry', 'entries')}`,
+	const judged = entries.map(judgeEntry);
+	const { remarks: entryRemarks = [], limit } =
+		judged.find((each) => !each.limit) ?? judged[0] ?? {};
+	const differs = entryRemarks.filter(Boolean);
+	const remarks = [
+		trouble ?? (list ? counted(list.length, 'entry', 'entries') : `no list${foundInstead(json)}`),
+		nextList.length > 0 && `the next page has ${counted(nextList.length, 'entry', 'entries')}`,
 		list && (path !== '' ? `under \`${path}\`` : key === undefined && 'a bare array'),
 		key !== undefined && 'a map by ID',
 		list && !isRead && 'where the node does not look',
-		entries.length > PAGE && 'ignores page_size',
+		entries.length > PAGE_SIZE && 'ignores page_size',
 		isSame && 'repeats the first page as the second',
 		figures.some(({ value }) => typeof value === 'string') && 'page figures are texts',
 		list && figures.length === 0 && path !== '' && 'no total',
-		figures.some(({ path, value }) => /^page$/i.test(path.at(-1)!) && value === at(other, path)) &&
-			'calls the second page like the first',
+		figures.some(
+			({ path, value }) => /^page$/i.test(path.at(-1)!) && value === valueAt(next, path),
+		) && 'calls the second page like the first',
 		...differs,
 	];
 	const found = foundOf(first!, true);
-	if (error !== undefined) return row(part, found, all, `${lost} (${shownFor(error)})`, 'limits');
-	if (list && !isRead) return row(part, found, all, lost, 'limits');
-	if (limit) return row(part, found, all, limit, 'limits');
-	if (trouble !== undefined) return row(part, found, all, `the node tries again: ${reads}`);
-	if (entries.length === 0) return row(part, 'there', all, empty);
-	return row(part, differs.length > 0 ? 'different' : 'there', all, reads);
+	if (error !== undefined)
+		return row(part, found, remarks, `${ifLost} (${quotedError(error)})`, 'limits');
+	if (list && !isRead) return row(part, found, remarks, ifLost, 'limits');
+	if (limit) return row(part, found, remarks, limit, 'limits');
+	if (trouble !== undefined) return row(part, found, remarks, `the node tries again: ${ifRead}`);
+	if (entries.length === 0) return row(part, 'there', remarks, ifEmpty);
+	return row(part, differs.length > 0 ? 'different' : 'there', remarks, ifRead);
 }
 
 /** A value in JSON, with the keys that lead to it; the key '0' stands for the first entry of a list. */
@@ -242,41 +250,41 @@ function fieldsIn(value: unknown, path: string[] = []): Field[] {
 		return [{ path, name: path.filter((key) => key !== '0').join('.'), value }];
 	return inner.flatMap(([key, each]) => fieldsIn(each, [...path, key]));
 }
-const at = (value: unknown, path: string[]) =>
+const valueAt = (value: unknown, path: string[]) =>
 	path.reduce<unknown>((inner, key) => (inner as Json | undefined)?.[key], value);
 
-const MARK = 'https://mark.invalid/mark.png';
+const MARKER = 'https://mark.invalid/mark.png';
 
 /**
- * Returns the field of an answer from which a reader of the node takes its result. Tries each field with MARK as its
- * value, until MARK is in the result.
+ * Returns the field of an answer from which a reader of the node takes its result. Tries each field with MARKER as its
+ * value, until MARKER is in the result.
  */
-const readIn = (answer: unknown, read: (raw: unknown) => unknown): Field | undefined =>
+const fieldReadBy = (answer: unknown, read: (raw: unknown) => unknown): Field | undefined =>
 	fieldsIn(answer).find(({ path }) => {
 		if (path.length === 0) return false;
 		const copy = structuredClone(answer);
-		(at(copy, path.slice(0, -1)) as Json)[path.at(-1)!] = MARK;
-		return JSON.stringify(read(copy))?.includes(MARK);
+		(valueAt(copy, path.slice(0, -1)) as Json)[path.at(-1)!] = MARKER;
+		return JSON.stringify(read(copy))?.includes(MARKER);
 	});
 
 /**
  * Returns the end of a remark about something that the node cannot find: the names of the fields that may contain it,
  * or of all fields if `isLikely` finds none.
  */
-function hasOnly(answer: unknown, isLikely = (_: Field) => false): string {
+function foundInstead(answer: unknown, isLikely = (_: Field) => false): string {
 	const fields = fieldsIn(answer).filter(({ name }) => name !== '');
 	const likely = fields.filter(isLikely);
 	const names = [...new Set((likely.length > 0 ? likely : fields).map(({ name }) => name))];
 	if (names.length === 0) return ' that the node can read';
 	return ` that the node can read; the answer has: ${names.slice(0, 12).join(', ')}${names.length > 12 ? ', …' : ''}`;
 }
-const isAddress = ({ value }: Field) =>
+const looksLikeUrl = ({ value }: Field) =>
 	typeof value === 'string' && /^(?:data:|https?:|\/\S)|^\S+\/\S+\.\w{2,4}$/.test(value);
 const isIdName = ({ name }: Field) => /id$|uuid|key|ref/i.test(name);
 
 const filesOf = (raw: unknown) => readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl);
 /** Returns a remark if a field has none of the names that the contract gives it. */
-const called = (what: string, field: Field | undefined, ...names: string[]) =>
+const calledOtherwise = (what: string, field: Field | undefined, ...names: string[]) =>
 	field && !['', ...names].includes(field.name) && `${what} called \`${field.name}\``;
 
 const HISTORY = [
@@ -290,7 +298,7 @@ const VOICES = [
 	'voices must be entered By ID: the list is empty',
 ] as [string, string, string];
 
-function historyEntry(entry: Json) {
+function judgeHistoryEntry(entry: Json) {
 	const hasFile = filesOf(entry).length > 0;
 	const lacks = [
 		idOf(entry) === undefined && 'id',
@@ -299,92 +307,97 @@ function historyEntry(entry: Json) {
 	].filter((name) => name !== false);
 	const isProvable = !lacks.includes('prompt') && !lacks.includes('created_at');
 	return {
-		said: [
-			!hasFile && `no file URL${hasOnly(entry, isAddress)}`,
-			called('URLs are', readIn(entry, filesOf), 'file_url', 'file_urls'),
-			lacks.length > 0 && `no ${quoted(lacks)}${hasOnly(entry)}`,
+		remarks: [
+			!hasFile && `no file URL${foundInstead(entry, looksLikeUrl)}`,
+			calledOtherwise('URLs are', fieldReadBy(entry, filesOf), 'file_url', 'file_urls'),
+			lacks.length > 0 && `no ${quoted(lacks)}${foundInstead(entry)}`,
 		],
 		limit: !hasFile ? HISTORY[1] : !isProvable && 'a lost video or image is found by its ID alone',
 	};
 }
 
-function voiceEntry(entry: Json) {
+function judgeVoice(entry: Json) {
 	const hasId = [entry.voice_id, entry.id].some((id) => asText(id) !== undefined);
 	return {
-		said: [
+		remarks: [
 			entry.voice_id === undefined &&
-				(hasId ? 'the ID is called `id`' : `no \`voice_id\`${hasOnly(entry, isIdName)}`),
+				(hasId ? 'the ID is called `id`' : `no \`voice_id\`${foundInstead(entry, isIdName)}`),
 			isRecord(entry.labels) && 'traits are under `labels`',
 		],
 		limit: !hasId && VOICES[1],
 	};
 }
 
-function missingRow(exchange: Exchange, error?: string): Row {
+function missingTaskRow(exchange: Exchange, error?: string): Row {
 	const { status, broke } = exchange;
 	const json = jsonOf(exchange);
 	const isKnown = status === 404 && json !== undefined;
-	const said = troubleOf(exchange) ?? textOf(exchange).slice(0, 80);
+	const answer = troubleOf(exchange) ?? textOf(exchange).slice(0, 80);
 	// The node decides in the same way if it reads the task again.
 	const isRefused = status >= 300 || (isRecord(json) && !readSuccessRecord(json));
 	const { transient } = failureOfStatus(status, textOf(exchange)).facts;
 	const waits = broke !== undefined || !isRefused || transient === true;
-	const late = isBusy(exchange) ? '' : ': a wrong task ID fails only when the Timeout is over';
-	const fails = error ? shownFor(error) : 'a wrong task ID fails at once';
+	const late = isThrottled(exchange) ? '' : ': a wrong task ID fails only when the Timeout is over';
+	const fails = error ? quotedError(error) : 'a wrong task ID fails at once';
 	return row(
 		'§4.2 Reading a task',
 		isKnown ? 'there' : 'different',
-		[`a task that does not exist: ${said}`],
+		[`a task that does not exist: ${answer}`],
 		waits ? `the node takes this for temporary${late}` : fails,
-		waits && !isBusy(exchange) ? 'limits' : 'works',
+		waits && !isThrottled(exchange) ? 'limits' : 'works',
 	);
 }
 
 /** Judges the WebSocket that the check has kept open, and the messages of all WebSockets. */
-export function socketRow(exchange: Exchange, all = [exchange]): Row {
+export function socketRow(exchange: Exchange, exchanges = [exchange]): Row {
 	const { status, broke, ended } = exchange;
-	const messages = all.flatMap(({ method, pieces }) => (method === 'WEBSOCKET' ? pieces : []));
+	const messages = exchanges.flatMap(({ method, pieces }) =>
+		method === 'WEBSOCKET' ? pieces : [],
+	);
 	const part = '§6.2 WebSocket';
 	const polls = "the node polls every 5 s; the trigger detects only the tasks in 'Task IDs'";
 	if (status !== 101) return row(part, 'not there', [broke], polls, 'limits');
 	const isUnread = messages.length > 0 && !messages.some(({ text }) => readNotification(text!));
 	const none = isUnread ? ', none about a task in a form that the node reads' : '';
-	const heard =
+	const traffic =
 		messages.length > 0
-			? many(messages.length, 'message', 'messages') + none
+			? counted(messages.length, 'message', 'messages') + none
 			: 'silent, since nothing is being generated';
 	const isClosed = broke?.startsWith('closed');
-	const said = [isClosed ? `${broke} after ${seconds(ended!)}` : 'open for ten seconds', heard];
+	const remarks = [
+		isClosed ? `${broke} after ${seconds(ended!)}` : 'open for ten seconds',
+		traffic,
+	];
 	const atOnce =
 		messages.length > 0 ? 'results come at once' : 'results come at once if it tells of tasks';
 	const inN8n = isClosed ? 'opens it again, and polls in between' : atOnce;
 	const unread = 'the node reads none of these messages, and polls unless others come';
-	if (!isUnread && !isClosed) return row(part, 'there', said, inN8n);
-	return row(part, 'different', said, isUnread ? unread : inN8n, 'limits');
+	if (!isUnread && !isClosed) return row(part, 'there', remarks, inN8n);
+	return row(part, 'different', remarks, isUnread ? unread : inN8n, 'limits');
 }
 
 /** Returns the rows for what costs nothing. The outcomes show how the node copes with each answer. */
-export function freeRows(asked: Asked, outcomes: Outcome[]): Row[] {
-	const isJudged = (name: keyof Asked) =>
-		!isBusy(lastTo([asked[name]].flat()[0] as Exchange, asked));
-	const errorOf = (name: keyof Asked) =>
+export function freeRows(answers: Answers, outcomes: Outcome[]): Row[] {
+	const isJudged = (name: keyof Answers) =>
+		!isThrottled(lastAnswerTo([answers[name]].flat()[0] as Exchange, answers));
+	const errorOf = (name: keyof Answers) =>
 		outcomes.find(({ operation }) => operation === name && isJudged(name))?.lines.find(isError);
 	const account = errorOf('account');
-	const fields = Object.keys(readSuccessRecord(jsonOf(asked.account)) ?? {});
+	const fields = Object.keys(readSuccessRecord(jsonOf(answers.account)) ?? {});
 	return [
-		edgeRow(asked),
-		tokenRow(asked),
+		edgeRow(answers),
+		tokenRow(answers),
 		row(
 			ACCOUNT,
-			foundOf(asked.account, account !== undefined),
-			[accountTrouble(asked.account) ?? `fields: ${fields.join(', ')}`],
-			account ? `${shownFor(account)}; the trigger reads it, too` : 'passes them on',
+			foundOf(answers.account, account !== undefined),
+			[accountTrouble(answers.account) ?? `fields: ${fields.join(', ')}`],
+			account ? `${quotedError(account)}; the trigger reads it, too` : 'passes them on',
 			account ? 'limits' : 'works',
 		),
-		listRow('§4.4 Voices', asked.voices, errorOf('voices'), VOICES, voiceEntry),
-		listRow('§4.9 History', asked.history, errorOf('history'), HISTORY, historyEntry),
-		missingRow(asked.missing, errorOf('missing')),
-		socketRow(asked.socket, asked.exchanges),
+		listRow('§4.4 Voices', answers.voices, errorOf('voices'), VOICES, judgeVoice),
+		listRow('§4.9 History', answers.history, errorOf('history'), HISTORY, judgeHistoryEntry),
+		missingTaskRow(answers.missing, errorOf('missing')),
+		socketRow(answers.socket, answers.exchanges),
 	];
 }
 
@@ -396,47 +409,48 @@ const asInEditor = (line: string) =>
 
 /** Returns a row for each paid operation that was run, for Collect and the trigger, and for all that was not tried. */
 export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string[]): Row[] {
-	const ofNode = exchanges.filter(({ by }) => by === 'node');
-	const made = outcomes.filter(({ operation }) => PAID[operation] && operation !== 'dropped');
+	const byNode = exchanges.filter(({ by }) => by === 'node');
+	const paid = outcomes.filter(({ operation }) => PAID[operation] && operation !== 'dropped');
 	const isGood = ({ lines }: Outcome) => !lines.some(isError);
 	// The node counts as not working if no paid operation has succeeded.
-	const badly = made.length > 0 && !made.some(isGood);
+	const haveAllFailed = paid.length > 0 && !paid.some(isGood);
 	const rows = outcomes
 		.filter(({ operation }) => !FREE_OPERATIONS.includes(operation))
 		.map(({ operation, lines }): Row => {
-			const { part, of } = PAID[operation] ?? {};
-			const path = of?.path ?? '';
-			const calls = ofNode.filter((each) => each.method === 'POST' && each.path.endsWith(path));
+			const { part, spec } = PAID[operation] ?? {};
+			const path = spec?.path ?? '';
+			const calls = byNode.filter((each) => each.method === 'POST' && each.path.endsWith(path));
 			const call = operation === 'dropped' ? calls.at(-1) : calls[0];
-			const saidOf = makesSpeech(operation) ? saidOfSpeech : saidOfStream;
-			const isWhole = operation === 'dropped' && call !== undefined && call.broke !== CUT;
-			const said = path === '' ? [] : call ? saidOf(call, ofNode) : ['never sent'];
-			if (isWhole) said.unshift('the stream could not be cut');
+			const remarksOf = makesSpeech(operation) ? speechRemarks : streamRemarks;
+			const wasNotCut = operation === 'dropped' && call !== undefined && call.broke !== CUT;
+			const remarks = path === '' ? [] : call ? remarksOf(call, byNode) : ['never sent'];
+			if (wasNotCut) remarks.unshift('the stream could not be cut');
 			const shown = lines
 				.map(asInEditor)
 				.filter((line) => /^(?:error|hint|file|event): /.test(line));
 			const isBad = shown.length === 0 || shown.some(isError);
-			const isDifferent = said.some(
+			const isDifferent = remarks.some(
 				(text) => text && /called|no name|no stream|the node can/.test(text),
 			);
-			const isThere = call ? !isMissing(call) : shown.some((line) => !isError(line));
+			const isThere = call ? !isNotThere(call) : shown.some((line) => !isError(line));
 			const found = !isThere ? 'not there' : isBad || isDifferent ? 'different' : 'there';
 			return row(
 				part ?? (operation === 'trigger' ? 'The trigger' : 'Collect'),
-				isWhole ? 'not tried' : found,
-				said,
-				shown.map((line) => (/^(?:error|hint)/.test(line) ? shortly(line) : line)).join('; ') ||
-					'no events',
-				!isBad ? 'works' : badly && path !== '' ? 'fails' : 'limits',
+				wasNotCut ? 'not tried' : found,
+				remarks,
+				shown
+					.map((line) => (/^(?:error|hint)/.test(line) ? firstSentence(line) : line))
+					.join('; ') || 'no events',
+				!isBad ? 'works' : haveAllFailed && path !== '' ? 'fails' : 'limits',
 			);
 		});
-	const left = Object.keys(PAID).filter(
+	const untried = Object.keys(PAID).filter(
 		(name) => !outcomes.some((each) => each.operation === name),
 	);
-	const isVoiceless = pay.some((name) => makesSpeech(name) && left.includes(name));
-	const said = [`${left.join(', ')}: each is charged`, isVoiceless && 'no voice to use'];
-	if (left.length > 0)
-		rows.push(row('What is charged', 'not tried', said, 'try them with --pay (docs/check.md)'));
+	const isVoiceless = pay.some((name) => makesSpeech(name) && untried.includes(name));
+	const remarks = [`${untried.join(', ')}: each is charged`, isVoiceless && 'no voice to use'];
+	if (untried.length > 0)
+		rows.push(row('What is charged', 'not tried', remarks, 'try them with --pay (docs/check.md)'));
 	return [
 		...rows,
 		row('§4.3, 6.3 Delete, callback', 'not tried', [], 'no other operation needs them'),
@@ -444,10 +458,10 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 }
 
 /** Returns the remarks on a speech task: its creation, its reads, and its messages. */
-function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
+function speechRemarks(create: Exchange, exchanges: Exchange[]): Remarks {
 	const answer = jsonOf(create);
 	const id = readCreatedTaskId(answer);
-	if (id === undefined) return [troubleOf(create) ?? `no ID${hasOnly(answer, isIdName)}`];
+	if (id === undefined) return [troubleOf(create) ?? `no ID${foundInstead(answer, isIdName)}`];
 	const taskIn = (raw: unknown) => readSpeechTask(raw, { baseUrl: BASE, redact: redactor('') });
 	const reads = exchanges
 		.filter(
@@ -462,7 +476,7 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 	const done = reads.find(({ task }) => task?.state === 'completed');
 	const { exchange, task } = ready ?? done ?? reads.at(-1) ?? {};
 	const json = exchange && jsonOf(exchange);
-	const url = ready && readIn(json, (raw) => taskIn(raw)?.audioUrl);
+	const url = ready && fieldReadBy(json, (raw) => taskIn(raw)?.audioUrl);
 	const messages = exchanges
 		.filter(({ method }) => method === 'WEBSOCKET')
 		.flatMap(({ at, pieces }) =>
@@ -470,31 +484,31 @@ function saidOfSpeech(create: Exchange, exchanges: Exchange[]): Said {
 		)
 		.filter(({ ms }) => ms >= 0)
 		.map((message) => ({ ...message, ...readNotification(message.text) }));
-	const heard = messages.filter(({ taskId }) => taskId === id);
+	const taskMessages = messages.filter(({ taskId }) => taskId === id);
 	const unknown = messages.filter(({ taskId }) => taskId === undefined);
 	const other = unknown.find(({ text }) => text.includes(id)) ?? unknown[0];
 	return [
 		`created in ${seconds(create.pieces.at(-1)?.ms ?? 0)}`,
-		called('the ID is', readIn(answer, readCreatedTaskId), 'task_id'),
+		calledOtherwise('the ID is', fieldReadBy(answer, readCreatedTaskId), 'task_id'),
 		exchange &&
 			!task &&
 			(troubleOf(exchange) ??
-				`no status${hasOnly(json, ({ name }) => /stat|phase|done/i.test(name))}`),
+				`no status${foundInstead(json, ({ name }) => /stat|phase|done/i.test(name))}`),
 		task && unread && `some reads: ${unread}`,
 		task &&
 			`status: ${[...new Set(reads.flatMap((read) => read.task?.raw.status ?? []))].join(', ')}`,
-		task && !ready && `no audio URL${hasOnly(json, isAddress)}`,
+		task && !ready && `no audio URL${foundInstead(json, looksLikeUrl)}`,
 		ready && `URL after ${seconds(ready.ms)}`,
 		/^\/(?!\/)/.test(String(url?.value)) && 'the URL is a path',
-		called('audio URLs are', url, 'audio_url'),
+		calledOtherwise('audio URLs are', url, 'audio_url'),
 		ready &&
 			!done &&
 			`the end is called \`${ready.task!.raw.status}\`, which the node accepts after some reads`,
 		done && ready && done !== ready && `${seconds(ready.ms - done.ms)} after “completed”`,
-		heard.length > 0
-			? `messages: first after ${seconds(heard[0]!.ms)}, ${heard.map(({ percentage }) => percentage ?? '?').join(', ')} %`
+		taskMessages.length > 0
+			? `messages: first after ${seconds(taskMessages[0]!.ms)}, ${taskMessages.map(({ percentage }) => percentage ?? '?').join(', ')} %`
 			: other
-				? `WebSocket: no message${hasOnly(parseJson(other.text))}`
+				? `WebSocket: no message${foundInstead(parseJson(other.text))}`
 				: 'no message on the WebSocket',
 		ready && (task?.subtitleUrl ? 'with subtitles' : 'no subtitles'),
 	];
@@ -519,7 +533,7 @@ function eventsOf({ pieces }: Exchange) {
 }
 
 /** Returns a line for each request that may have been charged, because the service did not refuse it: kind and ids. */
-export const chargedOf = (exchanges: Exchange[]) =>
+export const chargeLines = (exchanges: Exchange[]) =>
 	exchanges
 		.filter(({ method, status }) => method === 'POST' && !(status >= 300 && status < 500))
 		.map((call) => {
@@ -537,29 +551,29 @@ export const chargedOf = (exchanges: Exchange[]) =>
 		});
 
 /** Returns the remarks on the answer to a request for videos or images. */
-function saidOfStream(call: Exchange): Said {
+function streamRemarks(call: Exchange): Remarks {
 	const after = seconds(call.pieces.at(-1)?.ms ?? 0);
 	const files = (json: unknown) => [
-		filesOf(json).length === 0 && `no file URL${hasOnly(json, isAddress)}`,
-		called('URLs are', readIn(json, filesOf), 'file_url', 'file_urls'),
+		filesOf(json).length === 0 && `no file URL${foundInstead(json, looksLikeUrl)}`,
+		calledOtherwise('URLs are', fieldReadBy(json, filesOf), 'file_url', 'file_urls'),
 	];
 	if (!isStream(call)) {
 		const trouble = troubleOf(call)?.replace(' in place of JSON', '');
-		const said = trouble === undefined ? files(jsonOf(call)) : [];
-		return [`no stream, but ${trouble ?? `JSON, after ${after}`}`, ...said];
+		const fileRemarks = trouble === undefined ? files(jsonOf(call)) : [];
+		return [`no stream, but ${trouble ?? `JSON, after ${after}`}`, ...fileRemarks];
 	}
 	const events = eventsOf(call);
-	const told = events.map(({ event, json, ms }) => {
+	const eventTexts = events.map(({ event, json, ms }) => {
 		const word = isRecord(json) ? (json.status ?? json.state) : json;
-		const shown = typeof word === 'string' && /^[\w ]{1,40}$/.test(word) ? ` ${word}` : '';
-		return `${event}${shown} after ${seconds(ms)}`;
+		const wordText = typeof word === 'string' && /^[\w ]{1,40}$/.test(word) ? ` ${word}` : '';
+		return `${event}${wordText} after ${seconds(ms)}`;
 	});
 	const ending = events.findLast(({ json }) => filesOf(json).length > 0);
 	const isKnown = Object.values(TERMINAL_EVENTS).some((name) => name.test(ending?.event ?? ''));
 	const last = ending ?? events.at(-1);
 	const isFailed = TERMINAL_EVENTS.failed.test(events.at(-1)?.event ?? '');
 	return [
-		`events: ${told.join(', ') || 'none'}`,
+		`events: ${eventTexts.join(', ') || 'none'}`,
 		ending &&
 			!isKnown &&
 			(ending.event === NAMELESS ? 'the end has no name' : `the end is called \`${ending.event}\``),

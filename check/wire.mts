@@ -47,18 +47,18 @@ export const ENDED_BY_NODE = 'ended by the node';
 /** The `broke` of an event stream that the check has cut on purpose. */
 export const CUT = 'cut by the check';
 /** How much of a file is recorded, in bytes. */
-const KEPT = 1024;
+const RECORDED_BYTES = 1024;
 /** Matches the origin of a URL in JSON. Its slashes may be escaped, and its scheme may be missing. */
 const ORIGIN = /(?:(https?:)|(?<=^|"))(\\?\/\\?\/)([\w.:[\]-]+)/g;
 /** Matches the start of an answer that is JSON or a web page, and so no event stream. */
-const PLAIN = /^\s*[[{<]/;
+const NO_STREAM = /^\s*[[{<]/;
 const DECODERS = { gzip: createGunzip, br: createBrotliDecompress, deflate: createInflate };
 
 export const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 export const textOf = ({ pieces }: Exchange) => pieces.map(({ text }) => text ?? '').join('');
 /** True if the node reads the answer to a create call as an event stream. */
 export const isStream = (exchange: Exchange) =>
-	exchange.status === 200 && !PLAIN.test(textOf(exchange));
+	exchange.status === 200 && !NO_STREAM.test(textOf(exchange));
 
 const decoderOf = ({ headers }: IncomingMessage) =>
 	DECODERS[headers['content-encoding'] as keyof typeof DECODERS];
@@ -88,7 +88,7 @@ export function closeWith(socket: WebSocket, code = 1006): void {
  * True if the first bytes of a file show its type. Otherwise, `fileTypeOf` returns the type of the header, for which
  * this function passes one that no bytes show.
  */
-const isMedia = (start: Buffer) =>
+const hasKnownType = (start: Buffer) =>
 	fileTypeOf(start, 'audio/webm', 'http://file.invalid', 'video').mimeType !== 'audio/webm';
 
 /** The local proxy servers, and the exchanges that went through them. */
@@ -99,34 +99,35 @@ export class Wire {
 	/** True to cut each event stream after its first events, on the side of the node and of the service. */
 	cutStreams = false;
 	readonly #began = performance.now();
-	readonly #locals = new Map<string, Promise<FakeService>>();
+	readonly #servers = new Map<string, Promise<FakeService>>();
 	readonly #sockets = new WebSocketServer({ noServer: true });
 	/** The origins of the service, by the URLs of the local servers that stand in for them. */
 	readonly #origins = new Map<string, string>();
 
 	/** Resolves with the local URL that stands in for a URL of the service, without its query. */
-	async through(address: string): Promise<string> {
+	async localUrlOf(address: string): Promise<string> {
 		const { origin, pathname } = new URL(address.replace(/^ws/, 'http'));
-		const made =
-			this.#locals.get(origin) ?? FakeService.start(this.#pass(origin), this.#passSocket(origin));
-		this.#locals.set(origin, made);
-		const { url } = await made;
+		const server =
+			this.#servers.get(origin) ??
+			FakeService.start(this.#onRequest(origin), this.#onUpgrade(origin));
+		this.#servers.set(origin, server);
+		const { url } = await server;
 		this.#origins.set(url, origin);
 		return url + pathname.replace(/\/$/, '');
 	}
 
 	/** Returns a text of the node with the service's origins in place of the local URLs. */
-	real = (text: string) =>
+	withRealOrigins = (text: string) =>
 		[...this.#origins].reduce((all, [local, origin]) => all.replaceAll(local, origin), text);
 
 	/** Stops the local servers, and ends the exchanges that are still open. */
 	async close(): Promise<void> {
-		for (const made of this.#locals.values()) await (await made).stop();
+		for (const server of this.#servers.values()) await (await server).stop();
 		for (const exchange of this.exchanges) this.#end(exchange, ENDED_BY_NODE);
 	}
 
 	/** Starts the record of an exchange. */
-	#note(origin: string, method: string, path: string): Exchange {
+	#startExchange(origin: string, method: string, path: string): Exchange {
 		const blank = { status: 0, http: '', headers: {}, pieces: [], bytes: 0 };
 		const at = Math.round(performance.now() - this.#began);
 		const exchange: Exchange = { by: this.by, at, origin, method, path, ...blank };
@@ -142,17 +143,17 @@ export class Wire {
 		Object.assign(exchange, { ended: this.#since(exchange), broke: exchange.broke ?? broke, code });
 	}
 
-	#passSocket = (origin: string): Upgrade => {
+	#onUpgrade = (origin: string): Upgrade => {
 		return (request, socket, early) => {
-			const exchange = this.#note(origin, 'WEBSOCKET', request.url!.split('?')[0]!);
+			const exchange = this.#startExchange(origin, 'WEBSOCKET', request.url!.split('?')[0]!);
 			const address = origin.replace(/^http/, 'ws') + request.url;
 			const upstream = new WebSocket(address, { handshakeTimeout: 10_000 });
-			const leave = () => upstream.terminate();
+			const disconnect = () => upstream.terminate();
 			upstream.on('unexpected-response', (_, { statusCode = 0, headers }) => {
 				Object.assign(exchange, { status: statusCode, headers });
 				this.#end(exchange, `HTTP ${statusCode}`);
 				refuse(socket, statusCode);
-				leave();
+				disconnect();
 			});
 			upstream.on('error', (error) => this.#end(exchange, causeOf(error)));
 			upstream.on('close', (code) => {
@@ -161,12 +162,12 @@ export class Wire {
 			});
 			socket.on('close', () => {
 				this.#end(exchange, ENDED_BY_NODE);
-				leave();
+				disconnect();
 			});
 			upstream.on('open', () => {
 				exchange.status = 101;
 				this.#sockets.handleUpgrade(request, socket, early, (opened) => {
-					opened.on('error', leave);
+					opened.on('error', disconnect);
 					upstream.on('message', (data: Buffer) => opened.send(data.toString('utf8')));
 					upstream.on('close', (code) => closeWith(opened, code));
 				});
@@ -177,9 +178,9 @@ export class Wire {
 		};
 	};
 
-	#pass = (origin: string): Handler => {
+	#onRequest = (origin: string): Handler => {
 		return async (request, response) => {
-			const exchange = this.#note(origin, request.method!, request.url!);
+			const exchange = this.#startExchange(origin, request.method!, request.url!);
 			const closing = new AbortController();
 			response.on('close', () => {
 				if (!response.writableFinished) this.#end(exchange, ENDED_BY_NODE);
@@ -200,7 +201,7 @@ export class Wire {
 				exchange.headers = answer.headers;
 				const coding = answer.headers['content-encoding'];
 				if (coding) answer.headers['content-encoding'] = coding.toLowerCase().replace(/^x-/, '');
-				await this.#answer(exchange, answer, response);
+				await this.#forward(exchange, answer, response);
 				this.#end(exchange);
 				response.end();
 			} catch (error) {
@@ -215,62 +216,63 @@ export class Wire {
 	 * Forwards an answer to the node. Text is forwarded in whole events or, without a stream, all at once, because a
 	 * URL that is torn apart could not be replaced.
 	 */
-	async #answer(exchange: Exchange, answer: IncomingMessage, response: Parameters<Handler>[1]) {
+	async #forward(exchange: Exchange, answer: IncomingMessage, response: Parameters<Handler>[1]) {
 		const decoder = new TextDecoder();
 		let isFile = false;
-		let rest = '';
+		let unsentText = '';
 		const isCreate = exchange.method === 'POST';
-		const begin = async () => {
+		const sendHead = async () => {
 			if (response.headersSent) return;
 			const headers = { ...answer.headers };
 			delete headers['transfer-encoding'];
 			// Decoding and replaced URLs change the length of the body.
 			if (!isFile || headers['content-encoding']) delete headers['content-length'];
 			if (decoderOf(answer)) delete headers['content-encoding'];
-			if (headers.location) headers.location = await this.#local(exchange, headers.location);
+			if (headers.location)
+				headers.location = await this.#withLocalUrls(exchange, headers.location);
 			response.writeHead(exchange.status, headers);
 			response.flushHeaders();
 		};
-		const put = async (text: string) => {
+		const sendText = async (text: string) => {
 			if (text === '') return;
 			exchange.pieces.push({ ms: this.#since(exchange), text });
-			const local = await this.#local(exchange, text);
-			await begin();
+			const local = await this.#withLocalUrls(exchange, text);
+			await sendHead();
 			response.write(local);
 		};
 		// The head is forwarded at once, because the node measures from there how long a stream has been open.
-		if (isCreate) await begin();
+		if (isCreate) await sendHead();
 		const body = decoded(answer);
-		const { head, isWhole } = await peek(body, isCreate ? 0 : KEPT);
+		const { head, isWhole } = await peek(body, isCreate ? 0 : RECORDED_BYTES);
 		// Only the bytes show if it is a file: a Content-Type may be wrong, and URLs in any text must be replaced.
 		isFile = !isCreate && invalidFileReason(head, undefined) === undefined;
 		for await (const part of (isWhole ? [head] : body) as AsyncIterable<Buffer>) {
 			exchange.bytes += part.length;
 			if (isFile) {
-				await begin();
+				await sendHead();
 				if (!response.write(part)) await once(response, 'drain');
 				continue;
 			}
-			rest += decoder.decode(part, { stream: true });
-			if (!isCreate || PLAIN.test(rest)) continue;
-			const end = /^[^]*(?:\n\n|\r\r|\n\r\n)/.exec(rest)?.[0].length ?? 0;
-			await put(rest.slice(0, end));
-			rest = rest.slice(end);
+			unsentText += decoder.decode(part, { stream: true });
+			if (!isCreate || NO_STREAM.test(unsentText)) continue;
+			const end = /^[^]*(?:\n\n|\r\r|\n\r\n)/.exec(unsentText)?.[0].length ?? 0;
+			await sendText(unsentText.slice(0, end));
+			unsentText = unsentText.slice(end);
 			if (this.cutStreams && exchange.pieces.length > 0) throw new Error(CUT);
 		}
-		await put(rest + decoder.decode());
+		await sendText(unsentText + decoder.decode());
 		// Compressed bytes look like a file, but may contain anything, so bytes of an unknown type are not recorded.
-		const base64 = isMedia(head) ? head.toString('base64', 0, KEPT) : '';
+		const base64 = hasKnownType(head) ? head.toString('base64', 0, RECORDED_BYTES) : '';
 		if (isFile) exchange.pieces.push({ ms: this.#since(exchange), base64 });
-		await begin();
+		await sendHead();
 	}
 
 	/** Resolves with the text in which local URLs replace the origins. */
-	async #local({ origin: from }: Exchange, text: string): Promise<string> {
+	async #withLocalUrls({ origin: from }: Exchange, text: string): Promise<string> {
 		const local = new Map<string, string>();
 		for (const [whole, scheme = new URL(from).protocol, , host] of text.matchAll(ORIGIN)) {
 			const origin = URL.parse(`${scheme}//${host}`)?.origin;
-			if (origin) local.set(whole, await this.through(origin));
+			if (origin) local.set(whole, await this.localUrlOf(origin));
 		}
 		return text.replace(ORIGIN, (whole, _, slashes: string) => {
 			return local.get(whole)?.replace('//', slashes) ?? whole;

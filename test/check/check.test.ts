@@ -4,12 +4,12 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import type { Asked } from '../../check/ask.mts';
+import type { Answers } from '../../check/ask.mts';
 import { check } from '../../check/check.mts';
-import { written } from '../../check/recording.mts';
+import { toJson } from '../../check/recording.mts';
 import { replay } from '../../check/replay.mts';
 import { gradeOf, verdictOf } from '../../check/report.mts';
-import { chargedOf, edgeRow, paidRows, socketRow } from '../../check/rows.mts';
+import { chargeLines, edgeRow, paidRows, socketRow } from '../../check/rows.mts';
 import type { Exchange } from '../../check/wire.mts';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { canary, findToken } from '../faults/canary.mts';
@@ -57,8 +57,8 @@ test('a redirect is neither a location of what was made nor a refused WebSocket'
 	const create = { ...exchangeOf('POST', '/v1/labs/task', '{}', headers), status: 202 };
 	const socket = { ...exchangeOf('WEBSOCKET', '/ws', '', headers), status: 302 };
 	const exchanges = [account, create, socket];
-	const asked = { account, wrong: account, exchanges } as unknown as Asked;
-	expect(edgeRow(asked)).toMatchObject({
+	const answers = { account, badToken: account, exchanges } as unknown as Answers;
+	expect(edgeRow(answers)).toMatchObject({
 		differs: expect.not.stringContaining('redirects'),
 		inN8n: 'nothing: the node speaks HTTP/1.1',
 	});
@@ -201,7 +201,7 @@ describe('a stranger checks', () => {
 		expect(text).toMatch(/called `id`; status: COMPLETED; URL after .*called `result.href`/);
 		expect(text).toMatch(/file: audio\/wav, 16 bytes/);
 		expect(verdict).toMatch(/^It works with limits: §4.4 Voices: .*By ID.*; §6.2 WebSocket: /);
-		const kept = written(recording, token);
+		const kept = toJson(recording, token);
 		expect(findToken(token, { kept })).toBeUndefined();
 		expect(SECRET.exec(kept)).toBeNull();
 		expect(await replay(recording)).toEqual([]);
@@ -364,7 +364,7 @@ test('what was made is named by whatever may be its id', () => {
 	const made = (path: string, text: string, type = '') =>
 		exchangeOf('POST', path, text, { 'content-type': type });
 	expect(
-		chargedOf([
+		chargeLines([
 			made('/v1/labs/task', '{"task":{"uuid":"a-b"}}'),
 			made('/v1/labs/task', '{"data":{"taskId":90071992547409937}}'),
 			made(

@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { check } from '../../check/check.mts';
-import { written } from '../../check/recording.mts';
+import { toJson } from '../../check/recording.mts';
 import { type Dialect, startSimulator } from '../../simulator/simulator.mts';
 import { PAGE } from '../service/bodies.mts';
 import { FakeService } from '../service/fakeService.mts';
@@ -23,8 +23,8 @@ async function record(name: string, pay: string[], dialect: Partial<Dialect>, ch
 	const { recording } = await check({ baseUrl, webSocketUrl, token }, pay, console.log);
 	const save = (file: string, text: string) =>
 		writeFileSync(join(import.meta.dirname, '../recordings', `${file}.json`), text);
-	save(name, written(recording, token));
-	if (name === 'edge') save('wrong', written(recording, token).replaceAll('items: 1', 'items: 2'));
+	save(name, toJson(recording, token));
+	if (name === 'edge') save('wrong', toJson(recording, token).replaceAll('items: 1', 'items: 2'));
 	await simulator.close();
 	await edge?.stop();
 }

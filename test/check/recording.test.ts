@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { WebSocket, WebSocketServer } from 'ws';
-import { fileNameOf, StandIns, written, type Recording } from '../../check/recording.mts';
+import { fileNameOf, StandIns, toJson, type Recording } from '../../check/recording.mts';
 import { replay, Replay } from '../../check/replay.mts';
 import { Wire } from '../../check/wire.mts';
 import { removeEngineFolder } from '../../demo/engine.mts';
@@ -45,7 +45,7 @@ async function twice<T>(
 	const service = await FakeService.start(handle, upgrade);
 	const wire = new Wire();
 	wire.by = 'node';
-	const then = await act(await wire.through(service.url));
+	const then = await act(await wire.localUrlOf(service.url));
 	const exchanges = new StandIns(canary(), []).exchanges(wire.exchanges);
 	const recorded = new Replay({ exchanges, made: new Date().toISOString() } as Recording);
 	const again = await act((await recorded.start()).baseUrl);
@@ -188,7 +188,7 @@ describe('what is kept of an exchange', () => {
 
 	test('is not written with the token in it', () => {
 		for (const form of [...forms, ...encoded, ...signedIn]) {
-			expect(() => written({ voice: form } as Recording, token)).toThrow('Nothing was written');
+			expect(() => toJson({ voice: form } as Recording, token)).toThrow('Nothing was written');
 		}
 	});
 });
@@ -210,7 +210,7 @@ describe('what stands on the wire', () => {
 		});
 		const wire = new Wire();
 		wire.cutStreams = isCut;
-		const answer = await fetch(await wire.through(service.url), { method });
+		const answer = await fetch(await wire.localUrlOf(service.url), { method });
 		const got = await answer
 			.arrayBuffer()
 			.then(Buffer.from)
