@@ -1,6 +1,7 @@
 import type { ICredentialsDecrypted, IWorkflowExecuteAdditionalData } from 'n8n-workflow';
 import { core, removeEngineFolder } from '../../demo/n8n.mts';
 import { testMediaGenerationApi } from '../../nodes/shared/n8n/credentialTest';
+import { startSimulator } from '../../simulator/simulator.mts';
 import { FakeService, type Handler } from '../service/fakeService.mts';
 
 /* The credential's test button, with n8n's own request helper. */
@@ -21,7 +22,11 @@ const answer =
 		void response.writeHead(status, headers).end(body);
 
 it.each<[string, Handler, RegExp]>([
-	['an account', answer(200, '{"balance":3}'), /^The service accepts the token$/],
+	[
+		'an account without a WebSocket',
+		answer(200, '{"balance":3}'),
+		/^The service accepts the token, but the WebSocket can't be opened: results come by polling/,
+	],
 	[
 		'a refused token, which it says',
 		answer(401, JSON.stringify({ error: `bad ${TOKEN}` })),
@@ -42,6 +47,14 @@ it.each<[string, Handler, RegExp]>([
 	expect(message).not.toContain(TOKEN);
 	expect(status).toBe(/accepts/.test(message) ? 'OK' : 'Error');
 	await service.stop();
+});
+
+it('says only that all is well where the WebSocket opens, too', async () => {
+	const simulator = await startSimulator();
+	const { token: apiToken, baseUrl, webSocketUrl } = simulator;
+	const message = 'The service accepts the token';
+	expect(await press({ apiToken, baseUrl, webSocketUrl })).toEqual({ status: 'OK', message });
+	await simulator.close();
 });
 
 it.each([

@@ -19,24 +19,24 @@ test('at most five are named, however many are paid; a failed row has to be let 
 		before:
 			"First get the other rows: change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under Executions. Then run only this row.",
 		after:
-			'Already paid for, so free in that retry: 99 other rows (tasks t0, t1, t2, t4, t5 and 94 more). A retry uses the rows as they were first read.',
+			'Already paid for, so free in that retry: 99 other rows (tasks t0, t1, t2, t4, t5 and 94 more). The retry requests this row again, too, as it was first read (charged).',
 	});
 });
 
 test('a row whose own result is paid for is not sent to be run alone, unless only parts of it are paid for', () => {
 	const requests = [task(0, '7'), task(1, '8')];
-	for (const kind of ['downloadFailed', 'noAudioUrl', 'streamLost', 'tooLarge'] as const) {
+	for (const kind of ['noAudioUrl', 'streamLost', 'tooLarge'] as const) {
 		const all = said(requests, failed(1, kind));
 		expect(all).toMatch(/^First get the other rows: .*\. This row is paid for, too\./);
 		expect(all).not.toMatch(/alone|first read/);
 	}
 	const error = new Failure('taskFailed', { taskIds: ['8'], isIncomplete: true });
-	expect(said(requests, { index: 1, error })).toMatch(/ Then run only this row\..* first read\.$/);
+	expect(said(requests, { index: 1, error })).toMatch(/ Then run only this row\..* first read \(charged\)\.$/);
 });
 
 test('where the row is not at fault, a retry continues', () => {
 	expect(said([task(0, '7')], failed(1, 'outOfCredit'))).toBe(
-		"To continue, open Executions and choose 'Retry with currently saved workflow': only what is missing is charged. Already paid for: 1 other row (task 7).",
+		"To continue, open Executions and choose 'Retry with currently saved workflow': with unchanged fields, only what is missing is charged. Already paid for: 1 other row (task 7).",
 	);
 	// Its own result is named in its message.
 	expect(said([task(0, '7')], failed(0, 'timedOut'))).toMatch(/^To continue.*charged\.$/);
@@ -51,7 +51,7 @@ test('a called workflow is continued under its own executions: a retry of the ca
 	const advice = (paid: ItemRequest[], index: number, kind: FailureKind) =>
 		said(paid, failed(index, kind), { isSubWorkflow: true });
 	expect(advice([task(0, '7')], 1, 'outOfCredit')).toBe(
-		"To continue, open the sub-workflow's Executions and choose 'Retry with currently saved workflow': only what is missing is charged. Already paid for: 1 other row (task 7).",
+		"To continue, open the sub-workflow's Executions and choose 'Retry with currently saved workflow': with unchanged fields, only what is missing is charged. Already paid for: 1 other row (task 7).",
 	);
 	expect(advice([task(0, '7')], 0, 'rejected')).toMatch(
 		/'Retry with currently saved workflow' under the sub-workflow's Executions is charged only/,
@@ -73,7 +73,7 @@ test('what is paid and what may be are told apart; the rest is not named', () =>
 	const video = { index: 3, state: 'accepted', request } as unknown as ItemRequest;
 	const requests = [sent(0), task(1, '7'), gone(2), video];
 	expect(said(requests)).toBe(
-		"Get the audio with Speech → Collect ('Join Into One File' turned off), and the videos with History → Get Many, at no extra charge. Already paid for: task 7; videos v1, v2. Possibly charged (not confirmed by the service): speech of row 1. To find out, check the provider's website. Then run only the rows without a result: a new run would charge all rows.",
+		"Get the audio with Speech → Collect ('Join Into One File' turned off), and the videos in half an hour with History → Get Many, at no extra charge. Already paid for: task 7; videos v1, v2. Possibly charged (not confirmed by the service): speech of row 1. To find out, check the provider's website. Then run only the rows without a result: a new run would charge all rows.",
 	);
 	expect(said([sent(0)], failed(1, 'taskFailed'))).toBe(
 		"Possibly charged (not confirmed by the service): speech of row 1. A retry does not send it again: check the provider's website.",

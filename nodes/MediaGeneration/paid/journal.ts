@@ -212,7 +212,7 @@ export class JournalEntry {
 	get collectedHint(): string {
 		return this.journal.entries[this.key] || !this.recentValue
 			? 'Result of an earlier attempt, at no extra charge'
-			: 'Result of an earlier run, at no extra charge. Executing this node or the whole workflow is charged';
+			: 'Result of an earlier run, at no extra charge (executing this node or the whole workflow is charged)';
 	}
 
 	/**

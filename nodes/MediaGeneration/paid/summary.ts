@@ -13,6 +13,7 @@ export type ItemRequest = JournalValue & { index: number };
  */
 const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | ErrorMeaning | undefined>([
 	...(['outOfCredit', 'rateLimited', 'tokenRefused', 'overBudget', 'timedOut'] as const),
+	'downloadFailed' as const,
 	...(['unreachable', 'noResponse', 'unavailable', 'foreignServer', 'redirected'] as const),
 	...(['credit', 'quota', 'throttled', 'token'] as const),
 ]);
@@ -23,7 +24,7 @@ const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | ErrorMeaning | undefined>([
  */
 const retryAdvice = (executions: string) => ({
 	/** For a failure whose cause is not in the input item, so that a retry can succeed. */
-	retry: `To continue, open ${executions} and choose 'Retry with currently saved workflow': only what is missing is charged.`,
+	retry: `To continue, open ${executions} and choose 'Retry with currently saved workflow': with unchanged fields, only what is missing is charged.`,
 	/** For a failed item that has charged results. If the user changes parameters, these results are charged again. */
 	retryUnchanged: `If you change nothing in this node, 'Retry with currently saved workflow' under ${executions} is charged only for what is missing.`,
 	/** For an execution that has charged results only of earlier rounds of a loop or of other nodes. */
@@ -110,7 +111,7 @@ export function chargeSummary(
 		const waysToGet = [
 			kinds.delete('speech') && "the audio with Speech → Collect ('Join Into One File' turned off)",
 			kinds.size > 0 &&
-				`the ${[...kinds].map((kind) => MEDIA[kind].plural).join(' and ')} with History → Get Many`,
+				`the ${[...kinds].map((kind) => MEDIA[kind].plural).join(' and ')} in half an hour with History → Get Many`,
 		];
 		const after = joinSentences(
 			chargedRequests.length > 0 &&
@@ -160,7 +161,12 @@ export function chargeSummary(
 			`Already paid for${mustSkipItem ? ', so free in that retry' : ''}: ${itemCount} other row${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
 		indeterminateRequests.length > 0 &&
 			`${indeterminateSentence()} A retry does not send ${indeterminateRequests.length > 1 ? 'them' : 'it'} again: ${howToCheck}.`,
-		comesFirst && !isPaid && 'A retry uses the rows as they were first read.',
+		comesFirst &&
+			!isPaid &&
+			// A failed generation has been charged, and so is a new one. A refused request costs nothing.
+			(kind === 'taskFailed' || kind === 'generationFailed'
+				? 'The retry requests this row again, too, as it was first read (charged).'
+				: 'A retry uses the rows as they were first read.'),
 	);
 	return { before: comesFirst ? whatToDo : undefined, after };
 }

@@ -6,22 +6,34 @@ import type {
 import { ACCOUNT_PATH } from '../contract';
 import { toWrongBaseUrl, Failure } from '../failure';
 import { readCredential, type Credential } from '../http/credential';
-import { failureOfConnection } from '../http/request';
+import { failureOfConnection, type ServiceContext } from '../http/request';
 import { failureOfStatus, parseResponseBody } from '../parsing/errors';
 import { readSuccessRecord } from '../parsing/responses';
+import { acquireSocket } from '../speech/accountSocket';
 import { wordingOf } from './messages';
 
 /** How long the response may take, in ms. */
 const TEST_TIMEOUT_MS = 15_000;
 
-/** Tests a credential for n8n's editor, by reading the account (§4.10). Never rejects. */
+/** What it means for the user that the WebSocket can't be opened. */
+const POLLING =
+	"results come by polling, and the trigger detects only the tasks in 'Task IDs'. Check 'WebSocket URL'";
+
+/**
+ * Tests a credential for n8n's editor, by reading the account (§4.10) and opening the WebSocket (§6.2). Never rejects.
+ */
 export async function testMediaGenerationApi(
 	this: ICredentialTestFunctions,
 	credential: ICredentialsDecrypted,
 ): Promise<INodeCredentialTestResult> {
 	try {
-		await readAccount(this, readCredential(credential.data ?? {}));
-		return { status: 'OK', message: 'The service accepts the token' };
+		const values = readCredential(credential.data ?? {});
+		await readAccount(this, values);
+		const message = 'The service accepts the token';
+		// Without the WebSocket everything still works, so the credential is fine.
+		return (await canOpenSocket(this, values))
+			? { status: 'OK', message }
+			: { status: 'OK', message: `${message}, but the WebSocket can't be opened: ${POLLING}` };
 	} catch (error) {
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		const { message, description } = wordingOf(failure);
@@ -29,6 +41,18 @@ export async function testMediaGenerationApi(
 		const text = failure.kind === 'invalidInput' ? message : `${message}. ${description}`;
 		return { status: 'Error', message: text };
 	}
+}
+
+/** Returns true if the WebSocket opens within a few seconds. */
+async function canOpenSocket(
+	context: ICredentialTestFunctions,
+	credential: Credential,
+): Promise<boolean> {
+	const socket = acquireSocket(credential, context as unknown as ServiceContext);
+	await socket.ready();
+	const { isOpen } = socket;
+	void socket.release();
+	return isOpen;
 }
 
 /** Reads the account. Throws a Failure if the request fails or its response is not an account. */

@@ -21,7 +21,7 @@ const taskIdsField = {
 	placeholder: 'e.g. 184467, 184468',
 	description:
 		'One or more task IDs, separated by commas, spaces or line breaks: the task_id, or task_ids, from the output of Speech → Text to Speech',
-	hint: 'The audio of several tasks is joined. For separate files, turn off Join Into One File under Options.',
+	hint: 'Several tasks: one file. For separate files, turn off Join Into One File under Options.',
 };
 
 const joinFiles = {
