@@ -45,7 +45,7 @@ describe('a workflow that would start itself', () => {
 	])('is not published, and the error names the node: %s', async (name, setting) => {
 		const { message } = (await activate(setting()).catch((error: Error) => error)) as Error;
 		expect(message).toMatch(`'${name}' generates what the trigger listens for`);
-		expect(message).toMatch(/move that node to a workflow called with/i);
+		expect(message).toMatch(/move that node to a sub-workflow, called with/i);
 		// Who follows the advice must know where it does not hold.
 		expect(message).toMatch(
 			/not in queue mode.*nested sub-workflows, HTTP Request, lost responses or other workflows' triggers/,
