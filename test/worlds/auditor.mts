@@ -54,10 +54,12 @@ function* inTime(
 			return line.execution === execution && line.at > stop + SECOND && !isShared(line, book);
 		});
 		if (after > 0) yield `${execution} sends ${after} requests after its end`;
-		// It may wait so long while nothing happens, here or at the service.
+		// It may wait so long while nothing happens, here or at the service. A video from images may be recognizable in
+		// its stream alone.
+		const patience = Math.max(16 * MINUTE, takesPictures(asked.operation) ? timeoutMs : 0);
 		const news = [...works.flatMap(({ made }) => made ?? []), ...book.of('served')];
 		const last = Math.max(from, book.calmFrom, ...news.map(({ at }) => (at < end ? at : 0)));
-		const late = end - last - 16 * MINUTE;
+		const late = end - last - patience;
 		if (late > 0 && !killed) yield `${execution} ends ${late} ms late`;
 	}
 	for (const { id, at, request } of works) {
