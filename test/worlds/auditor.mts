@@ -123,7 +123,10 @@ const isSlowed = ({ faults }: Book, from: number, to: number) =>
 	});
 
 /** 4c. The result is looked up as soon as a message says that it is there. */
-function* heardAtOnce({ stopped, ended, works, requests }: Family, book: Book): Iterable<string> {
+function* heardAtOnce(
+	{ stopped, ended, works, requests, timeoutMs }: Family,
+	book: Book,
+): Iterable<string> {
 	const last = stopped?.at ?? ended[0]?.at ?? 0;
 	const hundreds = book.of('heard').filter(({ percentage, at }) => percentage === 100 && at < last);
 	for (const { at: begun, id, request, made, isTold } of book.isKilled ? [] : works) {
@@ -132,7 +135,8 @@ function* heardAtOnce({ stopped, ended, works, requests }: Family, book: Book): 
 		const heard = hundreds.find((line) => {
 			return line.id === id && line.process === request!.process && line.at >= made.at;
 		});
-		if (!heard || isSlowed(book, made.at, heard.at + 1500)) continue;
+		if (!heard || heard.at >= request!.at + timeoutMs) continue;
+		if (isSlowed(book, made.at, heard.at + 1500)) continue;
 		// A message may come after the file, and a reading be on its way for 50 ms.
 		const isRead = requests.some(({ path, at }) => {
 			return path.endsWith(`/${id}`) && at > made.at - 50 && at <= heard.at + 1500;
