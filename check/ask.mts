@@ -1,4 +1,4 @@
-/* Asks the service what costs nothing, by plain HTTP requests and one WebSocket. */
+/* Sends the service the requests that cost nothing, by plain HTTP and one WebSocket. */
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
@@ -61,7 +61,7 @@ export function listIn(answer: unknown): List | undefined {
 export const isAbsent = ({ status }: Exchange) => [404, 405, 501].includes(status);
 
 /**
- * Asks everything that costs nothing. `isBlocked` is called with the answers so far. If it returns true, nothing more
+ * Sends all requests that cost nothing. `isBlocked` is called with the answers so far. If it returns true, nothing more
  * is asked. Rejects if `stop` aborts.
  */
 export async function askAll(

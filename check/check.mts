@@ -1,4 +1,4 @@
-/* Checks one service: asks what costs nothing, runs the node, and records every exchange. */
+/* Checks one service: sends the requests that cost nothing, runs the node, and records every exchange. */
 import { askAll, type Answers } from './ask.mts';
 import { FREE_OPERATIONS, makesSpeech, PAID, runAll, STOPPED } from './operations.mts';
 import { redactorOf, StandIns, type Outcome, type Recording } from './recording.mts';
@@ -27,7 +27,8 @@ interface CheckResult {
 }
 
 /**
- * Asks what costs nothing, lets the node run the free operations and those named in `pay`, and records all exchanges.
+ * Sends the requests that cost nothing, lets the node run the free operations and those named in `pay` (unless the
+ * first answers show that this is pointless), and records all exchanges.
  * `onStep` is called with a name for each step.
  *
  * Rejects if the check fails or is stopped before the node runs. Later, resolves with the error as `failure`, so that

@@ -51,7 +51,7 @@ export const PAID: Record<string, Paid> = {
 	},
 };
 
-/** The operations that cost nothing, as resource and operation of the node. */
+/** The operations that cost nothing, as `resource:operation` of the node. `missing` reads a task that does not exist. */
 const FREE: Record<string, string> = {
 	account: 'account:get',
 	voices: 'voice:getAll',

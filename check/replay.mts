@@ -123,8 +123,8 @@ export class Replay {
 			let last = 0;
 			for (const { ms, text, base64 = '' } of pieces) {
 				if (text === undefined) {
-					// A file is sent at once, because its download time says nothing about the service. After its first
-					// bytes, which were recorded, it has zeros.
+					// A file is sent at once, because its download time says nothing about the service. Only its first
+					// bytes were recorded; zeros stand for the rest.
 					const head = Buffer.from(base64, 'base64');
 					response.write(Buffer.concat([head, Buffer.alloc(bytes - head.length)]));
 				} else {

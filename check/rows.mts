@@ -376,7 +376,7 @@ export function socketRow(exchange: Exchange, exchanges = [exchange]): Row {
 	return row(part, 'different', remarks, isUnread ? unread : inN8n, 'limits');
 }
 
-/** Returns the rows for what costs nothing. The outcomes show how the node copes with each answer. */
+/** Returns the rows for the requests that cost nothing. The outcomes show how the node copes with each answer. */
 export function freeRows(answers: Answers, outcomes: Outcome[]): Row[] {
 	const isJudged = (name: keyof Answers) =>
 		!isThrottled(lastAnswerTo([answers[name]].flat()[0] as Exchange, answers));

@@ -14,13 +14,13 @@ import { searchVoices } from './listSearch/searchVoices';
 import { operationFields, resource, subtitle } from './resources';
 import { router } from './router';
 
-/** Describes an operation's output to AI workflow builders, such as n8n's Assistant. */
+/** Describes an operation's output to the AI that builds workflows, such as n8n's Assistant. */
 const describeOutput = (output: string, show: IDisplayOptions['show']) => ({
 	content: `@output ${output}`,
 	displayOptions: { show },
 });
 
-/** For AI workflow builders: advice against their usual mistakes, and the output of each operation. */
+/** For the AI that builds workflows: advice against its usual mistakes, and the output of each operation. */
 const builderHint: IBuilderHint = {
 	searchHint:
 		'Waits by itself until the file is there: add no Wait node and no polling loop. Pass all items at once, without a loop: they are processed in parallel, and the output keeps their order. For lists set onError to continueErrorOutput, so that a failed row goes to the second output while the others continue. To react to media generated elsewhere, use the Media Generation Trigger.',

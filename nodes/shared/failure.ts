@@ -93,10 +93,10 @@ export interface FailureFacts {
 	isFree?: boolean;
 	/**
 	 * Set if the credential was changed after an earlier attempt had sent the request. `how` describes that attempt, as
-	 * in “with another token”. `oldSetting` names what to enter in the credential again. `result` names what can still
+	 * in “with another token”. `settingToRestore` names what to enter in the credential again. `result` names what can still
 	 * be collected then, as in “its audio”.
 	 */
-	sentElsewhere?: { how: string; oldSetting: string; result: string };
+	sentElsewhere?: { how: string; settingToRestore: string; result: string };
 	/** The reason, in words of the service or of this package. */
 	reason?: string;
 	/** Why no connection was possible, for the kind `unreachable`. */

@@ -83,7 +83,7 @@ const shapes: Row[] = [
 		itemStatus: 'MEDIA_GENERATION_STATUS_SUCCESSFUL',
 	}),
 	row('Plain JSON instead of a stream', STREAMED, { setting: { text: 'A [sim:plain-json]' } }),
-	row('One completion per video, and an error before the last one', [VIDEO], {
+	row('One completion per video, and an error instead of the last one', [VIDEO], {
 		setting: { parameters: { numberOfVideos: 3 } },
 		make: (stage) => {
 			entries(stage, 'a', 'b', 'c');

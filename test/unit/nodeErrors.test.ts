@@ -9,7 +9,7 @@ import { redactor } from '../../nodes/shared/parsing/redaction';
 import { bannedIn } from './terms';
 
 const how = 'to another Base URL, https://old.example.com, as task 4711';
-const OTHER_URL = { how, oldSetting: 'that Base URL', result: 'its audio' };
+const OTHER_URL = { how, settingToRestore: 'that Base URL', result: 'its audio' };
 const TOKEN = 'tok_0123456789abcdef';
 const redact = redactor(TOKEN);
 const node = { name: 'Media Generation', parameters: {} } as INode;

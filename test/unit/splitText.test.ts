@@ -16,6 +16,7 @@ test.each<[title: string, most: number, text: string]>([
 	['no address', 34, 'See| https://example.com/a.b/c?d=e.f| for more.'],
 	['English titles and numbers', 40, 'We met at noon.| There Dr. J. Smith paid 3.50 at No. 7.'],
 	['German abbreviations', 44, 'Wir kamen spät an.| Am 3. Mai, z. B. bei Hrn. Prof. Dr. Jo.'],
+	['figure spaces in a number', 22, 'Das Haus kostet| 12\u2007345\u2007678 Euro.'],
 	['French spaces before a mark', 26, 'Il est là. Vraiment\u00a0?| Oui\u202f! Bien sûr.'],
 	['Russian', 30, 'Он жил на ул. Мира.| Потом уехал. Куда?'],
 	['Chinese sentences', 12, '今天天气很好。|我们去公园散步吧。'],
@@ -60,7 +61,7 @@ const SCRIPTS = [
 ];
 const pieces = fc.oneof(
 	fc.constantFrom(...SCRIPTS),
-	fc.constantFrom('\n', '\n\n', '\r\n\r\n', '  ', '\t', '\u00a0', '\u202f', '\u3000'),
+	fc.constantFrom('\n', '\n\n', '\r\n\r\n', '  ', '\t', '\u00a0', '\u2007', '\u202f', '\u3000'),
 	fc.constantFrom('…', '?!', '—'),
 	fc.constantFrom('<b>', '</b>', '<break time="1 s"/>', '<p>', '< 4 >', 'a<b', '<!-- . -->'),
 	fc.constantFrom('👨‍👩‍👧‍👦', '😀', 'e\u0301', '\ud83d', 'https://example.org/a-very/long/path?q=1'),
@@ -69,12 +70,12 @@ const pieces = fc.oneof(
 );
 const texts = fc.array(pieces, { maxLength: 40 }).map((all) => all.join(''));
 const limits = fc.integer({ min: 20, max: 300 });
-const SPACE = '[^\\S\\u00a0\\u202f\\ufeff]';
+const SPACE = '[^\\S\\u00a0\\u2007\\u202f\\ufeff]';
 const TAG = '<[A-Za-z/!?][^<>]*>';
 /** Scripts that put no blanks between words, and their punctuation: a word may end beside any of these. */
 const BLANKLESS =
 	'[\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\\u3001-\\u303f\\uff01-\\uff0f\\uff1a-\\uff65]';
-const IN_WORD = `(?!${BLANKLESS}|(?<=${BLANKLESS}\\p{M}*)\\p{M})[\\S\\u00a0\\u202f\\ufeff]`;
+const IN_WORD = `(?!${BLANKLESS}|(?<=${BLANKLESS}\\p{M}*)\\p{M})[\\S\\u00a0\\u2007\\u202f\\ufeff]`;
 
 test('the parts of any text are the text, in order and short enough, and cut in no character, tag or word that fits', () => {
 	const run = `(?:${TAG}|${IN_WORD})*`;

@@ -56,7 +56,7 @@ function* inTime(
 		if (after > 0) yield `${execution} sends ${after} requests after its end`;
 		// It may wait so long while nothing happens, here or at the service. A video from images may be recognizable in
 		// its stream alone.
-		const patience = Math.max(16 * MINUTE, takesPictures(asked.operation) ? timeoutMs : 0);
+		const patience = Math.max(16 * MINUTE, takesPictures(asked.operation) ? timeoutMs + MINUTE : 0);
 		const news = [...works.flatMap(({ made }) => made ?? []), ...book.of('served')];
 		const last = Math.max(from, book.calmFrom, ...news.map(({ at }) => (at < end ? at : 0)));
 		const late = end - last - patience;
@@ -135,7 +135,7 @@ function* heardAtOnce(
 		const heard = hundreds.find((line) => {
 			return line.id === id && line.process === request!.process && line.at >= made.at;
 		});
-		if (!heard || heard.at >= request!.at + timeoutMs) continue;
+		if (!heard || heard.at + SECOND >= request!.at + timeoutMs) continue;
 		if (isSlowed(book, made.at, heard.at + 1500)) continue;
 		// A message may come after the file, and a reading be on its way for 50 ms.
 		const isRead = requests.some(({ path, at }) => {

@@ -28,7 +28,7 @@ const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
  * Returns a map from the normalized names of languages to their codes, for all codes of two letters. It takes some tens
  * of ms.
  */
-export function languageCodes(): Map<string, string> {
+export function languageCodesByName(): Map<string, string> {
 	const codes = LETTERS.flatMap((first) => LETTERS.map((second) => first + second));
 	const nameEntriesOf = (code: string) =>
 		languageNames(code).map(

@@ -8,7 +8,7 @@ import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { readVoices, isLastPage, MAX_PAGE_SIZE, MIN_PAGE_SIZE } from '../../shared/api/pagination';
 import { asText, asWebUrl, isRecord } from '../../shared/parsing/values';
 import { Api } from '../../shared/api/api';
-import { languageCodes, languageNames, normalize } from './languages';
+import { languageCodesByName, languageNames, normalize } from './languages';
 
 /** Time limit of one search in the editor's list of voices, in ms. */
 const SEARCH_TIMEOUT_MS = 60_000;
@@ -79,7 +79,7 @@ const WORD_ENDINGS = /(?<=.{4})(?:at)?(?:ion(?:al|s)?|ors?|ers?|ing|ive|e?ments?
  * has the name and the id of a voice, then ` | `, then the words that describe the voice.
  */
 export function searchPatterns(filter: string): RegExp[] {
-	const codes = languageCodes();
+	const codes = languageCodesByName();
 	return normalize(filter)
 		.split(' ')
 		.filter(Boolean)

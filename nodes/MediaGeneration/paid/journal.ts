@@ -334,14 +334,14 @@ export class JournalEntry {
 
 /**
  * Makes the Failure for a call that was sent with another setting of the credential, which the user has replaced since.
- * The result can be collected only with `oldSetting`. `how` says how the call was sent, as in “with another token”.
+ * The result can be collected only with `settingToRestore`. `how` says how the call was sent, as in “with another token”.
  */
-function sentElsewhereFailure(value: WrittenValue, how: string, oldSetting: string): Failure {
+function sentElsewhereFailure(value: WrittenValue, how: string, settingToRestore: string): Failure {
 	const isSpeech = 'taskId' in value;
 	return new Failure('indeterminate', {
 		sentElsewhere: isSpeech
-			? { how: `${how}, as task ${value.taskId}`, oldSetting, result: 'its audio' }
-			: { how, oldSetting, result: 'the result' },
+			? { how: `${how}, as task ${value.taskId}`, settingToRestore, result: 'its audio' }
+			: { how, settingToRestore, result: 'the result' },
 		mayBeCharged: true,
 		mediaKind: isSpeech ? 'speech' : undefined,
 	});

@@ -48,7 +48,7 @@ export const resource: INodeProperties = {
 	options: RESOURCES.map(({ name, value, description, operations: [{ option }] }) => ({
 		name,
 		value,
-		// AI workflow builders read this text.
+		// n8n's AI, which builds workflows, chooses a resource by this text.
 		description: description ?? option.description,
 	})),
 	default: 'speech',

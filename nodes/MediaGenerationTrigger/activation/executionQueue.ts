@@ -68,7 +68,7 @@ export class ExecutionQueue {
 		for (let attempt = 0; attempt < MAX_EMIT_ATTEMPTS; attempt++) {
 			const release = await this.slots.acquire(1, closing).catch(() => undefined);
 			if (!release) return;
-			const isDone = await this.emitOnce(emission).finally(release);
+			const isDone = await this.tryToEmit(emission).finally(release);
 			if (isDone) return;
 			await sleep(backoffMs(attempt, MAX_EMIT_PAUSE_MS), closing);
 		}
@@ -76,10 +76,10 @@ export class ExecutionQueue {
 	}
 
 	/**
-	 * Emits an event once, unless it is outdated or the trigger is closed. Resolves with false if n8n has failed to
+	 * Tries once to emit an event, unless it is outdated or the trigger is closed. Resolves with false if n8n has failed to
 	 * start the execution, so that the event has to be emitted again; otherwise with true.
 	 */
-	private async emitOnce(emission: Emission): Promise<boolean> {
+	private async tryToEmit(emission: Emission): Promise<boolean> {
 		const { context, closing } = this.activation;
 		if (emission.isOutdated?.()) return true;
 		const item = await this.makeItem(emission);

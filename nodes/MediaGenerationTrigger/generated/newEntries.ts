@@ -143,8 +143,8 @@ function needsNextPage(listedEntries: FingerprintedEntry[], previous: PollState)
 	// The first poll reads on to the watermark, because the next poll would take an unread entry that was created after
 	// the watermark for a new one.
 	if (!previous.cursor) return createdAt > firstWatermark(listedEntries);
-	// If no known entry is listed yet, all of them may follow on later pages, so the oldest listed entry counts as
-	// newer than they are.
+	// This matters only if times are equal or unknown: as long as no known entry is listed, the known entries may
+	// follow on later pages, so the oldest listed entry counts as newer than they are.
 	const isNew = isAboveWatermark(
 		createdAt,
 		watermarkOf(previous),

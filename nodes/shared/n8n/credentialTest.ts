@@ -17,7 +17,7 @@ const TEST_TIMEOUT_MS = 15_000;
 
 /** What it means for the user that the WebSocket can't be opened. */
 const POLLING =
-	"results come by polling, and the trigger detects only the tasks in 'Task IDs'. Check 'WebSocket URL'";
+	"results come by polling, and of speech tasks, the trigger detects only those in 'Task IDs'. Check 'WebSocket URL'";
 
 /**
  * Tests a credential for n8n's editor, by reading the account (§4.10) and opening the WebSocket (§6.2). Never rejects.
@@ -30,7 +30,7 @@ export async function testMediaGenerationApi(
 		const values = readCredential(credential.data ?? {});
 		await readAccount(this, values);
 		const message = 'The service accepts the token';
-		// Without the WebSocket everything still works, so the credential is fine.
+		// Without the WebSocket, every operation still works, and only the trigger detects less, so the credential is fine.
 		return (await canOpenSocket(this, values))
 			? { status: 'OK', message }
 			: { status: 'OK', message: `${message}, but the WebSocket can't be opened: ${POLLING}` };

@@ -284,7 +284,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 				}
 			: {
 					message: `An earlier attempt sent this request ${facts.sentElsewhere.how}`,
-					description: `To get ${facts.sentElsewhere.result} at no extra charge, enter ${facts.sentElsewhere.oldSetting} in the credential again, and choose Retry under Executions. To send the request with the new credential, which is charged, run only this row in a new execution.`,
+					description: `To get ${facts.sentElsewhere.result} at no extra charge, enter ${facts.sentElsewhere.settingToRestore} in the credential again, and choose Retry under Executions. To send the request with the new credential, which is charged, run only this row in a new execution.`,
 				},
 	noAudioUrl: ({ limitMs }) => ({
 		message: `The task is completed, but its audio is not available yet (waited ${formatSeconds(limitMs)})`,

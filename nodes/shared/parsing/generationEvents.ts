@@ -63,8 +63,8 @@ export class GenerationEvents {
 	private mode: 'events' | 'plain' | undefined;
 	private plainAnswer = '';
 	/** The files that have arrived, by id (if there is one) and path: the URL without the query. */
-	private readonly filesByPath = new Map<string, GeneratedFile>();
-	/** The files that have arrived, by id and path or, without an id, by URL with the query. */
+	private readonly filesByIdAndPath = new Map<string, GeneratedFile>();
+	/** The same files. Those without an id are kept by URL with the query, because one path may serve all (see `files`). */
 	private readonly filesByIdOrUrl = new Map<string, GeneratedFile>();
 	/** How many events have contained files. */
 	private eventsWithFiles = 0;
@@ -182,7 +182,7 @@ export class GenerationEvents {
 			// In one event, URLs that differ only in the query belong to different files.
 			const { id, fileUrl } = file;
 			const pathKey = `${id ?? ''} ${withoutQuery(fileUrl)}`;
-			this.filesByPath.set(occurrenceOf(pathKey, pathKeys), file);
+			this.filesByIdAndPath.set(occurrenceOf(pathKey, pathKeys), file);
 			// A video that was reported as failed before has a file now, so it has not failed after all.
 			if (id !== undefined) this.failedIds.delete(id);
 			this.filesByIdOrUrl.set(occurrenceOf(id === undefined ? fileUrl : pathKey, urlKeys), file);
@@ -229,15 +229,17 @@ export class GenerationEvents {
 
 	/** The files that have arrived, each once. */
 	private get files(): GeneratedFile[] {
-		const { filesByPath, filesByIdOrUrl } = this;
-		const paths = new Set([...filesByPath.values()].map(({ fileUrl }) => withoutQuery(fileUrl)));
+		const { filesByIdAndPath, filesByIdOrUrl } = this;
+		const paths = new Set(
+			[...filesByIdAndPath.values()].map(({ fileUrl }) => withoutQuery(fileUrl)),
+		);
 		// With one path for all files, only the query tells them apart.
-		return [...(paths.size > 1 ? filesByPath : filesByIdOrUrl).values()];
+		return [...(paths.size > 1 ? filesByIdAndPath : filesByIdOrUrl).values()];
 	}
 
 	/** True if each requested file has arrived or failed, so that no more events are needed. */
 	private get isEveryFileSettled(): boolean {
-		return this.filesByPath.size + this.failedIds.size >= this.requestedCount;
+		return this.filesByIdAndPath.size + this.failedIds.size >= this.requestedCount;
 	}
 
 	private get isAnyFileInProgress(): boolean {

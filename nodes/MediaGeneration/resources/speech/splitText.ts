@@ -1,7 +1,7 @@
 /* Splits long texts where a reader would pause. */
 
 /** White space at which a text may be cut: all but non-breaking spaces. */
-const SPACE = /[^\S\u00a0\u202f\ufeff]+/g;
+const SPACE = /[^\S\u00a0\u2007\u202f\ufeff]+/g;
 /** A tag in a text, such as `<break time="1s"/>`. */
 const TAG = /<[A-Za-z/!?][^<>]*>/g;
 /** A letter or punctuation mark of a script that puts no spaces between words, such as Chinese or Thai. */

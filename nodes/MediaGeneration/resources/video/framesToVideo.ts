@@ -2,7 +2,7 @@ import { GENERATIONS } from '../../../shared/contract';
 import { inputImagesField, promptField } from '../../../shared/n8n/descriptions';
 import { generationFields, generationTask } from '../../run/generationTask';
 import type { Operation } from '../../run/itemContext';
-import { inputImagesOf } from './images';
+import { imageBodyPreparer } from './images';
 
 const IMAGES_LABEL = 'Images (in Order)';
 
@@ -31,7 +31,7 @@ export const framesToVideo: Operation = {
 		return generationTask(item, {
 			generation: GENERATIONS.framesToVideo,
 			fields: { prompt: item.parameters.textOption(framesPrompt) },
-			prepareBody: inputImagesOf(item, IMAGES_LABEL, 'frames'),
+			prepareBody: imageBodyPreparer(item, IMAGES_LABEL, 'frames'),
 		});
 	},
 };

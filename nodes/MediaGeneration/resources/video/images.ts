@@ -60,7 +60,7 @@ const USE_IMAGE_REMEDY = 'Use a file that is an image, such as a PNG or JPEG';
  * @param displayName the name of the field in messages
  * @param requestField the field of the body that has the images
  */
-export function inputImagesOf(
+export function imageBodyPreparer(
 	item: ItemContext,
 	displayName: string,
 	requestField: 'ingredients' | 'frames',

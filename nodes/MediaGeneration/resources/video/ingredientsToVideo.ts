@@ -2,7 +2,7 @@ import { GENERATIONS } from '../../../shared/contract';
 import { inputImagesField, videoPromptField } from '../../../shared/n8n/descriptions';
 import { generationFields, generationTask } from '../../run/generationTask';
 import type { Operation } from '../../run/itemContext';
-import { inputImagesOf } from './images';
+import { imageBodyPreparer } from './images';
 
 /** Video → Reference Images to Video (§4.6): generates one video. It is charged. */
 export const ingredientsToVideo: Operation = {
@@ -24,7 +24,7 @@ export const ingredientsToVideo: Operation = {
 		return generationTask(item, {
 			generation: GENERATIONS.ingredientsToVideo,
 			fields: { prompt: item.parameters.text('prompt', 'Prompt') },
-			prepareBody: inputImagesOf(item, 'Reference Images', 'ingredients'),
+			prepareBody: imageBodyPreparer(item, 'Reference Images', 'ingredients'),
 		});
 	},
 };

@@ -2,7 +2,7 @@ import type { INodeProperties } from 'n8n-workflow';
 import { readVoices } from '../../../shared/api/pagination';
 import { limit, optionsField, returnAll } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/values';
-import { languageCodes, normalize } from '../../listSearch/languages';
+import { languageCodesByName, normalize } from '../../listSearch/languages';
 import type { Operation } from '../../run/itemContext';
 
 /** Converts `middle_aged` to `Middle Aged`. */
@@ -84,7 +84,7 @@ export const getAllVoices: Operation = {
 		}
 
 		return async () => {
-			const language = languageCodes().get(normalize(query.language ?? ''));
+			const language = languageCodesByName().get(normalize(query.language ?? ''));
 			let voices = language
 				? await readVoices(api, { ...query, language }, maxResults, stopStarting)
 				: [];
