@@ -193,7 +193,7 @@ export interface GenerationRequest {
 	requestedCount: number;
 	/**
 	 * How many files the request asked for, in the ledger only and once it has files. If fewer have come, the service
-	 * may still list the others later.
+	 * may still list the others later; each that a trigger recognizes lowers the number.
 	 */
 	orderedCount?: number;
 	/** True if images are part of the request, so that the prompt alone does not identify the result. */

@@ -3,7 +3,7 @@ import { event, status } from '../faults/row.mts';
 import { out } from './seen';
 import { made, onCreate, posts } from './service';
 import { begin, fakeTime, sim, start, video } from './setup';
-import { pass, passWhile } from './time';
+import { hasten, pass, passWhile } from './time';
 import { activate, beginCalled, callOf, CALLER } from './triggerSetup';
 
 /* Streams that the service ends while some of the videos are still being generated. */
@@ -35,6 +35,39 @@ test.each<[string, () => string[]]>([
 	for (const id of 'abcd') list(id);
 	const ids = out(await passWhile(finished)).map(({ json }) => json.id);
 	expect(ids.sort()).toEqual(['a', 'b', 'c', 'd']);
+});
+
+const announced = (ids: string) => [...ids].map((id) => status({ status: 'processing', id }));
+
+test.each<[string, () => string[]]>([
+	['a list, after the ID of the job', () => [...announced('j'), done([made('a'), made('b')])]],
+	['a growing list', () => [done([made('a')]), done([made('a'), made('b')])]],
+	['a list, after each by itself', () => [made('a'), made('b'), [made('a'), made('b')]].map(done)],
+	[
+		'a list, and an error without ID',
+		() => [...announced('abcd'), done([made('a'), made('b')]), event('error', { error: 'Unsafe' })],
+	],
+])('fewer videos than requested are the result at once, if they come as %s', async (_, events) => {
+	onCreate({ sse: [...events(), 'END'] });
+	const { result, seconds } = await hasten(video('P', {}, several));
+	expect(out(result).map(({ json }) => json.id)).toEqual(['a', 'b']);
+	expect(seconds).toBeLessThan(10);
+});
+
+test('of others’ videos with the prompt, only as many are ignored as may be its own', async () => {
+	const parameters = { events: ['generated'] };
+	const setting = { workflowId: CALLER, behind: [callOf()], parameters };
+	const [trigger] = await Promise.all([activate(setting), pass(3)]);
+	onCreate({ sse: [status('processing'), done([made('fa'), made('fb')]), 'END'] });
+	const { finished } = await beginCalled(video('P', {}, several));
+	await pass(20);
+	await finished;
+	for (const id of ['fa', 'fb', 'x1', 'x2', 'x3', 'x4', 'x5', 'x6']) {
+		list(id);
+		await pass(60);
+	}
+	await pass(60);
+	expect(trigger.started.map(({ item }) => item.json.id)).toEqual(['x3', 'x4', 'x5', 'x6']);
 });
 
 test.each([

@@ -44,21 +44,53 @@ describe('another task starts the workflow, though its events do not tell its te
 		await pass(100);
 		expect(trigger.started).toHaveLength(1);
 	});
+
+	test('where a replica does not know the task at first', async () => {
+		await start({ pace: 1 });
+		const parameters = { events: ['progress', 'completed'] };
+		const trigger = await activateListening({ ...called, parameters });
+		fakeTime();
+		onCreate(answer(502, '<html>Bad gateway</html>'), { body: 'Own', times: 1 });
+		const { finished } = await beginCalled(speech('Own'));
+		await pass(10);
+		await passWhile(finished);
+		const foreign = await createTask('Other [sim:slow=60]');
+		onRead(answer(404, { error: 'task not found' }), { times: 1 });
+		sim.broadcast(message(foreign, 10));
+		await pass(200);
+		expect(trigger.events()).toContain(`completed ${foreign} 100`);
+	});
 });
 
 describe('its own task starts nothing', () => {
-	test('that waited for 25 minutes in the queue after 504', async () => {
+	test.each([
+		['its end is listened for', ['completed'], undefined],
+		['its progress is listened for', ['progress', 'completed'], undefined],
+		[
+			'the service tells the text with other white space',
+			['completed'],
+			'Own text [sim:slow=1500]',
+		],
+	])('that waited for 25 minutes in the queue after 504, where %s', async (_, events, input) => {
 		await start({ pace: 1 });
 		let rounds = 0;
 		onCreate({ accepted: true, ...answer(504, '<html>Gateway timeout</html>') }, ALWAYS);
+		if (input)
+			onRead(answer(200, { id: '1', status: 'completed', input, audio_url: '/a.wav' }), ALWAYS);
 		const runCalled = async () => {
 			if (++rounds > 3) return undefined;
-			const { finished } = await beginCalled(speech('Own [sim:slow=1500]'));
+			const { finished } = await beginCalled(speech('Own  text [sim:slow=1500]'));
 			return (await finished).run;
 		};
-		await activateListening({ ...called, execute: async () => (await runCalled()) as never });
+		const parameters = { events };
+		const execute = async () => (await runCalled()) as never;
+		await activateListening({ ...called, parameters, execute });
 		fakeTime();
-		await Promise.all([runCalled(), pass(3600, 10)]);
+		const first = runCalled();
+		await pass(1450, 10);
+		for (const id of sim.tasks.keys()) sim.broadcast(message(id, 30));
+		await pass(1000, 10);
+		await first;
 		expect(tasks()).toHaveLength(1);
 	});
 

@@ -1,6 +1,8 @@
 import type { ICredentialsDecrypted, IWorkflowExecuteAdditionalData } from 'n8n-workflow';
 import { core, removeEngineFolder } from '../../demo/n8n.mts';
 import { testMediaGenerationApi } from '../../nodes/shared/n8n/credentialTest';
+import { readCredential } from '../../nodes/shared/http/credential';
+import { acquireSocket } from '../../nodes/shared/speech/accountSocket';
 import { startSimulator } from '../../simulator/simulator.mts';
 import { FakeService, type Handler } from '../service/fakeService.mts';
 
@@ -54,6 +56,23 @@ it('says only that all is well where the WebSocket opens, too', async () => {
 	const { token: apiToken, baseUrl, webSocketUrl } = simulator;
 	const message = 'The service accepts the token';
 	expect(await press({ apiToken, baseUrl, webSocketUrl })).toEqual({ status: 'OK', message });
+	await simulator.close();
+});
+
+it('leaves no socket behind that n8n’s rules for outgoing requests were not asked about', async () => {
+	const simulator = await startSimulator();
+	const { token: apiToken, baseUrl, webSocketUrl } = simulator;
+	const data = { apiToken, baseUrl, webSocketUrl };
+	await press(data);
+	const validateUrl = jest.fn().mockResolvedValue({ ok: false });
+	const context = { helpers: { getSecureEgressFilter: () => ({ validateUrl }) } };
+	const socket = acquireSocket(readCredential(data), context as never);
+	await socket.ready();
+	expect({ isOpen: socket.isOpen, isAsked: validateUrl.mock.calls.length > 0 }).toEqual({
+		isOpen: false,
+		isAsked: true,
+	});
+	await socket.release();
 	await simulator.close();
 });
 

@@ -25,16 +25,22 @@ test('at most five are named, however many are paid; a failed row has to be let 
 
 test('a row whose own result is paid for is not sent to be run alone, unless only parts of it are paid for', () => {
 	const requests = [task(0, '7'), task(1, '8')];
-	for (const kind of ['noAudioUrl', 'streamLost', 'tooLarge'] as const) {
+	for (const kind of ['downloadFailed', 'noAudioUrl', 'streamLost', 'tooLarge'] as const) {
 		const all = said(requests, failed(1, kind));
 		expect(all).toMatch(/^First get the other rows: .*\. This row is paid for, too\./);
 		expect(all).not.toMatch(/alone|first read/);
 	}
 	const error = new Failure('taskFailed', { taskIds: ['8'], isIncomplete: true });
-	expect(said(requests, { index: 1, error })).toMatch(/ Then run only this row\..* first read \(charged\)\.$/);
+	expect(said(requests, { index: 1, error })).toMatch(
+		/ Then run only this row\..* first read \(charged\)\.$/,
+	);
 });
 
 test('where the row is not at fault, a retry continues', () => {
+	const downloadFailed = new Failure('downloadFailed', { transient: true });
+	expect(said([task(0, '7')], { index: 1, error: downloadFailed })).toMatch(
+		/^To continue, open Executions/,
+	);
 	expect(said([task(0, '7')], failed(1, 'outOfCredit'))).toBe(
 		"To continue, open Executions and choose 'Retry with currently saved workflow': with unchanged fields, only what is missing is charged. Already paid for: 1 other row (task 7).",
 	);

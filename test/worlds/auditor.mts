@@ -56,7 +56,10 @@ function* inTime(
 		if (after > 0) yield `${execution} sends ${after} requests after its end`;
 		// It may wait so long while nothing happens, here or at the service. A video from images may be recognizable in
 		// its stream alone; after its Timeout, Retry On Fail searches for ten minutes.
-		const patience = Math.max(16 * MINUTE, takesPictures(asked.operation) ? timeoutMs + 11 * MINUTE : 0);
+		const patience = Math.max(
+			16 * MINUTE,
+			takesPictures(asked.operation) ? timeoutMs + 11 * MINUTE : 0,
+		);
 		const news = [...works.flatMap(({ made }) => made ?? []), ...book.of('served')];
 		const last = Math.max(from, book.calmFrom, ...news.map(({ at }) => (at < end ? at : 0)));
 		const late = end - last - patience;

@@ -13,7 +13,6 @@ export type ItemRequest = JournalValue & { index: number };
  */
 const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | ErrorMeaning | undefined>([
 	...(['outOfCredit', 'rateLimited', 'tokenRefused', 'overBudget', 'timedOut'] as const),
-	'downloadFailed' as const,
 	...(['unreachable', 'noResponse', 'unavailable', 'foreignServer', 'redirected'] as const),
 	...(['credit', 'quota', 'throttled', 'token'] as const),
 ]);
@@ -127,9 +126,11 @@ export function chargeSummary(
 	// A retry does not send a request again if its outcome is indeterminate, so the item will probably fail again.
 	const isIndeterminate =
 		kind === 'indeterminate' || failedItemRequests.some(({ state }) => state === 'sent');
-	const failsAgain =
-		isIndeterminate ||
-		!(CAUSES_OUTSIDE_OF_ITEM.has(kind) || CAUSES_OUTSIDE_OF_ITEM.has(facts?.meaning));
+	const isCauseOutside =
+		CAUSES_OUTSIDE_OF_ITEM.has(kind) ||
+		CAUSES_OUTSIDE_OF_ITEM.has(facts?.meaning) ||
+		(kind === 'downloadFailed' && facts?.transient === true);
+	const failsAgain = isIndeterminate || !isCauseOutside;
 	const mustSkipItem = failsAgain && chargedRequests.length > 0;
 	const hasCollectableResults =
 		chargedRequests.length > 0 || (failedItemRequests.length > 0 && !isIndeterminate);

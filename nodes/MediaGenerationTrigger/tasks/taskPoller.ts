@@ -115,10 +115,14 @@ export class TaskPoller {
 		this.emit(event, eventFields, task);
 	}
 
+	/** Reads the text. Rejects if the task can't be read; the next call then tries again. */
 	private async readText(): Promise<string | undefined> {
 		const { api, closing } = this.activation;
-		const task = await api.getTask(this.taskId, closing).catch(() => undefined);
-		return asText(task?.raw.input);
+		const task = await api.getTask(this.taskId, closing).catch((error: unknown) => {
+			this.text = undefined;
+			throw error;
+		});
+		return asText(task.raw.input);
 	}
 
 	/** Adds an event to the execution queue as soon as the task's previous event has left the queue. */

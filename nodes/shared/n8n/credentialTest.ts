@@ -6,10 +6,10 @@ import type {
 import { ACCOUNT_PATH } from '../contract';
 import { toWrongBaseUrl, Failure } from '../failure';
 import { readCredential, type Credential } from '../http/credential';
-import { failureOfConnection, type ServiceContext } from '../http/request';
+import { egressCheck, failureOfConnection, type ServiceContext } from '../http/request';
 import { failureOfStatus, parseResponseBody } from '../parsing/errors';
 import { readSuccessRecord } from '../parsing/responses';
-import { acquireSocket } from '../speech/accountSocket';
+import { AccountSocket, hasWebSocket } from '../speech/accountSocket';
 import { wordingOf } from './messages';
 
 /** How long the response may take, in ms. */
@@ -31,7 +31,7 @@ export async function testMediaGenerationApi(
 		await readAccount(this, values);
 		const message = 'The service accepts the token';
 		// Without the WebSocket, every operation still works, and only the trigger detects less, so the credential is fine.
-		return (await canOpenSocket(this, values))
+		return !hasWebSocket() || (await canOpenSocket(this, values))
 			? { status: 'OK', message }
 			: { status: 'OK', message: `${message}, but the WebSocket can't be opened: ${POLLING}` };
 	} catch (error) {
@@ -48,7 +48,9 @@ async function canOpenSocket(
 	context: ICredentialTestFunctions,
 	credential: Credential,
 ): Promise<boolean> {
-	const socket = acquireSocket(credential, context as unknown as ServiceContext);
+	// n8n's rules for outgoing requests are not known here, so the socket is not shared with executions.
+	const check = egressCheck(context as unknown as ServiceContext);
+	const socket = new AccountSocket(credential, check).acquire();
 	await socket.ready();
 	const { isOpen } = socket;
 	void socket.release();

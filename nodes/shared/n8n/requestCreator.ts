@@ -37,7 +37,10 @@ export type RequestCreator = NonNullable<GenerationRequest['creator']>;
 export type EventSubject = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
 	id?: string;
 	hasFailed?: boolean;
-	/** Reads the `prompt` if it is unknown. Is called only if the prompt decides, and resolves with undefined on failure. */
+	/**
+	 * Reads the `prompt` if it is unknown. It is called only if the prompt decides. Resolves with undefined if the service
+	 * does not tell the prompt, and rejects if it can't be read.
+	 */
 	readPrompt?(): Promise<string | undefined>;
 };
 
@@ -63,7 +66,7 @@ export async function isCreatedByOwnExecution(
 	const ledger = (isSpeech ? speechLedgerOf : generationLedgerOf)(credential);
 	const isOwn = ({ creator }: GenerationRequest) => creator !== undefined && isOwnCreator(creator);
 	const isProven = (request: GenerationRequest) => isProvenCreator(request, subject);
-	let { readPrompt } = subject;
+	let hasReadFailed = false;
 	while (!signal.aborted) {
 		const ownRequests = ledger.all().filter(isOwn);
 		if (ownRequests.some(isProven)) return true;
@@ -72,16 +75,14 @@ export async function isCreatedByOwnExecution(
 		// The sub-workflow may use another token or Base URL of the same account. Another service may use the same ids,
 		// so the prompts must be equal, too.
 		const provenElsewhere = allRequests(isSpeech).filter(isOwn).filter(isProven);
-		if (readPrompt && (creator || provenElsewhere.length > 0)) {
-			subject = { ...subject, prompt: await readPrompt() };
-			readPrompt = undefined;
+		if (subject.readPrompt && (creator || provenElsewhere.length > 0)) {
+			const prompt = await subject.readPrompt().catch(() => void (hasReadFailed = true));
+			subject = { ...subject, prompt: prompt ?? undefined, readPrompt: undefined };
 			continue;
 		}
 		if (provenElsewhere.some(({ prompt }) => promptStart(prompt) === promptStart(subject.prompt)))
 			return true;
-		// A request for speech creates only one task. The id of that task is noted, so that the request does not count
-		// as the creator of a later task.
-		if (creator?.kind === 'speech' && subject.id) creator.announcedIds = [subject.id];
+		if (creator && subject.id && !hasReadFailed) assignResult(creator, subject.id, subject.files);
 		if (creator || !verdicts.includes('perhaps')) return creator !== undefined;
 		await sleep(RECHECK_MS, signal);
 	}
@@ -116,7 +117,7 @@ function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt
 	const hasAllFiles = Math.max(announcedIds.length, files.length) >= requestedCount;
 	// If the text of a task is unknown, any request may have created it, for example one whose create call got no
 	// response.
-	const mayHaveSamePrompt = prompt === undefined || prompt === request.prompt;
+	const mayHaveSamePrompt = prompt === undefined || isSameText(prompt, request.prompt);
 	// With `searchUntil`, the stream of the request has ended. For speech, its create call has failed.
 	if (searchUntil !== undefined) {
 		// If the files have no ids, they are recognized by URL only, and the history may have other URLs than the
@@ -126,7 +127,9 @@ function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt
 		const isIncomplete = request.kind === 'speech' ? !hasAllFiles : files.length < orderedCount;
 		// Without its text, any task would count as the result, so the time is shorter.
 		const lateMs =
-			request.kind === 'speech' && prompt !== undefined ? LATE_TASK_MS : LATE_RESULT_MS;
+			request.kind === 'speech' && (prompt !== undefined || subject.readPrompt)
+				? LATE_TASK_MS
+				: LATE_RESULT_MS;
 		const mayStillArrive =
 			Date.now() < searchUntil + lateMs && (hasFailed || isIncomplete || hasUnknownIds);
 		return mayStillArrive && mayHaveSamePrompt ? 'created' : undefined;
@@ -134,6 +137,22 @@ function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt
 	if (hasAllFiles || request.sentAt > receivedAt) return undefined;
 	const hasOtherPrompt = prompt && request.prompt && !mayHaveSamePrompt;
 	return hasOtherPrompt && Date.now() > receivedAt + OTHER_PROMPT_GRACE_MS ? undefined : 'perhaps';
+}
+
+/** Compares without regard to white space, which a service may change when it repeats a text. */
+const isSameText = (one: string, other: string) => collapse(one) === collapse(other);
+const collapse = (text: string) => text.trim().replace(/\s+/g, ' ');
+
+/**
+ * Notes in `creator` that `files`, or the task `id`, are its result, so that it does not count as the creator of what
+ * comes later. A request for speech creates only one task.
+ */
+function assignResult(creator: GenerationRequest, id: string, files: GeneratedFile[] = []): void {
+	if (creator.kind === 'speech') creator.announcedIds = [id];
+	if (creator.orderedCount === undefined) return;
+	creator.orderedCount -= Math.max(1, files.length);
+	// Another trigger may still ask about the same entry.
+	creator.announcedIds = [...creator.announcedIds, id];
 }
 
 /** Returns the workflow that sends a request, and what called it (see `GenerationRequest.creator`). */

@@ -66,8 +66,10 @@ export class GenerationEvents {
 	private readonly filesByIdAndPath = new Map<string, GeneratedFile>();
 	/** The same files. Those without an id are kept by URL with the query, because one path may serve all (see `files`). */
 	private readonly filesByIdOrUrl = new Map<string, GeneratedFile>();
-	/** How many events have contained files. */
-	private eventsWithFiles = 0;
+	/** How many files the last event with files has contained. */
+	private lastListLength = 0;
+	/** True if an event had both files and entries in progress, so that the ids of these are ids of files. */
+	private hasIdsBesideFiles = false;
 	private readonly failedIds = new Set<string>();
 	/** The last failure in the events that had a reason; if none had one, the first failure. */
 	private reportedFailure: Failure | undefined;
@@ -119,11 +121,8 @@ export class GenerationEvents {
 		if (this.mode === 'plain' && !this.outcome) this.readPlainAnswer();
 		if (!this.outcome && !this.reportedFailure && statesFinalReason(this.lastEventData))
 			this.readError(this.lastEventData);
-		// Unless one list has told of all results, the service may have ended the stream while it still generates some.
-		const mayStillCome =
-			this.isAnyFileInProgress || (this.eventsWithFiles > 1 && !this.reportedFailure);
 		this.setOutcome(
-			mayStillCome ? this.defaultInterruption : undefined,
+			this.mayMoreCome ? this.defaultInterruption : undefined,
 			this.lastEventIsUnattributedError && !this.isAnyFileInProgress
 				? this.reportedFailure
 				: undefined,
@@ -170,7 +169,7 @@ export class GenerationEvents {
 			return this.setOutcome(
 				`the response contained too many files: ${files.length}, and at most ${MAX_FILES} are read`,
 			);
-		if (files.length > 0) this.eventsWithFiles++;
+		if (files.length > 0) this.lastListLength = files.length;
 		const urlKeys: string[] = [];
 		const pathKeys: string[] = [];
 		const occurrenceOf = (key: string, keys: string[]) => {
@@ -196,7 +195,10 @@ export class GenerationEvents {
 			} else {
 				if (isInProgress(entry)) missingResultReason = undefined;
 				const id = idOf(entry);
-				if (id !== undefined) this.idsInProgress.add(id);
+				if (id !== undefined) {
+					this.idsInProgress.add(id);
+					this.hasIdsBesideFiles ||= files.length > 0;
+				}
 				const { status, message = undefined } = isRecord(entry) ? entry : { status: entry };
 				const statusText = asText(status) ?? asText(message) ?? (id && 'working');
 				// The id is passed on, because it proves later which history entry is the result.
@@ -240,6 +242,20 @@ export class GenerationEvents {
 	/** True if each requested file has arrived or failed, so that no more events are needed. */
 	private get isEveryFileSettled(): boolean {
 		return this.filesByIdAndPath.size + this.failedIds.size >= this.requestedCount;
+	}
+
+	/**
+	 * True if the service may have ended the stream while it still generates some of several files: files that it has
+	 * announced are missing, or it has told of each file by itself and never of all that have come.
+	 */
+	private get mayMoreCome(): boolean {
+		const { files, idsInProgress, failedIds } = this;
+		if (this.reportedFailure && failedIds.size === 0) return false;
+		// Otherwise the announced id may be that of the whole job.
+		const areIdsOfFiles =
+			this.hasIdsBesideFiles || files.some(({ id = '' }) => idsInProgress.has(id));
+		const hasNoList = !this.reportedFailure && this.lastListLength < files.length;
+		return hasNoList || (areIdsOfFiles && this.isAnyFileInProgress);
 	}
 
 	private get isAnyFileInProgress(): boolean {
