@@ -122,7 +122,7 @@ export class GenerationEvents {
 		if (!this.outcome && !this.reportedFailure && statesFinalReason(this.lastEventData))
 			this.readError(this.lastEventData);
 		this.setOutcome(
-			this.mayMoreCome ? this.defaultInterruption : undefined,
+			this.mayMoreCome ? 'the response ended early' : undefined,
 			this.lastEventIsUnattributedError && !this.isAnyFileInProgress
 				? this.reportedFailure
 				: undefined,
