@@ -88,20 +88,21 @@ interface Plan extends Pick<Recording, 'voice' | 'exchanges'> {
 	before?: (operation: string) => void;
 	/** Cancels the operation in progress. No paid operation starts afterwards. */
 	stop?: AbortSignal;
+	/** The time limit of each free operation, in ms. */
+	freeTimeoutMs?: number;
 }
 
 /** Runs the operations in the node while a trigger listens, and yields the outcome of each. */
-export async function* runAll(
-	{ operations, voice, exchanges, before, stop = new AbortController().signal }: Plan,
-	credential: Credential,
-): AsyncGenerator<Outcome> {
+export async function* runAll(plan: Plan, credential: Credential): AsyncGenerator<Outcome> {
+	const { operations, voice, exchanges, before, freeTimeoutMs = FREE_TIMEOUT_MS } = plan;
+	const { stop = new AbortController().signal } = plan;
 	const run = async (operation: string, taskId = MISSING_TASK) => {
 		before?.(operation);
 		const { spec, text = '' } = PAID[operation] ?? {};
 		const which = spec ? `${spec.resource}:${spec.operation}` : (FREE[operation] ?? 'speech:wait');
 		const options = spec ? { timeout: TIMEOUTS[spec.kind] } : {};
 		const parameters = parametersFor(which, text, { taskId, voice: voice ?? '', options });
-		const timeout = operation in FREE ? AbortSignal.timeout(FREE_TIMEOUT_MS) : stop;
+		const timeout = operation in FREE ? AbortSignal.timeout(freeTimeoutMs) : stop;
 		const result = await runWorkflow({
 			workflow: workflow(node({ ...parameters, returnAll: false, limit: 5 })),
 			credentials: { mediaGenerationApi: { ...credential } },
