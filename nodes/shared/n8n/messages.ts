@@ -102,7 +102,7 @@ export const howToCheckFor = (mediaKind?: MediaKind): string =>
 		? "check the provider's website"
 		: "check History → Get Many in half an hour (or the provider's website)";
 
-/** What a user can do, by the meaning of the service's error. */
+/** What a user can do, by the meaning of the service's error. None of these changes the text or the prompt. */
 const REMEDIES: Partial<Record<ErrorMeaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
@@ -120,10 +120,6 @@ const PART_REMEDIES: typeof REMEDIES = {
 	not_allowed:
 		'Choose a voice, model or settings that your account may use (all parts are then charged), or ask your provider',
 };
-/** Meanings whose remedy leaves the text as it is, so that a retry sends only the missing parts, or mentions all parts. */
-const MEANINGS_WITHOUT_CHANGE = new Set<ErrorMeaning | undefined>([
-	...(['throttled', 'quota', 'credit', 'unavailable', 'not_allowed'] as const),
-]);
 /**
  * Returns what a user can do if the request was for this kind of media. These texts replace or extend those of
  * REMEDIES.
@@ -144,7 +140,7 @@ const remedyFor = (facts: FailureFacts, fallback: string) => {
 };
 /** Returns `sentence`, with a space before it, if the remedy for the failure of a part changes the text; otherwise ''. */
 const ifPartChanges = ({ meaning, part }: FailureFacts, sentence: string) =>
-	part === undefined || MEANINGS_WITHOUT_CHANGE.has(meaning) ? '' : ` ${sentence}`;
+	part === undefined || (meaning && meaning in REMEDIES) ? '' : ` ${sentence}`;
 
 /** Returns true if something may have been charged. A text must then not simply say to try again. */
 const mayHaveCharged = ({ mayBeCharged, taskId, fileUrl, announcedIds, isFree }: FailureFacts) =>
