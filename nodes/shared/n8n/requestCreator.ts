@@ -82,6 +82,7 @@ export async function isCreatedByOwnExecution(
 		}
 		if (provenElsewhere.some(({ prompt }) => promptStart(prompt) === promptStart(subject.prompt)))
 			return true;
+		// If the text could not be read, the task may be another's.
 		if (creator && subject.id && !hasReadFailed) assignResult(creator, subject.id, subject.files);
 		if (creator || !verdicts.includes('perhaps')) return creator !== undefined;
 		await sleep(RECHECK_MS, signal);
@@ -102,8 +103,8 @@ function isProvenCreator(request: GenerationRequest, { id, files = [] }: EventSu
 }
 
 /**
- * Returns `created` if `request` has most likely created `subject`, `perhaps` if that is not clear yet, and undefined
- * if it has not. `receivedAt` is when the event arrived, in ms since 1970.
+ * Judges a request that no id or URL proves to be the creator. Returns `created` if it has most likely created `subject`,
+ * `perhaps` if that is not clear yet, and undefined if it has not. `receivedAt` is when the event arrived, in ms since 1970.
  */
 function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt: number) {
 	const { prompt, hasFailed } = subject;

@@ -122,7 +122,7 @@ export class GenerationEvents {
 		if (!this.outcome && !this.reportedFailure && statesFinalReason(this.lastEventData))
 			this.readError(this.lastEventData);
 		this.setOutcome(
-			this.mayMoreCome ? 'the response ended early' : undefined,
+			this.mayMoreFilesArrive ? 'the response ended early' : undefined,
 			this.lastEventIsUnattributedError && !this.isAnyFileInProgress
 				? this.reportedFailure
 				: undefined,
@@ -248,7 +248,7 @@ export class GenerationEvents {
 	 * True if the service may have ended the stream while it still generates some of several files: files that it has
 	 * announced are missing, or it has told of each file by itself and never of all that have come.
 	 */
-	private get mayMoreCome(): boolean {
+	private get mayMoreFilesArrive(): boolean {
 		const { files, idsInProgress, failedIds } = this;
 		if (this.reportedFailure && failedIds.size === 0) return false;
 		// Otherwise the announced id may be that of the whole job.
