@@ -16,6 +16,11 @@ import {
 const called = { workflowId: CALLER, behind: [callOf()] };
 /** Another spelling of the Base URL, so that the requests count as those of another account. */
 const elsewhere = () => ({ baseUrl: sim.baseUrl.replace('127.0.0.1', 'localhost') }) as never;
+/** Begins the called workflow, whose create call gets no answer of the service, which has not accepted it. */
+const beginLost = async () => {
+	onCreate(answer(502, '<html>Bad gateway</html>'), { body: 'Own', times: 1 });
+	return await beginCalled(speech('Own'));
+};
 const failing = (input: string) =>
 	onRead(answer(200, { id: '1', status: 'error', error: 'No', input }), ALWAYS);
 
@@ -24,8 +29,7 @@ describe('another task starts the workflow, though its events do not tell its te
 		await start({ pace: 0.2 });
 		const parameters = { events: ['progress', 'completed'] };
 		const trigger = await activateListening({ ...called, parameters });
-		onCreate(answer(502, '<html>Bad gateway</html>'), { body: 'Own', times: 1 });
-		bad(await (await beginCalled(speech('Own'))).finished);
+		bad(await (await beginLost()).finished);
 		const foreign = await createTask('Somebody else’s');
 		await trigger.until(`completed ${foreign} 100`);
 	});
@@ -34,10 +38,7 @@ describe('another task starts the workflow, though its events do not tell its te
 		await start({ pace: 0.5 });
 		const trigger = await activateListening({ ...called, parameters: { events: ['failed'] } });
 		fakeTime();
-		onCreate(answer(502, '<html>Bad gateway</html>'), { body: 'Own', times: 1 });
-		const { finished } = await beginCalled(speech('Own'));
-		await pass(10);
-		await passWhile(finished);
+		await passWhile((await beginLost()).finished);
 		const foreign = await createTask('Other');
 		failing('Other');
 		sim.broadcast(message(foreign, 30));
@@ -50,10 +51,7 @@ describe('another task starts the workflow, though its events do not tell its te
 		const parameters = { events: ['progress', 'completed'] };
 		const trigger = await activateListening({ ...called, parameters });
 		fakeTime();
-		onCreate(answer(502, '<html>Bad gateway</html>'), { body: 'Own', times: 1 });
-		const { finished } = await beginCalled(speech('Own'));
-		await pass(10);
-		await passWhile(finished);
+		await passWhile((await beginLost()).finished);
 		const foreign = await createTask('Other [sim:slow=60]');
 		onRead(answer(404, { error: 'task not found' }), { times: 1 });
 		sim.broadcast(message(foreign, 10));
