@@ -92,7 +92,7 @@ const parts: Row[] = [
 	row('A part of a long text is refused', [SPEAK], {
 		setting: LONG,
 		faults: [REFUSED_PART],
-		fails: `Not that word – part 2 of 3…are paid for…at no extra charge, use Speech → Collect with these IDs: tasks …`,
+		fails: `Not that word – part 2 of 3…To get the paid parts…at no extra charge, use Speech → Collect with these IDs: tasks …`,
 		check: ({ sim }, result) => {
 			for (const id of sim.tasks.keys()) assert.ok(wordsOfFailure(result).includes(id));
 		},

@@ -70,7 +70,7 @@ The service is not available (HTTP 503): maintenance. The cause is probably on t
 The service could not generate the speech: text too long. Change the text, voice or model. A new task is charged.
 The service could not generate the video: UNSAFE_GENERATION. Change the prompt or any images. A new request is charged.
 The service's response is too large: a list of more than 1000 pages. For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.
-An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again automatically, because you might be charged twice. To find out, check History → Get Many in half an hour (or the provider's website). If the result isn't there, run only this row in a new execution. 'Execute step' on this node would charge all rows.
+An earlier attempt sent this request, but it is unclear whether the service accepted it. It may have been charged, so it isn't sent again: check History → Get Many in half an hour (or the provider's website). If the result isn't there, run only this row (charged). 'Execute step' on this node would charge all rows.
 The task is completed, but its audio is not available yet (waited 60 seconds). Wait a few minutes.
 The file was generated but could not be downloaded: the file is empty. The request has been charged. Get its file with History → Get Many, or here: https://files.example.com/a.mp3
 The result did not arrive: the service sent nothing for 300 seconds. It may still appear, and has been charged: check History → Get Many in half an hour. If it isn't there, run only this row (charged). A retry only looks again.
@@ -82,10 +82,10 @@ The service has no history of videos and images (HTTP 404): remove 'Video or Ima
 The execution was canceled.
 The account's quota is used up. Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.
 The service rejected the request (HTTP 403): captcha. Ask your provider whether your account may do this.
-media.example.com does not present a certificate that n8n trusts. Check the host in 'Base URL' in the credential, and whether the certificate has expired. If the certificate comes from your own certificate authority, set n8n's environment variable NODE_EXTRA_CA_CERTS to the authority's certificate file, and restart n8n.
+media.example.com does not present a certificate that n8n trusts. Check 'Base URL' in the credential, and whether the certificate has expired. For your own certificate authority, set n8n's environment variable NODE_EXTRA_CA_CERTS to its certificate file, and restart n8n.
 media.example.com is blocked by the security settings of this n8n instance. Ask your n8n administrator to allow this host.
 The service has no task with this ID: Not found – task 4711. Check the task ID. The task may have been deleted, or belong to another account.
-An earlier attempt sent this request to another Base URL, https://old.example.com, as task 4711. To get its audio at no extra charge, enter that Base URL in the credential again, and choose Retry under Executions. To send the request with the new credential, which is charged, run only this row in a new execution.
+An earlier attempt sent this request to another Base URL, https://old.example.com, as task 4711. To get its audio at no extra charge, enter that Base URL in the credential again, and choose Retry under Executions. To send the request with the new credential, run only this row (charged).
 The file was generated but could not be downloaded: the file is empty. Try again later, at no extra charge, or get it here: https://files.example.com/a.mp3
 'Text' is empty. Fill it in, or check the column's name in its expression.
 The service received too many requests from this account. Wait 7 seconds. If it happens again, set a lower 'Concurrency' under Options.

@@ -42,7 +42,7 @@ test('where the row is not at fault, a retry continues', () => {
 		/^To continue, open Executions/,
 	);
 	expect(said([task(0, '7')], failed(1, 'outOfCredit'))).toBe(
-		"To continue, open Executions and choose 'Retry with currently saved workflow': with unchanged fields, only what is missing is charged. Already paid for: 1 other row (task 7).",
+		"To continue, open Executions and choose 'Retry with currently saved workflow': with nothing else changed, only what is missing is charged. Already paid for: 1 other row (task 7).",
 	);
 	// Its own result is named in its message.
 	expect(said([task(0, '7')], failed(0, 'timedOut'))).toMatch(/^To continue.*charged\.$/);
@@ -57,7 +57,7 @@ test('a called workflow is continued under its own executions: a retry of the ca
 	const advice = (paid: ItemRequest[], index: number, kind: FailureKind) =>
 		said(paid, failed(index, kind), { isSubWorkflow: true });
 	expect(advice([task(0, '7')], 1, 'outOfCredit')).toBe(
-		"To continue, open the sub-workflow's Executions and choose 'Retry with currently saved workflow': with unchanged fields, only what is missing is charged. Already paid for: 1 other row (task 7).",
+		"To continue, open the sub-workflow's Executions and choose 'Retry with currently saved workflow': with nothing else changed, only what is missing is charged. Already paid for: 1 other row (task 7).",
 	);
 	expect(advice([task(0, '7')], 0, 'rejected')).toMatch(
 		/'Retry with currently saved workflow' under the sub-workflow's Executions is charged only/,

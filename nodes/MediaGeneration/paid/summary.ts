@@ -23,7 +23,7 @@ const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | ErrorMeaning | undefined>([
  */
 const retryAdvice = (executions: string) => ({
 	/** For a failure whose cause is not in the input item, so that a retry can succeed. */
-	retry: `To continue, open ${executions} and choose 'Retry with currently saved workflow': with unchanged fields, only what is missing is charged.`,
+	retry: `To continue, open ${executions} and choose 'Retry with currently saved workflow': with nothing else changed, only what is missing is charged.`,
 	/** For a failed item that has charged results. If the user changes parameters, these results are charged again. */
 	retryUnchanged: `If you change nothing in this node, 'Retry with currently saved workflow' under ${executions} is charged only for what is missing.`,
 	/** For an execution that has charged results only of earlier rounds of a loop or of other nodes. */

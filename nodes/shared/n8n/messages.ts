@@ -68,7 +68,7 @@ const UNREACHABLE_WORDINGS: Record<UnreachableCause, Wording> = {
 	certificate: {
 		message: 'does not present a certificate that n8n trusts',
 		description:
-			"Check the host in 'Base URL' in the credential, and whether the certificate has expired. If the certificate comes from your own certificate authority, set n8n's environment variable NODE_EXTRA_CA_CERTS to the authority's certificate file, and restart n8n.",
+			"Check 'Base URL' in the credential, and whether the certificate has expired. For your own certificate authority, set n8n's environment variable NODE_EXTRA_CA_CERTS to its certificate file, and restart n8n.",
 	},
 	blocked: {
 		message: 'is blocked by the security settings of this n8n instance',
@@ -118,7 +118,7 @@ const SPEECH_REMEDIES: typeof REMEDIES = {
 /** What a user can do if a part of a split text failed. These texts replace those of SPEECH_REMEDIES. */
 const PART_REMEDIES: typeof REMEDIES = {
 	not_allowed:
-		'Choose a voice, model or settings that your account may use (all parts are then charged), or ask your provider',
+		'Choose a voice, model or settings that your account may use (which charges all parts), or ask your provider',
 };
 /**
  * Returns what a user can do if the request was for this kind of media. These texts replace or extend those of
@@ -276,11 +276,11 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		facts.sentElsewhere === undefined
 			? {
 					message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
-					description: `It isn't sent again automatically, because you might be charged twice. To find out, ${howToCheckFor(facts.mediaKind)}. If the result isn't there, run only this row in a new execution${facts.part ? ', which charges all its parts' : ''}. 'Execute step' on this node would charge all rows.`,
+					description: `It may have been charged, so it isn't sent again: ${howToCheckFor(facts.mediaKind)}. If the result isn't there, run only this row (${facts.part ? 'all its parts are charged' : 'charged'}). 'Execute step' on this node would charge all rows.`,
 				}
 			: {
 					message: `An earlier attempt sent this request ${facts.sentElsewhere.how}`,
-					description: `To get ${facts.sentElsewhere.result} at no extra charge, enter ${facts.sentElsewhere.settingToRestore} in the credential again, and choose Retry under Executions. To send the request with the new credential, which is charged, run only this row in a new execution.`,
+					description: `To get ${facts.sentElsewhere.result} at no extra charge, enter ${facts.sentElsewhere.settingToRestore} in the credential again, and choose Retry under Executions. To send the request with the new credential, run only this row (charged).`,
 				},
 	noAudioUrl: ({ limitMs }) => ({
 		message: `The task is completed, but its audio is not available yet (waited ${formatSeconds(limitMs)})`,
@@ -326,12 +326,9 @@ function howToCollect(
 	{ taskId, taskIds, isIncomplete, isFree }: FailureFacts,
 ): string {
 	if (taskIds?.length) {
-		const incompleteNote = isIncomplete ? ', which is not the whole text,' : '';
-		const [these, their, ids] =
-			taskIds.length > 1
-				? ['These tasks are', 'their', 'these IDs: tasks']
-				: ['This task is', 'its', 'this ID: task'];
-		return `${these} paid for. To get ${their} audio${incompleteNote} at no extra charge, use Speech → Collect with ${ids} ${taskIds.join(', ')}.`;
+		const ids = taskIds.length > 1 ? 'these IDs: tasks' : 'this ID: task';
+		const audio = isIncomplete ? 'the paid parts (not the whole text)' : 'the audio';
+		return `To get ${audio} at no extra charge, use Speech → Collect with ${ids} ${taskIds.join(', ')}.`;
 	}
 	if (taskId === undefined || isFree || kind === 'taskFailed' || kind === 'notFound') return '';
 	return `To get the audio at no extra charge, use Speech → Collect with task ID ${taskId}.`;
