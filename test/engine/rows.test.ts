@@ -62,6 +62,9 @@ test('in a called workflow, the message sends to that workflow’s own execution
 	expect(description).toContain(
 		"workflow' under the sub-workflow's Executions. Then run only this row",
 	);
+	expect(description).toMatch(
+		/Don't retry the calling workflow: that may charge everything again\.$/,
+	);
 });
 
 test('the error output keeps the columns of the row, but error, status and task are the node’s own', async () => {

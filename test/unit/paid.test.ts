@@ -57,8 +57,12 @@ test('a called workflow is continued under its own executions: a retry of the ca
 	const advice = (paid: ItemRequest[], index: number, kind: FailureKind) =>
 		said(paid, failed(index, kind), { isSubWorkflow: true });
 	expect(advice([task(0, '7')], 1, 'outOfCredit')).toBe(
-		"To continue, open the sub-workflow's Executions and choose 'Retry with currently saved workflow': with nothing else changed, only what is missing is charged. Already paid for: 1 other row (task 7).",
+		"To continue, open the sub-workflow's Executions and choose 'Retry with currently saved workflow': with nothing else changed, only what is missing is charged. Already paid for: 1 other row (task 7). Don't retry the calling workflow: that may charge everything again.",
 	);
+	expect(advice([sent(0)], 0, 'noResponse')).toBe(
+		"Don't retry the calling workflow: that may charge everything again.",
+	);
+	expect(advice([gone(0)], 0, 'taskFailed')).toBe('');
 	expect(advice([task(0, '7')], 0, 'rejected')).toMatch(
 		/'Retry with currently saved workflow' under the sub-workflow's Executions is charged only/,
 	);
@@ -107,6 +111,14 @@ test('what was paid in earlier rounds or by another node is said, where the list
 		`${sentence} Retry this execution, not an earlier one.`,
 	);
 	expect(said([task(0, '7')], failed(1, 'outOfCredit'), earlier)).not.toContain('Earlier');
+});
+
+test('with Retry On Fail, it is said that what fails is charged each time', () => {
+	const retriesOnFail = { retriesOnFail: true };
+	const sentence =
+		'After such a failure, Retry On Fail requests the result again, which is charged.';
+	expect(said([gone(0)], failed(0, 'taskFailed'), retriesOnFail)).toBe(sentence);
+	expect(said([gone(0), task(1, '7')], failed(1, 'timedOut'), retriesOnFail)).not.toMatch(/such/);
 });
 
 test('nothing is said when nothing else is paid', () => {

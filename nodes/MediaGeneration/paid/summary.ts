@@ -84,7 +84,8 @@ function listResults(requests: ItemRequest[], max?: number): string {
  * @param failed the failure that ended the run, and the index of its item; undefined if the run was canceled
  * @param execution `isSubWorkflow` is true in a sub-workflow: a retry of the calling workflow runs it anew, and is charged
  * in full. `isRetry` is true if this execution is itself a retry: n8n then still offers to retry the earlier execution,
- * too. `hasEarlierRequests` is true if this or another node has sent billable requests in an earlier run
+ * too. `hasEarlierRequests` is true if this or another node has sent billable requests in an earlier run. `retriesOnFail`
+ * is true if the node has Retry On Fail
  */
 export function chargeSummary(
 	requests: ItemRequest[],
@@ -93,7 +94,13 @@ export function chargeSummary(
 		isSubWorkflow,
 		isRetry,
 		hasEarlierRequests,
-	}: { isSubWorkflow?: boolean; isRetry?: boolean; hasEarlierRequests?: boolean } = {},
+		retriesOnFail,
+	}: {
+		isSubWorkflow?: boolean;
+		isRetry?: boolean;
+		hasEarlierRequests?: boolean;
+		retriesOnFail?: boolean;
+	} = {},
 ): Pick<ErrorContext, 'before' | 'after'> {
 	const chargeableRequests = requests.filter(({ state }) => state !== 'gone');
 	const failedItemRequests = chargeableRequests.filter(({ index }) => index === failed?.index);
@@ -168,6 +175,13 @@ export function chargeSummary(
 			(kind === 'taskFailed' || kind === 'generationFailed'
 				? 'The retry requests this row again, too, as it was first read (charged).'
 				: 'A retry uses the rows as they were first read.'),
+		// n8n shows only the message of the last attempt, which does not say that each attempt was charged.
+		retriesOnFail &&
+			requests.some(({ index, state }) => index === failed.index && state === 'gone') &&
+			'After such a failure, Retry On Fail requests the result again, which is charged.',
+		isSubWorkflow &&
+			(chargeableRequests.length > 0 || hasEarlierRequests) &&
+			"Don't retry the calling workflow: that may charge everything again.",
 	);
 	return { before: comesFirst ? whatToDo : undefined, after };
 }
