@@ -187,7 +187,10 @@ test('a result that has since failed for good is requested anew, once', async ()
 	const now = Date.now;
 	const later = jest.spyOn(Date, 'now').mockImplementation(() => now() + 660_000);
 	try {
-		bad(await run(subject, { retryOf: stored(first) }));
+		const { all } = bad(await run(subject, { retryOf: stored(first) }));
+		expect(all).toMatch(
+			/If the task stays unknown, the next retry creates a new one, which is charged\.$/,
+		);
 		onFile(answer(410), { times: 1 });
 		bad(await run(subject, { retryOf: stored(first) }));
 		good(await run(subject, { retryOf: stored(first) }));

@@ -113,11 +113,23 @@ test('what was paid in earlier rounds or by another node is said, where the list
 	expect(said([task(0, '7')], failed(1, 'outOfCredit'), earlier)).not.toContain('Earlier');
 });
 
+test('a retry that will create a new task in the place of an unknown one is said to be charged', () => {
+	expect(said([gone(0)], failed(0, 'notFound'))).toBe(
+		'If the task stays unknown, the next retry creates a new one, which is charged.',
+	);
+	// To run only this row as well would be charged a second time.
+	expect(said([gone(0), task(1, '7')], failed(0, 'notFound'))).toMatch(
+		/^To continue, .*\(task 7\)\. If the task stays unknown, .* charged\.$/,
+	);
+	expect(said([task(0, '7')], failed(0, 'notFound'))).not.toMatch(/new one/);
+});
+
 test('with Retry On Fail, it is said that what fails is charged each time', () => {
 	const retriesOnFail = { retriesOnFail: true };
 	const sentence =
 		'After such a failure, Retry On Fail requests the result again, which is charged.';
 	expect(said([gone(0)], failed(0, 'taskFailed'), retriesOnFail)).toBe(sentence);
+	expect(said([], failed(0, 'generationFailed'), retriesOnFail)).toBe(sentence);
 	expect(said([gone(0), task(1, '7')], failed(1, 'timedOut'), retriesOnFail)).not.toMatch(/such/);
 });
 

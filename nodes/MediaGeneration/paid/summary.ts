@@ -130,13 +130,21 @@ export function chargeSummary(
 		return { after };
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
+	// The next attempt replaces a task that has failed or is unknown to the service, and a failed video or image, which
+	// has no value in the journal any more.
+	const isRequestedAgain =
+		requests.some(({ index, state }) => index === failed.index && state === 'gone') ||
+		(kind === 'generationFailed' && failedItemRequests.length === 0);
+	const isUnknownTaskReplaced = kind === 'notFound' && isRequestedAgain;
 	// A retry does not send a request again if its outcome is indeterminate, so the item will probably fail again.
 	const isIndeterminate =
 		kind === 'indeterminate' || failedItemRequests.some(({ state }) => state === 'sent');
 	const isCauseOutside =
 		CAUSES_OUTSIDE_OF_ITEM.has(kind) ||
 		CAUSES_OUTSIDE_OF_ITEM.has(facts?.meaning) ||
-		(kind === 'downloadFailed' && facts?.transient === true);
+		(kind === 'downloadFailed' && facts?.transient === true) ||
+		// The next retry creates a new task.
+		isUnknownTaskReplaced;
 	const failsAgain = isIndeterminate || !isCauseOutside;
 	const mustSkipItem = failsAgain && chargedRequests.length > 0;
 	const hasCollectableResults =
@@ -175,9 +183,12 @@ export function chargeSummary(
 			(kind === 'taskFailed' || kind === 'generationFailed'
 				? 'The retry requests this row again, too, as it was first read (charged).'
 				: 'A retry uses the rows as they were first read.'),
+		// The description does not say so: Speech → Get and Collect have it, too.
+		isUnknownTaskReplaced &&
+			'If the task stays unknown, the next retry creates a new one, which is charged.',
 		// n8n shows only the message of the last attempt, which does not say that each attempt was charged.
 		retriesOnFail &&
-			requests.some(({ index, state }) => index === failed.index && state === 'gone') &&
+			isRequestedAgain &&
 			'After such a failure, Retry On Fail requests the result again, which is charged.',
 		isSubWorkflow &&
 			(chargeableRequests.length > 0 || hasEarlierRequests) &&
