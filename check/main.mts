@@ -59,7 +59,7 @@ async function main(): Promise<number> {
 		return await run(service, pay);
 	}
 	const simulator = await startSimulator({ pace: 0.5 });
-	console.log(`No --base-url: the simulator is checked, at ${simulator.baseUrl}.\n`);
+	console.log(`No --base-url: checking the simulator at ${simulator.baseUrl}.\n`);
 	return await run(simulator, pay);
 }
 

@@ -355,7 +355,8 @@ export function socketRow(exchange: Exchange, exchanges = [exchange]): Row {
 		method === 'WEBSOCKET' ? pieces : [],
 	);
 	const part = '§6.2 WebSocket';
-	const polls = "the node polls every 5 s; the trigger detects only the tasks in 'Task IDs'";
+	const polls =
+		"the node polls every 5 s; the trigger detects speech tasks only if listed in 'Task IDs'";
 	if (status !== 101) return row(part, 'not there', [broke], polls, 'limits');
 	const isUnread = messages.length > 0 && !messages.some(({ text }) => readNotification(text!));
 	const none = isUnread ? ', none about a task in a form that the node reads' : '';

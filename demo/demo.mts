@@ -31,9 +31,9 @@ try {
 	console.log(
 		stopController.signal.aborted
 			? 'Stopped.'
-			: `Play them: they are in ${outputFolder}.
-${simulator.chargedCalls} requests were made, and each paid for once.
-Next: build with it in the complete n8n: npm run n8n`,
+			: `The files are in ${outputFolder}.
+${simulator.chargedCalls} requests were sent, and each was charged once.
+Next: build workflows in the full n8n, with npm run n8n`,
 	);
 } finally {
 	await simulator.close();

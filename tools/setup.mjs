@@ -135,7 +135,7 @@ export const ensureLintTools = toolsIn('lint', 'Installing n8n’s linters');
 /** Installs the complete n8n. Of all install scripts, only that of its database driver is run. */
 export async function ensureN8n(node) {
 	const folder = inProject('tools/n8n');
-	const title = 'Installing the complete n8n, once (about 2.4 GB, 3 to 6 minutes)';
+	const title = 'Installing the full n8n, once (about 2.4 GB, 3 to 6 minutes)';
 	await toolsIn('n8n', title, '--legacy-peer-deps')();
 	const binary = join(folder, 'node_modules/sqlite3/build/Release/node_sqlite3.node');
 	if (existsSync(binary)) return;

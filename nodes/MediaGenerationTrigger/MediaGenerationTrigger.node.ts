@@ -26,7 +26,7 @@ export class MediaGenerationTrigger implements INodeType {
 		subtitle,
 		// n8n's nodes panel shows the action node and the trigger as one entry, with this description.
 		description:
-			'Generate speech, videos and images, or start a workflow when such media are ready or have failed',
+			'Generate speech, videos and images, or start a workflow when they are ready or have failed',
 		defaults: { name: 'Media Generation Trigger' },
 		eventTriggerDescription: "Waiting for the next event selected in 'Trigger On'",
 		activationMessage: 'Now listening: every selected event starts this workflow.',

@@ -354,7 +354,7 @@ describe('a stranger checks', () => {
 		);
 		expect(text).toMatch(/redirects .*voices \(307\).* \| follows redirects of reads only/);
 		expect(text).toMatch(/Voices \| different \| 1 .* ID is called `id` \| lists the voices/);
-		expect(text).toMatch(/not there \| .* node polls .*; the trigger detects only the tasks/);
+		expect(text).toMatch(/not there \| .* node polls .*; the trigger detects speech tasks only if/);
 		expect(text).toMatch(/Image \| .* \| no stream, but a redirect .* \| The service redirects/);
 		expect(grade).toBe('fails');
 		expect(await replay(recording)).toEqual([]);

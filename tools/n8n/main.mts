@@ -19,7 +19,7 @@ const portFile = join(folder, 'port');
 const runningPort = existsSync(portFile) ? Number(readFileSync(portFile, 'utf8')) : undefined;
 if (runningPort !== undefined && !(await isFree(runningPort))) {
 	console.error(
-		`It runs already: http://127.0.0.1:${runningPort}. End that one first. (If it is another program, delete ${portFile}.)`,
+		`n8n is already running at http://127.0.0.1:${runningPort}. Stop it first. (If another program uses this port, delete ${portFile}.)`,
 	);
 	process.exit(1);
 }

@@ -178,7 +178,7 @@ export const inputImagesField = (displayName: string, description: string): INod
 	hint: 'Input binary fields or https:// URLs, separated by commas. Only those listed here are used.',
 	builderHint: {
 		propertyHint:
-			"Each item becomes a separate video. For one video from several images, put the images into one item: n8n-nodes-base.aggregate with aggregate: 'aggregateAllItemData' and options.includeBinaries, then expr(\"{{ Object.keys($binary).join(', ') }}\") here",
+			"Each item becomes a separate, charged video. For one video from several images, put the images into one item: n8n-nodes-base.aggregate with aggregate: 'aggregateAllItemData' and options.includeBinaries, then expr(\"{{ Object.keys($binary).join(', ') }}\") here",
 	},
 });
 
