@@ -1,6 +1,8 @@
 import type { IDataObject, INode } from 'n8n-workflow';
 import { good } from './seen';
 import type { RunningWorkflow } from '../../demo/engine.mts';
+import { PAID_OPERATIONS } from '../../nodes/shared/contract';
+import { EVENTS } from '../../nodes/shared/n8n/triggerEvents';
 import type { HistoryItem } from '../../simulator/simulator.mts';
 import { answer, looks, made, message, onCreate, onHistory, posts, readings } from './service';
 import { begin, fakeTime, image, node, RETRY, run, sim, speech, start, video } from './setup';
@@ -26,7 +28,32 @@ const asTool = (name: string): INode => {
 	return { ...called({}, name), type: 'n8n-nodes-media-generation.mediaGenerationTool' };
 };
 
+/**
+ * Whether each event tells of speech tasks or of the history. A new event needs an entry: without a refusal, a workflow
+ * would start itself in an endless loop, and pay for each round.
+ */
+const TELLS_OF: Record<(typeof EVENTS)[number]['value'], 'speech' | 'history'> = {
+	...{ completed: 'speech', failed: 'speech', progress: 'speech' },
+	generated: 'history',
+};
+
 describe('a workflow that would start itself', () => {
+	it.each(EVENTS)(
+		'is not published with any operation that makes what $value tells of',
+		async ({ value }) => {
+			const makers = PAID_OPERATIONS.filter(
+				({ kind }) => (kind === 'speech' ? 'speech' : 'history') === TELLS_OF[value],
+			);
+			expect(makers).not.toEqual([]);
+			for (const { resource, operation } of makers) {
+				const behind = [called({ resource, operation })];
+				await expect(activate({ parameters: { events: [value] }, behind })).rejects.toThrow(
+					"'Called' generates what the trigger listens for",
+				);
+			}
+		},
+	);
+
 	it.each<[string, () => TriggerSetting]>([
 		['Speak', () => ({ behind: [speak()] })],
 		['Speak', () => ({ behind: [agent, speak()] })],
