@@ -11,7 +11,7 @@ import { itemWith, LOOP, NODE, node, parametersFor, workflowInLoop } from '../fa
 import { clock, type Process, runAs } from './clock.mts';
 import { type Given, ledger, note } from './ledger.mts';
 import { API, type Service, TOKEN } from './service.mts';
-import { takesPictures, type Execution } from './world.mts';
+import { nodeOperationOf, takesPictures, type Execution } from './world.mts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const require = createRequire(import.meta.url);
@@ -123,9 +123,8 @@ export function givenOf({ json, binary = {} }: INodeExecutionData, text = ''): G
 function workflowOf(plan: Partial<Execution>, name: string): WorkflowFile {
 	const { operation = '', options, onError, tries = 1, rounds = 1, amount, items = [] } = plan;
 	const { prompt = '={{ $json.text }}' } = plan;
-	const resource = { speak: 'speech', wait: 'speech', create: 'image' }[operation] ?? 'video';
 	const own = { taskId: '={{ $json.id }}', voice: 'v1', options };
-	const parameters = parametersFor(`${resource}:${operation}`, prompt, own);
+	const parameters = parametersFor(nodeOperationOf(operation), prompt, own);
 	const retry = { retryOnFail: tries > 1, maxTries: tries, waitBetweenTries: 1000 };
 	const action = node({ ...parameters, numberOfVideos: amount }, { onError, ...retry });
 	const id = plan.calledBy ? CALLED : name.split(' ').slice(0, 2).join(' ');

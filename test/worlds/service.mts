@@ -7,7 +7,16 @@ import { answerMediaCall } from '../../simulator/video.mts';
 import { clock, SECOND } from './clock.mts';
 import { note } from './ledger.mts';
 import { type Answer, type Exchange, failing, sockets } from './network.mts';
-import { addressOf, itemsOf, type Kind, KINDS, type Order, type Work, workOf } from './works.mts';
+import {
+	addressOf,
+	itemsOf,
+	type Kind,
+	kindOf,
+	KINDS,
+	type Order,
+	type Work,
+	workOf,
+} from './works.mts';
 import type { Fault, World } from './world.mts';
 
 export const API = 'https://api.worlds.test';
@@ -85,9 +94,8 @@ export function serviceOf({ seed, ...world }: World) {
 		const headers = as === 'told' ? { 'retry-after': String(Math.ceil(restMs / 1000)) } : {};
 		if (restMs > 0) return { ...refusal(exchange, 429, 'Too many requests'), headers };
 		counted.push(clock.now);
-		const [name = '', id] = path.split('/').slice(3);
-		const kind = ({ task: 'speech', 'create-image': 'image' } as const)[name] ?? 'video';
-		if (method === 'POST') return create(exchange, kind);
+		const id = path.split('/')[4];
+		if (method === 'POST') return create(exchange, kindOf(path));
 		if (id) return task(decodeURIComponent(id));
 		return answerMediaCall({ ...said, history: history() } as never, exchange as never) as Answer;
 	}

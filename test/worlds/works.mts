@@ -11,6 +11,11 @@ export const KINDS = {
 };
 
 export type Kind = keyof typeof KINDS;
+/** What a create call to a path makes. */
+export function kindOf(path: string): Kind {
+	const [name = ''] = path.split('/').slice(3);
+	return ({ task: 'speech', 'create-image': 'image' } as const)[name] ?? 'video';
+}
 /** By which request, for how many files, and why it will fail; without a request it is somebody else's. */
 export interface Order {
 	n?: number;

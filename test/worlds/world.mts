@@ -85,8 +85,13 @@ export const takesPictures = (operation: string): boolean => /ingredients|frames
 /** One of several videos is refused. */
 const PARTLY = { kind: 'partly', at: 0, forMs: 24 * 60 * MINUTE } as const;
 /** The operations that executions are drawn from; one that stands here several times is drawn as often. */
-const DRAWN =
+export const DRAWN =
 	'speak speak speak textToVideo textToVideo ingredientsToVideo framesToVideo create wait';
+/** Where the node has an operation of a world, as `resource:operation`. */
+export function nodeOperationOf(operation: string): string {
+	const resource = { speak: 'speech', wait: 'speech', create: 'image' }[operation] ?? 'video';
+	return `${resource}:${operation}`;
+}
 const EVENTS =
 	'completed,completed failed,progress completed failed,generated,completed generated'.split(',');
 

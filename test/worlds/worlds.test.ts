@@ -1,4 +1,7 @@
+import { PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { run } from './run';
+import { kindOf } from './works.mts';
+import { DRAWN, nodeOperationOf } from './world.mts';
 
 /* A sample: `npm run worlds` plays hundreds, and kills processes by the hundred. */
 
@@ -17,4 +20,12 @@ test('worlds with random misfortune keep the promises, and are the same each tim
 
 test('a process may be killed at every effect, and retried', async () => {
 	expect(await run('main.mts --kills --seed 4 --count 12 --within 4')).toEqual(allGood);
+});
+
+test('each operation that is charged is drawn, and makes its kind', () => {
+	const drawn = DRAWN.split(' ').map(nodeOperationOf);
+	for (const { resource, operation, path, kind } of PAID_OPERATIONS) {
+		expect(drawn).toContain(`${resource}:${operation}`);
+		expect(`${path}: ${kindOf(path)}`).toBe(`${path}: ${kind}`);
+	}
 });
