@@ -1,17 +1,19 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { Answers } from '../../check/ask.mts';
 import { check } from '../../check/check.mts';
+import { PAID } from '../../check/operations.mts';
 import { toJson } from '../../check/recording.mts';
 import { replay } from '../../check/replay.mts';
 import { gradeOf, verdictOf } from '../../check/report.mts';
 import { chargeLines, edgeRow, paidRows, socketRow } from '../../check/rows.mts';
 import type { Exchange } from '../../check/wire.mts';
 import { removeEngineFolder } from '../../demo/engine.mts';
+import { PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { canary, findToken } from '../faults/canary.mts';
 import { FakeService, type Handler } from '../service/fakeService.mts';
 import { exchangeOf, SECRET, SECRETS } from './exchange';
@@ -19,6 +21,16 @@ import { exchangeOf, SECRET, SECRETS } from './exchange';
 /* `npm run check`: what it says of services. */
 
 afterAll(() => removeEngineFolder());
+
+test('each operation that is charged can be tried with --pay, and docs/check.md names it', () => {
+	const tried = Object.values(PAID).map(({ spec }) => spec.path);
+	expect(PAID_OPERATIONS.map(({ path }) => path).filter((path) => !tried.includes(path))).toEqual(
+		[],
+	);
+	const page = readFileSync('docs/check.md', 'utf8');
+	const [, pay = ''] = /--pay ([\w,]+)/.exec(page) ?? [];
+	expect(pay.split(',').sort()).toEqual(Object.keys(PAID).sort());
+});
 
 /** The row of one operation. */
 const rowOf = (operation: string, line: string, ...calls: Exchange[]) =>
