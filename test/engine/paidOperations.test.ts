@@ -119,6 +119,8 @@ describe.each(cases)('%s', (_, one) => {
 		expect(posts()).toBe(3);
 		expect(sim.countRequests('POST', path)).toBe(3);
 		for (const { binary } of items) expect(binary!.data!.fileName).toMatch(`${kind}-`);
+		// If the simulator's files were all the same, no test would see that an item got the file of another one.
+		expect(new Set(items.map(({ binary }) => binary!.data!.data)).size).toBe(3);
 	});
 
 	it('sends each field that changes what is generated', async () => {
