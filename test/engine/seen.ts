@@ -53,7 +53,10 @@ export async function expectServed(
 /** The error that ended the execution; throws when there was none. */
 export function bad(result: WorkflowResult) {
 	const { error } = result;
-	if (!error) throw new Error(`The execution did not fail: ${JSON.stringify(out(result))}`);
+	if (!error) {
+		const output = JSON.stringify(out(result).map(({ json }) => json));
+		throw new Error(`The execution did not fail: ${output}`);
+	}
 	const { message, name } = error;
 	const description = String(error.description ?? '');
 	const { itemIndex } = error.context as { itemIndex?: number };
