@@ -87,11 +87,11 @@ const PARTLY = { kind: 'partly', at: 0, forMs: 24 * 60 * MINUTE } as const;
 /** The operations that executions are drawn from; one that stands here several times is drawn as often. */
 export const DRAWN =
 	'speak speak speak textToVideo textToVideo ingredientsToVideo framesToVideo create wait';
-/** Where the node has an operation of a world, as `resource:operation`. */
-export function nodeOperationOf(operation: string): string {
-	const resource = { speak: 'speech', wait: 'speech', create: 'image' }[operation] ?? 'video';
-	return `${resource}:${operation}`;
-}
+/** What the node calls an operation of a world, as `resource:operation`. */
+export const nodeOperationOf = (operation: string): string =>
+	({ speak: 'speech:speak', wait: 'speech:wait', create: 'image:create' })[operation] ??
+	`video:${operation}`;
+
 const EVENTS =
 	'completed,completed failed,progress completed failed,generated,completed generated'.split(',');
 
