@@ -5,7 +5,7 @@ import { errorReply, type Call, type Reply } from './replies.mts';
 import { createTask, deleteTask, readTask } from './speech.mts';
 import { sendJob, sendRaw } from './stream.mts';
 import type { FaultAction } from './types.mts';
-import { answerMediaCall } from './video.mts';
+import { answerVideoAreaCall } from './video.mts';
 import { listVoices } from './voices.mts';
 import type { World } from './world.mts';
 
@@ -45,9 +45,11 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 		body: record.body,
 		token,
 	};
-	if (action.sse) call.silentJob = { finishesAfterMs: action.finishesInHistoryAfterMs };
+	if (action.sse) call.jobWithoutEvents = { finishesAfterMs: action.finishesInHistoryAfterMs };
 	return (
-		answerSpeechCall(world, call) ?? answerMediaCall(world, call) ?? errorReply(404, 'not_found')
+		answerSpeechCall(world, call) ??
+		answerVideoAreaCall(world, call) ??
+		errorReply(404, 'not_found')
 	);
 }
 

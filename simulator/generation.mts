@@ -28,7 +28,7 @@ export interface GenerationJob {
 }
 
 /** A checked request for videos or images. */
-export interface GenerationOrder {
+export interface CheckedGeneration {
 	kind: GeneratedKind;
 	prompt: string;
 	aspectRatio: string;
@@ -38,7 +38,7 @@ export interface GenerationOrder {
 }
 
 /** Accepts, charges and starts a generation. Its scenarios decide how it goes on. */
-export function startGeneration(world: World, call: Call, order: GenerationOrder): GenerationJob {
+export function startGeneration(world: World, call: Call, order: CheckedGeneration): GenerationJob {
 	const scenarios = scenariosIn(order.prompt);
 	const job: GenerationJob = { kind: order.kind, onEvent: () => {} };
 	world.chargedCalls++;
@@ -47,8 +47,8 @@ export function startGeneration(world: World, call: Call, order: GenerationOrder
 		: undefined;
 	const finishItems = () =>
 		storeFinishedItems(world, itemsInProgress ?? addToHistory(world, call, order));
-	if (call.silentJob) {
-		const finishesAfterMs = call.silentJob.finishesAfterMs;
+	if (call.jobWithoutEvents) {
+		const finishesAfterMs = call.jobWithoutEvents.finishesAfterMs;
 		if (finishesAfterMs !== undefined)
 			world.timers.after(finishesAfterMs, () => void finishItems());
 		return job;
@@ -100,7 +100,7 @@ function failureOf(scenarios: Scenarios): JobEvent | undefined {
 }
 
 /** Adds the items of a generation to the history, still without files, and returns them. */
-function addToHistory(world: World, call: Call, order: GenerationOrder): HistoryItem[] {
+function addToHistory(world: World, call: Call, order: CheckedGeneration): HistoryItem[] {
 	const scenarios = scenariosIn(order.prompt);
 	const count = scenarios.has('fewer') ? Math.max(1, order.count - 1) : order.count;
 	const items = Array.from({ length: count }, (): HistoryItem => ({

@@ -13,7 +13,7 @@ export interface Call {
 	 * Given if a fault has `sse`: the generation then sends no events. Its file is in the history after
 	 * `finishesAfterMs` ms, or never.
 	 */
-	silentJob?: { finishesAfterMs: number | undefined };
+	jobWithoutEvents?: { finishesAfterMs: number | undefined };
 }
 
 /** An answer that is sent as a whole. */

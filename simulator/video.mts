@@ -1,4 +1,4 @@
-import { startGeneration, toWireItem, type GenerationOrder } from './generation.mts';
+import { startGeneration, toWireItem, type CheckedGeneration } from './generation.mts';
 import {
 	bodyOf,
 	pageOf,
@@ -14,7 +14,7 @@ const LANDSCAPE = 'VIDEO_ASPECT_RATIO_LANDSCAPE';
 const PORTRAIT = 'VIDEO_ASPECT_RATIO_PORTRAIT';
 
 /** Answers a call about videos, images, the history or the account (§4.5 to §4.10); undefined if it is none. */
-export function answerMediaCall(world: World, call: Call): Reply | undefined {
+export function answerVideoAreaCall(world: World, call: Call): Reply | undefined {
 	switch (`${call.method} ${call.path}`) {
 		case 'POST /v1/video/text-to-video':
 			return generate(world, call, 'video');
@@ -37,7 +37,7 @@ export function answerMediaCall(world: World, call: Call): Reply | undefined {
 function generate(
 	world: World,
 	call: Call,
-	kind: GenerationOrder['kind'],
+	kind: CheckedGeneration['kind'],
 	images?: 'ingredients' | 'frames',
 ): Reply {
 	const body = bodyOf(call);

@@ -90,7 +90,7 @@ export interface GeneratedFile {
  * - `mimeType`: the usual MIME type of a file.
  * - `timeoutSeconds`: the default of the parameter Timeout, in seconds.
  * - `usualDuration`: how long a generation usually takes, in words for users.
- * - `plural`: the noun for several results, in words for users.
+ * - `plural`: the noun for several results, in words for users. It is also the key of a list of files in a response.
  * - `inputs`: what users can change after a failure, in words for users.
  */
 export const MEDIA = {

@@ -3,7 +3,7 @@ import {
 	fileNameOf,
 	fileTypeOf,
 	isImage,
-	declaredKind,
+	apparentKind,
 	invalidFileReason,
 } from '../../nodes/shared/parsing/fileType';
 
@@ -121,5 +121,5 @@ it.each([
 	[{}, '/a.mp4', 'video'],
 	[{}, '/a', undefined],
 ])('the kind of an entry of the history: %j at %s', (entry, path, expected) => {
-	expect(declaredKind(entry, `https://files.example.com${path}`)).toBe(expected);
+	expect(apparentKind(entry, `https://files.example.com${path}`)).toBe(expected);
 });

@@ -3,7 +3,7 @@ import { randomFrom, seedOf } from '../../simulator/media/random.mts';
 import { readTask } from '../../simulator/speech.mts';
 import { toStreamSteps } from '../../simulator/stream.mts';
 import type { GeneratedKind } from '../../simulator/types.mts';
-import { answerMediaCall } from '../../simulator/video.mts';
+import { answerVideoAreaCall } from '../../simulator/video.mts';
 import { clock, SECOND } from './clock.mts';
 import { note } from './ledger.mts';
 import { type Answer, type Exchange, failing, sockets } from './network.mts';
@@ -97,7 +97,10 @@ export function serviceOf({ seed, ...world }: World) {
 		const id = path.split('/')[4];
 		if (method === 'POST') return create(exchange, kindOf(path));
 		if (id) return task(decodeURIComponent(id));
-		return answerMediaCall({ ...said, history: history() } as never, exchange as never) as Answer;
+		return answerVideoAreaCall(
+			{ ...said, history: history() } as never,
+			exchange as never,
+		) as Answer;
 	}
 
 	/** Error bodies repeat the token, as some deployments do. */

@@ -92,7 +92,7 @@ export class GenerationRecord {
 			contentDigest: digestOf(path, content),
 			// Requests with different images may have the same prompt, so the prompt does not identify the result.
 			withImages: order.prepareBody !== undefined,
-			...{ requestedCount: this.requestedCount, creator: creatorOf(item.context), sentAt: 0 },
+			...{ requestedCount: this.orderedCount, creator: creatorOf(item.context), sentAt: 0 },
 		});
 	}
 
@@ -181,20 +181,20 @@ export class GenerationRecord {
 
 	/** Writes the final `files` to journal and ledger. If some are missing, shows hints about them. */
 	markFinished(files: GeneratedFile[]): void {
-		const { requestedCount } = this;
+		const { orderedCount } = this;
 		this.writeAccepted({ files, ...(!this.isStreamLost && finalFields(this.request, files)) });
 		// A data: URL contains the whole file, which the ledger does not need.
 		const ledgerFiles = files.map(({ id, fileUrl }) => {
 			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };
 		});
-		this.ledger.add({ ...this.request, orderedCount: requestedCount, files: ledgerFiles });
-		if (files.length < requestedCount) {
+		this.ledger.add({ ...this.request, orderedCount, files: ledgerFiles });
+		if (files.length < orderedCount) {
 			const missingIds = this.request.announcedIds.filter(
 				(announced) => !files.some(({ id }) => id === announced),
 			);
 			const idsSuffix = missingIds.length > 0 ? ` (known IDs: ${missingIds.join(', ')})` : '';
 			const hint = this.isStreamLost
-				? `Found only ${files.length} of ${requestedCount} files. The rest may have been charged, too, and may still appear in History → Get Many${idsSuffix}`
+				? `Found only ${files.length} of ${orderedCount} files. The rest may have been charged, too, and may still appear in History → Get Many${idsSuffix}`
 				: 'The service generated fewer files than requested';
 			this.item.report.hint(hint);
 			const reason = this.missingFilesReason ?? this.request.reason;
@@ -261,7 +261,7 @@ export class GenerationRecord {
 	}
 
 	/** How many files the order requests. */
-	get requestedCount(): number {
+	get orderedCount(): number {
 		return this.order.fields.number_of_videos ?? 1;
 	}
 

@@ -151,7 +151,7 @@ class GenerationCall {
 			this.record.markProgress(status, id);
 			if (this.streamOptions.stopStarting.aborted) this.closeIfFindable();
 		};
-		const events = new GenerationEvents(api.credential, onProgress, this.record.requestedCount);
+		const events = new GenerationEvents(api.credential, onProgress, this.record.orderedCount);
 		const streamEnded = new AbortController();
 		const runAfter = async (ms: number, action: () => void) => {
 			await sleep(ms, streamEnded.signal);

@@ -50,6 +50,7 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 	const idleTimeoutMs = parameters.durationOption(idleTimeout);
 	const wantsFile = parameters.wantsFile(downloadField);
 	const fileField = parameters.outputField();
+	// There is only one create call, so its key needs no name.
 	return { callKeys: [''], run };
 
 	async function run([entry]: JournalEntry[]): Promise<ItemResult[]> {

@@ -16,6 +16,7 @@ export const checkInterval: NumberField = {
 	type: 'number',
 	typeOptions: { minValue: 10, maxValue: 86_400 },
 	default: 60,
+	// The field is in a collection, so the path begins at the root.
 	displayOptions: { show: { '/events': ['generated'] } },
 	description: 'How often to check for new videos and images, in seconds',
 };

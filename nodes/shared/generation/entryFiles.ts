@@ -2,7 +2,7 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import { download, type FileContext } from '../http/download';
 import type { Credential } from '../http/credential';
 import { asWebUrl } from '../parsing/values';
-import { declaredKind } from '../parsing/fileType';
+import { apparentKind } from '../parsing/fileType';
 import type { GeneratedFile } from '../contract';
 import type { HistoryEntry } from './historyEntries';
 
@@ -39,7 +39,7 @@ export async function fetchEntryFiles(
 	const binary: NonNullable<INodeExecutionData['binary']> = {};
 	for (const [index, { fileUrl: url }] of files.entries()) {
 		// The history is part of the video API (§4.9), so a file of unknown kind is most likely a video.
-		const file = { url, kind: declaredKind(record, url) ?? 'video', id: names[index]! };
+		const file = { url, kind: apparentKind(record, url) ?? 'video', id: names[index]! };
 		const fieldName = index === 0 ? field : `${field}${index + 1}`;
 		binary[fieldName] = await download(context, credential, file, signal);
 	}

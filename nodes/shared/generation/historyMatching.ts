@@ -1,6 +1,6 @@
 import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, type GenerationRequest, MEDIA } from '../contract';
 import { asText } from '../parsing/values';
-import { declaredKind, topLevelType } from '../parsing/fileType';
+import { apparentKind, topLevelType } from '../parsing/fileType';
 import { identifiersOf } from '../parsing/responses';
 import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntries';
 
@@ -157,8 +157,8 @@ const couldBelongTo =
 			ASPECT_RATIOS.find((known) => known === rawRatio) ??
 			ASPECT_RATIO_ALIASES.get(rawRatio.toLowerCase());
 		if (ratio && aspectRatio && ratio !== aspectRatio) return false;
-		// `declaredKind` needs a URL. The placeholder says nothing about the kind.
-		const declared = declaredKind(record, files[0]?.fileUrl ?? 'https://localhost') ?? kind;
-		// Kinds with the same type of file can't be told apart if the service doesn't name them as this package does.
-		return topLevelType(MEDIA[declared].mimeType) === topLevelType(MEDIA[kind].mimeType);
+		// `apparentKind` needs a URL. The placeholder says nothing about the kind.
+		const entryKind = apparentKind(record, files[0]?.fileUrl ?? 'https://localhost') ?? kind;
+		// Only the types of the files are compared, because a service may name a kind as this package names another one.
+		return topLevelType(MEDIA[entryKind].mimeType) === topLevelType(MEDIA[kind].mimeType);
 	};

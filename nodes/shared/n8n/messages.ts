@@ -261,6 +261,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `The service could not generate the speech${reasonSuffix(facts)}`,
 		description: `${remedyFor({ ...facts, mediaKind: 'speech' }, `Change the ${MEDIA.speech.inputs}`)}.${facts.part === undefined ? ' A new task is charged.' : ifPartChanges(facts, 'All parts are then charged again.')}`,
 	}),
+	// If the kind is unknown, the advice names the inputs of a video, which include those of an image.
 	generationFailed: (facts) => ({
 		message: `The service could not generate the ${facts.mediaKind ?? 'video or image'}${reasonSuffix(facts)}`,
 		description: `${remedyFor(facts, `Change the ${MEDIA[facts.mediaKind ?? 'video'].inputs}`)}. A new request is charged.`,

@@ -27,13 +27,14 @@ export const EVENTS = [
 	},
 ] as const;
 
-/** The event about a new video or image in the history. */
-const GENERATED_EVENT = 'generated';
+/** The events about new entries in the history. */
+const HISTORY_EVENTS = ['generated'] as const;
+type HistoryEventKind = (typeof HISTORY_EVENTS)[number];
 
 /** The events about speech tasks. If `generated` is selected as well, `failed` is also about videos and images. */
-export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], typeof GENERATED_EVENT>;
+export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], HistoryEventKind>;
 export const taskEvents = EVENTS.map(({ value }) => value).filter(
-	(value): value is TaskEventKind => value !== GENERATED_EVENT,
+	(value): value is TaskEventKind => !HISTORY_EVENTS.includes(value as HistoryEventKind),
 );
 
 export const eventsField: INodeProperties = {
@@ -68,7 +69,7 @@ export function mayReport(stored: INodeParameters, isSpeech: boolean): boolean {
 	} = stored;
 	const listsTasks = !isExpression(ids) && textsIn(ids, taskIds.displayName).length > 0;
 	if (isSpeech && listsTasks) return false;
-	const reportedEvents: string[] = isSpeech ? taskEvents : [GENERATED_EVENT];
+	const reportedEvents: string[] = isSpeech ? taskEvents : [...HISTORY_EVENTS];
 	return (
 		isExpression(events) ||
 		textsIn(events, eventsField.displayName).some((event) => reportedEvents.includes(event))

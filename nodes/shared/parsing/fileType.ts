@@ -168,7 +168,7 @@ export const GENERATED_KINDS = [...new Set(Object.values(GENERATIONS).map(({ kin
  * Returns the kind of media of a history entry, by its `type` or by the extension of its file's URL; undefined if
  * neither tells.
  */
-export function declaredKind(
+export function apparentKind(
 	{ type }: ServiceRecord,
 	url: string,
 ): GenerationOperation['kind'] | undefined {
