@@ -1,4 +1,4 @@
-import { SILENT_ABORT, sleep } from '../../shared/async/deadline';
+import { Queue } from '../../shared/async/queue';
 import { ConcurrencyLimit } from '../../shared/pace/concurrencyLimit';
 import type { Throttle } from '../../shared/pace/throttle';
 
@@ -9,19 +9,30 @@ const AUTOMATIC_MAX_SLOTS = 100;
 /** The longest wait before the limits are checked again, in ms. Other executions may change an account's limit. */
 const RECHECK_MS = 60_000;
 
+/** Units that wait are not taken from the queue when the run stops: `run` ends at once then. */
+const NEVER_ABORTED = new AbortController().signal;
+
 /** What takes one slot while it runs: an input item, or one part of a speech. */
 interface Unit {
 	api: { throttle: Throttle };
 }
 type UnitKind = 'item' | 'part';
 
-/** The slots that one account uses, and its units that wait for a slot. */
-interface Share {
-	throttle: Throttle;
-	/** How many slots the account uses. */
-	usedSlots: number;
-	/** For each unit that waits, a function that starts it. */
-	waiting: Record<UnitKind, Set<() => void>>;
+/** Units of one kind that wait for a slot of the same account. */
+interface Lane {
+	account: AccountSlots;
+	kind: UnitKind;
+}
+
+/** The slots that one account uses. */
+class AccountSlots {
+	usedSlots = 0;
+	readonly lanes: Record<UnitKind, Lane> = {
+		part: { account: this, kind: 'part' },
+		item: { account: this, kind: 'item' },
+	};
+
+	constructor(readonly throttle: Throttle) {}
 }
 
 /**
@@ -34,10 +45,13 @@ export class ConcurrencyLimiter {
 	private readonly limit: ConcurrencyLimit;
 	/** How many slots are in use. */
 	private usedSlots = 0;
-	/** The shares of all accounts. The account whose last slot was given longest ago comes first. */
-	private readonly shares = new Map<Throttle, Share>();
-	/** Is aborted to cancel the timer that calls `startMore` when the next unit may start. */
-	private timerAbort = new AbortController();
+	private readonly accounts = new Map<Throttle, AccountSlots>();
+	/** Parts go first, so that items that have begun end. Then comes the account that uses the fewest slots. */
+	private readonly queue = new Queue<Lane>(
+		({ account }) => this.delayMsOf(account),
+		({ account }) => this.useSlots(account, 1),
+		({ account, kind }) => (kind === 'part' ? -1 : account.usedSlots),
+	);
 
 	/** `concurrency`: the number of slots. 0 chooses the number automatically. */
 	constructor(concurrency: number) {
@@ -51,7 +65,7 @@ export class ConcurrencyLimiter {
 	 */
 	onHealthy(): void {
 		this.limit.onHealthy();
-		this.startMore();
+		this.queue.notify();
 	}
 
 	/**
@@ -68,74 +82,37 @@ export class ConcurrencyLimiter {
 	): Promise<void> {
 		let remaining = units.length;
 		const unitPromises = units.map(async (unit, index) => {
-			const share = this.shareOf(unit.api.throttle);
-			await new Promise<void>((start) => share.waiting[kind].add(start));
+			const account = this.accountOf(unit);
+			await this.queue.enter(NEVER_ABORTED, account.lanes[kind]);
 			if (await run(unit, index)) this.onHealthy();
 			remaining--;
 			// The last part that ends leaves its slot to the item, which still has to join the parts.
-			if (kind === 'item' || remaining > 0) this.releaseSlot(share);
+			if (kind === 'item' || remaining > 0) this.useSlots(account, -1);
 		});
 		// While the parts run, the item itself needs no slot.
-		if (kind === 'part') this.releaseSlot(this.shareOf(units[0]!.api.throttle));
-		this.startMore();
+		if (kind === 'part') this.useSlots(this.accountOf(units[0]!), -1);
 		await Promise.all(unitPromises);
 	}
 
-	/** Returns the share of an account; creates it on first use. */
-	private shareOf(throttle: Throttle): Share {
-		const share = this.shares.get(throttle) ?? {
-			...{ throttle, usedSlots: 0, waiting: { part: new Set(), item: new Set() } },
-		};
-		this.shares.set(throttle, share);
-		return share;
+	private accountOf({ api: { throttle } }: Unit): AccountSlots {
+		const account = this.accounts.get(throttle) ?? new AccountSlots(throttle);
+		this.accounts.set(throttle, account);
+		return account;
 	}
 
-	/** Frees a slot of an account, and starts the units that may start now. */
-	private releaseSlot(share: Share): void {
-		this.usedSlots--;
-		share.usedSlots--;
-		this.startMore();
-	}
-
-	/** Starts as many waiting units as the limits allow. If others must wait, sets the timer. */
-	private startMore(): void {
-		this.timerAbort.abort(SILENT_ABORT);
-		for (let next = this.nextToStart(); next; next = this.nextToStart()) {
-			const { share, waiting, delayMs } = next;
-			if (delayMs > 0) {
-				const { signal } = (this.timerAbort = new AbortController());
-				return void sleep(delayMs, signal).then(() => signal.aborted || this.startMore());
-			}
-			const [start] = waiting;
-			waiting.delete(start!);
-			share.usedSlots++;
-			this.usedSlots++;
-			// Moves the account to the end of the map.
-			this.shares.delete(share.throttle);
-			this.shares.set(share.throttle, share);
-			start!();
-		}
-	}
-
-	/**
-	 * Returns the share that may start a unit next, its waiting units of one kind, and the delay until one of them may
-	 * start, in ms. Returns undefined if no unit waits.
-	 */
-	private nextToStart() {
-		const shares = [...this.shares.values()].sort((a, b) => a.usedSlots - b.usedSlots);
-		return (['part', 'item'] as const)
-			.flatMap((kind) => shares.map((share) => ({ share, waiting: share.waiting[kind] })))
-			.filter(({ waiting }) => waiting.size > 0)
-			.map(({ share, waiting }) => ({ share, waiting, delayMs: this.delayMsOf(share) }))
-			.sort((a, b) => a.delayMs - b.delayMs)[0];
+	/** Adds `count` to the slots that are in use; `count` is negative if slots become free. */
+	private useSlots(account: AccountSlots, count: number): void {
+		this.usedSlots += count;
+		account.usedSlots += count;
+		this.queue.notify();
 	}
 
 	/**
 	 * Returns how long it takes until an account may start one more unit, or until the limits are checked again, in ms.
 	 * An account that uses no slot may always start one, whatever its own limit is.
 	 */
-	private delayMsOf({ throttle, usedSlots }: Share): number {
+	private delayMsOf({ throttle, usedSlots }: AccountSlots): number {
 		const accountDelayMs = usedSlots > 0 ? throttle.limit.delayMs(usedSlots) : 0;
-		return Math.min(RECHECK_MS, Math.max(0, accountDelayMs, this.limit.delayMs(this.usedSlots)));
+		return Math.min(RECHECK_MS, Math.max(accountDelayMs, this.limit.delayMs(this.usedSlots)));
 	}
 }

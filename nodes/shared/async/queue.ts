@@ -2,42 +2,41 @@ import { SILENT_ABORT, sleep } from './deadline';
 
 /**
  * Admits callers one after the other. In each lane, the caller that came first is admitted first. Among the first
- * callers of all lanes, the one with the shortest delay is admitted first; if delays are equal, the lane with the
- * lowest number wins.
+ * callers of all lanes, the one with the shortest delay is admitted first; if delays are equal, the one with the lowest
+ * rank.
  */
 export class Queue<Entry = void> {
 	/** Call this when the result of `delayMs` may have changed. */
 	notify = () => {};
 	/** The waiting callers of each lane, in order of arrival. The key is the function that ends the caller's wait. */
-	private readonly lanes: Array<Map<(isAdmitted: boolean) => void, Entry>>;
+	private readonly lanes = new Map<unknown, Map<(isAdmitted: boolean) => void, Entry>>();
 	private isDraining = false;
 
 	/**
 	 * @param delayMs returns how long an entry still has to wait, in ms; Infinity if it has to wait until `notify` is
 	 *   called
 	 * @param onAdmit is called synchronously right before an entry is admitted
-	 * @param laneCount how many lanes there are
+	 * @param rank returns the rank of an entry
 	 */
 	constructor(
 		private readonly delayMs: (entry: Entry) => number,
 		private readonly onAdmit: (entry: Entry) => void,
-		laneCount = 1,
-	) {
-		this.lanes = Array.from({ length: laneCount }, () => new Map());
-	}
+		private readonly rank: (entry: Entry) => number = () => 0,
+	) {}
 
 	/** Returns true if nobody waits in this lane. */
-	isEmpty(lane: number): boolean {
-		return this.lanes[lane]!.size === 0;
+	isEmpty(lane: unknown): boolean {
+		return !this.lanes.get(lane)?.size;
 	}
 
 	/**
-	 * Waits for the turn of `entry` in a lane. Resolves with true once it is admitted, or with false if `signal` aborts
+	 * Waits for the turn of `entry` in a lane, by default the lane of equal entries. Resolves with true once it is admitted, or with false if `signal` aborts
 	 * first. Never rejects.
 	 */
-	async enter(signal: AbortSignal, entry: Entry, lane = 0): Promise<boolean> {
+	async enter(signal: AbortSignal, entry: Entry, lane: unknown = entry): Promise<boolean> {
 		if (signal.aborted) return false;
-		const waitingCallers = this.lanes[lane]!;
+		const waitingCallers = this.lanes.get(lane) ?? new Map<(isAdmitted: boolean) => void, Entry>();
+		this.lanes.set(lane, waitingCallers);
 		return await new Promise<boolean>((resolve) => {
 			const onAbort = () => endWait(false);
 			const endWait = (isAdmitted: boolean) => {
@@ -57,6 +56,8 @@ export class Queue<Entry = void> {
 	private async drain(): Promise<void> {
 		if (this.isDraining) return;
 		this.isDraining = true;
+		// Callers that enter in the same moment all wait before the first of them is admitted.
+		await undefined;
 		for (let next = this.nextEntry(); next; next = this.nextEntry()) {
 			if (next.delayMs > 0) await this.pause(next.delayMs);
 			else {
@@ -69,13 +70,17 @@ export class Queue<Entry = void> {
 
 	/** The entry to admit next, and its delay; undefined if none is waiting. */
 	private nextEntry() {
-		const laneHeads = this.lanes.flatMap((lane) => {
+		const laneHeads = [...this.lanes.values()].flatMap((lane) => {
 			for (const [endWait, entry] of lane)
-				return { endWait, entry, delayMs: Math.max(0, this.delayMs(entry)) };
+				return {
+					endWait,
+					entry,
+					delayMs: Math.max(0, this.delayMs(entry)),
+					rank: this.rank(entry),
+				};
 			return [];
 		});
-		const shortestMs = Math.min(...laneHeads.map(({ delayMs }) => delayMs));
-		return laneHeads.find(({ delayMs }) => delayMs === shortestMs);
+		return laneHeads.sort((a, b) => a.delayMs - b.delayMs || a.rank - b.rank)[0];
 	}
 
 	/** Waits for `ms` milliseconds, or until `notify` is called. Replaces `notify`. */

@@ -21,7 +21,7 @@ export class Semaphore {
 	 * exactly once. Throws a Failure if `signal` aborts first.
 	 */
 	async acquire(amount: number, signal: AbortSignal): Promise<() => void> {
-		if (!(await this.queue.enter(signal, amount))) throw abortReason(signal);
+		if (!(await this.queue.enter(signal, amount, this))) throw abortReason(signal);
 		return () => {
 			this.usedAmount -= amount;
 			this.queue.notify();

@@ -92,11 +92,11 @@ export class Throttle {
 	private readonly queue = new Queue<keyof typeof LANES>(
 		(kind) => this.delayMs(kind),
 		(kind) => this.onAdmit(kind),
-		3,
+		(kind) => LANES[kind],
 	);
 	/** The queue of polls. It is one lane of `queue`, with the lowest priority. */
 	readonly pollQueue = {
-		enter: async (signal: AbortSignal) => await this.queue.enter(signal, 'poll', LANES.poll),
+		enter: async (signal: AbortSignal) => await this.queue.enter(signal, 'poll'),
 	};
 	readonly coalescedReads = new CoalescedReads();
 	/**
@@ -133,7 +133,7 @@ export class Throttle {
 	async admit(kind: CallKind, signal: AbortSignal, waitingSince = 0): Promise<AdmittedCall> {
 		if (kind === 'task') return this.trackInFlight();
 		const wasQuotaExhausted = this.isQuotaExhausted;
-		const isAdmitted = await this.queue.enter(signal, kind, LANES[kind]);
+		const isAdmitted = await this.queue.enter(signal, kind);
 		const call = isAdmitted ? this.trackRequest(kind === 'create') : undefined;
 		if (call && (kind === 'read' || wasQuotaExhausted || !this.isQuotaExhausted)) return call;
 		call?.end('unknown');
@@ -161,8 +161,7 @@ export class Throttle {
 		if (kind === 'create') return Math.max(requestDelayMs, createDelayMs);
 		// The service may count polls in its rate limit, so reads and create calls have priority over polls.
 		const { queue } = this;
-		const isPollNext =
-			queue.isEmpty(LANES.read) && (queue.isEmpty(LANES.create) || createDelayMs > 0);
+		const isPollNext = queue.isEmpty('read') && (queue.isEmpty('create') || createDelayMs > 0);
 		return isPollNext ? requestDelayMs : Infinity;
 	}
 
