@@ -60,6 +60,10 @@ export const LIMITS: Record<string, Row> = {
 		faults: [from(0, 1, atOnce(10)), from(1, 6000, atOnce(4))],
 		changes: true,
 	},
+	'4 at once, then 40': {
+		faults: [from(0, 5, atOnce(4)), from(5, 6000, atOnce(40))],
+		changes: true,
+	},
 	'10 or 6 at once, in turns': { faults: shared(atOnce, 10, 6), changes: true },
 	'4 at once, taken for eleven minutes, Timeout an hour': {
 		...{ faults: [from(0, 11, atOnce(0)), from(11, 6000, atOnce(4))], changes: true },
@@ -119,15 +123,16 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 		spread: { 3: 1.8, 10: 2.7 },
 		refused: { 10: 0.28 },
 	},
-	'4 at once': { spread: { 10: 3.5 }, refused: { 10: 0.19 } },
-	'15 at once': { refused: { 10: 0.12 }, spread: { 3: 1.9, 10: 3.0 } },
-	'10 at once, then 4': { spread: { 10: 3.5 }, refused: { 10: 0.19 } },
-	'10 or 6 at once, in turns': { share: { 1: 0.68 }, refused: { 10: 0.19 }, spread: { 10: 2.4 } },
+	'4 at once': { spread: { 10: 3.5 }, refused: { 10: 0.21 } },
+	'15 at once': { refused: { 10: 0.12 }, spread: { 3: 1.7, 10: 2.8 } },
+	'10 at once, then 4': { spread: { 10: 3.5 }, refused: { 10: 0.22 } },
+	'4 at once, then 40': { share: { 1: 0.58, 3: 0.6 } },
+	'10 or 6 at once, in turns': { share: { 1: 0.68 }, refused: { 10: 0.2 }, spread: { 10: 2.2 } },
 	'4 at once, taken for eleven minutes, Timeout an hour': {
-		refused: { 1: 0.08, 3: 0.17, 10: 0.36 },
+		refused: { 1: 0.08, 3: 0.18, 10: 0.4 },
 		spread: { 10: 2.1 },
 	},
-	'4 at once, Timeout an hour': { refused: { 3: 0.13, 10: 0.26 }, spread: { 3: 1.8, 10: 4.0 } },
+	'4 at once, Timeout an hour': { refused: { 3: 0.13, 10: 0.28 }, spread: { 3: 1.7, 10: 3.8 } },
 	'30 a minute, a second batch later': {
 		refused: { 1: 0.13, 3: 0.16, 10: 0.32 },
 		spread: { 10: 2.1 },

@@ -91,8 +91,8 @@ test('the interval comes from the last burst, however long the account was nearl
 describe('the concurrency limit', () => {
 	test('rises within seconds in slow start, then to four times what has proved good', () => {
 		const limit = new ConcurrencyLimit(10, 100);
-		expect([limit.current, Math.ceil(limit.delayMs(10))]).toEqual([10, 84]);
-		pass(2);
+		expect([limit.current, Math.ceil(limit.delayMs(10))]).toEqual([10, 290]);
+		pass(4);
 		const risen = [5, 1, 4, 20].map((good) => {
 			for (let n = 0; n < good; n++) limit.onHealthy();
 			return limit.current;
@@ -101,18 +101,30 @@ describe('the concurrency limit', () => {
 		expect(limit.delayMs(100)).toBe(Infinity);
 	});
 
-	test('leaves room for others when more is refused, and rises with the cube of the time', () => {
+	test('leaves room for others when more is refused, and rises with the square of the time', () => {
 		// Half of the jitter.
 		jest.spyOn(Math, 'random').mockReturnValue(0.5);
 		const limit = new ConcurrencyLimit();
+		limit.onRefused(20);
+		expect(limit.current).toBeCloseTo(19);
+		pass(150);
+		expect(limit.current).toBeCloseTo(20);
+		pass(600);
+		expect(limit.current).toBeCloseTo(44);
 		limit.onRefused(10);
-		expect(limit.current).toBeCloseTo(9);
-		pass(70);
-		expect(limit.current).toBeCloseTo(10, 0);
-		pass(170);
-		expect(limit.current).toBeGreaterThan(17);
-		limit.onRefused(10);
-		expect(limit.delayMs(10)).toBeGreaterThan(90_000);
+		expect(limit.delayMs(10)).toBeCloseTo(Math.sqrt(1.5) * 150_000);
+	});
+
+	test('rises by the same in every process, so that who has less catches up', () => {
+		jest.spyOn(Math, 'random').mockReturnValue(0.5);
+		const risen = [2, 20].map((inFlight) => {
+			const limit = new ConcurrencyLimit();
+			limit.onRefused(inFlight);
+			const before = limit.current;
+			pass(300);
+			return limit.current - before;
+		});
+		for (const rise of risen) expect(rise).toBeCloseTo(4);
 	});
 
 	test('tries for more after rounds, not after minutes, where tasks take seconds', () => {
@@ -123,7 +135,7 @@ describe('the concurrency limit', () => {
 			return limit.delayMs(2) / ms;
 		};
 		jest.spyOn(Math, 'random').mockReturnValue(0.5);
-		for (const ms of [2000, 6000]) expect(triedAfter(ms)).toBeCloseTo(12.6, 1);
+		for (const ms of [2000, 6000]) expect(triedAfter(ms)).toBeCloseTo(11.5, 1);
 		expect(triedAfter(600_000)).toBeLessThan(1);
 	});
 
@@ -137,7 +149,7 @@ describe('the concurrency limit', () => {
 		const limit = new ConcurrencyLimit();
 		limit.onRefused(2);
 		for (let inFlight = 3; inFlight < 11; inFlight++) limit.onAccepted(inFlight);
-		expect(limit.current).toBeCloseTo(9);
+		expect(limit.current).toBeCloseTo(10);
 	});
 
 	test('stays below what is charged and fails, and time changes nothing', () => {
@@ -150,10 +162,10 @@ describe('the concurrency limit', () => {
 	test('tries one again after seconds where others hold all places, in the end after minutes', () => {
 		const limit = new ConcurrencyLimit();
 		limit.onRefused(0);
-		expect(limit.delayMs(0)).toBeLessThan(8000);
+		expect(limit.delayMs(0)).toBeLessThan(13_000);
 		limit.onRefused(0);
 		limit.onRefused(0);
-		expect(limit.delayMs(0)).toBeGreaterThan(120_000);
+		expect(limit.delayMs(0)).toBeGreaterThan(110_000);
 		limit.onSuccess(1, 4000);
 		limit.onRefused(0);
 		expect(limit.delayMs(0)).toBeLessThan(75_000);
