@@ -41,7 +41,7 @@ export const MUTANTS = [
 	`pace/throttle.ts => this.unansweredCreates--; =>`,
 	`pace/throttle.ts => this.inFlight--; =>`,
 	`pace/tokenBucket.ts => fullAt = Math.max(fullAt, lastAt) + REFILL_MS; =>`,
-	`run/concurrency.ts => this.usedSlots--; =>`,
+	`run/concurrency.ts => this.usedSlots += count; =>`,
 	// The trigger.
 	`n8n/selfStart.ts => if (context.getMode() !== 'trigger') return undefined; => if (context) return undefined;`,
 	`activation/outbox.ts => item.state = state; =>`,
