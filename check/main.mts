@@ -16,7 +16,8 @@ const folder = join(import.meta.dirname, '../recordings');
 const isAsked = process.stdin.isTTY && process.stderr.isTTY;
 // The spinner needs the width of the terminal, which some do not tell. Without a spinner, each step is a line.
 const isDrawn = isAsked && process.stderr.columns > 0;
-const spinner = ora({ stream: process.stderr, isEnabled: isDrawn });
+// `discardStdin` would turn Ctrl+C into a character that nobody reads, unless a prompt came before.
+const spinner = ora({ stream: process.stderr, isEnabled: isDrawn, discardStdin: false });
 const onStep = (what: string) => void spinner.start(what);
 
 /** An expected reason why the check cannot be done. Only its message is shown, without a stack. */

@@ -474,3 +474,16 @@ test('what may have been charged is named and recorded after Ctrl+C', async () =
 	expect(said).not.toContain('no file URL');
 	rmSync(join(__dirname, '../..', /Recorded in (\S+)/.exec(said)![1]!));
 });
+
+const onLinux = process.platform === 'linux' ? test : test.skip;
+onLinux('the keys Ctrl+C end a check, also if it has asked nothing', async () => {
+	const main = join(__dirname, '../../check/main.mts');
+	const command = `stty cols 120; exec ${process.execPath} ${main}`;
+	const child = spawn('script', ['-qec', command, '/dev/null']);
+	const ended = once(child, 'close');
+	await new Promise<void>((resolve) => {
+		child.stdout.on('data', (part) => String(part).includes('ten seconds') && resolve());
+	});
+	child.stdin.write('\x03');
+	expect(await ended).toEqual([3, null]);
+});
