@@ -17,6 +17,9 @@ export const { EVENTS } = from(
 export const { failureOfAnswer, failureOfStatus, readReason, readRetryAfter } = from(
 	'parsing/errors',
 ) as typeof import('../nodes/shared/parsing/errors.ts');
+export const { meaningOf } = from(
+	'parsing/errorTable',
+) as typeof import('../nodes/shared/parsing/errorTable.ts');
 export const { fileTypeOf, invalidFileReason } = from(
 	'parsing/fileType',
 ) as typeof import('../nodes/shared/parsing/fileType.ts');

@@ -9,6 +9,7 @@ import {
 	combineRedactors,
 	isRecord,
 	looksLikeHtml,
+	meaningOf,
 	PAID_OPERATIONS,
 	parseJson,
 	redactor,
@@ -231,6 +232,8 @@ export class StandIns {
 	#sentence(text: string, quotes = QUOTED): string {
 		const word = (chunk: string): string => {
 			if (this.#isHarmless(chunk)) return chunk;
+			// The node finds some meanings in a part of a word, also of another language, such as `rechargez`.
+			if (/^\p{L}+$/u.test(chunk) && meaningOf(chunk) !== undefined) return chunk;
 			// The node may recognize one word of several that are joined, as in a status, so each is judged alone.
 			const isJoined = /^\p{L}+(?:[_.-]\p{L}+)+$/u.test(chunk);
 			if (isJoined) return chunk.replace(/\p{L}+/gu, word);

@@ -180,6 +180,14 @@ describe('what is kept of an exchange', () => {
 		expect(standIns.line(`fields: id, status ${shown}`)).toBe(`fields: id, status ${kept}`);
 	});
 
+	test('keeps the word of another language in which the node finds a meaning', () => {
+		const standIns = new StandIns(token, []);
+		const [kept] = standIns.exchanges([
+			exchangeOf('GET', '/', '{"msg":"Monsieur Cole, rechargez votre compte"}'),
+		]);
+		expect(kept!.pieces[0]!.text).toBe('{"msg":"word-1 word-2, rechargez word-3 word-4"}');
+	});
+
 	test('has nothing to replay if the node was made to do nothing', async () => {
 		expect(await replay({ ...load('edge.json'), outcomes: [] })).toEqual([
 			expect.stringContaining('nothing to replay'),
