@@ -188,7 +188,10 @@ export async function replay(
 		// The pauses between the node's attempts are random, and this machine may be busy.
 		const hasTimedOut = recording.outcomes.some(({ lines }) => lines.includes(TIMED_OUT));
 		const freeTimeoutMs = hasTimedOut ? undefined : 60_000;
-		const plan = { ...recording, operations, before, freeTimeoutMs };
+		const recordedMs = Math.max(...recording.exchanges.map(({ at, ended = 0 }) => at + ended));
+		// Otherwise an operation that waits for what was not recorded would go on until its Timeout.
+		const stop = AbortSignal.timeout(2 * recordedMs + 60_000);
+		const plan = { ...recording, operations, before, freeTimeoutMs, stop };
 		for await (const outcome of runAll(plan, credential))
 			// If the check was stopped, the recording lacks the outcomes of Collect and the trigger, which run now.
 			if (operations.includes(outcome.operation)) now.push(outcome);
