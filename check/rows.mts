@@ -286,6 +286,12 @@ const filesOf = (raw: unknown) => readGeneratedFiles(raw, BASE).map(({ fileUrl }
 /** Returns a remark if a field has none of the names that the contract gives it. */
 const calledOtherwise = (what: string, field: Field | undefined, ...names: string[]) =>
 	field && !['', ...names].includes(field.name) && `${what} called \`${field.name}\``;
+/** Returns the remarks on the URLs of files in JSON. */
+const fileRemarks = (json: unknown): Remarks => [
+	filesOf(json).length > 0
+		? calledOtherwise('URLs are', fieldReadBy(json, filesOf), 'file_url', 'file_urls')
+		: `no file URL${foundInstead(json, looksLikeUrl)}`,
+];
 
 const HISTORY = [
 	'finds a lost video or image here, and the trigger detects new ones',
@@ -308,8 +314,7 @@ function judgeHistoryEntry(entry: Json) {
 	const isProvable = !lacks.includes('prompt') && !lacks.includes('created_at');
 	return {
 		remarks: [
-			!hasFile && `no file URL${foundInstead(entry, looksLikeUrl)}`,
-			calledOtherwise('URLs are', fieldReadBy(entry, filesOf), 'file_url', 'file_urls'),
+			...fileRemarks(entry),
 			lacks.length > 0 && `no ${quoted(lacks)}${foundInstead(entry)}`,
 		],
 		limit: !hasFile ? HISTORY[1] : !isProvable && 'a lost video or image is found by its ID alone',
@@ -547,21 +552,18 @@ export const chargeLines = (exchanges: Exchange[]) =>
 				.flatMap((json) => (isRecord(json) && !readSuccessRecord(json) ? [] : fieldsIn(json)))
 				.filter(({ name }) => /id$/i.test(name));
 			const ids = read.length > 0 ? read : named.flatMap(({ value }) => asId(value) ?? []);
-			const trouble = isStream(call) ? call.broke : troubleOf(call);
+			const hasFile = answers.some((json) => filesOf(json).length > 0);
+			const trouble = isStream(call) ? !hasFile && call.broke : troubleOf(call);
 			return `${kind}: ${[...new Set(ids)].join(', ') || 'no ID was sent'}${trouble ? ` (${trouble})` : ''}`;
 		});
 
 /** Returns the remarks on the answer to a request for videos or images. */
 function streamRemarks(call: Exchange): Remarks {
 	const after = seconds(call.pieces.at(-1)?.ms ?? 0);
-	const files = (json: unknown) => [
-		filesOf(json).length === 0 && `no file URL${foundInstead(json, looksLikeUrl)}`,
-		calledOtherwise('URLs are', fieldReadBy(json, filesOf), 'file_url', 'file_urls'),
-	];
 	if (!isStream(call)) {
 		const trouble = troubleOf(call)?.replace(' in place of JSON', '');
-		const fileRemarks = trouble === undefined ? files(jsonOf(call)) : [];
-		return [`no stream, but ${trouble ?? `JSON, after ${after}`}`, ...fileRemarks];
+		const remarks = trouble === undefined ? fileRemarks(jsonOf(call)) : [];
+		return [`no stream, but ${trouble ?? `JSON, after ${after}`}`, ...remarks];
 	}
 	const events = eventsOf(call);
 	const eventTexts = events.map(({ event, json, ms }) => {
@@ -571,13 +573,13 @@ function streamRemarks(call: Exchange): Remarks {
 	});
 	const ending = events.findLast(({ json }) => filesOf(json).length > 0);
 	const isKnown = Object.values(TERMINAL_EVENTS).some((name) => name.test(ending?.event ?? ''));
-	const last = ending ?? events.at(-1);
+	const { json: ended } = ending ?? events.at(-1) ?? {};
 	const isFailed = TERMINAL_EVENTS.failed.test(events.at(-1)?.event ?? '');
 	return [
 		`events: ${eventTexts.join(', ') || 'none'}`,
 		ending &&
 			!isKnown &&
 			(ending.event === NAMELESS ? 'the end has no name' : `the end is called \`${ending.event}\``),
-		...(call.broke ? [`then ${call.broke}`] : isFailed ? [] : files(last?.json)),
+		...(call.broke && !ending ? [`then ${call.broke}`] : isFailed ? [] : fileRemarks(ended)),
 	];
 }

@@ -11,7 +11,7 @@ import { toJson } from '../../check/recording.mts';
 import { replay } from '../../check/replay.mts';
 import { gradeOf, verdictOf } from '../../check/report.mts';
 import { chargeLines, edgeRow, paidRows, socketRow } from '../../check/rows.mts';
-import type { Exchange } from '../../check/wire.mts';
+import { ENDED_BY_NODE, type Exchange } from '../../check/wire.mts';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { canary, findToken } from '../faults/canary.mts';
@@ -413,10 +413,19 @@ describe('what rows say', () => {
 			/^no stream, but lines of JSON$/,
 		],
 		['image', 'Hello', 'different', /^events: none; no file URL/],
+		['image', '{"url":null}', 'different', /after 0\.0 s; no file URL [^;]*; the answer has: url$/],
+		[
+			'image',
+			'event: fin\ndata: {"data":{"images":[{"url":"/x.png"}]}}\n\n',
+			'different',
+			/^events: fin after 0\.0 s; the end is called `fin`; URLs are called `data.images.url`$/,
+		],
 		['dropped', made, 'not tried', /^the stream could not be cut; events: /],
 	])('%s: what the node reads as a stream: %j', (operation, text, found, differs) => {
-		expect(rowOf(operation, 'file: x', image(text))).toMatchObject({ found });
-		expect(rowOf(operation, 'file: x', image(text)).differs).toMatch(differs);
+		// The node ends a stream as soon as it has the file.
+		const call = { ...image(text), broke: /^event: fin/.test(text) ? ENDED_BY_NODE : undefined };
+		expect(rowOf(operation, 'file: x', call)).toMatchObject({ found });
+		expect(rowOf(operation, 'file: x', call).differs).toMatch(differs);
 	});
 
 	test('a WebSocket whose messages the node cannot read is not said to help', () => {
