@@ -10,13 +10,14 @@ import { ACCOUNT_PATH, asId, isRecord, parseJson, readPage, readRetryAfter } fro
 
 /** How long one answer and all answers may take, in ms. With the node's free operations, that is under a minute. */
 const [ANSWER_TIMEOUT_MS, TOTAL_TIMEOUT_MS] = [10_000, 20_000];
+const VOICES_PATH = '/v1/labs/voices';
 /** How many entries a page is asked to have. */
 export const PAGE_SIZE = 20;
 
 /** The answers. What was not asked has an empty list, or the answer for the account. */
 export interface Answers {
 	account: Exchange;
-	/** The answer to a wrong token. */
+	/** The answer to a wrong token: for the account, or for the voices if there is no account. */
 	badToken: Exchange;
 	/** Two pages, or one if the first got no answer. */
 	voices: Exchange[];
@@ -112,7 +113,7 @@ export async function askAll(
 		const start = await page(first);
 		return start.broke === undefined ? [start, await page(first + 1)] : [start];
 	};
-	const voices = () => pages('/v1/labs/voices', 0);
+	const voices = () => pages(VOICES_PATH, 0);
 	// If the answer for the account is unexpected, a readable list of voices still proves that this is the service.
 	if (isBlocked(answers) && ((account.status >= 200 && account.status < 401) || isAbsent(account)))
 		answers.voices = await voices();
@@ -121,7 +122,10 @@ export async function askAll(
 		'voices, history, a task that does not exist, a wrong token, and ten seconds of WebSocket',
 	);
 	[answers.badToken, answers.voices, answers.history, answers.missing] = await Promise.all([
-		get(baseUrl + ACCOUNT_PATH, 'a-token-that-nobody-has'),
+		get(
+			baseUrl + (isAbsent(account) ? `${VOICES_PATH}?page=0&page_size=${PAGE_SIZE}` : ACCOUNT_PATH),
+			'a-token-that-nobody-has',
+		),
 		answers.voices.length > 0 ? answers.voices : voices(),
 		pages('/v1/video/histories', 1),
 		get(`${baseUrl}/v1/labs/task/${MISSING_TASK}`),

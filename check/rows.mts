@@ -17,6 +17,7 @@ import {
 	idOf,
 	isRecord,
 	looksLikeHtml,
+	meaningOf,
 	parseJson,
 	readCreatedTaskId,
 	readGeneratedFiles,
@@ -98,12 +99,13 @@ export function blockedRows({ account, voices }: Answers, baseUrl: string): Row[
 	const trouble = accountTrouble(account);
 	if (trouble === undefined || voices.some((page) => readPage(jsonOf(page)))) return [];
 	const { status } = account;
-	if (status === 401 || status === 403) {
-		const isEdge = jsonOf(account) === undefined;
+	const refusal = [account, ...voices].find((each) => [401, 403].includes(each.status));
+	if (refusal) {
+		const isEdge = jsonOf(refusal) === undefined;
 		const advice = isEdge
 			? 'a server in front of the service refuses the request, or the API Token is wrong'
 			: 'enter a valid API Token';
-		return [row(TOKEN, 'different', [`refused: ${trouble}`], advice, 'fails')];
+		return [row(TOKEN, 'different', [`refused: ${troubleOf(refusal)}`], advice, 'fails')];
 	}
 	const isAway = status >= 500 || status === 429;
 	const field = trouble.startsWith('status') ? 'the API Token and the Base URL' : 'the Base URL';
@@ -166,14 +168,20 @@ export function edgeRow(answers: Answers): Row {
 	);
 }
 
-function tokenRow({ badToken }: Answers): Row {
+function tokenRow({ account, badToken, voices }: Answers): Row {
 	const { status } = badToken;
+	const reason = readReason(jsonOf(badToken));
+	const isSame = textOf(badToken) === textOf(isAbsent(account) ? voices[0]! : account);
 	const trouble = troubleOf(badToken);
-	const note = trouble ? `answers a wrong token with ${trouble}` : 'accepts a wrong token';
+	const note = isSame
+		? 'answers a wrong token like this one'
+		: `answers a wrong token with ${trouble ?? `status ${status}${reason ? `: ${reason}` : ''}`}`;
 	if (isThrottled(badToken)) return row(TOKEN, 'not tried', [note], RUN_AGAIN);
-	const { kind } =
+	const { kind, facts } =
 		status >= 300 ? failureOfStatus(status, textOf(badToken)) : failureOfAnswer(jsonOf(badToken));
-	if (trouble === undefined || kind !== 'tokenRefused')
+	// Unless the words are clear, the node believes a 403 only if a read of the account is refused, too.
+	const isDoubtful = status !== 401 && isAbsent(account) && meaningOf(facts.reason) !== 'token';
+	if (trouble === undefined || kind !== 'tokenRefused' || isDoubtful)
 		return row(TOKEN, 'different', [note], 'the node cannot tell that a token is wrong', 'limits');
 	return status === 401
 		? row(TOKEN, 'there', [], 'the message says that the token is wrong')

@@ -371,6 +371,33 @@ describe('a stranger checks', () => {
 		expect(grade).toBe('fails');
 		expect(await replay(recording)).toEqual([]);
 	});
+
+	test.each<[string, boolean, RegExp]>([
+		['right', true, /The token \| different \| .* wrong token with HTTP 403 .* \| .* cannot tell/],
+		['wrong', false, /The token \| different \| refused: HTTP 403 .* \| enter a valid/],
+	])('one that has only speech, with a token that is %s', async (_, isRight, said) => {
+		const { text, grade } = await ask((request, response) => {
+			if (request.url!.startsWith('/v1/video'))
+				return response.writeHead(404).end('<html>Not found</html>');
+			if (!isRight || !request.headers.authorization?.endsWith('a-token-of-mine'))
+				return response.writeHead(403).end('{"message":"No autorizado"}');
+			answering({ '/voices': [{ voice_id: 7 }] })(request, response);
+		});
+		expect(text).toMatch(said);
+		expect(grade).toBe(isRight ? 'limits' : 'fails');
+	});
+
+	test('one that refuses a wrong token in words that the node does not read', async () => {
+		const { text } = await ask((request, response) => {
+			if (request.headers.authorization?.endsWith('a-token-of-mine'))
+				return answering({ '/voices': { 'voice-list': [{ 'voice-id': 'anna' }] } })(
+					request,
+					response,
+				);
+			response.end('{"code":40101,"msg":"Jeton invalide"}');
+		});
+		expect(text).toMatch(/answers a wrong token with status 200: Jeton invalide \| .* cannot tell/);
+	});
 });
 
 test('what was made is named by whatever may be its id', () => {
