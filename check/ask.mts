@@ -136,7 +136,7 @@ export async function askAll(
 	const [, entries = [], key] = lists.find((list) => list?.[1].some(isRecord)) ?? [];
 	const voice = entries.find(isRecord) ?? {};
 	// A user can enter a voice by ID, and would recognize the ID under another name or as the key of a map.
-	const idKey = Object.keys(voice).find((name) => /^(?:voice_?)?id$/i.test(name));
+	const idKey = Object.keys(voice).find((name) => /^(?:voice[_-]?)?id$/i.test(name));
 	answers.voice = asId(voice.voice_id) ?? asId(voice[idKey ?? '']) ?? asId(key);
 	return answers;
 }

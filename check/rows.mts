@@ -8,6 +8,7 @@ import { CUT, isStream, seconds, textOf, type Exchange } from './wire.mts';
 import {
 	EVENTS,
 	PAID_OPERATIONS,
+	SPEAK,
 	TERMINAL_EVENTS,
 	asId,
 	asText,
@@ -40,7 +41,9 @@ const counted = (count: number, one: string, more: string) =>
 	`${count} ${count === 1 ? one : more}`;
 /** Returns the first sentence of a line of an outcome, without the task or item that it is about. */
 const firstSentence = (line: string) =>
-	line.replace(/^\w+: /, '').replace(/ – task.*| [[(]item \d+[\])].*|(?<=\w{3})\. .*/s, '');
+	line
+		.replace(/^\w+: | (?:every|after) N \w+/g, '')
+		.replace(/ – task.*| [[(]item \d+[\])].*|(?<=\w{3})\. .*/s, '');
 
 /** Returns the first sentence of an error as a quotation, unless the error is the check's own. */
 const quotedError = (line: string) =>
@@ -376,15 +379,19 @@ export function socketRow(exchange: Exchange, exchanges = [exchange]): Row {
 	const traffic =
 		messages.length > 0
 			? counted(messages.length, 'message', 'messages') + none
-			: 'silent, since nothing is being generated';
+			: exchanges.some(({ method, path }) => method === 'POST' && path.endsWith(SPEAK.path))
+				? 'silent'
+				: 'silent, since nothing is being generated';
 	const isClosed = broke?.startsWith('closed');
+	const isUseless = isClosed && ended! < 1000;
 	const remarks = [
 		isClosed ? `${broke} after ${seconds(ended!)}` : 'open for ten seconds',
 		traffic,
 	];
 	const atOnce =
 		messages.length > 0 ? 'results come at once' : 'results come at once if it tells of tasks';
-	const inN8n = isClosed ? 'opens it again, and polls in between' : atOnce;
+	const reopens = isUseless ? polls : 'opens it again, and polls in between';
+	const inN8n = isClosed ? reopens : atOnce;
 	const unread = 'the node reads none of these messages, and polls unless others come';
 	if (!isUnread && !isClosed) return row(part, 'there', remarks, inN8n);
 	return row(part, 'different', remarks, isUnread ? unread : inN8n, 'limits');
@@ -552,7 +559,14 @@ export const chargeLines = (exchanges: Exchange[]) =>
 		.filter(({ method, status }) => method === 'POST' && !(status >= 300 && status < 500))
 		.map((call) => {
 			const kind = PAID_OPERATIONS.find(({ path }) => call.path.endsWith(path))?.kind ?? call.path;
-			const answers = isStream(call) ? eventsOf(call).map(({ json }) => json) : [jsonOf(call)];
+			const answers = isStream(call)
+				? eventsOf(call).map(({ json }) => json)
+				: [
+						jsonOf(call) ??
+							textOf(call)
+								.split('\n')
+								.map((line) => parseJson(line)),
+					].flat();
 			const records = answers.flatMap((json) => [json, ...readGeneratedFiles(json, BASE)].flat());
 			const read = records.flatMap((each) => readCreatedTaskId(each) ?? []);
 			// If the node finds no task ID, values of fields whose names end in `id` are used.
@@ -576,7 +590,8 @@ function streamRemarks(call: Exchange): Remarks {
 	const events = eventsOf(call);
 	const eventTexts = events.map(({ event, json, ms }) => {
 		const word = isRecord(json) ? (json.status ?? json.state) : json;
-		const wordText = typeof word === 'string' && /^[\w ]{1,40}$/.test(word) ? ` ${word}` : '';
+		const wordText =
+			typeof word === 'string' && /^[\p{L}\p{N}_ -]{1,40}$/u.test(word) ? ` ${word}` : '';
 		return `${event}${wordText} after ${seconds(ms)}`;
 	});
 	const ending = events.findLast(({ json }) => filesOf(json).length > 0);

@@ -388,7 +388,7 @@ describe('a stranger checks', () => {
 	});
 
 	test('one that refuses a wrong token in words that the node does not read', async () => {
-		const { text } = await ask((request, response) => {
+		const { text, recording } = await ask((request, response) => {
 			if (request.headers.authorization?.endsWith('a-token-of-mine'))
 				return answering({ '/voices': { 'voice-list': [{ 'voice-id': 'anna' }] } })(
 					request,
@@ -396,6 +396,7 @@ describe('a stranger checks', () => {
 				);
 			response.end('{"code":40101,"msg":"Jeton invalide"}');
 		});
+		expect(recording.voice).toMatch(/^id-/);
 		expect(text).toMatch(/answers a wrong token with status 200: Jeton invalide \| .* cannot tell/);
 	});
 });
@@ -414,6 +415,7 @@ test('what was made is named by whatever may be its id', () => {
 			),
 			{ ...made('/v1/video/text-to-video', ''), status: 0, broke: 'ECONNRESET' },
 			{ ...made('/v1/labs/task', ''), status: 402 },
+			made('/v1/video/create-image', '{"state":""}\n{"item-id":"itm_7"}\n'),
 			made('/v1/labs/task', '{"success":false,"user":{"id":"cust-7"}}'),
 		]),
 	).toEqual([
@@ -423,6 +425,7 @@ test('what was made is named by whatever may be its id', () => {
 			'image: clip_77aa1',
 			'video: no ID was sent (no answer: ECONNRESET)',
 		],
+		'image: itm_7 (lines of JSON in place of JSON)',
 		'speech: no ID was sent (status 200 with an error)',
 	]);
 });
@@ -472,6 +475,22 @@ describe('what rows say', () => {
 		expect(rowOf('speech', 'items: 1', create, wrapped).differs).toContain(
 			'no message that the node can read; the answer has: data.task_id',
 		);
+	});
+
+	test('a WebSocket that is closed at once is not said to be opened again', () => {
+		const socket = { ...exchangeOf('WEBSOCKET', '/ws', ''), status: 101, pieces: [], ended: 30 };
+		const create = exchangeOf('POST', '/v1/labs/task', '{"task_id":7}');
+		const row = socketRow({ ...socket, broke: 'closed by the service (4401)' }, [create]);
+		expect(row.differs).toBe('closed by the service (4401) after 0.0 s; silent');
+		expect(row.inN8n).toMatch(/^the node polls every 5 s; the trigger detects only/);
+		const { inN8n } = rowOf(
+			'speech',
+			'hint: It was not open, so the node polled every N s',
+			create,
+		);
+		expect(inN8n).toBe('It was not open, so the node polled');
+		const event = 'event: x\ndata: {"state":"处理中"}\n\n';
+		expect(rowOf('image', 'error: no', image(event)).differs).toContain('x 处理中 after 0.0 s');
 	});
 
 	test('a wrong token may be all that is wrong', async () => {
