@@ -7,7 +7,7 @@ import ora from 'ora';
 import { startSimulator } from '../simulator/simulator.mts';
 import { check, type Service } from './check.mts';
 import { PAID } from './operations.mts';
-import { readCredential } from './reading.mts';
+import { parseJson, readCredential } from './reading.mts';
 import { fileNameOf, toJson, type Recording } from './recording.mts';
 import { replay } from './replay.mts';
 import { EXIT, gradeOf, tableOf, verdictOf } from './report.mts';
@@ -124,7 +124,8 @@ Replaced by stand-ins: ${replaced.join(', ') || 'nothing'}. Read it before you s
 }
 
 async function playAgain(file: string): Promise<number> {
-	const recording = JSON.parse(readFileSync(file, 'utf8')) as Recording;
+	const recording = parseJson(readFileSync(file, 'utf8')) as Recording | undefined;
+	if (recording?.format !== 1) throw new Refusal(`${file} is not a recording of this command.`);
 	const lines = await replay(recording, onStep);
 	spinner.stop();
 	console.log(
