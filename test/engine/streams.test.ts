@@ -6,7 +6,7 @@ import { split } from './longText';
 import { bad, good, hints, only } from './seen';
 import { begin, image, node, RETRY, run, sim, start, fakeTime, video } from './setup';
 import { made } from './service';
-import { hasten, passUntil, passWhile } from './time';
+import { hasten, pass, passUntil, passWhile } from './time';
 
 /* What takes long before and in a stream: the clocks are hastened. */
 
@@ -99,6 +99,30 @@ test('an error for one of several, and then nothing: the history is searched bef
 	expect(bad(result).message).toContain('could not generate the video: UNSAFE');
 	expect(seconds).toBeGreaterThan(600);
 	expect(seconds).toBeLessThan(660);
+});
+
+test('images that wait for others, whose service is slow, leave the memory to sounds', async () => {
+	const result = await passWhile(run(image('A'), { binaryMode: 'filesystem' }));
+	// Two count as more than there is room for.
+	const large = { ...only(result).binary!.data!, bytes: 60 * MIB };
+	const fields = { operation: 'ingredientsToVideo', binaryPropertyName: 'data', download: false };
+	front.on(/^POST/, (request) => request.resume());
+	const images = await begin(video('A', {}, fields), {
+		...{ credential: { baseUrl: front.url, apiToken: 'another' }, binaryMode: 'filesystem' },
+		input: Array.from({ length: 2 }, () => ({ json: {}, binary: { data: large } })),
+	});
+	await passUntil(() => sent() === 1);
+	await pass(5);
+	const speaking = await begin(
+		split('One sentence. Another sentence.', { splitLongerThan: 20, timeout: 15 }),
+	);
+	let isOver = false;
+	void speaking.finished.finally(() => (isOver = true));
+	await passUntil(() => isOver, 20);
+	expect(only(await speaking.finished).binary!.data!.mimeType).toBe('audio/wav');
+	expect(sent()).toBe(1);
+	images.cancel();
+	await passWhile(images.finished);
 });
 
 test('images that wait for their turn leave the memory to others, before each attempt', async () => {

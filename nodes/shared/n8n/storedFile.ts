@@ -13,7 +13,7 @@ export async function storedFileSize(helpers: Helpers, file: IBinaryData): Promi
 }
 
 /**
- * Reads a file into memory. Before a large file is read, its size must be acquired from `memoryBudget`. Throws the
+ * Reads a file into memory. Before a large file is read, its size must be acquired from its budget. Throws the
  * error of n8n's storage.
  */
 export async function readStoredFile(helpers: Helpers, { id, data }: IBinaryData): Promise<Buffer> {
@@ -21,8 +21,17 @@ export async function readStoredFile(helpers: Helpers, { id, data }: IBinaryData
 	return await helpers.binaryToBuffer(await helpers.getBinaryStream(id));
 }
 
-/** How many bytes may be acquired at once. A larger amount waits until nothing else is acquired. */
+/** How many bytes may be acquired of a budget at once. A larger amount waits until nothing else is acquired. */
 const MEMORY_BUDGET_BYTES = 256 * 1024 * 1024;
 
-/** Returns the budget for large buffers, in bytes. All executions of this process share it. */
-export const memoryBudget = (): Semaphore => processContainer.get(Semaphore, MEMORY_BUDGET_BYTES);
+class ImageBudget extends Semaphore {}
+class SoundBudget extends Semaphore {}
+
+/** Returns the budget for the input images of requests, in bytes. All executions of this process share it. */
+export const imageBudget = (): Semaphore => processContainer.get(ImageBudget, MEMORY_BUDGET_BYTES);
+
+/**
+ * Returns the budget for audio that is joined, in bytes. It is not that of images, because images may wait for long
+ * until the service accepts the ones before them.
+ */
+export const soundBudget = (): Semaphore => processContainer.get(SoundBudget, MEMORY_BUDGET_BYTES);

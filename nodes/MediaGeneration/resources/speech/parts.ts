@@ -10,7 +10,7 @@ import { joinSubtitles } from '../../audio/subtitles';
 import type { FileType } from '../../../shared/contract';
 import { Failure, withDefaultFacts } from '../../../shared/failure';
 import { fileNameOf } from '../../../shared/parsing/fileType';
-import { memoryBudget, readStoredFile, storedFileSize } from '../../../shared/n8n/storedFile';
+import { readStoredFile, soundBudget, storedFileSize } from '../../../shared/n8n/storedFile';
 import type { ItemContext } from '../../run/itemContext';
 import {
 	binaryOf,
@@ -158,7 +158,7 @@ async function joinParts(
 		})),
 	);
 	const totalBytes = sounds.reduce((sum, { bytes }) => sum + bytes, 0);
-	const release = await memoryBudget().acquire(totalBytes, item.stopStarting);
+	const release = await soundBudget().acquire(totalBytes, item.stopStarting);
 	try {
 		const joined = await joinAudio(sounds);
 		if ('reason' in joined) return joined;

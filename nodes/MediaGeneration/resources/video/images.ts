@@ -4,7 +4,7 @@ import { download as downloadFile } from '../../../shared/http/download';
 import { wordingOf } from '../../../shared/n8n/messages';
 import { isImage } from '../../../shared/parsing/fileType';
 import { asWebUrl, isRecord, parseJson } from '../../../shared/parsing/values';
-import { memoryBudget, readStoredFile, storedFileSize } from '../../../shared/n8n/storedFile';
+import { imageBudget, readStoredFile, storedFileSize } from '../../../shared/n8n/storedFile';
 import type { FillBody, GenerationFields } from '../../run/generationRecord';
 import type { ItemContext } from '../../run/itemContext';
 
@@ -94,7 +94,7 @@ export function imageBodyPreparer(
 		}
 		return async (body, deadline) => {
 			// For a moment, memory holds the encoded images and a copy of them in the body.
-			body.release = await memoryBudget().acquire(2 * encodedBytes, deadline);
+			body.release = await imageBudget().acquire(2 * encodedBytes, deadline);
 			body.bytes = await makeBody(storedImages, otherFields);
 		};
 	};
