@@ -49,6 +49,25 @@ describe('a new video', () => {
 		]);
 	});
 
+	it('is told, each once, where pages have ten entries whatever is asked for', async () => {
+		for (const page of [1, 2, 3, 4, 5]) {
+			onHistory(
+				{ redirect: `/v1/video/histories?page=${page}&page_size=10` },
+				{ path: new RegExp(`page=${page}&page_size=100`), ...ALWAYS },
+			);
+		}
+		for (let n = 0; n < 30; n++)
+			add({ created_at: new Date(Date.now() - 3_600_000).toISOString() });
+		const trigger = await follow();
+		await pass(INTERVAL_SECONDS);
+		const added = Array.from({ length: 12 }, () => add());
+		await pass(2 * INTERVAL_SECONDS);
+		// What moves up to the first page is not new.
+		sim.history.splice(0, 20);
+		await pass(2 * INTERVAL_SECONDS);
+		expect(idsOf(trigger)).toEqual(added.map(({ id }) => `generated ${id}`));
+	});
+
 	it('brings its file along where asked to', async () => {
 		await hasten(video('A real file', {}, { download: false }));
 		const [item] = sim.history.splice(0);

@@ -40,7 +40,8 @@ describe('all records of a paged list', () => {
 		['a bare array may be a page', (page) => (page === 1 ? records(100) : []), 100, 2],
 		['bare pages are smaller than asked for', bare(95, 20), 95, 5],
 		['the last of such pages is full', bare(40, 20), 40, 3],
-		['a bare array is shorter than any page', bare(19, 100), 19, 1],
+		['bare pages have ten', bare(95, 10), 95, 10],
+		['a bare array is shorter than any page', bare(9, 100), 9, 1],
 		['a short bare array comes for every page', () => records(20), 20, 2],
 		['the only bare page is empty', () => [], 0, 1],
 	])('are read, and no further, where %s', async (_, answer, count, pages) => {

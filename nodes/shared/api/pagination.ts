@@ -12,7 +12,7 @@ export const MAX_PAGE_SIZE = 100;
  * service does not tell the total, a page is the last one if it has fewer records than this, than were requested, and
  * than the page size that the service names.
  */
-export const MIN_PAGE_SIZE = 20;
+export const MIN_PAGE_SIZE = 10;
 
 /** How to read a list that consists of pages. */
 export interface Paging {
