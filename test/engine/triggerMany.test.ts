@@ -58,6 +58,32 @@ describe('twenty published workflows of one account', () => {
 		expect(looks() - before).toBeLessThanOrEqual(3);
 	});
 
+	it('read a page of the history once, whenever each was published', async () => {
+		fakeTime();
+		for (let n = 0; n < 20; n++) {
+			const publishing = activate({
+				parameters: { events: ['generated'] },
+				activationMode: 'init',
+			});
+			await Promise.all([publishing, pass(4)]);
+		}
+		const before = looks();
+		await pass(60);
+		expect(looks() - before).toBeLessThanOrEqual(3);
+	});
+
+	it('read a silent task no more often than one of them does', async () => {
+		fakeTime();
+		onRead(answer(200, { status: 'processing' }), ALWAYS);
+		await activateTwenty(['failed']);
+		await passUntil(() => sim.countOpenSockets() === 1);
+		for (let n = 0; n < 5; n++) sim.broadcast(message(`silent-${n}`, 50));
+		await pass(1200, 10);
+		const before = readings('silent').length;
+		await pass(600, 10);
+		expect(readings('silent').length - before).toBeLessThanOrEqual(15);
+	});
+
 	it('check the token five times a minute at most behind a blocked WebSocket', async () => {
 		sim.setWebSocketMode('refuse');
 		fakeTime();

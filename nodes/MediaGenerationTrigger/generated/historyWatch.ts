@@ -61,7 +61,9 @@ export class HistoryWatch {
 	private async pollLoop(): Promise<void> {
 		const { closing, settings } = this.activation;
 		for (;;) {
-			await sleep(settings.checkIntervalMs, closing);
+			// All triggers of this process poll at the same moments, so that they share the reads.
+			const msSinceMoment = performance.now() % settings.checkIntervalMs;
+			await sleep(Math.ceil(settings.checkIntervalMs - msSinceMoment), closing);
 			if (closing.aborted) return;
 			await this.poll(closing).then(
 				() => (this.hasWarned = false),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Api } from '../api/api';
 import { monotonicNow } from '../async/deadline';
 import { pollUntil, type ReadResult } from '../async/pollUntil';
@@ -202,7 +203,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		signal,
 		pollMs:
 			(isSpotCheck ? SPOT_CHECK_INTERVAL_MS : wait.pollIntervalMs) *
-			(1 + JITTER_WIDTH * (Math.random() - 0.5)),
+			(1 + JITTER_WIDTH * (jitterOf(taskId) - 0.5)),
 		maxBackoffMs: isBackground ? BACKGROUND_MAX_BACKOFF_MS : undefined,
 		readFirst: readFirst || isSpotCheck,
 		isChannelOpen: () => accountSocket.isOpen,
@@ -223,6 +224,10 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		},
 	);
 }
+
+/** Returns a number from 0 to 1. It depends only on the task, so that several triggers share each read of a task. */
+const jitterOf = (taskId: string): number =>
+	createHash('sha256').update(taskId).digest().readUInt16BE() / 0xffff;
 
 /**
  * Returns a Failure with the id of a task and its last known status added, and any other error as it is. Facts that the
