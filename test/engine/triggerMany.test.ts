@@ -1,8 +1,8 @@
 import { good } from './seen';
 import { ALWAYS, answer, looks, message, onRead, readings, tasks } from './service';
-import { fakeTime, run, sim, speech, start } from './setup';
+import { begin, fakeTime, run, sim, speech, start } from './setup';
 import { pass, passUntil } from './time';
-import { activate, activateListening } from './triggerSetup';
+import { activate, activateListening, createTask } from './triggerSetup';
 
 /* Many tasks, or many published workflows of one account, in one process. */
 
@@ -26,6 +26,25 @@ it('300 tasks that are announced at once are told within a minute, also beside 4
 	await passUntil(() => trigger.started.length === 300);
 	// Silent ones are read no faster for that.
 	expect(readings('silent').length).toBeLessThan(400);
+});
+
+it('150 silent tasks do not hold up a Speak beside them, at 60 requests a minute', async () => {
+	await start({ pace: 1 });
+	fakeTime();
+	await activateListening();
+	const texts = Array.from({ length: 150 }, (_, n) => `[sim:silent-socket][sim:slow=36000] ${n}`);
+	await Promise.all(texts.map(createTask));
+	const ids = tasks().map(({ id }) => id);
+	// A window of the limit begins.
+	await pass(60 - ((Date.now() / 1000) % 60));
+	sim.requestLimit = { requests: 60, seconds: 60 };
+	for (const id of ids) sim.broadcast(message(id, 50));
+	await pass(35);
+	const { finished } = await begin(speech('Beside'));
+	let isOver = false;
+	void finished.finally(() => (isOver = true));
+	expect(await passUntil(() => isOver, 600)).toBeLessThan(120);
+	good(await finished);
 });
 
 describe('twenty published workflows of one account', () => {

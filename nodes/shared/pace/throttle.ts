@@ -98,6 +98,11 @@ export class Throttle {
 	readonly pollQueue = {
 		enter: async (signal: AbortSignal) => await this.queue.enter(signal, 'poll'),
 	};
+	/** The queue for the polls of triggers. They wait in both queues, so they don't hold up create calls. */
+	readonly backgroundPollQueue = {
+		enter: async (signal: AbortSignal) =>
+			(await this.backgroundQueue.enter(signal)) && (await this.pollQueue.enter(signal)),
+	};
 	readonly coalescedReads = new CoalescedReads();
 	/**
 	 * When a request was last throttled, from `monotonicNow` like all times in this class. If several that were in

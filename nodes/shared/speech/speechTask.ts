@@ -179,12 +179,14 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	const observations = new TaskObservations(baseUrlConfirmed, wait);
 	/** A shared read must begin after this time, from `monotonicNow`, to tell anything new. */
 	let freshAfter = monotonicNow();
+	let isAnnounced = false;
 	return await pollUntil({
 		read: async (signal, isUrgent) => {
-			const queue = isUrgent
+			const isSentAtOnce = isUrgent && (isAnnounced || !isBackground);
+			const queue = isSentAtOnce
 				? undefined
 				: isBackground
-					? throttle.backgroundQueue
+					? throttle.backgroundPollQueue
 					: throttle.pollQueue;
 			// Only reads in the same queue are shared, so that an urgent read never waits until a less urgent one has
 			// its turn.
@@ -210,7 +212,10 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		subscribe: (onEvent) =>
 			accountSocket.subscribeToTask(taskId, (event, percentage) => {
 				if (event === 'progress' || event === 'announced') observations.noteProgress(percentage);
-				if (event === 'announced') freshAfter = monotonicNow();
+				if (event === 'announced') {
+					isAnnounced = true;
+					freshAfter = monotonicNow();
+				}
 				onEvent(event);
 			}),
 	}).then(
