@@ -242,6 +242,22 @@ describe('the throttle', () => {
 		await expect(throttle.pollQueue.enter(signal)).resolves.toBe(true);
 	});
 
+	test('a trigger’s poll goes out every 20 seconds, however many create calls wait for the rate', async () => {
+		const throttle = new Throttle();
+		(await throttle.admit('create', signal)).end('succeeded');
+		const create = async () => {
+			await throttle.admit('create', signal).then((call) => call.end('succeeded'));
+			void create();
+		};
+		await refuse(throttle, new Failure('rateLimited', { reason: 'Too many requests' }));
+		for (let waiting = 0; waiting < 3; waiting++) void create();
+		let polled = 0;
+		for (let waiting = 0; waiting < 9; waiting++)
+			void throttle.backgroundPollQueue.enter(signal).then(() => polled++);
+		await jest.advanceTimersByTimeAsync(65_000);
+		expect(polled).toBe(3);
+	});
+
 	test('a call counts until it ends, however it ends', async () => {
 		const throttle = new Throttle();
 		const task = await throttle.admit('task', signal);

@@ -19,7 +19,7 @@ interface Unit {
 type UnitKind = 'item' | 'part';
 
 /** Units of one kind that wait for a slot of the same account. */
-interface Lane {
+interface UnitLane {
 	account: AccountSlots;
 	kind: UnitKind;
 }
@@ -27,7 +27,7 @@ interface Lane {
 /** The slots that one account uses. */
 class AccountSlots {
 	usedSlots = 0;
-	readonly lanes: Record<UnitKind, Lane> = {
+	readonly lanes: Record<UnitKind, UnitLane> = {
 		part: { account: this, kind: 'part' },
 		item: { account: this, kind: 'item' },
 	};
@@ -47,7 +47,7 @@ export class ConcurrencyLimiter {
 	private usedSlots = 0;
 	private readonly accounts = new Map<Throttle, AccountSlots>();
 	/** Parts go first, so that items that have begun end. Then comes the account that uses the fewest slots. */
-	private readonly queue = new Queue<Lane>(
+	private readonly queue = new Queue<UnitLane>(
 		({ account }) => this.delayMsOf(account),
 		({ account }) => this.useSlots(account, 1),
 		({ account, kind }) => (kind === 'part' ? -1 : account.usedSlots),

@@ -22,7 +22,7 @@ export async function readStoredFile(helpers: Helpers, { id, data }: IBinaryData
 }
 
 /** How many bytes may be acquired of a budget at once. A larger amount waits until nothing else is acquired. */
-const MEMORY_BUDGET_BYTES = 256 * 1024 * 1024;
+const MEMORY_BUDGET_BYTES = 128 * 1024 * 1024;
 
 class ImageBudget extends Semaphore {}
 class SoundBudget extends Semaphore {}

@@ -13,9 +13,16 @@ import { TokenBucket } from './tokenBucket';
 
 /**
  * The lanes of the queue. Of the calls that may go out now, one in the lane with the lowest number goes first. A poll
- * is a read of a task that is not urgent.
+ * is a read of a task that is not urgent; it waits as long as other requests do.
  */
-const LANES = { read: 0, create: 1, poll: 2 };
+const LANES = { read: 0, create: 1, poll: 2, triggerPoll: 2 };
+type Lane = keyof typeof LANES;
+const isPoll = (lane: Lane) => LANES[lane] === LANES.poll;
+/**
+ * A batch may take hours under a rate limit. So that a trigger does not wait for its end, one of its polls goes out
+ * first if none has for this many ms.
+ */
+const MAX_TRIGGER_PAUSE_MS = 20_000;
 /**
  * If a task raises the number in flight to one of these counts for the first time, it is read early. An overloaded
  * service fails tasks after it has charged them, so an overload has to be noticed soon.
@@ -89,19 +96,19 @@ export class Throttle {
 	 * call goes out alone, as a probe.
 	 */
 	private readonly createBreaker = new CircuitBreaker('half-open');
-	private readonly queue = new Queue<keyof typeof LANES>(
-		(kind) => this.delayMs(kind),
-		(kind) => this.onAdmit(kind),
-		(kind) => LANES[kind],
+	private readonly queue = new Queue<Lane>(
+		(lane) => this.delayMs(lane),
+		(lane) => this.onAdmit(lane),
+		(lane) => (this.isOverdue(lane) ? LANES.read : LANES[lane]),
 	);
-	/** The queue of polls. It is one lane of `queue`, with the lowest priority. */
+	/** The queue of polls: one lane of `queue`. */
 	readonly pollQueue = {
 		enter: async (signal: AbortSignal) => await this.queue.enter(signal, 'poll'),
 	};
-	/** The queue for the polls of triggers. They wait in both queues, so they don't hold up create calls. */
+	/** The queue for the polls of triggers. They wait in two queues, so they don't hold up create calls. */
 	readonly backgroundPollQueue = {
 		enter: async (signal: AbortSignal) =>
-			(await this.backgroundQueue.enter(signal)) && (await this.pollQueue.enter(signal)),
+			(await this.backgroundQueue.enter(signal)) && (await this.queue.enter(signal, 'triggerPoll')),
 	};
 	readonly coalescedReads = new CoalescedReads();
 	/**
@@ -112,6 +119,7 @@ export class Throttle {
 	/** When the last read or create call was admitted. */
 	private lastSentAt = 0;
 	private lastPolledAt = 0;
+	private triggerPolledAt = monotonicNow();
 	/** How many create calls were admitted and are neither answered nor accepted yet. */
 	private unansweredCreates = 0;
 	private peakInFlight = 0;
@@ -153,31 +161,37 @@ export class Throttle {
 	 * How long a request of this kind still has to wait, in ms; Infinity while it waits for an event, such as the end
 	 * of a call in flight.
 	 */
-	private delayMs(kind: keyof typeof LANES): number {
+	private delayMs(lane: Lane): number {
 		if (this.isQuotaExhausted) return 0;
-		const lastAt = kind === 'poll' ? this.lastPolledAt : this.lastSentAt;
+		const lastAt = isPoll(lane) ? this.lastPolledAt : this.lastSentAt;
 		const requestDelayMs = Math.max(
 			this.requestBreaker.delayMs,
 			lastAt + this.interval.ms - monotonicNow(),
 		);
-		if (kind === 'read') return requestDelayMs;
+		if (lane === 'read') return requestDelayMs;
 		const limitDelayMs = this.limit.delayMs(this.inFlight + this.unansweredCreates);
 		const createDelayMs = Math.max(this.createBreaker.delayMs, limitDelayMs);
-		if (kind === 'create') return Math.max(requestDelayMs, createDelayMs);
+		if (lane === 'create') return Math.max(requestDelayMs, createDelayMs);
 		// The service may count polls in its rate limit, so reads and create calls have priority over polls.
 		const { queue } = this;
-		const isPollNext = queue.isEmpty('read') && (queue.isEmpty('create') || createDelayMs > 0);
-		return isPollNext ? requestDelayMs : Infinity;
+		const isIdle = queue.isEmpty('read') && (queue.isEmpty('create') || createDelayMs > 0);
+		return isIdle || this.isOverdue(lane) ? requestDelayMs : Infinity;
+	}
+
+	/** True if a trigger's poll has waited so long that it goes out before other requests. */
+	private isOverdue(lane: Lane): boolean {
+		return lane === 'triggerPoll' && monotonicNow() - this.triggerPolledAt >= MAX_TRIGGER_PAUSE_MS;
 	}
 
 	/** Records that a request of this kind is admitted now. */
-	private onAdmit(kind: keyof typeof LANES): void {
+	private onAdmit(lane: Lane): void {
 		// A poll that is admitted here enters the queue once more, as a read, when the API sends it. Only the read
 		// counts as sent.
-		if (kind === 'poll') return void (this.lastPolledAt = monotonicNow());
+		if (lane === 'triggerPoll') this.triggerPolledAt = monotonicNow();
+		if (isPoll(lane)) return void (this.lastPolledAt = monotonicNow());
 		this.lastSentAt = monotonicNow();
 		this.requestBreaker.onSent();
-		if (kind === 'read') return;
+		if (lane === 'read') return;
 		this.unansweredCreates++;
 		this.createBreaker.onSent();
 	}
