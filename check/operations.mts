@@ -12,42 +12,42 @@ import type { Exchange } from './wire.mts';
 interface Paid {
 	/** The part of the interface that the operation tests, as the report names it. */
 	part: string;
-	/** The operation as the contract describes it. */
-	spec: PaidOperation;
+	/** The row of the node's contract. */
+	contractRow: PaidOperation;
 	/** The text or prompt. */
 	text: string;
 	/** What is charged, in words for the user. */
-	sends: string;
+	charges: string;
 }
 
 /** The operations that are charged, by the names that `--pay` takes. */
 export const PAID: Record<string, Paid> = {
 	speech: {
-		...{ part: '§4.1–4.2 Speech', spec: SPEAK },
+		...{ part: '§4.1–4.2 Speech', contractRow: SPEAK },
 		text: 'This is a short test of the speech interface.',
-		sends: 'one text of 45 characters, then Collect of the same task',
+		charges: 'one text of 45 characters, then Collect of the same task',
 	},
 	image: {
-		...{ part: '§4.8 Image', spec: GENERATIONS.image, sends: 'one image' },
+		...{ part: '§4.8 Image', contractRow: GENERATIONS.image, charges: 'one image' },
 		text: 'A red kite above a green hill, in the morning.',
 	},
 	video: {
-		...{ part: '§4.5 Video from text', spec: GENERATIONS.textToVideo },
-		...{ text: 'A red kite rises above a green hill.', sends: 'one video, landscape' },
+		...{ part: '§4.5 Video from text', contractRow: GENERATIONS.textToVideo },
+		...{ text: 'A red kite rises above a green hill.', charges: 'one video, landscape' },
 	},
 	ingredients: {
-		...{ part: '§4.6 Video from images', spec: GENERATIONS.ingredientsToVideo },
+		...{ part: '§4.6 Video from images', contractRow: GENERATIONS.ingredientsToVideo },
 		text: 'The picture, slowly coming nearer.',
-		sends: 'one video from an image of 48 kB',
+		charges: 'one video from an image of 48 kB',
 	},
 	frames: {
-		...{ part: '§4.7 Video from frames', spec: GENERATIONS.framesToVideo },
-		...{ text: 'From this picture, slowly to the left.', sends: 'one video from the same image' },
+		...{ part: '§4.7 Video from frames', contractRow: GENERATIONS.framesToVideo },
+		...{ text: 'From this picture, slowly to the left.', charges: 'one video from the same image' },
 	},
 	dropped: {
-		...{ part: '§6.1 A dropped stream', spec: GENERATIONS.image },
+		...{ part: '§6.1 A dropped stream', contractRow: GENERATIONS.image },
 		text: 'A blue kite above a yellow field, at noon.',
-		sends: 'one more image, whose stream the check cuts',
+		charges: 'one more image, whose stream the check cuts',
 	},
 };
 
@@ -60,7 +60,7 @@ const FREE: Record<string, string> = {
 };
 export const FREE_OPERATIONS = Object.keys(FREE);
 
-export const makesSpeech = (operation: string) => PAID[operation]?.spec.kind === 'speech';
+export const makesSpeech = (operation: string) => PAID[operation]?.contractRow.kind === 'speech';
 
 /** Returns the events that a trigger can detect of `operations`. Without a WebSocket, it detects no speech tasks. */
 function detectableEvents(operations: string[], exchanges: Exchange[]): Set<string> {
@@ -98,9 +98,11 @@ export async function* runAll(plan: Plan, credential: Credential): AsyncGenerato
 	const { stop = new AbortController().signal } = plan;
 	const run = async (operation: string, taskId = MISSING_TASK) => {
 		before?.(operation);
-		const { spec, text = '' } = PAID[operation] ?? {};
-		const which = spec ? `${spec.resource}:${spec.operation}` : (FREE[operation] ?? 'speech:wait');
-		const options = spec ? { timeout: TIMEOUTS[spec.kind] } : {};
+		const { contractRow, text = '' } = PAID[operation] ?? {};
+		const which = contractRow
+			? `${contractRow.resource}:${contractRow.operation}`
+			: (FREE[operation] ?? 'speech:wait');
+		const options = contractRow ? { timeout: TIMEOUTS[contractRow.kind] } : {};
 		const parameters = parametersFor(which, text, { taskId, voice: voice ?? '', options });
 		const timeout = operation in FREE ? AbortSignal.timeout(freeTimeoutMs) : stop;
 		const result = await runWorkflow({

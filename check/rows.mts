@@ -438,8 +438,8 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 	const rows = outcomes
 		.filter(({ operation }) => !FREE_OPERATIONS.includes(operation))
 		.map(({ operation, lines }): Row => {
-			const { part, spec } = PAID[operation] ?? {};
-			const path = spec?.path ?? '';
+			const { part, contractRow } = PAID[operation] ?? {};
+			const path = contractRow?.path ?? '';
 			const calls = byNode.filter((each) => each.method === 'POST' && each.path.endsWith(path));
 			const call = operation === 'dropped' ? calls.at(-1) : calls[0];
 			const remarksOf = makesSpeech(operation) ? speechRemarks : streamRemarks;

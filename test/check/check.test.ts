@@ -23,7 +23,7 @@ import { exchangeOf, SECRET, SECRETS } from './exchange';
 afterAll(() => removeEngineFolder());
 
 test('each operation that is charged can be tried with --pay, and docs/check.md names it', () => {
-	const tried = Object.values(PAID).map(({ spec }) => spec.path);
+	const tried = Object.values(PAID).map(({ contractRow }) => contractRow.path);
 	expect(PAID_OPERATIONS.map(({ path }) => path).filter((path) => !tried.includes(path))).toEqual(
 		[],
 	);
@@ -482,7 +482,7 @@ describe('what rows say', () => {
 		const create = exchangeOf('POST', '/v1/labs/task', '{"task_id":7}');
 		const row = socketRow({ ...socket, broke: 'closed by the service (4401)' }, [create]);
 		expect(row.differs).toBe('closed by the service (4401) after 0.0 s; silent');
-		expect(row.inN8n).toMatch(/^the node polls every 5 s; the trigger detects only/);
+		expect(row.inN8n).toMatch(/^the node polls every 5 s; the trigger detects speech tasks only/);
 		const { inN8n } = rowOf(
 			'speech',
 			'hint: It was not open, so the node polled every N s',
