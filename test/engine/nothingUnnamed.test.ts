@@ -88,7 +88,10 @@ test('a stop names what is paid and what may be, in the error, on the screen and
 	const warning = `Media Generation: The execution was canceled. ${description}`;
 	expect((await logged()).split(warning)).toHaveLength(2);
 	// n8n throws the step's data away, and shows no error of a stopped node.
-	expect(said.at(-1)).toBe(`Stopped. ${description}`);
+	// In the editor, what README advises comes first.
+	expect(said.at(-1)).toBe(
+		`Stopped. To continue, click Execute step on the next node within an hour: only what is missing is charged (not in queue mode). If that can't be done: ${description}`,
+	);
 });
 
 /* What n8n's log tells an operator of what was paid for. */

@@ -238,7 +238,12 @@ export class Run {
 		const nodeError = toNodeError(error, { node, itemIndex, redact, before, after });
 		// n8n may drop the error of a canceled execution, and with it the note about the charges.
 		if (this.signals.abortInFlight.aborted && after) {
-			this.context.sendMessageToUI(`Stopped. ${after}`);
+			// A later manual run finds what this one has paid for, unless it is in a sub-workflow.
+			const isReusable = this.journal.recentRequests !== undefined && !isSubWorkflow;
+			const howToContinue = isReusable
+				? "To continue, click Execute step on the next node within an hour: only what is missing is charged (not in queue mode). If that can't be done: "
+				: '';
+			this.context.sendMessageToUI(`Stopped. ${howToContinue}${after}`);
 			this.context.logger.warn(`Media Generation: ${nodeError.message}. ${after}`);
 		}
 		return nodeError;
