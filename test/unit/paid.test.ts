@@ -105,7 +105,7 @@ test('what was paid in earlier rounds or by another node is said, where the list
 		"Earlier rows or nodes are paid for: instead of a new run, choose 'Retry with currently saved workflow' under Executions.";
 	expect(said([], failed(0, 'outOfCredit'), earlier)).toBe(sentence);
 	expect(said([], failed(0, 'invalidInput'), earlier)).toBe(
-		`${sentence} To skip this row, set On Error to 'Continue (using error output)'.`,
+		`${sentence} To skip this row, set On Error to 'Continue (using error output)'; in a loop, connect that output back to the loop.`,
 	);
 	expect(said([], failed(0, 'outOfCredit'), { ...earlier, isRetry: true })).toBe(
 		`${sentence} Retry this execution, not an earlier one.`,

@@ -170,7 +170,7 @@ export function chargeSummary(
 		hasOnlyEarlierResults && advice.earlier,
 		hasOnlyEarlierResults &&
 			failsAgain &&
-			"To skip this row, set On Error to 'Continue (using error output)'.",
+			"To skip this row, set On Error to 'Continue (using error output)'; in a loop, connect that output back to the loop.",
 		hasOnlyEarlierResults && retryWarning,
 		hasCollectableResults && !comesFirst && whatToDo,
 		chargedRequests.length > 0 &&
