@@ -5,7 +5,7 @@ import { EACH, image, node, RETRY, run, sim, speech, start, texts, video, workfl
 
 /* What earlier rounds of a loop, or other nodes of the execution, have paid for. */
 
-const PAID = /Earlier rows or nodes are paid for: instead of a new run, choose 'Retry/;
+const PAID = /Earlier requests are paid for: choose 'Retry/;
 
 beforeEach(async () => await start({ pace: 0.01 }));
 

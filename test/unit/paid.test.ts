@@ -102,10 +102,10 @@ test('a file is named by its id or URL, never by its content', () => {
 test('what was paid in earlier rounds or by another node is said, where the list has nothing', () => {
 	const earlier = { hasEarlierRequests: true };
 	const sentence =
-		"Earlier rows or nodes are paid for: instead of a new run, choose 'Retry with currently saved workflow' under Executions.";
+		"Earlier requests are paid for: choose 'Retry with currently saved workflow' under Executions, not a new run.";
 	expect(said([], failed(0, 'outOfCredit'), earlier)).toBe(sentence);
 	expect(said([], failed(0, 'invalidInput'), earlier)).toBe(
-		`${sentence} To skip this row, set On Error to 'Continue (using error output)'; in a loop, connect that output back to the loop.`,
+		`${sentence} To skip this row, set On Error to 'Continue (using error output)', connected back to any loop.`,
 	);
 	expect(said([], failed(0, 'outOfCredit'), { ...earlier, isRetry: true })).toBe(
 		`${sentence} Retry this execution, not an earlier one.`,

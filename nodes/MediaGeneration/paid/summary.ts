@@ -27,7 +27,7 @@ const retryAdvice = (executions: string) => ({
 	/** For a failed item that has charged results. If the user changes parameters, these results are charged again. */
 	retryUnchanged: `If you change nothing in this node, 'Retry with currently saved workflow' under ${executions} is charged only for what is missing.`,
 	/** For an execution that has charged results only of earlier rounds of a loop or of other nodes. */
-	earlier: `Earlier rows or nodes are paid for: instead of a new run, choose 'Retry with currently saved workflow' under ${executions}.`,
+	earlier: `Earlier requests are paid for: choose 'Retry with currently saved workflow' under ${executions}, not a new run.`,
 	/**
 	 * For a failed item that will probably fail again in a retry, while other items have charged results. On Error must
 	 * then let the run continue past the failed item.
@@ -170,7 +170,7 @@ export function chargeSummary(
 		hasOnlyEarlierResults && advice.earlier,
 		hasOnlyEarlierResults &&
 			failsAgain &&
-			"To skip this row, set On Error to 'Continue (using error output)'; in a loop, connect that output back to the loop.",
+			"To skip this row, set On Error to 'Continue (using error output)', connected back to any loop.",
 		hasOnlyEarlierResults && retryWarning,
 		hasCollectableResults && !comesFirst && whatToDo,
 		chargedRequests.length > 0 &&
