@@ -101,6 +101,15 @@ test('an error for one of several, and then nothing: the history is searched bef
 	expect(seconds).toBeLessThan(660);
 });
 
+/** Begins the node, and resolves with its result, which must come within so many seconds. */
+async function withinSeconds(seconds: number, ...of: Parameters<typeof begin>) {
+	const { finished } = await begin(...of);
+	let isOver = false;
+	void finished.finally(() => (isOver = true));
+	await passUntil(() => isOver, seconds);
+	return await finished;
+}
+
 test('images that wait for others, whose service is slow, leave the memory to sounds', async () => {
 	const result = await passWhile(run(image('A'), { binaryMode: 'filesystem' }));
 	// Two count as more than there is room for.
@@ -113,13 +122,8 @@ test('images that wait for others, whose service is slow, leave the memory to so
 	});
 	await passUntil(() => sent() === 1);
 	await pass(5);
-	const speaking = await begin(
-		split('One sentence. Another sentence.', { splitLongerThan: 20, timeout: 15 }),
-	);
-	let isOver = false;
-	void speaking.finished.finally(() => (isOver = true));
-	await passUntil(() => isOver, 20);
-	expect(only(await speaking.finished).binary!.data!.mimeType).toBe('audio/wav');
+	const speaking = split('One sentence. Another sentence.', { splitLongerThan: 20, timeout: 15 });
+	expect(only(await withinSeconds(20, speaking)).binary!.data!.mimeType).toBe('audio/wav');
 	expect(sent()).toBe(1);
 	images.cancel();
 	await passWhile(images.finished);
@@ -129,8 +133,9 @@ test('images that wait for their turn leave the memory to others, before each at
 	// n8n writes the image to the disk, and later reads it there, which takes real time.
 	const result = await passWhile(run(image('A'), { binaryMode: 'filesystem' }));
 	// It counts as large as the room is.
-	const large = { ...only(result).binary!.data!, bytes: 100 * MIB };
-	const fields = { operation: 'ingredientsToVideo', binaryPropertyName: 'data' };
+	const small = only(result).binary!.data!;
+	const large = { ...small, bytes: 100 * MIB };
+	const fields = { operation: 'ingredientsToVideo', binaryPropertyName: 'data', download: false };
 	const refusal = () =>
 		new Promise((resolve) => {
 			const busy = { 'retry-after': '30' };
@@ -144,13 +149,12 @@ test('images that wait for their turn leave the memory to others, before each at
 	});
 	for (const [index, refused] of refusals.entries()) {
 		await passWhile(refused);
-		const speaking = await begin(
-			split('One sentence. Another sentence.', { splitLongerThan: 20, timeout: 15 }),
-		);
-		let isOver = false;
-		void speaking.finished.finally(() => (isOver = true));
-		await passUntil(() => isOver, 20);
-		expect(only(await speaking.finished).binary!.data!.mimeType).toBe('audio/wav');
+		const setting = {
+			binaryMode: 'filesystem',
+			input: [{ json: {}, binary: { data: small } }],
+		} as const;
+		const another = await withinSeconds(20, video('B', { timeout: 15 }, fields), setting);
+		expect(only(another).json.prompt).toBe('B');
 		expect(sent()).toBe(index + 1);
 	}
 	expect(good(await passWhile(images.finished))).toHaveLength(1);
