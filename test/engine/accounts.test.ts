@@ -100,6 +100,12 @@ test('an account that is told to wait does not hold up the others', async () => 
 	expect(errors).toEqual([...Array(20).fill(true), ...Array(20).fill(false)]);
 }, 30_000);
 
+test('with Concurrency 1, accounts take turns', async () => {
+	const given = rows([ada, 'A1'], [ada, 'A2'], [ada, 'A3'], [bob, 'B1'], [bob, 'B2']);
+	good(await run(speech(EACH, { concurrency: 1 }), given));
+	expect([...sim.tasks.values()].map(({ input }) => input)).toEqual(['A1', 'B1', 'A2', 'B2', 'A3']);
+});
+
 test('Concurrency counts the items of all accounts', async () => {
 	const given = rows([ada, 'One'], [bob, 'Two'], [ada, 'Three'], [bob, 'Four']);
 	const running = run(speech(EACH, { concurrency: 1 }), given);

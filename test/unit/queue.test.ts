@@ -39,3 +39,17 @@ test('what is over leaves nothing with a signal that lasts', async () => {
 	await withDeadline(1000, signal, async () => {});
 	expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
+
+test('lanes of the same rank take turns', async () => {
+	const queue = new Queue<string>(
+		() => 0,
+		() => {},
+	);
+	const order: string[] = [];
+	const enter = async (lane: string) => {
+		await queue.enter(new AbortController().signal, lane);
+		order.push(lane);
+	};
+	await Promise.all([...'aaabbc'].map(enter));
+	expect(order.join('')).toBe('abcaba');
+});

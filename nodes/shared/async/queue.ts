@@ -3,7 +3,7 @@ import { SILENT_ABORT, sleep } from './deadline';
 /**
  * Admits callers one after the other. In each lane, the caller that came first is admitted first. Among the first
  * callers of all lanes, the one with the shortest delay is admitted first; if delays are equal, the one with the lowest
- * rank.
+ * rank; if ranks are equal as well, the lanes take turns.
  */
 export class Queue<Entry = void> {
 	/** Call this when the result of `delayMs` may have changed. */
@@ -63,6 +63,9 @@ export class Queue<Entry = void> {
 			else {
 				this.onAdmit(next.entry);
 				next.endWait(true);
+				// Moves the lane to the end of the map.
+				this.lanes.delete(next.key);
+				if (next.lane.size > 0) this.lanes.set(next.key, next.lane);
 			}
 		}
 		this.isDraining = false;
@@ -70,11 +73,10 @@ export class Queue<Entry = void> {
 
 	/** The entry to admit next, and its delay; undefined if none is waiting. */
 	private nextEntry() {
-		const laneHeads = [...this.lanes.values()].flatMap((lane) => {
+		const laneHeads = [...this.lanes].flatMap(([key, lane]) => {
 			for (const [endWait, entry] of lane)
 				return {
-					endWait,
-					entry,
+					...{ key, lane, endWait, entry },
 					delayMs: Math.max(0, this.delayMs(entry)),
 					rank: this.rank(entry),
 				};
