@@ -1,7 +1,9 @@
 import { getEventListeners } from 'node:events';
+import { ConcurrencyLimiter } from '../../nodes/MediaGeneration/run/concurrency';
 import { withDeadline } from '../../nodes/shared/async/deadline';
 import { Queue } from '../../nodes/shared/async/queue';
 import { Semaphore } from '../../nodes/shared/async/semaphore';
+import { Throttle } from '../../nodes/shared/pace/throttle';
 
 test('more bytes than the limit come alone into memory, and are not overtaken', async () => {
 	const memory = new Semaphore(100);
@@ -52,4 +54,14 @@ test('lanes of the same rank take turns', async () => {
 	};
 	await Promise.all([...'aaabbc'].map(enter));
 	expect(order.join('')).toBe('abcaba');
+});
+
+test('rows that wait put no listeners on a signal that they share', async () => {
+	const listen = jest.spyOn(EventTarget.prototype, 'addEventListener');
+	const api = { throttle: new Throttle() };
+	const units = Array.from({ length: 50 }, () => ({ api }));
+	await new ConcurrencyLimiter(50).forEach(units, async () => true);
+	const count = listen.mock.calls.length;
+	listen.mockRestore();
+	expect(count).toBe(0);
 });

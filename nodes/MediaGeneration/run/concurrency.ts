@@ -9,9 +9,6 @@ const AUTOMATIC_MAX_SLOTS = 100;
 /** The longest wait before the limits are checked again, in ms. Other executions may change an account's limit. */
 const RECHECK_MS = 60_000;
 
-/** Units that wait are not taken from the queue when the run stops: `run` ends at once then. */
-const NEVER_ABORTED = new AbortController().signal;
-
 /** What takes one slot while it runs: an input item, or one part of a speech. */
 interface Unit {
 	api: { throttle: Throttle };
@@ -83,7 +80,8 @@ export class ConcurrencyLimiter {
 		let remaining = units.length;
 		const unitPromises = units.map(async (unit, index) => {
 			const account = this.accountOf(unit);
-			await this.queue.enter(NEVER_ABORTED, account.lanes[kind]);
+			// No signal takes units from the queue when the run stops: `run` ends at once then.
+			await this.queue.enter(undefined, account.lanes[kind]);
 			if (await run(unit, index)) this.onHealthy();
 			remaining--;
 			// The last part that ends leaves its slot to the item, which still has to join the parts.

@@ -33,20 +33,24 @@ export class Queue<Entry = void> {
 	 * Waits for the turn of `entry` in a lane, by default the lane of equal entries. Resolves with true once it is admitted, or with false if `signal` aborts
 	 * first. Never rejects.
 	 */
-	async enter(signal: AbortSignal, entry: Entry, lane: unknown = entry): Promise<boolean> {
-		if (signal.aborted) return false;
+	async enter(
+		signal: AbortSignal | undefined,
+		entry: Entry,
+		lane: unknown = entry,
+	): Promise<boolean> {
+		if (signal?.aborted) return false;
 		const waitingCallers = this.lanes.get(lane) ?? new Map<(isAdmitted: boolean) => void, Entry>();
 		this.lanes.set(lane, waitingCallers);
 		return await new Promise<boolean>((resolve) => {
 			const onAbort = () => endWait(false);
 			const endWait = (isAdmitted: boolean) => {
 				waitingCallers.delete(endWait);
-				signal.removeEventListener('abort', onAbort);
+				signal?.removeEventListener('abort', onAbort);
 				this.notify();
 				resolve(isAdmitted);
 			};
 			waitingCallers.set(endWait, entry);
-			signal.addEventListener('abort', onAbort, { once: true });
+			signal?.addEventListener('abort', onAbort, { once: true });
 			if (waitingCallers.size === 1) this.notify();
 			void this.drain();
 		});
