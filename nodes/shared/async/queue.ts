@@ -30,8 +30,8 @@ export class Queue<Entry = void> {
 	}
 
 	/**
-	 * Waits for the turn of `entry` in a lane, by default the lane of equal entries. Resolves with true once it is admitted, or with false if `signal` aborts
-	 * first. Never rejects.
+	 * Waits for the turn of `entry` in a lane, by default the lane of equal entries. Resolves with true once it is
+	 * admitted, or with false if `signal` aborts first. Never rejects.
 	 */
 	async enter(
 		signal: AbortSignal | undefined,
