@@ -149,11 +149,9 @@ test('images that wait for their turn leave the memory to others, before each at
 	});
 	for (const [index, refused] of refusals.entries()) {
 		await passWhile(refused);
-		const setting = {
-			binaryMode: 'filesystem',
-			input: [{ json: {}, binary: { data: small } }],
-		} as const;
-		const another = await withinSeconds(20, video('B', { timeout: 15 }, fields), setting);
+		const another = await withinSeconds(20, video('B', { timeout: 15 }, fields), {
+			...{ binaryMode: 'filesystem', input: [{ json: {}, binary: { data: small } }] },
+		});
 		expect(only(another).json.prompt).toBe('B');
 		expect(sent()).toBe(index + 1);
 	}
