@@ -84,7 +84,7 @@ test('what may have been charged is not sent again, until somebody executes this
 	bad(await run(before(speech('Hi'))));
 	const { message, description } = bad(await run(before(speech('Hi')), { destinationName: LATER }));
 	expect(message).toContain('unclear whether the service accepted it');
-	expect(description).toContain("'Execute step' on this node would charge");
+	expect(description).toContain("'Execute step' here charges");
 	expect(posts()).toBe(1);
 	good(await run(before(speech('Hi')), { destinationName: NODE }));
 	good(await run(before(speech('Hi')), { destinationName: LATER }));

@@ -138,7 +138,7 @@ describe('a split text that fails half-way', () => {
 		const subject = node(split(text, { concurrency: 1 }), ERROR_OUTPUT);
 		const { json } = (await run(subject)).task(NODE)!.data!.main![1]![0]!;
 		expect(json).toMatchObject({ task_ids: ids(), incomplete: true });
-		expect(json.description).toContain('the paid parts (not the whole text) at no extra charge');
+		expect(json.description).toContain('the paid parts at no extra charge');
 	});
 
 	test('does not say so if all tasks are there', async () => {
@@ -196,7 +196,7 @@ describe('what a failed part says of the other parts is what a retry charges', (
 		],
 		[
 			{ error: 'This voice is not available for your plan' },
-			'settings that your account may use (which charges all parts), or ask your provider.',
+			'Choose an allowed voice, model or settings (charges all parts), or ask your provider.',
 		],
 	])('a refusal for good, %j: all of them after a change', async (body, words) => {
 		onCreate(answer(400, body), { body: 'sentence 01' });

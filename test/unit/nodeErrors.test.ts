@@ -58,19 +58,19 @@ The input has no binary field 'data' (it has none). 'Images (in Order)' must con
 This run needs 2 paid requests, but 'Max Paid Requests' is 1. Raise the limit, or pass fewer rows. No paid request was sent in this run of the node.
 media.example.com refused the connection. Check 'Base URL' in the credential, and whether the service is running.
 media.example.com did not respond. The connection was lost, or the response took too long. Try again in a moment.
-The response does not come from a media generation service (HTTP 200). Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.
+The response does not come from a media generation service (HTTP 200). Check 'Base URL' in the credential: the API's URL before /v1.
 The service redirects to https://other.example.com. The API token is never sent to another host automatically. If you trust the new host, enter it as 'Base URL' in the credential.
 Authorization failed: the service refused the API token: invalid_token. Enter a new 'API Token' in the credential: the current one is wrong, expired or revoked.
 The account is out of credit: insufficient_credits. Add credit with your provider. Account → Get shows what is left.
 The service received too many requests from this account. Wait 7 seconds before you try again.
 Your account has no voice with this ID. Choose one with 'From list' in 'Voice', or get the IDs with Voice → Get Many.
-The service does not know this URL: Not found. Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.
+The service does not know this URL: Not found. Check 'Base URL' in the credential: the API's URL before /v1.
 The service rejected the request (HTTP 422): text too long. Correct the field this reason is about.
 The service is not available (HTTP 503): maintenance. The cause is probably on the service's side. Try again later.
 The service could not generate the speech: text too long. Change the text, voice or model. A new task is charged.
 The service could not generate the video: UNSAFE_GENERATION. Change the prompt or any images. A new request is charged.
 The service's response is too large: a list of more than 1000 pages. For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.
-An earlier attempt sent this request, but it is unclear whether the service accepted it. It may have been charged, so it isn't sent again: check History → Get Many in half an hour (or the provider's website). If the result isn't there, run only this row (charged). 'Execute step' on this node would charge all rows.
+An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again, because it may be charged: check History → Get Many in half an hour (or the provider's website). If it isn't there, run only this row (charged). 'Execute step' here charges all rows.
 The task is completed, but its audio is not available yet (waited 60 seconds). Wait a few minutes.
 The file was generated but could not be downloaded: the file is empty. The request has been charged. Get its file with History → Get Many, or here: https://files.example.com/a.mp3
 The result did not arrive: the service sent nothing for 300 seconds. It may still appear, and has been charged: check History → Get Many in half an hour. If it isn't there, run only this row (charged). A retry only looks again.
@@ -82,7 +82,7 @@ The service has no history of videos and images (HTTP 404): remove 'Video or Ima
 The execution was canceled.
 The account's quota is used up. Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.
 The service rejected the request (HTTP 403): captcha. Ask your provider whether your account may do this.
-media.example.com does not present a certificate that n8n trusts. Check 'Base URL' in the credential, and whether the certificate has expired. For your own certificate authority, set n8n's environment variable NODE_EXTRA_CA_CERTS to its certificate file, and restart n8n.
+media.example.com does not present a certificate that n8n trusts. Check 'Base URL', and whether the certificate has expired. For your own authority, set NODE_EXTRA_CA_CERTS in n8n's environment to its file, and restart n8n.
 media.example.com is blocked by the security settings of this n8n instance. Ask your n8n administrator to allow this host.
 The service has no task with this ID: Not found – task 4711. Check the task ID. The task may have been deleted, or belong to another account.
 An earlier attempt sent this request to another Base URL, https://old.example.com, as task 4711. To get its audio at no extra charge, enter that Base URL in the credential again, and choose Retry under Executions. To send the request with the new credential, run only this row (charged).
@@ -174,6 +174,7 @@ describe.each(kinds)('all that can be said of %s', (kind) => {
 			{},
 			{ isSubWorkflow: true },
 			{ hasEarlierRequests: true },
+			{ isRetry: true },
 		];
 		for (const [paid, execution] of PAID.flatMap((paid) =>
 			executions.map((execution) => [paid, execution] as const),

@@ -151,9 +151,6 @@ export function chargeSummary(
 		chargedRequests.length > 0 || (failedItemRequests.length > 0 && !isIndeterminate);
 	const itemCount = new Set(chargedRequests.map(({ index }) => index)).size;
 	const advice = retryAdvice(isSubWorkflow ? "the sub-workflow's Executions" : 'Executions');
-	// n8n saved the earlier execution before this retry, so it lacks what this retry has paid for. Another retry of the
-	// earlier execution finds that only in the memory of this process.
-	const retryWarning = isRetry && 'Retry this execution, not an earlier one.';
 	// A user who first corrected the row would change parameters, so that the retry would be charged for all rows. If
 	// the outcome is indeterminate, the description advises no correction.
 	const comesFirst = mustSkipItem && !isIndeterminate;
@@ -162,7 +159,6 @@ export function chargeSummary(
 	const whatToDo = joinSentences(
 		mustSkipItem && (comesFirst ? 'First get the other rows:' : 'To get the other rows,'),
 		mustSkipItem ? advice.skipItem : advice[failsAgain ? 'retryUnchanged' : 'retry'],
-		retryWarning,
 		comesFirst && (isPaid ? 'This row is paid for, too.' : 'Then run only this row.'),
 	);
 	const hasOnlyEarlierResults = hasEarlierRequests && !hasCollectableResults;
@@ -171,10 +167,14 @@ export function chargeSummary(
 		hasOnlyEarlierResults &&
 			failsAgain &&
 			"To skip this row, set On Error to 'Continue (using error output)', connected back to any loop.",
-		hasOnlyEarlierResults && retryWarning,
 		hasCollectableResults && !comesFirst && whatToDo,
 		chargedRequests.length > 0 &&
 			`Already paid for${mustSkipItem ? ', so free in that retry' : ''}: ${itemCount} other row${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
+		// n8n saved the earlier execution before this retry, so it lacks what this retry has paid for. Another retry of
+		// the earlier execution finds that only in the memory of this process.
+		isRetry &&
+			(hasCollectableResults || hasOnlyEarlierResults) &&
+			'Retry this execution, not an earlier one.',
 		indeterminateRequests.length > 0 &&
 			`${indeterminateSentence()} A retry does not send ${indeterminateRequests.length > 1 ? 'them' : 'it'} again: ${howToCheck}.`,
 		comesFirst &&

@@ -68,7 +68,7 @@ const UNREACHABLE_WORDINGS: Record<UnreachableCause, Wording> = {
 	certificate: {
 		message: 'does not present a certificate that n8n trusts',
 		description:
-			"Check 'Base URL' in the credential, and whether the certificate has expired. For your own certificate authority, set n8n's environment variable NODE_EXTRA_CA_CERTS to its certificate file, and restart n8n.",
+			"Check 'Base URL', and whether the certificate has expired. For your own authority, set NODE_EXTRA_CA_CERTS in n8n's environment to its file, and restart n8n.",
 	},
 	blocked: {
 		message: 'is blocked by the security settings of this n8n instance',
@@ -91,7 +91,7 @@ const chargedFilesSentence = ({ fileUrl, otherFileUrls = [], isFree }: FailureFa
 
 /** Says what to do if a response does not seem to come from the API. */
 const WRONG_BASE_URL =
-	"Check 'Base URL' in the credential: it must be the part of the API's URL before /v1.";
+	"Check 'Base URL' in the credential: the API's URL before /v1.";
 
 /**
  * Says how a user finds out whether a request of this kind was charged, without the period. Speech does not appear in
@@ -118,7 +118,7 @@ const SPEECH_REMEDIES: typeof REMEDIES = {
 /** What a user can do if a part of a split text failed. These texts replace those of SPEECH_REMEDIES. */
 const PART_REMEDIES: typeof REMEDIES = {
 	not_allowed:
-		'Choose a voice, model or settings that your account may use (which charges all parts), or ask your provider',
+		'Choose an allowed voice, model or settings (charges all parts), or ask your provider',
 };
 /**
  * Returns what a user can do if the request was for this kind of media. These texts replace or extend those of
@@ -277,7 +277,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		facts.sentElsewhere === undefined
 			? {
 					message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
-					description: `It may have been charged, so it isn't sent again: ${howToCheckFor(facts.mediaKind)}. If the result isn't there, run only this row (${facts.part ? 'all its parts are charged' : 'charged'}). 'Execute step' on this node would charge all rows.`,
+					description: `It isn't sent again, because it may be charged: ${howToCheckFor(facts.mediaKind)}. If it isn't there, run only this row (${facts.part ? 'all its parts are charged' : 'charged'}). 'Execute step' here charges all rows.`,
 				}
 			: {
 					message: `An earlier attempt sent this request ${facts.sentElsewhere.how}`,
@@ -328,7 +328,7 @@ function howToCollect(
 ): string {
 	if (taskIds?.length) {
 		const ids = taskIds.length > 1 ? 'these IDs: tasks' : 'this ID: task';
-		const audio = isIncomplete ? 'the paid parts (not the whole text)' : 'the audio';
+		const audio = isIncomplete ? 'the paid parts' : 'the audio';
 		return `To get ${audio} at no extra charge, use Speech → Collect with ${ids} ${taskIds.join(', ')}.`;
 	}
 	if (taskId === undefined || isFree || kind === 'taskFailed' || kind === 'notFound') return '';
