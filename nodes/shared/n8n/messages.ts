@@ -90,8 +90,7 @@ const chargedFilesSentence = ({ fileUrl, otherFileUrls = [], isFree }: FailureFa
 };
 
 /** Says what to do if a response does not seem to come from the API. */
-const WRONG_BASE_URL =
-	"Check 'Base URL' in the credential: the API's URL before /v1.";
+const WRONG_BASE_URL = "Check 'Base URL' in the credential: the API's URL before /v1.";
 
 /**
  * Says how a user finds out whether a request of this kind was charged, without the period. Speech does not appear in
