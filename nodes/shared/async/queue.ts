@@ -61,7 +61,7 @@ export class Queue<Entry = void> {
 		if (this.isDraining) return;
 		this.isDraining = true;
 		// Callers that enter in the same moment all wait before the first of them is admitted.
-		await undefined;
+		await Promise.resolve();
 		for (let next = this.nextEntry(); next; next = this.nextEntry()) {
 			if (next.delayMs > 0) await this.pause(next.delayMs);
 			else {
