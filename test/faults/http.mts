@@ -218,7 +218,7 @@ const limits: Row[] = [
 	row('502 to the create call, and Retry On Fail is on', BOTH, {
 		setting: { options: { timeout: 3 }, node: RETRY },
 		...create(502, PAGE),
-		fails: `An earlier attempt…unclear whether the service accepted it: The service is not available (HTTP 502)…charged twice`,
+		fails: `An earlier attempt…unclear whether the service accepted it: The service is not available (HTTP 502)…second charge`,
 		note: 'the request is not sent again',
 	}),
 	row('500 or 503 to the create call', CREATING, {

@@ -70,7 +70,7 @@ The service is not available (HTTP 503): maintenance. The cause is probably on t
 The service could not generate the speech: text too long. Change the text, voice or model. A new task is charged.
 The service could not generate the video: UNSAFE_GENERATION. Change the prompt or any images. A new request is charged.
 The service's response is too large: a list of more than 1000 pages. For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.
-An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again, because it may be charged: check History → Get Many in half an hour (or the provider's website). If it isn't there, run only this row (charged). 'Execute step' here charges all rows.
+An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again, to avoid a second charge: check History → Get Many in half an hour (or the provider's website). If it isn't there, run only this row (charged). 'Execute step' here charges all rows.
 The task is completed, but its audio is not available yet (waited 60 seconds). Wait a few minutes.
 The file was generated but could not be downloaded: the file is empty. The request has been charged. Get its file with History → Get Many, or here: https://files.example.com/a.mp3
 The result did not arrive: the service sent nothing for 300 seconds. It may still appear, and has been charged: check History → Get Many in half an hour. If it isn't there, run only this row (charged). A retry only looks again.

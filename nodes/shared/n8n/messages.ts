@@ -276,7 +276,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		facts.sentElsewhere === undefined
 			? {
 					message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
-					description: `It isn't sent again, because it may be charged: ${howToCheckFor(facts.mediaKind)}. If it isn't there, run only this row (${facts.part ? 'all its parts are charged' : 'charged'}). 'Execute step' here charges all rows.`,
+					description: `It isn't sent again, to avoid a second charge: ${howToCheckFor(facts.mediaKind)}. If it isn't there, run only this row (${facts.part ? 'all its parts are charged' : 'charged'}). 'Execute step' here charges all rows.`,
 				}
 			: {
 					message: `An earlier attempt sent this request ${facts.sentElsewhere.how}`,
