@@ -1,14 +1,35 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { begin, sim } from './setup';
 
 /* Faked time that is made to pass, beside connections that are real. */
 
 const { setTimeout: realTimeout } = globalThis;
 
-/** Gives what is under way the time to go on: some rounds of the event loop. */
+const echo = createServer((socket) => socket.pipe(socket));
+let socket: Socket;
+beforeAll(async () => {
+	await once(echo.listen(0, '127.0.0.1'), 'listening');
+	socket = connect((echo.address() as AddressInfo).port, '127.0.0.1');
+	await once(socket, 'connect');
+});
+afterAll(() => {
+	socket.destroy();
+	echo.close();
+});
+
+/** Sends a byte through the network of this machine, which brings it after all that was sent before. */
+async function sendByte(): Promise<void> {
+	socket.write('.');
+	await once(socket, 'data');
+}
+
+/** Gives what is under way the time to go on: some rounds of the event loop and of the network. */
 async function settle(): Promise<void> {
-	const rounds = sim.countOpenConnections() > 0 ? 60 : 10;
-	for (let round = 0; round < rounds || isOnDisk(); round++)
+	for (let round = 0; round < 10 || isOnDisk(); round++) {
 		await new Promise((next) => setImmediate(next));
+		await sendByte();
+	}
 }
 
 /** True while n8n reads or writes files, which takes real time, much of it on a busy machine. */
