@@ -61,11 +61,14 @@ export async function findInHistory(
 		const failure = isCutShort
 			? abortReason(signal).withDefaults({ mayBeCharged: true })
 			: streamFailure;
-		// `failure` may be about one of several videos, and the candidates may be the others.
-		const mayHaveOthers =
-			candidates && candidates.length > 0 && isFailure(failure, 'generationFailed');
+		// `failure` may be about one of several videos, and the candidates may be the others. If the ids of all videos
+		// were announced, an entry with another id is none of them.
+		const allAreAnnounced = request.announcedIds.length >= requestedCount;
+		const mayHaveOthers = candidates?.some(({ id }) => !allAreAnnounced || id === '') ?? false;
+		const hasFailed = isFailure(failure, 'generationFailed');
+		if (hasFailed && !mayHaveOthers) throw failure;
 		const { reason } = failure.facts;
-		throw (mayHaveOthers ? new Failure('streamLost', { reason }) : failure).withDefaults({
+		throw (hasFailed ? new Failure('streamLost', { reason }) : failure).withDefaults({
 			candidates,
 		});
 	});
