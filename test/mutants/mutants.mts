@@ -20,7 +20,7 @@ export const MUTANTS = [
 	`api/retry.ts => if (retry === 'ifNotAccepted') return true; => if (retry === 'ifNotAccepted') return false;`,
 	`api/retry.ts => if (!lastFailure.facts.mayBeCharged) => if (true)`,
 	// Whose file.
-	`generation/historyMatching.ts => !request.withImages && =>`,
+	`generation/historyMatching.ts => request.withImages || =>`,
 	`generation/historySearch.ts => const SEARCH_INTERVAL_MS = 10_000; => const SEARCH_INTERVAL_MS = 10_000_000;`,
 	// Waiting.
 	`async/pollSchedule.ts => return readAfter(0, true); => return schedule;`,

@@ -55,6 +55,7 @@ const clip = (number: number, fields: ServiceRecord, path = 'download') => {
 	return { ...fields, file_url: `https://files.example.com/${path}?job=${number}` };
 };
 const late = { sentAt: SENT_AT + 20_000 };
+const later = { created_at: at(25) };
 const hour = { created_at: at(3605) };
 const afterHour = { mine: { sentAt: SENT_AT + 60 * MINUTE } };
 const failed = { status: 'failed', file_url: '' };
@@ -105,6 +106,18 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	['nothing beside one of another seed', [{}], 'listed', { others: [{ contentDigest: 'seed 7' }] }],
 	['nothing beside one with images', [{}, {}], 'listed', { others: [images] }],
 	['what a different one cannot have made', [{}], [0], { later: [{ ...images, ...late }] }],
+	[
+		'what one on its stream cannot have made',
+		[{}, later],
+		[0],
+		{ later: [{ isHeard: true, ...late }] },
+	],
+	[
+		'what a different one cannot have made, beside its own',
+		[{}, later],
+		[0],
+		{ later: [{ ...images, ...late }] },
+	],
 	['what one given up long ago cannot have', [hour], [0], { ...afterHour, others: [images] }],
 	['no failed entry by its prompt: another process may have asked for it', [failed], []],
 	['a failed entry that an event told', [failed], [0], { mine: { announcedIds: ['e0'] } }],

@@ -44,9 +44,8 @@ export const isCompetingWith =
  * Finds the history entries of a request.
  *
  * - An announced id, or the URL of a file that has arrived, proves that an entry belongs to the request.
- * - Other entries with exactly the request's prompt match only if there is no doubt: no request with other content
- *   could own one of them, no request that could own one has an open stream, and they have no more files than are
- *   missing.
+ * - Another entry with exactly the request's prompt matches only if there is no doubt: no request with other content, or
+ *   with an open stream, could own it, and such entries have no more files than are missing.
  * - Requests with the same content are interchangeable. They get the entries in the order in which they were sent.
  * - A request with images matches by id or URL alone, because the same prompt is often used with many images.
  * - A request that was sent with another token matches by id or URL alone, because that token may belong to another
@@ -105,20 +104,22 @@ export function matchHistory(
 	const claimableEntries = unclaimedEntries
 		.filter((entry) => claimants.some((owner) => couldBelongTo(owner)(entry)))
 		.flatMap((entry) => Array<HistoryEntry>(countFiles([entry])).fill(entry));
-	const isUnambiguous =
-		!request.withImages &&
-		claimants.every(
-			({ searchUntil, contentDigest, accountKey = ownAccountKey }) =>
-				searchUntil !== undefined &&
-				contentDigest === request.contentDigest &&
-				accountKey === ownAccountKey,
-		) &&
-		claimableEntries.length <= claimants.length;
+	const isInterchangeable = ({
+		searchUntil,
+		contentDigest,
+		accountKey = ownAccountKey,
+	}: GenerationRequest) =>
+		searchUntil !== undefined &&
+		contentDigest === request.contentDigest &&
+		accountKey === ownAccountKey;
+	const isUnambiguous = (entry: HistoryEntry) =>
+		claimants.every((owner) => isInterchangeable(owner) || !couldBelongTo(owner)(entry));
 
 	/** The claimable entries that belong to `request`: the first claimant gets the first entry, and so on. */
-	const allottedEntries = isUnambiguous
-		? claimableEntries.filter((_, index) => claimants[index] === request)
-		: [];
+	const allottedEntries =
+		request.withImages || claimableEntries.length > claimants.length
+			? []
+			: claimableEntries.filter((_, index) => claimants[index] === request).filter(isUnambiguous);
 	const matched = [
 		...provenEntries,
 		...new Set(allottedEntries.filter((entry) => possibleEntries.includes(entry))),
