@@ -8,6 +8,7 @@ const text = 'One text.';
 const [execution, process, trigger, id] = ['execution 0', 'n8n 0', 'trigger 0', 'speech-0'];
 const asked = {
 	...{ operation: 'speak', items: [text], onError: 'stopWorkflow' as const, tries: 1 },
+	amount: 1,
 	options: { timeout: 900, concurrency: 1, subtitles: true, maxPaidPerExecution: 2 },
 };
 const wanted = { events: ['completed', 'failed'], taskIds: [] as string[], download: true };

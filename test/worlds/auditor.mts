@@ -110,9 +110,13 @@ function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book):
 		if (!error && ended.length === 1 && late > 0) yield `${name} ends ${late} ms late`;
 	}
 	const begin = begun.at(-1)!.at;
+	// A failure may be that of one of several, so the others are searched for ten minutes.
+	const searchMs = asked.amount > 1 ? 10 * MINUTE : 0;
 	const isClear = paid.every(({ n }) => {
-		const { isTold, made, isFailureTold } = own.find((work) => work.n === n) ?? {};
-		return isTold && ((made && made.at < begin) || isFailureTold);
+		const { isTold, made, failureTold } = own.find((work) => work.n === n) ?? {};
+		return (
+			isTold && ((made && made.at < begin) || (failureTold && failureTold.at + searchMs < begin))
+		);
 	});
 	if (last.status === 'success' || onError !== 'stopWorkflow' || !isClear) return;
 	if (count(own, ({ isFailed }) => isFailed) < 2) yield `${name} never ends well: ${whyNot(last)}`;

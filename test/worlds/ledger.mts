@@ -7,7 +7,10 @@ import type { Execution } from './world.mts';
 export type Given = { text: string; json: IDataObject; marks: string[]; fields: string[] };
 
 /** What a person has asked n8n for. Options as the node has them, times in seconds. */
-type Asked = Pick<Execution, 'operation' | 'items' | 'options' | 'onError' | 'tries' | 'calledBy'>;
+type Asked = Pick<
+	Execution,
+	'operation' | 'items' | 'options' | 'onError' | 'tries' | 'calledBy' | 'amount'
+>;
 
 /** What a trigger is to tell. */
 type Wanted = { events: string[]; taskIds: string[]; download: boolean; isOld?: boolean };
@@ -96,8 +99,8 @@ export function bookOf(lines: Line[]) {
 		const { id, n, text } = charge;
 		const isOwn = (line: { id: string }) => line.id === id;
 		const by = requests.find((line) => line.n === n) ?? requests.find((line) => line.text === text);
-		const isFailureTold = failed.some((line) => isOwn(line) && line.isTold);
-		const ends = { made: made.find(isOwn), isFailed: failed.some(isOwn), isFailureTold };
+		const failureTold = failed.find((line) => isOwn(line) && line.isTold);
+		const ends = { made: made.find(isOwn), isFailed: failed.some(isOwn), failureTold };
 		return { ...charge, ...ends, request: n === undefined ? n : by, isTold: told.some(isOwn) };
 	});
 	const begins = Map.groupBy(of('begun'), (line) => rootOf(line.execution));

@@ -65,9 +65,10 @@ export const underWay = new Set<Running>();
 /** Runs it to its end, which it has only if its process lives so long. */
 export async function execute(service: Service, running: Running): Promise<IRun> {
 	const { plan, name: execution, process, retryOf } = running;
-	const { operation, items, options, onError, tries, stopAfter, calledBy } = plan;
+	const { operation, items, options, onError, tries, stopAfter, calledBy, amount } = plan;
 	const own = { execution, process: process.name };
-	note({ what: 'begun', ...own, asked: { operation, items, options, onError, tries, calledBy } });
+	const asked = { operation, items, options, onError, tries, calledBy, amount };
+	note({ what: 'begun', ...own, asked });
 	const onMessage = (text: string) => note({ what: 'said', ...own, text });
 	const input = items.map((text): INodeExecutionData => {
 		const json = { text, id: operation === 'wait' ? service.taskOf(text) : '' };

@@ -14,7 +14,7 @@ export function* paidOnce({ asked, attempts, paid }: Family, { works }: Book): I
 		for (const { attempt, texts } of attempts)
 			if (count(own, (one) => one.attempt === attempt) > mostFor(texts))
 				yield `more than one paid request for "${text}" in attempt ${attempt}`;
-		const failed = count(works, (work) => work.text === text && work.isFailureTold);
+		const failed = count(works, (work) => work.text === text && !!work.failureTold);
 		if (own.length > mostFor(asked.items) + failed) yield `"${text}" is paid for again`;
 	}
 	const most = Number(asked.options.maxPaidPerExecution ?? 0) || Infinity;
@@ -74,7 +74,7 @@ export function* deliveredOrNamed(family: Family, { of }: Book): Iterable<string
 	);
 	const texts = JSON.stringify([...own, ...ended]);
 	const isNamed = (id: string) => new RegExp(`${id}(?![-\\d])`).test(texts);
-	for (const { id, text, request, made, isTold, isFailureTold } of family.works) {
+	for (const { id, text, request, made, isTold, failureTold } of family.works) {
 		// A process that was killed says nothing any more.
 		if (!ended.some(({ execution }) => execution === request!.execution)) continue;
 		// Files in the making are named one by one.
@@ -84,7 +84,7 @@ export function* deliveredOrNamed(family: Family, { of }: Book): Iterable<string
 		const errors = given.filter((one) => one.json.error && one.text.includes(text));
 		const hints = errors.length > 0 && !isCounted ? JSON.stringify(errors) : texts;
 		const isHinted = /paid|charged|history/i.test(hints) && (!isTold || isCounted);
-		if (!isFailureTold && !isHinted && !isNamed(id) && !missing.every(isNamed))
+		if (!failureTold && !isHinted && !isNamed(id) && !missing.every(isNamed))
 			yield `nobody says what became of ${id} ("${text}")`;
 	}
 	for (const { marks, fields } of asked.options.subtitles ? given : [])
