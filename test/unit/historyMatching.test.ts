@@ -48,6 +48,9 @@ const wide = { mine: { aspectRatio: LANDSCAPE }, others: [{ aspectRatio: PORTRAI
 const images = { withImages: true };
 const foreign = { accountKey: 'that of another token' };
 const [first, second] = [listed({}, 0), listed({}, 1)];
+const timeless = { created_at: undefined };
+/** As a clock of that zone shows it. */
+const local = (hours: number) => at(5 + hours * 3600).slice(0, 19);
 const nameless = { ...first, id: undefined };
 const noId = { id: undefined };
 const renewed = 'https://files.example.com/e0.mp4?sign=2';
@@ -65,7 +68,15 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	['nothing of more than it asked for', [{}, {}], 'listed'],
 	['nothing of another prompt', [{ prompt: 'Q' }, { prompt: 'p' }, { prompt: undefined }], []],
 	['what has no prompt, where none was sent', [{ prompt: '' }, {}], [0], { mine: { prompt: '' } }],
-	['nothing made before it', [{ created_at: at(-60) }, { created_at: 'yesterday' }], []],
+	['nothing made before it', [{ created_at: at(-60) }], []],
+	['nothing without a time', [{ created_at: undefined }, { created_at: 'yesterday' }], 'listed'],
+	[
+		'nothing of another zone, maybe',
+		[{ created_at: local(-5) }, { created_at: local(9) }],
+		'listed',
+	],
+	['what a time without a zone puts after it, as UTC', [{ created_at: local(0) }], [0]],
+	['nothing that another has, without a time', [timeless], [], { others: [{ got: [first] }] }],
 	['what is of its second', [{ created_at: at(0) }], [0], { mine: { sentAt: SENT_AT + 900 } }],
 	['nothing of another kind', [{ type: 'image' }], []],
 	['an image without an ending', [{ file_url: '/download/17' }], [0], { mine: { kind: 'image' } }],

@@ -1,5 +1,5 @@
 import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, type GenerationRequest, MEDIA } from '../contract';
-import { asText } from '../parsing/values';
+import { asText, hasNoZone } from '../parsing/values';
 import { apparentKind, topLevelType } from '../parsing/fileType';
 import { identifiersOf } from '../parsing/responses';
 import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntries';
@@ -12,8 +12,8 @@ export interface HistoryMatch {
 	 */
 	matched: HistoryEntry[];
 	/**
-	 * If nothing matches: the entries that may belong to this request, but also to another one, newest first. Otherwise
-	 * empty.
+	 * If nothing matches: the entries that may belong to this request, but also to another one, newest first. Entries
+	 * with an uncertain time may belong to any request. Otherwise empty.
 	 */
 	candidates: HistoryEntry[];
 }
@@ -124,8 +124,15 @@ export function matchHistory(
 		...provenEntries,
 		...new Set(allottedEntries.filter((entry) => possibleEntries.includes(entry))),
 	];
-	return { matched, candidates: matched.length > 0 ? [] : possibleEntries };
+	const candidates = unclaimedEntries.filter(
+		(entry) => couldBelongTo(request)(entry) || hasUncertainTime(entry),
+	);
+	return { matched, candidates: matched.length > 0 ? [] : candidates.reverse() };
 }
+
+/** True for an entry without a time, or with a time that has no zone. */
+const hasUncertainTime = ({ createdAt, record }: HistoryEntry) =>
+	Number.isNaN(createdAt) || hasNoZone(record.created_at);
 
 /** Returns the announced ids of a request, and the ids and URLs of the files that have arrived. */
 const identifiersOfRequest = ({ announcedIds, files }: GenerationRequest) => [

@@ -101,11 +101,7 @@ export async function findInHistory(
 		const match = matchHistory(request, requestsWithPrompt, entries, accountKey);
 		const failedEntries = match.matched.filter((entry) => entry.hasFailed);
 		const furtherFiles = match.matched.flatMap((entry) => furtherFilesOf(entry, receivedFiles));
-		// Entries without a time may belong to any request with this prompt, so they are candidates.
-		const undatedEntries = entries.filter(
-			({ prompt, createdAt }) => prompt === request.prompt && Number.isNaN(createdAt),
-		);
-		candidates = [...match.candidates, ...undatedEntries].map(({ id = '', record }) => {
+		candidates = match.candidates.map(({ id = '', record }) => {
 			return { id, createdAt: asText(record.created_at) };
 		});
 		foundFiles = [...receivedFiles, ...furtherFiles].slice(0, MAX_FILES);

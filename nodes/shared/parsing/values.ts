@@ -54,6 +54,12 @@ export function asNumber(value: unknown): number | undefined {
 	return Number.isFinite(number) ? number : undefined;
 }
 
+/** Matches a time in ISO 8601 that has no zone. */
+const TIME_WITHOUT_ZONE = /\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/;
+
+/** True if `value` is a time without a zone. It may be the local time of anywhere. */
+export const hasNoZone = (value: unknown): boolean => TIME_WITHOUT_ZONE.test(asText(value) ?? '');
+
 /**
  * Returns a time in ms since 1970, from a number of seconds or ms, or from a text; NaN if `value` is no time. ISO 8601
  * without a zone counts as UTC.
@@ -61,7 +67,7 @@ export function asNumber(value: unknown): number | undefined {
 export function asTime(value: unknown): number {
 	const text = asText(value) ?? '';
 	if (!/^\d{9,13}(?:\.\d+)?$/.test(text)) {
-		return Date.parse(text.replace(/\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/, '$&Z'));
+		return Date.parse(text.replace(TIME_WITHOUT_ZONE, '$&Z'));
 	}
 	const number = Number(text);
 	return number < 1e11 ? number * 1000 : number;
