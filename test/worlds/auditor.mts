@@ -130,10 +130,7 @@ const isSlowed = ({ faults }: Book, from: number, to: number) =>
 	});
 
 /** 4c. The result is looked up as soon as a message says that it is there. */
-function* heardAtOnce(
-	{ stopped, ended, works, requests, timeoutMs }: Family,
-	book: Book,
-): Iterable<string> {
+function* heardAtOnce({ stopped, ended, works, timeoutMs }: Family, book: Book): Iterable<string> {
 	const last = stopped?.at ?? ended[0]?.at ?? 0;
 	const hundreds = book.of('heard').filter(({ percentage, at }) => percentage === 100 && at < last);
 	for (const { at: begun, id, request, made, isTold } of book.isKilled ? [] : works) {
@@ -145,8 +142,10 @@ function* heardAtOnce(
 		if (!heard || heard.at + SECOND >= request!.at + timeoutMs) continue;
 		if (isSlowed(book, made.at, heard.at + 1500)) continue;
 		// A message may come after the file, and a reading be on its way for 50 ms.
-		const isRead = requests.some(({ path, at }) => {
-			return path.endsWith(`/${id}`) && at > made.at - 50 && at <= heard.at + 1500;
+		// One reading serves all who wait, so it may be a trigger's.
+		const isRead = book.requests.some(({ path, at, process }) => {
+			const isOfProcess = process === heard.process && path.endsWith(`/${id}`);
+			return isOfProcess && at > made.at - 50 && at <= heard.at + 1500;
 		});
 		if (!isRead) yield `${id} is not read when it is said to be ready`;
 	}
