@@ -89,13 +89,14 @@ class ListeningTrigger {
 		if (signal.aborted) return;
 		signal.addEventListener('abort', accountOf(credential).retain(), { once: true });
 		const activation = this.activationFor(credential, settings);
-		this.watches = watchesOf(activation);
 		if (SYSTEM_ACTIVATION_MODES.has(context.getActivationMode()))
 			return this.startInBackground(activation);
 		const error = await tokenError(activation.api, 0, signal);
 		if (signal.aborted) return;
 		// A temporary failure, such as an outage, does not prevent publishing.
 		if (error !== undefined && (isManual || !isTransientOrOutOfCredit(error))) throw error;
+		// The outboxes are loaded late, because n8n may still report a failed start of the previous activation.
+		this.watches = watchesOf(activation);
 		await Promise.all(this.watches.map(async (watch) => await watch.start()));
 	}
 
@@ -120,7 +121,9 @@ class ListeningTrigger {
 		};
 	}
 
-	private startInBackground({ onFatal, warn }: Activation): void {
+	private startInBackground(activation: Activation): void {
+		const { onFatal, warn } = activation;
+		this.watches = watchesOf(activation);
 		for (const watch of this.watches) {
 			void watch.start().catch((error: unknown) => {
 				const failure = error instanceof Failure ? error : new Failure('noResponse');

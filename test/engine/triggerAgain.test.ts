@@ -123,6 +123,22 @@ describe('an event whose execution n8n could not start', () => {
 		expect(next.started[0]!.key).toBe(trigger.started[0]!.key);
 	});
 
+	it('is told by the next activation, though n8n says so only once the trigger is closed', async () => {
+		let refuse = (_: Error) => {};
+		const setting = { nodeId: 'refused late' };
+		const execute = async () => await new Promise<IRun>((_, reject) => (refuse = reject));
+		const trigger = await refusing(0, { ...setting, execute });
+		const taskId = await passWhile(createTask('Busy'));
+		await passUntil(() => trigger.started.length === 1);
+		await trigger.close();
+		refuse(busy());
+		await pass(0);
+		const next = await passWhile(activate(setting));
+		await passUntil(() => next.started.length === 1);
+		await pass(1);
+		expect(next.events()).toEqual([`completed ${taskId} 100`]);
+	});
+
 	it.each(['The execution was cancelled manually', 'No active execution found'])(
 		'is not one whose execution has begun: %s',
 		async (text) => {

@@ -93,9 +93,13 @@ export class ExecutionQueue {
 		this.outbox.save();
 		context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
 		const hasFailedToStart = await raceTimeout(MAX_SLOT_HOLD_MS, closing, failedStartCheck);
-		// When the trigger is closed, nobody learns any more whether the execution has started. The state stays
-		// 'emitted', so the next activation decides whether to emit the event again (see `Outbox`).
-		if (closing.aborted && hasFailedToStart === undefined) return true;
+		// When the trigger is closed, nobody waits to learn whether the execution has started. The state stays 'emitted',
+		// so the next activation decides whether to emit the event again (see `Outbox`). It does so if n8n reports a
+		// failed start in time.
+		if (closing.aborted && hasFailedToStart === undefined) {
+			void failedStartCheck.then((hasFailed) => hasFailed && this.setState(emission, 'pending'));
+			return true;
+		}
 		this.setState(emission, hasFailedToStart ? 'pending' : 'done');
 		return !hasFailedToStart;
 	}
