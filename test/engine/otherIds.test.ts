@@ -73,6 +73,21 @@ describe('a sub-workflow after the trigger', () => {
 	});
 });
 
+test('none of several videos of a called sub-workflow starts anything, whose stream tells neither ids nor the addresses of the history', async () => {
+	const [trigger] = await Promise.all([activate(setting), pass(3)]);
+	const files = ['a', 'b', 'c'].map((file) => ({ file_url: url(`temporary/${file}`, 1) }));
+	onCreate({ sse: [complete(files), 'END'] } as never, { times: 1 });
+	const fields = video('P', {}, { download: false, numberOfVideos: 3 });
+	const running = await beginCalled(fields);
+	await pass(3);
+	good(await running.finished);
+	for (const file of ['a', 'b', 'c']) sim.history.unshift(entry(`row-${file}`, file, 2));
+	await pass(90);
+	sim.history.unshift(entry('foreign', 'd', 2));
+	await pass(90);
+	expect(trigger.started.map(({ item }) => item.json.id)).toEqual(['foreign']);
+});
+
 test.each([
 	['times out', { timeout: 20 }, false],
 	['is stopped', {}, true],

@@ -122,8 +122,8 @@ function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt
 	// With `searchUntil`, the stream of the request has ended. For speech, its create call has failed.
 	if (searchUntil !== undefined) {
 		// If the files have no ids, they are recognized by URL only, and the history may have other URLs than the
-		// stream.
-		const hasUnknownIds = announcedIds.length === 0 && files.length > 0;
+		// stream. Each id that was found by the prompt has lowered `orderedCount` (see `assignResult`).
+		const hasUnknownIds = orderedCount > 0 && announcedIds.length <= files.length - orderedCount;
 		// The history may have other ids than those that were announced.
 		const isIncomplete = request.kind === 'speech' ? !hasAllFiles : files.length < orderedCount;
 		// Without its text, any task would count as the result, so the time is shorter.
