@@ -212,8 +212,8 @@ export interface GenerationRequest {
 	files: GeneratedFile[];
 	/** Why the missing files have failed, in the service's words. */
 	reason?: string;
-	/** True if one of several files has failed, and the service has not said which. */
-	hasUnattributedFailure?: boolean;
+	/** The ids of those of several files that have failed; '' for one whose id the service has not told. */
+	failedIds?: string[];
 	/**
 	 * Until when the history is searched for missing files, in ms since 1970; undefined while the stream is open. For
 	 * speech: when the create call failed; undefined if it has not failed.

@@ -102,6 +102,20 @@ describe('one of several refused, the others in the making', () => {
 		expect(bad(result).all).toContain('v2');
 	});
 
+	test('the stream breaks: nobody waits for the one that was refused', async () => {
+		const came = done([made('v2')]);
+		onCreate({ sse: [...ids.map(tellsId), refuses('v1'), came, 'RESET'] });
+		setTimeout(() => sim.history.unshift(...ids.slice(1).map((id) => made(id))), 15_000);
+		const { result, seconds } = await hasten(video('P', {}, { ...several, download: false }));
+		expect(
+			good(result)
+				.map(({ json }) => json.id)
+				.sort(),
+		).toEqual(['v2', 'v3', 'v4']);
+		expect(seconds).toBeLessThan(60);
+		expect(hints(result).join()).not.toContain('may still appear');
+	});
+
 	test('attempts that time out meanwhile do not end in a second payment', async () => {
 		onCreate({ sse: [...ids.map(tellsId), refuses('v1'), 'END'] });
 		const retry = { ...RETRY, maxTries: 5, waitBetweenTries: 5000 };

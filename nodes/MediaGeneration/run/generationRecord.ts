@@ -103,7 +103,7 @@ export class GenerationRecord {
 	readPreviousResult(): StreamResult | undefined {
 		if (!this.isSent) return undefined;
 		const { accountKey: ownAccountKey } = this.item.credential;
-		const { accountKey = ownAccountKey, files, reason, hasUnattributedFailure } = this.request;
+		const { accountKey = ownAccountKey, files, reason, failedIds } = this.request;
 		if (files.length > 0) this.item.report.hint(this.entry.collectedHint);
 		const tokenReason = accountKey !== ownAccountKey && 'it was requested with another token';
 		const interruption = [tokenReason, this.indeterminateReason].filter(Boolean).join('; ');
@@ -111,7 +111,7 @@ export class GenerationRecord {
 		const cause = reason ?? (this.indeterminateReason && interruption);
 		const failure = cause === undefined ? undefined : new Failure(kind, { reason: cause });
 		const interruptionReason = interruption || 'an earlier attempt ended without a result';
-		return { files, interruptionReason, reason, hasUnattributedFailure, failure };
+		return { files, interruptionReason, reason, failedIds, failure };
 	}
 
 	/**
@@ -152,7 +152,7 @@ export class GenerationRecord {
 	 * until when to search. Call it when the stream has ended with fewer files than requested.
 	 */
 	markIncomplete(result: StreamResult): void {
-		const { files, interruptionReason, reason, failure, isEmpty, hasUnattributedFailure } = result;
+		const { files, interruptionReason, reason, failure, isEmpty, failedIds } = result;
 		const { ledger, item } = this;
 		const hasEndedNormally = interruptionReason === undefined;
 		const searchMs = hasEndedNormally ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined;
@@ -162,7 +162,7 @@ export class GenerationRecord {
 		const isFinal = failure !== undefined || files.length > 0;
 		const knownFields = {
 			reason: isFinal ? reason : undefined,
-			hasUnattributedFailure,
+			failedIds,
 			searchUntil: searchEnd(this.request, searchMs),
 		};
 		if (files.length > 0) this.writeAccepted({ files, ...knownFields });
@@ -193,7 +193,9 @@ export class GenerationRecord {
 				(announced) => !files.some(({ id }) => id === announced),
 			);
 			const idsSuffix = missingIds.length > 0 ? ` (known IDs: ${missingIds.join(', ')})` : '';
-			const hint = this.isStreamLost
+			const failedCount = this.request.failedIds?.length ?? 0;
+			const mayMoreArrive = this.isStreamLost && files.length + failedCount < orderedCount;
+			const hint = mayMoreArrive
 				? `Found only ${files.length} of ${orderedCount} files. The rest may have been charged, too, and may still appear in History → Get Many${idsSuffix}`
 				: 'The service generated fewer files than requested';
 			this.item.report.hint(hint);

@@ -81,10 +81,11 @@ export function matchHistory(
 		const ownEntries = new Set(
 			identifiersOfRequest(owner).flatMap((identifier) => entryByIdentifier.get(identifier) ?? []),
 		);
-		const { requestedCount, announcedIds, files, hasUnattributedFailure } = owner;
+		const { requestedCount, announcedIds, files, failedIds = [] } = owner;
 		const knownCount = Math.max(countFiles([...ownEntries]), announcedIds.length, files.length);
 		// A file that has failed is not missing. If it were, a file of another process could take its place.
-		return requestedCount - knownCount - (hasUnattributedFailure ? 1 : 0);
+		const unknownFailures = failedIds.filter((id) => !announcedIds.includes(id));
+		return requestedCount - knownCount - unknownFailures.length;
 	};
 	/**
 	 * Each request that could own one of the possible entries, in the order in which they were sent. A request is

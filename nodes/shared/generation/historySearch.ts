@@ -105,7 +105,7 @@ export async function findInHistory(
 			return { id, createdAt: asText(record.created_at) };
 		});
 		foundFiles = [...receivedFiles, ...furtherFiles].slice(0, MAX_FILES);
-		const failedCount = Math.max(failedEntries.length, request.hasUnattributedFailure ? 1 : 0);
+		const failedCount = Math.max(failedEntries.length, request.failedIds?.length ?? 0);
 		if (foundFiles.length + failedCount >= requestedCount) {
 			if (foundFiles.length > 0) return { done: true, value: foundFiles };
 			const { facts } = failureOfAnswer(api.credential.redact.value(failedEntries[0]!.record));

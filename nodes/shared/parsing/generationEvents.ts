@@ -22,8 +22,8 @@ export interface StreamResult {
 	interruptionReason?: string;
 	/** Why files have failed, in the service's words. */
 	reason?: string;
-	/** True if a file has failed, and the service has not said which. */
-	hasUnattributedFailure?: boolean;
+	/** The ids of the files that have failed; '' for one whose id the service has not told. */
+	failedIds?: string[];
 	/** True if the service sent an empty list as the result, so that it has probably generated nothing. */
 	isEmpty?: boolean;
 	/** The Failure to report if there is no file in the history either. */
@@ -272,14 +272,15 @@ export class GenerationEvents {
 		const reason = this.reportedFailure?.facts.reason;
 		const isFailureFinal =
 			this.reportedFailure !== undefined && !this.reportedFailure.facts.transient;
-		const hasUnattributedFailure = (isFailureFinal && this.failedIds.size === 0) || undefined;
+		const failedIds =
+			this.failedIds.size > 0 ? [...this.failedIds] : isFailureFinal ? [''] : undefined;
 		// The files that have arrived are charged, so they are the result even if other files have failed.
 		if (files.length > 0)
 			this.outcome ??= {
 				files,
 				interruptionReason: isComplete ? undefined : interruptionReason,
 				reason,
-				hasUnattributedFailure,
+				failedIds,
 			};
 		else {
 			const failureToReport =
@@ -291,7 +292,7 @@ export class GenerationEvents {
 				interruptionReason: interruptionReason ?? this.defaultInterruption,
 				isEmpty,
 				reason,
-				hasUnattributedFailure,
+				failedIds,
 				failure: failureToReport,
 			};
 		}
