@@ -116,6 +116,24 @@ describe('one of several refused, the others in the making', () => {
 		expect(hints(result).join()).not.toContain('may still appear');
 	});
 
+	test.each([
+		['comes out', []],
+		['is named, beside another’s', ['of-another']],
+	])(
+		'an error without an id, and only the id of that one was told: the other %s',
+		async (_, others) => {
+			onCreate({ sse: [tellsId('v1'), refuses()] });
+			const list = (id: string, changes = {}) => sim.history.unshift(made(id, changes));
+			list('v1', { status: 'failed', file_url: '' });
+			setTimeout(() => ['v2', ...others].map((id) => list(id)), 60_000);
+			const fields = video('P', {}, { numberOfVideos: 2, download: false });
+			const { result } = await hasten(node(fields, RETRY));
+			expect(posts()).toBe(1);
+			if (others.length === 0) expect(only(result).json.id).toBe('v2');
+			else expect(bad(result).all).toContain('v2');
+		},
+	);
+
 	test('attempts that time out meanwhile do not end in a second payment', async () => {
 		onCreate({ sse: [...ids.map(tellsId), refuses('v1'), 'END'] });
 		const retry = { ...RETRY, maxTries: 5, waitBetweenTries: 5000 };

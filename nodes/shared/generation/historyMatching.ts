@@ -12,8 +12,8 @@ export interface HistoryMatch {
 	 */
 	matched: HistoryEntry[];
 	/**
-	 * If nothing matches: the entries that may belong to this request, but also to another one, newest first. Entries
-	 * with an uncertain time may belong to any request. Otherwise empty.
+	 * If nothing but failed entries matches: the entries that may belong to this request, but also to another one,
+	 * newest first. Entries with an uncertain time may belong to any request. Otherwise empty.
 	 */
 	candidates: HistoryEntry[];
 }
@@ -78,14 +78,13 @@ export function matchHistory(
 	);
 	/** Returns how many of the requested files of `owner` are still missing. The number may be negative. */
 	const missingFileCountOf = (owner: GenerationRequest) => {
-		const ownEntries = new Set(
-			identifiersOfRequest(owner).flatMap((identifier) => entryByIdentifier.get(identifier) ?? []),
-		);
+		const proven = identifiersOfRequest(owner).flatMap((id) => entryByIdentifier.get(id) ?? []);
+		const ownEntries = [...new Set(proven)];
 		const { requestedCount, announcedIds, files, failedIds = [] } = owner;
-		const knownCount = Math.max(countFiles([...ownEntries]), announcedIds.length, files.length);
+		const fileCount = Math.max(files.length, ownEntries.flatMap((entry) => entry.files).length);
 		// A file that has failed is not missing. If it were, a file of another process could take its place.
-		const unknownFailures = failedIds.filter((id) => !announcedIds.includes(id));
-		return requestedCount - knownCount - unknownFailures.length;
+		const settledCount = fileCount + failedIds.length;
+		return requestedCount - Math.max(countFiles(ownEntries), announcedIds.length, settledCount);
 	};
 	/**
 	 * Each request that could own one of the possible entries, in the order in which they were sent. A request is
@@ -128,7 +127,8 @@ export function matchHistory(
 	const candidates = unclaimedEntries.filter(
 		(entry) => couldBelongTo(request)(entry) || hasUncertainTime(entry),
 	);
-	return { matched, candidates: matched.length > 0 ? [] : candidates.reverse() };
+	const mayHaveFile = matched.some(({ hasFailed }) => !hasFailed);
+	return { matched, candidates: mayHaveFile ? [] : candidates.reverse() };
 }
 
 /** True for an entry without a time, or with a time that has no zone. */
