@@ -1,8 +1,8 @@
 import { event, status } from '../faults/row.mts';
 import { out } from './seen';
 import { made, onCreate } from './service';
-import { EACH, fakeTime, image, sim, start, texts, video } from './setup';
-import { hasten } from './time';
+import { CONTINUE, EACH, fakeTime, image, node, sim, start, texts, video } from './setup';
+import { hasten, pass } from './time';
 
 /* Streams that announce no ids, beside a history that has ids, and signs each URL anew in its query. */
 
@@ -33,6 +33,35 @@ test('the row whose stream was lost gets its own image, not that of an equal row
 	const { result } = await hasten(rows, texts('P', 'P', 'P', 'P'));
 	const made = out(result).map(({ json }) => String(json.file_url).replace(/.*\/|\?.*/g, ''));
 	expect(made.sort()).toEqual(['1.png', '2.png', '3.png', '4.png']);
+});
+
+test('a file of an equal row that the history lists under another address is given to no other row', async () => {
+	const own = complete('image', { url: `${sim.fileOrigin}/temporary/1` });
+	onCreate({ sse: [own, 'END'] } as never, { times: 1 });
+	onCreate({ sse: [status('processing'), { delayMs: 3000 }, 'RESET'] } as never, { times: 1 });
+	sim.history.unshift(entry(1, 'png', 'image'));
+	listAfter(60, entry(2, 'png', 'image'));
+	const rows = image(EACH, { timeout: 900 }, { download: false });
+	const { result } = await hasten(node(rows, CONTINUE), texts('P', 'P'));
+	const [first, second] = [0, 1].map((row) => {
+		return out(result).find(({ pairedItem }) => (pairedItem as { item: number }).item === row)!;
+	});
+	const [made, lost] = first!.json.error ? [second!, first!] : [first!, second!];
+	expect(made.json.file_url).toMatch(/temporary.1$/);
+	expect(lost.json.description).toMatch(/may be the result: .*e[12].*e[12]/);
+});
+
+test('nor does such a file of an earlier execution hide what comes later', async () => {
+	const own = complete('image', { url: `${sim.fileOrigin}/temporary/1` });
+	onCreate({ sse: [own, 'END'] } as never, { times: 1 });
+	await hasten(image('P', {}, { download: false }));
+	await pass(60, 10);
+	onCreate({ sse: [status('processing'), { delayMs: 3000 }, 'RESET'] } as never, { times: 1 });
+	const later = image('P', { timeout: 900 }, { download: false });
+	listAfter(10, entry(2, 'png', 'image'));
+	const { result, seconds } = await hasten(later);
+	expect(out(result).map(({ json }) => json.id)).toEqual(['e2']);
+	expect(seconds).toBeLessThan(60);
 });
 
 test('the second of two videos comes out, not the first one twice', async () => {

@@ -45,7 +45,8 @@ export const isCompetingWith =
  *
  * - An announced id, or the URL of a file that has arrived, proves that an entry belongs to the request.
  * - Another entry with exactly the request's prompt matches only if there is no doubt: no request with other content, or
- *   with an open stream, could own it, and such entries have no more files than are missing.
+ *   with an open stream, could own it, it can't be a file that a request has already got under another URL, and such
+ *   entries have no more files than are missing.
  * - Requests with the same content are interchangeable. They get the entries in the order in which they were sent.
  * - A request with images matches by id or URL alone, because the same prompt is often used with many images.
  * - A request that was sent with another token matches by id or URL alone, because that token may belong to another
@@ -70,8 +71,8 @@ export function matchHistory(
 		// A failed entry may belong to a request of another process. If it counted as this request's entry, a retry
 		// would pay for this request again.
 		.filter((entry) => !entry.hasFailed && !hasAnyIdentifier(entry, identifiersOfOthers));
-	/** The entries that could belong to this request, newest first. */
-	const possibleEntries = unclaimedEntries.filter(couldBelongTo(request)).reverse();
+	/** The entries that could belong to this request. */
+	const possibleEntries = unclaimedEntries.filter(couldBelongTo(request));
 
 	const entryByIdentifier = new Map(
 		entries.flatMap((entry) => entry.identifiers.map((identifier) => [identifier, entry] as const)),
@@ -112,8 +113,21 @@ export function matchHistory(
 		searchUntil !== undefined &&
 		contentDigest === request.contentDigest &&
 		accountKey === ownAccountKey;
+	/** The requests with a file whose id is unknown and whose URL no entry has. */
+	const ownersOfUnrecognized = requestsWithPrompt.filter(({ files }) =>
+		files.some(
+			(file) =>
+				file.id === undefined && !identifiersOf([file]).some((id) => entryByIdentifier.has(id)),
+		),
+	);
 	const isUnambiguous = (entry: HistoryEntry) =>
-		claimants.every((owner) => isInterchangeable(owner) || !couldBelongTo(owner)(entry));
+		claimants.every((owner) => isInterchangeable(owner) || !couldBelongTo(owner)(entry)) &&
+		// A file that has arrived was created before the search for the others ended.
+		!ownersOfUnrecognized.some(
+			(owner) =>
+				couldBelongTo(owner)(entry) &&
+				entry.createdAt <= (owner.searchUntil ?? Infinity) + CLOCK_TOLERANCE_MS,
+		);
 
 	/** The claimable entries that belong to `request`: the first claimant gets the first entry, and so on. */
 	const allottedEntries =
