@@ -73,6 +73,22 @@ describe('a sub-workflow after the trigger', () => {
 	});
 });
 
+test('nor does one of several that is listed before the stream tells its address, though all ids were told', async () => {
+	const [trigger] = await Promise.all([activate(setting), pass(3)]);
+	const told = ['a', 'b'].map((file) => ({ id: `stream-${file}`, file_url: url(file, 1) }));
+	const ids = told.map(({ id }) => status({ status: 'processing', id }));
+	onCreate({ sse: [...ids, { delayMs: 100_000 }, complete(told), 'END'] } as never, { times: 1 });
+	const running = await beginCalled(video('P', {}, { download: false, numberOfVideos: 2 }));
+	await pass(3);
+	sim.history.unshift(entry('row-a', 'a', 2));
+	await pass(100, 5);
+	sim.history.unshift(entry('row-b', 'b', 2));
+	good(await running.finished);
+	sim.history.unshift(entry('foreign', 'c', 2));
+	await pass(90);
+	expect(trigger.started.map(({ item }) => item.json.id)).toEqual(['foreign']);
+});
+
 test('none of several videos of a called sub-workflow starts anything, whose stream tells neither ids nor the addresses of the history', async () => {
 	const [trigger] = await Promise.all([activate(setting), pass(3)]);
 	const files = ['a', 'b', 'c'].map((file) => ({ file_url: url(`temporary/${file}`, 1) }));

@@ -115,7 +115,7 @@ function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt
 		orderedCount = requestedCount,
 		searchUntil,
 	} = request;
-	const hasAllFiles = Math.max(announcedIds.length, files.length) >= requestedCount;
+	const isKnownTask = request.kind === 'speech' && announcedIds.length > 0;
 	// If the text of a task is unknown, any request may have created it, for example one whose create call got no
 	// response.
 	const mayHaveSamePrompt = prompt === undefined || isSameText(prompt, request.prompt);
@@ -124,8 +124,7 @@ function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt
 		// If the files have no ids, they are recognized by URL only, and the history may have other URLs than the
 		// stream. Each id that was found by the prompt has lowered `orderedCount` (see `assignResult`).
 		const hasUnknownIds = orderedCount > 0 && announcedIds.length <= files.length - orderedCount;
-		// The history may have other ids than those that were announced.
-		const isIncomplete = request.kind === 'speech' ? !hasAllFiles : files.length < orderedCount;
+		const isIncomplete = request.kind === 'speech' ? !isKnownTask : files.length < orderedCount;
 		// Without its text, any task would count as the result, so the time is shorter.
 		const lateMs =
 			request.kind === 'speech' && (prompt !== undefined || subject.readPrompt)
@@ -135,7 +134,8 @@ function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt
 			Date.now() < searchUntil + lateMs && (hasFailed || isIncomplete || hasUnknownIds);
 		return mayStillArrive && mayHaveSamePrompt ? 'created' : undefined;
 	}
-	if (hasAllFiles || request.sentAt > receivedAt) return undefined;
+	// The history may have other ids than those that were announced, so the ids of videos and images decide nothing yet.
+	if (isKnownTask || request.sentAt > receivedAt) return undefined;
 	const hasOtherPrompt = prompt && request.prompt && !mayHaveSamePrompt;
 	return hasOtherPrompt && Date.now() > receivedAt + OTHER_PROMPT_GRACE_MS ? undefined : 'perhaps';
 }
