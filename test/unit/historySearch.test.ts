@@ -240,6 +240,19 @@ test('earlier requests of a constant prompt cost neither pages nor time', async 
 	expect(listHistory).toHaveBeenCalledTimes(1);
 });
 
+test('a file without an id is recognized, although its entry is on a later page', async () => {
+	const others = Array.from({ length: 150 }, (_, n) => ({ ...file(`o${n}`, -30), prompt: 'Q' }));
+	const list = [file('a'), ...others, file('slow', -60)];
+	const api = apiOf(async ({ page }: { page: number }) => pageOf(list, page));
+	const files = [{ fileUrl: 'https://files.example.com/slow.mp4', raw: {} }];
+	const slow = sent({ sentAt: SENT_AT - 60_000, searchUntil: SENT_AT + 6000, files });
+	generationLedgerOf(api.credential).add(slow);
+	const request = sent({ searchUntil: Date.now() });
+	const lost = new Failure('streamLost');
+	const found = await findInHistory(api, request, lost, new AbortController().signal);
+	expect(found.map(({ id }) => id)).toEqual(['a']);
+});
+
 test('what another process has found for a request is known as taken', async () => {
 	const api = apiOf(async ({ page }: { page: number }) => pageOf([file('b'), file('a')], page));
 	const requests = generationLedgerOf(api.credential);

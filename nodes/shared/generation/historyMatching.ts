@@ -41,6 +41,16 @@ export const isCompetingWith =
 		searchUntil + LATE_RESULT_MS >= earliestEntryTime(request);
 
 /**
+ * Returns a predicate for requests. It is true for a request that may have got an entry of `request` under another URL:
+ * it has a file without an id, and was not over when `request` was sent.
+ */
+export const mayHaveUnrecognized =
+	(request: GenerationRequest) =>
+	({ files, searchUntil = Infinity }: GenerationRequest): boolean =>
+		searchUntil + CLOCK_TOLERANCE_MS >= earliestEntryTime(request) &&
+		files.some(({ id }) => id === undefined);
+
+/**
  * Finds the history entries of a request.
  *
  * - An announced id, or the URL of a file that has arrived, proves that an entry belongs to the request.
@@ -113,13 +123,12 @@ export function matchHistory(
 		searchUntil !== undefined &&
 		contentDigest === request.contentDigest &&
 		accountKey === ownAccountKey;
-	/** The requests with a file whose id is unknown and whose URL no entry has. */
-	const ownersOfUnrecognized = requestsWithPrompt.filter(({ files }) =>
-		files.some(
-			(file) =>
-				file.id === undefined && !identifiersOf([file]).some((id) => entryByIdentifier.has(id)),
-		),
-	);
+	/** The requests with a file that no entry shows. */
+	const ownersOfUnrecognized = requestsWithPrompt
+		.filter(mayHaveUnrecognized(request))
+		.filter(({ files }) =>
+			files.some((file) => !identifiersOf([file]).some((one) => entryByIdentifier.has(one))),
+		);
 	const isUnambiguous = (entry: HistoryEntry) =>
 		claimants.every((owner) => isInterchangeable(owner) || !couldBelongTo(owner)(entry)) &&
 		// A file that has arrived was created before the search for the others ended.

@@ -10,6 +10,7 @@ import { identifiersOf } from '../parsing/responses';
 import type { HistoryEntry } from './historyEntries';
 import {
 	isCompetingWith,
+	mayHaveUnrecognized,
 	matchesByIdentifier,
 	matchHistory,
 	earliestEntryTime,
@@ -85,8 +86,12 @@ export async function findInHistory(
 		const ledger = generationLedgerOf(api.credential);
 		ledger.add(request);
 		const requestsWithPrompt = ledger.findByPrompt(request);
-		const competingRequests = [request, ...requestsWithPrompt.filter(isCompetingWith(request))];
-		const since = Math.min(...competingRequests.map(earliestEntryTime));
+		const relevantRequests = [
+			request,
+			...requestsWithPrompt.filter(isCompetingWith(request)),
+			...requestsWithPrompt.filter(mayHaveUnrecognized(request)),
+		];
+		const since = Math.min(...relevantRequests.map(earliestEntryTime));
 		// The last search needs a new snapshot, because no later search would find a result that an older snapshot
 		// lacks.
 		const minReadAt = isLastSearch ? monotonicNow() - 1000 : undefined;
