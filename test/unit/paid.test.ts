@@ -31,7 +31,7 @@ test('a row whose own result is paid for is not sent to be run alone, unless onl
 		expect(all).not.toMatch(/alone|first read/);
 	}
 	const error = new Failure('taskFailed', { taskIds: ['8'], isIncomplete: true });
-	expect(said(requests, { index: 1, error })).toMatch(
+	expect(said([...requests, gone(1)], { index: 1, error })).toMatch(
 		/ Then run only this row\..* first read \(charged\)\.$/,
 	);
 });
@@ -124,13 +124,17 @@ test('a retry that will create a new task in the place of an unknown one is said
 	expect(said([task(0, '7')], failed(0, 'notFound'))).not.toMatch(/new one/);
 });
 
-test('with Retry On Fail, it is said that what fails is charged each time', () => {
+test('with Retry On Fail, it is said that each attempt that failed in this way was charged', () => {
 	const retriesOnFail = { retriesOnFail: true };
-	const sentence =
-		'After such a failure, Retry On Fail requests the result again, which is charged.';
+	const sentence = 'Retry On Fail is on: each attempt that failed like this was charged.';
 	expect(said([gone(0)], failed(0, 'taskFailed'), retriesOnFail)).toBe(sentence);
 	expect(said([], failed(0, 'generationFailed'), retriesOnFail)).toBe(sentence);
-	expect(said([gone(0), task(1, '7')], failed(1, 'timedOut'), retriesOnFail)).not.toMatch(/such/);
+	expect(said([gone(0), task(1, '7')], failed(1, 'timedOut'), retriesOnFail)).not.toMatch(/like/);
+	// An earlier attempt had a task that failed. The last one failed before it sent anything, which costs nothing.
+	for (const kind of ['timedOut', 'outOfCredit', 'rateLimited', 'unreachable', 'notFound'] as const)
+		expect(said([gone(0)], failed(0, kind), retriesOnFail)).not.toMatch(/Retry On Fail/);
+	// The result of this request may still come, so it is not sent again.
+	expect(said([sent(0)], failed(0, 'generationFailed'), retriesOnFail)).not.toMatch(/like/);
 });
 
 test('nothing is said when nothing else is paid', () => {

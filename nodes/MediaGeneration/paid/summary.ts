@@ -130,12 +130,16 @@ export function chargeSummary(
 		return { after };
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
-	// The next attempt replaces a task that has failed or is unknown to the service, and a failed video or image, which
-	// has no value in the journal any more.
-	const isRequestedAgain =
-		requests.some(({ index, state }) => index === failed.index && state === 'gone') ||
+	// The next attempt replaces a task that is gone, and a failed video or image, which has no value in the journal any
+	// more.
+	const isTaskGone = requests.some(
+		({ index, state }) => index === failed.index && state === 'gone',
+	);
+	const isUnknownTaskReplaced = kind === 'notFound' && isTaskGone;
+	// A failed generation has been charged, and so is the next one. A refused request costs nothing.
+	const isChargedEachTime =
+		(kind === 'taskFailed' && isTaskGone) ||
 		(kind === 'generationFailed' && failedItemRequests.length === 0);
-	const isUnknownTaskReplaced = kind === 'notFound' && isRequestedAgain;
 	// A retry does not send a request again if its outcome is indeterminate, so the item will probably fail again.
 	const isIndeterminate =
 		kind === 'indeterminate' || failedItemRequests.some(({ state }) => state === 'sent');
@@ -179,17 +183,16 @@ export function chargeSummary(
 			`${indeterminateSentence()} A retry does not send ${indeterminateRequests.length > 1 ? 'them' : 'it'} again: ${howToCheck}.`,
 		comesFirst &&
 			!isPaid &&
-			// A failed generation has been charged, and so is a new one. A refused request costs nothing.
-			(kind === 'taskFailed' || kind === 'generationFailed'
+			(isChargedEachTime
 				? 'The retry requests this row again, too, as it was first read (charged).'
 				: 'A retry uses the rows as they were first read.'),
 		// The description does not say so: Speech → Get and Collect have it, too.
 		isUnknownTaskReplaced &&
 			'If the task stays unknown, the next retry creates a new one, which is charged.',
-		// n8n shows only the message of the last attempt, which does not say that each attempt was charged.
+		// n8n shows only the message of the last attempt.
 		retriesOnFail &&
-			isRequestedAgain &&
-			'After such a failure, Retry On Fail requests the result again, which is charged.',
+			isChargedEachTime &&
+			'Retry On Fail is on: each attempt that failed like this was charged.',
 		isSubWorkflow &&
 			(chargeableRequests.length > 0 || hasEarlierRequests) &&
 			"Don't retry the calling workflow: that may charge everything again.",
