@@ -10,7 +10,7 @@ import { ACCOUNT_PATH, asId, isRecord, parseJson, readPage, readRetryAfter } fro
 
 /** How long one answer and all answers may take, in ms. With the node's free operations, that is under a minute. */
 const [ANSWER_TIMEOUT_MS, TOTAL_TIMEOUT_MS] = [10_000, 20_000];
-const VOICES_PATH = '/v1/labs/voices';
+const [VOICES_PATH, HISTORY_PATH] = ['/v1/labs/voices', '/v1/video/histories'];
 /** How many entries a page is asked to have. */
 export const PAGE_SIZE = 20;
 
@@ -23,6 +23,8 @@ export interface Answers {
 	voices: Exchange[];
 	/** Two pages, or one if the first got no answer. */
 	history: Exchange[];
+	/** The page 0 of the history, whose first page the contract calls 1. */
+	historyPage0: Exchange;
 	/** The answer for a task that does not exist. */
 	missing: Exchange;
 	socket: Exchange;
@@ -105,13 +107,15 @@ export async function askAll(
 	const socket = exchanges.find(({ method }) => method === 'WEBSOCKET')!;
 	const { origin } = account;
 	const answers: Answers = {
-		...{ account, badToken: account, voices: [], history: [], missing: account, socket, exchanges },
+		...{ account, badToken: account, voices: [], history: [], historyPage0: account },
+		...{ missing: account, socket, exchanges },
 		offersHttp2: origin.startsWith('https:') && (await negotiatesHttp2(new URL(origin))),
 	};
+	const page = async (path: string, number: number) =>
+		await get(`${baseUrl}${path}?page=${number}&page_size=${PAGE_SIZE}`);
 	const pages = async (path: string, first: number) => {
-		const page = (number: number) => get(`${baseUrl}${path}?page=${number}&page_size=${PAGE_SIZE}`);
-		const start = await page(first);
-		return start.broke === undefined ? [start, await page(first + 1)] : [start];
+		const start = await page(path, first);
+		return start.broke === undefined ? [start, await page(path, first + 1)] : [start];
 	};
 	const voices = () => pages(VOICES_PATH, 0);
 	// If the answer for the account is unexpected, a readable list of voices still proves that this is the service.
@@ -121,16 +125,19 @@ export async function askAll(
 	onStep(
 		'voices, history, a task that does not exist, a wrong token, and ten seconds of WebSocket',
 	);
-	[answers.badToken, answers.voices, answers.history, answers.missing] = await Promise.all([
-		get(
-			baseUrl + (isAbsent(account) ? `${VOICES_PATH}?page=0&page_size=${PAGE_SIZE}` : ACCOUNT_PATH),
-			'a-token-that-nobody-has',
-		),
-		answers.voices.length > 0 ? answers.voices : voices(),
-		pages('/v1/video/histories', 1),
-		get(`${baseUrl}/v1/labs/task/${MISSING_TASK}`),
-		closed,
-	]);
+	[answers.badToken, answers.voices, answers.history, answers.historyPage0, answers.missing] =
+		await Promise.all([
+			get(
+				baseUrl +
+					(isAbsent(account) ? `${VOICES_PATH}?page=0&page_size=${PAGE_SIZE}` : ACCOUNT_PATH),
+				'a-token-that-nobody-has',
+			),
+			answers.voices.length > 0 ? answers.voices : voices(),
+			pages(HISTORY_PATH, 1),
+			page(HISTORY_PATH, 0),
+			get(`${baseUrl}/v1/labs/task/${MISSING_TASK}`),
+			closed,
+		]);
 	stop.throwIfAborted();
 	const lists = answers.voices.map((page) => listIn(parseJson(textOf(page))));
 	const [, entries = [], key] = lists.find((list) => list?.[1].some(isRecord)) ?? [];

@@ -332,6 +332,22 @@ function judgeHistoryEntry(entry: Json) {
 	};
 }
 
+/** Returns the row of the history. If the service counts pages from 0, the node never reads the newest page. */
+function historyRow({ history, historyPage0 }: Answers, error: string | undefined): Row {
+	const judged = listRow('§4.9 History', history, error, HISTORY, judgeHistoryEntry);
+	const entriesOf = (page: Exchange) =>
+		(troubleOf(page) === undefined && readPage(jsonOf(page))?.items) || [];
+	const [firstRead, before] = [entriesOf(history[0]!), entriesOf(historyPage0)];
+	const isNewer = !(asTime(before[0]?.created_at) < asTime(firstRead[0]?.created_at));
+	const keyOf = (entry: Json) => idOf(entry) ?? JSON.stringify(entry);
+	const known = new Set(firstRead.map(keyOf));
+	if (before.length === 0 || !isNewer || before.some((entry) => known.has(keyOf(entry))))
+		return judged;
+	const differs = `${judged.differs}; page 0 has ${counted(before.length, 'other entry', 'other entries')}`;
+	const inN8n = `the newest page is missed: ${HISTORY[1]}`;
+	return { ...judged, found: 'different', differs, inN8n, grade: 'limits' };
+}
+
 function judgeVoice(entry: Json) {
 	const hasId = [entry.voice_id, entry.id].some((id) => asText(id) !== undefined);
 	return {
@@ -416,7 +432,7 @@ export function freeRows(answers: Answers, outcomes: Outcome[]): Row[] {
 			account ? 'limits' : 'works',
 		),
 		listRow('§4.4 Voices', answers.voices, errorOf('voices'), VOICES, judgeVoice),
-		listRow('§4.9 History', answers.history, errorOf('history'), HISTORY, judgeHistoryEntry),
+		historyRow(answers, errorOf('history')),
 		missingTaskRow(answers.missing, errorOf('missing')),
 		socketRow(answers.socket, answers.exchanges),
 	];

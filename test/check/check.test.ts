@@ -337,6 +337,22 @@ describe('a stranger checks', () => {
 		expect(text).toMatch(/History \| there \| 2 entries; [^|]* \| finds a lost video/);
 	});
 
+	test.concurrent.each([
+		['from 0', (page: number) => page, /page 0 has 20 other entries \| the newest page is missed/],
+		['from 1', (page: number) => page - 1, /20 entries; a bare array \| finds a lost video/],
+		['from 1, and 0 is the first, too', (page: number) => Math.max(0, page - 1), / finds a lost/],
+		['from 1, and 0 is the last', (page: number) => (page + 2) % 3, / finds a lost/],
+	])('one whose history is counted %s', async (_, indexOf, said) => {
+		const entries = Array.from({ length: 50 }, (_entry, id) => ({
+			...{ id, prompt: 'A kite', file_url: `/${id}.mp4`, created_at: 1_780_000_000 - 60 * id },
+		}));
+		const { text } = await ask((request, response) => {
+			const start = 20 * indexOf(Number(/[?&]page=(\d+)/.exec(request.url!)?.[1]));
+			answering({ '/histories': entries.slice(start, start + 20) })(request, response);
+		});
+		expect(text).toMatch(new RegExp(`History \\| .*${said.source}`));
+	});
+
 	test.concurrent('one with a list for an account, and status 200 for a wrong token', async () => {
 		const page = { data: [{ voice_id: 7 }], pagination: { totalCount: 1 } };
 		const { grade, text, recording } = await ask((request, response) => {
