@@ -57,7 +57,7 @@ const ALOUD = `
 The input has no binary field 'data' (it has none). 'Images (in Order)' must contain the names of input binary fields that hold images, or image URLs (https://…). The request was not sent.
 This run needs 2 paid requests, but 'Max Paid Requests' is 1. Raise the limit, or pass fewer rows. No paid request was sent in this run of the node.
 media.example.com refused the connection. Check 'Base URL' in the credential, and whether the service is running.
-media.example.com did not respond. The connection was lost, or the response took too long. Try again in a moment.
+media.example.com did not respond. Try again in a moment.
 The response does not come from a media generation service (HTTP 200). Check 'Base URL' in the credential: the API's URL before /v1.
 The service redirects to https://other.example.com. The API token is never sent to another host automatically. If you trust the new host, enter it as 'Base URL' in the credential.
 Authorization failed: the service refused the API token: invalid_token. Enter a new 'API Token' in the credential: the current one is wrong, expired or revoked.
@@ -66,26 +66,26 @@ The service received too many requests from this account. Wait 7 seconds before 
 Your account has no voice with this ID. Choose one with 'From list' in 'Voice', or get the IDs with Voice → Get Many.
 The service does not know this URL: Not found. Check 'Base URL' in the credential: the API's URL before /v1.
 The service rejected the request (HTTP 422): text too long. Correct the field this reason is about.
-The service is not available (HTTP 503): maintenance. The cause is probably on the service's side. Try again later.
+The service is not available (HTTP 503): maintenance. Try again later.
 The service could not generate the speech: text too long. Change the text, voice or model. A new task is charged.
 The service could not generate the video: UNSAFE_GENERATION. Change the prompt or any images. A new request is charged.
 The service's response is too large: a list of more than 1000 pages. For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.
-An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again, to avoid a second charge: check History → Get Many in half an hour (or the provider's website). If it isn't there, run only this row (charged). 'Execute step' here charges all rows.
+An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again, to avoid a second charge: check History → Get Many in half an hour. If it isn't there, run only this row (charged). 'Execute step' here charges all rows.
 The task is completed, but its audio is not available yet (waited 60 seconds). Wait a few minutes.
 The file was generated but could not be downloaded: the file is empty. The request has been charged. Get its file with History → Get Many, or here: https://files.example.com/a.mp3
-The result did not arrive: the service sent nothing for 300 seconds. It may still appear, and has been charged: check History → Get Many in half an hour. If it isn't there, run only this row (charged). A retry only looks again.
-No result after 3600 seconds (last known status: processing, 57 %). If results usually take longer, raise 'Timeout' under Options.
+The result did not arrive: the service sent nothing for 300 seconds. It has been charged: check History → Get Many in half an hour. If it isn't there, run only this row (charged). A retry only looks again.
+No result after 3600 seconds (last known status: processing, 57 %). To wait longer, raise 'Timeout' under Options.
 This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later, or list the tasks in 'Task IDs'. The trigger then checks those.
 The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those. Without a WebSocket, the trigger can't detect tasks by itself.
 The service has no history of videos and images (HTTP 404): remove 'Video or Image Created' from 'Trigger On'. Without a history, new ones can't be detected.
-'Speak' generates what the trigger listens for, so each execution would start and pay for the next. Move that node to a sub-workflow, called with 'Execute Sub-workflow' (not in queue mode), or list the tasks in 'Task IDs'. Loops through nested sub-workflows, HTTP Request, lost responses or other workflows' triggers are still not detected. 'Execute step' still works.
+'Speak' generates what the trigger listens for, so each execution would start and pay for the next. Move that node to a sub-workflow, called with 'Execute Sub-workflow' (not in queue mode), or list the tasks in 'Task IDs'. Even then, a loop through nested sub-workflows, HTTP Request, lost responses or other workflows' triggers can't be detected. 'Execute step' still works.
 The execution was canceled.
 The account's quota is used up. Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.
 The service rejected the request (HTTP 403): captcha. Ask your provider whether your account may do this.
 media.example.com does not present a certificate that n8n trusts. Check 'Base URL', and whether the certificate has expired. For your own authority, set NODE_EXTRA_CA_CERTS in n8n's environment to its file, and restart n8n.
 media.example.com is blocked by the security settings of this n8n instance. Ask your n8n administrator to allow this host.
 The service has no task with this ID: Not found – task 4711. Check the task ID. The task may have been deleted, or belong to another account.
-An earlier attempt sent this request to another Base URL, https://old.example.com, as task 4711. To get its audio at no extra charge, enter that Base URL in the credential again, and choose Retry under Executions. To send the request with the new credential, run only this row (charged).
+An earlier attempt sent this request to another Base URL, https://old.example.com, as task 4711. To get its audio at no extra charge, enter that Base URL in the credential again, then choose Executions → Retry. To use the new credential instead, run only this row (charged).
 The file was generated but could not be downloaded: the file is empty. Try again later, at no extra charge, or get it here: https://files.example.com/a.mp3
 'Text' is empty. Fill it in, or check the column's name in its expression.
 The service received too many requests from this account. Wait 7 seconds. If it happens again, set a lower 'Concurrency' under Options.
@@ -226,7 +226,9 @@ describe('what a message says', () => {
 	it('promises a result only if it was requested', () => {
 		const later = (facts: FailureFacts) => wordingOf(failure('timedOut', facts)).description;
 		expect(later({ taskId: '7' })).toMatch(/^It may still arrive/);
-		expect(later({ mayBeCharged: true, mediaKind: 'video' })).toMatch(/^It may still arrive/);
+		expect(later({ mayBeCharged: true, mediaKind: 'video' })).toMatch(
+			/may have been charged: check/,
+		);
 		expect(later({})).not.toContain('may still arrive');
 	});
 

@@ -110,6 +110,10 @@ test('what was paid in earlier rounds or by another node is said, where the list
 	expect(said([], failed(0, 'outOfCredit'), { ...earlier, isRetry: true })).toBe(
 		`${sentence} Retry this execution, not an earlier one.`,
 	);
+	// All in one sentence, where the retry is offered elsewhere.
+	expect(said([sent(0)], failed(0, 'outOfCredit'), { ...earlier, isSubWorkflow: true })).toMatch(
+		/ under the sub-workflow's Executions, not a new run or a retry of the caller\. [^.]*loop\.$/,
+	);
 	expect(said([task(0, '7')], failed(1, 'outOfCredit'), earlier)).not.toContain('Earlier');
 });
 

@@ -18,22 +18,25 @@ const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | ErrorMeaning | undefined>([
 ]);
 
 /**
- * Returns sentences that tell the user how to go on after a failure. `executions` names the list in which n8n offers
- * the retry.
+ * Returns sentences that tell the user how to go on after a failure. `isSubWorkflow` is true if the retry is offered
+ * only in the list of the sub-workflow's own executions.
  */
-const retryAdvice = (executions: string) => ({
-	/** For a failure whose cause is not in the input item, so that a retry can succeed. */
-	retry: `To continue, open ${executions} and choose 'Retry with currently saved workflow': with nothing else changed, only what is missing is charged.`,
-	/** For a failed item that has charged results. If the user changes parameters, these results are charged again. */
-	retryUnchanged: `If you change nothing in this node, 'Retry with currently saved workflow' under ${executions} is charged only for what is missing.`,
-	/** For an execution that has charged results only of earlier rounds of a loop or of other nodes. */
-	earlier: `Earlier requests are paid for: choose 'Retry with currently saved workflow' under ${executions}, not a new run.`,
-	/**
-	 * For a failed item that will probably fail again in a retry, while other items have charged results. On Error must
-	 * then let the run continue past the failed item.
-	 */
-	skipItem: `change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under ${executions}.`,
-});
+function retryAdvice(isSubWorkflow = false) {
+	const executions = isSubWorkflow ? "the sub-workflow's Executions" : 'Executions';
+	return {
+		/** For a failure whose cause is not in the input item, so that a retry can succeed. */
+		retry: `To continue, open ${executions} and choose 'Retry with currently saved workflow': with nothing else changed, only what is missing is charged.`,
+		/** For a failed item that has charged results. If the user changes parameters, these results are charged again. */
+		retryUnchanged: `If you change nothing in this node, 'Retry with currently saved workflow' under ${executions} is charged only for what is missing.`,
+		/** For an execution that has charged results only of earlier rounds of a loop or of other nodes. */
+		earlier: `Earlier requests are paid for: choose 'Retry with currently saved workflow' under ${executions}, not a new run${isSubWorkflow ? ' or a retry of the caller' : ''}.`,
+		/**
+		 * For a failed item that will probably fail again in a retry, while other items have charged results. On Error must
+		 * then let the run continue past the failed item.
+		 */
+		skipItem: `change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under ${executions}.`,
+	};
+}
 
 const kindOf = (value: JournalValue): MediaKind =>
 	'taskId' in value ? 'speech' : (value.request?.kind ?? 'speech');
@@ -154,7 +157,7 @@ export function chargeSummary(
 	const hasCollectableResults =
 		chargedRequests.length > 0 || (failedItemRequests.length > 0 && !isIndeterminate);
 	const itemCount = new Set(chargedRequests.map(({ index }) => index)).size;
-	const advice = retryAdvice(isSubWorkflow ? "the sub-workflow's Executions" : 'Executions');
+	const advice = retryAdvice(isSubWorkflow);
 	// A user who first corrected the row would change parameters, so that the retry would be charged for all rows. If
 	// the outcome is indeterminate, the description advises no correction.
 	const comesFirst = mustSkipItem && !isIndeterminate;
@@ -194,7 +197,8 @@ export function chargeSummary(
 			isChargedEachTime &&
 			'Retry On Fail is on: each attempt that failed like this was charged.',
 		isSubWorkflow &&
-			(chargeableRequests.length > 0 || hasEarlierRequests) &&
+			chargeableRequests.length > 0 &&
+			!hasOnlyEarlierResults &&
 			"Don't retry the calling workflow: that may charge everything again.",
 	);
 	return { before: comesFirst ? whatToDo : undefined, after };

@@ -99,7 +99,7 @@ const WRONG_BASE_URL = "Check 'Base URL' in the credential: the API's URL before
 export const howToCheckFor = (mediaKind?: MediaKind): string =>
 	mediaKind === 'speech'
 		? "check the provider's website"
-		: "check History → Get Many in half an hour (or the provider's website)";
+		: 'check History → Get Many in half an hour';
 
 /** What a user can do, by the meaning of the service's error. None of these changes the text or the prompt. */
 const REMEDIES: Partial<Record<ErrorMeaning, string>> = {
@@ -174,7 +174,7 @@ function inputRemedy(facts: FailureFacts): string {
 			: "Fill it in, or check the column's name in its expression.";
 	}
 	const [rowsText, pronoun] = emptyCount > 1 ? ['these rows', 'them'] : ['this row', 'it'];
-	return `Fill in ${rowsText}, or skip ${pronoun}: set On Error to 'Continue (using error output)' in Settings.`;
+	return `Fill in ${rowsText}, or skip ${pronoun}: set On Error to 'Continue (using error output)'.`;
 }
 
 /** Says that nothing was sent because of an invalid field; '' for a trigger, which sends no request of the user. */
@@ -208,7 +208,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	},
 	noResponse: (facts) => ({
 		message: `${facts.host ?? 'The service'} did not respond`,
-		description: `The connection was lost, or the response took too long.${mayHaveCharged(facts) ? '' : ' Try again in a moment.'}`,
+		description: mayHaveCharged(facts) ? '' : 'Try again in a moment.',
 	}),
 	foreignServer: ({ status }) => ({
 		message: `The response does not come from a media generation service${statusSuffix(status)}`,
@@ -254,7 +254,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	unavailable: (facts) => ({
 		message: `The service is not available${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
-		description: `The cause is probably on the service's side.${mayHaveCharged(facts) ? '' : ' Try again later.'}`,
+		description: mayHaveCharged(facts) ? '' : 'Try again later.',
 	}),
 	taskFailed: (facts) => ({
 		message: `The service could not generate the speech${reasonSuffix(facts)}`,
@@ -280,7 +280,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 				}
 			: {
 					message: `An earlier attempt sent this request ${facts.sentElsewhere.how}`,
-					description: `To get ${facts.sentElsewhere.result} at no extra charge, enter ${facts.sentElsewhere.settingToRestore} in the credential again, and choose Retry under Executions. To send the request with the new credential, run only this row (charged).`,
+					description: `To get ${facts.sentElsewhere.result} at no extra charge, enter ${facts.sentElsewhere.settingToRestore} in the credential again, then choose Executions → Retry. To use the new credential instead, run only this row (charged).`,
 				},
 	noAudioUrl: ({ limitMs }) => ({
 		message: `The task is completed, but its audio is not available yet (waited ${formatSeconds(limitMs)})`,
@@ -292,11 +292,11 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	streamLost: (facts) => ({
 		message: `The result did not arrive${reasonSuffix(facts)}`,
-		description: `It may still appear, and ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many in half an hour. If it isn't there, run only this row (charged). A retry only looks again.`,
+		description: `It ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many in half an hour. If it isn't there, run only this row (charged). A retry only looks again.`,
 	}),
-	timedOut: ({ limitMs, lastKnownStatus, taskId, mayBeCharged, announcedIds, fileUrl }) => ({
+	timedOut: ({ limitMs, lastKnownStatus, taskId, announcedIds, fileUrl }) => ({
 		message: `No result after ${formatSeconds(limitMs)}${lastKnownStatus ? ` (last known status: ${lastKnownStatus})` : ''}`,
-		description: `${!fileUrl && (taskId || mayBeCharged || announcedIds?.length) ? 'It may still arrive. ' : ''}If results usually take longer, raise 'Timeout' under Options.`,
+		description: `${!fileUrl && (taskId || announcedIds?.length) ? 'It may still arrive. ' : ''}To wait longer, raise 'Timeout' under Options.`,
 	}),
 	webSocketUnsupported: () => ({
 		message:
@@ -314,7 +314,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	// n8n shows only the message, not the description, when a workflow cannot be published.
 	selfTrigger: ({ nodeName = 'A node', mediaKind }) => ({
-		message: `'${nodeName}' generates what the trigger listens for, so each execution would start and pay for the next. Move that node to a sub-workflow, called with 'Execute Sub-workflow' (not in queue mode)${mediaKind === 'speech' ? ", or list the tasks in 'Task IDs'" : ''}. Loops through nested sub-workflows, HTTP Request, lost responses or other workflows' triggers are still not detected`,
+		message: `'${nodeName}' generates what the trigger listens for, so each execution would start and pay for the next. Move that node to a sub-workflow, called with 'Execute Sub-workflow' (not in queue mode)${mediaKind === 'speech' ? ", or list the tasks in 'Task IDs'" : ''}. Even then, a loop through nested sub-workflows, HTTP Request, lost responses or other workflows' triggers can't be detected`,
 		description: "'Execute step' still works.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),
