@@ -1,157 +1,77 @@
-/* Sends the service the requests that cost nothing, by plain HTTP and one WebSocket. */
+/* Asks what the node itself does not ask: other pages, a wrong token, a WebSocket without a task, and HTTP/2. */
 import { once } from 'node:events';
-import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { WebSocket } from 'ws';
-import { MISSING_TASK } from './recording.mts';
-import type { Credential } from './operations.mts';
-import { seconds, textOf, type Exchange, type Wire } from './wire.mts';
-import { ACCOUNT_PATH, asId, isRecord, parseJson, readPage, readRetryAfter } from './reading.mts';
+import { PAGE_SIZE, runOperation, type Credential, type Run } from './operations.mts';
+import { isAbsent } from './rows.mts';
+import type { Exchange, Wire } from './wire.mts';
 
-/** How long one answer and all answers may take, in ms. With the node's free operations, that is under a minute. */
-const [ANSWER_TIMEOUT_MS, TOTAL_TIMEOUT_MS] = [10_000, 20_000];
-const [VOICES_PATH, HISTORY_PATH] = ['/v1/labs/voices', '/v1/video/histories'];
-/** How many entries a page is asked to have. */
-export const PAGE_SIZE = 20;
+const PAGE_TIMEOUT_MS = 10_000;
+const SOCKET_MS = 10_000;
 
-/** The answers. What was not asked has an empty list, or the answer for the account. */
-export interface Answers {
-	account: Exchange;
-	/** The answer to a wrong token: for the account, or for the voices if there is no account. */
-	badToken: Exchange;
-	/** Two pages, or one if the first got no answer. */
-	voices: Exchange[];
-	/** Two pages, or one if the first got no answer. */
-	history: Exchange[];
-	/** The page 0 of the history, whose first page the contract calls 1. */
-	historyPage0: Exchange;
-	/** The answer for a task that does not exist. */
-	missing: Exchange;
+/** The path of each list, and the number of its first page by the contract. */
+const LISTS: Record<string, [path: string, firstPage: number]> = {
+	voices: ['/v1/labs/voices', 0],
+	history: ['/v1/video/histories', 1],
+};
+
+/** What the check has asked. A page is undefined if it was not asked. */
+export interface Asked {
+	nextVoices?: Exchange;
+	nextHistory?: Exchange;
+	/** The page 0 of the history, which the node never reads. */
+	historyPage0?: Exchange;
+	/** What the node does with a wrong token. */
+	wrongToken: Run;
 	socket: Exchange;
 	offersHttp2: boolean;
-	/** All exchanges, including redirects. Those of the node are added while it runs. */
-	exchanges: Exchange[];
-	/** The id of a voice; undefined if none was found. */
-	voice?: string;
-}
-
-/** A list in an answer. A map by ID counts as the list of its values, and `key` is its first key. */
-type List = [path: string, list: unknown[], key?: string];
-
-/** Returns the lists that are at most three keys deep. `path` is the keys that lead to `value`, joined by dots. */
-function listsIn(value: unknown, path = ''): List[] {
-	if (Array.isArray(value)) return [[path, value]];
-	if (!isRecord(value) || path.split('.').length > 2) return [];
-	const isMapped = ([key, inner]: [string, unknown]) => /\d/.test(key) && isRecord(inner);
-	const entries = Object.entries(value);
-	const map = entries.filter(isMapped);
-	const others = entries.filter((entry) => !isMapped(entry));
-	const lists = others.flatMap(([key, inner]) => listsIn(inner, path ? `${path}.${key}` : key));
-	return map[0] ? [...lists, [path, map.map(([, inner]) => inner), map[0][0]]] : lists;
 }
 
 /**
- * Returns the list of an answer: the one that the node reads, otherwise the longest; undefined if there is none. Its
- * path is '' if it is the answer itself.
+ * Asks for other pages of the lists that `runs` has read, with a wrong token, and keeps a WebSocket open. Rejects if
+ * `stop` aborts.
  */
-export function listIn(answer: unknown): List | undefined {
-	const lists = listsIn(answer).sort(([, a], [, b]) => b.length - a.length);
-	const first = readPage(answer)?.items[0];
-	return lists.find(([, list]) => first !== undefined && list.includes(first)) ?? lists[0];
-}
-
-/** True if the status says that the service does not offer the call. */
-export const isAbsent = ({ status }: Exchange) => [404, 405, 501].includes(status);
-
-/**
- * Sends all requests that cost nothing. `isBlocked` is called with the answers so far. If it returns true, nothing more
- * is asked. Rejects if `stop` aborts.
- */
-export async function askAll(
+export async function askRest(
 	wire: Wire,
-	{ apiToken, baseUrl, webSocketUrl }: Credential,
-	isBlocked: (answers: Answers) => boolean,
-	onStep: (what: string) => void,
+	credential: Credential,
+	runs: Run[],
 	stop: AbortSignal,
-): Promise<Answers> {
+): Promise<Asked> {
 	const { exchanges } = wire;
-	const deadline = performance.now() + TOTAL_TIMEOUT_MS;
-	const get = async (url: string, token = apiToken, retriesLeft = 5): Promise<Exchange> => {
-		const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
-		const leftMs = Math.ceil(deadline - performance.now());
-		// Each request gets at least one second, even if the total time is over.
-		const ms = Math.min(ANSWER_TIMEOUT_MS, Math.max(1000, leftMs));
-		const signal = AbortSignal.any([AbortSignal.timeout(ms), stop]);
-		const location = await fetch(url, { headers, redirect: 'manual', signal })
-			.then(async (head) => (await head.text(), head.headers.get('location')))
-			.catch(() => null);
-		stop.throwIfAborted();
-		const { origin } = new URL(url);
-		const path = url.slice(origin.length);
-		const exchange = exchanges.findLast((each) => each.method === 'GET' && each.path === path)!;
-		if (signal.aborted) exchange.broke = `nothing within ${seconds(ms)}`;
-		if (retriesLeft === 0) return exchange;
-		// As the node does, asks again after the pause that the service wants, and follows redirects within the origin.
-		if ([429, 503].includes(exchange.status)) {
-			const waitMs = readRetryAfter(exchange.headers as Record<string, string>) ?? 1000;
-			if (waitMs > Math.min(ANSWER_TIMEOUT_MS, leftMs)) return exchange;
-			await pause(waitMs, undefined, { signal: stop });
-			return await get(url, token, retriesLeft - 1);
-		}
-		const target = location === null ? null : URL.parse(location, url);
-		return target?.origin === origin ? await get(target.href, token, retriesLeft - 1) : exchange;
+	const { apiToken, baseUrl, webSocketUrl } = credential;
+	/** Resolves with the answer for a page that comes `step` pages after the first, after any redirects. */
+	const read = async (list: string, step: number) => {
+		const calls = runs.find(({ operation }) => operation === list)?.calls ?? [];
+		if (!calls.some(({ status }) => status > 0)) return undefined;
+		const [path, firstPage] = LISTS[list]!;
+		const url = `${baseUrl}${path}?page=${firstPage + step}&page_size=${PAGE_SIZE}`;
+		const headers = { authorization: `Bearer ${apiToken}`, accept: 'application/json' };
+		const signal = AbortSignal.any([AbortSignal.timeout(PAGE_TIMEOUT_MS), stop]);
+		await fetch(url, { headers, signal })
+			.then(async (answer) => await answer.text())
+			.catch(() => {});
+		return exchanges.findLast(({ method }) => method === 'GET');
 	};
 	const closed = holdSocket(`${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`, stop);
-	onStep('the account');
-	const account = await get(baseUrl + ACCOUNT_PATH);
-	const socket = exchanges.find(({ method }) => method === 'WEBSOCKET')!;
-	const { origin } = account;
-	const answers: Answers = {
-		...{ account, badToken: account, voices: [], history: [], historyPage0: account },
-		...{ missing: account, socket, exchanges },
-		offersHttp2: origin.startsWith('https:') && (await negotiatesHttp2(new URL(origin))),
-	};
-	const page = async (path: string, number: number) =>
-		await get(`${baseUrl}${path}?page=${number}&page_size=${PAGE_SIZE}`);
-	const pages = async (path: string, first: number) => {
-		const start = await page(path, first);
-		return start.broke === undefined ? [start, await page(path, first + 1)] : [start];
-	};
-	const voices = () => pages(VOICES_PATH, 0);
-	// If the answer for the account is unexpected, a readable list of voices still proves that this is the service.
-	if (isBlocked(answers) && ((account.status >= 200 && account.status < 401) || isAbsent(account)))
-		answers.voices = await voices();
-	if (isBlocked(answers)) return answers;
-	onStep(
-		'voices, history, a task that does not exist, a wrong token, and ten seconds of WebSocket',
-	);
-	[answers.badToken, answers.voices, answers.history, answers.historyPage0, answers.missing] =
-		await Promise.all([
-			get(
-				baseUrl +
-					(isAbsent(account) ? `${VOICES_PATH}?page=0&page_size=${PAGE_SIZE}` : ACCOUNT_PATH),
-				'a-token-that-nobody-has',
-			),
-			answers.voices.length > 0 ? answers.voices : voices(),
-			pages(HISTORY_PATH, 1),
-			page(HISTORY_PATH, 0),
-			get(`${baseUrl}/v1/labs/task/${MISSING_TASK}`),
-			closed,
-		]);
+	const nextVoices = await read('voices', 1);
+	const nextHistory = await read('history', 1);
+	const historyPage0 = await read('history', -1);
+	// A service without an account refuses a wrong token elsewhere.
+	const toRead = runs[0]!.calls.some(isAbsent) ? 'voices' : 'account';
+	const wrong = { ...credential, apiToken: 'a-token-that-nobody-has' };
+	const wrongToken = await runOperation(toRead, wrong, { service: wire, stop });
+	await closed;
 	stop.throwIfAborted();
-	const lists = answers.voices.map((page) => listIn(parseJson(textOf(page))));
-	const [, entries = [], key] = lists.find((list) => list?.[1].some(isRecord)) ?? [];
-	const voice = entries.find(isRecord) ?? {};
-	// A user can enter a voice by ID, and would recognize the ID under another name or as the key of a map.
-	const idKey = Object.keys(voice).find((name) => /^(?:voice[_-]?)?id$/i.test(name));
-	answers.voice = asId(voice.voice_id) ?? asId(voice[idKey ?? '']) ?? asId(key);
-	return answers;
+	const socket = exchanges.find(({ method }) => method === 'WEBSOCKET')!;
+	const { origin } = exchanges[0]!;
+	const offersHttp2 = origin.startsWith('https:') && (await negotiatesHttp2(new URL(origin)));
+	return { nextVoices, nextHistory, historyPage0, wrongToken, socket, offersHttp2 };
 }
 
 /** Keeps a WebSocket open for ten seconds. Resolves when it has closed, for any reason. */
 async function holdSocket(url: string, stop: AbortSignal): Promise<void> {
 	const socket = new WebSocket(url);
-	const endSignal = AbortSignal.any([AbortSignal.timeout(10_000), stop]);
+	const endSignal = AbortSignal.any([AbortSignal.timeout(SOCKET_MS), stop]);
 	endSignal.addEventListener('abort', () => socket.terminate());
 	socket.on('error', () => {});
 	await new Promise((resolve) => socket.on('close', resolve));

@@ -1,9 +1,9 @@
 /* Checks one service: sends the requests that cost nothing, runs the node, and records every exchange. */
-import { askAll, type Answers } from './ask.mts';
-import { FREE_OPERATIONS, makesSpeech, PAID, runAll, STOPPED } from './operations.mts';
-import { redactorOf, StandIns, type Outcome, type Recording } from './recording.mts';
+import { askRest } from './ask.mts';
+import { FREE_OPERATIONS, makesSpeech, PAID, runAll, STOPPED, type Run } from './operations.mts';
+import { redactorOf, StandIns, type Recording } from './recording.mts';
 import type { Row } from './report.mts';
-import { blockedRows, chargeLines, edgeRow, freeRows, paidRows } from './rows.mts';
+import { blockedRows, chargeLines, freeRows, paidRows, voiceIn } from './rows.mts';
 import { Wire } from './wire.mts';
 
 /** The texts and prompts that the check itself sends. They identify nobody, so the recording keeps them. */
@@ -27,11 +27,10 @@ interface CheckResult {
 }
 
 /**
- * Sends the requests that cost nothing, lets the node run the free operations and those named in `pay` (unless the
- * first answers show that this is pointless), and records all exchanges.
- * `onStep` is called with a name for each step.
+ * Lets the node run the free operations and those named in `pay` (unless the first answers show that this is
+ * pointless), asks what the node does not ask, and records all exchanges. `onStep` is called with a name for each step.
  *
- * Rejects if the check fails or is stopped before the node runs. Later, resolves with the error as `failure`, so that
+ * Rejects if the check fails or is stopped before it pays. Later, resolves with the error as `failure`, so that
  * whatever may have been charged is still recorded and named.
  */
 export async function check(
@@ -49,43 +48,48 @@ export async function check(
 			baseUrl: await wire.localUrlOf(baseUrl),
 			webSocketUrl: (await wire.localUrlOf(webSocketUrl)).replace('http', 'ws'),
 		};
-		const isBlocked = (answers: Answers) => blockedRows(answers, baseUrl).length > 0;
-		const answers = await askAll(wire, credential, isBlocked, onStep, stop);
-		const { voice, account } = answers;
-		const blocked = blockedRows(answers, baseUrl);
-		const payable = pay.filter((name) => !makesSpeech(name) || voice !== undefined);
-		const planned = blocked.length > 0 ? [] : [...FREE_OPERATIONS, ...payable];
-		wire.by = 'node';
 		const before = (operation: string) => {
 			wire.cutStreams = operation === 'dropped';
 			onStep(`the node: ${operation}`);
 		};
-		const outcomes: Outcome[] = [];
-		let failure: unknown;
-		try {
-			const plan = { operations: planned, voice, exchanges, stop, before };
-			for await (const { operation, lines } of runAll(plan, credential))
-				outcomes.push({ operation, lines: lines.map(wire.withRealOrigins) });
-			stop.throwIfAborted();
-		} catch (error) {
-			failure = error;
-		}
-		await wire.close();
+		const plan = { service: wire, stop, before };
+		const runs: Run[] = [];
 		let rows: Row[] = [];
-		try {
-			rows =
-				blocked.length > 0
-					? [...(account.status === 0 ? [] : [edgeRow(answers)]), ...blocked]
-					: [...freeRows(answers, outcomes), ...paidRows(exchanges, outcomes, pay)];
-		} catch (error) {
-			failure ??= error;
+		for await (const run of runAll({ ...plan, operations: FREE_OPERATIONS }, credential)) {
+			stop.throwIfAborted();
+			runs.push(run);
+			rows = blockedRows(runs, exchanges, baseUrl);
+			if (rows.length > 0) break;
+		}
+		const voice = voiceIn(runs);
+		let failure: unknown;
+		if (rows.length === 0) {
+			wire.by = 'check';
+			onStep('other pages, a wrong token, and ten seconds of WebSocket');
+			const asked = await askRest(wire, credential, runs, stop);
+			wire.by = 'node';
+			const payable = pay.filter((name) => !makesSpeech(name) || voice !== undefined);
+			const attempt = async (act: () => Promise<void>) =>
+				await act().catch((error: unknown) => (failure ??= error));
+			await attempt(async () => {
+				const paid = { ...plan, operations: payable, voice };
+				for await (const run of runAll(paid, credential)) runs.push(run);
+				stop.throwIfAborted();
+			});
+			await wire.close();
+			await attempt(async () => {
+				rows = [...freeRows(runs, asked, exchanges), ...paidRows(runs, exchanges, pay)];
+			});
 		}
 		const standIns = new StandIns(token, OWN_TEXTS);
 		const anonymized = standIns.exchanges(exchanges);
-		const ended = outcomes.filter(({ lines }) => !lines.includes(STOPPED));
+		const ended = runs.filter(({ lines }) => !lines.includes(STOPPED));
 		const recording: Recording = {
 			...{ format: 1, made: madeAt, voice: voice && standIns.id(voice) },
-			outcomes: ended.map((each) => ({ ...each, lines: each.lines.map(standIns.line) })),
+			outcomes: ended.map(({ operation, lines }) => ({
+				operation,
+				lines: lines.map(standIns.line),
+			})),
 			exchanges: anonymized,
 		};
 		const redact = redactorOf(token);

@@ -5,7 +5,7 @@ import { runWorkflow, type WorkflowResult } from '../demo/engine.mts';
 import { node, NODE, parametersFor, workflow } from '../test/faults/workflow.mts';
 import { activateTrigger, triggerNode } from '../test/service/triggerNode.mts';
 import { eventually } from '../tools/eventually.mts';
-import { MISSING_TASK, type Outcome, type Recording } from './recording.mts';
+import { MISSING_TASK, type Outcome } from './recording.mts';
 import { GENERATIONS, SPEAK } from './reading.mts';
 import type { Exchange } from './wire.mts';
 
@@ -69,6 +69,8 @@ function detectableEvents(operations: string[], exchanges: Exchange[]): Set<stri
 	return new Set(detectable.map((each) => (makesSpeech(each) ? 'completed' : 'generated')));
 }
 
+/** How many entries of a list the node reads. It asks for pages of this size. */
+export const PAGE_SIZE = 20;
 /** How long a free operation may take, in ms. The node alone would try for minutes while the service is unavailable. */
 const FREE_TIMEOUT_MS = 12_000;
 /** The node's option **Timeout** for each kind of media, in seconds. */
@@ -81,43 +83,74 @@ const image = { data: png.toString('base64'), mimeType: 'image/png', fileName: '
 
 export type Credential = { apiToken: string; baseUrl: string; webSocketUrl: string };
 
-interface Plan extends Pick<Recording, 'voice' | 'exchanges'> {
+/** What stands in for the service at local URLs. */
+interface LocalService {
+	/** The exchanges so far. Those of the node may be added while it runs. */
+	readonly exchanges: Exchange[];
+	/** Returns a text of the node with the service's origins in place of the local URLs. */
+	withRealOrigins(text: string): string;
+}
+
+interface Plan {
 	/** The free and paid operations to run. Other names are ignored: Collect and the trigger follow by themselves. */
 	operations: string[];
+	/** The voice that speaks. */
+	voice?: string;
+	service: LocalService;
 	/** Is called with the name of each operation before it begins. */
 	before?: (operation: string) => void;
 	/** Cancels the operation in progress. No paid operation starts afterwards. */
-	stop?: AbortSignal;
+	stop: AbortSignal;
 	/** The time limit of each free operation, in ms. */
 	freeTimeoutMs?: number;
 }
 
-/** Runs the operations in the node while a trigger listens, and yields the outcome of each. */
-export async function* runAll(plan: Plan, credential: Credential): AsyncGenerator<Outcome> {
-	const { operations, voice, exchanges, before, freeTimeoutMs = FREE_TIMEOUT_MS } = plan;
-	const { stop = new AbortController().signal } = plan;
-	const run = async (operation: string, taskId = MISSING_TASK) => {
-		before?.(operation);
-		const { contractRow, text = '' } = PAID[operation] ?? {};
-		const which = contractRow
-			? `${contractRow.resource}:${contractRow.operation}`
-			: (FREE[operation] ?? 'speech:wait');
-		const options = contractRow ? { timeout: TIMEOUTS[contractRow.kind] } : {};
-		const parameters = parametersFor(which, text, { taskId, voice: voice ?? '', options });
-		const timeout = operation in FREE ? AbortSignal.timeout(freeTimeoutMs) : stop;
-		const result = await runWorkflow({
-			workflow: workflow(node({ ...parameters, returnAll: false, limit: 5 })),
-			credentials: { mediaGenerationApi: { ...credential } },
-			input: [{ json: {}, binary: { data: image } }],
-			signal: AbortSignal.any([timeout, stop]),
-		});
-		const ended = (stop.aborted && STOPPED) || (timeout.aborted && TIMED_OUT);
-		const lines = ended ? [ended] : linesOf(result);
-		return { operation, lines, taskId: result.items(NODE)[0]?.json.task_id };
+/** What came of an operation, and the HTTP exchanges that were added meanwhile. */
+export interface Run extends Outcome {
+	calls: Exchange[];
+	/** The ID of the speech task that was created or read. */
+	taskId?: unknown;
+}
+
+/** True if the node has reported no error. */
+export const isGood = ({ lines }: Outcome) => !lines.some(isError);
+
+/** Runs an operation in the node. */
+export async function runOperation(
+	operation: string,
+	credential: Credential,
+	{ voice = '', service, stop, freeTimeoutMs = FREE_TIMEOUT_MS }: Omit<Plan, 'operations'>,
+	taskId = MISSING_TASK,
+): Promise<Run> {
+	const { contractRow, text = '' } = PAID[operation] ?? {};
+	const which = contractRow
+		? `${contractRow.resource}:${contractRow.operation}`
+		: (FREE[operation] ?? 'speech:wait');
+	const options = contractRow ? { timeout: TIMEOUTS[contractRow.kind] } : {};
+	const parameters = parametersFor(which, text, { taskId, voice, options });
+	const timeout = operation in FREE ? AbortSignal.timeout(freeTimeoutMs) : stop;
+	const from = service.exchanges.length;
+	const result = await runWorkflow({
+		workflow: workflow(node({ ...parameters, returnAll: false, limit: PAGE_SIZE })),
+		credentials: { mediaGenerationApi: { ...credential } },
+		input: [{ json: {}, binary: { data: image } }],
+		signal: AbortSignal.any([timeout, stop]),
+	});
+	const ended = (stop.aborted && STOPPED) || (timeout.aborted && TIMED_OUT);
+	const lines = (ended ? [ended] : linesOf(result)).map(service.withRealOrigins);
+	const calls = service.exchanges.slice(from).filter(({ method }) => method !== 'WEBSOCKET');
+	return { operation, lines, calls, taskId: result.items(NODE)[0]?.json.task_id };
+}
+
+/** Runs operations in the node, one after another, while a trigger listens, and yields what came of each. */
+export async function* runAll(plan: Plan, credential: Credential): AsyncGenerator<Run> {
+	const { operations, stop } = plan;
+	const { exchanges, withRealOrigins } = plan.service;
+	const run = async (operation: string, taskId?: string) => {
+		plan.before?.(operation);
+		return await runOperation(operation, credential, plan, taskId);
 	};
-	const lists = operations.filter((operation) => operation in FREE && operation !== 'missing');
-	yield* await Promise.all(lists.map(async (operation) => await run(operation)));
-	if (operations.includes('missing')) yield await run('missing');
+	for (const operation of operations.filter((each) => each in FREE)) yield await run(operation);
 	const paid = operations.filter((operation) => operation in PAID);
 	const events = detectableEvents(paid, exchanges);
 	const trigger = events.size > 0 ? await listenFor(credential, events) : undefined;
@@ -125,16 +158,16 @@ export async function* runAll(plan: Plan, credential: Credential): AsyncGenerato
 	try {
 		for (const operation of paid) {
 			if (stop.aborted) return;
-			const outcome = await run(operation);
-			yield outcome;
-			if (!outcome.lines.some(isError)) succeeded.push(operation);
-			if (makesSpeech(operation) && outcome.taskId)
-				yield await run('collect', String(outcome.taskId));
+			const done = await run(operation);
+			yield done;
+			if (isGood(done)) succeeded.push(operation);
+			if (makesSpeech(operation) && done.taskId) yield await run('collect', String(done.taskId));
 		}
 		const awaited = detectableEvents(succeeded, exchanges);
 		if (awaited.size === 0 || stop.aborted) return;
-		before?.('trigger');
-		yield { operation: 'trigger', lines: await trigger!.waitFor(awaited, stop) };
+		plan.before?.('trigger');
+		const lines = await trigger!.waitFor(awaited, stop);
+		yield { operation: 'trigger', lines: lines.map(withRealOrigins), calls: [] };
 	} finally {
 		await trigger?.close();
 	}

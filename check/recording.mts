@@ -232,6 +232,9 @@ export class StandIns {
 	#sentence(text: string, quotes = QUOTED): string {
 		const word = (chunk: string): string => {
 			if (this.#isHarmless(chunk)) return chunk;
+			const hosts = this.#standInsByKind.get('host');
+			const host = hosts?.get(`https://${chunk}`) ?? hosts?.get(`http://${chunk}`);
+			if (host) return new URL(host).host;
 			// The node finds some meanings in a part of a word, also of another language, such as `rechargez`.
 			if (/^\p{L}+$/u.test(chunk) && meaningOf(chunk) !== undefined) return chunk;
 			// The node may recognize one word of several that are joined, as in a status, so each is judged alone.

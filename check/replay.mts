@@ -18,6 +18,7 @@ const TIMES = new RegExp(
  * order, and the last one is repeated.
  */
 export class Replay {
+	readonly exchanges: Exchange[];
 	readonly #nodeExchanges: Exchange[];
 	readonly #played = new Set<Exchange>();
 	/** The local servers, by the recorded origins that they stand in for. */
@@ -32,6 +33,7 @@ export class Replay {
 	readonly unrecorded: string[] = [];
 
 	constructor({ exchanges, made }: Recording) {
+		this.exchanges = exchanges;
 		this.#nodeExchanges = exchanges.filter(({ by }) => by === 'node');
 		this.#shift = Date.now() - Date.parse(made) - this.#nodeExchanges[0]!.at;
 	}
@@ -94,8 +96,12 @@ export class Replay {
 	}
 
 	/** Returns a text of the node with the recorded origins in place of local URLs. */
-	asRecorded = (text: string) =>
-		[...this.#servers].reduce((all, [origin, { url }]) => all.replaceAll(url, origin), text);
+	withRealOrigins = (text: string) =>
+		[...this.#servers].reduce(
+			(all, [origin, { url }]) =>
+				all.replaceAll(url, origin).replaceAll(new URL(url).host, new URL(origin).host),
+			text,
+		);
 
 	#onRequest = (origin: string): Handler => {
 		return async (request, response) => {
@@ -191,14 +197,13 @@ export async function replay(
 		const recordedMs = Math.max(...recording.exchanges.map(({ at, ended = 0 }) => at + ended));
 		// Otherwise an operation that waits for what was not recorded would go on until its Timeout.
 		const stop = AbortSignal.timeout(2 * recordedMs + 60_000);
-		const plan = { ...recording, operations, before, freeTimeoutMs, stop };
+		const { voice } = recording;
+		const plan = { operations, voice, service, before, freeTimeoutMs, stop };
 		for await (const outcome of runAll(plan, credential))
 			// If the check was stopped, the recording lacks the outcomes of Collect and the trigger, which run now.
 			if (operations.includes(outcome.operation)) now.push(outcome);
 		const linesOf = (outcomes: Outcome[]) =>
-			outcomes.flatMap(({ operation, lines }) =>
-				lines.map((line) => `${operation}: ${service.asRecorded(line)}`),
-			);
+			outcomes.flatMap(({ operation, lines }) => lines.map((line) => `${operation}: ${line}`));
 		const [then, today] = [linesOf(recording.outcomes), linesOf(now)];
 		return [
 			...then.filter((line) => !today.includes(line)).map((line) => `then: ${line}`),

@@ -1,10 +1,18 @@
 /* Judges the service's answers: one row of the report for each part of the interface. */
 import { createParser } from 'eventsource-parser';
-import { isAbsent, listIn, PAGE_SIZE, type Answers } from './ask.mts';
-import { FREE_OPERATIONS, isError, TIMED_OUT, makesSpeech, PAID } from './operations.mts';
-import type { Outcome } from './recording.mts';
+import type { Asked } from './ask.mts';
+import {
+	FREE_OPERATIONS,
+	isError,
+	isGood,
+	makesSpeech,
+	PAGE_SIZE,
+	PAID,
+	TIMED_OUT,
+	type Run,
+} from './operations.mts';
 import type { Row } from './report.mts';
-import { CUT, isStream, seconds, textOf, type Exchange } from './wire.mts';
+import { CUT, ENDED_BY_NODE, isStream, seconds, textOf, type Exchange } from './wire.mts';
 import {
 	EVENTS,
 	PAID_OPERATIONS,
@@ -13,12 +21,9 @@ import {
 	asId,
 	asText,
 	asTime,
-	failureOfAnswer,
-	failureOfStatus,
 	idOf,
 	isRecord,
 	looksLikeHtml,
-	meaningOf,
 	parseJson,
 	readCreatedTaskId,
 	readGeneratedFiles,
@@ -45,10 +50,6 @@ const firstSentence = (line: string) =>
 		.replace(/^\w+: | (?:every|after) N \w+/g, '')
 		.replace(/ – task.*| [[(]item \d+[\])].*|(?<=\w{3})\. .*/s, '');
 
-/** Returns the first sentence of an error as a quotation, unless the error is the check's own. */
-const quotedError = (line: string) =>
-	line === TIMED_OUT ? firstSentence(line) : `n8n says “${firstSentence(line)}”`;
-
 /** The remarks of a row. Those that are false or undefined are left out. */
 type Remarks = Array<string | false | undefined>;
 
@@ -66,6 +67,8 @@ const isRedirect = ({ status }: Exchange) => status >= 300 && status < 400;
 /** Returns what is wrong with an answer, in words; undefined if it is JSON that reports no failure. */
 function troubleOf(exchange: Exchange): string | undefined {
 	const { status, broke, headers, bytes } = exchange;
+	if (status === 0 && broke === ENDED_BY_NODE)
+		return `no answer within ${seconds(exchange.ended!)}`;
 	if (broke !== undefined) return `no answer: ${broke}`;
 	if (isRedirect(exchange)) return `a redirect (${status}) to ${headers.location}`;
 	const json = jsonOf(exchange);
@@ -84,66 +87,70 @@ function troubleOf(exchange: Exchange): string | undefined {
 		: undefined;
 }
 
-const isNotThere = (exchange: Exchange) => exchange.status === 0 || isAbsent(exchange);
+/** True if the status says that the service does not offer the call. */
+export const isAbsent = ({ status }: Exchange) => [0, 404, 405, 501].includes(status);
 /** True if the service asks to wait. Such an answer tells nothing about the call. */
 const isThrottled = ({ status }: Exchange) => [429, 503].includes(status);
-const RUN_AGAIN = 'the check was throttled: run it again in a minute';
 const foundOf = (exchange: Exchange, differs: boolean): Row['found'] =>
-	isNotThere(exchange) ? 'not there' : differs ? 'different' : 'there';
+	isAbsent(exchange) ? 'not there' : differs ? 'different' : 'there';
+
+/** Returns the answer to a free operation: the first that the node can read, otherwise the last. */
+const answerIn = ({ calls }: Run) =>
+	calls.find((call) => troubleOf(call) === undefined) ?? calls.at(-1)!;
+const errorIn = ({ lines }: Run) => lines.find(isError);
+
+/** Returns what an error means, as a quotation unless the error is the check's own. */
+function quotedError(line: string, answer?: Exchange): string {
+	if (answer && isThrottled(answer)) return 'the check was throttled: run it again in a minute';
+	return line === TIMED_OUT ? firstSentence(line) : `n8n says “${firstSentence(line)}”`;
+}
 
 const accountTrouble = (account: Exchange) =>
 	troubleOf(account) ?? (readSuccessRecord(jsonOf(account)) ? undefined : 'no record');
 
 /**
- * Returns the row that says why the check cannot go on: the Base URL or the token is wrong, or the service is
+ * Returns the rows that say why the check cannot go on: the Base URL or the token is wrong, or the service is
  * unavailable. Returns no row if the check can go on.
  */
-export function blockedRows({ account, voices }: Answers, baseUrl: string): Row[] {
-	const trouble = accountTrouble(account);
-	if (trouble === undefined || voices.some((page) => readPage(jsonOf(page)))) return [];
-	const { status } = account;
-	const refusal = [account, ...voices].find((each) => [401, 403].includes(each.status));
+export function blockedRows(
+	[account, voices]: Run[],
+	exchanges: Exchange[],
+	baseUrl: string,
+): Row[] {
+	const answer = answerIn(account!);
+	const trouble = accountTrouble(answer);
+	const { status } = answer;
+	// An account may be unusual. Then a readable list of voices proves that this is the service.
+	const mayBeUnusual = (status >= 200 && status < 401) || (isAbsent(answer) && status > 0);
+	const isProven = voices ? readPage(jsonOf(answerIn(voices))) !== undefined : mayBeUnusual;
+	if (trouble === undefined || isProven) return [];
+	const edge = status === 0 ? [] : [edgeRow(exchanges, false)];
+	const refusal = exchanges.find((each) => [401, 403].includes(each.status));
 	if (refusal) {
 		const isEdge = jsonOf(refusal) === undefined;
 		const advice = isEdge
 			? 'a server in front of the service refuses the request, or the API Token is wrong'
 			: 'enter a valid API Token';
-		return [row(TOKEN, 'different', [`refused: ${troubleOf(refusal)}`], advice, 'fails')];
+		return [...edge, row(TOKEN, 'different', [`refused: ${troubleOf(refusal)}`], advice, 'fails')];
 	}
 	const isAway = status >= 500 || status === 429;
 	const field = trouble.startsWith('status') ? 'the API Token and the Base URL' : 'the Base URL';
 	const advice = isAway
 		? 'the service is not available: try again later'
 		: `check ${field}, ${baseUrl}`;
-	return [row(ACCOUNT, foundOf(account, true), [trouble], advice, 'fails')];
+	return [...edge, row(ACCOUNT, foundOf(answer, true), [trouble], advice, 'fails')];
 }
 
 /** Matches headers that any server sends, and those that `edgeRow` reports in words. */
 const ORDINARY_HEADERS =
 	/^(?:content-.*|date|connection|keep-alive|transfer-encoding|cache-control|pragma|expires|etag|vary|server|via|set-cookie|location|accept-ranges|age|last-modified|access-control-.*)$/;
 
-/** Returns the last answer to the same call, from the check or the node. */
-const lastAnswerTo = ({ path }: Exchange, { exchanges }: Answers) =>
-	exchanges.findLast((each) => each.path.split('?')[0] === path.split('?')[0])!;
-
-export function edgeRow(answers: Answers): Row {
-	const { account, badToken, offersHttp2, exchanges } = answers;
-	const { headers, http, origin } = account;
-	const slow = exchanges.find(isThrottled);
-	const isStillThrottled = [badToken, ...exchanges.map((each) => lastAnswerTo(each, answers))].some(
-		isThrottled,
-	);
-	// Only the first answer of a path counts: a later request has a wrong token, and may be redirected to a login.
-	const redirects = exchanges.filter(
-		(each) =>
-			isRedirect(each) &&
-			each.method !== 'WEBSOCKET' &&
-			exchanges.find((first) => first.path === each.path) === each,
-	);
+export function edgeRow(exchanges: Exchange[], offersHttp2: boolean): Row {
+	const byNode = exchanges.filter(({ by, method }) => by === 'node' && method !== 'WEBSOCKET');
+	const { headers, http, origin } = byNode[0]!;
+	const slow = byNode.find(isThrottled);
+	const redirects = byNode.filter(isRedirect);
 	const isOfCall = ({ path }: Exchange) => path.includes('/v1/');
-	const inN8n = redirects.some(isOfCall)
-		? 'follows redirects of reads only: if a create call is redirected, nothing is generated'
-		: 'nothing: the node speaks HTTP/1.1';
 	const others = Object.keys(headers).filter((name) => !ORDINARY_HEADERS.test(name));
 	return row(
 		'The server and its edge',
@@ -166,84 +173,40 @@ export function edgeRow(answers: Answers): Row {
 			),
 			`adds ${others.join(', ') || 'no headers'}`,
 		],
-		isStillThrottled ? RUN_AGAIN : inN8n,
-		isStillThrottled ? 'limits' : 'works',
+		redirects.some(isOfCall)
+			? 'follows redirects of reads only: if a create call is redirected, nothing is generated'
+			: 'nothing: the node speaks HTTP/1.1',
 	);
 }
 
-function tokenRow({ account, badToken, voices }: Answers): Row {
-	const { status } = badToken;
-	const reason = readReason(jsonOf(badToken));
-	const isSame = textOf(badToken) === textOf(isAbsent(account) ? voices[0]! : account);
-	const trouble = troubleOf(badToken);
-	const note = isSame
-		? 'answers a wrong token like this one'
-		: `answers a wrong token with ${trouble ?? `status ${status}${reason ? `: ${reason}` : ''}`}`;
-	if (isThrottled(badToken)) return row(TOKEN, 'not tried', [note], RUN_AGAIN);
-	const { kind, facts } =
-		status >= 300 ? failureOfStatus(status, textOf(badToken)) : failureOfAnswer(jsonOf(badToken));
-	// Unless the words are clear, the node believes a 403 only if a read of the account is refused, too.
-	const isDoubtful = status !== 401 && isAbsent(account) && meaningOf(facts.reason) !== 'token';
-	if (trouble === undefined || kind !== 'tokenRefused' || isDoubtful)
-		return row(TOKEN, 'different', [note], 'the node cannot tell that a token is wrong', 'limits');
-	return status === 401
-		? row(TOKEN, 'there', [], 'the message says that the token is wrong')
-		: row(TOKEN, 'different', [note], 'a read of the account shows that the token is wrong');
-}
-
-/**
- * Judges a list: its pages, and the first entry that the node can use without limits, otherwise the first entry.
- *
- * @param error the error of the node, if it could not read the list
- * @param ifRead what the node does with the list; `ifLost`: what is lost without it
- */
-function listRow(
-	part: string,
-	[first, second]: Exchange[],
-	error: string | undefined,
-	[ifRead, ifLost, ifEmpty]: [string, string, string],
-	judgeEntry: (entry: Json) => { remarks: Remarks; limit?: string | false },
-): Row {
-	const trouble = troubleOf(first!);
-	const json = jsonOf(first!);
-	const isRead = trouble === undefined && readPage(json) !== undefined;
-	const [path, list, key] = trouble === undefined ? (listIn(json) ?? []) : [];
-	const next = second && jsonOf(second);
-	const nextList =
-		(trouble !== undefined && second && !troubleOf(second) && listIn(next)?.[1]) || [];
-	const entries = list?.filter(isRecord) ?? [];
-	const isSame = entries.length > 0 && JSON.stringify(list) === JSON.stringify(listIn(next)?.[1]);
-	// Page numbers and totals may be anywhere outside the entries.
-	const figures = fieldsIn(json).filter(
-		({ path }) => !path.includes('0') && /page|total/i.test(path.at(-1)!),
-	);
-	const judged = entries.map(judgeEntry);
-	const { remarks: entryRemarks = [], limit } =
-		judged.find((each) => !each.limit) ?? judged[0] ?? {};
-	const differs = entryRemarks.filter(Boolean);
-	const remarks = [
-		trouble ?? (list ? counted(list.length, 'entry', 'entries') : `no list${foundInstead(json)}`),
-		nextList.length > 0 && `the next page has ${counted(nextList.length, 'entry', 'entries')}`,
-		list && (path !== '' ? `under \`${path}\`` : key === undefined && 'a bare array'),
-		key !== undefined && 'a map by ID',
-		list && !isRead && 'where the node does not look',
-		entries.length > PAGE_SIZE && 'ignores page_size',
-		isSame && 'repeats the first page as the second',
-		figures.some(({ value }) => typeof value === 'string') && 'page figures are texts',
-		list && figures.length === 0 && path !== '' && 'no total',
-		figures.some(
-			({ path, value }) => /^page$/i.test(path.at(-1)!) && value === valueAt(next, path),
-		) && 'calls the second page like the first',
-		...differs,
-	];
-	const found = foundOf(first!, true);
-	if (error !== undefined)
-		return row(part, found, remarks, `${ifLost} (${quotedError(error)})`, 'limits');
-	if (list && !isRead) return row(part, found, remarks, ifLost, 'limits');
-	if (limit) return row(part, found, remarks, limit, 'limits');
-	if (trouble !== undefined) return row(part, found, remarks, `the node tries again: ${ifRead}`);
-	if (entries.length === 0) return row(part, 'there', remarks, ifEmpty);
-	return row(part, differs.length > 0 ? 'different' : 'there', remarks, ifRead);
+/** Judges what the node does with a wrong token; `right` is what it does with the right one. */
+function tokenRow(wrong: Run, right: Run): Row {
+	const answer = wrong.calls[0]!;
+	const [error, trouble] = [errorIn(wrong), troubleOf(answer)];
+	const reason = readReason(jsonOf(answer));
+	const reasonText = reason === undefined ? '' : `: ${reason}`;
+	const note = `answers a wrong token with ${trouble ?? `status ${answer.status}${reasonText}`}`;
+	if (isThrottled(wrong.calls.at(-1)!))
+		return row(TOKEN, 'not tried', [note], quotedError('', wrong.calls.at(-1)));
+	const untold = 'the node cannot tell that a token is wrong';
+	if (error === undefined)
+		return wrong.lines.join() === right.lines.join()
+			? row(
+					TOKEN,
+					'different',
+					['accepts a wrong token'],
+					"nothing: n8n's test of the credential succeeds with any token",
+				)
+			: row(TOKEN, 'different', [note], untold, 'limits');
+	if (/token/i.test(error)) {
+		const told = 'the message says that the token is wrong';
+		return answer.status === 401
+			? row(TOKEN, 'there', [], told)
+			: row(TOKEN, 'different', [note], told);
+	}
+	const isQuoted = reason !== undefined && error.includes(reason);
+	const inN8n = isQuoted ? quotedError(error, answer) : `${untold} (${quotedError(error, answer)})`;
+	return row(TOKEN, 'different', [note], inN8n, isQuoted ? 'works' : 'limits');
 }
 
 /** A value in JSON, with the keys that lead to it; the key '0' stands for the first entry of a list. */
@@ -304,79 +267,150 @@ const fileRemarks = (json: unknown): Remarks => [
 		: `no file URL${foundInstead(json, looksLikeUrl)}`,
 ];
 
-const HISTORY = [
-	'finds a lost video or image here, and the trigger detects new ones',
-	'a video or image whose stream breaks is lost; the trigger detects no videos and images',
-	'nothing to read yet',
-] as [string, string, string];
-const VOICES = [
-	'lists the voices to choose from',
-	'voices must be entered By ID',
-	'voices must be entered By ID: the list is empty',
-] as [string, string, string];
-
-function judgeHistoryEntry(entry: Json) {
-	const hasFile = filesOf(entry).length > 0;
-	const lacks = [
-		idOf(entry) === undefined && 'id',
-		asText(entry.prompt) === undefined && 'prompt',
-		Number.isNaN(asTime(entry.created_at)) && 'created_at',
-	].filter((name) => name !== false);
-	const isProvable = !lacks.includes('prompt') && !lacks.includes('created_at');
-	return {
-		remarks: [
-			...fileRemarks(entry),
-			lacks.length > 0 && `no ${quoted(lacks)}${foundInstead(entry)}`,
-		],
-		limit: !hasFile ? HISTORY[1] : !isProvable && 'a lost video or image is found by its ID alone',
-	};
+/** Returns the lists in an answer that are at most three keys deep, each with the keys that lead to it. */
+function listsIn(value: unknown, path = ''): Array<[path: string, list: unknown[]]> {
+	if (Array.isArray(value))
+		return value.length === 0 || value.some(isRecord) ? [[path, value]] : [];
+	if (!isRecord(value) || path.split('.').length > 2) return [];
+	return Object.entries(value).flatMap(([key, inner]) =>
+		listsIn(inner, path ? `${path}.${key}` : key),
+	);
 }
 
-/** Returns the row of the history. If the service counts pages from 0, the node never reads the newest page. */
-function historyRow({ history, historyPage0 }: Answers, error: string | undefined): Row {
-	const judged = listRow('§4.9 History', history, error, HISTORY, judgeHistoryEntry);
-	const entriesOf = (page: Exchange) =>
-		(troubleOf(page) === undefined && readPage(jsonOf(page))?.items) || [];
-	const [firstRead, before] = [entriesOf(history[0]!), entriesOf(historyPage0)];
-	const isNewer = !(asTime(before[0]?.created_at) < asTime(firstRead[0]?.created_at));
+/** Returns the list of an answer: the one that the node reads, otherwise the longest; undefined if there is none. */
+function listIn(answer: unknown) {
+	const lists = listsIn(answer).sort(([, a], [, b]) => b.length - a.length);
+	const first = readPage(answer)?.items[0];
+	return lists.find(([, list]) => first !== undefined && list.includes(first)) ?? lists[0];
+}
+
+/** Returns the entries on a page; none if the node cannot read the page. */
+const entriesOn = (page?: Exchange) =>
+	(page && troubleOf(page) === undefined && readPage(jsonOf(page))?.items) || [];
+
+/** Returns the id of a voice that the node can use, also if its list has another name or place; undefined if none. */
+export function voiceIn(runs: Run[]): string | undefined {
+	const run = runs.find(({ operation }) => operation === 'voices');
+	const voice = run && listIn(jsonOf(answerIn(run)))?.[1].find(isRecord);
+	// A user can enter a voice by ID, and would recognize the ID under another name.
+	const names = Object.keys(voice ?? {}).filter((name) => /^(?:voice[_-]?)?id$/i.test(name));
+	return asId(voice?.voice_id) ?? asId(voice?.[names[0] ?? '']);
+}
+
+interface ListKind {
+	part: string;
+	/** What the node does with the list. */
+	ifRead: string;
+	/** What is lost without the list. */
+	ifLost: string;
+	ifEmpty: string;
+	judgeEntry: (entry: Json) => { remarks: Remarks; limit?: string | false };
+}
+
+const VOICES: ListKind = {
+	part: '§4.4 Voices',
+	ifRead: 'lists the voices to choose from',
+	ifLost: 'voices must be entered By ID',
+	ifEmpty: 'voices must be entered By ID: the list is empty',
+	judgeEntry(entry) {
+		const hasId = [entry.voice_id, entry.id].some((id) => asText(id) !== undefined);
+		return {
+			remarks: [
+				entry.voice_id === undefined &&
+					(hasId ? 'the ID is called `id`' : `no \`voice_id\`${foundInstead(entry, isIdName)}`),
+				isRecord(entry.labels) && 'traits are under `labels`',
+			],
+			limit: !hasId && VOICES.ifLost,
+		};
+	},
+};
+
+const HISTORY: ListKind = {
+	part: '§4.9 History',
+	ifRead: 'finds a lost video or image here, and the trigger detects new ones',
+	ifLost: 'a video or image whose stream breaks is lost; the trigger detects no videos and images',
+	ifEmpty: 'nothing to read yet',
+	judgeEntry(entry) {
+		const lacks = [
+			idOf(entry) === undefined && 'id',
+			asText(entry.prompt) === undefined && 'prompt',
+			Number.isNaN(asTime(entry.created_at)) && 'created_at',
+		].filter((name) => name !== false);
+		const isProvable = !lacks.includes('prompt') && !lacks.includes('created_at');
+		return {
+			remarks: [
+				...fileRemarks(entry),
+				lacks.length > 0 && `no ${quoted(lacks)}${foundInstead(entry)}`,
+			],
+			limit:
+				filesOf(entry).length === 0
+					? HISTORY.ifLost
+					: !isProvable && 'a lost video or image is found by its ID alone',
+		};
+	},
+};
+
+/**
+ * Judges a list: its pages, and the first entry that the node can use without limits, otherwise the first entry.
+ *
+ * @param next its second page
+ * @param before the page before the one that the contract calls the first; the node never reads it
+ */
+function listRow(
+	{ part, ifRead, ifLost, ifEmpty, judgeEntry }: ListKind,
+	run: Run,
+	next?: Exchange,
+	before?: Exchange,
+): Row {
+	const [first, error] = [answerIn(run), errorIn(run)];
+	const trouble = troubleOf(first);
+	const json = jsonOf(first);
+	const [path, list] = (trouble === undefined && listIn(json)) || [];
+	const entries = list?.filter(isRecord) ?? [];
+	const isRead = readPage(json) !== undefined;
+	const isSame =
+		entries.length > 0 &&
+		next &&
+		JSON.stringify(list) === JSON.stringify(listIn(jsonOf(next))?.[1]);
 	const keyOf = (entry: Json) => idOf(entry) ?? JSON.stringify(entry);
-	const known = new Set(firstRead.map(keyOf));
-	if (before.length === 0 || !isNewer || before.some((entry) => known.has(keyOf(entry))))
-		return judged;
-	const differs = `${judged.differs}; page 0 has ${counted(before.length, 'other entry', 'other entries')}`;
-	const inN8n = `the newest page is missed: ${HISTORY[1]}`;
-	return { ...judged, found: 'different', differs, inN8n, grade: 'limits' };
+	const known = entries.map(keyOf);
+	const [newest] = entriesOn(before);
+	const isMissed =
+		newest &&
+		!known.includes(keyOf(newest)) &&
+		!(asTime(newest.created_at) < asTime(entries[0]?.created_at));
+	const judged = entries.map(judgeEntry);
+	const ofEntry = judged.find((each) => !each.limit) ?? judged[0];
+	const differs = ofEntry?.remarks.filter(Boolean) ?? [];
+	const remarks = [
+		trouble ?? (list ? counted(list.length, 'entry', 'entries') : `no list${foundInstead(json)}`),
+		trouble !== undefined && entriesOn(next).length > 0 && 'the next page can be read',
+		list && (path === '' ? 'a bare array' : `under \`${path}\``),
+		list && !isRead && 'where the node does not look',
+		entries.length > PAGE_SIZE && 'ignores page_size',
+		isSame && 'repeats the first page as the second',
+		isMissed && 'page 0 has other entries',
+		...differs,
+	];
+	const limit =
+		(error !== undefined && `${ifLost} (${quotedError(error, first)})`) ||
+		(list && !isRead && ifLost) ||
+		(isMissed && `the newest page is missed: ${ifLost}`) ||
+		ofEntry?.limit;
+	if (limit) return row(part, foundOf(first, true), remarks, limit, 'limits');
+	if (entries.length === 0) return row(part, 'there', remarks, ifEmpty);
+	return row(part, differs.length > 0 ? 'different' : 'there', remarks, ifRead);
 }
 
-function judgeVoice(entry: Json) {
-	const hasId = [entry.voice_id, entry.id].some((id) => asText(id) !== undefined);
-	return {
-		remarks: [
-			entry.voice_id === undefined &&
-				(hasId ? 'the ID is called `id`' : `no \`voice_id\`${foundInstead(entry, isIdName)}`),
-			isRecord(entry.labels) && 'traits are under `labels`',
-		],
-		limit: !hasId && VOICES[1],
-	};
-}
-
-function missingTaskRow(exchange: Exchange, error?: string): Row {
-	const { status, broke } = exchange;
-	const json = jsonOf(exchange);
-	const isKnown = status === 404 && json !== undefined;
-	const answer = troubleOf(exchange) ?? textOf(exchange).slice(0, 80);
-	// The node decides in the same way if it reads the task again.
-	const isRefused = status >= 300 || (isRecord(json) && !readSuccessRecord(json));
-	const { transient } = failureOfStatus(status, textOf(exchange)).facts;
-	const waits = broke !== undefined || !isRefused || transient === true;
-	const late = isThrottled(exchange) ? '' : ': a wrong task ID fails only when the Timeout is over';
-	const fails = error ? quotedError(error) : 'a wrong task ID fails at once';
+function missingTaskRow(run: Run): Row {
+	const [answer, error] = [answerIn(run), errorIn(run)];
+	const isKnown = answer.status === 404 && jsonOf(answer) !== undefined;
 	return row(
 		'§4.2 Reading a task',
 		isKnown ? 'there' : 'different',
-		[`a task that does not exist: ${answer}`],
-		waits ? `the node takes this for temporary${late}` : fails,
-		waits && !isThrottled(exchange) ? 'limits' : 'works',
+		[`a task that does not exist: ${troubleOf(answer) ?? textOf(answer).slice(0, 80)}`],
+		error ? quotedError(error, answer) : 'the node takes it for a task',
+		isKnown || (error !== undefined && error !== TIMED_OUT) ? 'works' : 'limits',
 	);
 }
 
@@ -413,28 +447,32 @@ export function socketRow(exchange: Exchange, exchanges = [exchange]): Row {
 	return row(part, 'different', remarks, isUnread ? unread : inN8n, 'limits');
 }
 
-/** Returns the rows for the requests that cost nothing. The outcomes show how the node copes with each answer. */
-export function freeRows(answers: Answers, outcomes: Outcome[]): Row[] {
-	const isJudged = (name: keyof Answers) =>
-		!isThrottled(lastAnswerTo([answers[name]].flat()[0] as Exchange, answers));
-	const errorOf = (name: keyof Answers) =>
-		outcomes.find(({ operation }) => operation === name && isJudged(name))?.lines.find(isError);
-	const account = errorOf('account');
-	const fields = Object.keys(readSuccessRecord(jsonOf(answers.account)) ?? {});
+/** Returns the rows for the requests that cost nothing. `runs` begins with the node's free operations. */
+export function freeRows(
+	runs: Run[],
+	{ nextVoices, nextHistory, historyPage0, wrongToken, socket, offersHttp2 }: Asked,
+	exchanges: Exchange[],
+): Row[] {
+	const [account, voices, history, missing] = runs;
+	const [answer, error] = [answerIn(account!), errorIn(account!)];
+	const fields = Object.keys(readSuccessRecord(jsonOf(answer)) ?? {});
 	return [
-		edgeRow(answers),
-		tokenRow(answers),
+		edgeRow(exchanges, offersHttp2),
+		tokenRow(
+			wrongToken,
+			runs.find(({ operation }) => operation === wrongToken.operation)!,
+		),
 		row(
 			ACCOUNT,
-			foundOf(answers.account, account !== undefined),
-			[accountTrouble(answers.account) ?? `fields: ${fields.join(', ')}`],
-			account ? `${quotedError(account)}; the trigger reads it, too` : 'passes them on',
-			account ? 'limits' : 'works',
+			foundOf(answer, error !== undefined),
+			[accountTrouble(answer) ?? `fields: ${fields.join(', ')}`],
+			error ? `${quotedError(error, answer)}; the trigger reads it, too` : 'passes them on',
+			error ? 'limits' : 'works',
 		),
-		listRow('§4.4 Voices', answers.voices, errorOf('voices'), VOICES, judgeVoice),
-		historyRow(answers, errorOf('history')),
-		missingTaskRow(answers.missing, errorOf('missing')),
-		socketRow(answers.socket, answers.exchanges),
+		listRow(VOICES, voices!, nextVoices),
+		listRow(HISTORY, history!, nextHistory, historyPage0),
+		missingTaskRow(missing!),
+		socketRow(socket, exchanges),
 	];
 }
 
@@ -445,22 +483,20 @@ const asInEditor = (line: string) =>
 	});
 
 /** Returns a row for each paid operation that was run, for Collect and the trigger, and for all that was not tried. */
-export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string[]): Row[] {
-	const byNode = exchanges.filter(({ by }) => by === 'node');
-	const paid = outcomes.filter(({ operation }) => PAID[operation] && operation !== 'dropped');
-	const isGood = ({ lines }: Outcome) => !lines.some(isError);
+export function paidRows(runs: Run[], exchanges: Exchange[], pay: string[]): Row[] {
+	const paid = runs.filter(({ operation }) => PAID[operation] && operation !== 'dropped');
 	// The node counts as not working if no paid operation has succeeded.
 	const haveAllFailed = paid.length > 0 && !paid.some(isGood);
-	const rows = outcomes
+	const rows = runs
 		.filter(({ operation }) => !FREE_OPERATIONS.includes(operation))
-		.map(({ operation, lines }): Row => {
+		.map(({ operation, lines, calls }): Row => {
 			const { part, contractRow } = PAID[operation] ?? {};
 			const path = contractRow?.path ?? '';
-			const calls = byNode.filter((each) => each.method === 'POST' && each.path.endsWith(path));
-			const call = operation === 'dropped' ? calls.at(-1) : calls[0];
-			const remarksOf = makesSpeech(operation) ? speechRemarks : streamRemarks;
+			const call = calls.find((each) => each.method === 'POST' && each.path.endsWith(path));
 			const wasNotCut = operation === 'dropped' && call !== undefined && call.broke !== CUT;
-			const remarks = path === '' ? [] : call ? remarksOf(call, byNode) : ['never sent'];
+			const made = () =>
+				makesSpeech(operation) ? speechRemarks(call!, calls, exchanges) : streamRemarks(call!);
+			const remarks = path === '' ? [] : call ? made() : ['never sent'];
 			if (wasNotCut) remarks.unshift('the stream could not be cut');
 			const shown = lines
 				.map(asInEditor)
@@ -469,8 +505,8 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 			const isDifferent = remarks.some(
 				(text) => text && /called|no name|no stream|the node can/.test(text),
 			);
-			const isThere = call ? !isNotThere(call) : shown.some((line) => !isError(line));
-			const found = !isThere ? 'not there' : isBad || isDifferent ? 'different' : 'there';
+			const isGone = call ? isAbsent(call) : path !== '';
+			const found = isGone ? 'not there' : isBad || isDifferent ? 'different' : 'there';
 			return row(
 				part ?? (operation === 'trigger' ? 'The trigger' : 'Collect'),
 				wasNotCut ? 'not tried' : found,
@@ -481,9 +517,7 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 				!isBad ? 'works' : haveAllFailed && path !== '' ? 'fails' : 'limits',
 			);
 		});
-	const untried = Object.keys(PAID).filter(
-		(name) => !outcomes.some((each) => each.operation === name),
-	);
+	const untried = Object.keys(PAID).filter((name) => !runs.some((each) => each.operation === name));
 	const isVoiceless = pay.some((name) => makesSpeech(name) && untried.includes(name));
 	const remarks = [`${untried.join(', ')}: each is charged`, isVoiceless && 'no voice to use'];
 	if (untried.length > 0)
@@ -494,13 +528,13 @@ export function paidRows(exchanges: Exchange[], outcomes: Outcome[], pay: string
 	];
 }
 
-/** Returns the remarks on a speech task: its creation, its reads, and its messages. */
-function speechRemarks(create: Exchange, exchanges: Exchange[]): Remarks {
+/** Returns the remarks on a speech task: its creation, its reads among `calls`, and its messages. */
+function speechRemarks(create: Exchange, calls: Exchange[], exchanges: Exchange[]): Remarks {
 	const answer = jsonOf(create);
 	const id = readCreatedTaskId(answer);
 	if (id === undefined) return [troubleOf(create) ?? `no ID${foundInstead(answer, isIdName)}`];
 	const taskIn = (raw: unknown) => readSpeechTask(raw, { baseUrl: BASE, redact: redactor('') });
-	const reads = exchanges
+	const reads = calls
 		.filter(
 			({ method, path }) => method === 'GET' && path.endsWith(`/task/${encodeURIComponent(id)}`),
 		)
@@ -575,24 +609,16 @@ export const chargeLines = (exchanges: Exchange[]) =>
 		.filter(({ method, status }) => method === 'POST' && !(status >= 300 && status < 500))
 		.map((call) => {
 			const kind = PAID_OPERATIONS.find(({ path }) => call.path.endsWith(path))?.kind ?? call.path;
-			const answers = isStream(call)
-				? eventsOf(call).map(({ json }) => json)
-				: [
-						jsonOf(call) ??
-							textOf(call)
-								.split('\n')
-								.map((line) => parseJson(line)),
-					].flat();
-			const records = answers.flatMap((json) => [json, ...readGeneratedFiles(json, BASE)].flat());
-			const read = records.flatMap((each) => readCreatedTaskId(each) ?? []);
-			// If the node finds no task ID, values of fields whose names end in `id` are used.
-			const named = answers
-				.flatMap((json) => (isRecord(json) && !readSuccessRecord(json) ? [] : fieldsIn(json)))
-				.filter(({ name }) => /id$/i.test(name));
-			const ids = read.length > 0 ? read : named.flatMap(({ value }) => asId(value) ?? []);
-			const hasFile = answers.some((json) => filesOf(json).length > 0);
-			const trouble = isStream(call) ? !hasFile && call.broke : troubleOf(call);
-			return `${kind}: ${[...new Set(ids)].join(', ') || 'no ID was sent'}${trouble ? ` (${trouble})` : ''}`;
+			const json = jsonOf(call);
+			const isErrorAnswer = isRecord(json) && !readSuccessRecord(json);
+			const fields = [...textOf(call).matchAll(/"([\w-]*id)"\s*:\s*"?([^",}\s]+)/gi)];
+			// If there is no field with the usual name, any whose name ends in `id` is used.
+			const usual = fields.filter(([, name]) => /^(?:task_?)?id$/i.test(name!));
+			const ids = (usual.length > 0 ? usual : fields).map(([, , id]) => id);
+			const isDone = isStream(call) && eventsOf(call).some(({ json }) => filesOf(json).length > 0);
+			const trouble = isDone ? undefined : isStream(call) ? call.broke : troubleOf(call);
+			const known = isErrorAnswer ? '' : [...new Set(ids)].join(', ');
+			return `${kind}: ${known || 'no ID was sent'}${trouble ? ` (${trouble})` : ''}`;
 		});
 
 /** Returns the remarks on the answer to a request for videos or images. */

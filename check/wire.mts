@@ -95,7 +95,7 @@ const hasKnownType = (start: Buffer) =>
 export class Wire {
 	readonly exchanges: Exchange[] = [];
 	/** Who sends the requests at present. */
-	by: Exchange['by'] = 'check';
+	by: Exchange['by'] = 'node';
 	/** True to cut each event stream after its first events, on the side of the node and of the service. */
 	cutStreams = false;
 	readonly #began = performance.now();
@@ -118,7 +118,12 @@ export class Wire {
 
 	/** Returns a text of the node with the service's origins in place of the local URLs. */
 	withRealOrigins = (text: string) =>
-		[...this.#origins].reduce((all, [local, origin]) => all.replaceAll(local, origin), text);
+		[...this.#origins].reduce(
+			(all, [local, origin]) =>
+				// An error may name only the host.
+				all.replaceAll(local, origin).replaceAll(new URL(local).host, new URL(origin).host),
+			text,
+		);
 
 	/** Stops the local servers, and ends the exchanges that are still open. */
 	async close(): Promise<void> {

@@ -44,7 +44,6 @@ async function twice<T>(
 ): Promise<[then: T, again: T]> {
 	const service = await FakeService.start(handle, upgrade);
 	const wire = new Wire();
-	wire.by = 'node';
 	const then = await act(await wire.localUrlOf(service.url));
 	const exchanges = new StandIns(canary(), []).exchanges(wire.exchanges);
 	const recorded = new Replay({ exchanges, made: new Date().toISOString() } as Recording);
