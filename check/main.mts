@@ -7,7 +7,7 @@ import ora from 'ora';
 import { startSimulator } from '../simulator/simulator.mts';
 import { check, type Service } from './check.mts';
 import { PAID } from './operations.mts';
-import { parseJson, readCredential } from './reading.mts';
+import { shared } from './shared.mts';
 import { fileNameOf, toJson, type Recording } from './recording.mts';
 import { replay } from './replay.mts';
 import { EXIT, gradeOf, tableOf, verdictOf } from './report.mts';
@@ -79,7 +79,7 @@ async function tokenOf(): Promise<string> {
  */
 function serviceOf(baseUrl: string, webSocketUrl = '', apiToken: string): Service {
 	try {
-		const credential = readCredential({ baseUrl, webSocketUrl, apiToken });
+		const credential = shared.readCredential({ baseUrl, webSocketUrl, apiToken });
 		if (credential.apiToken.length < 6)
 			throw new Refusal('The API token is shorter than six characters.');
 		return { ...credential, token: credential.apiToken };
@@ -124,7 +124,7 @@ Replaced by stand-ins: ${replaced.join(', ') || 'nothing'}. Read it before you s
 }
 
 async function playAgain(file: string): Promise<number> {
-	const recording = parseJson(readFileSync(file, 'utf8')) as Recording | undefined;
+	const recording = shared.parseJson(readFileSync(file, 'utf8')) as Recording | undefined;
 	if (recording?.format !== 1) throw new Refusal(`${file} is not a recording of this command.`);
 	const lines = await replay(recording, onStep);
 	spinner.stop();

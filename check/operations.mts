@@ -6,7 +6,7 @@ import { node, NODE, parametersFor, workflow } from '../test/faults/workflow.mts
 import { activateTrigger, triggerNode } from '../test/service/triggerNode.mts';
 import { eventually } from '../tools/eventually.mts';
 import { MISSING_TASK, type Outcome } from './recording.mts';
-import { GENERATIONS, SPEAK } from './reading.mts';
+import { shared } from './shared.mts';
 import type { Exchange } from './wire.mts';
 
 interface Paid {
@@ -23,29 +23,29 @@ interface Paid {
 /** The operations that are charged, by the names that `--pay` takes. */
 export const PAID: Record<string, Paid> = {
 	speech: {
-		...{ part: '§4.1–4.2 Speech', contractRow: SPEAK },
+		...{ part: '§4.1–4.2 Speech', contractRow: shared.SPEAK },
 		text: 'This is a short test of the speech interface.',
 		charges: 'one text of 45 characters, then Collect of the same task',
 	},
 	image: {
-		...{ part: '§4.8 Image', contractRow: GENERATIONS.image, charges: 'one image' },
+		...{ part: '§4.8 Image', contractRow: shared.GENERATIONS.image, charges: 'one image' },
 		text: 'A red kite above a green hill, in the morning.',
 	},
 	video: {
-		...{ part: '§4.5 Video from text', contractRow: GENERATIONS.textToVideo },
+		...{ part: '§4.5 Video from text', contractRow: shared.GENERATIONS.textToVideo },
 		...{ text: 'A red kite rises above a green hill.', charges: 'one video, landscape' },
 	},
 	ingredients: {
-		...{ part: '§4.6 Video from images', contractRow: GENERATIONS.ingredientsToVideo },
+		...{ part: '§4.6 Video from images', contractRow: shared.GENERATIONS.ingredientsToVideo },
 		text: 'The picture, slowly coming nearer.',
 		charges: 'one video from an image of 48 kB',
 	},
 	frames: {
-		...{ part: '§4.7 Video from frames', contractRow: GENERATIONS.framesToVideo },
+		...{ part: '§4.7 Video from frames', contractRow: shared.GENERATIONS.framesToVideo },
 		...{ text: 'From this picture, slowly to the left.', charges: 'one video from the same image' },
 	},
 	dropped: {
-		...{ part: '§6.1 A dropped stream', contractRow: GENERATIONS.image },
+		...{ part: '§6.1 A dropped stream', contractRow: shared.GENERATIONS.image },
 		text: 'A blue kite above a yellow field, at noon.',
 		charges: 'one more image, whose stream the check cuts',
 	},

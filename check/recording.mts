@@ -4,16 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
 import { join } from 'node:path';
 import type { Exchange, Piece } from './wire.mts';
-import {
-	asTime,
-	combineRedactors,
-	isRecord,
-	looksLikeHtml,
-	meaningOf,
-	PAID_OPERATIONS,
-	parseJson,
-	redactor,
-} from './reading.mts';
+import { shared } from './shared.mts';
 
 /** What came of an operation of the node. */
 export interface Outcome {
@@ -74,7 +65,7 @@ const LONG_NUMBER = /\d(?:[ ()./+-]{0,2}\d){6,}/g;
 const WORD = /[\p{L}\p{N}](?:[^\s"'“”‘’«»,;()[\]{}<>]*[\p{L}\p{N}])?/gu;
 /** Matches the path of a call that the contract documents. */
 const CONTRACT_CALL = new RegExp(
-	`(?:/v1/(?:labs/(?:voices|task/[^/?]+)|video/(?:me|histories))|${PAID_OPERATIONS.map(({ path }) => path).join('|')}|/ws)(?=$|\\?)`,
+	`(?:/v1/(?:labs/(?:voices|task/[^/?]+)|video/(?:me|histories))|${shared.PAID_OPERATIONS.map(({ path }) => path).join('|')}|/ws)(?=$|\\?)`,
 );
 const KEPT_HEADERS =
 	/^(?:content-(?:type|encoding)|retry-after|date|location|x-ratelimit-(?:limit|remaining|reset))$/;
@@ -107,7 +98,7 @@ export const redactorOf = (token: string) => {
 	);
 	const older = inBase64.map((form) => form.replaceAll('-', '+').replaceAll('_', '/'));
 	const forms = [token, Buffer.from(token).toString('hex'), ...inBase64, ...older];
-	return combineRedactors(forms.map(redactor));
+	return shared.combineRedactors(forms.map(shared.redactor));
 };
 /** Changes `createdAt` to `created_at`. */
 const snakeCase = (key: string) => key.replace(/(?<=[\p{Ll}\d])(?=\p{Lu})/gu, '_').toLowerCase();
@@ -236,7 +227,7 @@ export class StandIns {
 			const host = hosts?.get(`https://${chunk}`) ?? hosts?.get(`http://${chunk}`);
 			if (host) return new URL(host).host;
 			// The node finds some meanings in a part of a word, also of another language, such as `rechargez`.
-			if (/^\p{L}+$/u.test(chunk) && meaningOf(chunk) !== undefined) return chunk;
+			if (/^\p{L}+$/u.test(chunk) && shared.meaningOf(chunk) !== undefined) return chunk;
 			// The node may recognize one word of several that are joined, as in a status, so each is judged alone.
 			const isJoined = /^\p{L}+(?:[_.-]\p{L}+)+$/u.test(chunk);
 			if (isJoined) return chunk.replace(/\p{L}+/gu, word);
@@ -281,7 +272,7 @@ export class StandIns {
 		)
 			return this.#url(value);
 		if (/^-?\d+(?:\.\d+)?%?$/.test(value)) return this.#number(key, value);
-		const time = TIME_KEY.test(key) ? asTime(value) : NaN;
+		const time = TIME_KEY.test(key) ? shared.asTime(value) : NaN;
 		if (!Number.isNaN(time)) return isTime(value) ? value : new Date(time).toISOString();
 		const isCode = /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(value) && this.#isHarmless(value);
 		return isCode ? value : this.#text(value);
@@ -321,7 +312,7 @@ export class StandIns {
 		if (isRawJSON(value)) return rawJSON(this.#number(key, value.rawJSON));
 		if (typeof value === 'string') return this.#string(key, value);
 		if (Array.isArray(value)) return value.map((entry) => this.#value(entry, key));
-		if (!isRecord(value)) return value;
+		if (!shared.isRecord(value)) return value;
 		return Object.fromEntries(
 			Object.entries(value).map(([field, entry]) => [
 				this.#field(field),
@@ -346,11 +337,11 @@ export class StandIns {
 	#body(text: string): string {
 		const json = this.#json(text);
 		if (json !== undefined) return json;
-		if (looksLikeHtml(text)) return `<html>${this.#text(text)}</html>`;
+		if (shared.looksLikeHtml(text)) return `<html>${this.#text(text)}</html>`;
 		if (!/^(?:event|data) ?:/m.test(text)) return this.#notJson(text).slice(0, 1024);
 		const oneLine = text.replace(/^(data ?: ?)(.*(?:\r?\ndata ?: ?.*)+)/gm, (whole, name, data) => {
 			const joined = data.replace(/\r?\ndata ?: ?/g, '\n');
-			return parseJson(joined) === undefined ? whole : name + joined.replaceAll('\n', ' ');
+			return shared.parseJson(joined) === undefined ? whole : name + joined.replaceAll('\n', ' ');
 		});
 		return oneLine.replace(
 			/^(data|event|id|retry|)( ?: ?)(.*)$|^.+$/gm,

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { FakeService, type Handler, type Upgrade } from '../test/service/fakeService.mts';
 import { runAll, TIMED_OUT } from './operations.mts';
-import { asTime } from './reading.mts';
+import { shared } from './shared.mts';
 import { OMITTED, TIME, type Outcome, type Recording } from './recording.mts';
 import { closeWith, ENDED_BY_NODE, refuse, type Exchange } from './wire.mts';
 
@@ -87,7 +87,7 @@ export class Replay {
 			if (/^\d+(?:\.|$)/.test(time)) return String(Number(time) + Math.round(this.#shift / unit));
 			// A date without a time is kept.
 			if (time.length < 11) return time;
-			const date = new Date(asTime(time) + this.#shift);
+			const date = new Date(shared.asTime(time) + this.#shift);
 			return /^\d/.test(time) ? date.toISOString() : date.toUTCString();
 		};
 		return [...this.#servers]

@@ -13,34 +13,14 @@ import {
 } from './operations.mts';
 import type { Row } from './report.mts';
 import { CUT, ENDED_BY_NODE, isStream, seconds, textOf, type Exchange } from './wire.mts';
-import {
-	EVENTS,
-	PAID_OPERATIONS,
-	SPEAK,
-	TERMINAL_EVENTS,
-	asId,
-	asText,
-	asTime,
-	idOf,
-	isRecord,
-	looksLikeHtml,
-	parseJson,
-	readCreatedTaskId,
-	readGeneratedFiles,
-	readNotification,
-	readPage,
-	readReason,
-	readSpeechTask,
-	readSuccessRecord,
-	redactor,
-} from './reading.mts';
+import { shared } from './shared.mts';
 
 type Json = Record<string, unknown>;
 
 const TOKEN = '§5 The token';
 const ACCOUNT = '§4.10 Account';
 const BASE = 'http://service.invalid';
-const jsonOf = (exchange: Exchange): unknown => parseJson(textOf(exchange));
+const jsonOf = (exchange: Exchange): unknown => shared.parseJson(textOf(exchange));
 const quoted = (names: string[]) => names.map((name) => `\`${name}\``).join(', ');
 const counted = (count: number, one: string, more: string) =>
 	`${count} ${count === 1 ? one : more}`;
@@ -72,17 +52,23 @@ function troubleOf(exchange: Exchange): string | undefined {
 	if (broke !== undefined) return `no answer: ${broke}`;
 	if (isRedirect(exchange)) return `a redirect (${status}) to ${headers.location}`;
 	const json = jsonOf(exchange);
-	const reason = readReason(json);
+	const reason = shared.readReason(json);
 	const reasonText = reason === undefined ? '' : `: ${reason}`;
 	const text = textOf(exchange);
 	const page = /^\s*<\?xml/.test(text) ? 'XML' : 'a web page';
 	const plain = /\}\s*\n\s*\{/.test(text) ? 'lines of JSON' : 'text';
-	const other = looksLikeHtml(text) ? page : text !== '' ? plain : bytes > 0 ? 'a file' : 'no body';
+	const other = shared.looksLikeHtml(text)
+		? page
+		: text !== ''
+			? plain
+			: bytes > 0
+				? 'a file'
+				: 'no body';
 	const kind = json !== undefined ? 'JSON' : other;
 	const isOk = status === 200 || (json !== undefined && status > 200 && status < 300);
 	if (!isOk) return `HTTP ${status} with ${kind}${reasonText}`;
 	if (json === undefined) return `${kind} in place of JSON`;
-	return isRecord(json) && !readSuccessRecord(json)
+	return shared.isRecord(json) && !shared.readSuccessRecord(json)
 		? `status ${status} with an error${reasonText}`
 		: undefined;
 }
@@ -106,7 +92,7 @@ function quotedError(line: string, answer?: Exchange): string {
 }
 
 const accountTrouble = (account: Exchange) =>
-	troubleOf(account) ?? (readSuccessRecord(jsonOf(account)) ? undefined : 'no record');
+	troubleOf(account) ?? (shared.readSuccessRecord(jsonOf(account)) ? undefined : 'no record');
 
 /**
  * Returns the rows that say why the check cannot go on: the Base URL or the token is wrong, or the service is
@@ -122,7 +108,7 @@ export function blockedRows(
 	const { status } = answer;
 	// An account may be unusual. Then a readable list of voices proves that this is the service.
 	const mayBeUnusual = (status >= 200 && status < 401) || (isAbsent(answer) && status > 0);
-	const isProven = voices ? readPage(jsonOf(answerIn(voices))) !== undefined : mayBeUnusual;
+	const isProven = voices ? shared.readPage(jsonOf(answerIn(voices))) !== undefined : mayBeUnusual;
 	if (trouble === undefined || isProven) return [];
 	const edge = status === 0 ? [] : [edgeRow(exchanges, false)];
 	const refusal = exchanges.find((each) => [401, 403].includes(each.status));
@@ -183,7 +169,7 @@ export function edgeRow(exchanges: Exchange[], offersHttp2: boolean): Row {
 function tokenRow(wrong: Run, right: Run): Row {
 	const answer = wrong.calls[0]!;
 	const [error, trouble] = [errorIn(wrong), troubleOf(answer)];
-	const reason = readReason(jsonOf(answer));
+	const reason = shared.readReason(jsonOf(answer));
 	const reasonText = reason === undefined ? '' : `: ${reason}`;
 	const note = `answers a wrong token with ${trouble ?? `status ${answer.status}${reasonText}`}`;
 	if (isThrottled(wrong.calls.at(-1)!))
@@ -256,7 +242,8 @@ const looksLikeUrl = ({ value }: Field) =>
 	typeof value === 'string' && /^(?:data:|https?:|\/\S)|^\S+\/\S+\.\w{2,4}$/.test(value);
 const isIdName = ({ name }: Field) => /id$|uuid|key|ref/i.test(name);
 
-const filesOf = (raw: unknown) => readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl);
+const filesOf = (raw: unknown) =>
+	shared.readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl);
 /** Returns a remark if a field has none of the names that the contract gives it. */
 const calledOtherwise = (what: string, field: Field | undefined, ...names: string[]) =>
 	field && !['', ...names].includes(field.name) && `${what} called \`${field.name}\``;
@@ -270,8 +257,8 @@ const fileRemarks = (json: unknown): Remarks => [
 /** Returns the lists in an answer that are at most three keys deep, each with the keys that lead to it. */
 function listsIn(value: unknown, path = ''): Array<[path: string, list: unknown[]]> {
 	if (Array.isArray(value))
-		return value.length === 0 || value.some(isRecord) ? [[path, value]] : [];
-	if (!isRecord(value) || path.split('.').length > 2) return [];
+		return value.length === 0 || value.some(shared.isRecord) ? [[path, value]] : [];
+	if (!shared.isRecord(value) || path.split('.').length > 2) return [];
 	return Object.entries(value).flatMap(([key, inner]) =>
 		listsIn(inner, path ? `${path}.${key}` : key),
 	);
@@ -280,21 +267,21 @@ function listsIn(value: unknown, path = ''): Array<[path: string, list: unknown[
 /** Returns the list of an answer: the one that the node reads, otherwise the longest; undefined if there is none. */
 function listIn(answer: unknown) {
 	const lists = listsIn(answer).sort(([, a], [, b]) => b.length - a.length);
-	const first = readPage(answer)?.items[0];
+	const first = shared.readPage(answer)?.items[0];
 	return lists.find(([, list]) => first !== undefined && list.includes(first)) ?? lists[0];
 }
 
 /** Returns the entries on a page; none if the node cannot read the page. */
 const entriesOn = (page?: Exchange) =>
-	(page && troubleOf(page) === undefined && readPage(jsonOf(page))?.items) || [];
+	(page && troubleOf(page) === undefined && shared.readPage(jsonOf(page))?.items) || [];
 
 /** Returns the id of a voice that the node can use, also if its list has another name or place; undefined if none. */
 export function voiceIn(runs: Run[]): string | undefined {
 	const run = runs.find(({ operation }) => operation === 'voices');
-	const voice = run && listIn(jsonOf(answerIn(run)))?.[1].find(isRecord);
+	const voice = run && listIn(jsonOf(answerIn(run)))?.[1].find(shared.isRecord);
 	// A user can enter a voice by ID, and would recognize the ID under another name.
 	const names = Object.keys(voice ?? {}).filter((name) => /^(?:voice[_-]?)?id$/i.test(name));
-	return asId(voice?.voice_id) ?? asId(voice?.[names[0] ?? '']);
+	return shared.asId(voice?.voice_id) ?? shared.asId(voice?.[names[0] ?? '']);
 }
 
 interface ListKind {
@@ -313,12 +300,12 @@ const VOICES: ListKind = {
 	ifLost: 'voices must be entered By ID',
 	ifEmpty: 'voices must be entered By ID: the list is empty',
 	judgeEntry(entry) {
-		const hasId = [entry.voice_id, entry.id].some((id) => asText(id) !== undefined);
+		const hasId = [entry.voice_id, entry.id].some((id) => shared.asText(id) !== undefined);
 		return {
 			remarks: [
 				entry.voice_id === undefined &&
 					(hasId ? 'the ID is called `id`' : `no \`voice_id\`${foundInstead(entry, isIdName)}`),
-				isRecord(entry.labels) && 'traits are under `labels`',
+				shared.isRecord(entry.labels) && 'traits are under `labels`',
 			],
 			limit: !hasId && VOICES.ifLost,
 		};
@@ -332,9 +319,9 @@ const HISTORY: ListKind = {
 	ifEmpty: 'nothing to read yet',
 	judgeEntry(entry) {
 		const lacks = [
-			idOf(entry) === undefined && 'id',
-			asText(entry.prompt) === undefined && 'prompt',
-			Number.isNaN(asTime(entry.created_at)) && 'created_at',
+			shared.idOf(entry) === undefined && 'id',
+			shared.asText(entry.prompt) === undefined && 'prompt',
+			Number.isNaN(shared.asTime(entry.created_at)) && 'created_at',
 		].filter((name) => name !== false);
 		const isProvable = !lacks.includes('prompt') && !lacks.includes('created_at');
 		return {
@@ -366,19 +353,19 @@ function listRow(
 	const trouble = troubleOf(first);
 	const json = jsonOf(first);
 	const [path, list] = (trouble === undefined && listIn(json)) || [];
-	const entries = list?.filter(isRecord) ?? [];
-	const isRead = readPage(json) !== undefined;
+	const entries = list?.filter(shared.isRecord) ?? [];
+	const isRead = shared.readPage(json) !== undefined;
 	const isSame =
 		entries.length > 0 &&
 		next &&
 		JSON.stringify(list) === JSON.stringify(listIn(jsonOf(next))?.[1]);
-	const keyOf = (entry: Json) => idOf(entry) ?? JSON.stringify(entry);
+	const keyOf = (entry: Json) => shared.idOf(entry) ?? JSON.stringify(entry);
 	const known = entries.map(keyOf);
 	const [newest] = entriesOn(before);
 	const isMissed =
 		newest &&
 		!known.includes(keyOf(newest)) &&
-		!(asTime(newest.created_at) < asTime(entries[0]?.created_at));
+		!(shared.asTime(newest.created_at) < shared.asTime(entries[0]?.created_at));
 	const judged = entries.map(judgeEntry);
 	const ofEntry = judged.find((each) => !each.limit) ?? judged[0];
 	const differs = ofEntry?.remarks.filter(Boolean) ?? [];
@@ -424,12 +411,13 @@ export function socketRow(exchange: Exchange, exchanges = [exchange]): Row {
 	const polls =
 		"the node polls every 5 s; the trigger detects speech tasks only if listed in 'Task IDs'";
 	if (status !== 101) return row(part, 'not there', [broke], polls, 'limits');
-	const isUnread = messages.length > 0 && !messages.some(({ text }) => readNotification(text!));
+	const isUnread =
+		messages.length > 0 && !messages.some(({ text }) => shared.readNotification(text!));
 	const none = isUnread ? ', none about a task in a form that the node reads' : '';
 	const traffic =
 		messages.length > 0
 			? counted(messages.length, 'message', 'messages') + none
-			: exchanges.some(({ method, path }) => method === 'POST' && path.endsWith(SPEAK.path))
+			: exchanges.some(({ method, path }) => method === 'POST' && path.endsWith(shared.SPEAK.path))
 				? 'silent'
 				: 'silent, since nothing is being generated';
 	const isClosed = broke?.startsWith('closed');
@@ -455,7 +443,7 @@ export function freeRows(
 ): Row[] {
 	const [account, voices, history, missing] = runs;
 	const [answer, error] = [answerIn(account!), errorIn(account!)];
-	const fields = Object.keys(readSuccessRecord(jsonOf(answer)) ?? {});
+	const fields = Object.keys(shared.readSuccessRecord(jsonOf(answer)) ?? {});
 	return [
 		edgeRow(exchanges, offersHttp2),
 		tokenRow(
@@ -479,7 +467,7 @@ export function freeRows(
 /** Replaces the event in a line of the trigger by its name in n8n's editor. */
 const asInEditor = (line: string) =>
 	line.replace(/(?<=^(?:event|error: it does not detect): )\w+$/, (value) => {
-		return EVENTS.find((each) => each.value === value)?.name ?? value;
+		return shared.EVENTS.find((each) => each.value === value)?.name ?? value;
 	});
 
 /** Returns a row for each paid operation that was run, for Collect and the trigger, and for all that was not tried. */
@@ -531,9 +519,10 @@ export function paidRows(runs: Run[], exchanges: Exchange[], pay: string[]): Row
 /** Returns the remarks on a speech task: its creation, its reads among `calls`, and its messages. */
 function speechRemarks(create: Exchange, calls: Exchange[], exchanges: Exchange[]): Remarks {
 	const answer = jsonOf(create);
-	const id = readCreatedTaskId(answer);
+	const id = shared.readCreatedTaskId(answer);
 	if (id === undefined) return [troubleOf(create) ?? `no ID${foundInstead(answer, isIdName)}`];
-	const taskIn = (raw: unknown) => readSpeechTask(raw, { baseUrl: BASE, redact: redactor('') });
+	const taskIn = (raw: unknown) =>
+		shared.readSpeechTask(raw, { baseUrl: BASE, redact: shared.redactor('') });
 	const reads = calls
 		.filter(
 			({ method, path }) => method === 'GET' && path.endsWith(`/task/${encodeURIComponent(id)}`),
@@ -554,13 +543,13 @@ function speechRemarks(create: Exchange, calls: Exchange[], exchanges: Exchange[
 			pieces.map(({ ms, text }) => ({ ms: at + ms - create.at, text: text! })),
 		)
 		.filter(({ ms }) => ms >= 0)
-		.map((message) => ({ ...message, ...readNotification(message.text) }));
+		.map((message) => ({ ...message, ...shared.readNotification(message.text) }));
 	const taskMessages = messages.filter(({ taskId }) => taskId === id);
 	const unknown = messages.filter(({ taskId }) => taskId === undefined);
 	const other = unknown.find(({ text }) => text.includes(id)) ?? unknown[0];
 	return [
 		`created in ${seconds(create.pieces.at(-1)?.ms ?? 0)}`,
-		calledOtherwise('the ID is', fieldReadBy(answer, readCreatedTaskId), 'task_id'),
+		calledOtherwise('the ID is', fieldReadBy(answer, shared.readCreatedTaskId), 'task_id'),
 		exchange &&
 			!task &&
 			(troubleOf(exchange) ??
@@ -579,7 +568,7 @@ function speechRemarks(create: Exchange, calls: Exchange[], exchanges: Exchange[
 		taskMessages.length > 0
 			? `messages: first after ${seconds(taskMessages[0]!.ms)}, ${taskMessages.map(({ percentage }) => percentage ?? '?').join(', ')} %`
 			: other
-				? `WebSocket: no message${foundInstead(parseJson(other.text))}`
+				? `WebSocket: no message${foundInstead(shared.parseJson(other.text))}`
 				: 'no message on the WebSocket',
 		ready && (task?.subtitleUrl ? 'with subtitles' : 'no subtitles'),
 	];
@@ -593,7 +582,7 @@ function eventsOf({ pieces }: Exchange) {
 	let ms = 0;
 	const parser = createParser({
 		onEvent: ({ event = NAMELESS, data }) => {
-			events.push({ event, json: parseJson(data) ?? data, ms });
+			events.push({ event, json: shared.parseJson(data) ?? data, ms });
 		},
 	});
 	for (const piece of pieces) {
@@ -608,9 +597,10 @@ export const chargeLines = (exchanges: Exchange[]) =>
 	exchanges
 		.filter(({ method, status }) => method === 'POST' && !(status >= 300 && status < 500))
 		.map((call) => {
-			const kind = PAID_OPERATIONS.find(({ path }) => call.path.endsWith(path))?.kind ?? call.path;
+			const kind =
+				shared.PAID_OPERATIONS.find(({ path }) => call.path.endsWith(path))?.kind ?? call.path;
 			const json = jsonOf(call);
-			const isErrorAnswer = isRecord(json) && !readSuccessRecord(json);
+			const isErrorAnswer = shared.isRecord(json) && !shared.readSuccessRecord(json);
 			const fields = [...textOf(call).matchAll(/"([\w-]*id)"\s*:\s*"?([^",}\s]+)/gi)];
 			// If there is no field with the usual name, any whose name ends in `id` is used.
 			const usual = fields.filter(([, name]) => /^(?:task_?)?id$/i.test(name!));
@@ -631,15 +621,17 @@ function streamRemarks(call: Exchange): Remarks {
 	}
 	const events = eventsOf(call);
 	const eventTexts = events.map(({ event, json, ms }) => {
-		const word = isRecord(json) ? (json.status ?? json.state) : json;
+		const word = shared.isRecord(json) ? (json.status ?? json.state) : json;
 		const wordText =
 			typeof word === 'string' && /^[\p{L}\p{N}_ -]{1,40}$/u.test(word) ? ` ${word}` : '';
 		return `${event}${wordText} after ${seconds(ms)}`;
 	});
 	const ending = events.findLast(({ json }) => filesOf(json).length > 0);
-	const isKnown = Object.values(TERMINAL_EVENTS).some((name) => name.test(ending?.event ?? ''));
+	const isKnown = Object.values(shared.TERMINAL_EVENTS).some((name) =>
+		name.test(ending?.event ?? ''),
+	);
 	const { json: ended } = ending ?? events.at(-1) ?? {};
-	const isFailed = TERMINAL_EVENTS.failed.test(events.at(-1)?.event ?? '');
+	const isFailed = shared.TERMINAL_EVENTS.failed.test(events.at(-1)?.event ?? '');
 	return [
 		`events: ${eventTexts.join(', ') || 'none'}`,
 		ending &&

@@ -6,7 +6,7 @@ import { pipeline, type Duplex } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { WebSocket, WebSocketServer } from 'ws';
 import { FakeService, type Handler, type Upgrade } from '../test/service/fakeService.mts';
-import { fileTypeOf, invalidFileReason, peek } from './reading.mts';
+import { shared } from './shared.mts';
 
 /** A part of an answer, or one WebSocket message. */
 export interface Piece {
@@ -89,7 +89,7 @@ export function closeWith(socket: WebSocket, code = 1006): void {
  * this function passes one that no bytes show.
  */
 const hasKnownType = (start: Buffer) =>
-	fileTypeOf(start, 'audio/webm', 'http://file.invalid', 'video').mimeType !== 'audio/webm';
+	shared.fileTypeOf(start, 'audio/webm', 'http://file.invalid', 'video').mimeType !== 'audio/webm';
 
 /** The local proxy servers, and the exchanges that went through them. */
 export class Wire {
@@ -248,9 +248,9 @@ export class Wire {
 		// The head is forwarded at once, because the node measures from there how long a stream has been open.
 		if (isCreate) await sendHead();
 		const body = decoded(answer);
-		const { head, isWhole } = await peek(body, isCreate ? 0 : RECORDED_BYTES);
+		const { head, isWhole } = await shared.peek(body, isCreate ? 0 : RECORDED_BYTES);
 		// Only the bytes show if it is a file: a Content-Type may be wrong, and URLs in any text must be replaced.
-		isFile = !isCreate && invalidFileReason(head, undefined) === undefined;
+		isFile = !isCreate && shared.invalidFileReason(head, undefined) === undefined;
 		for await (const part of (isWhole ? [head] : body) as AsyncIterable<Buffer>) {
 			exchange.bytes += part.length;
 			if (isFile) {
