@@ -52,7 +52,7 @@ const network: Row[] = [
 	{
 		fault: 'The create call is reset before any response, but was accepted; it contains images',
 		operations: WITH_IMAGES,
-		setting: { options: { timeout: 8 } },
+		setting: { options: { timeout: 15 } },
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
 		fails: 'result did not arrive…may have been charged…only looks again…may be the result',
 		note: 'the service never sent its ID, and someone else may have used the same prompt',
