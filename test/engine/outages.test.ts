@@ -76,6 +76,28 @@ test.each<[string, Batch]>([
 	180_000,
 );
 
+test('images that wait for memory are not sent once the service is away', async () => {
+	// One row takes more than half of the memory for images; the line breaks don't count as image.
+	const data = 'iVBORw0KGgo=' + '\n'.repeat(40e6);
+	const binary = { data: { data, mimeType: 'image/png', fileName: 'a.png' } };
+	const input = Array.from({ length: 10 }, () => ({ json: {}, binary }));
+	let sent = 0;
+	front.on(/./, (request, response) => {
+		if (request.method === 'POST') sent++;
+		setTimeout(() => badGateway(request, response), 1000);
+	});
+	const fields = { operation: 'ingredientsToVideo', binaryPropertyName: 'data', download: false };
+	const subject = node(video('They dance', {}, fields), CONTINUE);
+	const { finished } = await begin(subject, { input, credential: { baseUrl: front.url } });
+	let isOver = false;
+	void finished.finally(() => (isOver = true));
+	await pass(20);
+	front.forget();
+	await passUntil(() => isOver, 900);
+	expect(good(await finished).filter(({ json }) => !json.error)).toHaveLength(10 - sent);
+	expect(sent).toBeLessThanOrEqual(3);
+});
+
 const OUTAGES: Array<[string, Handler]> = [
 	...[502, 403, 404, 200].map((status): [string, Handler] => [
 		`a page with ${status}`,

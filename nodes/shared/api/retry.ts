@@ -163,6 +163,12 @@ export class RetryingClient {
 				admittedCall.end('unknown');
 				throw error;
 			});
+			// While `onSend` waited for memory, the service may have become unavailable.
+			if (admittedCall.isRevoked) {
+				call.onNotAccepted?.();
+				admittedCall.end('unknown');
+				continue;
+			}
 			const attemptDeadline = startDeadline(attemptTimeoutMs, abortInFlight);
 			let isAccepted = false;
 			const onAccepted = () => {

@@ -47,6 +47,11 @@ export class CircuitBreaker {
 		return this.isOutage ? Infinity : this.probedAt + PROBE_WAIT_MS - monotonicNow();
 	}
 
+	/** Returns true if the breaker has opened after `time`. */
+	hasOpenedSince(time: number): boolean {
+		return this.openedAt > time;
+	}
+
 	/** Call this when a request goes out. If the breaker is not closed, the request may become the probe. */
 	onSent(): void {
 		if (this.state === 'closed') return;

@@ -58,6 +58,8 @@ export type Outcome = 'succeeded' | 'rejected' | 'throttled' | 'unavailable' | '
 export interface AdmittedCall {
 	/** True if the task of this call should be read early, to notice an overload soon. */
 	readonly isSpotCheck: boolean;
+	/** True if a circuit breaker has opened since the call was admitted, so a call that is not sent yet must not go out. */
+	readonly isRevoked: boolean;
 	/**
 	 * Call this when the service has accepted a create call but its answer goes on, as a stream does. Call it at most
 	 * once. The call counts as in flight until `end`.
@@ -199,9 +201,13 @@ export class Throttle {
 	/** Returns the handle of a request that goes out now. */
 	private trackRequest(isCreate: boolean): AdmittedCall {
 		const sentAt = monotonicNow();
+		const breakers = [this.requestBreaker, ...(isCreate ? [this.createBreaker] : [])];
 		let acceptedCall: AdmittedCall | undefined;
 		return {
 			isSpotCheck: false,
+			get isRevoked() {
+				return breakers.some((breaker) => breaker.hasOpenedSince(sentAt));
+			},
 			markAccepted: () => {
 				this.updateLimits(isCreate, sentAt, 'succeeded');
 				acceptedCall = this.trackInFlight();
@@ -223,6 +229,7 @@ export class Throttle {
 		this.limit.onAccepted(inFlight);
 		return {
 			isSpotCheck,
+			isRevoked: false,
 			markAccepted: () => {},
 			end: (outcome, error) => {
 				if (outcome === 'succeeded') this.limit.onSuccess(inFlight, monotonicNow() - acceptedAt);
