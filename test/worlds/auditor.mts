@@ -130,7 +130,10 @@ const isSlowed = ({ faults }: Book, from: number, to: number) =>
 	});
 
 /** 4c. The result is looked up as soon as a message says that it is there. */
-function* heardAtOnce({ stopped, ended, works, timeoutMs }: Family, book: Book): Iterable<string> {
+function* heardAtOnce(
+	{ stopped, ended, works, attempts, timeoutMs }: Family,
+	book: Book,
+): Iterable<string> {
 	const last = stopped?.at ?? ended[0]?.at ?? 0;
 	const hundreds = book.of('heard').filter(({ percentage, at }) => percentage === 100 && at < last);
 	for (const { at: begun, id, request, made, isTold } of book.isKilled ? [] : works) {
@@ -139,7 +142,9 @@ function* heardAtOnce({ stopped, ended, works, timeoutMs }: Family, book: Book):
 		const heard = hundreds.find((line) => {
 			return line.id === id && line.process === request!.process && line.at >= made.at;
 		});
-		if (!heard || heard.at + SECOND >= request!.at + timeoutMs) continue;
+		// The Timeout of a row may begin some time before its request is sent.
+		const begin = attempts.find(({ attempt }) => attempt === request!.attempt)!.at;
+		if (!heard || heard.at + SECOND >= begin + timeoutMs) continue;
 		if (isSlowed(book, made.at, heard.at + 1500)) continue;
 		// A message may come after the file, and a reading be on its way for 50 ms.
 		// One reading serves all who wait, so it may be a trigger's.
