@@ -30,7 +30,7 @@ export function* eventsOnce(trigger: Publication, book: Book): Iterable<string> 
 
 /** 6b. None is missed, and no trigger dies. */
 export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
-	const { name, published, started, lives, spansOf, events, taskIds, isOld } = trigger;
+	const { name, published, started, lives, spansOf, events, taskIds, download, isOld } = trigger;
 	const first = lives.find(({ refused }) => !refused)?.at ?? 0;
 	// Somebody looked into the history, and not for a generation of his own.
 	const look = book.requests.find(({ path, attempt, status, at }) => {
@@ -47,6 +47,9 @@ export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 		const isLost = method === 'POST' && (status === 0 || status >= 500);
 		return isLost && path.startsWith('/v1/labs/') && isCalledBy(name, execution, book);
 	});
+	// A slow file takes its slot for more than a minute, and the twenty-first waits for one.
+	const isSlow = download && book.faults.some(({ as }) => as === 'slow');
+	const slotMs = isSlow ? 2 * MINUTE : 0;
 	const overlooked = new Set<string>();
 	for (const { at: from, to, process } of lives) {
 		const all = book.of('heard').filter((line) => line.process === process);
@@ -57,7 +60,7 @@ export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 			const isNew = looked < at && (at > from || looked <= first);
 			const isHeard = at > from && heard.some((one) => one.id === id);
 			const isTask = taskIds.length > 0 ? taskIds.includes(id) : isHeard;
-			const due = Math.max(at, from, book.calmFrom) + 3 * MINUTE;
+			const due = Math.max(at, from, book.calmFrom) + 3 * MINUTE + slotMs;
 			// What it has heard of is kept for the next one in this process.
 			const next = spansOf(MINUTE).find((span) => span.at <= from && span.to >= due);
 			const isKept = kind !== 'progress' && !changes.some((one) => one >= from && one <= due);
