@@ -45,7 +45,7 @@ export function readFileUrl(value: unknown, baseUrl: string): string | undefined
 		return inner.map((entry) => readFileUrl(entry, baseUrl)).find((url) => url !== undefined);
 	}
 	const text = typeof value === 'string' ? value.trim() : '';
-	if (/^data:[^,]{1,100};base64,/.test(text)) return text;
+	if (/^data:[^,]{0,100};base64,/.test(text)) return text;
 	if (text.length > MAX_URL_CHARS) return undefined;
 	// Any word could be resolved as a relative URL, so the text must look like a URL.
 	if (!/^(?:https?:\/)?\/\S|^\S+\.\w{2,5}(?:\?\S*)?$/i.test(text)) return undefined;
