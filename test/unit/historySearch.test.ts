@@ -162,26 +162,30 @@ test.each<[string, limit: number, facts: object]>([
 	expect(await failed).toEqual(found);
 });
 
-test.each<[string, ServiceRecord, announcedIds: string[], found: string]>([
+test.each<[string, ServiceRecord | ServiceRecord[], announcedIds: string[], found: string]>([
 	['one without a time', { ...file('x'), created_at: undefined }, [], 'streamLost: x'],
 	['one without an ID', { ...file('x'), id: undefined }, ['a', 'b'], 'streamLost: '],
 	['one of another ID, as not all were told', file('x'), ['a'], 'streamLost: x'],
+	['one beside that of the refused one', [file('x'), failed('a')], ['a'], 'streamLost: x'],
 	['none of another ID, as all were told', file('x'), ['a', 'b'], 'generationFailed'],
-])('where one of several was refused, an entry may be the other: %s', async (_, entry, ...told) => {
-	const [announcedIds, found] = told;
-	const withImages = announcedIds.length > 0;
-	const searchUntil = Date.now() + 60_000;
-	const request = sent({ requestedCount: 2, announcedIds, withImages, searchUntil });
-	const oneRefused = new Failure('generationFailed', { reason: 'UNSAFE' });
-	const api = apiOf(async () => pageOf([entry], 1));
-	const searched = findInHistory(api, request, oneRefused, startDeadline(600_000).signal);
-	const failed = searched.catch(
-		({ kind, facts: { candidates } }: Failure) =>
-			kind + (candidates ? `: ${candidates.map(({ id }) => id).join()}` : ''),
-	);
-	await jest.advanceTimersByTimeAsync(700_000);
-	expect(await failed).toEqual(found);
-});
+])(
+	'where one of several was refused, an entry may be the other: %s',
+	async (_, entries, ...told) => {
+		const [announcedIds, found] = told;
+		const withImages = announcedIds.length > 0;
+		const searchUntil = Date.now() + 60_000;
+		const request = sent({ requestedCount: 2, announcedIds, withImages, searchUntil });
+		const oneRefused = new Failure('generationFailed', { reason: 'UNSAFE' });
+		const api = apiOf(async () => pageOf([entries].flat(), 1));
+		const searched = findInHistory(api, request, oneRefused, startDeadline(600_000).signal);
+		const failed = searched.catch(
+			({ kind, facts: { candidates } }: Failure) =>
+				kind + (candidates ? `: ${candidates.map(({ id }) => id).join()}` : ''),
+		);
+		await jest.advanceTimersByTimeAsync(700_000);
+		expect(await failed).toEqual(found);
+	},
+);
 
 test('who is stopped leaves at once, and the look goes on for those who wait', async () => {
 	const first = new AbortController();

@@ -12,8 +12,8 @@ export interface HistoryMatch {
 	 */
 	matched: HistoryEntry[];
 	/**
-	 * If nothing but failed entries matches: the entries that may belong to this request, but also to another one,
-	 * newest first. Entries with an uncertain time may belong to any request. Otherwise empty.
+	 * If nothing matches, or only entries that have failed: the entries that may belong to this request, but also to
+	 * another one, newest first. Entries with an uncertain time may belong to any request. Otherwise empty.
 	 */
 	candidates: HistoryEntry[];
 }
@@ -150,8 +150,8 @@ export function matchHistory(
 	const candidates = unclaimedEntries.filter(
 		(entry) => couldBelongTo(request)(entry) || hasUncertainTime(entry),
 	);
-	const mayHaveFile = matched.some(({ hasFailed }) => !hasFailed);
-	return { matched, candidates: mayHaveFile ? [] : candidates.reverse() };
+	const hasFiles = matched.some((entry) => !entry.hasFailed);
+	return { matched, candidates: hasFiles ? [] : candidates.reverse() };
 }
 
 /** True for an entry without a time, or with a time that has no zone. */
