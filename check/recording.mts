@@ -143,11 +143,9 @@ export class StandIns {
 			: this.#standIn('text', value, (n) => `text-${n}`);
 
 	id = (value: string): string =>
-		this.#standIn('ID', value, (number) => {
-			if (!Number.isNaN(Number(value))) return String(10 ** 5 + number);
-			if (!/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value)) return `id-${number}`;
-			return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
-		});
+		this.#standIn('ID', value, (number) =>
+			Number.isNaN(Number(value)) ? `id-${number}` : String(10 ** 5 + number),
+		);
 
 	/**
 	 * Replaces the ids in a path of the contract, and all values of its query except page numbers and sizes. Any other
@@ -198,22 +196,14 @@ export class StandIns {
 	#mediaType = (text: string) =>
 		text.replace(/[\p{L}\p{N}]+/gu, (word) => (this.#isHarmless(word) ? word : 'x'));
 
-	/** Replaces the values in a text that already have a stand-in. */
-	#replaceKnown(text: string): string {
-		const isReplaceable = (kind: string, value: string) =>
-			kind === 'ID'
-				? value.length > 4
-				: value.length > 2 && (/\s/.test(value) || !this.#isHarmless(value));
-		const known = [...this.#standInsByKind].flatMap(([kind, values]) =>
-			[...values].filter(([value]) => isReplaceable(kind, value)),
-		);
-		let plain = text;
-		for (const [value, standIn] of known.sort(([a], [b]) => b.length - a.length)) {
-			if (!plain.includes(value)) continue;
-			const escaped = value.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
-			plain = plain.replace(new RegExp(`(?<![^\\W_])${escaped}(?![^\\W_])`, 'g'), () => standIn);
-		}
-		return plain.replace(/(?<=\btask )\w+/g, (id) => this.#standInsByKind.get('ID')?.get(id) ?? id);
+	/** Returns the stand-in that a word or a host already has. A harmless word may mean something else. */
+	#known(word: string): string | undefined {
+		const get = (kind: string, value: string) => this.#standInsByKind.get(kind)?.get(value);
+		const id = get('ID', word);
+		if (id && word.length > 4) return id;
+		if (this.#isHarmless(word)) return undefined;
+		const host = get('host', `https://${word}`) ?? get('host', `http://${word}`);
+		return id ?? get('text', word) ?? host?.replace('http://', '');
 	}
 
 	#quoted = (text: string) =>
@@ -222,10 +212,8 @@ export class StandIns {
 	/** Replaces the words of a sentence that are not harmless. Text that `quotes` matches is replaced as a whole. */
 	#sentence(text: string, quotes = QUOTED): string {
 		const word = (chunk: string): string => {
-			if (this.#isHarmless(chunk)) return chunk;
-			const hosts = this.#standInsByKind.get('host');
-			const host = hosts?.get(`https://${chunk}`) ?? hosts?.get(`http://${chunk}`);
-			if (host) return new URL(host).host;
+			const known = this.#known(chunk);
+			if (known ?? this.#isHarmless(chunk)) return known ?? chunk;
 			// The node finds some meanings in a part of a word, also of another language, such as `rechargez`.
 			if (/^\p{L}+$/u.test(chunk) && shared.meaningOf(chunk) !== undefined) return chunk;
 			// The node may recognize one word of several that are joined, as in a status, so each is judged alone.
@@ -238,8 +226,11 @@ export class StandIns {
 		return parts
 			.map((part, index) => {
 				if (index % 2 === 1) return this.#url(part);
-				const quoted = this.#replaceKnown(part).replace(quotes, this.#quoted);
-				return quoted.replace(LONG_NUMBER, this.id).replace(WORD, word);
+				return part
+					.replace(quotes, this.#quoted)
+					.replace(/(?<=\btask )\w+/g, (id) => this.#standInsByKind.get('ID')?.get(id) ?? id)
+					.replace(LONG_NUMBER, this.id)
+					.replace(WORD, word);
 			})
 			.join('');
 	}
@@ -274,8 +265,7 @@ export class StandIns {
 		if (/^-?\d+(?:\.\d+)?%?$/.test(value)) return this.#number(key, value);
 		const time = TIME_KEY.test(key) ? shared.asTime(value) : NaN;
 		if (!Number.isNaN(time)) return isTime(value) ? value : new Date(time).toISOString();
-		const isCode = /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(value) && this.#isHarmless(value);
-		return isCode ? value : this.#text(value);
+		return this.#text(value);
 	}
 
 	/** Replaces a number if it is an ID by its key, or long and neither a measurement nor a time. */
@@ -382,7 +372,7 @@ export class StandIns {
 			body: body && this.#body(body),
 			headers: Object.fromEntries(kept.map(([name, value]) => [name, header(name, String(value))])),
 			pieces: pieces.map(piece),
-			broke: broke && this.#replaceKnown(broke),
+			broke: broke && this.#sentence(broke),
 		};
 	}
 

@@ -145,9 +145,10 @@ describe('a stranger checks', () => {
 			/The token \| different \| refused: HTTP 401 with JSON: no: Bearer \*+ \*+ \| enter a valid/,
 		],
 	])('%s', async (_, handle, said) => {
-		const { grade, text } = await ask(handle);
+		const { grade, text, recording } = await ask(handle);
 		expect(grade).toBe('fails');
 		expect(text).toMatch(said);
+		expect(await replay(recording)).toEqual([]);
 	});
 
 	test.concurrent('a service whose edge answers a wrong token with a page', async () => {
