@@ -58,7 +58,7 @@ export async function check(
 		for await (const run of runAll({ ...plan, operations: FREE_OPERATIONS }, credential)) {
 			stop.throwIfAborted();
 			runs.push(run);
-			rows = blockedRows(runs, exchanges, baseUrl);
+			rows = blockedRows(runs, exchanges);
 			if (rows.length > 0) break;
 		}
 		const voice = voiceIn(runs);

@@ -81,8 +81,13 @@ const foundOf = (exchange: Exchange, differs: boolean): Row['found'] =>
 	isAbsent(exchange) ? 'not there' : differs ? 'different' : 'there';
 
 /** Returns the answer to a free operation: the first that the node can read, otherwise the last. */
-const answerIn = ({ calls }: Run) =>
-	calls.find((call) => troubleOf(call) === undefined) ?? calls.at(-1)!;
+function answerIn({ operation, calls }: Run): Exchange {
+	// After a refusal, the node also reads the account.
+	const own = calls.filter(
+		({ path }) => operation === 'account' || !path.includes(shared.ACCOUNT_PATH),
+	);
+	return own.find((call) => troubleOf(call) === undefined) ?? own.at(-1)!;
+}
 const errorIn = ({ lines }: Run) => lines.find(isError);
 
 /** Returns what an error means, as a quotation unless the error is the check's own. */
@@ -94,37 +99,23 @@ function quotedError(line: string, answer?: Exchange): string {
 const accountTrouble = (account: Exchange) =>
 	troubleOf(account) ?? (shared.readSuccessRecord(jsonOf(account)) ? undefined : 'no record');
 
-/**
- * Returns the rows that say why the check cannot go on: the Base URL or the token is wrong, or the service is
- * unavailable. Returns no row if the check can go on.
- */
-export function blockedRows(
-	[account, voices]: Run[],
-	exchanges: Exchange[],
-	baseUrl: string,
-): Row[] {
-	const answer = answerIn(account!);
-	const trouble = accountTrouble(answer);
-	const { status } = answer;
+/** Returns the rows that say why the check cannot go on after the first operations; none if it can. */
+export function blockedRows([account, voices]: Run[], exchanges: Exchange[]): Row[] {
+	const { status } = answerIn(account!);
 	// An account may be unusual. Then a readable list of voices proves that this is the service.
-	const mayBeUnusual = (status >= 200 && status < 401) || (isAbsent(answer) && status > 0);
-	const isProven = voices ? shared.readPage(jsonOf(answerIn(voices))) !== undefined : mayBeUnusual;
-	if (trouble === undefined || isProven) return [];
-	const edge = status === 0 ? [] : [edgeRow(exchanges, false)];
-	const refusal = exchanges.find((each) => [401, 403].includes(each.status));
-	if (refusal) {
-		const isEdge = jsonOf(refusal) === undefined;
-		const advice = isEdge
-			? 'a server in front of the service refuses the request, or the API Token is wrong'
-			: 'enter a valid API Token';
-		return [...edge, row(TOKEN, 'different', [`refused: ${troubleOf(refusal)}`], advice, 'fails')];
-	}
-	const isAway = status >= 500 || status === 429;
-	const field = trouble.startsWith('status') ? 'the API Token and the Base URL' : 'the Base URL';
-	const advice = isAway
-		? 'the service is not available: try again later'
-		: `check ${field}, ${baseUrl}`;
-	return [...edge, row(ACCOUNT, foundOf(answer, true), [trouble], advice, 'fails')];
+	const mayBeUnusual =
+		(status >= 200 && status < 401) || (isAbsent(answerIn(account!)) && status > 0);
+	const isProven = voices ? isGood(voices) : mayBeUnusual;
+	if (isGood(account!) || isProven) return [];
+	const isRefused = (run?: Run) => run && [401, 403].includes(answerIn(run).status);
+	const refused = [account, voices].find(isRefused);
+	const run = refused ?? account!;
+	const field = refused ? 'API Token' : status === 200 ? 'Base URL and the API Token' : 'Base URL';
+	const inN8n = `${quotedError(errorIn(run)!, answerIn(run))}: check the ${field}`;
+	const remarks = [accountTrouble(answerIn(run))];
+	const found = foundOf(answerIn(run), true);
+	const fails = row(refused ? TOKEN : ACCOUNT, found, remarks, inN8n, 'fails');
+	return status === 0 ? [fails] : [edgeRow(exchanges, false), fails];
 }
 
 /** Matches headers that any server sends, and those that `edgeRow` reports in words. */
@@ -404,35 +395,33 @@ function missingTaskRow(run: Run): Row {
 /** Judges the WebSocket that the check has kept open, and the messages of all WebSockets. */
 export function socketRow(exchange: Exchange, exchanges = [exchange]): Row {
 	const { status, broke, ended } = exchange;
-	const messages = exchanges.flatMap(({ method, pieces }) =>
-		method === 'WEBSOCKET' ? pieces : [],
-	);
 	const part = '§6.2 WebSocket';
 	const polls =
 		"the node polls every 5 s; the trigger detects speech tasks only if listed in 'Task IDs'";
 	if (status !== 101) return row(part, 'not there', [broke], polls, 'limits');
-	const isUnread =
-		messages.length > 0 && !messages.some(({ text }) => shared.readNotification(text!));
-	const none = isUnread ? ', none about a task in a form that the node reads' : '';
-	const traffic =
-		messages.length > 0
-			? counted(messages.length, 'message', 'messages') + none
-			: exchanges.some(({ method, path }) => method === 'POST' && path.endsWith(shared.SPEAK.path))
-				? 'silent'
-				: 'silent, since nothing is being generated';
+	const messages = exchanges.flatMap(({ method, pieces }) =>
+		method === 'WEBSOCKET' ? pieces : [],
+	);
+	const isSpoken = exchanges.some(
+		({ method, path }) => method === 'POST' && path.endsWith(shared.SPEAK.path),
+	);
+	const isRead = messages.some(({ text }) => shared.readNotification(text!));
 	const isClosed = broke?.startsWith('closed');
-	const isUseless = isClosed && ended! < 1000;
 	const remarks = [
 		isClosed ? `${broke} after ${seconds(ended!)}` : 'open for ten seconds',
-		traffic,
+		messages.length > 0
+			? counted(messages.length, 'message', 'messages')
+			: `silent${isSpoken ? '' : ', since nothing is being generated'}`,
+		messages.length > 0 && !isRead && 'none about a task in a form that the node reads',
 	];
-	const atOnce =
-		messages.length > 0 ? 'results come at once' : 'results come at once if it tells of tasks';
-	const reopens = isUseless ? polls : 'opens it again, and polls in between';
-	const inN8n = isClosed ? reopens : atOnce;
-	const unread = 'the node reads none of these messages, and polls unless others come';
-	if (!isUnread && !isClosed) return row(part, 'there', remarks, inN8n);
-	return row(part, 'different', remarks, isUnread ? unread : inN8n, 'limits');
+	const limit =
+		(messages.length > 0 &&
+			!isRead &&
+			'the node reads none of these messages, and polls unless others come') ||
+		(isClosed && (ended! < 1000 ? polls : 'opens it again, and polls in between'));
+	if (limit) return row(part, 'different', remarks, limit, 'limits');
+	const inN8n = `results come at once${isRead ? '' : ' if it tells of tasks'}`;
+	return row(part, 'there', remarks, inN8n);
 }
 
 /** Returns the rows for the requests that cost nothing. `runs` begins with the node's free operations. */

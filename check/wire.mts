@@ -84,13 +84,6 @@ export function closeWith(socket: WebSocket, code = 1006): void {
 	}
 }
 
-/**
- * True if the first bytes of a file show its type. Otherwise, `fileTypeOf` returns the type of the header, for which
- * this function passes one that no bytes show.
- */
-const hasKnownType = (start: Buffer) =>
-	shared.fileTypeOf(start, 'audio/webm', 'http://file.invalid', 'video').mimeType !== 'audio/webm';
-
 /** The local proxy servers, and the exchanges that went through them. */
 export class Wire {
 	readonly exchanges: Exchange[] = [];
@@ -266,8 +259,7 @@ export class Wire {
 			if (this.cutStreams && exchange.pieces.length > 0) throw new Error(CUT);
 		}
 		await sendText(unsentText + decoder.decode());
-		// Compressed bytes look like a file, but may contain anything, so bytes of an unknown type are not recorded.
-		const base64 = hasKnownType(head) ? head.toString('base64', 0, RECORDED_BYTES) : '';
+		const base64 = head.toString('base64', 0, RECORDED_BYTES);
 		if (isFile) exchange.pieces.push({ ms: this.#since(exchange), base64 });
 		await sendHead();
 	}

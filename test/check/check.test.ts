@@ -82,7 +82,7 @@ test('a message or an event that tells of no task and no file is not counted as 
 	const nameless = rowOf('image', 'items: 1', image('data: ["https://a.example/x.png"]\n\n'));
 	expect(nameless.differs).toBe('events: no name after 0.0 s; the end has no name');
 	const hello = { ...exchangeOf('WEBSOCKET', '/ws', '[{"type":"hello"}]'), status: 101 };
-	expect(socketRow(hello).differs).toMatch(/1 message, none about a task/);
+	expect(socketRow(hello).differs).toMatch(/1 message; none about a task/);
 });
 
 test('a wrong address is refused before the token is asked for', () => {
@@ -128,7 +128,11 @@ const answering =
 describe('a stranger checks', () => {
 	const cut: Handler = (request) => request.socket.resetAndDestroy();
 	test.each<[string, Handler, RegExp]>([
-		['a dead port', cut, /Account \| not there \| no answer: ECONNRESET \| check the Base URL/],
+		[
+			'a dead port',
+			cut,
+			/Account \| not there \| no answer: ECONNRESET \| .* did not respond”: check the Base URL/,
+		],
 		[
 			'a web server that is not the service',
 			(_, response) => response.end('<html>Hello</html>'),
@@ -142,7 +146,7 @@ describe('a stranger checks', () => {
 					.end(
 						JSON.stringify({ error: `no: ${headers.authorization} ${btoa('a-token-of-mine')}` }),
 					),
-			/The token \| different \| refused: HTTP 401 with JSON: no: Bearer \*+ \*+ \| enter a valid/,
+			/The token \| different \| HTTP 401 with JSON: no: Bearer \*+ \*+ \| .*: check the API Token/,
 		],
 	])('%s', async (_, handle, said) => {
 		const { grade, text, recording } = await ask(handle);
@@ -161,7 +165,7 @@ describe('a stranger checks', () => {
 		};
 		const asked = [await ask(edge('a-token-of-mine')), await ask(edge('another-token'))];
 		expect(asked[0]!.text).toMatch(/token with HTTP 403 .* \| the node cannot tell that a token/);
-		expect(asked[1]!.text).toMatch(/refused: HTTP 403 .* \| .*, or the API Token is wrong/);
+		expect(asked[1]!.text).toMatch(/HTTP 403 .* \| .* not available .*: check the API Token/);
 	});
 
 	test.concurrent('a service in a dialect that nobody knows', async () => {
@@ -381,7 +385,7 @@ describe('a stranger checks', () => {
 			true,
 			/The token \| different \| .* HTTP 403 .* \| n8n says “.*: No autorizado” \| works/,
 		],
-		['wrong', false, /The token \| different \| refused: HTTP 403 .* \| enter a valid/],
+		['wrong', false, /The token \| different \| HTTP 403 .* No autorizado”: check the API Token/],
 	])('one that has only speech, with a token that is %s', async (_, isRight, said) => {
 		const { text, grade } = await ask((request, response) => {
 			if (request.url!.startsWith('/v1/video'))
@@ -520,7 +524,7 @@ describe('what rows say', () => {
 
 	test('a wrong token may be all that is wrong', async () => {
 		const { text } = await ask(answering({ '/me': { error: 'Schlüssel' } }));
-		expect(text).toMatch(/Schlüssel \| check the API Token and the Base URL, http/);
+		expect(text).toMatch(/Schlüssel \| .*: Schlüssel”: check the Base URL and the API Token/);
 	});
 
 	test('events are called as in the editor, and untried operations are not said to work', () => {
