@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -56,6 +57,18 @@ export async function importFile(page: Page, baseUrl: string, path: string): Pro
 		buffer: Buffer.from(JSON.stringify(readExample(path))),
 	});
 	await byId(page, 'canvas-node').first().waitFor();
+}
+
+/** Asserts that no sticky note of the open workflow has more text than it shows. */
+export async function showsWholeNotes(page: Page): Promise<void> {
+	await byId(page, 'sticky').first().waitFor();
+	const cut = await page.evaluate(() =>
+		[...document.querySelectorAll('[data-test-id="sticky"] *')]
+			.filter(({ clientHeight }) => clientHeight > 0)
+			.map(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)
+			.filter((hidden) => hidden > 1),
+	);
+	assert.deepEqual(cut, [], 'pixels of a note that are cut');
 }
 
 /** Runs the workflow that is open; resolves once it has succeeded. */

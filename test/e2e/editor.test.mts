@@ -12,6 +12,7 @@ import {
 	openEditor,
 	playOutput,
 	seesLabels,
+	showsWholeNotes,
 	takePicture,
 } from './browser.mts';
 
@@ -121,6 +122,7 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 	for (const { name, path, nodeName, runsAlone } of readExamples()) {
 		it(`${name} ${runsAlone ? 'runs' : 'shows the node as what it is used for'}`, async () => {
 			await importFile(page, instance.baseUrl, path);
+			await showsWholeNotes(page);
 			if (runsAlone) {
 				await execute(page);
 				assert.ok(paid() > 0);
