@@ -123,10 +123,13 @@ function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book):
 }
 
 /** Whether the service was not its usual self then, or had to recover. */
-const isSlowed = ({ faults }: Book, from: number, to: number) =>
+const isSlowed = ({ faults, of }: Book, from: number, to: number) =>
 	faults.some(({ kind, as, at, ends }) => {
 		const isSlow = as === 'slow' || /outage|rate|atOnce|quota|lost|fails/.test(kind);
-		return isSlow && at < to && ends + 15 * MINUTE > from;
+		// A retry may hear only an hour later that there were too many tasks at once.
+		const heard =
+			as === 'task' ? of('failed').findLast((line) => line.isTold && line.at < to) : undefined;
+		return isSlow && at < to && Math.max(ends, heard?.at ?? 0) + 15 * MINUTE > from;
 	});
 
 /** 4c. The result is looked up as soon as a message says that it is there. */

@@ -31,22 +31,23 @@ export function* eventsOnce(trigger: Publication, book: Book): Iterable<string> 
 /** 6b. None is missed, and no trigger dies. */
 export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 	const { name, published, started, lives, spansOf, events, taskIds, download, isOld } = trigger;
-	const first = lives.find(({ refused }) => !refused)?.at ?? 0;
+	const { at: first = 0, process: listening } = lives.find(({ refused }) => !refused) ?? {};
 	// Somebody looked into the history, and not for a generation of his own.
-	const look = book.requests.find(({ path, attempt, status, at }) => {
+	const look = book.requests.find(({ path, attempt, status, at, process }) => {
 		const isLook = path === '/v1/video/histories' && attempt === undefined;
-		return isLook && status === 200 && at > first - MINUTE;
+		return isLook && status === 200 && at > first - MINUTE && process === listening;
 	});
 	// What is there at the first look is not reported.
-	const looked = look?.at ?? Infinity;
+	const looked = look?.answeredAt ?? Infinity;
 	// With its process a trigger loses what n8n has not saved.
 	const changes = lives.flatMap(({ at, process }, n) => {
 		return n > 0 && process !== lives[n - 1]!.process ? at : [];
 	});
-	const lostCalls = book.requests.filter(({ path, method, status, execution }) => {
-		const isLost = method === 'POST' && (status === 0 || status >= 500);
-		return isLost && path.startsWith('/v1/labs/') && isCalledBy(name, execution, book);
+	const calls = book.requests.filter(({ path, method, execution }) => {
+		const isSpeech = method === 'POST' && path.startsWith('/v1/labs/');
+		return isSpeech && isCalledBy(name, execution, book);
 	});
+	const lostCalls = calls.filter(({ status }) => status === 0 || status >= 500);
 	// A slow file takes its slot for more than a minute, and the twenty-first waits for one.
 	const isSlow = download && book.faults.some(({ as }) => as === 'slow');
 	const slotMs = isSlow ? 2 * MINUTE : 0;
@@ -69,7 +70,9 @@ export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 			const isToldOf = started.some((one) => one.at < at && one.given.json.task_id === id);
 			// By the time n8n starts executions again the task may be over.
 			const isRefused = book.faults.some((one) => one.kind === 'n8n' && at > one.at - MINUTE);
-			if (kind === 'progress' && (isToldOf || isRefused || at < from)) continue;
+			// So it may be by the time the service has answered a create call of its own.
+			const isDelayed = calls.some((call) => call.at <= at && call.answeredAt > at);
+			if (kind === 'progress' && (isToldOf || isRefused || isDelayed || at < from)) continue;
 			// An n8n that would start it twice is not told again of what it was told right before its end.
 			if (isOld && book.isKilled) continue;
 			if (isOwnOf(name, id, book)) continue;
