@@ -7,7 +7,7 @@ import { activateTrigger, triggerNode } from '../test/service/triggerNode.mts';
 import { eventually } from '../tools/eventually.mts';
 import { MISSING_TASK, type Outcome } from './recording.mts';
 import { shared } from './shared.mts';
-import type { Exchange } from './wire.mts';
+import type { Exchange, Wire } from './wire.mts';
 
 interface Paid {
 	/** The part of the interface that the operation tests, as the report names it. */
@@ -83,20 +83,13 @@ const image = { data: png.toString('base64'), mimeType: 'image/png', fileName: '
 
 export type Credential = { apiToken: string; baseUrl: string; webSocketUrl: string };
 
-/** What stands in for the service at local URLs. */
-interface LocalService {
-	/** The exchanges so far. Those of the node may be added while it runs. */
-	readonly exchanges: Exchange[];
-	/** Returns a text of the node with the service's origins in place of the local URLs. */
-	withRealOrigins(text: string): string;
-}
-
 interface Plan {
 	/** The free and paid operations to run. Other names are ignored: Collect and the trigger follow by themselves. */
 	operations: string[];
 	/** The voice that speaks. */
 	voice?: string;
-	service: LocalService;
+	/** What stands in for the service at local URLs. */
+	service: Pick<Wire, 'exchanges' | 'withRealOrigins'>;
 	/** Is called with the name of each operation before it begins. */
 	before?: (operation: string) => void;
 	/** Cancels the operation in progress. No paid operation starts afterwards. */

@@ -85,10 +85,6 @@ const FILES: Array<[file: RegExp, standIn: string]> = [
 const FILE_EXTENSION =
 	/\.(?:mp[34]|m4a|wav|ogg|opus|flac|aac|pcm|webm|mov|png|jpe?g|gif|webp|avif|srt|vtt|json|txt)$/i;
 
-const { rawJSON, isRawJSON } = JSON as unknown as {
-	rawJSON(text: string): object;
-	isRawJSON(value: unknown): value is { rawJSON: string };
-};
 /** Returns a redactor of the token: as text, in hex and in base64, there also behind a user name. */
 export const redactorOf = (token: string) => {
 	const inBase64 = [0, 1, 2].map((shift) =>
@@ -299,7 +295,7 @@ export class StandIns {
 
 	#value(value: unknown, name = ''): unknown {
 		const key = snakeCase(name);
-		if (isRawJSON(value)) return rawJSON(this.#number(key, value.rawJSON));
+		if (typeof value === 'number') return Number(this.#number(key, String(value)));
 		if (typeof value === 'string') return this.#string(key, value);
 		if (Array.isArray(value)) return value.map((entry) => this.#value(entry, key));
 		if (!shared.isRecord(value)) return value;
@@ -313,14 +309,8 @@ export class StandIns {
 
 	/** Replaces what may identify somebody in a JSON text; undefined if the text is not JSON. */
 	#json(text: string, key = ''): string | undefined {
-		try {
-			// An id may have more digits than a JavaScript number can hold, so numbers are kept as they are written.
-			const revive = (_: string, value: unknown, { source }: { source?: string } = {}) =>
-				typeof value === 'number' && source ? rawJSON(source) : value;
-			return JSON.stringify(this.#value(JSON.parse(text, revive as never), key));
-		} catch {
-			return undefined;
-		}
+		const json = shared.parseJson(text);
+		return json === undefined ? undefined : JSON.stringify(this.#value(json, key));
 	}
 
 	/** Replaces what may identify somebody in a body, a part of an event stream, or a WebSocket message. */

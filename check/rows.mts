@@ -529,13 +529,13 @@ function speechRemarks(create: Exchange, calls: Exchange[], exchanges: Exchange[
 	const messages = exchanges
 		.filter(({ method }) => method === 'WEBSOCKET')
 		.flatMap(({ at, pieces }) =>
-			pieces.map(({ ms, text }) => ({ ms: at + ms - create.at, text: text! })),
+			pieces.map((piece) => ({ ...piece, ms: at + piece.ms - create.at })),
 		)
 		.filter(({ ms }) => ms >= 0)
-		.map((message) => ({ ...message, ...shared.readNotification(message.text) }));
+		.map((message) => ({ ...message, ...shared.readNotification(message.text!) }));
 	const taskMessages = messages.filter(({ taskId }) => taskId === id);
 	const unknown = messages.filter(({ taskId }) => taskId === undefined);
-	const other = unknown.find(({ text }) => text.includes(id)) ?? unknown[0];
+	const other = unknown.find(({ text }) => text!.includes(id)) ?? unknown[0];
 	return [
 		`created in ${seconds(create.pieces.at(-1)?.ms ?? 0)}`,
 		calledOtherwise('the ID is', fieldReadBy(answer, shared.readCreatedTaskId), 'task_id'),
@@ -548,16 +548,14 @@ function speechRemarks(create: Exchange, calls: Exchange[], exchanges: Exchange[
 			`status: ${[...new Set(reads.flatMap((read) => read.task?.raw.status ?? []))].join(', ')}`,
 		task && !ready && `no audio URL${foundInstead(json, looksLikeUrl)}`,
 		ready && `URL after ${seconds(ready.ms)}`,
-		/^\/(?!\/)/.test(String(url?.value)) && 'the URL is a path',
 		calledOtherwise('audio URLs are', url, 'audio_url'),
 		ready &&
 			!done &&
 			`the end is called \`${ready.task!.raw.status}\`, which the node accepts after some reads`,
-		done && ready && done !== ready && `${seconds(ready.ms - done.ms)} after “completed”`,
 		taskMessages.length > 0
 			? `messages: first after ${seconds(taskMessages[0]!.ms)}, ${taskMessages.map(({ percentage }) => percentage ?? '?').join(', ')} %`
 			: other
-				? `WebSocket: no message${foundInstead(shared.parseJson(other.text))}`
+				? `WebSocket: no message${foundInstead(shared.parseJson(other.text!))}`
 				: 'no message on the WebSocket',
 		ready && (task?.subtitleUrl ? 'with subtitles' : 'no subtitles'),
 	];
