@@ -110,7 +110,8 @@ export function blockedRows([account, voices]: Run[], exchanges: Exchange[]): Ro
 	const isRefused = (run?: Run) => run && [401, 403].includes(answerIn(run).status);
 	const refused = [account, voices].find(isRefused);
 	const run = refused ?? account!;
-	const field = refused ? 'API Token' : status === 200 ? 'Base URL and the API Token' : 'Base URL';
+	const isOfService = jsonOf(answerIn(run)) !== undefined && status === 200;
+	const field = refused ? 'API Token' : isOfService ? 'Base URL and the API Token' : 'Base URL';
 	const inN8n = `${quotedError(errorIn(run)!, answerIn(run))}: check the ${field}`;
 	const remarks = [accountTrouble(answerIn(run))];
 	const found = foundOf(answerIn(run), true);

@@ -136,7 +136,7 @@ describe('a stranger checks', () => {
 		[
 			'a web server that is not the service',
 			(_, response) => response.end('<html>Hello</html>'),
-			/Account \| different \| a web page in place of JSON/,
+			/Account \| different \| a web page in place of JSON \| .*: check the Base URL \| fails/,
 		],
 		[
 			'with a wrong token, which the service repeats',
