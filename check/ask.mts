@@ -6,7 +6,7 @@ import { PAGE_SIZE, runOperation, type Credential, type Run } from './operations
 import { isAbsent } from './rows.mts';
 import type { Exchange, Wire } from './wire.mts';
 
-const PAGE_TIMEOUT_MS = 10_000;
+const PAGE_TIMEOUT_MS = 5_000;
 const SOCKET_MS = 10_000;
 
 /** The path of each list, and the number of its first page by the contract. */

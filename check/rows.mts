@@ -80,13 +80,18 @@ const isThrottled = ({ status }: Exchange) => [429, 503].includes(status);
 const foundOf = (exchange: Exchange, differs: boolean): Row['found'] =>
 	isAbsent(exchange) ? 'not there' : differs ? 'different' : 'there';
 
+/** Stands for the answer to a request that the node has not sent in time, because the service has asked it to wait. */
+const NOT_SENT: Exchange = {
+	...{ by: 'node', at: 0, origin: '', method: 'GET', path: '', status: 429, http: '', headers: {} },
+	...{ pieces: [], bytes: 0, broke: 'the service has asked the node to wait' },
+};
 /** Returns the answer to a free operation: the first that the node can read, otherwise the last. */
 function answerIn({ operation, calls }: Run): Exchange {
 	// After a refusal, the node also reads the account.
 	const own = calls.filter(
 		({ path }) => operation === 'account' || !path.includes(shared.ACCOUNT_PATH),
 	);
-	return own.find((call) => troubleOf(call) === undefined) ?? own.at(-1)!;
+	return own.find((call) => troubleOf(call) === undefined) ?? own.at(-1) ?? NOT_SENT;
 }
 const errorIn = ({ lines }: Run) => lines.find(isError);
 
@@ -112,7 +117,8 @@ export function blockedRows([account, voices]: Run[], exchanges: Exchange[]): Ro
 	const run = refused ?? account!;
 	const isOfService = jsonOf(answerIn(run)) !== undefined && status === 200;
 	const field = refused ? 'API Token' : isOfService ? 'Base URL and the API Token' : 'Base URL';
-	const inN8n = `${quotedError(errorIn(run)!, answerIn(run))}: check the ${field}`;
+	const advice = isThrottled(answerIn(run)) ? '' : `: check the ${field}`;
+	const inN8n = `${quotedError(errorIn(run)!, answerIn(run))}${advice}`;
 	const remarks = [accountTrouble(answerIn(run))];
 	const found = foundOf(answerIn(run), true);
 	const fails = row(refused ? TOKEN : ACCOUNT, found, remarks, inN8n, 'fails');
@@ -121,7 +127,7 @@ export function blockedRows([account, voices]: Run[], exchanges: Exchange[]): Ro
 
 /** Matches headers that any server sends, and those that `edgeRow` reports in words. */
 const ORDINARY_HEADERS =
-	/^(?:content-.*|date|connection|keep-alive|transfer-encoding|cache-control|pragma|expires|etag|vary|server|via|set-cookie|location|accept-ranges|age|last-modified|access-control-.*)$/;
+	/^(?:content-.*|date|connection|keep-alive|transfer-encoding|cache-control|pragma|expires|etag|vary|server|via|set-cookie|location|retry-after|accept-ranges|age|last-modified|access-control-.*)$/;
 
 export function edgeRow(exchanges: Exchange[], offersHttp2: boolean): Row {
 	const byNode = exchanges.filter(({ by, method }) => by === 'node' && method !== 'WEBSOCKET');
@@ -159,13 +165,13 @@ export function edgeRow(exchanges: Exchange[], offersHttp2: boolean): Row {
 
 /** Judges what the node does with a wrong token; `right` is what it does with the right one. */
 function tokenRow(wrong: Run, right: Run): Row {
-	const answer = wrong.calls[0]!;
+	const answer = wrong.calls[0] ?? NOT_SENT;
 	const [error, trouble] = [errorIn(wrong), troubleOf(answer)];
 	const reason = shared.readReason(jsonOf(answer));
 	const reasonText = reason === undefined ? '' : `: ${reason}`;
 	const note = `answers a wrong token with ${trouble ?? `status ${answer.status}${reasonText}`}`;
-	if (isThrottled(wrong.calls.at(-1)!))
-		return row(TOKEN, 'not tried', [note], quotedError('', wrong.calls.at(-1)));
+	const last = wrong.calls.at(-1) ?? NOT_SENT;
+	if (isThrottled(last)) return row(TOKEN, 'not tried', [note], quotedError('', last));
 	const untold = 'the node cannot tell that a token is wrong';
 	if (error === undefined)
 		return wrong.lines.join() === right.lines.join()
@@ -353,11 +359,10 @@ function listRow(
 		JSON.stringify(list) === JSON.stringify(listIn(jsonOf(next))?.[1]);
 	const keyOf = (entry: Json) => shared.idOf(entry) ?? JSON.stringify(entry);
 	const known = entries.map(keyOf);
-	const [newest] = entriesOn(before);
+	const unseen = entriesOn(before);
+	const isOlder = shared.asTime(unseen[0]?.created_at) < shared.asTime(entries[0]?.created_at);
 	const isMissed =
-		newest &&
-		!known.includes(keyOf(newest)) &&
-		!(shared.asTime(newest.created_at) < shared.asTime(entries[0]?.created_at));
+		unseen.length > 0 && !isOlder && !unseen.some((entry) => known.includes(keyOf(entry)));
 	const judged = entries.map(judgeEntry);
 	const ofEntry = judged.find((each) => !each.limit) ?? judged[0];
 	const differs = ofEntry?.remarks.filter(Boolean) ?? [];

@@ -283,6 +283,23 @@ describe('a stranger checks', () => {
 		);
 	});
 
+	test.concurrent.each([
+		[
+			'account',
+			0,
+			/Account \| different \| HTTP 429 .* \| the check was throttled: [^:]* \| fails/,
+		],
+		['history', 2, /History \| .* \| .*the check was throttled: run it again in a minute.* limits/],
+	])('a check that has to wait for a minute from the %s on', async (_, left, said) => {
+		let asked = 0;
+		const answer = answering({ '/voices': [{ voice_id: 7 }] });
+		const { text } = await ask((request, response) => {
+			if (asked++ < left) answer(request, response);
+			else response.writeHead(429, { 'retry-after': '60' }).end('{"error":"Too many"}');
+		});
+		expect(text).toMatch(said);
+	});
+
 	test.concurrent('a service of many oddities', async () => {
 		const entry = {
 			prompt: 'A kite',
@@ -332,6 +349,11 @@ describe('a stranger checks', () => {
 		['from 0', (page: number) => page, /page 0 has other entries \| the newest page is missed/],
 		['from 1', (page: number) => page - 1, /20 entries; a bare array \| finds a lost video/],
 		['from 1, and 0 is the first, too', (page: number) => Math.max(0, page - 1), / finds a lost/],
+		[
+			'from 1, while one is added',
+			(page: number) => (page === 0 ? -0.05 : page - 1),
+			/ finds a lost/,
+		],
 		['from 1, and 0 is the last', (page: number) => (page + 2) % 3, / finds a lost/],
 	])('one whose history is counted %s', async (_, indexOf, said) => {
 		const entries = Array.from({ length: 50 }, (_entry, id) => ({
@@ -339,7 +361,10 @@ describe('a stranger checks', () => {
 		}));
 		const { text } = await ask((request, response) => {
 			const start = 20 * indexOf(Number(/[?&]page=(\d+)/.exec(request.url!)?.[1]));
-			answering({ '/histories': entries.slice(start, start + 20) })(request, response);
+			const added = { ...entries[0], id: 99, file_url: '/99.mp4' };
+			const page =
+				start === -1 ? [added, ...entries.slice(0, 19)] : entries.slice(start, start + 20);
+			answering({ '/histories': page })(request, response);
 		});
 		expect(text).toMatch(new RegExp(`History \\| .*${said.source}`));
 	});
