@@ -5,11 +5,18 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { check } from '../../check/check.mts';
-import { PAID } from '../../check/operations.mts';
+import { PAID, TIMED_OUT } from '../../check/operations.mts';
 import { toJson } from '../../check/recording.mts';
 import { replay } from '../../check/replay.mts';
 import { gradeOf, verdictOf } from '../../check/report.mts';
-import { chargeLines, edgeRow, paidRows, socketRow } from '../../check/rows.mts';
+import {
+	blockedRows,
+	chargeLines,
+	edgeRow,
+	freeRows,
+	paidRows,
+	socketRow,
+} from '../../check/rows.mts';
 import { ENDED_BY_NODE, type Exchange } from '../../check/wire.mts';
 import { removeEngineFolder } from '../../demo/engine.mts';
 import { PAID_OPERATIONS } from '../../nodes/shared/contract';
@@ -85,6 +92,42 @@ test('a message or an event that tells of no task and no file is not counted as 
 	expect(socketRow(hello).differs).toMatch(/1 message; none about a task/);
 });
 
+describe('a check that is throttled does not blame the service', () => {
+	const account = exchangeOf('GET', '/v1/video/me', '{"credits":1}');
+	const throttled = {
+		...exchangeOf('GET', '/v1/labs/task/9', '{"error":"Too many"}'),
+		status: 429,
+	};
+	const run = (operation: string, ...calls: Exchange[]) => {
+		return { operation, lines: calls[0]?.status === 200 ? ['items: 1'] : [TIMED_OUT], calls };
+	};
+	const again = 'the check was throttled: run it again in a minute';
+
+	test('from the start', () => {
+		const [, row] = blockedRows([run('account', throttled)], [throttled]);
+		expect(row).toMatchObject({ part: '§4.10 Account', inN8n: again, grade: 'fails' });
+	});
+
+	test('later, also where the node has sent nothing, as the service has asked it to wait', () => {
+		const voices = exchangeOf('GET', '/v1/labs/voices', '[{"voice_id":7}]');
+		const runs = [run('account', account), run('voices', voices)];
+		const socket = exchangeOf('WEBSOCKET', '/ws', '');
+		const rows = freeRows(
+			[...runs, run('history'), run('missing', throttled)],
+			{ wrongToken: run('account'), socket, offersHttp2: false },
+			[account, voices, throttled],
+		);
+		expect(rows.map(({ differs }) => differs)[0]).toContain(
+			'asks to wait (429, Retry-After: none)',
+		);
+		expect(
+			rows.map(({ inN8n, grade }) => (inN8n.includes(again) ? 'again' : grade)).slice(1),
+		).toEqual([...['again', 'works', 'works', 'again', 'again', 'limits']]);
+		expect(rows[1]).toMatchObject({ found: 'not tried', grade: 'works' });
+		expect(verdictOf(rows)).toContain(`§4.2 Reading a task: ${again}`);
+	});
+});
+
 test('a wrong address is refused before the token is asked for', () => {
 	const { MEDIA_GENERATION_TOKEN: _, ...env } = process.env;
 	const main = join(__dirname, '../../check/main.mts');
@@ -152,7 +195,8 @@ describe('a stranger checks', () => {
 		const { grade, text, recording } = await ask(handle);
 		expect(grade).toBe('fails');
 		expect(text).toMatch(said);
-		expect(await replay(recording)).toEqual([]);
+		// Its error names the host, which has a stand-in.
+		if (handle === cut) expect(await replay(recording)).toEqual([]);
 	});
 
 	test.concurrent('a service whose edge answers a wrong token with a page', async () => {
@@ -230,7 +274,7 @@ describe('a stranger checks', () => {
 				if (url!.includes('/task/')) response.writeHead(429).end('{"error":"Too many"}');
 			});
 			expect(performance.now() - began).toBeLessThan(60_000);
-			expect(text).toMatch(/Voices \| not there \| no answer within 1[12]\.\d s \| .*By ID/);
+			expect(text).toMatch(/Voices \| not there \| no answer within \d+\.\d s \| .*By ID/);
 			expect(text).toMatch(
 				/not exist: HTTP 429 with JSON: Too many \| the check was throttled: run it again/,
 			);
@@ -264,40 +308,6 @@ describe('a stranger checks', () => {
 		expect(text).toMatch(/not tried \| (?:\w+, )*image, /);
 		expect(recording.exchanges.filter(({ method }) => method === 'POST')).toHaveLength(1);
 		expect(await replay(recording)).toEqual([]);
-	});
-
-	test.concurrent('a check that is throttled does not take that for a limit', async () => {
-		let left = 3;
-		const answer = answering({ '/voices': [{ voice_id: 7 }] });
-		const { text, verdict } = await ask((request, response) => {
-			if (left-- > 0) answer(request, response);
-			else response.writeHead(429).end('{"error":"Too many"}');
-		});
-		expect(text).toMatch(/edge \| there .*; asks to wait \(429, Retry-After: none\)/);
-		expect(text).toMatch(
-			/token \| not tried .* \| the check was throttled: run it again in a minute/,
-		);
-		expect(text).toMatch(/Voices \| there .* lists the voices to choose from/);
-		expect(verdict).toMatch(
-			/limits: §4.2 [^:]*: the check was throttled: run it again in a minute/,
-		);
-	});
-
-	test.concurrent.each([
-		[
-			'account',
-			0,
-			/Account \| different \| HTTP 429 .* \| the check was throttled: [^:]* \| fails/,
-		],
-		['history', 2, /History \| .* \| .*the check was throttled: run it again in a minute.* limits/],
-	])('a check that has to wait for a minute from the %s on', async (_, left, said) => {
-		let asked = 0;
-		const answer = answering({ '/voices': [{ voice_id: 7 }] });
-		const { text } = await ask((request, response) => {
-			if (asked++ < left) answer(request, response);
-			else response.writeHead(429, { 'retry-after': '60' }).end('{"error":"Too many"}');
-		});
-		expect(text).toMatch(said);
 	});
 
 	test.concurrent('a service of many oddities', async () => {
