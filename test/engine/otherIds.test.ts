@@ -2,7 +2,7 @@ import type { IDataObject } from 'n8n-workflow';
 import { event, status } from '../faults/row.mts';
 import { bad, good, out, stored } from './seen';
 import { answer, made, onCreate, onFile, posts } from './service';
-import { EACH, fakeTime, node, sim, start, texts, video } from './setup';
+import { EACH, fakeTime, node, RETRY, sim, start, texts, video } from './setup';
 import { hasten, pass } from './time';
 import { activate, beginCalled, callOf, CALLER } from './triggerSetup';
 
@@ -102,6 +102,16 @@ test('none of several videos of a called sub-workflow starts anything, whose str
 	sim.history.unshift(entry('foreign', 'd', 2));
 	await pass(90);
 	expect(trigger.started.map(({ item }) => item.json.id)).toEqual(['foreign']);
+});
+
+test('one of two that comes out after an error is not paid again, though its id is another than those that were told', async () => {
+	const ids = ['a', 'b'].map((file) => status({ status: 'processing', id: `stream-${file}` }));
+	onCreate({ sse: [...ids, event('error', { error: 'UNSAFE_GENERATION' }), 'END'] } as never);
+	setTimeout(() => sim.history.unshift(entry('row-b', 'b', 2)), 60_000);
+	const fields = video('P', {}, { download: false, numberOfVideos: 2 });
+	const { result } = await hasten(node(fields, RETRY));
+	expect(posts()).toBe(1);
+	expect(bad(result).all).toContain('row-b');
 });
 
 test.each([

@@ -167,7 +167,8 @@ test.each<[string, ServiceRecord | ServiceRecord[], announcedIds: string[], foun
 	['one without an ID', { ...file('x'), id: undefined }, ['a', 'b'], 'streamLost: '],
 	['one of another ID, as not all were told', file('x'), ['a'], 'streamLost: x'],
 	['one beside that of the refused one', [file('x'), failed('a')], ['a'], 'streamLost: x'],
-	['none of another ID, as all were told', file('x'), ['a', 'b'], 'generationFailed'],
+	['one of another ID, as none that was told is listed', file('x'), ['a', 'b'], 'streamLost: x'],
+	['none of another ID', [file('x'), failed('a')], ['a', 'b'], 'generationFailed'],
 ])(
 	'where one of several was refused, an entry may be the other: %s',
 	async (_, entries, ...told) => {
@@ -180,7 +181,7 @@ test.each<[string, ServiceRecord | ServiceRecord[], announcedIds: string[], foun
 		const searched = findInHistory(api, request, oneRefused, startDeadline(600_000).signal);
 		const failed = searched.catch(
 			({ kind, facts: { candidates } }: Failure) =>
-				kind + (candidates ? `: ${candidates.map(({ id }) => id).join()}` : ''),
+				kind + (candidates?.length ? `: ${candidates.map(({ id }) => id).join()}` : ''),
 		);
 		await jest.advanceTimersByTimeAsync(700_000);
 		expect(await failed).toEqual(found);

@@ -62,14 +62,11 @@ export async function findInHistory(
 		const failure = isCutShort
 			? abortReason(signal).withDefaults({ mayBeCharged: true })
 			: streamFailure;
-		// `failure` may be about one of several videos, and the candidates may be the others. If the ids of all videos
-		// were announced, an entry with another id is none of them.
-		const allAreAnnounced = request.announcedIds.length >= requestedCount;
-		const mayHaveOthers = candidates?.some(({ id }) => !allAreAnnounced || id === '') ?? false;
-		const hasFailed = isFailure(failure, 'generationFailed');
-		if (hasFailed && !mayHaveOthers) throw failure;
+		// `failure` may be about one of several videos, and the candidates may be the others.
+		const mayHaveOthers =
+			candidates && candidates.length > 0 && isFailure(failure, 'generationFailed');
 		const { reason } = failure.facts;
-		throw (hasFailed ? new Failure('streamLost', { reason }) : failure).withDefaults({
+		throw (mayHaveOthers ? new Failure('streamLost', { reason }) : failure).withDefaults({
 			candidates,
 		});
 	});
@@ -106,9 +103,12 @@ export async function findInHistory(
 		const match = matchHistory(request, requestsWithPrompt, entries, accountKey);
 		const failedEntries = match.matched.filter((entry) => entry.hasFailed);
 		const furtherFiles = match.matched.flatMap((entry) => furtherFilesOf(entry, receivedFiles));
-		candidates = match.candidates.map(({ id = '', record }) => {
-			return { id, createdAt: asText(record.created_at) };
-		});
+		// If the ids of all videos were announced, an entry with another id is none of them. But the history may have
+		// other ids than the stream, unless it has one of those.
+		const knowsAllIds = request.announcedIds.length >= requestedCount && match.matched.length > 0;
+		candidates = match.candidates
+			.filter(({ id }) => !knowsAllIds || id === undefined)
+			.map(({ id = '', record }) => ({ id, createdAt: asText(record.created_at) }));
 		foundFiles = [...receivedFiles, ...furtherFiles].slice(0, MAX_FILES);
 		const failedCount = Math.max(failedEntries.length, request.failedIds?.length ?? 0);
 		if (foundFiles.length + failedCount >= requestedCount) {
