@@ -134,6 +134,16 @@ describe('one of several refused, the others in the making', () => {
 		},
 	);
 
+	test('an error without an id, and the one that was told is in the making: it comes out, not another’s', async () => {
+		onCreate({ sse: [tellsId('v1'), refuses(), 'RESET'] });
+		const listAfter = (ms: number, id: string) =>
+			setTimeout(() => sim.history.unshift(made(id)), ms);
+		listAfter(15_000, 'of-another');
+		listAfter(60_000, 'v1');
+		const { result } = await hasten(video('P', {}, { numberOfVideos: 2, download: false }));
+		expect(only(result).json.id).toBe('v1');
+	});
+
 	test('attempts that time out meanwhile do not end in a second payment', async () => {
 		onCreate({ sse: [...ids.map(tellsId), refuses('v1'), 'END'] });
 		const retry = { ...RETRY, maxTries: 5, waitBetweenTries: 5000 };

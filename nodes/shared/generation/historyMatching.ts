@@ -95,7 +95,10 @@ export function matchHistory(
 		const fileCount = Math.max(files.length, ownEntries.flatMap((entry) => entry.files).length);
 		// A file that has failed is not missing. If it were, a file of another process could take its place.
 		const settledCount = fileCount + failedIds.length;
-		return requestedCount - Math.max(countFiles(ownEntries), announcedIds.length, settledCount);
+		// An error without an id may be about an announced file, but that is only known once its entry has failed.
+		const isUnknownFailed = failedIds.includes('') && !ownEntries.some((entry) => entry.hasFailed);
+		const announcedCount = announcedIds.length + (isUnknownFailed ? 1 : 0);
+		return requestedCount - Math.max(countFiles(ownEntries), announcedCount, settledCount);
 	};
 	/**
 	 * Each request that could own one of the possible entries, in the order in which they were sent. A request is
