@@ -89,20 +89,32 @@ test('nor does one of several that is listed before the stream tells its address
 	expect(trigger.started.map(({ item }) => item.json.id)).toEqual(['foreign']);
 });
 
-test('none of several videos of a called sub-workflow starts anything, whose stream tells neither ids nor the addresses of the history', async () => {
-	const [trigger] = await Promise.all([activate(setting), pass(3)]);
-	const files = ['a', 'b', 'c'].map((file) => ({ file_url: url(`temporary/${file}`, 1) }));
-	onCreate({ sse: [complete(files), 'END'] } as never, { times: 1 });
-	const fields = video('P', {}, { download: false, numberOfVideos: 3 });
-	const running = await beginCalled(fields);
-	await pass(3);
-	good(await running.finished);
-	for (const file of ['a', 'b', 'c']) sim.history.unshift(entry(`row-${file}`, file, 2));
-	await pass(90);
-	sim.history.unshift(entry('foreign', 'd', 2));
-	await pass(90);
-	expect(trigger.started.map(({ item }) => item.json.id)).toEqual(['foreign']);
-});
+test.each<[string, Array<{ id?: string }>]>([
+	['no ids', [{}, {}, {}]],
+	['the id of one', [{ id: 'stream-a' }, {}, {}]],
+	['one video only', [{}]],
+])(
+	'none of several videos of a called sub-workflow starts anything, whose stream tells other addresses than the history, and %s',
+	async (prompt, told) => {
+		const [trigger] = await Promise.all([activate(setting), pass(3)]);
+		const list = (file: string) => sim.history.unshift(entry(`row-${file}`, file, 2, { prompt }));
+		const names = ['a', 'b', 'c'];
+		const files = told.map(({ id }, index) => ({
+			...(id && { id }),
+			file_url: url(`${id ? '' : 'temporary/'}${names[index]}`, 1),
+		}));
+		onCreate({ sse: [complete(files), 'END'] } as never, { times: 1 });
+		const fields = video(prompt, {}, { download: false, numberOfVideos: 3 });
+		const running = await beginCalled(fields);
+		await pass(3);
+		good(await running.finished);
+		names.forEach(list);
+		await pass(90);
+		list('foreign');
+		await pass(90);
+		expect(trigger.started.map(({ item }) => item.json.id)).toEqual(['row-foreign']);
+	},
+);
 
 test('one of two that comes out after an error is not paid again, though its id is another than those that were told', async () => {
 	const ids = ['a', 'b'].map((file) => status({ status: 'processing', id: `stream-${file}` }));

@@ -121,17 +121,16 @@ function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt
 	const mayHaveSamePrompt = prompt === undefined || isSameText(prompt, request.prompt);
 	// With `searchUntil`, the stream of the request has ended. For speech, its create call has failed.
 	if (searchUntil !== undefined) {
-		// If the files have no ids, they are recognized by URL only, and the history may have other URLs than the
-		// stream. Each id that was found by the prompt has lowered `orderedCount` (see `assignResult`).
-		const hasUnknownIds = orderedCount > 0 && announcedIds.length <= files.length - orderedCount;
-		const isIncomplete = request.kind === 'speech' ? !isKnownTask : files.length < orderedCount;
+		// A file without an id is recognized by its URL only, and the history may have another URL than the stream. Each
+		// entry that was found by the prompt has lowered `orderedCount` (see `assignResult`).
+		const knownCount = files.filter(({ id }) => id !== undefined).length;
+		const isIncomplete = request.kind === 'speech' ? !isKnownTask : knownCount < orderedCount;
 		// Without its text, any task would count as the result, so the time is shorter.
 		const lateMs =
 			request.kind === 'speech' && (prompt !== undefined || subject.readPrompt)
 				? LATE_TASK_MS
 				: LATE_RESULT_MS;
-		const mayStillArrive =
-			Date.now() < searchUntil + lateMs && (hasFailed || isIncomplete || hasUnknownIds);
+		const mayStillArrive = Date.now() < searchUntil + lateMs && (hasFailed || isIncomplete);
 		return mayStillArrive && mayHaveSamePrompt ? 'created' : undefined;
 	}
 	// The history may have other ids than those that were announced, so the ids of videos and images decide nothing yet.
