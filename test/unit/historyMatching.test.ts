@@ -52,6 +52,12 @@ const timeless = { created_at: undefined };
 /** As a clock of that zone shows it. */
 const local = (hours: number) => at(5 + hours * 3600).slice(0, 19);
 const nameless = { ...first, id: undefined };
+/** As a stream tells it that has other ids and addresses than the history. */
+const elsewhere = {
+	...first,
+	id: 'of the stream',
+	file_url: 'https://files.example.com/temporary.mp4',
+};
 const noId = { id: undefined };
 const renewed = 'https://files.example.com/e0.mp4?sign=2';
 const clip = (number: number, fields: ServiceRecord, path = 'download') => {
@@ -86,6 +92,7 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	['nothing of another id than was told', [{}], 'listed', { mine: { announcedIds: ['e9'] } }],
 	['nothing told to another', [{}, {}], [1], { others: [{ announcedIds: ['e0'] }] }],
 	['nothing that somebody has', [{}, {}], [1], { others: [{ got: [first] }] }],
+	['nothing that may be what somebody has', [{}], 'listed', { others: [{ got: [elsewhere] }] }],
 	['nothing whose address somebody has', [{}, {}], [1], { others: [{ got: [nameless] }] }],
 	[
 		'nothing that somebody has, signed anew',

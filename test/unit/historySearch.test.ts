@@ -218,14 +218,15 @@ test('a look that failed serves nobody who comes later', async () => {
 	expect((await readHistorySince(api, SENT_AT, never)).length).toBe(1);
 });
 
-/** Requests of "P", one a minute, the last a minute before; each has the entry of its number. */
+/** Requests of "P", one a minute, the last a minute before; each has got the entry of its number within a minute. */
 function earlier(count: number) {
 	const entries = Array.from({ length: count }, (_, index) =>
 		file(`${index}`, (index - count) * 60),
 	);
 	const requests = entries.map((entry, index) => {
 		const files = readGeneratedFiles(entry, 'https://media.example.com');
-		return sent({ sentAt: SENT_AT + (index - count) * 60_000 - 1000, searchUntil: SENT_AT, files });
+		const sentAt = SENT_AT + (index - count) * 60_000 - 1000;
+		return sent({ sentAt, searchUntil: sentAt + 50_000, files });
 	});
 	return { entries: entries.toReversed(), requests };
 }

@@ -41,22 +41,21 @@ export const isCompetingWith =
 		searchUntil + LATE_RESULT_MS >= earliestEntryTime(request);
 
 /**
- * Returns a predicate for requests. It is true for a request that may have got an entry of `request` under another URL:
- * it has a file without an id, and was not over when `request` was sent.
+ * Returns a predicate for requests. It is true for a request that may have got an entry of `request` under another id
+ * and URL: it has a file, and was not over when `request` was sent.
  */
 export const mayHaveUnrecognized =
 	(request: GenerationRequest) =>
 	({ files, searchUntil = Infinity }: GenerationRequest): boolean =>
-		searchUntil + CLOCK_TOLERANCE_MS >= earliestEntryTime(request) &&
-		files.some(({ id }) => id === undefined);
+		files.length > 0 && searchUntil + CLOCK_TOLERANCE_MS >= earliestEntryTime(request);
 
 /**
  * Finds the history entries of a request.
  *
  * - An announced id, or the URL of a file that has arrived, proves that an entry belongs to the request.
  * - Another entry with exactly the request's prompt matches only if there is no doubt: no request with other content, or
- *   with an open stream, could own it, it can't be a file that a request has already got under another URL, and such
- *   entries have no more files than are missing.
+ *   with an open stream, could own it, it can't be a file that a request has already got under another id and URL, and
+ *   such entries have no more files than are missing.
  * - Requests with the same content are interchangeable. They get the entries in the order in which they were sent.
  * - A request with images matches by id or URL alone, because the same prompt is often used with many images.
  * - A request that was sent with another token matches by id or URL alone, because that token may belong to another
