@@ -81,6 +81,8 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 		[{ created_at: local(-5) }, { created_at: local(9) }],
 		'listed',
 	],
+	['nothing of yesterday, in any zone', [{ created_at: local(-24) }], []],
+	['nothing of another kind, without a time', [{ ...timeless, type: 'image' }], []],
 	['what a time without a zone puts after it, as UTC', [{ created_at: local(0) }], [0]],
 	['nothing that another has, without a time', [timeless], [], { others: [{ got: [first] }] }],
 	['what is of its second', [{ created_at: at(0) }], [0], { mine: { sentAt: SENT_AT + 900 } }],

@@ -13,7 +13,7 @@ export interface HistoryMatch {
 	matched: HistoryEntry[];
 	/**
 	 * If nothing matches, or only entries that have failed: the entries that may belong to this request, but also to
-	 * another one, newest first. Entries with an uncertain time may belong to any request. Otherwise empty.
+	 * another one, newest first. An entry without a time may belong to any request. Otherwise empty.
 	 */
 	candidates: HistoryEntry[];
 }
@@ -25,6 +25,8 @@ export const LATE_RESULT_MS = 20 * 60 * 1000;
  * whole seconds.
  */
 const CLOCK_TOLERANCE_MS = 2000;
+/** The greatest difference between a zone's time and UTC, in ms. */
+const MAX_ZONE_OFFSET_MS = 14 * 3_600_000;
 
 /** Returns the earliest time at which an entry of this request may have been created, in ms since 1970 by our clock. */
 export const earliestEntryTime = ({ sentAt }: GenerationRequest): number =>
@@ -149,16 +151,10 @@ export function matchHistory(
 		...provenEntries,
 		...new Set(allottedEntries.filter((entry) => possibleEntries.includes(entry))),
 	];
-	const candidates = unclaimedEntries.filter(
-		(entry) => couldBelongTo(request)(entry) || hasUncertainTime(entry),
-	);
+	const candidates = unclaimedEntries.filter(mayBelongTo(request));
 	const hasFiles = matched.some((entry) => !entry.hasFailed);
 	return { matched, candidates: hasFiles ? [] : candidates.reverse() };
 }
-
-/** True for an entry without a time, or with a time that has no zone. */
-const hasUncertainTime = ({ createdAt, record }: HistoryEntry) =>
-	Number.isNaN(createdAt) || hasNoZone(record.created_at);
 
 /** Returns the announced ids of a request, and the ids and URLs of the files that have arrived. */
 const identifiersOfRequest = ({ announcedIds, files }: GenerationRequest) => [
@@ -179,20 +175,34 @@ export function matchesByIdentifier(owner: GenerationRequest): (entry: HistoryEn
  * Returns a predicate for history entries. It is true if the time, the kind and the aspect ratio of the entry do not
  * contradict `owner`, and false if the entry has no time. The prompt is not compared.
  */
-const couldBelongTo =
-	(owner: GenerationRequest) =>
-	({ createdAt, record, files }: HistoryEntry): boolean => {
-		const { aspectRatio, kind, searchUntil = Infinity } = owner;
-		const isInTime =
-			createdAt >= earliestEntryTime(owner) && createdAt <= searchUntil + LATE_RESULT_MS;
-		if (!isInTime) return false;
-		const rawRatio = asText(record.aspect_ratio) ?? '';
-		const ratio =
-			ASPECT_RATIOS.find((known) => known === rawRatio) ??
-			ASPECT_RATIO_ALIASES.get(rawRatio.toLowerCase());
-		if (ratio && aspectRatio && ratio !== aspectRatio) return false;
-		// `apparentKind` needs a URL. The placeholder says nothing about the kind.
-		const entryKind = apparentKind(record, files[0]?.fileUrl ?? 'https://localhost') ?? kind;
-		// Only the types of the files are compared, because a service may name a kind as this package names another one.
-		return topLevelType(MEDIA[entryKind].mimeType) === topLevelType(MEDIA[kind].mimeType);
-	};
+const couldBelongTo = (owner: GenerationRequest) => (entry: HistoryEntry) =>
+	isInTime(owner, entry) && hasSameShape(owner, entry);
+
+/** Like `couldBelongTo`, but true for an entry without a time. A time without a zone may be that of any zone. */
+const mayBelongTo = (owner: GenerationRequest) => (entry: HistoryEntry) => {
+	const toleranceMs = hasNoZone(entry.record.created_at) ? MAX_ZONE_OFFSET_MS : 0;
+	const mayBeInTime = Number.isNaN(entry.createdAt) || isInTime(owner, entry, toleranceMs);
+	return mayBeInTime && hasSameShape(owner, entry);
+};
+
+function isInTime(owner: GenerationRequest, { createdAt }: HistoryEntry, toleranceMs = 0): boolean {
+	const { searchUntil = Infinity } = owner;
+	return (
+		createdAt >= earliestEntryTime(owner) - toleranceMs &&
+		createdAt <= searchUntil + LATE_RESULT_MS + toleranceMs
+	);
+}
+
+/** Returns false if the kind or the aspect ratio of the entry contradicts `owner`. */
+function hasSameShape(owner: GenerationRequest, { record, files }: HistoryEntry): boolean {
+	const { aspectRatio, kind } = owner;
+	const rawRatio = asText(record.aspect_ratio) ?? '';
+	const ratio =
+		ASPECT_RATIOS.find((known) => known === rawRatio) ??
+		ASPECT_RATIO_ALIASES.get(rawRatio.toLowerCase());
+	if (ratio && aspectRatio && ratio !== aspectRatio) return false;
+	// `apparentKind` needs a URL. The placeholder says nothing about the kind.
+	const entryKind = apparentKind(record, files[0]?.fileUrl ?? 'https://localhost') ?? kind;
+	// Only the types of the files are compared, because a service may name a kind as this package names another one.
+	return topLevelType(MEDIA[entryKind].mimeType) === topLevelType(MEDIA[kind].mimeType);
+}
