@@ -170,7 +170,7 @@ const answering =
 
 describe('a stranger checks', () => {
 	const cut: Handler = (request) => request.socket.resetAndDestroy();
-	test.each<[string, Handler, RegExp]>([
+	test.concurrent.each<[string, Handler, RegExp]>([
 		[
 			'a dead port',
 			cut,
@@ -573,7 +573,7 @@ describe('what rows say', () => {
 	});
 });
 
-test('what may have been charged is named and recorded after Ctrl+C', async () => {
+test.concurrent('what may have been charged is named and recorded after Ctrl+C', async () => {
 	const main = join(__dirname, '../../check/main.mts');
 	const child = spawn(process.execPath, [main, '--pay', 'image']);
 	const ended = once(child, 'close');
@@ -594,7 +594,7 @@ test('what may have been charged is named and recorded after Ctrl+C', async () =
 	rmSync(join(__dirname, '../..', /Recorded in (\S+)/.exec(said)![1]!));
 });
 
-const onLinux = process.platform === 'linux' ? test : test.skip;
+const onLinux = process.platform === 'linux' ? test.concurrent : test.skip;
 onLinux('the keys Ctrl+C end a check, also if it has asked nothing', async () => {
 	const main = join(__dirname, '../../check/main.mts');
 	const command = `stty cols 120; exec ${process.execPath} ${main}`;
