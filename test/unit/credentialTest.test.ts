@@ -59,6 +59,16 @@ it('says only that all is well where the WebSocket opens, too', async () => {
 	await simulator.close();
 });
 
+it('says what is wrong, in the only words that n8n shows, where the WebSocket URL entered fails', async () => {
+	const simulator = await startSimulator();
+	simulator.setWebSocketMode('refuse');
+	const { token: apiToken, baseUrl, webSocketUrl } = simulator;
+	const message = expect.stringMatching(/WebSocket can't be opened: .*Check 'WebSocket URL'$/);
+	const told = await press({ apiToken, baseUrl, webSocketUrl });
+	await simulator.close();
+	expect(told).toEqual({ status: 'Error', message });
+});
+
 it('leaves no socket behind that n8n’s rules for outgoing requests were not asked about', async () => {
 	const simulator = await startSimulator();
 	const { token: apiToken, baseUrl, webSocketUrl } = simulator;

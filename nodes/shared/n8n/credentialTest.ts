@@ -9,6 +9,7 @@ import { readCredential, type Credential } from '../http/credential';
 import { egressCheck, failureOfConnection, type ServiceContext } from '../http/request';
 import { failureOfStatus, parseResponseBody } from '../parsing/errors';
 import { readSuccessRecord } from '../parsing/responses';
+import { asText } from '../parsing/values';
 import { AccountSocket, hasWebSocket } from '../speech/accountSocket';
 import { wordingOf } from './messages';
 
@@ -30,10 +31,14 @@ export async function testMediaGenerationApi(
 		const values = readCredential(credential.data ?? {});
 		await readAccount(this, values);
 		const message = 'The service accepts the token';
+		if (!hasWebSocket() || (await canOpenSocket(this, values))) return { status: 'OK', message };
 		// Without the WebSocket, every operation still works, and only the trigger detects less, so the credential is fine.
-		return !hasWebSocket() || (await canOpenSocket(this, values))
-			? { status: 'OK', message }
-			: { status: 'OK', message: `${message}, but the WebSocket can't be opened: ${POLLING}` };
+		// But a URL that was entered is wrong, and n8n's editor shows the message of an Error only.
+		const isEntered = asText(credential.data?.webSocketUrl) !== undefined;
+		return {
+			status: isEntered ? 'Error' : 'OK',
+			message: `${message}, but the WebSocket can't be opened: ${POLLING}`,
+		};
 	} catch (error) {
 		const failure = error instanceof Failure ? error : new Failure('noResponse');
 		const { message, description } = wordingOf(failure);
