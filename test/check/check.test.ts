@@ -414,7 +414,7 @@ describe('a stranger checks', () => {
 		expect(await replay(recording)).toEqual([]);
 	});
 
-	test.each<[string, boolean, RegExp]>([
+	test.concurrent.each<[string, boolean, RegExp]>([
 		[
 			'right',
 			true,
@@ -433,7 +433,7 @@ describe('a stranger checks', () => {
 		expect(grade).toBe(isRight ? 'limits' : 'fails');
 	});
 
-	test.each<[string, object, RegExp]>([
+	test.concurrent.each<[string, object, RegExp]>([
 		['like a right one', { credits: 5 }, /accepts a wrong token \| nothing: .* any token \| works/],
 		[
 			'with status 200 and an error',
@@ -458,7 +458,7 @@ describe('a stranger checks', () => {
 		expect(text).toMatch(new RegExp(`The token \\| different \\| .*${said.source}`));
 	});
 
-	test('one whose voices and their IDs have other names', async () => {
+	test.concurrent('one whose voices and their IDs have other names', async () => {
 		const voices = { 'voice-list': [{ 'voice-id': 'anna' }] };
 		const { recording } = await ask(answering({ '/voices': voices }));
 		expect(recording.voice).toMatch(/^id-/);

@@ -67,6 +67,9 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 			.first()
 			.click();
 		await names().filter({ hasText: 'Convert text to speech' }).waitFor();
+		// So far that the last action in the window is shown whole.
+		await page.mouse.move(1240, 600);
+		await page.mouse.wheel(0, 24);
 		await takePicture(page, 'panel');
 		const actions = (await names().allTextContents()).join('|');
 		const inOrder = /^[^|]*Convert text to speech.*Generate videos from text.*Generate image/s;
