@@ -101,6 +101,13 @@ describe('the concurrency limit', () => {
 		expect(limit.delayMs(100)).toBe(Infinity);
 	});
 
+	test('rises at once for what has proved healthy, however soon that is', () => {
+		const limit = new ConcurrencyLimit(10, 100);
+		pass(0.75);
+		for (let n = 0; n < 10; n++) limit.onHealthy();
+		expect([limit.current, limit.delayMs(39)]).toEqual([40, 0]);
+	});
+
 	test('leaves room for others when more is refused, and rises with the square of the time', () => {
 		// Half of the jitter.
 		jest.spyOn(Math, 'random').mockReturnValue(0.5);

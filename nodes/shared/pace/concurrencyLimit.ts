@@ -4,7 +4,7 @@ import { monotonicNow } from '../async/deadline';
 const SLOW_START_RISE_MS = 290;
 /** Slow start: the limit rises no higher than this above `initialLimit` before calls have proved healthy. */
 const SLOW_START_RISE = 12;
-/** Slow start: the limit rises no higher than this many times the number of healthy calls. */
+/** Slow start: the limit is at least this many times the number of healthy calls. */
 const SLOW_START_FACTOR = 4;
 /** A refusal cuts the limit to this share of what was in flight (multiplicative decrease). */
 const DECREASE = 0.95;
@@ -65,7 +65,8 @@ export class ConcurrencyLimit {
 
 	/** The limit at this moment. It may be fractional. */
 	get current(): number {
-		return Math.min(this.max, this.base + ((monotonicNow() - this.setAt) / this.riseMs) ** 2);
+		const risenLimit = this.base + ((monotonicNow() - this.setAt) / this.riseMs) ** 2;
+		return Math.min(this.max, Math.max(risenLimit, this.healthyLimit));
 	}
 
 	/** The highest number of calls in flight that should cause no overload; Infinity before the first overload. */
@@ -75,11 +76,13 @@ export class ConcurrencyLimit {
 
 	/** What the limit does not exceed, however much time passes. */
 	private get max(): number {
-		const healthyLimit = Math.max(
-			this.initialLimit + SLOW_START_RISE,
-			SLOW_START_FACTOR * this.healthyCount,
-		);
-		return Math.min(this.maxLimit, this.ceiling, this.isSlowStart ? healthyLimit : Infinity);
+		const slowStartLimit = Math.max(this.initialLimit + SLOW_START_RISE, this.healthyLimit);
+		return Math.min(this.maxLimit, this.ceiling, this.isSlowStart ? slowStartLimit : Infinity);
+	}
+
+	/** What the limit is at least during slow start, because so many calls have proved healthy. */
+	private get healthyLimit(): number {
+		return this.isSlowStart ? SLOW_START_FACTOR * this.healthyCount : 0;
 	}
 
 	/** How long the limit takes to rise by 1 from `base`, in ms. */
