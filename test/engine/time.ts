@@ -4,8 +4,6 @@ import { begin, sim } from './setup';
 
 /* Faked time that is made to pass, beside connections that are real. */
 
-const { setTimeout: realTimeout } = globalThis;
-
 const echo = createServer((socket) => socket.pipe(socket));
 let socket: Socket;
 beforeAll(async () => {
@@ -53,18 +51,12 @@ export async function passUntil(holds: () => boolean, most = 60): Promise<number
 	throw new Error(`It did not happen within ${most} s`);
 }
 
-/**
- * Lets faked time pass until `underWay` is over, which a lost connection delays. Slowly: it is not to
- * time out because the machine is busy.
- */
+/** Lets faked time pass until `underWay` is over, which a lost connection delays. */
 export async function passWhile<T>(underWay: Promise<T>): Promise<T> {
 	let isOver = false;
 	const over = () => (isOver = true);
 	underWay.then(over, over);
-	while (!isOver) {
-		await new Promise((next) => realTimeout(next, 100));
-		if (!isOver) await jest.advanceTimersByTimeAsync(1000);
-	}
+	await passUntil(() => isOver, Infinity);
 	return await underWay;
 }
 
