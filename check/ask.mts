@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { WebSocket } from 'ws';
 import { PAGE_SIZE, runOperation, type Credential, type Run } from './operations.mts';
-import { isAbsent } from './rows.mts';
+import { isNotThere } from './rows.mts';
 import type { Exchange, Wire } from './wire.mts';
 
 const PAGE_TIMEOUT_MS = 5_000;
@@ -31,7 +31,7 @@ export interface Asked {
  * Asks for other pages of the lists that `runs` has read, with a wrong token, and keeps a WebSocket open. Rejects if
  * `stop` aborts.
  */
-export async function askRest(
+export async function askMore(
 	wire: Wire,
 	credential: Credential,
 	runs: Run[],
@@ -57,7 +57,7 @@ export async function askRest(
 	const nextHistory = await read('history', 1);
 	const historyPage0 = await read('history', -1);
 	// A service without an account refuses a wrong token elsewhere.
-	const toRead = runs[0]!.calls.some(isAbsent) ? 'voices' : 'account';
+	const toRead = runs[0]!.calls.some(isNotThere) ? 'voices' : 'account';
 	const wrong = { ...credential, apiToken: 'a-token-that-nobody-has' };
 	const wrongToken = await runOperation(toRead, wrong, { service: wire, stop });
 	await closed;

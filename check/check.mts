@@ -1,5 +1,5 @@
 /* Checks one service: sends the requests that cost nothing, runs the node, and records every exchange. */
-import { askRest } from './ask.mts';
+import { askMore } from './ask.mts';
 import { FREE_OPERATIONS, makesSpeech, PAID, runAll, STOPPED, type Run } from './operations.mts';
 import { redactorOf, StandIns, type Recording } from './recording.mts';
 import type { Row } from './report.mts';
@@ -66,7 +66,7 @@ export async function check(
 		if (rows.length === 0) {
 			wire.by = 'check';
 			onStep('other pages, a wrong token, and ten seconds of WebSocket');
-			const asked = await askRest(wire, credential, runs, stop);
+			const asked = await askMore(wire, credential, runs, stop);
 			wire.by = 'node';
 			const payable = pay.filter((name) => !makesSpeech(name) || voice !== undefined);
 			const attempt = async (act: () => Promise<void>) =>

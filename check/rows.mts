@@ -73,12 +73,12 @@ function troubleOf(exchange: Exchange): string | undefined {
 		: undefined;
 }
 
-/** True if the status says that the service does not offer the call. */
-export const isAbsent = ({ status }: Exchange) => [0, 404, 405, 501].includes(status);
+/** True if there was no answer, or if its status says that the service does not offer the call. */
+export const isNotThere = ({ status }: Exchange) => [0, 404, 405, 501].includes(status);
 /** True if the service asks to wait. Such an answer tells nothing about the call. */
 const isThrottled = ({ status }: Exchange) => [429, 503].includes(status);
 const foundOf = (exchange: Exchange, differs: boolean): Row['found'] =>
-	isAbsent(exchange) ? 'not there' : differs ? 'different' : 'there';
+	isNotThere(exchange) ? 'not there' : differs ? 'different' : 'there';
 
 /** Stands for the answer to a request that the node has not sent in time, because the service has asked it to wait. */
 const NOT_SENT: Exchange = {
@@ -109,7 +109,7 @@ export function blockedRows([account, voices]: Run[], exchanges: Exchange[]): Ro
 	const { status } = answerIn(account!);
 	// An account may be unusual. Then a readable list of voices proves that this is the service.
 	const mayBeUnusual =
-		(status >= 200 && status < 401) || (isAbsent(answerIn(account!)) && status > 0);
+		(status >= 200 && status < 401) || (isNotThere(answerIn(account!)) && status > 0);
 	const isProven = voices ? isGood(voices) : mayBeUnusual;
 	if (isGood(account!) || isProven) return [];
 	const isRefused = (run?: Run) => run && [401, 403].includes(answerIn(run).status);
@@ -488,7 +488,7 @@ export function paidRows(runs: Run[], exchanges: Exchange[], pay: string[]): Row
 			const isDifferent = remarks.some(
 				(text) => text && /called|no name|no stream|the node can/.test(text),
 			);
-			const isGone = call ? isAbsent(call) : path !== '';
+			const isGone = call ? isNotThere(call) : path !== '';
 			const found = isGone ? 'not there' : isBad || isDifferent ? 'different' : 'there';
 			return row(
 				part ?? (operation === 'trigger' ? 'The trigger' : 'Collect'),
