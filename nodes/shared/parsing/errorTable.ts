@@ -12,11 +12,17 @@ const ERROR_TEXT_FIELD =
 /** Names of fields that repeat what the user has sent. */
 const ECHOED_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i;
 
+/** Finds an error text in JSON that is broken or was truncated. */
+const TEXT_IN_BROKEN_JSON = /"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,2000})/;
+
 /** Returns the texts in a value, also nested ones, that may say what went wrong. Call it with `value` alone. */
-function errorTextsIn(value: unknown, mayBeErrorText = true, depth = 0): string[] {
+export function errorTextsIn(value: unknown, mayBeErrorText = true, depth = 0): string[] {
 	const text = asText(value);
 	const json = text && /^[[{]/.test(text) ? parseJson(text) : undefined;
-	if (text !== undefined && json === undefined) return mayBeErrorText ? [truncate(text, 1000)] : [];
+	if (text !== undefined && json === undefined) {
+		const errorText = TEXT_IN_BROKEN_JSON.exec(text)?.[1] ?? text;
+		return mayBeErrorText ? [truncate(errorText, 1000)] : [];
+	}
 	if (depth > 6) return [];
 	const inner = json ?? value;
 	if (Array.isArray(inner)) {
@@ -38,15 +44,6 @@ const normalizedText = (value: unknown): string =>
 		.replace(/’/g, "'")
 		.replace(/([a-z])([A-Z])/g, '$1 $2')
 		.toLowerCase();
-
-/**
- * Returns the text in `value` that most likely says what went wrong: the first with several words, or else the first
- * single word. Returns undefined if there is none.
- */
-export function clearestErrorText(value: unknown): string | undefined {
-	const errorTexts = errorTextsIn(value).filter((errorText) => !/^\d+$/.test(errorText));
-	return errorTexts.find((errorText) => /\s/.test(errorText)) ?? errorTexts[0];
-}
 
 /**
  * A meaning, and the regular expressions that recognize it in a normalized text. Their repetitions are bounded, so that

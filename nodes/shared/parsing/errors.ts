@@ -1,40 +1,27 @@
 import { Failure, isFailure, type FailureKind, type ErrorMeaning } from '../failure';
 import { MAX_REASON_CHARS } from '../limits';
 import { asText, truncate, isRecord, looksLikeHtml, parseJson } from './values';
-import { meaningOf, clearestErrorText } from './errorTable';
+import { meaningOf, errorTextsIn } from './errorTable';
 import type { Redactor } from './redaction';
 
 /* Reads the errors in answers of the service. Their shapes are described in docs/contract.md, “HTTP”. */
 
-/** The keys of reasons in error answers, in order of preference. */
-const REASON_KEYS = 'error error_message message detail errors msg reason code'.split(' ');
-
-/** Matches reasons that say little. Any other reason in the same answer is better. */
+/** Matches texts that give no reason. */
+const EMPTY_REASON = /^(?:\d+|true|error|failed)$/i;
+/** Matches reasons that only repeat an HTTP status. Any other reason in the same answer is better. */
 const VAGUE_REASON =
-	/^(?:\d+|true|error|failed|bad request|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
+	/^(?:bad request|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
 
-/** Finds the reason in JSON that is broken or was truncated. */
-const REASON_IN_BROKEN_JSON =
-	/"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,2000})/;
-
-/** Returns the reason in an error answer, for the user; undefined if there is none. Call it without `depth`. */
-export function readReason(value: unknown, depth = 0): string | undefined {
-	const text = asText(value);
-	if (depth > 4) return plainText(text);
-	const readInner = (inner: unknown) => readReason(inner, depth + 1);
-	if (text !== undefined) {
-		const json = /^[[{]/.test(text)
-			? (parseJson(text) ?? REASON_IN_BROKEN_JSON.exec(text)?.[1])
-			: undefined;
-		return readInner(json) ?? plainText(text);
-	}
-	if (Array.isArray(value)) {
-		return plainText(value.map(readInner).filter(Boolean).slice(0, 3).join('; '));
-	}
-	const record = isRecord(value) ? value : {};
-	const values = REASON_KEYS.map((key) => record[key]).filter((reason) => !isEmptyError(reason));
-	const reasons = values.map(readInner).filter((reason) => reason !== undefined);
-	return reasons.find((reason) => !VAGUE_REASON.test(reason)) ?? reasons[0];
+/**
+ * Returns the reason in an error answer, for the user: the first text with several words, or else the first one.
+ * Returns undefined if there is none.
+ */
+export function readReason(value: unknown): string | undefined {
+	// The status and the type of a record are words for programs.
+	const relevant = isRecord(value) ? { ...value, status: undefined, type: undefined } : value;
+	const texts = errorTextsIn(relevant).filter((text) => !EMPTY_REASON.test(text));
+	const clearTexts = texts.filter((text) => !VAGUE_REASON.test(text));
+	return plainText(clearTexts.find((text) => /\s/.test(text)) ?? clearTexts[0] ?? texts[0]);
 }
 
 /** Returns a text for the user, without HTML tags and control characters; undefined if nothing remains. */
@@ -111,8 +98,7 @@ export function failureOfAnswer(answer: unknown, status?: number): Failure {
 	const meaning = meaningOf(answer, status);
 	const kind = (meaning && REFUSAL_KINDS[meaning]) ?? 'rejected';
 	const transient = kind === 'rateLimited' || undefined;
-	const reason = readReason(answer) ?? plainText(clearestErrorText(answer));
-	return new Failure(kind, { meaning, status, reason, transient });
+	return new Failure(kind, { meaning, status, reason: readReason(answer), transient });
 }
 
 /** True if an answer refuses for rate, load or quota and has no id, so that no task was created. */

@@ -215,12 +215,10 @@ export class GenerationEvents {
 	/** Reads an error. An error without an id may be about one video or image, or about all of them. */
 	private readError(error: unknown): void {
 		const { kind, facts } = failureOfAnswer(this.context.redact.value(error));
-		const isBareStatusWord = isFailureWord(facts.reason) && facts.meaning === undefined;
-		const reason = isBareStatusWord ? undefined : facts.reason;
 		const transient = isThrottledAnswer(error) || undefined;
 		const failureKind = kind === 'outOfCredit' ? kind : 'generationFailed';
-		const failure = new Failure(failureKind, { ...facts, reason, transient });
-		if (reason || !this.reportedFailure) this.reportedFailure = failure;
+		const failure = new Failure(failureKind, { ...facts, transient });
+		if (facts.reason || !this.reportedFailure) this.reportedFailure = failure;
 		const id = idOf(error);
 		if (this.requestedCount === 1) this.setOutcome(undefined, failure);
 		this.lastEventIsUnattributedError = id === undefined;
