@@ -29,8 +29,6 @@ export class TaskPoller {
 	private highestPercentage = 0;
 	/** The latest progress event. Older progress events that still wait to be emitted are outdated. */
 	private latestProgress: Emission | undefined;
-	/** The text of the task, once it has been asked for; undefined if the service does not tell it. */
-	private text: Promise<string | undefined> | undefined;
 	/** Resolves when all events that were passed to `emit` so far have left the execution queue. */
 	private previousEmissions = Promise.resolve();
 
@@ -115,20 +113,10 @@ export class TaskPoller {
 		this.emit(event, eventFields, task);
 	}
 
-	/** Reads the text. Rejects if the task can't be read; the next call then tries again. */
-	private async readText(): Promise<string | undefined> {
-		const { api, closing } = this.activation;
-		const task = await api.getTask(this.taskId, closing).catch((error: unknown) => {
-			this.text = undefined;
-			throw error;
-		});
-		return asText(task.raw.input);
-	}
-
 	/** Adds an event to the execution queue as soon as the task's previous event has left the queue. */
 	private emit(event: TaskEventKind, eventFields: IDataObject = {}, task?: SpeechTask): void {
 		const { taskId: id, highestPercentage } = this;
-		const { context, api, settings } = this.activation;
+		const { context, api, settings, closing } = this.activation;
 		const url = task?.audioUrl;
 		const isProgress = event === 'progress';
 		const fetchFiles = async (signal: AbortSignal) => {
@@ -143,7 +131,7 @@ export class TaskPoller {
 			isOutdated: isProgress ? () => emission !== this.latestProgress : undefined,
 			subject: task
 				? { id, prompt: asText(task.raw.input) }
-				: { id, readPrompt: async () => await (this.text ??= this.readText()) },
+				: { id, readPrompt: async () => asText((await api.getTask(id, closing)).raw.input) },
 			json: { event, task_id: id, process_percentage: highestPercentage, ...eventFields },
 			fetchFiles: settings.wantsFile && url !== undefined ? fetchFiles : undefined,
 		};
