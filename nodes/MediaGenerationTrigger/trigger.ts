@@ -19,7 +19,6 @@ import type { Activation } from './activation/activation';
 import { Outbox } from './activation/outbox';
 import { supportsDeduplication } from './activation/executionQueue';
 import { HistoryWatch } from './generated/historyWatch';
-import type { HistoryOutbox } from './generated/newEntries';
 import { downstreamCreationCheck } from './activation/downstream';
 import { readSettings, type Settings } from './activation/settings';
 import { TaskWatch } from './tasks/taskWatch';
@@ -28,10 +27,7 @@ import { TaskWatch } from './tasks/taskWatch';
  * Modes in which n8n activates a trigger by itself, for example after a restart. If a trigger throws in these modes,
  * n8n soon stops retrying it, so a failure that may be temporary must not be thrown.
  */
-const SYSTEM_ACTIVATION_MODES = new Set<string>([
-	'init',
-	'leadershipChange',
-] satisfies WorkflowActivateMode[]);
+const SYSTEM_ACTIVATION_MODES: WorkflowActivateMode[] = ['init', 'leadershipChange'];
 
 /**
  * Starts the trigger and returns the function that closes it. In a manual test, it does not start the trigger but also
@@ -89,7 +85,7 @@ class ListeningTrigger {
 		if (signal.aborted) return;
 		signal.addEventListener('abort', accountOf(credential).retain(), { once: true });
 		const activation = this.activationFor(credential, settings);
-		if (SYSTEM_ACTIVATION_MODES.has(context.getActivationMode()))
+		if (SYSTEM_ACTIVATION_MODES.includes(context.getActivationMode()))
 			return this.startInBackground(activation);
 		const error = await tokenError(activation.api, 0, signal);
 		if (signal.aborted) return;
@@ -162,20 +158,12 @@ function watchesOf(activation: Activation) {
 	// A manual test starts with an empty outbox and saves nothing.
 	const staticData = isManual ? {} : context.getWorkflowStaticData('node');
 	const nodeKey = isManual ? '' : identityKey;
-	const replaysEmitted = supportsDeduplication(context);
+	const outboxArgs = (subject: string) =>
+		[staticData, `${subject} ${baseUrl}`, nodeKey, supportsDeduplication(context)] as const;
 	const watches = [];
-	if (settings.listensForTasks) {
-		const outbox = new Outbox(staticData, `tasks ${baseUrl}`, nodeKey, replaysEmitted);
-		watches.push(new TaskWatch(activation, outbox));
-	}
-	if (settings.events.has('generated')) {
-		const outbox: HistoryOutbox = new Outbox(
-			staticData,
-			`generated ${baseUrl}`,
-			nodeKey,
-			replaysEmitted,
-		);
-		watches.push(new HistoryWatch(activation, outbox));
-	}
+	if (settings.listensForTasks)
+		watches.push(new TaskWatch(activation, new Outbox(...outboxArgs('tasks'))));
+	if (settings.events.has('generated'))
+		watches.push(new HistoryWatch(activation, new Outbox(...outboxArgs('generated'))));
 	return watches;
 }
