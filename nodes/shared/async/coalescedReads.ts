@@ -68,12 +68,8 @@ export class CoalescedReads {
 	/** Drops the reads that began more than RETENTION_MS ago. */
 	private evictStale(): void {
 		const staleBefore = monotonicNow() - RETENTION_MS;
-		// The oldest reads come first, so the loop ends at the first read that is not stale. Reads that still wait for
-		// their turn are skipped.
-		for (const [key, { startedAt }] of this.byKey) {
+		for (const [key, { startedAt }] of this.byKey)
 			if (startedAt < staleBefore) this.byKey.delete(key);
-			else if (startedAt < Infinity) return;
-		}
 	}
 }
 
