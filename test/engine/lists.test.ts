@@ -145,6 +145,6 @@ describe('options.download', () => {
 		expect(output[1]!.binary!.data!.mimeType).toBe('video/mp4');
 		// Nothing was charged by this operation, which is itself the one that other messages advise.
 		const { description } = output[0]!.json;
-		expect(description).toMatch(/^Try again later, at no extra charge, or get it here: http/);
+		expect(description).toMatch(/^Get the file later, at no extra charge, or here: http/);
 	});
 });

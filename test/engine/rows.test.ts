@@ -77,7 +77,7 @@ test('the error output keeps the columns of the row, but error, status and task 
 	expect(failed![0]!.json).toEqual({
 		...items[1],
 		error: expect.stringContaining('could not generate the speech'),
-		error_description: expect.stringContaining('A new task is charged.'),
+		error_description: expect.stringContaining('A new request is charged.'),
 		error_kind: 'other',
 		status: 'error',
 		task_id: taskOf('Two').id,
@@ -114,7 +114,7 @@ test('empty rows are told together; by the error output they leave one by one, w
 	const items = Array.from({ length: 10 }, (_, n) => ({ t: [2, 6, 9].includes(n) ? ' ' : 'Hi.' }));
 	const { message, description, itemIndex } = bad(await run(speech(EACH), { items }));
 	expect(message).toBe("'Text' is empty in 3 of 10 rows: 3, 7 and 10");
-	expect(description).toMatch(/^Fill in these rows, or skip them: set On Error to 'Continue/);
+	expect(description).toMatch(/^Fill it in, or skip such rows: set On Error to 'Continue/);
 	// n8n would show it as [item 2].
 	expect([itemIndex, posts()]).toEqual([undefined, 0]);
 

@@ -196,7 +196,7 @@ describe('what a failed part says of the other parts is what a retry charges', (
 		],
 		[
 			{ error: 'This voice is not available for your plan' },
-			'Choose an allowed voice, model or settings (charges all parts), or ask your provider.',
+			'Choose a voice, model or settings that your account may use, or ask your provider. A change charges all parts.',
 		],
 	])('a refusal for good, %j: all of them after a change', async (body, words) => {
 		onCreate(answer(400, body), { body: 'sentence 01' });

@@ -67,7 +67,7 @@ Your account has no voice with this ID. Choose one with 'From list' in 'Voice', 
 The service does not know this URL: Not found. Check 'Base URL' in the credential: the API's URL before /v1.
 The service rejected the request (HTTP 422): text too long. Correct the field this reason is about.
 The service is not available (HTTP 503): maintenance. Try again later.
-The service could not generate the speech: text too long. Change the text, voice or model. A new task is charged.
+The service could not generate the speech: text too long. Change the text, voice or model. A new request is charged.
 The service could not generate the video: UNSAFE_GENERATION. Change the prompt or any images. A new request is charged.
 The service's response is too large: a list of more than 1000 pages. For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.
 An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again, to avoid a second charge: check History → Get Many in half an hour. If it isn't there, run only this row (charged). 'Execute step' here charges all rows.
@@ -86,7 +86,7 @@ media.example.com does not present a certificate that n8n trusts. Check 'Base UR
 media.example.com is blocked by the security settings of this n8n instance. Ask your n8n administrator to allow this host.
 The service has no task with this ID: Not found – task 4711. Check the task ID. The task may have been deleted, or belong to another account.
 An earlier attempt sent this request to another Base URL, https://old.example.com, as task 4711. To get its audio at no extra charge, enter that Base URL in the credential again, then choose Executions → Retry. To use the new credential instead, run only this row (charged).
-The file was generated but could not be downloaded: the file is empty. Try again later, at no extra charge, or get it here: https://files.example.com/a.mp3
+The file was generated but could not be downloaded: the file is empty. Get the file later, at no extra charge, or here: https://files.example.com/a.mp3
 'Text' is empty. Fill it in, or check the column's name in its expression.
 The service received too many requests from this account. Wait 7 seconds. If it happens again, set a lower 'Concurrency' under Options.
 `;
@@ -201,9 +201,9 @@ describe('what a message says', () => {
 		const empty = (...itemIndexes: number[]) =>
 			wordingOf(failure('invalidInput', { itemIndexes, itemCount: 3 }));
 		expect(empty(0, 2).message).toBe("'Text' is empty in 2 of 3 rows: 1 and 3");
-		expect(empty(1).description).toMatch(/^Fill in this row, or skip it: set On Error/);
+		expect(empty(1).description).toMatch(/^Fill it in, or skip such rows: set On Error/);
 		expect(empty(0, 1, 2).message).toBe("'Text' is empty in all 3 rows");
-		expect(empty(0, 1, 2).description).toMatch(/^Check the column's name in the expression/);
+		expect(empty(0, 1, 2).description).toMatch(/^Fill it in, or check the column's name/);
 	});
 
 	it('does not blame the input when the service had too much to do', () => {

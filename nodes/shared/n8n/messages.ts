@@ -82,11 +82,10 @@ const UNREACHABLE_WORDINGS: Record<UnreachableCause, Wording> = {
  */
 const chargedFilesSentence = ({ fileUrl, otherFileUrls = [], isFree }: FailureFacts) => {
 	const urls = [fileUrl, ...otherFileUrls].filter((url) => /^http/.test(url ?? ''));
-	const urlsClause = urls.length > 0 ? `, or get it here: ${urls.join(' , ')}` : '.';
-	if (isFree) return `Try again later, at no extra charge${urlsClause}`;
-	return urls.length > 1
-		? `The request has been charged. Get its files with History → Get Many, or here: ${urls.join(' , ')}`
-		: `The request has been charged. Get its file with History → Get Many${urlsClause.replace('get it ', '')}`;
+	const here = urls.length > 0 ? `, or here: ${urls.join(' , ')}` : '.';
+	return isFree
+		? `Get the file later, at no extra charge${here}`
+		: `The request has been charged. Get its ${urls.length > 1 ? 'files' : 'file'} with History → Get Many${here}`;
 };
 
 /** Says what to do if a response does not seem to come from the API. */
@@ -101,45 +100,38 @@ export const howToCheckFor = (mediaKind?: MediaKind): string =>
 		? "check the provider's website"
 		: 'check History → Get Many in half an hour';
 
-/** What a user can do, by the meaning of the service's error. None of these changes the text or the prompt. */
+/** What a user can do, by the meaning of the service's error. None of these changes the request. */
 const REMEDIES: Partial<Record<ErrorMeaning, string>> = {
 	throttled: "Set a lower 'Concurrency' under Options",
 	quota: 'Wait until the quota is renewed',
 	credit: 'Add credit with your provider',
-	not_allowed: 'Ask your provider whether your account may do this',
 	unavailable: 'Wait a few minutes',
 };
-/** What a user can do if the request was for speech. These texts replace or extend those of REMEDIES. */
-const SPEECH_REMEDIES: typeof REMEDIES = {
-	not_allowed: 'Choose a voice, model or settings that your account may use, or ask your provider',
-	moderation: 'Change the text',
-};
-/** What a user can do if a part of a split text failed. These texts replace those of SPEECH_REMEDIES. */
-const PART_REMEDIES: typeof REMEDIES = {
-	not_allowed:
-		'Choose an allowed voice, model or settings (charges all parts), or ask your provider',
-};
-/**
- * Returns what a user can do if the request was for this kind of media. These texts replace or extend those of
- * REMEDIES.
- */
-const remediesOf = (kind: MediaKind, part?: string): typeof REMEDIES =>
-	kind === 'speech'
-		? { ...SPEECH_REMEDIES, ...(part === undefined ? {} : PART_REMEDIES) }
-		: { moderation: `Change the ${MEDIA[kind].inputs}` };
 /**
  * Returns what the user can do, as a sentence without its period. Returns `fallback` if the meaning of the error
  * suggests nothing.
  */
-const remedyFor = (facts: FailureFacts, fallback: string) => {
-	const { meaning, mediaKind, safeInFlight, part } = facts;
+const remedyFor = ({ meaning, mediaKind, safeInFlight }: FailureFacts, fallback: string) => {
+	const isSpeech = mediaKind === 'speech';
+	const remedies: typeof REMEDIES = {
+		...REMEDIES,
+		not_allowed: isSpeech
+			? 'Choose a voice, model or settings that your account may use, or ask your provider'
+			: 'Ask your provider whether your account may do this',
+		moderation: mediaKind && `Change the ${isSpeech ? 'text' : MEDIA[mediaKind].inputs}`,
+	};
 	const numberToTry = safeInFlight ? ` (try ${safeInFlight})` : '';
-	const remedies = { ...REMEDIES, ...(mediaKind && remediesOf(mediaKind, part)) };
 	return ((meaning && remedies[meaning]) ?? fallback) + numberToTry;
 };
-/** Returns `sentence`, with a space before it, if the remedy for the failure of a part changes the text; otherwise ''. */
+/** Returns `sentence`, with a space before it, if the remedy for the failure of a part changes the request; otherwise ''. */
 const ifPartChanges = ({ meaning, part }: FailureFacts, sentence: string) =>
 	part === undefined || (meaning && meaning in REMEDIES) ? '' : ` ${sentence}`;
+
+/** The texts for a generation that has failed. If the kind is unknown, the inputs of a video include those of an image. */
+const failedGeneration = (facts: FailureFacts): Wording => ({
+	message: `The service could not generate the ${facts.mediaKind ?? 'video or image'}${reasonSuffix(facts)}`,
+	description: `${remedyFor(facts, `Change the ${MEDIA[facts.mediaKind ?? 'video'].inputs}`)}.${facts.part === undefined ? ' A new request is charged.' : ifPartChanges(facts, 'All parts are then charged again.')}`,
+});
 
 /** Returns true if something may have been charged. A text must then not simply say to try again. */
 const mayHaveCharged = ({ mayBeCharged, taskId, fileUrl, announcedIds, isFree }: FailureFacts) =>
@@ -161,20 +153,15 @@ const itemsSuffix = ({ itemIndexes = [], itemCount = 0 }: FailureFacts) => {
 
 /** Says what the user can do about an invalid field. */
 function inputRemedy(facts: FailureFacts): string {
-	const { field = 'the field', reason, isInCredential, itemIndexes = [], itemCount = 0 } = facts;
-	if (isInCredential)
-		return `${reason === 'is empty' ? 'Fill in' : 'Correct'} '${field}' in the credential.`;
+	const { field = 'the field', reason, itemIndexes = [], itemCount } = facts;
+	if (facts.isInCredential) return `Correct '${field}' in the credential.`;
 	if (facts.fieldRemedy) return `${facts.fieldRemedy}.`;
 	if (reason !== 'is empty') return `Correct '${field}'.`;
-	const emptyCount = itemIndexes.length;
-	if (emptyCount === 0 || emptyCount === itemCount) {
-		// n8n itself refuses a required field without a value, so most likely an expression has returned nothing.
-		return emptyCount > 1
-			? `Check the column's name in the expression of '${field}'.`
-			: "Fill it in, or check the column's name in its expression.";
-	}
-	const [rowsText, pronoun] = emptyCount > 1 ? ['these rows', 'them'] : ['this row', 'it'];
-	return `Fill in ${rowsText}, or skip ${pronoun}: set On Error to 'Continue (using error output)'.`;
+	const isInSomeRows = itemIndexes.length > 0 && itemIndexes.length !== itemCount;
+	// n8n itself refuses a required field without a value, so most likely an expression has returned nothing.
+	return isInSomeRows
+		? "Fill it in, or skip such rows: set On Error to 'Continue (using error output)'."
+		: "Fill it in, or check the column's name in its expression.";
 }
 
 /** Says that nothing was sent because of an invalid field; '' for a trigger, which sends no request of the user. */
@@ -256,15 +243,8 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `The service is not available${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
 		description: mayHaveCharged(facts) ? '' : 'Try again later.',
 	}),
-	taskFailed: (facts) => ({
-		message: `The service could not generate the speech${reasonSuffix(facts)}`,
-		description: `${remedyFor({ ...facts, mediaKind: 'speech' }, `Change the ${MEDIA.speech.inputs}`)}.${facts.part === undefined ? ' A new task is charged.' : ifPartChanges(facts, 'All parts are then charged again.')}`,
-	}),
-	// If the kind is unknown, the advice names the inputs of a video, which include those of an image.
-	generationFailed: (facts) => ({
-		message: `The service could not generate the ${facts.mediaKind ?? 'video or image'}${reasonSuffix(facts)}`,
-		description: `${remedyFor(facts, `Change the ${MEDIA[facts.mediaKind ?? 'video'].inputs}`)}. A new request is charged.`,
-	}),
+	taskFailed: (facts) => failedGeneration({ ...facts, mediaKind: 'speech' }),
+	generationFailed: failedGeneration,
 	tooLarge: (facts) => ({
 		message: `The service's response is too large${reasonSuffix(facts)}`,
 		description:
