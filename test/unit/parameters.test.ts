@@ -38,12 +38,7 @@ const read = {
 	tasks: (value: unknown) => fields({ taskId: value }).requiredTaskIds(taskIdField, 2),
 	output: (value: unknown) => option('outputField', value).outputField(),
 	option: (value: unknown) =>
-		option('prompt', value).textOption({
-			name: 'prompt',
-			displayName: 'Prompt',
-			type: 'string',
-			default: '',
-		}),
+		option('prompt', value).textOption({ name: 'prompt', displayName: 'Prompt' }),
 	callback: (value: unknown) => option('callbackUrl', value).callbackUrl(),
 };
 type Kind = keyof typeof read;
@@ -108,7 +103,7 @@ it.each<[Kind, name: string, RegExp, values: unknown[]]>([
 		'callback',
 		'Callback URL',
 		/^must begin with https:\/\/ or http:\/\//,
-		['example.com/done', 'javascript:alert(1)', 7, {}],
+		['example.com/done', 'javascript:alert(1)', 7],
 	],
 ])('%s: "%s" is refused by its name, %s', (kind, name, text, values) => {
 	for (const value of values) {

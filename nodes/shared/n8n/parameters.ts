@@ -52,7 +52,10 @@ export class NodeParameters {
 	}
 
 	/** Returns a text in the options, without surrounding white space; undefined if it is missing or blank. */
-	textOption({ name, displayName }: INodeProperties): string | undefined {
+	textOption({
+		name,
+		displayName,
+	}: Pick<INodeProperties, 'name' | 'displayName'>): string | undefined {
 		const value = this.options[name] ?? '';
 		const isBlankText = typeof value === 'string' && isBlank(value);
 		return isBlankText ? undefined : toWellFormed(requireText(value, displayName)).trim();
@@ -148,11 +151,10 @@ export class NodeParameters {
 
 	/** Returns the URL that the service calls when a task is completed (§6.3); undefined if it is not set. */
 	callbackUrl(): string | undefined {
-		const value = this.options.callbackUrl;
-		if (value === undefined || value === null || value === '') return undefined;
-		const text = String(value).trim();
-		if (asWebUrl(text)) return text;
-		throw invalidInput('Callback URL', 'must begin with https:// or http://');
+		const displayName = 'Callback URL';
+		const text = this.textOption({ name: 'callbackUrl', displayName });
+		if (text === undefined || asWebUrl(text)) return text;
+		throw invalidInput(displayName, 'must begin with https:// or http://');
 	}
 }
 
@@ -187,7 +189,7 @@ const shownValue = (value: unknown) => {
  * Returns a text or a number as text. Throws a Failure of kind invalidInput for any other value, and for a blank text.
  */
 function requireText(value: unknown, displayName: string): string {
-	if (Number.isFinite(value) || typeof value === 'bigint') return String(value);
+	if (Number.isFinite(value)) return String(value);
 	if (value === undefined || value === null || (typeof value === 'string' && isBlank(value))) {
 		throw invalidInput(displayName, 'is empty');
 	}
