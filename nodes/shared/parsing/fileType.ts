@@ -29,9 +29,7 @@ const TYPES: ReadonlyArray<
 	['m4a', /^.{4}ftypM4A/s, 'audio/mp4', 'audio/m4a', 'audio/x-m4a'],
 	// Files of raw audio samples have no header, so their bytes do not show what they are.
 	['pcm', undefined, 'audio/pcm', 'audio/x-pcm', 'audio/l16', 'audio/raw', 'audio/x-raw'],
-	['raw', undefined, 'audio/pcm'],
 	['ulaw', undefined, 'audio/basic', 'audio/pcmu', 'audio/mulaw', 'audio/x-mulaw', 'audio/ulaw'],
-	['alaw', undefined, 'audio/x-alaw-basic', 'audio/pcma', 'audio/alaw', 'audio/x-alaw'],
 	['weba', undefined, 'audio/webm'],
 	['webm', /^\x1aE\xdf\xa3/, 'video/webm'],
 	['mov', /^.{4}ftypqt {2}/s, 'video/quicktime'],
@@ -40,7 +38,6 @@ const TYPES: ReadonlyArray<
 	['mp4', /^.{4}ftyp/s, 'video/mp4'],
 	['png', /^\x89PNG/, 'image/png'],
 	['jpg', /^\xff\xd8\xff/, 'image/jpeg', 'image/jpg'],
-	['jpeg', undefined, 'image/jpeg'],
 	['webp', /^RIFF.{4}WEBP/s, 'image/webp'],
 	['gif', /^GIF8/, 'image/gif'],
 	// “BM” alone would match text, so the reserved zero bytes must follow.
@@ -55,7 +52,7 @@ const AUDIO_EXTENSION_BY_CONTAINER = new Map([
 	['webm', 'weba'],
 ]);
 /** The extensions of raw audio samples. */
-const HEADERLESS_EXTENSIONS = ['pcm', 'raw', 'ulaw', 'alaw'];
+const HEADERLESS_EXTENSIONS = ['pcm', 'ulaw'];
 
 const typeByExtension = (fileExtension: string | undefined) =>
 	TYPES.find(([extension]) => extension === fileExtension);
