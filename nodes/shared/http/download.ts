@@ -118,21 +118,17 @@ function detectType(
 	contentType: string,
 	url: string,
 ): FileType {
-	const subtitles = isSubtitles && subtitleTypeOf(head.toString());
-	if (subtitles) return subtitles;
-	// For subtitles, `invalidFileReason` ignores the Content-Type header, because hosts send any text type.
-	const invalidReason = invalidFileReason(head, contentType, isSubtitles);
-	if (!invalidReason && !isSubtitles) return fileTypeOf(head, contentType, url, kind);
-	// A `data:` URL contains the file itself, so another attempt would get the same bytes.
-	const isTemporary = url !== 'data:';
-	// The fact `status: 200` means that there is no retry window (see `retryWindowMs`), because a host that sends no
+	const subtitleType = isSubtitles ? subtitleTypeOf(head.toString()) : undefined;
+	if (subtitleType) return subtitleType;
+	const invalidReason = isSubtitles
+		? 'the file is neither SRT nor VTT'
+		: invalidFileReason(head, contentType);
+	if (!invalidReason) return fileTypeOf(head, contentType, url, kind);
+	// A `data:` URL contains the file itself, so another attempt would get the same bytes. A host that sends no
 	// subtitles rarely sends them later.
-	throw downloadFailure(
-		invalidReason ?? 'the file is neither SRT nor VTT',
-		isTemporary,
-		// A host may also say with the status 200 that a signed URL has expired.
-		isSubtitles ? { status: 200 } : { isUrlRefused: true },
-	);
+	const isTemporary = url !== 'data:' && !isSubtitles;
+	// A host may also say with the status 200 that a signed URL has expired.
+	throw downloadFailure(invalidReason, isTemporary, { isUrlRefused: true });
 }
 
 /**

@@ -128,19 +128,17 @@ export function subtitleTypeOf(text: string): FileType | undefined {
 }
 
 /**
- * Returns why a file with these first bytes is no media file, in words for the user; undefined if it may be one. With
- * `isSubtitles`, plain text is allowed.
+ * Returns why a file with these first bytes is no media file, in words for the user; undefined if it may be one.
  */
 export function invalidFileReason(
 	bytes: Uint8Array,
 	contentType: string | undefined,
-	isSubtitles = false,
 ): string | undefined {
 	if (bytes.length === 0) return 'the file is empty';
 	const text = Buffer.from(bytes).toString().trimStart();
 	// A text has no control characters other than white space, so this is a binary file.
 	if (/[\x00-\x08\x0e-\x1f]/.test(text)) return undefined;
-	const headerType = isSubtitles ? '' : mimeFromHeader(contentType);
+	const headerType = mimeFromHeader(contentType);
 	if (looksLikeHtml(text)) return 'a web page was returned instead of the file';
 	if (/^[{[]/.test(text) || headerType.includes('json')) {
 		return 'a JSON response was returned instead of the file';
@@ -148,8 +146,9 @@ export function invalidFileReason(
 	// Raw audio samples are usually invalid UTF-8, or contain DEL. These first bytes of a text may end within a
 	// character, so one to three invalid characters at the end are ignored.
 	const isText = /^text\/|xml/.test(headerType) || !/\ufffd(?!\ufffd{0,2}$)|\x7f/.test(text);
-	if (isSubtitles || !isText) return undefined;
-	return `text was returned instead of the file${headerType && ` (${headerType})`}`;
+	return isText
+		? `text was returned instead of the file${headerType && ` (${headerType})`}`
+		: undefined;
 }
 
 /** Returns the name `<kind>-<id>.<extension>` for a file; unusual characters of the id become `_`. */
