@@ -14,7 +14,6 @@ import type { MediaKind } from './contract';
  * - `streamLost`: the result of a generation did not arrive.
  * - `webSocketUnsupported`: this version of Node.js has no WebSocket.
  * - `webSocketBlocked`: the WebSocket cannot be opened, although the service accepts the token.
- * - `noHistory`: the service has no history of videos and images.
  * - `selfTrigger`: a trigger's workflow would start itself again and again.
  */
 export type FailureKind =
@@ -41,7 +40,6 @@ export type FailureKind =
 	| 'streamLost'
 	| 'webSocketUnsupported'
 	| 'webSocketBlocked'
-	| 'noHistory'
 	| 'selfTrigger'
 	| 'timedOut'
 	| 'canceled';

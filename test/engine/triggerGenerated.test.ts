@@ -120,9 +120,9 @@ it('what came while n8n was away is told after a restart, though nothing was tol
 	expect(idsOf(after)).toEqual([`generated ${id}`]);
 });
 
-it('a service that has no history ends the activation with words that say so', async () => {
+it('a service that has no history ends the activation', async () => {
 	onHistory(answer(404, { error: 'not_found' }), ALWAYS);
-	await expect(follow()).rejects.toThrow('has no history of videos and images (HTTP 404)');
+	await expect(follow()).rejects.toThrow('does not know this URL');
 });
 
 it('a token in an entry of the history is in no item, and nowhere in what n8n keeps', async () => {

@@ -3,7 +3,7 @@ import { MAX_PAGE_SIZE } from '../../shared/api/pagination';
 import { isTransientOrOutOfCredit } from '../../shared/api/tokenCheck';
 import { sleep, monotonicNow, withDeadline } from '../../shared/async/deadline';
 import { MAX_SHARED_READ_AGE_MS } from '../../shared/async/coalescedReads';
-import { errorKindOf, Failure, isFailure, toNoResponse } from '../../shared/failure';
+import { errorKindOf, Failure, toNoResponse } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { wordingOf } from '../../shared/n8n/messages';
@@ -49,9 +49,6 @@ export class HistoryWatch {
 		await withDeadline(FIRST_POLL_TIMEOUT_MS, closing, firstPoll)
 			.catch((reason: unknown) => {
 				const error = toNoResponse(reason);
-				if (isFailure(error, 'notFound')) {
-					throw new Failure('noHistory', { status: error.facts.status });
-				}
 				if (isManual || !isTransientOrOutOfCredit(error)) throw error;
 				this.reportFailure(error);
 			})

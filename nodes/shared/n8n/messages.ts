@@ -288,10 +288,6 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			"The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those",
 		description: "Without a WebSocket, the trigger can't detect tasks by itself.",
 	}),
-	noHistory: ({ status }) => ({
-		message: `The service has no history of videos and images${statusSuffix(status)}: remove 'Video or Image Created' from 'Trigger On'`,
-		description: "Without a history, new ones can't be detected.",
-	}),
 	// n8n shows only the message, not the description, when a workflow cannot be published.
 	selfTrigger: ({ nodeName = 'A node', mediaKind }) => ({
 		message: `'${nodeName}' generates what the trigger listens for, so each execution would start and pay for the next. Move that node to a sub-workflow, called with 'Execute Sub-workflow' (not in queue mode)${mediaKind === 'speech' ? ", or list the tasks in 'Task IDs'" : ''}. Even then, a loop through nested sub-workflows, HTTP Request, lost responses or other workflows' triggers can't be detected`,
