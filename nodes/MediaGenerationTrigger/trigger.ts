@@ -74,8 +74,13 @@ class ListeningTrigger {
 	private async listen(): Promise<void> {
 		const { context, isManual } = this;
 		const settings = readSettings(context);
+		const parameters = {
+			[eventsField.name]: [...settings.events],
+			[taskIds.name]: [...settings.taskIds].join(' '),
+		};
+		const selfStart = selfStartFailure(context, { ...context.getNode(), parameters });
 		// A manual test ends after one event, so it cannot start itself again and again.
-		if (!isManual) this.refuseSelfStart(settings);
+		if (selfStart && !isManual) throw selfStart;
 		// If the parameters name no tasks, the trigger learns of new tasks only from messages over the socket.
 		const needsSocket = settings.listensForTasks && settings.taskIds.size === 0;
 		if (needsSocket && !hasWebSocket()) throw new Failure('webSocketUnsupported');
@@ -94,13 +99,6 @@ class ListeningTrigger {
 		// The outboxes are loaded late, because n8n may still report a failed start of the previous activation.
 		this.watches = watchesOf(activation);
 		await Promise.all(this.watches.map(async (watch) => await watch.start()));
-	}
-
-	/** Throws a Failure of kind selfTrigger if the workflow would start itself. */
-	private refuseSelfStart({ events, taskIds: ids }: Settings): void {
-		const parameters = { [eventsField.name]: [...events], [taskIds.name]: [...ids].join(' ') };
-		const failure = selfStartFailure(this.context, { ...this.context.getNode(), parameters });
-		if (failure) throw failure;
 	}
 
 	private activationFor(credential: Credential, settings: Settings): Activation {

@@ -46,11 +46,7 @@ export class TaskPoller {
 		signal: AbortSignal,
 	): Promise<void> {
 		const { api, isManual, onFatal, warn } = this.activation;
-		for (
-			let pauseMs = FIRST_RETRY_PAUSE_MS;
-			;
-			pauseMs = Math.min(MAX_RETRY_PAUSE_MS, pauseMs * 2)
-		) {
+		for (let attempt = 0; ; attempt++) {
 			const failure = await waitForTask(api, {
 				taskId: this.taskId,
 				signal,
@@ -66,9 +62,9 @@ export class TaskPoller {
 			// In a manual test, a person waits for an event, so every failure has to be shown, for example that the
 			// task does not exist.
 			if (failure.kind === 'tokenRefused' || isManual) onFatal(failure);
-			else if (pauseMs === FIRST_RETRY_PAUSE_MS) warn(wordingOf(failure).message);
+			else if (attempt === 0) warn(wordingOf(failure).message);
 			if (failure.kind === 'notFound') return;
-			await sleep(pauseMs, signal);
+			await sleep(Math.min(MAX_RETRY_PAUSE_MS, FIRST_RETRY_PAUSE_MS * 2 ** attempt), signal);
 		}
 	}
 
