@@ -171,22 +171,14 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
  * service may sign anew. Returns nothing if the path does not end in a file extension.
  */
 export const pathIdentifiersOf = (fileUrl: string): string[] =>
-	unsignedUrlsOf(fileUrl).map((url) => `path ${url}`);
-
-/** Returns the URL without its query if its path ends in a file extension; otherwise nothing. */
-const unsignedUrlsOf = (fileUrl: string): string[] =>
 	[withoutQuery(fileUrl)].filter((url) => /\.\w+$/.test(url));
 
-/**
- * Returns the ids and URLs that identify files in the history. A URL whose path ends in a file extension is also listed
- * without its query, because the service may sign it anew, and as in `pathIdentifiersOf`, because the history may have
- * other ids than the stream.
- */
+/** Returns the ids, the URLs, and the `pathIdentifiersOf`, that identify files in the history. */
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(
 		files.flatMap(({ id, fileUrl }) => [
 			...(id === undefined ? [] : [id]),
-			...[fileUrl, ...unsignedUrlsOf(fileUrl), ...pathIdentifiersOf(fileUrl)],
+			...[fileUrl, ...pathIdentifiersOf(fileUrl)],
 		]),
 	),
 ];
