@@ -70,14 +70,11 @@ export class Api extends RetryingClient {
 
 	/** Deletes a speech task (§4.3). */
 	async deleteTask(taskId: string, signal: AbortSignal): Promise<void> {
-		const call: FreeCall = {
-			method: 'DELETE',
-			path: taskPath(taskId),
-			retry: 'ifTemporary',
-			signal,
-		};
-		// The contract leaves the body open (§4.3), so any body counts as success unless it reports an error.
-		await this.sendForJson(call, (raw) => !reportsError(raw) || undefined);
+		await this.sendForJson(
+			{ method: 'DELETE', path: taskPath(taskId), retry: 'ifTemporary', signal },
+			// The contract leaves the body open (§4.3), so any body counts as success unless it reports an error.
+			(raw) => !reportsError(raw) || undefined,
+		);
 	}
 
 	/**

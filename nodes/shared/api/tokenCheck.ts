@@ -27,13 +27,9 @@ export async function tokenError(
 			() => undefined,
 			(error: unknown) => toWrongBaseUrl(toNoResponse(error)),
 		);
-	const sharedCheck = api.throttle.coalescedReads.share(
-		'account',
-		monotonicNow() - maxAgeMs,
-		signal,
-		check,
-	);
-	return await sharedCheck.catch((reason: unknown) => reason);
+	return await api.throttle.coalescedReads
+		.share('account', monotonicNow() - maxAgeMs, signal, check)
+		.catch((reason: unknown) => reason);
 }
 
 /**
