@@ -72,7 +72,7 @@ const limits: Row[] = [
 			response.writeHead(302, { location: request.url, 'content-length': 100 });
 			response.flushHeaders();
 		}),
-		fails: 'does not come from a media generation service (HTTP 302)',
+		fails: 'redirects to',
 	},
 	{
 		fault: 'A read request is redirected to another origin',

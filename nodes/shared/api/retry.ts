@@ -17,8 +17,8 @@ import { asWebUrl } from '../parsing/values';
 
 /** How long one attempt may take, in ms, unless the call sets another limit. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
-/** The time limit, in ms, of the reads of the account that check the token, or whether an outage is over. */
-const ACCOUNT_READ_TIMEOUT_MS = 10_000;
+/** The read of the account that checks the token, or whether an outage is over. */
+const ACCOUNT_READ = { method: 'GET', path: ACCOUNT_PATH, attemptTimeoutMs: 10_000 } as const;
 /** The maximum number of attempts to send a call. A throttled call may be sent more often. */
 const MAX_CALL_ATTEMPTS = 5;
 /** For how long a throttled read is repeated without a limit on the number of attempts, in ms. */
@@ -220,15 +220,7 @@ export class RetryingClient {
 
 	/** Reads the account once. Resolves with the Failure of that read, or with undefined if it succeeds. */
 	private async tryReadAccount(signal: AbortSignal): Promise<Failure | undefined> {
-		const path = ACCOUNT_PATH;
-		const call: FreeCall = {
-			method: 'GET',
-			path,
-			retry: 'never',
-			attemptTimeoutMs: ACCOUNT_READ_TIMEOUT_MS,
-			signal,
-		};
-		return await this.send(call, readText).then(
+		return await this.send({ ...ACCOUNT_READ, retry: 'never', signal }, readText).then(
 			() => undefined,
 			(error: Failure) => error,
 		);
@@ -291,7 +283,7 @@ export class RetryingClient {
 		const isSuccess = response.status >= 200 && response.status < 300;
 		const result = isSuccess
 			? readResponse(response, signal, onAccepted)
-			: this.throwFailureOf(call, response, signal);
+			: this.throwFailureOf(response, signal);
 		return await result
 			.catch((error: unknown) => {
 				const retryAfterMs = readRetryAfter(response.headers);
@@ -301,20 +293,10 @@ export class RetryingClient {
 	}
 
 	/** Throws the Failure for a response whose status is not 2xx. */
-	private async throwFailureOf(
-		{ method }: ApiCall,
-		response: HttpResponse,
-		signal: AbortSignal,
-	): Promise<never> {
-		const text = await readErrorBody(response, signal);
-		const failure = failureOfStatus(response.status, text);
-		if (failure.kind !== 'redirected') throw failure;
+	private async throwFailureOf(response: HttpResponse, signal: AbortSignal): Promise<never> {
+		const failure = failureOfStatus(response.status, await readErrorBody(response, signal));
 		const { location } = response.headers;
-		const target = location ? asWebUrl(location, response.url)?.origin : undefined;
-		// `sendRequest` has followed redirects within the origin up to a limit, so this one is probably part of a loop.
-		if (method === 'GET' && target === this.credential.origin) {
-			throw new Failure('foreignServer', { status: response.status });
-		}
-		throw failure.withDefaults({ host: target });
+		const target = location ? asWebUrl(location, response.url) : undefined;
+		throw failure.withDefaults({ host: target?.origin });
 	}
 }
