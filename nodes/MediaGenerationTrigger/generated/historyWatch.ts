@@ -79,17 +79,11 @@ export class HistoryWatch {
 		const read = async (pageNumber: number) => {
 			// Page 1 may come from a recent read of another trigger. A later page may not: an older page 2 could miss
 			// an entry that has moved there from page 1.
-			const startedAfter =
-				pageNumber === 1 && !isManual ? pollStartedAt - MAX_SHARED_READ_AGE_MS : pollStartedAt;
+			const startedAfter = pollStartedAt - (pageNumber === 1 ? MAX_SHARED_READ_AGE_MS : 0);
+			const key = `history ${pageNumber}`;
 			const fetchPage = async (sharedSignal: AbortSignal) =>
 				await api.listHistory({ page: pageNumber, page_size: MAX_PAGE_SIZE }, sharedSignal);
-			return await coalescedReads.share(
-				`history ${pageNumber}`,
-				startedAfter,
-				signal,
-				fetchPage,
-				backgroundQueue,
-			);
+			return await coalescedReads.share(key, startedAfter, signal, fetchPage, backgroundQueue);
 		};
 		const listedEntries = await readRecentEntries(read, outbox, baseUrl);
 		// A manual test shows the newest entry with a file at once, although it is not new.
