@@ -263,35 +263,28 @@ export class GenerationEvents {
 
 	/** Sets the outcome; later calls change nothing. `failure` becomes the outcome if no file has arrived. */
 	private setOutcome(interruptionReason?: string, failure?: Failure, isEmpty?: boolean): void {
-		const { files } = this;
-		const isComplete =
-			files.length + Math.max(this.failedIds.size, this.reportedFailure ? 1 : 0) >=
-			this.requestedCount;
-		const reason = this.reportedFailure?.facts.reason;
-		const isFailureFinal =
-			this.reportedFailure !== undefined && !this.reportedFailure.facts.transient;
-		const failedIds =
-			this.failedIds.size > 0 ? [...this.failedIds] : isFailureFinal ? [''] : undefined;
+		const { files, failedIds, reportedFailure } = this;
+		const failedCount = Math.max(failedIds.size, reportedFailure ? 1 : 0);
+		const isComplete = files.length + failedCount >= this.requestedCount;
+		const isFailureFinal = reportedFailure !== undefined && !reportedFailure.facts.transient;
+		const result = {
+			files,
+			reason: reportedFailure?.facts.reason,
+			failedIds: failedIds.size > 0 ? [...failedIds] : isFailureFinal ? [''] : undefined,
+		};
 		// The files that have arrived are charged, so they are the result even if other files have failed.
 		if (files.length > 0)
 			this.outcome ??= {
-				files,
+				...result,
 				interruptionReason: isComplete ? undefined : interruptionReason,
-				reason,
-				failedIds,
 			};
 		else {
-			const failureToReport =
-				this.isAnyFileInProgress && !this.lastEventIsUnattributedError
-					? undefined
-					: this.reportedFailure;
+			const mayOthersCome = this.isAnyFileInProgress && !this.lastEventIsUnattributedError;
 			this.outcome ??= failure ?? {
-				files,
+				...result,
 				interruptionReason: interruptionReason ?? this.defaultInterruption,
 				isEmpty,
-				reason,
-				failedIds,
-				failure: failureToReport,
+				failure: mayOthersCome ? undefined : reportedFailure,
 			};
 		}
 	}
