@@ -108,14 +108,9 @@ function isProvenCreator(request: GenerationRequest, { id, files = [] }: EventSu
  */
 function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt: number) {
 	const { prompt, hasFailed } = subject;
-	const {
-		announcedIds,
-		files,
-		requestedCount,
-		orderedCount = requestedCount,
-		searchUntil,
-	} = request;
-	const isKnownTask = request.kind === 'speech' && announcedIds.length > 0;
+	const { files, orderedCount = request.requestedCount, searchUntil } = request;
+	const isSpeech = request.kind === 'speech';
+	const isKnownTask = isSpeech && request.announcedIds.length > 0;
 	// If the text of a task is unknown, any request may have created it, for example one whose create call got no
 	// response.
 	const mayHaveSamePrompt = prompt === undefined || isSameText(prompt, request.prompt);
@@ -124,12 +119,10 @@ function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt
 		// A file without an id is recognized by its URL only, and the history may have another URL than the stream. Each
 		// entry that was found by the prompt has lowered `orderedCount` (see `assignResult`).
 		const knownCount = files.filter(({ id }) => id !== undefined).length;
-		const isIncomplete = request.kind === 'speech' ? !isKnownTask : knownCount < orderedCount;
+		const isIncomplete = isSpeech ? !isKnownTask : knownCount < orderedCount;
 		// Without its text, any task would count as the result, so the time is shorter.
-		const lateMs =
-			request.kind === 'speech' && (prompt !== undefined || subject.readPrompt)
-				? LATE_TASK_MS
-				: LATE_RESULT_MS;
+		const hasText = isSpeech && (prompt !== undefined || subject.readPrompt);
+		const lateMs = hasText ? LATE_TASK_MS : LATE_RESULT_MS;
 		const mayStillArrive = Date.now() < searchUntil + lateMs && (hasFailed || isIncomplete);
 		return mayStillArrive && mayHaveSamePrompt ? 'created' : undefined;
 	}

@@ -62,15 +62,12 @@ export function findReachableNodes(
 ): NodeTypeAndVersion[] {
 	const triggers = enabledNodes(context).filter(({ type }) => isTrigger(type));
 	const downstreamByTrigger = new Map([[triggerName, downstreamNodes(context, triggerName)]]);
-	// The outer loop also visits the triggers that the inner loop adds to the map.
+	// The loop also visits the triggers that are added to the map in it.
 	for (const [, downstream] of downstreamByTrigger) {
-		for (const trigger of triggers) {
-			if (
-				!downstreamByTrigger.has(trigger.name) &&
-				downstream.some((node) => mayStart(node, trigger))
-			)
-				downstreamByTrigger.set(trigger.name, downstreamNodes(context, trigger.name));
-		}
+		const started = triggers.filter((trigger) =>
+			downstream.some((node) => mayStart(node, trigger)),
+		);
+		for (const { name } of started) downstreamByTrigger.set(name, downstreamNodes(context, name));
 	}
 	return [...downstreamByTrigger.values()].flat();
 }

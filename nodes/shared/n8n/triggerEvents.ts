@@ -63,10 +63,8 @@ export const taskIds: INodeProperties = {
  * expression may give any events, and no task IDs.
  */
 export function mayReport(stored: INodeParameters, isSpeech: boolean): boolean {
-	const {
-		[eventsField.name]: events = eventsField.default,
-		[taskIds.name]: ids = taskIds.default,
-	} = stored;
+	const events = stored[eventsField.name] ?? eventsField.default;
+	const ids = stored[taskIds.name] ?? taskIds.default;
 	const listsTasks = !isExpression(ids) && textsIn(ids, taskIds.displayName).length > 0;
 	if (isSpeech && listsTasks) return false;
 	const reportedEvents: string[] = isSpeech ? taskEvents : [...HISTORY_EVENTS];
