@@ -148,11 +148,14 @@ export class RetryingClient {
 					// No attempt is in flight here, and the last failure tells the user more than a timeout does.
 					throw lastFailure ?? reason;
 				});
-			const outageFailure =
-				kind === 'create' && throttle.needsHealthCheck ? await this.probe(stopStarting) : undefined;
-			if (outageFailure) {
-				admittedCall.end(outcomeOf(outageFailure), outageFailure);
-				if (throttle.isQuotaExhausted) throw outageFailure;
+			const probeFailure =
+				kind === 'create' && throttle.needsHealthCheck
+					? await this.tryReadAccount(stopStarting)
+					: undefined;
+			// The outage goes on, or `stopStarting` has aborted.
+			if (probeFailure && ['unavailable', 'unknown'].includes(outcomeOf(probeFailure))) {
+				admittedCall.end(outcomeOf(probeFailure), probeFailure);
+				if (throttle.isQuotaExhausted) throw probeFailure;
 				continue;
 			}
 			if (kind === 'create' && this.tokenRefusal) {
@@ -224,16 +227,6 @@ export class RetryingClient {
 			() => undefined,
 			(error: Failure) => error,
 		);
-	}
-
-	/**
-	 * Checks whether an outage is over, by a read of the account. Resolves with a Failure if the outage goes on, or if
-	 * `signal` aborts; otherwise with undefined.
-	 */
-	private async probe(signal: AbortSignal): Promise<Failure | undefined> {
-		const failure = await this.tryReadAccount(signal);
-		const isUnavailable = failure && ['unavailable', 'unknown'].includes(outcomeOf(failure));
-		return isUnavailable ? failure : undefined;
 	}
 
 	/**
