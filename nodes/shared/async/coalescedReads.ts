@@ -88,11 +88,6 @@ function startRead<T>(
 		readEnded.abort(SILENT_ABORT);
 		return result;
 	};
-	const coalescedRead: CoalescedRead<T> = {
-		startedAt: Infinity,
-		callerCount: 0,
-		readEnded,
-		result: run(),
-	};
+	const coalescedRead = { startedAt: Infinity, callerCount: 0, readEnded, result: run() };
 	return coalescedRead;
 }

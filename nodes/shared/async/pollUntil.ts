@@ -97,10 +97,8 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 				await sleep(delayMs, currentSignal);
 			} else {
 				isReadInFlight = true;
-				const result = await readOnce(
-					currentSignal,
-					schedule.hasShortPauses || limitSignal === signal,
-				);
+				const isUrgent = schedule.hasShortPauses || limitSignal === signal;
+				const result = await readOnce(currentSignal, isUrgent);
 				isReadInFlight = false;
 				if (typeof result === 'object') return result;
 				if (result) onEvent(result);

@@ -76,12 +76,9 @@ const withoutSuffix = ({ origin, pathname }: URL, suffix: RegExp) =>
 export function readCredential(credential: Record<string, unknown>): Credential {
 	const allowHttp = credential.allowHttp === true;
 	const parsedBaseUrl = readUrl('Base URL', credential.baseUrl, ['https:', 'http:'], allowHttp);
-	const parsedWebSocketUrl = readUrl(
-		'WebSocket URL',
-		asText(credential.webSocketUrl) ?? parsedBaseUrl.origin,
-		['wss:', 'ws:', 'https:', 'http:'],
-		allowHttp,
-	);
+	const rawWebSocketUrl = asText(credential.webSocketUrl) ?? parsedBaseUrl.origin;
+	const schemes = ['wss:', 'ws:', 'https:', 'http:'];
+	const parsedWebSocketUrl = readUrl('WebSocket URL', rawWebSocketUrl, schemes, allowHttp);
 	parsedWebSocketUrl.protocol = parsedWebSocketUrl.protocol.replace('http', 'ws');
 	const apiToken = cleanToken(credential.apiToken);
 	const baseUrl = withoutSuffix(parsedBaseUrl, /\/v1$/i);

@@ -143,11 +143,8 @@ async function sendOnce(
 		timeout: request.timeoutMs,
 		abortSignal: anySignal(request.signal, closing.signal),
 	};
-	const response: Promise<{
-		statusCode: number;
-		headers: Record<string, string>;
-		body: ByteStream;
-	}> = context.helpers.httpRequest(options);
+	const response: Promise<{ statusCode: number } & Pick<HttpResponse, 'headers' | 'body'>> =
+		context.helpers.httpRequest(options);
 	const { statusCode, headers, body } = await response.catch((error: unknown) => {
 		closing.abort(SILENT_ABORT);
 		throw request.signal.aborted ? abortReason(request.signal) : failureOfConnection(error, url);
