@@ -177,14 +177,14 @@ export const withDefaultFacts = (error: unknown, facts: FailureFacts): unknown =
 /**
  * The value of `error_kind` for each kind of Failure, unless its `meaning` decides. Kinds without an entry get `other`.
  */
-const ERROR_KIND_BY_FAILURE = {
+const ERROR_KIND_BY_FAILURE: Partial<Record<FailureKind, string>> = {
 	...{ invalidInput: 'input', badImage: 'input', overBudget: 'input', rejected: 'input' },
 	...{ invalidVoice: 'input', outOfCredit: 'credit' },
 	...{ unreachable: 'unavailable', noResponse: 'unavailable', unavailable: 'unavailable' },
 	...{ foreignServer: 'unavailable', rateLimited: 'throttled' },
 	...{ tokenRefused: 'token', streamLost: 'indeterminate', indeterminate: 'indeterminate' },
 	...{ timedOut: 'timeout', noAudioUrl: 'file', downloadFailed: 'file' },
-} as const satisfies Partial<Record<FailureKind, string>>;
+};
 
 /**
  * Returns the value of the output field `error_kind` for an error. Saved workflows compare this field with fixed words,
@@ -200,8 +200,7 @@ export function errorKindOf(error: unknown): string {
 	// is one that the service itself uses, not the user's. In both cases the meaning is ignored.
 	const hasUnknownCause = kind === 'unavailable' || facts.meaning === 'token';
 	const meaning = hasUnknownCause ? undefined : facts.meaning;
-	const byFailure: Partial<Record<FailureKind, string>> = ERROR_KIND_BY_FAILURE;
-	return meaning === 'voice' ? 'input' : (meaning ?? byFailure[kind] ?? 'other');
+	return meaning === 'voice' ? 'input' : (meaning ?? ERROR_KIND_BY_FAILURE[kind] ?? 'other');
 }
 
 /** True for a Failure after which the same request may succeed a moment later (docs/contract.md, “HTTP”). */

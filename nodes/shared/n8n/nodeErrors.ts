@@ -53,12 +53,11 @@ export function toNodeError(
 	const wording = wordingOf(new Failure(error.kind, redact.value(error.facts)));
 	const message = prefix + wording.message;
 	const description = withNotes(wording.description);
-	const options = { message, description };
 	const { status } = error.facts;
 	const nodeError =
 		status === undefined
-			? new NodeOperationError(node, message, options)
-			: new NodeApiError(node, { message }, { ...options, httpCode: String(status) });
+			? new NodeOperationError(node, message)
+			: new NodeApiError(node, { message }, { message, httpCode: String(status) });
 	// n8n's constructors replace a message that happens to contain an error code, so both texts are set again.
 	nodeError.message = message;
 	nodeError.description = description;

@@ -77,10 +77,8 @@ export class NodeParameters {
 			aliases.get(text.toLowerCase()) ?? allowed.find((allowedValue) => allowedValue === text);
 		if (chosen !== undefined) return chosen;
 		const shownChoices = aliases.size > 0 ? [...aliases.keys()] : allowed;
-		throw invalidInput(
-			displayName,
-			`must be one of ${shownChoices.join(', ')} ${shownValue(value)}`,
-		);
+		const reason = `must be one of ${shownChoices.join(', ')} ${shownValue(value)}`;
+		throw invalidInput(displayName, reason);
 	}
 
 	/** Returns the value of a switch, which may be one of the options or a separate parameter. */
@@ -132,10 +130,8 @@ export class NodeParameters {
 		if (chosen.length === 0) throw invalidInput(displayName, 'is empty', 'Choose at least one');
 		const invalidChoice = chosen.find((value) => !allowed.includes(value as T));
 		if (invalidChoice === undefined) return chosen as T[];
-		throw invalidInput(
-			displayName,
-			`must be one or more of ${allowed.join(', ')} ${shownValue(invalidChoice)}`,
-		);
+		const reason = `must be one or more of ${allowed.join(', ')} ${shownValue(invalidChoice)}`;
+		throw invalidInput(displayName, reason);
 	}
 
 	/** Returns the name of the binary field that receives the file. */

@@ -107,12 +107,12 @@ export const isThrottledAnswer = (answer: unknown): boolean =>
 	!/"(?:task_?)?id":(?!null|"")/i.test(JSON.stringify(answer));
 
 /** If an answer without a file has one of these meanings, usually no file will follow. */
-const FINAL_MEANINGS: ReadonlyArray<ErrorMeaning | undefined> = [
+const FINAL_MEANINGS = new Set<string | undefined>([
 	'quota',
 	'credit',
 	'not_allowed',
 	'moderation',
-];
+]);
 /**
  * Statuses with which a service may refuse for rate, load or quota. They count only if the JSON of the answer says so.
  */
@@ -123,7 +123,7 @@ const REASON_FIELD = /"\w{0,40}(?:filter|fail|block|reject|refus)\w{0,40}reasons
 
 /** True if a result without a file says why there will be none. */
 export const statesFinalReason = (result: unknown): boolean =>
-	FINAL_MEANINGS.includes(meaningOf(result)) || REASON_FIELD.test(JSON.stringify(result) ?? '');
+	FINAL_MEANINGS.has(meaningOf(result)) || REASON_FIELD.test(JSON.stringify(result) ?? '');
 
 /**
  * Returns the Failure of an answer with an error status or a redirect. The token must have been removed from `body`
@@ -133,14 +133,13 @@ export function failureOfStatus(status: number, body: string): Failure {
 	const json = parseJson(body);
 	const isHtml = looksLikeHtml(body);
 	const reportedFailure = failureOfAnswer(json === undefined && !isHtml ? body : json, status);
-	const { reason, meaning } = reportedFailure.facts;
-	const facts = { status, reason, meaning };
+	const { kind, facts } = reportedFailure;
 	const transientFacts = { ...facts, transient: true };
 	if (status >= 300 && status < 400) return new Failure('redirected', facts);
-	const rulesOutResult = FINAL_MEANINGS.includes(meaning);
+	const rulesOutResult = FINAL_MEANINGS.has(facts.meaning);
 	if (status >= 500) {
 		const isThrottled = OVERLOAD_STATUSES.includes(status) && isThrottledAnswer(json);
-		const isSurelyRefused = reportedFailure.kind === 'rateLimited' ? isThrottled : rulesOutResult;
+		const isSurelyRefused = kind === 'rateLimited' ? isThrottled : rulesOutResult;
 		return json !== undefined && isSurelyRefused
 			? reportedFailure
 			: new Failure('unavailable', transientFacts);
@@ -149,7 +148,7 @@ export function failureOfStatus(status: number, body: string): Failure {
 	if (status === 408 || (isHtml && (status === 401 || status === 403))) {
 		return new Failure('unavailable', transientFacts);
 	}
-	if (rulesOutResult || reportedFailure.kind !== 'rejected' || (status !== 404 && status !== 410))
+	if (rulesOutResult || kind !== 'rejected' || (status !== 404 && status !== 410))
 		return reportedFailure;
 	// A 404 whose body is neither empty nor JSON probably comes from a proxy, or from another web server.
 	const isForeignServer = status === 404 && body.trim() !== '' && json === undefined;
