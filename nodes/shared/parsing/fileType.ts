@@ -46,11 +46,7 @@ const TYPES: ReadonlyArray<
 ];
 
 /** The extension of a file that has only audio, by the usual extension of its container format. */
-const AUDIO_EXTENSION_BY_CONTAINER = new Map([
-	['mp4', 'm4a'],
-	['mov', 'm4a'],
-	['webm', 'weba'],
-]);
+const AUDIO_EXTENSIONS: Record<string, string> = { mp4: 'm4a', mov: 'm4a', webm: 'weba' };
 /** The extensions of raw audio samples. */
 const HEADERLESS_EXTENSIONS = ['pcm', 'ulaw'];
 
@@ -90,10 +86,7 @@ export function fileTypeOf(
 	const isHeaderless = bytes[0] === 0xff && HEADERLESS_EXTENSIONS.includes(declaredType?.[0] ?? '');
 	const type =
 		(isHeaderless ? undefined : sniff(bytes)) ?? declaredType ?? typeByMime(MEDIA[kind].mimeType)!;
-	const audioType =
-		topLevelType(MEDIA[kind].mimeType) === 'audio'
-			? typeByExtension(AUDIO_EXTENSION_BY_CONTAINER.get(type[0]))
-			: undefined;
+	const audioType = kind === 'speech' ? typeByExtension(AUDIO_EXTENSIONS[type[0]]) : undefined;
 	const [extension, , mimeType] = audioType ?? type;
 	return { mimeType, extension };
 }
