@@ -23,7 +23,6 @@ export const outputField: INodeProperties = {
 	type: 'string',
 	default: 'data',
 	displayOptions: NOT_FOR_TOOLS,
-	placeholder: 'e.g. data',
 	hint: 'The name of the output binary field to put the file in',
 };
 
@@ -176,10 +175,6 @@ export const inputImagesField = (displayName: string, description: string): INod
 	placeholder: 'e.g. data, https://example.com/cat.png',
 	description: `${description}. Images in several items? Each item becomes a separate, charged video. For one video from all of them, first add an Aggregate node with All Item Data and Include Binaries, then enter {{ Object.keys($binary).join(', ') }} here as an expression.`,
 	hint: 'Input binary fields or https:// URLs, separated by commas. Only those listed here are used.',
-	builderHint: {
-		propertyHint:
-			"Each item becomes a separate, charged video. For one video from several images, put the images into one item: n8n-nodes-base.aggregate with aggregate: 'aggregateAllItemData' and options.includeBinaries, then expr(\"{{ Object.keys($binary).join(', ') }}\") here",
-	},
 });
 
 /** The field Prompt of the video operations that require a prompt. */
