@@ -88,17 +88,15 @@ export function findEndedEntries(
 		const isNew = !isFirstPoll && isAboveWatermark(createdAt, watermark, hasPassedKnown);
 		const isUnreported = known ? known.state === 'tracking' : isNew;
 		const hasEnded = files.length > 0 || hasFailed;
-		if (isUnreported && hasEnded) endedEntries.push(entry);
+		const isDue = isUnreported && hasEnded;
+		if (isDue) endedEntries.push(entry);
 		// The fingerprint of an entry without an id changes when the entry gets a file. It then counts as a new entry,
 		// so there is no need to track it before.
-		const state = known?.state ?? (hasEnded || id === undefined ? 'done' : 'tracking');
+		const firstState = hasEnded || id === undefined ? 'done' : 'tracking';
+		const state = isDue ? 'pending' : (known?.state ?? firstState);
 		// This moves the entry to the end of the map, because the first entries of the map are forgotten first.
 		events.delete(fingerprint);
-		const updatedEntry = { createdAt, since: now, ...known, state };
-		events.set(
-			fingerprint,
-			isUnreported && hasEnded ? { ...updatedEntry, state: 'pending' } : updatedEntry,
-		);
+		events.set(fingerprint, { createdAt, since: now, ...known, state });
 		hasPassedKnown ||= known !== undefined;
 	}
 	for (const [fingerprint, entry] of events) {
