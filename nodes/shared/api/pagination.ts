@@ -9,8 +9,7 @@ import { asText } from '../parsing/values';
 export const MAX_PAGE_SIZE = 100;
 /**
  * Services that send smaller pages than requested are assumed to send at least this many records per page. So if the
- * service does not tell the total, a page is the last one if it has fewer records than this, than were requested, and
- * than the page size that the service names.
+ * service does not tell the total, a page is the last one if it has fewer records than this, and than were requested.
  */
 export const MIN_PAGE_SIZE = 10;
 
@@ -39,10 +38,10 @@ export function isLastPage(
 	pageSize: number,
 	fullPageSize: number,
 ): boolean {
-	const { items, total, pageSize: echoedPageSize, isUnpagedArray } = page;
+	const { items, total, isUnpagedArray } = page;
 	if (items.length === 0) return true;
 	if (total !== undefined) return recordsSoFar >= total;
-	const isShort = items.length < Math.min(fullPageSize, echoedPageSize || pageSize, pageSize);
+	const isShort = items.length < Math.min(fullPageSize, pageSize);
 	return isShort || (isUnpagedArray && items.length > pageSize);
 }
 

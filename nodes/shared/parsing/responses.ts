@@ -204,8 +204,6 @@ export interface Page {
 	items: ServiceRecord[];
 	/** The number of records on all pages, if the service tells it. */
 	total?: number;
-	/** The number of records per page, if the service tells it. */
-	pageSize?: number;
 	/** True if the answer is just an array, which may be the whole list instead of one page. */
 	isUnpagedArray: boolean;
 }
@@ -216,13 +214,12 @@ export const readSuccessRecord = (raw: unknown): ServiceRecord | undefined =>
 
 /** Reads one page of a list (§4.4, §4.9); undefined if the answer has none. */
 export function readPage(raw: unknown): Page | undefined {
-	const { voices, data, items, total, page_size: pageSize } = readSuccessRecord(raw) ?? {};
+	const { voices, data, items, total } = readSuccessRecord(raw) ?? {};
 	const list = [raw, voices, data, items].find((value) => Array.isArray(value));
 	if (!list) return undefined;
 	return {
 		items: list.filter(isRecord),
 		total: asNumber(total),
-		pageSize: asNumber(pageSize),
 		isUnpagedArray: list === raw,
 	};
 }
