@@ -10,9 +10,9 @@ const { activate, areMade, createTask } =
 
 const FORBIDDEN = { webSocketUrl: 'ws://127.0.0.2:9' };
 
-test('who publishes is told that n8n forbids the WebSocket', async () => {
+test('who publishes is told that the WebSocket can’t be opened, if n8n forbids it', async () => {
 	await expect(activate({ credential: FORBIDDEN })).rejects.toThrow(
-		'127.0.0.2:9 is blocked by the security settings of this n8n instance',
+		"The WebSocket can't be opened",
 	);
 });
 

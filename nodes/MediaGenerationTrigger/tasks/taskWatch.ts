@@ -1,7 +1,6 @@
 import { tokenError, TOKEN_CHECK_TTL_MS } from '../../shared/api/tokenCheck';
 import { SILENT_ABORT, sleep, startDeadline } from '../../shared/async/deadline';
 import { Failure, isFailure } from '../../shared/failure';
-import { egressCheck } from '../../shared/http/request';
 import { acquireSocket, type AccountSocket } from '../../shared/speech/accountSocket';
 import type { Activation } from '../activation/activation';
 import type { Outbox } from '../activation/outbox';
@@ -39,7 +38,6 @@ export class TaskWatch {
 	async start(): Promise<void> {
 		const { api, context, settings, closing } = this.activation;
 		const { taskIds } = settings;
-		const hasTaskIds = taskIds.size > 0;
 		const accountSocket = acquireSocket(api.credential, context);
 		closing.addEventListener('abort', () => void accountSocket.release(), { once: true });
 		for (const taskId of [...this.outbox.keysIn('tracking'), ...taskIds]) {
@@ -52,15 +50,12 @@ export class TaskWatch {
 		await accountSocket.ready();
 		void this.checkTokenWhileClosed(accountSocket);
 		// Tasks that the parameters name are also polled, so the trigger works without the socket.
-		if (hasTaskIds) return;
+		if (taskIds.size > 0) return;
 		if (!accountSocket.isOpen) await sleep(EXTRA_OPENING_MS, closing);
 		// If the account cannot be read either, the socket is not at fault.
 		const isSocketAtFault =
 			!accountSocket.isOpen && (await tokenError(api, TOKEN_CHECK_TTL_MS, closing)) === undefined;
-		if (!isSocketAtFault || closing.aborted) return;
-		const url = `${api.credential.webSocketUrl}/ws`;
-		const refusal: unknown = await egressCheck(context)(url).catch((error: unknown) => error);
-		throw refusal instanceof Failure ? refusal : new Failure('webSocketBlocked');
+		if (isSocketAtFault && !closing.aborted) throw new Failure('webSocketBlocked');
 	}
 
 	/** Follows a task to its end. Does nothing if the task is not selected, has ended, or is followed already. */
