@@ -301,23 +301,18 @@ function howToCollect(
 	kind: FailureKind,
 	{ taskId, taskIds, isIncomplete, isFree }: FailureFacts,
 ): string {
-	if (taskIds?.length) {
-		const ids = taskIds.length > 1 ? 'these IDs: tasks' : 'this ID: task';
-		const audio = isIncomplete ? 'the paid parts' : 'the audio';
-		return `To get ${audio} at no extra charge, use Speech → Collect with ${ids} ${taskIds.join(', ')}.`;
-	}
-	if (taskId === undefined || isFree || kind === 'taskFailed' || kind === 'notFound') return '';
-	return `To get the audio at no extra charge, use Speech → Collect with task ID ${taskId}.`;
+	const isCollectable = !isFree && kind !== 'taskFailed' && kind !== 'notFound';
+	const ids = taskIds?.length ? taskIds : taskId !== undefined && isCollectable ? [taskId] : [];
+	if (ids.length === 0) return '';
+	const audio = isIncomplete ? 'the paid parts' : 'the audio';
+	return `To get ${audio} at no extra charge, use Speech → Collect with ${ids.length > 1 ? 'these IDs: tasks' : 'task ID'} ${ids.join(', ')}.`;
 }
 
 /** Returns the texts for a failure. They still contain the token if its facts do. */
 export function wordingOf({ kind, facts }: Failure): Wording {
 	const { taskId, part, announcedIds, indeterminateParts } = facts;
 	const wording = WORDINGS[kind](facts);
-	const taskAndPart = [
-		taskId !== undefined && `task ${taskId}`,
-		part !== undefined && `part ${part}`,
-	];
+	const taskAndPart = [taskId && `task ${taskId}`, part && `part ${part}`];
 	const candidates = facts.candidates?.map(({ id, createdAt }) =>
 		createdAt ? `${id} (created ${createdAt})` : id,
 	);
