@@ -1,11 +1,8 @@
 import { joinSubtitles } from '../../nodes/MediaGeneration/audio/subtitles';
 import { subtitleTypeOf } from '../../nodes/shared/parsing/fileType';
 
-const joined = (...parts: Array<[startMs: number, text: string]>) => {
-	const result = joinSubtitles(parts.map(([startMs, text]) => ({ startMs, text })));
-	if ('reason' in result) throw new Error(result.reason);
-	return result.text;
-};
+const joined = (...parts: Array<[startMs: number, text: string]>) =>
+	joinSubtitles(parts.map(([startMs, text]) => ({ startMs, text }))).text;
 const srt = (...cues: string[]) => `${cues.join('\n\n')}\n`;
 
 const CUE = '00:00:00,000 --> 00:00:01,000\nHi.';

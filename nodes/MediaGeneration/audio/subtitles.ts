@@ -37,15 +37,13 @@ function shiftedTime(
 }
 
 /**
- * Joins the subtitles of several parts. `startMs` is the time at which a part begins in the joined sound, in ms. If the
- * parts differ in type, returns a reason in words instead.
+ * Joins the subtitles of several parts, which are all SRT or all VTT. `startMs` is the time at which a part begins in
+ * the joined sound, in ms.
  */
 export function joinSubtitles(
 	parts: Array<{ text: string; startMs: number }>,
-): (FileType & { text: string }) | { reason: string } {
-	const types = new Set(parts.map(({ text }) => subtitleTypeOf(text)));
-	const [type = SRT, otherType] = types;
-	if (otherType !== undefined) return { reason: 'some are SRT, others VTT' };
+): FileType & { text: string } {
+	const type = subtitleTypeOf(parts[0]!.text) ?? SRT;
 	const isVtt = type !== SRT;
 	const decimalSeparator = isVtt ? '.' : ',';
 	const blocks: string[] = [];

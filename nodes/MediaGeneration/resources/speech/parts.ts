@@ -110,8 +110,9 @@ export async function speechOutput(
 	const files = results.map(({ file }) => file).filter((file) => file !== undefined);
 	if (files.length < results.length) {
 		if (wantsSubtitles) {
-			const settings = "'Download Subtitles' and 'Download File' on";
-			hintSubtitlesNotJoined(item, "'Download File' is off", settings);
+			item.report.hint(
+				"Subtitles could not be joined: 'Download File' is off. To get them at no extra charge, use Speech → Collect with 'Download Subtitles' and 'Download File' on",
+			);
 		}
 		return [item.output(json)];
 	}
@@ -132,11 +133,6 @@ export async function speechOutput(
 		speechItem(item, result, outputField, { part: index + 1, parts: results.length }),
 	);
 }
-
-const hintSubtitlesNotJoined = ({ report }: ItemContext, reason: string, settings: string) =>
-	report.hint(
-		`Subtitles could not be joined: ${reason}. To get them at no extra charge, use Speech → Collect with ${settings}`,
-	);
 
 /**
  * Joins the files and the subtitles of all parts, and stores them in n8n. The new file's name contains `id`. If the
@@ -173,7 +169,7 @@ async function joinParts(
 
 	/**
 	 * Joins and stores the subtitles of the parts. `startsMs` has the time at which each part begins in the joined
-	 * audio, in ms. Resolves with undefined if no part has subtitles, or if they cannot be joined.
+	 * audio, in ms. Resolves with undefined if no part has subtitles.
 	 */
 	async function storeJoinedSubtitles(startsMs: number[]): Promise<IBinaryData | undefined> {
 		const storedSubtitles = results.flatMap(({ subtitles }, index) =>
@@ -189,10 +185,6 @@ async function joinParts(
 			return { text: (await readStoredFile(helpers, file)).toString(), startMs };
 		});
 		const joined = joinSubtitles(await Promise.all(textPromises));
-		if ('reason' in joined) {
-			const settings = "'Download Subtitles' on and 'Join Into One File' off";
-			return void hintSubtitlesNotJoined(item, joined.reason, settings);
-		}
 		return await storeFile({ ...joined, bytes: Buffer.from(joined.text) });
 	}
 
