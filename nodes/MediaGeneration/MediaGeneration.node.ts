@@ -49,20 +49,17 @@ const builderHint: IBuilderHint = {
 const PROGRESS_HINT = 'Progress: browser console (F12).';
 const CHARGE_HINT = 'Each run is charged in full; Executions → Retry is not.';
 
-/** All texts in MEDIA that say how long a generation usually takes, each once. */
-const DURATIONS = [...new Set(Object.values(MEDIA).map(({ usualDuration }) => usualDuration))];
-
 /**
  * The hints in the output panel before the node has run. Each has the operations for which it is shown, as
  * `resource:operation`, and its text.
  */
 const HINTS: Array<[string[], string]> = [
-	...DURATIONS.map((usualDuration): [string[], string] => {
-		const operationsOfDuration = PAID_OPERATIONS.filter(
-			({ kind }) => MEDIA[kind].usualDuration === usualDuration,
-		);
-		const names = operationsOfDuration.map(({ resource, operation }) => `${resource}:${operation}`);
-		return [names, `Takes ${usualDuration}. ${PROGRESS_HINT} ${CHARGE_HINT}`];
+	...PAID_OPERATIONS.map(({ resource, operation, kind }): [string[], string] => {
+		const { usualDuration } = MEDIA[kind];
+		return [
+			[`${resource}:${operation}`],
+			`Takes ${usualDuration}. ${PROGRESS_HINT} ${CHARGE_HINT}`,
+		];
 	}),
 	[['speech:wait'], `Waits until the audio is ready. ${PROGRESS_HINT} This is free of charge.`],
 	[
