@@ -9,7 +9,7 @@ export const MUTANTS = [
 	`paid/journal.ts => reservedCount--;\n\t\tthis.write(value); => reservedCount--;\n\t\tvoid value;`,
 	`paid/journal.ts => reservedCount++;\n\t\tthis.deleteEverywhere(); => reservedCount++;`,
 	`paid/journal.ts => this.journal.reservedCount--; =>`,
-	`paid/journal.ts => return this.journaledValue ?? this.recentValue; => return undefined;`,
+	`paid/journal.ts => return (isIgnored ? undefined : value) ?? this.journal.recentRequests?.get(this.recentKey); => return undefined;`,
 	`paid/recentRequests.ts => name !== undefined && name !== node.name => name !== undefined`,
 	`speech/submit.ts => report.logCharge('speech', { task: taskId }); =>`,
 	`speech/submit.ts => entry.write({ state: 'task', taskId, createdAt: Date.now(), accountKey });\n\treport.progress => report.progress`,

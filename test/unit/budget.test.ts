@@ -22,7 +22,6 @@ function run(
 		index: 0,
 		accountInKey: '',
 		accountKey: '',
-		isOtherAccount: () => false,
 		parameters: {} as NodeParameters,
 		baseUrl: '',
 		redact: redactor(''),

@@ -44,7 +44,6 @@ function execution(executionId: string | null = '1') {
 				index: 0,
 				accountInKey: accountKey,
 				accountKey,
-				isOtherAccount: () => false,
 				parameters,
 				baseUrl: '',
 				redact,

@@ -17,7 +17,7 @@ import {
 	type JournalValue,
 	type WrittenValue,
 } from './journalStore';
-import { hasInlineFile, RecentRequests, valuesOfRetries } from './recentRequests';
+import { RecentRequests, valuesOfRetries } from './recentRequests';
 
 /** For how long after the creation of a task a replica of the service may lag behind and not know the task, in ms. */
 const MAX_REPLICA_LAG_MS = 600_000;
@@ -71,22 +71,17 @@ export class Journal {
 	 * error if an expression cannot be resolved.
 	 */
 	entriesFor(
-		item: {
+		item: ItemOfEntry & {
 			index: number;
 			/** The account's key in a call by a model, otherwise ''. */
 			accountInKey: string;
-			accountKey: string;
-			/** True for the key of another account that items of this run use. */
-			isOtherAccount(accountKey: string): boolean;
 			parameters: NodeParameters;
-			baseUrl: string;
-			redact: Redactor;
 		},
 		callKeys: string[],
 	): JournalEntry[] {
 		const itemKey = this.idempotencyKeyOf(item.index, item.accountInKey);
 		const recentKey =
-			(this.recentRequests?.keyPrefixOf(item.index, item.parameters) ?? '') + itemKey;
+			(this.recentRequests?.keyPrefixOf(item.index, item.parameters, item.baseUrl) ?? '') + itemKey;
 		return callKeys.map((key) => new JournalEntry(this, itemKey + key, recentKey + key, item));
 	}
 
@@ -126,6 +121,13 @@ export class Journal {
 	}
 }
 
+/** What an entry knows about its item: the account and the Base URL, and how to remove the token. */
+interface ItemOfEntry {
+	accountKey: string;
+	baseUrl: string;
+	redact: Redactor;
+}
+
 /** The journal's entry for one create call. */
 export class JournalEntry {
 	/** The key of this call in the maps that all runs of this process share. */
@@ -137,13 +139,7 @@ export class JournalEntry {
 		private readonly key: string,
 		/** The key of this call in `journal.recentRequests`. */
 		private readonly recentKey: string,
-		private readonly item: {
-			accountKey: string;
-			/** True for the key of another account that items of this run use. */
-			isOtherAccount(accountKey: string): boolean;
-			baseUrl: string;
-			redact: Redactor;
-		},
+		private readonly item: ItemOfEntry,
 	) {
 		this.sharedKey = `${journal.lineage}/${key}`;
 		this.adoptNewerValue();
@@ -161,25 +157,13 @@ export class JournalEntry {
 	}
 
 	/**
-	 * The value of this entry, or else the one that an earlier manual run has written; undefined if there is neither.
+	 * The value of this entry, or else the one that an earlier manual run has written; undefined if there is neither. A
+	 * task that is gone counts only if it came from the service at the item's Base URL.
 	 */
 	get value(): WrittenValue | undefined {
-		return this.journaledValue ?? this.recentValue;
-	}
-
-	/**
-	 * The value that the journal has for this call. Undefined if there is none, or if it is about a task that is gone
-	 * and came from another service than the one at the item's Base URL.
-	 */
-	private get journaledValue(): WrittenValue | undefined {
 		const value = this.journal.entries[this.key];
-		return value?.state === 'gone' && !this.isOfThisService(value) ? undefined : value;
-	}
-
-	/** The value that an earlier manual run has written, if this run may collect it. */
-	private get recentValue(): WrittenValue | undefined {
-		const value = this.journal.recentRequests?.get(this.recentKey);
-		return value && this.isOfThisService(value) ? value : undefined;
+		const isIgnored = value?.state === 'gone' && !this.isOfThisService(value);
+		return (isIgnored ? undefined : value) ?? this.journal.recentRequests?.get(this.recentKey);
 	}
 
 	/** True if a value comes from the service at the item's Base URL. Another service may use the same ids. */
@@ -210,21 +194,16 @@ export class JournalEntry {
 	 * The hint for the output panel that says that the result was requested earlier, so collecting it costs nothing.
 	 */
 	get collectedHint(): string {
-		return this.journal.entries[this.key] || !this.recentValue
+		return this.journal.entries[this.key]
 			? 'Result of an earlier attempt, at no extra charge'
 			: 'Result of an earlier run, at no extra charge (executing this node or the whole workflow is charged)';
 	}
 
-	/**
-	 * The generation requests that the journal has for the credential of this call. Those of other accounts that items
-	 * of this run use are left out.
-	 */
+	/** The generation requests that the journal has for the account of this call. */
 	get requestsOfAccount(): GenerationRequest[] {
-		const [credential = ''] = this.key.split('/', 1);
-		return Object.entries(this.journal.entries)
-			.filter(([key]) => key.startsWith(credential))
-			.flatMap(([, value]) => ('request' in value && value.request ? [value.request] : []))
-			.filter(({ accountKey = '' }) => !this.item.isOtherAccount(accountKey));
+		return Object.values(this.journal.entries)
+			.flatMap((value) => ('request' in value && value.request ? [value.request] : []))
+			.filter(({ accountKey }) => accountKey === this.item.accountKey);
 	}
 
 	/**
@@ -256,7 +235,7 @@ export class JournalEntry {
 
 	/** Throws a Failure if an earlier attempt has sent the call to another Base URL. */
 	private requireThisService(): void {
-		const value = this.journaledValue;
+		const { value } = this;
 		if (!value || this.isOfThisService(value)) return;
 		throw sentElsewhereFailure(value, `to another Base URL, ${value.baseUrl}`, 'that Base URL');
 	}
@@ -280,9 +259,7 @@ export class JournalEntry {
 		};
 		entries[this.key] = entry;
 		recentRequests?.set(this.recentKey, entry);
-		// A value with a file is too large to be shared. The older value that other retries then find is enough to keep
-		// them from sending the call again.
-		if (isRetry && !hasInlineFile(entry)) valuesOfRetries().set(this.sharedKey, entry);
+		if (isRetry) valuesOfRetries().set(this.sharedKey, entry);
 	}
 
 	/**

@@ -11,16 +11,18 @@ const RECENT_TTL_MS = 3_600_000;
 const MAX_RECENT_REQUESTS = 5000;
 
 /** True if a value contains a generated file itself, as a data: URL. It may take megabytes of memory. */
-export const hasInlineFile = (value: JournalValue): boolean =>
+const hasInlineFile = (value: JournalValue): boolean =>
 	'request' in value &&
 	value.request?.files.some(({ fileUrl }) => /^data:/i.test(fileUrl)) === true;
 
 /**
  * The remembered values of all nodes, the oldest first. If there are more than MAX_RECENT_REQUESTS, `set` evicts the
- * oldest.
+ * oldest. A value with a file is too large to be remembered. The older value that is then found is enough to keep
+ * another run from sending the call again.
  */
 class RecentValues extends Map<string, WrittenValue> {
 	override set(key: string, value: WrittenValue): this {
+		if (hasInlineFile(value)) return this;
 		this.delete(key);
 		super.set(key, value);
 		evictOldest(this, MAX_RECENT_REQUESTS);
@@ -64,10 +66,10 @@ export class RecentRequests {
 	}
 
 	/**
-	 * Returns the prefix of an item's keys in this store. It depends on the values of expressions. Throws n8n's error
-	 * if an expression cannot be resolved.
+	 * Returns the prefix of an item's keys in this store. It depends on the values of expressions and on the Base URL,
+	 * because another service may use the same ids. Throws n8n's error if an expression cannot be resolved.
 	 */
-	keyPrefixOf(index: number, { readRaw }: NodeParameters): string {
+	keyPrefixOf(index: number, { readRaw }: NodeParameters, baseUrl: string): string {
 		const resolvedPairs = Object.keys(this.parameters).map(
 			(name) => [name, readRaw(name)] as const,
 		);
@@ -76,7 +78,8 @@ export class RecentRequests {
 		const files = Object.values(this.items[index]!.binary ?? {}).map(({ bytes, id, data }) =>
 			id === undefined ? data : (bytes ?? id),
 		);
-		return `${this.nodeKey}/${digestOf(parametersInKey(Object.fromEntries(resolvedPairs)), files)}`;
+		const values = parametersInKey(Object.fromEntries(resolvedPairs));
+		return `${this.nodeKey}/${digestOf(values, files, baseUrl)}`;
 	}
 
 	/**
@@ -87,10 +90,9 @@ export class RecentRequests {
 		return value && Date.now() - value.keptAt < RECENT_TTL_MS ? value : undefined;
 	}
 
-	/** Remembers a value. If it contains a file, forgets the older value of this key instead. */
+	/** Remembers a value, unless it contains a file. */
 	set(key: string, value: WrittenValue): void {
-		if (hasInlineFile(value)) this.values.delete(key);
-		else this.values.set(key, value);
+		this.values.set(key, value);
 	}
 
 	/** Forgets the value of a key. */

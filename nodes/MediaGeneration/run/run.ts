@@ -140,9 +140,8 @@ export class Run {
 			const { accountKey, redact } = credential;
 			const baseUrl = redact.text(credential.baseUrl);
 			const accountInKey = this.isToolRun ? accountKey : '';
-			const isOtherAccount = (key: string) => key !== accountKey && this.apis.has(key);
 			const entries = this.journal.entriesFor(
-				{ index, accountInKey, accountKey, isOtherAccount, parameters, baseUrl, redact },
+				{ index, accountInKey, accountKey, parameters, baseUrl, redact },
 				task.callKeys,
 			);
 			this.maxPaid = Math.min(this.maxPaid, parameters.numberOption(maxPaid) || Infinity);
