@@ -140,12 +140,8 @@ test('a look serves all that wait, an earlier request only if it goes back far e
 });
 
 test.each<[string, limit: number, facts: object]>([
-	[
-		'it has failed, once the search is over',
-		1000,
-		{ kind: 'generationFailed', mayBeCharged: undefined },
-	],
-	['it may still come, if the time is up before', 30, { kind: 'timedOut', mayBeCharged: true }],
+	['it has failed, once the search is over', 1000, { kind: 'generationFailed' }],
+	['it may still come, if the time is up before', 30, { kind: 'streamLost' }],
 ])('where one of several was refused, no other comes: %s', async (_, limit, found) => {
 	const request = sent({
 		requestedCount: 2,
@@ -155,9 +151,7 @@ test.each<[string, limit: number, facts: object]>([
 	const oneRefused = new Failure('generationFailed', { reason: 'UNSAFE' });
 	const api = apiOf(async () => pageOf([], 1));
 	const searched = findInHistory(api, request, oneRefused, startDeadline(limit * 1000).signal);
-	const failed = searched.catch(({ kind, facts }: Failure) => ({
-		...{ kind, mayBeCharged: facts.mayBeCharged },
-	}));
+	const failed = searched.catch(({ kind }: Failure) => ({ kind }));
 	await jest.advanceTimersByTimeAsync(700_000);
 	expect(await failed).toEqual(found);
 });

@@ -1,5 +1,5 @@
 import type { Api } from '../api/api';
-import { abortReason, remainingMs, monotonicNow, withDeadline } from '../async/deadline';
+import { remainingMs, monotonicNow, withDeadline } from '../async/deadline';
 import { pollUntil, type ReadResult } from '../async/pollUntil';
 import type { GeneratedFile, GenerationRequest } from '../contract';
 import { Failure, isFailure, withDefaultFacts, type FailureFacts } from '../failure';
@@ -22,7 +22,7 @@ import { generationLedgerOf } from './requestLedger';
 const SEARCH_INTERVAL_MS = 10_000;
 /** How long the last read of the history may still take after the time `searchUntil`, in ms. */
 const LAST_SEARCH_MS = 15_000;
-/** The time limit of the search for a renewed URL, in ms. The first snapshot that is searched may be as old as that. */
+/** The time limit of the search for a renewed URL, in ms. */
 const RENEWAL_MS = 60_000;
 
 /**
@@ -56,19 +56,14 @@ export async function findInHistory(
 		// The generation may have been charged even if the history could not be read or the run was canceled.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
-		// `streamFailure` may be about one of several videos. There was no time to find the others, so the reason for
-		// the abort is reported.
-		const isCutShort = signal.aborted && isFailure(streamFailure, 'generationFailed');
-		const failure = isCutShort
-			? abortReason(signal).withDefaults({ mayBeCharged: true })
-			: streamFailure;
-		// `failure` may be about one of several videos, and the candidates may be the others.
-		const mayHaveOthers =
-			candidates && candidates.length > 0 && isFailure(failure, 'generationFailed');
-		const { reason } = failure.facts;
-		throw (mayHaveOthers ? new Failure('streamLost', { reason }) : failure).withDefaults({
-			candidates,
-		});
+		// `streamFailure` may be about one of several videos. The others may be among the candidates, or there was no
+		// time to find them.
+		const mayHaveOthers = signal.aborted || (candidates?.length ?? 0) > 0;
+		const failure =
+			isFailure(streamFailure, 'generationFailed') && mayHaveOthers
+				? new Failure('streamLost', { reason: streamFailure.facts.reason })
+				: streamFailure;
+		throw failure.withDefaults({ candidates });
 	});
 
 	/**
@@ -160,23 +155,16 @@ export async function findRenewedFile(
 	const index = request.files.filter(mayBeSameFile).indexOf(file);
 	const path = withoutQuery(file.fileUrl);
 	const search = async (deadline: AbortSignal) => {
-		// An older snapshot is tried first, because it may save a read of the history.
-		for (const minReadAt of [monotonicNow() - RENEWAL_MS, undefined]) {
-			const entries = await readHistorySince(api, earliestEntryTime(request), deadline, minReadAt);
-			const entryFiles = entries
-				.filter(matchesByIdentifier(request))
-				.flatMap((entry) => entry.files);
-			const files = entryFiles.filter(mayBeSameFile);
-			// The history may have other ids than the stream.
-			const withSamePath = (files.length > 0 ? files : entryFiles).filter(
-				({ fileUrl }) => withoutQuery(fileUrl) === path,
-			);
-			// The history may list the files in another order than the stream. Their paths may be equal, or signed
-			// anew.
-			const renewedFile = withSamePath.length === 1 ? withSamePath[0] : files[index];
-			if (renewedFile && renewedFile.fileUrl !== file.fileUrl) return renewedFile;
-		}
-		return file;
+		const entries = await readHistorySince(api, earliestEntryTime(request), deadline);
+		const entryFiles = entries.filter(matchesByIdentifier(request)).flatMap(({ files }) => files);
+		const files = entryFiles.filter(mayBeSameFile);
+		// The history may have other ids than the stream.
+		const withSamePath = (files.length > 0 ? files : entryFiles).filter(
+			({ fileUrl }) => withoutQuery(fileUrl) === path,
+		);
+		// The history may list the files in another order than the stream. Their paths may be equal, or signed anew.
+		const renewedFile = withSamePath.length === 1 ? withSamePath[0] : files[index];
+		return renewedFile ?? file;
 	};
 	return await withDeadline(RENEWAL_MS, signal, search).catch(() => file);
 }
