@@ -8,21 +8,12 @@ const TAG = /<[A-Za-z/!?][^<>]*>/g;
 const SPACELESS_SCRIPT_CHARACTER =
 	'[\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\\u3001-\\u303f\\uff01-\\uff0f\\uff1a-\\uff65]';
 /**
- * Patterns that match the positions right after and right before a letter of a script without spaces. A combining mark
- * stays with its letter.
+ * Matches where a word of a script without spaces may end: right after or right before one of its letters. A combining
+ * mark stays with its letter.
  */
-const [AFTER_SPACELESS, BEFORE_SPACELESS] = [
-	`(?<=${SPACELESS_SCRIPT_CHARACTER}\\p{M}*)(?!\\p{M})`,
-	`(?=${SPACELESS_SCRIPT_CHARACTER})(?!\\p{M})`,
-];
-const stickyRegExp = (pattern: string) => new RegExp(pattern, 'uy');
-/** Matches where a script without spaces begins or ends next to another script. */
-const SCRIPT_CHANGE = stickyRegExp(
-	`${AFTER_SPACELESS}(?!${SPACELESS_SCRIPT_CHARACTER})|(?<!${SPACELESS_SCRIPT_CHARACTER}\\p{M}*)${BEFORE_SPACELESS}`,
-);
-/** Matches where a word of a script without spaces may end. */
-const WORD_END = stickyRegExp(
-	`(?:${AFTER_SPACELESS}|${BEFORE_SPACELESS})(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`,
+const WORD_END = new RegExp(
+	`(?:(?<=${SPACELESS_SCRIPT_CHARACTER}\\p{M}*)|(?=${SPACELESS_SCRIPT_CHARACTER}))(?<![\\p{Ps}\\p{Pi}])(?![\\p{M}\\p{Po}\\p{Pe}\\p{Pf}])`,
+	'uy',
 );
 /** Characters that stay together if a text is cut between words, such as a URL, a number or an English word. */
 const TOKEN = /[!-~\uff0c\uff0e\uff10-\uff19]*[!-~\uff10-\uff19]/g;
@@ -112,15 +103,15 @@ function findCutBetweenWords(text: string, maxLength: number): number | undefine
 	for (const { index, 0: token } of text.matchAll(TOKEN)) {
 		tokenMask.fill(1, index + 1, index + token.length);
 	}
-	const canCutAt = (pattern: RegExp, position: number) => {
-		pattern.lastIndex = position;
+	const mayEndWord = (position: number) => {
+		WORD_END.lastIndex = position;
 		// Within a surrogate pair, a regular expression would match from the start of the pair, so no cut is allowed
 		// there. A part must not end with white space.
 		return (
 			!tokenMask[position] &&
 			!/[\udc00-\udfff]/.test(text.charAt(position)) &&
 			!isSpace(text, position - 1) &&
-			pattern.test(text)
+			WORD_END.test(text)
 		);
 	};
 	const spaces = [...text.matchAll(SPACE)].map(({ index: position, 0: whiteSpace }) => {
@@ -134,7 +125,7 @@ function findCutBetweenWords(text: string, maxLength: number): number | undefine
 		};
 	});
 	const placesWithoutSpace = [...sentenceEnds]
-		.filter((position) => !isSpace(text, position) && canCutAt(WORD_END, position))
+		.filter((position) => !isSpace(text, position) && mayEndWord(position))
 		.map((position) => ({ position, lineBreaks: 0, isSentence: true, isParagraph: false }));
 	// The places between words where the text may be cut, the last one first.
 	const places = [...spaces, ...placesWithoutSpace]
@@ -155,12 +146,8 @@ function findCutBetweenWords(text: string, maxLength: number): number | undefine
 	}
 	const wordSegments = wordSegmenter.segment(text);
 	const isWordEnd = (position: number) =>
-		canCutAt(WORD_END, position) &&
-		(canCutAt(SCRIPT_CHANGE, position) || wordSegments.containing(position)!.index === position);
-	for (const isPossibleCut of [
-		isWordEnd,
-		(position: number) => canCutAt(SCRIPT_CHANGE, position),
-	]) {
+		mayEndWord(position) && wordSegments.containing(position)!.index === position;
+	for (const isPossibleCut of [isWordEnd, mayEndWord]) {
 		for (let position = maxLength; position > 0; position--)
 			if (isPossibleCut(position)) return position;
 	}
