@@ -39,7 +39,7 @@ test('hints take at most 120 characters, and are not the same for speech, video 
 	expect(new Set(said).size).toBe(4);
 	const charged = panel.filter((hint) => hint.endsWith('Executions → Retry is not.'));
 	const durations = Object.values(MEDIA).map(({ usualDuration }) => usualDuration);
-	expect(charged).toHaveLength(new Set(durations).size);
+	expect(new Set(charged)).toHaveProperty('size', new Set(durations).size);
 	// In the panel of a model's tool nobody waits before a browser.
 	expect(action.usableAsTool).toEqual({ replacements: { hints: [] } });
 });
