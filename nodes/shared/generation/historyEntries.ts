@@ -1,7 +1,7 @@
 import type { GeneratedFile, ServiceRecord } from '../contract';
 import { asText, asTime } from '../parsing/values';
 import { isFailureWord, statesFinalReason } from '../parsing/errors';
-import { idOf, identifiersOf, pathIdentifiersOf, readGeneratedFiles } from '../parsing/responses';
+import { idOf, pathIdentifiersOf, readGeneratedFiles } from '../parsing/responses';
 
 /** An entry of the history (§2.3), with the ids and URLs that identify it. */
 export interface HistoryEntry {
@@ -57,15 +57,10 @@ export function toHistoryEntries(history: ServiceRecord[], baseUrl: string): His
 			createdAt: asTime(record.created_at),
 			files,
 			hasFailed: files.length === 0 && (isFailureWord(record.status) || statesFinalReason(record)),
-			identifiers:
-				id === undefined
-					? identifiersOf(files)
-					: [
-							id,
-							...files.flatMap(({ id: fileId = id, fileUrl }) => {
-								return [fileId, fileUrl, ...uniquePathsOf(fileUrl)];
-							}),
-						],
+			identifiers: [
+				id,
+				...files.flatMap((file) => [file.id, file.fileUrl, ...uniquePathsOf(file.fileUrl)]),
+			].filter((identifier) => identifier !== undefined),
 		};
 	});
 	return entries.reverse();

@@ -167,13 +167,16 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 }
 
 /**
- * Returns what identifies a file in an entry with another id, or without one: its URL without the query, which the
- * service may sign anew. Returns nothing if the path does not end in a file extension.
+ * Returns the URL without its query, which the service may sign anew, as an identifier of a file. Returns nothing if the
+ * path does not end in a file extension, because one path may then serve all files.
  */
 export const pathIdentifiersOf = (fileUrl: string): string[] =>
 	[withoutQuery(fileUrl)].filter((url) => /\.\w+$/.test(url));
 
-/** Returns the ids, the URLs, and the `pathIdentifiersOf`, that identify files in the history. */
+/**
+ * Returns what identifies files in the history: their ids and URLs, and their paths, because the history may have other
+ * ids than the stream.
+ */
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(
 		files.flatMap(({ id, fileUrl }) => [
