@@ -82,17 +82,11 @@ export function lineageOf(
 	isRetry: boolean,
 ): string {
 	const startRun = isRetry ? startNodeOf(context).runs?.[0] : undefined;
-	return (store.mediaGenerationLineage ??= startRun
-		? [
-				context.getWorkflow().id,
-				context.getNode().id,
-				startRun.startTime,
-				digestOf(
-					startRun.executionTime,
-					startRun.data?.main?.flatMap((items) => (items ?? []).map(itemIdentity)),
-				),
-			].join('/')
-		: randomUUID());
+	if (!startRun) return (store.mediaGenerationLineage ??= randomUUID());
+	const { startTime, executionTime, data } = startRun;
+	const items = data?.main?.flatMap((output) => (output ?? []).map(itemIdentity));
+	const nodeKey = `${context.getWorkflow().id}/${context.getNode().id}`;
+	return (store.mediaGenerationLineage ??= digestOf(nodeKey, startTime, executionTime, items));
 }
 
 /** Returns the create calls of this process that are in flight, by lineage and idempotency key. */
