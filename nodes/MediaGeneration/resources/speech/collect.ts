@@ -1,5 +1,4 @@
 import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
-import { withDeadline } from '../../../shared/async/deadline';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { download, type FileToFetch } from '../../../shared/http/download';
@@ -17,9 +16,6 @@ import type { NodeParameters } from '../../../shared/n8n/parameters';
 import { SoundDuration } from '../../audio/soundDuration';
 import type { ItemContext } from '../../run/itemContext';
 import { submit, type SpeechOrder } from './submit';
-
-/** Time limit for the download of subtitles, in ms. It is short, because finished audio waits for them. */
-const SUBTITLES_TIMEOUT_MS = 60_000;
 
 /** How to wait for a speech task, and what to download. */
 export type CollectOptions = ReturnType<typeof readCollectOptions>;
@@ -156,19 +152,16 @@ async function fetchSubtitles(
 	{ taskId, task }: SpeechResult,
 	signal: AbortSignal,
 ): Promise<IBinaryData | undefined> {
-	const fetchBeforeDeadline = async (deadline: AbortSignal) =>
-		await fetchFile(item, taskId, task.subtitleUrl, deadline, { isSubtitles: true });
-	return await withDeadline(SUBTITLES_TIMEOUT_MS, signal, fetchBeforeDeadline).catch(
-		(error: unknown) => {
-			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
-			const { kind, facts } = error;
-			const reason = (kind === 'downloadFailed' && facts.reason) || wordingOf(error).message;
-			item.report.hint(
-				`Subtitles could not be downloaded: ${reason}. Get them free: Collect with 'Download Subtitles'`,
-			);
-			return undefined;
-		},
-	);
+	const filePromise = fetchFile(item, taskId, task.subtitleUrl, signal, { isSubtitles: true });
+	return await filePromise.catch((error: unknown) => {
+		if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
+		const { kind, facts } = error;
+		const reason = (kind === 'downloadFailed' && facts.reason) || wordingOf(error).message;
+		item.report.hint(
+			`Subtitles could not be downloaded: ${reason}. Get them free: Collect with 'Download Subtitles'`,
+		);
+		return undefined;
+	});
 }
 
 /** Makes the output item of a task: the fields that the service has sent (§4.2), the files, and `extraFields`. */
