@@ -66,8 +66,6 @@ export class GenerationRecord {
 	private indeterminateReason: string | undefined;
 	/** True if the stream ended too early. Missing files may then still appear in the history. */
 	private isStreamLost = false;
-	/** Why files are missing, in the service's words. */
-	private missingFilesReason: string | undefined;
 
 	constructor(
 		private readonly item: ItemContext,
@@ -156,7 +154,6 @@ export class GenerationRecord {
 		const { ledger, item } = this;
 		const hasEndedNormally = interruptionReason === undefined;
 		const searchMs = hasEndedNormally ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined;
-		this.missingFilesReason = reason;
 		// Without a failure and without a file, the reason is about one of several files. It is not kept, because the
 		// others may still come.
 		const isFinal = failure !== undefined || files.length > 0;
@@ -199,7 +196,7 @@ export class GenerationRecord {
 				? `Found only ${files.length} of ${orderedCount} files. The rest may have been charged, too, and may still appear in History → Get Many${idsSuffix}`
 				: 'The service generated fewer files than requested';
 			this.item.report.hint(hint);
-			const reason = this.missingFilesReason ?? this.request.reason;
+			const { reason } = this.request;
 			if (reason) this.item.report.hint(`Reason for the missing files: ${reason}`);
 		}
 		this.item.report.log(`${this.kind} done`);
