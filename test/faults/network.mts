@@ -23,7 +23,7 @@ const network: Row[] = [
 		setting: { ...at('http://127.0.0.1:1'), options: { timeout: 2 } },
 		...unsent,
 		fails: "refused the connection…Check 'Base URL'…Speech → Collect with task ID",
-		note: 'this happens after two minutes without any response, or when the **Timeout** is over',
+		note: 'this happens when the **Timeout** is over',
 	}),
 	row('The host name is unknown', [SPEAK, VIDEO, 'account:get'], {
 		setting: at('https://no-such-host.invalid'),

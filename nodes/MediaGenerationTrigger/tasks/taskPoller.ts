@@ -39,10 +39,13 @@ export class TaskPoller {
 		private readonly taskId: string,
 	) {}
 
-	/** Follows the task until it has ended or does not exist, or `signal` aborts. Never rejects. */
+	/**
+	 * Follows the task until it has ended or does not exist, or `signal` aborts. Never rejects. `readFirst`: see
+	 * `TaskWait`.
+	 */
 	async follow(
 		accountSocket: AccountSocket,
-		mode: 'announced' | 'restored',
+		readFirst: boolean,
 		signal: AbortSignal,
 	): Promise<void> {
 		const { api, isManual, onFatal, warn } = this.activation;
@@ -52,7 +55,8 @@ export class TaskPoller {
 				signal,
 				pollIntervalMs: POLL_INTERVAL_MS,
 				accountSocket,
-				mode,
+				readFirst,
+				isBackground: true,
 				onProgress: (percentage) => this.onProgress(percentage),
 			}).then(
 				(task) => this.onCompleted(task),

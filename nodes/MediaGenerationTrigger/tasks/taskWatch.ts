@@ -41,9 +41,9 @@ export class TaskWatch {
 		const accountSocket = acquireSocket(api.credential, context);
 		closing.addEventListener('abort', () => void accountSocket.release(), { once: true });
 		for (const taskId of [...this.outbox.keysIn('tracking'), ...taskIds]) {
-			void this.follow(accountSocket, taskId, 'restored');
+			void this.follow(accountSocket, taskId, true);
 		}
-		const onMessage = (taskId: string) => void this.follow(accountSocket, taskId, 'announced');
+		const onMessage = (taskId: string) => void this.follow(accountSocket, taskId, false);
 		accountSocket.listenToAllTasks(onMessage, closing);
 		accountSocket.openNow();
 		// Without this wait, a task that is created right after the activation could be missed.
@@ -58,11 +58,14 @@ export class TaskWatch {
 		if (isSocketAtFault && !closing.aborted) throw new Failure('webSocketBlocked');
 	}
 
-	/** Follows a task to its end. Does nothing if the task is not selected, has ended, or is followed already. */
+	/**
+	 * Follows a task to its end. Does nothing if the task is not selected, has ended, or is followed already. `readFirst`
+	 * is false if a message has just named the task.
+	 */
 	private async follow(
 		accountSocket: AccountSocket,
 		taskId: string,
-		mode: 'announced' | 'restored',
+		readFirst: boolean,
 	): Promise<void> {
 		const { activation, outbox, executionQueue, followedTasks } = this;
 		const { closing } = activation;
@@ -75,7 +78,7 @@ export class TaskWatch {
 			oldest.abort(SILENT_ABORT);
 		const { signal, stop } = startDeadline(MAX_FOLLOWED_MS, closing, eviction.signal);
 		const poller = new TaskPoller(activation, outbox, executionQueue, taskId);
-		await poller.follow(accountSocket, mode, signal);
+		await poller.follow(accountSocket, readFirst, signal);
 		stop();
 		followedTasks.delete(taskId);
 		// A task that was dropped or does not exist is forgotten, so that a later message can start following it again.

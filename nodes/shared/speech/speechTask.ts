@@ -14,34 +14,12 @@ import type { AccountSocket } from './accountSocket';
  * - `noAudioUrl`: a completed task has no URL of its audio.
  * - `apparentEnd`: an unknown status word seems to mean that the task has ended.
  * - `notFound`: the service does not know the task, perhaps because a replica of the service lags behind.
- * - `unreachable`: a read has failed for a temporary reason, but the Base URL may also be wrong.
  */
 const GRACE_MS = {
 	noAudioUrl: 60_000,
 	apparentEnd: 10_000,
 	notFound: 10_000,
-	unreachable: 120_000,
 };
-
-/**
- * How to wait for a task, by where its id comes from.
- *
- * - `readFirst`: read at once.
- * - `baseUrlConfirmed`: the Base URL counts as right, so temporary failures of reads do not end the wait.
- * - `isBackground`: a trigger waits for the task, so reads are rare.
- */
-const WAIT_MODES = {
-	/** The create call of the task was just accepted. */
-	new: { readFirst: false, baseUrlConfirmed: true, isBackground: false },
-	/** An earlier attempt has created the task. */
-	reused: { readFirst: true, baseUrlConfirmed: true, isBackground: false },
-	/** A user has entered the id of the task. */
-	userSupplied: { readFirst: true, baseUrlConfirmed: false, isBackground: false },
-	/** A message over the WebSocket has named the task. */
-	announced: { readFirst: false, baseUrlConfirmed: true, isBackground: true },
-	/** A trigger waited for the task before a restart, or has it in its parameters. */
-	restored: { readFirst: true, baseUrlConfirmed: true, isBackground: true },
-} as const;
 
 /** The poll interval of a task that is a spot check for overload, in ms. */
 const SPOT_CHECK_INTERVAL_MS = 1000;
@@ -56,7 +34,10 @@ const BACKGROUND_MAX_BACKOFF_MS = 300_000;
 /** The task to wait for, and how to wait. */
 export interface TaskWait {
 	taskId: string;
-	mode: keyof typeof WAIT_MODES;
+	/** True to read the task at once; false if it was just created, or a message has named it. */
+	readFirst: boolean;
+	/** True if a trigger waits for the task, so that reads are rare. */
+	isBackground?: boolean;
 	/** The signal of a deadline (see `Deadline`). Its abort ends the wait. */
 	signal: AbortSignal;
 	/** The usual pause before a read of the task, in ms, before jitter. */
@@ -73,24 +54,17 @@ export interface TaskWait {
 class TaskObservations {
 	/** The highest percentage so far; -1 before the first. */
 	private highestPercentage = -1;
-	/** The status word that was last read. */
-	private status = 'pending';
-	/** The HTTP status of the last read if that read failed; otherwise undefined. */
-	private failedReadStatus: number | undefined;
-	/** The last temporary Failure of a read, other than throttling, while the Base URL was not confirmed. */
-	private lastUnavailableFailure: Failure | undefined;
+	/** The status word that was last read; undefined before the first. */
+	private status: string | undefined;
+	/** The Failure of the last read that was answered, or sent in vain; undefined if that read succeeded. */
+	private lastFailure: Failure | undefined;
 	/** When each odd answer (see GRACE_MS) was first read, from `monotonicNow`. */
 	private readonly firstObservedAt: { [oddAnswer in keyof typeof GRACE_MS]?: number } = {};
 
-	constructor(
-		/** True once the Base URL counts as right. */
-		private baseUrlConfirmed: boolean,
-		private readonly callbacks: Pick<TaskWait, 'onProgress' | 'onUnfinished'>,
-	) {}
+	constructor(private readonly callbacks: Pick<TaskWait, 'onProgress' | 'onUnfinished'>) {}
 
-	/** Notes that a message or a read proves that the task exists. `percentage` is its progress, if that is known. */
+	/** Notes the progress that a message or a read tells, if any. */
 	noteProgress(percentage: number | undefined): void {
-		this.baseUrlConfirmed = true;
 		if (percentage === undefined || percentage <= this.highestPercentage) return;
 		this.highestPercentage = percentage;
 		this.callbacks.onProgress(percentage);
@@ -101,11 +75,10 @@ class TaskObservations {
 	 * if it is completed but has had no audio URL for too long.
 	 */
 	noteTask(task: SpeechTask): ReadResult<SpeechTask> {
-		this.baseUrlConfirmed = true;
 		if (!task.apparentEnd || task.status !== this.status)
 			this.firstObservedAt.apparentEnd = undefined;
 		this.status = task.status;
-		this.failedReadStatus = undefined;
+		this.lastFailure = undefined;
 		this.firstObservedAt.notFound = undefined;
 		const { reason, raw, apparentEnd } = task;
 		if (apparentEnd && !this.isGracePeriodOver('apparentEnd'))
@@ -127,30 +100,28 @@ class TaskObservations {
 	 */
 	noteFailure(error: unknown): ReadResult<SpeechTask> {
 		if (!(error instanceof Failure)) throw error;
-		const { kind, facts } = error;
-		this.failedReadStatus = facts.status;
-		if (kind === 'notFound') return this.tolerate(kind, error);
-		if (this.baseUrlConfirmed || kind === 'rateLimited' || !isTransient(error)) throw error;
-		this.lastUnavailableFailure = new Failure(kind, { ...facts, transient: false });
-		return this.tolerate('unreachable', this.lastUnavailableFailure);
+		const isNotFound = error.kind === 'notFound';
+		// An aborted read tells nothing of the service.
+		if (isTransient(error) || isNotFound) this.lastFailure = error;
+		if (isNotFound) return this.tolerate('notFound', error);
+		throw error;
 	}
 
 	/**
-	 * Returns the error to report when the wait ends with `error`. If no answer has confirmed the Base URL, the last
-	 * temporary Failure of a read tells more than a timeout.
+	 * Returns the error to report when the wait ends with `error`. If the service has told nothing of the task, the
+	 * Failure of the last read tells more than a timeout.
 	 */
 	errorToReport(error: unknown): unknown {
-		return isFailure(error, 'timedOut') && !this.baseUrlConfirmed
-			? (this.lastUnavailableFailure ?? error)
-			: error;
+		const isUnknown = this.status === undefined && this.highestPercentage < 0;
+		return isFailure(error, 'timedOut') && isUnknown ? (this.lastFailure ?? error) : error;
 	}
 
 	/** The last known status for the user, as in “processing, 43 %, then HTTP 502”. */
 	get lastKnownStatus(): string {
 		const progress = this.highestPercentage > 0 ? `, ${this.highestPercentage} %` : '';
-		const httpError =
-			this.failedReadStatus === undefined ? '' : `, then HTTP ${this.failedReadStatus}`;
-		return this.status + progress + httpError;
+		const httpStatus = this.lastFailure?.facts.status;
+		const httpError = httpStatus === undefined ? '' : `, then HTTP ${httpStatus}`;
+		return (this.status ?? 'pending') + progress + httpError;
 	}
 
 	/** Asks for another read soon, or throws `failure` if the grace period of this odd answer is over. */
@@ -171,12 +142,11 @@ class TaskObservations {
  * because messages can be lost or come too early. Throws a Failure with the task's id.
  */
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
-	const { taskId, signal, accountSocket } = wait;
+	const { taskId, signal, accountSocket, readFirst, isBackground = false } = wait;
 	const { throttle } = api;
-	const { readFirst, baseUrlConfirmed, isBackground } = WAIT_MODES[wait.mode];
 	const admittedTask = isBackground ? undefined : await throttle.admit('task', signal);
 	const isSpotCheck = admittedTask?.isSpotCheck ?? false;
-	const observations = new TaskObservations(baseUrlConfirmed, wait);
+	const observations = new TaskObservations(wait);
 	/** A shared read must begin after this time, from `monotonicNow`, to tell anything new. */
 	let freshAfter = monotonicNow();
 	let isAnnounced = false;

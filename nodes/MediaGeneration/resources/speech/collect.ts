@@ -67,9 +67,9 @@ export async function collect(
 	// The socket is opened first, because messages about a task may arrive before the answer of its create call.
 	const accountSocket = acquireSocket(item.credential, item.context);
 	try {
-		const { taskId, mode } =
+		const { taskId, readFirst } =
 			typeof orderOrId === 'string'
-				? ({ taskId: orderOrId, mode: 'userSupplied' } as const)
+				? { taskId: orderOrId, readFirst: true }
 				: await submit(item, orderOrId, options.timeoutMs, accountSocket.ready());
 		const startedAt = Date.now();
 		let isHealthy = false;
@@ -78,7 +78,7 @@ export async function collect(
 			isHealthy = true;
 		};
 		const task = await waitForTask(item.api, {
-			...{ taskId, mode, signal, accountSocket, pollIntervalMs: options.pollIntervalMs },
+			...{ taskId, readFirst, signal, accountSocket, pollIntervalMs: options.pollIntervalMs },
 			onProgress(percentage) {
 				report.progress(`task ${taskId}: ${percentage} %`);
 				if (percentage >= HEALTHY_PERCENT) onHealthy();

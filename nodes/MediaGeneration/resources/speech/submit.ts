@@ -21,8 +21,8 @@ export interface SpeechOrder {
 	entry: JournalEntry;
 }
 
-/** The id of a speech task, and how to wait for the task. */
-type SubmittedTask = Pick<TaskWait, 'taskId' | 'mode'>;
+/** The id of a speech task. `readFirst`: see `TaskWait`. */
+type SubmittedTask = Pick<TaskWait, 'taskId' | 'readFirst'>;
 
 /**
  * Resolves with the task of an earlier attempt, or else with a new task, which is charged. The create call is sent once
@@ -63,7 +63,7 @@ async function findPreviousTask(
 	if (state === 'gone' && !(await isUsable(item, taskId))) return undefined;
 	item.report.hint(entry.collectedHint);
 	entry.write({ ...previous, state: 'task' });
-	return { taskId, mode: 'reused' };
+	return { taskId, readFirst: true };
 }
 
 /** Sends the create call, which is charged, and resolves with the new task. Throws a Failure if the call fails. */
@@ -116,7 +116,7 @@ async function create(
 	entry.write({ state: 'task', taskId, createdAt: Date.now(), accountKey });
 	report.progress(`task ${taskId} created`);
 	report.logCharge('speech', { task: taskId });
-	return { taskId, mode: 'new' };
+	return { taskId, readFirst: false };
 }
 
 /**
