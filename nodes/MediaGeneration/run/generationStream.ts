@@ -1,4 +1,3 @@
-import type { ResponseReader } from '../../shared/api/retry';
 import type { CallSignals } from '../../shared/async/callSignals';
 import {
 	abortReason,
@@ -11,6 +10,7 @@ import {
 	whenAborted,
 } from '../../shared/async/deadline';
 import { Failure, isTransient } from '../../shared/failure';
+import type { HttpResponse } from '../../shared/http/request';
 import { GenerationEvents, type StreamResult } from '../../shared/parsing/generationEvents';
 import type { FillBody, GenerationOrder, GenerationRecord } from './generationRecord';
 import type { ItemContext } from './itemContext';
@@ -40,96 +40,76 @@ const END_GRACE_MS = 50;
 const HEALTHY_AFTER_MS = 4000;
 
 /**
- * Sends a create call and reads its event stream to the end. The result may have fewer files than requested. Throws a
- * Failure, for example if the service refuses the call or the generation has failed.
+ * Sends a create call and reads its event stream to the end. The call is sent again only after an attempt that the
+ * service has surely not accepted (see `CreateCall`). The result may have fewer files than requested. Throws a Failure,
+ * for example if the service refuses the call or the generation has failed.
  */
 export async function requestStream(
 	item: ItemContext,
 	order: GenerationOrder,
 	record: GenerationRecord,
-	streamOptions: StreamOptions,
+	{ stopStarting, abortInFlight, idleTimeoutMs }: StreamOptions,
 ): Promise<StreamResult> {
-	const fillBody =
-		(await order.prepareBody?.(order.fields, streamOptions.stopStarting)) ?? jsonBodyFiller(order);
-	return await new GenerationCall(item, order, record, streamOptions, fillBody).send();
-}
-
-const jsonBodyFiller =
-	({ fields }: GenerationOrder): FillBody =>
-	async (body) =>
-		(body.bytes = Buffer.from(JSON.stringify(fields)));
-
-/**
- * One create call and its stream. The call is sent again only after an attempt that the service has surely not accepted
- * (see `CreateCall`).
- */
-class GenerationCall {
-	private state: 'unanswered' | 'accepted' = 'unanswered';
-	/** Is aborted to close the stream. */
-	private readonly closeController = new AbortController();
+	const { api, concurrency } = item;
+	const fillBody = (await order.prepareBody?.(order.fields, stopStarting)) ?? jsonBodyFiller(order);
 	/** The request body. It is filled right before each attempt. */
-	private readonly body: { bytes?: Buffer; release?(): void } = {};
+	const body: { bytes?: Buffer; release?(): void } = {};
+	/** Is aborted to close the stream. */
+	const closeController = new AbortController();
+	const close = () => closeController.abort(SILENT_ABORT);
+	let isAccepted = false;
 
-	constructor(
-		private readonly item: ItemContext,
-		private readonly order: GenerationOrder,
-		private readonly record: GenerationRecord,
-		private readonly streamOptions: StreamOptions,
-		private readonly fillBody: FillBody,
-	) {}
-
-	/** Sends the call and reads its stream, as `requestStream` says. Call it once. */
-	async send(): Promise<StreamResult> {
-		const { body, order, record } = this;
-		const { stopStarting, abortInFlight, idleTimeoutMs } = this.streamOptions;
-		const call = {
-			body,
-			stopStarting,
-			abortInFlight: anySignal(abortInFlight, this.closeController.signal),
-			attemptTimeoutMs: idleTimeoutMs,
-			onSend: async () => {
-				await this.fillBody(body, stopStarting);
-				throwIfAborted(stopStarting);
-				throwIfAborted(abortInFlight);
-				record.markSent();
-			},
-			onNotAccepted: () => {
-				this.freeBody();
-				record.markNotAccepted();
-			},
-		};
-		const readResponse: ResponseReader<StreamResult> = async (response, _, onAccepted) =>
-			await this.readStream(response.body, () => this.markAccepted(onAccepted));
-		return await this.item.api
-			.generate(order.generation, call, readResponse)
-			.catch((error: unknown) => {
-				if (!mayHaveStarted(error)) throw error;
-				return { files: [], interruptionReason: 'the service did not respond' };
-			})
-			.finally(() => {
-				this.close();
-				this.freeBody();
-			});
-	}
+	const call = {
+		body,
+		stopStarting,
+		abortInFlight: anySignal(abortInFlight, closeController.signal),
+		attemptTimeoutMs: idleTimeoutMs,
+		onSend: async () => {
+			await fillBody(body, stopStarting);
+			throwIfAborted(stopStarting);
+			throwIfAborted(abortInFlight);
+			record.markSent();
+		},
+		onNotAccepted: () => {
+			freeBody();
+			record.markNotAccepted();
+		},
+	};
+	return await api
+		.generate(order.generation, call, readStream)
+		.catch((error: unknown) => {
+			if (!mayHaveStarted(error)) throw error;
+			return { files: [], interruptionReason: 'the service did not respond' };
+		})
+		.finally(() => {
+			close();
+			freeBody();
+		});
 
 	/**
-	 * Reads the stream to its end. Calls `onAccepted`, perhaps several times, when the service has accepted the call.
+	 * Reads the stream to its end. Calls `markAccepted`, perhaps several times, when the service has accepted the call.
 	 * Throws a Failure, for example if the first event refuses the call, the generation has failed, or the run was
 	 * stopped before the outcome came.
 	 */
-	private async readStream(
-		chunks: AsyncIterable<Uint8Array>,
-		onAccepted: () => void,
+	async function readStream(
+		{ body: chunks }: HttpResponse,
+		_: AbortSignal,
+		markAccepted: () => void,
 	): Promise<StreamResult> {
-		const { stopStarting } = this.streamOptions;
-		void whenAborted(stopStarting).then(() => this.closeIfFindable());
-		const outcome = await this.readOutcome(chunks, onAccepted);
-		const refusal = this.state === 'unanswered' && refusalOf(outcome);
+		void whenAborted(stopStarting).then(closeIfFindable);
+		const onAccepted = () => {
+			isAccepted = true;
+			// The call is not sent again, so its body is not needed any more.
+			freeBody();
+			markAccepted();
+		};
+		const outcome = await readOutcome(chunks, onAccepted);
+		const refusal = isAccepted ? undefined : refusalOf(outcome);
 		if (refusal) throw refusal;
 		onAccepted();
 		if (outcome instanceof Failure) throw outcome;
 		if (stopStarting.aborted && outcome.interruptionReason !== undefined) {
-			this.record.markStopped(outcome.files);
+			record.markStopped(outcome.files);
 			throw abortReason(stopStarting).withDefaults({ mayBeCharged: true });
 		}
 		return outcome;
@@ -140,18 +120,16 @@ class GenerationCall {
 	 * outcome that has the files that have arrived. Calls `onAccepted` at each sign that the service has accepted the
 	 * call.
 	 */
-	private async readOutcome(
+	async function readOutcome(
 		chunks: AsyncIterable<Uint8Array>,
 		onAccepted: () => void,
 	): Promise<StreamResult | Failure> {
-		const { idleTimeoutMs } = this.streamOptions;
-		const { api, concurrency } = this.item;
 		const onProgress = (status: string, id?: string) => {
 			onAccepted();
-			this.record.markProgress(status, id);
-			if (this.streamOptions.stopStarting.aborted) this.closeIfFindable();
+			record.markProgress(status, id);
+			if (stopStarting.aborted) closeIfFindable();
 		};
-		const events = new GenerationEvents(api.credential, onProgress, this.record.orderedCount);
+		const events = new GenerationEvents(api.credential, onProgress, record.orderedCount);
 		const streamEnded = new AbortController();
 		const runAfter = async (ms: number, action: () => void) => {
 			await sleep(ms, streamEnded.signal);
@@ -165,24 +143,21 @@ class GenerationCall {
 		const allowedIdleMs = () => {
 			if (events.lastEventIsUnattributedError) return Math.min(idleTimeoutMs, IDLE_AFTER_ERROR_MS);
 			// A silent stream may still deliver its result, which could not be recognized in the history.
-			return this.isFindable ? idleTimeoutMs : Infinity;
+			return isFindable() ? idleTimeoutMs : Infinity;
 		};
-		void watchIdle(
-			() => lastEventAt + allowedIdleMs(),
-			streamEnded.signal,
-			() => {
-				closeReason = `the service sent nothing for ${allowedIdleMs() / 1000} seconds`;
-				this.close();
-			},
-		);
+		const onIdle = () => {
+			closeReason = `the service sent nothing for ${allowedIdleMs() / 1000} seconds`;
+			close();
+		};
+		void watchIdle(() => lastEventAt + allowedIdleMs(), streamEnded.signal, onIdle);
 		try {
 			for await (const chunk of chunks) {
 				if (outcome) continue;
 				const { eventCount } = events;
 				outcome = events.push(chunk);
 				// A refused call may be sent again, so its stream is closed without an abort of the call.
-				if (outcome && this.state === 'unanswered' && refusalOf(outcome)) return outcome;
-				if (outcome) void runAfter(END_GRACE_MS, () => this.close());
+				if (outcome && !isAccepted && refusalOf(outcome)) return outcome;
+				if (outcome) void runAfter(END_GRACE_MS, close);
 				if (events.eventCount > eventCount) lastEventAt = monotonicNow();
 			}
 			return outcome ?? events.finish();
@@ -193,37 +168,31 @@ class GenerationCall {
 		}
 	}
 
-	/** Call this when the service has accepted the call. The call is not sent again, so its body is freed. */
-	private markAccepted(onAccepted: () => void): void {
-		this.state = 'accepted';
-		this.freeBody();
-		onAccepted();
-	}
-
 	/** Deletes the request body, and gives back the memory that was reserved for it. */
-	private freeBody(): void {
-		this.body.release?.();
-		delete this.body.release;
-		delete this.body.bytes;
+	function freeBody(): void {
+		body.release?.();
+		delete body.release;
+		delete body.bytes;
 	}
 
 	/**
-	 * True if the result can be recognized in the history. If images are part of the request, only an announced id
-	 * identifies it there.
+	 * Returns true if the result can be recognized in the history. If images are part of the request, only an announced
+	 * id identifies it there.
 	 */
-	private get isFindable(): boolean {
-		const { announcedIds, requestedCount, withImages } = this.record.request;
+	function isFindable(): boolean {
+		const { announcedIds, requestedCount, withImages } = record.request;
 		return !withImages || announcedIds.length >= requestedCount;
 	}
 
-	private closeIfFindable(): void {
-		if (this.isFindable) this.close();
-	}
-
-	private close(): void {
-		this.closeController.abort(SILENT_ABORT);
+	function closeIfFindable(): void {
+		if (isFindable()) close();
 	}
 }
+
+const jsonBodyFiller =
+	({ fields }: GenerationOrder): FillBody =>
+	async (body) =>
+		(body.bytes = Buffer.from(JSON.stringify(fields)));
 
 /**
  * Returns the Failure to throw if the first event of a stream says that the service has not accepted the call;
