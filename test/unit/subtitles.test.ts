@@ -57,13 +57,13 @@ describe('VTT', () => {
 	it('is later by what comes before, with its hours', () => {
 		const text = joined(
 			[0, '\uFEFFWEBVTT - Mine\r\nKind: captions\r\n\r\n00:00.000 --> 00:01.000\r\nOne.\r\n'],
-			[1500, 'WEBVTT - Other\n\n00:00.250 --> 100:00:01.000 align:start\nTwo,\n<b>too</b>\n'],
+			[1500, 'WEBVTT - Other\n\n00:00.250 --> 10:00:01.000 align:start\nTwo,\n<b>too</b>\n'],
 		);
 		expect(text).toBe(
 			srt(
 				'WEBVTT - Mine\nKind: captions',
 				'1\n00:00:00.000 --> 00:00:01.000\nOne.',
-				'2\n00:00:01.750 --> 100:00:02.500 align:start\nTwo,\n<b>too</b>',
+				'2\n00:00:01.750 --> 10:00:02.500 align:start\nTwo,\n<b>too</b>',
 			),
 		);
 	});

@@ -13,11 +13,10 @@ const TIMING_LINE = new RegExp(
 	String.raw`^[ \t]*${CUE_TIME_PATTERN}[ \t]*-->[ \t]*${CUE_TIME_PATTERN}(.*)$`,
 );
 
-const twoDigits = (number: number) => String(number).padStart(2, '0');
-
 /**
  * Adds `ms` milliseconds to a time and formats it, with `decimalSeparator` before the milliseconds. `parts` are the
- * hours, minutes, seconds and decimals of the time, as text; hours and decimals may be missing.
+ * hours, minutes, seconds and decimals of the time, as text; hours and decimals may be missing. The result is below 24
+ * hours.
  */
 function shiftedTime(
 	parts: Array<string | undefined>,
@@ -27,13 +26,7 @@ function shiftedTime(
 	const [hours = 0, minutes = 0, seconds = 0] = parts.slice(0, 3).map((part) => Number(part ?? 0));
 	const fraction = Number((parts[3] ?? '').padEnd(3, '0'));
 	const totalMs = Math.round(((hours * 60 + minutes) * 60 + seconds) * 1000 + fraction + ms);
-	const totalSeconds = Math.floor(totalMs / 1000);
-	const clock = [
-		Math.floor(totalSeconds / 3600),
-		Math.floor(totalSeconds / 60) % 60,
-		totalSeconds % 60,
-	].map(twoDigits);
-	return `${clock.join(':')}${decimalSeparator}${String(totalMs % 1000).padStart(3, '0')}`;
+	return new Date(totalMs).toISOString().slice(11, 23).replace('.', decimalSeparator);
 }
 
 /**

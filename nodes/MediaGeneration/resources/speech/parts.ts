@@ -176,11 +176,6 @@ async function joinParts(
 			subtitles ? [{ file: subtitles, startMs: startsMs[index]! }] : [],
 		);
 		if (storedSubtitles.length === 0) return undefined;
-		const missingParts = results.flatMap(({ subtitles }, index) => (subtitles ? [] : [index + 1]));
-		if (missingParts.length > 0)
-			item.report.hint(
-				`The subtitles lack part${missingParts.length > 1 ? 's' : ''} ${missingParts.join(', ')}: the service sent none`,
-			);
 		const textPromises = storedSubtitles.map(async ({ file, startMs }) => {
 			return { text: (await readStoredFile(helpers, file)).toString(), startMs };
 		});
