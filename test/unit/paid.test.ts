@@ -81,10 +81,18 @@ test('a stop names every task, since n8n offers no retry of it', () => {
 test('what is paid and what may be are told apart; the rest is not named', () => {
 	const request = { kind: 'video', files: [], announcedIds: ['v1', 'v2'] };
 	const video = { index: 3, state: 'accepted', request } as unknown as ItemRequest;
-	const requests = [sent(0), task(1, '7'), gone(2), video];
-	expect(said(requests)).toBe(
-		"Get the audio with Speech → Collect ('Join Into One File' turned off), and the videos in half an hour with History → Get Many, at no extra charge. Already paid for: task 7; videos v1, v2. Possibly charged (not confirmed by the service): speech of row 1. To find out, check the provider's website. Then run only the rows without a result: a new run would charge all rows.",
-	);
+	const ways: Array<[ItemRequest[], string]> = [
+		[
+			[sent(0), task(1, '7'), gone(2)],
+			"Get the audio with Speech → Collect ('Join Into One File' turned off), at no extra charge. Already paid for: task 7. Possibly charged (not confirmed by the service): speech of row 1. To find out, check the provider's website.",
+		],
+		[
+			[video],
+			'Get the videos in half an hour with History → Get Many, at no extra charge. Already paid for: videos v1, v2.',
+		],
+	];
+	const last = ' Then run only the rows without a result: a new run would charge all rows.';
+	for (const [requests, text] of ways) expect(said(requests)).toBe(text + last);
 	expect(said([sent(0)], failed(1, 'taskFailed'))).toBe(
 		"Possibly charged (not confirmed by the service): speech of row 1. A retry does not send it again: check the provider's website.",
 	);

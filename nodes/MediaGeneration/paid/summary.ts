@@ -38,44 +38,36 @@ function retryAdvice(isSubWorkflow = false) {
 	};
 }
 
-const kindOf = (value: JournalValue): MediaKind =>
-	'taskId' in value ? 'speech' : (value.request?.kind ?? 'speech');
-const nounOf = (kind: MediaKind | 'task', count: number) => {
-	if (count === 1) return kind;
-	return kind === 'task' ? 'tasks' : MEDIA[kind].plural;
-};
+/** Returns the kind of media that the requests of a run are for. A node has one operation, so it is the same for all. */
+function kindOf(requests: ItemRequest[]): MediaKind {
+	const [first] = requests;
+	return (first && 'request' in first && first.request?.kind) || 'speech';
+}
+
+/** Returns the service's ids of a request's results, or else their URLs; empty if neither is known. */
+function namesOf(itemRequest: ItemRequest): string[] {
+	if ('taskId' in itemRequest) return [itemRequest.taskId];
+	const { files = [], announcedIds = [] } = itemRequest.request ?? {};
+	const names = new Set([...files.map(({ id, fileUrl }) => id ?? fileUrl), ...announcedIds]);
+	return [...names].filter((name) => !/^data:/.test(name));
+}
 
 /**
- * Lists the results of requests for the user, by the service's ids, or else by URL or row: `tasks 1, 2; video of row
+ * Lists the results of requests for the user, by the service's ids, or else by URL or row: `videos v1, v2; video of row
  * 3`. Lists at most `max` results of each kind (see `listFirst`).
  */
 function listResults(requests: ItemRequest[], max?: number): string {
-	const namesByKind = new Map<MediaKind | 'task', string[]>();
-	/** The indexes of the items whose requests have neither an id nor a URL, by kind. */
-	const itemIndexesByKind = new Map<MediaKind, number[]>();
-	const append = <K, T>(map: Map<K, T[]>, kind: K, ...newValues: T[]) =>
-		map.set(kind, [...(map.get(kind) ?? []), ...newValues]);
-	for (const itemRequest of requests) {
-		if ('taskId' in itemRequest) {
-			append(namesByKind, 'task', itemRequest.taskId);
-			continue;
-		}
-		const { files = [], announcedIds = [] } = itemRequest.request ?? {};
-		const fileNames = files.map(({ id, fileUrl }) => id ?? fileUrl);
-		const names = [...new Set([...fileNames, ...announcedIds])].filter(
-			(name) => !/^data:/.test(name),
-		);
-		if (names.length > 0) append(namesByKind, kindOf(itemRequest), ...names);
-		else append(itemIndexesByKind, kindOf(itemRequest), itemRequest.index);
-	}
-	return [
-		...[...namesByKind].map(
-			([kind, names]) => `${nounOf(kind, names.length)} ${listFirst(names, max)}`,
-		),
-		...[...itemIndexesByKind].map(
-			([kind, items]) => `${nounOf(kind, items.length)} of ${nameRows(items, max)}`,
-		),
-	].join('; ');
+	const kind = kindOf(requests);
+	const names = requests.flatMap(namesOf);
+	const unnamed = requests.filter((request) => namesOf(request).length === 0);
+	const rows = unnamed.map(({ index }) => index);
+	const noun = (count: number) => (count === 1 ? kind : MEDIA[kind].plural);
+	const namedNoun = kind === 'speech' ? `task${names.length === 1 ? '' : 's'}` : noun(names.length);
+	return joinTexts(
+		'; ',
+		names.length > 0 && `${namedNoun} ${listFirst(names, max)}`,
+		rows.length > 0 && `${noun(rows.length)} of ${nameRows(rows, max)}`,
+	);
 }
 
 /**
@@ -102,19 +94,16 @@ export function chargeSummary(
 	const indeterminateRequests = otherItemRequests.filter(({ state }) => state === 'sent');
 	const indeterminateSentence = (max?: number) =>
 		`Possibly charged (not confirmed by the service): ${listResults(indeterminateRequests, max)}.`;
-	const howToCheck = howToCheckFor(
-		indeterminateRequests.map(kindOf).find((kind) => kind !== 'speech') ?? 'speech',
-	);
+	const mediaKind = kindOf(requests);
+	const howToCheck = howToCheckFor(mediaKind);
 	if (!failed) {
-		const kinds = new Set(chargedRequests.map(kindOf));
-		const waysToGet = [
-			kinds.delete('speech') && "the audio with Speech → Collect ('Join Into One File' turned off)",
-			kinds.size > 0 &&
-				`the ${[...kinds].map((kind) => MEDIA[kind].plural).join(' and ')} in half an hour with History → Get Many`,
-		];
+		const wayToGet =
+			mediaKind === 'speech'
+				? "the audio with Speech → Collect ('Join Into One File' turned off)"
+				: `the ${MEDIA[mediaKind].plural} in half an hour with History → Get Many`;
 		const after = joinSentences(
 			chargedRequests.length > 0 &&
-				`Get ${waysToGet.filter(Boolean).join(', and ')}, at no extra charge. Already paid for: ${listResults(chargedRequests, Infinity)}.`,
+				`Get ${wayToGet}, at no extra charge. Already paid for: ${listResults(chargedRequests, Infinity)}.`,
 			indeterminateRequests.length > 0 &&
 				`${indeterminateSentence(Infinity)} To find out, ${howToCheck}.`,
 			chargeableRequests.length > 0 &&
@@ -181,5 +170,10 @@ export function chargeSummary(
 	return { before: comesFirst ? whatToDo : undefined, after };
 }
 
-const joinSentences = (...texts: Array<string | false | undefined>): string | undefined =>
-	texts.filter(Boolean).join(' ') || undefined;
+type OptionalText = string | false | undefined;
+
+const joinTexts = (separator: string, ...texts: OptionalText[]): string =>
+	texts.filter(Boolean).join(separator);
+
+const joinSentences = (...texts: OptionalText[]): string | undefined =>
+	joinTexts(' ', ...texts) || undefined;
