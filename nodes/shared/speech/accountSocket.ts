@@ -217,14 +217,13 @@ export class AccountSocket {
 			`${this.url}?token=${encodeURIComponent(this.credential.apiToken)}`,
 		);
 		const connection: Connection = { socket, startedAt: monotonicNow(), lastMessageAt: 0 };
-		socket.binaryType = 'arraybuffer';
 		socket.addEventListener('open', () => {
 			connection.lastMessageAt = connection.startedAt = monotonicNow();
 			this.stateChanged.abort();
 		});
-		socket.addEventListener('message', ({ data }: { data: string | ArrayBuffer }) => {
+		socket.addEventListener('message', ({ data }: { data: unknown }) => {
 			connection.lastMessageAt = monotonicNow();
-			this.receive(typeof data === 'string' ? data : Buffer.from(data).toString('utf8'));
+			this.receive(String(data));
 		});
 		// Every 'error' event is followed by 'close' and says nothing useful, so nothing listens to 'error'.
 		socket.addEventListener('close', () => this.onClose(connection));
