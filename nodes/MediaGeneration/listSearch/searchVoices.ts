@@ -5,7 +5,7 @@ import type { ServiceRecord } from '../../shared/contract';
 import { toNoResponse } from '../../shared/failure';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
-import { readVoices, isLastPage, MAX_PAGE_SIZE, MIN_PAGE_SIZE } from '../../shared/api/pagination';
+import { readVoices } from '../../shared/api/pagination';
 import { asText, asWebUrl, isRecord } from '../../shared/parsing/values';
 import { Api } from '../../shared/api/api';
 import { languageCodesByName, languageNames, normalize } from './languages';
@@ -13,8 +13,8 @@ import { languageCodesByName, languageNames, normalize } from './languages';
 /** Time limit of one search in the editor's list of voices, in ms. */
 const SEARCH_TIMEOUT_MS = 60_000;
 
-/** The maximum number of voices to read if this node filters them, because the service searches in another way. */
-const MAX_FILTERED_VOICES = 1000;
+/** The maximum number of voices in the list. The others are found by a search. */
+const MAX_LISTED_VOICES = 1000;
 
 /** The fields of a voice that describe it, apart from its language. */
 const TRAITS = ['accent', 'gender', 'age', 'category', 'description'];
@@ -106,74 +106,40 @@ export function voiceMatches(voice: ServiceRecord, patterns: RegExp[]): boolean 
 	return patterns.every((pattern) => pattern.test(searchableText));
 }
 
-/** Where the next page of the editor's list of voices begins. */
-interface PageCursor {
-	/** The number of the next page, from 0. */
-	page: number;
-	/** How many voices the pages before this one have in total. */
-	voicesBefore: number;
-	/** The id of the first voice on the previous page. */
-	previousFirstId?: string;
-}
-
 /**
- * n8n calls this to fill the list of the field Voice (§4.4). Resolves with one page of the voices that match `filter`.
- * `paginationToken` is the one that came with the previous page. Throws an n8n error.
+ * n8n calls this to fill the list of the field Voice (§4.4). Resolves with the voices that match `filter`, at most
+ * MAX_LISTED_VOICES. Throws an n8n error.
  */
 export async function searchVoices(
 	this: ILoadOptionsFunctions,
 	filter = '',
-	paginationToken = '{"page":0,"voicesBefore":0}',
 ): Promise<INodeListSearchResult> {
 	let credential: Credential | undefined;
 	try {
 		credential = readCredential(await this.getCredentials(CREDENTIAL_TYPE));
 		const api = new Api(this, credential);
-		const cursor = JSON.parse(paginationToken) as PageCursor;
-		const searchPage = async (signal: AbortSignal) =>
-			await findVoices(api, filter.trim(), cursor, signal);
-		return await withDeadline(SEARCH_TIMEOUT_MS, undefined, searchPage);
+		const search = async (signal: AbortSignal) => await findVoices(api, filter.trim(), signal);
+		return { results: await withDeadline(SEARCH_TIMEOUT_MS, undefined, search) };
 	} catch (error) {
 		throw toNodeError(toNoResponse(error), { node: this.getNode(), redact: credential?.redact });
 	}
 }
 
-/** Resolves with one page of the voices that match `search`. Throws a Failure. */
-async function findVoices(
-	api: Api,
-	search: string,
-	{ page, voicesBefore, previousFirstId }: PageCursor,
-	signal: AbortSignal,
-): Promise<INodeListSearchResult> {
-	const { redact } = api.credential;
+/** Resolves with the entries of the voices that match `search`. Throws a Failure. */
+async function findVoices(api: Api, search: string, signal: AbortSignal) {
 	const patterns = searchPatterns(search);
-	// The records are redacted, because the editor shows the entries made from them, and saves the chosen one
-	// unencrypted.
-	const entriesOf = (records: ServiceRecord[]) =>
-		redact
-			.value(records)
+	const findIn = async (query: Record<string, string>) => {
+		const voices = await readVoices(api, query, MAX_LISTED_VOICES, signal);
+		// The records are redacted, because the editor shows the entries made from them, and saves the chosen one
+		// unencrypted.
+		return api.credential.redact
+			.value(voices)
 			.filter((voice) => voiceMatches(voice, patterns))
 			.map((voice) => voiceEntry(voice, patterns))
 			.filter((entry) => entry !== undefined);
-	const query = { page, page_size: MAX_PAGE_SIZE, ...(search ? { search } : {}) };
-	const voicePage = await api.listVoices(query, signal);
-	const firstVoiceId = redact.value(voiceIdOf(voicePage.items[0] ?? {}));
-	// Some services ignore `page` and send all voices each time. Then this page begins like the one before, and has no
-	// more voices.
-	if (page > 0 && firstVoiceId === previousFirstId) return { results: [] };
-	const results = entriesOf(voicePage.items);
-	// If the first page is empty or has a voice that does not match, the service searches in another way than this
-	// node. Then this node reads the voices without a search text, and filters them itself.
-	const isFilteredByService =
-		search === '' || (results.length > 0 && results.length === voicePage.items.length);
-	if (!isFilteredByService && page === 0) {
-		return { results: entriesOf(await readVoices(api, {}, MAX_FILTERED_VOICES, signal)) };
-	}
-	const nextCursor: PageCursor = {
-		page: page + 1,
-		voicesBefore: voicesBefore + voicePage.items.length,
-		previousFirstId: firstVoiceId,
 	};
-	const isLast = isLastPage(voicePage, nextCursor.voicesBefore, MAX_PAGE_SIZE, MIN_PAGE_SIZE);
-	return isLast ? { results } : { results, paginationToken: JSON.stringify(nextCursor) };
+	if (search === '') return await findIn({});
+	const found = await findIn({ search });
+	// The service may search in another way than this node, for example in names only.
+	return found.length > 0 ? found : await findIn({});
 }

@@ -32,7 +32,7 @@ export interface Paging {
  * @param pageSize how many records were requested per page
  * @param fullPageSize a page with at least this many records may be followed by another
  */
-export function isLastPage(
+function isLastPage(
 	page: Page,
 	recordsSoFar: number,
 	pageSize: number,
