@@ -155,7 +155,7 @@ describe.each(cases)('%s', (_, one) => {
 	it('is counted by Max Paid Requests', async () => {
 		const given = parametersOf(one, { [LIMIT]: 1 });
 		const { message } = bad(await run(node(given), { input: itemsOf('One', 'Two') }));
-		expect(message).toMatch("This run needs 2 paid requests, but 'Max Paid Requests' is 1");
+		expect(message).toMatch("This execution needs 2 paid requests, but 'Max Paid Requests' is 1");
 		expect(posts()).toBe(0);
 	});
 

@@ -14,7 +14,7 @@ const spoken = (maxPaidPerExecution: number, options: IDataObject = {}) =>
 
 test('a run that needs more is refused before anything is sent', async () => {
 	const { message, description } = bad(await run(spoken(4), rows(5)));
-	expect(message).toContain(`This run needs 5 paid requests, but '${LIMIT}' is 4`);
+	expect(message).toContain(`This execution needs 5 paid requests, but '${LIMIT}' is 4`);
 	expect(description).toContain('No paid request was sent');
 	expect(sim.requests).toEqual([]);
 });
@@ -65,7 +65,7 @@ test('four videos are one request', async () => {
 	const options = { maxPaidPerExecution: 1 };
 	expect(good(await run(video('A boat', options, { numberOfVideos: 4 })))).toHaveLength(4);
 	const { message } = bad(await run(video('A boat', options), rows(2)));
-	expect(message).toContain(`This run needs 2 paid requests, but '${LIMIT}' is 1`);
+	expect(message).toContain(`This execution needs 2 paid requests, but '${LIMIT}' is 1`);
 	expect(sim.chargedCalls).toBe(1);
 });
 

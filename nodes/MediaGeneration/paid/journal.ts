@@ -96,10 +96,8 @@ export class Journal {
 			this.requestCount = countBefore + plannedCount;
 			return undefined;
 		}
-		const reason =
-			countBefore === 0
-				? `This run needs ${plannedCount} paid request${plannedCount > 1 ? 's' : ''}`
-				: `This execution needs ${countBefore + plannedCount} paid requests (${countBefore} already sent)`;
+		const sent = countBefore > 0 ? ` (${countBefore} already sent)` : '';
+		const reason = `This execution needs ${countBefore + plannedCount} paid requests${sent}`;
 		// A retry keeps the rows, and a new run with fewer rows would be charged for earlier ones again.
 		const fieldRemedy = countBefore > 0 ? 'Raise the limit' : undefined;
 		return new Failure('overBudget', { reason, fieldRemedy, maxPaidRequests: limit });
