@@ -7,6 +7,8 @@ export class Report {
 	constructor(
 		private readonly context: IExecuteFunctions,
 		private readonly redact: Redactor,
+		/** The hints of the run, each with the indexes of its items. */
+		private readonly hints: Map<string, Set<number>>,
 		/** The index of the item, from 0, and how many items the run has. */
 		private readonly item: { index: number; count: number },
 		/**
@@ -14,12 +16,11 @@ export class Report {
 		 * speech.
 		 */
 		private readonly part?: { number: number; count: number },
-		readonly hints = new Set<string>(),
 	) {}
 
-	/** Returns the report of one part of the item. Both reports share their hints. */
+	/** Returns the report of one part of the item. */
 	forPart(part: { number: number; count: number }): Report {
-		return new Report(this.context, this.redact, this.item, part, this.hints);
+		return new Report(this.context, this.redact, this.hints, this.item, part);
 	}
 
 	/** Shows a text in the browser's console of the person who runs the workflow manually. */
@@ -40,7 +41,7 @@ export class Report {
 
 	/** Adds a hint for the output panel. */
 	hint(message: string): void {
-		this.hints.add(message);
+		this.hints.set(message, new Set(this.hints.get(message)).add(this.item.index));
 	}
 
 	/**

@@ -52,6 +52,8 @@ export class Run {
 	/** Is aborted to end the run: nothing new may begin, and the accounts are released. */
 	private readonly stopController = new AbortController();
 	private readonly signals: CallSignals;
+	/** The hints for the output panel, each with the indexes of its items. */
+	private readonly hints = new Map<string, Set<number>>();
 	private concurrency: ConcurrencyLimiter | undefined;
 	/** The lowest value of Max Paid Requests among all items. */
 	private maxPaid = Infinity;
@@ -117,7 +119,7 @@ export class Run {
 		}
 		// Cancellation ends the node with an error, even if On Error says to continue.
 		if (isCanceled) this.fatalFailure = { error: new Failure('canceled') };
-		else this.showHints(items);
+		else this.showHints();
 		if (this.fatalFailure) throw this.errorOf(this.fatalFailure, items);
 		return resultsByItem;
 	}
@@ -173,7 +175,7 @@ export class Run {
 			parameters,
 			...this.signals,
 			concurrency: this.concurrency,
-			report: new Report(context, redact, { index, count: this.credentials.length }),
+			report: new Report(context, redact, this.hints, { index, count: this.credentials.length }),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
 				// If the first output item has an `error` field, even with an empty text, Retry On Fail runs the node
 				// again. So an empty `error` from the service is removed.
@@ -247,16 +249,9 @@ export class Run {
 	}
 
 	/** Shows the hints of all items in the output panel, each text once. */
-	private showHints(items: PreparedItem[]): void {
-		const rowsByHint = new Map<string, number[]>();
-		for (const { index, report } of items) {
-			for (const hint of report.hints) {
-				const rows = rowsByHint.get(hint) ?? [];
-				rows.push(index);
-				rowsByHint.set(hint, rows);
-			}
-		}
-		for (const [hint, rows] of rowsByHint) {
+	private showHints(): void {
+		for (const [hint, indexes] of this.hints) {
+			const rows = [...indexes].sort((a, b) => a - b);
 			const prefix = this.credentials.length > 1 ? rowPrefix(rows) : '';
 			const message = this.redact.text(prefix + hint);
 			this.context.addExecutionHints({ message, location: 'outputPane' });
