@@ -97,6 +97,14 @@ test.each<[string, StreamStep[]]>([
 	expect([looks(), sim.leaks.length]).toEqual([0, 0]);
 });
 
+test('a file that is gone is named with the others of its request', async () => {
+	onFile(answer(410));
+	const { description } = bad(await run(video('P', {}, { numberOfVideos: 3 })));
+	expect(description).toContain('Get its files with History → Get Many, or here: ');
+	for (const { file_url } of sim.history) expect(description).toContain(file_url);
+	expect(sim.history).toHaveLength(3);
+});
+
 test.each<[string, (addresses: string[]) => unknown]>([
 	['file_url', (addresses) => addresses.map((file_url) => ({ file_url }))],
 	['url', (addresses) => addresses.map((url) => ({ url }))],

@@ -5,7 +5,7 @@ import { msBeforeFinalRead } from '../../shared/async/pollUntil';
 import type { GeneratedFile, MediaKind, GenerationRequest } from '../../shared/contract';
 import { fileNames } from '../../shared/generation/entryFiles';
 import { findInHistory, findRenewedFile } from '../../shared/generation/historySearch';
-import { Failure } from '../../shared/failure';
+import { Failure, withDefaultFacts } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import {
 	concurrency,
@@ -72,8 +72,15 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 				return record.request;
 			});
 			const { files } = request;
-			const makeOutput = async (file: GeneratedFile, name: string) =>
-				await fileOutput(request, file, name, isResumed, stopStarting);
+			const makeOutput = async (file: GeneratedFile, name: string) => {
+				const outputPromise = fileOutput(request, file, name, isResumed, stopStarting);
+				return await outputPromise.catch((error: unknown) => {
+					const otherFiles = files.filter((other) => other !== file);
+					throw withDefaultFacts(error, {
+						otherFileUrls: otherFiles.map(({ fileUrl }) => fileUrl),
+					});
+				});
+			};
 			// A file that cannot be downloaded must not discard the other files, which were charged as well.
 			const output: ItemResult[] = [];
 			for (const [index, name] of fileNames(files).entries()) {

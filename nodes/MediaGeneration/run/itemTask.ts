@@ -1,6 +1,5 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { Failure, isFailure } from '../../shared/failure';
-import { asText } from '../../shared/parsing/values';
 import type { JournalEntry } from '../paid/journal';
 
 /** Takes the place of an output item that could not be made. `error` is the reason. */
@@ -53,19 +52,3 @@ export const toItemResult = async (promise: Promise<INodeExecutionData>): Promis
 		if (!(error instanceof Failure)) throw error;
 		return new FailedResult(error);
 	});
-
-/**
- * If `error` is the Failure of one file, returns it with the URLs of the item's other files, which were charged.
- * Returns any other error as it is. `results` are all results of the item.
- */
-export function withOtherFileUrls(error: unknown, results: ItemResult[]): unknown {
-	if (!(error instanceof Failure)) return error;
-	const urls = results.map((result) => {
-		if (!(result instanceof FailedResult)) return asText(result.json.file_url);
-		return result.error instanceof Failure ? result.error.facts.fileUrl : undefined;
-	});
-	const knownUrls = urls.filter((url) => url !== undefined);
-	return error.withDefaults({
-		otherFileUrls: knownUrls.filter((url) => url !== error.facts.fileUrl),
-	});
-}

@@ -17,13 +17,7 @@ import { toOutputRecord } from '../../shared/parsing/responses';
 import { collectableTasks, Journal, type JournalEntry } from '../paid/journal';
 import { chargeSummary, type ItemRequest } from '../paid/summary';
 import { ConcurrencyLimiter } from './concurrency';
-import {
-	type ItemTask,
-	type ItemResult,
-	FailedResult,
-	withIndexesOfEmptyField,
-	withOtherFileUrls,
-} from './itemTask';
+import { type ItemTask, type ItemResult, FailedResult, withIndexesOfEmptyField } from './itemTask';
 import type { ItemContext } from './itemContext';
 import { Report } from './report';
 
@@ -211,7 +205,7 @@ export class Run {
 	private endOnFailure(results: ItemResult[], index: number): void {
 		const failed = results.find((result) => result instanceof FailedResult);
 		if (failed && !this.continueOnFail) {
-			this.fatalFailure ??= { error: withOtherFileUrls(failed.error, results), index };
+			this.fatalFailure ??= { error: failed.error, index };
 			this.stopController.abort(new Failure('canceled'));
 		}
 	}
