@@ -20,7 +20,6 @@ function run(
 	if (journal.reserve(planned, limit)) return false;
 	const item = {
 		index: 0,
-		accountInKey: '',
 		accountKey: '',
 		parameters: {} as NodeParameters,
 		baseUrl: '',

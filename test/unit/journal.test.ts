@@ -42,7 +42,6 @@ function execution(executionId: string | null = '1') {
 			const redact = redactor(TOKEN);
 			const item = {
 				index: 0,
-				accountInKey: accountKey,
 				accountKey,
 				parameters,
 				baseUrl: '',
@@ -102,13 +101,4 @@ test('without an execution, a model’s call finds what the one before it has le
 	jest.setSystemTime(Date.now() + 2000);
 	expect(found()).toBeUndefined();
 	jest.useRealTimers();
-});
-
-test('of a credential with several accounts, the same one finds what it has paid for', () => {
-	const here = execution();
-	failing(here, '1', { accountKey: 'a' });
-	here.again();
-	expect(foundBy(here, { accountKey: 'b' })).toBeUndefined();
-	here.again();
-	expect(foundBy(here, { accountKey: 'a' })).toBe('1');
 });

@@ -86,9 +86,8 @@ export const digestOf = (...parts: unknown[]): string =>
  * `credential` and `request` are digests. Call `keyFactory` once per run of the node. Both functions throw n8n's error
  * if an expression cannot be resolved.
  *
- * In a call by a model, the second argument of the returned function is the account's key. Otherwise it is '': the
- * idempotency key then depends on the id of the credential, but not on the token, so a retry still collects the result
- * after the user has corrected the token.
+ * In a call by a model, the idempotency key depends on the account. Otherwise it depends on the id of the credential, but
+ * not on the token, so a retry still collects the result after the user has corrected the token.
  */
 export function keyFactory(context: IExecuteFunctions, isToolRun: boolean) {
 	const { parameters, credentials } = context.getNode();
@@ -96,9 +95,9 @@ export function keyFactory(context: IExecuteFunctions, isToolRun: boolean) {
 	const runIndex: unknown = isToolRun ? 'tool' : context.evaluateExpression('{{ $runIndex }}', 0);
 	const runDigest = digestOf(runIndex ?? 0, isToolRun ? [] : parametersInKey(parameters));
 	const items = context.getInputData();
-	return (index: number, accountInKey: string): string => {
+	return (index: number, accountKey: string): string => {
 		const callParameters = isToolRun ? resolvedParametersInKey(context, index) : [];
 		const requestDigest = digestOf(runDigest, callParameters, itemIdentity(items[index]!));
-		return `${digestOf(id ?? name, accountInKey)}/${index}:${requestDigest}`;
+		return `${digestOf(id ?? name, isToolRun ? accountKey : '')}/${index}:${requestDigest}`;
 	};
 }

@@ -71,15 +71,10 @@ export class Journal {
 	 * error if an expression cannot be resolved.
 	 */
 	entriesFor(
-		item: ItemOfEntry & {
-			index: number;
-			/** The account's key in a call by a model, otherwise ''. */
-			accountInKey: string;
-			parameters: NodeParameters;
-		},
+		item: ItemOfEntry & { index: number; parameters: NodeParameters },
 		callKeys: string[],
 	): JournalEntry[] {
-		const itemKey = this.idempotencyKeyOf(item.index, item.accountInKey);
+		const itemKey = this.idempotencyKeyOf(item.index, item.accountKey);
 		const recentKey =
 			(this.recentRequests?.keyPrefixOf(item.index, item.parameters, item.baseUrl) ?? '') + itemKey;
 		return callKeys.map((key) => new JournalEntry(this, itemKey + key, recentKey + key, item));

@@ -135,9 +135,8 @@ export class Run {
 			const { parameters } = item;
 			const { accountKey, redact } = credential;
 			const baseUrl = redact.text(credential.baseUrl);
-			const accountInKey = this.isToolRun ? accountKey : '';
 			const entries = this.journal.entriesFor(
-				{ index, accountInKey, accountKey, parameters, baseUrl, redact },
+				{ index, accountKey, parameters, baseUrl, redact },
 				task.callKeys,
 			);
 			this.maxPaid = Math.min(this.maxPaid, parameters.numberOption(maxPaid) || Infinity);
