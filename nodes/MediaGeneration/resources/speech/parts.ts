@@ -172,14 +172,14 @@ async function joinParts(
 	 * audio, in ms. Resolves with undefined if no part has subtitles.
 	 */
 	async function storeJoinedSubtitles(startsMs: number[]): Promise<IBinaryData | undefined> {
-		const storedSubtitles = results.flatMap(({ subtitles }, index) =>
-			subtitles ? [{ file: subtitles, startMs: startsMs[index]! }] : [],
+		const textPromises = results.map(async ({ subtitles }, index) =>
+			subtitles
+				? [{ text: String(await readStoredFile(helpers, subtitles)), startMs: startsMs[index]! }]
+				: [],
 		);
-		if (storedSubtitles.length === 0) return undefined;
-		const textPromises = storedSubtitles.map(async ({ file, startMs }) => {
-			return { text: (await readStoredFile(helpers, file)).toString(), startMs };
-		});
-		const joined = joinSubtitles(await Promise.all(textPromises));
+		const texts = (await Promise.all(textPromises)).flat();
+		if (texts.length === 0) return undefined;
+		const joined = joinSubtitles(texts);
 		return await storeFile({ ...joined, bytes: Buffer.from(joined.text) });
 	}
 
