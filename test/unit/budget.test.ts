@@ -18,13 +18,8 @@ function run(
 	} as unknown as IExecuteFunctions;
 	const journal = new Journal(context, false);
 	if (journal.reserve(planned, limit)) return false;
-	const item = {
-		index: 0,
-		accountKey: '',
-		parameters: {} as NodeParameters,
-		baseUrl: '',
-		redact: redactor(''),
-	};
+	const credential = { accountKey: '', baseUrl: '', redact: redactor('') };
+	const item = { index: 0, credential, parameters: {} as NodeParameters };
 	const [entry] = journal.entriesFor(item, ['']);
 	for (let n = unsent; n < planned; n++) entry!.setSent({ state: 'sent' });
 	for (let n = 0; n < refused; n++) entry!.setNotAccepted();

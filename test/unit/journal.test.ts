@@ -38,15 +38,8 @@ function execution(executionId: string | null = '1') {
 				getMode: () => 'trigger',
 				getNode: () => ({ parameters: { text }, credentials }),
 			} as unknown as IExecuteFunctions;
-			const parameters = {} as NodeParameters;
-			const redact = redactor(TOKEN);
-			const item = {
-				index: 0,
-				accountKey,
-				parameters,
-				baseUrl: '',
-				redact,
-			};
+			const credential = { accountKey, baseUrl: '', redact: redactor(TOKEN) };
+			const item = { index: 0, credential, parameters: {} as NodeParameters };
 			return new Journal(context, isTool).entriesFor(item, [''])[0]!;
 		},
 	};

@@ -3,10 +3,10 @@ import type { StopStarting } from '../../shared/async/callSignals';
 import { throwIfAborted, whenAborted } from '../../shared/async/deadline';
 import type { GenerationRequest } from '../../shared/contract';
 import { Failure, type FailureFacts, isFailure } from '../../shared/failure';
+import type { Credential } from '../../shared/http/credential';
 import { contextsOfFinishedNodes } from '../../shared/n8n/internals';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { NodeParameters } from '../../shared/n8n/parameters';
-import type { Redactor } from '../../shared/parsing/redaction';
 import { keyFactory } from './idempotencyKey';
 import {
 	inFlightCalls,
@@ -21,6 +21,14 @@ import { RecentRequests, valuesOfRetries } from './recentRequests';
 
 /** For how long after the creation of a task a replica of the service may lag behind and not know the task, in ms. */
 const MAX_REPLICA_LAG_MS = 600_000;
+
+/** The parts of an ItemContext that the journal needs. */
+interface EntryItem {
+	index: number;
+	credential: EntryCredential;
+	parameters: NodeParameters;
+}
+type EntryCredential = Pick<Credential, 'accountKey' | 'baseUrl' | 'redact'>;
 
 /**
  * The idempotency journal: it remembers the create calls of this node that were charged or may have been charged, so
@@ -70,14 +78,13 @@ export class Journal {
 	 * Returns the entries of an item's create calls, one for each of `callKeys` (see `BillableTask`). Throws n8n's
 	 * error if an expression cannot be resolved.
 	 */
-	entriesFor(
-		item: ItemOfEntry & { index: number; parameters: NodeParameters },
-		callKeys: string[],
-	): JournalEntry[] {
-		const itemKey = this.idempotencyKeyOf(item.index, item.accountKey);
+	entriesFor({ index, credential, parameters }: EntryItem, callKeys: string[]): JournalEntry[] {
+		const itemKey = this.idempotencyKeyOf(index, credential.accountKey);
 		const recentKey =
-			(this.recentRequests?.keyPrefixOf(item.index, item.parameters, item.baseUrl) ?? '') + itemKey;
-		return callKeys.map((key) => new JournalEntry(this, itemKey + key, recentKey + key, item));
+			(this.recentRequests?.keyPrefixOf(index, parameters, credential.baseUrl) ?? '') + itemKey;
+		return callKeys.map(
+			(key) => new JournalEntry(this, itemKey + key, recentKey + key, credential),
+		);
 	}
 
 	/**
@@ -114,17 +121,11 @@ export class Journal {
 	}
 }
 
-/** What an entry knows about its item: the account and the Base URL, and how to remove the token. */
-interface ItemOfEntry {
-	accountKey: string;
-	baseUrl: string;
-	redact: Redactor;
-}
-
 /** The journal's entry for one create call. */
 export class JournalEntry {
 	/** The key of this call in the maps that all runs of this process share. */
 	private readonly sharedKey: string;
+	private readonly baseUrl: string;
 
 	constructor(
 		private readonly journal: Journal,
@@ -132,9 +133,10 @@ export class JournalEntry {
 		private readonly key: string,
 		/** The key of this call in `journal.recentRequests`. */
 		private readonly recentKey: string,
-		private readonly item: ItemOfEntry,
+		private readonly credential: EntryCredential,
 	) {
 		this.sharedKey = `${journal.lineage}/${key}`;
+		this.baseUrl = credential.redact.text(credential.baseUrl);
 		this.adoptNewerValue();
 	}
 
@@ -160,8 +162,8 @@ export class JournalEntry {
 	}
 
 	/** True if a value comes from the service at the item's Base URL. Another service may use the same ids. */
-	private isOfThisService({ baseUrl = this.item.baseUrl }: WrittenValue): boolean {
-		return baseUrl === this.item.baseUrl;
+	private isOfThisService({ baseUrl = this.baseUrl }: WrittenValue): boolean {
+		return baseUrl === this.baseUrl;
 	}
 
 	/**
@@ -196,7 +198,7 @@ export class JournalEntry {
 	get requestsOfAccount(): GenerationRequest[] {
 		return Object.values(this.journal.entries)
 			.flatMap((value) => ('request' in value && value.request ? [value.request] : []))
-			.filter(({ accountKey }) => accountKey === this.item.accountKey);
+			.filter(({ accountKey }) => accountKey === this.credential.accountKey);
 	}
 
 	/**
@@ -246,8 +248,8 @@ export class JournalEntry {
 	write(value: JournalValue): void {
 		const { entries, isRetry, recentRequests } = this.journal;
 		const entry = {
-			...this.item.redact.value(value),
-			baseUrl: this.item.baseUrl,
+			...this.credential.redact.value(value),
+			baseUrl: this.baseUrl,
 			keptAt: Date.now(),
 		};
 		entries[this.key] = entry;
@@ -265,8 +267,8 @@ export class JournalEntry {
 		const { value: previous } = this;
 		if (!previous || !('taskId' in previous)) return;
 		if (isFailure(error, 'notFound')) {
-			const { accountKey = this.item.accountKey, createdAt = 0 } = previous;
-			if (accountKey !== this.item.accountKey)
+			const { accountKey = this.credential.accountKey, createdAt = 0 } = previous;
+			if (accountKey !== this.credential.accountKey)
 				throw sentElsewhereFailure(
 					previous,
 					'with another token',

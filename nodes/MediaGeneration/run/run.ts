@@ -132,14 +132,8 @@ export class Run {
 			const item = this.contextFor(index, credential);
 			const task = prepare(item);
 			if (typeof task === 'function') return { ...item, entries: [], run: task };
-			const { parameters } = item;
-			const { accountKey, redact } = credential;
-			const baseUrl = redact.text(credential.baseUrl);
-			const entries = this.journal.entriesFor(
-				{ index, accountKey, parameters, baseUrl, redact },
-				task.callKeys,
-			);
-			this.maxPaid = Math.min(this.maxPaid, parameters.numberOption(maxPaid) || Infinity);
+			const entries = this.journal.entriesFor(item, task.callKeys);
+			this.maxPaid = Math.min(this.maxPaid, item.parameters.numberOption(maxPaid) || Infinity);
 			return { ...item, entries, run: async () => await task.run(entries) };
 		} catch (error) {
 			return new FailedResult(error);
