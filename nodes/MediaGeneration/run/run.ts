@@ -90,7 +90,7 @@ export class Run {
 		const resultsByItem = preparedItems.map((item): ItemResult[] =>
 			item instanceof FailedResult ? [item] : [],
 		);
-		for (const { index, failed } of this.reserveRequests(items)) resultsByItem[index] = [failed];
+		this.reserveRequests(items, resultsByItem);
 		resultsByItem.forEach((results, index) => this.endOnFailure(results, index));
 		if (this.fatalFailure)
 			this.fatalFailure.error = withIndexesOfEmptyField(this.fatalFailure.error, resultsByItem);
@@ -178,20 +178,18 @@ export class Run {
 
 	/**
 	 * Reserves the billable requests of all items. If Max Paid Requests does not allow all of them, or if the workflow
-	 * would start itself, reserves none, and returns a failed result for each item that would be charged.
+	 * would start itself, reserves none, and sets a failed result in `resultsByItem` for each item that would be charged.
 	 */
-	private reserveRequests(items: PreparedItem[]) {
+	private reserveRequests(items: PreparedItem[], resultsByItem: ItemResult[][]): void {
 		const willBeCharged = (entry: JournalEntry) => entry.needsCreateCall;
 		const plannedCount = items.flatMap(({ entries }) => entries.filter(willBeCharged)).length;
 		const failure =
 			selfStartFailureOfExecution(this.context) ?? this.journal.reserve(plannedCount, this.maxPaid);
-		if (!failure) return [];
-		return items
-			.filter(({ entries }) => entries.some(willBeCharged))
-			.map(({ index, entries }) => {
-				const error = failure.withDefaults(collectableTasks(entries));
-				return { index, failed: new FailedResult(error) };
-			});
+		if (!failure) return;
+		for (const { index, entries } of items) {
+			const error = failure.withDefaults(collectableTasks(entries));
+			if (entries.some(willBeCharged)) resultsByItem[index] = [new FailedResult(error)];
+		}
 	}
 
 	/** Ends the run if one of an item's results is a failed result, unless `continueOnFail` is true. */
