@@ -96,11 +96,9 @@ export async function collect(
 					: `The node polled ${frequency}, because WebSockets need n8n on Node.js 22 or later`,
 			);
 		}
-		const result: SpeechResult = { taskId, task };
-		if (options.wantsFile) {
-			report.progress(`task ${taskId}: downloading the file`);
-			Object.assign(result, await fetchSound(item, taskId, task.audioUrl, signal));
-		}
+		if (options.wantsFile) report.progress(`task ${taskId}: downloading the file`);
+		const sound = options.wantsFile ? await fetchSound(item, taskId, task.audioUrl, signal) : {};
+		const result: SpeechResult = { taskId, task, ...sound };
 		if (options.wantsSubtitles) result.subtitles = await fetchSubtitles(item, result, signal);
 		return result;
 	} finally {

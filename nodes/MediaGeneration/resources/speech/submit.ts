@@ -85,21 +85,18 @@ async function create(
 	});
 	// The failure of another item does not abort the call, because the answer tells which task was charged.
 	const taskIdPromise = withDeadline(timeoutMs, item.abortInFlight, async (abortInFlight) => {
-		const onSend = async () => {
-			// From now on the service may have accepted the call, so the next attempt must not send it again.
-			entry.setSent({ state: 'sent' });
-			ledgerRequest.sentAt = Date.now();
-			ledger.add(ledgerRequest);
-		};
-		const onNotAccepted = () => {
-			entry.setNotAccepted();
-			ledger.remove(ledgerRequest);
-		};
-		const signals = { stopStarting, abortInFlight };
 		return await api.createTask(operation, requestBody, {
-			...signals,
-			onSend,
-			onNotAccepted,
+			...{ stopStarting, abortInFlight },
+			async onSend() {
+				// From now on the service may have accepted the call, so the next attempt must not send it again.
+				entry.setSent({ state: 'sent' });
+				ledgerRequest.sentAt = Date.now();
+				ledger.add(ledgerRequest);
+			},
+			onNotAccepted() {
+				entry.setNotAccepted();
+				ledger.remove(ledgerRequest);
+			},
 		});
 	});
 	const taskId = await taskIdPromise.catch((error: unknown) => {
