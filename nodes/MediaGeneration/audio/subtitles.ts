@@ -14,22 +14,6 @@ const TIMING_LINE = new RegExp(
 );
 
 /**
- * Adds `ms` milliseconds to a time and formats it, with `decimalSeparator` before the milliseconds. `parts` are the
- * hours, minutes, seconds and decimals of the time, as text; hours and decimals may be missing. The result is below 24
- * hours.
- */
-function shiftedTime(
-	parts: Array<string | undefined>,
-	ms: number,
-	decimalSeparator: string,
-): string {
-	const [hours = 0, minutes = 0, seconds = 0] = parts.slice(0, 3).map((part) => Number(part ?? 0));
-	const fraction = Number((parts[3] ?? '').padEnd(3, '0'));
-	const totalMs = Math.round(((hours * 60 + minutes) * 60 + seconds) * 1000 + fraction + ms);
-	return new Date(totalMs).toISOString().slice(11, 23).replace('.', decimalSeparator);
-}
-
-/**
  * Joins the subtitles of several parts, which are all SRT or all VTT. `startMs` is the time at which a part begins in
  * the joined sound, in ms.
  */
@@ -38,7 +22,16 @@ export function joinSubtitles(
 ): FileType & { text: string } {
 	const type = subtitleTypeOf(parts[0]!.text) ?? SRT;
 	const isVtt = type !== SRT;
-	const decimalSeparator = isVtt ? '.' : ',';
+	/** Adds `ms` milliseconds to a time and formats it. Hours and decimals may be missing. It is below 24 hours. */
+	const shiftedTime = (
+		[hours, minutes, seconds, decimals = '']: Array<string | undefined>,
+		ms: number,
+	) => {
+		const wholeSeconds = (Number(hours ?? 0) * 60 + Number(minutes)) * 60 + Number(seconds);
+		const totalMs = Math.round(wholeSeconds * 1000 + Number(decimals.padEnd(3, '0')) + ms);
+		const time = new Date(totalMs).toISOString().slice(11, 23);
+		return isVtt ? time : time.replace('.', ',');
+	};
 	const blocks: string[] = [];
 	let cueNumber = 0;
 
@@ -52,7 +45,7 @@ export function joinSubtitles(
 			const timing = TIMING_LINE.exec(lines[timingIndex] ?? '');
 			if (timing) {
 				const [start, end] = [timing.slice(1, 5), timing.slice(5, 9)];
-				const timeLine = `${shiftedTime(start, startMs, decimalSeparator)} --> ${shiftedTime(end, startMs, decimalSeparator)}${timing[9]}`;
+				const timeLine = `${shiftedTime(start, startMs)} --> ${shiftedTime(end, startMs)}${timing[9]}`;
 				blocks.push([++cueNumber, timeLine, ...lines.slice(timingIndex + 1)].join('\n'));
 			} else if (block !== '') blocks.push(block);
 		}
