@@ -42,6 +42,8 @@ test('a second attempt for the same row says nothing of earlier rows', async () 
 	const subject = node(speech('One [sim:task-fails-late]'), RETRY);
 	const { all } = bad(await run(subject));
 	expect(all).not.toMatch(PAID);
+	// But that each attempt has its price.
+	expect(all).toMatch(/Retry On Fail is on: each attempt that failed like this was charged\.$/);
 	expect(tasks()).toHaveLength(2);
 });
 

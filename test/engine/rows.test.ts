@@ -41,7 +41,7 @@ test('following the message brings the 99 that are paid for; only the bad one is
 	expect(message).toContain(`Row ${BAD + 1}: `);
 	expect(message.length).toBeLessThan(200);
 	expect(description).toMatch(
-		/^First get the other rows: change only On Error to .* Then run only this row\. Change the text, voice or model\. .* Already paid for, so free in that retry: 99 other rows \(tasks .* and 94 more\)\. The retry runs this row again, too, as it was first read \(charged if the service accepts it\)\.$/,
+		/^First get the other rows: change only On Error to .* Then run only this row\. Change the text, voice or model\. .* Already paid for, so free in that retry: 99 other rows \(tasks .* and 94 more\)\. The retry requests this row again, too, as it was first read \(charged\)\.$/,
 	);
 	expect(description.match(/\d{2,}(?=, | and )/g)).toHaveLength(5);
 	expect(posts()).toBe(100);

@@ -19,7 +19,7 @@ test('at most five are named, however many are paid; a failed row has to be let 
 		before:
 			"First get the other rows: change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under Executions. Then run only this row.",
 		after:
-			'Already paid for, so free in that retry: 99 other rows (tasks t0, t1, t2, t4, t5 and 94 more). The retry runs this row again, too, as it was first read (charged if the service accepts it).',
+			'Already paid for, so free in that retry: 99 other rows (tasks t0, t1, t2, t4, t5 and 94 more). The retry requests this row again, too, as it was first read (charged).',
 	});
 });
 
@@ -32,7 +32,7 @@ test('a row whose own result is paid for is not sent to be run alone, unless onl
 	}
 	const error = new Failure('taskFailed', { taskIds: ['8'], isIncomplete: true });
 	expect(said([...requests, gone(1)], { index: 1, error })).toMatch(
-		/ Then run only this row\..* first read \(charged if the service accepts it\)\.$/,
+		/ Then run only this row\..* first read \(charged\)\.$/,
 	);
 });
 
@@ -134,6 +134,19 @@ test('a retry that will create a new task in the place of an unknown one is said
 		/^To continue, .*\(task 7\)\. If the task stays unknown, .* charged\.$/,
 	);
 	expect(said([task(0, '7')], failed(0, 'notFound'))).not.toMatch(/new one/);
+});
+
+test('with Retry On Fail, it is said that each attempt that failed in this way was charged', () => {
+	const retriesOnFail = { retriesOnFail: true };
+	const sentence = 'Retry On Fail is on: each attempt that failed like this was charged.';
+	expect(said([gone(0)], failed(0, 'taskFailed'), retriesOnFail)).toBe(sentence);
+	expect(said([], failed(0, 'generationFailed'), retriesOnFail)).toBe(sentence);
+	expect(said([gone(0), task(1, '7')], failed(1, 'timedOut'), retriesOnFail)).not.toMatch(/like/);
+	// An earlier attempt had a task that failed. The last one failed before it sent anything, which costs nothing.
+	for (const kind of ['timedOut', 'outOfCredit', 'rateLimited', 'unreachable', 'notFound'] as const)
+		expect(said([gone(0)], failed(0, kind), retriesOnFail)).not.toMatch(/Retry On Fail/);
+	// The result of this request may still come, so it is not sent again.
+	expect(said([sent(0)], failed(0, 'generationFailed'), retriesOnFail)).not.toMatch(/like/);
 });
 
 test('nothing is said when nothing else is paid', () => {

@@ -79,14 +79,24 @@ function listResults(requests: ItemRequest[], max?: number): string {
  * @param failed the failure that ended the run, and the index of its item; undefined if the run was canceled
  * @param execution `isSubWorkflow` is true in a sub-workflow: a retry of the calling workflow runs it anew, and is charged
  * in full. `isRetry` is true if this execution is itself a retry: n8n then still offers to retry the earlier execution,
- * too. `hasEarlierRequests` is true if this or another node has sent billable requests in an earlier run
+ * too. `hasEarlierRequests` is true if this or another node has sent billable requests in an earlier run. `retriesOnFail`
+ * is true if the node has Retry On Fail
  */
 export function chargeSummary(
 	requests: ItemRequest[],
 	failed?: { index: number; error: unknown },
-	execution: { isSubWorkflow?: boolean; isRetry?: boolean; hasEarlierRequests?: boolean } = {},
+	{
+		isSubWorkflow,
+		isRetry,
+		hasEarlierRequests,
+		retriesOnFail,
+	}: {
+		isSubWorkflow?: boolean;
+		isRetry?: boolean;
+		hasEarlierRequests?: boolean;
+		retriesOnFail?: boolean;
+	} = {},
 ): Pick<ErrorContext, 'before' | 'after'> {
-	const { isSubWorkflow, isRetry, hasEarlierRequests } = execution;
 	const chargeableRequests = requests.filter(({ state }) => state !== 'gone');
 	const failedItemRequests = chargeableRequests.filter(({ index }) => index === failed?.index);
 	const otherItemRequests = chargeableRequests.filter(({ index }) => index !== failed?.index);
@@ -112,10 +122,16 @@ export function chargeSummary(
 		return { after };
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
-	// The next retry creates a new task.
-	const isUnknownTaskReplaced =
-		kind === 'notFound' &&
-		requests.some(({ index, state }) => index === failed.index && state === 'gone');
+	// The next attempt replaces a task that is gone, and a failed video or image, which has no value in the journal any
+	// more.
+	const isTaskGone = requests.some(
+		({ index, state }) => index === failed.index && state === 'gone',
+	);
+	const isUnknownTaskReplaced = kind === 'notFound' && isTaskGone;
+	// A failed generation has been charged, and so is the next one. A refused request costs nothing.
+	const isChargedEachTime =
+		(kind === 'taskFailed' && isTaskGone) ||
+		(kind === 'generationFailed' && failedItemRequests.length === 0);
 	// A retry does not send a request again if its outcome is indeterminate, so the item will probably fail again.
 	const isIndeterminate =
 		kind === 'indeterminate' || failedItemRequests.some(({ state }) => state === 'sent');
@@ -123,6 +139,7 @@ export function chargeSummary(
 		CAUSES_OUTSIDE_OF_ITEM.has(kind) ||
 		CAUSES_OUTSIDE_OF_ITEM.has(facts?.meaning) ||
 		(kind === 'downloadFailed' && facts?.transient === true) ||
+		// The next retry creates a new task.
 		isUnknownTaskReplaced;
 	const failsAgain = isIndeterminate || !isCauseOutside;
 	const mustSkipItem = failsAgain && chargedRequests.length > 0;
@@ -158,10 +175,16 @@ export function chargeSummary(
 			`${indeterminateSentence()} A retry does not send ${indeterminateRequests.length > 1 ? 'them' : 'it'} again: ${howToCheck}.`,
 		comesFirst &&
 			!isPaid &&
-			'The retry runs this row again, too, as it was first read (charged if the service accepts it).',
+			(isChargedEachTime
+				? 'The retry requests this row again, too, as it was first read (charged).'
+				: 'A retry uses the rows as they were first read.'),
 		// The description does not say so: Speech → Get and Collect have it, too.
 		isUnknownTaskReplaced &&
 			'If the task stays unknown, the next retry creates a new one, which is charged.',
+		// n8n shows only the message of the last attempt.
+		retriesOnFail &&
+			isChargedEachTime &&
+			'Retry On Fail is on: each attempt that failed like this was charged.',
 		isSubWorkflow &&
 			chargeableRequests.length > 0 &&
 			!hasOnlyEarlierResults &&

@@ -212,12 +212,14 @@ export class Run {
 		);
 		const failed = index === undefined ? undefined : { index, error };
 		const isSubWorkflow = callerIdOf(this.context) !== undefined;
+		const isRetry = this.context.getMode() === 'retry';
+		const node = this.context.getNode();
 		const { before, after } = chargeSummary(requests, failed, {
 			isSubWorkflow,
-			isRetry: this.context.getMode() === 'retry',
+			isRetry,
 			hasEarlierRequests: this.journal.hasEarlierRequests,
+			retriesOnFail: node.retryOnFail,
 		});
-		const node = this.context.getNode();
 		const itemIndex = this.credentials.length > 1 ? index : undefined;
 		const nodeError = toNodeError(error, { node, itemIndex, redact, before, after });
 		// n8n may drop the error of a canceled execution, and with it the note about the charges.
