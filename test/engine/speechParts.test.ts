@@ -73,9 +73,11 @@ describe('Collect with tasks that are not the parts of one text', () => {
 		return [one, two].map((text) => taskOf(text!).id);
 	};
 
-	test('joins them', async () => {
+	test('joins them, and says so', async () => {
 		const result = await run(wait((await begun()).join()));
 		expect(only(result).json.parts).toBe(2);
+		const said = /^2 tasks were joined into one file\. .* turn off 'Join Into One File'/;
+		expect(hints(result)).toEqual([expect.stringMatching(said)]);
 	});
 
 	test('makes an item of each where Join Into One File is off, as Collect does for a single one', async () => {
