@@ -49,6 +49,8 @@ const images = { withImages: true };
 const foreign = { accountKey: 'that of another token' };
 const [first, second] = [listed({}, 0), listed({}, 1)];
 const timeless = { created_at: undefined };
+/** As a clock of that zone shows it. */
+const local = (hours: number) => at(5 + hours * 3600).slice(0, 19);
 const nameless = { ...first, id: undefined };
 /** As a stream tells it that has other ids and addresses than the history. */
 const elsewhere = {
@@ -74,8 +76,14 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	['what has no prompt, where none was sent', [{ prompt: '' }, {}], [0], { mine: { prompt: '' } }],
 	['nothing made before it', [{ created_at: at(-60) }], []],
 	['nothing without a time', [{ created_at: undefined }, { created_at: 'yesterday' }], 'listed'],
+	[
+		'nothing of another zone, maybe',
+		[{ created_at: local(-5) }, { created_at: local(9) }],
+		'listed',
+	],
+	['nothing of yesterday, in any zone', [{ created_at: local(-24) }], []],
 	['nothing of another kind, without a time', [{ ...timeless, type: 'image' }], []],
-	['what a time without a zone puts after it, as UTC', [{ created_at: at(5).slice(0, 19) }], [0]],
+	['what a time without a zone puts after it, as UTC', [{ created_at: local(0) }], [0]],
 	['nothing that another has, without a time', [timeless], [], { others: [{ got: [first] }] }],
 	['what is of its second', [{ created_at: at(0) }], [0], { mine: { sentAt: SENT_AT + 900 } }],
 	['nothing of another kind', [{ type: 'image' }], []],

@@ -1,5 +1,5 @@
 import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, type GenerationRequest, MEDIA } from '../contract';
-import { asText } from '../parsing/values';
+import { asText, hasNoZone } from '../parsing/values';
 import { apparentKind, topLevelType } from '../parsing/fileType';
 import { identifiersOf } from '../parsing/responses';
 import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntries';
@@ -25,6 +25,8 @@ export const LATE_RESULT_MS = 20 * 60 * 1000;
  * whole seconds.
  */
 const CLOCK_TOLERANCE_MS = 2000;
+/** The greatest difference between a zone's time and UTC, in ms. */
+const MAX_ZONE_OFFSET_MS = 14 * 3_600_000;
 
 /** Returns the earliest time at which an entry of this request may have been created, in ms since 1970 by our clock. */
 export const earliestEntryTime = ({ sentAt }: GenerationRequest): number =>
@@ -171,13 +173,19 @@ export function matchesByIdentifier(owner: GenerationRequest): (entry: HistoryEn
 const couldBelongTo = (owner: GenerationRequest) => (entry: HistoryEntry) =>
 	isInTime(owner, entry) && hasSameShape(owner, entry);
 
-/** Like `couldBelongTo`, but true for an entry without a time. */
-const mayBelongTo = (owner: GenerationRequest) => (entry: HistoryEntry) =>
-	(Number.isNaN(entry.createdAt) || isInTime(owner, entry)) && hasSameShape(owner, entry);
+/** Like `couldBelongTo`, but true for an entry without a time. A time without a zone may be that of any zone. */
+const mayBelongTo = (owner: GenerationRequest) => (entry: HistoryEntry) => {
+	const toleranceMs = hasNoZone(entry.record.created_at) ? MAX_ZONE_OFFSET_MS : 0;
+	const mayBeInTime = Number.isNaN(entry.createdAt) || isInTime(owner, entry, toleranceMs);
+	return mayBeInTime && hasSameShape(owner, entry);
+};
 
-function isInTime(owner: GenerationRequest, { createdAt }: HistoryEntry): boolean {
+function isInTime(owner: GenerationRequest, { createdAt }: HistoryEntry, toleranceMs = 0): boolean {
 	const { searchUntil = Infinity } = owner;
-	return createdAt >= earliestEntryTime(owner) && createdAt <= searchUntil + LATE_RESULT_MS;
+	return (
+		createdAt >= earliestEntryTime(owner) - toleranceMs &&
+		createdAt <= searchUntil + LATE_RESULT_MS + toleranceMs
+	);
 }
 
 /** Returns false if the kind or the aspect ratio of the entry contradicts `owner`. */

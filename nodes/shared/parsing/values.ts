@@ -57,6 +57,9 @@ export function asNumber(value: unknown): number | undefined {
 /** Matches a time in ISO 8601 that has no zone. */
 const TIME_WITHOUT_ZONE = /\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/;
 
+/** True if `value` is a time without a zone. It may be the local time of anywhere. */
+export const hasNoZone = (value: unknown): boolean => TIME_WITHOUT_ZONE.test(asText(value) ?? '');
+
 /**
  * Returns a time in ms since 1970, from a number of seconds or ms, or from a text; NaN if `value` is no time. ISO 8601
  * without a zone counts as UTC.
