@@ -197,7 +197,7 @@ const limits: Row[] = [
 	row('429 with an absurdly long `Retry-After`', BOTH, {
 		setting: { options: { timeout: 8 } },
 		...create(429, { error: 'slow down' }, { 'Retry-After': '99999999999' }),
-		fails: "too many requests from this account…fewer requests at once",
+		fails: "too many requests from this account…'Concurrency'",
 		note: 'the node never pauses for more than a minute at a time',
 	}),
 	row('429 to a read request', READS, { faults: reading(429, {}, { 'Retry-After': '1' }) }),
