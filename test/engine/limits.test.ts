@@ -30,18 +30,15 @@ describe('a used-up quota', () => {
 		expect(Date.now() - began).toBeLessThan(8000);
 	});
 
-	it.each([
-		['at once', {}, 600, 680],
-		['longer, where the service asks to wait', { 'Retry-After': '780' }, 840, 930],
-	])('ends all that waits after ten minutes, or %s, and not before', async (_, asks, from, to) => {
+	it('ends all that waits after ten minutes, and not before', async () => {
 		await start({ pace: 0.01 });
 		good(await run(speech(N), { items: items(1) }));
 		fakeTime();
-		onCreate(answer(429, { error: QUOTA }, asks), ALWAYS);
+		onCreate(answer(429, { error: QUOTA }), ALWAYS);
 		const { seconds, lost } = await ends(30);
 		expect(lost).toHaveLength(30);
-		expect(seconds).toBeGreaterThanOrEqual(from);
-		expect(seconds).toBeLessThanOrEqual(to);
+		expect(seconds).toBeGreaterThanOrEqual(600);
+		expect(seconds).toBeLessThanOrEqual(680);
 
 		const before = posts();
 		expect((await ends(5, { concurrency: 1 })).lost).toHaveLength(5);

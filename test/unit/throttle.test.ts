@@ -191,8 +191,8 @@ describe('the concurrency limit', () => {
 
 describe('the throttle', () => {
 	/** Sends one call, which fails. */
-	const refuse = async (throttle: Throttle, failure: Failure) =>
-		(await throttle.admit('create', signal)).end('throttled', failure);
+	const refuse = async (throttle: Throttle, failure: Failure, since = monotonicNow()) =>
+		(await throttle.admit('create', signal, since)).end('throttled', failure);
 	const late = async (throttle: Throttle, since: number) => {
 		const waiting = throttle.admit('create', startDeadline(20).signal, since);
 		const outcome = expect(waiting).rejects.toBeInstanceOf(Failure);
@@ -220,15 +220,15 @@ describe('the throttle', () => {
 		expect(throttle.isQuotaExhausted).toBe(isExhausted);
 	});
 
-	test('a refusal of last night does not make the first one of today end the run', async () => {
+	test('a used-up quota ends a wait of ten minutes, but not one that begins after a night', async () => {
 		const throttle = new Throttle();
 		await refuse(throttle, QUOTA);
 		pass(8 * 3600);
-		await refuse(throttle, QUOTA);
-		expect(throttle.isQuotaExhausted).toBe(false);
-		for (let minutes = 0; minutes < 10; minutes++) {
+		const since = monotonicNow();
+		for (let minutes = 0; minutes <= 10; minutes++) {
+			expect(throttle.isQuotaExhausted).toBe(false);
+			await refuse(throttle, QUOTA, since);
 			pass(60);
-			await refuse(throttle, QUOTA);
 		}
 		expect(throttle.isQuotaExhausted).toBe(true);
 	});

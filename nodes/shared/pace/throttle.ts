@@ -149,7 +149,7 @@ export class Throttle {
 		if (kind === 'task') return this.trackInFlight();
 		const wasQuotaExhausted = this.isQuotaExhausted;
 		const isAdmitted = await this.queue.enter(signal, kind);
-		const call = isAdmitted ? this.trackRequest(kind === 'create') : undefined;
+		const call = isAdmitted ? this.trackRequest(kind === 'create', waitingSince) : undefined;
 		if (call && (kind === 'read' || wasQuotaExhausted || !this.isQuotaExhausted)) return call;
 		call?.end('unknown');
 		const reason = abortReason(signal);
@@ -199,7 +199,7 @@ export class Throttle {
 	}
 
 	/** Returns the handle of a request that goes out now. */
-	private trackRequest(isCreate: boolean): AdmittedCall {
+	private trackRequest(isCreate: boolean, waitingSince: number): AdmittedCall {
 		const sentAt = monotonicNow();
 		const breakers = [this.requestBreaker, ...(isCreate ? [this.createBreaker] : [])];
 		let acceptedCall: AdmittedCall | undefined;
@@ -209,12 +209,12 @@ export class Throttle {
 				return breakers.some((breaker) => breaker.hasOpenedSince(sentAt));
 			},
 			markAccepted: () => {
-				this.updateLimits(isCreate, sentAt, 'succeeded');
+				this.updateLimits(isCreate, sentAt, waitingSince, 'succeeded');
 				acceptedCall = this.trackInFlight();
 			},
 			end: (outcome, error) => {
 				if (acceptedCall) return acceptedCall.end(outcome, error);
-				this.updateLimits(isCreate, sentAt, outcome, error);
+				this.updateLimits(isCreate, sentAt, waitingSince, outcome, error);
 				return error;
 			},
 		};
@@ -245,7 +245,13 @@ export class Throttle {
 	}
 
 	/** Updates all limits after a request that was sent at `sentAt` was accepted or has ended. */
-	private updateLimits(isCreate: boolean, sentAt: number, outcome: Outcome, error?: unknown): void {
+	private updateLimits(
+		isCreate: boolean,
+		sentAt: number,
+		waitingSince: number,
+		outcome: Outcome,
+		error?: unknown,
+	): void {
 		const { requestBreaker, createBreaker, failFast } = this;
 		const hasAnswered = outcome === 'succeeded' || outcome === 'rejected';
 		this.hasServiceAnswered ||= hasAnswered;
@@ -259,7 +265,7 @@ export class Throttle {
 		createBreaker.onEnd(sentAt);
 		if (outcome === 'succeeded') failFast.onAccepted();
 		const isTemporary = outcome === 'throttled' || outcome === 'unavailable';
-		if (isTemporary) failFast.onFailure(error as Failure, this.inFlight === 0);
+		if (isTemporary) failFast.onFailure(error as Failure, waitingSince, this.inFlight === 0);
 		// If the call has created a task, the caller calls `admit` for the task a moment later. Until then, the create
 		// call still counts as in flight, so that no other call takes its place.
 		void sleep(0).then(() => {
