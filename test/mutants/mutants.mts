@@ -34,7 +34,7 @@ export const MUTANTS = [
 	// Pace.
 	`pace/circuitBreaker.ts => this.consecutiveFailures = 0;\n\t\tthis.isOutage => this.isOutage`,
 	`pace/circuitBreaker.ts => if (sentAt <= this.openedAt) return; =>`,
-	`pace/requestInterval.ts => this.set(this.ms * INCREASE_FACTOR ** ++this.throttledInARow); =>`,
+	`pace/requestInterval.ts => this.ms * INCREASE_FACTOR => this.ms`,
 	`pace/concurrencyLimit.ts => this.base = Math.max(Math.min(1, inFlight), DECREASE * inFlight); =>`,
 	`pace/concurrencyLimit.ts => this.ceiling = Math.min(this.ceiling, Math.max(1, inFlight)); =>`,
 	`pace/failFast.ts => this.isQuotaExhausted = false; =>`,

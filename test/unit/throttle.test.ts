@@ -49,43 +49,18 @@ describe('the circuit breaker', () => {
 	});
 });
 
-test('an interval is the average of what was accepted, grows, and is gone some minutes later', () => {
+test('an interval grows with each refusal, and is gone some minutes later', () => {
 	const interval = new RequestInterval();
 	expect(interval.ms).toBe(0);
-	for (let n = 0; n < 10; n++) interval.onAccepted();
 	interval.onThrottled();
-	pass(10);
-	interval.onAccepted();
-	expect(interval.ms).toBe(1000);
-	interval.onThrottled();
-	expect(interval.ms).toBe(1200);
-	interval.onThrottled();
-	// Again, with none accepted between: the step is larger.
-	expect(interval.ms).toBeCloseTo(1200 * 1.44);
+	expect(interval.ms).toBe(50);
+	for (let n = 0; n < 20; n++) interval.onThrottled();
+	const longest = interval.ms;
+	expect(longest).toBeCloseTo(50 * 1.2 ** 20);
 	pass(60);
-	expect(interval.ms).toBeCloseTo(600 * 1.44);
+	expect(interval.ms).toBeCloseTo(longest / 2);
 	pass(60);
 	expect(interval.ms).toBe(0);
-});
-
-test('the interval comes from the last burst, however long the account was nearly idle before', () => {
-	const interval = new RequestInterval();
-	for (let n = 0; n < 60; n++) {
-		interval.onAccepted();
-		pass(60);
-	}
-	for (let n = 0; n < 5; n++) interval.onAccepted();
-	interval.onThrottled();
-	pass(1);
-	interval.onAccepted();
-	expect(interval.ms).toBe(200);
-	interval.onThrottled();
-	pass(3600);
-	interval.onAccepted();
-	interval.onThrottled();
-	pass(1);
-	interval.onAccepted();
-	expect(interval.ms).toBe(1000);
 });
 
 describe('the concurrency limit', () => {

@@ -255,7 +255,6 @@ export class Throttle {
 		const { requestBreaker, createBreaker, failFast } = this;
 		const hasAnswered = outcome === 'succeeded' || outcome === 'rejected';
 		this.hasServiceAnswered ||= hasAnswered;
-		if (hasAnswered && sentAt > this.lastThrottledAt) this.interval.onAccepted();
 		if (hasAnswered) requestBreaker.onSuccess(sentAt);
 		if (outcome === 'throttled') this.onThrottled(isCreate, sentAt, error as Failure);
 		requestBreaker.onEnd(sentAt);
