@@ -63,7 +63,7 @@ export async function runParts<Input, Result>(
 			},
 		);
 	};
-	await item.concurrency.forEach(parts, runUnlessStopped, 'part');
+	await item.concurrency.forEachPart(parts, runUnlessStopped);
 	stopController.abort(SILENT_ABORT);
 	if (failure !== undefined) throw failure;
 	throwIfAborted(item.stopStarting);
