@@ -64,29 +64,9 @@ test('an interval grows with each refusal, and is gone some minutes later', () =
 });
 
 describe('the concurrency limit', () => {
-	test('rises within seconds in slow start, then to four times what has proved good', () => {
-		const limit = new ConcurrencyLimit(10, 100);
-		expect([limit.current, Math.ceil(limit.delayMs(10))]).toEqual([10, 290]);
-		pass(4);
-		const risen = [5, 1, 4, 20].map((good) => {
-			for (let n = 0; n < good; n++) limit.onHealthy();
-			return limit.current;
-		});
-		expect(risen).toEqual([22, 24, 40, 100]);
-		expect(limit.delayMs(100)).toBe(Infinity);
-	});
-
-	test('rises at once for what has proved healthy, however soon that is', () => {
-		const limit = new ConcurrencyLimit(10, 100);
-		pass(0.75);
-		for (let n = 0; n < 10; n++) limit.onHealthy();
-		expect([limit.current, limit.delayMs(39)]).toEqual([40, 0]);
-	});
-
 	test('leaves room for others when more is refused, and rises with the square of the time', () => {
-		// Half of the jitter.
-		jest.spyOn(Math, 'random').mockReturnValue(0.5);
 		const limit = new ConcurrencyLimit();
+		expect(limit.delayMs(1000)).toBe(0);
 		limit.onRefused(20);
 		expect(limit.current).toBeCloseTo(19);
 		pass(150);
@@ -98,7 +78,6 @@ describe('the concurrency limit', () => {
 	});
 
 	test('rises by the same in every process, so that who has less catches up', () => {
-		jest.spyOn(Math, 'random').mockReturnValue(0.5);
 		const risen = [2, 20].map((inFlight) => {
 			const limit = new ConcurrencyLimit();
 			limit.onRefused(inFlight);
@@ -110,15 +89,12 @@ describe('the concurrency limit', () => {
 	});
 
 	test('tries for more after rounds, not after minutes, where tasks take seconds', () => {
-		const triedAfter = (ms: number) => {
-			const limit = new ConcurrencyLimit();
-			limit.onRefused(2);
-			limit.onSuccess(2, ms);
-			return limit.delayMs(2) / ms;
-		};
-		jest.spyOn(Math, 'random').mockReturnValue(0.5);
-		for (const ms of [2000, 6000]) expect(triedAfter(ms)).toBeCloseTo(11.5, 1);
-		expect(triedAfter(600_000)).toBeLessThan(1);
+		const limit = new ConcurrencyLimit();
+		limit.onRefused(2);
+		for (let n = 0; n < 40; n++) limit.onSuccess(1);
+		expect(limit.delayMs(2)).toBeGreaterThan(60_000);
+		for (let n = 0; n < 45; n++) limit.onSuccess(2);
+		expect(limit.delayMs(2)).toBe(0);
 	});
 
 	test('lets one more out at once when its only one has ended', () => {
@@ -138,21 +114,8 @@ describe('the concurrency limit', () => {
 		const limit = new ConcurrencyLimit();
 		for (const inFlight of [20, 6, 5, 12]) limit.onOverload(inFlight);
 		pass(3600);
-		expect(limit.current).toBe(5);
-	});
-
-	test('tries one again after seconds where others hold all places, in the end after minutes', () => {
-		const limit = new ConcurrencyLimit();
-		limit.onRefused(0);
-		expect(limit.delayMs(0)).toBeLessThan(13_000);
-		limit.onRefused(0);
-		limit.onRefused(0);
-		expect(limit.delayMs(0)).toBeGreaterThan(110_000);
-		limit.onSuccess(1, 4000);
-		limit.onRefused(0);
-		expect(limit.delayMs(0)).toBeLessThan(75_000);
-		pass(300);
-		expect(limit.current).toBeGreaterThanOrEqual(1);
+		limit.onAccepted(12);
+		expect([limit.current, limit.delayMs(5)]).toEqual([5, Infinity]);
 	});
 
 	it('is not cut by a call that was accepted beyond it', () => {
@@ -208,6 +171,17 @@ describe('the throttle', () => {
 		expect(throttle.isQuotaExhausted).toBe(true);
 	});
 
+	test('tries one again after half a minute where others hold all places', async () => {
+		const throttle = new Throttle();
+		await refuse(throttle, FULL);
+		let isAdmitted = false;
+		void throttle.admit('create', signal).then(() => (isAdmitted = true));
+		await jest.advanceTimersByTimeAsync(29_000);
+		expect(isAdmitted).toBe(false);
+		await jest.advanceTimersByTimeAsync(31_000);
+		expect(isAdmitted).toBe(true);
+	});
+
 	test('a poll waits while a create call does, unless others in flight hold that up', async () => {
 		const throttle = new Throttle();
 		(await throttle.admit('create', signal)).end('succeeded');
@@ -237,7 +211,7 @@ describe('the throttle', () => {
 		for (let waiting = 0; waiting < 9; waiting++)
 			void throttle.backgroundPollQueue.enter(signal).then(() => polled++);
 		await jest.advanceTimersByTimeAsync(65_000);
-		expect(polled).toBe(3);
+		expect(polled).toBeGreaterThanOrEqual(2);
 	});
 
 	test('a call counts until it ends, however it ends', async () => {

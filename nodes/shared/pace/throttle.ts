@@ -22,17 +22,22 @@ const isPoll = (lane: Lane) => LANES[lane] === LANES.poll;
  * A batch may take hours under a rate limit. So that a trigger does not wait for its end, one of its polls goes out
  * first if none has for this many ms.
  */
-const MAX_TRIGGER_PAUSE_MS = 20_000;
+const MAX_TRIGGER_PAUSE_MS = 30_000;
 /**
- * If a task raises the number in flight to one of these counts for the first time, it is read early. An overloaded
- * service fails tasks after it has charged them, so an overload has to be noticed soon.
+ * If a task raises the number in flight to this count for the first time, or to twice as many, four times and so on, it
+ * is read early. An overloaded service fails tasks after it has charged them, so an overload has to be noticed soon.
  */
-const SPOT_CHECK_COUNTS = [16, 32, 64, 128, 256];
+const FIRST_SPOT_CHECK = 8;
 /**
  * The least range of the jitter, in ms. After a throttled request, a random time between 0 and at least this many ms is
  * added to the cooldown. The jitter keeps processes that share an account from sending at the same moment.
  */
 const MIN_JITTER_MS = 100;
+/**
+ * The cooldown, and the range of its jitter, in ms, after a create call was refused because too many are in flight, but
+ * none of them is ours: other clients of the account have taken all places.
+ */
+const OTHERS_COOLDOWN_MS = 30_000;
 
 /**
  * The kinds of calls that the throttle admits.
@@ -124,7 +129,7 @@ export class Throttle {
 	private triggerPolledAt = monotonicNow();
 	/** How many create calls were admitted and are neither answered nor accepted yet. */
 	private unansweredCreates = 0;
-	private peakInFlight = 0;
+	private nextSpotCheck = FIRST_SPOT_CHECK;
 
 	/** True from the time when a quota counts as used up until a create call is accepted. */
 	get isQuotaExhausted(): boolean {
@@ -223,22 +228,21 @@ export class Throttle {
 	/** Adds an accepted task or stream to those in flight, and returns its handle. */
 	private trackInFlight(): AdmittedCall {
 		const inFlight = ++this.inFlight;
-		const acceptedAt = monotonicNow();
-		const isSpotCheck = inFlight > this.peakInFlight && SPOT_CHECK_COUNTS.includes(inFlight);
-		this.peakInFlight = Math.max(this.peakInFlight, inFlight);
+		const isSpotCheck = inFlight === this.nextSpotCheck;
+		if (isSpotCheck) this.nextSpotCheck *= 2;
 		this.limit.onAccepted(inFlight);
 		return {
 			isSpotCheck,
 			isRevoked: false,
 			markAccepted: () => {},
 			end: (outcome, error) => {
-				if (outcome === 'succeeded') this.limit.onSuccess(inFlight, monotonicNow() - acceptedAt);
+				if (outcome === 'succeeded') this.limit.onSuccess(inFlight);
 				const wasOverload = isOverload(error);
 				if (wasOverload) this.limit.onOverload(inFlight - 1);
 				this.inFlight--;
 				this.queue.notify();
 				return wasOverload
-					? withDefaultFacts(error, { safeInFlight: this.limit.safeInFlight })
+					? withDefaultFacts(error, { safeInFlight: Math.floor(this.limit.current) })
 					: error;
 			},
 		};
@@ -284,6 +288,8 @@ export class Throttle {
 		if (isNewThrottling) this.lastThrottledAt = monotonicNow();
 		if (isCreate && mentionsConcurrency(reason)) {
 			if (isNewThrottling) this.limit.onRefused(this.inFlight);
+			if (this.inFlight > 0) return;
+			this.createBreaker.onFailure(sentAt, false, OTHERS_COOLDOWN_MS, OTHERS_COOLDOWN_MS);
 		} else if (isCreate && kind !== 'rateLimited') {
 			// This is a 503: the service as a whole is overloaded, so the limits of this account stay as they are.
 			this.createBreaker.onFailure(sentAt, false, retryAfterMs, MIN_JITTER_MS);
