@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { Queue } from '../../nodes/shared/async/queue';
+import { whenAborted } from '../../nodes/shared/async/deadline';
 import { CoalescedReads } from '../../nodes/shared/async/coalescedReads';
 import { Failure } from '../../nodes/shared/failure';
 
@@ -7,8 +7,9 @@ import { Failure } from '../../nodes/shared/failure';
 function stage() {
 	const readings = new CoalescedReads();
 	const begun: Array<{ signal: AbortSignal; end(result: string | Failure): void }> = [];
-	const read = async (signal: AbortSignal) =>
+	const read = async (signal: AbortSignal, onStart: () => void) =>
 		await new Promise<string>((resolve, reject) => {
+			onStart();
 			const end = (result: string | Failure) =>
 				result instanceof Failure ? reject(result) : resolve(result);
 			begun.push({ signal, end });
@@ -16,9 +17,9 @@ function stage() {
 	const ask = async (
 		since = now(),
 		signal = new AbortController().signal,
-		line?: Queue,
 		key = 'task',
-	) => await readings.share(key, since, signal, read, line);
+		readOne = read,
+	) => await readings.share(key, since, signal, readOne);
 	return { begun, ask };
 }
 const now = () => performance.timeOrigin + performance.now();
@@ -49,7 +50,7 @@ test('a result, which may be a whole file, is not kept for long', async () => {
 	await first;
 	const before = performance.now();
 	jest.spyOn(performance, 'now').mockReturnValue(before + 20_000);
-	void ask(0, undefined, undefined, 'another');
+	void ask(0, undefined, 'another');
 	void ask(0);
 	await turn();
 	expect(begun.length).toBe(3);
@@ -91,12 +92,12 @@ test('who leaves ends only his own waiting, the last one the reading; nothing is
 
 test('a reading that was given up in its line serves nobody who asks later', async () => {
 	const { begun, ask } = stage();
-	const blocked = new Queue(
-		() => Infinity,
-		() => {},
-	);
+	const blocked = async (ended: AbortSignal) => {
+		await whenAborted(ended);
+		throw new Failure('canceled');
+	};
 	const leaving = new AbortController();
-	const early = ask(0, leaving.signal, blocked);
+	const early = ask(0, leaving.signal, 'task', blocked);
 	leaving.abort(new Failure('canceled'));
 	await expect(early).rejects.toMatchObject({ kind: 'canceled' });
 	await turn();

@@ -66,7 +66,8 @@ async function outcomeOf(
 	let first: number | undefined;
 	const api = {
 		throttle: new Throttle(),
-		async getTask() {
+		async getTask(...[, , options]: Parameters<Api['getTask']>) {
+			await options?.onSend?.();
 			first ??= Date.now();
 			const answer = answers[Math.min(readings++, answers.length - 1)]!(
 				(Date.now() - first) / 1000,

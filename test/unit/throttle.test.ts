@@ -185,43 +185,49 @@ describe('the throttle', () => {
 	test('a poll waits while a create call does, unless others in flight hold that up', async () => {
 		const throttle = new Throttle();
 		(await throttle.admit('create', signal)).end('succeeded');
-		await refuse(throttle, new Failure('rateLimited', { reason: 'Too many requests' }));
+		await refuse(throttle, RATE);
 		const order: string[] = [];
-		const poll = throttle.pollQueue.enter(signal).then(() => order.push('poll'));
+		const poll = throttle.admit('poll', signal).then(() => order.push('poll'));
 		const create = throttle.admit('create', signal).then(() => order.push('create'));
 		await jest.advanceTimersByTimeAsync(60_000);
 		await Promise.all([poll, create]);
 		expect(order).toEqual(['create', 'poll']);
+		throttle.startTask();
 		await refuse(throttle, FULL);
 		void throttle.admit('create', signal).catch(() => {});
 		await jest.advanceTimersByTimeAsync(40_000);
-		await expect(throttle.pollQueue.enter(signal)).resolves.toBe(true);
+		(await throttle.admit('poll', signal)).end('succeeded');
 	});
 
-	test('a trigger’s poll goes out every 20 seconds, however many create calls wait for the rate', async () => {
+	test('a trigger’s reads get a tenth of the rate, however many create calls wait for it', async () => {
 		const throttle = new Throttle();
 		(await throttle.admit('create', signal)).end('succeeded');
+		let created = 0;
 		const create = async () => {
 			await throttle.admit('create', signal).then((call) => call.end('succeeded'));
+			created++;
 			void create();
 		};
-		await refuse(throttle, new Failure('rateLimited', { reason: 'Too many requests' }));
+		let read = 0;
+		const readNext = async () => {
+			(await throttle.admit('background', signal)).end('succeeded');
+			read++;
+		};
+		await refuse(throttle, RATE);
 		for (let waiting = 0; waiting < 3; waiting++) void create();
-		let polled = 0;
-		for (let waiting = 0; waiting < 9; waiting++)
-			void throttle.backgroundPollQueue.enter(signal).then(() => polled++);
-		await jest.advanceTimersByTimeAsync(65_000);
-		expect(polled).toBeGreaterThanOrEqual(2);
+		for (let waiting = 0; waiting < 500; waiting++) void readNext();
+		await jest.advanceTimersByTimeAsync(20_000);
+		expect(read).toBeGreaterThan(20);
+		expect(created / read).toBeGreaterThan(8);
+		expect(created / read).toBeLessThan(10);
 	});
 
 	test('a call counts until it ends, however it ends', async () => {
 		const throttle = new Throttle();
-		const task = await throttle.admit('task', signal);
-		const stream = await throttle.admit('create', signal);
-		stream.markAccepted();
+		const [task, stream] = [throttle.startTask(), throttle.startTask()];
 		expect(throttle.inFlight).toBe(2);
-		stream.end('succeeded');
-		task.end('rejected', OVERLOAD);
+		stream.end();
+		task.end(OVERLOAD);
 		expect(throttle.inFlight).toBe(0);
 		expect(throttle.limit.current).toBe(1);
 	});

@@ -73,17 +73,18 @@ export class HistoryWatch {
 	private async poll(signal: AbortSignal): Promise<void> {
 		const { outbox } = this;
 		const { api, closing, settings, isManual } = this.activation;
-		const { coalescedReads, backgroundQueue } = api.throttle;
+		const { coalescedReads } = api.throttle;
 		const { accountKey, baseUrl } = api.credential;
 		const pollStartedAt = monotonicNow();
 		const read = async (pageNumber: number) => {
 			// Page 1 may come from a recent read of another trigger. A later page may not: an older page 2 could miss
 			// an entry that has moved there from page 1.
 			const startedAfter = pollStartedAt - (pageNumber === 1 ? MAX_SHARED_READ_AGE_MS : 0);
-			const key = `history ${pageNumber}`;
-			const fetchPage = async (sharedSignal: AbortSignal) =>
-				await api.listHistory({ page: pageNumber, page_size: MAX_PAGE_SIZE }, sharedSignal);
-			return await coalescedReads.share(key, startedAfter, signal, fetchPage, backgroundQueue);
+			const fetchPage = async (sharedSignal: AbortSignal, onStart: () => void) => {
+				onStart();
+				return await api.listHistory({ page: pageNumber, page_size: MAX_PAGE_SIZE }, sharedSignal);
+			};
+			return await coalescedReads.share(`history ${pageNumber}`, startedAfter, signal, fetchPage);
 		};
 		const listedEntries = await readRecentEntries(read, outbox, baseUrl);
 		// A manual test shows the newest entry with a file at once, although it is not new.

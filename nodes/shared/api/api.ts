@@ -57,13 +57,13 @@ export class Api extends RetryingClient {
 		return (await this.sendForJson(call, readCreatedTaskId)).value;
 	}
 
-	/** Reads a speech task (§4.2). `retry`: see `FreeCall`. */
+	/** Reads a speech task (§4.2). `options`: see `FreeCall`. */
 	async getTask(
 		taskId: string,
 		signal: AbortSignal,
-		retry: FreeCall['retry'] = 'ifTemporary',
+		options: Pick<FreeCall, 'retry' | 'kind' | 'onSend'> = { retry: 'ifTemporary' },
 	): Promise<SpeechTask> {
-		const call: FreeCall = { method: 'GET', path: taskPath(taskId), retry, signal };
+		const call: FreeCall = { method: 'GET', path: taskPath(taskId), signal, ...options };
 		const read = (raw: unknown) => readSpeechTask(raw, this.credential);
 		return (await this.sendForJson(call, read)).value;
 	}

@@ -12,7 +12,13 @@ import {
 	type HttpResponse,
 	type ServiceContext,
 } from '../http/request';
-import { throttleOf, type CallKind, type Outcome, type Throttle } from '../pace/throttle';
+import {
+	throttleOf,
+	type CallKind,
+	type Outcome,
+	type RunningTask,
+	type Throttle,
+} from '../pace/throttle';
 import { asWebUrl } from '../parsing/values';
 
 /** How long one attempt may take, in ms, unless the call sets another limit. */
@@ -48,6 +54,8 @@ interface BaseCall extends Pick<HttpRequest, 'method' | 'query'> {
 /** A call that is not charged. With `ifTemporary`, it is sent again after a temporary failure. */
 export interface FreeCall extends BaseCall {
 	retry: 'ifTemporary' | 'never';
+	/** How long the call lets others go first. The default is `read`. */
+	kind?: Exclude<CallKind, 'create'>;
 	signal: AbortSignal;
 }
 
@@ -138,7 +146,7 @@ export class RetryingClient {
 		const { throttle } = this;
 		const { attemptTimeoutMs = ATTEMPT_TIMEOUT_MS } = call;
 		const { stopStarting, abortInFlight } = signalsOf(call);
-		const kind: CallKind = isCreateCall(call) ? 'create' : 'read';
+		const kind: CallKind = isCreateCall(call) ? 'create' : (call.kind ?? 'read');
 		const startedAt = monotonicNow();
 		let lastFailure: Failure | undefined;
 		for (let attempt = 0; ;) {
@@ -173,22 +181,23 @@ export class RetryingClient {
 				continue;
 			}
 			const attemptDeadline = startDeadline(attemptTimeoutMs, abortInFlight);
-			let isAccepted = false;
+			let stream: RunningTask | undefined;
 			const onAccepted = () => {
-				if (isAccepted) return;
-				isAccepted = true;
+				if (stream) return;
 				attemptDeadline.disarm();
-				admittedCall.markAccepted();
+				admittedCall.end('succeeded');
+				stream = throttle.startTask();
 			};
 			const result = await this.exchange(call, attemptDeadline.signal, readResponse, onAccepted)
 				.catch((error: unknown) => {
-					if (!isAccepted) return toCallFailure(call, error);
-					throw admittedCall.end('rejected', error);
+					if (!stream) return toCallFailure(call, error);
+					throw stream.end(error);
 				})
 				.finally(() => attemptDeadline.stop());
 			if (!(result instanceof Failure)) {
 				this.tokenHasWorked = true;
-				admittedCall.end('succeeded');
+				if (stream) stream.end();
+				else admittedCall.end('succeeded');
 				return result;
 			}
 			lastFailure = await this.withTokenChecked(call, result);

@@ -8,10 +8,8 @@ export const MAX_SHARED_READ_AGE_MS = 3000;
  */
 const RETENTION_MS = 15_000;
 
-/** A queue in which a read waits for its turn. `enter` resolves when the turn has come or `signal` aborts. */
-interface AdmissionQueue {
-	enter(signal: AbortSignal): Promise<unknown>;
-}
+/** Reads something. Calls `onStart` when the read begins, which may be later, if it has to wait for its turn. */
+type Read<T> = (signal: AbortSignal, onStart: () => void) => Promise<T>;
 
 /** One read, and the callers that share it. */
 interface CoalescedRead<T> {
@@ -34,22 +32,21 @@ export class CoalescedReads {
 
 	/**
 	 * Resolves with the result of a read that began after `startedAfter` (from `monotonicNow`), or that still waits for
-	 * its turn. Joins the latest read with the same `key` if it qualifies; otherwise starts a new one, which waits for
-	 * its turn in `queue`. Throws what `read` throws, or the reason of `signal`.
+	 * its turn. Joins the latest read with the same `key` if it qualifies; otherwise starts a new one. Throws what
+	 * `read` throws, or the reason of `signal`.
 	 */
 	async share<T>(
 		key: string,
 		startedAfter: number,
 		signal: AbortSignal,
-		read: (signal: AbortSignal) => Promise<T>,
-		queue?: AdmissionQueue,
+		read: Read<T>,
 	): Promise<T> {
 		throwIfAborted(signal);
 		let coalescedRead = this.byKey.get(key) as CoalescedRead<T> | undefined;
 		if (!coalescedRead || coalescedRead.startedAt <= startedAfter) {
 			this.evictStale();
 			this.byKey.delete(key);
-			this.byKey.set(key, (coalescedRead = startRead(read, queue)));
+			this.byKey.set(key, (coalescedRead = startRead(read)));
 		}
 		const { readEnded, result } = coalescedRead;
 		coalescedRead.callerCount++;
@@ -73,18 +70,14 @@ export class CoalescedReads {
 	}
 }
 
-/** Starts a read, after its turn in `queue` if one is given. */
-function startRead<T>(
-	read: (signal: AbortSignal) => Promise<T>,
-	queue?: AdmissionQueue,
-): CoalescedRead<T> {
+function startRead<T>(read: Read<T>): CoalescedRead<T> {
 	const readEnded = new AbortController();
 	const run = async () => {
-		// The `await` takes at least a microtask, so other callers that the same WebSocket message has woken can join
-		// the read before it begins.
-		await queue?.enter(readEnded.signal);
-		coalescedRead.startedAt = monotonicNow();
-		const result = await read(readEnded.signal);
+		// Other callers that the same WebSocket message has woken can join the read before it begins.
+		await Promise.resolve();
+		const result = await read(readEnded.signal, () => {
+			coalescedRead.startedAt = monotonicNow();
+		});
 		readEnded.abort(SILENT_ABORT);
 		return result;
 	};

@@ -9,20 +9,23 @@ import { CircuitBreaker } from './circuitBreaker';
 import { ConcurrencyLimit } from './concurrencyLimit';
 import { FailFast } from './failFast';
 import { RequestInterval } from './requestInterval';
-import { TokenBucket } from './tokenBucket';
 
-/**
- * The lanes of the queue. Of the calls that may go out now, one in the lane with the lowest number goes first. A poll
- * is a read of a task that is not urgent; it waits as long as other requests do.
- */
-const LANES = { read: 0, create: 1, poll: 2, triggerPoll: 2 };
-type Lane = keyof typeof LANES;
-const isPoll = (lane: Lane) => LANES[lane] === LANES.poll;
-/**
- * A batch may take hours under a rate limit. So that a trigger does not wait for its end, one of its polls goes out
- * first if none has for this many ms.
- */
-const MAX_TRIGGER_PAUSE_MS = 30_000;
+/** The kinds of requests. Of those that may go out now, one of the kind with the lowest rank goes first. */
+const RANKS = {
+	/** A read whose answer somebody waits for. */
+	read: 0,
+	/** A read by which a trigger follows a task, maybe for hours. */
+	background: 0,
+	/** A billable request. */
+	create: 1,
+	/** Any other read of a task. The service may count it in its rate limit, so it waits for the others. */
+	poll: 2,
+};
+export type CallKind = keyof typeof RANKS;
+/** The least time between two background reads, in ms. */
+const BACKGROUND_INTERVAL_MS = 500;
+/** While there is a request interval, the time between two background reads is at least this many times as long. */
+const BACKGROUND_INTERVALS = 10;
 /**
  * If a task raises the number in flight to this count for the first time, or to twice as many, four times and so on, it
  * is read early. An overloaded service fails tasks after it has charged them, so an overload has to be noticed soon.
@@ -40,16 +43,7 @@ const MIN_JITTER_MS = 100;
 const OTHERS_COOLDOWN_MS = 30_000;
 
 /**
- * The kinds of calls that the throttle admits.
- *
- * - `create`: a billable request.
- * - `read`: any other request.
- * - `task`: no request, but the wait for a task that exists already and counts as in flight.
- */
-export type CallKind = 'create' | 'read' | 'task';
-
-/**
- * How a call ended.
+ * How a request ended.
  *
  * - `succeeded`: the service did what was asked.
  * - `rejected`: the service refused for another reason than rate or load, or an accepted call got no result.
@@ -59,22 +53,26 @@ export type CallKind = 'create' | 'read' | 'task';
  */
 export type Outcome = 'succeeded' | 'rejected' | 'throttled' | 'unavailable' | 'unknown';
 
-/** The handle of a call that may go out now, from `Throttle.admit`. With it, the caller reports how the call went. */
+/** The handle of a request that may go out now, from `Throttle.admit`. */
 export interface AdmittedCall {
-	/** True if the task of this call should be read early, to notice an overload soon. */
-	readonly isSpotCheck: boolean;
 	/** True if a circuit breaker has opened since the call was admitted, so a call that is not sent yet must not go out. */
 	readonly isRevoked: boolean;
 	/**
-	 * Call this when the service has accepted a create call but its answer goes on, as a stream does. Call it at most
-	 * once. The call counts as in flight until `end`.
+	 * Call this exactly once: with `succeeded` as soon as the service has accepted the call, or else when the call has
+	 * ended. `failure` is needed if the outcome is `throttled` or `unavailable`.
 	 */
-	markAccepted(): void;
+	end(outcome: Outcome, failure?: Failure): void;
+}
+
+/** The handle of an accepted task or stream, from `Throttle.startTask`. */
+export interface RunningTask {
+	/** True if the task should be read early, to notice an overload soon. */
+	readonly isSpotCheck: boolean;
 	/**
-	 * Call this exactly once, however the call ended. Returns `error`. If an accepted call has failed because of an
-	 * overload, returns a copy of it with the fact `safeInFlight`.
+	 * Call this exactly once, with the error if the task has failed. Returns `error`; after an overload, a copy of it
+	 * with the fact `safeInFlight`.
 	 */
-	end(outcome: Outcome, error?: unknown): unknown;
+	end(error?: unknown): unknown;
 }
 
 /**
@@ -88,8 +86,6 @@ export class Throttle {
 	inFlight = 0;
 	/** How many tasks and generation streams may be in flight. */
 	readonly limit = new ConcurrencyLimit();
-	/** The queue for the background reads of triggers. */
-	readonly backgroundQueue = new TokenBucket();
 	private readonly interval = new RequestInterval();
 	private readonly failFast = new FailFast();
 	/**
@@ -103,30 +99,21 @@ export class Throttle {
 	 * call goes out alone, as a probe.
 	 */
 	private readonly createBreaker = new CircuitBreaker('half-open');
-	private readonly queue = new Queue<Lane>(
-		(lane) => this.delayMs(lane),
-		(lane) => this.onAdmit(lane),
-		(lane) => (this.isOverdue(lane) ? LANES.read : LANES[lane]),
+	private readonly queue = new Queue<CallKind>(
+		(kind) => this.delayMs(kind),
+		(kind) => this.onAdmit(kind),
+		(kind) => RANKS[kind],
 	);
-	/** The queue of polls: one lane of `queue`. */
-	readonly pollQueue = {
-		enter: async (signal: AbortSignal) => await this.queue.enter(signal, 'poll'),
-	};
-	/** The queue for the polls of triggers. They wait in two queues, so they don't hold up create calls. */
-	readonly backgroundPollQueue = {
-		enter: async (signal: AbortSignal) =>
-			(await this.backgroundQueue.enter(signal)) && (await this.queue.enter(signal, 'triggerPoll')),
-	};
 	readonly coalescedReads = new CoalescedReads();
 	/**
 	 * When a request was last throttled, from `monotonicNow` like all times in this class. If several that were in
 	 * flight together are throttled, this is the time of the first.
 	 */
 	private lastThrottledAt = 0;
-	/** When the last read or create call was admitted. */
+	/** When the last request was admitted. */
 	private lastSentAt = 0;
-	private lastPolledAt = 0;
-	private triggerPolledAt = monotonicNow();
+	/** When the last background read was admitted. */
+	private lastBackgroundAt = 0;
 	/** How many create calls were admitted and are neither answered nor accepted yet. */
 	private unansweredCreates = 0;
 	private nextSpotCheck = FIRST_SPOT_CHECK;
@@ -145,20 +132,19 @@ export class Throttle {
 	}
 
 	/**
-	 * Resolves once a call of this kind may go out; for a `task`, at once. The caller must call `end` of the result.
+	 * Resolves once a request of this kind may go out. The caller must call `end` of the result.
 	 * Throws a Failure if `signal` aborts first, or if a quota turns out to be used up while a create call waits.
 	 *
 	 * `waitingSince` is when the caller first tried to send this call, from `monotonicNow`.
 	 */
 	async admit(kind: CallKind, signal: AbortSignal, waitingSince = 0): Promise<AdmittedCall> {
-		if (kind === 'task') return this.trackInFlight();
 		const wasQuotaExhausted = this.isQuotaExhausted;
 		const isAdmitted = await this.queue.enter(signal, kind);
 		const call = isAdmitted ? this.trackRequest(kind === 'create', waitingSince) : undefined;
-		if (call && (kind === 'read' || wasQuotaExhausted || !this.isQuotaExhausted)) return call;
+		if (call && (kind !== 'create' || wasQuotaExhausted || !this.isQuotaExhausted)) return call;
 		call?.end('unknown');
 		const reason = abortReason(signal);
-		if (kind === 'read') throw reason;
+		if (kind !== 'create') throw reason;
 		if (reason.kind === 'timedOut') this.failFast.onTimedOut(waitingSince, this.inFlight === 0);
 		this.queue.notify();
 		throw this.failFast.lastFailure ?? reason;
@@ -168,37 +154,28 @@ export class Throttle {
 	 * How long a request of this kind still has to wait, in ms; Infinity while it waits for an event, such as the end
 	 * of a call in flight.
 	 */
-	private delayMs(lane: Lane): number {
+	private delayMs(kind: CallKind): number {
 		if (this.isQuotaExhausted) return 0;
-		const lastAt = isPoll(lane) ? this.lastPolledAt : this.lastSentAt;
+		const intervalMs = this.interval.ms;
 		const requestDelayMs = Math.max(
 			this.requestBreaker.delayMs,
-			lastAt + this.interval.ms - monotonicNow(),
+			this.lastSentAt + intervalMs - monotonicNow(),
 		);
-		if (lane === 'read') return requestDelayMs;
+		if (kind === 'background') {
+			const pauseMs = Math.max(BACKGROUND_INTERVAL_MS, BACKGROUND_INTERVALS * intervalMs);
+			return Math.max(requestDelayMs, this.lastBackgroundAt + pauseMs - monotonicNow());
+		}
+		if (kind !== 'create') return requestDelayMs;
 		const limitDelayMs = this.limit.delayMs(this.inFlight + this.unansweredCreates);
-		const createDelayMs = Math.max(this.createBreaker.delayMs, limitDelayMs);
-		if (lane === 'create') return Math.max(requestDelayMs, createDelayMs);
-		// The service may count polls in its rate limit, so reads and create calls have priority over polls.
-		const { queue } = this;
-		const isIdle = queue.isEmpty('read') && (queue.isEmpty('create') || createDelayMs > 0);
-		return isIdle || this.isOverdue(lane) ? requestDelayMs : Infinity;
-	}
-
-	/** True if a trigger's poll has waited so long that it goes out before other requests. */
-	private isOverdue(lane: Lane): boolean {
-		return lane === 'triggerPoll' && monotonicNow() - this.triggerPolledAt >= MAX_TRIGGER_PAUSE_MS;
+		return Math.max(requestDelayMs, this.createBreaker.delayMs, limitDelayMs);
 	}
 
 	/** Records that a request of this kind is admitted now. */
-	private onAdmit(lane: Lane): void {
-		// A poll that is admitted here enters the queue once more, as a read, when the API sends it. Only the read
-		// counts as sent.
-		if (lane === 'triggerPoll') this.triggerPolledAt = monotonicNow();
-		if (isPoll(lane)) return void (this.lastPolledAt = monotonicNow());
+	private onAdmit(kind: CallKind): void {
 		this.lastSentAt = monotonicNow();
 		this.requestBreaker.onSent();
-		if (lane === 'read') return;
+		if (kind === 'background') this.lastBackgroundAt = monotonicNow();
+		if (kind !== 'create') return;
 		this.unansweredCreates++;
 		this.createBreaker.onSent();
 	}
@@ -207,36 +184,25 @@ export class Throttle {
 	private trackRequest(isCreate: boolean, waitingSince: number): AdmittedCall {
 		const sentAt = monotonicNow();
 		const breakers = [this.requestBreaker, ...(isCreate ? [this.createBreaker] : [])];
-		let acceptedCall: AdmittedCall | undefined;
 		return {
-			isSpotCheck: false,
 			get isRevoked() {
 				return breakers.some((breaker) => breaker.hasOpenedSince(sentAt));
 			},
-			markAccepted: () => {
-				this.updateLimits(isCreate, sentAt, waitingSince, 'succeeded');
-				acceptedCall = this.trackInFlight();
-			},
-			end: (outcome, error) => {
-				if (acceptedCall) return acceptedCall.end(outcome, error);
-				this.updateLimits(isCreate, sentAt, waitingSince, outcome, error);
-				return error;
-			},
+			end: (outcome, failure) =>
+				this.updateLimits(isCreate, sentAt, waitingSince, outcome, failure),
 		};
 	}
 
 	/** Adds an accepted task or stream to those in flight, and returns its handle. */
-	private trackInFlight(): AdmittedCall {
+	startTask(): RunningTask {
 		const inFlight = ++this.inFlight;
 		const isSpotCheck = inFlight === this.nextSpotCheck;
 		if (isSpotCheck) this.nextSpotCheck *= 2;
 		this.limit.onAccepted(inFlight);
 		return {
 			isSpotCheck,
-			isRevoked: false,
-			markAccepted: () => {},
-			end: (outcome, error) => {
-				if (outcome === 'succeeded') this.limit.onSuccess(inFlight);
+			end: (error) => {
+				if (error === undefined) this.limit.onSuccess(inFlight);
 				const wasOverload = isOverload(error);
 				if (wasOverload) this.limit.onOverload(inFlight - 1);
 				this.inFlight--;
@@ -254,13 +220,13 @@ export class Throttle {
 		sentAt: number,
 		waitingSince: number,
 		outcome: Outcome,
-		error?: unknown,
+		failure?: Failure,
 	): void {
 		const { requestBreaker, createBreaker, failFast } = this;
 		const hasAnswered = outcome === 'succeeded' || outcome === 'rejected';
 		this.hasServiceAnswered ||= hasAnswered;
 		if (hasAnswered) requestBreaker.onSuccess(sentAt);
-		if (outcome === 'throttled') this.onThrottled(isCreate, sentAt, error as Failure);
+		if (outcome === 'throttled') this.onThrottled(isCreate, sentAt, failure!);
 		requestBreaker.onEnd(sentAt);
 		if (!isCreate) return this.queue.notify();
 		if (hasAnswered) createBreaker.onSuccess(sentAt);
@@ -268,9 +234,9 @@ export class Throttle {
 		createBreaker.onEnd(sentAt);
 		if (outcome === 'succeeded') failFast.onAccepted();
 		const isTemporary = outcome === 'throttled' || outcome === 'unavailable';
-		if (isTemporary) failFast.onFailure(error as Failure, waitingSince, this.inFlight === 0);
-		// If the call has created a task, the caller calls `admit` for the task a moment later. Until then, the create
-		// call still counts as in flight, so that no other call takes its place.
+		if (isTemporary) failFast.onFailure(failure!, waitingSince, this.inFlight === 0);
+		// If the call was accepted, the caller calls `startTask` a moment later. Until then, the create call still counts
+		// as in flight, so that no other call takes its place.
 		void sleep(0).then(() => {
 			this.unansweredCreates--;
 			this.queue.notify();

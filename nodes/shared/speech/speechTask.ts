@@ -138,8 +138,8 @@ class TaskObservations {
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, accountSocket, readFirst, isBackground = false } = wait;
 	const { throttle } = api;
-	const admittedTask = isBackground ? undefined : await throttle.admit('task', signal);
-	const isSpotCheck = admittedTask?.isSpotCheck ?? false;
+	const runningTask = isBackground ? undefined : throttle.startTask();
+	const isSpotCheck = runningTask?.isSpotCheck ?? false;
 	const observations = new TaskObservations(wait);
 	/** A shared read must begin after this time, from `monotonicNow`, to tell anything new. */
 	let freshAfter = monotonicNow();
@@ -147,19 +147,19 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	return await pollUntil({
 		read: async (signal, isUrgent) => {
 			const isSentAtOnce = isUrgent && (isAnnounced || !isBackground);
-			const queue = isSentAtOnce
-				? undefined
-				: isBackground
-					? throttle.backgroundPollQueue
-					: throttle.pollQueue;
-			// Only reads in the same queue are shared, so that an urgent read never waits until a less urgent one has
-			// its turn.
-			const key = `task ${queue && isBackground} ${taskId}`;
+			const waitingKind = isBackground ? 'background' : 'poll';
+			const kind = isSentAtOnce ? 'read' : waitingKind;
+			// Only reads of the same kind are shared, so that an urgent read never waits until a less urgent one has its
+			// turn.
+			const key = `task ${kind} ${taskId}`;
 			const startedAfter = Math.max(freshAfter, monotonicNow() - MAX_SHARED_READ_AGE_MS);
-			const getTask = async (sharedSignal: AbortSignal) =>
-				await api.getTask(taskId, sharedSignal, 'never');
+			const getTask = async (sharedSignal: AbortSignal, onStart: () => void) =>
+				await api.getTask(taskId, sharedSignal, {
+					...{ retry: 'never', kind },
+					onSend: async () => onStart(),
+				});
 			return await throttle.coalescedReads
-				.share(key, startedAfter, signal, getTask, queue)
+				.share(key, startedAfter, signal, getTask)
 				.finally(() => (freshAfter = signal.aborted ? freshAfter : monotonicNow()))
 				.then(
 					(task) => observations.noteTask(task),
@@ -182,11 +182,11 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			}),
 	}).then(
 		(task) => {
-			admittedTask?.end('succeeded');
+			runningTask?.end();
 			return task;
 		},
 		(error: unknown) => {
-			const failure = admittedTask ? admittedTask.end('rejected', error) : error;
+			const failure = runningTask ? runningTask.end(error) : error;
 			throw withTaskId(observations.errorToReport(failure), taskId, observations.lastKnownStatus);
 		},
 	);
