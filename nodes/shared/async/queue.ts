@@ -1,15 +1,20 @@
 import { SILENT_ABORT, sleep } from './deadline';
 
+/** The longest time until the delays are asked for again, in ms. A timer cannot wait forever. */
+const MAX_PAUSE_MS = 60_000;
+
 /**
  * Admits callers one after the other. In each lane, the caller that came first is admitted first. Among the first
  * callers of all lanes, the one with the shortest delay is admitted first; if delays are equal, the one with the lowest
  * rank; if ranks are equal as well, the lanes take turns.
  */
 export class Queue<Entry = void> {
-	/** Call this when the result of `delayMs` may have changed. */
-	notify = () => {};
-	/** The waiting callers of each lane, in order of arrival. The key is the function that ends the caller's wait. */
+	/**
+	 * The entries of each lane in which somebody waits, in order of arrival. The key is the function that ends the
+	 * caller's wait.
+	 */
 	private readonly lanes = new Map<unknown, Map<(isAdmitted: boolean) => void, Entry>>();
+	private pauseEnd = new AbortController();
 	private isDraining = false;
 
 	/**
@@ -24,9 +29,9 @@ export class Queue<Entry = void> {
 		private readonly rank: (entry: Entry) => number = () => 0,
 	) {}
 
-	/** Returns true if nobody waits in this lane. */
-	isEmpty(lane: unknown): boolean {
-		return !this.lanes.get(lane)?.size;
+	/** Call this when the result of `delayMs` may have changed. */
+	notify(): void {
+		this.pauseEnd.abort(SILENT_ABORT);
 	}
 
 	/**
@@ -39,63 +44,50 @@ export class Queue<Entry = void> {
 		lane: unknown = entry,
 	): Promise<boolean> {
 		if (signal?.aborted) return false;
-		const waitingCallers = this.lanes.get(lane) ?? new Map<(isAdmitted: boolean) => void, Entry>();
-		this.lanes.set(lane, waitingCallers);
+		const entries = this.lanes.get(lane) ?? new Map<(isAdmitted: boolean) => void, Entry>();
 		return await new Promise<boolean>((resolve) => {
 			const onAbort = () => endWait(false);
 			const endWait = (isAdmitted: boolean) => {
-				waitingCallers.delete(endWait);
+				entries.delete(endWait);
+				// Moves the lane to the end of the map.
+				this.lanes.delete(lane);
+				if (entries.size > 0) this.lanes.set(lane, entries);
 				signal?.removeEventListener('abort', onAbort);
 				this.notify();
 				resolve(isAdmitted);
 			};
-			waitingCallers.set(endWait, entry);
+			this.lanes.set(lane, entries.set(endWait, entry));
 			signal?.addEventListener('abort', onAbort, { once: true });
-			if (waitingCallers.size === 1) this.notify();
+			this.notify();
 			void this.drain();
 		});
 	}
 
-	/** Admits entries until none is waiting. */
+	/** Admits callers until none is waiting. */
 	private async drain(): Promise<void> {
 		if (this.isDraining) return;
 		this.isDraining = true;
 		// Callers that enter in the same moment all wait before the first of them is admitted.
 		await Promise.resolve();
-		for (let next = this.nextEntry(); next; next = this.nextEntry()) {
-			if (next.delayMs > 0) await this.pause(next.delayMs);
-			else {
-				this.onAdmit(next.entry);
-				next.endWait(true);
-				// Moves the lane to the end of the map.
-				this.lanes.delete(next.key);
-				if (next.lane.size > 0) this.lanes.set(next.key, next.lane);
+		while (this.lanes.size > 0) {
+			const { endWait, entry, delayMs } = this.nextEntry();
+			if (delayMs > 0) {
+				this.pauseEnd = new AbortController();
+				await sleep(Math.min(MAX_PAUSE_MS, Math.ceil(delayMs)), this.pauseEnd.signal);
+			} else {
+				this.onAdmit(entry);
+				endWait(true);
 			}
 		}
 		this.isDraining = false;
 	}
 
-	/** The entry to admit next, and its delay; undefined if none is waiting. */
+	/** The entry to admit next, and its delay. */
 	private nextEntry() {
-		const laneHeads = [...this.lanes].flatMap(([key, lane]) => {
-			for (const [endWait, entry] of lane)
-				return {
-					...{ key, lane, endWait, entry },
-					delayMs: Math.max(0, this.delayMs(entry)),
-					rank: this.rank(entry),
-				};
-			return [];
+		const firstEntries = [...this.lanes.values()].map((entries) => {
+			const [endWait, entry] = entries.entries().next().value!;
+			return { endWait, entry, delayMs: Math.max(0, this.delayMs(entry)), rank: this.rank(entry) };
 		});
-		return laneHeads.sort((a, b) => a.delayMs - b.delayMs || a.rank - b.rank)[0];
-	}
-
-	/** Waits for `ms` milliseconds, or until `notify` is called. Replaces `notify`. */
-	private async pause(ms: number): Promise<void> {
-		const timerAbort = new AbortController();
-		await new Promise<void>((resolve) => {
-			this.notify = resolve;
-			if (ms < Infinity) void sleep(Math.ceil(ms), timerAbort.signal).then(resolve);
-		});
-		timerAbort.abort(SILENT_ABORT);
+		return firstEntries.sort((a, b) => a.delayMs - b.delayMs || a.rank - b.rank)[0]!;
 	}
 }
