@@ -1,5 +1,5 @@
 import { accountOf } from '../account';
-import { abortReason, sleep, monotonicNow } from '../async/deadline';
+import { abortReason, monotonicNow } from '../async/deadline';
 import { Queue } from '../async/queue';
 import { CoalescedReads } from '../async/coalescedReads';
 import { Failure, withDefaultFacts } from '../failure';
@@ -235,12 +235,8 @@ export class Throttle {
 		if (outcome === 'succeeded') failFast.onAccepted();
 		const isTemporary = outcome === 'throttled' || outcome === 'unavailable';
 		if (isTemporary) failFast.onFailure(failure!, waitingSince, this.inFlight === 0);
-		// If the call was accepted, the caller calls `startTask` a moment later. Until then, the create call still counts
-		// as in flight, so that no other call takes its place.
-		void sleep(0).then(() => {
-			this.unansweredCreates--;
-			this.queue.notify();
-		});
+		this.unansweredCreates--;
+		this.queue.notify();
 	}
 
 	/**
