@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Api } from '../api/api';
 import { monotonicNow } from '../async/deadline';
 import { pollUntil, type ReadResult } from '../async/pollUntil';
@@ -22,6 +23,11 @@ const GRACE_MS = {
 
 /** The poll interval of a task that is a spot check for overload, in ms. */
 const SPOT_CHECK_INTERVAL_MS = 1000;
+/**
+ * The width of the jitter, as a share of the pause before a read. Without jitter, tasks that lose the socket at the
+ * same moment would also be read at the same moment.
+ */
+const JITTER_WIDTH = 0.3;
 /** While the socket is open, the pauses between two reads of a background task double up to this many ms. */
 const BACKGROUND_MAX_BACKOFF_MS = 300_000;
 
@@ -34,7 +40,7 @@ export interface TaskWait {
 	isBackground?: boolean;
 	/** The signal of a deadline (see `Deadline`). Its abort ends the wait. */
 	signal: AbortSignal;
-	/** The usual pause before a read of the task, in ms. */
+	/** The usual pause before a read of the task, in ms, before jitter. */
 	pollIntervalMs: number;
 	/** The account's socket. The caller has acquired it (see `acquireSocket`), and releases it after the wait. */
 	accountSocket: AccountSocket;
@@ -167,7 +173,9 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 				);
 		},
 		signal,
-		pollMs: isSpotCheck ? SPOT_CHECK_INTERVAL_MS : wait.pollIntervalMs,
+		pollMs:
+			(isSpotCheck ? SPOT_CHECK_INTERVAL_MS : wait.pollIntervalMs) *
+			(1 + JITTER_WIDTH * (jitterOf(taskId) - 0.5)),
 		maxBackoffMs: isBackground ? BACKGROUND_MAX_BACKOFF_MS : undefined,
 		readFirst: readFirst || isSpotCheck,
 		isChannelOpen: () => accountSocket.isOpen,
@@ -191,6 +199,10 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		},
 	);
 }
+
+/** Returns a number from 0 to 1. It depends only on the task, so that several triggers share each read of a task. */
+const jitterOf = (taskId: string): number =>
+	createHash('sha256').update(taskId).digest().readUInt16BE() / 0xffff;
 
 /**
  * Returns a Failure with the id of a task and its last known status added, and any other error as it is. Facts that the
