@@ -213,7 +213,9 @@ export class JournalEntry {
 		const inFlight = inFlightCalls();
 		const { sharedKey } = this;
 		this.adoptNewerValue();
-		this.requireThisService();
+		const { value } = this;
+		if (value && !this.isOfThisService(value))
+			throw sentElsewhereFailure(value, `to another Base URL, ${value.baseUrl}`, 'that Base URL');
 		for (let otherCall = inFlight.get(sharedKey); otherCall; otherCall = inFlight.get(sharedKey)) {
 			const result = await Promise.race([otherCall, whenAborted(stopStarting)])
 				.finally(() => this.adoptNewerValue())
@@ -226,13 +228,6 @@ export class JournalEntry {
 		const call = create().finally(() => inFlight.delete(sharedKey));
 		inFlight.set(sharedKey, call);
 		return await call;
-	}
-
-	/** Throws a Failure if an earlier attempt has sent the call to another Base URL. */
-	private requireThisService(): void {
-		const { value } = this;
-		if (!value || this.isOfThisService(value)) return;
-		throw sentElsewhereFailure(value, `to another Base URL, ${value.baseUrl}`, 'that Base URL');
 	}
 
 	/**
