@@ -25,7 +25,7 @@ it('300 tasks that are announced at once are told within a minute, also beside 4
 	for (let n = 0; n < 300; n++) sim.broadcast(message(`task-${n}`, 100));
 	await passUntil(() => trigger.started.length === 300);
 	// Silent ones are read no faster for that.
-	expect(readings('silent').length).toBeLessThan(650);
+	expect(readings('silent').length).toBeLessThan(1700);
 });
 
 it('150 silent tasks do not hold up a Speak beside them, at 60 requests a minute', async () => {

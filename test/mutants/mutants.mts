@@ -40,7 +40,7 @@ export const MUTANTS = [
 	`pace/failFast.ts => this.isQuotaExhausted = false; =>`,
 	`pace/throttle.ts => this.unansweredCreates--; =>`,
 	`pace/throttle.ts => this.inFlight--; =>`,
-	`pace/throttle.ts => this.lastBackgroundAt = monotonicNow(); => void 0;`,
+	`pace/throttle.ts => this.nextBackgroundAt = monotonicNow() + backgroundMs; => void 0;`,
 	`run/concurrency.ts => this.usedSlots += count; =>`,
 	// The trigger.
 	`n8n/selfStart.ts => if (context.getMode() !== 'trigger') return undefined; => if (context) return undefined;`,

@@ -20,8 +20,10 @@ afterEach(() => {
 });
 
 describe('the circuit breaker', () => {
+	beforeEach(() => void jest.spyOn(Math, 'random').mockReturnValue(0));
+
 	test('is closed, open after a failure, half-open after the cooldown, and closed by an answer', () => {
-		const breaker = new CircuitBreaker('closed');
+		const breaker = new CircuitBreaker(true);
 		const sentAt = monotonicNow();
 		expect(breaker.delayMs).toBe(0);
 		pass(1);
@@ -32,14 +34,14 @@ describe('the circuit breaker', () => {
 		breaker.onSent();
 		expect(breaker.delayMs).toBe(1500);
 		const probedAt = monotonicNow();
-		breaker.onSuccess(sentAt);
+		breaker.onEnd(sentAt, true);
 		expect(breaker.delayMs).toBe(1500);
-		breaker.onSuccess(probedAt);
+		breaker.onEnd(probedAt, true);
 		expect(breaker.delayMs).toBe(0);
 	});
 
 	test('doubles its cooldown, but obeys the service', () => {
-		const breaker = new CircuitBreaker('closed');
+		const breaker = new CircuitBreaker(true);
 		const cooldowns = [undefined, undefined, undefined, 100, 90_000].map((retryAfterMs) => {
 			pass(100);
 			breaker.onFailure(monotonicNow(), false, retryAfterMs);
@@ -52,11 +54,17 @@ describe('the circuit breaker', () => {
 test('an interval grows with each refusal, and is gone some minutes later', () => {
 	const interval = new RequestInterval();
 	expect(interval.ms).toBe(0);
-	interval.onThrottled();
+	interval.onThrottled(monotonicNow());
 	expect(interval.ms).toBe(50);
-	for (let n = 0; n < 20; n++) interval.onThrottled();
+	for (let n = 0; n < 20; n++) {
+		pass(0.001);
+		interval.onThrottled(monotonicNow());
+	}
 	const longest = interval.ms;
 	expect(longest).toBeCloseTo(50 * 1.2 ** 20);
+	// It was sent before the last refusal.
+	interval.onThrottled(monotonicNow() - 1);
+	expect(interval.ms).toBe(longest);
 	pass(60);
 	expect(interval.ms).toBeCloseTo(longest / 2);
 	pass(60);
@@ -67,20 +75,20 @@ describe('the concurrency limit', () => {
 	test('leaves room for others when more is refused, and rises with the square of the time', () => {
 		const limit = new ConcurrencyLimit();
 		expect(limit.delayMs(1000)).toBe(0);
-		limit.onRefused(20);
+		limit.onRefused(monotonicNow(), 20);
 		expect(limit.current).toBeCloseTo(19);
 		pass(150);
 		expect(limit.current).toBeCloseTo(20);
 		pass(600);
 		expect(limit.current).toBeCloseTo(44);
-		limit.onRefused(10);
+		limit.onRefused(monotonicNow(), 10);
 		expect(limit.delayMs(10)).toBeCloseTo(Math.sqrt(1.5) * 150_000);
 	});
 
 	test('rises by the same in every process, so that who has less catches up', () => {
 		const risen = [2, 20].map((inFlight) => {
 			const limit = new ConcurrencyLimit();
-			limit.onRefused(inFlight);
+			limit.onRefused(monotonicNow(), inFlight);
 			const before = limit.current;
 			pass(300);
 			return limit.current - before;
@@ -90,7 +98,7 @@ describe('the concurrency limit', () => {
 
 	test('tries for more after rounds, not after minutes, where tasks take seconds', () => {
 		const limit = new ConcurrencyLimit();
-		limit.onRefused(2);
+		limit.onRefused(monotonicNow(), 2);
 		for (let n = 0; n < 40; n++) limit.onSuccess(1);
 		expect(limit.delayMs(2)).toBeGreaterThan(60_000);
 		for (let n = 0; n < 45; n++) limit.onSuccess(2);
@@ -99,13 +107,13 @@ describe('the concurrency limit', () => {
 
 	test('lets one more out at once when its only one has ended', () => {
 		const limit = new ConcurrencyLimit();
-		limit.onRefused(1);
+		limit.onRefused(monotonicNow(), 1);
 		expect([limit.delayMs(0), limit.delayMs(1) > 60_000]).toEqual([0, true]);
 	});
 
 	test('what was on its way when another was refused is not forgotten', () => {
 		const limit = new ConcurrencyLimit();
-		limit.onRefused(2);
+		limit.onRefused(monotonicNow(), 2);
 		for (let inFlight = 3; inFlight < 11; inFlight++) limit.onAccepted(inFlight);
 		expect(limit.current).toBeCloseTo(10);
 	});
@@ -120,7 +128,7 @@ describe('the concurrency limit', () => {
 
 	it('is not cut by a call that was accepted beyond it', () => {
 		const limit = new ConcurrencyLimit();
-		limit.onRefused(20);
+		limit.onRefused(monotonicNow(), 20);
 		const before = limit.current;
 		limit.onAccepted(19);
 		expect(limit.current).toBeGreaterThanOrEqual(before);
@@ -179,6 +187,22 @@ describe('the throttle', () => {
 		await jest.advanceTimersByTimeAsync(29_000);
 		expect(isAdmitted).toBe(false);
 		await jest.advanceTimersByTimeAsync(31_000);
+		expect(isAdmitted).toBe(true);
+	});
+
+	test('a refusal that comes before the others are accepted does not hold up the next call', async () => {
+		const throttle = new Throttle();
+		(await throttle.admit('create', signal)).end('succeeded');
+		const sent = await Promise.all([1, 2, 3].map(() => throttle.admit('create', signal)));
+		sent[0]!.end('throttled', FULL);
+		const tasks = sent.slice(1).map((call) => {
+			call.end('succeeded');
+			return throttle.startTask();
+		});
+		tasks[0]!.end();
+		let isAdmitted = false;
+		void throttle.admit('create', signal).then(() => (isAdmitted = true));
+		await jest.advanceTimersByTimeAsync(1000);
 		expect(isAdmitted).toBe(true);
 	});
 

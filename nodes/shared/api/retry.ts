@@ -175,7 +175,7 @@ export class RetryingClient {
 				throw error;
 			});
 			// While `onSend` waited for memory, the service may have become unavailable.
-			if (admittedCall.isRevoked) {
+			if (admittedCall.isRevoked()) {
 				call.onNotAccepted?.();
 				admittedCall.end('unknown');
 				continue;
@@ -255,10 +255,8 @@ export class RetryingClient {
 			// With a rate limit, a large batch may have to wait for long, so the number of retries of a create call is
 			// not limited.
 			if (retry === 'ifNotAccepted') return true;
-			// A read may have no deadline, so the time for its retries is limited. If no request was ever answered, the
-			// service probably throttles everything, and only MAX_CALL_ATTEMPTS attempts are made.
-			if (this.throttle.hasServiceAnswered && monotonicNow() - startedAt < MAX_THROTTLED_READ_MS)
-				return true;
+			// A read may have no deadline, so the time for its retries is limited.
+			if (monotonicNow() - startedAt < MAX_THROTTLED_READ_MS) return true;
 		}
 		if (attempt + 1 >= MAX_CALL_ATTEMPTS) return false;
 		if (retry === 'ifTemporary') return isTransient(failure);

@@ -2,15 +2,15 @@ import { monotonicNow } from '../async/deadline';
 
 /** The cooldown after the first failure, in ms, unless the service asks for another one. */
 const FIRST_COOLDOWN_MS = 1000;
-/** The longest cooldown to which repeated failures lead, in ms, unless there is an outage (see `isOutage`). */
-const MAX_COOLDOWN_MS = 30_000;
-/**
- * The longest cooldown to which repeated failures lead during an outage, in ms. It is short because only the next
- * request can show that the service is back.
- */
-const MAX_OUTAGE_COOLDOWN_MS = 10_000;
+/** The longest cooldown to which repeated failures lead, in ms. Only the next request can show that the cause is gone. */
+const MAX_COOLDOWN_MS = 15_000;
 /** A longer `Retry-After` is cut to this many ms, because some services ask for a whole day. */
 const MAX_OBEYED_RETRY_AFTER_MS = 60_000;
+/**
+ * A random time of at most this many ms is added to each cooldown. It keeps processes that share an account from sending
+ * at the same moment.
+ */
+const MAX_JITTER_MS = 500;
 /**
  * How long other requests wait for the answer to a probe at most, in ms. During an outage they wait without a limit.
  */
@@ -21,7 +21,7 @@ const PROBE_WAIT_MS = 1500;
  *
  * - Closed: requests go out.
  * - Open: requests have to wait until the cooldown is over.
- * - Half-open: one request goes out first, as a probe. The others wait for its answer.
+ * - Half-open, when the cooldown is over: one request goes out first, as a probe. The others wait for its answer.
  */
 export class CircuitBreaker {
 	/** True during an outage: the service gives no usable answers. */
@@ -33,17 +33,17 @@ export class CircuitBreaker {
 	/** When the current probe was sent; undefined if no probe is in flight. */
 	private probedAt: number | undefined;
 
-	/** `state` is the state in which the breaker starts. */
-	constructor(private state: 'closed' | 'open' | 'half-open') {}
+	/** A breaker starts closed or half-open. */
+	constructor(private isClosed: boolean) {}
 
 	/**
 	 * How long the next request has to wait, in ms: 0 or less if it may go out now, Infinity if it waits for the end of
 	 * the probe.
 	 */
 	get delayMs(): number {
-		if (this.state === 'closed') return 0;
-		if (this.state === 'open') return this.openUntil - monotonicNow();
-		if (this.probedAt === undefined) return 0;
+		if (this.isClosed) return 0;
+		const cooldownMs = this.openUntil - monotonicNow();
+		if (cooldownMs > 0 || this.probedAt === undefined) return cooldownMs;
 		return this.isOutage ? Infinity : this.probedAt + PROBE_WAIT_MS - monotonicNow();
 	}
 
@@ -54,21 +54,7 @@ export class CircuitBreaker {
 
 	/** Call this when a request goes out. If the breaker is not closed, the request may become the probe. */
 	onSent(): void {
-		if (this.state === 'closed') return;
-		if (this.state === 'open') this.probedAt = undefined;
-		this.state = 'half-open';
-		this.probedAt ??= monotonicNow();
-	}
-
-	/**
-	 * Call this when a request that was sent at `sentAt` succeeded, or was refused for another reason than rate or
-	 * load. This closes the breaker, unless the request was sent before the breaker last opened.
-	 */
-	onSuccess(sentAt: number): void {
-		if (sentAt <= this.openedAt) return;
-		this.state = 'closed';
-		this.consecutiveFailures = 0;
-		this.isOutage = false;
+		if (!this.isClosed) this.probedAt ??= monotonicNow();
 	}
 
 	/**
@@ -77,32 +63,38 @@ export class CircuitBreaker {
 	 *
 	 * - `isOutage` is true if the service gave no usable answer.
 	 * - `retryAfterMs` is the cooldown that the service asks for, in ms.
-	 * - A random time of at most `maxJitterMs` is added to the cooldown.
 	 */
-	onFailure(sentAt: number, isOutage: boolean, retryAfterMs?: number, maxJitterMs = 0): void {
+	onFailure(sentAt: number, isOutage: boolean, retryAfterMs?: number): void {
 		// Requests that are in flight together mostly fail for the same reason, so their failures count as one.
 		if (sentAt > this.openedAt) {
 			this.consecutiveFailures++;
 			this.openedAt = monotonicNow();
-			this.state = 'open';
+			this.isClosed = false;
+			this.probedAt = undefined;
 		}
 		// An old request may fail after a later one has succeeded. The success has shown that the outage is over.
-		if (this.state !== 'closed') this.isOutage ||= isOutage;
-		const maxCooldownMs = this.isOutage ? MAX_OUTAGE_COOLDOWN_MS : MAX_COOLDOWN_MS;
+		if (!this.isClosed) this.isOutage ||= isOutage;
 		const backoffMs = Math.min(
-			maxCooldownMs,
+			MAX_COOLDOWN_MS,
 			FIRST_COOLDOWN_MS * 2 ** (this.consecutiveFailures - 1),
 		);
 		const cooldownMs = Math.min(retryAfterMs ?? backoffMs, MAX_OBEYED_RETRY_AFTER_MS);
-		const newOpenUntil = monotonicNow() + cooldownMs + Math.random() * maxJitterMs;
-		this.openUntil = Math.max(this.openUntil, newOpenUntil);
+		const jitterMs = Math.random() * MAX_JITTER_MS;
+		this.openUntil = Math.max(this.openUntil, monotonicNow() + cooldownMs + jitterMs);
 	}
 
 	/**
-	 * Call this after `onSuccess` or `onFailure`, when a request that was sent at `sentAt` was accepted or has ended.
-	 * If the breaker is still half-open, the next request becomes a new probe.
+	 * Call this, after `onFailure`, when a request that was sent at `sentAt` was accepted or has ended. `hasAnswered` is
+	 * true if it succeeded, or was refused for another reason than rate or load. This closes the breaker. If not, and
+	 * the breaker is still half-open, the next request becomes a new probe. A request from before the breaker last
+	 * opened changes nothing.
 	 */
-	onEnd(sentAt: number): void {
-		if (sentAt > this.openedAt) this.probedAt = undefined;
+	onEnd(sentAt: number, hasAnswered: boolean): void {
+		if (sentAt <= this.openedAt) return;
+		this.probedAt = undefined;
+		if (!hasAnswered) return;
+		this.isClosed = true;
+		this.consecutiveFailures = 0;
+		this.isOutage = false;
 	}
 }

@@ -23,7 +23,8 @@ export class ConcurrencyLimit {
 	private cutAt = 0;
 	/** How many rounds there have been since then. */
 	private rounds = 0;
-	private wasOverloaded = false;
+	/** In this time, in ms, the limit rises by 1 even without a success; Infinity after an overload. */
+	private riseMs = RISE_MS;
 
 	/** The limit at this moment. It may be fractional. */
 	get current(): number {
@@ -32,8 +33,7 @@ export class ConcurrencyLimit {
 
 	/** The square root of what the limit has risen by. */
 	private get rise(): number {
-		const risenByTime = this.wasOverloaded ? 0 : (monotonicNow() - this.cutAt) / RISE_MS;
-		return this.rounds / ROUNDS_PER_RISE + risenByTime;
+		return this.rounds / ROUNDS_PER_RISE + (monotonicNow() - this.cutAt) / this.riseMs;
 	}
 
 	/**
@@ -43,13 +43,12 @@ export class ConcurrencyLimit {
 	delayMs(inFlight: number): number {
 		const neededLimit = inFlight + 1;
 		if (neededLimit <= this.current) return 0;
-		if (this.wasOverloaded) return Infinity;
-		return Math.max(1, (Math.sqrt(neededLimit - this.base) - this.rise) * RISE_MS);
+		return Math.max(1, (Math.sqrt(neededLimit - this.base) - this.rise) * this.riseMs);
 	}
 
 	/** Call this when a call was accepted; `inFlight` is the number of calls in flight, this call included. */
 	onAccepted(inFlight: number): void {
-		if (!this.wasOverloaded) this.base += Math.max(0, inFlight - this.current);
+		if (this.riseMs < Infinity) this.base += Math.max(0, inFlight - this.current);
 	}
 
 	/** Call this when a call has succeeded that was accepted when `inFlight` calls were in flight, itself included. */
@@ -57,9 +56,13 @@ export class ConcurrencyLimit {
 		if (inFlight > this.current - 1) this.rounds += 1 / this.current;
 	}
 
-	/** Call this when a call was refused because too many are in flight; `inFlight` of them are ours. */
-	onRefused(inFlight: number): void {
-		this.cutTo(DECREASE * inFlight);
+	/**
+	 * Call this when a call that was sent at `sentAt` was refused because too many are in flight; `inFlight` of them are
+	 * ours.
+	 */
+	onRefused(sentAt: number, inFlight: number): void {
+		// Calls that are sent together meet the same limit, so their refusals count as one.
+		if (sentAt > this.cutAt) this.cutTo(DECREASE * inFlight);
 	}
 
 	/**
@@ -68,7 +71,7 @@ export class ConcurrencyLimit {
 	 */
 	onOverload(inFlight: number): void {
 		this.cutTo(Math.min(this.current, inFlight));
-		this.wasOverloaded = true;
+		this.riseMs = Infinity;
 	}
 
 	private cutTo(limit: number): void {

@@ -38,17 +38,16 @@ export class FailFast {
 		const { mayBeCharged, ...otherFacts } = facts;
 		this.lastFailure = new Failure(kind, otherFacts);
 		const isConfirmed = monotonicNow() - waitingSince >= QUOTA_CONFIRM_MS;
-		if (facts.meaning === 'quota' && isConfirmed) this.giveUp(waitingSince, isIdle);
+		if (facts.meaning === 'quota' && isConfirmed) this.onTimedOut(waitingSince, isIdle);
 	}
 
-	/** Call this when a create call that has waited since `waitingSince` has reached its deadline. */
+	/**
+	 * Call this when a create call that has waited since `waitingSince` has reached its deadline. If no create call was
+	 * accepted during that wait, a quota may be the reason, and then counts as used up.
+	 */
 	onTimedOut(waitingSince: number, isIdle: boolean): void {
-		if (this.lastFailure && !mentionsConcurrency(this.lastFailure.facts.reason))
-			this.giveUp(waitingSince, isIdle);
-	}
-
-	/** If no create call was accepted since then, a quota may be the reason. */
-	private giveUp(waitingSince: number, isIdle: boolean): void {
-		this.isQuotaExhausted ||= isIdle && this.lastAcceptedAt < waitingSince;
+		const mayBeQuota =
+			this.lastFailure !== undefined && !mentionsConcurrency(this.lastFailure.facts.reason);
+		this.isQuotaExhausted ||= isIdle && mayBeQuota && this.lastAcceptedAt < waitingSince;
 	}
 }

@@ -25,8 +25,10 @@ export class RequestInterval {
 		return ms < MIN_INTERVAL_MS / 4 ? 0 : ms;
 	}
 
-	/** Call this when a request was throttled. If several that were in flight together are throttled, call it once. */
-	onThrottled(): void {
+	/** Call this when a request that was sent at `sentAt` was throttled. */
+	onThrottled(sentAt: number): void {
+		// Requests that are in flight together meet the same limit, so their refusals count as one.
+		if (sentAt <= this.setAt) return;
 		const longerMs = Math.max(MIN_INTERVAL_MS, this.ms * INCREASE_FACTOR);
 		this.initialMs = Math.min(MAX_INTERVAL_MS, longerMs);
 		this.setAt = monotonicNow();

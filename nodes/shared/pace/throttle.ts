@@ -23,7 +23,7 @@ const RANKS = {
 };
 export type CallKind = keyof typeof RANKS;
 /** The least time between two background reads, in ms. */
-const BACKGROUND_INTERVAL_MS = 500;
+const BACKGROUND_INTERVAL_MS = 125;
 /** While there is a request interval, the time between two background reads is at least this many times as long. */
 const BACKGROUND_INTERVALS = 10;
 /**
@@ -32,15 +32,10 @@ const BACKGROUND_INTERVALS = 10;
  */
 const FIRST_SPOT_CHECK = 8;
 /**
- * The least range of the jitter, in ms. After a throttled request, a random time between 0 and at least this many ms is
- * added to the cooldown. The jitter keeps processes that share an account from sending at the same moment.
+ * The cooldown, in ms, after a create call was refused because too many are in flight, but none of them is ours: other
+ * clients of the account have taken all places.
  */
-const MIN_JITTER_MS = 100;
-/**
- * The cooldown, and the range of its jitter, in ms, after a create call was refused because too many are in flight, but
- * none of them is ours: other clients of the account have taken all places.
- */
-const OTHERS_COOLDOWN_MS = 30_000;
+const OTHERS_COOLDOWN_MS = 40_000;
 
 /**
  * How a request ended.
@@ -53,10 +48,15 @@ const OTHERS_COOLDOWN_MS = 30_000;
  */
 export type Outcome = 'succeeded' | 'rejected' | 'throttled' | 'unavailable' | 'unknown';
 
-/** The handle of a request that may go out now, from `Throttle.admit`. */
+/** A request that may go out now, from `Throttle.admit`. */
 export interface AdmittedCall {
-	/** True if a circuit breaker has opened since the call was admitted, so a call that is not sent yet must not go out. */
-	readonly isRevoked: boolean;
+	readonly isCreate: boolean;
+	/** When the call was admitted. */
+	readonly sentAt: number;
+	/** When the caller first tried to send this call. */
+	readonly waitingSince: number;
+	/** Returns true if a circuit breaker has opened since `sentAt`, so a call that is not sent yet must not go out. */
+	isRevoked(): boolean;
 	/**
 	 * Call this exactly once: with `succeeded` as soon as the service has accepted the call, or else when the call has
 	 * ended. `failure` is needed if the outcome is `throttled` or `unavailable`.
@@ -80,8 +80,6 @@ export interface RunningTask {
  * unknown and may change.
  */
 export class Throttle {
-	/** True once a request has had the outcome `succeeded` or `rejected`. */
-	hasServiceAnswered = false;
 	/** How many tasks and generation streams of this process's executions are in flight. */
 	inFlight = 0;
 	/** How many tasks and generation streams may be in flight. */
@@ -93,27 +91,22 @@ export class Throttle {
 	 * throttled because of the rate. A create call that is throttled for another reason slows down create calls only
 	 * (see `onThrottled`).
 	 */
-	private readonly requestBreaker = new CircuitBreaker('closed');
+	private readonly requestBreaker = new CircuitBreaker(true);
 	/**
 	 * Stops create calls while the service is unavailable or overloaded. It starts half-open, so that the first create
 	 * call goes out alone, as a probe.
 	 */
-	private readonly createBreaker = new CircuitBreaker('half-open');
+	private readonly createBreaker = new CircuitBreaker(false);
 	private readonly queue = new Queue<CallKind>(
 		(kind) => this.delayMs(kind),
 		(kind) => this.onAdmit(kind),
 		(kind) => RANKS[kind],
 	);
 	readonly coalescedReads = new CoalescedReads();
-	/**
-	 * When a request was last throttled, from `monotonicNow` like all times in this class. If several that were in
-	 * flight together are throttled, this is the time of the first.
-	 */
-	private lastThrottledAt = 0;
-	/** When the last request was admitted. */
+	/** When the last request was admitted, from `monotonicNow` like all times in this class. */
 	private lastSentAt = 0;
-	/** When the last background read was admitted. */
-	private lastBackgroundAt = 0;
+	/** The earliest time at which the next background read may be admitted. */
+	private nextBackgroundAt = 0;
 	/** How many create calls were admitted and are neither answered nor accepted yet. */
 	private unansweredCreates = 0;
 	private nextSpotCheck = FIRST_SPOT_CHECK;
@@ -138,13 +131,14 @@ export class Throttle {
 	 * `waitingSince` is when the caller first tried to send this call, from `monotonicNow`.
 	 */
 	async admit(kind: CallKind, signal: AbortSignal, waitingSince = 0): Promise<AdmittedCall> {
+		const isCreate = kind === 'create';
 		const wasQuotaExhausted = this.isQuotaExhausted;
 		const isAdmitted = await this.queue.enter(signal, kind);
-		const call = isAdmitted ? this.trackRequest(kind === 'create', waitingSince) : undefined;
-		if (call && (kind !== 'create' || wasQuotaExhausted || !this.isQuotaExhausted)) return call;
+		const call = isAdmitted ? this.callOf(isCreate, waitingSince) : undefined;
+		if (call && (!isCreate || wasQuotaExhausted || !this.isQuotaExhausted)) return call;
 		call?.end('unknown');
 		const reason = abortReason(signal);
-		if (kind !== 'create') throw reason;
+		if (!isCreate) throw reason;
 		if (reason.kind === 'timedOut') this.failFast.onTimedOut(waitingSince, this.inFlight === 0);
 		this.queue.notify();
 		throw this.failFast.lastFailure ?? reason;
@@ -156,15 +150,12 @@ export class Throttle {
 	 */
 	private delayMs(kind: CallKind): number {
 		if (this.isQuotaExhausted) return 0;
-		const intervalMs = this.interval.ms;
 		const requestDelayMs = Math.max(
 			this.requestBreaker.delayMs,
-			this.lastSentAt + intervalMs - monotonicNow(),
+			this.lastSentAt + this.interval.ms - monotonicNow(),
 		);
-		if (kind === 'background') {
-			const pauseMs = Math.max(BACKGROUND_INTERVAL_MS, BACKGROUND_INTERVALS * intervalMs);
-			return Math.max(requestDelayMs, this.lastBackgroundAt + pauseMs - monotonicNow());
-		}
+		if (kind === 'background')
+			return Math.max(requestDelayMs, this.nextBackgroundAt - monotonicNow());
 		if (kind !== 'create') return requestDelayMs;
 		const limitDelayMs = this.limit.delayMs(this.inFlight + this.unansweredCreates);
 		return Math.max(requestDelayMs, this.createBreaker.delayMs, limitDelayMs);
@@ -174,23 +165,22 @@ export class Throttle {
 	private onAdmit(kind: CallKind): void {
 		this.lastSentAt = monotonicNow();
 		this.requestBreaker.onSent();
-		if (kind === 'background') this.lastBackgroundAt = monotonicNow();
+		const backgroundMs = Math.max(BACKGROUND_INTERVAL_MS, BACKGROUND_INTERVALS * this.interval.ms);
+		if (kind === 'background') this.nextBackgroundAt = monotonicNow() + backgroundMs;
 		if (kind !== 'create') return;
 		this.unansweredCreates++;
 		this.createBreaker.onSent();
 	}
 
-	/** Returns the handle of a request that goes out now. */
-	private trackRequest(isCreate: boolean, waitingSince: number): AdmittedCall {
+	private callOf(isCreate: boolean, waitingSince: number): AdmittedCall {
 		const sentAt = monotonicNow();
-		const breakers = [this.requestBreaker, ...(isCreate ? [this.createBreaker] : [])];
-		return {
-			get isRevoked() {
-				return breakers.some((breaker) => breaker.hasOpenedSince(sentAt));
-			},
-			end: (outcome, failure) =>
-				this.updateLimits(isCreate, sentAt, waitingSince, outcome, failure),
+		const breakers = [this.requestBreaker, this.createBreaker];
+		const call: AdmittedCall = {
+			...{ isCreate, sentAt, waitingSince },
+			isRevoked: () => breakers.some((breaker) => breaker.hasOpenedSince(sentAt)),
+			end: (outcome, failure) => this.onEnd(call, outcome, failure),
 		};
+		return call;
 	}
 
 	/** Adds an accepted task or stream to those in flight, and returns its handle. */
@@ -214,28 +204,21 @@ export class Throttle {
 		};
 	}
 
-	/** Updates all limits after a request that was sent at `sentAt` was accepted or has ended. */
-	private updateLimits(
-		isCreate: boolean,
-		sentAt: number,
-		waitingSince: number,
-		outcome: Outcome,
-		failure?: Failure,
-	): void {
+	/** Updates all limits after a request was accepted or has ended. */
+	private onEnd(call: AdmittedCall, outcome: Outcome, failure?: Failure): void {
+		const { isCreate, sentAt, waitingSince } = call;
 		const { requestBreaker, createBreaker, failFast } = this;
 		const hasAnswered = outcome === 'succeeded' || outcome === 'rejected';
-		this.hasServiceAnswered ||= hasAnswered;
-		if (hasAnswered) requestBreaker.onSuccess(sentAt);
-		if (outcome === 'throttled') this.onThrottled(isCreate, sentAt, failure!);
-		requestBreaker.onEnd(sentAt);
-		if (!isCreate) return this.queue.notify();
-		if (hasAnswered) createBreaker.onSuccess(sentAt);
-		if (outcome === 'unavailable') createBreaker.onFailure(sentAt, true);
-		createBreaker.onEnd(sentAt);
-		if (outcome === 'succeeded') failFast.onAccepted();
-		const isTemporary = outcome === 'throttled' || outcome === 'unavailable';
-		if (isTemporary) failFast.onFailure(failure!, waitingSince, this.inFlight === 0);
-		this.unansweredCreates--;
+		if (outcome === 'throttled') this.onThrottled(call, failure!);
+		requestBreaker.onEnd(sentAt, hasAnswered);
+		if (isCreate) {
+			if (outcome === 'unavailable') createBreaker.onFailure(sentAt, true);
+			createBreaker.onEnd(sentAt, hasAnswered);
+			if (outcome === 'succeeded') failFast.onAccepted();
+			const isTemporary = outcome === 'throttled' || outcome === 'unavailable';
+			if (isTemporary) failFast.onFailure(failure!, waitingSince, this.inFlight === 0);
+			this.unansweredCreates--;
+		}
 		this.queue.notify();
 	}
 
@@ -243,22 +226,18 @@ export class Throttle {
 	 * Slows down according to the reason of a refusal: it limits the number in flight, delays create calls, or delays
 	 * all requests.
 	 */
-	private onThrottled(isCreate: boolean, sentAt: number, { kind, facts }: Failure): void {
+	private onThrottled({ isCreate, sentAt }: AdmittedCall, { kind, facts }: Failure): void {
 		const { reason, retryAfterMs } = facts;
-		// A request that was sent before `lastThrottledAt` probably met the same limit, so its refusal is not a new one.
-		const isNewThrottling = sentAt > this.lastThrottledAt;
-		if (isNewThrottling) this.lastThrottledAt = monotonicNow();
 		if (isCreate && mentionsConcurrency(reason)) {
-			if (isNewThrottling) this.limit.onRefused(this.inFlight);
-			if (this.inFlight > 0) return;
-			this.createBreaker.onFailure(sentAt, false, OTHERS_COOLDOWN_MS, OTHERS_COOLDOWN_MS);
+			this.limit.onRefused(sentAt, this.inFlight);
+			const isOnlyCall = this.inFlight + this.unansweredCreates === 1;
+			if (isOnlyCall) this.createBreaker.onFailure(sentAt, false, OTHERS_COOLDOWN_MS);
 		} else if (isCreate && kind !== 'rateLimited') {
 			// This is a 503: the service as a whole is overloaded, so the limits of this account stay as they are.
-			this.createBreaker.onFailure(sentAt, false, retryAfterMs, MIN_JITTER_MS);
+			this.createBreaker.onFailure(sentAt, false, retryAfterMs);
 		} else {
-			if (isNewThrottling) this.interval.onThrottled();
-			const maxJitterMs = Math.max(MIN_JITTER_MS, this.interval.ms);
-			this.requestBreaker.onFailure(sentAt, false, retryAfterMs, maxJitterMs);
+			this.interval.onThrottled(sentAt);
+			this.requestBreaker.onFailure(sentAt, false, retryAfterMs);
 		}
 	}
 }
