@@ -2,16 +2,19 @@ import { Queue } from '../../shared/async/queue';
 import type { Throttle } from '../../shared/pace/throttle';
 
 /** How many slots a run has at first, if the concurrency is chosen automatically. */
-const AUTOMATIC_START_SLOTS = 10;
+const START_SLOTS = 10;
 /** The maximum number of slots, if the concurrency is chosen automatically. */
-const AUTOMATIC_MAX_SLOTS = 100;
+const MAX_SLOTS = 100;
 /** Slow start (RFC 5681): each call that has proved healthy is worth this many slots. */
-const SLOTS_PER_HEALTHY_CALL = 4;
+const SLOTS_PER_HEALTHY_CALL = 5;
 
 /** What takes one slot while it runs: an input item, or one part of a speech. */
 interface Unit {
 	api: { throttle: Throttle };
 }
+
+/** Processes a unit. Resolves with true if it has succeeded, and must not reject. */
+type RunUnit<One> = (unit: One, index: number) => Promise<boolean>;
 
 /**
  * Limits how many items of a run, or parts of long speeches, are processed at the same time: by `options.concurrency`,
@@ -43,14 +46,8 @@ export class ConcurrencyLimiter {
 		this.queue.notify();
 	}
 
-	/**
-	 * Calls `run` for each of `units`, as many at the same time as the limits allow. `run` resolves with true if it has
-	 * succeeded, and must not reject.
-	 */
-	async forEach<One extends Unit>(
-		units: One[],
-		run: (unit: One, index: number) => Promise<boolean>,
-	): Promise<void> {
+	/** Calls `run` for each of `units`, as many at the same time as the limits allow. */
+	async forEach<One extends Unit>(units: One[], run: RunUnit<One>): Promise<void> {
 		const runInSlot = async (unit: One, index: number) => {
 			const { throttle } = unit.api;
 			// No signal takes units from the queue when the run stops: `run` ends at once then.
@@ -65,10 +62,7 @@ export class ConcurrencyLimiter {
 	 * Does the same for the parts of an item. Call this from the item's own `run`, because the item gives up its slot
 	 * while the parts run.
 	 */
-	async forEachPart<One extends Unit>(
-		parts: One[],
-		run: (part: One, index: number) => Promise<boolean>,
-	): Promise<void> {
+	async forEachPart<One extends Unit>(parts: One[], run: RunUnit<One>): Promise<void> {
 		const { throttle } = parts[0]!.api;
 		this.useSlots(throttle, -1);
 		await this.forEach(parts, run);
@@ -91,11 +85,8 @@ export class ConcurrencyLimiter {
 	 * An account that uses no slot may always start one, whatever its own limit is.
 	 */
 	private delayMsOf(throttle: Throttle): number {
-		const automaticSlots = Math.max(
-			AUTOMATIC_START_SLOTS,
-			SLOTS_PER_HEALTHY_CALL * this.healthyCount,
-		);
-		const slots = this.concurrency || Math.min(AUTOMATIC_MAX_SLOTS, automaticSlots);
+		const healthySlots = Math.max(START_SLOTS, SLOTS_PER_HEALTHY_CALL * this.healthyCount);
+		const slots = this.concurrency || Math.min(MAX_SLOTS, healthySlots);
 		if (this.usedSlots >= slots) return Infinity;
 		const accountSlots = this.slotsOf(throttle);
 		return accountSlots > 0 ? throttle.limit.delayMs(accountSlots) : 0;
