@@ -103,38 +103,53 @@ export const LIMITS: Record<string, Row> = {
  * quarters are used only where more than half are refused.
  */
 export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
-	'2 a second': { share: { 3: 0.68, 10: 0.48 }, spread: { 3: 1.8, 10: 2.2 }, refused: { 10: 0.3 } },
+	'2 a second': {
+		share: { 3: 0.65, 10: 0.48 },
+		refused: { 3: 0.14, 10: 0.4 },
+		spread: { 3: 1.8, 10: 2.2 },
+	},
 	'5 a second': {
-		share: { 3: 0.71, 10: 0.61 },
-		refused: { 10: 0.19 },
+		share: { 3: 0.71, 10: 0.58 },
+		refused: { 10: 0.28 },
 		spread: { 3: 1.8, 10: 2.3 },
 	},
 	'2 a second, then 5': {
-		...{ share: { 10: 0.6 }, refused: { 10: 0.2 }, spread: { 3: 1.8, 10: 2.3 } },
+		...{ share: { 10: 0.6 }, refused: { 3: 0.11, 10: 0.29 }, spread: { 3: 1.8, 10: 2.3 } },
 	},
-	'30 a minute': { refused: { 1: 0.1, 3: 0.19, 10: 0.41 } },
-	'100 a minute': { refused: { 10: 0.17 }, spread: { 10: 1.7 } },
-	'60 a minute, unannounced': { refused: { 1: 0.07, 3: 0.15, 10: 0.35 } },
-	'30 a minute, speech': { refused: { 1: 0.07, 3: 0.16, 10: 0.37 } },
-	'30 a minute, speech without messages': { refused: { 1: 0.07, 3: 0.15, 10: 0.38 } },
+	'30 a minute': { refused: { 1: 0.1, 3: 0.17, 10: 0.36 }, spread: { 10: 1.8 } },
+	'100 a minute': { refused: { 3: 0.12, 10: 0.24 }, spread: { 10: 1.7 } },
+	'60 a minute, unannounced': { refused: { 1: 0.11, 3: 0.23, 10: 0.42 }, spread: { 10: 1.8 } },
+	'30 a minute, speech': { refused: { 1: 0.07, 10: 0.3 } },
+	'30 a minute, speech without messages': { refused: { 1: 0.07, 10: 0.3 } },
 	'60 a minute, speech, late': { refused: { 10: 0.32 } },
 	'4 or 2 a second, in turns': {
-		share: { 1: 0.67, 3: 0.58, 10: 0.47 },
+		share: { 1: 0.67, 3: 0.55, 10: 0.47 },
+		refused: { 3: 0.14, 10: 0.36 },
 		spread: { 3: 1.8, 10: 2.7 },
-		refused: { 10: 0.28 },
 	},
-	'4 at once': { spread: { 10: 3.5 }, refused: { 10: 0.21 } },
-	'15 at once': { refused: { 10: 0.12 }, spread: { 3: 1.7, 10: 2.8 } },
-	'10 at once, then 4': { spread: { 10: 3.5 }, refused: { 10: 0.22 } },
-	'4 at once, then 40': { share: { 1: 0.58, 3: 0.6 } },
-	'10 or 6 at once, in turns': { share: { 1: 0.68 }, refused: { 10: 0.2 }, spread: { 10: 2.2 } },
+	'4 at once': { refused: { 3: 0.14, 10: 0.38 }, spread: { 10: 3.5 } },
+	'15 at once': { refused: { 10: 0.15 }, spread: { 3: 1.7, 10: 3 } },
+	'10 at once, then 4': { refused: { 1: 0.07, 3: 0.14, 10: 0.39 }, spread: { 10: 3.5 } },
+	'4 at once, then 40': {
+		share: { 1: 0.58, 3: 0.6 },
+		refused: { 10: 0.13 },
+		spread: { 10: 1.9 },
+	},
+	'10 or 6 at once, in turns': {
+		share: { 1: 0.68 },
+		refused: { 10: 0.27 },
+		spread: { 10: 2.2 },
+	},
 	'4 at once, taken for eleven minutes, Timeout an hour': {
-		refused: { 1: 0.08, 3: 0.18, 10: 0.4 },
+		refused: { 1: 0.13, 3: 0.3, 10: 0.6 },
 		spread: { 10: 2.1 },
 	},
-	'4 at once, Timeout an hour': { refused: { 3: 0.13, 10: 0.28 }, spread: { 3: 1.7, 10: 3.8 } },
+	'4 at once, Timeout an hour': {
+		refused: { 1: 0.07, 3: 0.16, 10: 0.39 },
+		spread: { 3: 1.7, 10: 4 },
+	},
 	'30 a minute, a second batch later': {
-		refused: { 1: 0.13, 3: 0.16, 10: 0.32 },
+		refused: { 1: 0.13, 3: 0.2, 10: 0.32 },
 		spread: { 10: 2.1 },
 	},
 };
