@@ -163,7 +163,7 @@ describe('the throttle', () => {
 		if (isAnother) (await throttle.admit('create', signal)).end('succeeded');
 		await refuse(throttle, failure);
 		await late(throttle, since);
-		expect(throttle.isQuotaExhausted).toBe(isExhausted);
+		expect(throttle.failFast.isQuotaExhausted).toBe(isExhausted);
 	});
 
 	test('a used-up quota ends a wait of ten minutes, but not one that begins after a night', async () => {
@@ -172,11 +172,11 @@ describe('the throttle', () => {
 		pass(8 * 3600);
 		const since = monotonicNow();
 		for (let minutes = 0; minutes <= 10; minutes++) {
-			expect(throttle.isQuotaExhausted).toBe(false);
+			expect(throttle.failFast.isQuotaExhausted).toBe(false);
 			await refuse(throttle, QUOTA, since);
 			pass(60);
 		}
-		expect(throttle.isQuotaExhausted).toBe(true);
+		expect(throttle.failFast.isQuotaExhausted).toBe(true);
 	});
 
 	test('tries one again after half a minute where others hold all places', async () => {

@@ -157,13 +157,13 @@ export class RetryingClient {
 					throw lastFailure ?? reason;
 				});
 			const probeFailure =
-				kind === 'create' && throttle.needsHealthCheck
+				kind === 'create' && throttle.createBreaker.isOutage
 					? await this.tryReadAccount(stopStarting)
 					: undefined;
 			// The outage goes on, or `stopStarting` has aborted.
 			if (probeFailure && ['unavailable', 'unknown'].includes(outcomeOf(probeFailure))) {
 				admittedCall.end(outcomeOf(probeFailure), probeFailure);
-				if (throttle.isQuotaExhausted) throw probeFailure;
+				if (throttle.failFast.isQuotaExhausted) throw probeFailure;
 				continue;
 			}
 			if (kind === 'create' && this.tokenRefusal) {
@@ -251,7 +251,7 @@ export class RetryingClient {
 		const { retry } = call;
 		if (retry === 'never' || signalsOf(call).abortInFlight.aborted) return false;
 		if (failure.kind === 'rateLimited') {
-			if (this.throttle.isQuotaExhausted) return false;
+			if (this.throttle.failFast.isQuotaExhausted) return false;
 			// With a rate limit, a large batch may have to wait for long, so the number of retries of a create call is
 			// not limited.
 			if (retry === 'ifNotAccepted') return true;

@@ -85,7 +85,7 @@ export class Throttle {
 	/** How many tasks and generation streams may be in flight. */
 	readonly limit = new ConcurrencyLimit();
 	private readonly interval = new RequestInterval();
-	private readonly failFast = new FailFast();
+	readonly failFast = new FailFast();
 	/**
 	 * Stops requests of all kinds during its cooldown. That begins when a read is throttled, or when a create call is
 	 * throttled because of the rate. A create call that is throttled for another reason slows down create calls only
@@ -96,7 +96,7 @@ export class Throttle {
 	 * Stops create calls while the service is unavailable or overloaded. It starts half-open, so that the first create
 	 * call goes out alone, as a probe.
 	 */
-	private readonly createBreaker = new CircuitBreaker(false);
+	readonly createBreaker = new CircuitBreaker(false);
 	private readonly queue = new Queue<CallKind>(
 		(kind) => this.delayMs(kind),
 		(kind) => this.onAdmit(kind),
@@ -111,19 +111,6 @@ export class Throttle {
 	private unansweredCreates = 0;
 	private nextSpotCheck = FIRST_SPOT_CHECK;
 
-	/** True from the time when a quota counts as used up until a create call is accepted. */
-	get isQuotaExhausted(): boolean {
-		return this.failFast.isQuotaExhausted;
-	}
-
-	/**
-	 * True during an outage. Before the next create call, the caller should send a free read, to see whether the
-	 * service answers.
-	 */
-	get needsHealthCheck(): boolean {
-		return this.createBreaker.isOutage;
-	}
-
 	/**
 	 * Resolves once a request of this kind may go out. The caller must call `end` of the result.
 	 * Throws a Failure if `signal` aborts first, or if a quota turns out to be used up while a create call waits.
@@ -132,10 +119,10 @@ export class Throttle {
 	 */
 	async admit(kind: CallKind, signal: AbortSignal, waitingSince = 0): Promise<AdmittedCall> {
 		const isCreate = kind === 'create';
-		const wasQuotaExhausted = this.isQuotaExhausted;
+		const wasQuotaExhausted = this.failFast.isQuotaExhausted;
 		const isAdmitted = await this.queue.enter(signal, kind);
 		const call = isAdmitted ? this.callOf(isCreate, waitingSince) : undefined;
-		if (call && (!isCreate || wasQuotaExhausted || !this.isQuotaExhausted)) return call;
+		if (call && (!isCreate || wasQuotaExhausted || !this.failFast.isQuotaExhausted)) return call;
 		call?.end('unknown');
 		const reason = abortReason(signal);
 		if (!isCreate) throw reason;
@@ -149,7 +136,7 @@ export class Throttle {
 	 * of a call in flight.
 	 */
 	private delayMs(kind: CallKind): number {
-		if (this.isQuotaExhausted) return 0;
+		if (this.failFast.isQuotaExhausted) return 0;
 		const requestDelayMs = Math.max(
 			this.requestBreaker.delayMs,
 			this.lastSentAt + this.interval.ms - monotonicNow(),
