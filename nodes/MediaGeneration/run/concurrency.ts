@@ -1,12 +1,17 @@
+import { monotonicNow } from '../../shared/async/deadline';
 import { Queue } from '../../shared/async/queue';
 import type { Throttle } from '../../shared/pace/throttle';
 
-/** How many slots a run has at first, if the concurrency is chosen automatically. */
-const START_SLOTS = 10;
+/** How many slots a run has in its first second, if the concurrency is chosen automatically. */
+const FIRST_SLOTS = 10;
+/** How many slots it has at least after that. */
+const START_SLOTS = 22;
 /** The maximum number of slots, if the concurrency is chosen automatically. */
 const MAX_SLOTS = 100;
 /** Slow start (RFC 5681): each call that has proved healthy is worth this many slots. */
 const SLOTS_PER_HEALTHY_CALL = 5;
+/** How often the limits are checked again, in ms. */
+const RECHECK_MS = 1000;
 
 /** What takes one slot while it runs: an input item, or one part of a speech. */
 interface Unit {
@@ -22,6 +27,7 @@ type RunUnit<One> = (unit: One, index: number) => Promise<boolean>;
  * accounts.
  */
 export class ConcurrencyLimiter {
+	private readonly startedAt = monotonicNow();
 	/** How many calls have proved healthy. */
 	private healthyCount = 0;
 	/** How many slots are in use. */
@@ -81,13 +87,14 @@ export class ConcurrencyLimiter {
 	}
 
 	/**
-	 * Returns how long it takes until an account may start one more unit, in ms; Infinity if a slot has to become free.
+	 * Returns how long it takes until an account may start one more unit, or until the limits are checked again, in ms.
 	 * An account that uses no slot may always start one, whatever its own limit is.
 	 */
 	private delayMsOf(throttle: Throttle): number {
-		const healthySlots = Math.max(START_SLOTS, SLOTS_PER_HEALTHY_CALL * this.healthyCount);
+		const startSlots = monotonicNow() < this.startedAt + 1000 ? FIRST_SLOTS : START_SLOTS;
+		const healthySlots = Math.max(startSlots, SLOTS_PER_HEALTHY_CALL * this.healthyCount);
 		const slots = this.concurrency || Math.min(MAX_SLOTS, healthySlots);
-		if (this.usedSlots >= slots) return Infinity;
+		if (this.usedSlots >= slots) return RECHECK_MS;
 		const accountSlots = this.slotsOf(throttle);
 		return accountSlots > 0 ? throttle.limit.delayMs(accountSlots) : 0;
 	}
