@@ -1,87 +1,72 @@
-/* Asks what the node itself does not ask: other pages, a wrong token, a WebSocket without a task, and HTTP/2. */
+/* Asks what the node itself does not ask: other pages, a wrong token, and a WebSocket without a task. */
 import { once } from 'node:events';
-import { connect } from 'node:tls';
+import { get as httpGet, type IncomingMessage } from 'node:http';
+import { get as httpsGet } from 'node:https';
+import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { PAGE_SIZE, runOperation, type Credential, type Run } from './operations.mts';
+import { runOperation, type Credential, type Run } from './operations.mts';
 import { isNotThere } from './rows.mts';
-import type { Exchange, Wire } from './wire.mts';
+import { end, ENDED_BY_NODE, record, recordSocket, type Exchange } from './wire.mts';
 
-const PAGE_TIMEOUT_MS = 5_000;
-const SOCKET_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
-/** The path of each list, and the number of its first page by the contract. */
-const LISTS: Record<string, [path: string, firstPage: number]> = {
-	voices: ['/v1/labs/voices', 0],
-	history: ['/v1/video/histories', 1],
-};
-
-/** What the check has asked. A page is undefined if it was not asked. */
+/** What the check has asked. */
 export interface Asked {
-	nextVoices?: Exchange;
-	nextHistory?: Exchange;
+	/** The second page of each list, by the name of the operation that reads the list. */
+	nextPage: Record<string, Exchange>;
 	/** The page 0 of the history, which the node never reads. */
-	historyPage0?: Exchange;
+	historyPage0: Exchange;
 	/** What the node does with a wrong token. */
 	wrongToken: Run;
 	socket: Exchange;
-	offersHttp2: boolean;
+}
+
+/** Reads a path of the service. Resolves after ten seconds at the latest. */
+export async function ask(
+	{ apiToken, baseUrl }: Credential,
+	path: string,
+	stop: AbortSignal,
+): Promise<Exchange> {
+	const exchanges: Exchange[] = [];
+	const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stop]);
+	const options = { headers: { authorization: `Bearer ${apiToken}` }, signal };
+	await record(exchanges, async () => {
+		const get = baseUrl.startsWith('https:') ? httpsGet : httpGet;
+		const [answer] = (await once(get(baseUrl + path, options), 'response')) as [IncomingMessage];
+		await answer.toArray();
+	}).catch(() => {});
+	return exchanges[0]!;
 }
 
 /**
- * Asks for other pages of the lists that `runs` has read, with a wrong token, and keeps a WebSocket open. Rejects if
- * `stop` aborts.
+ * Asks for other pages of the lists, with a wrong token (for the voices if there is no `account`), and keeps a WebSocket
+ * open.
  */
 export async function askMore(
-	wire: Wire,
 	credential: Credential,
-	runs: Run[],
+	account: Exchange,
 	stop: AbortSignal,
 ): Promise<Asked> {
-	const { exchanges } = wire;
-	const { apiToken, baseUrl, webSocketUrl } = credential;
-	/** Resolves with the answer for a page that comes `step` pages after the first, after any redirects. */
-	const read = async (list: string, step: number) => {
-		const calls = runs.find(({ operation }) => operation === list)?.calls ?? [];
-		if (!calls.some(({ status }) => status > 0)) return undefined;
-		const [path, firstPage] = LISTS[list]!;
-		const url = `${baseUrl}${path}?page=${firstPage + step}&page_size=${PAGE_SIZE}`;
-		const headers = { authorization: `Bearer ${apiToken}`, accept: 'application/json' };
-		const signal = AbortSignal.any([AbortSignal.timeout(PAGE_TIMEOUT_MS), stop]);
-		await fetch(url, { headers, signal })
-			.then(async (answer) => await answer.text())
-			.catch(() => {});
-		return exchanges.findLast(({ method }) => method === 'GET');
-	};
-	const closed = holdSocket(`${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`, stop);
-	const nextVoices = await read('voices', 1);
-	const nextHistory = await read('history', 1);
-	const historyPage0 = await read('history', -1);
-	// A service without an account refuses a wrong token elsewhere.
-	const toRead = runs[0]!.calls.some(isNotThere) ? 'voices' : 'account';
 	const wrong = { ...credential, apiToken: 'a-token-that-nobody-has' };
-	const wrongToken = await runOperation(toRead, wrong, { service: wire, stop });
-	await closed;
-	stop.throwIfAborted();
-	const socket = exchanges.find(({ method }) => method === 'WEBSOCKET')!;
-	const { origin } = exchanges[0]!;
-	const offersHttp2 = origin.startsWith('https:') && (await negotiatesHttp2(new URL(origin)));
-	return { nextVoices, nextHistory, historyPage0, wrongToken, socket, offersHttp2 };
+	const [voices, history, historyPage0, wrongToken, socket] = await Promise.all([
+		ask(credential, '/v1/labs/voices?page=1&page_size=20', stop),
+		ask(credential, '/v1/video/histories?page=2&page_size=20', stop),
+		ask(credential, '/v1/video/histories?page=0&page_size=20', stop),
+		runOperation(isNotThere(account) ? 'voices' : 'account', wrong, stop),
+		holdSocket(credential, stop),
+	]);
+	return { nextPage: { voices, history }, historyPage0, wrongToken, socket };
 }
 
-/** Keeps a WebSocket open for ten seconds. Resolves when it has closed, for any reason. */
-async function holdSocket(url: string, stop: AbortSignal): Promise<void> {
+/** Keeps a WebSocket open for ten seconds. */
+async function holdSocket({ webSocketUrl, apiToken }: Credential, stop: AbortSignal) {
+	const url = `${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`;
 	const socket = new WebSocket(url);
-	const endSignal = AbortSignal.any([AbortSignal.timeout(SOCKET_MS), stop]);
-	endSignal.addEventListener('abort', () => socket.terminate());
-	socket.on('error', () => {});
-	await new Promise((resolve) => socket.on('close', resolve));
-}
-
-/** Resolves with true if the server chooses HTTP/2 in the TLS handshake; with false if the handshake fails. */
-async function negotiatesHttp2({ hostname, port }: URL): Promise<boolean> {
-	const names = { host: hostname, servername: hostname, ALPNProtocols: ['h2', 'http/1.1'] };
-	const socket = connect({ ...names, port: Number(port || 443) });
-	await once(socket, 'secureConnect', { signal: AbortSignal.timeout(5000) }).catch(() => {});
-	socket.destroy();
-	return socket.alpnProtocol === 'h2';
+	const exchange = recordSocket([], socket as unknown as EventTarget, url);
+	socket.on('unexpected-response', (_, { statusCode }) => end(exchange, `HTTP ${statusCode}`));
+	socket.on('error', ({ message }) => end(exchange, message));
+	await pause(TIMEOUT_MS, undefined, { signal: stop }).catch(() => {});
+	end(exchange, ENDED_BY_NODE);
+	socket.terminate();
+	return exchange;
 }

@@ -1,19 +1,19 @@
 /* Checks one service: sends the requests that cost nothing, runs the node, and records every exchange. */
-import { askMore } from './ask.mts';
-import { FREE_OPERATIONS, makesSpeech, PAID, runAll, STOPPED, type Run } from './operations.mts';
+import { ask, askMore } from './ask.mts';
+import {
+	FREE_OPERATIONS,
+	isGood,
+	PAID,
+	runOperation,
+	runPaid,
+	STOPPED,
+	type Credential,
+	type Run,
+} from './operations.mts';
 import { redactorOf, StandIns, type Recording } from './recording.mts';
 import type { Row } from './report.mts';
-import { blockedRows, chargeLines, freeRows, paidRows, voiceIn } from './rows.mts';
-import { Wire } from './wire.mts';
-
-/** The texts and prompts that the check itself sends. They identify nobody, so the recording keeps them. */
-const OWN_TEXTS = Object.values(PAID).map(({ text }) => text);
-
-export interface Service {
-	baseUrl: string;
-	webSocketUrl: string;
-	token: string;
-}
+import { blockedRow, chargeLines, edgeRow, freeRows, paidRows, voiceIn } from './rows.mts';
+import { shared } from './shared.mts';
 
 interface CheckResult {
 	/** The error that ended the check early; undefined if nothing did. */
@@ -27,75 +27,65 @@ interface CheckResult {
 }
 
 /**
- * Lets the node run the free operations and those named in `pay` (unless the first answers show that this is
- * pointless), asks what the node does not ask, and records all exchanges. `onStep` is called with a name for each step.
+ * Lets the node run the free operations and those named in `pay` (unless the free ones show that this is pointless),
+ * asks what the node does not ask, and records all exchanges. `onStep` is called with a name for each step.
  *
- * Rejects if the check fails or is stopped before it pays. Later, resolves with the error as `failure`, so that
- * whatever may have been charged is still recorded and named.
+ * Never rejects once requests may have been sent: whatever came of them is recorded and named, with the `failure`.
  */
 export async function check(
-	{ baseUrl, webSocketUrl, token }: Service,
+	credential: Credential,
 	pay: string[],
 	onStep: (what: string) => void,
 	stop = new AbortController().signal,
 ): Promise<CheckResult> {
-	const madeAt = new Date().toISOString();
-	const wire = new Wire();
-	const { exchanges } = wire;
+	const made = new Date().toISOString();
+	const { apiToken } = credential;
+	const rows: Row[] = [];
+	const runs: Run[] = [];
+	let failure: unknown;
+	let voice: string | undefined;
+	const askAndPay = async () => {
+		onStep('other pages, a wrong token, and ten seconds of WebSocket');
+		const asked = await askMore(credential, first, stop);
+		const { nextPage, historyPage0, wrongToken, socket } = asked;
+		others.push(...Object.values(nextPage), historyPage0, ...wrongToken.exchanges, socket);
+		stop.throwIfAborted();
+		voice = voiceIn(runs);
+		const isSpoken = (name: string) => PAID[name]!.contractRow.kind === 'speech';
+		const operations = pay.filter((name) => voice !== undefined || !isSpoken(name));
+		const before = (operation: string) => onStep(`the node: ${operation}`);
+		const plan = { operations, voice, hasSocket: socket.status === 101, before, stop };
+		try {
+			for await (const run of runPaid(plan, credential)) runs.push(run);
+		} finally {
+			rows.push(edgeRow(runs), ...freeRows(runs, asked), ...paidRows(runs, pay, voice));
+		}
+	};
+	onStep('the account, voices, history, and a task that does not exist');
+	// One quick reading, because the node would repeat it for as long as it may.
+	const first = await ask(credential, shared.ACCOUNT_PATH, stop);
+	const others = [first];
 	try {
-		const credential = {
-			apiToken: token,
-			baseUrl: await wire.localUrlOf(baseUrl),
-			webSocketUrl: (await wire.localUrlOf(webSocketUrl)).replace('http', 'ws'),
-		};
-		const before = (operation: string) => {
-			wire.cutStreams = operation === 'dropped';
-			onStep(`the node: ${operation}`);
-		};
-		const plan = { service: wire, stop, before };
-		const runs: Run[] = [];
-		let rows: Row[] = [];
-		for await (const run of runAll({ ...plan, operations: FREE_OPERATIONS }, credential)) {
-			stop.throwIfAborted();
-			runs.push(run);
-			rows = blockedRows(runs, exchanges);
-			if (rows.length > 0) break;
-		}
-		const voice = voiceIn(runs);
-		let failure: unknown;
-		if (rows.length === 0) {
-			wire.by = 'check';
-			onStep('other pages, a wrong token, and ten seconds of WebSocket');
-			const asked = await askMore(wire, credential, runs, stop);
-			wire.by = 'node';
-			const payable = pay.filter((name) => !makesSpeech(name) || voice !== undefined);
-			const attempt = async (act: () => Promise<void>) =>
-				await act().catch((error: unknown) => (failure ??= error));
-			await attempt(async () => {
-				const paid = { ...plan, operations: payable, voice };
-				for await (const run of runAll(paid, credential)) runs.push(run);
-				stop.throwIfAborted();
-			});
-			await wire.close();
-			await attempt(async () => {
-				rows = [...freeRows(runs, asked, exchanges), ...paidRows(runs, exchanges, pay)];
-			});
-		}
-		const standIns = new StandIns(token, OWN_TEXTS);
-		const anonymized = standIns.exchanges(exchanges);
-		const ended = runs.filter(({ lines }) => !lines.includes(STOPPED));
-		const recording: Recording = {
-			...{ format: 1, made: madeAt, voice: voice && standIns.id(voice) },
-			outcomes: ended.map(({ operation, lines }) => ({
-				operation,
-				lines: lines.map(standIns.line),
-			})),
-			exchanges: anonymized,
-		};
-		const redact = redactorOf(token);
-		const charged = chargeLines(exchanges).map(redact.text);
-		return { failure, rows: redact.value(rows), recording, replaced: standIns.counts(), charged };
-	} finally {
-		await wire.close();
+		const free = first.status === 0 ? [] : FREE_OPERATIONS;
+		runs.push(...(await Promise.all(free.map((each) => runOperation(each, credential, stop)))));
+		stop.throwIfAborted();
+		const isService = runs.some((run) => run.operation !== 'missing' && isGood(run));
+		if (isService) await askAndPay();
+		else rows.push(blockedRow(first, runs[0]));
+		stop.throwIfAborted();
+	} catch (error) {
+		failure = error;
 	}
+	const standIns = new StandIns(apiToken);
+	const isStopped = ({ lines }: Run) => lines.includes(STOPPED);
+	const recording: Recording = {
+		...{ format: 2, made, voice: voice && standIns.id(voice) },
+		runs: runs.filter((run) => !isStopped(run)).map((run) => standIns.run(run)),
+		others: others
+			.concat(runs.filter(isStopped).flatMap(({ exchanges }) => exchanges))
+			.map((exchange) => standIns.exchange(exchange)),
+	};
+	const redact = redactorOf(apiToken);
+	const charged = chargeLines(runs).map(redact.text);
+	return { failure, rows: redact.value(rows), recording, replaced: standIns.counts(), charged };
 }

@@ -3,10 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { confirm, password } from '@inquirer/prompts';
-import ora from 'ora';
 import { startSimulator } from '../simulator/simulator.mts';
-import { check, type Service } from './check.mts';
-import { PAID } from './operations.mts';
+import { check } from './check.mts';
+import { PAID, type Credential } from './operations.mts';
 import { shared } from './shared.mts';
 import { fileNameOf, toJson, type Recording } from './recording.mts';
 import { replay } from './replay.mts';
@@ -14,11 +13,7 @@ import { EXIT, gradeOf, tableOf, verdictOf } from './report.mts';
 
 const folder = join(import.meta.dirname, '../recordings');
 const isAsked = process.stdin.isTTY && process.stderr.isTTY;
-// The spinner needs the width of the terminal, which some do not tell. Without a spinner, each step is a line.
-const isDrawn = isAsked && process.stderr.columns > 0;
-// `discardStdin` would turn Ctrl+C into a character that nobody reads, unless a prompt came before.
-const spinner = ora({ stream: process.stderr, isEnabled: isDrawn, discardStdin: false });
-const onStep = (what: string) => void spinner.start(what);
+const onStep = (what: string) => console.error(`… ${what}`);
 
 /** An expected reason why the check cannot be done. Only its message is shown, without a stack. */
 class Refusal extends Error {}
@@ -26,14 +21,12 @@ class Refusal extends Error {}
 try {
 	process.exitCode = await main();
 } catch (error) {
-	spinner.stop();
-	const isOurs =
+	const { name, code } = error as NodeJS.ErrnoException;
+	const isExpected =
 		error instanceof Refusal ||
-		/ERR_PARSE_ARGS|ENOENT/.test(String((error as NodeJS.ErrnoException).code));
-	const isStopped = (error as Error).name === 'ExitPromptError';
-	console.error(
-		isOurs ? (error as Error).message : isStopped ? 'Stopped: nothing was sent.' : error,
-	);
+		name === 'ExitPromptError' ||
+		/ERR_PARSE_ARGS|ENOENT/.test(String(code));
+	console.error(isExpected ? (error as Error).message : error);
 	process.exitCode = EXIT.notDone;
 }
 // Otherwise a connection that the other side never closes would keep the process alive.
@@ -52,19 +45,19 @@ async function main(): Promise<number> {
 
 	const base = values['base-url'];
 	if (base !== undefined) {
-		const addressed = (token: string) => serviceOf(base, values['web-socket-url'], token);
+		const credentialWith = (token: string) => readCredential(base, values['web-socket-url'], token);
 		// Throws for a wrong URL, before the user types the token.
-		addressed('no-token-yet');
-		const service = addressed(await tokenOf());
-		if (pay.length > 0) await askToPay(pay, service.baseUrl);
-		return await run(service, pay);
+		credentialWith('no-token-yet');
+		const credential = credentialWith(await askForToken());
+		if (pay.length > 0) await askToPay(pay, credential.baseUrl);
+		return await run(credential, pay);
 	}
-	const simulator = await startSimulator({ pace: 0.5 });
-	console.log(`No --base-url: checking the simulator at ${simulator.baseUrl}.\n`);
-	return await run(simulator, pay);
+	const { baseUrl, webSocketUrl, token } = await startSimulator({ pace: 0.5 });
+	console.log(`No --base-url: checking the simulator at ${baseUrl}.\n`);
+	return await run({ baseUrl, webSocketUrl, apiToken: token }, pay);
 }
 
-async function tokenOf(): Promise<string> {
+async function askForToken(): Promise<string> {
 	const given = process.env.MEDIA_GENERATION_TOKEN;
 	if (given !== undefined) return given;
 	if (isAsked) return await password({ message: 'API token (it is not shown):' });
@@ -77,14 +70,11 @@ async function tokenOf(): Promise<string> {
  * Reads the URLs and the token as the node does. Throws a Refusal if one of them is invalid. A token of fewer than six
  * characters is refused, because it could not be told apart from words, nor redacted.
  */
-function serviceOf(baseUrl: string, webSocketUrl = '', apiToken: string): Service {
+function readCredential(baseUrl: string, webSocketUrl = '', apiToken: string): Credential {
+	if (apiToken.length < 6) throw new Refusal('The API token is shorter than six characters.');
 	try {
-		const credential = shared.readCredential({ baseUrl, webSocketUrl, apiToken });
-		if (credential.apiToken.length < 6)
-			throw new Refusal('The API token is shorter than six characters.');
-		return { ...credential, token: credential.apiToken };
+		return shared.readCredential({ baseUrl, webSocketUrl, apiToken });
 	} catch (error) {
-		if (error instanceof Refusal) throw error;
 		const { field, reason } = (error as { facts: { field: string; reason: string } }).facts;
 		throw new Refusal(`'${field}' ${reason.split('. For ')[0]}.`);
 	}
@@ -101,19 +91,17 @@ async function askToPay(pay: string[], baseUrl: string): Promise<void> {
 		throw new Refusal('Nothing was sent.');
 }
 
-async function run(service: Service, pay: string[]): Promise<number> {
+async function run(credential: Credential, pay: string[]): Promise<number> {
 	const stopping = new AbortController();
-	// Not `once`, which leaves no listener: then the library that draws the spinner ends the process on a signal.
 	for (const signal of ['SIGINT', 'SIGTERM'] as const)
 		process.on(signal, () => stopping.abort(new Refusal('Stopped.')));
-	const done = await check(service, pay, onStep, stopping.signal);
+	const done = await check(credential, pay, onStep, stopping.signal);
 	const { failure, rows, recording, replaced, charged } = done;
-	spinner.stop();
-	console.log(tableOf(rows, process.stdout.columns || 120));
+	if (rows.length > 0) console.log(tableOf(rows, process.stdout.columns || 120));
 	if (failure === undefined) console.log(`\n${verdictOf(rows)}`);
 	if (charged.length > 0) console.log(`\nWhat may have been charged:\n  ${charged.join('\n  ')}`);
-	const file = join(folder, fileNameOf(service.baseUrl, recording.made));
-	const text = toJson(recording, service.token);
+	const file = join(folder, fileNameOf(credential.baseUrl, recording.made));
+	const text = toJson(recording, credential.apiToken);
 	mkdirSync(folder, { recursive: true });
 	writeFileSync(file, text);
 	console.log(`
@@ -125,13 +113,9 @@ Replaced by stand-ins: ${replaced.join(', ') || 'nothing'}. Read it before you s
 
 async function playAgain(file: string): Promise<number> {
 	const recording = shared.parseJson(readFileSync(file, 'utf8')) as Recording | undefined;
-	if (recording?.format !== 1) throw new Refusal(`${file} is not a recording of this command.`);
+	if (recording?.format !== 2) throw new Refusal(`${file} is not a recording of this command.`);
 	const lines = await replay(recording, onStep);
-	spinner.stop();
-	console.log(
-		lines.length > 0
-			? lines.join('\n')
-			: `The node does the same as when it was recorded: ${recording.outcomes.map(({ operation }) => operation).join(', ')}.`,
-	);
+	const operations = recording.runs.map(({ operation }) => operation).join(', ');
+	console.log(lines.join('\n') || `The node does the same as when it was recorded: ${operations}.`);
 	return lines.length > 0 ? EXIT.limits : EXIT.works;
 }

@@ -5,16 +5,15 @@ import { runWorkflow, type WorkflowResult } from '../demo/engine.mts';
 import { node, NODE, parametersFor, workflow } from '../test/faults/workflow.mts';
 import { activateTrigger, triggerNode } from '../test/service/triggerNode.mts';
 import { eventually } from '../tools/eventually.mts';
-import { MISSING_TASK, type Outcome } from './recording.mts';
 import { shared } from './shared.mts';
-import type { Exchange, Wire } from './wire.mts';
+import { record, type Exchange } from './wire.mts';
 
 interface Paid {
 	/** The part of the interface that the operation tests, as the report names it. */
 	part: string;
 	/** The row of the node's contract. */
 	contractRow: PaidOperation;
-	/** The text or prompt. */
+	/** The text or prompt. It identifies nobody, so the recording keeps it. */
 	text: string;
 	/** What is charged, in words for the user. */
 	charges: string;
@@ -51,7 +50,9 @@ export const PAID: Record<string, Paid> = {
 	},
 };
 
-/** The operations that cost nothing, as `resource:operation` of the node. `missing` reads a task that does not exist. */
+/** A task id that no service has given. */
+export const MISSING_TASK = '999999999999';
+/** The operations that cost nothing, as `resource:operation` of the node. `missing` reads MISSING_TASK. */
 const FREE: Record<string, string> = {
 	account: 'account:get',
 	voices: 'voice:getAll',
@@ -60,60 +61,41 @@ const FREE: Record<string, string> = {
 };
 export const FREE_OPERATIONS = Object.keys(FREE);
 
-export const makesSpeech = (operation: string) => PAID[operation]?.contractRow.kind === 'speech';
-
-/** Returns the events that a trigger can detect of `operations`. Without a WebSocket, it detects no speech tasks. */
-function detectableEvents(operations: string[], exchanges: Exchange[]): Set<string> {
-	const hasSocket = exchanges.some((each) => each.method === 'WEBSOCKET' && each.status === 101);
-	const detectable = operations.filter((each) => PAID[each] && (hasSocket || !makesSpeech(each)));
-	return new Set(detectable.map((each) => (makesSpeech(each) ? 'completed' : 'generated')));
-}
-
 /** How many entries of a list the node reads. It asks for pages of this size. */
 export const PAGE_SIZE = 20;
 /** How long a free operation may take, in ms. The node alone would try for minutes while the service is unavailable. */
-const FREE_TIMEOUT_MS = 12_000;
+const FREE_TIMEOUT_MS = 15_000;
 /** The node's option **Timeout** for each kind of media, in seconds. */
 const TIMEOUTS = { speech: 300, video: 600, image: 180 };
-export const TIMED_OUT = 'error: still trying when the check ended it, after 12 s';
 export const STOPPED = 'error: the check was stopped';
+export const TIMED_OUT = `error: still trying when the check ended it, after ${FREE_TIMEOUT_MS / 1000} s`;
 
 const png = readFileSync(new URL('../simulator/media/image.png', import.meta.url));
 const image = { data: png.toString('base64'), mimeType: 'image/png', fileName: 'image.png' };
 
 export type Credential = { apiToken: string; baseUrl: string; webSocketUrl: string };
 
-interface Plan {
-	/** The free and paid operations to run. Other names are ignored: Collect and the trigger follow by themselves. */
-	operations: string[];
-	/** The voice that speaks. */
-	voice?: string;
-	/** What stands in for the service at local URLs. */
-	service: Pick<Wire, 'exchanges' | 'withRealOrigins'>;
-	/** Is called with the name of each operation before it begins. */
-	before?: (operation: string) => void;
-	/** Cancels the operation in progress. No paid operation starts afterwards. */
-	stop: AbortSignal;
-	/** The time limit of each free operation, in ms. */
-	freeTimeoutMs?: number;
-}
-
-/** What came of an operation, and the HTTP exchanges that were added meanwhile. */
-export interface Run extends Outcome {
-	calls: Exchange[];
+/** What came of an operation, and what was exchanged meanwhile. */
+export interface Run {
+	operation: string;
+	/** What a user would notice, such as `items: 1` or `error: …`. */
+	lines: string[];
+	exchanges: Exchange[];
 	/** The ID of the speech task that was created or read. */
 	taskId?: unknown;
 }
 
 /** True if the node has reported no error. */
-export const isGood = ({ lines }: Outcome) => !lines.some(isError);
+export const isGood = ({ lines }: Pick<Run, 'lines'>) => !lines.some(isError);
+/** True if a line of an outcome reports an error. */
+export const isError = (line: string) => line.startsWith('error: ');
 
-/** Runs an operation in the node. */
+/** Runs an operation in the node: a free or paid one, or Collect. Resolves once it has ended or `stop` aborts. */
 export async function runOperation(
 	operation: string,
 	credential: Credential,
-	{ voice = '', service, stop, freeTimeoutMs = FREE_TIMEOUT_MS }: Omit<Plan, 'operations'>,
-	taskId = MISSING_TASK,
+	stop: AbortSignal,
+	{ voice = '', taskId = MISSING_TASK } = {},
 ): Promise<Run> {
 	const { contractRow, text = '' } = PAID[operation] ?? {};
 	const which = contractRow
@@ -121,46 +103,63 @@ export async function runOperation(
 		: (FREE[operation] ?? 'speech:wait');
 	const options = contractRow ? { timeout: TIMEOUTS[contractRow.kind] } : {};
 	const parameters = parametersFor(which, text, { taskId, voice, options });
-	const timeout = operation in FREE ? AbortSignal.timeout(freeTimeoutMs) : stop;
-	const from = service.exchanges.length;
-	const result = await runWorkflow({
-		workflow: workflow(node({ ...parameters, returnAll: false, limit: PAGE_SIZE })),
-		credentials: { mediaGenerationApi: { ...credential } },
-		input: [{ json: {}, binary: { data: image } }],
-		signal: AbortSignal.any([timeout, stop]),
-	});
+	const timeout = operation in FREE ? AbortSignal.timeout(FREE_TIMEOUT_MS) : stop;
+	const run = async () =>
+		await runWorkflow({
+			workflow: workflow(node({ ...parameters, returnAll: false, limit: PAGE_SIZE })),
+			credentials: { mediaGenerationApi: { ...credential } },
+			input: [{ json: {}, binary: { data: image } }],
+			signal: AbortSignal.any([timeout, stop]),
+		});
+	const exchanges: Exchange[] = [];
+	const result = await record(exchanges, run, operation === 'dropped');
 	const ended = (stop.aborted && STOPPED) || (timeout.aborted && TIMED_OUT);
-	const lines = (ended ? [ended] : linesOf(result)).map(service.withRealOrigins);
-	const calls = service.exchanges.slice(from).filter(({ method }) => method !== 'WEBSOCKET');
-	return { operation, lines, calls, taskId: result.items(NODE)[0]?.json.task_id };
+	const lines = ended ? [ended] : linesOf(result);
+	return { operation, lines, exchanges, taskId: result.items(NODE)[0]?.json.task_id };
 }
 
-/** Runs operations in the node, one after another, while a trigger listens, and yields what came of each. */
-export async function* runAll(plan: Plan, credential: Credential): AsyncGenerator<Run> {
-	const { operations, stop } = plan;
-	const { exchanges, withRealOrigins } = plan.service;
-	const run = async (operation: string, taskId?: string) => {
-		plan.before?.(operation);
-		return await runOperation(operation, credential, plan, taskId);
+interface Plan {
+	/** The paid operations to run, in this order. */
+	operations: string[];
+	/** The voice that speaks. */
+	voice?: string;
+	/** True if the service has a WebSocket. Without it, a trigger detects no speech. */
+	hasSocket: boolean;
+	/** Is called with the name of each operation before it begins. */
+	before?: (operation: string) => void;
+	/** Cancels the operation in progress. No paid operation starts afterwards. */
+	stop: AbortSignal;
+}
+
+/** Runs paid operations in the node, one after another, while a trigger listens, and yields what came of each. */
+export async function* runPaid(
+	{ operations, voice, hasSocket, before, stop }: Plan,
+	credential: Credential,
+): AsyncGenerator<Run> {
+	const isSpeech = (operation: string) => PAID[operation]!.contractRow.kind === 'speech';
+	const eventsOf = (paid: string[]) => {
+		const detectable = paid.filter((operation) => hasSocket || !isSpeech(operation));
+		return new Set(detectable.map((each) => (isSpeech(each) ? 'completed' : 'generated')));
 	};
-	for (const operation of operations.filter((each) => each in FREE)) yield await run(operation);
-	const paid = operations.filter((operation) => operation in PAID);
-	const events = detectableEvents(paid, exchanges);
-	const trigger = events.size > 0 ? await listenFor(credential, events) : undefined;
+	const exchanges: Exchange[] = [];
+	const events = eventsOf(operations);
+	const listen = async () => await listenFor(credential, events);
+	const trigger = events.size > 0 ? await record(exchanges, listen) : undefined;
 	const succeeded: string[] = [];
 	try {
-		for (const operation of paid) {
+		for (const operation of operations) {
 			if (stop.aborted) return;
-			const done = await run(operation);
+			before?.(operation);
+			const done = await runOperation(operation, credential, stop, { voice });
 			yield done;
 			if (isGood(done)) succeeded.push(operation);
-			if (makesSpeech(operation) && done.taskId) yield await run('collect', String(done.taskId));
+			if (isSpeech(operation) && done.taskId)
+				yield await runOperation('collect', credential, stop, { taskId: String(done.taskId) });
 		}
-		const awaited = detectableEvents(succeeded, exchanges);
-		if (awaited.size === 0 || stop.aborted) return;
-		plan.before?.('trigger');
-		const lines = await trigger!.waitFor(awaited, stop);
-		yield { operation: 'trigger', lines: lines.map(withRealOrigins), calls: [] };
+		if (eventsOf(succeeded).size === 0 || stop.aborted) return;
+		before?.('trigger');
+		const lines = await trigger!.waitFor(eventsOf(succeeded), stop);
+		yield { operation: 'trigger', lines, exchanges };
 	} finally {
 		await trigger?.close();
 	}
@@ -189,9 +188,9 @@ async function listenFor(credential: Credential, events: Set<string>) {
 			const isOver = () => stop.aborted || errors.length > 0 || missing().length === 0;
 			await eventually('all events', 30_000, isOver).catch(() => {});
 			return [
-				...missing().map((event) => `error: it does not detect: ${event}`),
-				...[...detected].sort().map((event) => `event: ${event}`),
-				...errors.map((text) => `error: ${withoutDurations(text)}`),
+				...missing().map((event) => `error: it does not detect: ${nameOf(event)}`),
+				...[...detected].sort().map((event) => `event: ${nameOf(event)}`),
+				...errors.map((text) => `error: ${text}`),
 			];
 		},
 		close: async () => {
@@ -200,12 +199,8 @@ async function listenFor(credential: Credential, events: Set<string>) {
 	};
 }
 
-/** True if a line of an outcome reports an error. */
-export const isError = (line: string) => line.startsWith('error: ');
-
-/** Replaces durations by `N`, because they differ from run to run. */
-const withoutDurations = (text: string) =>
-	text.replace(/\d+(?:\.\d+)?(?= (?:s|seconds|ms|minutes)\b)/g, 'N');
+/** Returns the name of a trigger's event in n8n's editor. */
+const nameOf = (event: string) => shared.EVENTS.find(({ value }) => value === event)?.name;
 
 /** Returns the lines of an outcome: what a user would notice of a run. */
 function linesOf(result: WorkflowResult): string[] {
@@ -221,7 +216,7 @@ function linesOf(result: WorkflowResult): string[] {
 		`items: ${items.length}`,
 		...[...new Set(fields)].map((names) => `fields: ${names}`),
 		...files.map((file) => `file: ${file.mimeType}, ${file.bytes ?? file.fileSize} bytes`),
-		...(result.error ? [`error: ${withoutDurations(result.error.message)}`] : []),
-		...result.hints(NODE).map(({ message }) => `hint: ${withoutDurations(message)}`),
+		...(result.error ? [`error: ${result.error.message}`] : []),
+		...result.hints(NODE).map(({ message }) => `hint: ${message}`),
 	];
 }

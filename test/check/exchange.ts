@@ -1,9 +1,10 @@
 import type { Exchange } from '../../check/wire.mts';
 
-/** One exchange, as the check records it. */
-export const exchangeOf = (method: string, path: string, text: string, headers = {}): Exchange => ({
-	...{ by: 'node', at: 0, origin: 'https://acme.example', method, path, status: 200, headers },
-	...{ http: '1.1', pieces: [{ ms: 0, text }], bytes: 0 },
+/** One exchange, as the check sees it. */
+export const exchangeOf = (method: string, path: string, text: string, more = {}): Exchange => ({
+	...{ at: 0, origin: 'https://acme.example', method, path, status: 200, http: '1.1' },
+	...{ headers: {}, parts: [{ ms: 0, bytes: Buffer.from(text) }], bytes: text.length, ended: 0 },
+	...more,
 });
 
 /** An answer that tells of people, in the ways that services do. */
@@ -57,4 +58,4 @@ export const SECRETS = {
 };
 /** What must be left of it nowhere. */
 export const SECRET =
-	/anna|bell|carl|acme|471[12]0815|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142|QW5uYSBCZWxs|8847120|1984-|0JDQvdC90LAg0JHQtdC70Ls|QmVsb|5678|4242|34-56/i;
+	/anna|bell|carl|acme|471[12]0815|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142|QW5uYSBCZWxs|8847120|1984-|0JDQvdC90LAg0JHQtdC70Ls|QmVsb|\b(?:5678|4242)\b|34-56/i;

@@ -20,7 +20,7 @@ async function record(name: string, pay: string[], dialect: Partial<Dialect>, ch
 	const edge = change && (await edgeOf(simulator.baseUrl, change));
 	const baseUrl = edge?.url ?? simulator.baseUrl;
 	const webSocketUrl = baseUrl.replace('http', 'ws');
-	const { recording } = await check({ baseUrl, webSocketUrl, token }, pay, console.log);
+	const { recording } = await check({ baseUrl, webSocketUrl, apiToken: token }, pay, console.log);
 	const save = (file: string, text: string) =>
 		writeFileSync(join(import.meta.dirname, '../recordings', `${file}.json`), text);
 	save(name, toJson(recording, token));
