@@ -45,10 +45,10 @@ export async function check(
 	let failure: unknown;
 	let voice: string | undefined;
 	const askAndPay = async () => {
-		onStep('other pages, a wrong token, and ten seconds of WebSocket');
+		onStep('another page, a wrong token, and ten seconds of WebSocket');
 		const asked = await askMore(credential, first, stop);
-		const { nextPage, historyPage0, wrongToken, socket } = asked;
-		others.push(...Object.values(nextPage), historyPage0, ...wrongToken.exchanges, socket);
+		const { historyPage0, wrongToken, socket } = asked;
+		others.push(historyPage0, ...wrongToken.exchanges, socket);
 		stop.throwIfAborted();
 		voice = voiceIn(runs);
 		const isSpoken = (name: string) => PAID[name]!.contractRow.kind === 'speech';

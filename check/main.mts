@@ -86,7 +86,8 @@ async function askToPay(pay: string[], baseUrl: string): Promise<void> {
 			'With --pay, requests are charged, so the command asks first: run it in a terminal.',
 		);
 	console.log(`This will be charged to your account at ${baseUrl}, each once:`);
-	for (const name of pay) console.log(`  ${name}: ${PAID[name]!.charges}`);
+	for (const name of pay)
+		console.log(`  one ${PAID[name]!.contractRow.kind} (${name}): ${PAID[name]!.text}`);
 	if (!(await confirm({ message: 'Send it?', default: false })))
 		throw new Refusal('Nothing was sent.');
 }

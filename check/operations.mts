@@ -15,8 +15,6 @@ interface Paid {
 	contractRow: PaidOperation;
 	/** The text or prompt. It identifies nobody, so the recording keeps it. */
 	text: string;
-	/** What is charged, in words for the user. */
-	charges: string;
 }
 
 /** The operations that are charged, by the names that `--pay` takes. */
@@ -24,29 +22,26 @@ export const PAID: Record<string, Paid> = {
 	speech: {
 		...{ part: '§4.1–4.2 Speech', contractRow: shared.SPEAK },
 		text: 'This is a short test of the speech interface.',
-		charges: 'one text of 45 characters, then Collect of the same task',
 	},
 	image: {
-		...{ part: '§4.8 Image', contractRow: shared.GENERATIONS.image, charges: 'one image' },
+		...{ part: '§4.8 Image', contractRow: shared.GENERATIONS.image },
 		text: 'A red kite above a green hill, in the morning.',
 	},
 	video: {
 		...{ part: '§4.5 Video from text', contractRow: shared.GENERATIONS.textToVideo },
-		...{ text: 'A red kite rises above a green hill.', charges: 'one video, landscape' },
+		text: 'A red kite rises above a green hill.',
 	},
 	ingredients: {
 		...{ part: '§4.6 Video from images', contractRow: shared.GENERATIONS.ingredientsToVideo },
 		text: 'The picture, slowly coming nearer.',
-		charges: 'one video from an image of 48 kB',
 	},
 	frames: {
 		...{ part: '§4.7 Video from frames', contractRow: shared.GENERATIONS.framesToVideo },
-		...{ text: 'From this picture, slowly to the left.', charges: 'one video from the same image' },
+		text: 'From this picture, slowly to the left.',
 	},
 	dropped: {
 		...{ part: '§6.1 A dropped stream', contractRow: shared.GENERATIONS.image },
 		text: 'A blue kite above a yellow field, at noon.',
-		charges: 'one more image, whose stream the check cuts',
 	},
 };
 

@@ -9,7 +9,7 @@ import {
 	TIMED_OUT,
 	type Run,
 } from './operations.mts';
-import type { Row } from './report.mts';
+import { UNTRIED, type Row } from './report.mts';
 import { shared } from './shared.mts';
 import {
 	CUT,
@@ -146,16 +146,26 @@ const differencesIn = (json: unknown, fields: Field[]): Remarks =>
 			: undefined;
 	});
 
+const field = (what: string, names: string[], read: Field['read'], ifLost?: string): Field => ({
+	what,
+	names,
+	read,
+	ifLost,
+});
+const entryField = (name: string, read: Field['read'], ifLost: string) =>
+	field(name, [name], (entry) => read((entry as Json)[name]), ifLost);
+
 const filesOf = (raw: unknown) =>
 	shared.readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl);
-const FILE_URL: Field = { what: 'file URL', names: ['file_url', 'file_urls'], read: filesOf };
 const taskIn = (raw: unknown) =>
 	shared.readSpeechTask(raw, { baseUrl: BASE, redact: shared.redactor('') });
-const CREATED_ID: Field = { what: 'ID', names: ['task_id'], read: shared.readCreatedTaskId };
-const STATUS: Field = { what: 'status', names: ['status'], read: (raw) => taskIn(raw)?.status };
-const AUDIO_URL: Field = {
-	...{ what: 'audio URL', names: ['audio_url'], read: (raw) => taskIn(raw)?.audioUrl },
-};
+const voiceIdIn = (raw: unknown) => shared.asId((raw as Json).voice_id) ?? shared.idOf(raw);
+const CREATED_ID = field('ID', ['task_id'], shared.readCreatedTaskId);
+const TASK_FIELDS = [
+	field('status', ['status'], (raw) => taskIn(raw)?.status),
+	field('audio URL', ['audio_url'], (raw) => taskIn(raw)?.audioUrl),
+];
+const fileUrl = (ifLost?: string) => field('file URL', ['file_url', 'file_urls'], filesOf, ifLost);
 
 interface Part {
 	part: string;
@@ -167,6 +177,7 @@ interface Part {
 	entryFields?: Field[];
 }
 
+const byId = 'voices must be entered By ID';
 const byIdAlone = 'a lost video or image is found by its ID alone';
 const isLostVideo =
 	'a video or image whose stream breaks is lost; the trigger detects no videos and images';
@@ -176,29 +187,17 @@ const READ_PARTS: Record<string, Part> = {
 		ifLost: 'nothing is known of the account, neither here nor in the trigger',
 	},
 	voices: {
-		...{ part: '§4.4 Voices', ifRead: 'lists the voices to choose from' },
-		ifLost: 'voices must be entered By ID',
-		entryFields: [
-			{
-				...{ what: 'ID', names: ['voice_id'], ifLost: 'voices must be entered By ID' },
-				read: (entry) => shared.asId((entry as Json).voice_id) ?? shared.asId((entry as Json).id),
-			},
-		],
+		...{ part: '§4.4 Voices', ifRead: 'lists the voices to choose from', ifLost: byId },
+		entryFields: [field('ID', ['voice_id'], voiceIdIn, byId)],
 	},
 	history: {
 		...{ part: '§4.9 History', ifLost: isLostVideo },
 		ifRead: 'finds a lost video or image here, and the trigger detects new ones',
 		entryFields: [
-			{ ...FILE_URL, ifLost: isLostVideo },
-			{ what: 'ID', names: ['id'], read: shared.idOf },
-			{
-				...{ what: 'prompt', names: ['prompt'], ifLost: byIdAlone },
-				read: (entry) => shared.asText((entry as Json).prompt),
-			},
-			{
-				...{ what: 'created_at', names: ['created_at'], ifLost: byIdAlone },
-				read: (entry) => shared.asTime((entry as Json).created_at),
-			},
+			fileUrl(isLostVideo),
+			field('ID', ['id'], shared.idOf),
+			entryField('prompt', shared.asText, byIdAlone),
+			entryField('created_at', (value) => shared.asTime(value), byIdAlone),
 		],
 	},
 };
@@ -212,11 +211,10 @@ const newestOn = (page?: Exchange) =>
 function readRow(
 	run: Run,
 	{ part, ifRead, ifLost, entryFields }: Part,
-	{ nextPage, historyPage0 }: Asked,
+	historyPage0: Exchange,
 ): Row {
 	const answer = answerIn(run);
 	const [json, trouble] = [answer && jsonOf(answer), answer && troubleOf(answer)];
-	const next = nextPage[run.operation];
 	const entries = entryFields ? entriesOn(answer) : [];
 	const lostIn = (entry: Json) => entryFields!.filter((field) => isLost(field, entry));
 	// A failed video has no file, so the most complete entry tells what all may have.
@@ -226,7 +224,6 @@ function readRow(
 		run.operation === 'history' &&
 		newestOn(historyPage0) > newestOn(answer) &&
 		!entriesOn(historyPage0).some(isKnown);
-	const isRepeated = entries.length > 0 && next && textOf(next) === textOf(answer!);
 	const error = errorIn(run);
 	const lost =
 		(error && `${ifLost} (${error})`) ??
@@ -237,7 +234,6 @@ function readRow(
 		entryFields && error === undefined && `${entries.length} entries`,
 		trouble === undefined && fieldsIn(json),
 		entries.length > PAGE_SIZE && 'all on one page',
-		isRepeated && 'page 2 repeats page 1',
 	];
 	const differences = [
 		trouble,
@@ -271,9 +267,8 @@ export function voiceIn(runs: Run[]): string | undefined {
 	const run = runs.find(({ operation }) => operation === 'voices');
 	const answer = run && answerIn(run);
 	const places = answer ? placesIn(jsonOf(answer)) : [];
-	const isId = /(?:^|\.)(?:voice[_-]?)?id$/i;
-	const ids = places.filter(({ name }) => isId.test(name));
-	return shared.asId((ids.find(({ name }) => /voice[_-]?id$/i.test(name)) ?? ids[0])?.value);
+	const named = (pattern: RegExp) => places.find(({ name }) => pattern.test(name));
+	return shared.asId((named(/voice[_-]?id$/i) ?? named(/(?:^|\.)id$/i))?.value);
 }
 
 /** Returns the row that says why nothing works, from the answer about the account and what the node makes of it. */
@@ -352,7 +347,9 @@ export function freeRows(runs: Run[], asked: Asked): Row[] {
 			"nothing: n8n's test of the credential succeeds with any token",
 			'works',
 		]),
-		...Object.entries(READ_PARTS).map(([name, part]) => readRow(runOf(name), part, asked)),
+		...Object.entries(READ_PARTS).map(([name, part]) =>
+			readRow(runOf(name), part, asked.historyPage0),
+		),
 		refusalRow('§4.2 Reading a task', 'a task that does not exist', 404, runOf('missing'), [
 			'the node takes it for a task',
 			'limits',
@@ -405,7 +402,7 @@ export function paidRows(runs: Run[], pay: string[], voice: string | undefined):
 	if (untried.length > 0)
 		rows.push(
 			notTried(
-				'What is charged',
+				UNTRIED,
 				`${untried.join(', ')}${isVoiceless ? '; no voice to use' : ''}`,
 				'try them with --pay (docs/check.md)',
 			),
@@ -425,7 +422,6 @@ function speechRemarks(create: Exchange, exchanges: Exchange[]): [Remarks, Remar
 	const ready = reads.find(({ json }) => taskIn(json)?.audioUrl);
 	const { exchange, json } = ready ?? reads.at(-1) ?? {};
 	const statuses = reads.flatMap((read) => taskIn(read.json)?.raw.status ?? []);
-	const troubles = reads.map((read) => troubleOf(read.exchange)).filter(Boolean);
 	const messages = exchanges
 		.filter(({ method }) => method === 'WEBSOCKET')
 		.flatMap((socket) =>
@@ -447,8 +443,7 @@ function speechRemarks(create: Exchange, exchanges: Exchange[]): [Remarks, Remar
 		],
 		[
 			...differencesIn(answer, [CREATED_ID]),
-			...(exchange && !troubleOf(exchange) ? differencesIn(json, [STATUS, AUDIO_URL]) : []),
-			troubles[0] && `some reads: ${troubles[0]}`,
+			...(exchange && !troubleOf(exchange) ? differencesIn(json, TASK_FIELDS) : []),
 		],
 	];
 }
@@ -458,7 +453,7 @@ function streamRemarks(create: Exchange): [Remarks, Remarks] {
 	if (!isStream(create)) {
 		const trouble = troubleOf(create);
 		const json = jsonOf(create);
-		const differences = trouble ? [] : differencesIn(json, [FILE_URL]);
+		const differences = trouble ? [] : differencesIn(json, [fileUrl()]);
 		return [[fieldsIn(json)], [`no stream, but ${trouble ?? 'JSON'}`, ...differences]];
 	}
 	const events = eventsOf(create);
@@ -479,7 +474,7 @@ function streamRemarks(create: Exchange): [Remarks, Remarks] {
 					!isEndKnown && `the end is called \`${ending?.event}\``,
 					...(isEndKnown && filesOf(ending!.json).length === 0
 						? []
-						: differencesIn(ending?.json, [FILE_URL])),
+						: differencesIn(ending?.json, [fileUrl()])),
 				]
 			: [],
 	];

@@ -146,7 +146,7 @@ describe('a stranger checks', () => {
 			'limits',
 			[
 				/Account \| different \| fields: credits; .* \| nothing is known of the account/,
-				/Voices \| there \| 1 entries; fields: data.voice_id, total; page 2 repeats page 1 \|/,
+				/Voices \| there \| 1 entries; fields: data.voice_id, total \|/,
 				/not there \| HTTP 401 \| the node polls every 5 s; the trigger detects speech tasks only/,
 			],
 		],
@@ -360,12 +360,6 @@ describe('what rows say', () => {
 		expect(speechWith(task)).toContain('the ID is called `id`');
 	});
 
-	test('of reads that answer otherwise while a task is not finished', () => {
-		expect(speechWith('', '{"status":"completed","audio_url":"/7.mp3"}')).toContain(
-			'; some reads: no JSON in place of JSON',
-		);
-	});
-
 	const complete = 'event: image_generation_complete\ndata: [{"file_url":"/x.png"}]\n\n';
 	test.each([
 		['image', complete, 'there', /^events: image_generation_complete after 0\.0 s$/],
@@ -380,7 +374,7 @@ describe('what rows say', () => {
 	])('%s: of what the node reads as a stream: %j', (operation, text, found, differs) => {
 		const row = rowOf(operation, 'file: x', exchangeOf('POST', '/v1/video/create-image', text));
 		expect(row).toMatchObject({ found, differs: expect.stringMatching(differs) });
-		expect(verdictOf([row])).toBe('It works, as far as was tried.');
+		expect(verdictOf([row])).toBe('It works.');
 	});
 
 	const socket = (...texts: string[]) =>
