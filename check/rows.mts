@@ -31,18 +31,22 @@ const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 /** What is said of answers. What is false or undefined is left out. */
 type Remarks = Array<string | false | undefined>;
 
-const row = (
+/**
+ * Makes a row. `isThere` is undefined if this was not tried. `differences` say how the answers differ from the contract,
+ * and `facts` what they are where it is open.
+ */
+function row(
 	part: string,
-	found: Row['found'],
-	remarks: Remarks,
+	isThere: boolean | undefined,
+	[facts, differences = []]: [facts: Remarks, differences?: Remarks],
 	inN8n: string,
 	grade: Row['grade'] = 'works',
-): Row => ({ part, found, differs: remarks.filter(Boolean).join('; '), inN8n, grade });
-
-const foundOf = (answer: Exchange | undefined, differences: Remarks): Row['found'] => {
-	if (!answer || isNotThere(answer)) return 'not there';
-	return differences.some(Boolean) ? 'different' : 'there';
-};
+): Row {
+	const isDifferent = differences.some(Boolean);
+	const found = !isThere ? 'not there' : isDifferent ? 'different' : 'there';
+	const differs = [...facts, ...differences].filter(Boolean).join('; ');
+	return { part, found: isThere === undefined ? 'not tried' : found, differs, inN8n, grade };
+}
 
 /** True for a redirect. The status decides, because other answers may have a Location header, too. */
 const isRedirect = ({ status }: Exchange) => status >= 300 && status < 400;
@@ -230,7 +234,6 @@ function readRow(
 		(isMissed ? `the newest entries are missed: ${ifLost}` : undefined) ??
 		(entry && lostIn(entry).find((field) => field.ifLost)?.ifLost);
 	const facts = [
-		answer === undefined && 'not asked, because the service has asked the node to wait',
 		entryFields && error === undefined && `${entries.length} entries`,
 		trouble === undefined && fieldsIn(json),
 		entries.length > PAGE_SIZE && 'all on one page',
@@ -243,7 +246,7 @@ function readRow(
 	];
 	const inN8n = lost ?? (entryFields && !entry ? 'nothing to read yet' : ifRead);
 	const grade = lost === undefined ? 'works' : 'limits';
-	return row(part, foundOf(answer, differences), [...facts, ...differences], inN8n, grade);
+	return row(part, answer && !isNotThere(answer), [facts, differences], inN8n, grade);
 }
 
 /** Judges what the node does with a request that the service should refuse with the status `expected`. */
@@ -258,8 +261,9 @@ function refusalRow(
 	const error = errorIn(run);
 	const fact = answer && `${what}: ${troubleOf(answer) ?? `status ${answer.status}`}`;
 	const isExpected = answer?.status === expected && jsonOf(answer) !== undefined;
-	const found = !answer ? 'not tried' : isExpected ? 'there' : 'different';
-	return error ? row(part, found, [fact], error) : row(part, found, [fact], ...ifTaken);
+	const remarks: [Remarks, Remarks?] = isExpected ? [[fact]] : [[], [fact]];
+	const [inN8n, grade] = error === undefined ? ifTaken : [error];
+	return row(part, answer && true, remarks, inN8n, grade);
 }
 
 /** Returns the id of a voice that the node can use, also if its list has another name or place; undefined if none. */
@@ -275,7 +279,7 @@ export function voiceIn(runs: Run[]): string | undefined {
 export function blockedRow(answer: Exchange, account?: Run): Row {
 	const why = account ? errorIn(account) : 'nothing works';
 	const advice = `${why}: check the Base URL and the API Token`;
-	return row(ACCOUNT, foundOf(answer, [' ']), [troubleOf(answer)], advice, 'fails');
+	return row(ACCOUNT, !isNotThere(answer), [[], [troubleOf(answer)]], advice, 'fails');
 }
 
 /** Matches headers that any server sends. */
@@ -302,7 +306,7 @@ export function edgeRow(runs: Run[]): Row {
 		redirects.size > 0
 			? 'follows redirects of reads and files only: if a create call is redirected, nothing is generated'
 			: 'nothing: the node speaks HTTP/1.1';
-	return row('The server and its edge', 'there', facts, inN8n);
+	return row('The server and its edge', true, [facts], inN8n);
 }
 
 /** Judges the WebSocket that the check has kept open, and the messages of all WebSockets. */
@@ -311,7 +315,7 @@ export function socketRow(held: Exchange, runs: Run[]): Row {
 	const polls =
 		"the node polls every 5 s; the trigger detects speech tasks only if listed in 'Task IDs'";
 	const { status, broke, ended = 0 } = held;
-	if (status !== 101) return row(part, 'not there', [broke], polls, 'limits');
+	if (status !== 101) return row(part, false, [[broke]], polls, 'limits');
 	const messages = [held, ...runs.flatMap((run) => run.exchanges)]
 		.filter(({ method }) => method === 'WEBSOCKET')
 		.flatMap(textPieces);
@@ -333,10 +337,8 @@ export function socketRow(held: Exchange, runs: Run[]): Row {
 		: isClosed
 			? `${polls}, while it is closed`
 			: `results come at once${isRead ? '' : ', if messages come'}`;
-	const isDifferent = isUnread || isClosed;
-	const found = isDifferent ? 'different' : 'there';
-	const grade = isDifferent ? 'limits' : 'works';
-	return row(part, found, [...facts, ...differences], inN8n, grade);
+	const grade = isUnread || isClosed ? 'limits' : 'works';
+	return row(part, true, [facts, differences], inN8n, grade);
 }
 
 /** Returns the rows for the requests that cost nothing. */
@@ -360,54 +362,35 @@ export function freeRows(runs: Run[], asked: Asked): Row[] {
 
 /** Returns a row for each paid operation that was run, for Collect and the trigger, and for all that was not tried. */
 export function paidRows(runs: Run[], pay: string[], voice: string | undefined): Row[] {
-	const paid = runs.filter(({ operation }) => PAID[operation] && operation !== 'dropped');
+	const others = runs.filter(({ operation }) => !FREE_OPERATIONS.includes(operation));
+	const paid = others.filter(({ operation }) => PAID[operation] && operation !== 'dropped');
 	const all = runs.flatMap(({ exchanges }) => exchanges);
 	// The node counts as not working if no paid operation has succeeded.
-	const haveAllFailed = paid.length > 0 && !paid.some(isGood);
-	const rows = runs
-		.filter(({ operation }) => !FREE_OPERATIONS.includes(operation))
-		.map((run) => {
-			const { operation, lines, exchanges } = run;
-			const { part, contractRow } = PAID[operation] ?? {};
-			const create = exchanges.find(({ method }) => method === 'POST');
-			const isSpeech = contractRow?.kind === 'speech';
-			const remarksOn = isSpeech ? speechRemarks : streamRemarks;
-			const [facts, differences] = create ? remarksOn(create, all) : [[], []];
-			if (contractRow && !create) facts.push('never sent');
-			if (operation === 'dropped' && create?.broke !== CUT)
-				differences.push('the stream could not be cut');
-			const shown = lines.filter((line) => /^(?:error|hint|file|event): /.test(line));
-			const isBad = shown.length === 0 || !isGood(run);
-			const found = contractRow
-				? foundOf(create, [isBad && ' ', ...differences])
-				: isBad
-					? 'different'
-					: 'there';
-			const inN8n = shown.map((line) =>
-				/^(?:error|hint)/.test(line) ? firstSentence(line) : line,
-			);
-			return row(
-				part ?? (operation === 'trigger' ? 'The trigger' : 'Collect'),
-				found,
-				[...facts, ...differences],
-				inN8n.join('; ') || 'no file',
-				!isBad ? 'works' : haveAllFailed && contractRow ? 'fails' : 'limits',
-			);
-		});
+	const ifBad = paid.length === 0 || paid.some(isGood) ? 'limits' : 'fails';
+	const rows = others.map((run) => {
+		const shown = run.lines.filter((line) => /^(?:error|hint|file|event): /.test(line));
+		const isBad = shown.length === 0 || !isGood(run);
+		const inN8n = shown.map((line) => (/^(?:error|hint)/.test(line) ? firstSentence(line) : line));
+		const { part, contractRow } = PAID[run.operation] ?? {};
+		const create = run.exchanges.find(({ method }) => method === 'POST');
+		const remarksOn = contractRow?.kind === 'speech' ? speechRemarks : streamRemarks;
+		const [facts, differences] = create ? remarksOn(create, all) : [[], []];
+		const wasNotCut = run.operation === 'dropped' && create?.broke !== CUT;
+		return row(
+			part ?? (run.operation === 'trigger' ? 'The trigger' : 'Collect'),
+			!contractRow || (create && !isNotThere(create)),
+			[facts, [...differences, wasNotCut && 'the stream could not be cut', isBad && 'no result']],
+			inN8n.join('; ') || 'no file',
+			isBad ? ifBad : 'works',
+		);
+	});
 	const untried = Object.keys(PAID).filter((name) => !runs.some((each) => each.operation === name));
 	const isVoiceless = pay.includes('speech') && voice === undefined;
-	const notTried = (part: string, differs: string, inN8n: string): Row => {
-		return { part, found: 'not tried', differs, inN8n, grade: 'works' };
-	};
+	const remarks = [untried.join(', '), isVoiceless && 'no voice to use'];
 	if (untried.length > 0)
-		rows.push(
-			notTried(
-				UNTRIED,
-				`${untried.join(', ')}${isVoiceless ? '; no voice to use' : ''}`,
-				'try them with --pay (docs/check.md)',
-			),
-		);
-	return [...rows, notTried('§4.3, 6.3 Delete, callback', '', 'no other operation needs them')];
+		rows.push(row(UNTRIED, undefined, [remarks], 'try them with --pay (docs/check.md)'));
+	const rest = row('§4.3, 6.3 Delete, callback', undefined, [[]], 'no other operation needs them');
+	return [...rows, rest];
 }
 
 /** Returns the remarks on a speech task: its creation, and its reads and messages among all `exchanges`. */
@@ -462,19 +445,16 @@ function streamRemarks(create: Exchange): [Remarks, Remarks] {
 		const isShort = typeof word === 'string' && word.length < 40;
 		return `${event}${isShort ? ` ${word}` : ''} after ${seconds(ms)}`;
 	});
-	const ending = events.findLast(({ json }) => filesOf(json).length > 0) ?? events.at(-1);
-	const isEndKnown = Object.values(shared.TERMINAL_EVENTS).some((name) =>
-		name.test(ending?.event ?? ''),
-	);
+	const ending = events.findLast(({ json }) => filesOf(json).length > 0);
+	const { event = '', json } = ending ?? events.at(-1) ?? {};
+	const isFailed = shared.TERMINAL_EVENTS.failed.test(event);
 	const isWhole = create.broke === undefined || create.broke === ENDED_BY_NODE;
 	return [
 		[`events: ${texts.join(', ') || 'none'}`, !isWhole && `then ${create.broke}`],
-		isWhole
+		isWhole && !isFailed
 			? [
-					!isEndKnown && `the end is called \`${ending?.event}\``,
-					...(isEndKnown && filesOf(ending!.json).length === 0
-						? []
-						: differencesIn(ending?.json, [fileUrl()])),
+					!shared.TERMINAL_EVENTS.complete.test(event) && `the end is called \`${event}\``,
+					...differencesIn(json, [fileUrl()]),
 				]
 			: [],
 	];

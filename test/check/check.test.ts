@@ -348,7 +348,7 @@ describe('what rows say', () => {
 	test.each([
 		[
 			'{"id":7,"status":"done","media":{"audioUrl":"https://a.example/x"}}',
-			/fields: id, status, media.audioUrl; .*; no audio URL that the node can read$/,
+			/fields: id, status, media.audioUrl; .*; no audio URL that the node can read;/,
 		],
 		[
 			'{"id":7,"stage":"done","audio_url":"/x.mp3"}',
