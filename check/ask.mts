@@ -8,7 +8,8 @@ import { runOperation, type Credential, type Run } from './operations.mts';
 import { isNotThere } from './rows.mts';
 import { end, ENDED_BY_NODE, record, recordSocket, type Exchange } from './wire.mts';
 
-const TIMEOUT_MS = 10_000;
+const TIMEOUT_MS = 3_000;
+const SOCKET_MS = 10_000;
 
 /** What the check has asked. */
 export interface Asked {
@@ -19,7 +20,7 @@ export interface Asked {
 	socket: Exchange;
 }
 
-/** Reads a path of the service. Resolves after ten seconds at the latest. */
+/** Reads a path of the service. Resolves after three seconds at the latest. */
 export async function ask(
 	{ apiToken, baseUrl }: Credential,
 	path: string,
@@ -61,7 +62,7 @@ async function holdSocket({ webSocketUrl, apiToken }: Credential, stop: AbortSig
 	const exchange = recordSocket([], socket as unknown as EventTarget, url);
 	socket.on('unexpected-response', (_, { statusCode }) => end(exchange, `HTTP ${statusCode}`));
 	socket.on('error', ({ message }) => end(exchange, message));
-	await pause(TIMEOUT_MS, undefined, { signal: stop }).catch(() => {});
+	await pause(SOCKET_MS, undefined, { signal: stop }).catch(() => {});
 	end(exchange, ENDED_BY_NODE);
 	socket.terminate();
 	return exchange;

@@ -14,6 +14,7 @@ import { redactorOf, StandIns, type Recording } from './recording.mts';
 import type { Row } from './report.mts';
 import { blockedRow, chargeLines, edgeRow, freeRows, paidRows, voiceIn } from './rows.mts';
 import { shared } from './shared.mts';
+import { ENDED_BY_NODE } from './wire.mts';
 
 interface CheckResult {
 	/** The error that ended the check early; undefined if nothing did. */
@@ -62,11 +63,12 @@ export async function check(
 		}
 	};
 	onStep('the account, voices, history, and a task that does not exist');
-	// One quick reading, because the node would repeat it for as long as it may.
+	// One quick reading, because the node would repeat it for as long as it may, also where nothing listens.
 	const first = await ask(credential, shared.ACCOUNT_PATH, stop);
 	const others = [first];
 	try {
-		const free = first.status === 0 ? [] : FREE_OPERATIONS;
+		const isDead = first.status === 0 && first.broke !== ENDED_BY_NODE;
+		const free = isDead ? [] : FREE_OPERATIONS;
 		runs.push(...(await Promise.all(free.map((each) => runOperation(each, credential, stop)))));
 		stop.throwIfAborted();
 		const isService = runs.some((run) => run.operation !== 'missing' && isGood(run));
