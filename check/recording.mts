@@ -66,7 +66,7 @@ const WORDS_KEY = /error|message|msg|detail|reason|status|state|^type$|code$|^ki
  * e-mail address, or a word.
  */
 const PART =
-	/\b(?:text|word)-\d+|(?<=(?:^|[\s:(=\\])["'“‘«])[^"'“”‘’«»]*\s[^"'“”‘’«»]*(?=["'”’»](?:$|[\s.,;:)}\]]))|[^\s"'<>]+@[^\s"'<>]+|[\p{L}\p{N}]+/gu;
+	/\b(?:text|word)-\d+|(?<=(?:^|[\s:(=])\\?["'“‘«])[^"'“”‘’«»\\]*\s[^"'“”‘’«»\\]*(?=\\?["'”’»](?:$|[\s"\\.,;:)}\]]))|[^\s"'<>]+@[^\s"'<>]+|[\p{L}\p{N}]+/gu;
 /** Matches the path of a call that the contract documents. */
 const CONTRACT_CALL = new RegExp(
 	`(?:/v1/(?:labs/(?:voices|task/[^/?]+)|video/(?:me|histories))|${shared.PAID_OPERATIONS.map(({ path }) => path).join('|')}|/ws)(?=$|\\?)`,

@@ -178,6 +178,7 @@ describe('what is kept of an exchange', () => {
 		['{"status":"IN_BEARBEITUNG"}', '{"status":"IN_word-1"}'],
 		['{"msg":"Cole, rechargez now"}', '{"msg":"word-1, rechargez now"}'],
 		['{"id":"a-1","file":"/x/a-1.mp3?sig=1"}', '{"id":"text-1","file":"/files/1.mp3"}'],
+		['{"msg":"for \\"a video\\" of Cole"', '{"msg":"for \\"word-1\\" of word-2"'],
 		['["https://a.example/b.png"]', '["http://host-1.invalid/files/1.png"]'],
 	])('has stand-ins for what is not known to be harmless: %s', (text, kept) => {
 		expect(keptOf(exchangeOf('GET', '/v1/video/me', text))[0]!.text).toBe(kept);
