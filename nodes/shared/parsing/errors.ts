@@ -17,10 +17,8 @@ const VAGUE_REASON =
  * Returns undefined if there is none.
  */
 export function readReason(value: unknown): string | undefined {
-	// The type of a record is a word for programs, and so is most often its status.
-	const relevant = isRecord(value)
-		? { ...value, type: undefined, status: meaningOf(value.status) && value.status }
-		: value;
+	// The status and the type of a record are words for programs.
+	const relevant = isRecord(value) ? { ...value, status: undefined, type: undefined } : value;
 	const texts = errorTextsIn(relevant).filter((text) => !EMPTY_REASON.test(text));
 	const clearTexts = texts.filter((text) => !VAGUE_REASON.test(text));
 	return plainText(clearTexts.find((text) => /\s/.test(text)) ?? clearTexts[0] ?? texts[0]);
