@@ -75,7 +75,7 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['all failed', completion(unsafe('FAILED')), failed('UNSAFE_GENERATION')],
 	['all cancelled, plainly', JSON.stringify([unsafe('Cancelled')]), failed('UNSAFE_GENERATION')],
 	['an end that says why, deep inside', event('done_complete', RAI), failed(NOT_CHARGED)],
-	['an item that was filtered', completion(filtered), failed()],
+	['an item that was filtered', completion(filtered), failed(filtered.status)],
 	['a reason in words of its own', completion({ failureReason: 'Blue' }), failed('Blue')],
 	['a last word with a reason', status({ status: 'rejected', message: 'NSFW' }), failed('NSFW')],
 	[

@@ -7,7 +7,7 @@ import type { Redactor } from './redaction';
 /* Reads the errors in answers of the service. Their shapes are described in docs/contract.md, “HTTP”. */
 
 /** Matches texts that give no reason. */
-const EMPTY_REASON = /^(?:\d+|true|error|failed)$/i;
+const EMPTY_REASON = /^(?:\d+|true|(?:media_generation_status_)?(?:error|failed))$/i;
 /** Matches reasons that only repeat an HTTP status. Any other reason in the same answer is better. */
 const VAGUE_REASON =
 	/^(?:bad request|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
@@ -17,8 +17,10 @@ const VAGUE_REASON =
  * Returns undefined if there is none.
  */
 export function readReason(value: unknown): string | undefined {
-	// The status and the type of a record are words for programs.
-	const relevant = isRecord(value) ? { ...value, status: undefined, type: undefined } : value;
+	// The status and the type of a record are words for programs, but a status is better than nothing.
+	const relevant = isRecord(value)
+		? [{ ...value, status: undefined, type: undefined }, value.status]
+		: value;
 	const texts = errorTextsIn(relevant).filter((text) => !EMPTY_REASON.test(text));
 	const clearTexts = texts.filter((text) => !VAGUE_REASON.test(text));
 	return plainText(clearTexts.find((text) => /\s/.test(text)) ?? clearTexts[0] ?? texts[0]);

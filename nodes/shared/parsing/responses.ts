@@ -74,7 +74,8 @@ function apparentEndOf(
 ): SpeechTask['apparentEnd'] {
 	if (LIKELY_PROGRESS_WORD.test(status)) return undefined;
 	const isFailureStatus = LIKELY_FAILURE_WORD.test(status);
-	if (readReason(isFailureStatus ? record : record.error) !== undefined) return 'error';
+	if (readReason(isFailureStatus ? { ...record, status: undefined } : record.error) !== undefined)
+		return 'error';
 	return audioUrl === undefined || isFailureStatus ? undefined : 'completed';
 }
 
