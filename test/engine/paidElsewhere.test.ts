@@ -1,7 +1,7 @@
 import { startSimulator, type Simulator } from '../../simulator/simulator.mts';
 import { createTask as createAt } from '../service/order.mts';
-import { SENTENCES, split } from './longText';
-import { bad, good, hints, out } from './seen';
+import { ids, SENTENCES, split, wait } from './longText';
+import { bad, good, hints, only, out } from './seen';
 import { answer, message, onCreate, onFile, posts, taskOf, tasks } from './service';
 import { begin, EACH, fakeTime, node, RETRY, run, sim, speech, start, workflow } from './setup';
 import { pass } from './time';
@@ -172,6 +172,17 @@ describe('a task that a lagging replica does not know, 404 (JSON) for 15 s after
 		// Paid once; or, at the very least, both are named.
 		expect([tasks().length, tasks().map(({ id }) => all.includes(id))]).toEqual([1, [true]]);
 	});
+});
+
+test('subtitles of a long text that lack a part say so', async () => {
+	await start({ pace: 0.01 });
+	const texts = SENTENCES.slice(0, 3).join(' ');
+	const created = only(await run(split(texts, {}, { waitForCompletion: false })));
+	const [, second] = created.json.task_ids as string[];
+	await sim.waitFor(() => tasks().every(({ audioUrl }) => audioUrl !== undefined));
+	sim.tasks.get(second!)!.subtitleUrl = undefined;
+	const result = await run(wait(ids().join(), { subtitles: true }));
+	expect(hints(result).join()).toMatch(/subtitles/i);
 });
 
 test('a later node executed after the Base URL was changed gets no other service’s sound', async () => {
