@@ -179,6 +179,11 @@ async function joinParts(
 		);
 		const texts = (await Promise.all(textPromises)).flat();
 		if (texts.length === 0) return undefined;
+		const missingParts = results.flatMap(({ subtitles }, index) => (subtitles ? [] : [index + 1]));
+		if (missingParts.length > 0)
+			item.report.hint(
+				`The subtitles lack part${missingParts.length > 1 ? 's' : ''} ${missingParts.join(', ')}: the service sent none`,
+			);
 		const joined = joinSubtitles(texts);
 		return await storeFile({ ...joined, bytes: Buffer.from(joined.text) });
 	}
