@@ -35,7 +35,7 @@ const FIRST_SPOT_CHECK = 8;
  * The cooldown, in ms, after a create call was refused because too many are in flight, but none of them is ours: other
  * clients of the account have taken all places.
  */
-const OTHERS_COOLDOWN_MS = 60_000;
+const OTHERS_COOLDOWN_MS = 40_000;
 
 /**
  * How a request ended.
