@@ -149,7 +149,7 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 		spread: { 3: 1.7, 10: 4 },
 	},
 	'30 a minute, a second batch later': {
-		refused: { 1: 0.13, 3: 0.2, 10: 0.32 },
+		refused: { 1: 0.16, 3: 0.2, 10: 0.32 },
 		spread: { 10: 2.1 },
 	},
 };
