@@ -179,8 +179,28 @@ describe('the throttle', () => {
 		expect(throttle.failFast.isQuotaExhausted).toBe(true);
 	});
 
+	test('waits for seconds where the service counts a task a moment longer than it lasts', async () => {
+		const throttle = new Throttle();
+		for (let n = 0; n < 3; n++) {
+			(await throttle.admit('create', signal)).end('succeeded');
+			throttle.startTask().end();
+			await refuse(throttle, FULL);
+			let isAdmitted = false;
+			const next = throttle.admit('create', signal);
+			void next.then(() => (isAdmitted = true));
+			await jest.advanceTimersByTimeAsync(4000);
+			expect(isAdmitted).toBe(false);
+			await jest.advanceTimersByTimeAsync(2000);
+			expect(isAdmitted).toBe(true);
+			(await next).end('succeeded');
+			throttle.startTask().end();
+		}
+	});
+
 	test('tries one again after half a minute where others hold all places', async () => {
 		const throttle = new Throttle();
+		await refuse(throttle, FULL);
+		await jest.advanceTimersByTimeAsync(6000);
 		await refuse(throttle, FULL);
 		let isAdmitted = false;
 		void throttle.admit('create', signal).then(() => (isAdmitted = true));

@@ -26,7 +26,8 @@ const PROBE_WAIT_MS = 1500;
 export class CircuitBreaker {
 	/** True during an outage: the service gives no usable answers. */
 	isOutage = false;
-	private consecutiveFailures = 0;
+	/** How often the breaker has opened since it was last closed. */
+	consecutiveFailures = 0;
 	/** When the breaker last opened; 0 before the first time. */
 	private openedAt = 0;
 	private openUntil = 0;

@@ -32,10 +32,11 @@ const BACKGROUND_INTERVALS = 10;
  */
 const FIRST_SPOT_CHECK = 8;
 /**
- * The cooldown, in ms, after a create call was refused because too many are in flight, but none of them is ours: other
- * clients of the account have taken all places.
+ * The cooldown, in ms, after a create call was refused because too many are in flight, but none of them is ours. The
+ * first is short, because the service may count a task of ours for a moment after its end. If that was not the reason,
+ * other clients of the account have taken all places.
  */
-const OTHERS_COOLDOWN_MS = 40_000;
+const [FIRST_OTHERS_COOLDOWN_MS, OTHERS_COOLDOWN_MS] = [5000, 40_000];
 
 /**
  * How a request ended.
@@ -218,7 +219,9 @@ export class Throttle {
 		if (isCreate && mentionsConcurrency(reason)) {
 			this.limit.onRefused(sentAt, this.inFlight);
 			const isOnlyCall = this.inFlight + this.unansweredCreates === 1;
-			if (isOnlyCall) this.createBreaker.onFailure(sentAt, false, OTHERS_COOLDOWN_MS);
+			const isFirst = this.createBreaker.consecutiveFailures === 0;
+			const cooldownMs = isFirst ? FIRST_OTHERS_COOLDOWN_MS : OTHERS_COOLDOWN_MS;
+			if (isOnlyCall) this.createBreaker.onFailure(sentAt, false, cooldownMs);
 		} else if (isCreate && kind !== 'rateLimited') {
 			// This is a 503: the service as a whole is overloaded, so the limits of this account stay as they are.
 			this.createBreaker.onFailure(sentAt, false, retryAfterMs);
