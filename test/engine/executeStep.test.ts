@@ -1,7 +1,7 @@
 import type { IDataObject, INode } from 'n8n-workflow';
 import { bad, good, hints, stop } from './seen';
-import { answer, noCredit, onCreate, posts, tasks } from './service';
-import { begin, EACH, node, run, sim, speech, texts, video, workflow, NODE } from './setup';
+import { ALWAYS, answer, noCredit, onCreate, posts, tasks } from './service';
+import { begin, EACH, image, node, run, sim, speech, texts, video, workflow, NODE } from './setup';
 
 /* Execute step on a later node runs this one again when the editor has lost its output. */
 
@@ -97,6 +97,15 @@ test('a video is collected with its file', async () => {
 	expect(good(step)[0]!.binary!.data!.fileSize).toBe(first[0]!.binary!.data!.fileSize);
 	expect(hints(step).join()).toContain(HINT);
 	expect(sim.countRequests('POST', '/v1/video/text')).toBe(1);
+});
+
+test('an image whose stream holds the file itself is requested anew, since a file is too large to keep', async () => {
+	const file_url = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==';
+	const done = `event: image_generation_complete\ndata: ${JSON.stringify([{ file_url }])}\n\n`;
+	onCreate({ sse: ['event: image_generation_status\ndata: "starting"\n\n', done, 'END'] }, ALWAYS);
+	good(await run(before(image('A dog'))));
+	good(await run(before(image('A dog', { timeout: 2 })), { destinationName: LATER }));
+	expect(posts()).toBe(2);
 });
 
 test.each([

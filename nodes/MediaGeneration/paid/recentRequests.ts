@@ -17,8 +17,8 @@ const hasInlineFile = (value: JournalValue): boolean =>
 
 /**
  * The remembered values of all nodes, the oldest first. If there are more than MAX_RECENT_REQUESTS, `set` evicts the
- * oldest. A value with a file is too large to be remembered. The older value that is then found is enough to keep
- * another run from sending the call again.
+ * oldest. A value with a file is too large to be remembered. The older value that other retries then find is enough to
+ * keep them from sending the call again.
  */
 class RecentValues extends Map<string, WrittenValue> {
 	override set(key: string, value: WrittenValue): this {
@@ -90,8 +90,9 @@ export class RecentRequests {
 		return value && Date.now() - value.keptAt < RECENT_TTL_MS ? value : undefined;
 	}
 
-	/** Remembers a value, unless it contains a file. */
+	/** Remembers a value. If it contains a file, forgets the older value of this key instead. */
 	set(key: string, value: WrittenValue): void {
+		this.values.delete(key);
 		this.values.set(key, value);
 	}
 
