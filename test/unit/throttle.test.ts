@@ -266,6 +266,22 @@ describe('the throttle', () => {
 		expect(created / read).toBeLessThan(10);
 	});
 
+	test('while a quota counts as used up, create calls do not wait, but reads keep their pace', async () => {
+		const throttle = new Throttle();
+		const since = monotonicNow() - 600_000;
+		await refuse(throttle, QUOTA, since);
+		await jest.advanceTimersByTimeAsync(20_000);
+		await refuse(throttle, QUOTA, since);
+		expect(throttle.failFast.isQuotaExhausted).toBe(true);
+		await refuse(throttle, QUOTA);
+		let read = 0;
+		for (let waiting = 0; waiting < 100; waiting++)
+			void throttle.admit('background', signal).then((call) => (read++, call.end('succeeded')));
+		await jest.advanceTimersByTimeAsync(10_000);
+		expect(read).toBeGreaterThan(0);
+		expect(read).toBeLessThan(80);
+	});
+
 	test('a call counts until it ends, however it ends', async () => {
 		const throttle = new Throttle();
 		const [task, stream] = [throttle.startTask(), throttle.startTask()];

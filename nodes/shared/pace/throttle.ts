@@ -137,7 +137,7 @@ export class Throttle {
 	 * of a call in flight.
 	 */
 	private delayMs(kind: CallKind): number {
-		if (this.failFast.isQuotaExhausted) return 0;
+		if (kind === 'create' && this.failFast.isQuotaExhausted) return 0;
 		const requestDelayMs = Math.max(
 			this.requestBreaker.delayMs,
 			this.lastSentAt + this.interval.ms - monotonicNow(),
