@@ -10,6 +10,7 @@ import { waitForTask, type TaskWait } from '../../nodes/shared/speech/speechTask
 const JSON_404 = () => failureOfStatus(404, '{"error":"task_not_found"}');
 const PAGE_404 = () => failureOfStatus(404, '<html><head><title>404 Not Found</title></head>');
 const PASSING = () => failureOfStatus(503, '');
+const THROTTLED = () => failureOfStatus(429, '{"error":"Too many requests"}');
 
 const task = (state: SpeechTask['state']): SpeechTask => ({
 	state,
@@ -131,6 +132,8 @@ describe.each(Object.keys(FIRST) as Array<keyof typeof FIRST>)('a task %s', (mod
 it.each<[string, Answer[], kind: string]>([
 	['never answers', [PASSING], 'unavailable'],
 	['has been read before an outage', [PENDING, PASSING], 'timedOut'],
+	['a replica does not know at last', [(at) => (at < 36 ? PASSING() : JSON_404())], 'timedOut'],
+	['is never read because of a rate limit', [THROTTLED], 'timedOut'],
 ])('a task that %s, when the time is up', async (_, answers, kind) => {
 	const found = await outcomeOf('created', answers, { timeoutMs: 45_000 });
 	expect(found).toMatchObject({ kind, seconds: 45 });

@@ -109,11 +109,14 @@ class TaskObservations {
 
 	/**
 	 * Returns the error to report when the wait ends with `error`. If the service has told nothing of the task, the
-	 * Failure of the last read tells more than a timeout.
+	 * temporary Failure of the last read tells more than a timeout. A throttled read does not: it says that the service
+	 * is there.
 	 */
 	errorToReport(error: unknown): unknown {
+		const { lastFailure } = this;
 		const isUnknown = this.status === undefined && this.highestPercentage < 0;
-		return isFailure(error, 'timedOut') && isUnknown ? (this.lastFailure ?? error) : error;
+		const tellsMore = isTransient(lastFailure) && !isFailure(lastFailure, 'rateLimited');
+		return isFailure(error, 'timedOut') && isUnknown && tellsMore ? lastFailure : error;
 	}
 
 	/** The last known status for the user, as in “processing, 43 %, then HTTP 502”. */
