@@ -12,6 +12,9 @@ import { eventsField, taskIds } from '../shared/n8n/triggerEvents';
 import { checkInterval, downloadFile, progressStep, subtitle } from './activation/settings';
 import { startTrigger } from './trigger';
 
+const BUILDING_HELP =
+	"<b>While building your workflow</b>, click 'Execute step', then generate speech in another workflow or outside n8n. The first matching event shows up here. With 'Video or Image Created', the newest video or image shows up right away.";
+
 /** The trigger node, as n8n loads it. */
 export class MediaGenerationTrigger implements INodeType {
 	description: INodeTypeDescription = {
@@ -29,8 +32,14 @@ export class MediaGenerationTrigger implements INodeType {
 		activationMessage: 'Now listening: every selected event starts this workflow.',
 		triggerPanel: {
 			header: 'Listen for speech tasks, videos and images',
-			executionsHelp:
-				"<b>While building your workflow</b>, click 'Execute step', then generate speech in another workflow or outside n8n. The first matching event shows up here. With 'Video or Image Created', the newest video or image shows up right away.<br /><br /><b>While your workflow is published</b>, every selected event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
+			executionsHelp: {
+				inactive:
+					BUILDING_HELP +
+					"<br /><br /><b>Once you're happy with your workflow</b>, publish it. Then every selected event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
+				active:
+					BUILDING_HELP +
+					"<br /><br /><b>Your workflow also runs automatically</b>, since it's published: every selected event starts an execution. These show up in the <a data-key='executions'>executions list</a>, but not in the editor.",
+			},
 			activationHint:
 				"Once you've finished building your workflow, publish it to have it listen all the time (you just won't see those executions here).",
 		},
