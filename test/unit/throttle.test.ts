@@ -181,19 +181,20 @@ describe('the throttle', () => {
 
 	test('waits for seconds where the service counts a task a moment longer than it lasts', async () => {
 		const throttle = new Throttle();
+		let next = throttle.admit('create', signal);
 		for (let n = 0; n < 3; n++) {
-			(await throttle.admit('create', signal)).end('succeeded');
-			throttle.startTask().end();
+			(await next).end('succeeded');
+			const task = throttle.startTask();
+			await jest.advanceTimersByTimeAsync(3000);
+			task.end();
 			await refuse(throttle, FULL);
 			let isAdmitted = false;
-			const next = throttle.admit('create', signal);
+			next = throttle.admit('create', signal);
 			void next.then(() => (isAdmitted = true));
 			await jest.advanceTimersByTimeAsync(4000);
 			expect(isAdmitted).toBe(false);
 			await jest.advanceTimersByTimeAsync(2000);
 			expect(isAdmitted).toBe(true);
-			(await next).end('succeeded');
-			throttle.startTask().end();
 		}
 	});
 
@@ -222,6 +223,22 @@ describe('the throttle', () => {
 		tasks[0]!.end();
 		let isAdmitted = false;
 		void throttle.admit('create', signal).then(() => (isAdmitted = true));
+		await jest.advanceTimersByTimeAsync(1000);
+		expect(isAdmitted).toBe(true);
+	});
+
+	test('no other call takes the place of one whose task begins a moment after the answer', async () => {
+		const throttle = new Throttle();
+		throttle.limit.onRefused(monotonicNow(), 1);
+		const call = await throttle.admit('create', signal);
+		let isAdmitted = false;
+		void throttle.admit('create', signal).then(() => (isAdmitted = true));
+		call.end('succeeded');
+		for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+		const task = throttle.startTask();
+		await jest.advanceTimersByTimeAsync(1000);
+		expect(isAdmitted).toBe(false);
+		task.end();
 		await jest.advanceTimersByTimeAsync(1000);
 		expect(isAdmitted).toBe(true);
 	});

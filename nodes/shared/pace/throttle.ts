@@ -1,5 +1,5 @@
 import { accountOf } from '../account';
-import { abortReason, monotonicNow } from '../async/deadline';
+import { abortReason, monotonicNow, sleep } from '../async/deadline';
 import { Queue } from '../async/queue';
 import { CoalescedReads } from '../async/coalescedReads';
 import { Failure, withDefaultFacts } from '../failure';
@@ -205,7 +205,11 @@ export class Throttle {
 			if (outcome === 'succeeded') failFast.onAccepted();
 			const isTemporary = outcome === 'throttled' || outcome === 'unavailable';
 			if (isTemporary) failFast.onFailure(failure!, waitingSince, this.inFlight === 0);
-			this.unansweredCreates--;
+			// A task that the call has created begins a moment later. Until then, no other call may take its place.
+			void sleep(0).then(() => {
+				this.unansweredCreates--;
+				this.queue.notify();
+			});
 		}
 		this.queue.notify();
 	}
