@@ -1,8 +1,9 @@
 /* Prepares exchanges for a recording: whatever is not known to be harmless is replaced. */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
 import { join } from 'node:path';
+import { unescape } from 'node:querystring';
 import { MISSING_TASK, PAID, type Run } from './operations.mts';
 import { fileIn, textPieces, type Exchange } from './wire.mts';
 import { shared } from './shared.mts';
@@ -45,18 +46,23 @@ export const OMITTED = /<(\d+) more>/g;
 const OWN_TEXTS = Object.values(PAID).map(({ text }) => text);
 /** Relative URLs are resolved against this. */
 const BASE = 'http://service.invalid';
-const wordsOf = (text: string) => text.toLowerCase().match(/\p{L}[\p{L}\p{N}]*/gu) ?? [];
-/** Words that identify nobody: those of this package's sources and pages, of HTTP, and some about media files. */
-const VOCABULARY = new Set(
-	['nodes', 'docs']
-		.map((folder) => join(import.meta.dirname, '..', folder))
-		.flatMap((folder) =>
-			readdirSync(folder, { recursive: true, encoding: 'utf8' })
-				.filter((file) => /\.(?:ts|md)$/.test(file))
-				.flatMap((file) => wordsOf(readFileSync(join(folder, file), 'utf8'))),
-		)
-		.concat([...Object.values(STATUS_CODES), ...OWN_TEXTS].flatMap((text) => wordsOf(text!)))
-		.concat(wordsOf('artifact asset charset clip eta label link media meta mov phase src stage')),
+const wordsOf = (text = '') => text.toLowerCase().match(/\p{L}[\p{L}\p{N}]*/gu) ?? [];
+/** Returns the words of these files of this package, of HTTP, of the check's own texts, and of `more`. */
+function wordsIn(files: string, more = ''): Set<string> {
+	const root = join(import.meta.dirname, '..');
+	const texts = globSync(files, { cwd: root }).map((file) =>
+		readFileSync(join(root, file), 'utf8'),
+	);
+	return new Set([...texts, ...Object.values(STATUS_CODES), ...OWN_TEXTS, more].flatMap(wordsOf));
+}
+/** Words of which a key may consist. */
+const KEY_WORDS = wordsIn(
+	'{nodes,docs}/**/*.{ts,md}',
+	'artifact asset charset clip eta label link media meta mov phase src stage',
+);
+/** Words that are kept in sentences: enough to tell an error, but too few to read a prompt. */
+const SENTENCE_WORDS = wordsIn(
+	'nodes/shared/{n8n/messages,parsing/{errorTable,fileType,responses}}.ts',
 );
 
 /** Matches keys whose values are words or sentences of the service. Texts with other keys are replaced as a whole. */
@@ -101,20 +107,21 @@ export const redactorOf = (token: string) => {
 	return shared.combineRedactors(forms.map(shared.redactor));
 };
 
-/** True if a part of a sentence can identify nobody: it is in the vocabulary, means an error, or looks like a status. */
-function isHarmless(part: string): boolean {
+/** True if a part of a sentence can identify nobody: it consists of `words`, means an error, or looks like a status. */
+function isHarmless(part: string, words = SENTENCE_WORDS): boolean {
 	if (/^[45]\d\d$/.test(part)) return true;
 	// The node finds some meanings in a part of a word, also of another language, such as `rechargez`.
 	if (/^\p{L}+$/u.test(part) && shared.meaningOf(part) !== undefined) return true;
 	return part.split(/(?<=\p{Ll})(?=\p{Lu})/u).every((word) => {
 		const plain = word.toLowerCase();
-		return VOCABULARY.has(plain) || VOCABULARY.has(plain.replace(/(?:e?[sd]|ly|ing)$/, ''));
+		return words.has(plain) || words.has(plain.replace(/(?:e?[sd]|ly|ing)$/, ''));
 	});
 }
 
 /** True if each word of a key is harmless. A key may be the name or ID of somebody. */
 const isHarmlessKey = (key: string) =>
-	/^[\p{L}_-]*\p{L}\d?$/u.test(key) && (key.match(/\p{L}+/gu) ?? []).every(isHarmless);
+	/^[\p{L}_-]*\p{L}\d?$/u.test(key) &&
+	(key.match(/\p{L}+/gu) ?? []).every((part) => isHarmless(part, KEY_WORDS));
 
 const isTime = (value: string | number): boolean =>
 	Math.abs(Date.now() - shared.asTime(value)) < TEN_YEARS_MS &&
@@ -129,7 +136,8 @@ export function lineOf(text: string): string {
 		sentence
 			.replace(PART, (part) => (isHarmless(part) ? part : '…'))
 			.replace(/[\w.-]*…[\w.…-]*/g, '…');
-	if (/^(?:error|hint): /.test(text)) return plain(text);
+	const said = /^(error|hint): (.*)/s.exec(text);
+	if (said) return `${said[1]}: ${plain(said[2]!)}`;
 	if (!text.startsWith('fields: ')) return text;
 	const names = text.slice(8).split(', ');
 	const known = names.map((name) =>
@@ -174,8 +182,7 @@ export class StandIns {
 		const pages = path.match(/(?<=[?&])page(?:_size)?=\d+/g)?.join('&');
 		if (call !== undefined)
 			return (
-				call.replace(/(?<=\/task\/).+/, (id) => this.id(decodeURIComponent(id))) +
-				(pages ? `?${pages}` : '')
+				call.replace(/(?<=\/task\/).+/, (id) => this.id(unescape(id))) + (pages ? `?${pages}` : '')
 			);
 		const file = path.split('?')[0]!;
 		const ending = FILE_EXTENSION.exec(file)?.[0] ?? '';
@@ -185,7 +192,9 @@ export class StandIns {
 	#origin = (origin: string) => this.#standIn('host', origin, (n) => `http://host-${n}.invalid`);
 
 	#url(text: string): string {
-		const url = new URL(text, BASE);
+		const url = URL.parse(text, BASE);
+		if (url === null)
+			return this.#standIn('broken URL', text, (count) => `http://broken URL ${count}`);
 		const path = this.#path(url.pathname + url.search);
 		return /^(?:\w+:)?\/\//.test(text) ? this.#origin(url.origin) + path : path;
 	}

@@ -23,8 +23,9 @@ export class Replay {
 	readonly #played = new Set<RecordedExchange>();
 	/** For each recorded create call: resolves once it is made again. */
 	readonly #created = new Map<RecordedExchange, PromiseWithResolvers<void>>();
-	/** The local servers, by the recorded origins that they stand in for. */
-	readonly #servers = new Map<string, FakeService>();
+	readonly #servers: FakeService[] = [];
+	/** The URLs of the local servers, by the recorded origins that they stand in for. */
+	readonly #urls = new Map<string, string>();
 	readonly #sockets = new WebSocketServer({ noServer: true });
 	readonly #closing = new AbortController();
 	/** How much later it is now than in the recording, in ms. The times in answers are moved by this. */
@@ -43,10 +44,11 @@ export class Replay {
 	async start(): Promise<{ baseUrl: string; webSocketUrl: string }> {
 		for (const origin of new Set(this.#exchanges.map((each) => each.origin))) {
 			const server = await FakeService.start(this.#onRequest(origin), this.#onUpgrade(origin));
-			this.#servers.set(origin, server);
+			this.#servers.push(server);
+			this.#urls.set(origin, server.url);
 		}
 		const urlOf = (isWanted: (exchange: RecordedExchange) => boolean) =>
-			this.#servers.get(this.#exchanges.find(isWanted)?.origin ?? '')?.url;
+			this.#urls.get(this.#exchanges.find(isWanted)?.origin ?? '');
 		const baseUrl = urlOf(({ method }) => method === 'GET')!;
 		const socketUrl = urlOf(({ method }) => method === 'WEBSOCKET') ?? baseUrl;
 		return { baseUrl, webSocketUrl: socketUrl.replace('http', 'ws') };
@@ -109,8 +111,8 @@ export class Replay {
 			const date = new Date(shared.asTime(time) + this.#shift);
 			return /^\d/.test(time) ? date.toISOString() : date.toUTCString();
 		};
-		return [...this.#servers]
-			.reduce((all, [origin, { url }]) => all.replaceAll(origin, url), text.replace(TIMES, later))
+		return [...this.#urls]
+			.reduce((all, [origin, url]) => all.replaceAll(origin, url), text.replace(TIMES, later))
 			.replace(OMITTED, (_, size) => 'A'.repeat(Number(size)));
 	}
 
@@ -152,7 +154,7 @@ export class Replay {
 	/** Ends all pauses, and stops the servers. */
 	async close(): Promise<void> {
 		this.#closing.abort();
-		for (const server of this.#servers.values()) await server.stop();
+		for (const server of this.#servers) await server.stop();
 	}
 }
 
@@ -180,9 +182,9 @@ export async function replay(
 			// If the check was stopped, the recording lacks the outcomes of Collect and the trigger, which run now.
 			if (names.includes(run.operation)) now.push(run);
 		const linesOf = (all: Array<Pick<Run, 'operation' | 'lines'>>) =>
-			all.flatMap(({ operation, lines }) => lines.map((line) => `${operation}: ${line}`));
+			all.flatMap(({ operation, lines }) => lines.map((line) => `${operation}: ${lineOf(line)}`));
 		const then = linesOf(runs);
-		const today = linesOf(now.map((run) => ({ ...run, lines: run.lines.map(lineOf) })));
+		const today = linesOf(now);
 		return [
 			...then.filter((line) => !today.includes(line)).map((line) => `then: ${line}`),
 			...today.filter((line) => !then.includes(line)).map((line) => `now:  ${line}`),

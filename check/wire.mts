@@ -78,7 +78,7 @@ subscribe('http.client.request.created', (message) => {
 	const recorder = recorders.getStore();
 	const isWebSocket = request.getHeader('upgrade') !== undefined;
 	if (!recorder || isWebSocket) return;
-	const url = new URL(request.path, `${request.protocol}//${String(request.getHeader('host'))}`);
+	const url = new URL(`${request.protocol}//${String(request.getHeader('host'))}${request.path}`);
 	const exchange = startExchange(recorder.exchanges, request.method, url);
 	const destroy = request.destroy.bind(request);
 	request.destroy = (error) => {

@@ -176,9 +176,14 @@ describe('what is kept of an exchange', () => {
 	test.each([
 		['{"message":"Cole","Cole":1}', '{"message":"word-1","text-1":1}'],
 		['{"status":"IN_BEARBEITUNG"}', '{"status":"IN_word-1"}'],
-		['{"msg":"Cole, rechargez now"}', '{"msg":"word-1, rechargez now"}'],
+		['{"msg":"Cole, rechargez now"}', '{"msg":"word-1, rechargez word-2"}'],
 		['{"id":"a-1","file":"/x/a-1.mp3?sig=1"}', '{"id":"text-1","file":"/files/1.mp3"}'],
 		['{"msg":"for \\"a video\\" of Cole"', '{"msg":"for \\"word-1\\" of word-2"'],
+		['["no child with her small car"]', '["no word-1 with word-2 word-3 word-4"]'],
+		[
+			'["http://[b","//a/v1/labs/task/%Z"]',
+			'["http://broken URL 1","http://host-1.invalid/v1/labs/task/text-1"]',
+		],
 		['["https://a.example/b.png"]', '["http://host-1.invalid/files/1.png"]'],
 	])('has stand-ins for what is not known to be harmless: %s', (text, kept) => {
 		expect(keptOf(exchangeOf('GET', '/v1/video/me', text))[0]!.text).toBe(kept);
@@ -192,7 +197,7 @@ describe('what is kept of an exchange', () => {
 			'fields: id, status "…"',
 		],
 		['error: Cole asked “my plan” – task a-1', 'error: word-1 asked “text-1” – task text-2', ''],
-		['hint: It polled every 5 s', 'hint: It polled every 12 s', 'hint: It polled every … s'],
+		['hint: It waits for 5 s', 'hint: It waits for 12 s', 'hint: It waits for … s'],
 	])('compares a line whatever the stand-ins: %s', (then, again, line) => {
 		expect(lineOf(again)).toBe(lineOf(then));
 		expect(lineOf(then)).toBe(line || 'error: … asked “…” – task …');
@@ -227,7 +232,7 @@ describe('what is recorded of the wire', () => {
 			response.end();
 		});
 		const exchanges: Exchange[] = [];
-		const act = async () => await outcomeOf(service.url, method);
+		const act = async () => await outcomeOf(`${service.url}//a.example/b`, method);
 		const got = await record(exchanges, act, cutsStreams);
 		await service.stop();
 		return { got, exchange: exchanges[0]! };
@@ -251,6 +256,7 @@ describe('what is recorded of the wire', () => {
 		const { got, exchange } = await pass([mp3.subarray(0, 3), mp3.subarray(3)]);
 		expect(got).toEqual(mp3);
 		expect(exchange.bytes).toBe(43);
+		expect(exchange.path).toBe('//a.example/b');
 		expect(keptOf(exchange)).toEqual([{ ms: 0, base64: expect.any(String) }]);
 	});
 
