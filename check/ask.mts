@@ -1,4 +1,4 @@
-/* Asks what the node itself does not ask: another page, a wrong token, and a WebSocket without a task. */
+/* Asks what the node itself does not ask: other pages, a wrong token, and a WebSocket without a task. */
 import { once } from 'node:events';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { get as httpsGet } from 'node:https';
@@ -15,6 +15,7 @@ const SOCKET_MS = 10_000;
 export interface Asked {
 	/** The page 0 of the history, which the node never reads. */
 	historyPage0: Exchange;
+	historyPage2: Exchange;
 	/** What the node does with a wrong token. */
 	wrongToken: Run;
 	socket: Exchange;
@@ -38,7 +39,7 @@ export async function ask(
 }
 
 /**
- * Asks for another page of the history, with a wrong token (for the voices if there is no `account`), and keeps a WebSocket
+ * Asks for other pages of the history, with a wrong token (for the voices if there is no `account`), and keeps a WebSocket
  * open.
  */
 export async function askMore(
@@ -47,12 +48,13 @@ export async function askMore(
 	stop: AbortSignal,
 ): Promise<Asked> {
 	const wrong = { ...credential, apiToken: 'a-token-that-nobody-has' };
-	const [historyPage0, wrongToken, socket] = await Promise.all([
+	const [historyPage0, historyPage2, wrongToken, socket] = await Promise.all([
 		ask(credential, '/v1/video/histories?page=0&page_size=20', stop),
+		ask(credential, '/v1/video/histories?page=2&page_size=20', stop),
 		runOperation(isNotThere(account) ? 'voices' : 'account', wrong, stop),
 		holdSocket(credential, stop),
 	]);
-	return { historyPage0, wrongToken, socket };
+	return { historyPage0, historyPage2, wrongToken, socket };
 }
 
 /** Keeps a WebSocket open for ten seconds. */

@@ -46,10 +46,10 @@ export async function check(
 	let failure: unknown;
 	let voice: string | undefined;
 	const askAndPay = async () => {
-		onStep('another page, a wrong token, and ten seconds of WebSocket');
+		onStep('other pages, a wrong token, and ten seconds of WebSocket');
 		const asked = await askMore(credential, first, stop);
-		const { historyPage0, wrongToken, socket } = asked;
-		others.push(historyPage0, ...wrongToken.exchanges, socket);
+		const { historyPage0, historyPage2, wrongToken, socket } = asked;
+		others.push(historyPage0, historyPage2, ...wrongToken.exchanges, socket);
 		stop.throwIfAborted();
 		voice = voiceIn(runs);
 		const isSpoken = (name: string) => PAID[name]!.contractRow.kind === 'speech';

@@ -215,7 +215,7 @@ const newestOn = (page?: Exchange) =>
 function readRow(
 	run: Run,
 	{ part, ifRead, ifLost, entryFields }: Part,
-	historyPage0: Exchange,
+	{ historyPage0, historyPage2 }: Asked,
 ): Row {
 	const answer = answerIn(run);
 	const [json, trouble] = [answer && jsonOf(answer), answer && troubleOf(answer)];
@@ -228,6 +228,10 @@ function readRow(
 		run.operation === 'history' &&
 		newestOn(historyPage0) > newestOn(answer) &&
 		!entriesOn(historyPage0).some(isKnown);
+	const isRepeated =
+		run.operation === 'history' &&
+		entriesOn(historyPage2).length > 0 &&
+		entriesOn(historyPage2).every(isKnown);
 	const error = errorIn(run);
 	const lost =
 		(error && `${ifLost} (${error})`) ??
@@ -237,6 +241,7 @@ function readRow(
 		entryFields && error === undefined && `${entries.length} entries`,
 		trouble === undefined && fieldsIn(json),
 		entries.length > PAGE_SIZE && 'all on one page',
+		isRepeated && 'page 2 repeats page 1',
 	];
 	const differences = [
 		trouble,
@@ -257,7 +262,7 @@ function refusalRow(
 	run: Run,
 	ifTaken: [inN8n: string, grade: Row['grade']],
 ): Row {
-	const answer = run.exchanges.find((exchange) => !isRedirect(exchange));
+	const answer = answerIn(run);
 	const error = errorIn(run);
 	const fact = answer && `${what}: ${troubleOf(answer) ?? `status ${answer.status}`}`;
 	const isExpected = answer?.status === expected && jsonOf(answer) !== undefined;
@@ -304,7 +309,7 @@ export function edgeRow(runs: Run[]): Row {
 	];
 	const inN8n =
 		redirects.size > 0
-			? 'follows redirects of reads and files only: if a create call is redirected, nothing is generated'
+			? 'follows redirects of files, and of reads within the host: if a create call is redirected, nothing is generated'
 			: 'nothing: the node speaks HTTP/1.1';
 	return row('The server and its edge', true, [facts], inN8n);
 }
@@ -315,7 +320,10 @@ export function socketRow(held: Exchange, runs: Run[]): Row {
 	const polls =
 		"the node polls every 5 s; the trigger detects speech tasks only if listed in 'Task IDs'";
 	const { status, broke, ended = 0 } = held;
-	if (status !== 101) return row(part, false, [[broke]], polls, 'limits');
+	if (status !== 101) {
+		const why = broke === ENDED_BY_NODE ? `no answer within ${seconds(ended)}` : broke;
+		return row(part, false, [[why]], polls, 'limits');
+	}
 	const messages = [held, ...runs.flatMap((run) => run.exchanges)]
 		.filter(({ method }) => method === 'WEBSOCKET')
 		.flatMap(textPieces);
@@ -349,9 +357,7 @@ export function freeRows(runs: Run[], asked: Asked): Row[] {
 			"nothing: n8n's test of the credential succeeds with any token",
 			'works',
 		]),
-		...Object.entries(READ_PARTS).map(([name, part]) =>
-			readRow(runOf(name), part, asked.historyPage0),
-		),
+		...Object.entries(READ_PARTS).map(([name, part]) => readRow(runOf(name), part, asked)),
 		refusalRow('§4.2 Reading a task', 'a task that does not exist', 404, runOf('missing'), [
 			'the node takes it for a task',
 			'limits',

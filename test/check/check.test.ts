@@ -175,7 +175,7 @@ describe('a stranger checks', () => {
 			'one whose newest video has failed',
 			answering({ '/histories': [{ ...made, id: 2, file_url: null }, made] }),
 			'limits',
-			[/History \| there \| 2 entries; [^|]* \| finds a lost video/],
+			[/History \| there \| 2 entries; [^|]*; page 2 repeats page 1 \| finds a lost video/],
 		],
 		[
 			'one whose history tells no times, and has its files elsewhere',
@@ -185,7 +185,12 @@ describe('a stranger checks', () => {
 				/the file URL is called `data.images.url`; no created_at that the node can read \| .*ID alone/,
 			],
 		],
-		['one whose history is counted from 1', historyFrom(1), 'limits', [/ \| finds a lost video/]],
+		[
+			'one whose history is counted from 1',
+			historyFrom(1),
+			'limits',
+			[/created_at \| finds a lost video/],
+		],
 		[
 			'one whose history is counted from 0',
 			historyFrom(0),
@@ -264,11 +269,23 @@ describe('a stranger checks', () => {
 			{ pay: ['image'] },
 		);
 		expect(text).toMatch(
-			/redirects .*histories \(307\).* \| follows redirects of reads and files only/,
+			/redirects .*histories \(307\).* \| follows redirects of files, and of reads/,
 		);
 		expect(text).toMatch(/Image \| .* \| no stream, but a redirect .* \| The service redirects/);
 		expect(grade).toBe('fails');
 		expect(await replay(recording)).toEqual([]);
+	});
+
+	test.concurrent('one that refuses each second request', async () => {
+		let count = 0;
+		const { grade, text } = await ask((request, response) => {
+			if (count++ % 2 === 0) return response.writeHead(429).end('{"error":"too many requests"}');
+			answering({ '/voices': [{ voice_id: 7 }], '/histories': [made] })(request, response);
+		});
+		expect(text).toMatch(/The token \| there \| a wrong token: HTTP 401/);
+		expect(text).toMatch(/Reading a task \| there \| a task that does not exist: HTTP 404/);
+		expect(text.match(/\d entries|passes the fields on/g)).toHaveLength(3);
+		expect(grade).toBe('limits');
 	});
 
 	test.concurrent('one that hangs but for its account', async () => {
@@ -407,6 +424,11 @@ describe('what rows say', () => {
 			{ ...socket(), broke: 'closed by the service (4401)', ended: 30 },
 			'messages: 0; closed by the service (4401) after 0.0 s',
 			"the node polls every 5 s; the trigger detects speech tasks only if listed in 'Task IDs', while it is closed",
+		],
+		[
+			exchangeOf('WEBSOCKET', '/ws', '', { status: 0, broke: 'ended by the node', ended: 1e4 }),
+			'no answer within 10.0 s',
+			"the node polls every 5 s; the trigger detects speech tasks only if listed in 'Task IDs'",
 		],
 	])('of a WebSocket', (held, differs, inN8n) => {
 		expect(socketRow(held, [])).toMatchObject({ differs, inN8n });
