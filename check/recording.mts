@@ -67,12 +67,16 @@ const SENTENCE_WORDS = wordsIn(
 
 /** Matches keys whose values are words or sentences of the service. Texts with other keys are replaced as a whole. */
 const WORDS_KEY = /error|message|msg|detail|reason|status|state|^type$|code$|^kind$|^event$/i;
+/** Matches an HTTP status of an error. Without the word, it may be part of a telephone number. */
+const NUMBERED_ERROR = /^(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d$/;
 /**
- * Matches what is judged as one in a sentence: a stand-in, quoted text of several words without its quotation marks, an
+ * Matches what is judged as one in a sentence: a stand-in, an HTTP status, quoted text of several words without its quotation marks, an
  * e-mail address, or a word.
  */
 const PART =
-	/\b(?:text|word)-\d+|(?<=(?:^|[\s:(=])\\?["'“‘«])[^"'“”‘’«»\\]*\s[^"'“”‘’«»\\]*(?=\\?["'”’»](?:$|[\s"\\.,;:)}\]]))|[^\s"'<>]+@[^\s"'<>]+|[\p{L}\p{N}]+/gu;
+	/\b(?:text|word)-\d+|\b(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d\b|(?<=(?:^|[\s:(=])\\?["'“‘«])[^"'“”‘’«»\\]*\s[^"'“”‘’«»\\]*(?=\\?["'”’»](?:$|[\s"\\.,;:)}\]]))|[^\s"'<>]+@[^\s"'<>]+|[\p{L}\p{N}\p{M}\p{So}]+/gu;
+/** Matches keys whose numbers may be times. With other keys, the same number may be an ID or a telephone number. */
+const TIME_KEY = /at$|time|date|created|expires/i;
 /** Matches the path of a call that the contract documents. */
 const CONTRACT_CALL = new RegExp(
 	`(?:/v1/(?:labs/(?:voices|task/[^/?]+)|video/(?:me|histories))|${shared.PAID_OPERATIONS.map(({ path }) => path).join('|')}|/ws)(?=$|\\?)`,
@@ -107,11 +111,11 @@ export const redactorOf = (token: string) => {
 	return shared.combineRedactors(forms.map(shared.redactor));
 };
 
-/** True if a part of a sentence can identify nobody: it consists of `words`, means an error, or looks like a status. */
+/** True if a part of a sentence can identify nobody: it consists of `words`, means an error, or has an HTTP status. */
 function isHarmless(part: string, words = SENTENCE_WORDS): boolean {
-	if (/^[45]\d\d$/.test(part)) return true;
+	if (NUMBERED_ERROR.test(part)) return true;
 	// The node finds some meanings in a part of a word, also of another language, such as `rechargez`.
-	if (/^\p{L}+$/u.test(part) && shared.meaningOf(part) !== undefined) return true;
+	if (/^[a-z]{1,12}$/i.test(part) && shared.meaningOf(part) !== undefined) return true;
 	return part.split(/(?<=\p{Ll})(?=\p{Lu})/u).every((word) => {
 		const plain = word.toLowerCase();
 		return words.has(plain) || words.has(plain.replace(/(?:e?[sd]|ly|ing)$/, ''));
@@ -138,7 +142,7 @@ export function lineOf(text: string): string {
 			.replace(/[\w.-]*…[\w.…-]*/g, '…');
 	const said = /^(error|hint): (.*)/s.exec(text);
 	if (said) return `${said[1]}: ${plain(said[2]!)}`;
-	if (!text.startsWith('fields: ')) return text;
+	if (!text.startsWith('fields: ')) return text.replace(/^file: [^,]+/, plain);
 	const names = text.slice(8).split(', ');
 	const known = names.map((name) =>
 		name.startsWith('status "') ? plain(name) : isHarmlessKey(name) ? name : '…',
@@ -179,7 +183,7 @@ export class StandIns {
 	/** Returns a call of the contract with a stand-in for its id. Any other path is that of a file. */
 	#path(path: string): string {
 		const call = CONTRACT_CALL.exec(path)?.[0];
-		const pages = path.match(/(?<=[?&])page(?:_size)?=\d+/g)?.join('&');
+		const pages = path.match(/(?<=[?&])page(?:_size)?=\d{1,3}\b/g)?.join('&');
 		if (call !== undefined)
 			return (
 				call.replace(/(?<=\/task\/).+/, (id) => this.id(unescape(id))) + (pages ? `?${pages}` : '')
@@ -211,7 +215,7 @@ export class StandIns {
 		if (/^-?\d+(?:\.\d+)?%?$/.test(value)) return this.#number(value);
 		if (/^data:[^,]{0,100};base64,/.test(value)) return this.#embeddedFile(value);
 		if (/^(?:https?:)?\/\/\S+$/.test(value)) return this.#url(value);
-		if (WORDS_KEY.test(key)) return this.#sentence(value);
+		if (WORDS_KEY.test(key)) return this.#data(value);
 		if (isTime(value)) return value;
 		const isUrl = shared.readFileUrl(value, BASE) !== undefined;
 		return isUrl ? this.#url(value.trim()) : this.#standIn('text', value);
@@ -227,7 +231,7 @@ export class StandIns {
 
 	#value(value: unknown, key = ''): unknown {
 		if (typeof value === 'number') {
-			const isKept = isTime(value) && !/id$/i.test(key);
+			const isKept = isTime(value) && TIME_KEY.test(key);
 			return isKept ? value : Number(this.#number(String(value)));
 		}
 		if (typeof value === 'string') return this.#string(key, value);

@@ -14,6 +14,7 @@ export const SECRETS = {
 	userId: 'user-47110815',
 	prompt: 'My secret plan',
 	phone: 15550142,
+	mobile: 1574712081,
 	message:
 		'Sorry, anna@acme.example at 10.1.2.3: no file at https://acme.example/x/plan.mp4?sig=s3cr3t',
 	detail: 'Call +49 30 1234 5678 about card 4242 4242 4242 4242 of 1984-03-09, or 12-34-56-78',
@@ -58,4 +59,4 @@ export const SECRETS = {
 };
 /** What must be left of it nowhere. */
 export const SECRET =
-	/anna|bell|carl|acme|471[12]0815|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142|QW5uYSBCZWxs|8847120|1984-|0JDQvdC90LAg0JHQtdC70Ls|QmVsb|\b(?:5678|4242)\b|34-56/i;
+	/anna|bell|carl|acme|471[12]0815|secret|s3cr3t|10\.1\.2\.3|1234567890|15550142|1574712081|QW5uYSBCZWxs|8847120|1984-|0JDQvdC90LAg0JHQtdC70Ls|QmVsb|\b(?:5678|4242)\b|34-56/i;

@@ -180,6 +180,12 @@ describe('what is kept of an exchange', () => {
 		['{"id":"a-1","file":"/x/a-1.mp3?sig=1"}', '{"id":"text-1","file":"/files/1.mp3"}'],
 		['{"msg":"for \\"a video\\" of Cole"', '{"msg":"for \\"word-1\\" of word-2"'],
 		['["no child with her small car"]', '["no word-1 with word-2 word-3 word-4"]'],
+		['{"msg":"张晓明nsfw ⓐ+1 451 555"}', '{"msg":"word-1 word-2+word-3 word-4 word-5"}'],
+		['{"msg":"HTTP 429"}', '{"msg":"HTTP 429"}'],
+		[
+			JSON.stringify({ error: '{"prompt":"The man\'s video"}' }),
+			JSON.stringify({ error: '{"prompt":"text-1"}' }),
+		],
 		[
 			'["http://[b","//a/v1/labs/task/%Z"]',
 			'["http://broken URL 1","http://host-1.invalid/v1/labs/task/text-1"]',
@@ -197,6 +203,7 @@ describe('what is kept of an exchange', () => {
 			'fields: id, status "…"',
 		],
 		['error: Cole asked “my plan” – task a-1', 'error: word-1 asked “text-1” – task text-2', ''],
+		['file: audio/x-cole, 7 bytes', 'file: audio/x-word-1, 7 bytes', 'file: audio/…, 7 bytes'],
 		['hint: It waits for 5 s', 'hint: It waits for 12 s', 'hint: It waits for … s'],
 	])('compares a line whatever the stand-ins: %s', (then, again, line) => {
 		expect(lineOf(again)).toBe(lineOf(then));
