@@ -29,7 +29,7 @@ export class CircuitBreaker {
 	/** How often the breaker has opened since it was last closed. */
 	consecutiveFailures = 0;
 	/** When the breaker last opened; 0 before the first time. */
-	private openedAt = 0;
+	openedAt = 0;
 	private openUntil = 0;
 	/** When the current probe was sent; undefined if no probe is in flight. */
 	private probedAt: number | undefined;
@@ -46,11 +46,6 @@ export class CircuitBreaker {
 		const cooldownMs = this.openUntil - monotonicNow();
 		if (cooldownMs > 0 || this.probedAt === undefined) return cooldownMs;
 		return this.isOutage ? Infinity : this.probedAt + PROBE_WAIT_MS - monotonicNow();
-	}
-
-	/** Returns true if the breaker has opened after `time`. */
-	hasOpenedSince(time: number): boolean {
-		return this.openedAt > time;
 	}
 
 	/** Call this when a request goes out. If the breaker is not closed, the request may become the probe. */

@@ -162,10 +162,9 @@ export class Throttle {
 
 	private callOf(isCreate: boolean, waitingSince: number): AdmittedCall {
 		const sentAt = monotonicNow();
-		const breakers = [this.requestBreaker, this.createBreaker];
 		const call: AdmittedCall = {
 			...{ isCreate, sentAt, waitingSince },
-			isRevoked: () => breakers.some((breaker) => breaker.hasOpenedSince(sentAt)),
+			isRevoked: () => Math.max(this.requestBreaker.openedAt, this.createBreaker.openedAt) > sentAt,
 			end: (outcome, failure) => this.onEnd(call, outcome, failure),
 		};
 		return call;
