@@ -217,13 +217,14 @@ export class AccountSocket {
 			`${this.url}?token=${encodeURIComponent(this.credential.apiToken)}`,
 		);
 		const connection: Connection = { socket, startedAt: monotonicNow(), lastMessageAt: 0 };
+		socket.binaryType = 'arraybuffer';
 		socket.addEventListener('open', () => {
 			connection.lastMessageAt = connection.startedAt = monotonicNow();
 			this.stateChanged.abort();
 		});
-		socket.addEventListener('message', ({ data }: { data: unknown }) => {
+		socket.addEventListener('message', ({ data }: { data: string | ArrayBuffer }) => {
 			connection.lastMessageAt = monotonicNow();
-			this.receive(String(data));
+			this.receive(typeof data === 'string' ? data : Buffer.from(data).toString('utf8'));
 		});
 		// Every 'error' event is followed by 'close' and says nothing useful, so nothing listens to 'error'.
 		socket.addEventListener('close', () => this.onClose(connection));
