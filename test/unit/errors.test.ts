@@ -58,6 +58,12 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['error body', 'Late', ['{"error":"","message":"Late"}', '{"error":400,"message":"Late"}']],
 	['error body', 'Late', ['{"message":"Late","trace":["aaaa']],
 	['error body', 'invalid_voice_id', ['{"error":{"code":"invalid_voice_id"}}']],
+	// Not every script has spaces.
+	[
+		'error body',
+		'余额不足',
+		['{"code":-1,"message":"余额不足"}', '{"code":"E_402","msg":"余额不足"}'],
+	],
 	['error body', 'Bad Gateway', ['{"error":"<html><h1>Bad Gateway</h1></html>"}']],
 	['error body', undefined, ['', '{}', 'null', PAGE, '<?xml version="1.0"?><Error>x</Error>']],
 	['status and body', 'tokenRefused', ['401 ', '400 {"error":"invalid_token"}']],

@@ -7,14 +7,14 @@ import type { Redactor } from './redaction';
 /* Reads the errors in answers of the service. Their shapes are described in docs/contract.md, “HTTP”. */
 
 /** Matches texts that give no reason. */
-const EMPTY_REASON = /^(?:\d+|true|(?:media_generation_status_)?(?:error|failed))$/i;
+const EMPTY_REASON = /^(?:-?\d+|true|(?:media_generation_status_)?(?:error|failed))$/i;
 /** Matches reasons that only repeat an HTTP status. Any other reason in the same answer is better. */
 const VAGUE_REASON =
 	/^(?:bad request|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
 
 /**
- * Returns the reason in an error answer, for the user: the first text with several words, or else the first one.
- * Returns undefined if there is none.
+ * Returns the reason in an error answer, for the user: the first text that is not just a word of a program, or else the
+ * first one. Returns undefined if there is none.
  */
 export function readReason(value: unknown): string | undefined {
 	// The status and the type of a record are words for programs, but a status is better than nothing.
@@ -23,7 +23,9 @@ export function readReason(value: unknown): string | undefined {
 		: value;
 	const texts = errorTextsIn(relevant).filter((text) => !EMPTY_REASON.test(text));
 	const clearTexts = texts.filter((text) => !VAGUE_REASON.test(text));
-	return plainText(clearTexts.find((text) => /\s/.test(text)) ?? clearTexts[0] ?? texts[0]);
+	return plainText(
+		clearTexts.find((text) => /[\s\P{ASCII}]/u.test(text)) ?? clearTexts[0] ?? texts[0],
+	);
 }
 
 /** Returns a text for the user, without HTML tags and control characters; undefined if nothing remains. */
