@@ -127,6 +127,7 @@ const TABLE: Record<string, string[]> = {
 		'401 {"detail":"Not authenticated"}',
 		'403 {"message":"Forbidden"}',
 		detail(401, 'invalid_api_key', 'Invalid API key'),
+		'400 {"message":"Invalid X-API-Key"}',
 		openAi(401, 'invalid_request_error', 'invalid_api_key', 'Incorrect API key provided: sk-x.'),
 		google(400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.'),
 		'401 {"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}',

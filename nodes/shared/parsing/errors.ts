@@ -10,7 +10,7 @@ import type { Redactor } from './redaction';
 const EMPTY_REASON = /^(?:-?\d+|true|(?:media_generation_status_)?(?:error|failed))$/i;
 /** Matches reasons that only repeat an HTTP status. Any other reason in the same answer is better. */
 const VAGUE_REASON =
-	/^(?:bad request|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
+	/^(?:bad request|request failed|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
 
 /**
  * Returns the reason in an error answer, for the user: the first text that is not just a word of a program, or else the
