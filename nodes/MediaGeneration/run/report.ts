@@ -41,7 +41,8 @@ export class Report {
 
 	/** Adds a hint for the output panel. */
 	hint(message: string): void {
-		this.hints.set(message, new Set(this.hints.get(message)).add(this.item.index));
+		const indexes = this.hints.get(message) ?? new Set<number>();
+		this.hints.set(message, indexes.add(this.item.index));
 	}
 
 	/**
