@@ -81,12 +81,18 @@ export function lineageOf(
 	context: IExecuteFunctions,
 	isRetry: boolean,
 ): string {
-	const startRun = isRetry ? startNodeOf(context).runs?.[0] : undefined;
-	if (!startRun) return (store.mediaGenerationLineage ??= randomUUID());
+	return (store.mediaGenerationLineage ??=
+		(isRetry ? digestOfFirstRun(context) : undefined) ?? randomUUID());
+}
+
+/** Returns a digest of this node and the first run of the start node with its items; undefined if it has not run. */
+function digestOfFirstRun(context: IExecuteFunctions): string | undefined {
+	const startRun = startNodeOf(context).runs?.[0];
+	if (!startRun) return undefined;
 	const { startTime, executionTime, data } = startRun;
 	const items = data?.main?.flatMap((output) => (output ?? []).map(itemIdentity));
 	const nodeKey = `${context.getWorkflow().id}/${context.getNode().id}`;
-	return (store.mediaGenerationLineage ??= digestOf(nodeKey, startTime, executionTime, items));
+	return digestOf(nodeKey, startTime, executionTime, items);
 }
 
 /** Returns the create calls of this process that are in flight, by lineage and idempotency key. */
