@@ -74,13 +74,9 @@ class ListeningTrigger {
 	private async listen(): Promise<void> {
 		const { context, isManual } = this;
 		const settings = readSettings(context);
-		const parameters = {
-			[eventsField.name]: [...settings.events],
-			[taskIds.name]: [...settings.taskIds].join(' '),
-		};
-		const selfStart = selfStartFailure(context, { ...context.getNode(), parameters });
 		// A manual test ends after one event, so it cannot start itself again and again.
-		if (selfStart && !isManual) throw selfStart;
+		const selfStart = isManual ? undefined : selfStartFailureOf(context, settings);
+		if (selfStart) throw selfStart;
 		// If the parameters name no tasks, the trigger learns of new tasks only from messages over the socket.
 		const needsSocket = settings.listensForTasks && settings.taskIds.size === 0;
 		if (needsSocket && !hasWebSocket()) throw new Failure('webSocketUnsupported');
@@ -144,6 +140,12 @@ class ListeningTrigger {
 		const failure = withDefaultFacts(error, { isTrigger: true });
 		return toNodeError(failure, { node: this.context.getNode(), redact: this.redact });
 	}
+}
+
+/** Returns the Failure of kind selfTrigger if a trigger with these settings would start itself; otherwise undefined. */
+function selfStartFailureOf(context: ITriggerFunctions, { events, taskIds: ids }: Settings) {
+	const parameters = { [eventsField.name]: [...events], [taskIds.name]: [...ids].join(' ') };
+	return selfStartFailure(context, { ...context.getNode(), parameters });
 }
 
 /**

@@ -64,10 +64,12 @@ export function findReachableNodes(
 	const downstreamByTrigger = new Map([[triggerName, downstreamNodes(context, triggerName)]]);
 	// The loop also visits the triggers that are added to the map in it.
 	for (const [, downstream] of downstreamByTrigger) {
-		const started = triggers.filter((trigger) =>
-			downstream.some((node) => mayStart(node, trigger)),
+		const found = triggers.filter(
+			(trigger) =>
+				!downstreamByTrigger.has(trigger.name) &&
+				downstream.some((node) => mayStart(node, trigger)),
 		);
-		for (const { name } of started) downstreamByTrigger.set(name, downstreamNodes(context, name));
+		for (const { name } of found) downstreamByTrigger.set(name, downstreamNodes(context, name));
 	}
 	return [...downstreamByTrigger.values()].flat();
 }
