@@ -187,8 +187,9 @@ export class Run {
 			selfStartFailureOfExecution(this.context) ?? this.journal.reserve(plannedCount, this.maxPaid);
 		if (!failure) return;
 		for (const { index, entries } of items) {
+			if (!entries.some(willBeCharged)) continue;
 			const error = failure.withDefaults(collectableTasks(entries));
-			if (entries.some(willBeCharged)) resultsByItem[index] = [new FailedResult(error)];
+			resultsByItem[index] = [new FailedResult(error)];
 		}
 	}
 
