@@ -111,7 +111,7 @@ export const isThrottledAnswer = (answer: unknown): boolean =>
 	!/"(?:task_?)?id":(?!null|"")/i.test(JSON.stringify(answer));
 
 /** If an answer without a file has one of these meanings, usually no file will follow. */
-const FINAL_MEANINGS = new Set<string | undefined>([
+const FINAL_MEANINGS = new Set<ErrorMeaning | undefined>([
 	'quota',
 	'credit',
 	'not_allowed',
