@@ -149,9 +149,15 @@ async function fetchOnce(
 		const type = detectType(file, bytes.subarray(0, SNIFF_BYTES), inlineType!, 'data:');
 		return await context.helpers.prepareBinaryData(bytes, nameFor(type), type.mimeType);
 	}
-	const request = { method: 'GET', url: file.url, accept: '*/*', isFile: true } as const;
-	const limits = { timeoutMs: IDLE_TIMEOUT_MS, signal };
-	const response = await sendRequest(context, { ...request, ...limits, credential });
+	const response = await sendRequest(context, {
+		method: 'GET',
+		url: file.url,
+		accept: '*/*',
+		isFile: true,
+		timeoutMs: IDLE_TIMEOUT_MS,
+		signal,
+		credential,
+	});
 	const announcedBytes = Number(response.headers['content-length']) || 0;
 	// A host may compress the file although the request forbids it. Content-Length is then too small, so it can raise
 	// the limit but not lower it.
