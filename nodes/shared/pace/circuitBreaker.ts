@@ -34,8 +34,8 @@ export class CircuitBreaker {
 	/** When the current probe was sent; undefined if no probe is in flight. */
 	private probedAt: number | undefined;
 
-	/** A breaker starts closed or half-open. */
-	constructor(private isClosed: boolean) {}
+	/** A breaker starts closed, or half-open if `isClosed` is false. */
+	constructor(private isClosed = true) {}
 
 	/**
 	 * How long the next request has to wait, in ms: 0 or less if it may go out now, Infinity if it waits for the end of

@@ -92,7 +92,7 @@ export class Throttle {
 	 * throttled because of the rate. A create call that is throttled for another reason slows down create calls only
 	 * (see `onThrottled`).
 	 */
-	private readonly requestBreaker = new CircuitBreaker(true);
+	private readonly requestBreaker = new CircuitBreaker();
 	/**
 	 * Stops create calls while the service is unavailable or overloaded. It starts half-open, so that the first create
 	 * call goes out alone, as a probe.
