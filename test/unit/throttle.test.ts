@@ -23,7 +23,7 @@ describe('the circuit breaker', () => {
 	beforeEach(() => void jest.spyOn(Math, 'random').mockReturnValue(0));
 
 	test('is closed, open after a failure, half-open after the cooldown, and closed by an answer', () => {
-		const breaker = new CircuitBreaker(true);
+		const breaker = new CircuitBreaker();
 		const sentAt = monotonicNow();
 		expect(breaker.delayMs).toBe(0);
 		pass(1);
@@ -41,7 +41,7 @@ describe('the circuit breaker', () => {
 	});
 
 	test('doubles its cooldown, but obeys the service', () => {
-		const breaker = new CircuitBreaker(true);
+		const breaker = new CircuitBreaker();
 		const cooldowns = [undefined, undefined, undefined, 100, 90_000].map((retryAfterMs) => {
 			pass(100);
 			breaker.onFailure(monotonicNow(), false, retryAfterMs);
@@ -136,6 +136,12 @@ describe('the concurrency limit', () => {
 });
 
 describe('the throttle', () => {
+	/** Returns a function that tells whether a call has been admitted. */
+	const watch = (admission: Promise<unknown>) => {
+		let isAdmitted = false;
+		void admission.then(() => (isAdmitted = true));
+		return () => isAdmitted;
+	};
 	/** Sends one call, which fails. */
 	const refuse = async (throttle: Throttle, failure: Failure, since = monotonicNow()) =>
 		(await throttle.admit('create', signal, since)).end('throttled', failure);
@@ -188,13 +194,12 @@ describe('the throttle', () => {
 			await jest.advanceTimersByTimeAsync(3000);
 			task.end();
 			await refuse(throttle, FULL);
-			let isAdmitted = false;
 			next = throttle.admit('create', signal);
-			void next.then(() => (isAdmitted = true));
+			const isAdmitted = watch(next);
 			await jest.advanceTimersByTimeAsync(4000);
-			expect(isAdmitted).toBe(false);
+			expect(isAdmitted()).toBe(false);
 			await jest.advanceTimersByTimeAsync(2000);
-			expect(isAdmitted).toBe(true);
+			expect(isAdmitted()).toBe(true);
 		}
 	});
 
@@ -203,12 +208,11 @@ describe('the throttle', () => {
 		await refuse(throttle, FULL);
 		await jest.advanceTimersByTimeAsync(6000);
 		await refuse(throttle, FULL);
-		let isAdmitted = false;
-		void throttle.admit('create', signal).then(() => (isAdmitted = true));
+		const isAdmitted = watch(throttle.admit('create', signal));
 		await jest.advanceTimersByTimeAsync(29_000);
-		expect(isAdmitted).toBe(false);
+		expect(isAdmitted()).toBe(false);
 		await jest.advanceTimersByTimeAsync(31_000);
-		expect(isAdmitted).toBe(true);
+		expect(isAdmitted()).toBe(true);
 	});
 
 	test('a refusal that comes before the others are accepted does not hold up the next call', async () => {
@@ -221,26 +225,24 @@ describe('the throttle', () => {
 			return throttle.startTask();
 		});
 		tasks[0]!.end();
-		let isAdmitted = false;
-		void throttle.admit('create', signal).then(() => (isAdmitted = true));
+		const isAdmitted = watch(throttle.admit('create', signal));
 		await jest.advanceTimersByTimeAsync(1000);
-		expect(isAdmitted).toBe(true);
+		expect(isAdmitted()).toBe(true);
 	});
 
 	test('no other call takes the place of one whose task begins a moment after the answer', async () => {
 		const throttle = new Throttle();
 		throttle.limit.onRefused(monotonicNow(), 1);
 		const call = await throttle.admit('create', signal);
-		let isAdmitted = false;
-		void throttle.admit('create', signal).then(() => (isAdmitted = true));
+		const isAdmitted = watch(throttle.admit('create', signal));
 		call.end('succeeded');
 		for (let turn = 0; turn < 20; turn++) await Promise.resolve();
 		const task = throttle.startTask();
 		await jest.advanceTimersByTimeAsync(1000);
-		expect(isAdmitted).toBe(false);
+		expect(isAdmitted()).toBe(false);
 		task.end();
 		await jest.advanceTimersByTimeAsync(1000);
-		expect(isAdmitted).toBe(true);
+		expect(isAdmitted()).toBe(true);
 	});
 
 	test('a poll waits while a create call does, unless others in flight hold that up', async () => {
