@@ -8,13 +8,13 @@ const TAG = /<[A-Za-z/!?][^<>]*>/g;
 const SPACELESS_SCRIPT_CHARACTER =
 	'[\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\\u3001-\\u303f\\uff01-\\uff0f\\uff1a-\\uff65]';
 /**
- * Matches where a word of a script without spaces may end: right after or right before one of its letters. A combining
- * mark stays with its letter.
+ * Right after or right before a letter of a script without spaces. A combining mark stays with its letter.
  */
-const WORD_END = new RegExp(
-	`(?:(?<=${SPACELESS_SCRIPT_CHARACTER}\\p{M}*)|(?=${SPACELESS_SCRIPT_CHARACTER}))(?<![\\p{Ps}\\p{Pi}])(?![\\p{M}\\p{Po}\\p{Pe}\\p{Pf}])`,
-	'uy',
-);
+const LETTER_EDGE = `(?:(?<=${SPACELESS_SCRIPT_CHARACTER}\\p{M}*)|(?=${SPACELESS_SCRIPT_CHARACTER}))(?!\\p{M})`;
+/** Where a word of such a script ends, if another one may stand beside it. */
+const WORD_EDGE = new RegExp(LETTER_EDGE, 'uy');
+/** Where such a word ends together with its punctuation. */
+const WORD_END = new RegExp(`${LETTER_EDGE}(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`, 'uy');
 /** Characters that stay together if a text is cut between words, such as a URL, a number or an English word. */
 const TOKEN = /[!-~\uff0c\uff0e\uff10-\uff19]*[!-~\uff10-\uff19]/g;
 /** How many characters before or after a possible cut are examined to find out whether a sentence ends there. */
@@ -103,17 +103,18 @@ function findCutBetweenWords(text: string, maxLength: number): number | undefine
 	for (const { index, 0: token } of text.matchAll(TOKEN)) {
 		tokenMask.fill(1, index + 1, index + token.length);
 	}
-	const mayEndWord = (position: number) => {
-		WORD_END.lastIndex = position;
+	const isEdge = (position: number, edge: RegExp) => {
+		edge.lastIndex = position;
 		// Within a surrogate pair, a regular expression would match from the start of the pair, so no cut is allowed
 		// there. A part must not end with white space.
 		return (
 			!tokenMask[position] &&
 			!/[\udc00-\udfff]/.test(text.charAt(position)) &&
 			!isSpace(text, position - 1) &&
-			WORD_END.test(text)
+			edge.test(text)
 		);
 	};
+	const mayEndWord = (position: number) => isEdge(position, WORD_END);
 	const spaces = [...text.matchAll(SPACE)].map(({ index: position, 0: whiteSpace }) => {
 		const lineBreaks = whiteSpace.split(/\r\n|[\n\r\u2028\u2029]/).length - 1;
 		const isSentence = sentenceEnds.has(position);
@@ -147,11 +148,18 @@ function findCutBetweenWords(text: string, maxLength: number): number | undefine
 	const wordSegments = wordSegmenter.segment(text);
 	const isWordEnd = (position: number) =>
 		mayEndWord(position) && wordSegments.containing(position)!.index === position;
-	for (const isPossibleCut of [isWordEnd, mayEndWord]) {
+	const lastPosition = (isPossibleCut: (position: number) => boolean) => {
 		for (let position = maxLength; position > 0; position--)
 			if (isPossibleCut(position)) return position;
-	}
-	return places[0]?.position;
+		return undefined;
+	};
+	return (
+		lastPosition(isWordEnd) ??
+		lastPosition(mayEndWord) ??
+		places[0]?.position ??
+		// Punctuation at the wrong end of a part is better than a word that is cut.
+		lastPosition((position) => isEdge(position, WORD_EDGE))
+	);
 }
 
 /** Returns the positions where sentences end, before the white space that follows them, in ascending order. */
