@@ -14,5 +14,5 @@ test('the unit tests of what Node brings along pass on the newest one, too', () 
 	const args = [jest, FILES.source, '--maxWorkers=2', '--silent'];
 	const { status, stderr } = spawnSync(node, args, { cwd: project, encoding: 'utf8' });
 	expect(stderr).toMatch(/Tests: .*[1-9]\d* passed/);
-	expect({ status, stderr }).toMatchObject({ status: 0 });
+	expect(status === 0 ? '' : stderr).toBe('');
 }, 300_000);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { SoundDuration } from '../../nodes/MediaGeneration/audio/soundDuration';
 import { speechMp3 } from '../../simulator/media/clips.mts';
 import { wavHeader } from '../../simulator/media/wav.mts';
+import { always } from '../fuzz/check';
 
 /* With files of other programs, and beside ffprobe: npm run test:audio. */
 
@@ -93,13 +94,10 @@ test('damage never throws, and gives a length or none', () => {
 		fc.nat(255),
 		fc.nat(),
 	);
-	fc.assert(
-		fc.property(damaged, ([[file], place, value, cut]) => {
-			const copy = Buffer.from(file.subarray(0, 1 + (cut % file.length)));
-			copy[place % Math.min(copy.length, 200)] = value;
-			const ms = lengthOf(copy, 1000);
-			expect(ms === undefined || ms > 0).toBe(true);
-		}),
-		{ numRuns: 500 },
-	);
+	always(damaged, { normal: 500 }, ([[file], place, value, cut]) => {
+		const copy = Buffer.from(file.subarray(0, 1 + (cut % file.length)));
+		copy[place % Math.min(copy.length, 200)] = value;
+		const ms = lengthOf(copy, 1000);
+		expect(ms === undefined || ms > 0).toBe(true);
+	});
 });
