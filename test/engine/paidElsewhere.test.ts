@@ -168,6 +168,8 @@ describe('a task that a lagging replica does not know, 404 (JSON) for 15 s after
 			await pass(1);
 		}
 		const result = await finished;
+		// The WebSocket is closed a moment after the execution.
+		await pass(1);
 		const all = JSON.stringify([result.error, out(result).map(({ json }) => json), hints(result)]);
 		// Paid once; or, at the very least, both are named.
 		expect([tasks().length, tasks().map(({ id }) => all.includes(id))]).toEqual([1, [true]]);
