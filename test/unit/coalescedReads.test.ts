@@ -7,9 +7,8 @@ import { Failure } from '../../nodes/shared/failure';
 function stage() {
 	const readings = new CoalescedReads();
 	const begun: Array<{ signal: AbortSignal; end(result: string | Failure): void }> = [];
-	const read = async (signal: AbortSignal, onStart: () => void) =>
+	const read = async (signal: AbortSignal) =>
 		await new Promise<string>((resolve, reject) => {
-			onStart();
 			const end = (result: string | Failure) =>
 				result instanceof Failure ? reject(result) : resolve(result);
 			begun.push({ signal, end });
@@ -18,7 +17,7 @@ function stage() {
 		since = now(),
 		signal = new AbortController().signal,
 		key = 'task',
-		readOne = read,
+		readOne: Parameters<typeof readings.share<string>>[3] = read,
 	) => await readings.share(key, since, signal, readOne);
 	return { begun, ask };
 }
@@ -92,7 +91,8 @@ test('who leaves ends only his own waiting, the last one the reading; nothing is
 
 test('a reading that was given up in its line serves nobody who asks later', async () => {
 	const { begun, ask } = stage();
-	const blocked = async (ended: AbortSignal) => {
+	const blocked = async (ended: AbortSignal, setWaiting: (isWaiting: boolean) => void) => {
+		setWaiting(true);
 		await whenAborted(ended);
 		throw new Failure('canceled');
 	};

@@ -80,10 +80,8 @@ export class HistoryWatch {
 			// Page 1 may come from a recent read of another trigger. A later page may not: an older page 2 could miss
 			// an entry that has moved there from page 1.
 			const startedAfter = pollStartedAt - (pageNumber === 1 ? MAX_SHARED_READ_AGE_MS : 0);
-			const fetchPage = async (sharedSignal: AbortSignal, onStart: () => void) => {
-				onStart();
-				return await api.listHistory({ page: pageNumber, page_size: MAX_PAGE_SIZE }, sharedSignal);
-			};
+			const fetchPage = async (sharedSignal: AbortSignal) =>
+				await api.listHistory({ page: pageNumber, page_size: MAX_PAGE_SIZE }, sharedSignal);
 			return await coalescedReads.share(`history ${pageNumber}`, startedAfter, signal, fetchPage);
 		};
 		const listedEntries = await readRecentEntries(read, outbox, baseUrl);

@@ -22,13 +22,11 @@ export async function tokenError(
 	signal: AbortSignal,
 ): Promise<unknown> {
 	const read = async (deadline: AbortSignal) => await api.getAccount(deadline, 'never');
-	const check = async (sharedSignal: AbortSignal, onStart: () => void) => {
-		onStart();
-		return await withDeadline(TOKEN_CHECK_TIMEOUT_MS, sharedSignal, read).then(
+	const check = async (sharedSignal: AbortSignal) =>
+		await withDeadline(TOKEN_CHECK_TIMEOUT_MS, sharedSignal, read).then(
 			() => undefined,
 			(error: unknown) => toWrongBaseUrl(toNoResponse(error)),
 		);
-	};
 	return await api.throttle.coalescedReads
 		.share('account', monotonicNow() - maxAgeMs, signal, check)
 		.catch((reason: unknown) => reason);

@@ -8,8 +8,11 @@ export const MAX_SHARED_READ_AGE_MS = 3000;
  */
 const RETENTION_MS = 15_000;
 
-/** Reads something. Calls `onStart` when the read begins, which may be later, if it has to wait for its turn. */
-type Read<T> = (signal: AbortSignal, onStart: () => void) => Promise<T>;
+/**
+ * Reads something. A read that has to wait for its turn calls `setWaiting(true)` at once, and `setWaiting(false)` when it
+ * begins.
+ */
+type Read<T> = (signal: AbortSignal, setWaiting: (isWaiting: boolean) => void) => Promise<T>;
 
 /** One read, and the callers that share it. */
 interface CoalescedRead<T> {
@@ -72,12 +75,14 @@ export class CoalescedReads {
 
 function startRead<T>(read: Read<T>): CoalescedRead<T> {
 	const readEnded = new AbortController();
+	const setWaiting = (isWaiting: boolean) => {
+		coalescedRead.startedAt = isWaiting ? Infinity : monotonicNow();
+	};
 	const run = async () => {
 		// Other callers that the same WebSocket message has woken can join the read before it begins.
 		await Promise.resolve();
-		const result = await read(readEnded.signal, () => {
-			coalescedRead.startedAt = monotonicNow();
-		});
+		setWaiting(false);
+		const result = await read(readEnded.signal, setWaiting);
 		readEnded.abort(SILENT_ABORT);
 		return result;
 	};

@@ -45,10 +45,7 @@ export async function readHistorySince(
 	minReadAt = monotonicNow() - SNAPSHOT_TTL_MS,
 ): Promise<HistoryEntry[]> {
 	const snapshots = accountOf(api.credential).get(HistorySnapshots);
-	const read = async (sharedSignal: AbortSignal, onStart: () => void) => {
-		onStart();
-		return await readSnapshot(api, since, sharedSignal);
-	};
+	const read = async (sharedSignal: AbortSignal) => await readSnapshot(api, since, sharedSignal);
 	let snapshot: HistorySnapshot | undefined;
 	// The loop waits for a read in flight even if its result will be too old, because several reads at the same time
 	// would make a slow service slower.

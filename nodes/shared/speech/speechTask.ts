@@ -162,11 +162,14 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			// turn.
 			const key = `task ${kind} ${taskId}`;
 			const startedAfter = Math.max(freshAfter, monotonicNow() - MAX_SHARED_READ_AGE_MS);
-			const getTask = async (sharedSignal: AbortSignal, onStart: () => void) =>
-				await api.getTask(taskId, sharedSignal, {
-					...{ retry: 'never', kind },
-					onSend: async () => onStart(),
-				});
+			const getTask = async (
+				sharedSignal: AbortSignal,
+				setWaiting: (isWaiting: boolean) => void,
+			) => {
+				setWaiting(true);
+				const onSend = async () => setWaiting(false);
+				return await api.getTask(taskId, sharedSignal, { retry: 'never', kind, onSend });
+			};
 			return await throttle.coalescedReads
 				.share(key, startedAfter, signal, getTask)
 				.finally(() => (freshAfter = signal.aborted ? freshAfter : monotonicNow()))
