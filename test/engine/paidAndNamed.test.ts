@@ -117,6 +117,24 @@ describe('one of several refused, the others in the making', () => {
 	});
 
 	test.each([
+		['with its id', 'v1', 'v2, v3, v4'],
+		['without an id', undefined, 'v1, v2, v3, v4'],
+	])('the run is stopped: so nobody waits for that one in a retry, %s', async (_, id, paid) => {
+		onCreate({ sse: [...ids.map(tellsId), refuses(id)] });
+		const fields = video('P', {}, { ...several, download: false });
+		const running = await begin(fields);
+		await pass(3);
+		running.cancel();
+		const stopped = await running.finished;
+		expect(bad(stopped).all).toContain(`Already paid for: videos ${paid}.`);
+		sim.history.unshift(...['v2', 'v3', 'v4'].map((name) => made(name)));
+		const { result, seconds } = await hasten(fields, { retryOf: stopped.run });
+		expect(good(result)).toHaveLength(3);
+		expect(seconds).toBeLessThan(60);
+		expect(hints(result).join()).not.toContain('may still appear');
+	});
+
+	test.each([
 		['comes out', []],
 		['is named, beside another’s', ['of-another']],
 	])(

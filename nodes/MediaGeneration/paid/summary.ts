@@ -47,9 +47,9 @@ function kindOf(requests: ItemRequest[]): MediaKind {
 /** Returns the service's ids of a request's results, or else their URLs; empty if neither is known. */
 function namesOf(itemRequest: ItemRequest): string[] {
 	if ('taskId' in itemRequest) return [itemRequest.taskId];
-	const { files = [], announcedIds = [] } = itemRequest.request ?? {};
+	const { files = [], announcedIds = [], failedIds = [] } = itemRequest.request ?? {};
 	const names = new Set([...files.map(({ id, fileUrl }) => id ?? fileUrl), ...announcedIds]);
-	return [...names].filter((name) => !/^data:/.test(name));
+	return [...names].filter((name) => !failedIds.includes(name) && !/^data:/.test(name));
 }
 
 /**

@@ -140,30 +140,30 @@ export class GenerationRecord {
 		this.item.report.progress(`${this.kind} ${status}`);
 	}
 
-	/** Writes to the journal the files that arrived before the run was stopped. */
-	markStopped(files: GeneratedFile[]): void {
-		if (files.length > 0) this.writeAccepted({ files });
-	}
-
 	/**
-	 * Prepares the search for the missing files in the history: writes to the journal what is known of the result and
-	 * until when to search. Call it when the stream has ended with fewer files than requested.
+	 * Writes to the journal which files have arrived and which have failed. Call it when the stream has ended with fewer
+	 * files than requested.
 	 */
-	markIncomplete(result: StreamResult): void {
-		const { files, interruptionReason, reason, failure, isEmpty, failedIds } = result;
-		const { ledger, item } = this;
-		const hasEndedNormally = interruptionReason === undefined;
-		const searchMs = hasEndedNormally ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined;
+	writeResult({ files, reason, failure, failedIds }: StreamResult): void {
 		// Without a failure and without a file, the reason is about one of several files. It is not kept, because the
 		// others may still come.
 		const isFinal = failure !== undefined || files.length > 0;
-		const knownFields = {
-			reason: isFinal ? reason : undefined,
-			failedIds,
-			searchUntil: searchEnd(this.request, searchMs),
-		};
+		const knownFields = { reason: isFinal ? reason : undefined, failedIds };
 		if (files.length > 0) this.writeAccepted({ files, ...knownFields });
 		else this.updateRequest(knownFields);
+	}
+
+	/**
+	 * Prepares the search for the missing files in the history: does what `writeResult` does, and writes to the journal
+	 * until when to search.
+	 */
+	markIncomplete(result: StreamResult): void {
+		const { files, interruptionReason, isEmpty } = result;
+		const { ledger, item } = this;
+		const hasEndedNormally = interruptionReason === undefined;
+		const searchMs = hasEndedNormally ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined;
+		this.request.searchUntil = searchEnd(this.request, searchMs);
+		this.writeResult(result);
 		// The ledger also needs the other requests of this node. Otherwise the search could give one of their files to
 		// this request.
 		for (const request of this.entry.requestsOfAccount) ledger.restore(request);

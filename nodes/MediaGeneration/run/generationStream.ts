@@ -109,7 +109,7 @@ export async function requestStream(
 		onAccepted();
 		if (outcome instanceof Failure) throw outcome;
 		if (stopStarting.aborted && outcome.interruptionReason !== undefined) {
-			record.markStopped(outcome.files);
+			record.writeResult(outcome);
 			throw abortReason(stopStarting).withDefaults({ mayBeCharged: true });
 		}
 		return outcome;
