@@ -72,7 +72,7 @@ test('a refused token and a missing one fail the rows of that customer only', as
 	]);
 	const { message, description } = bad(await run(speech(EACH), given));
 	expect(message).toBe("Row 3: 'API Token' is empty");
-	expect(description).toContain("Correct 'API Token' in the credential.");
+	expect(description).toContain('Enter it in the credential, or check its expression there.');
 	expect(posts()).toBe(3);
 });
 

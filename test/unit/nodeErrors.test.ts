@@ -63,7 +63,7 @@ Authorization failed: the service refused the API token: invalid_token. Enter a 
 The account is out of credit: insufficient_credits. Add credit with your provider. Account → Get shows what is left.
 The service received too many requests from this account. Wait 7 seconds before you try again.
 Your account has no voice with this ID. Choose one with 'From list' in 'Voice', or get the IDs with Voice → Get Many.
-The service does not know this URL: Not found. Check 'Base URL' in the credential: the API's URL before /v1.
+The service does not know this URL: Not found. Check 'Base URL' in the credential: the API's URL before /v1. If it is correct, the service does not offer this operation.
 The service rejected the request (HTTP 422): text too long. Correct the field this reason is about.
 The service is not available (HTTP 503): maintenance. Try again later.
 The service could not generate the speech: text too long. Change the text, voice or model. A new request is charged.

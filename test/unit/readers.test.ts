@@ -151,6 +151,15 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['page', page, [{ items: [{ id: 1 }] }, { data: [{ id: 1 }] }]],
 	['page', undefined, [null, 'x', {}, { total: 3 }, { error: 'no' }, { voices: null }]],
 	['reason', angles, [{ error: angles }]],
+	// A sentence that only says that something has failed, or repeats the HTTP status, is the last one to be shown.
+	[
+		'reason',
+		'Blood is not allowed',
+		[{ message: 'Create video failed', error: 'Blood is not allowed' }],
+	],
+	['reason', 'Only 2 at once', [{ error: 'Too Many Requests', message: 'Only 2 at once' }]],
+	['reason', 'Create video failed', [{ status: 'canceled', message: 'Create video failed' }]],
+	['reason', 'Too Many Requests', [{ statusCode: 429, error: 'Too Many Requests' }]],
 	['reason', 'Say "please"', [{ error: '{"code":"x","message":"Say \\"please\\""}' }]],
 	['reason beside an `error`', 'Too long', nothing],
 	['`error` says a failure', false, nothing],

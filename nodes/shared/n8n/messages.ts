@@ -154,7 +154,11 @@ const itemsSuffix = ({ itemIndexes = [], itemCount = 0 }: FailureFacts) => {
 /** Says what the user can do about an invalid field. */
 function inputRemedy(facts: FailureFacts): string {
 	const { field = 'the field', reason, itemIndexes = [], itemCount } = facts;
-	if (facts.isInCredential) return `Correct '${field}' in the credential.`;
+	if (facts.isInCredential) {
+		return reason === 'is empty'
+			? 'Enter it in the credential, or check its expression there.'
+			: `Correct '${field}' in the credential.`;
+	}
 	if (facts.fieldRemedy) return `${facts.fieldRemedy}.`;
 	if (reason !== 'is empty') return `Correct '${field}'.`;
 	const isInSomeRows = itemIndexes.length > 0 && itemIndexes.length !== itemCount;
@@ -233,7 +237,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 			: `The service does not know this URL${reasonSuffix(facts)}`,
 		description: facts.taskId
 			? 'Check the task ID. The task may have been deleted, or belong to another account.'
-			: WRONG_BASE_URL,
+			: `${WRONG_BASE_URL} If it is correct, the service does not offer this operation.`,
 	}),
 	rejected: (facts) => ({
 		message: `The service rejected the request${statusSuffix(facts.status)}${reasonSuffix(facts)}`,

@@ -10,11 +10,13 @@ import type { Redactor } from './redaction';
 const EMPTY_REASON = /^(?:-?\d+|true|(?:media_generation_status_)?(?:error|failed))$/i;
 /** Matches reasons that only repeat an HTTP status. Any other reason in the same answer is better. */
 const VAGUE_REASON =
-	/^(?:bad request|request failed|unauthorized|payment required|forbidden|not found|unprocessable entity|internal server error)$/i;
+	/^(?:bad request|request failed|unauthorized|payment required|forbidden|not found|too many requests|unprocessable entity|internal server error|service unavailable)$/i;
+/** Matches sentences that only say that something has failed. Any other sentence in the same answer is better. */
+const VAGUE_SENTENCE = /^(?:\w+ ){1,3}failed$/i;
 
 /**
- * Returns the reason in an error answer, for the user: the first text that is not just a word of a program, or else the
- * first one. Returns undefined if there is none.
+ * Returns the reason in an error answer, for the user: the clearest sentence, or else the first word of a program.
+ * Returns undefined if there is none.
  */
 export function readReason(value: unknown): string | undefined {
 	// The status and the type of a record are words for programs, but a status is better than nothing.
@@ -23,9 +25,9 @@ export function readReason(value: unknown): string | undefined {
 		: value;
 	const texts = errorTextsIn(relevant).filter((text) => !EMPTY_REASON.test(text));
 	const clearTexts = texts.filter((text) => !VAGUE_REASON.test(text));
-	return plainText(
-		clearTexts.find((text) => /[\s\P{ASCII}]/u.test(text)) ?? clearTexts[0] ?? texts[0],
-	);
+	const sentences = clearTexts.filter((text) => /[\s\P{ASCII}]/u.test(text));
+	const clearSentence = sentences.find((text) => !VAGUE_SENTENCE.test(text));
+	return plainText(clearSentence ?? sentences[0] ?? clearTexts[0] ?? texts[0]);
 }
 
 /** Returns a text for the user, without HTML tags and control characters; undefined if nothing remains. */
