@@ -56,6 +56,19 @@ test('a result, which may be a whole file, is not kept for long', async () => {
 	jest.restoreAllMocks();
 });
 
+test('a reading that takes long is shared to its end, also after another has begun', async () => {
+	const { begun, ask } = stage();
+	const slow = ask();
+	await turn();
+	jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 20_000);
+	void ask(0, undefined, 'another');
+	const late = ask(0);
+	await turn();
+	begun[0]!.end('done');
+	expect([await slow, await late, begun.length]).toEqual(['done', 'done', 2]);
+	jest.restoreAllMocks();
+});
+
 test('a reading from before the news does for nobody who has heard them', async () => {
 	const { begun, ask } = stage();
 	const early = ask();

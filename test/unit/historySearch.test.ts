@@ -1,4 +1,5 @@
 import type { Api } from '../../nodes/shared/api/api';
+import { throttleOf } from '../../nodes/shared/pace/throttle';
 import { startDeadline, throwIfAborted, whenAborted } from '../../nodes/shared/async/deadline';
 import type { ServiceRecord, GenerationRequest } from '../../nodes/shared/contract';
 import { Failure } from '../../nodes/shared/failure';
@@ -38,7 +39,7 @@ function apiOf(listHistory: unknown): Api {
 	const redact = { value: <T>(value: T) => value };
 	const baseUrl = 'https://media.example.com';
 	const credential = { accountKey: `account ${accounts++}`, baseUrl, redact };
-	return { listHistory, credential } as unknown as Api;
+	return { listHistory, credential, throttle: throttleOf(credential) } as unknown as Api;
 }
 const pageOf = (list: ServiceRecord[], page: number) => {
 	return {

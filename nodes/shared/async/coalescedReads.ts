@@ -3,7 +3,7 @@ import { anySignal, SILENT_ABORT, monotonicNow, throwIfAborted, whenAborted } fr
 /** How old a shared read of a task, or of the history's first page in a trigger, may be, in ms from its start. */
 export const MAX_SHARED_READ_AGE_MS = 3000;
 /**
- * Reads that began longer ago than this, in ms, are dropped when a new read is added, because their results may be
+ * Results of reads that began longer ago than this, in ms, are dropped when a new read is added, because they may be
  * large.
  */
 const RETENTION_MS = 15_000;
@@ -65,11 +65,11 @@ export class CoalescedReads {
 		}
 	}
 
-	/** Drops the reads that began more than RETENTION_MS ago. */
+	/** Drops the reads that began more than RETENTION_MS ago, unless a caller still waits for the result. */
 	private evictStale(): void {
 		const staleBefore = monotonicNow() - RETENTION_MS;
-		for (const [key, { startedAt }] of this.byKey)
-			if (startedAt < staleBefore) this.byKey.delete(key);
+		for (const [key, { startedAt, callerCount }] of this.byKey)
+			if (startedAt < staleBefore && callerCount === 0) this.byKey.delete(key);
 	}
 }
 

@@ -1,8 +1,6 @@
-import { accountOf } from '../account';
 import type { Api } from '../api/api';
 import { readAllPages } from '../api/pagination';
 import { monotonicNow } from '../async/deadline';
-import { CoalescedReads } from '../async/coalescedReads';
 import { asTime } from '../parsing/values';
 import { sortOldestFirst, toHistoryEntries, type HistoryEntry } from './historyEntries';
 
@@ -25,13 +23,7 @@ interface HistorySnapshot {
 }
 
 /**
- * The shared snapshots of an account's history (§4.9). The class exists because `account.ts` finds shared objects by
- * their class.
- */
-class HistorySnapshots extends CoalescedReads {}
-
-/**
- * Resolves with the entries of the history since a time, oldest first, but at most with the newest
+ * Resolves with the entries of the history (§4.9) since a time, oldest first, but at most with the newest
  * MAX_SNAPSHOT_ENTRIES. There may be older entries among them. Throws a Failure if the history cannot be read, and the
  * reason of `signal`.
  *
@@ -44,13 +36,15 @@ export async function readHistorySince(
 	signal: AbortSignal,
 	minReadAt = monotonicNow() - SNAPSHOT_TTL_MS,
 ): Promise<HistoryEntry[]> {
-	const snapshots = accountOf(api.credential).get(HistorySnapshots);
+	const { coalescedReads } = api.throttle;
 	const read = async (sharedSignal: AbortSignal) => await readSnapshot(api, since, sharedSignal);
 	let snapshot: HistorySnapshot | undefined;
 	// The loop waits for a read in flight even if its result will be too old, because several reads at the same time
 	// would make a slow service slower.
-	do snapshot = await snapshots.share('', snapshot?.readAt ?? -Infinity, signal, read);
-	while (snapshot.readAt < minReadAt || snapshot.since > since);
+	do {
+		const startedAfter = snapshot?.readAt ?? -Infinity;
+		snapshot = await coalescedReads.share('history snapshot', startedAfter, signal, read);
+	} while (snapshot.readAt < minReadAt || snapshot.since > since);
 	return snapshot.entries;
 }
 
