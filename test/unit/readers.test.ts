@@ -157,6 +157,11 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 		'Blood is not allowed',
 		[{ message: 'Create video failed', error: 'Blood is not allowed' }],
 	],
+	[
+		'reason',
+		'Blood is not allowed',
+		[{ message: 'Failed to create video.', detail: 'Blood is not allowed' }],
+	],
 	['reason', 'Only 2 at once', [{ error: 'Too Many Requests', message: 'Only 2 at once' }]],
 	['reason', 'Create video failed', [{ status: 'canceled', message: 'Create video failed' }]],
 	['reason', 'Too Many Requests', [{ statusCode: 429, error: 'Too Many Requests' }]],

@@ -12,7 +12,7 @@ const EMPTY_REASON = /^(?:-?\d+|true|(?:media_generation_status_)?(?:error|faile
 const VAGUE_REASON =
 	/^(?:bad request|request failed|unauthorized|payment required|forbidden|not found|too many requests|unprocessable entity|internal server error|service unavailable)$/i;
 /** Matches sentences that only say that something has failed. Any other sentence in the same answer is better. */
-const VAGUE_SENTENCE = /^(?:\w+ ){1,3}failed$/i;
+const VAGUE_SENTENCE = /^(?:(?:\w+ ){1,3}failed|failed to(?: \w+){1,3})[.!]?$/i;
 
 /**
  * Returns the reason in an error answer, for the user: the clearest sentence, or else the first word of a program.
