@@ -163,6 +163,11 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 		[{ message: 'Failed to create video.', detail: 'Blood is not allowed' }],
 	],
 	['reason', 'Only 2 at once', [{ error: 'Too Many Requests', message: 'Only 2 at once' }]],
+	[
+		'reason',
+		'You already have 3 tasks in progress',
+		[{ error: 'Please slow down a bit', message: 'You already have 3 tasks in progress' }],
+	],
 	['reason', 'Create video failed', [{ status: 'canceled', message: 'Create video failed' }]],
 	['reason', 'Too Many Requests', [{ statusCode: 429, error: 'Too Many Requests' }]],
 	['reason', 'Say "please"', [{ error: '{"code":"x","message":"Say \\"please\\""}' }]],

@@ -1,7 +1,7 @@
 import { Failure, isFailure, type FailureKind, type ErrorMeaning } from '../failure';
 import { MAX_REASON_CHARS } from '../limits';
 import { asText, truncate, isRecord, looksLikeHtml, parseJson } from './values';
-import { meaningOf, errorTextsIn } from './errorTable';
+import { meaningOf, errorTextsIn, mentionsConcurrency } from './errorTable';
 import type { Redactor } from './redaction';
 
 /* Reads the errors in answers of the service. Their shapes are described in docs/contract.md, “HTTP”. */
@@ -26,7 +26,9 @@ export function readReason(value: unknown): string | undefined {
 	const texts = errorTextsIn(relevant).filter((text) => !EMPTY_REASON.test(text));
 	const clearTexts = texts.filter((text) => !VAGUE_REASON.test(text));
 	const sentences = clearTexts.filter((text) => /[\s\P{ASCII}]/u.test(text));
-	const clearSentence = sentences.find((text) => !VAGUE_SENTENCE.test(text));
+	// The throttle learns from the reason whether the number of simultaneous tasks is limited.
+	const clearSentence =
+		sentences.find(mentionsConcurrency) ?? sentences.find((text) => !VAGUE_SENTENCE.test(text));
 	return plainText(clearSentence ?? sentences[0] ?? clearTexts[0] ?? texts[0]);
 }
 
