@@ -83,6 +83,10 @@ export const LIMITS: Record<string, Row> = {
 	'15 at once, charged, failing late': {
 		...{ faults: [always(atOnce(15, 'task'))], lost: { 1: 0.12, 3: 0.3, 10: 1 } },
 	},
+	// With ten processes, each at one at a time is too much, so it has to pause.
+	'8 at once, charged, failing early': {
+		...{ faults: [always(atOnce(8, 'early'))], lost: { 1: 0.05, 3: 0.06, 10: 0.3 } },
+	},
 	'15 texts at once, charged, failing early': {
 		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.1, 3: 0.08, 10: 0.26 } },
 		operation: 'speak',

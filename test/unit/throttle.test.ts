@@ -215,6 +215,23 @@ describe('the throttle', () => {
 		expect(isAdmitted()).toBe(true);
 	});
 
+	test('one that is charged and fails although it is the only one is not followed by the next', async () => {
+		const throttle = new Throttle();
+		let next = throttle.admit('create', signal);
+		for (let n = 0; n < 3; n++) {
+			(await next).end('succeeded');
+			const task = throttle.startTask();
+			await jest.advanceTimersByTimeAsync(3000);
+			task.end(OVERLOAD);
+			next = throttle.admit('create', signal);
+			const isAdmitted = watch(next);
+			await jest.advanceTimersByTimeAsync(29_000);
+			expect(isAdmitted()).toBe(false);
+			await jest.advanceTimersByTimeAsync(31_000);
+			expect(isAdmitted()).toBe(true);
+		}
+	});
+
 	test('a refusal that comes before the others are accepted does not hold up the next call', async () => {
 		const throttle = new Throttle();
 		(await throttle.admit('create', signal)).end('succeeded');

@@ -34,7 +34,8 @@ const FIRST_SPOT_CHECK = 8;
 /**
  * The cooldown, in ms, after a create call was refused because too many are in flight, but none of them is ours. The
  * first is short, because the service may count a task of ours for a moment after its end. If that was not the reason,
- * other clients of the account have taken all places.
+ * other clients of the account have taken all places. A task that fails for that reason was charged, so the cooldown
+ * after it is never the short one.
  */
 const [FIRST_OTHERS_COOLDOWN_MS, OTHERS_COOLDOWN_MS] = [5000, 40_000];
 
@@ -179,14 +180,15 @@ export class Throttle {
 		return {
 			isSpotCheck,
 			end: (error) => {
-				if (error === undefined) this.limit.onSuccess(inFlight);
-				const wasOverload = isOverload(error);
-				if (wasOverload) this.limit.onOverload(inFlight - 1);
 				this.inFlight--;
 				this.queue.notify();
-				return wasOverload
-					? withDefaultFacts(error, { safeInFlight: Math.floor(this.limit.current) })
-					: error;
+				if (error === undefined) this.limit.onSuccess(inFlight);
+				if (!isOverload(error)) return error;
+				this.limit.onOverload(inFlight - 1);
+				// It was the only one, so other clients of the account have taken all places.
+				if (this.inFlight === 0)
+					this.createBreaker.onFailure(monotonicNow(), false, OTHERS_COOLDOWN_MS);
+				return withDefaultFacts(error, { safeInFlight: Math.floor(this.limit.current) });
 			},
 		};
 	}
