@@ -34,7 +34,7 @@ export const MUTANTS = [
 	// Pace.
 	`pace/circuitBreaker.ts => this.consecutiveFailures = 0;\n\t\tthis.isOutage => this.isOutage`,
 	`pace/circuitBreaker.ts => if (sentAt <= this.openedAt) return; =>`,
-	`pace/requestInterval.ts => this.ms * INCREASE_FACTOR => this.ms`,
+	`pace/requestInterval.ts => this.ms * STEP => this.ms`,
 	`pace/concurrencyLimit.ts => this.cutTo(DECREASE * inFlight); =>`,
 	`pace/concurrencyLimit.ts => this.cutTo(Math.min(this.current, inFlight)); =>`,
 	`pace/failFast.ts => this.isQuotaExhausted = false; =>`,

@@ -108,17 +108,17 @@ export const LIMITS: Record<string, Row> = {
  */
 export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 	'2 a second': {
-		share: { 3: 0.65, 10: 0.48 },
+		share: { 1: 0.88, 3: 0.65, 10: 0.48 },
 		refused: { 3: 0.14, 10: 0.4 },
 		spread: { 3: 1.8, 10: 2.2 },
 	},
 	'5 a second': {
-		share: { 3: 0.71, 10: 0.58 },
+		share: { 1: 0.88, 3: 0.71, 10: 0.58 },
 		refused: { 10: 0.28 },
 		spread: { 3: 1.8, 10: 2.3 },
 	},
 	'2 a second, then 5': {
-		...{ share: { 10: 0.6 }, refused: { 3: 0.11, 10: 0.29 }, spread: { 3: 1.8, 10: 2.3 } },
+		...{ share: { 1: 0.82, 10: 0.6 }, refused: { 3: 0.11, 10: 0.29 }, spread: { 3: 1.8, 10: 2.3 } },
 	},
 	'30 a minute': { refused: { 1: 0.1, 3: 0.17, 10: 0.36 }, spread: { 10: 1.8 } },
 	'100 a minute': { refused: { 3: 0.12, 10: 0.24 }, spread: { 10: 1.7 } },
@@ -127,7 +127,7 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 	'30 a minute, speech without messages': { refused: { 1: 0.07, 10: 0.3 } },
 	'60 a minute, speech, late': { refused: { 10: 0.32 } },
 	'4 or 2 a second, in turns': {
-		share: { 1: 0.67, 3: 0.55, 10: 0.47 },
+		share: { 1: 0.73, 3: 0.55, 10: 0.47 },
 		refused: { 3: 0.14, 10: 0.36 },
 		spread: { 3: 1.8, 10: 2.7 },
 	},
@@ -154,6 +154,6 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 	},
 	'30 a minute, a second batch later': {
 		refused: { 1: 0.16, 3: 0.2, 10: 0.32 },
-		spread: { 10: 2.1 },
+		spread: { 10: 2.4 },
 	},
 };

@@ -51,7 +51,7 @@ describe('the circuit breaker', () => {
 	});
 });
 
-test('an interval grows with each refusal, and is gone some minutes later', () => {
+test('an interval grows with each refusal, is kept for a while, and is gone two minutes later', () => {
 	const interval = new RequestInterval();
 	expect(interval.ms).toBe(0);
 	interval.onThrottled(monotonicNow());
@@ -65,8 +65,12 @@ test('an interval grows with each refusal, and is gone some minutes later', () =
 	// It was sent before the last refusal.
 	interval.onThrottled(monotonicNow() - 1);
 	expect(interval.ms).toBe(longest);
-	pass(60);
-	expect(interval.ms).toBeCloseTo(longest / 2);
+	pass(37);
+	expect(interval.ms).toBe(longest);
+	pass(2);
+	expect(interval.ms).toBeCloseTo(longest / 1.2);
+	pass(21);
+	expect(interval.ms).toBeCloseTo(longest / 1.2 ** 3);
 	pass(60);
 	expect(interval.ms).toBe(0);
 });

@@ -1,17 +1,19 @@
 import { monotonicNow } from '../async/deadline';
 
-/** The interval is never shorter than this, in ms, except that it is 0 in the end. */
+/** The interval is never set to less than this, in ms. */
 const MIN_INTERVAL_MS = 50;
 const MAX_INTERVAL_MS = 30_000;
-/** A throttled request makes the interval this many times longer (multiplicative increase). */
-const INCREASE_FACTOR = 1.2;
-/** This many ms after it was set, the interval has shrunk to half. */
-const HALF_LIFE_MS = 60_000;
+/** Each step makes the interval this many times longer or shorter. */
+const STEP = 1.2;
+/** An interval is kept for this long before the first step down, in ms. */
+const HOLD_MS = 38_000;
 
 /**
  * The least time between two requests of an account. It is 0 until a request is throttled.
  *
- * It shrinks with the cube of the time (as in CUBIC, RFC 9438): slowly at first, then quickly to 0.
+ * It changes in steps (auto rate fallback, Kamerman and Monteban 1997), so most of the time it stays at a value that
+ * works. A throttled request takes it one step up. The number of steps down grows with the cube of the time (as in
+ * CUBIC, RFC 9438): none at first, and soon so many that the interval is 0.
  */
 export class RequestInterval {
 	/** The interval at the time when it was set, in ms; `ms` shrinks from there. */
@@ -21,7 +23,8 @@ export class RequestInterval {
 
 	/** The interval at this moment, in ms. */
 	get ms(): number {
-		const ms = this.initialMs * 2 ** -(((monotonicNow() - this.setAt) / HALF_LIFE_MS) ** 3);
+		const stepsDown = Math.floor(((monotonicNow() - this.setAt) / HOLD_MS) ** 3);
+		const ms = this.initialMs / STEP ** stepsDown;
 		return ms < MIN_INTERVAL_MS / 4 ? 0 : ms;
 	}
 
@@ -29,8 +32,7 @@ export class RequestInterval {
 	onThrottled(sentAt: number): void {
 		// Requests that are in flight together meet the same limit, so their refusals count as one.
 		if (sentAt <= this.setAt) return;
-		const longerMs = Math.max(MIN_INTERVAL_MS, this.ms * INCREASE_FACTOR);
-		this.initialMs = Math.min(MAX_INTERVAL_MS, longerMs);
+		this.initialMs = Math.min(MAX_INTERVAL_MS, Math.max(MIN_INTERVAL_MS, this.ms * STEP));
 		this.setAt = monotonicNow();
 	}
 }
