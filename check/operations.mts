@@ -200,7 +200,8 @@ const nameOf = (event: string) => shared.EVENTS.find(({ value }) => value === ev
 /** Returns the lines of an outcome: what a user would notice of a run. */
 function linesOf(result: WorkflowResult): string[] {
 	const items = result.items(NODE);
-	const fields = items.map(({ json }) =>
+	// The duration is read from the file, of which the recording keeps only the type.
+	const fields = items.map(({ json: { duration_seconds: _, ...json } }) =>
 		Object.entries(json)
 			.map(([name, value]) => (name === 'status' ? `status ${JSON.stringify(value)}` : name))
 			.sort()

@@ -8,14 +8,18 @@ import { MISSING_TASK, PAID, type Run } from './operations.mts';
 import { fileIn, textPieces, type Exchange } from './wire.mts';
 import { shared } from './shared.mts';
 
-/** A part of a recorded answer. Instead of a text, a file has the stand-in for its first bytes. */
+/** A part of a recorded answer. Instead of a text, a file has the stand-in for its start. */
 interface Piece {
 	ms: number;
 	text?: string;
 	base64?: string;
 }
 
-export type RecordedExchange = Omit<Exchange, 'parts'> & { pieces: Piece[] };
+export interface RecordedExchange extends Omit<Exchange, 'parts'> {
+	pieces: Piece[];
+	/** The size of a file; 0 for a text. */
+	bytes: number;
+}
 
 /** What came of an operation, and what was exchanged meanwhile. */
 interface RecordedRun {
@@ -44,29 +48,41 @@ export const OMITTED = /<(\d+) more>/g;
 
 /** The texts and prompts that the check itself sends. */
 const OWN_TEXTS = Object.values(PAID).map(({ text }) => text);
+const ROOT = join(import.meta.dirname, '..');
 /** Relative URLs are resolved against this. */
 const BASE = 'http://service.invalid';
 const wordsOf = (text = '') => text.toLowerCase().match(/\p{L}[\p{L}\p{N}]*/gu) ?? [];
-/** Returns the words of these files of this package, of HTTP, of the check's own texts, and of `more`. */
-function wordsIn(files: string, more = ''): Set<string> {
-	const root = join(import.meta.dirname, '..');
-	const texts = globSync(files, { cwd: root }).map((file) =>
-		readFileSync(join(root, file), 'utf8'),
-	);
-	return new Set([...texts, ...Object.values(STATUS_CODES), ...OWN_TEXTS, more].flatMap(wordsOf));
-}
-/** Words of which a key may consist. */
-const KEY_WORDS = wordsIn(
-	'{nodes,docs}/**/*.{ts,md}',
-	'artifact asset charset clip eta label link media meta mov phase src stage',
+/** Words of which a key may consist: those of services like this one, none of which is a name. */
+const KEY_WORDS = new Set(
+	wordsOf(`account active address age amount api artifact aspect asset at attempt audio available back balance base64
+		block body boost by cancel category cause channel char character charset clip code completed completion
+		content count cover created credit currency current cursor data date description detail display download
+		duration email end error eta event expire fail fault field file filter finished format gender generated
+		generation has height history href html http id image index info ingredient input invalid is item job json
+		key kind label lang language last left length level limit line link list locale media message meta metadata
+		method mime mode model moderated mp3 mp4 msg name new next no node number object of offset on operation
+		option order out output owner page param parameter path payload pending per percent percentage phase pixel
+		plan poll position preview previous price process progress prompt provider quality queue quota rate ratio
+		reason refuse reject remaining request resolution resource response result retry role row rpm sample score
+		seat second seed server service set setting similarity size source speaker speech speed src stability stage
+		start state status step stream string style subscription subtitle success tag task text thumb thumbnail
+		tier time timestamp title to token total trait transcript type unit updated uri url use used user username
+		uuid value version vendor video voice wait webhook width word`),
 );
 /** Words that are kept in sentences: enough to tell an error, but too few to read a prompt. */
-const SENTENCE_WORDS = wordsIn(
-	'nodes/shared/{n8n/messages,parsing/{errorTable,fileType,responses}}.ts',
+const SENTENCE_WORDS = new Set(
+	globSync('nodes/shared/{n8n/messages,parsing/{errorTable,fileType,responses}}.ts', { cwd: ROOT })
+		.map((file) => readFileSync(join(ROOT, file), 'utf8'))
+		.concat(Object.values(STATUS_CODES) as string[], OWN_TEXTS, shared.TASK_MESSAGE_TYPE)
+		.concat('cancelled done generating submitted succeeded')
+		.flatMap(wordsOf),
 );
 
 /** Matches keys whose values are words or sentences of the service. Texts with other keys are replaced as a whole. */
-const WORDS_KEY = /error|message|msg|detail|reason|status|state|^type$|code$|^kind$|^event$/i;
+const WORDS_KEY = new RegExp(
+	`${shared.ERROR_TEXT_FIELD.source}|message|detail|status|state|^event$`,
+	'i',
+);
 /** Matches an HTTP status of an error. Without the word, it may be part of a telephone number. */
 const NUMBERED_ERROR = /^(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d$/;
 /**
@@ -83,18 +99,11 @@ const CONTRACT_CALL = new RegExp(
 );
 /** A time more than this many ms ago may be somebody's date of birth. */
 const TEN_YEARS_MS = 10 * 365 * 86_400_000;
-/** Minimal files whose duration can be read: a WAV header, two MP3 frames, and what follows the type of an MP4. */
-const WAV =
-	'RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x80\x3e\0\0\0\x7d\0\0\x02\0\x10\0data\0\0\0\0';
-const MP3 = '\xff\xf3\x10\xc0'.padEnd(26, '\0').repeat(2);
-const MP4 = `\0\0\0\x74moov\0\0\0\x6cmvhd${'\0'.repeat(12)}\0\0\x03\xe8\0\0\x03\xe8`;
-/** What replaces the first bytes of a file, so that only its type is kept. The last row matches any file. */
-const FILES: Array<[file: RegExp, standIn: string]> = [
-	[/^RIFF.{4}WAVE.*/s, WAV],
-	[/^(?:ID3|\xff[\xe2\xe3\xea\xeb\xf2\xf3\xfa\xfb]).*/s, MP3],
-	[/^.{4}ftyp(.{4}).*/s, `\0\0\0\x10ftyp$1\0\0\0\0${MP4}`],
-	[/^(\xff[\xd8\xf0\xf1\xf8\xf9].|\x89PNG|GIF8|RIFF.{4}WEBP|OggS|fLaC|\x1aE\xdf\xa3)?.*/s, '$1'],
-];
+/** Matches the start of a file that shows its type. Of its other bytes, nothing is kept. */
+const FILE_TYPE =
+	/^(?:RIFF.{4}(?:WAVE|WEBP)|ID3|\xff[\xd8\xe2-\xfb].|.{4}ftyp.{4}|\x89PNG|GIF8|OggS|fLaC|\x1aE\xdf\xa3)/s;
+/** How many bytes stand for the start of a file. Without a remainder, they can be part of a text in base64. */
+const FILE_START_BYTES = 24;
 /** Matches the file extensions that are kept. Any other extension may be part of a name. */
 const FILE_EXTENSION =
 	/\.(?:mp[34]|m4a|wav|ogg|opus|flac|aac|pcm|webm|mov|png|jpe?g|gif|webp|avif|srt|vtt|json|txt)$/i;
@@ -118,7 +127,7 @@ function isHarmless(part: string, words = SENTENCE_WORDS): boolean {
 	if (/^[a-z]{1,12}$/i.test(part) && shared.meaningOf(part) !== undefined) return true;
 	return part.split(/(?<=\p{Ll})(?=\p{Lu})/u).every((word) => {
 		const plain = word.toLowerCase();
-		return words.has(plain) || words.has(plain.replace(/(?:e?[sd]|ly|ing)$/, ''));
+		return [/$/, /[sd]$/, /(?:e[sd]|ly|ing)$/].some((end) => words.has(plain.replace(end, '')));
 	});
 }
 
@@ -221,12 +230,12 @@ export class StandIns {
 		return isUrl ? this.#url(value.trim()) : this.#standIn('text', value);
 	}
 
-	/** Replaces the first bytes of a file in a data URL, and shortens the rest to its size. */
+	/** Replaces the start of a file in a data URL, and shortens the rest to its size. */
 	#embeddedFile(value: string): string {
 		const [, base64 = ''] = value.split(';base64,');
-		const head = fileHead(Buffer.from(base64.slice(0, 1368), 'base64'));
-		const [more = '', padding = ''] = base64.slice(head.length).split(/(=+)$/);
-		return `data:;base64,${head}${more && `<${more.length} more>${padding}`}`;
+		const start = fileStart(Buffer.from(base64.slice(0, (FILE_START_BYTES / 3) * 4), 'base64'));
+		const [more = '', padding = ''] = base64.slice(start.length).split(/(=+)$/);
+		return `data:;base64,${start}${more && `<${more.length} more>${padding}`}`;
 	}
 
 	#value(value: unknown, key = ''): unknown {
@@ -255,11 +264,14 @@ export class StandIns {
 	#body(text: string): string {
 		if (shared.looksLikeHtml(text)) return '<html></html>';
 		if (!/^(?:event|data) ?:/m.test(text)) return this.#data(text);
-		return text.replace(
-			/^(?:((?:data|event) ?: ?)(.*)|.+)$/gm,
-			(_, field: string | undefined, value: string) =>
-				field === undefined ? ':' : field + this.#data(value),
-		);
+		// The lines of one event's data are one text.
+		return text
+			.replace(/(?<=^data ?:.*)(?:\r\n|[\r\n])data ?:/gm, '')
+			.replace(
+				/^(?:((?:data|event) ?: ?)(.*)|.+)$/gm,
+				(_, field: string | undefined, value: string) =>
+					field === undefined ? ':' : field + this.#data(value),
+			);
 	}
 
 	#headers({ headers }: Pick<Exchange, 'headers'>): Record<string, string> {
@@ -285,7 +297,8 @@ export class StandIns {
 			origin: this.#origin(exchange.origin),
 			path: this.#path(exchange.path),
 			headers: this.#headers(exchange),
-			pieces: file ? [{ ms: 0, base64: fileHead(file) }] : texts,
+			pieces: file ? [{ ms: 0, base64: fileStart(file) }] : texts,
+			bytes: file?.length ?? 0,
 			broke: exchange.broke && this.#sentence(exchange.broke),
 		};
 	}
@@ -298,13 +311,12 @@ export class StandIns {
 	}
 }
 
-/** Returns what replaces the first bytes of a file, in base64 and of the same length. */
-function fileHead(bytes: Buffer): string {
-	const text = bytes.toString('latin1');
-	const [file, standIn] = FILES.find(([each]) => each.test(text))!;
-	const head = Buffer.alloc(bytes.length);
-	head.write(text.replace(file, standIn), 'latin1');
-	return head.toString('base64');
+/** Returns what replaces the start of a file, in base64. */
+function fileStart(file: Buffer): string {
+	const start = file.subarray(0, FILE_START_BYTES);
+	const standIn = Buffer.alloc(start.length);
+	standIn.write(FILE_TYPE.exec(start.toString('latin1'))?.[0] ?? '', 'latin1');
+	return standIn.toString('base64');
 }
 
 /** Returns the text of the recording's file. Throws if it contains the token in any form that `redactorOf` knows. */

@@ -135,9 +135,9 @@ export class Replay {
 			let last = 0;
 			for (const { ms, text, base64 = '' } of pieces) {
 				await this.#pause(ms - last);
-				// Only the first bytes of a file were recorded; zeros stand for the rest.
-				const head = Buffer.from(base64, 'base64');
-				const file = () => Buffer.concat([head, Buffer.alloc(bytes - head.length)]);
+				// Only the start of a file was recorded; zeros stand for the rest.
+				const start = Buffer.from(base64, 'base64');
+				const file = () => Buffer.concat([start, Buffer.alloc(bytes - start.length)]);
 				response.write(text === undefined ? file() : this.#asOfToday(text));
 				last = ms;
 			}
@@ -170,7 +170,10 @@ export async function replay(
 	try {
 		const apiToken = `replay-${Date.now()}-${Math.random()}`;
 		const credential = { apiToken, ...(await service.start()) };
-		const stop = new AbortController().signal;
+		const exchanges = runs.flatMap((run) => run.exchanges);
+		const ends = exchanges.map(({ at, ended = 0 }) => at + ended);
+		const duration = Math.max(...ends) - Math.min(...exchanges.map(({ at }) => at));
+		const stop = AbortSignal.timeout(2 * duration + 20_000);
 		const free = names.filter((name) => FREE_OPERATIONS.includes(name));
 		const now: Run[] = await Promise.all(
 			free.map((operation) => runOperation(operation, credential, stop)),
@@ -189,6 +192,7 @@ export async function replay(
 			...then.filter((line) => !today.includes(line)).map((line) => `then: ${line}`),
 			...today.filter((line) => !then.includes(line)).map((line) => `now:  ${line}`),
 			...service.unrecorded.map((line) => `asked now, but not then: ${line}`),
+			...(stop.aborted ? ['stopped, because it took more than twice as long as then'] : []),
 		];
 	} finally {
 		await service.close();

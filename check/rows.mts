@@ -55,14 +55,15 @@ export const isNotThere = ({ status }: Exchange) => [0, 404, 405, 501].includes(
 
 /** Returns what is wrong with an answer, in words; undefined if it is JSON that reports no failure. */
 function troubleOf(exchange: Exchange): string | undefined {
-	const { status, broke, headers, ended = 0 } = exchange;
+	const { status, broke, headers, parts, ended = 0 } = exchange;
 	if (isRedirect(exchange)) return `a redirect (${status}) to ${headers.location}`;
 	if (broke === ENDED_BY_NODE && status === 0) return `no answer within ${seconds(ended)}`;
 	if (broke !== undefined) return `no answer: ${broke}`;
 	const json = jsonOf(exchange);
 	const reason = shared.readReason(json);
 	const reasonText = reason === undefined ? '' : `: ${reason}`;
-	const other = shared.looksLikeHtml(textOf(exchange)) ? 'a web page' : 'no JSON';
+	const notHtml = parts.length > 0 ? 'other data' : 'an empty body';
+	const other = shared.looksLikeHtml(textOf(exchange)) ? 'a web page' : notHtml;
 	const kind = json === undefined ? other : `JSON${reasonText}`;
 	const wait = headers['retry-after'] ? `, Retry-After ${headers['retry-after']}` : '';
 	const isOk = status >= 200 && status < 300;
@@ -406,7 +407,10 @@ function speechRemarks(create: Exchange, exchanges: Exchange[]): [Remarks, Remar
 	const id = shared.readCreatedTaskId(answer);
 	if (id === undefined) return [[fieldsIn(answer)], [trouble ?? 'no ID that the node can read']];
 	const reads = exchanges
-		.filter(({ method, path }) => method === 'GET' && path.endsWith(encodeURIComponent(id)))
+		.filter(
+			({ method, path }) =>
+				method === 'GET' && path.split('?')[0]!.endsWith(encodeURIComponent(id)),
+		)
 		.map((exchange) => ({ ms: exchange.at - create.at, exchange, json: jsonOf(exchange) }));
 	const ready = reads.find(({ json }) => taskIn(json)?.audioUrl);
 	const { exchange, json } = ready ?? reads.at(-1) ?? {};

@@ -26,8 +26,6 @@ export interface Exchange {
 	http: string;
 	headers: IncomingHttpHeaders;
 	parts: Part[];
-	/** The size of the body, in bytes. */
-	bytes: number;
 	/** When the exchange ended, in ms since it began; undefined if it has not ended. */
 	ended?: number;
 	/** Why the exchange ended early; for a WebSocket, why it ended. */
@@ -38,8 +36,6 @@ export interface Exchange {
 export const ENDED_BY_NODE = 'ended by the node';
 /** The `broke` of an event stream that the check has cut on purpose. */
 export const CUT = 'cut by the check';
-/** How much of a body is kept, in bytes. Only files are larger. */
-const KEPT_BYTES = 1_000_000;
 /** Matches the start of an answer that is JSON or a web page, and so no event stream. */
 const NO_STREAM = /^\s*[[{<]/;
 /** Matches a text up to the end of its last whole event. */
@@ -59,7 +55,7 @@ export const record = <T,>(exchanges: Exchange[], act: () => T, cutsStreams = fa
 
 function startExchange(exchanges: Exchange[], method: string, url: URL): Exchange {
 	const path = method === 'WEBSOCKET' ? url.pathname : url.pathname + url.search;
-	const blank = { status: 0, http: '', headers: {}, parts: [], bytes: 0 };
+	const blank = { status: 0, http: '', headers: {}, parts: [] };
 	const { origin } = new URL(url.href.replace(/^ws/, 'http'));
 	const exchange: Exchange = { at: Date.now(), origin, method, path, ...blank };
 	exchanges.push(exchange);
@@ -107,11 +103,8 @@ subscribe('http.client.request.created', (message) => {
 	});
 });
 
-function keep(exchange: Exchange, bytes: Buffer): void {
-	exchange.bytes += bytes.length;
-	if (exchange.bytes <= KEPT_BYTES || exchange.parts.length === 0)
-		exchange.parts.push({ ms: since(exchange), bytes });
-}
+const keep = (exchange: Exchange, bytes: Buffer) =>
+	exchange.parts.push({ ms: since(exchange), bytes });
 
 /** Records a WebSocket, and returns its exchange. */
 export function recordSocket(exchanges: Exchange[], socket: EventTarget, url: string): Exchange {
@@ -158,12 +151,13 @@ function bodyOf({ headers, parts }: Exchange, count = parts.length): Buffer {
 	return bytes;
 }
 
-/** Returns the first bytes of a file; undefined if the answer is text. Only the bytes tell, because headers may be wrong. */
+/** Returns a file; undefined if the answer is text. Only the first bytes tell, because headers may be wrong. */
 export function fileIn(exchange: Exchange): Buffer | undefined {
-	const head = bodyOf(exchange).subarray(0, 1024);
+	const body = bodyOf(exchange);
 	const isText =
-		exchange.method !== 'GET' || shared.invalidFileReason(head, undefined) !== undefined;
-	return isText ? undefined : head;
+		exchange.method !== 'GET' ||
+		shared.invalidFileReason(body.subarray(0, shared.SNIFF_BYTES), undefined) !== undefined;
+	return isText ? undefined : body;
 }
 
 /** Returns the whole text of an answer; '' for a file. */
@@ -178,10 +172,11 @@ export function textPieces(exchange: Exchange): Array<{ ms: number; text: string
 	const { method, parts } = exchange;
 	if (method === 'WEBSOCKET') return parts.map(({ ms, bytes }) => ({ ms, text: String(bytes) }));
 	const whole = textOf(exchange);
+	const isEvents = isStream(exchange);
 	let begin = 0;
 	const pieces = parts.map(({ ms }, index) => {
 		const isLast = index === parts.length - 1;
-		const soFar = isStream(exchange) ? bodyOf(exchange, index + 1).toString() : '';
+		const soFar = isEvents ? bodyOf(exchange, index + 1).toString() : '';
 		const stop = isLast ? whole.length : (WHOLE_EVENTS.exec(soFar)?.[0].length ?? 0);
 		const text = whole.slice(begin, stop);
 		begin = Math.max(begin, stop);

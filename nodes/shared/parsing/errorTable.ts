@@ -7,7 +7,7 @@ import { asText, truncate, isRecord, parseJson } from './values';
  */
 
 /** Names of fields whose text may say what went wrong. */
-const ERROR_TEXT_FIELD =
+export const ERROR_TEXT_FIELD =
 	/^err|error|fault|filter|block|fail|reject|refus|(?:msg|reasons?)$|^(?:code|kind|status|type|message|details?|cause)$/i;
 /** Names of fields that repeat what the user has sent. */
 const ECHOED_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i;
