@@ -54,13 +54,13 @@ const BASE = 'http://service.invalid';
 const wordsOf = (text = '') => text.toLowerCase().match(/\p{L}[\p{L}\p{N}]*/gu) ?? [];
 /** Words of which a key may consist: those of services like this one, none of which is a name. */
 const KEY_WORDS = new Set(
-	wordsOf(`account active address age amount api artifact aspect asset at attempt audio available back balance base64
+	wordsOf(`account active address age amount api artifact aspect asset at attempt audio available back balance base
 		block body boost by cancel category cause channel char character charset clip code completed completion
 		content count cover created credit currency current cursor data date description detail display download
 		duration email end error eta event expire fail fault field file filter finished format gender generated
 		generation has height history href html http id image index info ingredient input invalid is item job json
 		key kind label lang language last left length level limit line link list locale media message meta metadata
-		method mime mode model moderated mp3 mp4 msg name new next no node number object of offset on operation
+		method mime mode model moderated msg name new next no node number object of offset on operation
 		option order out output owner page param parameter path payload pending per percent percentage phase pixel
 		plan poll position preview previous price process progress prompt provider quality queue quota rate ratio
 		reason refuse reject remaining request resolution resource response result retry role row rpm sample score
@@ -86,11 +86,11 @@ const WORDS_KEY = new RegExp(
 /** Matches an HTTP status of an error. Without the word, it may be part of a telephone number. */
 const NUMBERED_ERROR = /^(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d$/;
 /**
- * Matches what is judged as one in a sentence: a stand-in, an HTTP status, quoted text of several words without its quotation marks, an
- * e-mail address, or a word.
+ * Matches what is judged as one in a sentence: quoted text of several words without its quotation marks, a stand-in, an
+ * HTTP status, an e-mail address, or a word.
  */
 const PART =
-	/\b(?:text|word)-\d+|\b(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d\b|(?<=(?:^|[\s:(=])\\?["'“‘«])[^"'“”‘’«»\\]*\s[^"'“”‘’«»\\]*(?=\\?["'”’»](?:$|[\s"\\.,;:)}\]]))|[^\s"'<>]+@[^\s"'<>]+|[\p{L}\p{N}\p{M}\p{So}]+/gu;
+	/(?<=(?:^|[\s:(=])\\?["'“‘«])[^"'“”‘’«»\\]*\s[^"'“”‘’«»\\]*(?=\\?["'”’»](?:$|[\s"\\.,;:)}\]]))|\b(?:text|word)-\d+|\b(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d\b|[^\s"'<>]+@[^\s"'<>]+|[\p{L}\p{N}\p{M}\p{So}]+/gu;
 /** Matches keys whose numbers may be times. With other keys, the same number may be an ID or a telephone number. */
 const TIME_KEY = /at$|time|date|created|expires/i;
 /** Matches the path of a call that the contract documents. */

@@ -23,9 +23,8 @@ export class Replay {
 	readonly #played = new Set<RecordedExchange>();
 	/** For each recorded create call: resolves once it is made again. */
 	readonly #created = new Map<RecordedExchange, PromiseWithResolvers<void>>();
-	readonly #servers: FakeService[] = [];
-	/** The URLs of the local servers, by the recorded origins that they stand in for. */
-	readonly #urls = new Map<string, string>();
+	/** The local servers, by the recorded origins that they stand in for. */
+	readonly #servers = new Map<string, FakeService>();
 	readonly #sockets = new WebSocketServer({ noServer: true });
 	readonly #closing = new AbortController();
 	/** How much later it is now than in the recording, in ms. The times in answers are moved by this. */
@@ -44,11 +43,10 @@ export class Replay {
 	async start(): Promise<{ baseUrl: string; webSocketUrl: string }> {
 		for (const origin of new Set(this.#exchanges.map((each) => each.origin))) {
 			const server = await FakeService.start(this.#onRequest(origin), this.#onUpgrade(origin));
-			this.#servers.push(server);
-			this.#urls.set(origin, server.url);
+			this.#servers.set(origin, server);
 		}
 		const urlOf = (isWanted: (exchange: RecordedExchange) => boolean) =>
-			this.#urls.get(this.#exchanges.find(isWanted)?.origin ?? '');
+			this.#servers.get(this.#exchanges.find(isWanted)?.origin ?? '')?.url;
 		const baseUrl = urlOf(({ method }) => method === 'GET')!;
 		const socketUrl = urlOf(({ method }) => method === 'WEBSOCKET') ?? baseUrl;
 		return { baseUrl, webSocketUrl: socketUrl.replace('http', 'ws') };
@@ -111,8 +109,8 @@ export class Replay {
 			const date = new Date(shared.asTime(time) + this.#shift);
 			return /^\d/.test(time) ? date.toISOString() : date.toUTCString();
 		};
-		return [...this.#urls]
-			.reduce((all, [origin, url]) => all.replaceAll(origin, url), text.replace(TIMES, later))
+		return [...this.#servers]
+			.reduce((all, [origin, { url }]) => all.replaceAll(origin, url), text.replace(TIMES, later))
 			.replace(OMITTED, (_, size) => 'A'.repeat(Number(size)));
 	}
 
@@ -154,7 +152,7 @@ export class Replay {
 	/** Ends all pauses, and stops the servers. */
 	async close(): Promise<void> {
 		this.#closing.abort();
-		for (const server of this.#servers) await server.stop();
+		for (const server of this.#servers.values()) await server.stop();
 	}
 }
 

@@ -341,10 +341,10 @@ export function socketRow(held: Exchange, runs: Run[]): Row {
 		isClosed && `${broke} after ${seconds(ended)}`,
 		isUnread && 'no message that the node can read',
 	];
-	const inN8n = isUnread
-		? 'the node polls every 5 s, unless other messages come'
-		: isClosed
-			? `${polls}, while it is closed`
+	const inN8n = isClosed
+		? `${polls}, while it is closed`
+		: isUnread
+			? 'the node polls every 5 s, unless other messages come'
 			: `results come at once${isRead ? '' : ', if messages come'}`;
 	const grade = isUnread || isClosed ? 'limits' : 'works';
 	return row(part, true, [facts, differences], inN8n, grade);

@@ -81,7 +81,7 @@ subscribe('http.client.request.created', (message) => {
 		end(exchange, ENDED_BY_NODE);
 		return destroy(error);
 	};
-	const onError = (error: Error) => end(exchange, causeOf(error));
+	const onError = ({ code, message }: NodeJS.ErrnoException) => end(exchange, code ?? message);
 	request.prependListener('error', onError);
 	request.prependListener('response', (response: IncomingMessage) => {
 		exchange.status = response.statusCode!;
@@ -133,8 +133,6 @@ globalThis.WebSocket = class extends WebSocket {
 		super.close(code);
 	}
 };
-
-const causeOf = (error: Error) => (error as NodeJS.ErrnoException).code ?? error.message;
 
 /** Returns the body of an answer that arrived with its first `count` parts, without its compression. */
 function bodyOf({ headers, parts }: Exchange, count = parts.length): Buffer {

@@ -422,8 +422,11 @@ describe('what rows say', () => {
 			'the node polls every 5 s, unless other messages come',
 		],
 		[
-			{ ...socket(), broke: 'closed by the service (4401)', ended: 30 },
-			'messages: 0; closed by the service (4401) after 0.0 s',
+			{
+				...socket('{"type":"auth_required"}'),
+				...{ broke: 'closed by the service (4401)', ended: 30 },
+			},
+			'messages: 1; fields: type; closed by the service (4401) after 0.0 s; no message that the node can read',
 			"the node polls every 5 s; the trigger detects speech tasks only if listed in 'Task IDs', while it is closed",
 		],
 		[
