@@ -81,7 +81,8 @@ export async function check(
 	const standIns = new StandIns(apiToken);
 	const isStopped = ({ lines }: Run) => lines.includes(STOPPED);
 	const recording: Recording = {
-		...{ format: 2, made, voice: voice && standIns.id(voice) },
+		format: 2,
+		made,
 		runs: runs.filter((run) => !isStopped(run)).map((run) => standIns.run(run)),
 		others: others
 			.concat(runs.filter(isStopped).flatMap(({ exchanges }) => exchanges))

@@ -21,19 +21,12 @@ export interface RecordedExchange extends Omit<Exchange, 'parts'> {
 	bytes: number;
 }
 
-/** What came of an operation, and what was exchanged meanwhile. */
-interface RecordedRun {
-	operation: string;
-	lines: string[];
-	exchanges: RecordedExchange[];
-}
+type RecordedRun = Pick<Run, 'operation' | 'lines'> & { exchanges: RecordedExchange[] };
 
 export interface Recording {
 	format: 2;
 	/** When the check began, as an ISO 8601 time. */
 	made: string;
-	/** The stand-in for the voice that the node used. */
-	voice?: string;
 	/** The operations of the node, in order. */
 	runs: RecordedRun[];
 	/** What the check itself has asked. */
@@ -181,7 +174,7 @@ export class StandIns {
 		return known;
 	}
 
-	id = (value: string): string =>
+	#id = (value: string): string =>
 		/^\d+$/.test(value) ? this.#number(value) : this.#standIn('text', value);
 
 	#number = (text: string) =>
@@ -195,7 +188,7 @@ export class StandIns {
 		const pages = path.match(/(?<=[?&])page(?:_size)?=\d{1,3}\b/g)?.join('&');
 		if (call !== undefined)
 			return (
-				call.replace(/(?<=\/task\/).+/, (id) => this.id(unescape(id))) + (pages ? `?${pages}` : '')
+				call.replace(/(?<=\/task\/).+/, (id) => this.#id(unescape(id))) + (pages ? `?${pages}` : '')
 			);
 		const file = path.split('?')[0]!;
 		const ending = FILE_EXTENSION.exec(file)?.[0] ?? '';
@@ -220,7 +213,7 @@ export class StandIns {
 	/** Replaces what may identify somebody in a string. Its key tells whether it is an ID or a sentence. */
 	#string(key: string, value: string): string {
 		if (OWN_TEXTS.includes(value.trim())) return value;
-		if (/id$/i.test(key)) return this.id(value);
+		if (/id$/i.test(key)) return this.#id(value);
 		if (/^-?\d+(?:\.\d+)?%?$/.test(value)) return this.#number(value);
 		if (/^data:[^,]{0,100};base64,/.test(value)) return this.#embeddedFile(value);
 		if (/^(?:https?:)?\/\/\S+$/.test(value)) return this.#url(value);

@@ -161,7 +161,7 @@ export async function replay(
 	recording: Recording,
 	before?: (operation: string) => void,
 ): Promise<string[]> {
-	const { runs, others, voice } = recording;
+	const { runs, others } = recording;
 	const names = runs.map(({ operation }) => operation);
 	if (names.length === 0) return ['nothing to replay: the node was made to do nothing'];
 	const service = new Replay(recording);
@@ -178,7 +178,7 @@ export async function replay(
 		);
 		const operations = names.filter((name) => Object.hasOwn(PAID, name));
 		const hasSocket = others.some((each) => each.method === 'WEBSOCKET' && each.status === 101);
-		const plan = { operations, voice, hasSocket, before, stop };
+		const plan = { operations, voice: 'any', hasSocket, before, stop };
 		for await (const run of runPaid(plan, credential))
 			// If the check was stopped, the recording lacks the outcomes of Collect and the trigger, which run now.
 			if (names.includes(run.operation)) now.push(run);

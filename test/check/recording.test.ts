@@ -242,7 +242,7 @@ describe('what is kept of an exchange', () => {
 
 	test('is not written with the token in it', () => {
 		for (const form of [...forms, ...encoded, ...signedIn]) {
-			expect(() => toJson({ voice: form } as Recording, token)).toThrow('Nothing was written');
+			expect(() => toJson({ made: form } as Recording, token)).toThrow('Nothing was written');
 		}
 	});
 });
