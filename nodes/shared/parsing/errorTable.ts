@@ -6,7 +6,11 @@ import { asText, truncate, isRecord, parseJson } from './values';
  * test/unit/errorTable.test.ts.
  */
 
-/** Names of fields whose text may say what went wrong. */
+/**
+ * Names of fields whose text may say what went wrong. `npm run check` uses them, too.
+ *
+ * @public
+ */
 export const ERROR_TEXT_FIELD =
 	/^err|error|fault|filter|block|fail|reject|refus|(?:msg|reasons?)$|^(?:code|kind|status|type|message|details?|cause)$/i;
 /** Names of fields that repeat what the user has sent. */
