@@ -9,7 +9,7 @@ import {
 	readSpeechTask,
 } from '../../nodes/shared/parsing/responses';
 import * as values from '../../nodes/shared/parsing/values';
-import { readReason, reportsError } from '../../nodes/shared/parsing/errors';
+import { failureOfAnswer, readReason, reportsError } from '../../nodes/shared/parsing/errors';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
 /* What an answer says, in every shape in which deployments say it; more in docs/faults.md, test/fuzz. */
@@ -42,7 +42,7 @@ const read = {
 	notification: (text: unknown) => readNotification(text as string),
 	files: (raw: unknown) => readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl),
 	page: readPage,
-	reason: readReason,
+	reason: (raw: unknown) => failureOfAnswer(raw).facts.reason,
 	'`error` says a failure': (error: unknown) => reportsError({ error }),
 	'reason beside an `error`': (error: unknown) => readReason({ error, message: 'Too long' }),
 };
@@ -168,7 +168,18 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 		'You already have 3 tasks in progress',
 		[{ error: 'Please slow down a bit', message: 'You already have 3 tasks in progress' }],
 	],
+	[
+		'reason',
+		'Blood is not allowed',
+		[{ status: 'failed', error: 'Blood is not allowed', message: 'Generation in progress' }],
+	],
 	['reason', 'Create video failed', [{ status: 'canceled', message: 'Create video failed' }]],
+	[
+		'reason',
+		'Create video failed',
+		[{ message: 'Create video failed', failed_at: '2026-01-01 08:00:00' }],
+	],
+	['reason', 'UNSAFE', [{ failed_at: '2026-01-01T08:00:00Z', error: 'UNSAFE' }]],
 	['reason', 'Too Many Requests', [{ statusCode: 429, error: 'Too Many Requests' }]],
 	['reason', 'Say "please"', [{ error: '{"code":"x","message":"Say \\"please\\""}' }]],
 	['reason beside an `error`', 'Too long', nothing],

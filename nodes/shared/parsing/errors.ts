@@ -8,17 +8,17 @@ import type { Redactor } from './redaction';
 
 /** Matches texts that give no reason. */
 const EMPTY_REASON = /^(?:-?\d+|true|(?:media_generation_status_)?(?:error|failed))$/i;
-/** Matches reasons that only repeat an HTTP status. Any other reason in the same answer is better. */
+/** Matches a time, and reasons that only repeat an HTTP status. Any other reason in the same answer is better. */
 const VAGUE_REASON =
-	/^(?:bad request|request failed|unauthorized|payment required|forbidden|not found|too many requests|unprocessable entity|internal server error|service unavailable)$/i;
+	/^(?:bad request|request failed|unauthorized|payment required|forbidden|not found|too many requests|unprocessable entity|internal server error|service unavailable|\d{4}-\d\d-\d\d[t ][\d:.+-]+z?)$/i;
 /** Matches sentences that only say that something has failed. Any other sentence in the same answer is better. */
 const VAGUE_SENTENCE = /^(?:(?:\w+ ){1,3}failed|failed to(?: \w+){1,3})[.!]?$/i;
 
 /**
  * Returns the reason in an error answer, for the user: the clearest sentence, or else the first word of a program.
- * Returns undefined if there is none.
+ * Returns undefined if there is none. `meaning` is what the answer means, if known.
  */
-export function readReason(value: unknown): string | undefined {
+export function readReason(value: unknown, meaning?: ErrorMeaning): string | undefined {
 	// The status and the type of a record are words for programs, but a status is better than nothing.
 	const relevant = isRecord(value)
 		? [{ ...value, status: undefined, type: undefined }, value.status]
@@ -28,7 +28,8 @@ export function readReason(value: unknown): string | undefined {
 	const sentences = clearTexts.filter((text) => /[\s\P{ASCII}]/u.test(text));
 	// The throttle learns from the reason whether the number of simultaneous tasks is limited.
 	const clearSentence =
-		sentences.find(mentionsConcurrency) ?? sentences.find((text) => !VAGUE_SENTENCE.test(text));
+		(meaning === 'throttled' ? sentences.find(mentionsConcurrency) : undefined) ??
+		sentences.find((text) => !VAGUE_SENTENCE.test(text));
 	return plainText(clearSentence ?? sentences[0] ?? clearTexts[0] ?? texts[0]);
 }
 
@@ -106,7 +107,7 @@ export function failureOfAnswer(answer: unknown, status?: number): Failure {
 	const meaning = meaningOf(answer, status);
 	const kind = (meaning && REFUSAL_KINDS[meaning]) ?? 'rejected';
 	const transient = kind === 'rateLimited' || undefined;
-	return new Failure(kind, { meaning, status, reason: readReason(answer), transient });
+	return new Failure(kind, { meaning, status, reason: readReason(answer, meaning), transient });
 }
 
 /** True if an answer refuses for rate, load or quota and has no id, so that no task was created. */
