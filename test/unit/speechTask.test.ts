@@ -29,6 +29,7 @@ const EXPIRED = (): SpeechTask => ({
 	...{ state: 'processing', status: 'expired', apparentEnd: 'error', raw: {} },
 	reason: 'Too late',
 });
+const OVERLOADED = (): SpeechTask => ({ ...task('error'), reason: 'Too many concurrent tasks' });
 const NO_ADDRESS = (): SpeechTask => ({ state: 'completed', status: 'completed', raw: {} });
 /** `seconds`: since the first reading. */
 type Answer = (seconds: number) => SpeechTask | Failure;
@@ -98,6 +99,7 @@ async function outcomeOf(
 		...found,
 		seconds: Math.round((Date.now() - began) / 1000),
 		readings,
+		isHeldUp: api.throttle.createBreaker.delayMs > 0,
 	}));
 	await jest.advanceTimersByTimeAsync(300_000);
 	return await Promise.race([ended, Promise.resolve(undefined)]);
@@ -143,8 +145,22 @@ it.each<[string, Parameters<typeof outcomeOf>[2], object]>([
 	['shortly before the time is up', { timeoutMs: 9000 }, { seconds: 8, readings: 2 }],
 	['again in a moment, once it is announced', { announcedMs: 100 }, { seconds: 0, readings: 2 }],
 ])('a new task is read %s', async (_, more, found) => {
-	expect(await outcomeOf('created', [PENDING, DONE], more)).toEqual({
+	expect(await outcomeOf('created', [PENDING, DONE], more)).toMatchObject({
 		status: 'completed',
 		...found,
 	});
 });
+
+test.each<[keyof typeof FIRST, Answer[], isHeldUp: boolean]>([
+	['created', [OVERLOADED], true],
+	['of an earlier attempt', [PENDING, OVERLOADED], true],
+	// It may have failed yesterday.
+	['of an earlier attempt', [OVERLOADED], false],
+	['announced', [PENDING, OVERLOADED], false],
+])(
+	'a task %s that is overloaded holds up the next one if that is news: %#',
+	async (mode, ...row) => {
+		const [answers, isHeldUp] = row;
+		expect(await outcomeOf(mode, answers)).toMatchObject({ kind: 'taskFailed', isHeldUp });
+	},
+);

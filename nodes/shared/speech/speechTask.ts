@@ -147,7 +147,7 @@ class TaskObservations {
 export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask> {
 	const { taskId, signal, accountSocket, readFirst, isBackground = false } = wait;
 	const { throttle } = api;
-	const runningTask = isBackground ? undefined : throttle.startTask();
+	let runningTask = isBackground || readFirst ? undefined : throttle.startTask();
 	const isSpotCheck = runningTask?.isSpotCheck ?? false;
 	const observations = new TaskObservations(wait);
 	/** A shared read must begin after this time, from `monotonicNow`, to tell anything new. */
@@ -174,7 +174,12 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 				.share(key, startedAfter, signal, getTask)
 				.finally(() => (freshAfter = signal.aborted ? freshAfter : monotonicNow()))
 				.then(
-					(task) => observations.noteTask(task),
+					(task) => {
+						const result = observations.noteTask(task);
+						// A task that has failed before says nothing about the load of the service now.
+						if (!isBackground && !result.done) runningTask ??= throttle.startTask();
+						return result;
+					},
 					(error: unknown) => observations.noteFailure(error),
 				);
 		},
