@@ -213,6 +213,9 @@ describe('what is kept of an exchange', () => {
 			'{"text-1":1,"text-2":2,"downloadUrl":"text-3"}',
 		],
 		['{"faultText":"No task of Cole"}', '{"faultText":"No task of word-1"}'],
+		['{"failure_reason":"No task"}', '{"failure_reason":"No task"}'],
+		['{"rejectionReason":"No task"}', '{"rejectionReason":"No task"}'],
+		['{"errMsg":"No task"}', '{"errMsg":"No task"}'],
 		['data: {\r\ndata: "url":\r\ndata:"/x.png"}\r\n\r\n', 'data: {"url":"/files/1.png"}\r\n\r\n'],
 	])('has stand-ins for what is not known to be harmless: %s', (text, kept) => {
 		expect(keptOf(exchangeOf('GET', '/v1/video/me', text))[0]!.text).toBe(kept);
