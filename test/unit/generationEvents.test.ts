@@ -144,6 +144,8 @@ describe('completions that come one per video', () => {
 		const all = ['a', 'b', 'c'].map((id) => completion({ ...unsafe('failed'), id }));
 		const { early, outcome } = hear(all, 'finish', 3);
 		expect({ early, ...outcome }).toEqual({ early: true, ...failed('UNSAFE_GENERATION') });
+		const plain = JSON.stringify(['a', 'b', 'c'].map((id) => ({ ...unsafe('failed'), id })));
+		expect(hear([plain], 'finish', 3).outcome).toEqual(failed('UNSAFE_GENERATION'));
 	});
 });
 

@@ -141,7 +141,10 @@ export class GenerationEvents {
 		const isHtml = looksLikeHtml(this.plainAnswer);
 		if (isHtml) this.setOutcome('', new Failure('foreignServer', { mayBeCharged: true }));
 		else if (value === undefined) this.setOutcome('the response was cut off');
-		else this.readResult(value, 'the response contained no file');
+		else {
+			this.readResult(value, 'the response contained no file');
+			if (this.isEveryFileSettled) this.setOutcome(undefined, this.reportedFailure);
+		}
 	}
 
 	private onEvent({ event = '', data }: EventSourceMessage): void {
