@@ -83,7 +83,7 @@ const NUMBERED_ERROR = /^(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d$/;
  * HTTP status, an e-mail address, or a word.
  */
 const PART =
-	/(?<=(?:^|[\s:(=])\\?["'“‘«])[^"'“”‘’«»\\]*\s[^"'“”‘’«»\\]*(?=\\?["'”’»](?:$|[\s"\\.,;:)}\]]))|\b(?:text|word)-\d+|\b(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d\b|[^\s"'<>]+@[^\s"'<>]+|[\p{L}\p{N}\p{M}\p{So}]+/gu;
+	/(?<=(?:^|[\s:(=])\\?["'“‘«])[^"'“”‘’«»\\]*\s[^"'“”‘’«»\\]*(?=\\?["'”’»](?:$|[\s"\\.,;:)}\]]))|\b(?:text|word)-\d+|\b(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d\b|[^\s"'<>]{1,64}@[^\s"'<>]+|[\p{L}\p{N}\p{M}\p{So}]+/gu;
 /** Matches keys whose numbers may be times. With other keys, the same number may be an ID or a telephone number. */
 const TIME_KEY = /at$|time|date|created|expires/i;
 /** Matches the path of a call that the contract documents. */

@@ -292,6 +292,13 @@ describe('what is recorded of the wire', () => {
 		expect(textOf(exchange).length).toBe(large.length);
 	});
 
+	test('an answer that breaks off within a large file is recorded soon', () => {
+		const broken = `{"file_url":"data:;base64,${`${'A'.repeat(30)}/`.repeat(20_000)}`;
+		const began = performance.now();
+		keptOf(exchangeOf('GET', '/v1/video/me', broken));
+		expect(performance.now() - began).toBeLessThan(3000);
+	});
+
 	test('a file arrives as it is, and is kept as one', async () => {
 		const { got, exchange } = await pass([mp3.subarray(0, 3), mp3.subarray(3)]);
 		expect(got).toEqual(mp3);
