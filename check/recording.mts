@@ -50,7 +50,7 @@ const KEY_WORDS = new Set(
 	wordsOf(`account active address age amount api artifact aspect asset at attempt audio available back balance base
 		block body boost by cancel category cause channel char character charset clip code completed completion
 		content count cover created credit currency current cursor data date description detail display download
-		duration email end err error eta event expire fail failure fault field file filter finished format gender generated
+		duration email end err errcode errmsg error eta event expire fail failure fault field file filter finished format gender generated
 		generation has height history href html http id image index info ingredient input invalid is item job json
 		key kind label lang language last left length level limit line link list locale media message meta metadata
 		method mime mode model moderated msg name new next no node number object of offset on operation

@@ -216,6 +216,7 @@ describe('what is kept of an exchange', () => {
 		['{"failure_reason":"No task"}', '{"failure_reason":"No task"}'],
 		['{"rejectionReason":"No task"}', '{"rejectionReason":"No task"}'],
 		['{"errMsg":"No task"}', '{"errMsg":"No task"}'],
+		['{"errmsg":"No task","errcode":1}', '{"errmsg":"No task","errcode":1}'],
 		['data: {\r\ndata: "url":\r\ndata:"/x.png"}\r\n\r\n', 'data: {"url":"/files/1.png"}\r\n\r\n'],
 	])('has stand-ins for what is not known to be harmless: %s', (text, kept) => {
 		expect(keptOf(exchangeOf('GET', '/v1/video/me', text))[0]!.text).toBe(kept);
