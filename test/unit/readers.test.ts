@@ -170,6 +170,11 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	],
 	[
 		'reason',
+		'Only 2 in parallel',
+		[{ error: 'Generation limit reached', message: 'Only 2 in parallel' }],
+	],
+	[
+		'reason',
 		'Blood is not allowed',
 		[{ status: 'failed', error: 'Blood is not allowed', message: 'Generation in progress' }],
 	],

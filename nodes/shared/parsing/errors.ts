@@ -16,9 +16,9 @@ const VAGUE_SENTENCE = /^(?:(?:\w+ ){1,3}failed|failed to(?: \w+){1,3})[.!]?$/i;
 
 /**
  * Returns the reason in an error answer, for the user: the clearest sentence, or else the first word of a program.
- * Returns undefined if there is none. `meaning` is what the answer means, if known.
+ * Returns undefined if there is none. `isRateLimited` is true if the answer refuses for rate, load or quota.
  */
-export function readReason(value: unknown, meaning?: ErrorMeaning): string | undefined {
+export function readReason(value: unknown, isRateLimited = false): string | undefined {
 	// The status and the type of a record are words for programs, but a status is better than nothing.
 	const relevant = isRecord(value)
 		? [{ ...value, status: undefined, type: undefined }, value.status]
@@ -28,7 +28,7 @@ export function readReason(value: unknown, meaning?: ErrorMeaning): string | und
 	const sentences = clearTexts.filter((text) => /[\s\P{ASCII}]/u.test(text));
 	// The throttle learns from the reason whether the number of simultaneous tasks is limited.
 	const clearSentence =
-		(meaning === 'throttled' ? sentences.find(mentionsConcurrency) : undefined) ??
+		(isRateLimited ? sentences.find(mentionsConcurrency) : undefined) ??
 		sentences.find((text) => !VAGUE_SENTENCE.test(text));
 	return plainText(clearSentence ?? sentences[0] ?? clearTexts[0] ?? texts[0]);
 }
@@ -106,8 +106,9 @@ const REFUSAL_KINDS: Partial<Record<ErrorMeaning, FailureKind>> = {
 export function failureOfAnswer(answer: unknown, status?: number): Failure {
 	const meaning = meaningOf(answer, status);
 	const kind = (meaning && REFUSAL_KINDS[meaning]) ?? 'rejected';
-	const transient = kind === 'rateLimited' || undefined;
-	return new Failure(kind, { meaning, status, reason: readReason(answer, meaning), transient });
+	const isRateLimited = kind === 'rateLimited';
+	const reason = readReason(answer, isRateLimited);
+	return new Failure(kind, { meaning, status, reason, transient: isRateLimited || undefined });
 }
 
 /** True if an answer refuses for rate, load or quota and has no id, so that no task was created. */
