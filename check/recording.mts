@@ -50,17 +50,18 @@ const KEY_WORDS = new Set(
 	wordsOf(`account active address age amount api artifact aspect asset at attempt audio available back balance base
 		block body boost by cancel category cause channel char character charset clip code completed completion
 		content count cover created credit currency current cursor data date description detail display download
-		duration email end err errcode errmsg error eta event expire fail failure fault field file filter finished format gender generated
-		generation has height history href html http id image index info ingredient input invalid is item job json
-		key kind label lang language last left length level limit line link list locale media message meta metadata
-		method mime mode model moderated msg name new next no node number object of offset on operation
-		option order out output owner page param parameter path payload pending per percent percentage phase pixel
-		plan poll position preview previous price process progress prompt provider quality queue quota rate ratio
-		reason refuse reject rejection remaining request resolution resource response result retry role row rpm sample score
-		seat second seed server service set setting similarity size source speaker speech speed src stability stage
-		start state status step stream string style subscription subtitle success tag task text thumb thumbnail
-		tier time timestamp title to token total trait transcript type unit updated uri url use used user username
-		uuid value version vendor video voice wait webhook width word`),
+		duration email end err errcode errmsg error eta event expire fail failure fault field file filter
+		finished format gender generated generation has height history href html http id image index info
+		ingredient input invalid is item job json key kind label lang language last left length level limit line
+		link list locale media message meta metadata method mime mode model moderated msg name new next no node
+		number object of offset on operation option order out output owner page param parameter path payload
+		pending per percent percentage phase pixel plan poll position preview previous price process progress
+		prompt provider quality queue quota rate ratio reason refuse reject rejection remaining request
+		resolution resource response result retry role row rpm sample score seat second seed server service set
+		setting similarity size source speaker speech speed src stability stage start state status step stream
+		string style subscription subtitle success tag task text thumb thumbnail tier time timestamp title to
+		token total trait transcript type unit updated uri url use used user username uuid value vendor version
+		video voice wait webhook width word`),
 );
 /** Words that are kept in sentences: enough to tell an error, but too few to read a prompt. */
 const SENTENCE_WORDS = new Set(

@@ -185,7 +185,7 @@ export class Throttle {
 				if (error === undefined) this.limit.onSuccess(inFlight);
 				if (!isOverload(error)) return error;
 				this.limit.onOverload(inFlight - 1);
-				// It was the only one, so other clients of the account have taken all places.
+				// None of ours is left, so other clients of the account have probably taken all places.
 				if (this.inFlight === 0)
 					this.createBreaker.onFailure(monotonicNow(), false, OTHERS_COOLDOWN_MS);
 				return withDefaultFacts(error, { safeInFlight: Math.floor(this.limit.current) });
