@@ -7,13 +7,11 @@ const TAG = /<[A-Za-z/!?][^<>]*>/g;
 /** A letter or punctuation mark of a script that puts no spaces between words, such as Chinese or Thai. */
 const SPACELESS_SCRIPT_CHARACTER =
 	'[\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\\u3001-\\u303f\\uff01-\\uff0f\\uff1a-\\uff65]';
-/**
- * Right after or right before a letter of a script without spaces. A combining mark stays with its letter.
- */
+/** Matches right after or right before a letter of a script without spaces. A combining mark stays with its letter. */
 const LETTER_EDGE = `(?:(?<=${SPACELESS_SCRIPT_CHARACTER}\\p{M}*)|(?=${SPACELESS_SCRIPT_CHARACTER}))(?!\\p{M})`;
-/** Where a word of such a script ends, if another one may stand beside it. */
+/** Matches where a word of such a script may begin or end, even between the word and its punctuation. */
 const WORD_EDGE = new RegExp(LETTER_EDGE, 'uy');
-/** Where such a word ends together with its punctuation. */
+/** Matches where such a word may end together with its punctuation. */
 const WORD_END = new RegExp(`${LETTER_EDGE}(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`, 'uy');
 /** Characters that stay together if a text is cut between words, such as a URL, a number or an English word. */
 const TOKEN = /[!-~\uff0c\uff0e\uff10-\uff19]*[!-~\uff10-\uff19]/g;
