@@ -30,7 +30,7 @@ function anchorsOf(page: string): string[] {
 /** What is wrong with a link that stands in a page; undefined for a good one, or one to elsewhere. */
 function wrongWith(page: string, link: string): string | undefined {
 	if (/^[a-z]+:/i.test(link)) return undefined;
-	const [path = '', anchor] = link.split('#');
+	const [path = '', anchor] = link.replace('?raw=true', '').split('#');
 	const target = path === '' ? page : normalize(join(dirname(page), path));
 	if (!existsSync(join(root, target))) return `${link}: there is no ${target}`;
 	if (anchor === undefined || !statSync(join(root, target)).isFile()) return undefined;
