@@ -78,10 +78,12 @@ export async function execute(page: Page): Promise<void> {
 	await page.getByText('Workflow executed successfully').first().waitFor();
 }
 
-/** Opens the file in a node's output and waits until it plays; resolves to how far it got, in seconds. */
+/** Opens the first file in a node's output and waits until it plays; resolves to how far it got, in seconds. */
 export async function playOutput(page: Page, tag: 'audio' | 'video'): Promise<number> {
 	await byId(page, 'radio-button-binary').last().click();
-	await byId(page, 'ndv-view-binary-data').last().click();
+	// The first, because n8n shows the fields' expressions for the first item.
+	const output = byId(page, 'output-panel');
+	await output.locator('[data-test-id="ndv-view-binary-data"]').first().click();
 	const player = page.locator(tag);
 	await player.waitFor();
 	return await player.evaluate(
