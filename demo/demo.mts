@@ -55,10 +55,12 @@ async function demonstrate(example: string): Promise<void> {
 	);
 	for (const { name } of ourNodes) {
 		for (const hint of result.hints(name)) console.log(`  Hint: ${hint.message}`);
-		for (const file of result.items(name).flatMap(({ binary = {} }) => Object.values(binary))) {
-			const filePath = join(outputFolder, file.fileName!);
-			writeFileSync(filePath, await result.bytes(file));
-			console.log(`  → ${filePath}`);
+		for (const [index, { binary = {} }] of result.items(name).entries()) {
+			for (const file of Object.values(binary)) {
+				const filePath = join(outputFolder, file.fileName!);
+				writeFileSync(filePath, await result.bytes(file));
+				console.log(`  Row ${index + 1} → ${filePath}`);
+			}
 		}
 	}
 	if (result.error && !stopController.signal.aborted) {
