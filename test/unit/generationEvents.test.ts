@@ -166,7 +166,7 @@ describe('one of several that is refused', () => {
 			three,
 			'insufficient_credits',
 		],
-		['and made after all', [error({ id: 'a', error: 'UNSAFE' }), a, b, c, d], true, all, 'UNSAFE'],
+		['and made after all', [error({ id: 'a', error: 'UNSAFE' }), a, b, c, d], true, all, undefined],
 		['before the others', [bare, a, b, c], false, three, 'UNSAFE'],
 		['among them, told twice', [a, bare, bare, b, c], false, three, 'UNSAFE'],
 		['after them', [a, b, c, bare], false, three, 'UNSAFE'],
@@ -197,6 +197,18 @@ describe('one of several that is refused', () => {
 			'Too many tasks',
 		],
 		[
+			'in a list within a record',
+			[
+				event(
+					'complete',
+					'{"data":[{"id":"x","status":"failed","error":"No"},{"id":"a","file_url":"/a.mp4"},{"id":"b","file_url":"/b.mp4"},{"id":"c","file_url":"/c.mp4"}]}',
+				),
+			],
+			true,
+			three,
+			'No',
+		],
+		[
 			'in plain JSON',
 			['[{"error":"No"},{"file_url":"/a.mp4"},{"file_url":"/b.mp4"},{"file_url":"/c.mp4"}]'],
 			false,
@@ -212,6 +224,13 @@ describe('one of several that is refused', () => {
 		};
 		expect({ early: heard.early, ids: outcome.files.map(({ id }) => id) }).toEqual({ early, ids });
 		expect([outcome.interruptionReason, outcome.reason]).toEqual([undefined, reason]);
+	});
+
+	it('counts for no other one once its file has come', () => {
+		const takenBack = error({ id: 'a', error: 'UNSAFE' });
+		const { outcome } = hear([takenBack, a!, b!, c!], 'finish', 4);
+		expect(outcome).not.toHaveProperty('reason', 'UNSAFE');
+		expect(outcome).toMatchObject({ failedIds: undefined });
 	});
 
 	it('is one of all: nothing else was told', () => {

@@ -10,7 +10,7 @@ import {
 	isThrottledAnswer,
 	statesFinalReason,
 } from './errors';
-import { idOf, readGeneratedFiles, type ReaderContext } from './responses';
+import { idOf, listedEntries, readGeneratedFiles, type ReaderContext } from './responses';
 
 /* Reads the bytes of a generation stream (§6.1; docs/contract.md, “Streams”) into its outcome. */
 
@@ -70,9 +70,8 @@ export class GenerationEvents {
 	private lastListLength = 0;
 	/** True if an event had both files and entries in progress, so that the ids of these are ids of files. */
 	private hasIdsBesideFiles = false;
-	private readonly failedIds = new Set<string>();
-	/** The last failure in the events that had a reason; if none had one, the first failure. */
-	private reportedFailure: Failure | undefined;
+	/** The failures that were reported and not taken back, by the id of the file; '' for those without an id. */
+	private readonly failures = new Map<string, Failure>();
 	/** The ids of entries that came with neither a file nor an error. */
 	private readonly idsInProgress = new Set<string>();
 	/** The `interruptionReason` of the outcome if the stream ends now. */
@@ -186,11 +185,11 @@ export class GenerationEvents {
 			const pathKey = `${id ?? ''} ${withoutQuery(fileUrl)}`;
 			this.filesByIdAndPath.set(occurrenceOf(pathKey, pathKeys), file);
 			// A video that was reported as failed before has a file now, so it has not failed after all.
-			if (id !== undefined) this.failedIds.delete(id);
+			if (id !== undefined) this.failures.delete(id);
 			this.filesByIdOrUrl.set(occurrenceOf(id === undefined ? fileUrl : pathKey, urlKeys), file);
 		}
 		const isFinalData = missingResultReason !== undefined;
-		for (const entry of [value].flat().slice(0, MAX_FILES)) {
+		for (const entry of [value, ...listedEntries(value)].flat().slice(0, MAX_FILES)) {
 			if (files.length > 0 && readGeneratedFiles(entry, baseUrl).length > 0) continue;
 			if (isFailed(entry) || isFailureWord(entry) || (isFinalData && statesFinalReason(entry))) {
 				this.readError(entry);
@@ -221,13 +220,22 @@ export class GenerationEvents {
 		const transient = isThrottledAnswer(error) || undefined;
 		const failureKind = kind === 'outOfCredit' ? kind : 'generationFailed';
 		const failure = new Failure(failureKind, { ...facts, transient });
-		if (facts.reason || !this.reportedFailure) this.reportedFailure = failure;
 		const id = idOf(error);
+		if (facts.reason || !this.failures.has(id ?? '')) this.failures.set(id ?? '', failure);
 		if (this.requestedCount === 1) this.setOutcome(undefined, failure);
 		this.lastEventIsUnattributedError = id === undefined;
-		if (id === undefined || this.outcome) return;
-		this.failedIds.add(id);
-		this.onProgress('failed', id);
+		if (id !== undefined && !this.outcome) this.onProgress('failed', id);
+	}
+
+	/** The ids of the files that have failed. */
+	private get failedIds(): string[] {
+		return [...this.failures.keys()].filter((id) => id !== '');
+	}
+
+	/** The last failure that has a reason; if none has one, the first failure. */
+	private get reportedFailure(): Failure | undefined {
+		const failures = [...this.failures.values()];
+		return failures.filter(({ facts }) => facts.reason).at(-1) ?? failures[0];
 	}
 
 	/** The files that have arrived, each once. */
@@ -242,7 +250,7 @@ export class GenerationEvents {
 
 	/** True if each requested file has arrived or failed, so that no more events are needed. */
 	private get isEveryFileSettled(): boolean {
-		return this.filesByIdAndPath.size + this.failedIds.size >= this.requestedCount;
+		return this.filesByIdAndPath.size + this.failedIds.length >= this.requestedCount;
 	}
 
 	/**
@@ -251,7 +259,7 @@ export class GenerationEvents {
 	 */
 	private get mayMoreFilesArrive(): boolean {
 		const { files, idsInProgress, failedIds } = this;
-		if (this.reportedFailure && failedIds.size === 0) return false;
+		if (this.reportedFailure && failedIds.length === 0) return false;
 		// Otherwise the announced id may be that of the whole job.
 		const areIdsOfFiles =
 			this.hasIdsBesideFiles || files.some(({ id = '' }) => idsInProgress.has(id));
@@ -267,13 +275,13 @@ export class GenerationEvents {
 	/** Sets the outcome; later calls change nothing. `failure` becomes the outcome if no file has arrived. */
 	private setOutcome(interruptionReason?: string, failure?: Failure, isEmpty?: boolean): void {
 		const { files, failedIds, reportedFailure } = this;
-		const failedCount = Math.max(failedIds.size, reportedFailure ? 1 : 0);
+		const failedCount = Math.max(failedIds.length, reportedFailure ? 1 : 0);
 		const isComplete = files.length + failedCount >= this.requestedCount;
 		const isFailureFinal = reportedFailure !== undefined && !reportedFailure.facts.transient;
 		const result = {
 			files,
 			reason: reportedFailure?.facts.reason,
-			failedIds: failedIds.size > 0 ? [...failedIds] : isFailureFinal ? [''] : undefined,
+			failedIds: failedIds.length > 0 ? failedIds : isFailureFinal ? [''] : undefined,
 		};
 		// The files that have arrived are charged, so they are the result even if other files have failed.
 		if (files.length > 0)

@@ -144,6 +144,13 @@ export function readNotification(
 /** The fields of a record that may contain a list of generated files. */
 const FILE_LIST_KEYS = ['data', ...GENERATED_KINDS.map((kind) => MEDIA[kind].plural), 'files'];
 
+/** Returns the records in the first list of files that a record contains; none if it contains no such list. */
+export function listedEntries(raw: unknown): ServiceRecord[] {
+	const record = isRecord(raw) ? raw : {};
+	const list = FILE_LIST_KEYS.map((key) => record[key]).find((value) => Array.isArray(value));
+	return (list ?? []).filter(isRecord);
+}
+
 /** Reads the generated files (§2.3) in an event, a JSON answer or a history entry. */
 export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile[] {
 	if (Array.isArray(raw)) return raw.flatMap((entry) => readGeneratedFiles(entry, baseUrl));
