@@ -52,6 +52,9 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 		await page.goto(`${instance.baseUrl}/home/credentials`);
 		await page.getByText('Media Generation account').first().click();
 		await page.getByText('Connection tested successfully').first().waitFor();
+		// The button shows its word once its spinner has faded out.
+		const retry = page.getByRole('button', { name: 'Retry' });
+		await retry.locator('.n8n-spinner').waitFor({ state: 'detached' });
 		// So far that n8n's own line is out of sight, and the last field is shown whole.
 		await page.mouse.move(820, 600);
 		await page.mouse.wheel(0, 31);
