@@ -1,4 +1,4 @@
-import type { MediaKind } from '../../nodes/shared/contract';
+import { MEDIA, type MediaKind } from '../../nodes/shared/contract';
 import {
 	fileNameOf,
 	fileTypeOf,
@@ -64,6 +64,16 @@ it.each<[header: string | undefined, path: string, MediaKind, type: string]>([
 	const [header, path, kind, type] = row;
 	const { mimeType, extension } = fileTypeOf(Buffer.alloc(64, 1), header, `https://x${path}`, kind);
 	expect(`${mimeType} ${extension}`).toBe(type);
+});
+
+it('any kind of audio, not only speech, is audio in a container of video', () => {
+	const extensionOf = () =>
+		fileTypeOf(bytes('\x00\x00\x00\x20ftypisom'), undefined, 'https://x/a', 'image').extension;
+	expect(extensionOf()).toBe('mp4');
+	const image = jest.replaceProperty(MEDIA.image, 'mimeType', 'audio/mpeg' as never);
+	const extensionAsAudio = extensionOf();
+	image.restore();
+	expect(extensionAsAudio).toBe('m4a');
 });
 
 it('a text is no image, whatever it begins with', () => {

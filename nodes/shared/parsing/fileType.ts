@@ -86,7 +86,8 @@ export function fileTypeOf(
 	const isHeaderless = bytes[0] === 0xff && HEADERLESS_EXTENSIONS.includes(declaredType?.[0] ?? '');
 	const type =
 		(isHeaderless ? undefined : sniff(bytes)) ?? declaredType ?? typeByMime(MEDIA[kind].mimeType)!;
-	const audioType = kind === 'speech' ? typeByExtension(AUDIO_EXTENSIONS[type[0]]) : undefined;
+	const isAudio = topLevelType(MEDIA[kind].mimeType) === 'audio';
+	const audioType = isAudio ? typeByExtension(AUDIO_EXTENSIONS[type[0]]) : undefined;
 	const [extension, , mimeType] = audioType ?? type;
 	return { mimeType, extension };
 }
