@@ -111,7 +111,7 @@ export function recordSocket(exchanges: Exchange[], socket: EventTarget, url: st
 	const exchange = startExchange(exchanges, 'WEBSOCKET', new URL(url));
 	socket.addEventListener('open', () => (exchange.status = 101));
 	socket.addEventListener('message', ({ data }: Event & { data?: unknown }) =>
-		keep(exchange, Buffer.from(String(data))),
+		keep(exchange, Buffer.from(data as string)),
 	);
 	socket.addEventListener('close', ({ code }: Event & { code?: number }) =>
 		end(exchange, exchange.status === 101 ? `closed by the service (${code})` : 'refused'),

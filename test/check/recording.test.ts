@@ -87,7 +87,7 @@ test('a WebSocket is closed or refused as by the service, in the replay, too', a
 	const upgrades: Upgrade[] = [
 		(...handshake) =>
 			sockets.handleUpgrade(...handshake, (opened) => {
-				opened.send('{"type":"status"}');
+				opened.send(Buffer.from('{"type":"status"}'));
 				setTimeout(() => opened.close(4001), 300);
 			}),
 		(_, socket) => void socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n'),
@@ -99,8 +99,11 @@ test('a WebSocket is closed or refused as by the service, in the replay, too', a
 		const heard: unknown[] = [];
 		for (const _ of upgrades) {
 			const socket = new WebSocket(`${url.replace('http', 'ws')}/ws?token=any`);
+			socket.binaryType = 'arraybuffer';
 			const began = performance.now();
-			socket.addEventListener('message', ({ data }) => heard.push(data));
+			socket.addEventListener('message', ({ data }) =>
+				heard.push(String(Buffer.from(data as string))),
+			);
 			await new Promise((resolve) => socket.addEventListener('close', resolve));
 			heard.push(performance.now() - began > 250);
 		}
