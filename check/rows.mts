@@ -60,14 +60,14 @@ function troubleOf(exchange: Exchange): string | undefined {
 	if (broke === ENDED_BY_NODE && status === 0) return `no answer within ${seconds(ended)}`;
 	if (broke !== undefined) return `no answer: ${broke}`;
 	const json = jsonOf(exchange);
-	const reason = shared.readReason(json);
+	const { reason } = shared.failureOfStatus(status, textOf(exchange)).facts;
 	const reasonText = reason === undefined ? '' : `: ${reason}`;
 	const notHtml = parts.length > 0 ? 'other data' : 'an empty body';
 	const other = shared.looksLikeHtml(textOf(exchange)) ? 'a web page' : notHtml;
-	const kind = json === undefined ? other : `JSON${reasonText}`;
+	const kind = json === undefined ? other : 'JSON';
 	const wait = headers['retry-after'] ? `, Retry-After ${headers['retry-after']}` : '';
 	const isOk = status >= 200 && status < 300;
-	if (!isOk) return `HTTP ${status}${wait} with ${kind}`;
+	if (!isOk) return `HTTP ${status}${wait} with ${kind}${reasonText}`;
 	if (json === undefined) return `${other} in place of JSON`;
 	const isFailure = shared.isRecord(json) && !shared.readSuccessRecord(json);
 	return isFailure ? `status ${status} with an error${reasonText}` : undefined;

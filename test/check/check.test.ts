@@ -403,6 +403,14 @@ describe('what rows say', () => {
 		expect(verdictOf([row])).toBe('It works.');
 	});
 
+	test.each([
+		['{"detail":"Sorry, Bell.","error":"2 tasks at once is the maximum"}', 'JSON: 2 tasks at once'],
+		['Slow down, Bell', 'other data: Slow down, Bell'],
+	])('of a refusal, the reason that the node reads: %s', (text, said) => {
+		const refused = exchangeOf('POST', '/v1/video/create-image', text, { status: 429 });
+		expect(rowOf('image', 'error: x', refused).differs).toContain(`HTTP 429 with ${said}`);
+	});
+
 	const socket = (...texts: string[]) =>
 		exchangeOf('WEBSOCKET', '/ws', '', {
 			...{ status: 101, broke: 'ended by the node' },
