@@ -299,7 +299,11 @@ export function edgeRow(runs: Run[]): Row {
 	const redirects = new Set(
 		exchanges
 			.filter(isRedirect)
-			.map(({ path, status }) => `redirects ${path.split('?')[0]} (${status})`),
+			// A name with a digit is that of one file or task of many.
+			.map(
+				({ path, status }) => [path.split('?')[0]!.replace(/[^/]*\d[^/]*$/, '…'), status] as const,
+			)
+			.map(([place, status]) => `redirects ${place} (${status})`),
 	);
 	const others = Object.keys(headers).filter((name) => !ORDINARY_HEADERS.test(name));
 	const facts = [
@@ -447,7 +451,10 @@ function streamRemarks(create: Exchange): [Remarks, Remarks] {
 		const trouble = troubleOf(create);
 		const json = jsonOf(create);
 		const differences = trouble ? [] : differencesIn(json, [fileUrl()]);
-		return [[fieldsIn(json)], [`no stream, but ${trouble ?? 'JSON'}`, ...differences]];
+		return [
+			[fieldsIn(json)],
+			[`no stream, but ${trouble ?? `HTTP ${create.status} with JSON`}`, ...differences],
+		];
 	}
 	const events = eventsOf(create);
 	const texts = events.map(({ event, json, ms }) => {
@@ -477,8 +484,8 @@ export const chargeLines = (runs: Run[]) =>
 		.filter(({ method, status }) => method === 'POST' && !(status >= 300 && status < 500))
 		.map((create) => {
 			const kind = shared.PAID_OPERATIONS.find(({ path }) => create.path.endsWith(path))?.kind;
-			const ids = [...textOf(create).matchAll(/"[\w-]*id"\s*:\s*"?([^",}\s]+)/gi)].map(
-				([, id]) => id,
+			const ids = [...textOf(create).matchAll(/"[\w-]*id"\s*:\s*(?:"([^"]+)|([^",}\s]+))/gi)].map(
+				([, text, number]) => text ?? number,
 			);
 			const trouble = isStream(create) ? create.broke : troubleOf(create);
 			return `${kind}: ${[...new Set(ids)].join(', ') || 'no ID was sent'}${trouble ? ` (${trouble})` : ''}`;

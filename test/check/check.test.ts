@@ -9,7 +9,7 @@ import { PAID } from '../../check/operations.mts';
 import { toJson } from '../../check/recording.mts';
 import { replay } from '../../check/replay.mts';
 import { gradeOf, verdictOf } from '../../check/report.mts';
-import { chargeLines, paidRows, socketRow } from '../../check/rows.mts';
+import { chargeLines, edgeRow, paidRows, socketRow } from '../../check/rows.mts';
 import type { Exchange } from '../../check/wire.mts';
 import { loadPackage, removeEngineFolder } from '../../demo/engine.mts';
 import { PAID_OPERATIONS } from '../../nodes/shared/contract';
@@ -351,12 +351,23 @@ test('what was made is named by whatever may be its id', () => {
 		create('/v1/video/create-image', 'data: {"clipId":"clip_77aa1","at":1795741461577}\n\n'),
 		create('/v1/video/text-to-video', '', { status: 0, broke: 'ECONNRESET' }),
 		create('/v1/labs/task', '', { status: 402 }),
+		create('/v1/labs/task', '{"Id":"{3F2504E0-4F89}"}'),
 	];
 	expect(chargeLines([{ operation: 'any', lines: [], exchanges }])).toEqual([
 		'speech: 90071992547409937',
 		'image: clip_77aa1',
 		'video: no ID was sent (no answer: ECONNRESET)',
+		'speech: {3F2504E0-4F89}',
 	]);
+});
+
+test('redirects of many files are one remark', () => {
+	const exchanges = ['one', 'file-1.wav?a=/b', 'file-2.wav'].map((name) =>
+		exchangeOf('GET', `/files/${name}`, '', { status: 302, headers: { location: '/' } }),
+	);
+	expect(edgeRow([{ operation: 'any', lines: [], exchanges }]).differs).toBe(
+		'HTTP/1.1; redirects /files/one (302); redirects /files/… (302)',
+	);
 });
 
 describe('what rows say', () => {
@@ -389,7 +400,12 @@ describe('what rows say', () => {
 	test.each([
 		['image', complete, 'there', /^events: image_generation_complete after 0\.0 s$/],
 		['image', 'Hello', 'different', /^events: none; .*; no file URL that the node can read$/],
-		['image', '{"url":null}', 'different', /^fields: url; no stream, but JSON; no file URL/],
+		[
+			'image',
+			'{"url":null}',
+			'different',
+			/^fields: url; no stream, but HTTP 200 with JSON; no file URL/,
+		],
 		['image', '{"pct":1}\n{"pct":2}', 'different', /^no stream, but other data in place of JSON$/],
 		['image', 'event: error\ndata: {"code":7}\n\n', 'there', /^events: error after 0\.0 s$/],
 		[
