@@ -68,7 +68,7 @@ const SENTENCE_WORDS = new Set(
 	globSync('nodes/shared/{n8n/messages,parsing/{errorTable,fileType,responses}}.ts', { cwd: ROOT })
 		.map((file) => readFileSync(join(ROOT, file), 'utf8'))
 		.concat(Object.values(STATUS_CODES) as string[], OWN_TEXTS, shared.TASK_MESSAGE_TYPE)
-		.concat('cancelled done generating submitted succeeded')
+		.concat('cancelled done generating submitted succeeded success')
 		.flatMap(wordsOf),
 );
 

@@ -221,8 +221,19 @@ describe('what is kept of an exchange', () => {
 		['{"errMsg":"No task"}', '{"errMsg":"No task"}'],
 		['{"errmsg":"No task","errcode":1}', '{"errmsg":"No task","errcode":1}'],
 		['data: {\r\ndata: "url":\r\ndata:"/x.png"}\r\n\r\n', 'data: {"url":"/files/1.png"}\r\n\r\n'],
+		['{"status":"SUCCESS","msg":"success"}', '{"status":"SUCCESS","msg":"success"}'],
 	])('has stand-ins for what is not known to be harmless: %s', (text, kept) => {
 		expect(keptOf(exchangeOf('GET', '/v1/video/me', text))[0]!.text).toBe(kept);
+	});
+
+	test('keeps the names of all fields that the node reads', () => {
+		const source = readFileSync('nodes/shared/parsing/responses.ts', 'utf8');
+		const names = [
+			...source.matchAll(/'([a-z]+(?:_[a-z]+)*)'|\b(?:raw|record)\.([a-z]\w*)\b(?!\()/g),
+		].map(([, quoted, read]) => quoted ?? read!);
+		expect(names).toEqual(expect.arrayContaining(['file_url', 'audio_url', 'task_id', 'href']));
+		const text = JSON.stringify(Object.fromEntries(names.map((name) => [name, 1])));
+		expect(keptOf(exchangeOf('GET', '/v1/video/me', text))[0]!.text).toBe(text);
 	});
 
 	test.each([
