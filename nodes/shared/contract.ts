@@ -196,6 +196,11 @@ export interface GenerationRequest {
 	 * may still list the others later; each that a trigger recognizes lowers the number.
 	 */
 	orderedCount?: number;
+	/**
+	 * The ids of history entries that a trigger has attributed to the request because of the prompt, in the ledger only.
+	 * They do not prove whose the files are.
+	 */
+	attributedIds?: string[];
 	/** True if images are part of the request, so that the prompt alone does not identify the result. */
 	withImages: boolean;
 	/**

@@ -47,8 +47,8 @@ export type EventSubject = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> 
 /**
  * Finds out whether a trigger's own executions have created `subject`, also through a sub-workflow or an error
  * workflow. If they have, a new start of the workflow would make an endless loop that is charged. Waits while the
- * answer is not clear yet. If a request for speech turns out to be the creator, the id of its task is added to that
- * request.
+ * answer is not clear yet. If the prompt decides, the id is noted in the request that has most likely created
+ * `subject`.
  *
  * @param credential the trigger's credential
  * @param isOwnCreator returns true for an execution that the trigger has started, directly or through others
@@ -92,10 +92,11 @@ export async function isCreatedByOwnExecution(
 
 /** Returns true if an id or a URL proves that `request` has created `subject`. */
 function isProvenCreator(request: GenerationRequest, { id, files = [] }: EventSubject): boolean {
-	if (id && request.announcedIds.includes(id)) return true;
+	const { announcedIds, attributedIds = [] } = request;
+	if (id && [...announcedIds, ...attributedIds].includes(id)) return true;
 	// The history may have other ids than the stream. But if both sides have ids, the query counts unless the path ends
 	// in a file extension, because URLs of different files may differ only in the query.
-	const haveBothIds = id !== undefined && request.announcedIds.length > 0;
+	const haveBothIds = id !== undefined && announcedIds.length > 0;
 	const identify = (some: GeneratedFile[]) =>
 		haveBothIds ? identifiersOf(some) : some.map(({ fileUrl }) => withoutQuery(fileUrl));
 	const known = new Set(identify(request.files));
@@ -145,7 +146,7 @@ function assignResult(creator: GenerationRequest, id: string, files: GeneratedFi
 	if (creator.orderedCount === undefined) return;
 	creator.orderedCount -= Math.max(1, files.length);
 	// Another trigger may still ask about the same entry.
-	creator.announcedIds = [...creator.announcedIds, id];
+	creator.attributedIds = [...(creator.attributedIds ?? []), id];
 }
 
 /** Returns the workflow that sends a request, and what called it (see `GenerationRequest.creator`). */
