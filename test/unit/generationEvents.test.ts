@@ -226,6 +226,17 @@ describe('one of several that is refused', () => {
 		expect([outcome.interruptionReason, outcome.reason]).toEqual([undefined, reason]);
 	});
 
+	it('is one of those that a failed job lists, and the job itself is none', () => {
+		const job = { id: 'job', status: 'failed', error: 'One failed' };
+		const going = { id: 'a', status: 'processing' };
+		const told = status({ ...job, data: [{ id: 'x', status: 'failed', error: 'No' }, going] });
+		expect(hear([told, a!], 'finish', 2).outcome).toMatchObject({
+			files: [{ id: 'a' }],
+			failedIds: ['x'],
+			reason: 'No',
+		});
+	});
+
 	it('counts for no other one once its file has come', () => {
 		const takenBack = error({ id: 'a', error: 'UNSAFE' });
 		const { outcome } = hear([takenBack, a!, b!, c!], 'finish', 4);
