@@ -296,14 +296,12 @@ export function edgeRow(runs: Run[]): Row {
 	const exchanges = runs.flatMap((run) => run.exchanges);
 	const first = exchanges.find(({ status, method }) => status > 0 && method === 'GET')!;
 	const { headers, http, origin } = first;
+	// A name with a digit is that of one file or task of many.
+	const placeOf = (path: string) => path.split('?')[0]!.replace(/[^/]*\d[^/]*$/, '…');
 	const redirects = new Set(
 		exchanges
 			.filter(isRedirect)
-			// A name with a digit is that of one file or task of many.
-			.map(
-				({ path, status }) => [path.split('?')[0]!.replace(/[^/]*\d[^/]*$/, '…'), status] as const,
-			)
-			.map(([place, status]) => `redirects ${place} (${status})`),
+			.map(({ path, status }) => `redirects ${placeOf(path)} (${status})`),
 	);
 	const others = Object.keys(headers).filter((name) => !ORDINARY_HEADERS.test(name));
 	const facts = [

@@ -111,6 +111,7 @@ export function recordSocket(exchanges: Exchange[], socket: EventTarget, url: st
 	const exchange = startExchange(exchanges, 'WEBSOCKET', new URL(url));
 	socket.addEventListener('open', () => (exchange.status = 101));
 	socket.addEventListener('message', ({ data }: Event & { data?: unknown }) =>
+		// A binary message is an ArrayBuffer or a Buffer, which `from` takes like a string.
 		keep(exchange, Buffer.from(data as string)),
 	);
 	socket.addEventListener('close', ({ code }: Event & { code?: number }) =>
