@@ -164,14 +164,37 @@ describe('an example from its file', { timeout: 900_000 }, () => {
 		assert.equal(await page.getByText('Download File').count(), 0);
 	});
 
-	it('the videos play in the output', async () => {
+	it('the canvas shows what each node has made', async () => {
 		await importFile(page, instance.baseUrl, example('images-and-videos').path);
 		await execute(page);
 		// All nodes, as large as they fit; the canvas glides there, which no event tells.
 		await page.keyboard.press('1');
 		await page.waitForTimeout(1000);
 		await picture('canvas');
+	});
+
+	it('a video plays in the output, beside the rows', async () => {
+		const workflow: any = changedExample('images-and-videos', (node) => {
+			const [prompts] = node('Prompts').parameters.assignments.assignments;
+			prompts.value = JSON.stringify([
+				...JSON.parse(prompts.value),
+				'A kite above the dunes',
+				'Snow falls on a quiet harbour',
+			]);
+			Object.assign(node('Generate videos').parameters, {
+				operation: 'textToVideo',
+				prompt: '={{ $json.prompt }}',
+			});
+		});
+		workflow.connections['One item per prompt'].main[0][0].node = 'Generate videos';
+		const { id } = await add(workflow);
+		await page.goto(`${instance.baseUrl}/workflow/${id}`);
+		await canvasNode(page, 'Generate videos').waitFor();
+		await execute(page);
 		await canvasNode(page, 'Generate videos').dblclick();
+		const input = byId(page, 'ndv-input-panel');
+		await input.locator('[data-test-id="radio-button-table"]').click();
+		await input.getByText('Snow falls on a quiet harbour').waitFor();
 		assert.ok((await playOutput(page, 'video')) > 0);
 		const width = await page.locator('video').evaluate((video) => (video as any).videoWidth);
 		assert.ok(width > 0, 'there is a picture');
