@@ -47,7 +47,7 @@ const builderHint: IBuilderHint = {
 };
 
 const PROGRESS_HINT = 'Progress: browser console (F12).';
-const CHARGE_HINT = 'Each run is charged in full; Executions → Retry is not.';
+const CHARGE_HINT = 'Each run charges all items. If it fails: Executions → Retry.';
 
 /**
  * The hints in the output panel before the node has run. Each has the operations for which it is shown, as

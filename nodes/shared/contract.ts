@@ -95,7 +95,7 @@ export interface GeneratedFile {
  */
 export const MEDIA = {
 	speech: {
-		...{ mimeType: 'audio/mpeg', timeoutSeconds: 3600, usualDuration: 'seconds to a few minutes' },
+		...{ mimeType: 'audio/mpeg', timeoutSeconds: 3600, usualDuration: 'seconds to minutes' },
 		...{ plural: 'speech', inputs: 'text, voice or model' },
 	},
 	video: {
@@ -103,7 +103,7 @@ export const MEDIA = {
 		...{ plural: 'videos', inputs: 'prompt or any images' },
 	},
 	image: {
-		...{ mimeType: 'image/png', timeoutSeconds: 900, usualDuration: 'seconds to a few minutes' },
+		...{ mimeType: 'image/png', timeoutSeconds: 900, usualDuration: 'seconds to minutes' },
 		...{ plural: 'images', inputs: 'prompt' },
 	},
 } as const;

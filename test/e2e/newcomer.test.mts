@@ -84,7 +84,7 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 		await names().filter({ hasText: 'Convert text to speech' }).click();
 		await field('text').waitFor();
 		await page
-			.getByText('Each run is charged in full; Executions → Retry is not.')
+			.getByText('Each run charges all items. If it fails: Executions → Retry.')
 			.first()
 			.waitFor();
 	});

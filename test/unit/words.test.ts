@@ -37,7 +37,7 @@ test('hints take at most 120 characters, and are not the same for speech, video 
 		return shown.map(({ message }) => message).join();
 	});
 	expect(new Set(said).size).toBe(4);
-	const charged = panel.filter((hint) => hint.endsWith('Executions → Retry is not.'));
+	const charged = panel.filter((hint) => hint.includes('charges all items'));
 	const durations = Object.values(MEDIA).map(({ usualDuration }) => usualDuration);
 	expect(new Set(charged)).toHaveProperty('size', new Set(durations).size);
 	// In the panel of a model's tool nobody waits before a browser.
