@@ -74,7 +74,9 @@ describe('a newcomer', { timeout: 400_000 }, () => {
 			.first()
 			.click();
 		await names().filter({ hasText: 'Convert text to speech' }).waitFor();
-		// So far that the last action in the window is shown whole.
+		// So far that the last action in the window is shown whole, once the panel has slid in.
+		const last = names().filter({ hasText: 'Get many videos and images from history' });
+		await (await last.elementHandle())!.waitForElementState('stable');
 		await page.mouse.move(1240, 600);
 		await page.mouse.wheel(0, 24);
 		await takePicture(page, 'panel');
