@@ -237,6 +237,22 @@ describe('one of several that is refused', () => {
 		});
 	});
 
+	it.each<[string, object[]]>([
+		['one is there, and another in the making', [{ id: 'a', file_url: '/a.mp4' }, pending]],
+		['one has failed, and another is in the making', [{ ...unsafe('failed'), id: 'x' }, pending]],
+		['all are in the making', [pending, { ...pending, id: 'b' }]],
+	])('a list within a record says what it says by itself: %s', (_, list) => {
+		const inRecord = { id: 'job', status: 'processing', data: list };
+		for (const tell of [status, (data: unknown) => event('complete', JSON.stringify(data))])
+			for (const told of [[], [bare]]) {
+				const [alone, within] = [list, inRecord].map((data) => {
+					const { progress, ...heard } = hear([tell(data), ...told], 'finish', 3);
+					return { ...heard, words: [], ids: progress.flatMap(({ id = 'job' }) => id) };
+				});
+				expect({ ...within, ids: within!.ids.filter((id) => id !== 'job') }).toEqual(alone);
+			}
+	});
+
 	it('counts for no other one once its file has come', () => {
 		const takenBack = error({ id: 'a', error: 'UNSAFE' });
 		const { outcome } = hear([takenBack, a!, b!, c!], 'finish', 4);

@@ -10,7 +10,7 @@ import {
 	isThrottledAnswer,
 	statesFinalReason,
 } from './errors';
-import { idOf, listedFailures, readGeneratedFiles, type ReaderContext } from './responses';
+import { idOf, listedEntries, readGeneratedFiles, type ReaderContext } from './responses';
 
 /* Reads the bytes of a generation stream (§6.1; docs/contract.md, “Streams”) into its outcome. */
 
@@ -189,7 +189,7 @@ export class GenerationEvents {
 			this.filesByIdOrUrl.set(occurrenceOf(id === undefined ? fileUrl : pathKey, urlKeys), file);
 		}
 		const isFinalData = missingResultReason !== undefined;
-		for (const entry of [value, ...listedFailures(value)].flat().slice(0, MAX_FILES)) {
+		for (const entry of [value, ...listedEntries(value)].flat().slice(0, MAX_FILES)) {
 			if (files.length > 0 && readGeneratedFiles(entry, baseUrl).length > 0) continue;
 			if (isFailed(entry) || isFailureWord(entry) || (isFinalData && statesFinalReason(entry))) {
 				this.readError(entry);
@@ -220,8 +220,8 @@ export class GenerationEvents {
 		const transient = isThrottledAnswer(error) || undefined;
 		const failureKind = kind === 'outOfCredit' ? kind : 'generationFailed';
 		const failure = new Failure(failureKind, { ...facts, transient });
-		// The id beside a list of failures is that of the whole job.
-		const id = listedFailures(error).length > 0 ? undefined : idOf(error);
+		// The id beside a list is that of the whole job.
+		const id = listedEntries(error).length > 0 ? undefined : idOf(error);
 		if (facts.reason || !this.failures.has(id ?? '')) this.failures.set(id ?? '', failure);
 		if (this.requestedCount === 1) this.setOutcome(undefined, failure);
 		this.lastEventIsUnattributedError = id === undefined;

@@ -144,11 +144,10 @@ export function readNotification(
 /** The fields of a record that may contain a list of generated files. */
 const FILE_LIST_KEYS = ['data', ...GENERATED_KINDS.map((kind) => MEDIA[kind].plural), 'files'];
 
-/** Returns the failed entries in a record's first list of files; none if it contains no such list. */
-export function listedFailures(raw: unknown): unknown[] {
+/** Returns the entries in a record's first list of files; none if it contains no such list. */
+export function listedEntries(raw: unknown): unknown[] {
 	const record = isRecord(raw) ? raw : {};
-	const list = FILE_LIST_KEYS.map((key) => record[key]).find((value) => Array.isArray(value));
-	return (list ?? []).filter(isFailed);
+	return FILE_LIST_KEYS.map((key) => record[key]).find((value) => Array.isArray(value)) ?? [];
 }
 
 /** Reads the generated files (§2.3) in an event, a JSON answer or a history entry. */
