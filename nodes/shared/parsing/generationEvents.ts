@@ -264,7 +264,7 @@ export class GenerationEvents {
 		// Otherwise the announced id may be that of the whole job.
 		const areIdsOfFiles =
 			this.hasIdsBesideFiles || files.some(({ id = '' }) => idsInProgress.has(id));
-		const hasNoList = !this.reportedFailure && this.lastListLength < files.length;
+		const hasNoList = !this.failures.has('') && this.lastListLength < files.length;
 		return hasNoList || (areIdsOfFiles && this.isAnyFileInProgress);
 	}
 
