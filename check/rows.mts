@@ -58,7 +58,8 @@ function troubleOf(exchange: Exchange): string | undefined {
 	const { status, broke, headers, parts, ended = 0 } = exchange;
 	if (isRedirect(exchange)) return `a redirect (${status}) to ${headers.location}`;
 	if (broke === ENDED_BY_NODE && status === 0) return `no answer within ${seconds(ended)}`;
-	if (broke !== undefined) return `no answer: ${broke}`;
+	if (broke !== undefined)
+		return status > 0 ? `HTTP ${status}, then ${broke}` : `no answer: ${broke}`;
 	const json = jsonOf(exchange);
 	const { reason } = shared.failureOfStatus(status, textOf(exchange)).facts;
 	const reasonText = reason === undefined ? '' : `: ${reason}`;
@@ -225,29 +226,31 @@ function readRow(
 	// A failed video has no file, so the most complete entry tells what all may have.
 	const entry = entries.toSorted((a, b) => lostIn(a).length - lostIn(b).length)[0];
 	const isKnown = (each: Json) => entries.some((known) => shared.idOf(known) === shared.idOf(each));
-	const isMissed =
-		run.operation === 'history' &&
-		newestOn(historyPage0) > newestOn(answer) &&
-		!entriesOn(historyPage0).some(isKnown);
+	const otherPages = run.operation === 'history' ? [historyPage0, historyPage2] : [];
+	const isMissed = otherPages.some(
+		(page) => newestOn(page) > newestOn(answer) && !entriesOn(page).some(isKnown),
+	);
 	const isRepeated =
 		run.operation === 'history' &&
 		entriesOn(historyPage2).length > 0 &&
 		entriesOn(historyPage2).every(isKnown);
 	const error = errorIn(run);
+	const hasList = placesIn(json).some(({ path }) => path.includes('0'));
+	const isUnread = error !== undefined || (entryFields && entries.length === 0 && hasList);
 	const lost =
-		(error && `${ifLost} (${error})`) ??
+		(isUnread ? ifLost + (error ? ` (${error})` : '') : undefined) ??
 		(isMissed ? `the newest entries are missed: ${ifLost}` : undefined) ??
 		(entry && lostIn(entry).find((field) => field.ifLost)?.ifLost);
 	const facts = [
-		entryFields && error === undefined && `${entries.length} entries`,
+		entryFields && !isUnread && `${entries.length} entries`,
 		trouble === undefined && fieldsIn(json),
 		entries.length > PAGE_SIZE && 'all on one page',
 		isRepeated && 'page 2 repeats page 1',
 	];
 	const differences = [
 		trouble,
-		trouble === undefined && error && 'not where the node looks',
-		isMissed && 'page 0 has newer entries',
+		trouble === undefined && isUnread && 'not where the node looks',
+		isMissed && 'another page has newer entries',
 		...(entry ? differencesIn(entry, entryFields!) : []),
 	];
 	const inN8n = lost ?? (entryFields && !entry ? 'nothing to read yet' : ifRead);
@@ -281,9 +284,13 @@ export function voiceIn(runs: Run[]): string | undefined {
 	return shared.asId((named(/voice[_-]?id$/i) ?? named(/(?:^|\.)id$/i))?.value);
 }
 
-/** Returns the row that says why nothing works, from the answer about the account and what the node makes of it. */
+/**
+ * Returns the row that says why nothing works, from the answer about the account and what the node makes of it; without
+ * an answer, from what the node would say.
+ */
 export function blockedRow(answer: Exchange, account?: Run): Row {
-	const why = account ? errorIn(account) : 'nothing works';
+	const failure = shared.failureOfConnection({ code: answer.broke }, answer.origin);
+	const why = account ? errorIn(account) : `n8n says “${shared.wordingOf(failure).message}”`;
 	const advice = `${why}: check the Base URL and the API Token`;
 	return row(ACCOUNT, !isNotThere(answer), [[], [troubleOf(answer)]], advice, 'fails');
 }
@@ -307,7 +314,10 @@ export function edgeRow(runs: Run[]): Row {
 	const facts = [
 		`HTTP/${http}`,
 		origin.startsWith('http:') && 'not encrypted',
-		...others.map((name) => `${name}: ${String(headers[name]).slice(0, 60)}`),
+		// A value that is cut could end in a part of the token, which redaction would not find.
+		...others.map((name) =>
+			String(headers[name]).length > 60 ? name : `${name}: ${headers[name]}`,
+		),
 		...redirects,
 	];
 	const inN8n =
@@ -485,6 +495,5 @@ export const chargeLines = (runs: Run[]) =>
 			const ids = [...textOf(create).matchAll(/"[\w-]*id"\s*:\s*(?:"([^"]+)|([^",}\s]+))/gi)].map(
 				([, text, number]) => text ?? number,
 			);
-			const trouble = isStream(create) ? create.broke : troubleOf(create);
-			return `${kind}: ${[...new Set(ids)].join(', ') || 'no ID was sent'}${trouble ? ` (${trouble})` : ''}`;
+			return `${kind}: ${[...new Set(ids)].join(', ') || 'no ID was sent'}`;
 		});

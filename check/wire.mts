@@ -114,9 +114,10 @@ export function recordSocket(exchanges: Exchange[], socket: EventTarget, url: st
 		// A binary message is an ArrayBuffer or a Buffer, which `from` takes like a string.
 		keep(exchange, Buffer.from(data as string)),
 	);
-	socket.addEventListener('close', ({ code }: Event & { code?: number }) =>
-		end(exchange, exchange.status === 101 ? `closed by the service (${code})` : 'refused'),
-	);
+	socket.addEventListener('close', ({ code, reason }: Event & Partial<CloseEvent>) => {
+		const why = [code, reason].filter(Boolean).join(' ');
+		end(exchange, exchange.status === 101 ? `closed by the service (${why})` : 'refused');
+	});
 	return exchange;
 }
 

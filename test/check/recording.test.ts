@@ -7,7 +7,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { WebSocketServer } from 'ws';
 import { fileNameOf, lineOf, StandIns, toJson, type Recording } from '../../check/recording.mts';
 import { replay, Replay } from '../../check/replay.mts';
-import { eventsOf, record, textOf, type Exchange } from '../../check/wire.mts';
+import { eventsOf, record, recordSocket, textOf, type Exchange } from '../../check/wire.mts';
 import { loadPackage, removeEngineFolder } from '../../demo/engine.mts';
 import { canary, findToken, formsOf } from '../faults/canary.mts';
 import { FakeService, type Handler, type Upgrade } from '../service/fakeService.mts';
@@ -319,6 +319,14 @@ describe('what is recorded of the wire', () => {
 		expect(got).toEqual(mp3);
 		expect(exchange.path).toBe('//a.example/b');
 		expect(keptOf(exchange)).toEqual([{ ms: 0, base64: expect.any(String) }]);
+	});
+
+	test('a WebSocket that the service closes says why', () => {
+		const socket = new EventTarget();
+		const exchange = recordSocket([], socket, 'wss://acme.example/ws');
+		socket.dispatchEvent(new Event('open'));
+		socket.dispatchEvent(Object.assign(new Event('close'), { code: 1008, reason: 'no plan' }));
+		expect(exchange.broke).toBe('closed by the service (1008 no plan)');
 	});
 
 	const event = 'event: image_generation_status\ndata: "starting"\n\n';
