@@ -51,7 +51,7 @@ const KEY_WORDS = new Set(
 		block body boost by cancel category cause channel char character charset clip code completed completion
 		content count cover created credit currency current cursor data date description detail display download
 		duration email end err errcode errmsg error eta event expire fail failure fault field file filter
-		finished format gender generated generation has height history href html http id image index info
+		finished format gender generated generation has height history href html http id ids image index info
 		ingredient input invalid is item job json key kind label lang language last left length level limit line
 		link list locale media message meta metadata method mime mode model moderated msg name new next no node
 		number object of offset on operation option order out output owner page param parameter path payload
@@ -121,7 +121,9 @@ function isHarmless(part: string, words = SENTENCE_WORDS): boolean {
 	if (/^[a-z]{1,12}$/i.test(part) && shared.meaningOf(part) !== undefined) return true;
 	return part.split(/(?<=\p{Ll})(?=\p{Lu})/u).every((word) => {
 		const plain = word.toLowerCase();
-		return [/$/, /[sd]$/, /(?:e[sd]|ly|ing)$/].some((end) => words.has(plain.replace(end, '')));
+		// Shorter words have names among their forms, such as `Ines` of `in`.
+		const ends = [/$/, /(?<=\w{3})[sd]$/, /(?<=\w{3})(?:e[sd]|ly|ing)$/];
+		return ends.some((end) => words.has(plain.replace(end, '')));
 	});
 }
 

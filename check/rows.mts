@@ -104,7 +104,7 @@ interface Place {
 
 /** Returns the places of all values in JSON; of a list, only those in its first entry. */
 function placesIn(value: unknown, path: string[] = []): Place[] {
-	const inner = Array.isArray(value) ? [['0', value[0]] as const] : Object.entries(value ?? {});
+	const inner = Object.entries((Array.isArray(value) ? value.slice(0, 1) : value) ?? {});
 	if (typeof value !== 'object' || value === null || inner.length === 0)
 		return [{ path, name: path.filter((key) => key !== '0').join('.'), value }];
 	return inner.flatMap(([key, each]) => placesIn(each, [...path, key]));
@@ -190,7 +190,7 @@ const isLostVideo =
 const READ_PARTS: Record<string, Part> = {
 	account: {
 		...{ part: ACCOUNT, ifRead: 'passes the fields on' },
-		ifLost: 'nothing is known of the account, neither here nor in the trigger',
+		ifLost: 'nothing is known of the account; n8n may refuse to publish the trigger',
 	},
 	voices: {
 		...{ part: '§4.4 Voices', ifRead: 'lists the voices to choose from', ifLost: byId },
@@ -391,7 +391,7 @@ export function paidRows(runs: Run[], pay: string[], voice: string | undefined):
 		const isBad = shown.length === 0 || !isGood(run);
 		const inN8n = shown.map((line) => (/^(?:error|hint)/.test(line) ? firstSentence(line) : line));
 		const { part, contractRow } = PAID[run.operation] ?? {};
-		const create = run.exchanges.find(({ method }) => method === 'POST');
+		const create = run.exchanges.findLast(({ method }) => method === 'POST');
 		const remarksOn = contractRow?.kind === 'speech' ? speechRemarks : streamRemarks;
 		const [facts, differences] = create ? remarksOn(create, all) : [[], []];
 		const wasNotCut = run.operation === 'dropped' && create?.broke !== CUT;

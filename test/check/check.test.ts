@@ -159,7 +159,10 @@ describe('a stranger checks', () => {
 				if (!request.url!.endsWith('/me')) answering({})(request, response);
 			},
 			'limits',
-			[/Account \| not there \| no answer within \d+\.\d s \| nothing is known of the account/],
+			[
+				/Account \| not there \| no answer within \d+\.\d s \| .* may refuse to publish the trigger/,
+				/History \| there \| 0 entries \| nothing to read yet/,
+			],
 		],
 		[
 			'one that has only speech',
@@ -410,6 +413,12 @@ describe('what rows say', () => {
 	])('of a task %s', (task, said) => {
 		expect(speechWith(task)).toMatch(said);
 		expect(speechWith(task)).toContain('the ID is called `id`');
+	});
+
+	test('of a task that was refused at first', () => {
+		const refused = exchangeOf('POST', '/v1/labs/task', '{"error":"later"}', { status: 429 });
+		const row = rowOf('speech', 'file: x', refused, created);
+		expect(row.differs).toMatch(/^created in 0\.0 s; .*called `id`$/);
 	});
 
 	const complete = 'event: image_generation_complete\ndata: [{"file_url":"/x.png"}]\n\n';

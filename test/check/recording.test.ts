@@ -192,6 +192,7 @@ describe('what is kept of an exchange', () => {
 	test.each([
 		['{"message":"Cole","Cole":1}', '{"message":"word-1","text-1":1}'],
 		['{"status":"IN_BEARBEITUNG"}', '{"status":"IN_word-1"}'],
+		['{"msg":"Ines, Wes","Ines":1}', '{"msg":"word-1, word-2","text-1":1}'],
 		['{"msg":"Cole, rechargez now"}', '{"msg":"word-1, rechargez word-2"}'],
 		['{"id":"a-1","file":"/x/a-1.mp3?sig=1"}', '{"id":"text-1","file":"/files/1.mp3"}'],
 		['{"msg":"for \\"a video\\" of Cole"', '{"msg":"for \\"word-1\\" of word-2"'],
@@ -215,6 +216,7 @@ describe('what is kept of an exchange', () => {
 			'{"mark_page":1,"will":2,"downloadUrl":"-"}',
 			'{"text-1":1,"text-2":2,"downloadUrl":"text-3"}',
 		],
+		['{"file_urls":1,"ids":2,"keys":3}', '{"file_urls":1,"ids":2,"keys":3}'],
 		['{"faultText":"No task of Cole"}', '{"faultText":"No task of word-1"}'],
 		['{"failure_reason":"No task"}', '{"failure_reason":"No task"}'],
 		['{"rejectionReason":"No task"}', '{"rejectionReason":"No task"}'],
