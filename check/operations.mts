@@ -58,8 +58,11 @@ export const FREE_OPERATIONS = Object.keys(FREE);
 
 /** How many entries of a list the node reads. It asks for pages of this size. */
 export const PAGE_SIZE = 20;
-/** How long a free operation may take, in ms. The node alone would try for minutes while the service is unavailable. */
-const FREE_TIMEOUT_MS = 15_000;
+/**
+ * How long a free operation may take, in ms: so long that a slow list is read, and so short that all take less than a
+ * minute. The node alone would try for minutes while the service is unavailable.
+ */
+const FREE_TIMEOUT_MS = 25_000;
 /** The node's option **Timeout** for each kind of media, in seconds. */
 const TIMEOUTS = { speech: 300, video: 600, image: 180 };
 export const STOPPED = 'error: the check was stopped';
