@@ -45,10 +45,7 @@ async function main(): Promise<number> {
 
 	const base = values['base-url'];
 	if (base !== undefined) {
-		const credentialWith = (token: string) => readCredential(base, values['web-socket-url'], token);
-		// Throws for a wrong URL, before the user types the token.
-		credentialWith('no-token-yet');
-		const credential = credentialWith(await askForToken());
+		const credential = readCredential(base, values['web-socket-url'], await askForToken());
 		if (pay.length > 0) await askToPay(pay, credential.baseUrl);
 		return await run(credential, pay);
 	}

@@ -230,10 +230,8 @@ function readRow(
 	const isMissed = otherPages.some(
 		(page) => newestOn(page) > newestOn(answer) && !entriesOn(page).some(isKnown),
 	);
-	const isRepeated =
-		run.operation === 'history' &&
-		entriesOn(historyPage2).length > 0 &&
-		entriesOn(historyPage2).every(isKnown);
+	const page2 = entriesOn(otherPages[1]);
+	const isRepeated = page2.length > 0 && page2.every(isKnown);
 	const error = errorIn(run);
 	const hasList = placesIn(json).some(({ path }) => path.includes('0'));
 	const isUnread = error !== undefined || (entryFields && entries.length === 0 && hasList);
@@ -340,14 +338,13 @@ export function socketRow(held: Exchange, runs: Run[]): Row {
 	const messages = [held, ...runs.flatMap((run) => run.exchanges)]
 		.filter(({ method }) => method === 'WEBSOCKET')
 		.flatMap(textPieces);
-	const unread = messages.find(({ text }) => !shared.readNotification(text));
 	const isRead = messages.some(({ text }) => shared.readNotification(text));
-	const isUnread = unread !== undefined && !isRead;
+	const isUnread = messages.length > 0 && !isRead;
 	const isClosed = broke !== ENDED_BY_NODE;
 	const facts = [
 		isClosed ? undefined : 'open for ten seconds',
 		`messages: ${messages.length}`,
-		isUnread && fieldsIn(shared.parseJson(unread.text)),
+		isUnread && fieldsIn(shared.parseJson(messages[0]!.text)),
 	];
 	const differences = [
 		isClosed && `${broke} after ${seconds(ended)}`,
@@ -431,7 +428,8 @@ function speechRemarks(create: Exchange, exchanges: Exchange[]): [Remarks, Remar
 		.filter(({ method }) => method === 'WEBSOCKET')
 		.flatMap((socket) =>
 			textPieces(socket).map(({ ms, text }) => ({
-				...{ ms: socket.at + ms - create.at, ...shared.readNotification(text) },
+				ms: socket.at + ms - create.at,
+				...shared.readNotification(text),
 			})),
 		)
 		.filter(({ taskId }) => taskId === id);

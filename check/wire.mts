@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { brotliDecompressSync, constants, gunzipSync, inflateSync } from 'node:zlib';
+import { brotliDecompressSync, constants, unzipSync } from 'node:zlib';
 import { createParser } from 'eventsource-parser';
 import { shared } from './shared.mts';
 
@@ -141,8 +141,8 @@ function bodyOf({ headers, parts }: Exchange, count = parts.length): Buffer {
 	const bytes = Buffer.concat(parts.slice(0, count).map((part) => part.bytes));
 	const coding = headers['content-encoding']?.toLowerCase() ?? '';
 	try {
-		if (/gzip/.test(coding)) return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
-		if (coding === 'deflate') return inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
+		if (/gzip|deflate/.test(coding))
+			return unzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
 		if (coding === 'br')
 			return brotliDecompressSync(bytes, { finishFlush: constants.BROTLI_OPERATION_FLUSH });
 	} catch {
