@@ -6,10 +6,20 @@ import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { schemaOf } from '../service/schemas.mts';
 import { CREATING, WITH_IMAGES } from '../faults/row.mts';
 import { bad, good } from './seen';
-import { ALWAYS, answer, onCreate, onFile, onHistory, onRead, posts, requests } from './service';
+import {
+	ALWAYS,
+	answer,
+	made,
+	onCreate,
+	onFile,
+	onHistory,
+	onRead,
+	posts,
+	requests,
+} from './service';
 import { fakeTime, node, RETRY, run, sim, start } from './setup';
-import { hasten } from './time';
-import { activate } from './triggerSetup';
+import { hasten, pass, passWhile } from './time';
+import { activate, beginCalled, callOf, CALLER, createTask } from './triggerSetup';
 
 /* Every operation that is charged keeps what the package promises, also one that is added later. */
 
@@ -152,6 +162,16 @@ describe.each(cases)('%s', (_, one) => {
 		expect(posts()).toBe(2);
 	});
 
+	it('is not sent again by a retry if nobody knows whether it was accepted', async () => {
+		onCreate({ accepted: true, reset: true });
+		onHistory(answer(200, '{"items":[]}'), ALWAYS);
+		fakeTime();
+		const given = parametersOf(one, { timeout: 5 });
+		const { result } = await hasten(node(given, RETRY), { input: itemsOf('One') });
+		bad(result);
+		expect(posts()).toBe(1);
+	});
+
 	it('is counted by Max Paid Requests', async () => {
 		const given = parametersOf(one, { [LIMIT]: 1 });
 		const { message } = bad(await run(node(given), { input: itemsOf('One', 'Two') }));
@@ -159,8 +179,9 @@ describe.each(cases)('%s', (_, one) => {
 		expect(posts()).toBe(0);
 	});
 
+	const parameters = { events: kind === 'speech' ? ['completed'] : ['generated'] };
+
 	it('is refused behind the trigger that hears of it', async () => {
-		const parameters = { events: kind === 'speech' ? ['completed'] : ['generated'] };
 		// n8n stores no parameter that has its default.
 		for (const stored of [{ resource, operation }, { resource }]) {
 			const behind = [node(stored, { name: 'Again' })];
@@ -169,6 +190,23 @@ describe.each(cases)('%s', (_, one) => {
 			);
 		}
 		expect(sim.requests).toEqual([]);
+	});
+
+	it.each([
+		['and is told its ID', () => {}],
+		['and hears nothing of it', () => onCreate({ accepted: true, reset: true })],
+	])('starts nothing where a sub-workflow after the trigger creates it %s', async (_, fault) => {
+		fakeTime();
+		fault();
+		const setting = { workflowId: CALLER, behind: [callOf()], parameters };
+		const [trigger] = await Promise.all([activate(setting), pass(3)]);
+		const { finished } = await beginCalled(node(parametersOf(one, {})), { input: itemsOf('One') });
+		await passWhile(finished);
+		if (kind === 'speech') await createTask('Somebody else’s');
+		else sim.history.unshift(made('foreign'));
+		await pass(130, 5);
+		expect(trigger.started).toHaveLength(1);
+		expect(posts()).toBe(kind === 'speech' ? 2 : 1);
 	});
 
 	it('tells what comes out, before and in the builder', () => {

@@ -45,7 +45,7 @@ export const requests = (method: string, pathPrefix: string) =>
 	sim.requests.filter((record) => record.method === method && record.path.startsWith(pathPrefix));
 
 /** Create calls, however they were answered. */
-export const posts = () => sim.countRequests('POST', '/v1/');
+export const posts = () => sim.countRequests('POST', '/');
 
 /** Readings of speech tasks. */
 export const readings = (taskId = '') => requests('GET', `/v1/labs/task/${taskId}`);

@@ -60,9 +60,9 @@ export const FETCHING: readonly Operation[] = [SPEAK, 'speech:get', VIDEO, IMAGE
 
 /** Parts of a fault: which requests it hits (once, unless `always`), and what they are answered. */
 export const on = {
-	create: { method: 'POST', path: '/v1/' },
-	read: { method: 'GET', path: '/v1/' },
-	any: { path: '/v1/' },
+	create: { method: 'POST' },
+	read: { method: 'GET' },
+	any: {},
 	file: { on: 'file' },
 } as const;
 export const always = { times: Infinity };

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { FakeService } from '../service/fakeService.mts';
 import { wordsOfFailure } from './check.mts';
 import { always, answer, dialect, on, RETRY, row, SPEAK, type Row } from './row.mts';
 
@@ -69,9 +70,9 @@ const tasks: Row[] = [
 	}),
 	row("The service's callback fails, or is untrue", [SPEAK], {
 		make: async (stage) => {
-			const front = await stage.front();
-			front.on(/^POST \/done/, (_, response) => response.writeHead(500).end());
-			return { options: { callbackUrl: `${front.url}/done` } };
+			const receiver = await FakeService.start((_, response) => response.writeHead(500).end());
+			stage.onClose(() => void receiver.stop());
+			return { options: { callbackUrl: `${receiver.url}/done` } };
 		},
 		note: 'the node relies on the task, not on the callback',
 	}),

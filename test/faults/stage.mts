@@ -83,8 +83,8 @@ export class Stage {
 
 	/** Create calls that were sent, accepted or not. */
 	posts(): number {
-		if (this.fake) return this.fake.requests.filter((line) => line.startsWith('POST /v1/')).length;
-		return this.sim.countRequests('POST', '/v1/') - this.paidBefore;
+		if (this.fake) return this.fake.requests.filter((line) => line.startsWith('POST ')).length;
+		return this.sim.countRequests('POST', '/') - this.paidBefore;
 	}
 
 	/** Puts something between n8n and the service; from now on it is the credential's address. */

@@ -55,7 +55,7 @@ const TRIALS: Record<string, Step[]> = {
 					'} as const satisfies Record<string, PaidOperation>;',
 					`	emblem: {
 		...{ resource: 'emblem', operation: 'create', kind: 'emblem' },
-		...{ path: '/v1/emblem/generate' },
+		...{ path: '/api/emblem' },
 	},`,
 				),
 			],
@@ -106,7 +106,7 @@ const TRIALS: Record<string, Step[]> = {
 			replacements: [
 				before(
 					"\t\tcase 'GET /v1/video/histories'",
-					"\t\tcase 'POST /v1/emblem/generate':\n\t\t\treturn generate(world, call, 'emblem');",
+					"\t\tcase 'POST /api/emblem':\n\t\t\treturn generate(world, call, 'emblem');",
 				),
 			],
 		},
@@ -213,7 +213,7 @@ test('operations that are added as the guide says keep what every paid operation
 		];
 		const file = 'test/engine/paidOperations.test.ts';
 		const { stderr } = await run('node_modules/jest/bin/jest.js', file, ...only);
-		expect(stderr).toMatch(/^Tests: .* 28 passed/m);
+		expect(stderr).toMatch(/^Tests: .* 34 passed/m);
 	} catch (error) {
 		const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
 		throw new Error(`${String(error)}\n${stdout}\n${stderr}`);

@@ -86,7 +86,7 @@ function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book):
 	const whyNot = (end: typeof last) =>
 		errorOf(end) ?? (end.status === 'success' ? undefined : end.status);
 	const own = works.filter(({ request, text }) =>
-		request ? requests.includes(request) : operation === 'wait' && items.includes(text),
+		request ? requests.includes(request) : operation === 'speech:wait' && items.includes(text),
 	);
 	if (faults.every(isMild)) {
 		const isInTime = own.every(({ at, made }) => made && made.at < at + timeoutMs - 20 * SECOND);

@@ -1,5 +1,6 @@
 import { MINUTE } from './clock.mts';
 import { beyond, type Book, count, type Given, marksIn, type Publication } from './ledger.mts';
+import { kindOf } from './works.mts';
 
 /** What an event tells: its kind, the task or the mark of the file, and how far it is. */
 function eventOf({ json: { event, task_id, file_url, process_percentage: done } }: Given): string {
@@ -44,7 +45,7 @@ export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 		return n > 0 && process !== lives[n - 1]!.process ? at : [];
 	});
 	const calls = book.requests.filter(({ path, method, execution }) => {
-		const isSpeech = method === 'POST' && path.startsWith('/v1/labs/');
+		const isSpeech = method === 'POST' && kindOf(path) === 'speech';
 		return isSpeech && isCalledBy(name, execution, book);
 	});
 	const lostCalls = calls.filter(({ status }) => status === 0 || status >= 500);

@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { clock } from './clock.mts';
 import { KINDS } from './works.mts';
-import type { Execution } from './world.mts';
+import { type Execution, usualTimeoutOf } from './world.mts';
 
 /** An item that n8n has: the text of its input item, the marks in its files, the fields that these are in. */
 export type Given = { text: string; json: IDataObject; marks: string[]; fields: string[] };
@@ -110,14 +110,13 @@ export function bookOf(lines: Line[]) {
 		const { operation, items, options } = asked;
 		const own = works.filter(({ request }) => request && isOwn(request));
 		const sent = requests.filter(isOwn);
-		const usual = /speak|wait/.test(operation) ? 3600 : operation === 'create' ? 900 : 1800;
 		return {
 			...{ name, begun, asked, at, process, requests: sent, works: own },
 			paid: [...own.map(({ request }) => request!), ...sent.filter(({ isUnclear }) => isUnclear)],
 			...{ attempts: of('attempt').filter(isOwn), ended: of('ended').filter(isOwn) },
 			stopped: of('stopped').find(isOwn),
 			/** How long the node waits for one generation, in ms. */
-			timeoutMs: Number(options.timeout ?? usual) * 1000,
+			timeoutMs: Number(options.timeout ?? usualTimeoutOf(operation)) * 1000,
 			/** How many requests it takes to make all that is asked for, at most. */
 			need: items.length * (options.splitLongerThan ? 3 : 1),
 		};

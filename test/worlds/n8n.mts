@@ -11,7 +11,7 @@ import { itemWith, LOOP, NODE, node, parametersFor, workflowInLoop } from '../fa
 import { clock, type Process, runAs } from './clock.mts';
 import { type Given, ledger, note } from './ledger.mts';
 import { API, type Service, TOKEN } from './service.mts';
-import { nodeOperationOf, takesPictures, type Execution } from './world.mts';
+import { takesPictures, type Execution } from './world.mts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const require = createRequire(import.meta.url);
@@ -71,7 +71,7 @@ export async function execute(service: Service, running: Running): Promise<IRun>
 	note({ what: 'begun', ...own, asked });
 	const onMessage = (text: string) => note({ what: 'said', ...own, text });
 	const input = items.map((text): INodeExecutionData => {
-		const json = { text, id: operation === 'wait' ? service.taskOf(text) : '' };
+		const json = { text, id: operation === 'speech:wait' ? service.taskOf(text) : '' };
 		return takesPictures(operation) ? pictureOf(json) : { json };
 	});
 	const credentials = { mediaGenerationApi: credential };
@@ -125,7 +125,7 @@ function workflowOf(plan: Partial<Execution>, name: string): WorkflowFile {
 	const { operation = '', options, onError, tries = 1, rounds = 1, amount, items = [] } = plan;
 	const { prompt = '={{ $json.text }}' } = plan;
 	const own = { taskId: '={{ $json.id }}', voice: 'v1', options };
-	const parameters = parametersFor(nodeOperationOf(operation), prompt, own);
+	const parameters = parametersFor(operation, prompt, own);
 	const retry = { retryOnFail: tries > 1, maxTries: tries, waitBetweenTries: 1000 };
 	const action = node({ ...parameters, numberOfVideos: amount }, { onError, ...retry });
 	const id = plan.calledBy ? CALLED : name.split(' ').slice(0, 2).join(' ');

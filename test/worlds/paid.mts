@@ -48,7 +48,7 @@ export function* ownFile(
 				if (!text.includes(textOf(mark))) yield `${mark} at the item "${text}"`;
 			// Only what was lost for good can't be told from what somebody else made of the same words.
 			const isTheirs =
-				operation !== 'wait' &&
+				operation !== 'speech:wait' &&
 				marks.some((mark) => !own.some(({ made }) => made?.marks.includes(mark)));
 			const isLeft = own.some(({ text: wanted, made, isTold }) => {
 				// Nobody knows what an equal request of another process has made, unless an id was told.

@@ -11,11 +11,12 @@ export const KINDS = {
 };
 
 export type Kind = keyof typeof KINDS;
-/** What a create call to a path makes. */
-export function kindOf(path: string): Kind {
-	const [name = ''] = path.split('/').slice(3);
-	return ({ task: 'speech', 'create-image': 'image' } as const)[name] ?? 'video';
-}
+/** What a create call to each path makes; to any other path, it makes a video. */
+const KINDS_BY_PATH: Record<string, Kind> = {
+	'/v1/labs/task': 'speech',
+	'/v1/video/create-image': 'image',
+};
+export const kindOf = (path: string): Kind => KINDS_BY_PATH[path] ?? 'video';
 /** By which request, for how many files, and why it will fail; without a request it is somebody else's. */
 export interface Order {
 	n?: number;

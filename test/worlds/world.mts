@@ -57,7 +57,7 @@ export function worldOf(seed: number) {
 	// Another process makes the same.
 	const twin = chance(0.15) && executions[0];
 	if (twin) executions.push({ ...twin, ...twinOf(twin, executions.length) });
-	const own = executions.find(({ operation }) => operation !== 'wait');
+	const own = executions.find(({ operation }) => operation !== COLLECT);
 	const hasTrigger = executions.length === 0 || chance(0.4);
 	const hasSeveral = executions.some(({ amount }) => amount > 1);
 	const partly = hasSeveral && chance(0.5) ? [{ ...PARTLY, as: pick('id', 'all') }] : [];
@@ -81,27 +81,30 @@ export function worldOf(seed: number) {
 
 /** True for an operation whose items have pictures. */
 export const takesPictures = (operation: string): boolean => /ingredients|frames/.test(operation);
+/** How long the node waits for one result if nothing is set, in seconds. */
+export const usualTimeoutOf = (operation: string): number =>
+	(({ speech: 3600, image: 900 }) as Record<string, number>)[operation.split(':')[0]!] ?? 1800;
 
 /** One of several videos is refused. */
 const PARTLY = { kind: 'partly', at: 0, forMs: 24 * 60 * MINUTE } as const;
+const [SPEAK, COLLECT, VIDEO] = ['speech:speak', 'speech:wait', 'video:textToVideo'] as const;
+const IMAGE = 'image:create';
 /** The operations that executions are drawn from; one that stands here several times is drawn as often. */
-export const DRAWN =
-	'speak speak speak textToVideo textToVideo ingredientsToVideo framesToVideo create wait';
-/** What the node calls an operation of a world, as `resource:operation`. */
-export const nodeOperationOf = (operation: string): string =>
-	({ speak: 'speech:speak', wait: 'speech:wait', create: 'image:create' })[operation] ??
-	`video:${operation}`;
+export const DRAWN = [
+	...[SPEAK, SPEAK, SPEAK, VIDEO, VIDEO, 'video:ingredientsToVideo', 'video:framesToVideo'],
+	...[IMAGE, COLLECT],
+];
 
 const EVENTS =
 	'completed,completed failed,progress completed failed,generated,completed generated'.split(',');
 
-function executionOf(index: number, operation: string = pick(...DRAWN.split(' '))) {
-	const isSpeech = operation === 'speak' || operation === 'wait';
-	const isPaid = operation !== 'wait';
+function executionOf(index: number, operation: string = pick(...DRAWN)) {
+	const isSpeech = operation.startsWith('speech:');
+	const isPaid = operation !== COLLECT;
 	const batches = isPaid && chance(0.15) ? 2 : 1;
-	const splits = operation === 'speak' && chance(0.25);
+	const splits = operation === SPEAK && chance(0.25);
 	const items = some(pick(1, 1, 2, 3, 5, isPaid && !splits ? 22 : 12) * batches, (item) => {
-		const name = `${operation} ${index}-${item}`;
+		const name = `${operation.split(':')[1]} ${index}-${item}`;
 		return `${splits ? `First part of ${name}. Second part of ${name}. Third` : 'Text'} of ${name}.`;
 	});
 	// A loop takes one row at a time, as n8n's does by itself, or half of many.
@@ -128,7 +131,7 @@ function executionOf(index: number, operation: string = pick(...DRAWN.split(' ')
 		...{ process: chance(0.15) ? 1 : 0, tries: chance(0.25) ? whole(2, 3) : 1 },
 		options: options as Record<string, number | boolean>,
 		onError: pick('stopWorkflow', 'stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'),
-		amount: operation === 'textToVideo' && chance(0.4) ? whole(2, 4) : 1,
+		amount: operation === VIDEO && chance(0.4) ? whole(2, 4) : 1,
 		stopAfter: chance(0.08) ? whole(1, 200 * SECOND) : undefined,
 		/** The workflow that calls it, if one does. */
 		...({} as { calledBy?: string }),
@@ -167,10 +170,7 @@ function triggerOf() {
 }
 
 function calledOf(): Execution {
-	const { options, ...plan } = executionOf(
-		9,
-		pick('speak', 'textToVideo', 'textToVideo', 'create'),
-	);
+	const { options, ...plan } = executionOf(9, pick(SPEAK, VIDEO, VIDEO, IMAGE));
 	const more = { ...options, ...(chance(0.3) && { timeout: 60 }) };
 	const stopAfter = chance(0.2) ? whole(1, 100 * SECOND) : undefined;
 	const own = {

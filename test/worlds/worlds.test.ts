@@ -1,7 +1,8 @@
-import { PAID_OPERATIONS } from '../../nodes/shared/contract';
+import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
+import { WITH_IMAGES } from '../faults/row.mts';
 import { run } from './run';
-import { kindOf } from './works.mts';
-import { DRAWN, nodeOperationOf } from './world.mts';
+import { kindOf, KINDS } from './works.mts';
+import { DRAWN, takesPictures, usualTimeoutOf } from './world.mts';
 
 /* A sample: `npm run worlds` plays hundreds, and kills processes by the hundred. */
 
@@ -22,10 +23,13 @@ test('a process may be killed at every effect, and retried', async () => {
 	expect(await run('main.mts --kills --seed 4 --count 12 --within 4')).toEqual(allGood);
 });
 
-test('each operation that is charged is drawn, and makes its kind', () => {
-	const drawn = DRAWN.split(' ').map(nodeOperationOf);
-	for (const { resource, operation, path, kind } of PAID_OPERATIONS) {
-		expect(drawn).toContain(`${resource}:${operation}`);
-		expect(`${path}: ${kindOf(path)}`).toBe(`${path}: ${kind}`);
-	}
+const operations = PAID_OPERATIONS.map((row) => [`${row.resource}:${row.operation}`, row] as const);
+
+test.each(operations)('%s is drawn, and the worlds know what it makes', (name, { kind, path }) => {
+	const { timeoutSeconds } = MEDIA[kind];
+	const known = [DRAWN.includes(name), kindOf(path), usualTimeoutOf(name), takesPictures(name)];
+	const withImages = (WITH_IMAGES as readonly string[]).includes(name);
+	expect(known).toEqual([true, kind, timeoutSeconds, withImages]);
+	// Without a control byte, the node would take the file for text.
+	expect(String(KINDS[kind].head)).toMatch(/[\0-\x08\x0e-\x1f]/);
 });
