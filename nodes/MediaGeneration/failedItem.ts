@@ -12,7 +12,7 @@ export function failedItem(
 	context: IExecuteFunctions,
 	index: number,
 	{ error: cause }: FailedResult,
-	redact?: Redactor,
+	redact: Redactor,
 ): INodeExecutionData {
 	const node = context.getNode();
 	const hasErrorOutput = node.onError === 'continueErrorOutput';
@@ -42,7 +42,7 @@ export function failedItem(
 		...(kind === 'taskFailed' ? { status: 'error' } : {}),
 		...(mayBePaid ? { maybe_paid: true } : {}),
 	};
-	const item = { json: redact?.value(json) ?? json, pairedItem: { item: index } };
+	const item = { json: redact.value(json), pairedItem: { item: index } };
 	if (!hasErrorOutput) return item;
 	// n8n sends an item with a property `error` to the error output. If that property were enumerable, n8n would also
 	// replace the JSON by the error message.

@@ -4,24 +4,20 @@ import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { failedItem } from './failedItem';
 import { findOperation } from './resources';
 import { FailedResult } from './run/itemTask';
-import { isToolRun, Run } from './run/run';
+import { Run } from './run/run';
 
 /**
  * Runs the chosen operation for all input items, and resolves with the output in their order. Throws an n8n error if
  * the run fails.
  */
 export async function router(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-	const node = this.getNode();
-	// Some agents hide a thrown error from the model, so in a tool run a failure is by default an output item.
-	const continueOnFail =
-		this.continueOnFail() || (isToolRun(this) && node.onError !== 'stopWorkflow');
 	// An expression in the credential may resolve to a different account for each item.
 	const credentials = this.getInputData().map(async (_, index) => {
 		return await this.getCredentials(CREDENTIAL_TYPE, index)
 			.then(readCredential)
 			.catch((error: unknown) => new FailedResult(error));
 	});
-	const run = new Run(this, await Promise.all(credentials), continueOnFail);
+	const run = new Run(this, await Promise.all(credentials));
 	const resultsByItem = await run.processItems((item) => {
 		const resource = this.getNodeParameter('resource', 0);
 		return findOperation(resource, this.getNodeParameter('operation', 0)).prepare(item);

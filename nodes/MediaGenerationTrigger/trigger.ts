@@ -6,7 +6,7 @@ import {
 	confirmTokenRefusal,
 	isTransientOrOutOfCredit,
 } from '../shared/api/tokenCheck';
-import { Failure, withDefaultFacts } from '../shared/failure';
+import { Failure, toFailure, withDefaultFacts } from '../shared/failure';
 import { readCredential, type Credential } from '../shared/http/credential';
 import { CREDENTIAL_TYPE } from '../shared/http/request';
 import { wordingOf } from '../shared/n8n/messages';
@@ -116,7 +116,7 @@ class ListeningTrigger {
 		this.watches = watchesOf(activation);
 		for (const watch of this.watches) {
 			void watch.start().catch((error: unknown) => {
-				const failure = error instanceof Failure ? error : new Failure('noResponse');
+				const failure = toFailure(error);
 				if (failure.kind === 'tokenRefused') onFatal(failure);
 				else warn(`${wordingOf(failure).message}. The trigger keeps trying`);
 			});

@@ -170,6 +170,10 @@ export function invalidInput(field: string, reason: string, fieldRemedy?: string
 export const isFailure = (error: unknown, ...kinds: FailureKind[]): error is Failure =>
 	error instanceof Failure && kinds.includes(error.kind);
 
+/** Returns a Failure as it is. Any other error, whose text may contain a secret, becomes a Failure without facts. */
+export const toFailure = (error: unknown, kind: FailureKind = 'noResponse'): Failure =>
+	error instanceof Failure ? error : new Failure(kind);
+
 /** Returns a Failure with more facts; those that it has already stay. Any other error is returned as it is. */
 export const withDefaultFacts = (error: unknown, facts: FailureFacts): unknown =>
 	error instanceof Failure ? error.withDefaults(facts) : error;

@@ -2,7 +2,7 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import type { StopStarting } from '../../shared/async/callSignals';
 import { throwIfAborted, whenAborted } from '../../shared/async/deadline';
 import type { GenerationRequest } from '../../shared/contract';
-import { Failure, type FailureFacts, isFailure } from '../../shared/failure';
+import { Failure, type FailureFacts, isFailure, toFailure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
 import { contextsOfFinishedNodes } from '../../shared/n8n/internals';
 import { wordingOf } from '../../shared/n8n/messages';
@@ -327,7 +327,6 @@ export function collectableTasks(
 
 /** Describes in words how an attempt has failed, and when (UTC). */
 export function describeFailedAttempt(error: unknown): string {
-	const failure = error instanceof Failure ? error : new Failure('noResponse');
 	const now = new Date().toISOString().replace('T', ' ').slice(0, 19);
-	return `${wordingOf(failure).message} (${now} UTC)`;
+	return `${wordingOf(toFailure(error)).message} (${now} UTC)`;
 }

@@ -21,13 +21,6 @@ import { type ItemTask, type ItemResult, FailedResult, withIndexesOfEmptyField }
 import type { ItemContext } from './itemContext';
 import { Report } from './report';
 
-/**
- * True if a model runs the node as a tool. Some agents run a tool like any other node; then only the name of the node's
- * type, which ends in "Tool", shows it.
- */
-export const isToolRun = (context: IExecuteFunctions): boolean =>
-	context.isToolExecution?.() === true || context.getNode().type.endsWith('Tool');
-
 /** An item whose fields are valid, ready to run. */
 interface PreparedItem extends ItemContext {
 	/** The journal's entries, one per create call; empty if the operation is free of charge. */
@@ -41,7 +34,13 @@ export class Run {
 	private readonly apis = new Map<string, Api>();
 	/** Masks the tokens of all accounts of this run. */
 	readonly redact: Redactor;
+	/**
+	 * True if a model runs the node as a tool. Some agents run a tool like any other node; then only the name of the
+	 * node's type, which ends in "Tool", shows it.
+	 */
 	private readonly isToolRun: boolean;
+	/** True if the run continues with the other items after one has failed. */
+	private readonly continueOnFail: boolean;
 	private readonly journal: Journal;
 	/** Is aborted to end the run: nothing new may begin, and the accounts are released. */
 	private readonly stopController = new AbortController();
@@ -58,8 +57,6 @@ export class Run {
 		private readonly context: IExecuteFunctions,
 		/** The credential of each item, by item index. It is a FailedResult if the credential could not be read. */
 		private readonly credentials: Array<Credential | FailedResult>,
-		/** True if the run continues with the other items after one has failed. */
-		private readonly continueOnFail: boolean,
 	) {
 		for (const credential of credentials) {
 			if (credential instanceof FailedResult || this.apis.has(credential.accountKey)) continue;
@@ -68,7 +65,11 @@ export class Run {
 		this.redact = combineRedactors(
 			[...this.apis.values()].map(({ credential }) => credential.redact),
 		);
-		this.isToolRun = isToolRun(context);
+		const { type, onError } = context.getNode();
+		this.isToolRun = context.isToolExecution?.() === true || type.endsWith('Tool');
+		// Some agents hide a thrown error from the model, so in a tool run a failure is by default an output item.
+		this.continueOnFail =
+			context.continueOnFail() || (this.isToolRun && onError !== 'stopWorkflow');
 		this.journal = new Journal(context, this.isToolRun);
 		const cancelSignal = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.signals = makeCallSignals({ cancelSignal, stopSignal: this.stopController.signal });

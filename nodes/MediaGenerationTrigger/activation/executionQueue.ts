@@ -8,7 +8,7 @@ import type {
 } from 'n8n-workflow';
 import { backoffMs, raceTimeout, sleep, withDeadline } from '../../shared/async/deadline';
 import { Semaphore } from '../../shared/async/semaphore';
-import { errorKindOf, Failure } from '../../shared/failure';
+import { errorKindOf, toFailure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { Activation } from './activation';
 import type { Outbox } from './outbox';
@@ -116,7 +116,7 @@ export class ExecutionQueue {
 		return await withDeadline(DOWNLOAD_TIMEOUT_MS, closing, fetchFiles).then(
 			(binary) => ({ json: redact.value(json), binary }),
 			(error: unknown) => {
-				const failure = error instanceof Failure ? error : new Failure('downloadFailed');
+				const failure = toFailure(error, 'downloadFailed');
 				const { message } = wordingOf(failure);
 				const withError = { ...json, error: message, error_kind: errorKindOf(failure) };
 				return { json: redact.value(withError) };

@@ -3,7 +3,7 @@ import { MAX_PAGE_SIZE } from '../../shared/api/pagination';
 import { isTransientOrOutOfCredit } from '../../shared/api/tokenCheck';
 import { sleep, monotonicNow, withDeadline } from '../../shared/async/deadline';
 import { MAX_SHARED_READ_AGE_MS } from '../../shared/async/coalescedReads';
-import { errorKindOf, Failure, toNoResponse } from '../../shared/failure';
+import { errorKindOf, Failure, toFailure, toNoResponse } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { wordingOf } from '../../shared/n8n/messages';
@@ -113,7 +113,7 @@ export class HistoryWatch {
 			name: hasFailed ? 'video or image failed' : 'generated',
 			isFinal: true,
 			subject: entry,
-			json: eventOf(entry, this.activation.api.credential.redact),
+			json: eventOf(entry, api.credential.redact),
 			fetchFiles: settings.wantsFile && !hasFailed ? fetchFiles : undefined,
 		});
 	}
@@ -125,7 +125,7 @@ export class HistoryWatch {
 	private reportFailure(error: unknown): void {
 		const { closing, settings, warn, onFatal } = this.activation;
 		if (closing.aborted) return;
-		const failure = error instanceof Failure ? error : new Failure('noResponse');
+		const failure = toFailure(error);
 		if (failure.kind === 'tokenRefused') return onFatal(failure);
 		if (this.hasWarned) return;
 		this.hasWarned = true;

@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { sleep } from '../../shared/async/deadline';
 import type { SpeechTask } from '../../shared/contract';
-import { errorKindOf, Failure } from '../../shared/failure';
+import { errorKindOf, type Failure, toFailure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { TaskEventKind } from '../../shared/n8n/triggerEvents';
@@ -92,7 +92,7 @@ export class TaskPoller {
 	 * undefined. Otherwise returns the error as a Failure.
 	 */
 	private onError(error: unknown): Failure | undefined {
-		const failure = error instanceof Failure ? error : new Failure('noResponse');
+		const failure = toFailure(error);
 		const error_kind = errorKindOf(failure);
 		if (failure.kind === 'noAudioUrl') {
 			const { message } = wordingOf(failure);

@@ -4,7 +4,7 @@ import type {
 	INodeCredentialTestResult,
 } from 'n8n-workflow';
 import { ACCOUNT_PATH } from '../contract';
-import { toWrongBaseUrl, Failure } from '../failure';
+import { toFailure, toWrongBaseUrl } from '../failure';
 import { readCredential, type Credential } from '../http/credential';
 import { egressCheck, failureOfConnection, type ServiceContext } from '../http/request';
 import { failureOfStatus, parseResponseBody } from '../parsing/errors';
@@ -40,7 +40,7 @@ export async function testMediaGenerationApi(
 			message: `${message}, but the WebSocket can't be opened: ${POLLING}`,
 		};
 	} catch (error) {
-		const failure = error instanceof Failure ? error : new Failure('noResponse');
+		const failure = toFailure(error);
 		const { message, description } = wordingOf(failure);
 		// The description only says to correct the field in the credential, which the user has open anyway.
 		const text = failure.kind === 'invalidInput' ? message : `${message}. ${description}`;
