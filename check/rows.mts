@@ -451,7 +451,7 @@ function speechRemarks(create: Exchange, exchanges: Exchange[]): [Remarks, Remar
 	];
 }
 
-/** Returns the remarks on the answer to a request for videos or images. */
+/** Returns the remarks on the answer to a request for a generation. */
 function streamRemarks(create: Exchange): [Remarks, Remarks] {
 	if (!isStream(create)) {
 		const trouble = troubleOf(create);

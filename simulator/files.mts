@@ -96,7 +96,7 @@ export function storePreview(world: World, id: string, text: string): string {
 	return store(world, `/files/preview/${id}.wav`, 'audio/wav', makeAudio);
 }
 
-/** Stores the file of a generated video or image and returns its URL. */
+/** Stores the file of a history item and returns its URL. */
 export function storeGenerated(world: World, item: HistoryItem): string {
 	const { id, prompt, type, aspect_ratio: ratio = '' } = item;
 	const scenarios = scenariosIn(prompt);

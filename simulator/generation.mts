@@ -27,12 +27,12 @@ export interface GenerationJob {
 	onEvent(event: JobEvent): void;
 }
 
-/** A checked request for videos or images. */
+/** A checked request for a generation. */
 export interface CheckedGeneration {
 	kind: GeneratedKind;
 	prompt: string;
 	aspectRatio: string;
-	/** How many videos or images are asked for. */
+	/** How many files are asked for. */
 	count: number;
 	hasImages: boolean;
 }

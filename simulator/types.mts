@@ -80,7 +80,7 @@ export interface TaskRecord {
 export type GeneratedKind = 'video' | 'image';
 
 /**
- * A video or image in the history, with the fields of the contract (§2.3). Without a file it is in progress or has
+ * An entry of the history, with the fields of the contract (§2.3). Without a file it is in progress or has
  * failed.
  */
 export interface HistoryItem {

@@ -13,7 +13,7 @@ import type { World } from './world.mts';
 const LANDSCAPE = 'VIDEO_ASPECT_RATIO_LANDSCAPE';
 const PORTRAIT = 'VIDEO_ASPECT_RATIO_PORTRAIT';
 
-/** Answers a call about videos, images, the history or the account (§4.5 to §4.10); undefined if it is none. */
+/** Answers a call about generations (§6.1), the history (§4.9) or the account (§4.10); undefined if it is none. */
 export function answerVideoAreaCall(world: World, call: Call): Reply | undefined {
 	switch (`${call.method} ${call.path}`) {
 		case 'POST /v1/video/text-to-video':
@@ -33,7 +33,7 @@ export function answerVideoAreaCall(world: World, call: Call): Reply | undefined
 	}
 }
 
-/** Checks a request for videos or images (§4.5 to §4.8) and starts it. */
+/** Checks a request for a generation (§6.1) and starts it. */
 function generate(
 	world: World,
 	call: Call,

@@ -58,7 +58,7 @@ export class World {
 	readonly taskControls = new Map<string, { cancel(): void; end(): void }>();
 	/** Tasks and generations in flight, each with the token that created it. */
 	readonly inFlight = new Set<{ token: string }>();
-	/** All videos and images, newest first. */
+	/** All entries of the history, newest first. */
 	readonly history: HistoryItem[] = [];
 	/** All files that can be downloaded, by path. */
 	readonly files = new Map<string, StoredFile>();

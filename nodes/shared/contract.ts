@@ -75,7 +75,7 @@ export interface SpeechTask {
 	raw: ServiceRecord;
 }
 
-/** One generated video or image (§2.3). */
+/** One file of a generation (§2.3). */
 export interface GeneratedFile {
 	id?: string;
 	/** The absolute URL of the file. */
@@ -135,7 +135,10 @@ export const SPEAK = {
 	path: '/v1/labs/task',
 } as const;
 
-/** The operations whose response is an event stream (§4.5–4.8). */
+/**
+ * The operations that start a generation: the response is an event stream (§6.1), and the history (§4.9) lists the
+ * result.
+ */
 export const GENERATIONS = {
 	textToVideo: {
 		...{ resource: 'video', operation: 'textToVideo', kind: 'video' },
@@ -169,8 +172,8 @@ export const PAID_OPERATIONS: readonly PaidOperation[] = [
 export type GenerationOperation = (typeof GENERATIONS)[keyof typeof GENERATIONS];
 
 /**
- * A create call for media, and what is known about its result. The journal stores the requests for videos and images,
- * so that a retry collects the result instead of paying for a second request.
+ * A create call for media, and what is known about its result. The journal stores the requests for generations, so that
+ * a retry collects the result instead of paying for a second request.
  */
 export interface GenerationRequest {
 	/** A UUID that identifies the request in the ledger. It is not the idempotency key. */

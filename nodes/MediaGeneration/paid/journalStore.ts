@@ -9,7 +9,7 @@ import { digestOf, itemIdentity } from './idempotencyKey';
 export type JournalValue =
 	/**
 	 * 'sent': it is indeterminate whether the service has accepted the call, for the reason in `indeterminateReason`.
-	 * 'accepted': the service has begun to generate the video or image. `request` is missing for speech.
+	 * 'accepted': the service has begun to generate. `request` is missing for speech.
 	 */
 	| { state: 'sent' | 'accepted'; indeterminateReason?: string; request?: GenerationRequest }
 	/**

@@ -122,8 +122,7 @@ export function chargeSummary(
 		return { after };
 	}
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
-	// The next attempt replaces a task that is gone, and a failed video or image, which has no value in the journal any
-	// more.
+	// The next attempt replaces a task that is gone, and a failed generation, which has no value in the journal any more.
 	const isTaskGone = requests.some(
 		({ index, state }) => index === failed.index && state === 'gone',
 	);

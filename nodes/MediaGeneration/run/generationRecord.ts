@@ -52,7 +52,7 @@ const SEARCH_AFTER_ERROR_MS = 10_000;
 const SEARCH_AFTER_EMPTY_MS = 60_000;
 
 /**
- * The state of one create call for videos or images. It is written to the journal for the next attempt. The request is
+ * The state of the create call of one generation. It is written to the journal for the next attempt. The request is
  * also in the account's request ledger, so that a search in the history does not give one file to two requests.
  */
 export class GenerationRecord {
@@ -133,7 +133,7 @@ export class GenerationRecord {
 
 	/**
 	 * Shows a status that the service has sent, and writes to the journal that the service has accepted the call. `id`
-	 * is that of the video or image that the status is about, if known.
+	 * is that of the file that the status is about, if known.
 	 */
 	markProgress(status: string, id?: string): void {
 		this.writeAccepted({ files: this.request.files }, id);

@@ -25,7 +25,7 @@ const FIRST_POLL_TIMEOUT_MS = 20_000;
 /** The pause between the events of two entries, in ms. */
 const EMISSION_SPACING_MS = 100;
 
-/** Polls the history of an account, and emits events about new videos and images. */
+/** Polls the history of an account, and emits events about its new entries. */
 export class HistoryWatch {
 	/** True if the log contains a warning that polling has failed, and no poll has succeeded since. */
 	private hasWarned = false;

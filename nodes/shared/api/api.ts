@@ -78,7 +78,7 @@ export class Api extends RetryingClient {
 	}
 
 	/**
-	 * Starts a generation (§4.5–4.8), which is charged, and resolves with what `readResponse` resolves with. A Failure
+	 * Starts a generation (§6.1), which is charged, and resolves with what `readResponse` resolves with. A Failure
 	 * with the fact `mayBeCharged` means that the service may have accepted the call.
 	 */
 	async generate<T>(

@@ -83,11 +83,11 @@ export const finalFields = (
  */
 export const promptStart = (prompt = ''): string => prompt.slice(0, 100);
 
-/** Returns all requests that this process knows, of all accounts: those for speech, or those for videos and images. */
+/** Returns all requests that this process knows, of all accounts: those for speech, or those for generations. */
 export const allRequests = (isSpeech: boolean): GenerationRequest[] =>
 	allAccounts().flatMap((account) => account.get(isSpeech ? SpeechLedger : RequestLedger).all());
 
-/** Returns the ledger of a credential's account in this process, for videos and images. */
+/** Returns the ledger of a credential's account in this process, for generations. */
 export const generationLedgerOf = (credential: Credential): RequestLedger =>
 	accountOf(credential).get(RequestLedger);
 

@@ -93,7 +93,7 @@ const WRONG_BASE_URL = "Check 'Base URL' in the credential: the API's URL before
 
 /**
  * Says how a user finds out whether a request of this kind was charged, without the period. Speech does not appear in
- * the history (§4.9), and some services list a video or an image only when it is finished.
+ * the history (§4.9), and some services list a generation only when it is finished.
  */
 export const howToCheckFor = (mediaKind?: MediaKind): string =>
 	mediaKind === 'speech'

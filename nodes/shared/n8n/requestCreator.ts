@@ -31,7 +31,7 @@ const LATE_TASK_MS = 3 * 3_600_000;
 export type RequestCreator = NonNullable<GenerationRequest['creator']>;
 
 /**
- * What a trigger's event is about: a video or image in the history, or a speech task, which has no `files`. The
+ * What a trigger's event is about: an entry of the history, or a speech task, which has no `files`. The
  * `prompt` of a task is its text; it is undefined if unknown.
  */
 export type EventSubject = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
@@ -127,7 +127,7 @@ function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt
 		const mayStillArrive = Date.now() < searchUntil + lateMs && (hasFailed || isIncomplete);
 		return mayStillArrive && mayHaveSamePrompt ? 'created' : undefined;
 	}
-	// The history may have other ids than those that were announced, so the ids of videos and images decide nothing yet.
+	// The history may have other ids than those that were announced, so those of a generation decide nothing yet.
 	if (isKnownTask || request.sentAt > receivedAt) return undefined;
 	const hasOtherPrompt = prompt && request.prompt && !mayHaveSamePrompt;
 	return hasOtherPrompt && Date.now() > receivedAt + OTHER_PROMPT_GRACE_MS ? undefined : 'perhaps';

@@ -31,7 +31,7 @@ export const EVENTS = [
 const HISTORY_EVENTS = ['generated'] as const;
 type HistoryEventKind = (typeof HISTORY_EVENTS)[number];
 
-/** The events about speech tasks. If `generated` is selected as well, `failed` is also about videos and images. */
+/** The events about speech tasks. If `generated` is selected as well, `failed` is also about the history. */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], HistoryEventKind>;
 export const taskEvents = EVENTS.map(({ value }) => value).filter(
 	(value): value is TaskEventKind => !HISTORY_EVENTS.includes(value as HistoryEventKind),
@@ -59,8 +59,8 @@ export const taskIds: INodeProperties = {
 
 /**
  * True if a trigger with these stored parameters may report any speech task of the account (if `isSpeech`), or any
- * video or image (if not). A missing parameter has its default value, because n8n does not store default values. An
- * expression may give any events, and no task IDs.
+ * entry of the history (if not). A missing parameter has its default value, because n8n does not store default values.
+ * An expression may give any events, and no task IDs.
  */
 export function mayReport(stored: INodeParameters, isSpeech: boolean): boolean {
 	const events = stored[eventsField.name] ?? eventsField.default;

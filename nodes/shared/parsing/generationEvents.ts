@@ -214,7 +214,7 @@ export class GenerationEvents {
 			this.setOutcome(missingResultReason, undefined, hasEmptyList(value));
 	}
 
-	/** Reads an error. An error without an id may be about one video or image, or about all of them. */
+	/** Reads an error. An error without an id may be about one file, or about all of them. */
 	private readError(error: unknown): void {
 		const { kind, facts } = failureOfAnswer(this.context.redact.value(error));
 		const transient = isThrottledAnswer(error) || undefined;
