@@ -72,7 +72,20 @@ test('an interval grows with each refusal, is kept for a while, and is gone two 
 	pass(21);
 	expect(interval.ms).toBeCloseTo(longest / 1.2 ** 3);
 	pass(60);
-	expect(interval.ms).toBe(0);
+	expect(interval.ms).toBeLessThan(longest / 250);
+});
+
+test('an interval is hardly longer than a minute, however long everything is refused', () => {
+	const interval = new RequestInterval();
+	for (let n = 0; n < 100; n++) {
+		let waitedSeconds = 0;
+		do {
+			pass(1);
+			waitedSeconds++;
+		} while (waitedSeconds * 1000 < interval.ms);
+		expect(waitedSeconds).toBeLessThan(60);
+		interval.onThrottled(monotonicNow());
+	}
 });
 
 describe('the concurrency limit', () => {
