@@ -195,10 +195,10 @@ export interface GenerationRequest {
 	 */
 	requestedCount: number;
 	/**
-	 * How many files the request asked for, in the ledger only and once it has files. If fewer have come, the service
-	 * may still list the others later; each that a trigger recognizes lowers the number.
+	 * How many files a trigger may attribute to the request, in the ledger only and once it has files: at first, as many
+	 * as the request asked for, because the service may list missing ones later. Each that is attributed lowers the number.
 	 */
-	orderedCount?: number;
+	attributableCount?: number;
 	/**
 	 * The ids of history entries that a trigger has attributed to the request because of the prompt, in the ledger only.
 	 * They do not prove whose the files are.

@@ -19,7 +19,7 @@ test('a video that a trigger attributes to a finished request still goes to the 
 	const request = (first: string, fields: Partial<GenerationRequest>) => {
 		const files = readGeneratedFiles([video(first)], SERVICE);
 		const own = { files, creator: { id: 'own' }, sentAt: now - 60_000, searchUntil: now + 60_000 };
-		const one = sent({ ...own, orderedCount: 2, ...fields });
+		const one = sent({ ...own, attributableCount: 2, ...fields });
 		ledger.add(one);
 		return one;
 	};

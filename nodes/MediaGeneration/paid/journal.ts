@@ -178,8 +178,8 @@ export class JournalEntry {
 	}
 
 	/**
-	 * True if no earlier attempt has left a result to collect, so that a create call has to be sent and is charged. It
-	 * is not sent if another run has it in flight, or if a task that seemed to be gone is there after all.
+	 * True if no earlier attempt has left a result to collect, so that a create call is planned, which is charged. In the
+	 * end, it is not sent if another run has it in flight, or if a task that seemed to be gone is there after all.
 	 */
 	get needsCreateCall(): boolean {
 		return !this.value || this.value.state === 'gone';

@@ -73,8 +73,8 @@ export function storeFor(context: IExecuteFunctions, isToolRun: boolean): Journa
 /**
  * Returns the id that the first attempt and all its retries share (`mediaGenerationLineage`). The first call for a store
  * creates the id. If the first attempt did not reach this node, only the run of the start node, which n8n passes on to
- * each retry, shows that several retries belong together. So the id of a retry (`isRetry`) is made from that run and
- * its items, because many executions may start in the same millisecond.
+ * each retry, shows that several retries belong together. So the id of a retry (`isRetry`) is made from that run. The
+ * items of that run are included, because many executions may start in the same millisecond.
  */
 export function lineageOf(
 	store: JournalStore,

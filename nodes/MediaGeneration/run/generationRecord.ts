@@ -184,7 +184,7 @@ export class GenerationRecord {
 		const ledgerFiles = files.map(({ id, fileUrl }) => {
 			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };
 		});
-		this.ledger.add({ ...this.request, orderedCount, files: ledgerFiles });
+		this.ledger.add({ ...this.request, attributableCount: orderedCount, files: ledgerFiles });
 		if (files.length < orderedCount) {
 			const missingIds = this.request.announcedIds.filter(
 				(announced) => !files.some(({ id }) => id === announced),

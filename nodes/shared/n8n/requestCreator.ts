@@ -22,8 +22,8 @@ const RECHECK_MS = 1000;
 const OTHER_PROMPT_GRACE_MS = 5000;
 
 /**
- * How long after its create call failed a task with the same text counts as the result of that call, in ms. Tasks may
- * wait for two hours in the service's queue.
+ * After a create call has failed, a task with the same text counts as its result for this long, in ms. Tasks may wait
+ * for two hours in the service's queue.
  */
 const LATE_TASK_MS = 3 * 3_600_000;
 
@@ -109,7 +109,7 @@ function isProvenCreator(request: GenerationRequest, { id, files = [] }: EventSu
  */
 function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt: number) {
 	const { prompt, hasFailed } = subject;
-	const { files, orderedCount = request.requestedCount, searchUntil } = request;
+	const { files, attributableCount = request.requestedCount, searchUntil } = request;
 	const isSpeech = request.kind === 'speech';
 	const isKnownTask = isSpeech && request.announcedIds.length > 0;
 	// If the text of a task is unknown, any request may have created it, for example one whose create call got no
@@ -118,9 +118,9 @@ function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt
 	// With `searchUntil`, the stream of the request has ended. For speech, its create call has failed.
 	if (searchUntil !== undefined) {
 		// A file without an id is recognized by its URL only, and the history may have another URL than the stream. Each
-		// entry that was found by the prompt has lowered `orderedCount` (see `assignResult`).
+		// entry that was found by the prompt has lowered `attributableCount` (see `assignResult`).
 		const knownCount = files.filter(({ id }) => id !== undefined).length;
-		const isIncomplete = isSpeech ? !isKnownTask : knownCount < orderedCount;
+		const isIncomplete = isSpeech ? !isKnownTask : knownCount < attributableCount;
 		// Without its text, any task would count as the result, so the time is shorter.
 		const hasText = isSpeech && (prompt !== undefined || subject.readPrompt);
 		const lateMs = hasText ? LATE_TASK_MS : LATE_RESULT_MS;
@@ -143,8 +143,8 @@ const collapse = (text: string) => text.trim().replace(/\s+/g, ' ');
  */
 function assignResult(creator: GenerationRequest, id: string, files: GeneratedFile[] = []): void {
 	if (creator.kind === 'speech') creator.announcedIds = [id];
-	if (creator.orderedCount === undefined) return;
-	creator.orderedCount -= Math.max(1, files.length);
+	if (creator.attributableCount === undefined) return;
+	creator.attributableCount -= Math.max(1, files.length);
 	// Another trigger may still ask about the same entry.
 	creator.attributedIds = [...(creator.attributedIds ?? []), id];
 }

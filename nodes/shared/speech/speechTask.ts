@@ -172,7 +172,9 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			};
 			return await throttle.coalescedReads
 				.share(key, startedAfter, signal, getTask)
-				.finally(() => (freshAfter = signal.aborted ? freshAfter : monotonicNow()))
+				.finally(() => {
+					if (!signal.aborted) freshAfter = monotonicNow();
+				})
 				.then(
 					(task) => {
 						const result = observations.noteTask(task);
