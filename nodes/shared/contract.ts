@@ -212,7 +212,10 @@ export interface GenerationRequest {
 	 * by version 0.1.0 may have no creator.
 	 */
 	creator?: { id: string; calledBy?: string };
-	/** When the last attempt to send the request began, in ms since 1970 by our clock; 0 before the first attempt. */
+	/**
+	 * When the last attempt to send the request began, in ms since 1970 by our clock; 0 if there was none, or if the
+	 * service has surely not accepted it.
+	 */
 	sentAt: number;
 	/** The ids that the service has announced for the files. For speech, the id of the task. */
 	announcedIds: string[];

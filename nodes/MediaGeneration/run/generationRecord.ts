@@ -58,8 +58,6 @@ const SEARCH_AFTER_EMPTY_MS = 60_000;
 export class GenerationRecord {
 	/** The request that this attempt or an earlier one has sent, or that is about to be sent. */
 	readonly request: GenerationRequest;
-	/** True if this attempt or an earlier one has sent the request, and the service has not refused it. */
-	private isSent = false;
 	/** `accepted` once the service has begun to generate, so that the call is charged. */
 	private state: 'sent' | 'accepted' = 'sent';
 	/** Why it is indeterminate whether the service has accepted the request, in words. */
@@ -74,7 +72,6 @@ export class GenerationRecord {
 	) {
 		const { value: previous } = entry;
 		if (previous && 'request' in previous && previous.request) {
-			this.isSent = true;
 			({ state: this.state, indeterminateReason: this.indeterminateReason } = previous);
 			this.request = previous.request;
 			return;
@@ -99,7 +96,7 @@ export class GenerationRecord {
 	 * files, shows a hint. Returns undefined if no earlier attempt has sent the request.
 	 */
 	readPreviousResult(): StreamResult | undefined {
-		if (!this.isSent) return undefined;
+		if (this.request.sentAt === 0) return undefined;
 		const { accountKey: ownAccountKey } = this.item.credential;
 		const { accountKey = ownAccountKey, files, reason, failedIds } = this.request;
 		if (files.length > 0) this.item.report.hint(this.entry.collectedHint);
@@ -117,7 +114,6 @@ export class GenerationRecord {
 	 * on the service may have accepted the call.
 	 */
 	markSent(): void {
-		this.isSent = true;
 		this.request.sentAt = Date.now();
 		this.ledger.add(this.request);
 		this.entry.setSent({ state: 'sent', request: this.request });
@@ -126,7 +122,7 @@ export class GenerationRecord {
 
 	/** Undoes `markSent`. Call it only when the service has surely not accepted the call. */
 	markNotAccepted(): void {
-		this.isSent = false;
+		this.request.sentAt = 0;
 		this.ledger.remove(this.request);
 		this.entry.setNotAccepted();
 	}
@@ -213,7 +209,7 @@ export class GenerationRecord {
 			!(error instanceof Failure) ||
 			error.facts.mayBeCharged ||
 			isFailure(error, 'streamLost', 'indeterminate');
-		if (!this.isSent || !mayStillCome) {
+		if (request.sentAt === 0 || !mayStillCome) {
 			Object.assign(request, finalFields(request, request.files));
 			this.entry.deleteEverywhere();
 			return error;
