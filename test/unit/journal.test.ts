@@ -39,7 +39,8 @@ function execution(executionId: string | null = '1') {
 				getNode: () => ({ parameters: { text }, credentials }),
 			} as unknown as IExecuteFunctions;
 			const credential = { accountKey, baseUrl: '', redact: redactor(TOKEN) };
-			const item = { index: 0, credential, parameters: {} as NodeParameters };
+			const parameters = { readRaw: () => text } as unknown as NodeParameters;
+			const item = { index: 0, credential, parameters };
 			return new Journal(context, isTool).entriesFor(item, [''])[0]!;
 		},
 	};

@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
-import { jsonStringify, type IExecuteFunctions, type INodeExecutionData } from 'n8n-workflow';
+import {
+	jsonStringify,
+	type IExecuteFunctions,
+	type INode,
+	type INodeExecutionData,
+} from 'n8n-workflow';
 import { CREDENTIAL_TYPE } from '../../shared/http/request';
+import type { NodeParameters } from '../../shared/n8n/parameters';
 import { isRecord } from '../../shared/parsing/values';
 
 /*
@@ -47,14 +53,14 @@ export function parametersInKey({ options, ...others }: Record<string, unknown>)
 }
 
 /**
- * For a call by a model: returns the node's parameters and options that the key contains, with each expression replaced
- * by its value. `index` is that of the input item. Throws n8n's error if an expression cannot be resolved.
+ * Returns what `parametersInKey` returns for the parameters of a node, but with the values of expressions for one item,
+ * which `readRaw` reads. Throws n8n's error if an expression cannot be resolved.
  */
-const resolvedParametersInKey = (context: IExecuteFunctions, index: number): unknown[] =>
-	parametersInKey(context.getNode().parameters).map(([name, value]) => {
-		const isExpression = typeof value === 'string' && value.startsWith('=');
-		return [name, isExpression ? context.evaluateExpression(value.slice(1), index) : value];
-	});
+export const resolvedParametersInKey = (
+	{ parameters }: INode,
+	{ readRaw }: NodeParameters,
+): unknown[][] =>
+	parametersInKey(Object.fromEntries(Object.keys(parameters).map((name) => [name, readRaw(name)])));
 
 /**
  * Returns the values by which a retry recognizes an input item. The ids of files and `toolCallId` are left out, because
@@ -90,13 +96,13 @@ export const digestOf = (...parts: unknown[]): string =>
  * not on the token, so a retry still collects the result after the user has corrected the token.
  */
 export function keyFactory(context: IExecuteFunctions, isToolRun: boolean) {
-	const { parameters, credentials } = context.getNode();
-	const { id, name } = credentials?.[CREDENTIAL_TYPE] ?? {};
+	const node = context.getNode();
+	const { id, name } = node.credentials?.[CREDENTIAL_TYPE] ?? {};
 	const runIndex: unknown = isToolRun ? 'tool' : context.evaluateExpression('{{ $runIndex }}', 0);
-	const runDigest = digestOf(runIndex ?? 0, isToolRun ? [] : parametersInKey(parameters));
+	const runDigest = digestOf(runIndex ?? 0, isToolRun ? [] : parametersInKey(node.parameters));
 	const items = context.getInputData();
-	return (index: number, accountKey: string): string => {
-		const callParameters = isToolRun ? resolvedParametersInKey(context, index) : [];
+	return (index: number, accountKey: string, parameters: NodeParameters): string => {
+		const callParameters = isToolRun ? resolvedParametersInKey(node, parameters) : [];
 		const requestDigest = digestOf(runDigest, callParameters, itemIdentity(items[index]!));
 		return `${digestOf(id ?? name, isToolRun ? accountKey : '')}/${index}:${requestDigest}`;
 	};

@@ -79,7 +79,7 @@ export class Journal {
 	 * error if an expression cannot be resolved.
 	 */
 	entriesFor({ index, credential, parameters }: EntryItem, callKeys: string[]): JournalEntry[] {
-		const itemKey = this.idempotencyKeyOf(index, credential.accountKey);
+		const itemKey = this.idempotencyKeyOf(index, credential.accountKey, parameters);
 		const recentKey =
 			(this.recentRequests?.keyPrefixOf(index, parameters, credential.baseUrl) ?? '') + itemKey;
 		return callKeys.map(

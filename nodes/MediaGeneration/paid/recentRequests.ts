@@ -1,8 +1,9 @@
-import type { IExecuteFunctions, INodeExecutionData, INodeParameters } from 'n8n-workflow';
+import type { IExecuteFunctions, INode, INodeExecutionData } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
 import { evictOldest } from '../../shared/limits';
+import { destinationOf } from '../../shared/n8n/internals';
 import type { NodeParameters } from '../../shared/n8n/parameters';
-import { digestOf, parametersInKey } from './idempotencyKey';
+import { digestOf, resolvedParametersInKey } from './idempotencyKey';
 import type { JournalValue, WrittenValue } from './journalStore';
 
 /** How long a request of a manual run can be collected, in ms. */
@@ -46,39 +47,29 @@ export class RecentRequests {
 	private readonly mayCollect: boolean;
 	/** Identifies the node among the nodes of all workflows. */
 	private readonly nodeKey: string;
-	private readonly parameters: INodeParameters;
+	private readonly node: INode;
 	private readonly items: INodeExecutionData[];
 
 	/** Create an object of this class only for a manual run. */
 	constructor(context: IExecuteFunctions) {
-		const node = context.getNode();
-		this.parameters = node.parameters;
+		this.node = context.getNode();
 		this.items = context.getInputData();
-		// This internal field of n8n says which node the user executes. Before n8n 2, its value was just the name of
-		// that node.
-		const { runExecutionData } = context as unknown as {
-			runExecutionData?: { startData?: { destinationNode?: string | { nodeName: string } } };
-		};
-		const destination = runExecutionData?.startData?.destinationNode;
-		const name = typeof destination === 'object' ? destination.nodeName : destination;
-		this.mayCollect = name !== undefined && name !== node.name;
-		this.nodeKey = `${context.getWorkflow().id}/${node.id}`;
+		const destination = destinationOf(context);
+		this.mayCollect = destination !== undefined && destination !== this.node.name;
+		this.nodeKey = `${context.getWorkflow().id}/${this.node.id}`;
 	}
 
 	/**
 	 * Returns the prefix of an item's keys in this store. It depends on the values of expressions and on the Base URL,
 	 * because another service may use the same ids. Throws n8n's error if an expression cannot be resolved.
 	 */
-	keyPrefixOf(index: number, { readRaw }: NodeParameters, baseUrl: string): string {
-		const resolvedPairs = Object.keys(this.parameters).map(
-			(name) => [name, readRaw(name)] as const,
-		);
+	keyPrefixOf(index: number, parameters: NodeParameters, baseUrl: string): string {
 		// A file in memory has its content in `data`. A stored one has a new `id` each time that the node before runs, so
 		// its size stands for it. Older versions of n8n don't note the size in bytes.
 		const files = Object.values(this.items[index]!.binary ?? {}).map(({ bytes, id, data }) =>
 			id === undefined ? data : (bytes ?? id),
 		);
-		const values = parametersInKey(Object.fromEntries(resolvedPairs));
+		const values = resolvedParametersInKey(this.node, parameters);
 		return `${this.nodeKey}/${digestOf(values, files, baseUrl)}`;
 	}
 

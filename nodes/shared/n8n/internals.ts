@@ -13,6 +13,8 @@ interface ContextInternals {
 	/** Only an execution has it. */
 	runExecutionData?: {
 		parentExecution?: { workflowId?: string };
+		/** Before n8n 2, `destinationNode` was just the name of that node. */
+		startData?: { destinationNode?: string | { nodeName: string } };
 		/** The runs of each node that has run. */
 		resultData?: { runData?: Record<string, ITaskData[]> };
 		executionData?: { contextData?: Record<string, IContextObject> };
@@ -28,6 +30,12 @@ export const enabledNodes = (context: IExecuteFunctions | ITriggerFunctions): IN
 /** Returns the id of the workflow that called this one; undefined if none is known. */
 export const callerIdOf = (context: IExecuteFunctions): string | undefined =>
 	(context as ContextInternals).runExecutionData?.parentExecution?.workflowId;
+
+/** Returns the name of the node that the user executes; undefined if it is the whole workflow, or if it is not known. */
+export function destinationOf(context: IExecuteFunctions): string | undefined {
+	const { destinationNode } = (context as ContextInternals).runExecutionData?.startData ?? {};
+	return typeof destinationNode === 'object' ? destinationNode.nodeName : destinationNode;
+}
 
 /**
  * Returns the context data of all nodes that have finished a run in this execution. n8n keeps the data from one run of
