@@ -43,7 +43,7 @@ const valueInKey = (parameter: unknown) =>
 	isRecord(parameter) && '__rl' in parameter ? parameter.value : parameter;
 
 /** Returns the parameters and options of a node that the key contains, as pairs of name and value, sorted by name. */
-export function parametersInKey({ options, ...others }: Record<string, unknown>): unknown[][] {
+function parametersInKey({ options, ...others }: Record<string, unknown>): unknown[][] {
 	// `options` is a text if the whole collection is one expression.
 	const optionValues = isRecord(options) ? options : { options };
 	return Object.entries({ ...others, ...optionValues })

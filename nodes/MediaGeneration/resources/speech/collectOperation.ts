@@ -72,6 +72,7 @@ export const collectSpeech: Operation = {
 		return async () => {
 			if (!isJoined) {
 				return await runParts(item, ids, collectOptions.timeoutMs, async ({ stopStarting }, id) => {
+					// The item's own report: these tasks are not the parts of one speech.
 					const resultPromise = collect({ ...item, stopStarting }, collectOptions, id);
 					// The failure of one task must not discard the audio of the other tasks.
 					return await toItemResult(
