@@ -17,7 +17,7 @@ export const MUTANTS = [
 	`run/generationRecord.ts => this.entry.setSent({ state: 'sent', request: this.request }); =>`,
 	`run/generationRecord.ts => this.entry.setNotAccepted(); =>`,
 	`run/run.ts => !resultsByItem.flat().some(isFailed) => resultsByItem.flat().some(isFailed)`,
-	`api/retry.ts => if (retry === 'ifNotAccepted') return true; => if (retry === 'ifNotAccepted') return false;`,
+	`api/retry.ts => if (isCreateCall(call)) return true; => if (isCreateCall(call)) return false;`,
 	`api/retry.ts => if (!lastFailure.facts.mayBeCharged) => if (true)`,
 	// Whose file.
 	`generation/historyMatching.ts => request.withImages || =>`,

@@ -50,7 +50,6 @@ export class Api extends RetryingClient {
 			method: 'POST',
 			path,
 			body: { bytes: Buffer.from(JSON.stringify(request)) },
-			retry: 'ifNotAccepted',
 			attemptTimeoutMs: CREATE_TIMEOUT_MS,
 			...options,
 		};
@@ -89,7 +88,7 @@ export class Api extends RetryingClient {
 		>,
 		readResponse: ResponseReader<T>,
 	): Promise<T> {
-		const call = { method: 'POST', path, retry: 'ifNotAccepted', wantsStream: true } as const;
+		const call = { method: 'POST', path, wantsStream: true } as const;
 		return await this.send({ ...call, ...options }, readResponse);
 	}
 

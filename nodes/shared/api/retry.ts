@@ -31,7 +31,7 @@ const MAX_CALL_ATTEMPTS = 5;
 const MAX_THROTTLED_READ_MS = 300_000;
 
 /** One call to the API; `path` begins with a slash and follows the Base URL. */
-interface BaseCall extends Pick<HttpRequest, 'method' | 'query'> {
+interface BaseCall extends Pick<HttpRequest, 'query'> {
 	path: string;
 	/** The JSON body. The caller may delete `bytes` once the call is accepted, to free their memory. */
 	body?: { bytes?: Buffer };
@@ -51,8 +51,12 @@ interface BaseCall extends Pick<HttpRequest, 'method' | 'query'> {
 	onNotAccepted?(): void;
 }
 
-/** A call that is not charged. With `ifTemporary`, it is sent again after a temporary failure. */
+/**
+ * A call that is not charged. With `ifTemporary`, it is sent again after a temporary failure. Every POST counts as
+ * charged, so that none is sent again by mistake.
+ */
 export interface FreeCall extends BaseCall {
+	method: 'GET' | 'DELETE';
 	retry: 'ifTemporary' | 'never';
 	/** How long the call lets others go first. The default is `read`. */
 	kind?: Exclude<CallKind, 'create'>;
@@ -64,12 +68,13 @@ export interface FreeCall extends BaseCall {
  * after a refused connection or a throttled response.
  */
 export interface CreateCall extends BaseCall, CallSignals {
-	retry: 'ifNotAccepted';
+	method: 'POST';
 }
 
+/** A call, and how it is sent again: see its two types. */
 export type ApiCall = FreeCall | CreateCall;
 
-const isCreateCall = (call: ApiCall): call is CreateCall => call.retry === 'ifNotAccepted';
+const isCreateCall = (call: ApiCall): call is CreateCall => call.method === 'POST';
 
 /** The two signals of a call; a `FreeCall` has one signal for both. */
 const signalsOf = (call: ApiCall): { stopStarting: AbortSignal; abortInFlight: AbortSignal } =>
@@ -119,7 +124,7 @@ export type ResponseReader<T> = (
 ) => Promise<T>;
 
 /**
- * Sends calls to the service's API, each when the throttle admits it, and sends them again as their field `retry` says.
+ * Sends calls to the service's API, each when the throttle admits it, and sends them again as `ApiCall` says.
  */
 export class RetryingClient {
 	/** The throttle of the account. */
@@ -139,7 +144,7 @@ export class RetryingClient {
 	}
 
 	/**
-	 * Sends a call, and repeats it if its field `retry` says so. Resolves with what `readResponse` resolves with.
+	 * Sends a call, and repeats it as `ApiCall` says. Resolves with what `readResponse` resolves with.
 	 * Throws a Failure, or what `onSend` or `readResponse` throws.
 	 */
 	protected async send<T>(call: ApiCall, readResponse: ResponseReader<T>): Promise<T> {
@@ -248,19 +253,18 @@ export class RetryingClient {
 		attempt: number,
 		startedAt: number,
 	): boolean {
-		const { retry } = call;
-		if (retry === 'never' || signalsOf(call).abortInFlight.aborted) return false;
+		if (signalsOf(call).abortInFlight.aborted) return false;
+		if (!isCreateCall(call) && call.retry === 'never') return false;
 		if (failure.kind === 'rateLimited') {
 			if (this.throttle.failFast.isQuotaExhausted) return false;
 			// With a rate limit, a large batch may have to wait for long, so the number of retries of a create call is
 			// not limited.
-			if (retry === 'ifNotAccepted') return true;
+			if (isCreateCall(call)) return true;
 			// A read may have no deadline, so the time for its retries is limited.
 			if (monotonicNow() - startedAt < MAX_THROTTLED_READ_MS) return true;
 		}
 		if (attempt + 1 >= MAX_CALL_ATTEMPTS) return false;
-		if (retry === 'ifTemporary') return isTransient(failure);
-		return failure.facts.unreachableCause === 'refused';
+		return isCreateCall(call) ? failure.facts.unreachableCause === 'refused' : isTransient(failure);
 	}
 
 	/** Sends the request once and reads its response with `readResponse`. Throws a Failure unless the status is 2xx. */
