@@ -26,10 +26,16 @@ test('a process may be killed at every effect, and retried', async () => {
 const operations = PAID_OPERATIONS.map((row) => [`${row.resource}:${row.operation}`, row] as const);
 
 test.each(operations)('%s is drawn, and the worlds know what it makes', (name, { kind, path }) => {
-	const { timeoutSeconds } = MEDIA[kind];
-	const known = [DRAWN.includes(name), kindOf(path), usualTimeoutOf(name), takesPictures(name)];
-	const withImages = (WITH_IMAGES as readonly string[]).includes(name);
-	expect(known).toEqual([true, kind, timeoutSeconds, withImages]);
+	expect(DRAWN).toContain(name);
+	expect({
+		kindOf: kindOf(path),
+		usualTimeoutOf: usualTimeoutOf(name),
+		takesPictures: takesPictures(name),
+	}).toEqual({
+		kindOf: kind,
+		usualTimeoutOf: MEDIA[kind].timeoutSeconds,
+		takesPictures: (WITH_IMAGES as readonly string[]).includes(name),
+	});
 	// Without a control byte, the node would take the file for text.
 	expect(String(KINDS[kind].head)).toMatch(/[\0-\x08\x0e-\x1f]/);
 });
