@@ -4,7 +4,7 @@ import type { Fault } from '../worlds/world.mts';
 /** A limit that nobody tells the node of, and what the node has to reach beside one who knows it. */
 export interface Row {
 	faults: Fault[];
-	operation?: 'speak';
+	operation?: 'speech:speak';
 	/** Another client takes a part of it, or it is another one from some minute on. */
 	changes?: true;
 	/** What is possible is what so many rows take under these faults, and so many ms more. */
@@ -46,12 +46,12 @@ export const LIMITS: Record<string, Row> = {
 	'100 a minute': { faults: [always(minute(100))] },
 	'60 a minute, unannounced': { faults: [always(minute(60, ''))] },
 	// Each task is read, too, which counts; 'early': messages come before the answer to the create call.
-	'30 a minute, speech': { faults: [always(minute(30))], operation: 'speak' },
+	'30 a minute, speech': { faults: [always(minute(30))], operation: 'speech:speak' },
 	'30 a minute, speech without messages': {
-		...{ faults: [always(minute(30)), messages('none')], operation: 'speak' },
+		...{ faults: [always(minute(30)), messages('none')], operation: 'speech:speak' },
 	},
 	'60 a minute, speech, late': {
-		...{ faults: [always(minute(60, '')), messages('early')], operation: 'speak' },
+		...{ faults: [always(minute(60, '')), messages('early')], operation: 'speech:speak' },
 	},
 	'4 or 2 a second, in turns': { faults: shared(second, 4, 2), changes: true },
 	'4 at once': { faults: [always(atOnce(4))] },
@@ -89,13 +89,13 @@ export const LIMITS: Record<string, Row> = {
 	},
 	'15 texts at once, charged, failing early': {
 		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.1, 3: 0.08, 10: 0.26 } },
-		operation: 'speak',
+		operation: 'speech:speak',
 	},
 	'replicas that lag': {
 		...{
 			faults: [always({ kind: 'lag', ms: 5000 })],
 			beside: { faults: [], items: 60, later: 0 },
-			operation: 'speak',
+			operation: 'speech:speak',
 			items: 60,
 		},
 	},

@@ -13,7 +13,7 @@ const RUNS = 5;
 /** Spreads the rows over processes: one execution in each, and what becomes of them. */
 async function played(row: Row, processes: number, seed: number) {
 	const { faults, items = ITEMS, againAt, timeout = 36_000 } = row;
-	const operation: string = row.operation ?? 'create';
+	const operation = row.operation ?? 'image:create';
 	const executionOf = (process: number, at: number, count: number): Execution => ({
 		...{ name: `execution ${process}${at ? ' later' : ''}`, at, process, operation },
 		...{ options: { timeout }, onError: 'continueRegularOutput' },
@@ -54,7 +54,7 @@ async function measureOnce(name: string, processes: number, seed: number) {
 	const made = new Map(lines.flatMap((line) => (line.what === 'made' ? [[line.id, line.at]] : [])));
 	const works = lines.flatMap((line) => {
 		const end = line.what === 'charge' ? made.get(line.id) : undefined;
-		return end === undefined ? [] : [end - line.at, ...(operation === 'speak' ? [0] : [])];
+		return end === undefined ? [] : [end - line.at, ...(operation === 'speech:speak' ? [0] : [])];
 	});
 	const refusals = lines.filter((line) => line.what === 'answer' && line.status === 429).length;
 	const sent = lines.filter((line) => line.what === 'request' && line.host.startsWith('api'));

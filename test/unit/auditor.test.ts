@@ -7,7 +7,12 @@ import { TOKEN } from '../worlds/service.mts';
 const text = 'One text.';
 const [execution, process, trigger, id] = ['execution 0', 'n8n 0', 'trigger 0', 'speech-0'];
 const asked = {
-	...{ operation: 'speak', items: [text], onError: 'stopWorkflow' as const, tries: 1 },
+	...{
+		operation: 'speech:speak' as const,
+		items: [text],
+		onError: 'stopWorkflow' as const,
+		tries: 1,
+	},
 	amount: 1,
 	options: { timeout: 900, concurrency: 1, subtitles: true, maxPaidPerExecution: 2 },
 };

@@ -1,4 +1,5 @@
 import { randomFrom } from '../../simulator/media/random.mts';
+import type { Operation } from '../faults/stage.mts';
 import { MINUTE, SECOND } from './clock.mts';
 
 /** What goes wrong with the service, from `at` on for `forMs`. Times in ms. */
@@ -90,15 +91,22 @@ const PARTLY = { kind: 'partly', at: 0, forMs: 24 * 60 * MINUTE } as const;
 const [SPEAK, COLLECT, VIDEO] = ['speech:speak', 'speech:wait', 'video:textToVideo'] as const;
 const IMAGE = 'image:create';
 /** The operations that executions are drawn from; one that stands here several times is drawn as often. */
-export const DRAWN = [
-	...[SPEAK, SPEAK, SPEAK, VIDEO, VIDEO, 'video:ingredientsToVideo', 'video:framesToVideo'],
-	...[IMAGE, COLLECT],
+export const DRAWN: Operation[] = [
+	SPEAK,
+	SPEAK,
+	SPEAK,
+	VIDEO,
+	VIDEO,
+	'video:ingredientsToVideo',
+	'video:framesToVideo',
+	IMAGE,
+	COLLECT,
 ];
 
 const EVENTS =
 	'completed,completed failed,progress completed failed,generated,completed generated'.split(',');
 
-function executionOf(index: number, operation: string = pick(...DRAWN)) {
+function executionOf(index: number, operation: Operation = pick(...DRAWN)) {
 	const isSpeech = operation.startsWith('speech:');
 	const isPaid = operation !== COLLECT;
 	const batches = isPaid && chance(0.15) ? 2 : 1;
