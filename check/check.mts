@@ -81,8 +81,9 @@ export async function check(
 	const standIns = new StandIns(apiToken);
 	const isStopped = ({ lines }: Run) => lines.includes(STOPPED);
 	const recording: Recording = {
-		format: 2,
+		format: 3,
 		made,
+		took: Date.now() - Date.parse(made),
 		runs: runs.filter((run) => !isStopped(run)).map((run) => standIns.run(run)),
 		others: others
 			.concat(runs.filter(isStopped).flatMap(({ exchanges }) => exchanges))

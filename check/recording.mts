@@ -24,9 +24,11 @@ export interface RecordedExchange extends Omit<Exchange, 'parts'> {
 type RecordedRun = Pick<Run, 'operation' | 'lines'> & { exchanges: RecordedExchange[] };
 
 export interface Recording {
-	format: 2;
+	format: 3;
 	/** When the check began, as an ISO 8601 time. */
 	made: string;
+	/** How long it took, in ms. */
+	took: number;
 	/** The operations of the node, in order. */
 	runs: RecordedRun[];
 	/** What the check itself has asked. */

@@ -161,17 +161,14 @@ export async function replay(
 	recording: Recording,
 	before?: (operation: string) => void,
 ): Promise<string[]> {
-	const { runs, others } = recording;
+	const { runs, others, took } = recording;
 	const names = runs.map(({ operation }) => operation);
 	if (names.length === 0) return ['nothing to replay: the node was made to do nothing'];
 	const service = new Replay(recording);
 	try {
 		const apiToken = `replay-${Date.now()}-${Math.random()}`;
 		const credential = { apiToken, ...(await service.start()) };
-		const exchanges = runs.flatMap((run) => run.exchanges);
-		const ends = exchanges.map(({ at, ended = 0 }) => at + ended);
-		const duration = Math.max(...ends) - Math.min(...exchanges.map(({ at }) => at));
-		const stop = AbortSignal.timeout(2 * duration + 20_000);
+		const stop = AbortSignal.timeout(2 * took + 20_000);
 		const free = names.filter((name) => FREE_OPERATIONS.includes(name));
 		const now: Run[] = await Promise.all(
 			free.map((operation) => runOperation(operation, credential, stop)),

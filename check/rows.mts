@@ -24,6 +24,7 @@ import {
 type Json = Record<string, unknown>;
 
 const ACCOUNT = '§4.10 Account';
+const ELSEWHERE = 'not where the node looks';
 const BASE = 'http://service.invalid';
 const jsonOf = (exchange: Exchange): unknown => shared.parseJson(textOf(exchange));
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
@@ -247,7 +248,7 @@ function readRow(
 	];
 	const differences = [
 		trouble,
-		trouble === undefined && isUnread && 'not where the node looks',
+		trouble === undefined && isUnread && ELSEWHERE,
 		isMissed && 'another page has newer entries',
 		...(entry ? differencesIn(entry, entryFields!) : []),
 	];
@@ -290,7 +291,7 @@ export function blockedRow(answer: Exchange, account?: Run): Row {
 	const failure = shared.failureOfConnection({ code: answer.broke }, answer.origin);
 	const why = account ? errorIn(account) : `n8n says “${shared.wordingOf(failure).message}”`;
 	const advice = `${why}: check the Base URL and the API Token`;
-	return row(ACCOUNT, !isNotThere(answer), [[], [troubleOf(answer)]], advice, 'fails');
+	return row(ACCOUNT, !isNotThere(answer), [[], [troubleOf(answer) ?? ELSEWHERE]], advice, 'fails');
 }
 
 /** Matches headers that any server sends. */
@@ -490,8 +491,8 @@ export const chargeLines = (runs: Run[]) =>
 		.filter(({ method, status }) => method === 'POST' && !(status >= 300 && status < 500))
 		.map((create) => {
 			const kind = shared.PAID_OPERATIONS.find(({ path }) => create.path.endsWith(path))?.kind;
-			const ids = [...textOf(create).matchAll(/"[\w-]*id"\s*:\s*(?:"([^"]+)|([^",}\s]+))/gi)].map(
-				([, text, number]) => text ?? number,
-			);
+			const ids = [
+				...textOf(create).matchAll(/"[\w-]*id\\?"\s*:\s*(?:\\?"([^"\\]+)|([^",}\s]+))/gi),
+			].map(([, text, number]) => text ?? number);
 			return `${kind}: ${[...new Set(ids)].join(', ') || 'no ID was sent'}`;
 		});

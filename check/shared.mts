@@ -13,6 +13,9 @@ export const shared = {
 	...(from('parsing/errors') as typeof import('../nodes/shared/parsing/errors.ts')),
 	...(from('parsing/errorTable') as typeof import('../nodes/shared/parsing/errorTable.ts')),
 	...(from('parsing/fileType') as typeof import('../nodes/shared/parsing/fileType.ts')),
+	...(from(
+		'parsing/generationEvents',
+	) as typeof import('../nodes/shared/parsing/generationEvents.ts')),
 	...(from('parsing/redaction') as typeof import('../nodes/shared/parsing/redaction.ts')),
 	...(from('parsing/responses') as typeof import('../nodes/shared/parsing/responses.ts')),
 	...(from('parsing/values') as typeof import('../nodes/shared/parsing/values.ts')),

@@ -191,7 +191,7 @@ export function eventsOf(exchange: Exchange) {
 	for (const { ms, text } of textPieces(exchange)) {
 		createParser({
 			onEvent: ({ event = 'no name', data }) =>
-				void events.push({ event, json: shared.parseJson(data) ?? data, ms }),
+				void events.push({ event, json: shared.parseEventData(data), ms }),
 		}).feed(text);
 	}
 	return events;

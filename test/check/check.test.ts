@@ -117,6 +117,12 @@ describe('a stranger checks', () => {
 			/^[^\n]*Account \| different \| a web page in place of JSON \| .*: check the Base URL/,
 		],
 		[
+			'one that answers null',
+			(_, response) => response.end('null'),
+			'fails',
+			/^[^\n]*Account \| different \| not where the node looks \| .*: check the Base URL/,
+		],
+		[
 			'with a wrong token, which the service repeats',
 			({ headers }, response) =>
 				response.writeHead(401).end(`{"error":"no: ${headers.authorization} ${btoa(TOKEN)}"}`),
@@ -148,6 +154,15 @@ describe('a stranger checks', () => {
 			/Account \| different \| fields: credits; .* \| nothing is known of the account/,
 			/Voices \| there \| 1 entries; fields: data.voice_id, total \|/,
 			/not there \| HTTP 401 \| the node polls every 5 s; the trigger detects speech tasks only/,
+		],
+		[
+			'one that is repaired but for its account',
+			(request, response) =>
+				request.url!.endsWith('/me')
+					? answering({})(request, response)
+					: response.writeHead(503, { 'retry-after': '120' }).end('<html>Later</html>'),
+			'limits',
+			/Voices \| different \| HTTP 503, Retry-After 120 with a web page \| .*\(still trying/,
 		],
 		[
 			'one that has only speech',
@@ -353,12 +368,14 @@ test('what was made is named by whatever may be its id', () => {
 		create('/v1/video/text-to-video', '', { status: 0, broke: 'ECONNRESET' }),
 		create('/v1/labs/task', '', { status: 402 }),
 		create('/v1/labs/task', '{"Id":"{3F2504E0-4F89}"}'),
+		create('/v1/labs/task', JSON.stringify({ answer: '{"task_id":"t-1","id":77}' })),
 	];
 	expect(chargeLines([{ operation: 'any', lines: [], exchanges }])).toEqual([
 		'speech: 90071992547409937',
 		'image: clip_77aa1',
 		'video: no ID was sent',
 		'speech: {3F2504E0-4F89}',
+		'speech: t-1, 77',
 	]);
 });
 
@@ -407,11 +424,15 @@ describe('what rows say', () => {
 	const image = (text: string, more = {}) =>
 		exchangeOf('POST', '/v1/video/create-image', text, more);
 	const complete = image('event: image_generation_complete\ndata: [{"file_url":"/x.png"}]\n\n');
+	const inAString = image(
+		'event: image_generation_complete\ndata: "[{\\"file_url\\":\\"/x.png\\"}]"\n\n',
+	);
 	const ownWords = image('event: fin\ndata: {"images":[{"url":"/x.png"}]}\n\n');
 	const noUrl = image('{"url":null}');
 	const reasons = '{"detail":"Sorry, Bell.","error":"2 tasks at once is the maximum"}';
 	test.each([
 		['image', complete, /^there: events: image_generation_complete after 0\.0 s$/],
+		['image', inAString, /^there: events: image_generation_complete after 0\.0 s$/],
 		['dropped', complete, /^different: events: .*; the stream could not be cut$/],
 		['image', ownWords, /^different: .* end is called `fin`; the file URL is called `images.url`$/],
 		['image', image('event: error\ndata: 7\n\n'), /^there: events: error after 0\.0 s$/],

@@ -21,7 +21,7 @@ afterAll(() => removeEngineFolder());
 const folder = join(__dirname, '../recordings');
 const load = (file: string) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Recording;
 const recordingOf = (exchanges: Exchange[], token: string, made = Date.now()): Recording => ({
-	...{ format: 2, made: new Date(made).toISOString(), others: [] },
+	...{ format: 3, made: new Date(made).toISOString(), took: 0, others: [] },
 	runs: [new StandIns(token).run({ operation: 'account', lines: [], exchanges })],
 });
 /** The texts that are kept of an exchange. */
@@ -43,7 +43,7 @@ describe('the node makes the same of each recording', () => {
 		const text = JSON.stringify(load('edge.json')).replaceAll('completed', 'working');
 		const recording = JSON.parse(text) as Recording;
 		const runs = recording.runs.filter(({ operation }) => operation === 'speech');
-		const lines = await replay({ ...recording, runs });
+		const lines = await replay({ ...recording, runs, took: 0 });
 		expect(lines.at(-1)).toContain('more than twice as long');
 	});
 

@@ -40,7 +40,7 @@ const isInProgress = (entry: unknown): boolean =>
 const hasEmptyList = (value: unknown): boolean => /^(?!.*"id":).*\[\]/s.test(JSON.stringify(value));
 
 /** Returns the value in the data of an event, which is JSON, JSON inside a JSON string, or plain text. */
-function parseData(data: string): unknown {
+export function parseEventData(data: string): unknown {
 	const parsed = parseJson(data);
 	const value = parsed === undefined ? data.trim() : parsed;
 	const isJsonText = typeof value === 'string' && /^\s*[[{]/.test(value);
@@ -151,7 +151,7 @@ export class GenerationEvents {
 		this.eventCount++;
 		this.lastEventIsUnattributedError = false;
 		this.defaultInterruption = 'the connection ended early';
-		const value = parseData(data);
+		const value = parseEventData(data);
 		this.lastEventData = value;
 		const isCompletionEvent = TERMINAL_EVENTS.complete.test(event);
 		if (TERMINAL_EVENTS.failed.test(event)) this.readError(value);
