@@ -278,6 +278,21 @@ describe('the throttle', () => {
 		expect(isAdmitted()).toBe(true);
 	});
 
+	test('an overload of the whole service holds up create calls only, and leaves no interval', async () => {
+		const throttle = new Throttle();
+		await refuse(throttle, new Failure('unavailable', { status: 503, meaning: 'throttled' }));
+		const isAdmitted = watch(
+			throttle.admit('create', signal).then((call) => call.end('succeeded')),
+		);
+		await throttle.admit('read', signal);
+		expect(isAdmitted()).toBe(false);
+		await jest.advanceTimersByTimeAsync(2000);
+		expect(isAdmitted()).toBe(true);
+		const since = monotonicNow();
+		await Promise.all([1, 2, 3].map(() => throttle.admit('create', signal)));
+		expect(monotonicNow()).toBe(since);
+	});
+
 	test('a poll waits while a create call does, unless others in flight hold that up', async () => {
 		const throttle = new Throttle();
 		(await throttle.admit('create', signal)).end('succeeded');

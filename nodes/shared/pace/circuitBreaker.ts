@@ -12,7 +12,8 @@ const MAX_OBEYED_RETRY_AFTER_MS = 60_000;
  */
 const MAX_JITTER_MS = 500;
 /**
- * How long other requests wait for the answer to a probe at most, in ms. During an outage they wait without a limit.
+ * How long other requests wait for the answer to a probe at most, in ms: some services answer a create call only when
+ * the result is ready. During an outage they wait without a limit.
  */
 const PROBE_WAIT_MS = 1500;
 

@@ -2,9 +2,9 @@ import { monotonicNow } from '../async/deadline';
 
 /** A refusal cuts the limit to this share of what was in flight (multiplicative decrease). */
 const DECREASE = 0.95;
-/** The limit rises by 1 in this many rounds, each of N successes at a limit of N. */
+/** The limit has risen by 1 after this many rounds, by 4 after twice as many. A round is N successes at a limit of N. */
 const ROUNDS_PER_RISE = 16;
-/** After a refusal, the limit rises by 1 in this many ms even without a success. */
+/** After a refusal, the limit has risen by 1 after this many ms even without a success, by 4 after twice as many. */
 const RISE_MS = 150_000;
 
 /**
@@ -23,16 +23,16 @@ export class ConcurrencyLimit {
 	private cutAt = 0;
 	/** How many rounds there have been since then. */
 	private rounds = 0;
-	/** In this time, in ms, the limit rises by 1 even without a success; Infinity after an overload. */
+	/** After this many ms, the limit has risen by 1 even without a success; Infinity after an overload. */
 	private riseMs = RISE_MS;
 
 	/** The limit at this moment. It may be fractional. */
 	get current(): number {
-		return this.base + this.rise ** 2;
+		return this.base + this.rootOfRise ** 2;
 	}
 
 	/** The square root of what the limit has risen by. */
-	private get rise(): number {
+	private get rootOfRise(): number {
 		return this.rounds / ROUNDS_PER_RISE + (monotonicNow() - this.cutAt) / this.riseMs;
 	}
 
@@ -43,11 +43,13 @@ export class ConcurrencyLimit {
 	delayMs(inFlight: number): number {
 		const neededLimit = inFlight + 1;
 		if (neededLimit <= this.current) return 0;
-		return Math.max(1, (Math.sqrt(neededLimit - this.base) - this.rise) * this.riseMs);
+		return Math.max(1, (Math.sqrt(neededLimit - this.base) - this.rootOfRise) * this.riseMs);
 	}
 
 	/** Call this when a call was accepted; `inFlight` is the number of calls in flight, this call included. */
 	onAccepted(inFlight: number): void {
+		// One call may be refused before the others that were sent with it are accepted: then the cut was too deep. After
+		// an overload, an accepted call proves nothing.
 		if (this.riseMs < Infinity) this.base += Math.max(0, inFlight - this.current);
 	}
 

@@ -32,12 +32,15 @@ const BACKGROUND_INTERVALS = 10;
  */
 const FIRST_SPOT_CHECK = 8;
 /**
- * The cooldown, in ms, after a create call was refused because too many are in flight, but none of them is ours. The
- * first is short, because the service may count a task of ours for a moment after its end. If that was not the reason,
- * other clients of the account have taken all places. A task that fails for that reason was charged, so the cooldown
- * after it is never the short one.
+ * The cooldown, in ms, after a create call was refused because too many are in flight, but none of them is ours. It is
+ * short, because the service may count a task of ours for a moment after its end.
  */
-const [FIRST_OTHERS_COOLDOWN_MS, OTHERS_COOLDOWN_MS] = [5000, 40_000];
+const FIRST_OTHERS_COOLDOWN_MS = 5000;
+/**
+ * The cooldown, in ms, if the next create call is refused for the same reason: other clients of the account have taken
+ * all places. It also follows the failure of a lone task for that reason, because each of them is charged.
+ */
+const OTHERS_COOLDOWN_MS = 40_000;
 
 /**
  * How a request ended.
@@ -80,6 +83,16 @@ export interface RunningTask {
 /**
  * Decides when the next request of an account goes out. Its state is not saved, because the limits of the service are
  * unknown and may change.
+ *
+ * A create call goes out as soon as all of this is true:
+ *
+ * - The cooldown of both circuit breakers is over, and no probe is waited for.
+ * - The request interval has passed since the last request of any kind.
+ * - There is room for it in the concurrency limit.
+ * - No request goes first that has a lower rank and may go out, too.
+ *
+ * Other requests don't wait for `createBreaker` and the concurrency limit. While a quota counts as used up, create calls
+ * wait for nothing (see `FailFast`).
  */
 export class Throttle {
 	/** How many tasks and generation streams of this process's executions are in flight. */
