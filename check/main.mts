@@ -45,7 +45,10 @@ async function main(): Promise<number> {
 
 	const base = values['base-url'];
 	if (base !== undefined) {
-		const credential = readCredential(base, values['web-socket-url'], await askForToken());
+		const urls = [base, values['web-socket-url']] as const;
+		// Throws for a wrong URL, before the user types the token.
+		readCredential(...urls, 'no-token-yet');
+		const credential = readCredential(...urls, await askForToken());
 		if (pay.length > 0) await askToPay(pay, credential.baseUrl);
 		return await run(credential, pay);
 	}
