@@ -232,7 +232,7 @@ describe.each(cases)('%s', (_, one) => {
 			displayCondition!.includes(`"${resource}:${operation}"`),
 		);
 		expect(shown.map(({ message }) => message)).toEqual([
-			expect.stringMatching(`^Takes ${MEDIA[kind].usualDuration}\\. .*Each run is charged`),
+			expect.stringMatching(`^Takes ${MEDIA[kind].usualDuration}\\. .*Each run charges all items`),
 		]);
 	});
 
