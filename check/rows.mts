@@ -111,9 +111,10 @@ function placesIn(value: unknown, path: string[] = []): Place[] {
 	return inner.flatMap(([key, each]) => placesIn(each, [...path, key]));
 }
 
-/** Returns a remark that names the fields of an answer. */
-function fieldsIn(json: unknown): string | undefined {
-	const names = [...new Set(placesIn(json).map(({ name }) => name))].filter(Boolean);
+/** Returns a remark that names the fields of answers or messages. */
+function fieldsIn(...answers: unknown[]): string | undefined {
+	const places = answers.flatMap((json) => placesIn(json));
+	const names = [...new Set(places.map(({ name }) => name))].filter(Boolean);
 	const more = names.length > 20 ? ', …' : '';
 	return names.length > 0 ? `fields: ${names.slice(0, 20).join(', ')}${more}` : undefined;
 }
@@ -345,7 +346,7 @@ export function socketRow(held: Exchange, runs: Run[]): Row {
 	const facts = [
 		isClosed ? undefined : 'open for ten seconds',
 		`messages: ${messages.length}`,
-		isUnread && fieldsIn(shared.parseJson(messages[0]!.text)),
+		isUnread && fieldsIn(...messages.map(({ text }) => shared.parseJson(text))),
 	];
 	const differences = [
 		isClosed && `${broke} after ${seconds(ended)}`,

@@ -470,8 +470,8 @@ describe('what rows say', () => {
 			'results come at once',
 		],
 		[
-			socket('{"data":{"task_id":7}}'),
-			'open for ten seconds; messages: 1; fields: data.task_id; no message that the node can read',
+			socket('{"op":"hello"}', '{"data":{"task_id":7}}'),
+			'open for ten seconds; messages: 2; fields: op, data.task_id; no message that the node can read',
 			'the node polls every 5 s, unless other messages come',
 		],
 		[
