@@ -56,8 +56,6 @@ const FREE: Record<string, string> = {
 };
 export const FREE_OPERATIONS = Object.keys(FREE);
 
-/** How many entries of a list the node reads. It asks for pages of this size. */
-export const PAGE_SIZE = 20;
 /**
  * How long a free operation may take, in ms: so long that a slow list is read, and so short that all take less than a
  * minute. The node alone would try for minutes while the service is unavailable.
@@ -104,7 +102,7 @@ export async function runOperation(
 	const timeout = operation in FREE ? AbortSignal.timeout(FREE_TIMEOUT_MS) : stop;
 	const run = async () =>
 		await runWorkflow({
-			workflow: workflow(node({ ...parameters, returnAll: false, limit: PAGE_SIZE })),
+			workflow: workflow(node({ ...parameters, returnAll: false, limit: 20 })),
 			credentials: { mediaGenerationApi: { ...credential } },
 			input: [{ json: {}, binary: { data: image } }],
 			signal: AbortSignal.any([timeout, stop]),

@@ -1,14 +1,6 @@
 /* Judges the service's answers: one row of the report for each part of the interface. */
 import type { Asked } from './ask.mts';
-import {
-	FREE_OPERATIONS,
-	isError,
-	isGood,
-	PAGE_SIZE,
-	PAID,
-	TIMED_OUT,
-	type Run,
-} from './operations.mts';
+import { FREE_OPERATIONS, isError, isGood, PAID, TIMED_OUT, type Run } from './operations.mts';
 import { UNTRIED, type Row } from './report.mts';
 import { shared } from './shared.mts';
 import {
@@ -105,8 +97,9 @@ interface Place {
 
 /** Returns the places of all values in JSON; of a list, only those in its first entry. */
 function placesIn(value: unknown, path: string[] = []): Place[] {
-	const inner = Object.entries((Array.isArray(value) ? value.slice(0, 1) : value) ?? {});
-	if (typeof value !== 'object' || value === null || inner.length === 0)
+	const looked = Array.isArray(value) ? value.slice(0, 1) : value;
+	const inner = typeof looked === 'object' ? Object.entries(looked ?? {}) : [];
+	if (inner.length === 0)
 		return [{ path, name: path.filter((key) => key !== '0').join('.'), value }];
 	return inner.flatMap(([key, each]) => placesIn(each, [...path, key]));
 }
@@ -244,7 +237,6 @@ function readRow(
 	const facts = [
 		entryFields && !isUnread && `${entries.length} entries`,
 		trouble === undefined && fieldsIn(json),
-		entries.length > PAGE_SIZE && 'all on one page',
 		isRepeated && 'page 2 repeats page 1',
 	];
 	const differences = [
@@ -327,6 +319,17 @@ export function edgeRow(runs: Run[]): Row {
 	return row('The server and its edge', true, [facts], inN8n);
 }
 
+/** Returns the messages of all WebSockets, with what the node reads in them and when they came, in ms since 1970. */
+const messagesIn = (exchanges: Exchange[]) =>
+	exchanges
+		.filter(({ method }) => method === 'WEBSOCKET')
+		.flatMap((socket) =>
+			textPieces(socket).map(({ ms, text }) => ({
+				...shared.readNotification(text),
+				...{ at: socket.at + ms, text },
+			})),
+		);
+
 /** Judges the WebSocket that the check has kept open, and the messages of all WebSockets. */
 export function socketRow(held: Exchange, runs: Run[]): Row {
 	const part = '§6.2 WebSocket';
@@ -337,10 +340,8 @@ export function socketRow(held: Exchange, runs: Run[]): Row {
 		const why = broke === ENDED_BY_NODE ? `no answer within ${seconds(ended)}` : broke;
 		return row(part, false, [[why]], polls, 'limits');
 	}
-	const messages = [held, ...runs.flatMap((run) => run.exchanges)]
-		.filter(({ method }) => method === 'WEBSOCKET')
-		.flatMap(textPieces);
-	const isRead = messages.some(({ text }) => shared.readNotification(text));
+	const messages = messagesIn([held, ...runs.flatMap((run) => run.exchanges)]);
+	const isRead = messages.some(({ taskId }) => taskId !== undefined);
 	const isUnread = messages.length > 0 && !isRead;
 	const isClosed = broke !== ENDED_BY_NODE;
 	const facts = [
@@ -407,8 +408,8 @@ export function paidRows(runs: Run[], pay: string[], voice: string | undefined):
 	const remarks = [untried.join(', '), isVoiceless && 'no voice to use'];
 	if (untried.length > 0)
 		rows.push(row(UNTRIED, undefined, [remarks], 'try them with --pay (docs/check.md)'));
-	const rest = row('§4.3, 6.3 Delete, callback', undefined, [[]], 'no other operation needs them');
-	return [...rows, rest];
+	rows.push(row('§4.3, 6.3 Delete, callback', undefined, [[]], 'no other operation needs them'));
+	return rows;
 }
 
 /** Returns the remarks on a speech task: its creation, and its reads and messages among all `exchanges`. */
@@ -426,15 +427,7 @@ function speechRemarks(create: Exchange, exchanges: Exchange[]): [Remarks, Remar
 	const ready = reads.find(({ json }) => taskIn(json)?.audioUrl);
 	const { exchange, json } = ready ?? reads.at(-1) ?? {};
 	const statuses = reads.flatMap((read) => taskIn(read.json)?.raw.status ?? []);
-	const messages = exchanges
-		.filter(({ method }) => method === 'WEBSOCKET')
-		.flatMap((socket) =>
-			textPieces(socket).map(({ ms, text }) => ({
-				ms: socket.at + ms - create.at,
-				...shared.readNotification(text),
-			})),
-		)
-		.filter(({ taskId }) => taskId === id);
+	const messages = messagesIn(exchanges).filter(({ taskId }) => taskId === id);
 	const steps = messages.map(({ percentage }) => percentage ?? '?').join(', ');
 	return [
 		[
@@ -442,7 +435,7 @@ function speechRemarks(create: Exchange, exchanges: Exchange[]): [Remarks, Remar
 			statuses.length > 0 && `status: ${[...new Set(statuses)].join(', ')}`,
 			ready ? `URL after ${seconds(ready.ms)}` : fieldsIn(json),
 			messages[0]
-				? `messages: first after ${seconds(messages[0].ms)}, ${steps} %`
+				? `messages: first after ${seconds(messages[0].at - create.at)}, ${steps} %`
 				: 'no message on the WebSocket',
 			ready && (taskIn(json)?.subtitleUrl ? 'with subtitles' : 'no subtitles'),
 		],
