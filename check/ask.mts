@@ -13,9 +13,8 @@ const SOCKET_MS = 10_000;
 
 /** What the check has asked. */
 export interface Asked {
-	/** The page 0 of the history, which the node never reads. */
-	historyPage0: Exchange;
-	historyPage2: Exchange;
+	/** The pages 0 and 2 of the history. The node begins with page 1. */
+	otherPages: Exchange[];
 	/** What the node does with a wrong token. */
 	wrongToken: Run;
 	socket: Exchange;
@@ -48,13 +47,14 @@ export async function askMore(
 	stop: AbortSignal,
 ): Promise<Asked> {
 	const wrong = { ...credential, apiToken: 'a-token-that-nobody-has' };
-	const [historyPage0, historyPage2, wrongToken, socket] = await Promise.all([
-		ask(credential, '/v1/video/histories?page=0&page_size=20', stop),
-		ask(credential, '/v1/video/histories?page=2&page_size=20', stop),
+	const askForPage = async (page: number) =>
+		await ask(credential, `/v1/video/histories?page=${page}&page_size=20`, stop);
+	const [otherPages, wrongToken, socket] = await Promise.all([
+		Promise.all([0, 2].map(askForPage)),
 		runOperation(isNotThere(account) ? 'voices' : 'account', wrong, stop),
 		holdSocket(credential, stop),
 	]);
-	return { historyPage0, historyPage2, wrongToken, socket };
+	return { otherPages, wrongToken, socket };
 }
 
 /** Keeps a WebSocket open for ten seconds. */

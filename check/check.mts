@@ -48,8 +48,8 @@ export async function check(
 	const askAndPay = async () => {
 		onStep('other pages, a wrong token, and ten seconds of WebSocket');
 		const asked = await askMore(credential, first, stop);
-		const { historyPage0, historyPage2, wrongToken, socket } = asked;
-		others.push(historyPage0, historyPage2, ...wrongToken.exchanges, socket);
+		const { otherPages, wrongToken, socket } = asked;
+		others.push(...otherPages, ...wrongToken.exchanges, socket);
 		stop.throwIfAborted();
 		voice = voiceIn(runs);
 		const isSpoken = (name: string) => PAID[name]!.contractRow.kind === 'speech';

@@ -203,29 +203,25 @@ const READ_PARTS: Record<string, Part> = {
 	},
 };
 
-const entriesOn = (page?: Exchange): Json[] => (page && shared.readPage(jsonOf(page))?.items) ?? [];
-/** Returns when the newest entry on a page was made; NaN if that is unknown. */
-const newestOn = (page?: Exchange) =>
-	Math.max(...entriesOn(page).map(({ created_at }) => shared.asTime(created_at)));
+const entriesOn = (page: Exchange): Json[] => shared.readPage(jsonOf(page))?.items ?? [];
+/** Returns when the newest of some entries was made; NaN if that is unknown. */
+const newestOf = (entries: Json[]) =>
+	Math.max(...entries.map(({ created_at }) => shared.asTime(created_at)));
 
 /** Judges an answer that the node should be able to read: the account or a list. */
-function readRow(
-	run: Run,
-	{ part, ifRead, ifLost, entryFields }: Part,
-	{ historyPage0, historyPage2 }: Asked,
-): Row {
+function readRow(run: Run, { part, ifRead, ifLost, entryFields }: Part, asked: Asked): Row {
 	const answer = answerIn(run);
 	const [json, trouble] = [answer && jsonOf(answer), answer && troubleOf(answer)];
-	const entries = entryFields ? entriesOn(answer) : [];
+	const entries = entryFields && answer ? entriesOn(answer) : [];
 	const lostIn = (entry: Json) => entryFields!.filter((field) => isLost(field, entry));
 	// A failed video has no file, so the most complete entry tells what all may have.
 	const entry = entries.toSorted((a, b) => lostIn(a).length - lostIn(b).length)[0];
 	const isKnown = (each: Json) => entries.some((known) => shared.idOf(known) === shared.idOf(each));
-	const otherPages = run.operation === 'history' ? [historyPage0, historyPage2] : [];
+	const otherPages = run.operation === 'history' ? asked.otherPages.map(entriesOn) : [];
 	const isMissed = otherPages.some(
-		(page) => newestOn(page) > newestOn(answer) && !entriesOn(page).some(isKnown),
+		(page) => newestOf(page) > newestOf(entries) && !page.some(isKnown),
 	);
-	const page2 = entriesOn(otherPages[1]);
+	const [, page2 = []] = otherPages;
 	const isRepeated = page2.length > 0 && page2.every(isKnown);
 	const error = errorIn(run);
 	const hasList = placesIn(json).some(({ path }) => path.includes('0'));
