@@ -76,12 +76,12 @@ const answering =
 		response.writeHead(found ? 200 : 404).end(JSON.stringify(found?.[1] ?? {}));
 	};
 
-/** Answers a wrong token with a status and a body, and otherwise as `answering` does. */
+/** Answers a wrong token with a status and a body, and otherwise as `handle` does. */
 const refusing =
-	(status: number, body: string): Handler =>
+	(status: number, body: string, handle: Handler): Handler =>
 	(request, response) =>
 		request.headers.authorization?.endsWith(TOKEN)
-			? answering({})(request, response)
+			? handle(request, response)
 			: response.writeHead(status).end(body);
 
 /**
@@ -130,21 +130,24 @@ describe('a stranger checks', () => {
 			/Account \| .* HTTP 401 with JSON: no: Bearer \*+ \*+ \| .*API Token/,
 		],
 		[
-			'one that accepts any token',
-			refusing(200, '{"credits":5}'),
+			'one that accepts any token, and counts its history from 1',
+			refusing(200, '{"credits":5}', historyFrom(1)),
 			'limits',
+			/created_at \| finds a lost video/,
 			/The token \| different \| .*: status 200 \| nothing: n8n's test .* any token \| works/,
 		],
 		[
-			'one that answers a wrong token in its own words',
-			refusing(200, '{"success":false,"message":"Jeton invalide"}'),
+			'one that refuses a wrong token in its own words, and counts its history from 0',
+			refusing(200, '{"success":false,"message":"Jeton invalide"}', historyFrom(0)),
 			'limits',
+			/History \| different .*another page has newer entries \| the newest entries are missed/,
 			/with an error: Jeton invalide \| n8n says “.*: Jeton invalide” \| works/,
 		],
 		[
-			'one whose edge answers a wrong token with a page',
-			refusing(403, '<html>Accès refusé</html>'),
+			'one whose edge refuses a wrong token, and whose history begins with the oldest',
+			refusing(403, '<html>Accès refusé</html>', historyFrom(1, 60)),
 			'limits',
+			/History \| different .*another page has newer entries \| the newest entries are missed/,
 			/The token \| different \| a wrong token: HTTP 403 with a web page \| n8n says/,
 		],
 		[
@@ -186,24 +189,6 @@ describe('a stranger checks', () => {
 			answering({ '/histories': [{ id: 1, prompt: 'x', data: { images: [{ url: '/x' }] } }] }),
 			'limits',
 			/the file URL is called `data.images.url`; no created_at that the node can read \| .*ID alone/,
-		],
-		[
-			'one whose history is counted from 1',
-			historyFrom(1),
-			'limits',
-			/created_at \| finds a lost video/,
-		],
-		[
-			'one whose history is counted from 0',
-			historyFrom(0),
-			'limits',
-			/History \| different .*another page has newer entries \| the newest entries are missed/,
-		],
-		[
-			'one whose history begins with the oldest',
-			historyFrom(1, 60),
-			'limits',
-			/History \| different .*another page has newer entries \| the newest entries are missed/,
 		],
 		[
 			'one whose voices are names alone',
@@ -394,11 +379,8 @@ describe('what rows say', () => {
 	const rowOf = (operation: string, line: string, ...exchanges: Exchange[]) =>
 		paidRows([{ operation, lines: [line], exchanges }], [operation], '7')[0]!;
 	const created = exchangeOf('POST', '/v1/labs/task', '{"taskId":"7","id":7}');
-	const speechWith = (...tasks: string[]) =>
-		rowOf(
-			...(['speech', 'error: no', created] as const),
-			...tasks.map((task) => exchangeOf('GET', '/v1/labs/task/7?by=me', task)),
-		).differs;
+	const speechWith = (task: string) =>
+		rowOf('speech', 'error: no', created, exchangeOf('GET', '/v1/labs/task/7?by=me', task)).differs;
 
 	test.each([
 		[
