@@ -100,6 +100,12 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	if (words) expect(heard.words).toEqual(words);
 });
 
+it('an answer that broke off was not empty', () => {
+	for (const part of ['[{"id":"v1","file_ur', ': beat\n\n'])
+		expect(hear([part], 'finishBroken').outcome).toEqual(lost(/connection ended early/));
+	expect(hear([], 'finishBroken').outcome).toEqual(lost(/empty/));
+});
+
 it('the files are there as soon as the completion is, and an end without one tells the id', () => {
 	expect(hear([STREAM])).toMatchObject({ early: true });
 	expect(hear([completion(withoutFile)]).progress).toMatchObject([{ id: 'v1' }]);

@@ -74,8 +74,6 @@ export class GenerationEvents {
 	private readonly failures = new Map<string, Failure>();
 	/** The ids of entries that came with neither a file nor an error. */
 	private readonly idsInProgress = new Set<string>();
-	/** The `interruptionReason` of the outcome if the stream ends now. */
-	private defaultInterruption = 'the response was empty';
 	/** The data of the last event. */
 	private lastEventData: unknown;
 	private readonly parser = createParser({
@@ -150,7 +148,6 @@ export class GenerationEvents {
 		if (this.outcome) return;
 		this.eventCount++;
 		this.lastEventIsUnattributedError = false;
-		this.defaultInterruption = 'the connection ended early';
 		const value = parseEventData(data);
 		this.lastEventData = value;
 		const isCompletionEvent = TERMINAL_EVENTS.complete.test(event);
@@ -226,6 +223,11 @@ export class GenerationEvents {
 		if (this.requestedCount === 1) this.setOutcome(undefined, failure);
 		this.lastEventIsUnattributedError = id === undefined;
 		if (id !== undefined && !this.outcome) this.onProgress('failed', id);
+	}
+
+	/** The `interruptionReason` of the outcome if the stream ends now. */
+	private get defaultInterruption(): string {
+		return this.mode ? 'the connection ended early' : 'the response was empty';
 	}
 
 	/** The ids of the files that have failed. */
