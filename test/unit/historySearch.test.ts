@@ -126,6 +126,33 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	expect(await search(list, setting)).toEqual({ found, seconds, looks });
 });
 
+test.each<[string, came: object, entry: object]>([
+	[
+		'by its own ID',
+		{ id: 'a', file_url: '/v?n=a&s=1' },
+		{ videos: ['b', 'a'].map((id) => ({ id, file_url: `/v?n=${id}&s=2` })) },
+	],
+	[
+		'by its own path, without an extension',
+		{ id: 'job', file_url: '/v/a?n=a&s=1' },
+		{ id: 'job', file_urls: ['/v/b?n=b&s=2', '/v/a?n=a&s=2'] },
+	],
+	[
+		'as the first, if nothing else tells them apart',
+		{ id: 'job', file_url: '/v?n=a&s=1' },
+		{ id: 'job', file_urls: ['/v?n=a&s=2', '/v?n=b&s=2'] },
+	],
+])('a file that came is known within an entry of several %s', async (_, came, entry) => {
+	const list = [{ ...file('job'), file_url: undefined, ...entry }];
+	const api = apiOf(async ({ page }: { page: number }) => pageOf(list, page));
+	const files = readGeneratedFiles(came, 'https://media.example.com');
+	const announcedIds = files.map(({ id }) => id!);
+	const request = sent({ requestedCount: 2, searchUntil: Date.now(), announcedIds, files });
+	const lost = new Failure('streamLost');
+	const found = await findInHistory(api, request, lost, new AbortController().signal);
+	expect(found.map(({ fileUrl }) => new URL(fileUrl).searchParams.get('n'))).toEqual(['a', 'b']);
+});
+
 test('a look serves all that wait, an earlier request only if it goes back far enough', async () => {
 	const listHistory = jest.fn(async ({ page }: { page: number }) => pageOf(old, page));
 	const [api, never] = [apiOf(listHistory), new AbortController().signal];

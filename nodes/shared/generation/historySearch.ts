@@ -119,27 +119,32 @@ export async function findInHistory(
 	}
 }
 
+/** What may tell the files of one history entry apart. A URL without its query stays when the file is signed anew. */
+const FILE_IDENTITIES: Array<(file: GeneratedFile) => string | undefined> = [
+	({ id }) => id,
+	({ fileUrl }) => withoutQuery(fileUrl),
+	({ fileUrl }) => fileUrl,
+];
+
 /**
  * Returns the files of `entry` that are not among `receivedFiles`. A file whose URL was only signed anew counts as the
  * same file.
  */
-function furtherFilesOf(entry: HistoryEntry, receivedFiles: GeneratedFile[]): GeneratedFile[] {
-	const identifiers = new Set(entry.identifiers);
+function furtherFilesOf({ files, identifiers }: HistoryEntry, receivedFiles: GeneratedFile[]) {
 	const received = receivedFiles.filter((file) =>
-		identifiersOf([file]).some((identifier) => identifiers.has(identifier)),
+		identifiersOf([file]).some((identifier) => identifiers.includes(identifier)),
 	);
-	const receivedUrls = new Set(received.flatMap(urlsOf));
-	const otherFiles = entry.files.filter(
-		(file) => !urlsOf(file).some((url) => receivedUrls.has(url)),
+	const identities = FILE_IDENTITIES.filter(
+		(identify) => new Set(files.map(identify)).size === files.length,
+	);
+	const otherFiles = files.filter((file) =>
+		received.every((other) => identities.every((identify) => identify(file) !== identify(other))),
 	);
 	// The path of a URL may be signed anew as well, so a received file can be among the others. Received files are
 	// assumed to come first in the entry.
-	const count = Math.max(0, entry.files.length - received.length);
+	const count = Math.max(0, files.length - received.length);
 	return otherFiles.slice(otherFiles.length - count);
 }
-
-/** Returns a file's URL with and without its query. */
-const urlsOf = ({ fileUrl, raw }: GeneratedFile) => identifiersOf([{ fileUrl, raw }]);
 
 /**
  * Finds the current URL of a file in the history, because signed URLs expire. Resolves with the renewed file, or with
