@@ -39,7 +39,12 @@ const isInProgress = (entry: unknown): boolean =>
 /** True for a value that contains an empty list, at any depth, but no field `id`. */
 const hasEmptyList = (value: unknown): boolean => /^(?!.*"id":).*\[\]/s.test(JSON.stringify(value));
 
-/** Returns the value in the data of an event, which is JSON, JSON inside a JSON string, or plain text. */
+/**
+ * Returns the value in the data of an event, which is JSON, JSON inside a JSON string, or plain text. `npm run check`
+ * uses it, too.
+ *
+ * @public
+ */
 export function parseEventData(data: string): unknown {
 	const parsed = parseJson(data);
 	const value = parsed === undefined ? data.trim() : parsed;
