@@ -88,13 +88,13 @@ function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book):
 	const own = works.filter(({ request, text }) =>
 		request ? requests.includes(request) : operation === 'speech:wait' && items.includes(text),
 	);
+	// Of what was lost, the same words may name another's, and always do with pictures.
+	const hasPictures = takesPictures(operation);
+	const isAlone = ({ prompt }: (typeof works)[number]) =>
+		!hasPictures && works.every((one) => one.prompt !== prompt || own.includes(one));
 	if (faults.every(isMild)) {
 		const isInTime = own.every(({ at, made }) => made && made.at < at + timeoutMs - 20 * SECOND);
-		// Of what was lost, the same words may name another's, and always do with pictures.
-		const hasPictures = takesPictures(operation);
-		const isOwn = (work: (typeof works)[number]) =>
-			!hasPictures && works.every((one) => one.prompt !== work.prompt || own.includes(one));
-		const isProven = own.every((work) => work.isTold || isOwn(work));
+		const isProven = own.every((work) => work.isTold || isAlone(work));
 		const isPatient = timeoutMs >= 15 * MINUTE && isProven;
 		const error = whyNot(ended[0]!);
 		if (error && (faults.length > 0 ? isPatient : isInTime)) yield `${name} fails: ${error}`;
@@ -110,13 +110,16 @@ function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book):
 		if (!error && ended.length === 1 && late > 0) yield `${name} ends ${late} ms late`;
 	}
 	const begin = begun.at(-1)!.at;
-	// A failure may be that of one of several, so the others are searched for ten minutes.
+	// A failure may be that of one of several, so the others are searched for ten minutes. Whatever has the same words
+	// may be one of them.
 	const searchMs = asked.amount > 1 ? 10 * MINUTE : 0;
 	const isClear = paid.every(({ n }) => {
-		const { isTold, made, failureTold } = own.find((work) => work.n === n) ?? {};
-		return (
-			isTold && ((made && made.at < begin) || (failureTold && failureTold.at + searchMs < begin))
-		);
+		const work = own.find((one) => one.n === n);
+		if (!work?.isTold) return false;
+		const { made, failureTold } = work;
+		const isFailureClear = asked.amount === 1 || isAlone(work);
+		const isOver = failureTold && isFailureClear && failureTold.at + searchMs < begin;
+		return (made && made.at < begin) || isOver;
 	});
 	if (last.status === 'success' || onError !== 'stopWorkflow' || !isClear) return;
 	if (count(own, ({ isFailed }) => isFailed) < 2) yield `${name} never ends well: ${whyNot(last)}`;
