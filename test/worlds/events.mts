@@ -76,6 +76,12 @@ export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 			if (kind === 'progress' && (isToldOf || isRefused || isDelayed || at < from)) continue;
 			// An n8n that would start it twice is not told again of what it was told right before its end.
 			if (isOld && book.isKilled) continue;
+			// Nor is any n8n two minutes later, which may have forgotten that it was told, even if it has refused to start it.
+			const end = lives.find((life) => life.at < at && life.to > at)?.to ?? Infinity;
+			const wasRefused = book.faults.some(
+				(one) => one.kind === 'n8n' && one.at < end && one.ends > end,
+			);
+			if (wasRefused && changes.some((one) => one > at + 2 * MINUTE)) continue;
 			if (isOwnOf(name, id, book)) continue;
 			// A newer percentage may come in place of an older one.
 			const nameOf = (full: string) => full.replace(/ \d+$/, '');
