@@ -249,13 +249,15 @@ describe('one of several that is refused', () => {
 		['all are in the making', [pending, { ...pending, id: 'b' }]],
 	])('a list within a record says what it says by itself: %s', (_, list) => {
 		const inRecord = { id: 'job', status: 'processing', data: list };
-		for (const tell of [status, (data: unknown) => event('complete', JSON.stringify(data))])
+		for (const tell of [status, (data: unknown) => event('done_complete', JSON.stringify(data))])
 			for (const told of [[], [bare]]) {
 				const [alone, within] = [list, inRecord].map((data) => {
 					const { progress, ...heard } = hear([tell(data), ...told], 'finish', 3);
-					return { ...heard, words: [], ids: progress.flatMap(({ id = 'job' }) => id) };
+					const ids = new Set(progress.map(({ id }) => id));
+					ids.delete('job');
+					return { ...heard, words: [], ids };
 				});
-				expect({ ...within, ids: within!.ids.filter((id) => id !== 'job') }).toEqual(alone);
+				expect(within).toEqual(alone);
 			}
 	});
 
@@ -305,6 +307,11 @@ describe('one of several that is refused', () => {
 			outcome: { interruptionReason: expect.stringContaining('early') as unknown },
 		};
 		expect(hear([own, a!, b!], 'finish', 4)).toMatchObject(isEarly);
+		const listed = event(
+			'done_complete',
+			JSON.stringify({ data: [{ ...unsafe('failed'), id: 'x' }] }),
+		);
+		expect(hear([listed, a!, b!], 'finish', 4)).toMatchObject(isEarly);
 	});
 
 	it('lets nobody wait for files that have all come', () => {

@@ -222,8 +222,9 @@ export class GenerationEvents {
 		const transient = isThrottledAnswer(error) || undefined;
 		const failureKind = kind === 'outOfCredit' ? kind : 'generationFailed';
 		const failure = new Failure(failureKind, { ...facts, transient });
-		// The id beside a list is that of the whole job.
-		const id = listedEntries(error).length > 0 ? undefined : idOf(error);
+		const listed = listedEntries(error);
+		// The id beside a list is that of the whole job, whose failure is that of an entry.
+		const id = idOf(listed.length > 0 ? listed.find(isFailed) : error);
 		if (facts.reason || !this.failures.has(id ?? '')) this.failures.set(id ?? '', failure);
 		if (this.requestedCount === 1) this.setOutcome(undefined, failure);
 		this.lastEventIsUnattributedError = id === undefined;
