@@ -283,7 +283,10 @@ describe('one of several that is refused', () => {
 		expect(hear([error([])], 'finish', 4).outcome.kind).toBe('generationFailed');
 		// Where others may be in progress, the history is searched although the service ended the stream.
 		const isSearched = { outcome: { kind: 'lost' } };
-		for (const events of [[bare, status('processing')], [own], [own, status('processing')]]) {
+		const entries = [{ status: 'failed', error: 'UNSAFE' }, { status: 'processing' }];
+		const lists = [entries, entries.toReversed(), { data: entries }].map((list) => [status(list)]);
+		const told = [[bare, status('processing')], [own], [own, status('processing')]];
+		for (const events of [...told, ...lists]) {
 			expect(hear(events, 'finish', 4)).toMatchObject(isSearched);
 		}
 		expect(hear([bare], 'finish', 1)).toMatchObject({ ...isAll, early: true });

@@ -191,7 +191,8 @@ export class GenerationEvents {
 			this.filesByIdOrUrl.set(occurrenceOf(id === undefined ? fileUrl : pathKey, urlKeys), file);
 		}
 		const isFinalData = missingResultReason !== undefined;
-		for (const entry of [value, ...listedEntries(value)].flat().slice(0, MAX_FILES)) {
+		const entries = [value, ...listedEntries(value)].flat().slice(0, MAX_FILES);
+		for (const entry of entries) {
 			if (files.length > 0 && readGeneratedFiles(entry, baseUrl).length > 0) continue;
 			if (isFailed(entry) || isFailureWord(entry) || (isFinalData && statesFinalReason(entry))) {
 				this.readError(entry);
@@ -209,6 +210,8 @@ export class GenerationEvents {
 				if (statusText) this.onProgress(truncate(redact.text(statusText), MAX_REASON_CHARS), id);
 			}
 		}
+		// An error beside entries in progress is not about all of them.
+		if (entries.some(isInProgress)) this.lastEventIsUnattributedError = false;
 		// The other files may take minutes longer, so the user sees the progress.
 		if (!this.isEveryFileSettled)
 			for (const { id } of files) this.onProgress('partially completed', id);
