@@ -246,7 +246,7 @@ describe('one of several that is refused', () => {
 	it.each<[string, object[]]>([
 		['one is there, and another in the making', [{ id: 'a', file_url: '/a.mp4' }, pending]],
 		['one has failed, and another is in the making', [{ ...unsafe('failed'), id: 'x' }, pending]],
-		['all are in the making', [pending, { ...pending, id: 'b' }]],
+		['all are in the making', [pending, { id: 'b', status: 'generating' }]],
 	])('a list within a record says what it says by itself: %s', (_, list) => {
 		const inRecord = { id: 'job', status: 'processing', data: list };
 		for (const tell of [status, (data: unknown) => event('done_complete', JSON.stringify(data))])
@@ -259,6 +259,16 @@ describe('one of several that is refused', () => {
 				});
 				expect(within).toEqual(alone);
 			}
+	});
+
+	it.each<[string, unknown]>([
+		['IDs', [{ id: 'upload' }, { id: 'other', status: 'uploaded' }]],
+		['content', ['iVBORw0KGgo', 'iVBORw0KGgo']],
+	])('images of the request, with their %s, are none of its files', (_, images) => {
+		const { progress } = hear([status({ id: 'v1', status: 'uploading_images', images })]);
+		expect(progress).toEqual([{ status: 'uploading_images', id: 'v1' }]);
+		const refusal = error({ id: 'v1', error: 'UNSAFE', images });
+		expect(hear([refusal, a!], 'finish', 3).outcome).toMatchObject({ failedIds: ['v1'] });
 	});
 
 	it('counts for no other one once its file has come', () => {

@@ -10,7 +10,13 @@ import {
 	isThrottledAnswer,
 	statesFinalReason,
 } from './errors';
-import { idOf, listedEntries, readGeneratedFiles, type ReaderContext } from './responses';
+import {
+	idOf,
+	isInProgress,
+	listedEntries,
+	readGeneratedFiles,
+	type ReaderContext,
+} from './responses';
 
 /* Reads the bytes of a generation stream (§6.1; docs/contract.md, “Streams”) into its outcome. */
 
@@ -29,12 +35,6 @@ export interface StreamResult {
 	/** The Failure to report if there is no file in the history either. */
 	failure?: Failure;
 }
-
-/** True for a status word that means “in progress”, and for an entry with such a word. */
-const isInProgress = (entry: unknown): boolean =>
-	/^(?:media_generation_status_)?(?:pending|active|processing)$/i.test(
-		asText(isRecord(entry) ? entry.status : entry) ?? '',
-	);
 
 /** True for a value that contains an empty list, at any depth, but no field `id`. */
 const hasEmptyList = (value: unknown): boolean => /^(?!.*"id":).*\[\]/s.test(JSON.stringify(value));

@@ -144,10 +144,20 @@ export function readNotification(
 /** The fields of a record that may contain a list of generated files. */
 const FILE_LIST_KEYS = ['data', ...GENERATED_KINDS.map((kind) => MEDIA[kind].plural), 'files'];
 
-/** Returns the entries in a record's first list of files; none if it contains no such list. */
+/** True for a status word that means “in progress”, and for an entry with such a word. */
+export const isInProgress = (entry: unknown): boolean =>
+	/^(?:media_generation_status_)?(?:pending|active|processing|generating)$/i.test(
+		asText(isRecord(entry) ? entry.status : entry) ?? '',
+	);
+
+/**
+ * Returns the entries in a record's first list of files that have failed or are in progress; none if it contains no such
+ * list. Any other entry without a file may be an image of the request.
+ */
 export function listedEntries(raw: unknown): unknown[] {
 	const record = isRecord(raw) ? raw : {};
-	return FILE_LIST_KEYS.map((key) => record[key]).find((value) => Array.isArray(value)) ?? [];
+	const list = FILE_LIST_KEYS.map((key) => record[key]).find((value) => Array.isArray(value));
+	return (list ?? []).filter((entry) => isFailed(entry) || isInProgress(entry));
 }
 
 /** Reads the generated files (§2.3) in an event, a JSON answer or a history entry. */
