@@ -299,6 +299,9 @@ describe('one of several that is refused', () => {
 		for (const events of [...told, ...lists]) {
 			expect(hear(events, 'finish', 4)).toMatchObject(isSearched);
 		}
+		// An entry that has failed is not in progress, whatever its status says.
+		const stale = status({ status: 'processing', error: 'UNSAFE' });
+		expect(hear([stale], 'finish', 4).outcome.kind).toBe('generationFailed');
 		expect(hear([bare], 'finish', 1)).toMatchObject({ ...isAll, early: true });
 		expect(hear([error('Too many tasks')], 'finish', 4)).toMatchObject({ early: false });
 	});

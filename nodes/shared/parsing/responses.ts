@@ -144,8 +144,9 @@ export function readNotification(
 /** The fields of a record that may contain a list of generated files. */
 const FILE_LIST_KEYS = ['data', ...GENERATED_KINDS.map((kind) => MEDIA[kind].plural), 'files'];
 
-/** True for a status word that means “in progress”, and for an entry with such a word. */
+/** True for a status word that means “in progress”, and for an entry with such a word that reports no error. */
 export const isInProgress = (entry: unknown): boolean =>
+	!isFailed(entry) &&
 	/^(?:media_generation_status_)?(?:pending|active|processing|generating)$/i.test(
 		asText(isRecord(entry) ? entry.status : entry) ?? '',
 	);
