@@ -264,6 +264,7 @@ describe('one of several that is refused', () => {
 	it.each<[string, unknown]>([
 		['IDs', [{ id: 'upload' }, { id: 'other', status: 'uploaded' }]],
 		['content', ['iVBORw0KGgo', 'iVBORw0KGgo']],
+		['words of progress', [{ id: 'upload', status: 'pending' }]],
 	])('images of the request, with their %s, are none of its files', (_, images) => {
 		const { progress } = hear([status({ id: 'v1', status: 'uploading_images', images })]);
 		expect(progress).toEqual([{ status: 'uploading_images', id: 'v1' }]);

@@ -153,12 +153,13 @@ export const isInProgress = (entry: unknown): boolean =>
 
 /**
  * Returns the entries in a record's first list of files that have failed or are in progress; none if it contains no such
- * list. Any other entry without a file may be an image of the request.
+ * list. Any other entry without a file may be an image of the request, and so may an image in progress.
  */
 export function listedEntries(raw: unknown): unknown[] {
 	const record = isRecord(raw) ? raw : {};
 	const list = FILE_LIST_KEYS.map((key) => record[key]).find((value) => Array.isArray(value));
-	return (list ?? []).filter((entry) => isFailed(entry) || isInProgress(entry));
+	const mayBeUploads = list === record[MEDIA.image.plural];
+	return (list ?? []).filter((entry) => isFailed(entry) || (!mayBeUploads && isInProgress(entry)));
 }
 
 /** Reads the generated files (§2.3) in an event, a JSON answer or a history entry. */
