@@ -303,6 +303,10 @@ describe('one of several that is refused', () => {
 		// An entry that has failed is not in progress, whatever its status says.
 		const stale = status({ status: 'processing', error: 'UNSAFE' });
 		expect(hear([stale], 'finish', 4).outcome.kind).toBe('generationFailed');
+		// An error about a job tells of all failures in its list.
+		const failures = ['a', 'b'].map((id) => ({ id, status: 'failed' }));
+		const listing = error({ id: 'job', error: 'UNSAFE', data: failures });
+		expect(hear([listing], 'finish', 2)).toMatchObject({ outcome: failed('UNSAFE'), early: true });
 		expect(hear([bare], 'finish', 1)).toMatchObject({ ...isAll, early: true });
 		expect(hear([error('Too many tasks')], 'finish', 4)).toMatchObject({ early: false });
 	});

@@ -156,8 +156,10 @@ export class GenerationEvents {
 		const value = parseEventData(data);
 		this.lastEventData = value;
 		const isCompletionEvent = TERMINAL_EVENTS.complete.test(event);
-		if (TERMINAL_EVENTS.failed.test(event)) this.readError(value);
-		else
+		if (TERMINAL_EVENTS.failed.test(event)) {
+			const errors = [value, ...listedEntries(value).filter(isFailed)];
+			for (const error of errors.slice(0, MAX_FILES)) this.readError(error);
+		} else
 			this.readResult(value, isCompletionEvent ? 'the last message contained no file' : undefined);
 		if (this.isEveryFileSettled) this.setOutcome(undefined, this.reportedFailure);
 	}
