@@ -153,6 +153,21 @@ test.each<[string, came: object, entry: object]>([
 	expect(found.map(({ fileUrl }) => new URL(fileUrl).searchParams.get('n'))).toEqual(['a', 'b']);
 });
 
+test('none of the others is lost where the IDs of the history are those of other files', async () => {
+	const videos = [...'bacde'].map((n, index) => ({
+		id: String(index),
+		file_url: `/v/${n}?n=${n}`,
+	}));
+	const list = [{ ...file('job'), file_url: undefined, videos }];
+	const api = apiOf(async ({ page }: { page: number }) => pageOf(list, page));
+	const files = readGeneratedFiles({ id: '0', file_url: '/v/a?n=a' }, 'https://media.example.com');
+	// The video b can't be told from the one that came, because the history lists it with that one's ID.
+	const request = sent({ requestedCount: 4, searchUntil: Date.now(), announcedIds: ['0'], files });
+	const lost = new Failure('streamLost');
+	const found = await findInHistory(api, request, lost, new AbortController().signal);
+	expect(found.map(({ fileUrl }) => new URL(fileUrl).searchParams.get('n'))).toEqual([...'acde']);
+});
+
 test('a look serves all that wait, an earlier request only if it goes back far enough', async () => {
 	const listHistory = jest.fn(async ({ page }: { page: number }) => pageOf(old, page));
 	const [api, never] = [apiOf(listHistory), new AbortController().signal];

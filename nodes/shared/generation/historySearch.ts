@@ -142,8 +142,8 @@ function furtherFilesOf({ files, identifiers }: HistoryEntry, receivedFiles: Gen
 	);
 	// The path of a URL may be signed anew as well, so a received file can be among the others. Received files are
 	// assumed to come first in the entry.
-	const count = Math.max(0, files.length - received.length);
-	return otherFiles.slice(otherFiles.length - count);
+	const missingCount = files.length - received.length;
+	return otherFiles.slice(Math.max(0, otherFiles.length - missingCount));
 }
 
 /**
