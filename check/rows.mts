@@ -320,10 +320,9 @@ const messagesIn = (exchanges: Exchange[]) =>
 	exchanges
 		.filter(({ method }) => method === 'WEBSOCKET')
 		.flatMap((socket) =>
-			textPieces(socket).map(({ ms, text }) => ({
-				...shared.readNotification(text),
-				...{ at: socket.at + ms, text },
-			})),
+			textPieces(socket).map(({ ms, text }) => {
+				return { ...shared.readNotification(text), at: socket.at + ms, text };
+			}),
 		);
 
 /** Judges the WebSocket that the check has kept open, and the messages of all WebSockets. */
