@@ -89,7 +89,7 @@ export interface RunningTask {
  * - The cooldown of both circuit breakers is over, and no probe is waited for.
  * - The request interval has passed since the last request of any kind.
  * - There is room for it in the concurrency limit.
- * - No request goes first that has a lower rank and may go out, too.
+ * - No request of a kind with a lower rank could go out now, because that one would go first.
  *
  * Other requests don't wait for `createBreaker` and the concurrency limit. While a quota counts as used up, create calls
  * wait for nothing (see `FailFast`).
