@@ -88,6 +88,11 @@ test.each(['README.md', ...builders])('%s has sentences of fifteen words', (page
 	expect(words.length / sentences.length).toBeLessThanOrEqual(15);
 });
 
+// Pasted with its "=", an expression becomes an empty one, or its value begins with "=".
+test.each(['README.md', ...builders])('%s has expressions as the editor takes them', (page) => {
+	expect(textOf(page)).not.toContain('={{');
+});
+
 /* docs/contract.md names tests, and comments name its sections: neither may go out of date. */
 
 const contract = textOf('docs/contract.md');
