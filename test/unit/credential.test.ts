@@ -1,4 +1,5 @@
 import { refusal } from './refusal';
+import { MediaGenerationApi } from '../../credentials/MediaGenerationApi.credentials';
 import { cleanToken, readCredential } from '../../nodes/shared/http/credential';
 
 const TOKEN = 'tok_0123456789abcdef';
@@ -42,6 +43,21 @@ it('may be unencrypted elsewhere when the switch itself says so, not a text like
 	const addresses = { baseUrl: 'http://media.lan', webSocketUrl: 'ws://media.lan' };
 	expect(read({ baseUrl: 'http://media.lan', allowHttp: true })).toMatchObject(addresses);
 	refusal(() => read({ baseUrl: 'http://media.lan', allowHttp: 'false' }));
+});
+
+it.each(new MediaGenerationApi().properties.map(({ name }) => name))(
+	'another %s is another account, unless it only says how to connect',
+	(name) => {
+		const value = name === 'allowHttp' ? true : 'https://other.example.com';
+		const isOther = read({ [name]: value }).accountKey !== read({}).accountKey;
+		expect(isOther).toBe(!['webSocketUrl', 'allowHttp'].includes(name));
+	},
+);
+
+it('has the account key that executions and triggers have saved', () => {
+	expect(read({}).accountKey).toBe(
+		'6e2b2fe69a1fc6388ec089f41617d9cbf721cd95466b08a1865ec31ac83faf1d',
+	);
 });
 
 it('never quotes a token or a password in the refusal', () => {
