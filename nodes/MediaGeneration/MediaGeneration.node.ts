@@ -32,7 +32,10 @@ const builderHint: IBuilderHint = {
 				operation: [...PAID_SPEECH_OPERATIONS.map(({ operation }) => operation), 'wait', 'get'],
 			},
 		),
-		describeOutput('{ json: { task_id: string, deleted: true } }', { operation: ['delete'] }),
+		describeOutput('{ json: { task_id: string, deleted: true } }', {
+			resource: ['speech'],
+			operation: ['delete'],
+		}),
 		describeOutput('one item per file: { json: { file_url: string }, binary: { data } }', {
 			resource: [...new Set(Object.values(GENERATIONS).map(({ resource }) => resource))],
 		}),

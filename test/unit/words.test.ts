@@ -174,6 +174,37 @@ test.each([
 	expect(shown.map(({ displayName }) => displayName)).toEqual(names);
 });
 
+// n8n saves no parameter that has its default: with another default, a saved workflow would do something else.
+test('the defaults are those of saved workflows', () => {
+	const defaults = [...action.properties, ...trigger.properties].map((field): [string, unknown] => {
+		const { resource = [], operation = [] } = field.displayOptions?.show ?? {};
+		return [[...resource, ...operation, field.name].join(' '), field.default];
+	});
+	expect(Object.fromEntries(defaults)).toMatchObject({
+		resource: 'speech',
+		'speech operation': 'speak',
+		'video operation': 'textToVideo',
+		'image operation': 'create',
+		'voice operation': 'getAll',
+		'history operation': 'getAll',
+		'account operation': 'get',
+		'speech speak modelId': 'labs_multilingual_v2',
+		'speech speak waitForCompletion': true,
+		'speech speak download': true,
+		'speech wait download': true,
+		'speech get download': false,
+		'video textToVideo aspectRatio': 'VIDEO_ASPECT_RATIO_LANDSCAPE',
+		'video textToVideo numberOfVideos': 1,
+		'video textToVideo download': true,
+		'video ingredientsToVideo binaryPropertyName': 'data',
+		'video framesToVideo binaryPropertyName': 'data',
+		'image create download': true,
+		'voice getAll returnAll': false,
+		'history getAll returnAll': false,
+		events: ['completed'],
+	});
+});
+
 test('the trigger brings files along unless told otherwise, for the node that stores them', () => {
 	const field = trigger.properties.find(({ name }) => name === 'download');
 	expect(field).toMatchObject({ displayName: 'Download File', default: true });
