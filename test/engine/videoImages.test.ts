@@ -136,6 +136,11 @@ test.each([
 		/'a'.*not an image Use a file that is an image/,
 	],
 	[
+		'of the type of an image that are texts',
+		{ a: file(png(9)), b: file(Buffer.from('Dear Sir')) },
+		/'b'.*not an image Use a file that is an image/,
+	],
+	[
 		'of more than 512 MB',
 		{ a: huge, b: huge },
 		/800 MB when encoded.* Use fewer or smaller images\./,

@@ -21,11 +21,6 @@ interface Image<Data = IBinaryData> {
 	/** What messages call the image: its field or its URL. */
 	label: string;
 	data: Data;
-	/**
-	 * True if the input item gives the file the MIME type of an image. Otherwise, the first bytes of the image are
-	 * checked.
-	 */
-	hasImageType: boolean;
 }
 
 /** Matches one field name or URL in a text. A URL may contain commas, but a field name may not. */
@@ -107,7 +102,7 @@ export function imageBodyPreparer(
 		const field = typeof source === 'string' ? source : 'file';
 		const url = asWebUrl(field);
 		// The label has no query, because the query of a URL may contain a secret signature.
-		if (url) return { label: url.origin + url.pathname, data: url, hasImageType: false };
+		if (url) return { label: url.origin + url.pathname, data: url };
 		const data = storedFileOf(source, field);
 		const { mimeType = '', fileName, id, bytes } = data;
 		if (bytes === 0 || (id === undefined && data.data === '')) {
@@ -115,8 +110,7 @@ export function imageBodyPreparer(
 			throw badImageFailure(displayName, `The file in '${field}' is empty`, remedy);
 		}
 		const type = mimeType.split(';')[0]!.trim().toLowerCase();
-		const hasImageType = !UNSPECIFIC_TYPES.has(type);
-		if (hasImageType && !type.startsWith('image/')) {
+		if (!UNSPECIFIC_TYPES.has(type) && !type.startsWith('image/')) {
 			const name = fileName ? ` (${fileName})` : '';
 			throw badImageFailure(
 				displayName,
@@ -124,7 +118,7 @@ export function imageBodyPreparer(
 				USE_IMAGE_REMEDY,
 			);
 		}
-		return { label: field, data, hasImageType };
+		return { label: field, data };
 	}
 
 	/**
@@ -132,10 +126,10 @@ export function imageBodyPreparer(
 	 * the download fails.
 	 */
 	async function fetchImage(
-		{ label, data, hasImageType }: Image<IBinaryData | URL>,
+		{ label, data }: Image<IBinaryData | URL>,
 		signal: AbortSignal,
 	): Promise<Image> {
-		if (!(data instanceof URL)) return { label, data, hasImageType };
+		if (!(data instanceof URL)) return { label, data };
 		const maxBytes = (MAX_ENCODED_BYTES / 4) * 3;
 		const file = { url: data.href, kind: 'image', id: 'input', maxBytes } as const;
 		const downloadPromise = downloadFile(context, item.credential, file, signal);
@@ -151,7 +145,7 @@ export function imageBodyPreparer(
 				"Check the image's URL, and whether n8n can reach its host",
 			);
 		});
-		return { label, data: storedImage, hasImageType };
+		return { label, data: storedImage };
 	}
 
 	/** Finds the file that `source` stands for, in the input item. Throws a Failure if there is none. */
@@ -198,12 +192,12 @@ export function imageBodyPreparer(
 	}
 
 	/**
-	 * Reads an image, and resolves with its base64 text. Throws a Failure if neither its MIME type nor its bytes are
-	 * those of an image.
+	 * Reads an image, and resolves with its base64 text. Throws a Failure if its bytes are not those of an image. (n8n
+	 * takes the MIME type from the file's extension.)
 	 */
-	async function encodeImage({ label, data, hasImageType }: Image): Promise<Buffer> {
+	async function encodeImage({ label, data }: Image): Promise<Buffer> {
 		const bytes = await readStoredFile(context.helpers, data);
-		if (hasImageType || isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');
+		if (isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');
 		throw badImageFailure(displayName, `The file in '${label}' is not an image`, USE_IMAGE_REMEDY);
 	}
 }
