@@ -80,7 +80,7 @@ The WebSocket can't be opened, although the service accepts the token. Check 'We
 The execution was canceled.
 The account's quota is used up. Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.
 The service rejected the request (HTTP 403): captcha. Ask your provider whether your account may do this.
-media.example.com does not present a certificate that n8n trusts. Check 'Base URL', and whether the certificate has expired. For your own authority, set NODE_EXTRA_CA_CERTS in n8n's environment to its file, and restart n8n.
+media.example.com does not present a certificate that n8n trusts. Check 'Base URL': the service may use http://, or its certificate may have expired. For your own authority, set NODE_EXTRA_CA_CERTS in n8n's environment to its file, and restart n8n.
 media.example.com is blocked by the security settings of this n8n instance. Ask your n8n administrator to allow this host.
 The service has no task with this ID: Not found – task 4711. Check the task ID. The task may have been deleted, or belong to another account.
 An earlier attempt sent this request to another Base URL, https://old.example.com, as task 4711. To get its audio at no extra charge, enter that Base URL in the credential again, then choose Executions → Retry. To use the new credential instead, run only this row (charged).

@@ -68,7 +68,7 @@ const UNREACHABLE_WORDINGS: Record<UnreachableCause, Wording> = {
 	certificate: {
 		message: 'does not present a certificate that n8n trusts',
 		description:
-			"Check 'Base URL', and whether the certificate has expired. For your own authority, set NODE_EXTRA_CA_CERTS in n8n's environment to its file, and restart n8n.",
+			"Check 'Base URL': the service may use http://, or its certificate may have expired. For your own authority, set NODE_EXTRA_CA_CERTS in n8n's environment to its file, and restart n8n.",
 	},
 	blocked: {
 		message: 'is blocked by the security settings of this n8n instance',
