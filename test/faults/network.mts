@@ -40,6 +40,15 @@ const network: Row[] = [
 		...unsent,
 		fails: 'does not present a certificate that n8n trusts',
 	}),
+	row(
+		'The service speaks HTTP, but Base URL begins with `https://`',
+		[SPEAK, VIDEO, 'account:get'],
+		{
+			make: ({ sim }) => at(sim.baseUrl.replace('http:', 'https:')),
+			...unsent,
+			fails: 'does not present a certificate that n8n trusts…the service may use http://',
+		},
+	),
 	row('The create call is reset before any response, and was not accepted', [SPEAK], {
 		faults: [{ ...on.create, ...always, action: { reset: true } }],
 		fails: `did not respond…${UNSURE}`,
