@@ -90,7 +90,7 @@ test('a stop names what is paid and what may be, in the error, on the screen and
 	// n8n throws the step's data away, and shows no error of a stopped node.
 	// In the editor, what README advises comes first.
 	expect(said.at(-1)).toBe(
-		`Stopped. To continue, click Execute step on the next node within an hour: only what is missing is charged (not in queue mode). If that can't be done: ${description}`,
+		`Stopped. To continue, click Execute step on the next node (if there is none, add one) within an hour: only what is missing is charged (not in queue mode). If that can't be done: ${description}`,
 	);
 });
 

@@ -229,7 +229,7 @@ export class Run {
 			// A later manual run finds what this one has paid for, unless it is in a sub-workflow.
 			const isReusable = this.journal.recentRequests !== undefined && !isSubWorkflow;
 			const howToContinue = isReusable
-				? "To continue, click Execute step on the next node within an hour: only what is missing is charged (not in queue mode). If that can't be done: "
+				? "To continue, click Execute step on the next node (if there is none, add one) within an hour: only what is missing is charged (not in queue mode). If that can't be done: "
 				: '';
 			this.context.sendMessageToUI(`Stopped. ${howToContinue}${after}`);
 			this.context.logger.warn(`Media Generation: ${nodeError.message}. ${after}`);
