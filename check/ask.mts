@@ -22,14 +22,14 @@ export interface Asked {
 
 /** Reads a path of the service. Resolves after three seconds at the latest. */
 export async function ask(
-	{ apiToken, baseUrl }: Credential,
+	{ apiToken, baseUrl, redact }: Credential,
 	path: string,
 	stop: AbortSignal,
 ): Promise<Exchange> {
 	const exchanges: Exchange[] = [];
 	const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stop]);
 	const options = { headers: { authorization: `Bearer ${apiToken}` }, signal };
-	await record(exchanges, async () => {
+	await record({ exchanges, redact }, async () => {
 		const get = baseUrl.startsWith('https:') ? httpsGet : httpGet;
 		const [answer] = (await once(get(baseUrl + path, options), 'response')) as [IncomingMessage];
 		await answer.toArray();
@@ -58,10 +58,10 @@ export async function askMore(
 }
 
 /** Keeps a WebSocket open for ten seconds. */
-async function holdSocket({ webSocketUrl, apiToken }: Credential, stop: AbortSignal) {
+async function holdSocket({ webSocketUrl, apiToken, redact }: Credential, stop: AbortSignal) {
 	const url = `${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`;
 	const socket = new WebSocket(url);
-	const exchange = recordSocket([], socket as unknown as EventTarget, url);
+	const exchange = recordSocket({ exchanges: [], redact }, socket as unknown as EventTarget, url);
 	socket.on('unexpected-response', (_, { statusCode }) => end(exchange, `HTTP ${statusCode}`));
 	socket.on('error', ({ message }) => end(exchange, message));
 	await pause(SOCKET_MS, undefined, { signal: stop }).catch(() => {});

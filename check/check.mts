@@ -34,13 +34,13 @@ interface CheckResult {
  * Never rejects once requests may have been sent: whatever came of them is recorded and named, with the `failure`.
  */
 export async function check(
-	credential: Credential,
+	given: Omit<Credential, 'redact'>,
 	pay: string[],
 	onStep: (what: string) => void,
 	stop = new AbortController().signal,
 ): Promise<CheckResult> {
 	const made = new Date().toISOString();
-	const { apiToken } = credential;
+	const credential = { ...given, redact: redactorOf(given.apiToken) };
 	const rows: Row[] = [];
 	const runs: Run[] = [];
 	let failure: unknown;
@@ -78,7 +78,7 @@ export async function check(
 	} catch (error) {
 		failure = error;
 	}
-	const standIns = new StandIns(apiToken);
+	const standIns = new StandIns();
 	const isStopped = ({ lines }: Run) => lines.includes(STOPPED);
 	const recording: Recording = {
 		format: 3,
@@ -89,7 +89,5 @@ export async function check(
 			.concat(runs.filter(isStopped).flatMap(({ exchanges }) => exchanges))
 			.map((exchange) => standIns.exchange(exchange)),
 	};
-	const redact = redactorOf(apiToken);
-	const charged = chargeLines(runs).map(redact.text);
-	return { failure, rows: redact.value(rows), recording, replaced: standIns.counts(), charged };
+	return { failure, rows, recording, replaced: standIns.counts(), charged: chargeLines(runs) };
 }

@@ -92,7 +92,7 @@ async function askToPay(pay: string[], baseUrl: string): Promise<void> {
 		throw new Refusal('Nothing was sent.');
 }
 
-async function run(credential: Credential, pay: string[]): Promise<number> {
+async function run(credential: Omit<Credential, 'redact'>, pay: string[]): Promise<number> {
 	const stopping = new AbortController();
 	for (const signal of ['SIGINT', 'SIGTERM'] as const)
 		process.on(signal, () => stopping.abort(new Refusal('Stopped.')));

@@ -1,6 +1,7 @@
 /* Runs the node in n8n's own engine, and describes the outcomes. */
 import { readFileSync } from 'node:fs';
 import type { PaidOperation } from '../nodes/shared/contract.ts';
+import type { Redactor } from '../nodes/shared/parsing/redaction.ts';
 import { runWorkflow, type WorkflowResult } from '../demo/engine.mts';
 import { node, NODE, parametersFor, workflow } from '../test/faults/workflow.mts';
 import { activateTrigger, triggerNode } from '../test/service/triggerNode.mts';
@@ -69,7 +70,13 @@ export const TIMED_OUT = `error: still trying when the check ended it, after ${F
 const png = readFileSync(new URL('../simulator/media/image.png', import.meta.url));
 const image = { data: png.toString('base64'), mimeType: 'image/png', fileName: 'image.png' };
 
-export type Credential = { apiToken: string; baseUrl: string; webSocketUrl: string };
+export interface Credential {
+	apiToken: string;
+	baseUrl: string;
+	webSocketUrl: string;
+	/** Removes the token from texts. Only what it returns is judged, shown or recorded. */
+	redact: Redactor;
+}
 
 /** What came of an operation, and what was exchanged meanwhile. */
 export interface Run {
@@ -89,7 +96,7 @@ export const isError = (line: string) => line.startsWith('error: ');
 /** Runs an operation in the node: a free or paid one, or Collect. Resolves once it has ended or `stop` aborts. */
 export async function runOperation(
 	operation: string,
-	credential: Credential,
+	{ redact, ...credential }: Credential,
 	stop: AbortSignal,
 	{ voice = '', taskId = MISSING_TASK } = {},
 ): Promise<Run> {
@@ -103,14 +110,14 @@ export async function runOperation(
 	const run = async () =>
 		await runWorkflow({
 			workflow: workflow(node({ ...parameters, returnAll: false, limit: 20 })),
-			credentials: { mediaGenerationApi: { ...credential } },
+			credentials: { mediaGenerationApi: credential },
 			input: [{ json: {}, binary: { data: image } }],
 			signal: AbortSignal.any([timeout, stop]),
 		});
 	const exchanges: Exchange[] = [];
-	const result = await record(exchanges, run, operation === 'dropped');
+	const result = await record({ exchanges, redact, cutsStreams: operation === 'dropped' }, run);
 	const ended = (stop.aborted && STOPPED) || (timeout.aborted && TIMED_OUT);
-	const lines = ended ? [ended] : linesOf(result);
+	const lines = ended ? [ended] : redact.value(linesOf(result));
 	return { operation, lines, exchanges, taskId: result.items(NODE)[0]?.json.task_id };
 }
 
@@ -137,10 +144,11 @@ export async function* runPaid(
 		const detectable = paid.filter((operation) => hasSocket || !isSpeech(operation));
 		return new Set(detectable.map((each) => (isSpeech(each) ? 'completed' : 'generated')));
 	};
+	const { redact } = credential;
 	const exchanges: Exchange[] = [];
 	const events = eventsOf(operations);
 	const listen = async () => await listenFor(credential, events);
-	const trigger = events.size > 0 ? await record(exchanges, listen) : undefined;
+	const trigger = events.size > 0 ? await record({ exchanges, redact }, listen) : undefined;
 	const succeeded: string[] = [];
 	try {
 		for (const operation of operations) {
@@ -155,14 +163,14 @@ export async function* runPaid(
 		if (eventsOf(succeeded).size === 0 || stop.aborted) return;
 		before?.('trigger');
 		const lines = await trigger!.waitFor(eventsOf(succeeded), stop);
-		yield { operation: 'trigger', lines, exchanges };
+		yield { operation: 'trigger', lines: redact.value(lines), exchanges };
 	} finally {
 		await trigger?.close();
 	}
 }
 
 /** Activates a trigger that listens for `events`. */
-async function listenFor(credential: Credential, events: Set<string>) {
+async function listenFor({ redact: _, ...credential }: Credential, events: Set<string>) {
 	const detected = new Set<string>();
 	const errors: string[] = [];
 	const options = { events: [...events], options: { checkInterval: 10 } };

@@ -4,7 +4,14 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { FakeService, type Handler, type Upgrade } from '../test/service/fakeService.mts';
 import { FREE_OPERATIONS, PAID, runOperation, runPaid, type Run } from './operations.mts';
 import { shared } from './shared.mts';
-import { lineOf, OMITTED, TIME, type RecordedExchange, type Recording } from './recording.mts';
+import {
+	lineOf,
+	OMITTED,
+	redactorOf,
+	TIME,
+	type RecordedExchange,
+	type Recording,
+} from './recording.mts';
 import { ENDED_BY_NODE } from './wire.mts';
 
 /** Matches a time in JSON: a text, or a number of seconds or milliseconds since 1970. */
@@ -167,7 +174,8 @@ export async function replay(
 	const service = new Replay(recording);
 	try {
 		const apiToken = `replay-${Date.now()}-${Math.random()}`;
-		const credential = { apiToken, ...(await service.start()) };
+		const redact = redactorOf(apiToken);
+		const credential = { apiToken, redact, ...(await service.start()) };
 		const stop = AbortSignal.timeout(2 * took + 20_000);
 		const free = names.filter((name) => FREE_OPERATIONS.includes(name));
 		const now: Run[] = await Promise.all(

@@ -4,6 +4,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { brotliDecompressSync, constants, unzipSync } from 'node:zlib';
 import { createParser } from 'eventsource-parser';
+import type { Redactor } from '../nodes/shared/parsing/redaction.ts';
 import { shared } from './shared.mts';
 
 /** A part of an answer, or one WebSocket message. */
@@ -13,7 +14,7 @@ interface Part {
 	bytes: Buffer;
 }
 
-/** One request and its answer, or one WebSocket. */
+/** One request and its answer, or one WebSocket. Of its fields, only `parts` may contain the token. */
 export interface Exchange {
 	/** When the exchange began, in ms since 1970. */
 	at: number;
@@ -30,6 +31,8 @@ export interface Exchange {
 	ended?: number;
 	/** Why the exchange ended early; for a WebSocket, why it ended. */
 	broke?: string;
+	/** Removes the token from what is read of the `parts`. */
+	redact: Redactor;
 }
 
 /** The `broke` of an exchange that the node has ended. */
@@ -43,21 +46,22 @@ const WHOLE_EVENTS = /^[^]*(?:\n\n|\r\r|\n\r\n)/;
 
 interface Recorder {
 	exchanges: Exchange[];
+	/** Removes the token. */
+	redact: Redactor;
 	/** True to cut each event stream after its first events. */
-	cutsStreams: boolean;
+	cutsStreams?: boolean;
 }
 
 const recorders = new AsyncLocalStorage<Recorder>();
 
-/** Runs `act`, and records in `exchanges` what it and all that it starts exchange with the service. */
-export const record = <T,>(exchanges: Exchange[], act: () => T, cutsStreams = false): T =>
-	recorders.run({ exchanges, cutsStreams }, act);
+/** Runs `act`, and records what it and all that it starts exchange with the service. */
+export const record = <T,>(recorder: Recorder, act: () => T): T => recorders.run(recorder, act);
 
-function startExchange(exchanges: Exchange[], method: string, url: URL): Exchange {
-	const path = method === 'WEBSOCKET' ? url.pathname : url.pathname + url.search;
+function startExchange({ exchanges, redact }: Recorder, method: string, url: URL): Exchange {
+	const path = redact.text(method === 'WEBSOCKET' ? url.pathname : url.pathname + url.search);
 	const blank = { status: 0, http: '', headers: {}, parts: [] };
 	const { origin } = new URL(url.href.replace(/^ws/, 'http'));
-	const exchange: Exchange = { at: Date.now(), origin, method, path, ...blank };
+	const exchange: Exchange = { at: Date.now(), origin, method, path, ...blank, redact };
 	exchanges.push(exchange);
 	return exchange;
 }
@@ -66,7 +70,9 @@ const since = ({ at }: Exchange) => Date.now() - at;
 
 /** Records the end of an exchange. Only the first call for an exchange counts. */
 export function end(exchange: Exchange, broke?: string): void {
-	if (exchange.ended === undefined) Object.assign(exchange, { ended: since(exchange), broke });
+	if (exchange.ended !== undefined) return;
+	exchange.ended = since(exchange);
+	exchange.broke = broke && exchange.redact.text(broke);
 }
 
 subscribe('http.client.request.created', (message) => {
@@ -75,7 +81,7 @@ subscribe('http.client.request.created', (message) => {
 	const isWebSocket = request.getHeader('upgrade') !== undefined;
 	if (!recorder || isWebSocket) return;
 	const url = new URL(`${request.protocol}//${String(request.getHeader('host'))}${request.path}`);
-	const exchange = startExchange(recorder.exchanges, request.method, url);
+	const exchange = startExchange(recorder, request.method, url);
 	const destroy = request.destroy.bind(request);
 	request.destroy = (error) => {
 		end(exchange, ENDED_BY_NODE);
@@ -87,14 +93,14 @@ subscribe('http.client.request.created', (message) => {
 		exchange.status = response.statusCode!;
 		exchange.http = response.httpVersion;
 		// A copy, because the node's HTTP client removes some.
-		exchange.headers = { ...response.headers };
+		exchange.headers = recorder.redact.value(response.headers);
 		response.on('error', onError);
 		response.on('end', () => end(exchange));
 		// A listener for `data` would take the parts from the node.
 		const push = response.push.bind(response);
 		response.push = (part: Buffer | null, encoding) => {
 			if (part) keep(exchange, part);
-			if (recorder.cutsStreams && isStream(exchange) && WHOLE_EVENTS.test(textOf(exchange))) {
+			if (recorder.cutsStreams && isStream(exchange) && WHOLE_EVENTS.test(fullTextOf(exchange))) {
 				end(exchange, CUT);
 				setImmediate(() => request.socket?.destroy());
 			}
@@ -107,8 +113,8 @@ const keep = (exchange: Exchange, bytes: Buffer) =>
 	exchange.parts.push({ ms: since(exchange), bytes });
 
 /** Records a WebSocket, and returns its exchange. */
-export function recordSocket(exchanges: Exchange[], socket: EventTarget, url: string): Exchange {
-	const exchange = startExchange(exchanges, 'WEBSOCKET', new URL(url));
+export function recordSocket(recorder: Recorder, socket: EventTarget, url: string): Exchange {
+	const exchange = startExchange(recorder, 'WEBSOCKET', new URL(url));
 	socket.addEventListener('open', () => (exchange.status = 101));
 	socket.addEventListener('message', ({ data }: Event & { data?: unknown }) =>
 		// A binary message is an ArrayBuffer or a Buffer, which `from` takes like a string.
@@ -127,7 +133,7 @@ globalThis.WebSocket = class extends WebSocket {
 	constructor(url: string | URL) {
 		super(url);
 		const recorder = recorders.getStore();
-		this.#exchange = recorder && recordSocket(recorder.exchanges, this, String(url));
+		this.#exchange = recorder && recordSocket(recorder, this, String(url));
 	}
 
 	override close(code?: number): void {
@@ -160,25 +166,30 @@ export function fileIn(exchange: Exchange): Buffer | undefined {
 	return isText ? undefined : body;
 }
 
-/** Returns the whole text of an answer; '' for a file. */
-export const textOf = (exchange: Exchange) => (fileIn(exchange) ? '' : bodyOf(exchange).toString());
+const fullTextOf = (exchange: Exchange) => (fileIn(exchange) ? '' : bodyOf(exchange).toString());
+/** Returns the whole text of an answer, without the token; '' for a file. */
+export const textOf = (exchange: Exchange) => exchange.redact.text(fullTextOf(exchange));
 
 /** True if the node reads the answer to a create call as an event stream. */
 export const isStream = (exchange: Exchange) =>
-	exchange.method === 'POST' && exchange.status === 200 && !NO_STREAM.test(textOf(exchange));
+	exchange.method === 'POST' && exchange.status === 200 && !NO_STREAM.test(fullTextOf(exchange));
 
-/** Returns the text of an answer with times: of a stream, the events that arrived together; of a WebSocket, each message. */
+/**
+ * Returns the text of an answer with times, without the token: of a stream, the events that arrived together; of a
+ * WebSocket, each message.
+ */
 export function textPieces(exchange: Exchange): Array<{ ms: number; text: string }> {
-	const { method, parts } = exchange;
-	if (method === 'WEBSOCKET') return parts.map(({ ms, bytes }) => ({ ms, text: String(bytes) }));
-	const whole = textOf(exchange);
+	const { method, parts, redact } = exchange;
+	if (method === 'WEBSOCKET')
+		return parts.map(({ ms, bytes }) => ({ ms, text: redact.text(String(bytes)) }));
+	const whole = fullTextOf(exchange);
 	const isEvents = isStream(exchange);
 	let begin = 0;
 	const pieces = parts.map(({ ms }, index) => {
 		const isLast = index === parts.length - 1;
 		const soFar = isEvents ? bodyOf(exchange, index + 1).toString() : '';
 		const stop = isLast ? whole.length : (WHOLE_EVENTS.exec(soFar)?.[0].length ?? 0);
-		const text = whole.slice(begin, stop);
+		const text = redact.text(whole.slice(begin, stop));
 		begin = Math.max(begin, stop);
 		return { ms, text };
 	});

@@ -1,9 +1,10 @@
 import type { Exchange } from '../../check/wire.mts';
+import { redactor } from '../../nodes/shared/parsing/redaction';
 
 /** One exchange, as the check sees it. */
 export const exchangeOf = (method: string, path: string, text: string, more = {}): Exchange => ({
 	...{ at: 0, origin: 'https://acme.example', method, path, status: 200, http: '1.1' },
-	...{ headers: {}, parts: [{ ms: 0, bytes: Buffer.from(text) }], ended: 0 },
+	...{ headers: {}, parts: [{ ms: 0, bytes: Buffer.from(text) }], ended: 0, redact: redactor('') },
 	...more,
 });
 

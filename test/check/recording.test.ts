@@ -5,7 +5,14 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { WebSocketServer } from 'ws';
-import { fileNameOf, lineOf, StandIns, toJson, type Recording } from '../../check/recording.mts';
+import {
+	fileNameOf,
+	lineOf,
+	redactorOf,
+	StandIns,
+	toJson,
+	type Recording,
+} from '../../check/recording.mts';
 import { replay, Replay } from '../../check/replay.mts';
 import { eventsOf, record, recordSocket, textOf, type Exchange } from '../../check/wire.mts';
 import { loadPackage, removeEngineFolder } from '../../demo/engine.mts';
@@ -20,13 +27,12 @@ afterAll(() => removeEngineFolder());
 
 const folder = join(__dirname, '../recordings');
 const load = (file: string) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Recording;
-const recordingOf = (exchanges: Exchange[], token: string, made = Date.now()): Recording => ({
+const recordingOf = (exchanges: Exchange[], made = Date.now()): Recording => ({
 	...{ format: 3, made: new Date(made).toISOString(), took: 0, others: [] },
-	runs: [new StandIns(token).run({ operation: 'account', lines: [], exchanges })],
+	runs: [new StandIns().run({ operation: 'account', lines: [], exchanges })],
 });
 /** The texts that are kept of an exchange. */
-const keptOf = (exchange: Exchange, token = 'sk-any-token') =>
-	recordingOf([exchange], token).runs[0]!.exchanges[0]!.pieces;
+const keptOf = (exchange: Exchange) => recordingOf([exchange]).runs[0]!.exchanges[0]!.pieces;
 
 describe('the node makes the same of each recording', () => {
 	const files = readdirSync(folder).filter((file) => file !== 'wrong.json');
@@ -74,8 +80,9 @@ async function twice<T>(
 ): Promise<[then: T, again: T]> {
 	const service = await FakeService.start(handle, upgrade);
 	const exchanges: Exchange[] = [];
-	const then = await record(exchanges, async () => await act(service.url));
-	const recorded = new Replay(recordingOf(exchanges, canary()));
+	const redact = redactorOf(canary());
+	const then = await record({ exchanges, redact }, async () => await act(service.url));
+	const recorded = new Replay(recordingOf(exchanges));
 	const again = await act((await recorded.start()).baseUrl);
 	await recorded.close();
 	await service.stop();
@@ -158,7 +165,8 @@ describe('what is kept of an exchange', () => {
 		};
 		const path = '/users/anna/list?sig=s3cr3t';
 		const method = /stream|events|program/.test(what) ? 'POST' : 'GET';
-		const kept = JSON.stringify(recordingOf([exchangeOf(method, path, text, { headers })], token));
+		const exchange = exchangeOf(method, path, text, { headers, redact: redactorOf(token) });
+		const kept = JSON.stringify(recordingOf([exchange]));
 		expect(findToken(token, { kept })).toBeUndefined();
 		expect(encoded.filter((form) => kept.includes(form))).toEqual([]);
 		expect(SECRET.exec(kept)).toBeNull();
@@ -179,7 +187,7 @@ describe('what is kept of an exchange', () => {
 			parts: [{ ms: 0, bytes: gzipSync(Buffer.alloc(3034)) }],
 		});
 		const exchanges = [exchangeOf('GET', '/v1/video/me', text), packed];
-		const recorded = new Replay(recordingOf(exchanges, token, hourAgo));
+		const recorded = new Replay(recordingOf(exchanges, hourAgo));
 		const { baseUrl } = await recorded.start();
 		const again = (await (await fetch(`${baseUrl}/v1/video/me`)).json()) as Record<string, string>;
 		expect(await outcomeOf(`${baseUrl}/files/1.mp3`)).toHaveLength(3034);
@@ -283,7 +291,7 @@ describe('what is recorded of the wire', () => {
 		});
 		const exchanges: Exchange[] = [];
 		const act = async () => await outcomeOf(`${service.url}//a.example/b`, method);
-		const got = await record(exchanges, act, cutsStreams);
+		const got = await record({ exchanges, redact: redactorOf('sk-any-token'), cutsStreams }, act);
 		await service.stop();
 		return { got, exchange: exchanges[0]! };
 	};
@@ -325,7 +333,8 @@ describe('what is recorded of the wire', () => {
 
 	test('a WebSocket that the service closes says why', () => {
 		const socket = new EventTarget();
-		const exchange = recordSocket([], socket, 'wss://acme.example/ws');
+		const recorder = { exchanges: [], redact: redactorOf('sk-any-token') };
+		const exchange = recordSocket(recorder, socket, 'wss://acme.example/ws');
 		socket.dispatchEvent(new Event('open'));
 		socket.dispatchEvent(Object.assign(new Event('close'), { code: 1008, reason: 'no plan' }));
 		expect(exchange.broke).toBe('closed by the service (1008 no plan)');
