@@ -46,9 +46,11 @@ export function isEmptyError(value: unknown): boolean {
 	return Object.values(value).every(isEmptyError);
 }
 
-/** True if an answer reports an error itself, by its `error` field or `success: false`. */
+/** True if an answer reports an error itself: in its `error` field, by `success: false` or by a `code` such as 401. */
 export function reportsError(value: unknown): boolean {
-	return isRecord(value) && (!isEmptyError(value.error) || value.success === false);
+	if (!isRecord(value)) return false;
+	const { error, success, code } = value;
+	return !isEmptyError(error) || success === false || /^[45]\d\d$/.test(asText(code) ?? '');
 }
 
 /** True for the usual status words that mean failure. */
