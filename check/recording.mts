@@ -146,7 +146,7 @@ export function lineOf(text: string): string {
 	const plain = (sentence: string) =>
 		sentence
 			.replace(PART, (part) => (isHarmless(part) ? part : '…'))
-			.replace(/[\w.-]*…[\w.…-]*/g, '…');
+			.replace(/(?:\w+:\/\/)?[\w.-]*…(?:[\w.…-]|:…)*/g, '…');
 	const said = /^(error|hint): (.*)/s.exec(text);
 	if (said) return `${said[1]}: ${plain(said[2]!)}`;
 	if (!text.startsWith('fields: ')) return text.replace(/^file: [^,]+/, plain);

@@ -233,6 +233,7 @@ function readRow(run: Run, { part, ifRead, ifLost, entryFields }: Part, asked: A
 	const facts = [
 		entryFields && !isUnread && `${entries.length} entries`,
 		trouble === undefined && fieldsIn(json),
+		shared.hasNoZone(entry?.created_at) && 'times have no zone: the node takes them for UTC',
 		isRepeated && 'page 2 repeats page 1',
 	];
 	const differences = [
@@ -302,10 +303,11 @@ export function edgeRow(runs: Run[]): Row {
 	const facts = [
 		`HTTP/${http}`,
 		origin.startsWith('http:') && 'not encrypted',
-		// A value that is cut could end in a part of the token, which redaction would not find.
-		...others.map((name) =>
-			String(headers[name]).length > 60 ? name : `${name}: ${headers[name]}`,
-		),
+		...others.map((name) => {
+			const value = headers[name];
+			// Cookies, which are a list, may be those of a session.
+			return typeof value === 'string' && value.length <= 60 ? `${name}: ${value}` : name;
+		}),
 		...redirects,
 	];
 	const inN8n =
@@ -473,11 +475,15 @@ function streamRemarks(create: Exchange): [Remarks, Remarks] {
 	];
 }
 
-/** Returns a line for each request that may have been charged, because the service did not refuse it: kind and ids. */
+/**
+ * Returns a line for each request that may have been charged: kind and ids. The service has neither refused it by the
+ * status, nor with words after which the node sends it again.
+ */
 export const chargeLines = (runs: Run[]) =>
 	runs
 		.flatMap(({ exchanges }) => exchanges)
 		.filter(({ method, status }) => method === 'POST' && !(status >= 300 && status < 500))
+		.filter((create) => !shared.isThrottledAnswer(jsonOf(create)))
 		.map((create) => {
 			const kind = shared.PAID_OPERATIONS.find(({ path }) => create.path.endsWith(path))?.kind;
 			const ids = [

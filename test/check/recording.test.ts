@@ -253,6 +253,7 @@ describe('what is kept of an exchange', () => {
 			'fields: id, status "…"',
 		],
 		['fields: status "Cole failed"', 'fields: status "word-1 failed"', 'fields: status "…"'],
+		['hint: See https://a.example:8443', 'hint: See http://host-1.invalid', 'hint: See …'],
 		['error: Cole asked “my plan” – task a-1', 'error: word-1 asked “text-1” – task text-2', ''],
 		['file: audio/x-cole, 7 bytes', 'file: audio/x-word-1, 7 bytes', 'file: audio/…, 7 bytes'],
 		['hint: It waits for 5 s', 'hint: It waits for 12 s', 'hint: It waits for … s'],
