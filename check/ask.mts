@@ -1,7 +1,7 @@
 /* Asks what the node itself does not ask: other pages, a wrong token, and a WebSocket without a task. */
 import { once } from 'node:events';
-import { get as httpGet, type IncomingMessage } from 'node:http';
-import { get as httpsGet } from 'node:https';
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { runOperation, type Credential, type Run } from './operations.mts';
@@ -28,9 +28,11 @@ export async function ask(
 ): Promise<Exchange> {
 	const exchanges: Exchange[] = [];
 	const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stop]);
-	const options = { headers: { authorization: `Bearer ${apiToken}` }, signal };
+	const { get, Agent } = baseUrl.startsWith('https:') ? https : http;
+	// Like n8n, this uses the proxy that the environment names.
+	const agent = new Agent({ proxyEnv: process.env });
+	const options = { headers: { authorization: `Bearer ${apiToken}` }, signal, agent };
 	await record({ exchanges, redact }, async () => {
-		const get = baseUrl.startsWith('https:') ? httpsGet : httpGet;
 		const [answer] = (await once(get(baseUrl + path, options), 'response')) as [IncomingMessage];
 		await answer.toArray();
 	}).catch(() => {});

@@ -80,7 +80,9 @@ subscribe('http.client.request.created', (message) => {
 	const recorder = recorders.getStore();
 	const isWebSocket = request.getHeader('upgrade') !== undefined;
 	if (!recorder || isWebSocket) return;
-	const url = new URL(`${request.protocol}//${String(request.getHeader('host'))}${request.path}`);
+	const origin = `${request.protocol}//${String(request.getHeader('host'))}`;
+	// To a proxy, the path is a whole URL.
+	const url = URL.parse(request.path) ?? new URL(origin + request.path);
 	const exchange = startExchange(recorder, request.method, url);
 	const destroy = request.destroy.bind(request);
 	request.destroy = (error) => {

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { check } from '../../check/check.mts';
@@ -333,11 +334,25 @@ describe('a stranger checks', () => {
 	});
 });
 
+/** Removes the recording that a command has made, as it says. */
+const removeRecording = (said: string) =>
+	rmSync(join(__dirname, '../..', /Recorded in (\S+)/.exec(said)![1]!));
+
+test.concurrent('a service that only a proxy reaches is checked', async () => {
+	const proxy = await FakeService.start(answering({}));
+	const proxies = { http_proxy: proxy.url, no_proxy: '', NO_PROXY: '' };
+	const env = { ...process.env, ...proxies, MEDIA_GENERATION_TOKEN: 'wrong-token' };
+	const child = spawn(process.execPath, [main, '--base-url', 'http://localhost:1'], { env });
+	const said = await textOf(child.stdout);
+	await proxy.stop();
+	expect(said).toContain('HTTP 401');
+	removeRecording(said);
+});
+
 test.concurrent('what may have been charged is named and recorded after Ctrl+C', async () => {
 	const child = spawn(process.execPath, [main, '--pay', 'image']);
 	const ended = once(child, 'close');
-	let said = '';
-	child.stdout.on('data', (part) => (said += String(part)));
+	const output = textOf(child.stdout);
 	await new Promise<void>((resolve) => {
 		child.stderr.on('data', (part) => String(part).includes('node: image') && resolve());
 	});
@@ -345,8 +360,9 @@ test.concurrent('what may have been charged is named and recorded after Ctrl+C',
 	await pause(1000);
 	child.kill('SIGINT');
 	expect(await ended).toEqual([3, null]);
+	const said = await output;
 	expect(said).toMatch(/What may have been charged:\n {2}image: /);
-	rmSync(join(__dirname, '../..', /Recorded in (\S+)/.exec(said)![1]!));
+	removeRecording(said);
 });
 
 test('what was made is named by whatever may be its id', () => {
