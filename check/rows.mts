@@ -221,8 +221,6 @@ function readRow(run: Run, { part, ifRead, ifLost, entryFields }: Part, asked: A
 	const isMissed = otherPages.some(
 		(page) => newestOf(page) > newestOf(entries) && !page.some(isKnown),
 	);
-	const [, page2 = []] = otherPages;
-	const isRepeated = page2.length > 0 && page2.every(isKnown);
 	const error = errorIn(run);
 	const hasList = placesIn(json).some(({ path }) => path.includes('0'));
 	const isUnread = error !== undefined || (entryFields && entries.length === 0 && hasList);
@@ -234,7 +232,6 @@ function readRow(run: Run, { part, ifRead, ifLost, entryFields }: Part, asked: A
 		entryFields && !isUnread && `${entries.length} entries`,
 		trouble === undefined && fieldsIn(json),
 		shared.hasNoZone(entry?.created_at) && 'times have no zone: the node takes them for UTC',
-		isRepeated && 'page 2 repeats page 1',
 	];
 	const differences = [
 		trouble,

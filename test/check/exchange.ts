@@ -1,10 +1,12 @@
 import type { Exchange } from '../../check/wire.mts';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
+/** Knows no token. */
+export const redact = redactor('');
 /** One exchange, as the check sees it. */
 export const exchangeOf = (method: string, path: string, text: string, more = {}): Exchange => ({
 	...{ at: 0, origin: 'https://acme.example', method, path, status: 200, http: '1.1' },
-	...{ headers: {}, parts: [{ ms: 0, bytes: Buffer.from(text) }], ended: 0, redact: redactor('') },
+	...{ headers: {}, parts: [{ ms: 0, bytes: Buffer.from(text) }], ended: 0, redact },
 	...more,
 });
 
@@ -27,21 +29,15 @@ export const SECRETS = {
 	'user-47110815': true,
 	big: { user_id: 1 },
 	members: { anna: { role: 'owner' }, carl: { role: 'guest' } },
-	seats: { total: 4, used: 3, carl: 1 },
-	roles: { anna: 'owner', left: 2, carl: 'guest', acme: null },
 	users: { page: 1, total: 2, size: 20, pages: 1, 'anna.bell': { role: 'owner' }, carl: [] },
-	tags: { bell: ['mine'] },
 	status: 'annabell',
 	type: 'Anna',
 	kind: 'carl_cole',
 	state: 'carlCole',
 	portrait: '//files.acme.example/anna.png',
 	cover: `data:image/png;base64,${Buffer.from(`${'-'.repeat(21)}Anna Bell`).toString('base64')}`,
-	contract: 88471203,
 	category: 'anna.bell',
 	created_by: 88471204,
-	credit_card: 88471205,
-	accountNumber: 8847120301,
 	runtimeUser: '8847120302.5',
 	customerAccountNo: -8847120303.5,
 	ID: 88471207,
@@ -49,7 +45,6 @@ export const SECRETS = {
 	latitude: 52.884712,
 	dob: '1984-03-09T00:00:00.000Z',
 	birthday: '1984-03-09',
-	nacimiento: '1984-03-09',
 	referral: { code: 'BELLANNA', language: 'annabell' },
 	profile: 'https://acme.example/u/anna.bell',
 	title: `data:audio/mpeg;base64,${Buffer.from(`ID3${'-'.repeat(18)}Анна Белл\0`).toString('base64')}`,

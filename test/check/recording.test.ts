@@ -18,7 +18,7 @@ import { eventsOf, record, recordSocket, textOf, type Exchange } from '../../che
 import { loadPackage, removeEngineFolder } from '../../demo/engine.mts';
 import { canary, findToken, formsOf } from '../faults/canary.mts';
 import { FakeService, type Handler, type Upgrade } from '../service/fakeService.mts';
-import { exchangeOf, SECRET, SECRETS } from './exchange';
+import { exchangeOf, redact, SECRET, SECRETS } from './exchange';
 
 /* `npm run check`: what it keeps of a service, and what the node makes of that. */
 
@@ -80,7 +80,6 @@ async function twice<T>(
 ): Promise<[then: T, again: T]> {
 	const service = await FakeService.start(handle, upgrade);
 	const exchanges: Exchange[] = [];
-	const redact = redactorOf(canary());
 	const then = await record({ exchanges, redact }, async () => await act(service.url));
 	const recorded = new Replay(recordingOf(exchanges));
 	const again = await act((await recorded.start()).baseUrl);
@@ -292,7 +291,7 @@ describe('what is recorded of the wire', () => {
 		});
 		const exchanges: Exchange[] = [];
 		const act = async () => await outcomeOf(`${service.url}//a.example/b`, method);
-		const got = await record({ exchanges, redact: redactorOf('sk-any-token'), cutsStreams }, act);
+		const got = await record({ exchanges, redact, cutsStreams }, act);
 		await service.stop();
 		return { got, exchange: exchanges[0]! };
 	};
@@ -334,8 +333,7 @@ describe('what is recorded of the wire', () => {
 
 	test('a WebSocket that the service closes says why', () => {
 		const socket = new EventTarget();
-		const recorder = { exchanges: [], redact: redactorOf('sk-any-token') };
-		const exchange = recordSocket(recorder, socket, 'wss://acme.example/ws');
+		const exchange = recordSocket({ exchanges: [], redact }, socket, 'wss://acme.example/ws');
 		socket.dispatchEvent(new Event('open'));
 		socket.dispatchEvent(Object.assign(new Event('close'), { code: 1008, reason: 'no plan' }));
 		expect(exchange.broke).toBe('closed by the service (1008 no plan)');
