@@ -35,7 +35,10 @@ process.exit();
 async function main(): Promise<number> {
 	const text = { type: 'string' } as const;
 	const { values } = parseArgs({
-		options: { 'base-url': text, 'web-socket-url': text, pay: text, replay: text },
+		options: {
+			...{ 'base-url': text, 'web-socket-url': text, 'allow-http': { type: 'boolean' } },
+			...{ pay: text, replay: text },
+		},
 	});
 	if (values.replay !== undefined) return await playAgain(values.replay);
 	const pay = values.pay?.match(/[^\s,]+/g) ?? [];
@@ -45,10 +48,11 @@ async function main(): Promise<number> {
 
 	const base = values['base-url'];
 	if (base !== undefined) {
-		const urls = [base, values['web-socket-url']] as const;
+		const webSocketUrl = values['web-socket-url'];
+		const fields = { baseUrl: base, webSocketUrl, allowHttp: values['allow-http'] };
 		// Throws for a wrong URL, before the user types the token.
-		readCredential(...urls, 'no-token-yet');
-		const credential = readCredential(...urls, await askForToken());
+		readCredential(fields, 'no-token-yet');
+		const credential = readCredential(fields, await askForToken());
 		if (pay.length > 0) await askToPay(pay, credential.baseUrl);
 		return await run(credential, pay);
 	}
@@ -70,13 +74,13 @@ async function askForToken(): Promise<string> {
  * Reads the URLs and the token as the node does. Throws a Refusal if one of them is invalid. A token of fewer than six
  * characters is refused, because it could not be told apart from words, nor redacted.
  */
-function readCredential(baseUrl: string, webSocketUrl = '', apiToken: string): Credential {
+function readCredential(fields: Partial<Credential>, apiToken: string): Credential {
 	if (apiToken.length < 6) throw new Refusal('The API token is shorter than six characters.');
 	try {
-		return shared.readCredential({ baseUrl, webSocketUrl, apiToken });
+		return { ...shared.readCredential({ ...fields, apiToken }), allowHttp: fields.allowHttp };
 	} catch (error) {
 		const { field, reason } = (error as { facts: { field: string; reason: string } }).facts;
-		throw new Refusal(`'${field}' ${reason.split('. For ')[0]}.`);
+		throw new Refusal(`'${field}' ${reason.replace(/turn on .*/, 'add --allow-http')}.`);
 	}
 }
 

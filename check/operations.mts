@@ -74,6 +74,8 @@ export interface Credential {
 	apiToken: string;
 	baseUrl: string;
 	webSocketUrl: string;
+	/** True to allow an unencrypted connection to another machine. */
+	allowHttp?: boolean;
 	/** Removes the token from texts. Only what it returns is judged, shown or recorded. */
 	redact: Redactor;
 }

@@ -36,13 +36,13 @@ test('each operation that is charged can be tried with --pay, and docs/check.md 
 	expect(pay.split(',').sort()).toEqual(Object.keys(PAID).sort());
 });
 
-test('a wrong address is refused', () => {
+test.each([
+	['media', "'Base URL' must be a complete URL, such as https://media.example.com.\n"],
+	['http://acme.example', / the network\. On a network that you trust, add --allow-http\.\n$/],
+])('a wrong address is refused: %s', (address, said) => {
 	const env = { ...process.env, MEDIA_GENERATION_TOKEN: TOKEN };
-	const { status, stderr } = spawnSync(process.execPath, [main, '--base-url', 'media'], { env });
-	expect([status, String(stderr)]).toEqual([
-		3,
-		"'Base URL' must be a complete URL, such as https://media.example.com.\n",
-	]);
+	const { status, stderr } = spawnSync(process.execPath, [main, '--base-url', address], { env });
+	expect([status, String(stderr)]).toEqual([3, expect.stringMatching(said)]);
 });
 
 interface Stranger {
@@ -338,16 +338,19 @@ describe('a stranger checks', () => {
 const removeRecording = (said: string) =>
 	rmSync(join(__dirname, '../..', /Recorded in (\S+)/.exec(said)![1]!));
 
-test.concurrent('a service that only a proxy reaches is checked', async () => {
-	const proxy = await FakeService.start(answering({}));
-	const proxies = { http_proxy: proxy.url, no_proxy: '', NO_PROXY: '' };
-	const env = { ...process.env, ...proxies, MEDIA_GENERATION_TOKEN: 'wrong-token' };
-	const child = spawn(process.execPath, [main, '--base-url', 'http://localhost:1'], { env });
-	const said = await textOf(child.stdout);
-	await proxy.stop();
-	expect(said).toContain('HTTP 401');
-	removeRecording(said);
-});
+test.concurrent(
+	'a service that only a proxy reaches is checked, also without encryption',
+	async () => {
+		const proxy = await FakeService.start(answering({}));
+		const proxies = { http_proxy: proxy.url, no_proxy: '', NO_PROXY: '' };
+		const env = { ...process.env, ...proxies, MEDIA_GENERATION_TOKEN: 'wrong-token' };
+		const args = [main, '--allow-http', '--base-url', 'http://acme.example'];
+		const said = await textOf(spawn(process.execPath, args, { env }).stdout);
+		await proxy.stop();
+		expect(said).toMatch(/HTTP 401[^]*“Authorization/);
+		removeRecording(said);
+	},
+);
 
 test.concurrent('what may have been charged is named and recorded after Ctrl+C', async () => {
 	const child = spawn(process.execPath, [main, '--pay', 'image']);
