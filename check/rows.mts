@@ -465,7 +465,9 @@ function streamRemarks(create: Exchange): [Remarks, Remarks] {
 		[`events: ${texts.join(', ') || 'none'}`, !isWhole && `then ${create.broke}`],
 		isWhole && !isFailed
 			? [
-					!shared.TERMINAL_EVENTS.complete.test(event) && `the end is called \`${event}\``,
+					ending &&
+						!shared.TERMINAL_EVENTS.complete.test(event) &&
+						`the end is called \`${event}\``,
 					...differencesIn(json, [fileUrl()]),
 				]
 			: [],
