@@ -474,15 +474,18 @@ function streamRemarks(create: Exchange): [Remarks, Remarks] {
 	];
 }
 
-/**
- * Returns a line for each request that may have been charged: kind and ids. The service has neither refused it by the
- * status, nor with words after which the node sends it again.
- */
+/** True if the service may have accepted a create call, as the node judges it. */
+function mayBeCharged(create: Exchange): boolean {
+	const { status } = create;
+	if (status >= 300 && status < 500) return [303, 408].includes(status);
+	return status >= 500 || !shared.isThrottledAnswer(jsonOf(create));
+}
+
+/** Returns a line for each request that may have been charged: kind and ids. */
 export const chargeLines = (runs: Run[]) =>
 	runs
 		.flatMap(({ exchanges }) => exchanges)
-		.filter(({ method, status }) => method === 'POST' && !(status >= 300 && status < 500))
-		.filter((create) => !shared.isThrottledAnswer(jsonOf(create)))
+		.filter((exchange) => exchange.method === 'POST' && mayBeCharged(exchange))
 		.map((create) => {
 			const kind = shared.PAID_OPERATIONS.find(({ path }) => create.path.endsWith(path))?.kind;
 			const ids = [

@@ -374,6 +374,8 @@ test('what was made is named by whatever may be its id', () => {
 		create('/v1/labs/task', '{"data":{"taskId":90071992547409937}}'),
 		create('/v1/video/create-image', 'data: {"clipId":"clip_77aa1","at":1795741461577}\n\n'),
 		create('/v1/video/text-to-video', '', { status: 0, broke: 'ECONNRESET' }),
+		create('/v1/video/create-image', '{"error":"Server busy"}', { status: 502 }),
+		create('/v1/labs/task', '', { status: 408 }),
 		create('/v1/labs/task', '', { status: 402 }),
 		create('/v1/labs/task', '{"error":"Daily quota exceeded"}'),
 		create('/v1/labs/task', '{"Id":"{3F2504E0-4F89}"}'),
@@ -383,6 +385,8 @@ test('what was made is named by whatever may be its id', () => {
 		'speech: 90071992547409937',
 		'image: clip_77aa1',
 		'video: no ID was sent',
+		'image: no ID was sent',
+		'speech: no ID was sent',
 		'speech: {3F2504E0-4F89}',
 		'speech: t-1, 77',
 	]);
