@@ -1,6 +1,6 @@
 import { event, status } from '../faults/row.mts';
-import { out } from './seen';
-import { made, onCreate } from './service';
+import { bad, out, stored } from './seen';
+import { ALWAYS, answer, made, onCreate, onFile } from './service';
 import { CONTINUE, EACH, fakeTime, image, node, sim, start, texts, video } from './setup';
 import { hasten, pass } from './time';
 
@@ -74,3 +74,31 @@ test('the second of two videos comes out, not the first one twice', async () => 
 	const made = out(result).map(({ json }) => String(json.file_url).replace(/.*\/|\?.*/g, ''));
 	expect(made.sort()).toEqual(['1.mp4', '2.mp4']);
 });
+
+test.each<[string, { id?: string }, (n: number) => string, string[]]>([
+	['without ids', {}, (n) => `e${n}`, ['1.mp4', '2.mp4']],
+	['of one id', { id: 'job' }, () => 'job', ['1.mp4', '2.mp4']],
+	['of one id and path', { id: 'job' }, () => 'job', ['get?f=1', 'get?f=2']],
+])(
+	'the next morning, no video %s comes out in place of one that the history lacks',
+	async (_, told, idOf, files) => {
+		const signed = (file: string, signature: number) =>
+			url(file, signature).replace(/\?(.*)\?/, '?$1&');
+		const data = files.map((file) => ({ ...told, file_url: signed(file, 1) }));
+		onCreate({ sse: [complete('video', data), 'END'] } as never, { times: 1 });
+		onFile(answer(410), ALWAYS);
+		const two = video('P', { timeout: 900 }, { numberOfVideos: 2 });
+		const { result: failed } = await hasten(two);
+		bad(failed);
+		sim.clearFaults();
+		await pass(60, 10);
+		sim.history.unshift(made(idOf(2), { prompt: 'P', file_url: signed(files[1]!, 2) }));
+		onFile(answer(403), { ...ALWAYS, path: /sig=1/ });
+		onFile(answer(200, '\0\0\0\x18ftypisom'), { ...ALWAYS, path: /sig=2/ });
+		const { result } = await hasten(node(two, CONTINUE), { retryOf: stored(failed) });
+		const again = out(result).map(({ json }) => json.file_url);
+		const surelySecond = files[1] === '2.mp4' ? 2 : 1;
+		expect(again).toEqual([signed(files[0]!, 1), signed(files[1]!, surelySecond)]);
+		expect(out(result)[0]!.json.error).toContain('the file host responded with 403');
+	},
+);

@@ -148,7 +148,7 @@ function furtherFilesOf({ files, identifiers }: HistoryEntry, receivedFiles: Gen
 
 /**
  * Finds the current URL of a file in the history, because signed URLs expire. Resolves with the renewed file, or with
- * `file` itself if no other URL is found. Never rejects.
+ * `file` itself if it is not surely in the history. Never rejects.
  */
 export async function findRenewedFile(
 	api: Api,
@@ -157,19 +157,25 @@ export async function findRenewedFile(
 	signal: AbortSignal,
 ): Promise<GeneratedFile> {
 	const mayBeSameFile = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
-	const index = request.files.filter(mayBeSameFile).indexOf(file);
-	const path = withoutQuery(file.fileUrl);
 	const search = async (deadline: AbortSignal) => {
 		const entries = await readHistorySince(api, earliestEntryTime(request), deadline);
 		const entryFiles = entries.filter(matchesByIdentifier(request)).flatMap(({ files }) => files);
-		const files = entryFiles.filter(mayBeSameFile);
+		const withSameId = entryFiles.filter(mayBeSameFile);
 		// The history may have other ids than the stream.
-		const withSamePath = (files.length > 0 ? files : entryFiles).filter(
-			({ fileUrl }) => withoutQuery(fileUrl) === path,
-		);
-		// The history may list the files in another order than the stream. Their paths may be equal, or signed anew.
-		const renewedFile = withSamePath.length === 1 ? withSamePath[0] : files[index];
-		return renewedFile ?? file;
+		const [oldFiles, newFiles] =
+			withSameId.length > 0
+				? [request.files.filter(mayBeSameFile), withSameId]
+				: [request.files, entryFiles];
+		const newPaths = new Set(newFiles.map(pathOf));
+		const keptPaths = new Set(oldFiles.map(pathOf).filter((path) => newPaths.has(path)));
+		// Files with the same kept path can't be told apart, nor can those whose path was signed anew.
+		const keptPathOf = (some: GeneratedFile) => (keptPaths.has(pathOf(some)) ? pathOf(some) : '');
+		const isAlike = (other: GeneratedFile) => keptPathOf(other) === keptPathOf(file);
+		const [oldAlike, newAlike] = [oldFiles.filter(isAlike), newFiles.filter(isAlike)];
+		// If the history lacks one of them, their order does not tell which.
+		return newAlike.length < oldAlike.length ? file : newAlike[oldAlike.indexOf(file)]!;
 	};
 	return await withDeadline(RENEWAL_MS, signal, search).catch(() => file);
 }
+
+const pathOf = ({ fileUrl }: GeneratedFile) => withoutQuery(fileUrl);

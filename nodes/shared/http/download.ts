@@ -70,7 +70,7 @@ async function throwOnErrorStatus(response: HttpResponse, signal: AbortSignal): 
 	const text = `the file host responded with ${status}${reason ? ` (${reason})` : ''}`;
 	throw downloadFailure(text, isProxyPage || !isPermanentStatus, {
 		status: isProxyPage ? undefined : status,
-		isUrlRefused: status >= 400 && status < 500 && ![408, 429].includes(status),
+		isUrlRefused: status >= 300 && status < 500 && ![408, 429].includes(status),
 		retryAfterMs: readRetryAfter(headers),
 	});
 }
