@@ -151,6 +151,20 @@ describe('after a refused token', () => {
 		expect(posts()).toBeLessThanOrEqual(3);
 	});
 
+	test('no row that waits for memory sends its images', async () => {
+		const data = Buffer.alloc(15_000_000).fill('89504e470d0a1a0a', 0, 8, 'hex').toString('base64');
+		const image = { data, mimeType: 'image/png' };
+		const fields = { resource: 'video', operation: 'ingredientsToVideo', download: false };
+		const subject = { ...fields, prompt: 'P', binaryPropertyName: 'image', options: {} };
+		const input = items(6).map((json) => ({ json, binary: { image } }));
+		onCreate(
+			{ ...answer(401, { error: 'invalid_token' }), delayMs: 1000 },
+			{ ...ALWAYS, after: 1 },
+		);
+		expect(out(await run(node(subject, CONTINUE), { input }))).toHaveLength(6);
+		expect(posts()).toBeLessThan(6);
+	});
+
 	test.each([
 		[403, { message: 'forbidden' }, 4],
 		[403, { error: 'invalid_token' }, 1],

@@ -179,8 +179,8 @@ export class RetryingClient {
 				admittedCall.end('unknown');
 				throw error;
 			});
-			// While `onSend` waited for memory, the service may have become unavailable.
-			if (admittedCall.isRevoked()) {
+			// While `onSend` waited for memory, the service may have become unavailable, or refused the token.
+			if (admittedCall.isRevoked() || (kind === 'create' && this.tokenRefusal)) {
 				call.onNotAccepted?.();
 				admittedCall.end('unknown');
 				continue;
