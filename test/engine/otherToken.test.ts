@@ -1,5 +1,5 @@
 import type { IRun } from 'n8n-workflow';
-import { status } from '../faults/row.mts';
+import { event, status } from '../faults/row.mts';
 import { SENTENCES, split } from './longText';
 import { bad, good, out, stored } from './seen';
 import { answer, made, noCredit, onCreate, onFile, onHistory, posts, tasks } from './service';
@@ -130,5 +130,34 @@ describe('a video whose stream was lost', () => {
 		sim.history.unshift({ ...made('own', { prompt: 'Sunset' }), owner: sim.token } as never);
 		const result = await retry(failed, {});
 		expect(good(result).map(({ json }) => json.id)).toEqual(['own']);
+	});
+});
+
+describe('two tokens of one account, and one prompt', () => {
+	const rows = () => {
+		const subject = node(video(EACH, { concurrency: 2 }, { download: false }), CONTINUE);
+		const items = [sim.token, bob].map((token) => ({ t: 'P', token }));
+		return [subject, { items, credential: { apiToken: '={{ $json.token }}' } }] as const;
+	};
+	const loses = () => onCreate({ sse: [status('processing'), 'RESET'] });
+	const listAfter = (seconds: number, item: ReturnType<typeof made>) =>
+		setTimeout(() => sim.history.unshift(item), seconds * 1000);
+
+	test('the row whose stream was lost does not get the video of the other', async () => {
+		loses();
+		const ofBob = made('of-bob');
+		onCreate({ sse: [event('video_generation_complete', [ofBob]), 'END'] });
+		listAfter(5, ofBob);
+		listAfter(100, made('of-ada'));
+		expect(good(await run(...rows())).map(({ json }) => json.id)).toEqual(['of-ada', 'of-bob']);
+	});
+
+	test('both streams were lost: each row gets one of the videos', async () => {
+		loses();
+		loses();
+		listAfter(5, made('first'));
+		listAfter(100, made('second'));
+		const ids = good(await run(...rows())).map(({ json }) => json.id);
+		expect(ids.sort()).toEqual(['first', 'second']);
 	});
 });

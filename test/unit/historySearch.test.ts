@@ -5,7 +5,7 @@ import type { ServiceRecord, GenerationRequest } from '../../nodes/shared/contra
 import { Failure } from '../../nodes/shared/failure';
 import { readHistorySince } from '../../nodes/shared/generation/historyReader';
 import { findInHistory, findRenewedFile } from '../../nodes/shared/generation/historySearch';
-import { generationLedgerOf } from '../../nodes/shared/generation/requestLedger';
+import { allRequests, generationLedgerOf } from '../../nodes/shared/generation/requestLedger';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { sent, SENT_AT } from './sent';
 
@@ -13,6 +13,8 @@ import { sent, SENT_AT } from './sent';
 
 beforeEach(() => void jest.useFakeTimers({ now: SENT_AT + 1000 }));
 afterEach(() => void jest.useRealTimers());
+/** The requests of one test are not those of another token in the next. */
+afterEach(() => allRequests(false).forEach((request) => (request.prompt = '')));
 
 const file = (id: string, seconds = 5): ServiceRecord => ({
 	id,

@@ -16,7 +16,7 @@ import {
 	earliestEntryTime,
 } from './historyMatching';
 import { readHistorySince } from './historyReader';
-import { generationLedgerOf } from './requestLedger';
+import { allRequests, generationLedgerOf } from './requestLedger';
 
 /** The usual pause between two reads of the history, in ms. */
 const SEARCH_INTERVAL_MS = 10_000;
@@ -95,7 +95,8 @@ export async function findInHistory(
 			},
 		);
 		const { accountKey } = api.credential;
-		const match = matchHistory(request, requestsWithPrompt, entries, accountKey);
+		const others = requestsOfOtherTokens(request.prompt, requestsWithPrompt, entries);
+		const match = matchHistory(request, [...requestsWithPrompt, ...others], entries, accountKey);
 		const failedEntries = match.matched.filter((entry) => entry.hasFailed);
 		const furtherFiles = match.matched.flatMap((entry) => furtherFilesOf(entry, receivedFiles));
 		// If the ids of all videos were announced, an entry with another id is none of them. But the history may have
@@ -117,6 +118,24 @@ export async function findInHistory(
 			return { done: true, value: foundFiles };
 		return { done: false };
 	}
+}
+
+/**
+ * Returns the requests with this prompt that were sent with another token of the same account. It is the
+ * same account if one of their files is in the history. Their ids don't prove that: another service may use the same.
+ */
+function requestsOfOtherTokens(
+	prompt: string,
+	ownRequests: GenerationRequest[],
+	entries: HistoryEntry[],
+): GenerationRequest[] {
+	const ownKeys = new Set(ownRequests.map(({ key }) => key));
+	const identifiers = new Set(entries.flatMap((entry) => entry.identifiers));
+	const isListed = (file: GeneratedFile) =>
+		identifiers.has(file.fileUrl) || identifiers.has(pathOf(file));
+	return allRequests(false).filter(
+		(other) => other.prompt === prompt && !ownKeys.has(other.key) && other.files.some(isListed),
+	);
 }
 
 /** What may tell the files of one history entry apart. A URL without its query stays when the file is signed anew. */
