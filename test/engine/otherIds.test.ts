@@ -145,6 +145,16 @@ test.each([
 	},
 );
 
+test('a lost video of images is found by the ID that was told, which the history has as task_id', async () => {
+	onCreate({ sse: [status({ status: 'processing', task_id: 'job-7' }), 'RESET'] } as never);
+	const data = Buffer.from('89504e470d0a1a0a', 'hex').toString('base64');
+	const input = [{ json: {}, binary: { image: { data, mimeType: 'image/png' } } }];
+	const more = { operation: 'ingredientsToVideo', binaryPropertyName: 'image', download: false };
+	setTimeout(() => sim.history.unshift(entry('row-7', 'a', 2, { task_id: 'job-7' })), 30_000);
+	const { result } = await hasten(video('P', {}, more), { input });
+	expect(good(result).map(({ json }) => json.id)).toEqual(['row-7']);
+});
+
 test('Retry execution the next morning: addresses are found though ids differ', async () => {
 	onCreate({ sse: [complete([{ id: 'stream-b', file_url: url('b', 1) }]), 'END'] } as never, {
 		times: 1,

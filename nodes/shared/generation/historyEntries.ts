@@ -1,5 +1,5 @@
 import type { GeneratedFile, ServiceRecord } from '../contract';
-import { asText, asTime } from '../parsing/values';
+import { asId, asText, asTime } from '../parsing/values';
 import { isFailureWord, statesFinalReason } from '../parsing/errors';
 import { idOf, pathIdentifiersOf, readGeneratedFiles } from '../parsing/responses';
 
@@ -59,6 +59,7 @@ export function toHistoryEntries(history: ServiceRecord[], baseUrl: string): His
 			hasFailed: files.length === 0 && (isFailureWord(record.status) || statesFinalReason(record)),
 			identifiers: [
 				id,
+				asId(record.task_id),
 				...files.flatMap((file) => [file.id, file.fileUrl, ...uniquePathsOf(file.fileUrl)]),
 			].filter((identifier) => identifier !== undefined),
 		};
