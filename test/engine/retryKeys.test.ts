@@ -13,7 +13,21 @@ import {
 	readings,
 	taskOf,
 } from './service';
-import { begin, EACH, image, node, run, sim, speech, start, texts, video, workflow } from './setup';
+import {
+	begin,
+	EACH,
+	fakeTime,
+	image,
+	node,
+	run,
+	sim,
+	speech,
+	start,
+	texts,
+	video,
+	workflow,
+} from './setup';
+import { hasten } from './time';
 
 /* A retry recognises the item and what the node holds, not what expressions make of it. */
 
@@ -87,6 +101,20 @@ test('a failed task that cannot be looked at once more is not paid for again', a
 	expect(message).toContain('Not now');
 	expect(`${message} ${description}`).toContain(taskOf('Hi').id);
 	expect(posts()).toBe(1);
+});
+
+test('a task with an unknown word for a failure is requested anew', async () => {
+	fakeTime();
+	const expired = answer(200, { id: 1, status: 'expired', error: 'It took too long' });
+	onRead(expired, ALWAYS);
+	const { result: failed } = await hasten(speech('Hi'));
+	bad(failed);
+	const first = taskOf('Hi');
+	sim.clearFaults();
+	onRead(expired, { ...ALWAYS, path: `/v1/labs/task/${first.id}` });
+	const { result } = await hasten(speech('Hi'), { retryOf: failed.run });
+	expect(good(result)[0]!.json.task_id).not.toBe(first.id);
+	expect(posts()).toBe(2);
 });
 
 test('a task that was said to have failed, and goes on, is named when the next attempt is stopped', async () => {
