@@ -46,7 +46,6 @@ function apiOf(listHistory: unknown): Api {
 const pageOf = (list: ServiceRecord[], page: number) => {
 	return {
 		items: list.slice((page - 1) * 100, page * 100),
-		isUnpagedArray: false,
 		clockOffsetMs: 0,
 	};
 };

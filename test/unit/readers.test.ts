@@ -51,7 +51,7 @@ type Reader = keyof typeof read;
 const bigIds = '{"data":{"task_id" : 12345678901234567890},"id": 7}';
 const quoted = JSON.stringify({ prompt: 'say "id":12345678901234567890, please' });
 const angles = 'speed must be > 0.7 and < 1.2, style < 1 or > 0';
-const page = { items: [{ id: 1 }], isUnpagedArray: false, total: undefined };
+const page = { items: [{ id: 1 }], total: undefined };
 const notThere = ['', '  ', null, undefined, true, {}];
 const nothing = ['', ' ', undefined, null, false, 0, [], {}, { code: 0, message: '' }];
 
@@ -146,9 +146,8 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['files', [FILE, OTHER], [{ file_url: FILE, file_urls: [FILE, OTHER] }]],
 	['files', [], ['processing', { file_url: null, status: 'processing' }, { file_urls: [] }, []]],
 	['files', [], [{ error: 'UNSAFE_GENERATION' }, { status: 'processing', result: 'none' }]],
-	['page', { ...page, isUnpagedArray: true }, [[{ id: 1 }]]],
 	['page', { ...page, total: 3 }, [{ voices: [{ id: 1 }], total: '3', page_size: 1 }]],
-	['page', page, [{ items: [{ id: 1 }] }, { data: [{ id: 1 }] }]],
+	['page', page, [[{ id: 1 }], { items: [{ id: 1 }] }, { data: [{ id: 1 }] }]],
 	['page', undefined, [null, 'x', {}, { total: 3 }, { error: 'no' }, { voices: null }]],
 	['reason', angles, [{ error: angles }]],
 	// A sentence that only says that something has failed, or repeats the HTTP status, is the last one to be shown.

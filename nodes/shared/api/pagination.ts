@@ -38,11 +38,10 @@ function isLastPage(
 	pageSize: number,
 	fullPageSize: number,
 ): boolean {
-	const { items, total, isUnpagedArray } = page;
+	const { items, total } = page;
 	if (items.length === 0) return true;
 	if (total !== undefined) return recordsSoFar >= total;
-	const isShort = items.length < Math.min(fullPageSize, pageSize);
-	return isShort || (isUnpagedArray && items.length > pageSize);
+	return items.length < Math.min(fullPageSize, pageSize);
 }
 
 /**

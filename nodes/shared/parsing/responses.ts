@@ -226,8 +226,6 @@ export interface Page {
 	items: ServiceRecord[];
 	/** The number of records on all pages, if the service tells it. */
 	total?: number;
-	/** True if the answer is just an array, which may be the whole list instead of one page. */
-	isUnpagedArray: boolean;
 }
 
 /** Returns the answer if it is a record and reports no failure; otherwise undefined. */
@@ -239,9 +237,5 @@ export function readPage(raw: unknown): Page | undefined {
 	const { voices, data, items, total } = readSuccessRecord(raw) ?? {};
 	const list = [raw, voices, data, items].find((value) => Array.isArray(value));
 	if (!list) return undefined;
-	return {
-		items: list.filter(isRecord),
-		total: asNumber(total),
-		isUnpagedArray: list === raw,
-	};
+	return { items: list.filter(isRecord), total: asNumber(total) };
 }
