@@ -24,6 +24,8 @@ const SEARCH_INTERVAL_MS = 10_000;
 const LAST_SEARCH_MS = 15_000;
 /** The time limit of the search for a renewed URL, in ms. */
 const RENEWAL_MS = 60_000;
+/** How old a snapshot with a renewed URL may be, in ms. Signed URLs are valid for longer. */
+const MAX_RENEWED_AGE_MS = 300_000;
 
 /**
  * Searches the history for the files of a generation whose stream ended too early. Resolves with the files that the
@@ -175,26 +177,40 @@ export async function findRenewedFile(
 	file: GeneratedFile,
 	signal: AbortSignal,
 ): Promise<GeneratedFile> {
-	const mayBeSameFile = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
 	const search = async (deadline: AbortSignal) => {
-		const entries = await readHistorySince(api, earliestEntryTime(request), deadline);
-		const entryFiles = entries.filter(matchesByIdentifier(request)).flatMap(({ files }) => files);
-		const withSameId = entryFiles.filter(mayBeSameFile);
-		// The history may have other ids than the stream.
-		const [oldFiles, newFiles] =
-			withSameId.length > 0
-				? [request.files.filter(mayBeSameFile), withSameId]
-				: [request.files, entryFiles];
-		const newPaths = new Set(newFiles.map(pathOf));
-		const keptPaths = new Set(oldFiles.map(pathOf).filter((path) => newPaths.has(path)));
-		// Files with the same kept path can't be told apart, nor can those whose path was signed anew.
-		const keptPathOf = (some: GeneratedFile) => (keptPaths.has(pathOf(some)) ? pathOf(some) : '');
-		const isAlike = (other: GeneratedFile) => keptPathOf(other) === keptPathOf(file);
-		const [oldAlike, newAlike] = [oldFiles.filter(isAlike), newFiles.filter(isAlike)];
-		// If the history lacks one of them, their order does not tell which.
-		return newAlike.length < oldAlike.length ? file : newAlike[oldAlike.indexOf(file)]!;
+		for (const minReadAt of [monotonicNow() - MAX_RENEWED_AGE_MS, undefined]) {
+			const since = earliestEntryTime(request);
+			const entries = await readHistorySince(api, since, deadline, minReadAt);
+			const renewedFile = renewedFileIn(entries, request, file);
+			if (renewedFile && renewedFile.fileUrl !== file.fileUrl) return renewedFile;
+		}
+		return file;
 	};
 	return await withDeadline(RENEWAL_MS, signal, search).catch(() => file);
+}
+
+/** Returns `file` of `request` as the history has it; undefined if it is not surely there. */
+function renewedFileIn(
+	entries: HistoryEntry[],
+	request: GenerationRequest,
+	file: GeneratedFile,
+): GeneratedFile | undefined {
+	const mayBeSameFile = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
+	const entryFiles = entries.filter(matchesByIdentifier(request)).flatMap(({ files }) => files);
+	const withSameId = entryFiles.filter(mayBeSameFile);
+	// The history may have other ids than the stream.
+	const [oldFiles, newFiles] =
+		withSameId.length > 0
+			? [request.files.filter(mayBeSameFile), withSameId]
+			: [request.files, entryFiles];
+	const newPaths = new Set(newFiles.map(pathOf));
+	const keptPaths = new Set(oldFiles.map(pathOf).filter((path) => newPaths.has(path)));
+	// Files with the same kept path can't be told apart, nor can those whose path was signed anew.
+	const keptPathOf = (some: GeneratedFile) => (keptPaths.has(pathOf(some)) ? pathOf(some) : '');
+	const isAlike = (other: GeneratedFile) => keptPathOf(other) === keptPathOf(file);
+	const [oldAlike, newAlike] = [oldFiles.filter(isAlike), newFiles.filter(isAlike)];
+	// If the history lacks one of them, their order does not tell which.
+	return newAlike.length < oldAlike.length ? undefined : newAlike[oldAlike.indexOf(file)];
 }
 
 const pathOf = ({ fileUrl }: GeneratedFile) => withoutQuery(fileUrl);
