@@ -71,8 +71,9 @@ export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 			const isToldOf = started.some((one) => one.at < at && one.given.json.task_id === id);
 			// By the time n8n starts executions again the task may be over.
 			const isRefused = book.faults.some((one) => one.kind === 'n8n' && at > one.at - MINUTE);
-			// So it may be by the time the service has answered a create call of its own.
-			const isDelayed = calls.some((call) => call.at <= at && call.answeredAt > at);
+			// So it may be by the time the service has answered a create call of its own, which the trigger sees within a
+			// second.
+			const isDelayed = calls.some((call) => call.at <= at && call.answeredAt + 1000 > at);
 			if (kind === 'progress' && (isToldOf || isRefused || isDelayed || at < from)) continue;
 			// An n8n that would start it twice is not told again of what it was told right before its end.
 			if (isOld && book.isKilled) continue;
