@@ -3,7 +3,7 @@ import { FakeService, type Handler } from '../service/fakeService.mts';
 import { createTask } from '../service/order.mts';
 import { bad, good } from './seen';
 import { tasks } from './service';
-import { begin, CONTINUE, fakeTime, node, sim, speech, start, task, video } from './setup';
+import { begin, CONTINUE, fakeTime, node, RETRY, sim, speech, start, task, video } from './setup';
 import { hasten, pass, passUntil } from './time';
 
 /* A proxy in front of the service that answers 502 for some seconds, as when the service restarts. */
@@ -96,6 +96,23 @@ test('images that wait for memory are not sent once the service is away', async 
 	await passUntil(() => isOver, 900);
 	expect(good(await finished).filter(({ json }) => !json.error)).toHaveLength(10 - sent);
 	expect(sent).toBeLessThanOrEqual(3);
+});
+
+test('while a quota is used up after an outage, the account is read for few of the rows', async () => {
+	front.on(/^POST/, badGateway);
+	const input = Array.from({ length: 40 }, (_, n) => ({ json: { n } }));
+	const subject = node(video('=N {{ $json.n }}', { timeout: 60 }), { ...CONTINUE, ...RETRY });
+	const { finished } = await begin(subject, { input, credential: { baseUrl: front.url } });
+	let isOver = false;
+	void finished.finally(() => (isOver = true));
+	await pass(5);
+	front.forget();
+	const quota = JSON.stringify({ error: 'quota_exceeded' });
+	front.on(/^POST/, (_, response) =>
+		response.writeHead(429, { 'content-type': 'application/json' }).end(quota),
+	);
+	await passUntil(() => isOver, 900);
+	expect(front.requests.filter((request) => request.includes('/me')).length).toBeLessThan(20);
 });
 
 const OUTAGES: Array<[string, Handler]> = [

@@ -163,7 +163,7 @@ export class RetryingClient {
 				});
 			const probeFailure =
 				kind === 'create' && throttle.createBreaker.isOutage
-					? await this.tryReadAccount(stopStarting)
+					? await this.probeAccount(stopStarting)
 					: undefined;
 			// The outage goes on, or `stopStarting` has aborted.
 			if (probeFailure && ['unavailable', 'unknown'].includes(outcomeOf(probeFailure))) {
@@ -233,6 +233,18 @@ export class RetryingClient {
 			(meaningOf(facts.reason) === 'token' ||
 				isFailure(await this.tryReadAccount(signalsOf(call).abortInFlight), 'tokenRefused'));
 		return isTokenRefused ? failure : new Failure('rejected', { ...facts, meaning: 'not_allowed' });
+	}
+
+	/**
+	 * Finds out whether an outage is over. Resolves as `tryReadAccount`, but shares a read that any call of the account has
+	 * begun since the outage was last noticed.
+	 */
+	private async probeAccount(signal: AbortSignal): Promise<Failure | undefined> {
+		const { coalescedReads, createBreaker } = this.throttle;
+		const read = async (sharedSignal: AbortSignal) => await this.tryReadAccount(sharedSignal);
+		return await coalescedReads
+			.share('outage probe', createBreaker.openedAt, signal, read)
+			.catch((reason: Failure) => reason);
 	}
 
 	/** Reads the account once. Resolves with the Failure of that read, or with undefined if it succeeds. */
