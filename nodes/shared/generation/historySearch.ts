@@ -24,8 +24,8 @@ const SEARCH_INTERVAL_MS = 10_000;
 const LAST_SEARCH_MS = 15_000;
 /** The time limit of the search for a renewed URL, in ms. */
 const RENEWAL_MS = 60_000;
-/** How old a snapshot with a renewed URL may be, in ms. Signed URLs are valid for longer. */
-const MAX_RENEWED_AGE_MS = 300_000;
+/** How old a snapshot with a renewed URL may be, in ms. It is short, because a URL may be signed for a minute only. */
+const MAX_RENEWED_AGE_MS = 30_000;
 
 /**
  * Searches the history for the files of a generation whose stream ended too early. Resolves with the files that the
