@@ -120,7 +120,9 @@ const stream: fc.Arbitrary<Uint8Array> = fc.oneof(
 test('any stream ends in an outcome and progress that can be shown, the same however it is cut', () => {
 	const hear = (parts: Uint8Array[], ending: 'finish' | 'finishBroken') => {
 		const progress: Array<{ status: string; id?: string }> = [];
-		const events = new GenerationEvents(SOURCE, (status, id) => progress.push({ status, id }));
+		const events = new GenerationEvents(SOURCE, 'video', (status, id) =>
+			progress.push({ status, id }),
+		);
 		for (const part of parts) events.push(part);
 		return { outcome: events[ending](), progress };
 	};

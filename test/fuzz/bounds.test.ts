@@ -45,7 +45,7 @@ test.each([
 });
 
 function outcomeOf(stream: string) {
-	const events = new GenerationEvents(SOURCE);
+	const events = new GenerationEvents(SOURCE, 'video');
 	events.push(Buffer.from(stream));
 	return events.finish();
 }
@@ -61,7 +61,7 @@ describe('a stream without end', () => {
 	/** Pushes `part` again and again, 20 MiB; tells when it was given up, what it takes, and its end. */
 	function flood(start: string, part: string) {
 		const before = heap();
-		const events = new GenerationEvents(SOURCE);
+		const events = new GenerationEvents(SOURCE, 'video');
 		const bytes = Buffer.from(part.repeat(Math.ceil(16_384 / part.length)));
 		events.push(Buffer.from(start));
 		let endedAfter: number | undefined;

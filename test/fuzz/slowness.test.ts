@@ -47,7 +47,7 @@ const READERS: Record<string, (text: string) => unknown> = {
 };
 
 function streamIn(size: number, text: string) {
-	const events = new GenerationEvents(SOURCE);
+	const events = new GenerationEvents(SOURCE, 'video');
 	const bytes = Buffer.from(text);
 	for (let at = 0; at < bytes.length; at += size) events.push(bytes.subarray(at, at + size));
 	return events.finish();

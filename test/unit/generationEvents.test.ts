@@ -30,7 +30,7 @@ const ENDINGS: Ending[] = ['finish', 'finishBroken'];
 function hear(parts: Array<string | Uint8Array>, ending: Ending = 'finish', expected?: number) {
 	const progress: Array<{ status: string; id?: string }> = [];
 	const note = (status: string, id?: string) => void progress.push({ status, id });
-	const events = new GenerationEvents(SOURCE, note, expected);
+	const events = new GenerationEvents(SOURCE, 'video', note, expected);
 	let early = false;
 	for (const part of parts) early = events.push(Buffer.from(part)) !== undefined;
 	const outcome = shown(events[ending]());
@@ -265,6 +265,7 @@ describe('one of several that is refused', () => {
 		['IDs', [{ id: 'upload' }, { id: 'other', status: 'uploaded' }]],
 		['content', ['iVBORw0KGgo', 'iVBORw0KGgo']],
 		['words of progress', [{ id: 'upload', status: 'pending' }]],
+		['URLs', [{ id: 'upload', url: `${HOST}/photo.png` }, `${HOST}/photo.png`]],
 	])('images of the request, with their %s, are none of its files', (_, images) => {
 		const { progress } = hear([status({ id: 'v1', status: 'uploading_images', images })]);
 		expect(progress).toEqual([{ status: 'uploading_images', id: 'v1' }]);
@@ -283,7 +284,7 @@ describe('one of several that is refused', () => {
 		const isAll = { early: false, outcome: { kind: 'generationFailed', text: 'UNSAFE' } };
 		expect(hear([bare], 'finish', 4)).toMatchObject(isAll);
 		// Where nothing says that the stream is over, the history is searched first.
-		const silent = new GenerationEvents(SOURCE, undefined, 4);
+		const silent = new GenerationEvents(SOURCE, 'video', undefined, 4);
 		silent.push(Buffer.from(bare));
 		const failure = { kind: 'generationFailed', facts: { reason: 'UNSAFE' } };
 		expect(silent.finishBroken('silent')).toMatchObject({
@@ -314,7 +315,7 @@ describe('one of several that is refused', () => {
 	it('leaves the others to the history where the stream breaks', () => {
 		const [isLost, isCut] = [{ kind: 'lost' }, { interruptionReason: 'broken' }];
 		const broken = (...events: Array<string | undefined>) => {
-			const told = new GenerationEvents(SOURCE, undefined, 4);
+			const told = new GenerationEvents(SOURCE, 'video', undefined, 4);
 			for (const one of events) told.push(Buffer.from(one!));
 			return shown(told.finishBroken('broken'));
 		};

@@ -208,3 +208,9 @@ test("generated files have an id and the service's fields each", () => {
 	];
 	expect(readGeneratedFiles(raw, BASE)).toEqual([{ id: '2', fileUrl: FILE, raw: raw[0] }]);
 });
+
+test("a video's images are those of its request", () => {
+	const files = (type: string) =>
+		readGeneratedFiles({ id: 1, type, images: [{ url: '/photo.png' }] }, BASE).length;
+	expect(['image_to_video', 'image', ''].map(files)).toEqual([0, 1, 1]);
+});

@@ -54,7 +54,7 @@ const wordsOf = (error: unknown) => {
 const ofFacts = (facts: FailureFacts) => wordsOf(new Failure('streamLost', facts));
 function streamOf(name: string, data: object): unknown {
 	const heard: unknown[] = [];
-	const events = new GenerationEvents(source, (progress) => heard.push(progress));
+	const events = new GenerationEvents(source, 'video', (progress) => heard.push(progress));
 	events.push(Buffer.from(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`));
 	return [events.outcome, heard];
 }

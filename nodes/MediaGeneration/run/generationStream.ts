@@ -129,7 +129,8 @@ export async function requestStream(
 			record.markProgress(status, id);
 			if (stopStarting.aborted) closeIfFindable();
 		};
-		const events = new GenerationEvents(api.credential, onProgress, record.orderedCount);
+		const { kind } = order.generation;
+		const events = new GenerationEvents(api.credential, kind, onProgress, record.orderedCount);
 		const streamEnded = new AbortController();
 		const runAfter = async (ms: number, action: () => void) => {
 			await sleep(ms, streamEnded.signal);

@@ -6,7 +6,7 @@ import {
 	type MediaKind,
 	type ServiceRecord,
 } from '../contract';
-import { asText, looksLikeHtml } from './values';
+import { asText, isRecord, looksLikeHtml } from './values';
 
 /* Recognizes the type of a file by its first bytes, its Content-Type header and its URL. */
 
@@ -154,21 +154,25 @@ export function fileNameOf(kind: MediaKind, id: string, extension: string): stri
 /** The kinds of media that appear in the history. */
 export const GENERATED_KINDS = [...new Set(Object.values(GENERATIONS).map(({ kind }) => kind))];
 
+/** Returns the kind of media that the `type` of a history entry names; undefined if it names none. */
+export function kindInType(entry: unknown): GenerationOperation['kind'] | undefined {
+	const typeText = (isRecord(entry) && asText(entry.type)?.toLowerCase()) || '';
+	// A `type` such as “image_to_video” contains both words. The result is a video, which comes first in
+	// GENERATED_KINDS.
+	return GENERATED_KINDS.find((kind) => typeText.includes(kind));
+}
+
 /**
  * Returns the kind of media of a history entry, by its `type` or by the extension of its file's URL; undefined if
  * neither tells.
  */
 export function apparentKind(
-	{ type }: ServiceRecord,
+	entry: ServiceRecord,
 	url: string,
 ): GenerationOperation['kind'] | undefined {
-	const typeText = asText(type)?.toLowerCase() ?? '';
-	// A `type` such as “image_to_video” contains both words. The result is a video, which comes first in
-	// GENERATED_KINDS.
-	const kindInType = GENERATED_KINDS.find((kind) => typeText.includes(kind));
 	const mimeType = typeByUrl(url)?.[2] ?? '';
 	return (
-		kindInType ??
+		kindInType(entry) ??
 		GENERATED_KINDS.find((kind) => topLevelType(MEDIA[kind].mimeType) === topLevelType(mimeType))
 	);
 }

@@ -1,5 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { TERMINAL_EVENTS, type GeneratedFile } from '../contract';
+import { TERMINAL_EVENTS, type GeneratedFile, type MediaKind } from '../contract';
 import { Failure } from '../failure';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_REASON_CHARS } from '../limits';
 import { asText, truncate, isRecord, looksLikeHtml, parseJson, withoutQuery } from './values';
@@ -88,6 +88,8 @@ export class GenerationEvents {
 
 	constructor(
 		private readonly context: ReaderContext,
+		/** The kind of media that the request has asked for. */
+		private readonly kind: MediaKind,
 		/** Is called with a status word or message, and with the id that it is about, if known. */
 		private readonly onProgress: (status: string, id?: string) => void = () => {},
 		/** How many files the request has asked for. */
@@ -157,7 +159,7 @@ export class GenerationEvents {
 		this.lastEventData = value;
 		const isCompletionEvent = TERMINAL_EVENTS.complete.test(event);
 		if (TERMINAL_EVENTS.failed.test(event)) {
-			const errors = [value, ...listedEntries(value).filter(isFailed)];
+			const errors = [value, ...listedEntries(value, this.kind).filter(isFailed)];
 			for (const error of errors.slice(0, MAX_FILES)) this.readError(error);
 		} else
 			this.readResult(value, isCompletionEvent ? 'the last message contained no file' : undefined);
@@ -170,7 +172,7 @@ export class GenerationEvents {
 	 */
 	private readResult(value: unknown, missingResultReason?: string): void {
 		const { baseUrl, redact } = this.context;
-		const files = readGeneratedFiles(value, baseUrl);
+		const files = readGeneratedFiles(value, baseUrl, this.kind);
 		if (files.length > MAX_FILES)
 			return this.setOutcome(
 				`the response contained too many files: ${files.length}, and at most ${MAX_FILES} are read`,
@@ -193,9 +195,9 @@ export class GenerationEvents {
 			this.filesByIdOrUrl.set(occurrenceOf(id === undefined ? fileUrl : pathKey, urlKeys), file);
 		}
 		const isFinalData = missingResultReason !== undefined;
-		const entries = [value, ...listedEntries(value)].flat().slice(0, MAX_FILES);
+		const entries = [value, ...listedEntries(value, this.kind)].flat().slice(0, MAX_FILES);
 		for (const entry of entries) {
-			if (files.length > 0 && readGeneratedFiles(entry, baseUrl).length > 0) continue;
+			if (files.length > 0 && readGeneratedFiles(entry, baseUrl, this.kind).length > 0) continue;
 			if (isFailed(entry) || isFailureWord(entry) || (isFinalData && statesFinalReason(entry))) {
 				this.readError(entry);
 				missingResultReason = undefined;
@@ -227,7 +229,7 @@ export class GenerationEvents {
 		const transient = isThrottledAnswer(error) || undefined;
 		const failureKind = kind === 'outOfCredit' ? kind : 'generationFailed';
 		const failure = new Failure(failureKind, { ...facts, transient });
-		const listed = listedEntries(error);
+		const listed = listedEntries(error, this.kind);
 		// The id beside a list is that of the whole job, whose failure is that of an entry.
 		const id = idOf(listed.length > 0 ? listed.find(isFailed) : error);
 		if (facts.reason || !this.failures.has(id ?? '')) this.failures.set(id ?? '', failure);

@@ -2,13 +2,14 @@ import {
 	MEDIA,
 	TASK_MESSAGE_TYPE,
 	type GeneratedFile,
+	type MediaKind,
 	type ServiceRecord,
 	type SpeechTask,
 	type TaskState,
 } from '../contract';
 import { MAX_URL_CHARS, MAX_REASON_CHARS } from '../limits';
 import { isFailed, isFailureWord, readReason, reportsError } from './errors';
-import { GENERATED_KINDS } from './fileType';
+import { GENERATED_KINDS, kindInType } from './fileType';
 import type { Redactor } from './redaction';
 import {
 	asId,
@@ -141,8 +142,15 @@ export function readNotification(
 	return { taskId, percentage: asPercentage(raw.payload.process_percentage) };
 }
 
-/** The fields of a record that may contain a list of generated files. */
-const FILE_LIST_KEYS = ['data', ...GENERATED_KINDS.map((kind) => MEDIA[kind].plural), 'files'];
+/**
+ * Returns the fields of a record that may contain the files of a generation. If its kind is known, lists of another kind
+ * are left out: the `images` of a video are those of its request.
+ */
+const fileListKeys = (kind?: MediaKind) => [
+	'data',
+	...(kind ? [kind] : GENERATED_KINDS).map((one) => MEDIA[one].plural),
+	'files',
+];
 
 /** True for a status word that means “in progress”, and for an entry with such a word that reports no error. */
 export const isInProgress = (entry: unknown): boolean =>
@@ -153,18 +161,26 @@ export const isInProgress = (entry: unknown): boolean =>
 
 /**
  * Returns the entries in a record's first list of files that have failed or are in progress; none if it contains no such
- * list. Any other entry without a file may be an image of the request, and so may an image in progress.
+ * list. Any other entry without a file may be an image of the request.
  */
-export function listedEntries(raw: unknown): unknown[] {
+export function listedEntries(raw: unknown, kind: MediaKind): unknown[] {
 	const record = isRecord(raw) ? raw : {};
-	const list = FILE_LIST_KEYS.map((key) => record[key]).find((value) => Array.isArray(value));
-	const mayBeUploads = list === record[MEDIA.image.plural];
-	return (list ?? []).filter((entry) => isFailed(entry) || (!mayBeUploads && isInProgress(entry)));
+	const list = fileListKeys(kind)
+		.map((key) => record[key])
+		.find((value) => Array.isArray(value));
+	return (list ?? []).filter((entry) => isFailed(entry) || isInProgress(entry));
 }
 
-/** Reads the generated files (§2.3) in an event, a JSON answer or a history entry. */
-export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile[] {
-	if (Array.isArray(raw)) return raw.flatMap((entry) => readGeneratedFiles(entry, baseUrl));
+/**
+ * Reads the generated files (§2.3) in an event, a JSON answer or a history entry. `kind` is their kind of media, if
+ * known.
+ */
+export function readGeneratedFiles(
+	raw: unknown,
+	baseUrl: string,
+	kind: MediaKind | undefined = kindInType(raw),
+): GeneratedFile[] {
+	if (Array.isArray(raw)) return raw.flatMap((entry) => readGeneratedFiles(entry, baseUrl, kind));
 	if (typeof raw === 'string') {
 		const fileUrl = /^(?:data:|(?:https?:)?\/\/)/.test(raw) ? readFileUrl(raw, baseUrl) : undefined;
 		return fileUrl === undefined ? [] : [{ fileUrl, raw: {} }];
@@ -178,8 +194,8 @@ export function readGeneratedFiles(raw: unknown, baseUrl: string): GeneratedFile
 	if (urls.length > 0) {
 		return [...new Set(urls)].map((fileUrl) => ({ id, fileUrl, raw }));
 	}
-	for (const key of FILE_LIST_KEYS) {
-		const inner = readGeneratedFiles(raw[key], baseUrl);
+	for (const key of fileListKeys(kind)) {
+		const inner = readGeneratedFiles(raw[key], baseUrl, kind);
 		if (inner.length > 0) return inner;
 	}
 	return [];
