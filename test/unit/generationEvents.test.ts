@@ -189,9 +189,9 @@ describe('one of several that is refused', () => {
 				]),
 				b,
 			],
-			false,
+			true,
 			['a', 'b'],
-			'A',
+			'B',
 		],
 		['but all come, at once', [bare, [a, b, c, d].join('')], true, all, 'UNSAFE'],
 		['but all come, one by one', [a, bare, b, c, d], true, all, 'UNSAFE'],
@@ -241,6 +241,32 @@ describe('one of several that is refused', () => {
 			failedIds: ['x'],
 			reason: 'No',
 		});
+	});
+
+	it.each<[string, unknown]>([
+		['by itself', [{ id: 'x', error: 'No' }, pending, { id: 'a', file_url: '/a.mp4' }]],
+		[
+			'within a record',
+			{
+				id: 'job',
+				error: 'One failed',
+				data: [
+					{ id: 'x', status: 'failed', error: 'No' },
+					pending,
+					{ id: 'a', file_url: '/a.mp4' },
+				],
+			},
+		],
+	])('in a list beside others, %s: an error event tells of them all', (_, data) => {
+		const { outcome, progress } = hear([error(data), b!], 'finish', 4);
+		const isFile = (id: string) => expect.objectContaining({ id }) as unknown;
+		expect(outcome).toMatchObject({
+			files: [isFile('a'), isFile('b')],
+			failedIds: ['x'],
+			reason: 'No',
+			interruptionReason: expect.stringContaining('early') as unknown,
+		});
+		expect(progress.map(({ id }) => id)).toEqual(expect.arrayContaining(['x', 'v1', 'a', 'b']));
 	});
 
 	it.each<[string, object[]]>([

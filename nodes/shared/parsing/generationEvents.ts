@@ -159,8 +159,8 @@ export class GenerationEvents {
 		this.lastEventData = value;
 		const isCompletionEvent = TERMINAL_EVENTS.complete.test(event);
 		if (TERMINAL_EVENTS.failed.test(event)) {
-			const errors = [value, ...listedEntries(value, this.kind).filter(isFailed)];
-			for (const error of errors.slice(0, MAX_FILES)) this.readError(error);
+			this.readError(value);
+			this.readResult(this.listIn(value));
 		} else
 			this.readResult(value, isCompletionEvent ? 'the last message contained no file' : undefined);
 		if (this.isEveryFileSettled) this.setOutcome(undefined, this.reportedFailure);
@@ -171,8 +171,7 @@ export class GenerationEvents {
 	 * but has no file; it is undefined if more events may follow.
 	 */
 	private readResult(value: unknown, missingResultReason?: string): void {
-		const { baseUrl, redact } = this.context;
-		const files = readGeneratedFiles(value, baseUrl, this.kind);
+		const files = this.filesIn(value);
 		if (files.length > MAX_FILES)
 			return this.setOutcome(
 				`the response contained too many files: ${files.length}, and at most ${MAX_FILES} are read`,
@@ -195,9 +194,9 @@ export class GenerationEvents {
 			this.filesByIdOrUrl.set(occurrenceOf(id === undefined ? fileUrl : pathKey, urlKeys), file);
 		}
 		const isFinalData = missingResultReason !== undefined;
-		const entries = [value, ...listedEntries(value, this.kind)].flat().slice(0, MAX_FILES);
-		for (const entry of entries) {
-			if (files.length > 0 && readGeneratedFiles(entry, baseUrl, this.kind).length > 0) continue;
+		const entries: unknown[] = Array.isArray(value) ? value : [value, ...this.listIn(value)];
+		for (const entry of entries.slice(0, MAX_FILES)) {
+			if (this.filesIn(entry).length > 0) continue;
 			if (isFailed(entry) || isFailureWord(entry) || (isFinalData && statesFinalReason(entry))) {
 				this.readError(entry);
 				missingResultReason = undefined;
@@ -211,7 +210,8 @@ export class GenerationEvents {
 				const { status, message = undefined } = isRecord(entry) ? entry : { status: entry };
 				const statusText = asText(status) ?? asText(message) ?? (id && 'working');
 				// The id is passed on, because it proves later which history entry is the result.
-				if (statusText) this.onProgress(truncate(redact.text(statusText), MAX_REASON_CHARS), id);
+				if (statusText)
+					this.onProgress(truncate(this.context.redact.text(statusText), MAX_REASON_CHARS), id);
 			}
 		}
 		// An error beside entries in progress is not about all of them.
@@ -223,13 +223,21 @@ export class GenerationEvents {
 			this.setOutcome(missingResultReason, undefined, hasEmptyList(value));
 	}
 
+	private filesIn(data: unknown): GeneratedFile[] {
+		return readGeneratedFiles(data, this.context.baseUrl, this.kind);
+	}
+
+	private listIn(data: unknown): unknown[] {
+		return listedEntries(data, this.context.baseUrl, this.kind);
+	}
+
 	/** Reads an error. An error without an id may be about one file, or about all of them. */
 	private readError(error: unknown): void {
 		const { kind, facts } = failureOfAnswer(this.context.redact.value(error));
 		const transient = isThrottledAnswer(error) || undefined;
 		const failureKind = kind === 'outOfCredit' ? kind : 'generationFailed';
 		const failure = new Failure(failureKind, { ...facts, transient });
-		const listed = listedEntries(error, this.kind);
+		const listed = this.listIn(error);
 		// The id beside a list is that of the whole job, whose failure is that of an entry.
 		const id = idOf(listed.length > 0 ? listed.find(isFailed) : error);
 		if (facts.reason || !this.failures.has(id ?? '')) this.failures.set(id ?? '', failure);

@@ -160,15 +160,15 @@ export const isInProgress = (entry: unknown): boolean =>
 	);
 
 /**
- * Returns the entries in a record's first list of files that have failed or are in progress; none if it contains no such
- * list. Any other entry without a file may be an image of the request.
+ * Returns the entries that have a file, have failed or are in progress, of an array or of a record's first list of
+ * files; none if it contains no such list. Any other entry in a record may be an image of the request.
  */
-export function listedEntries(raw: unknown, kind: MediaKind): unknown[] {
+export function listedEntries(raw: unknown, baseUrl: string, kind: MediaKind): unknown[] {
 	const record = isRecord(raw) ? raw : {};
-	const list = fileListKeys(kind)
-		.map((key) => record[key])
-		.find((value) => Array.isArray(value));
-	return (list ?? []).filter((entry) => isFailed(entry) || isInProgress(entry));
+	const lists = [raw, ...fileListKeys(kind).map((key) => record[key])];
+	const list = lists.find((value) => Array.isArray(value)) ?? [];
+	const hasFile = (entry: unknown) => readGeneratedFiles(entry, baseUrl, kind).length > 0;
+	return list.filter((entry) => hasFile(entry) || isFailed(entry) || isInProgress(entry));
 }
 
 /**
