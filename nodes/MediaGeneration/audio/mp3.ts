@@ -35,25 +35,21 @@ const MONO = 3;
  * bit rate is "free", so that its size is unknown.
  */
 function frameAt(file: Buffer, offset: number): Frame | undefined {
-	if (offset + 4 > file.length || file[offset] !== 0xff) return undefined;
-	const [secondByte, thirdByte, fourthByte] = [
-		file[offset + 1]!,
-		file[offset + 2]!,
-		file[offset + 3]!,
-	];
+	if (offset + 4 > file.length) return undefined;
+	const header = file.readUInt32BE(offset);
+	const hasSyncBits = header >>> 21 === 0x7ff;
 	// 3 means MPEG-1, 2 means MPEG-2, 0 means MPEG-2.5, and 1 is reserved.
-	const version = (secondByte >> 3) & 3;
-	if (secondByte >> 5 !== 7 || version === 1 || ((secondByte >> 1) & 3) !== LAYER_3)
-		return undefined;
+	const version = (header >> 19) & 3;
+	if (!hasSyncBits || version === 1 || ((header >> 17) & 3) !== LAYER_3) return undefined;
 	const isMpeg1 = version === 3;
-	const kbps = (isMpeg1 ? MPEG1_KBPS : MPEG2_KBPS)[thirdByte >> 4] ?? 0;
-	const mpeg1SampleRate = MPEG1_SAMPLE_RATES[(thirdByte >> 2) & 3];
+	const kbps = (isMpeg1 ? MPEG1_KBPS : MPEG2_KBPS)[(header >> 12) & 15] ?? 0;
+	const mpeg1SampleRate = MPEG1_SAMPLE_RATES[(header >> 10) & 3];
 	if (kbps === 0 || mpeg1SampleRate === undefined) return undefined;
 	const sampleRate = mpeg1SampleRate / (isMpeg1 ? 1 : version === 2 ? 2 : 4);
 	const samples = isMpeg1 ? 1152 : 576;
-	const isMono = fourthByte >> 6 === MONO;
+	const isMono = ((header >> 6) & 3) === MONO;
 	return {
-		size: Math.floor((samples * kbps * 125) / sampleRate) + ((thirdByte >> 1) & 1),
+		size: Math.floor((samples * kbps * 125) / sampleRate) + ((header >> 9) & 1),
 		sampleRate,
 		samples,
 		format: `MP3 (${sampleRate} Hz, ${isMono ? 'mono' : 'stereo'})`,
