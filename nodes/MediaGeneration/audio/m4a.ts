@@ -71,15 +71,15 @@ export function* readM4aDuration(): ByteParser<number> {
 		if (size < headerBytes) break;
 		yield -headerBytes;
 		if (CONTAINER_BOXES.includes(type)) continue;
-		const shouldRead = DURATION_BOXES.includes(type) && size <= MAX_BOX_BYTES;
-		const box = shouldRead ? yield size - headerBytes : header;
-		const { ms } = type === 'mvhd' && shouldRead ? durationIn(box) : { ms: 0 };
-		if (ms > 0) return ms;
-		if (type === 'mdhd' && shouldRead) trackDuration = durationIn(box);
-		if (type === 'trex' && shouldRead) defaultSampleUnits = box.readUInt32BE(12);
-		if (type === 'tfhd' && shouldRead) fragmentSampleUnits = defaultSampleUnitsIn(box);
-		if (type === 'trun' && shouldRead)
-			units += totalUnitsIn(box, fragmentSampleUnits ?? defaultSampleUnits);
+		if (DURATION_BOXES.includes(type) && size <= MAX_BOX_BYTES) {
+			const box = yield size - headerBytes;
+			const { ms } = type === 'mvhd' ? durationIn(box) : { ms: 0 };
+			if (ms > 0) return ms;
+			if (type === 'mdhd') trackDuration = durationIn(box);
+			if (type === 'trex') defaultSampleUnits = box.readUInt32BE(12);
+			if (type === 'tfhd') fragmentSampleUnits = defaultSampleUnitsIn(box);
+			if (type === 'trun') units += totalUnitsIn(box, fragmentSampleUnits ?? defaultSampleUnits);
+		}
 		yield headerBytes - size;
 	}
 	return trackDuration.ms || (units * 1000) / trackDuration.timeScale;
