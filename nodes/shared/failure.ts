@@ -159,7 +159,7 @@ export class Failure extends Error {
 }
 
 /**
- * Returns a Failure of kind invalidInput for a bad parameter. `field` is its display name, and `text` says what is
+ * Returns a Failure of kind invalidInput for a bad parameter. `field` is its display name, and `reason` says what is
  * wrong, as in “is empty”. `fieldRemedy`: see FailureFacts.
  */
 export function invalidInput(field: string, reason: string, fieldRemedy?: string): Failure {

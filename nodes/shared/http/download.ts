@@ -54,7 +54,6 @@ export interface FileToFetch {
 	renewUrl?(): Promise<string>;
 }
 
-/** Returns a Failure of kind downloadFailed. `text` is the reason. */
 const downloadFailure = (reason: string, transient: boolean, facts: FailureFacts = {}) =>
 	new Failure('downloadFailed', { reason, transient, ...facts });
 
@@ -63,9 +62,9 @@ async function throwOnErrorStatus(response: HttpResponse, signal: AbortSignal): 
 	const { status, headers } = response;
 	if (status >= 200 && status < 300 && status !== 206) return;
 	const reason = readErrorText(await readErrorBody(response, signal).catch(() => ''));
+	const isPermanentStatus = status === 401 || status === 410 || (status >= 300 && status < 400);
 	// A web page with the status 401 or 403 probably comes from a proxy in front of the host, so the failure is
 	// temporary.
-	const isPermanentStatus = status === 401 || status === 410 || (status >= 300 && status < 400);
 	const isProxyPage = [401, 403].includes(status) && /html/i.test(headers['content-type'] ?? '');
 	const text = `the file host responded with ${status}${reason ? ` (${reason})` : ''}`;
 	throw downloadFailure(text, isProxyPage || !isPermanentStatus, {
