@@ -44,7 +44,7 @@ export const isCompetingWith =
 
 /**
  * Returns a predicate for requests. It is true for a request that may have got an entry of `request` under another id
- * and URL: it has a file, and was not over when `request` was sent.
+ * and URL: it has a file, and its search had not ended when `request` was sent.
  */
 export const mayHaveUnrecognized =
 	(request: GenerationRequest) =>

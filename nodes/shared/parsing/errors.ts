@@ -57,9 +57,9 @@ export function reportsError(value: unknown): boolean {
 export const isFailureWord = (value: unknown): boolean =>
 	/^(?:media_generation_status_)?(?:error|failed|filtered|cancell?ed)$/i.test(asText(value) ?? '');
 
-/** True if a record reports an error, or has one of the usual status words that mean failure. */
-export const isFailed = (record: unknown): boolean =>
-	reportsError(record) || (isRecord(record) && isFailureWord(record.status));
+/** True if a record reports an error, or its status is one of these words. Also true for such a word by itself. */
+export const isFailed = (entry: unknown): boolean =>
+	reportsError(entry) || isFailureWord(isRecord(entry) ? entry.status : entry);
 
 /** A longer wait in Retry-After is cut to this many ms. */
 const MAX_RETRY_AFTER_MS = 86_400_000;

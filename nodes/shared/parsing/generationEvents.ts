@@ -3,13 +3,7 @@ import { TERMINAL_EVENTS, type GeneratedFile, type MediaKind } from '../contract
 import { Failure } from '../failure';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_REASON_CHARS } from '../limits';
 import { asText, truncate, isRecord, looksLikeHtml, parseJson, withoutQuery } from './values';
-import {
-	failureOfAnswer,
-	isFailed,
-	isFailureWord,
-	isThrottledAnswer,
-	statesFinalReason,
-} from './errors';
+import { failureOfAnswer, isFailed, isThrottledAnswer, statesFinalReason } from './errors';
 import {
 	idOf,
 	isInProgress,
@@ -197,7 +191,7 @@ export class GenerationEvents {
 		const entries: unknown[] = Array.isArray(value) ? value : [value, ...this.listIn(value)];
 		for (const entry of entries.slice(0, MAX_FILES)) {
 			if (this.filesIn(entry).length > 0) continue;
-			if (isFailed(entry) || isFailureWord(entry) || (isFinalData && statesFinalReason(entry))) {
+			if (isFailed(entry) || (isFinalData && statesFinalReason(entry))) {
 				this.readError(entry);
 				missingResultReason = undefined;
 			} else {
