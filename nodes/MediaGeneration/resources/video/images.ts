@@ -1,6 +1,6 @@
 import type { IBinaryData } from 'n8n-workflow';
 import { Failure, invalidInput } from '../../../shared/failure';
-import { download as downloadFile } from '../../../shared/http/download';
+import { download } from '../../../shared/http/download';
 import { wordingOf } from '../../../shared/n8n/messages';
 import { isImage } from '../../../shared/parsing/fileType';
 import { asWebUrl, isRecord, parseJson } from '../../../shared/parsing/values';
@@ -38,9 +38,6 @@ function sourcesIn(raw: unknown): Array<string | IBinaryData> {
 	return (String(raw).match(SOURCE_PATTERN) ?? []).map((name) => name.trim());
 }
 
-const badImageFailure = (field: string, reason: string, fieldRemedy?: string) =>
-	new Failure('badImage', { field, reason, fieldRemedy });
-
 /** What the user can do about a file that is not an image. */
 const USE_IMAGE_REMEDY = 'Use a file that is an image, such as a PNG or JPEG';
 
@@ -67,6 +64,8 @@ export function imageBodyPreparer(
 		const remedy = 'Enter the names of input binary fields that hold images, or image URLs';
 		throw invalidInput(displayName, text, remedy);
 	}
+	const badImageFailure = (reason: string, fieldRemedy?: string) =>
+		new Failure('badImage', { field: displayName, reason, fieldRemedy });
 	const images = sources.map(toImage);
 
 	return async (otherFields: GenerationFields, signal: AbortSignal): Promise<FillBody> => {
@@ -107,13 +106,12 @@ export function imageBodyPreparer(
 		const { mimeType = '', fileName, id, bytes } = data;
 		if (bytes === 0 || (id === undefined && data.data === '')) {
 			const remedy = 'Check the node that provides this file: it passes on no content';
-			throw badImageFailure(displayName, `The file in '${field}' is empty`, remedy);
+			throw badImageFailure(`The file in '${field}' is empty`, remedy);
 		}
 		const type = mimeType.split(';')[0]!.trim().toLowerCase();
 		if (!UNSPECIFIC_TYPES.has(type) && !type.startsWith('image/')) {
 			const name = fileName ? ` (${fileName})` : '';
 			throw badImageFailure(
-				displayName,
 				`The file in '${field}'${name} is not an image but ${type}`,
 				USE_IMAGE_REMEDY,
 			);
@@ -132,7 +130,7 @@ export function imageBodyPreparer(
 		if (!(data instanceof URL)) return { label, data };
 		const maxBytes = (MAX_ENCODED_BYTES / 4) * 3;
 		const file = { url: data.href, kind: 'image', id: 'input', maxBytes } as const;
-		const downloadPromise = downloadFile(context, item.credential, file, signal);
+		const downloadPromise = download(context, item.credential, file, signal);
 		const storedImage = await downloadPromise.catch((error: unknown) => {
 			// The message of a failed download would say that the service has generated the file, so another Failure
 			// replaces it.
@@ -140,7 +138,6 @@ export function imageBodyPreparer(
 			const reason =
 				(error.kind === 'downloadFailed' && error.facts.reason) || wordingOf(error).message;
 			throw badImageFailure(
-				displayName,
 				`The image at ${label} could not be downloaded: ${reason}`,
 				"Check the image's URL, and whether n8n can reach its host",
 			);
@@ -168,10 +165,7 @@ export function imageBodyPreparer(
 			);
 		} catch {
 			const fieldNames = Object.keys(files).join(', ') || 'none';
-			throw badImageFailure(
-				displayName,
-				`The input has no binary field '${field}' (it has ${fieldNames})`,
-			);
+			throw badImageFailure(`The input has no binary field '${field}' (it has ${fieldNames})`);
 		}
 	}
 
@@ -198,6 +192,6 @@ export function imageBodyPreparer(
 	async function encodeImage({ label, data }: Image): Promise<Buffer> {
 		const bytes = await readStoredFile(context.helpers, data);
 		if (isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');
-		throw badImageFailure(displayName, `The file in '${label}' is not an image`, USE_IMAGE_REMEDY);
+		throw badImageFailure(`The file in '${label}' is not an image`, USE_IMAGE_REMEDY);
 	}
 }
