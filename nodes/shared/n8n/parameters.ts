@@ -62,8 +62,8 @@ export class NodeParameters {
 	}
 
 	/**
-	 * Returns the value of a parameter or an option that must be one of `allowed`. Instead of a value, users may enter
-	 * one of its `aliases`, whose keys are in lower case.
+	 * Returns the value of a parameter that must be one of `allowed`. Instead of a value, users may enter one of its
+	 * `aliases`, whose keys are in lower case.
 	 */
 	choice<T extends string>(
 		name: string,
@@ -71,7 +71,7 @@ export class NodeParameters {
 		allowed: readonly T[],
 		aliases: ReadonlyMap<string, T> = new Map(),
 	): T {
-		const value = this.options[name] ?? this.readRaw(name, allowed[0]);
+		const value = this.readRaw(name, allowed[0]);
 		const text = String(value).trim();
 		const chosen =
 			aliases.get(text.toLowerCase()) ?? allowed.find((allowedValue) => allowedValue === text);
