@@ -139,10 +139,7 @@ export class GenerationEvents {
 		const isHtml = looksLikeHtml(this.plainAnswer);
 		if (isHtml) this.setOutcome('', new Failure('foreignServer', { mayBeCharged: true }));
 		else if (value === undefined) this.setOutcome('the response was cut off');
-		else {
-			this.readResult(value, 'the response contained no file');
-			if (this.isEveryFileSettled) this.setOutcome(undefined, this.reportedFailure);
-		}
+		else this.readResult(value, 'the response contained no file');
 	}
 
 	private onEvent({ event = '', data }: EventSourceMessage): void {
@@ -157,12 +154,11 @@ export class GenerationEvents {
 			this.readResult(this.listIn(value));
 		} else
 			this.readResult(value, isCompletionEvent ? 'the last message contained no file' : undefined);
-		if (this.isEveryFileSettled) this.setOutcome(undefined, this.reportedFailure);
 	}
 
 	/**
-	 * Reads a JSON answer or the data of an event. `missingResultReason` is the reason to report if this data is final
-	 * but has no file; it is undefined if more events may follow.
+	 * Reads a JSON answer, the data of an event, or the list in an error. `missingResultReason` is the reason to report
+	 * if this data is final but has no file; it is undefined if more events may follow.
 	 */
 	private readResult(value: unknown, missingResultReason?: string): void {
 		const files = this.filesIn(value);
@@ -210,9 +206,9 @@ export class GenerationEvents {
 		}
 		// An error beside entries in progress is not about all of them.
 		if (entries.some(isInProgress)) this.lastEventIsUnattributedError = false;
+		if (this.isEveryFileSettled) this.setOutcome(undefined, this.reportedFailure);
 		// The other files may take minutes longer, so the user sees the progress.
-		if (!this.isEveryFileSettled)
-			for (const { id } of files) this.onProgress('partially completed', id);
+		else for (const { id } of files) this.onProgress('partially completed', id);
 		if (missingResultReason !== undefined && files.length === 0)
 			this.setOutcome(missingResultReason, undefined, hasEmptyList(value));
 	}
