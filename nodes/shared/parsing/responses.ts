@@ -50,8 +50,7 @@ export function readFileUrl(value: unknown, baseUrl: string): string | undefined
 	if (text.length > MAX_URL_CHARS) return undefined;
 	// Any word could be resolved as a relative URL, so the text must look like a URL.
 	if (!/^(?:https?:\/)?\/\S|^\S+\.\w{2,5}(?:\?\S*)?$/i.test(text)) return undefined;
-	const url = asWebUrl(text, `${baseUrl}/`);
-	return url && url.href.length <= MAX_URL_CHARS ? url.href : undefined;
+	return asWebUrl(text, `${baseUrl}/`)?.href;
 }
 
 /** Returns the id of a record: its `id`, or else its `task_id`; undefined if there is none. */
