@@ -120,7 +120,8 @@ it('what is not set has its default, but not what is zero', () => {
 	expect([fields({ limit: 7 }).limit(), fields({}).limit()]).toEqual([7, 50]);
 	expect(fields({ returnAll: true, limit: 7 }).limit()).toBe(Infinity);
 	for (const options of [null, 'x']) expect(fields({ options }).outputField()).toBe('data');
-	expect(fields({}).flag({ ...returnAll, default: true })).toBe(true);
+	for (const returned of [undefined, null, ''])
+		expect(fields({ returnAll: returned }).flag({ ...returnAll, default: true })).toBe(true);
 	for (const value of [false, 'false'])
 		expect(fields({ returnAll: value }).flag({ ...returnAll, default: true })).toBe(false);
 });
