@@ -76,6 +76,15 @@ test.each<[string, Batch]>([
 	180_000,
 );
 
+test('a batch ends once no row has been accepted for a whole Timeout', async () => {
+	front.on(/./, badGateway);
+	const items = Array.from({ length: 30 }, (_, n) => ({ n }));
+	const subject = node(speech('=N {{ $json.n }}', { timeout: 120, concurrency: 3 }), CONTINUE);
+	const { result, seconds } = await hasten(subject, { items, credential: { baseUrl: front.url } });
+	expect(good(result).filter(({ json }) => json.error)).toHaveLength(30);
+	expect(seconds).toBeLessThan(3 * 120);
+});
+
 test('images that wait for memory are not sent once the service is away', async () => {
 	// One row takes more than half of the memory for images; the line breaks don't count as image.
 	const data = 'iVBORw0KGgo=' + '\n'.repeat(40e6);
@@ -121,6 +130,7 @@ const OUTAGES: Array<[string, Handler]> = [
 		page(status),
 	]),
 	['a reset', ({ socket }) => socket.resetAndDestroy()],
+	['half a response', (_, response) => response.write('{"id":', () => response.destroy())],
 ];
 const collect = (taskId: string, options: IDataObject = {}) => task('wait', taskId, { options });
 
