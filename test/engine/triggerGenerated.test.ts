@@ -1,5 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import type { HistoryItem } from '../../simulator/simulator.mts';
+import { logged, removeLog } from '../faults/log.mts';
 import { ALWAYS, answer, made, onHistory } from './service';
 import { fakeTime, sim, video } from './setup';
 import { hasten, pass, passWhile } from './time';
@@ -13,6 +14,7 @@ const idsOf = ({ started }: ActiveTrigger) =>
 	started.map(({ item: { json } }) => `${json.event} ${json.id}`);
 
 beforeEach(fakeTime);
+afterAll(removeLog);
 
 let entries = 0;
 /** Somebody else has made something: puts it into the history. */
@@ -118,6 +120,18 @@ it('what came while n8n was away is told after a restart, though nothing was tol
 	const after = await follow({}, { staticData: before.saved() });
 	await nextLook();
 	expect(idsOf(after)).toEqual([`generated ${id}`]);
+});
+
+it('what came while the history could not be read is told afterwards, and the log names it once', async () => {
+	const trigger = await follow();
+	onHistory(answer(500), ALWAYS);
+	const { id } = add();
+	await pass(3 * INTERVAL_SECONDS);
+	expect(idsOf(trigger)).toEqual([]);
+	sim.clearFaults();
+	await nextLook();
+	expect(idsOf(trigger)).toEqual([`generated ${id}`]);
+	expect((await logged()).split("the history can't be read")).toHaveLength(2);
 });
 
 it('a service that has no history ends the activation', async () => {
