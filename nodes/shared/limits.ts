@@ -32,11 +32,8 @@ export const MAX_JOINED_BYTES = 256 * MIB;
 /** The maximum size of a media file in bytes, unless the caller sets a limit or the host announces a larger size. */
 export const MAX_UNANNOUNCED_BYTES = 256 * MIB;
 
-/** Deletes the entries of a Map or Set that were added first, until at most `max` entries remain. */
-export function evictOldest<Key>(
-	entries: { size: number; keys(): Iterable<Key>; delete(key: Key): unknown },
-	max: number,
-): void {
+/** Deletes the entries of a map that were added first, until at most `max` entries remain. */
+export function evictOldest(entries: Map<unknown, unknown>, max: number): void {
 	for (const key of entries.keys()) {
 		if (entries.size <= max) return;
 		entries.delete(key);

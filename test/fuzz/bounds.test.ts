@@ -5,7 +5,7 @@ import { failureOfStatus, parseResponseBody } from '../../nodes/shared/parsing/e
 import { toHistoryEntries } from '../../nodes/shared/generation/historyEntries';
 import { Failure } from '../../nodes/shared/failure';
 import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
-import { MAX_EVENT_CHARS, MAX_JSON_DEPTH } from '../../nodes/shared/limits';
+import { evictOldest, MAX_EVENT_CHARS, MAX_JSON_DEPTH } from '../../nodes/shared/limits';
 import * as readers from '../../nodes/shared/parsing/responses';
 import * as reasons from '../../nodes/shared/parsing/errors';
 import { parseJson } from '../../nodes/shared/parsing/values';
@@ -94,4 +94,10 @@ describe('a stream without end', () => {
 		expect([endedAfter, outcome]).toMatchObject([undefined, { files: [] }]);
 		expect(taken).toBeLessThan(2 * MIB);
 	});
+});
+
+test('of what is remembered, the oldest is forgotten', () => {
+	const remembered = new Map([...'abcde'].map((letter) => [letter, true]));
+	evictOldest(remembered, 3);
+	expect([...remembered.keys()].join('')).toBe('cde');
 });
