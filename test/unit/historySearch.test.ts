@@ -94,6 +94,7 @@ const [all, more] = [
 const signedAnew = { ...file('a'), id: undefined, file_url: 'https://files.example.com/a.mp4?s=2' };
 const hangs = { search: 0, meets: ['hangs' as const] };
 const others = [failed('b'), failed('c'), file('a')];
+const bad = { ...failed('a'), error: 'UNSAFE' };
 
 test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, looks: number]>([
 	['at once, on one page', [...one, ...old], {}, 'a', 0, 1],
@@ -122,6 +123,7 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	['the one that came, right before the deadline', one, { asked, limit: 30 }, 'a', 28, 4],
 	['the one that came, as the others failed', others, { asked: allTold }, 'a', 0, 1],
 	['the one that came, though others failed that no event told', others, { asked }, 'a', 600, 61],
+	['why all have failed', [bad], { asked: { announcedIds: ['a'] } }, 'UNSAFE', 0, 1],
 	['the one that came, as the history refuses', one, { asked, meets: [refused] }, 'a', 0, 1],
 ])('a search finds: %s', async (_, list, setting, found, seconds, looks) => {
 	expect(await search(list, setting)).toEqual({ found, seconds, looks });
