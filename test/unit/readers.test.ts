@@ -95,7 +95,7 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['created task', undefined, [[{ task_id: 9 }, { task_id: 8 }]]],
 	['created task', '9', [{ task_id: '9', error: 'Voice replaced' }]],
 	['created task', undefined, [{}, { task_id: '' }, { task_id: null }, [], '184467', null]],
-	['created task', undefined, [{ error: 'Too long', id: '9' }]],
+	['created task', undefined, [{ error: 'Too long', id: '9' }, { data: { error: 'No', id: '9' } }]],
 	['created task', undefined, [{ id: '9', success: false }]],
 	['created task', undefined, [{ error: 'Too long', data: { id: '9' } }]],
 	['address', `${ORIGIN}/files/My%20Voice.mp3`, ['/files/My Voice.mp3']],
@@ -111,10 +111,19 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['state and word of a task', ['error', 'error'], [{ status: 'Failed' }, { status: 'CANCELLED' }]],
 	['state and word of a task', ['error', 'error'], [{ status: 'canceled' }, { status: 'error' }]],
 	['state and word of a task', ['pending', 'pending'], [{ status: 'pending' }]],
+	// An envelope's own status is no task's, but the fields of a task may have no status of their own.
+	[
+		'state and word of a task',
+		['pending', 'pending'],
+		[{ status: 'ok', data: { status: 'pending' } }],
+	],
+	['state and word of a task', ['pending', 'pending'], [{ status: 'pending', data: { id: 9 } }]],
 	// An unknown word means: not finished yet.
 	['state and word of a task', ['processing', 'queued'], [{ status: 'queued' }]],
 	['state and word of a task', ['processing', 'constructor'], [{ status: 'constructor' }]],
 	['end that a task seems to say', 'completed', [{ status: 'Succeeded', result: FILE }]],
+	['end that a task seems to say', 'completed', [{ status: 'ready', message: 'Hi', url: FILE }]],
+	['end that a task seems to say', undefined, [{ status: 'expired', url: FILE }]],
 	['end that a task seems to say', 'error', [{ status: 'expired', message: 'Too late' }]],
 	['end that a task seems to say', 'error', [{ status: 'gone', error: 'Too late', url: FILE }]],
 	['end that a task seems to say', undefined, [{ status: 'expired' }, { status: 'succeeded' }]],
