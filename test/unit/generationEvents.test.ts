@@ -330,6 +330,9 @@ describe('one of several that is refused', () => {
 		// An entry that has failed is not in progress, whatever its status says.
 		const stale = status({ status: 'processing', error: 'UNSAFE' });
 		expect(hear([stale], 'finish', 4).outcome.kind).toBe('generationFailed');
+		// So are the entries of a failed record that say nothing of themselves.
+		const silentEntries = { status: 'failed', data: [{ id: 'a' }, { id: 'b' }] };
+		expect(hear([status(silentEntries)], 'finish', 4).outcome.kind).toBe('generationFailed');
 		// An error about a job tells of all failures in its list.
 		const failures = ['a', 'b'].map((id) => ({ id, status: 'failed' }));
 		const listing = error({ id: 'job', error: 'UNSAFE', data: failures });

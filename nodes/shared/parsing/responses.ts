@@ -160,7 +160,7 @@ export const isInProgress = (entry: unknown): boolean =>
 
 /**
  * Returns the entries that have a file, have failed or are in progress, of an array or of a record's first list of
- * files; none if it contains no such list. Any other entry in a record may be an image of the request.
+ * files; none if it contains no such list. Any other entry says nothing that the record itself does not say.
  */
 export function listedEntries(raw: unknown, baseUrl: string, kind: MediaKind): unknown[] {
 	const record = isRecord(raw) ? raw : {};
