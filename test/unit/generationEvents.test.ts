@@ -64,6 +64,7 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['a byte order mark', `\uFEFF${STREAM}`, COMPLETED, WORDS],
 	['no final blank line', STREAM.trimEnd(), COMPLETED, WORDS],
 	['data over several lines', overLines, COMPLETED, WORDS],
+	['JSON inside a JSON string', status(JSON.stringify([ITEM])), COMPLETED],
 	['an object instead of events', JSON.stringify(ITEM), COMPLETED],
 	['an envelope', JSON.stringify({ data: [ITEM], error: null }), COMPLETED],
 	['JSON over several lines', JSON.stringify([ITEM], null, 2), COMPLETED],

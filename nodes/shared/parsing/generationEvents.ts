@@ -116,8 +116,8 @@ export class GenerationEvents {
 	finish(): StreamResult | Failure {
 		// The last event counts even if the blank line after it is missing.
 		this.push(Buffer.from('\n\n'));
-		if (this.mode === 'plain' && !this.outcome) this.readPlainAnswer();
-		if (!this.outcome && !this.reportedFailure && statesFinalReason(this.lastEventData))
+		if (this.mode === 'plain') this.readPlainAnswer();
+		if (!this.reportedFailure && statesFinalReason(this.lastEventData))
 			this.readError(this.lastEventData);
 		this.setOutcome(
 			this.mayMoreFilesArrive ? 'the response ended early' : undefined,
