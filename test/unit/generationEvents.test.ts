@@ -145,6 +145,8 @@ describe('completions that come one per video', () => {
 		// Without an id only the rest of the address tells them apart.
 		const nameless = [1, 2, 3].map((n) => completion({ file_url: `${FILE}?signature=${n}` }));
 		expect(addressesOf(...nameless)).toHaveLength(3);
+		const ofOneId = completion({ id: 'a', file_urls: [1, 2].map((n) => `${FILE}?file=${n}`) });
+		expect(addressesOf(ofOneId)).toHaveLength(2);
 	});
 
 	it('are a failure when all have failed', () => {
