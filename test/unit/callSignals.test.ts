@@ -1,7 +1,7 @@
 import type { JournalEntry } from '../../nodes/MediaGeneration/paid/journal';
 import type { Api } from '../../nodes/shared/api/api';
 import { makeCallSignals, type CallSignals } from '../../nodes/shared/async/callSignals';
-import { anySignal, withDeadline } from '../../nodes/shared/async/deadline';
+import { linkedController, withDeadline } from '../../nodes/shared/async/deadline';
 
 const [canceled, stopping] = [new AbortController(), new AbortController()];
 const { signal: plain } = new AbortController();
@@ -23,7 +23,7 @@ void (async (api: Api, entry: JournalEntry, limits: CallSignals) => {
 		limits = { stopStarting, abortInFlight: inTime };
 	});
 	// @ts-expect-error So does what ends it as well.
-	limits = { stopStarting, abortInFlight: anySignal(stopStarting, plain) };
+	limits = { stopStarting, abortInFlight: linkedController(stopStarting).signal };
 	// @ts-expect-error A billable call needs both.
 	await api.createTask({}, { abortInFlight });
 	// @ts-expect-error Each in its place.

@@ -1,7 +1,7 @@
 import type { CallSignals } from '../../shared/async/callSignals';
 import {
 	abortReason,
-	anySignal,
+	linkedController,
 	SILENT_ABORT,
 	sleep,
 	monotonicNow,
@@ -55,14 +55,14 @@ export async function requestStream(
 	/** The request body. It is filled right before each attempt. */
 	const body: { bytes?: Buffer; release?(): void } = {};
 	/** Is aborted to close the stream. */
-	const closeController = new AbortController();
+	const closeController = linkedController(abortInFlight);
 	const close = () => closeController.abort(SILENT_ABORT);
 	let isAccepted = false;
 
 	const call = {
 		body,
 		stopStarting,
-		abortInFlight: anySignal(abortInFlight, closeController.signal),
+		abortInFlight: closeController.signal,
 		attemptTimeoutMs: idleTimeoutMs,
 		onSend: async () => {
 			await fillBody(body, stopStarting);

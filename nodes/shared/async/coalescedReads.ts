@@ -1,4 +1,10 @@
-import { anySignal, SILENT_ABORT, monotonicNow, throwIfAborted, whenAborted } from './deadline';
+import {
+	linkedController,
+	SILENT_ABORT,
+	monotonicNow,
+	throwIfAborted,
+	whenAborted,
+} from './deadline';
 
 /** How old a shared read of a task, or of the history's first page in a trigger, may be, in ms from its start. */
 export const MAX_SHARED_READ_AGE_MS = 3000;
@@ -54,7 +60,7 @@ export class CoalescedReads {
 		const { readEnded, result } = coalescedRead;
 		coalescedRead.callerCount++;
 		try {
-			await Promise.race([result, whenAborted(anySignal(signal, readEnded.signal))]);
+			await Promise.race([result, whenAborted(linkedController(signal, readEnded.signal).signal)]);
 			throwIfAborted(signal);
 			return await result;
 		} finally {

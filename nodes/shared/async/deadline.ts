@@ -41,21 +41,24 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
 	});
 }
 
+/** A controller whose signal has the type of the signal that it is linked to. */
+type LinkedController<Signal extends AbortSignal> = AbortController & { readonly signal: Signal };
+
 /**
- * Returns a signal that aborts as soon as one of `signals` does, with a Failure as its reason. At least one of
- * `signals` must abort eventually, because each of them keeps a listener until then.
+ * Returns a controller whose signal also aborts as soon as one of `signals` does, with a Failure as its reason. Abort
+ * the controller when the work has ended, because until then each of `signals` keeps a listener.
  */
-export function anySignal<Signal extends AbortSignal>(
-	...signals: [Signal, ...AbortSignal[]]
-): Signal {
-	const combined = new AbortController();
-	const onAbort = () => {
+export function linkedController<Signal extends AbortSignal>(
+	...signals: Signal[]
+): LinkedController<Signal> {
+	const controller = new AbortController();
+	const onAbort = () => controller.abort(abortReason(signals.find((signal) => signal.aborted)!));
+	for (const signal of signals) signal.addEventListener('abort', onAbort);
+	controller.signal.addEventListener('abort', () => {
 		for (const signal of signals) signal.removeEventListener('abort', onAbort);
-		combined.abort(abortReason(signals.find((signal) => signal.aborted)!));
-	};
-	for (const signal of signals) signal.addEventListener('abort', onAbort, { once: true });
+	});
 	if (signals.some((signal) => signal.aborted)) onAbort();
-	return combined.signal as Signal;
+	return controller as LinkedController<Signal>;
 }
 
 /**
@@ -111,24 +114,20 @@ export const remainingMs = (signal: AbortSignal): number =>
  */
 export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {
 	const givenSignals = signals.filter((signal) => signal !== undefined);
-	const expiry = new AbortController();
-	const timerAbort = new AbortController();
-	const signal = anySignal(expiry.signal, ...givenSignals);
+	const controller = linkedController(...givenSignals);
+	const { signal } = controller;
+	let isArmed = true;
 	expiryTimes.set(signal, Math.min(monotonicNow() + ms, ...givenSignals.map(expiryTimeOf)));
-	void sleep(ms, timerAbort.signal).then(() => {
-		if (!timerAbort.signal.aborted) expiry.abort(new Failure('timedOut', { limitMs: ms }));
+	void sleep(ms, signal).then(() => {
+		if (isArmed && !signal.aborted) controller.abort(new Failure('timedOut', { limitMs: ms }));
 	});
-	const disarm = () => {
-		expiryTimes.set(signal, Math.min(...givenSignals.map(expiryTimeOf)));
-		timerAbort.abort(SILENT_ABORT);
-	};
 	return {
 		signal,
-		disarm,
-		stop() {
-			disarm();
-			expiry.abort(SILENT_ABORT);
+		disarm() {
+			isArmed = false;
+			expiryTimes.set(signal, Math.min(...givenSignals.map(expiryTimeOf)));
 		},
+		stop: () => controller.abort(SILENT_ABORT),
 	};
 }
 

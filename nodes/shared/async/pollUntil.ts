@@ -1,6 +1,6 @@
 import {
 	abortReason,
-	anySignal,
+	linkedController,
 	SILENT_ABORT,
 	remainingMs,
 	sleep,
@@ -63,7 +63,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	let schedule: Schedule = { pollMs, maxBackoffMs, pauseMs, nextAt, hasShortPauses: false };
 	let isReadInFlight = false;
 	/** Aborts the current step: a pause, or the read in flight. */
-	let stepAbort = new AbortController();
+	let stepController = new AbortController();
 	const deadlineBeforeFinalRead = startDeadline(msBeforeFinalRead(remainingMs(signal)), signal);
 	const unsubscribe = options.subscribe?.(onEvent);
 	try {
@@ -84,14 +84,14 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 		// A read in flight may hang, or return a state from before the announcement. An announcement therefore aborts
 		// it, unless the pauses between reads are short already.
 		if (!isReadInFlight || (schedule.hasShortPauses && !hadShortPauses))
-			stepAbort.abort(SILENT_ABORT);
+			stepController.abort(SILENT_ABORT);
 	}
 
 	/** Pauses and reads by turns until there is an outcome or `limitSignal` aborts. Throws the error of a read. */
 	async function pollDuring(limitSignal: AbortSignal): Promise<{ value: T } | undefined> {
 		while (!limitSignal.aborted) {
-			stepAbort = new AbortController();
-			const currentSignal = anySignal(limitSignal, stepAbort.signal);
+			stepController = linkedController(limitSignal);
+			const { signal: currentSignal } = stepController;
 			const delayMs = schedule.nextAt - monotonicNow();
 			if (delayMs > 0) {
 				await sleep(delayMs, currentSignal);
@@ -103,7 +103,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 				if (typeof result === 'object') return result;
 				if (result) onEvent(result);
 			}
-			stepAbort.abort(SILENT_ABORT);
+			stepController.abort(SILENT_ABORT);
 		}
 		return undefined;
 	}

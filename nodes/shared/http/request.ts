@@ -5,7 +5,7 @@ import type {
 	ILoadOptionsFunctions,
 	ITriggerFunctions,
 } from 'n8n-workflow';
-import { abortReason, anySignal, SILENT_ABORT, throwIfAborted } from '../async/deadline';
+import { abortReason, linkedController, SILENT_ABORT, throwIfAborted } from '../async/deadline';
 import type { Credential } from './credential';
 import { Failure, type UnreachableCause } from '../failure';
 import { MAX_REDIRECTS } from '../limits';
@@ -123,7 +123,7 @@ async function sendOnce(
 ): Promise<HttpResponse> {
 	throwIfAborted(request.signal);
 	const { apiToken, redact } = request.credential;
-	const closing = new AbortController();
+	const closing = linkedController(request.signal);
 	const options: IHttpRequestOptions = {
 		method: request.method,
 		url,
@@ -141,7 +141,7 @@ async function sendOnce(
 		disableFollowRedirect: true,
 		sendCredentialsOnCrossOriginRedirect: false,
 		timeout: request.timeoutMs,
-		abortSignal: anySignal(request.signal, closing.signal),
+		abortSignal: closing.signal,
 	};
 	const response: Promise<{ statusCode: number } & Pick<HttpResponse, 'headers' | 'body'>> =
 		context.helpers.httpRequest(options);

@@ -1,6 +1,6 @@
 import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
 import {
-	anySignal,
+	linkedController,
 	SILENT_ABORT,
 	throwIfAborted,
 	withDeadline,
@@ -42,8 +42,8 @@ export async function runParts<Input, Result>(
 		});
 	const count = inputs.length;
 	if (count === 1) return [await runPart(item, 0)];
-	const stopController = new AbortController();
-	const stopStarting = anySignal(item.stopStarting, stopController.signal);
+	const stopController = linkedController(item.stopStarting);
+	const { signal: stopStarting } = stopController;
 	const parts = inputs.map((_, index): ItemContext => {
 		return { ...item, stopStarting, report: item.report.forPart({ number: index + 1, count }) };
 	});
