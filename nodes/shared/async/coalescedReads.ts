@@ -71,11 +71,13 @@ export class CoalescedReads {
 		}
 	}
 
-	/** Drops the reads that began more than RETENTION_MS ago, unless a caller still waits for the result. */
+	/** Drops the oldest reads that began more than RETENTION_MS ago, up to the first that a caller still waits for. */
 	private evictStale(): void {
 		const staleBefore = monotonicNow() - RETENTION_MS;
-		for (const [key, { startedAt, callerCount }] of this.byKey)
-			if (startedAt < staleBefore && callerCount === 0) this.byKey.delete(key);
+		for (const [key, { startedAt, callerCount }] of this.byKey) {
+			if (startedAt >= staleBefore || callerCount > 0) return;
+			this.byKey.delete(key);
+		}
 	}
 }
 
