@@ -45,7 +45,7 @@ export const MUTANTS = [
 	// The trigger.
 	`n8n/selfStart.ts => if (context.getMode() !== 'trigger') return undefined; => if (context) return undefined;`,
 	`activation/outbox.ts => item.state = state; =>`,
-	`activation/outbox.ts => this.staticData[this.namespace] = { ...this.toSavedOutbox() } as IDataObject; => void this.store;`,
+	`activation/outbox.ts => this.staticData[this.namespace] = JSON.stringify(this.toSavedOutbox()); => void this.store;`,
 	`tasks/taskPoller.ts => emission !== this.latest => false`,
 	`activation/executionQueue.ts => [this.activation.identityKey, outboxKey, name] => [this.activation.scope, about, name, Math.random()]`,
 	`generated/historyWatch.ts => await this.poll(closing).then( => await Promise.resolve().then(`,

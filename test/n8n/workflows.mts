@@ -62,8 +62,9 @@ export function remoteWorkflow(rest: Rest, id: string) {
 		/** Whether n8n has saved that its trigger remembers all these tasks as under way. */
 		async remembers(taskIds: string[]): Promise<boolean> {
 			const { staticData } = await rest.request('GET', `/rest/workflows/${id}`);
-			const rooms = Object.entries<Kept>(staticData?.[`node:${TRIGGER}`] ?? {});
-			const saved = new Map(rooms.find(([room]) => room.startsWith('tasks'))?.[1].events);
+			const rooms = Object.entries<string>(staticData?.[`node:${TRIGGER}`] ?? {});
+			const [, text] = rooms.find(([room]) => room.startsWith('tasks')) ?? [];
+			const saved = new Map((text ? (JSON.parse(text) as Kept) : undefined)?.events);
 			return taskIds.every((taskId) => saved.get(taskId)?.state === 'tracking');
 		},
 	};
