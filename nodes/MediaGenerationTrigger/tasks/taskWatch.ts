@@ -7,7 +7,7 @@ import type { Outbox } from '../activation/outbox';
 import { ExecutionQueue } from '../activation/executionQueue';
 import { TaskPoller } from './taskPoller';
 
-/** How many tasks may be followed at the same time. Beyond that, the one that was followed first is dropped. */
+/** How many tasks may be followed at the same time. Beyond that, the one whose last message is the oldest is dropped. */
 const MAX_FOLLOWED_TASKS = 1000;
 /** The longest time for which a task is followed, in ms. */
 const MAX_FOLLOWED_MS = 24 * 3600 * 1000;
@@ -18,7 +18,7 @@ const SOCKET_CHECK_MS = 10_000;
 
 /** Watches the speech tasks of an account, and emits their events. */
 export class TaskWatch {
-	/** The tasks that are followed now, by id, in the order they were added. Aborting a controller drops its task. */
+	/** The tasks that are followed now, by id, in the order of their last messages. Aborting a controller drops its task. */
 	private readonly followedTasks = new Map<string, AbortController>();
 
 	private readonly executionQueue: ExecutionQueue;
@@ -70,10 +70,14 @@ export class TaskWatch {
 		const { activation, outbox, executionQueue, followedTasks } = this;
 		const { closing } = activation;
 		const task = outbox.events.get(taskId) ?? { state: 'tracking' };
-		if (!this.isSelected(taskId) || followedTasks.has(taskId) || task.state !== 'tracking') return;
-		outbox.events.set(taskId, task);
-		const eviction = new AbortController();
+		if (!this.isSelected(taskId) || task.state !== 'tracking') return;
+		const current = followedTasks.get(taskId);
+		const eviction = current ?? new AbortController();
+		// A task that has just ended must not be dropped before it is read, so each message moves its task to the end.
+		followedTasks.delete(taskId);
 		followedTasks.set(taskId, eviction);
+		if (current) return;
+		outbox.events.set(taskId, task);
 		for (const oldest of [...followedTasks.values()].slice(0, -MAX_FOLLOWED_TASKS))
 			oldest.abort(SILENT_ABORT);
 		const { signal, stop } = startDeadline(MAX_FOLLOWED_MS, closing, eviction.signal);
