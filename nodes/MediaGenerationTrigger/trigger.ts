@@ -159,7 +159,7 @@ function watchesOf(activation: Activation) {
 	const staticData = isManual ? {} : context.getWorkflowStaticData('node');
 	const nodeKey = isManual ? '' : identityKey;
 	const outboxArgs = (subject: string) =>
-		[staticData, `${subject} ${baseUrl}`, nodeKey, supportsDeduplication(context)] as const;
+		[staticData, `${subject} of ${baseUrl}`, nodeKey, supportsDeduplication(context)] as const;
 	const watches = [];
 	if (settings.listensForTasks)
 		watches.push(new TaskWatch(activation, new Outbox(...outboxArgs('tasks'))));
