@@ -129,7 +129,8 @@ export class AccountSocket {
 	/** Removes a user of the socket, after LINGER_MS. Never rejects. */
 	async release(): Promise<void> {
 		await sleep(LINGER_MS);
-		if (--this.userCount === 0) this.stateChanged.abort();
+		this.userCount--;
+		this.stateChanged.abort();
 	}
 
 	/** Resolves once an attempt to open has succeeded or failed, at the latest after READY_TIMEOUT_MS. */
