@@ -56,6 +56,31 @@ test('a result, which may be a whole file, is not kept for long', async () => {
 	jest.restoreAllMocks();
 });
 
+test('a result is kept no longer because earlier readings had to wait for their turn', async () => {
+	const { begun, ask } = stage();
+	const turns: Array<() => void> = [];
+	const waiting = async (_: AbortSignal, setWaiting: (isWaiting: boolean) => void) => {
+		setWaiting(true);
+		await new Promise<void>((resolve) => turns.push(resolve));
+		setWaiting(false);
+		return '';
+	};
+	void ask(0, undefined, 'waiting', waiting);
+	const late = ask(0, undefined, 'late', waiting);
+	const first = ask();
+	await turn();
+	begun[0]!.end('large');
+	await first;
+	jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 20_000);
+	turns[1]!();
+	await late;
+	void ask(0, undefined, 'another');
+	void ask(0);
+	await turn();
+	expect(begun.length).toBe(3);
+	jest.restoreAllMocks();
+});
+
 test('a reading that takes long is shared to its end, also after another has begun', async () => {
 	const { begun, ask } = stage();
 	const slow = ask();

@@ -36,7 +36,7 @@ interface CoalescedRead<T> {
  * same time share one read.
  */
 export class CoalescedReads {
-	/** The latest read of each key. */
+	/** The latest read of each key. Those that no caller waits for are in the order of their ends. */
 	private readonly byKey = new Map<string, CoalescedRead<unknown>>();
 
 	/**
@@ -64,18 +64,23 @@ export class CoalescedReads {
 			throwIfAborted(signal);
 			return await result;
 		} finally {
-			if (--coalescedRead.callerCount === 0 && !readEnded.signal.aborted) {
+			if (--coalescedRead.callerCount === 0) {
+				const hasResult = readEnded.signal.aborted;
 				readEnded.abort(SILENT_ABORT);
-				if (this.byKey.get(key) === coalescedRead) this.byKey.delete(key);
+				if (this.byKey.get(key) === coalescedRead) {
+					this.byKey.delete(key);
+					if (hasResult) this.byKey.set(key, coalescedRead);
+				}
 			}
 		}
 	}
 
-	/** Drops the oldest reads that began more than RETENTION_MS ago, up to the first that a caller still waits for. */
+	/** Drops the results of reads that ended first, up to the first read that began at most RETENTION_MS ago. */
 	private evictStale(): void {
 		const staleBefore = monotonicNow() - RETENTION_MS;
 		for (const [key, { startedAt, callerCount }] of this.byKey) {
-			if (startedAt >= staleBefore || callerCount > 0) return;
+			if (callerCount > 0) continue;
+			if (startedAt >= staleBefore) return;
 			this.byKey.delete(key);
 		}
 	}
