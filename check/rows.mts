@@ -478,7 +478,8 @@ function streamRemarks(create: Exchange): [Remarks, Remarks] {
 function mayBeCharged(create: Exchange): boolean {
 	const { status } = create;
 	if (status >= 300 && status < 500) return [303, 408].includes(status);
-	return status >= 500 || !shared.isThrottledAnswer(jsonOf(create));
+	if (status >= 500) return shared.failureOfStatus(status, textOf(create)).kind === 'unavailable';
+	return !shared.isThrottledAnswer(jsonOf(create));
 }
 
 /** Returns a line for each request that may have been charged: kind and ids. */

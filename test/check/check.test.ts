@@ -376,6 +376,8 @@ test('what was made is named by whatever may be its id', () => {
 		create('/v1/video/text-to-video', '', { status: 0, broke: 'ECONNRESET' }),
 		create('/v1/video/create-image', '{"error":"Server busy"}', { status: 502 }),
 		create('/v1/labs/task', '', { status: 408 }),
+		create('/v1/labs/task', '{"error":"Too many requests"}', { status: 503 }),
+		create('/v1/labs/task', '{"error":"Insufficient credits"}', { status: 500 }),
 		create('/v1/labs/task', '', { status: 402 }),
 		create('/v1/labs/task', '{"error":"Daily quota exceeded"}'),
 		create('/v1/labs/task', '{"Id":"{3F2504E0-4F89}"}'),
