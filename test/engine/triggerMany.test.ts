@@ -41,6 +41,20 @@ it('a task that has just ended is told, also if a thousand others were heard of 
 	await passUntil(() => trigger.started.length === 1);
 });
 
+it('a task that was dropped a moment before its end is followed again', async () => {
+	fakeTime();
+	onRead(answer(200, { status: 'processing' }), { path: '/v1/labs/task/silent', ...ALWAYS });
+	onRead(answer(200, { status: 'completed', audio_url: '/a.wav' }), ALWAYS);
+	const trigger = await activateListening();
+	sim.broadcast(message('first', 50));
+	for (let n = 0; n < 999; n++) sim.broadcast(message(`silent-${n}`, 50));
+	await pass(1);
+	// These two arrive together.
+	sim.broadcast(message('silent-999', 50));
+	sim.broadcast(message('first', 100));
+	await passUntil(() => trigger.started.length === 1);
+});
+
 it('150 silent tasks do not hold up a Speak beside them, at 60 requests a minute', async () => {
 	await start({ pace: 1 });
 	fakeTime();

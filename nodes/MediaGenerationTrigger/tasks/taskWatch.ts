@@ -78,12 +78,16 @@ export class TaskWatch {
 		followedTasks.set(taskId, eviction);
 		if (current) return;
 		outbox.events.set(taskId, task);
-		for (const oldest of [...followedTasks.values()].slice(0, -MAX_FOLLOWED_TASKS))
+		for (const [oldestId, oldest] of [...followedTasks].slice(0, -MAX_FOLLOWED_TASKS)) {
+			followedTasks.delete(oldestId);
 			oldest.abort(SILENT_ABORT);
+		}
 		const { signal, stop } = startDeadline(MAX_FOLLOWED_MS, closing, eviction.signal);
 		const poller = new TaskPoller(activation, outbox, executionQueue, taskId);
 		await poller.follow(accountSocket, readFirst, signal);
 		stop();
+		// A message that came together with the one that dropped this task makes the task be followed again.
+		if (eviction.signal.aborted && followedTasks.has(taskId)) return;
 		followedTasks.delete(taskId);
 		// A task that was dropped or does not exist is forgotten, so that a later message can start following it again.
 		if (task.state === 'tracking' && !closing.aborted) outbox.events.delete(taskId);
