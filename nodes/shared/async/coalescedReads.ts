@@ -13,6 +13,7 @@ export const MAX_SHARED_READ_AGE_MS = 3000;
  * large.
  */
 const RETENTION_MS = 15_000;
+const EVICTION_INTERVAL_MS = 1000;
 
 /**
  * Reads something. A read that has to wait for its turn calls `setWaiting(true)` at once, and `setWaiting(false)` when it
@@ -36,8 +37,10 @@ interface CoalescedRead<T> {
  * same time share one read.
  */
 export class CoalescedReads {
-	/** The latest read of each key. Those that no caller waits for are in the order of their ends. */
+	/** The latest read of each key. */
 	private readonly byKey = new Map<string, CoalescedRead<unknown>>();
+	/** When `evictStale` looks at the reads again, from `monotonicNow`. */
+	private nextEvictionAt = 0;
 
 	/**
 	 * Resolves with the result of a read that began after `startedAfter` (from `monotonicNow`), or that still waits for
@@ -64,25 +67,23 @@ export class CoalescedReads {
 			throwIfAborted(signal);
 			return await result;
 		} finally {
-			if (--coalescedRead.callerCount === 0) {
-				const hasResult = readEnded.signal.aborted;
+			if (--coalescedRead.callerCount === 0 && !readEnded.signal.aborted) {
 				readEnded.abort(SILENT_ABORT);
-				if (this.byKey.get(key) === coalescedRead) {
-					this.byKey.delete(key);
-					if (hasResult) this.byKey.set(key, coalescedRead);
-				}
+				if (this.byKey.get(key) === coalescedRead) this.byKey.delete(key);
 			}
 		}
 	}
 
-	/** Drops the results of reads that ended first, up to the first read that began at most RETENTION_MS ago. */
+	/**
+	 * Drops the reads that began more than RETENTION_MS ago, unless a caller still waits for the result. Does nothing if
+	 * that was done less than EVICTION_INTERVAL_MS ago, because there may be thousands of reads.
+	 */
 	private evictStale(): void {
-		const staleBefore = monotonicNow() - RETENTION_MS;
-		for (const [key, { startedAt, callerCount }] of this.byKey) {
-			if (callerCount > 0) continue;
-			if (startedAt >= staleBefore) return;
-			this.byKey.delete(key);
-		}
+		const now = monotonicNow();
+		if (now < this.nextEvictionAt) return;
+		this.nextEvictionAt = now + EVICTION_INTERVAL_MS;
+		for (const [key, { startedAt, callerCount }] of this.byKey)
+			if (startedAt < now - RETENTION_MS && callerCount === 0) this.byKey.delete(key);
 	}
 }
 
