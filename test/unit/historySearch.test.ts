@@ -93,6 +93,11 @@ const [all, more] = [
 ];
 const signedAnew = { ...file('a'), id: undefined, file_url: 'https://files.example.com/a.mp4?s=2' };
 const hangs = { search: 0, meets: ['hangs' as const] };
+/** The videos of one job, newest first, and a request of which the first has come with the ID of the job. */
+const ofJob = ['b', 'a'].map((id) => ({ ...file(id), task_id: 'job' }));
+const told = { requestedCount: 2, announcedIds: ['job'] };
+const cameOfJob = { ...told, files: [{ ...asked.files[0]!, id: 'job' }] };
+const pathOfA = (path: string) => ({ file_url: `https://files.example.com/${path}/a.mp4` });
 const others = [failed('b'), failed('c'), file('a')];
 const bad = { ...failed('a'), error: 'UNSAFE' };
 
@@ -123,6 +128,25 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	['the one that came, right before the deadline', one, { asked, limit: 30 }, 'a', 28, 4],
 	['the one that came, as the others failed', others, { asked: allTold }, 'a', 0, 1],
 	['the one that came, though others failed that no event told', others, { asked }, 'a', 600, 61],
+	['all of a job', ofJob, { asked: told }, 'a,b', 0, 1],
+	['all of a job, and nothing of another', [file('x'), ...ofJob], { asked: told }, 'a,b', 0, 1],
+	['what is missing of a job', ofJob, { asked: cameOfJob }, 'job,b', 0, 1],
+	[
+		'what is missing of a job, signed anew in its path',
+		[ofJob[0]!, { ...ofJob[1]!, ...pathOfA('s2') }],
+		{ asked: cameOfJob },
+		'job,b',
+		0,
+		1,
+	],
+	[
+		'what is missing, before the history has the file of the one that came',
+		[file('b'), { ...file('a'), file_url: '' }],
+		{ asked: { ...asked, requestedCount: 2, announcedIds: ['a', 'b'] } },
+		'a,b',
+		0,
+		1,
+	],
 	['why all have failed', [bad], { asked: { announcedIds: ['a'] } }, 'UNSAFE', 0, 1],
 	['the one that came, as the history refuses', one, { asked, meets: [refused] }, 'a', 0, 1],
 ])('a search finds: %s', async (_, list, setting, found, seconds, looks) => {

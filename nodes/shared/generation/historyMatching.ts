@@ -85,12 +85,14 @@ export function matchHistory(
 	/** The entries that could belong to this request. */
 	const possibleEntries = unclaimedEntries.filter(couldBelongTo(request));
 
-	const entryByIdentifier = new Map(
-		entries.flatMap((entry) => entry.identifiers.map((identifier) => [identifier, entry] as const)),
-	);
+	const entriesByIdentifier = new Map<string, HistoryEntry[]>();
+	for (const entry of entries) {
+		for (const identifier of entry.identifiers)
+			entriesByIdentifier.set(identifier, [...(entriesByIdentifier.get(identifier) ?? []), entry]);
+	}
 	/** Returns how many of the requested files of `owner` are still missing. The number may be negative. */
 	const missingFileCountOf = (owner: GenerationRequest) => {
-		const proven = identifiersOfRequest(owner).flatMap((id) => entryByIdentifier.get(id) ?? []);
+		const proven = identifiersOfRequest(owner).flatMap((id) => entriesByIdentifier.get(id) ?? []);
 		const ownEntries = [...new Set(proven)];
 		const { requestedCount, announcedIds, files, failedIds = [] } = owner;
 		const fileCount = Math.max(files.length, ownEntries.flatMap((entry) => entry.files).length);
@@ -131,7 +133,7 @@ export function matchHistory(
 	const ownersOfUnrecognized = requestsWithPrompt
 		.filter(mayHaveUnrecognized(request))
 		.filter(({ files }) =>
-			files.some((file) => !identifiersOf([file]).some((one) => entryByIdentifier.has(one))),
+			files.some((file) => !identifiersOf([file]).some((one) => entriesByIdentifier.has(one))),
 		);
 	const isUnambiguous = (entry: HistoryEntry) =>
 		claimants.every((owner) => isInterchangeable(owner) || !couldBelongTo(owner)(entry)) &&

@@ -7,7 +7,7 @@ import { MAX_FILES } from '../limits';
 import { asText, withoutQuery } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
 import { identifiersOf } from '../parsing/responses';
-import type { HistoryEntry } from './historyEntries';
+import { countFiles, type HistoryEntry } from './historyEntries';
 import {
 	isCompetingWith,
 	mayHaveUnrecognized,
@@ -100,7 +100,7 @@ export async function findInHistory(
 		const others = requestsOfOtherTokens(request.prompt, requestsWithPrompt, entries);
 		const match = matchHistory(request, [...requestsWithPrompt, ...others], entries, accountKey);
 		const failedEntries = match.matched.filter((entry) => entry.hasFailed);
-		const furtherFiles = match.matched.flatMap((entry) => furtherFilesOf(entry, receivedFiles));
+		const furtherFiles = furtherFilesOf(match.matched, receivedFiles);
 		// If the ids of all videos were announced, an entry with another id is none of them. But the history may have
 		// other ids than the stream, unless it has one of those.
 		const knowsAllIds = request.announcedIds.length >= requestedCount && match.matched.length > 0;
@@ -140,7 +140,7 @@ function requestsOfOtherTokens(
 	);
 }
 
-/** What may tell the files of one history entry apart. A URL without its query stays when the file is signed anew. */
+/** What may tell the files of history entries apart. A URL without its query stays when the file is signed anew. */
 const FILE_IDENTITIES: Array<(file: GeneratedFile) => string | undefined> = [
 	({ id }) => id,
 	({ fileUrl }) => withoutQuery(fileUrl),
@@ -148,12 +148,14 @@ const FILE_IDENTITIES: Array<(file: GeneratedFile) => string | undefined> = [
 ];
 
 /**
- * Returns the files of `entry` that are not among `receivedFiles`. A file whose URL was only signed anew counts as the
- * same file.
+ * Returns the files of `entries` that are not among `receivedFiles`. A file whose URL was only signed anew counts as the
+ * same file. All entries are looked at together, because the id of a job may identify each of them.
  */
-function furtherFilesOf({ files, identifiers }: HistoryEntry, receivedFiles: GeneratedFile[]) {
+function furtherFilesOf(entries: HistoryEntry[], receivedFiles: GeneratedFile[]) {
+	const files = entries.flatMap((entry) => entry.files);
+	const identifiers = new Set(entries.flatMap((entry) => entry.identifiers));
 	const received = receivedFiles.filter((file) =>
-		identifiersOf([file]).some((identifier) => identifiers.includes(identifier)),
+		identifiersOf([file]).some((identifier) => identifiers.has(identifier)),
 	);
 	const identities = FILE_IDENTITIES.filter(
 		(identify) => new Set(files.map(identify)).size === files.length,
@@ -162,8 +164,8 @@ function furtherFilesOf({ files, identifiers }: HistoryEntry, receivedFiles: Gen
 		received.every((other) => identities.every((identify) => identify(file) !== identify(other))),
 	);
 	// The path of a URL may be signed anew as well, so a received file can be among the others. Received files are
-	// assumed to come first in the entry.
-	const missingCount = files.length - received.length;
+	// assumed to come first. An entry without a file may be that of a received one.
+	const missingCount = countFiles(entries) - received.length;
 	return otherFiles.slice(Math.max(0, otherFiles.length - missingCount));
 }
 
