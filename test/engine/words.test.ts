@@ -2,9 +2,9 @@ import type { IDataObject } from 'n8n-workflow';
 import type { FaultAction } from '../../simulator/simulator.mts';
 import { PAGE } from '../service/bodies.mts';
 import { event } from '../faults/row.mts';
-import { good, only, out } from './seen';
+import { bad, good, only, out } from './seen';
 import { ALWAYS, answer, looks, onCreate, onRead, posts } from './service';
-import { CONTINUE, fakeTime, image, node, run, sim, speech, start, video } from './setup';
+import { CONTINUE, fakeTime, image, node, RETRY, run, sim, speech, start, video } from './setup';
 import { hasten } from './time';
 
 /* What the words of services mean for a batch, and what a failed item tells; the words: errorTable.test.ts. */
@@ -219,3 +219,23 @@ test.each<[string, IDataObject, path: string, record: object, out: object]>([
 			expect(json).not.toHaveProperty('process_percentage');
 	},
 );
+
+describe('an answer with 200 that has the status in its `code`', () => {
+	const says = (code: number, msg: string) => answer(200, { code, msg, data: null });
+
+	test.each([says(502, 'Bad Gateway'), says(404, 'No such task')])(
+		'a task goes on after %j, as after that status',
+		async (action) => {
+			fakeTime();
+			onRead(action, { times: 3 });
+			good((await hasten(speech('Hi'))).result);
+		},
+	);
+
+	test('a text is not sent again after 502, because it may be paid', async () => {
+		onCreate(says(502, 'Bad Gateway'), { times: 1 });
+		const { all } = bad(await run(node(speech('Hi'), RETRY)));
+		expect(all).toContain('unclear whether the service accepted it');
+		expect(posts()).toBe(1);
+	});
+});

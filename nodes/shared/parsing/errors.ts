@@ -46,11 +46,17 @@ export function isEmptyError(value: unknown): boolean {
 	return Object.values(value).every(isEmptyError);
 }
 
+/** Returns the HTTP status that an answer has in its `code`; undefined if it has none from 400 to 599. */
+function statusInCode(value: unknown): number | undefined {
+	const code = isRecord(value) ? (asText(value.code) ?? '') : '';
+	return /^[45]\d\d$/.test(code) ? Number(code) : undefined;
+}
+
 /** True if an answer reports an error itself: in its `error` field, by `success: false` or by a `code` such as 401. */
 export function reportsError(value: unknown): boolean {
 	if (!isRecord(value)) return false;
-	const { error, success, code } = value;
-	return !isEmptyError(error) || success === false || /^[45]\d\d$/.test(asText(code) ?? '');
+	const { error, success } = value;
+	return !isEmptyError(error) || success === false || statusInCode(value) !== undefined;
 }
 
 /** True for the usual status words that mean failure. */
@@ -182,7 +188,11 @@ export function parseResponseBody<T>(
 	const result = read(raw);
 	if (result !== undefined) return result;
 	if (!isFailed(raw)) throw new Failure('foreignServer', { transient: true });
-	const { kind, facts } = failureOfAnswer(redact.value(raw));
+	const status = statusInCode(raw);
+	const { kind, facts } =
+		status === undefined
+			? failureOfAnswer(redact.value(raw))
+			: failureOfStatus(status, redact.text(body));
 	const { meaning, reason = 'no reason given' } = facts;
 	// If the answer has an id, a task may exist, so the call must not be sent again, as it would be after
 	// `rateLimited`.
