@@ -137,8 +137,13 @@ export class GenerationEvents {
 	private readPlainAnswer(): void {
 		const value = parseJson(this.plainAnswer);
 		const isHtml = looksLikeHtml(this.plainAnswer);
+		const { meaning, reason } = failureOfAnswer(this.context.redact.value(value)).facts;
+		const isOfGeneration = idOf(value) !== undefined || this.filesIn(value).length > 0;
 		if (isHtml) this.setOutcome('', new Failure('foreignServer', { mayBeCharged: true }));
 		else if (value === undefined) this.setOutcome('the response was cut off');
+		// As after a 502, the service may have accepted the call.
+		else if (meaning === 'unavailable' && isFailed(value) && !isOfGeneration)
+			this.setOutcome(reason, undefined, true);
 		else this.readResult(value, 'the response contained no file');
 	}
 
