@@ -97,7 +97,7 @@ const hangs = { search: 0, meets: ['hangs' as const] };
 const ofJob = ['b', 'a'].map((id) => ({ ...file(id), task_id: 'job' }));
 const told = { requestedCount: 2, announcedIds: ['job'] };
 const cameOfJob = { ...told, files: [{ ...asked.files[0]!, id: 'job' }] };
-const pathOfA = (path: string) => ({ file_url: `https://files.example.com/${path}/a.mp4` });
+const aSignedAnew = { ...ofJob[1]!, file_url: 'https://files.example.com/s2/a.mp4' };
 const others = [failed('b'), failed('c'), file('a')];
 const bad = { ...failed('a'), error: 'UNSAFE' };
 
@@ -133,7 +133,7 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	['what is missing of a job', ofJob, { asked: cameOfJob }, 'job,b', 0, 1],
 	[
 		'what is missing of a job, signed anew in its path',
-		[ofJob[0]!, { ...ofJob[1]!, ...pathOfA('s2') }],
+		[ofJob[0]!, aSignedAnew],
 		{ asked: cameOfJob },
 		'job,b',
 		0,
@@ -146,6 +146,22 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 		'a,b',
 		0,
 		1,
+	],
+	[
+		'the one of a job that came, signed anew in its path, as the other failed',
+		[{ ...failed('b'), task_id: 'job' }, aSignedAnew],
+		{ asked: cameOfJob },
+		'job',
+		0,
+		1,
+	],
+	[
+		'the one of a job that came, signed anew in its path, before the other is there',
+		[{ ...ofJob[0]!, file_url: '' }, aSignedAnew],
+		{ asked: cameOfJob, limit: 30 },
+		'job',
+		28,
+		4,
 	],
 	['why all have failed', [bad], { asked: { announcedIds: ['a'] } }, 'UNSAFE', 0, 1],
 	['the one that came, as the history refuses', one, { asked, meets: [refused] }, 'a', 0, 1],

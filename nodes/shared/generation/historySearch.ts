@@ -7,7 +7,7 @@ import { MAX_FILES } from '../limits';
 import { asText, withoutQuery } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
 import { identifiersOf } from '../parsing/responses';
-import { countFiles, type HistoryEntry } from './historyEntries';
+import type { HistoryEntry } from './historyEntries';
 import {
 	isCompetingWith,
 	mayHaveUnrecognized,
@@ -152,8 +152,10 @@ const FILE_IDENTITIES: Array<(file: GeneratedFile) => string | undefined> = [
  * same file. All entries are looked at together, because the id of a job may identify each of them.
  */
 function furtherFilesOf(entries: HistoryEntry[], receivedFiles: GeneratedFile[]) {
-	const files = entries.flatMap((entry) => entry.files);
-	const identifiers = new Set(entries.flatMap((entry) => entry.identifiers));
+	// A received file that only an entry without a file identifies is not in the history yet.
+	const withFiles = entries.filter((entry) => entry.files.length > 0);
+	const files = withFiles.flatMap((entry) => entry.files);
+	const identifiers = new Set(withFiles.flatMap((entry) => entry.identifiers));
 	const received = receivedFiles.filter((file) =>
 		identifiersOf([file]).some((identifier) => identifiers.has(identifier)),
 	);
@@ -164,8 +166,8 @@ function furtherFilesOf(entries: HistoryEntry[], receivedFiles: GeneratedFile[])
 		received.every((other) => identities.every((identify) => identify(file) !== identify(other))),
 	);
 	// The path of a URL may be signed anew as well, so a received file can be among the others. Received files are
-	// assumed to come first. An entry without a file may be that of a received one.
-	const missingCount = countFiles(entries) - received.length;
+	// assumed to come first.
+	const missingCount = files.length - received.length;
 	return otherFiles.slice(Math.max(0, otherFiles.length - missingCount));
 }
 
