@@ -21,6 +21,8 @@ const page =
 	(_, response) =>
 		response.writeHead(status, { 'content-type': 'text/html' }).end('<html>Not here</html>');
 const badGateway = page(502);
+const json502: Handler = (_, response) =>
+	response.writeHead(200, { 'content-type': 'application/json' }).end('{"code":502}');
 const PARTS = '=One {{ $json.n }} first. Two {{ $json.n }} second. Three {{ $json.n }} third.';
 
 interface Batch {
@@ -33,6 +35,8 @@ interface Batch {
 	parts?: number;
 	/** What gets 502. */
 	requests?: RegExp;
+	/** What says so; a web page with that status unless given. */
+	away?: Handler;
 }
 
 test.each<[string, Batch]>([
@@ -40,13 +44,14 @@ test.each<[string, Batch]>([
 	['100 rows whose create calls fail alone', { rows: 100, requests: /^POST/ }],
 	['long texts', { rows: 40, of: () => speech(PARTS, { splitLongerThan: 18 }), parts: 3 }],
 	['videos', { rows: 60, of: () => video('=N {{ $json.n }}', { timeout: 600 }) }],
+	['videos, in a 200 with JSON,', { rows: 60, of: () => video('=N {{ $json.n }}'), away: json502 }],
 	['executions of a row each, as in a loop', { rows: 60, each: 1 }],
 	['executions of a row each, side by side', { rows: 60, each: 1, atOnce: 10 }],
 ])(
 	'%s while the service gets 502 for 15 s: a few fail, and none is paid twice',
 	async (_, { rows, each = rows, atOnce = 1, parts = 1, requests = /./, ...batch }) => {
-		const { of = () => speech('=N {{ $json.n }}') } = batch;
-		front.on(requests, badGateway);
+		const { of = () => speech('=N {{ $json.n }}'), away = badGateway } = batch;
+		front.on(requests, away);
 		const left = Array.from({ length: rows }, (_, n) => ({ n }));
 		const output: INodeExecutionData[] = [];
 		const credential = { baseUrl: front.url };

@@ -233,11 +233,14 @@ describe('an answer with 200 that has the status in its `code`', () => {
 	);
 
 	test.each([
-		['text', speech],
-		['video', video],
-	])('a %s is not requested again after 502, because it may be paid', async (_, of) => {
+		['text', speech, says(502, 'Bad Gateway')],
+		['video', video, says(502, 'Bad Gateway')],
+		['text', speech, says(500, '失败')],
+		['video', video, says(500, '失败')],
+		['image', image, answer(200, { code: 504 })],
+	])('%s: not requested again after 5xx, because it may be paid', async (_, of, action) => {
 		fakeTime();
-		onCreate(says(502, 'Bad Gateway'), { times: 1 });
+		onCreate(action, { times: 1 });
 		const { result } = await hasten(node(of('Hi'), RETRY));
 		bad(result);
 		expect(posts()).toBe(1);

@@ -196,11 +196,12 @@ const jsonBodyFiller =
 		(body.bytes = Buffer.from(JSON.stringify(fields)));
 
 /**
- * Returns the Failure to throw if the first event of a stream says that the service has not accepted the call;
- * otherwise undefined.
+ * Returns the Failure to throw if the service says in place of a stream, or in its first event, that it has not accepted
+ * the call or is not available; otherwise undefined.
  */
 function refusalOf(outcome: StreamResult | Failure): Failure | undefined {
 	if (!(outcome instanceof Failure)) return undefined;
+	if (outcome.kind === 'unavailable') return outcome;
 	const { facts } = outcome;
 	if (isTransient(outcome)) return new Failure('rateLimited', facts);
 	return facts.meaning === 'token' ? new Failure('tokenRefused', facts) : undefined;

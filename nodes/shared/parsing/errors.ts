@@ -176,6 +176,17 @@ export function failureOfStatus(status: number, body: string): Failure {
 }
 
 /**
+ * Returns the Failure of an answer that reports an error with a success status. A status in its `code` counts like an
+ * HTTP status. The token must have been removed from `answer` before.
+ */
+export function failureOfReport(answer: unknown): Failure {
+	const status = statusInCode(answer);
+	return status === undefined
+		? failureOfAnswer(answer)
+		: failureOfStatus(status, JSON.stringify(answer));
+}
+
+/**
  * Returns what `read` finds in the body of an answer with a success status. Throws a Failure, without the token, if
  * `read` returns undefined.
  */
@@ -188,11 +199,7 @@ export function parseResponseBody<T>(
 	const result = read(raw);
 	if (result !== undefined) return result;
 	if (!isFailed(raw)) throw new Failure('foreignServer', { transient: true });
-	const status = statusInCode(raw);
-	const { kind, facts } =
-		status === undefined
-			? failureOfAnswer(redact.value(raw))
-			: failureOfStatus(status, redact.text(body));
+	const { kind, facts } = failureOfReport(redact.value(raw));
 	const { meaning, reason = 'no reason given' } = facts;
 	// If the answer has an id, a task may exist, so the call must not be sent again, as it would be after
 	// `rateLimited`.

@@ -3,7 +3,13 @@ import { TERMINAL_EVENTS, type GeneratedFile, type MediaKind } from '../contract
 import { Failure } from '../failure';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_REASON_CHARS } from '../limits';
 import { asText, truncate, isRecord, looksLikeHtml, parseJson, withoutQuery } from './values';
-import { failureOfAnswer, isFailed, isThrottledAnswer, statesFinalReason } from './errors';
+import {
+	failureOfAnswer,
+	failureOfReport,
+	isFailed,
+	isThrottledAnswer,
+	statesFinalReason,
+} from './errors';
 import {
 	idOf,
 	isInProgress,
@@ -137,13 +143,13 @@ export class GenerationEvents {
 	private readPlainAnswer(): void {
 		const value = parseJson(this.plainAnswer);
 		const isHtml = looksLikeHtml(this.plainAnswer);
-		const { meaning, reason } = failureOfAnswer(this.context.redact.value(value)).facts;
+		const { kind, facts } = failureOfReport(this.context.redact.value(value));
+		const isUnavailable = kind === 'unavailable' || facts.meaning === 'unavailable';
 		const isOfGeneration = idOf(value) !== undefined || this.filesIn(value).length > 0;
 		if (isHtml) this.setOutcome('', new Failure('foreignServer', { mayBeCharged: true }));
 		else if (value === undefined) this.setOutcome('the response was cut off');
-		// As after a 502, the service may have accepted the call.
-		else if (meaning === 'unavailable' && isFailed(value) && !isOfGeneration)
-			this.setOutcome(reason, undefined, true);
+		else if (isUnavailable && isFailed(value) && !isOfGeneration)
+			this.setOutcome('', new Failure('unavailable', { ...facts, mayBeCharged: true }));
 		else this.readResult(value, 'the response contained no file');
 	}
 
