@@ -479,7 +479,8 @@ function mayBeCharged(create: Exchange): boolean {
 	const { status } = create;
 	if (status >= 300 && status < 500) return [303, 408].includes(status);
 	if (status >= 500) return shared.failureOfStatus(status, textOf(create)).kind === 'unavailable';
-	return !shared.isThrottledAnswer(jsonOf(create));
+	const json = jsonOf(create);
+	return shared.failureOfReport(json).kind === 'unavailable' || !shared.isThrottledAnswer(json);
 }
 
 /** Returns a line for each request that may have been charged: kind and ids. */

@@ -380,6 +380,7 @@ test('what was made is named by whatever may be its id', () => {
 		create('/v1/labs/task', '{"error":"Insufficient credits"}', { status: 500 }),
 		create('/v1/labs/task', '', { status: 402 }),
 		create('/v1/labs/task', '{"error":"Daily quota exceeded"}'),
+		create('/v1/labs/task', '{"code":500,"msg":"Server busy"}'),
 		create('/v1/labs/task', '{"Id":"{3F2504E0-4F89}"}'),
 		create('/v1/labs/task', JSON.stringify({ answer: '{"task_id":"t-1","id":77}' })),
 	];
@@ -388,6 +389,7 @@ test('what was made is named by whatever may be its id', () => {
 		'image: clip_77aa1',
 		'video: no ID was sent',
 		'image: no ID was sent',
+		'speech: no ID was sent',
 		'speech: no ID was sent',
 		'speech: {3F2504E0-4F89}',
 		'speech: t-1, 77',
