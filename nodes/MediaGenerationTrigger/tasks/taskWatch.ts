@@ -86,7 +86,7 @@ export class TaskWatch {
 		const poller = new TaskPoller(activation, outbox, executionQueue, taskId);
 		await poller.follow(accountSocket, readFirst, signal);
 		stop();
-		// A message that came together with the one that dropped this task makes the task be followed again.
+		// If a message about this task came together with the one that dropped it, another call follows the task now.
 		if (eviction.signal.aborted && followedTasks.has(taskId)) return;
 		followedTasks.delete(taskId);
 		// A task that was dropped or does not exist is forgotten, so that a later message can start following it again.
