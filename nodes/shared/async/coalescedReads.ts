@@ -13,6 +13,7 @@ export const MAX_SHARED_READ_AGE_MS = 3000;
  * large.
  */
 const RETENTION_MS = 15_000;
+/** The least time between two searches for reads to drop, in ms. */
 const EVICTION_INTERVAL_MS = 1000;
 
 /**

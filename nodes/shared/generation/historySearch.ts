@@ -123,8 +123,8 @@ export async function findInHistory(
 }
 
 /**
- * Returns the requests with this prompt that were sent with another token of the same account. It is the
- * same account if one of their files is in the history. Their ids don't prove that: another service may use the same.
+ * Returns the requests with this prompt that were sent with another token of the same account. A file of theirs in the
+ * history proves that it is the same account. Their ids don't prove that, because another service may use the same ids.
  */
 function requestsOfOtherTokens(
 	prompt: string,
