@@ -3,7 +3,6 @@ import { ask, askMore } from './ask.mts';
 import {
 	FREE_OPERATIONS,
 	isGood,
-	PAID,
 	runOperation,
 	runPaid,
 	STOPPED,
@@ -44,20 +43,18 @@ export async function check(
 	const rows: Row[] = [];
 	const runs: Run[] = [];
 	let failure: unknown;
-	let voice: string | undefined;
 	const askAndPay = async () => {
 		onStep('other pages, a wrong token, and ten seconds of WebSocket');
 		const asked = await askMore(credential, first, stop);
 		const { otherPages, wrongToken, socket } = asked;
 		others.push(...otherPages, ...wrongToken.exchanges, socket);
 		stop.throwIfAborted();
-		voice = voiceIn(runs);
-		const isSpoken = (name: string) => PAID[name]!.contractRow.kind === 'speech';
-		const operations = pay.filter((name) => voice !== undefined || !isSpoken(name));
+		const voice = voiceIn(runs);
 		const before = (operation: string) => onStep(`the node: ${operation}`);
-		const plan = { operations, voice, hasSocket: socket.status === 101, before, stop };
+		const hasSocket = socket.status === 101;
 		try {
-			for await (const run of runPaid(plan, credential)) runs.push(run);
+			for await (const run of runPaid({ pay, voice, hasSocket, before, stop }, credential))
+				runs.push(run);
 		} finally {
 			rows.push(edgeRow(runs), ...freeRows(runs, asked), ...paidRows(runs, pay, voice));
 		}

@@ -125,8 +125,8 @@ export async function runOperation(
 
 interface Plan {
 	/** The paid operations to run, in this order. */
-	operations: string[];
-	/** The voice that speaks. */
+	pay: string[];
+	/** The voice that speaks. Without it, no speech is generated. */
 	voice?: string;
 	/** True if the service has a WebSocket. Without it, a trigger detects no speech. */
 	hasSocket: boolean;
@@ -138,10 +138,11 @@ interface Plan {
 
 /** Runs paid operations in the node, one after another, while a trigger listens, and yields what came of each. */
 export async function* runPaid(
-	{ operations, voice, hasSocket, before, stop }: Plan,
+	{ pay, voice, hasSocket, before, stop }: Plan,
 	credential: Credential,
 ): AsyncGenerator<Run> {
 	const isSpeech = (operation: string) => PAID[operation]!.contractRow.kind === 'speech';
+	const operations = pay.filter((operation) => voice !== undefined || !isSpeech(operation));
 	const eventsOf = (paid: string[]) => {
 		const detectable = paid.filter((operation) => hasSocket || !isSpeech(operation));
 		return new Set(detectable.map((each) => (isSpeech(each) ? 'completed' : 'generated')));

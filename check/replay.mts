@@ -175,9 +175,9 @@ export async function replay(
 		const now: Run[] = await Promise.all(
 			free.map((operation) => runOperation(operation, credential, stop)),
 		);
-		const operations = names.filter((name) => Object.hasOwn(PAID, name));
+		const pay = names.filter((name) => Object.hasOwn(PAID, name));
 		const hasSocket = others.some((each) => each.method === 'WEBSOCKET' && each.status === 101);
-		const plan = { operations, voice: 'any', hasSocket, before, stop };
+		const plan = { pay, voice: 'any', hasSocket, before, stop };
 		for await (const run of runPaid(plan, credential))
 			// If the check was stopped, the recording lacks the outcomes of Collect and the trigger, which run now.
 			if (names.includes(run.operation)) now.push(run);
