@@ -199,8 +199,7 @@ export class StandIns {
 
 	#url(text: string): string {
 		const url = URL.parse(text, BASE);
-		if (url === null)
-			return this.#standIn('broken URL', text, (count) => `http://broken URL ${count}`);
+		if (url === null) return this.#standIn('text', text);
 		const path = this.#path(url.pathname + url.search);
 		return /^(?:\w+:)?\/\//.test(text) ? this.#origin(url.origin) + path : path;
 	}

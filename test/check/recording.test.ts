@@ -211,7 +211,7 @@ describe('what is kept of an exchange', () => {
 		],
 		[
 			'["http://[b","//a/v1/labs/task/%Z"]',
-			'["http://broken URL 1","http://host-1.invalid/v1/labs/task/text-1"]',
+			'["text-1","http://host-1.invalid/v1/labs/task/text-2"]',
 		],
 		['["https://a.example/b.png"]', '["http://host-1.invalid/files/1.png"]'],
 		[
