@@ -153,14 +153,13 @@ const field = (what: string, names: string[], read: Field['read'], ifLost?: stri
 	read,
 	ifLost,
 });
-const entryField = (name: string, read: Field['read'], ifLost: string) =>
-	field(name, [name], (entry) => read((entry as Json)[name]), ifLost);
 
 const filesOf = (raw: unknown) =>
 	shared.readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl);
 const taskIn = (raw: unknown) =>
 	shared.readSpeechTask(raw, { baseUrl: BASE, redact: shared.redactor('') });
 const voiceIdIn = (raw: unknown) => shared.asId((raw as Json).voice_id) ?? shared.idOf(raw);
+const timeOf = (entry: unknown) => shared.asTime((entry as Json).created_at);
 const CREATED_ID = field('ID', ['task_id'], shared.readCreatedTaskId);
 const TASK_FIELDS = [
 	field('status', ['status'], (raw) => taskIn(raw)?.status),
@@ -197,16 +196,15 @@ const READ_PARTS: Record<string, Part> = {
 		entryFields: [
 			fileUrl(isLostVideo),
 			field('ID', ['id'], shared.idOf),
-			entryField('prompt', shared.asText, byIdAlone),
-			entryField('created_at', (value) => shared.asTime(value), byIdAlone),
+			field('prompt', ['prompt'], (entry) => shared.asText((entry as Json).prompt), byIdAlone),
+			field('created_at', ['created_at'], timeOf, byIdAlone),
 		],
 	},
 };
 
 const entriesOn = (page: Exchange): Json[] => shared.readPage(jsonOf(page))?.items ?? [];
 /** Returns when the newest of some entries was made; NaN if that is unknown. */
-const newestOf = (entries: Json[]) =>
-	Math.max(...entries.map(({ created_at }) => shared.asTime(created_at)));
+const newestOf = (entries: Json[]) => Math.max(...entries.map(timeOf));
 
 /** Judges an answer that the node should be able to read: the account or a list. */
 function readRow(run: Run, { part, ifRead, ifLost, entryFields }: Part, asked: Asked): Row {
@@ -227,7 +225,7 @@ function readRow(run: Run, { part, ifRead, ifLost, entryFields }: Part, asked: A
 	const lost =
 		(isUnread ? ifLost + (error ? ` (${error})` : '') : undefined) ??
 		(isMissed ? `the newest entries are missed: ${ifLost}` : undefined) ??
-		(entry && lostIn(entry).find((field) => field.ifLost)?.ifLost);
+		(entry && lostIn(entry)[0]?.ifLost);
 	const facts = [
 		entryFields && !isUnread && `${entries.length} entries`,
 		trouble === undefined && fieldsIn(json),
