@@ -64,12 +64,17 @@ test('another node, another item and another value of an expression are requeste
 	expect(posts()).toBe(4);
 });
 
-test('what a stopped run has requested is collected', async () => {
-	const stopped = await begin(before(speech(EACH)), texts('One [sim:slow=3000]'));
+test.each([
+	['of the editor is collected', {}, 1],
+	['of a published workflow is requested anew', { mode: 'trigger' as const }, 2],
+])('what a stopped run %s', async (_, started, sent) => {
+	const rows = texts('One [sim:slow=3000]');
+	const stopped = await begin(before(speech(EACH)), { ...rows, ...started });
 	await sim.waitFor(() => tasks().length === 1);
 	await stop(stopped);
-	await run(before(speech(EACH)), { ...texts('One [sim:slow=3000]'), destinationName: LATER });
-	expect(posts()).toBe(1);
+	const onlyCreates = { ...speech(EACH), waitForCompletion: false };
+	await run(before(onlyCreates), { ...rows, destinationName: LATER });
+	expect(posts()).toBe(sent);
 });
 
 test('of a run that failed, only what failed is sent again', async () => {
