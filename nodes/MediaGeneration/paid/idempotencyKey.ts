@@ -23,16 +23,18 @@ import { isRecord } from '../../shared/parsing/values';
  * part begins and ends.
  */
 export const IGNORED_IN_KEY = new Set([
-	...[
-		'callbackUrl',
-		'concurrency',
-		'download',
-		'idleTimeout',
-		'joinFiles',
-		'maxPaidPerExecution',
-		'outputField',
-	],
-	...['pollInterval', 'splitLongerThan', 'subtitles', 'timeout', 'waitForCompletion'],
+	'callbackUrl',
+	'concurrency',
+	'download',
+	'idleTimeout',
+	'joinFiles',
+	'maxPaidPerExecution',
+	'outputField',
+	'pollInterval',
+	'splitLongerThan',
+	'subtitles',
+	'timeout',
+	'waitForCompletion',
 ]);
 
 /**

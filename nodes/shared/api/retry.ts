@@ -45,8 +45,8 @@ interface BaseCall extends Pick<HttpRequest, 'query'> {
 	 */
 	onSend?(): Promise<void>;
 	/**
-	 * Is called after each attempt that the service has surely not accepted. Nothing was charged for it. Only a few
-	 * services charge for an attempt that they refuse in a stream (see docs/operations.md).
+	 * Is called after each attempt that the service has surely not accepted. Nothing was charged for it, except by a few
+	 * services that charge for an attempt even if they refuse it in a stream (see docs/operations.md).
 	 */
 	onNotAccepted?(): void;
 }
@@ -58,7 +58,7 @@ interface BaseCall extends Pick<HttpRequest, 'query'> {
 export interface FreeCall extends BaseCall {
 	method: 'GET' | 'DELETE';
 	retry: 'ifTemporary' | 'never';
-	/** How long the call lets others go first. The default is `read`. */
+	/** Decides which calls go first (see `RANKS` in `throttle.ts`). The default is `read`. */
 	kind?: Exclude<CallKind, 'create'>;
 	signal: AbortSignal;
 }

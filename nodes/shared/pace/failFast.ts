@@ -3,8 +3,8 @@ import { Failure } from '../failure';
 import { mentionsConcurrency } from '../parsing/errorTable';
 
 /**
- * A refusal names a quota, and none of the create calls was accepted for this long, in ms: then the quota counts as
- * used up. A quota of requests per minute refills sooner.
+ * If refusals name a quota, and no create call was accepted for this long, in ms, the quota counts as used up. A quota
+ * of requests per minute refills sooner.
  */
 const QUOTA_CONFIRM_MS = 600_000;
 
@@ -38,6 +38,7 @@ export class FailFast {
 		const { mayBeCharged, ...otherFacts } = facts;
 		this.lastFailure = new Failure(kind, otherFacts);
 		const isConfirmed = monotonicNow() - waitingSince >= QUOTA_CONFIRM_MS;
+		// The call has waited long enough for this quota, so it counts as timed out.
 		if (facts.meaning === 'quota' && isConfirmed) this.onTimedOut(waitingSince, isIdle);
 	}
 

@@ -137,6 +137,8 @@ export class Throttle {
 		const wasQuotaExhausted = this.failFast.isQuotaExhausted;
 		const isAdmitted = await this.queue.enter(signal, kind);
 		const call = isAdmitted ? this.callOf(isCreate, waitingSince) : undefined;
+		// A create call that was waiting when the quota turned out to be used up is not sent. One that comes later is sent,
+		// because only its answer tells whether the quota was refilled.
 		if (call && (!isCreate || wasQuotaExhausted || !this.failFast.isQuotaExhausted)) return call;
 		call?.end('unknown');
 		const reason = abortReason(signal);
