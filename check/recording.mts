@@ -280,13 +280,15 @@ export class StandIns {
 	exchange(whole: Exchange): RecordedExchange {
 		const { parts: _, redact: __, ...exchange } = whole;
 		const file = fileIn(whole);
-		const texts = textPieces(whole).map(({ ms, text }) => ({ ms, text: this.#body(text) }));
+		const pieces: Piece[] = file
+			? [{ ms: 0, base64: fileStart(file) }]
+			: textPieces(whole).map(({ ms, text }) => ({ ms, text: this.#body(text) }));
 		return {
 			...exchange,
 			origin: this.#origin(exchange.origin),
 			path: this.#path(exchange.path),
 			headers: this.#headers(exchange),
-			pieces: file ? [{ ms: 0, base64: fileStart(file) }] : texts,
+			pieces,
 			bytes: file?.length ?? 0,
 			broke: exchange.broke && this.#sentence(exchange.broke),
 		};

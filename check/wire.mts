@@ -41,8 +41,8 @@ export const ENDED_BY_NODE = 'ended by the node';
 export const CUT = 'cut by the check';
 /** Matches the start of an answer that is JSON or a web page, and so no event stream. */
 const NO_STREAM = /^\s*[[{<]/;
-/** Matches a text up to the end of its last whole event. */
-const WHOLE_EVENTS = /^[^]*(?:\n\n|\r\r|\n\r\n)/;
+/** Matches the end of each event, behind its empty line. */
+const EVENT_END = /(?<=\n\n|\r\r|\n\r\n)/g;
 
 interface Recorder {
 	exchanges: Exchange[];
@@ -102,7 +102,7 @@ subscribe('http.client.request.created', (message) => {
 		const push = response.push.bind(response);
 		response.push = (part: Buffer | null, encoding) => {
 			if (part) keep(exchange, part);
-			if (recorder.cutsStreams && isStream(exchange) && WHOLE_EVENTS.test(fullTextOf(exchange))) {
+			if (recorder.cutsStreams && isStream(exchange) && eventsOf(exchange).length > 0) {
 				end(exchange, CUT);
 				setImmediate(() => request.socket?.destroy());
 			}
@@ -184,15 +184,18 @@ export function textPieces(exchange: Exchange): Array<{ ms: number; text: string
 	const { method, parts, redact } = exchange;
 	if (method === 'WEBSOCKET')
 		return parts.map(({ ms, bytes }) => ({ ms, text: redact.text(String(bytes)) }));
-	const whole = fullTextOf(exchange);
+	const body = bodyOf(exchange);
 	const isEvents = isStream(exchange);
+	// In Latin-1, the position of a character is that of its byte.
+	const ends = isEvents ? body.toString('latin1').matchAll(EVENT_END) : [];
+	const stops = Array.from(ends, ({ index }) => index);
 	let begin = 0;
 	const pieces = parts.map(({ ms }, index) => {
+		const arrived = isEvents ? bodyOf(exchange, index + 1).length : 0;
 		const isLast = index === parts.length - 1;
-		const soFar = isEvents ? bodyOf(exchange, index + 1).toString() : '';
-		const stop = isLast ? whole.length : (WHOLE_EVENTS.exec(soFar)?.[0].length ?? 0);
-		const text = redact.text(whole.slice(begin, stop));
-		begin = Math.max(begin, stop);
+		const stop = isLast ? body.length : (stops.findLast((each) => each <= arrived) ?? 0);
+		const text = redact.text(body.toString('utf8', begin, stop));
+		begin = stop;
 		return { ms, text };
 	});
 	return pieces.filter(({ text }) => text !== '');
