@@ -85,15 +85,9 @@ export function matchHistory(
 	/** The entries that could belong to this request. */
 	const possibleEntries = unclaimedEntries.filter(couldBelongTo(request));
 
-	const entriesByIdentifier = new Map<string, HistoryEntry[]>();
-	for (const entry of entries) {
-		for (const identifier of entry.identifiers)
-			entriesByIdentifier.set(identifier, [...(entriesByIdentifier.get(identifier) ?? []), entry]);
-	}
 	/** Returns how many of the requested files of `owner` are still missing. The number may be negative. */
 	const missingFileCountOf = (owner: GenerationRequest) => {
-		const proven = identifiersOfRequest(owner).flatMap((id) => entriesByIdentifier.get(id) ?? []);
-		const ownEntries = [...new Set(proven)];
+		const ownEntries = entries.filter(matchesByIdentifier(owner));
 		const { requestedCount, announcedIds, files, failedIds = [] } = owner;
 		const fileCount = Math.max(files.length, ownEntries.flatMap((entry) => entry.files).length);
 		// A file that has failed is not missing. If it were, a file of another process could take its place.
@@ -129,11 +123,12 @@ export function matchHistory(
 		searchUntil !== undefined &&
 		contentDigest === request.contentDigest &&
 		accountKey === ownAccountKey;
+	const listedIdentifiers = new Set(entries.flatMap(({ identifiers }) => identifiers));
 	/** The requests with a file that no entry shows. */
 	const ownersOfUnrecognized = requestsWithPrompt
 		.filter(mayHaveUnrecognized(request))
 		.filter(({ files }) =>
-			files.some((file) => !identifiersOf([file]).some((one) => entriesByIdentifier.has(one))),
+			files.some((file) => !identifiersOf([file]).some((one) => listedIdentifiers.has(one))),
 		);
 	const isUnambiguous = (entry: HistoryEntry) =>
 		claimants.every((owner) => isInterchangeable(owner) || !couldBelongTo(owner)(entry)) &&
