@@ -220,7 +220,7 @@ test.each<[string, IDataObject, path: string, record: object, out: object]>([
 	},
 );
 
-describe('an answer with 200 that has the status in its `code`', () => {
+describe('an answer with 200 that is none', () => {
 	const says = (code: number, msg: string) => answer(200, { code, msg, data: null });
 
 	test.each([says(502, 'Bad Gateway'), says(404, 'No such task')])(
@@ -238,11 +238,25 @@ describe('an answer with 200 that has the status in its `code`', () => {
 		['text', speech, says(500, '失败')],
 		['video', video, says(500, '失败')],
 		['image', image, answer(200, { code: 504 })],
-	])('%s: not requested again after 5xx, because it may be paid', async (_, of, action) => {
+		['text', speech, answer(200, { error: 'Bad Gateway' })],
+		['text', speech, answer(200, { error: { code: 500, message: 'Internal error' } })],
+		['text', speech, answer(200, { code: 429, data: { id: 7 } })],
+	])('no %s is requested again when it may be paid', async (_, of, action) => {
 		fakeTime();
 		onCreate(action, { times: 1 });
 		const { result } = await hasten(node(of('Hi'), RETRY));
 		bad(result);
+		expect(posts()).toBe(1);
+	});
+
+	test.each([
+		['text', speech],
+		['video', video],
+		['image', image],
+	])('no further %s is requested after a bare 401', async (_, of) => {
+		onCreate(answer(200, { code: 401 }), ALWAYS);
+		const result = await run(batchOf(of(EACH, { concurrency: 1 })), rows(3));
+		expect(out(result).map(({ json }) => json.error_kind)).toEqual(['token', 'token', 'token']);
 		expect(posts()).toBe(1);
 	});
 });

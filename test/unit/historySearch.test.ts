@@ -100,6 +100,7 @@ const cameOfJob = { ...told, files: [{ ...asked.files[0]!, id: 'job' }] };
 const aSignedAnew = { ...ofJob[1]!, file_url: 'https://files.example.com/s2/a.mp4' };
 const others = [failed('b'), failed('c'), file('a')];
 const bad = { ...failed('a'), error: 'UNSAFE' };
+const expired = { ...failed('a'), status: 'expired', error: 'Too late' };
 
 test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, looks: number]>([
 	['at once, on one page', [...one, ...old], {}, 'a', 0, 1],
@@ -164,6 +165,7 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 		4,
 	],
 	['why all have failed', [bad], { asked: { announcedIds: ['a'] } }, 'UNSAFE', 0, 1],
+	['why one has expired', [expired], { asked: { announcedIds: ['a'] } }, 'Too late', 0, 1],
 	['the one that came, as the history refuses', one, { asked, meets: [refused] }, 'a', 0, 1],
 ])('a search finds: %s', async (_, list, setting, found, seconds, looks) => {
 	expect(await search(list, setting)).toEqual({ found, seconds, looks });

@@ -177,13 +177,17 @@ export function failureOfStatus(status: number, body: string): Failure {
 
 /**
  * Returns the Failure of an answer that reports an error with a success status. A status in its `code` counts like an
- * HTTP status. The token must have been removed from `answer` before.
+ * HTTP status, and words such as “Bad Gateway” like a server error. The token must have been removed from `answer`
+ * before.
  */
 export function failureOfReport(answer: unknown): Failure {
 	const status = statusInCode(answer);
-	return status === undefined
-		? failureOfAnswer(answer)
-		: failureOfStatus(status, JSON.stringify(answer));
+	if (status !== undefined) return failureOfStatus(status, JSON.stringify(answer));
+	const failure = failureOfAnswer(answer);
+	const { facts } = failure;
+	return facts.meaning === 'unavailable'
+		? new Failure('unavailable', { ...facts, transient: true })
+		: failure;
 }
 
 /**
@@ -205,6 +209,6 @@ export function parseResponseBody<T>(
 	// `rateLimited`.
 	const mayHaveStarted = kind === 'rateLimited' && !isThrottledAnswer(raw);
 	throw mayHaveStarted
-		? new Failure('rejected', { meaning, reason })
+		? new Failure('unavailable', { meaning, reason, transient: true })
 		: new Failure(kind, { ...facts, reason });
 }

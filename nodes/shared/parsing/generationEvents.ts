@@ -3,13 +3,7 @@ import { TERMINAL_EVENTS, type GeneratedFile, type MediaKind } from '../contract
 import { Failure } from '../failure';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_REASON_CHARS } from '../limits';
 import { asText, truncate, isRecord, looksLikeHtml, parseJson, withoutQuery } from './values';
-import {
-	failureOfAnswer,
-	failureOfReport,
-	isFailed,
-	isThrottledAnswer,
-	statesFinalReason,
-} from './errors';
+import { failureOfReport, isFailed, isThrottledAnswer, statesFinalReason } from './errors';
 import {
 	idOf,
 	isInProgress,
@@ -144,11 +138,10 @@ export class GenerationEvents {
 		const value = parseJson(this.plainAnswer);
 		const isHtml = looksLikeHtml(this.plainAnswer);
 		const { kind, facts } = failureOfReport(this.context.redact.value(value));
-		const isUnavailable = kind === 'unavailable' || facts.meaning === 'unavailable';
 		const isOfGeneration = idOf(value) !== undefined || this.filesIn(value).length > 0;
 		if (isHtml) this.setOutcome('', new Failure('foreignServer', { mayBeCharged: true }));
 		else if (value === undefined) this.setOutcome('the response was cut off');
-		else if (isUnavailable && isFailed(value) && !isOfGeneration)
+		else if (kind === 'unavailable' && isFailed(value) && !isOfGeneration)
 			this.setOutcome('', new Failure('unavailable', { ...facts, mayBeCharged: true }));
 		else this.readResult(value, 'the response contained no file');
 	}
@@ -234,7 +227,7 @@ export class GenerationEvents {
 
 	/** Reads an error. An error without an id may be about one file, or about all of them. */
 	private readError(error: unknown): void {
-		const { kind, facts } = failureOfAnswer(this.context.redact.value(error));
+		const { kind, facts } = failureOfReport(this.context.redact.value(error));
 		const transient = isThrottledAnswer(error) || undefined;
 		const failureKind = kind === 'outOfCredit' ? kind : 'generationFailed';
 		const failure = new Failure(failureKind, { ...facts, transient });
