@@ -170,22 +170,6 @@ test.each<[string, FaultAction]>([
 	},
 );
 
-test('the history is read once, though each download takes ten seconds', async () => {
-	fakeTime();
-	const rows = [
-		video(EACH, { concurrency: 1 }),
-		{ items: ['a', 'b', 'c'].map((t) => ({ t })) },
-	] as const;
-	onCreate(answer(402, { error: 'insufficient_credits' }), { after: 2 });
-	const { run: failed } = (await hasten(...rows)).result;
-	const kept = JSON.stringify(failed).replaceAll('/files/video/', '/files/expired/');
-	onFile(answer(403), { path: '/files/expired/', ...ALWAYS });
-	onFile({ delayMs: 10_000 }, { path: '/files/video/', ...ALWAYS });
-	const { result } = await hasten(rows[0], { ...rows[1], retryOf: JSON.parse(kept) });
-	expect(good(result)).toHaveLength(3);
-	expect(looks()).toBe(1);
-});
-
 test('and with Download File off the addresses that come out are those of today', async () => {
 	await start({ pace: 0.01 });
 	const subject = video(EACH, { concurrency: 1 }, { download: false });

@@ -24,8 +24,6 @@ const SEARCH_INTERVAL_MS = 10_000;
 const LAST_SEARCH_MS = 15_000;
 /** The time limit of the search for a renewed URL, in ms. */
 const RENEWAL_MS = 60_000;
-/** How old a snapshot with a renewed URL may be, in ms. It is short, because a URL may be signed for a minute only. */
-const MAX_RENEWED_AGE_MS = 30_000;
 
 /**
  * Searches the history for the files of a generation whose stream ended too early. Resolves with the files that the
@@ -182,13 +180,8 @@ export async function findRenewedFile(
 	signal: AbortSignal,
 ): Promise<GeneratedFile> {
 	const search = async (deadline: AbortSignal) => {
-		for (const minReadAt of [monotonicNow() - MAX_RENEWED_AGE_MS, undefined]) {
-			const since = earliestEntryTime(request);
-			const entries = await readHistorySince(api, since, deadline, minReadAt);
-			const renewedFile = renewedFileIn(entries, request, file);
-			if (renewedFile && renewedFile.fileUrl !== file.fileUrl) return renewedFile;
-		}
-		return file;
+		const entries = await readHistorySince(api, earliestEntryTime(request), deadline);
+		return renewedFileIn(entries, request, file) ?? file;
 	};
 	return await withDeadline(RENEWAL_MS, signal, search).catch(() => file);
 }
