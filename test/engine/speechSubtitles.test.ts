@@ -112,7 +112,7 @@ test.each<[string, object, string]>([
 	expect(hints(result)).toHaveLength(1);
 	expect(hints(result)[0]).toContain(said);
 	expect(hints(result)[0]).toMatch(
-		/^Rows 1 and 2: Subtitles could not .*Get them free: Collect with 'Download Subtitles'$/,
+		/^Rows 1 and 2: Subtitles could not .*Use Collect with 'Download Subtitles' on \(free\)$/,
 	);
 	expect([posts(), sim.leaks.length]).toEqual([2, 0]);
 });

@@ -156,7 +156,7 @@ async function fetchSubtitles(
 		const { kind, facts } = error;
 		const reason = (kind === 'downloadFailed' && facts.reason) || wordingOf(error).message;
 		item.report.hint(
-			`Subtitles could not be downloaded: ${reason}. Get them free: Collect with 'Download Subtitles'`,
+			`Subtitles could not be downloaded: ${reason}. Use Collect with 'Download Subtitles' on (free)`,
 		);
 		return undefined;
 	});
