@@ -53,7 +53,7 @@ export const pollInterval: NumberField = {
 	typeOptions: { minValue: 1, maxValue: 3600 },
 	default: 5,
 	description:
-		'How many seconds without progress before the node asks the service for the status of the task. While the WebSocket is open, the interval doubles each time, up to 30 s.',
+		'How many seconds without progress before the node asks the service for the status of the task. While the WebSocket is open, the interval doubles after each check, up to 30 s.',
 };
 
 /** The maximum of Timeout and Idle Timeout, in seconds: one week. */
