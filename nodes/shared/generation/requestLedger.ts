@@ -9,7 +9,10 @@ const SEARCH_WINDOW_MS = 600_000;
 /** The maximum number of requests in a ledger. It is so high that a request stays while its result is searched for. */
 const MAX_LEDGER_REQUESTS = 10_000;
 
-/** The generation requests of an account that this process knows, in the order they were added. */
+/**
+ * The requests of an account that this process knows, in the order in which they were added: those for generations, or
+ * those for speech (see `SpeechLedger`).
+ */
 export class RequestLedger {
 	private readonly byKey = new Map<string, GenerationRequest>();
 
