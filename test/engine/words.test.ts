@@ -240,7 +240,6 @@ describe('an answer with 200 that is none', () => {
 		['image', image, answer(200, { code: 504 })],
 		['text', speech, answer(200, { error: 'Bad Gateway' })],
 		['text', speech, answer(200, { error: { code: 500, message: 'Internal error' } })],
-		['text', speech, answer(200, { code: 429, data: { id: 7 } })],
 	])('no %s is requested again when it may be paid', async (_, of, action) => {
 		fakeTime();
 		onCreate(action, { times: 1 });

@@ -209,6 +209,6 @@ export function parseResponseBody<T>(
 	// `rateLimited`.
 	const mayHaveStarted = kind === 'rateLimited' && !isThrottledAnswer(raw);
 	throw mayHaveStarted
-		? new Failure('unavailable', { meaning, reason, transient: true })
+		? new Failure('rejected', { meaning, reason })
 		: new Failure(kind, { ...facts, reason });
 }
