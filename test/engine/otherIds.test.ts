@@ -54,6 +54,25 @@ describe('two executions of one prompt, the stream of the first is lost', () => 
 	});
 });
 
+test('a lost row does not get a video that an open stream has already delivered', async () => {
+	const told = (n: number) => ({ id: `v${n}`, status: 'processing' });
+	const done = (n: number) => complete([{ id: `v${n}`, file_url: url(String(n), 1) }]);
+	const later = [{ delayMs: 5000 }, done(1), { delayMs: 200_000 }, done(2), 'END'];
+	onCreate({ sse: [status(told(1)), status(told(2)), ...later] } as never, { times: 1 });
+	onCreate({ sse: [status('processing'), { delayMs: 3000 }, 'RESET'] } as never, { times: 1 });
+	for (const [n, seconds] of [
+		[1, 5],
+		[3, 30],
+		[4, 100],
+		[2, 205],
+	] as const)
+		setTimeout(() => sim.history.unshift(entry(`row-${n}`, String(n), 2)), seconds * 1000);
+	const rows = video(EACH, { timeout: 900 }, { download: false, numberOfVideos: 2 });
+	const { result } = await hasten(node(rows), texts('P', 'P'));
+	const files = good(result).map(({ json }) => String(json.file_url).replace(/.*\/|\?.*/g, ''));
+	expect(files).toEqual(['1.mp4', '2.mp4', '3.mp4', '4.mp4']);
+});
+
 describe('a sub-workflow after the trigger', () => {
 	test.each<[string, number | undefined, number | undefined, IDataObject]>([
 		['ids differ, signed anew', 1, 2, {}],

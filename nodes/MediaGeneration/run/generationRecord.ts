@@ -129,10 +129,10 @@ export class GenerationRecord {
 
 	/**
 	 * Shows a status that the service has sent, and writes to the journal that the service has accepted the call. `id`
-	 * is that of the file that the status is about, if known.
+	 * is that of the file that the status is about, if known, and `files` are those that have arrived.
 	 */
-	markProgress(status: string, id?: string): void {
-		this.writeAccepted({ files: this.request.files }, id);
+	markProgress(status: string, files: GeneratedFile[], id?: string): void {
+		this.writeAccepted({ files }, id);
 		this.item.report.progress(`${this.kind} ${status}`);
 	}
 

@@ -126,7 +126,7 @@ export async function requestStream(
 	): Promise<StreamResult | Failure> {
 		const onProgress = (status: string, id?: string) => {
 			onAccepted();
-			record.markProgress(status, id);
+			record.markProgress(status, events.files, id);
 			if (stopStarting.aborted) closeIfFindable();
 		};
 		const { kind } = order.generation;

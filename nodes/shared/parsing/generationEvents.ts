@@ -257,7 +257,7 @@ export class GenerationEvents {
 	}
 
 	/** The files that have arrived, each once. */
-	private get files(): GeneratedFile[] {
+	get files(): GeneratedFile[] {
 		const { filesByIdAndPath, filesByIdOrUrl } = this;
 		const paths = new Set(
 			[...filesByIdAndPath.values()].map(({ fileUrl }) => withoutQuery(fileUrl)),
