@@ -139,7 +139,7 @@ export interface FailureFacts {
 	lastKnownStatus?: string;
 	/** How many tasks and streams have been in flight without an overload. More may be too many. */
 	safeInFlight?: number;
-	/** History entries that may be the lost result; `createdAt` as the service wrote it. */
+	/** History entries that may be the lost result. `id` is the URL if there is no id; `createdAt` is the service's text. */
 	candidates?: Array<{ id: string; createdAt?: string }>;
 }
 

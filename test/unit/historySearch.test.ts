@@ -92,6 +92,7 @@ const [all, more] = [
 	['x', 'y', 'z', 'a'].map((id) => file(id)),
 ];
 const signedAnew = { ...file('a'), id: undefined, file_url: 'https://files.example.com/a.mp4?s=2' };
+const urlOfX = 'https://files.example.com/x.mp4';
 const hangs = { search: 0, meets: ['hangs' as const] };
 /** The videos of one job, newest first, and a request of which the first has come with the ID of the job. */
 const ofJob = ['b', 'a'].map((id) => ({ ...file(id), task_id: 'job' }));
@@ -246,7 +247,7 @@ test.each<[string, limit: number, facts: object]>([
 
 test.each<[string, ServiceRecord | ServiceRecord[], announcedIds: string[], found: string]>([
 	['one without a time', { ...file('x'), created_at: undefined }, [], 'streamLost: x'],
-	['one without an ID', { ...file('x'), id: undefined }, ['a', 'b'], 'streamLost: '],
+	['one without an ID', { ...file('x'), id: undefined }, ['a', 'b'], `streamLost: ${urlOfX}`],
 	['one of another ID, as not all were told', file('x'), ['a'], 'streamLost: x'],
 	['one beside that of the refused one', [file('x'), failed('a')], ['a'], 'streamLost: x'],
 	['one of another ID, as none that was told is listed', file('x'), ['a', 'b'], 'streamLost: x'],

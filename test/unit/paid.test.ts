@@ -36,6 +36,12 @@ test('a row whose own result is paid for is not sent to be run alone, unless onl
 	);
 });
 
+test('a row is named once, however many of its parts may be paid', () => {
+	expect(said([sent(1), sent(1), sent(2)], failed(0, 'unavailable'))).toContain(
+		'speech of rows 2 and 3.',
+	);
+});
+
 test('where the row is not at fault, a retry continues', () => {
 	const downloadFailed = new Failure('downloadFailed', { transient: true });
 	expect(said([task(0, '7')], { index: 1, error: downloadFailed })).toMatch(

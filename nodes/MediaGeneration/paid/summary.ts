@@ -60,7 +60,7 @@ function listResults(requests: ItemRequest[], max?: number): string {
 	const kind = kindOf(requests);
 	const names = requests.flatMap(namesOf);
 	const unnamed = requests.filter((request) => namesOf(request).length === 0);
-	const rows = unnamed.map(({ index }) => index);
+	const rows = [...new Set(unnamed.map(({ index }) => index))];
 	const noun = (count: number) => (count === 1 ? kind : MEDIA[kind].plural);
 	const namedNoun = kind === 'speech' ? `task${names.length === 1 ? '' : 's'}` : noun(names.length);
 	return joinTexts(

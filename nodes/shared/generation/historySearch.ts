@@ -104,7 +104,10 @@ export async function findInHistory(
 		const knowsAllIds = request.announcedIds.length >= requestedCount && match.matched.length > 0;
 		candidates = match.candidates
 			.filter(({ id }) => !knowsAllIds || id === undefined)
-			.map(({ id = '', record }) => ({ id, createdAt: asText(record.created_at) }));
+			.map(({ id, files, record }) => ({
+				id: id ?? files[0]?.fileUrl ?? '',
+				createdAt: asText(record.created_at),
+			}));
 		foundFiles = [...receivedFiles, ...furtherFiles].slice(0, MAX_FILES);
 		const failedCount = Math.max(failedEntries.length, request.failedIds?.length ?? 0);
 		if (foundFiles.length + failedCount >= requestedCount) {
