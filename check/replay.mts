@@ -122,15 +122,16 @@ export class Replay {
 				this.unrecorded.push(`${request.method} ${request.url!}`);
 				return response.writeHead(404).end('{"error":"not recorded"}');
 			}
-			const { status, headers, pieces, bytes, broke, ended = 0 } = exchange;
+			const { status, answered = 0, headers, pieces, bytes, broke, ended = 0 } = exchange;
 			this.#created.get(exchange)?.resolve();
 			const isOpen = broke === ENDED_BY_NODE || exchange.ended === undefined;
+			await this.#pause(answered);
 			if (status > 0) {
 				for (const [name, value] of Object.entries(headers))
 					response.setHeader(name, this.#asOfToday(String(value)));
 				response.writeHead(status).flushHeaders();
 			}
-			let last = 0;
+			let last = answered;
 			for (const { ms, text, base64 = '' } of pieces) {
 				await this.#pause(ms - last);
 				// Only the start of a file was recorded; zeros stand for the rest.

@@ -26,6 +26,8 @@ export interface Exchange {
 	status: number;
 	http: string;
 	headers: IncomingHttpHeaders;
+	/** When the headers arrived, in ms since the exchange began; undefined before, and for a WebSocket. */
+	answered?: number;
 	parts: Part[];
 	/** When the exchange ended, in ms since it began; undefined if it has not ended. */
 	ended?: number;
@@ -92,6 +94,7 @@ subscribe('http.client.request.created', (message) => {
 	const onError = ({ code, message }: NodeJS.ErrnoException) => end(exchange, code ?? message);
 	request.prependListener('error', onError);
 	request.prependListener('response', (response: IncomingMessage) => {
+		exchange.answered = since(exchange);
 		exchange.status = response.statusCode!;
 		exchange.http = response.httpVersion;
 		// A copy, because the node's HTTP client removes some.

@@ -132,6 +132,19 @@ test.each<[string, Handler, string]>([
 	expect(await twice(act, handle)).toEqual([ending, ending]);
 });
 
+test('the headers of an answer come as late in the replay', async () => {
+	const lateness = async (url: string) => {
+		const began = performance.now();
+		await outcomeOf(`${url}/v1/video/me`);
+		return performance.now() - began > 450;
+	};
+	const found = await twice(lateness, async (_, response) => {
+		await pause(500);
+		response.writeHead(204).end();
+	});
+	expect(found).toEqual([true, true]);
+});
+
 describe('what is kept of an exchange', () => {
 	const token = canary();
 	/** Without the last: a part of it, which redaction cannot know. */
