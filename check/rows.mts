@@ -418,6 +418,7 @@ function speechRemarks(create: Exchange, exchanges: Exchange[]): [Remarks, Remar
 		.map((exchange) => ({ ms: exchange.at - create.at, exchange, json: jsonOf(exchange) }));
 	const ready = reads.find(({ json }) => taskIn(json)?.audioUrl);
 	const { exchange, json } = ready ?? reads.at(-1) ?? {};
+	const task = taskIn(json);
 	const statuses = reads.flatMap((read) => taskIn(read.json)?.raw.status ?? []);
 	const messages = messagesIn(exchanges).filter(({ taskId }) => taskId === id);
 	const steps = messages.map(({ percentage }) => percentage ?? '?').join(', ');
@@ -429,11 +430,12 @@ function speechRemarks(create: Exchange, exchanges: Exchange[]): [Remarks, Remar
 			messages[0]
 				? `messages: first after ${seconds(messages[0].at - create.at)}, ${steps} %`
 				: 'no message on the WebSocket',
-			ready && (taskIn(json)?.subtitleUrl ? 'with subtitles' : 'no subtitles'),
+			ready && (task?.subtitleUrl ? 'with subtitles' : 'no subtitles'),
 		],
 		[
 			...differencesIn(answer, [CREATED_ID]),
 			...(exchange && !troubleOf(exchange) ? differencesIn(json, TASK_FIELDS) : []),
+			task?.apparentEnd && `the end is called \`${task.status}\`, so the node waits 10 s longer`,
 		],
 	];
 }

@@ -423,7 +423,10 @@ describe('what rows say', () => {
 			'{"id":7,"stage":"done","audio_url":"/x.mp3"}',
 			/; no status that the node can read; no audio/,
 		],
-		['{"status":"DONE","audio_url":"/x.mp3"}', /status: DONE; URL after 0\.0 s; no message/],
+		[
+			'{"status":"DONE","audio_url":"/x.mp3"}',
+			/status: DONE; URL after 0\.0 s; no message.*; the end is called `done`, so the node waits/,
+		],
 	])('of a task %s', (task, said) => {
 		expect(speechWith(task)).toMatch(said);
 		expect(speechWith(task)).toContain('the ID is called `id`');
