@@ -369,6 +369,13 @@ test.each<
 		['new1', 'new2'],
 	],
 	['by an ID that an event told', [{ url: '/old1.mp4' }], ['a'], [signed], ['new1']],
+	[
+		'of no ID, beside one of an ID',
+		[{ url: '/old1.mp4' }, { id: 'b', url: '/old2.mp4' }],
+		['a', 'b'],
+		['a', 'b'].map((id) => ({ id, prompt: 'P', file_url: `/new-${id}.mp4` })),
+		['new-a', 'new-b'],
+	],
 	['of no ID: it stays', [{ url: '/old1.mp4' }], [], [signed], ['old1']],
 	['that the history lacks: it stays', [{ ...a, url: '/old1.mp4' }], ['a'], one.slice(1), ['old1']],
 	['and the history refuses: it stays', [{ ...a, url: '/old1.mp4' }], ['a'], refused, ['old1']],

@@ -195,7 +195,10 @@ function renewedFileIn(
 	request: GenerationRequest,
 	file: GeneratedFile,
 ): GeneratedFile | undefined {
-	const mayBeSameFile = ({ id }: GeneratedFile) => file.id === undefined || id === file.id;
+	const knownIds = new Set(request.files.map(({ id }) => id));
+	// A file without an id is none of those that have one.
+	const mayBeSameFile = ({ id }: GeneratedFile) =>
+		id === file.id || (file.id === undefined && !knownIds.has(id));
 	const entryFiles = entries.filter(matchesByIdentifier(request)).flatMap(({ files }) => files);
 	const withSameId = entryFiles.filter(mayBeSameFile);
 	// The history may have other ids than the stream.
