@@ -105,12 +105,9 @@ export class Api extends RetryingClient {
 		return await this.fetchPage('/v1/labs/voices', query, signal);
 	}
 
-	/** Reads the account (§4.10). `retry`: see `FreeCall`. */
-	async getAccount(
-		signal: AbortSignal,
-		retry: FreeCall['retry'] = 'ifTemporary',
-	): Promise<ServiceRecord> {
-		const call: FreeCall = { method: 'GET', path: ACCOUNT_PATH, retry, signal };
+	/** Reads the account (§4.10). */
+	async getAccount(signal: AbortSignal): Promise<ServiceRecord> {
+		const call: FreeCall = { method: 'GET', path: ACCOUNT_PATH, retry: 'ifTemporary', signal };
 		return (await this.sendForJson(call, readSuccessRecord)).value;
 	}
 

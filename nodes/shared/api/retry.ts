@@ -161,14 +161,13 @@ export class RetryingClient {
 					// No attempt is in flight here, and the last failure tells the user more than a timeout does.
 					throw lastFailure ?? reason;
 				});
-			const probeFailure =
-				kind === 'create' && throttle.createBreaker.isOutage
-					? await this.probeAccount(stopStarting)
-					: undefined;
+			const { isOutage, openedAt } = throttle.createBreaker;
+			const probe =
+				kind === 'create' && isOutage ? await this.readAccount(openedAt, stopStarting) : undefined;
 			// The outage goes on, or `stopStarting` has aborted.
-			if (probeFailure && ['unavailable', 'unknown'].includes(outcomeOf(probeFailure))) {
-				admittedCall.end(outcomeOf(probeFailure), probeFailure);
-				if (throttle.failFast.isQuotaExhausted) throw probeFailure;
+			if (probe instanceof Failure && ['unavailable', 'unknown'].includes(outcomeOf(probe))) {
+				admittedCall.end(outcomeOf(probe), probe);
+				if (throttle.failFast.isQuotaExhausted) throw probe;
 				continue;
 			}
 			if (kind === 'create' && this.tokenRefusal) {
@@ -228,31 +227,26 @@ export class RetryingClient {
 		const isSurelyAboutToken = facts.status === 401 || call.path === ACCOUNT_PATH;
 		if (kind !== 'tokenRefused' || isSurelyAboutToken) return failure;
 		const isTokenProven = isCreateCall(call) && this.tokenHasWorked;
+		const { abortInFlight } = signalsOf(call);
 		const isTokenRefused =
 			!isTokenProven &&
 			(meaningOf(facts.reason) === 'token' ||
-				isFailure(await this.tryReadAccount(signalsOf(call).abortInFlight), 'tokenRefused'));
+				isFailure(await this.readAccount(monotonicNow(), abortInFlight), 'tokenRefused'));
 		return isTokenRefused ? failure : new Failure('rejected', { ...facts, meaning: 'not_allowed' });
 	}
 
 	/**
-	 * Finds out whether an outage is over. Resolves as `tryReadAccount`, but shares a read that any call of the account has
-	 * begun since the outage was last noticed.
+	 * Reads the account once (§4.10), or shares a read that another call of the account has begun after `startedAfter`
+	 * (from `monotonicNow`). Resolves with the body of the response, or with the Failure of the read. Never rejects.
 	 */
-	private async probeAccount(signal: AbortSignal): Promise<Failure | undefined> {
-		const { coalescedReads, createBreaker } = this.throttle;
-		const read = async (sharedSignal: AbortSignal) => await this.tryReadAccount(sharedSignal);
-		return await coalescedReads
-			.share('outage probe', createBreaker.openedAt, signal, read)
+	async readAccount(startedAfter: number, signal: AbortSignal): Promise<string | Failure> {
+		const read = async (sharedSignal: AbortSignal) => {
+			const call: FreeCall = { ...ACCOUNT_READ, retry: 'never', signal: sharedSignal };
+			return await this.send(call, readText).catch((error: Failure) => error);
+		};
+		return await this.throttle.coalescedReads
+			.share('account', startedAfter, signal, read)
 			.catch((reason: Failure) => reason);
-	}
-
-	/** Reads the account once. Resolves with the Failure of that read, or with undefined if it succeeds. */
-	private async tryReadAccount(signal: AbortSignal): Promise<Failure | undefined> {
-		return await this.send({ ...ACCOUNT_READ, retry: 'never', signal }, readText).then(
-			() => undefined,
-			(error: Failure) => error,
-		);
 	}
 
 	/**

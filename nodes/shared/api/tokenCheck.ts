@@ -1,5 +1,7 @@
 import { sleep, monotonicNow, withDeadline } from '../async/deadline';
-import { toNoResponse, toWrongBaseUrl, isFailure, isTransient, type Failure } from '../failure';
+import { toNoResponse, toWrongBaseUrl, isFailure, isTransient, Failure } from '../failure';
+import { parseResponseBody } from '../parsing/errors';
+import { readSuccessRecord } from '../parsing/responses';
 import type { Api } from './api';
 
 /** How long one check of the token may take, in ms. */
@@ -21,15 +23,15 @@ export async function tokenError(
 	maxAgeMs: number,
 	signal: AbortSignal,
 ): Promise<unknown> {
-	const read = async (deadline: AbortSignal) => await api.getAccount(deadline, 'never');
-	const check = async (sharedSignal: AbortSignal) =>
-		await withDeadline(TOKEN_CHECK_TIMEOUT_MS, sharedSignal, read).then(
-			() => undefined,
-			(error: unknown) => toWrongBaseUrl(toNoResponse(error)),
-		);
-	return await api.throttle.coalescedReads
-		.share('account', monotonicNow() - maxAgeMs, signal, check)
-		.catch((reason: unknown) => reason);
+	const check = async (deadline: AbortSignal) => {
+		const account = await api.readAccount(monotonicNow() - maxAgeMs, deadline);
+		if (account instanceof Failure) throw account;
+		parseResponseBody(account, api.credential.redact, readSuccessRecord);
+	};
+	return await withDeadline(TOKEN_CHECK_TIMEOUT_MS, signal, check).then(
+		() => undefined,
+		(error: unknown) => toWrongBaseUrl(toNoResponse(error)),
+	);
 }
 
 /**
