@@ -26,25 +26,6 @@ export interface Paging {
 }
 
 /**
- * Returns true if `page` is probably the last page of a list.
- *
- * @param recordsSoFar how many records were read so far, including this page
- * @param pageSize how many records were requested per page
- * @param fullPageSize a page with at least this many records may be followed by another
- */
-function isLastPage(
-	page: Page,
-	recordsSoFar: number,
-	pageSize: number,
-	fullPageSize: number,
-): boolean {
-	const { items, total } = page;
-	if (items.length === 0) return true;
-	if (total !== undefined) return recordsSoFar >= total;
-	return items.length < Math.min(fullPageSize, pageSize);
-}
-
-/**
  * Reads the pages of a list and resolves with its records, at most `paging.limit`. Drops duplicates, because a record
  * may move to the next page between two reads. Throws a Failure of kind tooLarge if the list goes on after `MAX_PAGES`
  * pages, and whatever `fetch` throws.
@@ -52,20 +33,24 @@ function isLastPage(
 export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	const records = new Map<string, ServiceRecord>();
 	const pageSize = Math.min(MAX_PAGE_SIZE, paging.limit);
+	/** A page with at least this many records may be followed by another. */
 	let fullPageSize = MIN_PAGE_SIZE;
 	for (let pageNumber = paging.firstPage; ; pageNumber++) {
 		const page = await paging.fetch(pageNumber, pageSize);
+		const { items, total } = page;
 		const countBefore = records.size;
-		fullPageSize = Math.max(fullPageSize, page.items.length);
-		for (const item of page.items) {
+		fullPageSize = Math.max(fullPageSize, items.length);
+		for (const item of items) {
 			const key = asText(item.id) ?? asText(item.voice_id) ?? JSON.stringify(item);
 			if (!records.has(key)) records.set(key, item);
 		}
+		const isFullPage = items.length >= Math.min(fullPageSize, pageSize);
+		const mayGoOn = total === undefined ? isFullPage : records.size < total;
 		const isLast =
+			!mayGoOn ||
 			records.size === countBefore ||
 			records.size >= paging.limit ||
-			paging.shouldStop?.(page) === true ||
-			isLastPage(page, records.size, pageSize, fullPageSize);
+			paging.shouldStop?.(page) === true;
 		if (isLast) return [...records.values()].slice(0, paging.limit);
 		if (pageNumber - paging.firstPage + 1 >= MAX_PAGES) {
 			throw new Failure('tooLarge', { reason: `a list of more than ${MAX_PAGES} pages` });
