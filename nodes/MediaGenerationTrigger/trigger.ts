@@ -84,7 +84,7 @@ class ListeningTrigger {
 		this.redact = credential.redact;
 		const { signal } = this.closeController;
 		if (signal.aborted) return;
-		signal.addEventListener('abort', accountOf(credential).retain(), { once: true });
+		accountOf(credential).retain(signal);
 		const activation = this.activationFor(credential, settings);
 		if (SYSTEM_ACTIVATION_MODES.includes(context.getActivationMode()))
 			return this.startInBackground(activation);

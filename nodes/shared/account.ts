@@ -14,18 +14,19 @@ class InstanceContainer {
 
 /** The objects that this process shares for one account, such as its WebSocket and its throttle. */
 class Account extends InstanceContainer {
-	/** How many callers of `retain` have not yet called the function that it returned. */
+	/** How many signals of `retain` have not aborted yet. */
 	refCount = 0;
 	/** When the account was last looked up or released, in ms since 1970. */
 	lastUsedAt = 0;
 
-	/** Keeps the account's state until the returned function is called. Call that function exactly once. */
-	retain(): () => void {
+	/** Keeps the account's state until `signal` aborts. */
+	retain(signal: AbortSignal): void {
 		this.refCount++;
-		return () => {
+		const release = () => {
 			this.refCount--;
 			this.lastUsedAt = Date.now();
 		};
+		signal.addEventListener('abort', release, { once: true });
 	}
 }
 

@@ -20,10 +20,11 @@ test('what a process shares for an account is kept while it is used, and an hour
 	expect(partOf('other')).not.toBe(first);
 	comeAnother(HOUR);
 	expect(partOf('mine')).toBe(first);
-	const leave = accountOf(address('mine')).retain();
+	const use = new AbortController();
+	accountOf(address('mine')).retain(use.signal);
 	comeAnother(24 * HOUR);
 	expect(partOf('mine')).toBe(first);
-	leave();
+	use.abort();
 	comeAnother(HOUR + 1);
 	expect(partOf('mine')).not.toBe(first);
 	jest.useRealTimers();

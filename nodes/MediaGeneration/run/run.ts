@@ -81,11 +81,8 @@ export class Run {
 	 */
 	async processItems(prepare: (item: ItemContext) => ItemTask): Promise<ItemResult[][]> {
 		// The state that an account shares in this process must last until the run ends.
-		for (const { credential } of this.apis.values()) {
-			this.stopController.signal.addEventListener('abort', accountOf(credential).retain(), {
-				once: true,
-			});
-		}
+		for (const { credential } of this.apis.values())
+			accountOf(credential).retain(this.stopController.signal);
 		const preparedItems = this.credentials.map((_, index) => this.prepareItem(index, prepare));
 		const items = preparedItems.flatMap((item) => (item instanceof FailedResult ? [] : [item]));
 		const resultsByItem = preparedItems.map((item): ItemResult[] =>
