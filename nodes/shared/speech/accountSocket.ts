@@ -18,15 +18,10 @@ const OPENING_TIMEOUT_MS = 15_000;
 /** A connection that has been silent for this long, in ms, is replaced, because it may be lost without a sign. */
 const MAX_SILENCE_MS = 60_000;
 /**
- * A connection that is lost within this many ms after it was opened is reopened only after a back-off, because a proxy
- * may close every connection right away.
+ * A connection that is lost within this many ms after it was opened counts as a failed attempt, because some services
+ * and proxies open a connection and then close it at once. Any other is reopened without a pause.
  */
-const STABLE_AFTER_MS = 3000;
-/**
- * A connection that is lost within this many ms after it was opened counts as one more failed attempt. Some services
- * open a connection even if they refuse the token, and then close it at once.
- */
-const REFUSED_WITHIN_MS = 500;
+const STABLE_AFTER_MS = 1000;
 /** The longest back-off between attempts to open, in ms. */
 const MAX_BACKOFF_MS = 30_000;
 
@@ -87,10 +82,7 @@ export class AccountSocket {
 	private attemptEnded = new AbortController();
 	/** Is aborted when a state has changed, to wake up `run`. */
 	private stateChanged = new AbortController();
-	/**
-	 * The exponent of the back-off: how many attempts to open have failed in a row. After a connection that was lost
-	 * within STABLE_AFTER_MS, it is at least 2.
-	 */
+	/** The exponent of the back-off: how many attempts to open have failed in a row. */
 	private consecutiveFailures = 0;
 	/** When the next attempt to open is due, from `monotonicNow`. */
 	private retryAt = 0;
@@ -262,10 +254,7 @@ export class AccountSocket {
 		if (this.closing === connection) this.closing = undefined;
 		if (this.current === connection) {
 			const openMs = monotonicNow() - connection.startedAt;
-			const failures = openMs < REFUSED_WITHIN_MS ? this.consecutiveFailures + 1 : 0;
-			// Unless the token may be refused, earlier failures are forgotten. This keeps the back-off short, because
-			// no message arrives while the socket is closed.
-			this.setFailures(openMs > STABLE_AFTER_MS ? 0 : Math.max(2, failures));
+			this.setFailures(openMs < STABLE_AFTER_MS ? this.consecutiveFailures + 1 : 0);
 			this.switchTo(undefined);
 		}
 		this.stateChanged.abort();
