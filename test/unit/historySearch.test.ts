@@ -5,7 +5,7 @@ import type { ServiceRecord, GenerationRequest } from '../../nodes/shared/contra
 import { Failure } from '../../nodes/shared/failure';
 import { readHistorySince } from '../../nodes/shared/generation/historyReader';
 import { findInHistory, findRenewedFile } from '../../nodes/shared/generation/historySearch';
-import { allRequests, generationLedgerOf } from '../../nodes/shared/generation/requestLedger';
+import { allRequests, ledgerOf } from '../../nodes/shared/generation/requestLedger';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { sent, SENT_AT } from './sent';
 
@@ -14,7 +14,7 @@ import { sent, SENT_AT } from './sent';
 beforeEach(() => void jest.useFakeTimers({ now: SENT_AT + 1000 }));
 afterEach(() => void jest.useRealTimers());
 /** The requests of one test are not those of another token in the next. */
-afterEach(() => allRequests(false).forEach((request) => (request.prompt = '')));
+afterEach(() => allRequests().forEach((request) => (request.prompt = '')));
 
 const file = (id: string, seconds = 5): ServiceRecord => ({
 	id,
@@ -319,7 +319,7 @@ test('earlier requests of a constant prompt cost neither pages nor time', async 
 	const list = [...one, ...entries];
 	const listHistory = jest.fn(async ({ page }: { page: number }) => pageOf(list, page));
 	const api = apiOf(listHistory);
-	for (const request of requests) generationLedgerOf(api.credential).add(request);
+	for (const request of requests) ledgerOf(api.credential).add(request);
 	const never = new AbortController().signal;
 	const search = async () => {
 		const request = sent({ searchUntil: Date.now() });
@@ -335,7 +335,7 @@ test('a file without an id is recognized, although its entry is on a later page'
 	const api = apiOf(async ({ page }: { page: number }) => pageOf(list, page));
 	const files = [{ fileUrl: 'https://files.example.com/slow.mp4', raw: {} }];
 	const slow = sent({ sentAt: SENT_AT - 60_000, searchUntil: SENT_AT + 6000, files });
-	generationLedgerOf(api.credential).add(slow);
+	ledgerOf(api.credential).add(slow);
 	const request = sent({ searchUntil: Date.now() });
 	const lost = new Failure('streamLost');
 	const found = await findInHistory(api, request, lost, new AbortController().signal);
@@ -344,7 +344,7 @@ test('a file without an id is recognized, although its entry is on a later page'
 
 test('what another process has found for a request is known as taken', async () => {
 	const api = apiOf(async ({ page }: { page: number }) => pageOf([file('b'), file('a')], page));
-	const requests = generationLedgerOf(api.credential);
+	const requests = ledgerOf(api.credential);
 	const [before, after] = [sent({ requestedCount: 2, searchUntil: Date.now() }), one];
 	requests.add(before);
 	const files = readGeneratedFiles(after, 'https://media.example.com');

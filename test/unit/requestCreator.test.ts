@@ -1,7 +1,7 @@
 import type { GenerationRequest } from '../../nodes/shared/contract';
 import { sortOldestFirst, toHistoryEntries } from '../../nodes/shared/generation/historyEntries';
 import { matchHistory } from '../../nodes/shared/generation/historyMatching';
-import { generationLedgerOf } from '../../nodes/shared/generation/requestLedger';
+import { ledgerOf } from '../../nodes/shared/generation/requestLedger';
 import type { Credential } from '../../nodes/shared/http/credential';
 import { isCreatedByOwnExecution } from '../../nodes/shared/n8n/requestCreator';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
@@ -13,7 +13,7 @@ const SERVICE = 'https://media.example.com';
 
 test('a video that a trigger attributes to a finished request still goes to the one that lacks it', async () => {
 	const credential = { accountKey: 'requestCreator' } as Credential;
-	const ledger = generationLedgerOf(credential);
+	const ledger = ledgerOf(credential);
 	const now = Date.now();
 	const video = (id: string) => ({ id, prompt: 'P', file_url: `${SERVICE}/files/${id}.mp4` });
 	const request = (first: string, fields: Partial<GenerationRequest>) => {

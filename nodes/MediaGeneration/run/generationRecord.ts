@@ -4,8 +4,8 @@ import { MAX_FILES } from '../../shared/limits';
 import { creatorOf } from '../../shared/n8n/requestCreator';
 import {
 	finalFields,
+	ledgerOf,
 	newRequest,
-	generationLedgerOf,
 	searchEnd,
 } from '../../shared/generation/requestLedger';
 import type { StreamResult } from '../../shared/parsing/generationEvents';
@@ -265,6 +265,6 @@ export class GenerationRecord {
 	}
 
 	private get ledger() {
-		return generationLedgerOf(this.item.credential);
+		return ledgerOf(this.item.credential);
 	}
 }

@@ -26,12 +26,11 @@ export function downstreamCreationCheck(
 	const { name: triggerName } = context.getNode();
 	// The nodes of a sub-workflow are not known here. So a sub-workflow counts only by what it has created already.
 	const mayHaveStartedTrigger = (node: NodeTypeAndVersion, { parameters }: TriggerNode) =>
-		[true, false].some(
-			(isSpeech) =>
-				mayReport(parameters, isSpeech) &&
-				allRequests(isSpeech).some(
-					({ creator }) => creator?.calledBy === workflowId && mayCall(node, creator.id),
-				),
+		allRequests().some(
+			({ creator, kind }) =>
+				creator?.calledBy === workflowId &&
+				mayCall(node, creator.id) &&
+				mayReport(parameters, kind === 'speech'),
 		);
 	return async (subject) => {
 		const nodes = findReachableNodes(

@@ -16,7 +16,7 @@ import {
 	earliestEntryTime,
 } from './historyMatching';
 import { readHistorySince } from './historyReader';
-import { allRequests, generationLedgerOf } from './requestLedger';
+import { allRequests, ledgerOf } from './requestLedger';
 
 /** The usual pause between two reads of the history, in ms. */
 const SEARCH_INTERVAL_MS = 10_000;
@@ -75,7 +75,7 @@ export async function findInHistory(
 		msUntilDeadline: number,
 	): Promise<ReadResult<GeneratedFile[]>> {
 		const isLastSearch = Math.min(remainingSearchMs(), msUntilDeadline) < SEARCH_INTERVAL_MS;
-		const ledger = generationLedgerOf(api.credential);
+		const ledger = ledgerOf(api.credential);
 		ledger.add(request);
 		const requestsWithPrompt = ledger.findByPrompt(request);
 		const relevantRequests = [
@@ -136,7 +136,7 @@ function requestsOfOtherTokens(
 	const identifiers = new Set(entries.flatMap((entry) => entry.identifiers));
 	const isListed = (file: GeneratedFile) =>
 		identifiers.has(file.fileUrl) || identifiers.has(pathOf(file));
-	return allRequests(false).filter(
+	return allRequests().filter(
 		(other) => other.prompt === prompt && !ownKeys.has(other.key) && other.files.some(isListed),
 	);
 }

@@ -9,10 +9,7 @@ const SEARCH_WINDOW_MS = 600_000;
 /** The maximum number of requests in a ledger. It is so high that a request stays while its result is searched for. */
 const MAX_LEDGER_REQUESTS = 10_000;
 
-/**
- * The requests of an account that this process knows, in the order in which they were added: those for generations, or
- * those for speech (see `SpeechLedger`).
- */
+/** The requests of an account that this process knows, for generations and for speech, in the order they were added. */
 export class RequestLedger {
 	private readonly byKey = new Map<string, GenerationRequest>();
 
@@ -44,17 +41,19 @@ export class RequestLedger {
 	/** Returns all requests, in the order in which they were added. */
 	all = (): GenerationRequest[] => [...this.byKey.values()];
 
-	/** Returns all requests with the prompt of `request`, itself included, in the order in which they were sent. */
+	/**
+	 * Returns all requests for generations with the prompt of `request`, itself included, in the order in which they were
+	 * sent.
+	 */
 	findByPrompt({ prompt }: GenerationRequest): GenerationRequest[] {
-		const requestsWithPrompt = this.all().filter((other) => other.prompt === prompt);
+		const requestsWithPrompt = this.all().filter(
+			(other) => other.kind !== 'speech' && other.prompt === prompt,
+		);
 		// All processes that know the same requests must sort them in the same way, or two of them could take the same
 		// entry.
 		return requestsWithPrompt.sort((a, b) => a.sentAt - b.sentAt || (a.key < b.key ? -1 : 1));
 	}
 }
-
-/** The ledger for speech. The class exists because `account.ts` finds shared objects by their class. */
-class SpeechLedger extends RequestLedger {}
 
 /** Makes the record of a request that is about to be sent, with a new key. */
 export const newRequest = (
@@ -86,14 +85,10 @@ export const finalFields = (
  */
 export const promptStart = (prompt = ''): string => prompt.slice(0, 100);
 
-/** Returns all requests that this process knows, of all accounts: those for speech, or those for generations. */
-export const allRequests = (isSpeech: boolean): GenerationRequest[] =>
-	allAccounts().flatMap((account) => account.get(isSpeech ? SpeechLedger : RequestLedger).all());
+/** Returns all requests that this process knows, of all accounts. */
+export const allRequests = (): GenerationRequest[] =>
+	allAccounts().flatMap((account) => account.get(RequestLedger).all());
 
-/** Returns the ledger of a credential's account in this process, for generations. */
-export const generationLedgerOf = (credential: Credential): RequestLedger =>
+/** Returns the ledger of a credential's account in this process. */
+export const ledgerOf = (credential: Credential): RequestLedger =>
 	accountOf(credential).get(RequestLedger);
-
-/** Returns the ledger of a credential's account in this process, for speech. */
-export const speechLedgerOf = (credential: Credential): RequestLedger =>
-	accountOf(credential).get(SpeechLedger);

@@ -2,12 +2,7 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { sleep } from '../async/deadline';
 import type { GeneratedFile, GenerationRequest } from '../contract';
 import { LATE_RESULT_MS } from '../generation/historyMatching';
-import {
-	allRequests,
-	generationLedgerOf,
-	promptStart,
-	speechLedgerOf,
-} from '../generation/requestLedger';
+import { allRequests, ledgerOf, promptStart } from '../generation/requestLedger';
 import type { Credential } from '../http/credential';
 import { identifiersOf } from '../parsing/responses';
 import { asText, isRecord, withoutQuery } from '../parsing/values';
@@ -63,8 +58,9 @@ export async function isCreatedByOwnExecution(
 ): Promise<boolean> {
 	const receivedAt = Date.now();
 	const isSpeech = subject.files === undefined;
-	const ledger = (isSpeech ? speechLedgerOf : generationLedgerOf)(credential);
-	const isOwn = ({ creator }: GenerationRequest) => creator !== undefined && isOwnCreator(creator);
+	const ledger = ledgerOf(credential);
+	const isOwn = ({ creator, kind }: GenerationRequest) =>
+		(kind === 'speech') === isSpeech && creator !== undefined && isOwnCreator(creator);
 	const isProven = (request: GenerationRequest) => isProvenCreator(request, subject);
 	let hasReadFailed = false;
 	while (!signal.aborted) {
@@ -74,7 +70,7 @@ export async function isCreatedByOwnExecution(
 		const creator = ownRequests[verdicts.indexOf('created')];
 		// The sub-workflow may use another token or Base URL of the same account. Another service may use the same ids,
 		// so the prompts must be equal, too.
-		const provenElsewhere = allRequests(isSpeech).filter(isOwn).filter(isProven);
+		const provenElsewhere = allRequests().filter(isOwn).filter(isProven);
 		if (subject.readPrompt && (creator || provenElsewhere.length > 0)) {
 			const prompt = await subject.readPrompt().catch(() => void (hasReadFailed = true));
 			subject = { ...subject, prompt: prompt ?? undefined, readPrompt: undefined };

@@ -2,9 +2,9 @@ import type { ServiceRecord, PaidSpeechOperation } from '../../../shared/contrac
 import { whenAborted, withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withDefaultFacts } from '../../../shared/failure';
 import {
+	ledgerOf,
 	newRequest,
 	promptStart,
-	speechLedgerOf,
 	searchEnd,
 } from '../../../shared/generation/requestLedger';
 import { creatorOf } from '../../../shared/n8n/requestCreator';
@@ -77,7 +77,7 @@ async function create(
 	// If `stopStarting` aborts, this wait ends early, and `createTask` sends nothing.
 	await Promise.race([ready, whenAborted(stopStarting)]);
 	report.log('sending the text');
-	const ledger = speechLedgerOf(item.credential);
+	const ledger = ledgerOf(item.credential);
 	const ledgerRequest = newRequest({
 		// If the create call gets no answer, a trigger can recognize the task only by its text.
 		...{ prompt: asText(requestBody.input) ?? '', contentDigest: '', kind: 'speech' },
