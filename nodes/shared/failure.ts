@@ -90,11 +90,10 @@ export interface FailureFacts {
 	/** True if the operation is free of charge, so that the user can simply try it again. */
 	isFree?: boolean;
 	/**
-	 * Set if the credential was changed after an earlier attempt had sent the request. `how` describes that attempt, as
-	 * in “with another token”. `settingToRestore` names what to enter in the credential again. `result` names what can still
-	 * be collected then, as in “its audio”.
+	 * Set if the credential was changed after an earlier attempt had sent the request: how that attempt sent it, as in
+	 * “with another token, as task 7”.
 	 */
-	sentElsewhere?: { how: string; settingToRestore: string; result: string };
+	sentElsewhere?: string;
 	/** The reason, in words of the service or of this package. */
 	reason?: string;
 	/** Why no connection was possible, for the kind `unreachable`. */

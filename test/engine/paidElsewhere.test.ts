@@ -34,7 +34,7 @@ test('a retry after the Base URL was changed does not take the other service’s
 		// Which task that is, where, and how it is got.
 		const { message, description } = bad(result);
 		expect(message).toContain(`to another Base URL, ${sim.baseUrl}, as task ${id}`);
-		expect(description).toContain('To get its audio at no extra charge, enter that');
+		expect(description).toContain('To get the result at no extra charge, enter the earlier');
 	} finally {
 		await other.close();
 	}

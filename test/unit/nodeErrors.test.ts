@@ -8,8 +8,7 @@ import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 import { bannedIn } from './terms';
 
-const how = 'to another Base URL, https://old.example.com, as task 4711';
-const OTHER_URL = { how, settingToRestore: 'that Base URL', result: 'its audio' };
+const OTHER_URL = 'to another Base URL, https://old.example.com, as task 4711';
 const TOKEN = 'tok_0123456789abcdef';
 const redact = redactor(TOKEN);
 const node = { name: 'Media Generation', parameters: {} } as INode;
@@ -83,7 +82,7 @@ The service rejected the request (HTTP 403): captcha. Ask your provider whether 
 media.example.com does not present a certificate that n8n trusts. Check 'Base URL': the service may use http://, or its certificate may have expired. For your own authority, set NODE_EXTRA_CA_CERTS in n8n's environment to its file, and restart n8n.
 media.example.com is blocked by the security settings of this n8n instance. Ask your n8n administrator to allow this host.
 The service has no task with this ID: Not found – task 4711. Check the task ID. The task may have been deleted, or belong to another account.
-An earlier attempt sent this request to another Base URL, https://old.example.com, as task 4711. To get its audio at no extra charge, enter that Base URL in the credential again, then choose Executions → Retry. To use the new credential instead, run only this row (charged).
+An earlier attempt sent this request to another Base URL, https://old.example.com, as task 4711. To get the result at no extra charge, enter the earlier Base URL or token in the credential again, then choose Executions → Retry. To use the new credential instead, run only this row (charged).
 The file was generated but could not be downloaded: the file is empty. Get the file later, at no extra charge, or here: https://files.example.com/a.mp3
 'Text' is empty. Fill it in, or check the column's name in its expression.
 The service received too many requests from this account. Wait 7 seconds. If it happens again, set a lower 'Concurrency' under Options.

@@ -215,7 +215,7 @@ export class JournalEntry {
 		this.adoptNewerValue();
 		const { value } = this;
 		if (value && !this.isOfThisService(value))
-			throw sentElsewhereFailure(value, `to another Base URL, ${value.baseUrl}`, 'that Base URL');
+			throw sentElsewhereFailure(value, `to another Base URL, ${value.baseUrl}`);
 		for (let otherCall = inFlight.get(sharedKey); otherCall; otherCall = inFlight.get(sharedKey)) {
 			const result = await Promise.race([otherCall, whenAborted(stopStarting)])
 				.finally(() => this.adoptNewerValue())
@@ -264,11 +264,7 @@ export class JournalEntry {
 		if (isFailure(error, 'notFound')) {
 			const { accountKey = this.credential.accountKey, createdAt = 0 } = previous;
 			if (accountKey !== this.credential.accountKey)
-				throw sentElsewhereFailure(
-					previous,
-					'with another token',
-					'the earlier token (or another of its account)',
-				);
+				throw sentElsewhereFailure(previous, 'with another token');
 			if (!this.journal.isRetry || Date.now() - createdAt < MAX_REPLICA_LAG_MS) return;
 		}
 		this.write({ ...previous, state: 'gone' });
@@ -301,14 +297,12 @@ export class JournalEntry {
 
 /**
  * Makes the Failure for a call that was sent with another setting of the credential, which the user has replaced since.
- * The result can be collected only with `settingToRestore`. `how` says how the call was sent, as in “with another token”.
+ * The result can be collected only with that setting. `how` says how the call was sent, as in “with another token”.
  */
-function sentElsewhereFailure(value: WrittenValue, how: string, settingToRestore: string): Failure {
+function sentElsewhereFailure(value: WrittenValue, how: string): Failure {
 	const isSpeech = 'taskId' in value;
 	return new Failure('indeterminate', {
-		sentElsewhere: isSpeech
-			? { how: `${how}, as task ${value.taskId}`, settingToRestore, result: 'its audio' }
-			: { how, settingToRestore, result: 'the result' },
+		sentElsewhere: isSpeech ? `${how}, as task ${value.taskId}` : how,
 		mayBeCharged: true,
 		mediaKind: isSpeech ? 'speech' : undefined,
 	});

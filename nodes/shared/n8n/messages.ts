@@ -263,8 +263,9 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 					description: `It isn't sent again, to avoid a second charge: ${howToCheckFor(facts.mediaKind)}. If it isn't there, run only this row (${facts.part ? 'all its parts are charged' : 'charged'}). 'Execute step' here charges all rows.`,
 				}
 			: {
-					message: `An earlier attempt sent this request ${facts.sentElsewhere.how}`,
-					description: `To get ${facts.sentElsewhere.result} at no extra charge, enter ${facts.sentElsewhere.settingToRestore} in the credential again, then choose Executions → Retry. To use the new credential instead, run only this row (charged).`,
+					message: `An earlier attempt sent this request ${facts.sentElsewhere}`,
+					description:
+						'To get the result at no extra charge, enter the earlier Base URL or token in the credential again, then choose Executions → Retry. To use the new credential instead, run only this row (charged).',
 				},
 	noAudioUrl: ({ limitMs }) => ({
 		message: `The task is completed, but its audio is not available yet (waited ${formatSeconds(limitMs)})`,
