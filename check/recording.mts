@@ -281,7 +281,7 @@ export class StandIns {
 		const { parts: _, redact: __, ...exchange } = whole;
 		const file = fileIn(whole);
 		const pieces: Piece[] = file
-			? [{ ms: 0, base64: fileStart(file) }]
+			? [{ ms: whole.parts[0]!.ms, base64: fileStart(file) }]
 			: textPieces(whole).map(({ ms, text }) => ({ ms, text: this.#body(text) }));
 		return {
 			...exchange,
