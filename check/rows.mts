@@ -269,10 +269,11 @@ export function voiceIn(runs: Run[]): string | undefined {
 }
 
 /**
- * Returns the row that says why nothing works, from the answer about the account and what the node makes of it; without
- * an answer, from what the node would say.
+ * Returns the row that says why nothing works: what the node makes of the account or, if it was not run, what it would
+ * say of the `first` answer.
  */
-export function blockedRow(answer: Exchange, account?: Run): Row {
+export function blockedRow(first: Exchange, account?: Run): Row {
+	const answer = (account && answerIn(account)) ?? first;
 	const failure = shared.failureOfConnection({ code: answer.broke }, answer.origin);
 	const why = account ? errorIn(account) : `n8n says “${shared.wordingOf(failure).message}”`;
 	const advice = `${why}: check the Base URL and the API Token`;

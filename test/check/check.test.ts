@@ -473,6 +473,13 @@ describe('what rows say', () => {
 		);
 	});
 
+	test('of a service that is too slow, how long the node has waited', () => {
+		const unanswered = (ended: number) =>
+			exchangeOf('GET', '/v1/video/me', '', { status: 0, broke: 'ended by the node', ended });
+		const run = { operation: 'account', lines: ['error: late'], exchanges: [unanswered(25_000)] };
+		expect(blockedRow(unanswered(3000), run).differs).toBe('no answer within 25.0 s');
+	});
+
 	const socket = (...texts: string[]) =>
 		exchangeOf('WEBSOCKET', '/ws', '', {
 			...{ status: 101, broke: 'ended by the node' },
