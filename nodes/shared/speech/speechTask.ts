@@ -208,7 +208,8 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		},
 		(error: unknown) => {
 			const failure = runningTask ? runningTask.end(error) : error;
-			throw withTaskId(observations.errorToReport(failure), taskId, observations.lastKnownStatus);
+			const { lastKnownStatus } = observations;
+			throw withDefaultFacts(observations.errorToReport(failure), { taskId, lastKnownStatus });
 		},
 	);
 }
@@ -216,10 +217,3 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 /** Returns a number from 0 to 1. It depends only on the task, so that several triggers share each read of a task. */
 const jitterOf = (taskId: string): number =>
 	createHash('sha256').update(taskId).digest().readUInt16BE() / 0xffff;
-
-/**
- * Returns a Failure with the id of a task and its last known status added, and any other error as it is. Facts that the
- * Failure already has stay.
- */
-export const withTaskId = (error: unknown, taskId: string, lastKnownStatus?: string): unknown =>
-	withDefaultFacts(error, { taskId, lastKnownStatus });

@@ -1,9 +1,9 @@
 import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
-import { Failure, invalidInput } from '../../../shared/failure';
+import { Failure, invalidInput, withDefaultFacts } from '../../../shared/failure';
 import { download, type FileToFetch } from '../../../shared/http/download';
 import { hasWebSocket, acquireSocket } from '../../../shared/speech/accountSocket';
-import { withTaskId, waitForTask } from '../../../shared/speech/speechTask';
+import { waitForTask } from '../../../shared/speech/speechTask';
 import {
 	downloadField,
 	pollInterval,
@@ -137,7 +137,7 @@ async function fetchFile(
 	if (url === undefined) return undefined;
 	const file = { url, kind: 'speech', id: taskId, ...fileOptions } as const;
 	return await download(context, credential, file, signal).catch((error: unknown) => {
-		throw withTaskId(error, taskId);
+		throw withDefaultFacts(error, { taskId });
 	});
 }
 

@@ -1,6 +1,5 @@
 import { withDefaultFacts } from '../../../shared/failure';
 import { taskIdField } from '../../../shared/n8n/descriptions';
-import { withTaskId } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/itemContext';
 
 /** Speech → Delete (§4.3): deletes a speech task. */
@@ -17,7 +16,7 @@ export const deleteSpeech: Operation = {
 
 		return async () => {
 			await api.deleteTask(id, stopStarting).catch((error: unknown) => {
-				throw withDefaultFacts(withTaskId(error, id), { isFree: true });
+				throw withDefaultFacts(error, { taskId: id, isFree: true });
 			});
 			return [output({ task_id: id, deleted: true })];
 		};

@@ -1,5 +1,5 @@
+import { withDefaultFacts } from '../../../shared/failure';
 import { downloadOffByDefault, taskIdField } from '../../../shared/n8n/descriptions';
-import { withTaskId } from '../../../shared/speech/speechTask';
 import type { Operation } from '../../run/itemContext';
 import { fetchSound, speechItem } from './collect';
 
@@ -20,7 +20,7 @@ export const getSpeech: Operation = {
 
 		return async () => {
 			const task = await api.getTask(id, stopStarting).catch((error: unknown) => {
-				throw withTaskId(error, id);
+				throw withDefaultFacts(error, { taskId: id });
 			});
 			const url = wantsFile ? task.audioUrl : undefined;
 			const sound = await fetchSound(item, id, url, stopStarting);

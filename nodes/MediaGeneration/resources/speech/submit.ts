@@ -9,7 +9,7 @@ import {
 } from '../../../shared/generation/requestLedger';
 import { creatorOf } from '../../../shared/n8n/requestCreator';
 import { asText } from '../../../shared/parsing/values';
-import { withTaskId, type TaskWait } from '../../../shared/speech/speechTask';
+import type { TaskWait } from '../../../shared/speech/speechTask';
 import { describeFailedAttempt, type JournalEntry } from '../../paid/journal';
 import type { ItemContext } from '../../run/itemContext';
 
@@ -121,7 +121,7 @@ async function create(
  */
 async function isUsable({ api, stopStarting }: ItemContext, taskId: string) {
 	const task = await api.getTask(taskId, stopStarting).catch((error: unknown) => {
-		if (!isTaskGone(error)) throw withTaskId(error, taskId);
+		if (!isTaskGone(error)) throw withDefaultFacts(error, { taskId });
 	});
 	return task !== undefined && (task.apparentEnd ?? task.state) !== 'error';
 }
