@@ -1,7 +1,7 @@
 import { event, status } from '../faults/row.mts';
 import { bad, good, hints, out } from './seen';
 import { ALWAYS, onCreate, posts } from './service';
-import { EACH, fakeTime, run, sim, start, texts, video } from './setup';
+import { CONTINUE, EACH, fakeTime, node, run, sim, start, texts, video } from './setup';
 import { hasten } from './time';
 
 /* Streams that begin with an error, and that the service does not end at once. */
@@ -25,6 +25,26 @@ test.each<[string, Array<{ delayMs: number } | string>]>([
 test('a token that the first event refuses is named, though the stream stays open', async () => {
 	onCreate({ sse: [refusal(401, 'invalid_token')] } as never, ALWAYS);
 	expect(bad(await run(quick('A'))).message).toMatch(/refused the API token/);
+});
+
+test('an event with the code 401 ends only its own row, because the token has worked', async () => {
+	onCreate({ sse: [refusal(401, 'Unauthorized'), 'END'] } as never, { ...ALWAYS, body: 'B' });
+	const rows = video(EACH, { concurrency: 1, timeout: 60 }, { download: false });
+	const result = await run(node(rows, CONTINUE), texts('A', 'B', 'C'));
+	expect(out(result).map(({ json }) => json.error_kind)).toEqual([
+		undefined,
+		'not_allowed',
+		undefined,
+	]);
+	expect(posts()).toBe(3);
+});
+
+test('an event with the code 402 that mentions a quota is about the credit, and not sent again', async () => {
+	fakeTime();
+	onCreate({ sse: [refusal(402, 'You exceeded your current quota'), 'END'] } as never, ALWAYS);
+	const { result } = await hasten(quick('A'));
+	expect(bad(result).message).toMatch(/out of credit/);
+	expect(posts()).toBe(1);
 });
 
 test.each([

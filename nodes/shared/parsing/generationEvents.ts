@@ -228,9 +228,11 @@ export class GenerationEvents {
 	/** Reads an error. An error without an id may be about one file, or about all of them. */
 	private readError(error: unknown): void {
 		const { kind, facts } = failureOfReport(this.context.redact.value(error));
-		const transient = isThrottledAnswer(error) || undefined;
 		const failureKind = kind === 'outOfCredit' ? kind : 'generationFailed';
-		const failure = new Failure(failureKind, { ...facts, transient });
+		const transient = (kind !== 'outOfCredit' && isThrottledAnswer(error)) || undefined;
+		// A code in an event is not the status of the response: a 401 may be about a token of the service itself.
+		const status = this.mode === 'plain' ? facts.status : undefined;
+		const failure = new Failure(failureKind, { ...facts, status, transient });
 		const listed = this.listIn(error);
 		// The id beside a list is that of the whole job, whose failure is that of an entry.
 		const id = idOf(listed.length > 0 ? listed.find(isFailed) : error);
