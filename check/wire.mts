@@ -50,7 +50,7 @@ interface Recorder {
 	exchanges: Exchange[];
 	/** Removes the token. */
 	redact: Redactor;
-	/** True to cut each event stream after its first events. */
+	/** True to cut each event stream after its first events or comments. */
 	cutsStreams?: boolean;
 }
 
@@ -105,7 +105,11 @@ subscribe('http.client.request.created', (message) => {
 		const push = response.push.bind(response);
 		response.push = (part: Buffer | null, encoding) => {
 			if (part) keep(exchange, part);
-			if (recorder.cutsStreams && isStream(exchange) && eventsOf(exchange).length > 0) {
+			if (
+				recorder.cutsStreams &&
+				isStream(exchange) &&
+				fullTextOf(exchange).search(EVENT_END) > 0
+			) {
 				end(exchange, CUT);
 				setImmediate(() => request.socket?.destroy());
 			}

@@ -369,6 +369,12 @@ describe('what is recorded of the wire', () => {
 			expect([cut.got, cut.exchange.broke]).toEqual(['ECONNRESET', 'cut by the check']);
 		},
 	);
+
+	test('a stream that beats before its only event is cut before that event', async () => {
+		const parts = [': ping\n\n', event];
+		const cut = await pass(parts, { 'content-type': 'text/event-stream' }, 'POST', true);
+		expect([cut.exchange.broke, eventsOf(cut.exchange)]).toEqual(['cut by the check', []]);
+	});
 });
 
 test('a check does not replace the recording of the one before', () => {
