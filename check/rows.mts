@@ -225,7 +225,7 @@ function readRow(run: Run, { part, ifRead, ifLost, entryFields }: Part, asked: A
 	const lost =
 		(isUnread ? ifLost + (error ? ` (${error})` : '') : undefined) ??
 		(isMissed ? `the newest entries are missed: ${ifLost}` : undefined) ??
-		(entry && lostIn(entry)[0]?.ifLost);
+		(entry && lostIn(entry).find((field) => field.ifLost)?.ifLost);
 	const facts = [
 		entryFields && !isUnread && `${entries.length} entries`,
 		trouble === undefined && fieldsIn(json),

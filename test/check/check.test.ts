@@ -195,6 +195,12 @@ describe('a stranger checks', () => {
 			/the file URL is called `data.images.url`; no created_at that the node can read \| .*ID alone/,
 		],
 		[
+			'one whose history tells neither IDs nor times',
+			answering({ '/histories': [{ prompt: 'x', file_url: '/x.mp4' }] }),
+			'limits',
+			/no ID that the node can read; no created_at that the node can read \| .*ID alone/,
+		],
+		[
 			'one whose voices are names alone',
 			answering({ '/voices': { voices: ['anna', 'carl'] } }),
 			'limits',
