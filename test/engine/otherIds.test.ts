@@ -90,6 +90,32 @@ describe('a sub-workflow after the trigger', () => {
 		await pass(90);
 		expect(trigger.started.map(({ item }) => item.json.id)).toEqual([]);
 	});
+
+	test.each<[string, string | undefined, string | undefined, IDataObject]>([
+		['the history has no ids', 'stream-b', undefined, {}],
+		[
+			'the stream has no ids, and the service rewrites the prompt',
+			undefined,
+			'row-b',
+			{ prompt: 'A better P' },
+		],
+	])(
+		'its own video starts nothing, whose URL has no file extension and is signed anew: %s',
+		async (_, streamId, rowId, more) => {
+			const file = (sig: number) => `${sim.fileOrigin}/media/b?sig=${sig}`;
+			const [trigger] = await Promise.all([activate(setting), pass(3)]);
+			onCreate({ sse: [complete([{ id: streamId, file_url: file(1) }]), 'END'] } as never, {
+				times: 1,
+			});
+			const running = await beginCalled(video('P', {}, { download: false }));
+			await pass(3);
+			good(await running.finished);
+			const row = entry(rowId as string, 'b', 2, { file_url: file(2), ...more });
+			sim.history.unshift(row);
+			await pass(90);
+			expect(trigger.started.map(({ item }) => item.json.file_url)).toEqual([]);
+		},
+	);
 });
 
 test('nor does one of several that is listed before the stream tells its address, though all ids were told', async () => {
