@@ -208,12 +208,12 @@ export function textPieces(exchange: Exchange): Array<{ ms: number; text: string
 	return pieces.filter(({ text }) => text !== '');
 }
 
-/** Returns the events of a stream. Those without a name have the name `no name`. */
+/** Returns the events of a stream. Those without a name are called `(no name)`. */
 export function eventsOf(exchange: Exchange) {
 	const events: Array<{ event: string; json: unknown; ms: number }> = [];
 	for (const { ms, text } of textPieces(exchange)) {
 		createParser({
-			onEvent: ({ event = 'no name', data }) =>
+			onEvent: ({ event = '(no name)', data }) =>
 				void events.push({ event, json: shared.parseEventData(data), ms }),
 		}).feed(text);
 	}
