@@ -220,6 +220,13 @@ test.each<[string, IDataObject, path: string, record: object, out: object]>([
 	},
 );
 
+test('an execution that fails is not recorded as canceled, whatever the service says', async () => {
+	onRead(answer(200, { id: 1, status: 'error', error: 'The job was canceled' }), ALWAYS);
+	const result = await run(speech('Hi'));
+	expect(bad(result).message).toMatch(/The job was cancel/);
+	expect(result.run.status).toBe('error');
+});
+
 describe('an answer with 200 that is none', () => {
 	const says = (code: number, msg: string) => answer(200, { code, msg, data: null });
 

@@ -51,7 +51,9 @@ export function toNodeError(
 	}
 	// The token is removed before `wordingOf` truncates some facts, because a truncated token might not be recognized.
 	const wording = wordingOf(new Failure(error.kind, redact.value(error.facts)));
-	const message = prefix + wording.message;
+	// n8n (2.41) records an execution as canceled if the word “canceled” is in its error.
+	const word = isFailure(error, 'canceled') ? 'canceled' : 'cancelled';
+	const message = prefix + wording.message.replaceAll('canceled', word);
 	const description = withNotes(wording.description);
 	const { status } = error.facts;
 	const nodeError =
