@@ -5,7 +5,7 @@ import { MIB } from '../service/bodies.mts';
 import { split } from './longText';
 import { bad, good, hints, only } from './seen';
 import { begin, image, node, RETRY, run, sim, start, fakeTime, video } from './setup';
-import { made } from './service';
+import { made, onCreate, posts } from './service';
 import { hasten, pass, passUntil, passWhile } from './time';
 
 /* What takes long before and in a stream: the clocks are hastened. */
@@ -88,6 +88,21 @@ describe.each([
 		expect(sent()).toBe(1);
 	});
 });
+
+test.each([{ success: false }, { error: 'Upstream is busy, retrying' }, { code: 429 }])(
+	'an entry in progress with %j is no failure: its video is not requested again',
+	async (more) => {
+		fakeTime();
+		const sse = [status({ id: 'a', status: 'processing' }), 'RESET'];
+		onCreate({ sse } as never, { times: 1 });
+		const entry = made('a', { file_url: '', status: 'processing' });
+		sim.history.unshift({ ...entry, ...more } as never);
+		setTimeout(() => sim.history.splice(0, 1, made('a')), 60_000);
+		const { result } = await hasten(node(video('P', {}, { download: false }), RETRY));
+		expect(good(result)[0]!.json.id).toBe('a');
+		expect(posts()).toBe(1);
+	},
+);
 
 test('an error for one of several, and then nothing: the history is searched before that is the end of it', async () => {
 	const error = 'event: error\ndata: {"error":"UNSAFE"}\n\n';

@@ -86,7 +86,7 @@ describe('a new video', () => {
 	it('is told when it has its file, and one that fails by its id where failures are wanted', async () => {
 		const both = await follow({}, { parameters: { events: ['generated', 'failed'] } });
 		const one = await follow();
-		const good = add({ file_url: '', status: 'processing' });
+		const good = add({ file_url: '', status: 'processing', success: false } as never);
 		const bad = add({ file_url: '', status: 'processing' });
 		await pass(2 * INTERVAL_SECONDS);
 		expect(both.started).toEqual([]);

@@ -62,6 +62,9 @@ const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'err
 /** Matches unknown status words that seem to mean that a task is in progress. */
 const LIKELY_PROGRESS_WORD =
 	/ing$|queue|pending|active|progress|start|wait|submit|creat|schedul|accept/;
+/** True for a status word that seems to mean that a task or a generation is in progress. */
+export const seemsInProgress = (status: unknown): boolean =>
+	LIKELY_PROGRESS_WORD.test((asText(status) ?? '').toLowerCase());
 /** Matches unknown status words that seem to mean that a task has failed. */
 const LIKELY_FAILURE_WORD =
 	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
@@ -72,7 +75,7 @@ function apparentEndOf(
 	record: ServiceRecord,
 	audioUrl?: string,
 ): SpeechTask['apparentEnd'] {
-	if (LIKELY_PROGRESS_WORD.test(status)) return undefined;
+	if (seemsInProgress(status)) return undefined;
 	const isFailureStatus = LIKELY_FAILURE_WORD.test(status);
 	if (readReason(isFailureStatus ? { ...record, status: undefined } : record.error) !== undefined)
 		return 'error';
