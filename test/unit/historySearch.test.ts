@@ -342,6 +342,17 @@ test('a file without an id is recognized, although its entry is on a later page'
 	expect(found.map(({ id }) => id)).toEqual(['a']);
 });
 
+test('a request whose stream is open is still known after 10,000 requests for speech', async () => {
+	const api = apiOf(async ({ page }: { page: number }) => pageOf(one, page));
+	const requests = ledgerOf(api.credential);
+	requests.add(sent());
+	for (let count = 0; count < 10_000; count++) requests.add(sent({ kind: 'speech' }));
+	const lost = new Failure('streamLost');
+	const request = sent({ searchUntil: Date.now() });
+	const failed = findInHistory(api, request, lost, new AbortController().signal);
+	await expect(failed).rejects.toMatchObject({ facts: { candidates: [{ id: 'a' }] } });
+});
+
 test('what another process has found for a request is known as taken', async () => {
 	const api = apiOf(async ({ page }: { page: number }) => pageOf([file('b'), file('a')], page));
 	const requests = ledgerOf(api.credential);

@@ -6,8 +6,11 @@ import { evictOldest } from '../limits';
 
 /** How long the history is searched for a lost result, in ms, unless the caller of `searchEnd` sets another time. */
 const SEARCH_WINDOW_MS = 600_000;
-/** The maximum number of requests in a ledger. It is so high that a request stays while its result is searched for. */
-const MAX_LEDGER_REQUESTS = 10_000;
+/**
+ * The maximum number of requests in a ledger. It is so high that a request stays while its result is searched for, also
+ * beside thousands of texts that are spoken meanwhile.
+ */
+const MAX_LEDGER_REQUESTS = 20_000;
 
 /** The requests of an account that this process knows, for generations and for speech, in the order they were added. */
 export class RequestLedger {
