@@ -67,13 +67,20 @@ function troubleOf(exchange: Exchange): string | undefined {
 	return isFailure ? `status ${status} with an error${reasonText}` : undefined;
 }
 
-/** Returns the answer to a free operation: the first that the node can read, otherwise the last; undefined if none. */
+/**
+ * Returns the answer to a free operation: the first that the node can read, otherwise the last. If the service has
+ * answered nothing, returns the last exchange; undefined if there is none.
+ */
 function answerIn({ operation, exchanges }: Run): Exchange | undefined {
 	// After a refusal, the node also reads the account.
 	const own = exchanges.filter(
 		({ path }) => operation === 'account' || !path.includes(shared.ACCOUNT_PATH),
 	);
-	return own.find((call) => troubleOf(call) === undefined) ?? own.at(-1);
+	return (
+		own.find((call) => troubleOf(call) === undefined) ??
+		own.findLast(({ status }) => status > 0) ??
+		own.at(-1)
+	);
 }
 
 /** Returns the first sentence of a line of an outcome, without the task or item that it is about. */

@@ -484,6 +484,10 @@ describe('what rows say', () => {
 			exchangeOf('GET', '/v1/video/me', '', { status: 0, broke: 'ended by the node', ended });
 		const run = { operation: 'account', lines: ['error: late'], exchanges: [unanswered(25_000)] };
 		expect(blockedRow(unanswered(3000), run).differs).toBe('no answer within 25.0 s');
+		// It has cut the last of several answers short.
+		const answered = exchangeOf('GET', '/v1/video/me', '{}', { status: 502 });
+		run.exchanges = [answered, answered, unanswered(3800)];
+		expect(blockedRow(unanswered(3000), run).differs).toBe('HTTP 502 with JSON');
 	});
 
 	const socket = (...texts: string[]) =>
