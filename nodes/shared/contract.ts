@@ -175,7 +175,7 @@ export type GenerationOperation = (typeof GENERATIONS)[keyof typeof GENERATIONS]
  * A create call for media, and what is known about its result. The journal stores the requests for generations, so that
  * a retry collects the result instead of paying for a second request.
  */
-export interface GenerationRequest {
+export interface MediaRequest {
 	/** A UUID that identifies the request in the ledger. It is not the idempotency key. */
 	key: string;
 	/** The `accountKey` of the credential that sent the request; undefined for speech. */

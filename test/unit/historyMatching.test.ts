@@ -1,4 +1,4 @@
-import type { ServiceRecord, GenerationRequest } from '../../nodes/shared/contract';
+import type { ServiceRecord, MediaRequest } from '../../nodes/shared/contract';
 import { sortOldestFirst, toHistoryEntries } from '../../nodes/shared/generation/historyEntries';
 import { matchHistory } from '../../nodes/shared/generation/historyMatching';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
@@ -18,7 +18,7 @@ const listed = (fields: ServiceRecord, number: number): ServiceRecord => {
 	return { id: `e${number}`, prompt: 'P', file_url, created_at: at(5 + number), ...fields };
 };
 
-type Other = Partial<GenerationRequest> & {
+type Other = Partial<MediaRequest> & {
 	/** Its stream goes on: it was lost unless told so. */
 	isHeard?: boolean;
 	/** What it has got. */
@@ -26,7 +26,7 @@ type Other = Partial<GenerationRequest> & {
 };
 
 /** A request whose stream was lost when it was sent. */
-function lost({ isHeard, got, ...fields }: Other): GenerationRequest {
+function lost({ isHeard, got, ...fields }: Other): MediaRequest {
 	const request = sent(fields);
 	if (!isHeard) request.searchUntil = request.sentAt + 10 * MINUTE;
 	if (!got) return request;

@@ -1,7 +1,7 @@
 import type { Api } from '../../nodes/shared/api/api';
 import { throttleOf } from '../../nodes/shared/pace/throttle';
 import { startDeadline, throwIfAborted, whenAborted } from '../../nodes/shared/async/deadline';
-import type { ServiceRecord, GenerationRequest } from '../../nodes/shared/contract';
+import type { ServiceRecord, MediaRequest } from '../../nodes/shared/contract';
 import { Failure } from '../../nodes/shared/failure';
 import { readHistorySince } from '../../nodes/shared/generation/historyReader';
 import { findInHistory, findRenewedFile } from '../../nodes/shared/generation/historySearch';
@@ -25,7 +25,7 @@ const file = (id: string, seconds = 5): ServiceRecord => ({
 const failed = (id: string) => ({ ...file(id), file_url: '', status: 'failed' });
 
 interface Setting {
-	asked?: Partial<GenerationRequest>;
+	asked?: Partial<MediaRequest>;
 	/** What is listed, newest first, once so many seconds have passed. */
 	after?: number;
 	/** What each look meets first. */

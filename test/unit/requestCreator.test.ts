@@ -1,4 +1,4 @@
-import type { GenerationRequest } from '../../nodes/shared/contract';
+import type { MediaRequest } from '../../nodes/shared/contract';
 import { sortOldestFirst, toHistoryEntries } from '../../nodes/shared/generation/historyEntries';
 import { matchHistory } from '../../nodes/shared/generation/historyMatching';
 import { ledgerOf } from '../../nodes/shared/generation/requestLedger';
@@ -16,7 +16,7 @@ test('a video that a trigger attributes to a finished request still goes to the 
 	const ledger = ledgerOf(credential);
 	const now = Date.now();
 	const video = (id: string) => ({ id, prompt: 'P', file_url: `${SERVICE}/files/${id}.mp4` });
-	const request = (first: string, fields: Partial<GenerationRequest>) => {
+	const request = (first: string, fields: Partial<MediaRequest>) => {
 		const files = readGeneratedFiles([video(first)], SERVICE);
 		const own = { files, creator: { id: 'own' }, sentAt: now - 60_000, searchUntil: now + 60_000 };
 		const one = sent({ ...own, attributableCount: 2, ...fields });

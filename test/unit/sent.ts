@@ -1,11 +1,11 @@
-import type { GenerationRequest } from '../../nodes/shared/contract';
+import type { MediaRequest } from '../../nodes/shared/contract';
 
 export const SENT_AT = Date.parse('2026-01-01T10:00:00Z');
 
 let count = 0;
 
 /** A request as it is kept, for one video of "P" unless `fields` say otherwise. */
-export const sent = (fields: Partial<GenerationRequest> = {}): GenerationRequest => ({
+export const sent = (fields: Partial<MediaRequest> = {}): MediaRequest => ({
 	contentDigest: `${fields.kind} ${fields.aspectRatio} ${fields.withImages}`,
 	key: `request ${count++}`,
 	...{ prompt: 'P', kind: 'video', requestedCount: 1, withImages: false, sentAt: SENT_AT },

@@ -1,7 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import type { StopStarting } from '../../shared/async/callSignals';
 import { throwIfAborted, whenAborted } from '../../shared/async/deadline';
-import type { GenerationRequest } from '../../shared/contract';
+import type { MediaRequest } from '../../shared/contract';
 import { Failure, type FailureFacts, isFailure, toFailure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
 import { contextsOfFinishedNodes } from '../../shared/n8n/internals';
@@ -195,7 +195,7 @@ export class JournalEntry {
 	}
 
 	/** The generation requests that the journal has for the account of this call. */
-	get requestsOfAccount(): GenerationRequest[] {
+	get requestsOfAccount(): MediaRequest[] {
 		return Object.values(this.journal.entries)
 			.flatMap((value) => ('request' in value && value.request ? [value.request] : []))
 			.filter(({ accountKey }) => accountKey === this.credential.accountKey);

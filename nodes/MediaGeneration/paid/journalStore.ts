@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
-import type { GenerationRequest } from '../../shared/contract';
+import type { MediaRequest } from '../../shared/contract';
 import { startNodeOf } from '../../shared/n8n/internals';
 import { digestOf, itemIdentity } from './idempotencyKey';
 
@@ -11,7 +11,7 @@ export type JournalValue =
 	 * 'sent': it is indeterminate whether the service has accepted the call, for the reason in `indeterminateReason`.
 	 * 'accepted': the service has begun to generate. `request` is missing for speech.
 	 */
-	| { state: 'sent' | 'accepted'; indeterminateReason?: string; request?: GenerationRequest }
+	| { state: 'sent' | 'accepted'; indeterminateReason?: string; request?: MediaRequest }
 	/**
 	 * 'task': the service has created a speech task, at `createdAt` in ms since 1970. 'gone': the service has said that
 	 * the task failed or does not exist. `accountKey` is that of the credential that has created the task.

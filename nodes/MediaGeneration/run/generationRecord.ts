@@ -1,4 +1,4 @@
-import type { GeneratedFile, GenerationOperation, GenerationRequest } from '../../shared/contract';
+import type { GeneratedFile, GenerationOperation, MediaRequest } from '../../shared/contract';
 import { Failure, isFailure, withDefaultFacts } from '../../shared/failure';
 import { MAX_FILES } from '../../shared/limits';
 import { creatorOf } from '../../shared/n8n/requestCreator';
@@ -57,7 +57,7 @@ const SEARCH_AFTER_EMPTY_MS = 60_000;
  */
 export class GenerationRecord {
 	/** The request that this attempt or an earlier one has sent, or that is about to be sent. */
-	readonly request: GenerationRequest;
+	readonly request: MediaRequest;
 	/** `accepted` once the service has begun to generate, so that the call is charged. */
 	private state: 'sent' | 'accepted' = 'sent';
 	/** Why it is indeterminate whether the service has accepted the request, in words. */
@@ -232,7 +232,7 @@ export class GenerationRecord {
 	 * `newId` is an id that the service has just announced.
 	 */
 	private writeAccepted(
-		change: Partial<GenerationRequest> & { files: GeneratedFile[] },
+		change: Partial<MediaRequest> & { files: GeneratedFile[] },
 		newId?: string,
 	): void {
 		const ids = [...this.request.announcedIds, newId, ...change.files.map(({ id }) => id)];
@@ -249,7 +249,7 @@ export class GenerationRecord {
 	}
 
 	/** Applies `change` to the request, and writes the request to the journal for the next attempt. */
-	private updateRequest(change: Partial<GenerationRequest>): void {
+	private updateRequest(change: Partial<MediaRequest>): void {
 		Object.assign(this.request, change);
 		const { state, indeterminateReason, request } = this;
 		this.entry.write({ state, indeterminateReason, request });

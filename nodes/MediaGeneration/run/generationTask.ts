@@ -2,7 +2,7 @@ import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import type { AbortInFlight } from '../../shared/async/callSignals';
 import { withDeadline } from '../../shared/async/deadline';
 import { msBeforeFinalRead } from '../../shared/async/pollUntil';
-import type { GeneratedFile, MediaKind, GenerationRequest } from '../../shared/contract';
+import type { GeneratedFile, MediaKind, MediaRequest } from '../../shared/contract';
 import { fileNames } from '../../shared/generation/entryFiles';
 import { findInHistory, findRenewedFile } from '../../shared/generation/historySearch';
 import { Failure, withDefaultFacts } from '../../shared/failure';
@@ -95,7 +95,7 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 	 * attempt has requested the file. Throws a Failure if the file cannot be downloaded.
 	 */
 	async function fileOutput(
-		request: GenerationRequest,
+		request: MediaRequest,
 		originalFile: GeneratedFile,
 		name: string,
 		isResumed: boolean,

@@ -1,4 +1,4 @@
-import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, type GenerationRequest, MEDIA } from '../contract';
+import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, type MediaRequest, MEDIA } from '../contract';
 import { asText, hasNoZone } from '../parsing/values';
 import { apparentKind, topLevelType } from '../parsing/fileType';
 import { identifiersOf } from '../parsing/responses';
@@ -29,16 +29,15 @@ const CLOCK_TOLERANCE_MS = 2000;
 const MAX_ZONE_OFFSET_MS = 14 * 3_600_000;
 
 /** Returns the earliest time at which an entry of this request may have been created, in ms since 1970 by our clock. */
-export const earliestEntryTime = ({ sentAt }: GenerationRequest): number =>
-	sentAt - CLOCK_TOLERANCE_MS;
+export const earliestEntryTime = ({ sentAt }: MediaRequest): number => sentAt - CLOCK_TOLERANCE_MS;
 
 /**
  * Returns a predicate for requests. It is true for a request that could own the same entries as `request`: some of its
  * files are still missing, and its search goes on or ended late enough.
  */
 export const isCompetingWith =
-	(request: GenerationRequest) =>
-	({ requestedCount, announcedIds, files, searchUntil = Infinity }: GenerationRequest): boolean =>
+	(request: MediaRequest) =>
+	({ requestedCount, announcedIds, files, searchUntil = Infinity }: MediaRequest): boolean =>
 		requestedCount > Math.max(announcedIds.length, files.length) &&
 		searchUntil + LATE_RESULT_MS >= earliestEntryTime(request);
 
@@ -47,8 +46,8 @@ export const isCompetingWith =
  * and URL: it has a file, and its search had not ended when `request` was sent.
  */
 export const mayHaveUnrecognized =
-	(request: GenerationRequest) =>
-	({ files, searchUntil = Infinity }: GenerationRequest): boolean =>
+	(request: MediaRequest) =>
+	({ files, searchUntil = Infinity }: MediaRequest): boolean =>
 		files.length > 0 && searchUntil + CLOCK_TOLERANCE_MS >= earliestEntryTime(request);
 
 /**
@@ -69,8 +68,8 @@ export const mayHaveUnrecognized =
  * @param ownAccountKey the `accountKey` of the credential that has read the history
  */
 export function matchHistory(
-	request: GenerationRequest,
-	requestsWithPrompt: GenerationRequest[],
+	request: MediaRequest,
+	requestsWithPrompt: MediaRequest[],
 	entries: HistoryEntry[],
 	ownAccountKey: string,
 ): HistoryMatch {
@@ -86,7 +85,7 @@ export function matchHistory(
 	const possibleEntries = unclaimedEntries.filter(couldBelongTo(request));
 
 	/** Returns how many of the requested files of `owner` are still missing. The number may be negative. */
-	const missingFileCountOf = (owner: GenerationRequest) => {
+	const missingFileCountOf = (owner: MediaRequest) => {
 		const ownEntries = entries.filter(matchesByIdentifier(owner));
 		const { requestedCount, announcedIds, files, failedIds = [] } = owner;
 		const fileCount = Math.max(files.length, ownEntries.flatMap((entry) => entry.files).length);
@@ -105,9 +104,7 @@ export function matchHistory(
 		.filter(
 			(owner) => isCompetingWith(request)(owner) && possibleEntries.some(couldBelongTo(owner)),
 		)
-		.flatMap((owner) =>
-			Array<GenerationRequest>(Math.max(0, missingFileCountOf(owner))).fill(owner),
-		);
+		.flatMap((owner) => Array<MediaRequest>(Math.max(0, missingFileCountOf(owner))).fill(owner));
 	/**
 	 * Each entry that one of the requests in `claimants` could own, oldest first. An entry is repeated for each of its
 	 * files.
@@ -119,7 +116,7 @@ export function matchHistory(
 		searchUntil,
 		contentDigest,
 		accountKey = ownAccountKey,
-	}: GenerationRequest) =>
+	}: MediaRequest) =>
 		searchUntil !== undefined &&
 		contentDigest === request.contentDigest &&
 		accountKey === ownAccountKey;
@@ -149,7 +146,7 @@ export function matchHistory(
 }
 
 /** Returns the announced ids of a request, and the ids and URLs of the files that have arrived. */
-const identifiersOfRequest = ({ announcedIds, files }: GenerationRequest) => [
+const identifiersOfRequest = ({ announcedIds, files }: MediaRequest) => [
 	...announcedIds,
 	...identifiersOf(files),
 ];
@@ -158,7 +155,7 @@ const identifiersOfRequest = ({ announcedIds, files }: GenerationRequest) => [
  * Returns a predicate for history entries. It is true for an entry whose id was announced to `owner`, and for an entry
  * that has a file of `owner`.
  */
-export function matchesByIdentifier(owner: GenerationRequest): (entry: HistoryEntry) => boolean {
+export function matchesByIdentifier(owner: MediaRequest): (entry: HistoryEntry) => boolean {
 	const identifiers = new Set(identifiersOfRequest(owner));
 	return (entry) => hasAnyIdentifier(entry, identifiers);
 }
@@ -167,17 +164,17 @@ export function matchesByIdentifier(owner: GenerationRequest): (entry: HistoryEn
  * Returns a predicate for history entries. It is true if the time, the kind and the aspect ratio of the entry do not
  * contradict `owner`, and false if the entry has no time. The prompt is not compared.
  */
-const couldBelongTo = (owner: GenerationRequest) => (entry: HistoryEntry) =>
+const couldBelongTo = (owner: MediaRequest) => (entry: HistoryEntry) =>
 	isInTime(owner, entry) && hasSameShape(owner, entry);
 
 /** Like `couldBelongTo`, but true for an entry without a time. A time without a zone may be that of any zone. */
-const mayBelongTo = (owner: GenerationRequest) => (entry: HistoryEntry) => {
+const mayBelongTo = (owner: MediaRequest) => (entry: HistoryEntry) => {
 	const toleranceMs = hasNoZone(entry.record.created_at) ? MAX_ZONE_OFFSET_MS : 0;
 	const mayBeInTime = Number.isNaN(entry.createdAt) || isInTime(owner, entry, toleranceMs);
 	return mayBeInTime && hasSameShape(owner, entry);
 };
 
-function isInTime(owner: GenerationRequest, { createdAt }: HistoryEntry, toleranceMs = 0): boolean {
+function isInTime(owner: MediaRequest, { createdAt }: HistoryEntry, toleranceMs = 0): boolean {
 	const { searchUntil = Infinity } = owner;
 	return (
 		createdAt >= earliestEntryTime(owner) - toleranceMs &&
@@ -186,7 +183,7 @@ function isInTime(owner: GenerationRequest, { createdAt }: HistoryEntry, toleran
 }
 
 /** Returns false if the kind or the aspect ratio of the entry contradicts `owner`. */
-function hasSameShape(owner: GenerationRequest, { record, files }: HistoryEntry): boolean {
+function hasSameShape(owner: MediaRequest, { record, files }: HistoryEntry): boolean {
 	const { aspectRatio, kind } = owner;
 	const rawRatio = asText(record.aspect_ratio) ?? '';
 	const ratio =

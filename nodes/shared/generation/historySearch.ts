@@ -1,7 +1,7 @@
 import type { Api } from '../api/api';
 import { remainingMs, monotonicNow, withDeadline } from '../async/deadline';
 import { pollUntil, type ReadResult } from '../async/pollUntil';
-import type { GeneratedFile, GenerationRequest } from '../contract';
+import type { GeneratedFile, MediaRequest } from '../contract';
 import { Failure, isFailure, withDefaultFacts, type FailureFacts } from '../failure';
 import { MAX_FILES } from '../limits';
 import { asText, withoutQuery } from '../parsing/values';
@@ -32,7 +32,7 @@ const RENEWAL_MS = 60_000;
  */
 export async function findInHistory(
 	api: Api,
-	request: GenerationRequest,
+	request: MediaRequest,
 	streamFailure: Failure,
 	signal: AbortSignal,
 ): Promise<GeneratedFile[]> {
@@ -129,9 +129,9 @@ export async function findInHistory(
  */
 function requestsOfOtherTokens(
 	prompt: string,
-	ownRequests: GenerationRequest[],
+	ownRequests: MediaRequest[],
 	entries: HistoryEntry[],
-): GenerationRequest[] {
+): MediaRequest[] {
 	const ownKeys = new Set(ownRequests.map(({ key }) => key));
 	const identifiers = new Set(entries.flatMap((entry) => entry.identifiers));
 	const isListed = (file: GeneratedFile) =>
@@ -178,7 +178,7 @@ function furtherFilesOf(entries: HistoryEntry[], receivedFiles: GeneratedFile[])
  */
 export async function findRenewedFile(
 	api: Api,
-	request: GenerationRequest,
+	request: MediaRequest,
 	file: GeneratedFile,
 	signal: AbortSignal,
 ): Promise<GeneratedFile> {
@@ -192,7 +192,7 @@ export async function findRenewedFile(
 /** Returns `file` of `request` as the history has it; undefined if it is not surely there. */
 function renewedFileIn(
 	entries: HistoryEntry[],
-	request: GenerationRequest,
+	request: MediaRequest,
 	file: GeneratedFile,
 ): GeneratedFile | undefined {
 	const knownIds = new Set(request.files.map(({ id }) => id));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { accountOf, allAccounts } from '../account';
-import type { GeneratedFile, GenerationRequest } from '../contract';
+import type { GeneratedFile, MediaRequest } from '../contract';
 import type { Credential } from '../http/credential';
 import { evictOldest } from '../limits';
 
@@ -14,13 +14,13 @@ const MAX_LEDGER_REQUESTS = 20_000;
 
 /** The requests of an account that this process knows, for generations and for speech, in the order they were added. */
 export class RequestLedger {
-	private readonly byKey = new Map<string, GenerationRequest>();
+	private readonly byKey = new Map<string, MediaRequest>();
 
 	/**
 	 * Adds a request, or replaces the one with the same key. If there are then more than MAX_LEDGER_REQUESTS, the
 	 * oldest are removed.
 	 */
-	add(request: GenerationRequest): void {
+	add(request: MediaRequest): void {
 		this.byKey.set(request.key, request);
 		evictOldest(this.byKey, MAX_LEDGER_REQUESTS);
 	}
@@ -29,7 +29,7 @@ export class RequestLedger {
 	 * Adds a request from the journal, unless the ledger has it with at least as many files. Sets its `searchUntil`, so
 	 * its search in the history starts now, unless it has started before.
 	 */
-	restore(request: GenerationRequest): void {
+	restore(request: MediaRequest): void {
 		const existing = this.byKey.get(request.key);
 		if (existing && existing.files.length >= request.files.length) return;
 		request.searchUntil = searchEnd(request);
@@ -37,18 +37,18 @@ export class RequestLedger {
 	}
 
 	/** Removes a request. Call it only when the service has surely not accepted the request. */
-	remove({ key }: GenerationRequest): void {
+	remove({ key }: MediaRequest): void {
 		this.byKey.delete(key);
 	}
 
 	/** Returns all requests, in the order in which they were added. */
-	all = (): GenerationRequest[] => [...this.byKey.values()];
+	all = (): MediaRequest[] => [...this.byKey.values()];
 
 	/**
 	 * Returns all requests for generations with the prompt of `request`, itself included, in the order in which they were
 	 * sent.
 	 */
-	findByPrompt({ prompt }: GenerationRequest): GenerationRequest[] {
+	findByPrompt({ prompt }: MediaRequest): MediaRequest[] {
 		const requestsWithPrompt = this.all().filter(
 			(other) => other.kind !== 'speech' && other.prompt === prompt,
 		);
@@ -60,23 +60,21 @@ export class RequestLedger {
 
 /** Makes the record of a request that is about to be sent, with a new key. */
 export const newRequest = (
-	request: Omit<GenerationRequest, 'key' | 'announcedIds' | 'files'>,
-): GenerationRequest => ({ ...request, key: randomUUID(), announcedIds: [], files: [] });
+	request: Omit<MediaRequest, 'key' | 'announcedIds' | 'files'>,
+): MediaRequest => ({ ...request, key: randomUUID(), announcedIds: [], files: [] });
 
 /**
  * Returns when the search in the history for a request ends, in ms since 1970: the request's `searchUntil` if it is
  * set, otherwise `searchMs` milliseconds from now.
  */
-export const searchEnd = (
-	{ searchUntil }: GenerationRequest,
-	searchMs = SEARCH_WINDOW_MS,
-): number => searchUntil ?? Date.now() + searchMs;
+export const searchEnd = ({ searchUntil }: MediaRequest, searchMs = SEARCH_WINDOW_MS): number =>
+	searchUntil ?? Date.now() + searchMs;
 
 /** Returns the fields that change in a request when `files` are its final result, and no more files are expected. */
 export const finalFields = (
-	request: GenerationRequest,
+	request: MediaRequest,
 	files: GeneratedFile[],
-): Partial<GenerationRequest> => ({
+): Partial<MediaRequest> => ({
 	// No other file is expected, so these files are all of them.
 	requestedCount: files.length,
 	searchUntil: searchEnd(request, 0),
@@ -89,7 +87,7 @@ export const finalFields = (
 export const promptStart = (prompt = ''): string => prompt.slice(0, 100);
 
 /** Returns all requests that this process knows, of all accounts. */
-export const allRequests = (): GenerationRequest[] =>
+export const allRequests = (): MediaRequest[] =>
 	allAccounts().flatMap((account) => account.get(RequestLedger).all());
 
 /** Returns the ledger of a credential's account in this process. */

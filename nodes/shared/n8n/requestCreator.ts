@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { sleep } from '../async/deadline';
-import type { GeneratedFile, GenerationRequest } from '../contract';
+import type { GeneratedFile, MediaRequest } from '../contract';
 import { LATE_RESULT_MS } from '../generation/historyMatching';
 import { allRequests, ledgerOf, promptStart } from '../generation/requestLedger';
 import type { Credential } from '../http/credential';
@@ -22,14 +22,14 @@ const OTHER_PROMPT_GRACE_MS = 5000;
  */
 const LATE_TASK_MS = 3 * 3_600_000;
 
-/** The workflow that has sent a request, and what called it (see `GenerationRequest.creator`). */
-export type RequestCreator = NonNullable<GenerationRequest['creator']>;
+/** The workflow that has sent a request, and what called it (see `MediaRequest.creator`). */
+export type RequestCreator = NonNullable<MediaRequest['creator']>;
 
 /**
  * What a trigger's event is about: an entry of the history, or a speech task, which has no `files`. The
  * `prompt` of a task is its text; it is undefined if unknown.
  */
-export type EventSubject = Partial<Pick<GenerationRequest, 'prompt' | 'files'>> & {
+export type EventSubject = Partial<Pick<MediaRequest, 'prompt' | 'files'>> & {
 	id?: string;
 	hasFailed?: boolean;
 	/**
@@ -59,9 +59,9 @@ export async function isCreatedByOwnExecution(
 	const receivedAt = Date.now();
 	const isSpeech = subject.files === undefined;
 	const ledger = ledgerOf(credential);
-	const isOwn = ({ creator, kind }: GenerationRequest) =>
+	const isOwn = ({ creator, kind }: MediaRequest) =>
 		(kind === 'speech') === isSpeech && creator !== undefined && isOwnCreator(creator);
-	const isProven = (request: GenerationRequest) => isProvenCreator(request, subject);
+	const isProven = (request: MediaRequest) => isProvenCreator(request, subject);
 	let hasReadFailed = false;
 	while (!signal.aborted) {
 		const ownRequests = ledger.all().filter(isOwn);
@@ -87,7 +87,7 @@ export async function isCreatedByOwnExecution(
 }
 
 /** Returns true if an id or a URL proves that `request` has created `subject`. */
-function isProvenCreator(request: GenerationRequest, { id, files = [] }: EventSubject): boolean {
+function isProvenCreator(request: MediaRequest, { id, files = [] }: EventSubject): boolean {
 	const { announcedIds, attributedIds = [] } = request;
 	if (id && [...announcedIds, ...attributedIds].includes(id)) return true;
 	// The history may have other ids than the stream. But if both sides have ids, the query counts unless the path ends
@@ -103,7 +103,7 @@ function isProvenCreator(request: GenerationRequest, { id, files = [] }: EventSu
  * Judges a request that no id or URL proves to be the creator. Returns `created` if it has most likely created `subject`,
  * `perhaps` if that is not clear yet, and undefined if it has not. `receivedAt` is when the event arrived, in ms since 1970.
  */
-function verdictOf(request: GenerationRequest, subject: EventSubject, receivedAt: number) {
+function verdictOf(request: MediaRequest, subject: EventSubject, receivedAt: number) {
 	const { prompt, hasFailed } = subject;
 	const { files, attributableCount = request.requestedCount, searchUntil } = request;
 	const isSpeech = request.kind === 'speech';
@@ -137,7 +137,7 @@ const collapse = (text: string) => text.trim().replace(/\s+/g, ' ');
  * Notes in `creator` that `files`, or the task `id`, are its result, so that it does not count as the creator of what
  * comes later. A request for speech creates only one task.
  */
-function assignResult(creator: GenerationRequest, id: string, files: GeneratedFile[] = []): void {
+function assignResult(creator: MediaRequest, id: string, files: GeneratedFile[] = []): void {
 	if (creator.kind === 'speech') creator.announcedIds = [id];
 	if (creator.attributableCount === undefined) return;
 	creator.attributableCount -= Math.max(1, files.length);
@@ -145,7 +145,7 @@ function assignResult(creator: GenerationRequest, id: string, files: GeneratedFi
 	creator.attributedIds = [...(creator.attributedIds ?? []), id];
 }
 
-/** Returns the workflow that sends a request, and what called it (see `GenerationRequest.creator`). */
+/** Returns the workflow that sends a request, and what called it (see `MediaRequest.creator`). */
 export function creatorOf(context: IExecuteFunctions): RequestCreator {
 	if (context.getMode() === 'error') {
 		const workflow = startNodeOf(context).runs?.[0]?.data?.main?.[0]?.[0]?.json.workflow;
