@@ -138,7 +138,10 @@ export interface FailureFacts {
 	lastKnownStatus?: string;
 	/** How many tasks and streams have been in flight without an overload. More may be too many. */
 	safeInFlight?: number;
-	/** History entries that may be the lost result. `id` is the URL if there is no id; `createdAt` is the service's text. */
+	/**
+	 * History entries that may be the lost result. `id` is the URL, or says that there is no id, if the entry has none.
+	 * `createdAt` is the service's text.
+	 */
 	candidates?: Array<{ id: string; createdAt?: string }>;
 }
 

@@ -248,6 +248,12 @@ test.each<[string, limit: number, facts: object]>([
 test.each<[string, ServiceRecord | ServiceRecord[], announcedIds: string[], found: string]>([
 	['one without a time', { ...file('x'), created_at: undefined }, [], 'streamLost: x'],
 	['one without an ID', { ...file('x'), id: undefined }, ['a', 'b'], `streamLost: ${urlOfX}`],
+	[
+		'one without an ID that contains its file',
+		{ ...file('x'), id: undefined, file_url: 'data:video/mp4;base64,AAAA' },
+		['a', 'b'],
+		'streamLost: one without an ID',
+	],
 	['one of another ID, as not all were told', file('x'), ['a'], 'streamLost: x'],
 	['one beside that of the refused one', [file('x'), failed('a')], ['a'], 'streamLost: x'],
 	['one of another ID, as none that was told is listed', file('x'), ['a', 'b'], 'streamLost: x'],

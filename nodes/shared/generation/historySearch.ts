@@ -4,7 +4,7 @@ import { pollUntil, type ReadResult } from '../async/pollUntil';
 import type { GeneratedFile, MediaRequest } from '../contract';
 import { Failure, isFailure, withDefaultFacts, type FailureFacts } from '../failure';
 import { MAX_FILES } from '../limits';
-import { asText, withoutQuery } from '../parsing/values';
+import { asText, asWebUrl, withoutQuery } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
 import { identifiersOf } from '../parsing/responses';
 import type { HistoryEntry } from './historyEntries';
@@ -105,7 +105,8 @@ export async function findInHistory(
 		candidates = match.candidates
 			.filter(({ id }) => !knowsAllIds || id === undefined)
 			.map(({ id, files, record }) => ({
-				id: id ?? files[0]?.fileUrl ?? '',
+				// A data: URL contains the whole file, so it is not shown.
+				id: id ?? asWebUrl(files[0]?.fileUrl ?? '')?.href ?? 'one without an ID',
 				createdAt: asText(record.created_at),
 			}));
 		foundFiles = [...receivedFiles, ...furtherFiles].slice(0, MAX_FILES);
