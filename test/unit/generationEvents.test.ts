@@ -82,16 +82,29 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	[
 		'words of progress in an end',
 		completion(pending),
-		lost(/connection ended early/),
+		lost(/response ended early/),
 		[pending.status],
 	],
 	['half an end', COMPLETE.slice(0, COMPLETE.indexOf('file_url') + 20), { kind: 'lost' }],
 	['an error of bare words', event('error', 'It failed'), failed('It failed')],
 	['an error of another name', event('image_generation_failed', '"quota"'), failed('quota')],
 	['half a JSON answer', '[{"id":"v1","file_ur', lost(/cut off/)],
-	['JSON without a file', '{"status":"accepted"}', lost(/no file/)],
+	['JSON without a file', '{"status":"unknown"}', lost(/no file/)],
+	['JSON of a job that goes on', '{"status":"accepted"}', lost(/response ended early/)],
 	['nothing', '', lost(/empty/)],
 	['a page', '\n<html><body>502</body></html>', { kind: 'foreignServer' }],
+	...[{ success: false }, { error: 'Upstream is busy, retrying' }, { code: 429 }].map(
+		(more): [string, string, object] => [
+			`an entry in progress with ${Object.keys(more).join()}`,
+			status({ id: 'v1', status: 'processing', ...more }) + COMPLETE,
+			COMPLETED,
+		],
+	),
+	[
+		'an entry in progress that says why none will come',
+		status({ id: 'v1', status: 'processing', error: 'UNSAFE' }) + COMPLETE,
+		failed('UNSAFE'),
+	],
 	['a failure told by a status', status({ status: 'FAILED', message: 'No' }), failed('No')],
 	['one without a reason', status('failed'), failed()],
 ])('%s', (...row) => {
@@ -103,7 +116,7 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 
 it('an answer that broke off was not empty', () => {
 	for (const part of ['[{"id":"v1","file_ur', ': beat\n\n'])
-		expect(hear([part], 'finishBroken').outcome).toEqual(lost(/connection ended early/));
+		expect(hear([part], 'finishBroken').outcome).toEqual(lost(/response ended early/));
 	expect(hear([], 'finishBroken').outcome).toEqual(lost(/empty/));
 });
 

@@ -1,7 +1,7 @@
 import type { GeneratedFile, ServiceRecord } from '../contract';
 import { asId, asText, asTime } from '../parsing/values';
 import { isFailed, statesFinalReason } from '../parsing/errors';
-import { idOf, pathIdentifiersOf, readGeneratedFiles, seemsInProgress } from '../parsing/responses';
+import { idOf, pathIdentifiersOf, readGeneratedFiles } from '../parsing/responses';
 
 /** An entry of the history (§2.3), with the ids and URLs that identify it. */
 export interface HistoryEntry {
@@ -56,10 +56,7 @@ export function toHistoryEntries(history: ServiceRecord[], baseUrl: string): His
 			prompt: asText(record.prompt) ?? '',
 			createdAt: asTime(record.created_at),
 			files,
-			// An error beside a status that means “in progress” may be that of an attempt which the service repeats.
-			hasFailed:
-				files.length === 0 &&
-				((isFailed(record) && !seemsInProgress(record.status)) || statesFinalReason(record)),
+			hasFailed: files.length === 0 && (isFailed(record) || statesFinalReason(record)),
 			identifiers: [
 				id,
 				asId(record.task_id),

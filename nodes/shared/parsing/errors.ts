@@ -63,10 +63,6 @@ export function reportsError(value: unknown): boolean {
 export const isFailureWord = (value: unknown): boolean =>
 	/^(?:media_generation_status_)?(?:error|failed|filtered|cancell?ed)$/i.test(asText(value) ?? '');
 
-/** True if a record reports an error, or its status is one of these words. Also true for such a word by itself. */
-export const isFailed = (entry: unknown): boolean =>
-	reportsError(entry) || isFailureWord(isRecord(entry) ? entry.status : entry);
-
 /** A longer wait in Retry-After is cut to this many ms. */
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
@@ -142,6 +138,24 @@ const REASON_FIELD = /"\w{0,40}(?:filter|fail|block|reject|refus)\w{0,40}reasons
 /** True if a result without a file says why there will be none. */
 export const statesFinalReason = (result: unknown): boolean =>
 	FINAL_MEANINGS.has(meaningOf(result)) || REASON_FIELD.test(JSON.stringify(result) ?? '');
+
+/** Matches status words, also unknown ones, that seem to mean that a task or a generation is in progress. */
+const LIKELY_PROGRESS_WORD =
+	/ing$|queue|pending|active|progress|start|wait|submit|creat|schedul|accept/i;
+/** True for a status word that seems to mean “in progress”. */
+export const seemsInProgress = (status: unknown): boolean =>
+	LIKELY_PROGRESS_WORD.test(asText(status) ?? '');
+
+/**
+ * True if a record reports an error, or its status is one of the usual words for failure. Also true for such a word by
+ * itself.
+ */
+export function isFailed(entry: unknown): boolean {
+	const status = isRecord(entry) ? entry.status : entry;
+	// An error beside a status that means “in progress” may be that of an attempt which the service repeats.
+	const mayBeRepeated = seemsInProgress(status) && !statesFinalReason(entry);
+	return isFailureWord(status) || (reportsError(entry) && !mayBeRepeated);
+}
 
 /**
  * Returns the Failure of an answer with an error status or a redirect. The token must have been removed from `body`

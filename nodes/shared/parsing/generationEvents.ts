@@ -120,7 +120,7 @@ export class GenerationEvents {
 		if (!this.reportedFailure && statesFinalReason(this.lastEventData))
 			this.readError(this.lastEventData);
 		this.setOutcome(
-			this.mayMoreFilesArrive ? 'the response ended early' : undefined,
+			this.mayMoreFilesArrive ? this.defaultInterruption : undefined,
 			this.lastEventIsUnattributedError && !this.isAnyFileInProgress
 				? this.reportedFailure
 				: undefined,
@@ -244,7 +244,7 @@ export class GenerationEvents {
 
 	/** The `interruptionReason` of the outcome if the stream ends now. */
 	private get defaultInterruption(): string {
-		return this.mode ? 'the connection ended early' : 'the response was empty';
+		return this.mode ? 'the response ended early' : 'the response was empty';
 	}
 
 	/** The ids of the files that have failed. */

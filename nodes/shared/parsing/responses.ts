@@ -8,7 +8,7 @@ import {
 	type TaskState,
 } from '../contract';
 import { MAX_URL_CHARS, MAX_REASON_CHARS } from '../limits';
-import { isFailed, isFailureWord, readReason, reportsError } from './errors';
+import { isFailed, isFailureWord, readReason, reportsError, seemsInProgress } from './errors';
 import { GENERATED_KINDS, kindInType } from './fileType';
 import type { Redactor } from './redaction';
 import {
@@ -59,12 +59,6 @@ export const idOf = (value: unknown): string | undefined =>
 
 /** The states of a task that the contract names (§3). */
 const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
-/** Matches unknown status words that seem to mean that a task is in progress. */
-const LIKELY_PROGRESS_WORD =
-	/ing$|queue|pending|active|progress|start|wait|submit|creat|schedul|accept/;
-/** True for a status word that seems to mean that a task or a generation is in progress. */
-export const seemsInProgress = (status: unknown): boolean =>
-	LIKELY_PROGRESS_WORD.test((asText(status) ?? '').toLowerCase());
 /** Matches unknown status words that seem to mean that a task has failed. */
 const LIKELY_FAILURE_WORD =
 	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
@@ -154,12 +148,9 @@ const fileListKeys = (kind?: MediaKind) => [
 	'files',
 ];
 
-/** True for a status word that means “in progress”, and for an entry with such a word that reports no error. */
+/** True for a status word that seems to mean “in progress”, and for an entry with such a word that has not failed. */
 export const isInProgress = (entry: unknown): boolean =>
-	!isFailed(entry) &&
-	/^(?:media_generation_status_)?(?:pending|active|processing|generating)$/i.test(
-		asText(isRecord(entry) ? entry.status : entry) ?? '',
-	);
+	!isFailed(entry) && seemsInProgress(isRecord(entry) ? entry.status : entry);
 
 /**
  * Returns the entries that have a file, have failed or are in progress, of an array or of a record's first list of
