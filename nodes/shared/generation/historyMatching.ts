@@ -16,6 +16,8 @@ export interface HistoryMatch {
 	 * another one, newest first. An entry without a time may belong to any request. Otherwise empty.
 	 */
 	candidates: HistoryEntry[];
+	/** True if an entry may belong to this request, or to another one that still has a stream or a search. */
+	isUndecided: boolean;
 }
 
 /** How long after the search for its result a generation may still finish, in ms. */
@@ -35,7 +37,7 @@ export const earliestEntryTime = ({ sentAt }: MediaRequest): number => sentAt - 
  * Returns a predicate for requests. It is true for a request that could own the same entries as `request`: some of its
  * files are still missing, and its search goes on or ended late enough.
  */
-export const isCompetingWith =
+const isCompetingWith =
 	(request: MediaRequest) =>
 	({ requestedCount, announcedIds, files, searchUntil = Infinity }: MediaRequest): boolean =>
 		requestedCount > Math.max(announcedIds.length, files.length) &&
@@ -45,10 +47,14 @@ export const isCompetingWith =
  * Returns a predicate for requests. It is true for a request that may have got an entry of `request` under another id
  * and URL: it has a file, and its search had not ended when `request` was sent.
  */
-export const mayHaveUnrecognized =
+const mayHaveUnrecognized =
 	(request: MediaRequest) =>
 	({ files, searchUntil = Infinity }: MediaRequest): boolean =>
 		files.length > 0 && searchUntil + CLOCK_TOLERANCE_MS >= earliestEntryTime(request);
+
+/** Returns a predicate for requests: without them, the owner of an entry with the prompt of `request` is unknown. */
+export const mayShareEntriesWith = (request: MediaRequest) => (other: MediaRequest) =>
+	isCompetingWith(request)(other) || mayHaveUnrecognized(request)(other);
 
 /**
  * Finds the history entries of a request.
@@ -142,7 +148,11 @@ export function matchHistory(
 	];
 	const candidates = unclaimedEntries.filter(mayBelongTo(request));
 	const hasFiles = matched.some((entry) => !entry.hasFailed);
-	return { matched, candidates: hasFiles ? [] : candidates.reverse() };
+	const isUndecided =
+		!request.withImages &&
+		claimants.includes(request) &&
+		claimants.some(({ searchUntil = Infinity }) => searchUntil > Date.now());
+	return { matched, candidates: hasFiles ? [] : candidates.reverse(), isUndecided };
 }
 
 /** Returns the announced ids of a request, and the ids and URLs of the files that have arrived. */

@@ -2,17 +2,17 @@ import type { Api } from '../api/api';
 import { remainingMs, monotonicNow, withDeadline } from '../async/deadline';
 import { pollUntil, type ReadResult } from '../async/pollUntil';
 import type { GeneratedFile, MediaRequest } from '../contract';
-import { Failure, isFailure, withDefaultFacts, type FailureFacts } from '../failure';
+import { Failure, isFailure, withDefaultFacts } from '../failure';
 import { MAX_FILES } from '../limits';
 import { asText, asWebUrl, withoutQuery } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
 import { identifiersOf } from '../parsing/responses';
 import type { HistoryEntry } from './historyEntries';
 import {
-	isCompetingWith,
-	mayHaveUnrecognized,
+	mayShareEntriesWith,
 	matchesByIdentifier,
 	matchHistory,
+	type HistoryMatch,
 	earliestEntryTime,
 } from './historyMatching';
 import { readHistorySince } from './historyReader';
@@ -29,17 +29,20 @@ const RENEWAL_MS = 60_000;
  * Searches the history for the files of a generation whose stream ended too early. Resolves with the files that the
  * stream has delivered and those that the history has. Throws a Failure if there is no file. In most cases the Failure
  * is `streamFailure`, with the entries that may be the lost result as `candidates`.
+ *
+ * @param searchUntil until when to search, in ms since 1970; longer while another request may own the same entries
  */
 export async function findInHistory(
 	api: Api,
 	request: MediaRequest,
 	streamFailure: Failure,
 	signal: AbortSignal,
+	searchUntil = request.searchUntil ?? 0,
 ): Promise<GeneratedFile[]> {
-	const { files: receivedFiles, requestedCount, searchUntil = 0 } = request;
+	const { files: receivedFiles, requestedCount } = request;
 	const remainingSearchMs = () => searchUntil - Date.now();
 	let foundFiles = receivedFiles;
-	let candidates: FailureFacts['candidates'];
+	let match: HistoryMatch = { matched: [], candidates: [], isUndecided: false };
 
 	const searchRepeatedly = async (deadline: AbortSignal) =>
 		await pollUntil({
@@ -49,16 +52,30 @@ export async function findInHistory(
 			readFirst: true,
 		});
 	const limitMs = Math.max(0, remainingSearchMs()) + LAST_SEARCH_MS;
-	return await withDeadline(limitMs, signal, searchRepeatedly).catch((error: unknown) => {
+	return await withDeadline(limitMs, signal, searchRepeatedly).catch(async (error: unknown) => {
 		// If some of the files are missing, the user still gets the others.
 		if (foundFiles.length > 0) return foundFiles;
 		if (isFailure(error, 'generationFailed')) throw error;
 		// The generation may have been charged even if the history could not be read or the run was canceled.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
+		if (match.isUndecided && !signal.aborted) {
+			const nextSearchAt = Date.now() + SEARCH_INTERVAL_MS;
+			return await findInHistory(api, request, streamFailure, signal, nextSearchAt);
+		}
+		// If the ids of all videos were announced, an entry with another id is none of them. But the history may have
+		// other ids than the stream, unless it has one of those.
+		const knowsAllIds = request.announcedIds.length >= requestedCount && match.matched.length > 0;
+		const candidates = match.candidates
+			.filter(({ id }) => !knowsAllIds || id === undefined)
+			.map(({ id, files, record }) => ({
+				// A data: URL contains the whole file, so it is not shown.
+				id: id ?? asWebUrl(files[0]?.fileUrl ?? '')?.href ?? 'one without an ID',
+				createdAt: asText(record.created_at),
+			}));
 		// `streamFailure` may be about one of several videos. The others may be among the candidates, or there was no
 		// time to find them.
-		const mayHaveOthers = signal.aborted || (candidates?.length ?? 0) > 0;
+		const mayHaveOthers = signal.aborted || candidates.length > 0;
 		const failure =
 			isFailure(streamFailure, 'generationFailed') && mayHaveOthers
 				? new Failure('streamLost', { reason: streamFailure.facts.reason })
@@ -78,11 +95,7 @@ export async function findInHistory(
 		const ledger = ledgerOf(api.credential);
 		ledger.add(request);
 		const requestsWithPrompt = ledger.findByPrompt(request);
-		const relevantRequests = [
-			request,
-			...requestsWithPrompt.filter(isCompetingWith(request)),
-			...requestsWithPrompt.filter(mayHaveUnrecognized(request)),
-		];
+		const relevantRequests = [request, ...requestsWithPrompt.filter(mayShareEntriesWith(request))];
 		const since = Math.min(...relevantRequests.map(earliestEntryTime));
 		// The last search needs a new snapshot, because no later search would find a result that an older snapshot
 		// lacks.
@@ -96,19 +109,9 @@ export async function findInHistory(
 		);
 		const { accountKey } = api.credential;
 		const others = requestsOfOtherTokens(request.prompt, requestsWithPrompt, entries);
-		const match = matchHistory(request, [...requestsWithPrompt, ...others], entries, accountKey);
+		match = matchHistory(request, [...requestsWithPrompt, ...others], entries, accountKey);
 		const failedEntries = match.matched.filter((entry) => entry.hasFailed);
 		const furtherFiles = furtherFilesOf(match.matched, receivedFiles);
-		// If the ids of all videos were announced, an entry with another id is none of them. But the history may have
-		// other ids than the stream, unless it has one of those.
-		const knowsAllIds = request.announcedIds.length >= requestedCount && match.matched.length > 0;
-		candidates = match.candidates
-			.filter(({ id }) => !knowsAllIds || id === undefined)
-			.map(({ id, files, record }) => ({
-				// A data: URL contains the whole file, so it is not shown.
-				id: id ?? asWebUrl(files[0]?.fileUrl ?? '')?.href ?? 'one without an ID',
-				createdAt: asText(record.created_at),
-			}));
 		foundFiles = [...receivedFiles, ...furtherFiles].slice(0, MAX_FILES);
 		const failedCount = Math.max(failedEntries.length, request.failedIds?.length ?? 0);
 		if (foundFiles.length + failedCount >= requestedCount) {
