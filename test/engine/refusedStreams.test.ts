@@ -47,6 +47,13 @@ test('an event with the code 402 that mentions a quota is about the credit, and 
 	expect(posts()).toBe(1);
 });
 
+test('an event with the code 429 whose text names an unsafe prompt is about the prompt', async () => {
+	onCreate({ sse: [refusal(429, 'UNSAFE_GENERATION'), 'END'] } as never, ALWAYS);
+	const result = await run(node(quick('A'), CONTINUE));
+	expect(out(result)[0]!.json.error_kind).toBe('moderation');
+	expect(posts()).toBe(1);
+});
+
 test.each([
 	['the first event', []],
 	['a later event', [status('starting')]],

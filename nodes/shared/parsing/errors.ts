@@ -196,7 +196,9 @@ export function failureOfStatus(status: number, body: string): Failure {
  */
 export function failureOfReport(answer: unknown): Failure {
 	const status = statusInCode(answer);
-	if (status !== undefined) return failureOfStatus(status, JSON.stringify(answer));
+	// The words of such an answer tell more than a 429: a 429 for load is found by its words, too.
+	if (status !== undefined && status !== 429)
+		return failureOfStatus(status, JSON.stringify(answer));
 	const failure = failureOfAnswer(answer);
 	const { facts } = failure;
 	return facts.meaning === 'unavailable'
