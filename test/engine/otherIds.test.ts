@@ -81,7 +81,7 @@ test.each<[string, number, 'END' | 'RESET']>([
 	onCreate({ sse: [status('processing'), { delayMs }, ...second] } as never, { times: 1 });
 	onCreate({ sse: [status('processing'), { delayMs: 3000 }, 'RESET'] } as never, { times: 1 });
 	setTimeout(() => sim.history.unshift(entry('row-1', '1', 2)), 60_000);
-	setTimeout(() => sim.history.unshift(entry('row-2', '2', 2)), 850_000);
+	setTimeout(() => sim.history.unshift(entry('row-2', '2', 2)), 700_000);
 	const rows = video(EACH, { idleTimeout: 1200 }, { download: false });
 	const { result } = await hasten(node(rows), texts('P', 'P'));
 	const files = good(result).map(({ json }) => String(json.file_url).replace(/.*\/|\?.*/g, ''));

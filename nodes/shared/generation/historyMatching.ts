@@ -16,7 +16,7 @@ export interface HistoryMatch {
 	 * another one, newest first. An entry without a time may belong to any request. Otherwise empty.
 	 */
 	candidates: HistoryEntry[];
-	/** True if an entry may belong to this request, or to another one that still has a stream or a search. */
+	/** True if an entry may belong to this request, or to another one whose stream is still open. */
 	isUndecided: boolean;
 }
 
@@ -151,7 +151,7 @@ export function matchHistory(
 	const isUndecided =
 		!request.withImages &&
 		claimants.includes(request) &&
-		claimants.some(({ searchUntil = Infinity }) => searchUntil > Date.now());
+		claimants.some(({ searchUntil }) => searchUntil === undefined);
 	return { matched, candidates: hasFiles ? [] : candidates.reverse(), isUndecided };
 }
 

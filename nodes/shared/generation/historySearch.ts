@@ -30,7 +30,8 @@ const RENEWAL_MS = 60_000;
  * stream has delivered and those that the history has. Throws a Failure if there is no file. In most cases the Failure
  * is `streamFailure`, with the entries that may be the lost result as `candidates`.
  *
- * @param searchUntil until when to search, in ms since 1970; longer while another request may own the same entries
+ * @param searchUntil until when to search, in ms since 1970; longer while the stream of another request is open, if
+ *   that request may own the same entries
  */
 export async function findInHistory(
 	api: Api,
