@@ -322,5 +322,8 @@ export function collectableTasks(
 /** Describes in words how an attempt has failed, and when (UTC). */
 export function describeFailedAttempt(error: unknown): string {
 	const now = new Date().toISOString().replace('T', ' ').slice(0, 19);
-	return `${wordingOf(toFailure(error)).message} (${now} UTC)`;
+	const failure = toFailure(error);
+	// The message of the next attempt says itself that the result did not arrive.
+	const lostReason = failure.kind === 'streamLost' ? failure.facts.reason : undefined;
+	return `${lostReason ?? wordingOf(failure).message} (${now} UTC)`;
 }

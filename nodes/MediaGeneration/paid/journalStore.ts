@@ -8,8 +8,8 @@ import { digestOf, itemIdentity } from './idempotencyKey';
 /** What the journal says about one create call that may have been charged. */
 export type JournalValue =
 	/**
-	 * 'sent': it is indeterminate whether the service has accepted the call, for the reason in `indeterminateReason`.
-	 * 'accepted': the service has begun to generate. `request` is missing for speech.
+	 * 'sent': it is indeterminate whether the service has accepted the call. 'accepted': the service has begun to
+	 * generate. `indeterminateReason` says why the first attempt has failed. `request` is missing for speech.
 	 */
 	| { state: 'sent' | 'accepted'; indeterminateReason?: string; request?: MediaRequest }
 	/**

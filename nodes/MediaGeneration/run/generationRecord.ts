@@ -60,7 +60,7 @@ export class GenerationRecord {
 	readonly request: MediaRequest;
 	/** `accepted` once the service has begun to generate, so that the call is charged. */
 	private state: 'sent' | 'accepted' = 'sent';
-	/** Why it is indeterminate whether the service has accepted the request, in words. */
+	/** Why the first attempt has failed, in words. */
 	private indeterminateReason: string | undefined;
 	/** True if the stream ended too early. Missing files may then still appear in the history. */
 	private isStreamLost = false;
@@ -103,8 +103,8 @@ export class GenerationRecord {
 		const tokenReason = accountKey !== ownAccountKey && 'it was requested with another token';
 		const interruption = [tokenReason, this.indeterminateReason].filter(Boolean).join('; ');
 		const kind = reason === undefined ? 'indeterminate' : 'generationFailed';
-		const cause = reason ?? (this.indeterminateReason && interruption);
-		const failure = cause === undefined ? undefined : new Failure(kind, { reason: cause });
+		const cause = reason ?? (this.state === 'sent' && this.indeterminateReason && interruption);
+		const failure = cause ? new Failure(kind, { reason: cause }) : undefined;
 		const interruptionReason = interruption || 'an earlier attempt ended without a result';
 		return { files, interruptionReason, reason, failedIds, failure };
 	}
@@ -215,15 +215,13 @@ export class GenerationRecord {
 			return error;
 		}
 		const isProbablyNotAccepted = isFailure(error, 'unavailable', 'foreignServer');
-		const isIndeterminate = this.state === 'sent';
-		if (isIndeterminate && !this.isStreamLost)
-			this.indeterminateReason = describeFailedAttempt(error);
+		this.indeterminateReason ??= describeFailedAttempt(error);
 		this.updateRequest({
 			searchUntil: searchEnd(request, isProbablyNotAccepted ? SEARCH_AFTER_ERROR_MS : undefined),
 		});
 		return withDefaultFacts(error, {
 			announcedIds: request.announcedIds,
-			mayBeCharged: isIndeterminate || undefined,
+			mayBeCharged: this.state === 'sent' || undefined,
 		});
 	}
 
