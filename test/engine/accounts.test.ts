@@ -167,7 +167,7 @@ describe('after a refused token', () => {
 
 	test.each([
 		[403, { message: 'forbidden' }, 4],
-		[403, { error: 'invalid_token' }, 1],
+		[403, { error: 'invalid_token' }, 4],
 		[403, { error: 'Your plan does not include this voice' }, 4],
 	])('which %d %j means or not', async (status, body, sent) => {
 		onCreate(answer(status, body), ALWAYS);

@@ -1,6 +1,6 @@
 import { event, status } from '../faults/row.mts';
 import { bad, good, hints, out } from './seen';
-import { ALWAYS, onCreate, posts } from './service';
+import { ALWAYS, answer, onCreate, posts } from './service';
 import { CONTINUE, EACH, fakeTime, node, run, sim, start, texts, video } from './setup';
 import { hasten } from './time';
 
@@ -24,16 +24,17 @@ test.each<[string, Array<{ delayMs: number } | string>]>([
 
 test('a token that the first event refuses is named, though the stream stays open', async () => {
 	onCreate({ sse: [refusal(401, 'invalid_token')] } as never, ALWAYS);
+	sim.fault({ method: 'GET', action: answer(401, { error: 'invalid_token' }), ...ALWAYS });
 	expect(bad(await run(quick('A'))).message).toMatch(/refused the API token/);
 });
 
-test('an event with the code 401 ends only its own row, because the token has worked', async () => {
-	onCreate({ sse: [refusal(401, 'Unauthorized'), 'END'] } as never, { ...ALWAYS, body: 'B' });
+test('an event with the code 401 ends only its own row, because the account can be read', async () => {
+	onCreate({ sse: [refusal(401, 'Unauthorized'), 'END'] } as never, { ...ALWAYS, body: 'first' });
 	const rows = video(EACH, { concurrency: 1, timeout: 60 }, { download: false });
-	const result = await run(node(rows, CONTINUE), texts('A', 'B', 'C'));
+	const result = await run(node(rows, CONTINUE), texts('first', 'B', 'C'));
 	expect(out(result).map(({ json }) => json.error_kind)).toEqual([
-		undefined,
 		'not_allowed',
+		undefined,
 		undefined,
 	]);
 	expect(posts()).toBe(3);

@@ -91,7 +91,7 @@ describe('403 with JSON', () => {
 		expect(`${error} ${description}`).not.toMatch(asksForToken);
 	});
 
-	test('is the token where the account says so, too, but not once it has worked', async () => {
+	test('is the token where the account says so, too, and only there', async () => {
 		sim.fault({ action: answer(403, { message: 'Forbidden' }), ...ALWAYS });
 		const { description, error_kind } = await failedItem(speech('A'));
 		expect([error_kind, description]).toEqual(['token', expect.stringMatching(asksForToken)]);

@@ -1,6 +1,5 @@
 import type { Credential } from '../http/credential';
 import { failureOfStatus, readRetryAfter } from '../parsing/errors';
-import { meaningOf } from '../parsing/errorTable';
 import { ACCOUNT_PATH } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
 import type { CallSignals } from '../async/callSignals';
@@ -133,8 +132,6 @@ export class RetryingClient {
 	 * The Failure of a create call whose token was refused. Once it is set, this client sends no further create call.
 	 */
 	private tokenRefusal: Failure | undefined;
-	/** True once a call of this client has succeeded. */
-	private tokenHasWorked = false;
 
 	constructor(
 		readonly context: ServiceContext,
@@ -199,7 +196,6 @@ export class RetryingClient {
 				})
 				.finally(() => attemptDeadline.stop());
 			if (!(result instanceof Failure)) {
-				this.tokenHasWorked = true;
 				if (stream) stream.end();
 				else admittedCall.end('succeeded');
 				return result;
@@ -218,21 +214,17 @@ export class RetryingClient {
 	}
 
 	/**
-	 * Finds out whether a Failure of kind tokenRefused is really about the token, if necessary by a read of the
-	 * account. If it is not, the account probably lacks a permission, and the returned Failure is of kind rejected. Any
-	 * other Failure is returned as it is.
+	 * Returns the Failure of a call. If it is of kind tokenRefused but the account can be read, the account lacks a
+	 * permission, or the service has a token of its own, so the returned Failure is of kind rejected.
 	 */
 	private async withTokenChecked(call: ApiCall, failure: Failure): Promise<Failure> {
 		const { kind, facts } = failure;
 		const isSurelyAboutToken = facts.status === 401 || call.path === ACCOUNT_PATH;
 		if (kind !== 'tokenRefused' || isSurelyAboutToken) return failure;
-		const isTokenProven = isCreateCall(call) && this.tokenHasWorked;
-		const { abortInFlight } = signalsOf(call);
-		const isTokenRefused =
-			!isTokenProven &&
-			(meaningOf(facts.reason) === 'token' ||
-				isFailure(await this.readAccount(monotonicNow(), abortInFlight), 'tokenRefused'));
-		return isTokenRefused ? failure : new Failure('rejected', { ...facts, meaning: 'not_allowed' });
+		const account = await this.readAccount(monotonicNow(), signalsOf(call).abortInFlight);
+		return account instanceof Failure
+			? failure
+			: new Failure('rejected', { ...facts, meaning: 'not_allowed' });
 	}
 
 	/**
