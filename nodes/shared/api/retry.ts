@@ -3,7 +3,14 @@ import { failureOfStatus, readRetryAfter } from '../parsing/errors';
 import { ACCOUNT_PATH } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
 import type { CallSignals } from '../async/callSignals';
-import { abortReason, backoffMs, sleep, startDeadline, monotonicNow } from '../async/deadline';
+import {
+	abortReason,
+	backoffMs,
+	linkedController,
+	SILENT_ABORT,
+	sleep,
+	monotonicNow,
+} from '../async/deadline';
 import { Failure, isFailure, isTransient, toNoResponse, withDefaultFacts } from '../failure';
 import {
 	sendRequest,
@@ -181,20 +188,23 @@ export class RetryingClient {
 				admittedCall.end('unknown');
 				continue;
 			}
-			const attemptDeadline = startDeadline(attemptTimeoutMs, abortInFlight);
+			const attemptController = linkedController(abortInFlight);
+			const { signal } = attemptController;
+			void sleep(attemptTimeoutMs, signal).then(() => {
+				if (!stream && !signal.aborted) attemptController.abort(new Failure('timedOut'));
+			});
 			let stream: RunningTask | undefined;
 			const onAccepted = () => {
 				if (stream) return;
-				attemptDeadline.disarm();
 				admittedCall.end('succeeded');
 				stream = throttle.startTask();
 			};
-			const result = await this.exchange(call, attemptDeadline.signal, readResponse, onAccepted)
+			const result = await this.exchange(call, signal, readResponse, onAccepted)
 				.catch((error: unknown) => {
 					if (!stream) return toCallFailure(call, error);
 					throw stream.end(error);
 				})
-				.finally(() => attemptDeadline.stop());
+				.finally(() => attemptController.abort(SILENT_ABORT));
 			if (!(result instanceof Failure)) {
 				if (stream) stream.end();
 				else admittedCall.end('succeeded');

@@ -90,8 +90,6 @@ export interface Deadline {
 	 * Aborts when the time is up, when one of the given signals aborts, and on `stop`. The reason is always a Failure.
 	 */
 	signal: AbortSignal;
-	/** Removes the time limit. The given signals still abort `signal`. */
-	disarm(): void;
 	/** Releases the timer and the listeners. Call it when the work that the deadline limits has ended. */
 	stop(): void;
 }
@@ -116,19 +114,11 @@ export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefi
 	const givenSignals = signals.filter((signal) => signal !== undefined);
 	const controller = linkedController(...givenSignals);
 	const { signal } = controller;
-	let isArmed = true;
 	expiryTimes.set(signal, Math.min(monotonicNow() + ms, ...givenSignals.map(expiryTimeOf)));
 	void sleep(ms, signal).then(() => {
-		if (isArmed && !signal.aborted) controller.abort(new Failure('timedOut', { limitMs: ms }));
+		if (!signal.aborted) controller.abort(new Failure('timedOut', { limitMs: ms }));
 	});
-	return {
-		signal,
-		disarm() {
-			isArmed = false;
-			expiryTimes.set(signal, Math.min(...givenSignals.map(expiryTimeOf)));
-		},
-		stop: () => controller.abort(SILENT_ABORT),
-	};
+	return { signal, stop: () => controller.abort(SILENT_ABORT) };
 }
 
 /**
