@@ -52,10 +52,7 @@ const builderHint: IBuilderHint = {
 const PROGRESS_HINT = 'Progress: browser console (F12).';
 const CHARGE_HINT = 'Each run charges all items. If it fails: Executions → Retry.';
 
-/**
- * The hints in the output panel before the node has run. Each has the operations for which it is shown, as
- * `resource:operation`, and its text.
- */
+/** The hints in the output panel before a run: the operations (`resource:operation`) and the text. */
 const HINTS: Array<[string[], string]> = [
 	...PAID_OPERATIONS.map(({ resource, operation, kind }): [string[], string] => {
 		const { usualDuration } = MEDIA[kind];

@@ -4,10 +4,7 @@ import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Redactor } from '../shared/parsing/redaction';
 import type { FailedResult } from './run/itemTask';
 
-/**
- * Makes the output item for a failed result of the input item with this `index`. Saved workflows read its fields, such
- * as `error_kind`, so their names must not change.
- */
+/** Makes the item of a failed result. Saved workflows read its fields, so their names must not change. */
 export function failedItem(
 	context: IExecuteFunctions,
 	index: number,
@@ -17,16 +14,14 @@ export function failedItem(
 	const node = context.getNode();
 	const hasErrorOutput = node.onError === 'continueErrorOutput';
 	const error = toNodeError(cause, { node, redact });
-	// At the error output, n8n merges this JSON into that of the input item. The item's own `description` must not be
-	// overwritten.
+	// At the error output, n8n merges this JSON into the input item, which may have a `description`.
 	const hasOwnDescription =
 		hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
 	const descriptionField = hasOwnDescription ? 'error_description' : 'description';
 	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};
 	const { taskIds, isIncomplete, indeterminateParts = [], fileUrl } = facts;
 	const taskId = facts.taskId ?? taskIds?.[0];
-	// `maybe_paid` warns a workflow that a call may have been charged although its task is unknown. The workflow should
-	// then not simply send the call again.
+	// `maybe_paid` warns a workflow not to send the call again, though no task is known.
 	const isIndeterminate =
 		(facts.mayBeCharged || kind === 'streamLost') && facts.taskId === undefined;
 	const mayBePaid = isIndeterminate || indeterminateParts.length > 0;
@@ -44,7 +39,6 @@ export function failedItem(
 	};
 	const item = { json: redact.value(json), pairedItem: { item: index } };
 	if (!hasErrorOutput) return item;
-	// n8n sends an item with a property `error` to the error output. If that property were enumerable, n8n would also
-	// replace the JSON by the error message.
+	// `error` sends the item to the error output. If it were enumerable, n8n would replace the JSON.
 	return Object.defineProperty(item, 'error', { value: error, enumerable: false });
 }

@@ -6,10 +6,7 @@ import { findOperation } from './resources';
 import { FailedResult } from './run/itemTask';
 import { Run } from './run/run';
 
-/**
- * Runs the chosen operation for all input items, and resolves with the output in their order. Throws an n8n error if
- * the run fails.
- */
+/** Runs the chosen operation for all input items, and outputs their results in order. Throws an n8n error. */
 export async function router(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	// An expression in the credential may resolve to a different account for each item.
 	const credentials = this.getInputData().map(async (_, index) => {

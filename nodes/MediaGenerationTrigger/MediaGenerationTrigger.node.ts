@@ -65,10 +65,7 @@ export class MediaGenerationTrigger implements INodeType {
 
 	methods = { credentialTest: { testMediaGenerationApi } };
 
-	/**
-	 * n8n calls this when it activates a published workflow, and for a manual test. Throws an n8n error if the trigger
-	 * cannot start.
-	 */
+	/** n8n calls this to activate a published workflow, and for a manual test. Throws an n8n error. */
 	async trigger(this: ITriggerFunctions): Promise<ITriggerResponse> {
 		return await startTrigger(this);
 	}

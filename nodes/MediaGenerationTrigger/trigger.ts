@@ -123,10 +123,7 @@ class ListeningTrigger {
 		}
 	}
 
-	/**
-	 * Reports `failure` to n8n and closes the trigger. A refused token is checked again first, and ends the trigger
-	 * only if the refusal is confirmed.
-	 */
+	/** Reports `failure` to n8n and closes the trigger; if the token was refused, only once that is confirmed. */
 	private async endWithError(failure: Failure, api: Api): Promise<void> {
 		const { signal } = this.closeController;
 		const mayBeTemporary = failure.kind === 'tokenRefused';
@@ -148,10 +145,7 @@ function selfStartFailureOf(context: ITriggerFunctions, { events, taskIds: ids }
 	return selfStartFailure(context, { ...context.getNode(), parameters });
 }
 
-/**
- * Returns the watches that the selected events need. The namespaces of their outboxes contain the base URL, because
- * another service may use the same ids.
- */
+/** Returns the watches of the selected events. Their outboxes are kept by base URL, because ids are, too. */
 function watchesOf(activation: Activation) {
 	const { api, context, settings, identityKey, isManual } = activation;
 	const { baseUrl } = api.credential;

@@ -35,10 +35,7 @@ export const processContainer = new InstanceContainer();
 
 const accounts = new Map<string, Account>();
 
-/**
- * Returns the state that this process shares for the account of a credential. The first call for an account creates its
- * state.
- */
+/** Returns the state that this process shares for the account of a credential. The first call creates it. */
 export function accountOf({ accountKey: key }: { accountKey: string }): Account {
 	const now = Date.now();
 	let account = accounts.get(key);

@@ -36,10 +36,7 @@ export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1 } as const;
 /** The path of the request that reads the account (§4.10). */
 export const ACCOUNT_PATH = '/v1/video/me';
 
-/**
- * Patterns for the names of the stream events that report a result or a failure (§6.1). They test the end of a name,
- * because its beginning differs between deployments.
- */
+/** How the names of events end that report a result or a failure (§6.1). Their beginnings differ. */
 export const TERMINAL_EVENTS = {
 	complete: /_complete$/,
 	failed: /^error$|_(?:error|failed)$/i,
@@ -51,9 +48,7 @@ export const TASK_MESSAGE_TYPE = 'labs_status_updated';
 /** A JSON object that the service sends or receives. It may have fields that the contract does not name. */
 export type ServiceRecord = Record<string, unknown>;
 
-/**
- * The states of a speech task (§3). An unknown status word counts as `processing` (see also `SpeechTask.apparentEnd`).
- */
+/** The states of a speech task (§3). An unknown status word counts as `processing` (see `apparentEnd`). */
 export type TaskState = 'pending' | 'processing' | 'completed' | 'error';
 
 /** A speech task (§2.1), as parsed by `readSpeechTask`. */
@@ -116,10 +111,7 @@ export interface FileType {
 	extension: string;
 }
 
-/**
- * An operation whose requests are charged. The parameter values `resource` and `operation` select it in saved
- * workflows. Its requests are sent to `path`.
- */
+/** An operation whose requests are charged. `resource` and `operation` select it in saved workflows. */
 export interface PaidOperation {
 	resource: string;
 	operation: string;
@@ -135,10 +127,7 @@ export const SPEAK = {
 	path: '/v1/labs/task',
 } as const;
 
-/**
- * The operations that start a generation: the response is an event stream (§6.1), and the history (§4.9) lists the
- * result.
- */
+/** Operations whose response is an event stream (§6.1), and whose result the history (§4.9) lists. */
 export const GENERATIONS = {
 	textToVideo: {
 		...{ resource: 'video', operation: 'textToVideo', kind: 'video' },
@@ -189,20 +178,14 @@ export interface MediaRequest {
 	 * Requests without images that have the same digest are interchangeable: each of their files fits all of them.
 	 */
 	contentDigest: string;
-	/**
-	 * How many files the request asked for. Once it is clear that no further file will come, it is the number of files
-	 * that have come.
-	 */
+	/** How many files the request asked for; once no further file will come, how many have come. */
 	requestedCount: number;
 	/**
 	 * How many files a trigger may attribute to the request, in the ledger only and once it has files: at first, as many
 	 * as the request asked for, because the service may list missing ones later. Each that is attributed lowers the number.
 	 */
 	attributableCount?: number;
-	/**
-	 * The ids of history entries that a trigger has attributed to the request because of the prompt, in the ledger only.
-	 * They do not prove whose the files are.
-	 */
+	/** The ids of entries that a trigger attributed by the prompt. They do not prove whose the files are. */
 	attributedIds?: string[];
 	/** True if images are part of the request, so that the prompt alone does not identify the result. */
 	withImages: boolean;
@@ -212,10 +195,7 @@ export interface MediaRequest {
 	 * by version 0.1.0 may have no creator.
 	 */
 	creator?: { id: string; calledBy?: string };
-	/**
-	 * When the last attempt to send the request began, in ms since 1970 by our clock; 0 if there was none, or if the
-	 * service has surely not accepted it.
-	 */
+	/** When the last attempt began, in ms since 1970 by our clock; 0 if surely none was accepted. */
 	sentAt: number;
 	/** The ids that the service has announced for the files. For speech, the id of the task. */
 	announcedIds: string[];

@@ -54,10 +54,7 @@ export type FailureKind =
  */
 export type UnreachableCause = 'refused' | 'host' | 'certificate' | 'blocked';
 
-/**
- * What an error of the service is about. Examples: `quota` if a quota is used up, `voice` if the account has no such
- * voice.
- */
+/** What an error of the service is about: `voice`, for example, if the account has no such voice. */
 export type ErrorMeaning =
 	| 'throttled'
 	| 'quota'
@@ -82,10 +79,7 @@ export interface FailureFacts {
 	itemCount?: number;
 	/** What the user can do about the bad value of a field, as sentences without the last period. */
 	fieldRemedy?: string;
-	/**
-	 * True for a failure of the trigger node. Its message does not mention a request of the user, because there is
-	 * none.
-	 */
+	/** True for a failure of the trigger node, which sends no request of the user. */
 	isTrigger?: boolean;
 	/** True if the operation is free of charge, so that the user can simply try it again. */
 	isFree?: boolean;
@@ -160,10 +154,7 @@ export class Failure extends Error {
 	}
 }
 
-/**
- * Returns a Failure of kind invalidInput for a bad parameter. `field` is its display name, and `reason` says what is
- * wrong, as in “is empty”. `fieldRemedy`: see FailureFacts.
- */
+/** Makes the Failure for a bad parameter: its display name, and what is wrong, as in “is empty”. */
 export function invalidInput(field: string, reason: string, fieldRemedy?: string): Failure {
 	return new Failure('invalidInput', { field, reason, fieldRemedy });
 }
@@ -180,9 +171,7 @@ export const toFailure = (error: unknown, kind: FailureKind = 'noResponse'): Fai
 export const withDefaultFacts = (error: unknown, facts: FailureFacts): unknown =>
 	error instanceof Failure ? error.withDefaults(facts) : error;
 
-/**
- * The value of `error_kind` for each kind of Failure, unless its `meaning` decides. Kinds without an entry get `other`.
- */
+/** The value of `error_kind` for each kind, unless the `meaning` decides. The default is `other`. */
 const ERROR_KIND_BY_FAILURE: Partial<Record<FailureKind, string>> = {
 	...{ invalidInput: 'input', badImage: 'input', overBudget: 'input', rejected: 'input' },
 	...{ invalidVoice: 'input', outOfCredit: 'credit' },
@@ -192,10 +181,7 @@ const ERROR_KIND_BY_FAILURE: Partial<Record<FailureKind, string>> = {
 	...{ timedOut: 'timeout', noAudioUrl: 'file', downloadFailed: 'file' },
 };
 
-/**
- * Returns the value of the output field `error_kind` for an error. Saved workflows compare this field with fixed words,
- * so the words must not change.
- */
+/** Returns the value of the output field `error_kind`. Saved workflows compare it, so it must not change. */
 export function errorKindOf(error: unknown): string {
 	if (!(error instanceof Failure)) return 'other';
 	const { kind, facts } = error;
@@ -214,10 +200,7 @@ export function isTransient(error: unknown): error is Failure {
 	return error instanceof Failure && error.facts.transient === true;
 }
 
-/**
- * Converts a Failure of kind timedOut to one of kind noResponse, for time limits that the user cannot change. Returns
- * any other error as it is.
- */
+/** Converts a Failure of kind timedOut to noResponse, for time limits that the user cannot change. */
 export const toNoResponse = (error: unknown): unknown =>
 	isFailure(error, 'timedOut') ? new Failure('noResponse', { transient: true }) : error;
 

@@ -6,10 +6,7 @@ import { readWav } from './wav';
 
 /* Joins sound files without decoding them. */
 
-/**
- * The largest possible header, in bytes. This much space is reserved before the sound, because the header is made only
- * after all files have been read.
- */
+/** The largest header, in bytes. Its space precedes the sound, because it is made after all files are read. */
 const MAX_HEADER_BYTES = 4096;
 
 /** An audio file to join with others. */
@@ -27,10 +24,7 @@ export type JoinedSound = FileType & {
 	durationMs: number;
 };
 
-/**
- * Joins WAV files or MP3 files of one format, in the given order. If they cannot be joined, resolves with a reason in
- * words. `files` must not be empty. Rejects if `read` does.
- */
+/** Joins WAV or MP3 files of one format, or resolves with a reason in words. `files` must not be empty. */
 export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { reason: string }> {
 	const totalBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
 	if (totalBytes > MAX_JOINED_BYTES) {

@@ -34,10 +34,7 @@ function defaultSampleUnitsIn(box: Buffer): number | undefined {
 	return flags & 8 ? box.readUInt32BE(offset) : undefined;
 }
 
-/**
- * Returns how many units all samples of a `trun` box last in total. A sample whose duration is not in the box lasts
- * `defaultUnits`.
- */
+/** Returns the total units of all samples of a `trun` box, by default `defaultUnits` each. */
 function totalUnitsIn(box: Buffer, defaultUnits: number): number {
 	const flags = box.readUInt32BE(0);
 	const count = box.readUInt32BE(4);
@@ -64,8 +61,7 @@ export function* readM4aDuration(): ByteParser<number> {
 		if (header.length < 8) break;
 		const type = header.toString('latin1', 4, 8);
 		const shortSize = header.readUInt32BE(0);
-		// A `shortSize` of 1 means that an eight-byte size follows the type. A `shortSize` of 0 means that the box
-		// lasts until the end of the file.
+		// 1 means that an eight-byte size follows the type; 0, that the box lasts until the file's end.
 		const size = shortSize === 1 ? Number(header.readBigUInt64BE(8)) : shortSize || Infinity;
 		const headerBytes = shortSize === 1 ? 16 : 8;
 		if (size < headerBytes) break;

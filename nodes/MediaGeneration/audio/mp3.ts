@@ -30,10 +30,7 @@ const LAYER_3 = 1;
 /** The value of the channel mode field in a frame header for mono. */
 const MONO = 3;
 
-/**
- * Reads the header of the layer III frame that begins at `offset`. Returns undefined if none begins there, or if its
- * bit rate is "free", so that its size is unknown.
- */
+/** Reads the layer III frame at `offset`. Returns undefined if none begins there, or its size is unknown. */
 function frameAt(file: Buffer, offset: number): Frame | undefined {
 	if (offset + 4 > file.length) return undefined;
 	const header = file.readUInt32BE(offset);
@@ -81,10 +78,7 @@ const isVbrHeader = (file: Buffer, offset: number) =>
 class FrameFinder {
 	/** The format of the frames, once one was found. */
 	private format: string | undefined;
-	/**
-	 * True if the bytes before the current position were a frame. A frame that directly follows is accepted without a
-	 * further check.
-	 */
+	/** True if the bytes before the current position were a frame. The next frame then needs no check. */
 	private isInSync = false;
 
 	/** Returns the frame at `offset` if it holds sound, and how many bytes to skip before the next call. */
@@ -97,8 +91,7 @@ class FrameFinder {
 		};
 		const frame = completeFrameAt(offset, this.format);
 		const end = offset + (frame?.size ?? 0);
-		// Any bytes may look like a header. Out of sync, a frame counts only if another frame, or the end of the file,
-		// follows it.
+		// Any bytes may look like a header, so out of sync, another frame or the end of the file must follow.
 		const isFollowed = () =>
 			end === file.length || completeFrameAt(end, frame?.format) !== undefined;
 		this.isInSync = frame !== undefined && (this.isInSync || isFollowed());

@@ -12,8 +12,5 @@ export interface Sound {
 	headerFor(bytes: number, durationMs: number): Buffer;
 }
 
-/**
- * A parser that reads a file from its start. It yields n to look at the next n bytes (fewer at the end of the file),
- * and -n to move on by n bytes.
- */
+/** Parses a file from its start: yields n to look at n bytes (fewer at the end), and -n to move on by n. */
 export type ByteParser<Result> = Generator<number, Result, Buffer>;

@@ -3,20 +3,14 @@ import { readMp3Duration } from './mp3';
 import type { ByteParser } from './sound';
 import { readWavDuration } from './wav';
 
-/**
- * Parses a file, and returns its duration in ms. The first bytes of the file choose the parser. A file that is neither
- * WAV nor M4A is parsed as MP3.
- */
+/** Parses a WAV or M4A file, or any other as MP3, and returns its duration in ms. */
 function* readDuration(reader: { offset: number }): ByteParser<number> {
 	const firstBytes = (yield 12).toString('latin1');
 	if (firstBytes.startsWith('RIFF')) return yield* readWavDuration(reader);
 	return yield* firstBytes.slice(4, 8) === 'ftyp' ? readM4aDuration() : readMp3Duration();
 }
 
-/**
- * Finds the duration of a WAV, MP3 or M4A file while the file is downloaded. Call `push` for each chunk, then `ms`
- * once.
- */
+/** Finds the duration of a WAV, MP3 or M4A file. Call `push` for each chunk, then `ms` once. */
 export class SoundDuration {
 	/** The parser's position in the file: how many bytes it has moved on so far. */
 	offset = 0;

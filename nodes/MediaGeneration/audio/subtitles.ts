@@ -13,10 +13,7 @@ const TIMING_LINE = new RegExp(
 	String.raw`^[ \t]*${CUE_TIME_PATTERN}[ \t]*-->[ \t]*${CUE_TIME_PATTERN}(.*)$`,
 );
 
-/**
- * Joins the subtitles of several parts, which are all SRT or all VTT. `startMs` is the time at which a part begins in
- * the joined sound, in ms.
- */
+/** Joins the subtitles of parts, all SRT or all VTT. `startMs`: where a part begins in the joined sound. */
 export function joinSubtitles(
 	parts: Array<{ text: string; startMs: number }>,
 ): FileType & { text: string } {

@@ -23,8 +23,7 @@ export function readWav(file: Buffer): Sound | undefined {
 		const size = file.readUInt32LE(offset + 4);
 		const start = offset + 8;
 		if (id === 'fmt ') formatChunk = file.subarray(start, start + size);
-		// A program that writes to a pipe does not know the size of the sound beforehand, so it writes 0 or a huge
-		// number.
+		// A program that writes to a pipe does not know the size beforehand: it writes 0 or a huge number.
 		const end = size === 0 ? file.length : Math.min(start + size, file.length);
 		if (id === 'data' && formatChunk) return soundIn(formatChunk, file.subarray(start, end));
 		// A chunk of odd length is followed by one padding byte.
@@ -66,10 +65,7 @@ export function* readWavDuration(reader: { offset: number }): ByteParser<number>
 	}
 }
 
-/**
- * Returns the sound in the `data` chunk of a WAV file, or undefined if it is empty or cannot be joined.
- * `formatChunkInFile` is the `fmt ` chunk.
- */
+/** Returns the sound in a `data` chunk, or undefined if it is empty or cannot be joined. */
 function soundIn(formatChunkInFile: Buffer, data: Buffer): Sound | undefined {
 	const { length } = formatChunkInFile;
 	if (length < MIN_FORMAT_BYTES || length > MAX_FORMAT_BYTES) return undefined;

@@ -19,9 +19,7 @@ const MAX_LISTED_VOICES = 1000;
 /** The fields of a voice that describe it, apart from its language. */
 const TRAITS = ['accent', 'gender', 'age', 'category', 'description'];
 
-/**
- * Returns the value of a field that describes a voice. Some deployments have it in the voice, others in its `labels`.
- */
+/** Returns what describes a voice. Some deployments have it in the voice, others in its `labels`. */
 function traitOf(voice: ServiceRecord, trait: string): string | undefined {
 	return asText(voice[trait]) ?? (isRecord(voice.labels) ? asText(voice.labels[trait]) : undefined);
 }
@@ -45,10 +43,7 @@ function traitsOf(voice: ServiceRecord): string[] {
 	) as string[];
 }
 
-/**
- * Makes the entry of a voice for the editor's list; undefined if the voice has no id. If one of `patterns` matches a
- * use case of the voice, the entry shows that use case.
- */
+/** Makes the entry of a voice, if it has an id. It shows a use case that one of `patterns` matches. */
 export function voiceEntry(voice: ServiceRecord, patterns: RegExp[]) {
 	const value = voiceIdOf(voice);
 	if (value === undefined) return undefined;
@@ -106,10 +101,7 @@ export function voiceMatches(voice: ServiceRecord, patterns: RegExp[]): boolean 
 	return patterns.every((pattern) => pattern.test(searchableText));
 }
 
-/**
- * n8n calls this to fill the list of the field Voice (§4.4). Resolves with the voices that match `filter`, at most
- * MAX_LISTED_VOICES. Throws an n8n error.
- */
+/** n8n calls this for the list of the field Voice (§4.4): at most MAX_LISTED_VOICES that match `filter`. */
 export async function searchVoices(
 	this: ILoadOptionsFunctions,
 	filter = '',
@@ -130,8 +122,7 @@ async function findVoices(api: Api, search: string, signal: AbortSignal) {
 	const patterns = searchPatterns(search);
 	const findIn = async (query: Record<string, string>) => {
 		const voices = await readVoices(api, query, MAX_LISTED_VOICES, signal);
-		// The records are redacted, because the editor shows the entries made from them, and saves the chosen one
-		// unencrypted.
+		// The editor shows the entries, and saves the chosen one unencrypted.
 		return api.credential.redact
 			.value(voices)
 			.filter((voice) => voiceMatches(voice, patterns))

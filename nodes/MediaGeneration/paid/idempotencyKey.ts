@@ -37,10 +37,7 @@ export const IGNORED_IN_KEY = new Set([
 	'waitForCompletion',
 ]);
 
-/**
- * Returns the value that the key contains for a parameter. For a resource locator, that is the chosen value without the
- * name that n8n shows for it.
- */
+/** Returns what the key contains for a parameter; of a resource locator, the value without its name. */
 const valueInKey = (parameter: unknown) =>
 	isRecord(parameter) && '__rl' in parameter ? parameter.value : parameter;
 
@@ -64,10 +61,7 @@ export const resolvedParametersInKey = (
 ): unknown[][] =>
 	parametersInKey(Object.fromEntries(Object.keys(parameters).map((name) => [name, readRaw(name)])));
 
-/**
- * Returns the values by which a retry recognizes an input item. The ids of files and `toolCallId` are left out, because
- * they change between attempts.
- */
+/** Returns what identifies an item, without `toolCallId` and ids of files, which a retry changes. */
 export function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData): unknown[] {
 	// In n8n's combined binary mode, the files of an item are in the field `_files` of its JSON.
 	const allFiles = { ...binary, ...(_files as typeof binary) };

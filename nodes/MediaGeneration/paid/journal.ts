@@ -41,9 +41,7 @@ export class Journal {
 	readonly entries: ValuesByKey;
 	/** Identifies the first attempt of the execution and all its retries. */
 	readonly lineage: string;
-	/**
-	 * True if this run retries an execution. False for a call by a model, which may want to make the same call twice.
-	 */
+	/** True if this run retries an execution. A model may want to make the same call twice: then false. */
 	readonly isRetry: boolean;
 	/** The requests of earlier manual runs; undefined if this run is not manual, or is a call by a model. */
 	readonly recentRequests: RecentRequests | undefined;
@@ -74,10 +72,7 @@ export class Journal {
 		this.countStore = executionId === undefined ? {} : store;
 	}
 
-	/**
-	 * Returns the entries of an item's create calls, one for each of `callKeys` (see `BillableTask`). Throws n8n's
-	 * error if an expression cannot be resolved.
-	 */
+	/** Returns the entries of an item's create calls. Throws n8n's error if an expression fails. */
 	entriesFor({ index, credential, parameters }: EntryItem, callKeys: string[]): JournalEntry[] {
 		const itemKey = this.idempotencyKeyOf(index, credential.accountKey, parameters);
 		const recentKey =
@@ -166,10 +161,7 @@ export class JournalEntry {
 		return baseUrl === this.baseUrl;
 	}
 
-	/**
-	 * The id of the speech task that this call has created; undefined if there is none to collect at the item's Base
-	 * URL.
-	 */
+	/** The id of the task that this call has created, if it can be collected at the item's Base URL. */
 	get collectableTaskId(): string | undefined {
 		const { value: previous } = this;
 		return previous?.state === 'task' && this.isOfThisService(previous)
@@ -185,9 +177,7 @@ export class JournalEntry {
 		return !this.value || this.value.state === 'gone';
 	}
 
-	/**
-	 * The hint for the output panel that says that the result was requested earlier, so collecting it costs nothing.
-	 */
+	/** The hint in the output panel if the result was requested earlier, so that collecting it is free. */
 	get collectedHint(): string {
 		return this.journal.entries[this.key]
 			? 'Result of an earlier attempt, at no extra charge'
@@ -270,19 +260,13 @@ export class JournalEntry {
 		this.write({ ...previous, state: 'gone' });
 	}
 
-	/**
-	 * Takes back the count of `setSent`, and deletes the entry. Call it only when the service has surely not accepted
-	 * the call.
-	 */
+	/** Undoes `setSent`. Call it only when the service has surely not accepted the call. */
 	setNotAccepted(): void {
 		this.journal.reservedCount++;
 		this.deleteEverywhere();
 	}
 
-	/**
-	 * Deletes the entry from the journal and from the memory of this process, so that the next attempt or run sends the
-	 * call again.
-	 */
+	/** Deletes the entry everywhere in this process, so that the next attempt or run sends the call again. */
 	deleteEverywhere(): void {
 		this.deleteFromJournal();
 		this.journal.recentRequests?.delete(this.recentKey);
@@ -308,10 +292,7 @@ function sentElsewhereFailure(value: WrittenValue, how: string): Failure {
 	});
 }
 
-/**
- * Returns the ids of the speech tasks that were charged and can be collected, and whether some of the `entries`, which
- * are the parts of one speech, have no such task.
- */
+/** Returns the tasks that can be collected, and whether some of `entries`, parts of one speech, have none. */
 export function collectableTasks(
 	entries: JournalEntry[],
 ): Pick<FailureFacts, 'taskIds' | 'isIncomplete'> {

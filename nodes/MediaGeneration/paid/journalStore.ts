@@ -18,19 +18,13 @@ export type JournalValue =
 	 */
 	| { state: 'task' | 'gone'; taskId: string; createdAt?: number; accountKey?: string };
 
-/**
- * A value in the journal. `keptAt` is when it was written, in ms since 1970. `baseUrl` is that of the service, because
- * another service may use the same ids.
- */
+/** A value in the journal. `keptAt`: when it was written. `baseUrl`: ids are those of this service. */
 export type WrittenValue = JournalValue & { keptAt: number; baseUrl?: string };
 
 /** Values by idempotency key. */
 export type ValuesByKey = Record<string, WrittenValue>;
 
-/**
- * The journal in the form that n8n saves with an execution. Later versions read it, so the names of fields and states
- * must not change.
- */
+/** The journal as n8n saves it with an execution. Later versions read it: no name in it may change. */
 export interface JournalStore {
 	/** The entries of the node. In `toolCallStore`, which calls of AI tools share, the entries of all nodes. */
 	mediaGenerationCreated?: ValuesByKey;

@@ -73,9 +73,7 @@ export class RecentRequests {
 		return `${this.nodeKey}/${digestOf(values, files, baseUrl)}`;
 	}
 
-	/**
-	 * Returns the value that was set within the last hour; undefined if there is none, or if this run must not collect.
-	 */
+	/** Returns the value of the last hour; undefined if there is none, or if this run must not collect. */
 	get(key: string): WrittenValue | undefined {
 		const value = this.mayCollect ? this.values.get(key) : undefined;
 		return value && Date.now() - value.keptAt < RECENT_TTL_MS ? value : undefined;

@@ -76,10 +76,7 @@ export const operationFields: INodeProperties[] = RESOURCES.flatMap(
 	},
 );
 
-/**
- * The name of each operation on the canvas, by `resource:operation`. The canvas cuts off long texts, so the resource is
- * named only if the name of the operation does not contain it.
- */
+/** The names on the canvas, by `resource:operation`. The resource is named only if the operation does not. */
 const displayNameEntries = RESOURCES.flatMap(({ name, value, operations: resourceOperations }) =>
 	resourceOperations.map(({ option }) => {
 		const displayName = option.name.includes(name) ? option.name : `${name}: ${option.name}`;
@@ -87,10 +84,7 @@ const displayNameEntries = RESOURCES.flatMap(({ name, value, operations: resourc
 	}),
 );
 
-/**
- * The text below the node on the canvas. It is an expression, which cannot read the display names of operations, so it
- * contains a table of them.
- */
+/** The text below the node on the canvas: a table, because an expression cannot read display names. */
 export const subtitle = `={{ (${JSON.stringify(Object.fromEntries(displayNameEntries))})[$parameter.resource + ":" + $parameter.operation] }}`;
 
 /** Returns the chosen operation. Throws a Failure of kind invalidInput if it does not exist. */

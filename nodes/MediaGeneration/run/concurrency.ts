@@ -43,10 +43,7 @@ export class ConcurrencyLimiter {
 	/** `concurrency`: the number of slots. 0 chooses the number automatically. */
 	constructor(private readonly concurrency: number) {}
 
-	/**
-	 * Call this when an item or a part has proved healthy: if too many were in flight, it would most likely have failed
-	 * by now.
-	 */
+	/** Call this when an item or a part is healthy: an overload would most likely have failed it by now. */
 	onHealthy(): void {
 		this.healthyCount++;
 		this.queue.notify();
@@ -64,10 +61,7 @@ export class ConcurrencyLimiter {
 		await Promise.all(units.map(runInSlot));
 	}
 
-	/**
-	 * Does the same for the parts of an item. Call this from the item's own `run`, because the item gives up its slot
-	 * while the parts run.
-	 */
+	/** Does the same for the parts of an item. Call it from the item's `run`, because they get its slot. */
 	async forEachPart<One extends Unit>(parts: One[], run: RunUnit<One>): Promise<void> {
 		const { throttle } = parts[0]!.api;
 		this.useSlots(throttle, -1);

@@ -18,10 +18,7 @@ export type ItemTask = (() => Promise<ItemResult[]>) | BillableTask;
 
 /** An item task with create calls, which are charged. */
 export interface BillableTask {
-	/**
-	 * One key per create call, to tell the calls of an item apart. A retry collects the results of calls with the same
-	 * keys.
-	 */
+	/** One key per create call of the item. A retry collects the results of calls with the same keys. */
 	callKeys: string[];
 	/** Runs the task. `entries` has the journal's entry of each call, in the order of `callKeys`. */
 	run(entries: JournalEntry[]): Promise<ItemResult[]>;
@@ -43,10 +40,7 @@ export function withIndexesOfEmptyField(error: unknown, resultsByItem: ItemResul
 	return error.withDefaults({ itemIndexes, itemCount: resultsByItem.length });
 }
 
-/**
- * Resolves with the output item that `promise` resolves with. If `promise` rejects with a Failure, resolves with a
- * FailedResult, so that the item's other results are not lost. Rejects with any other error.
- */
+/** Resolves with a FailedResult if `promise` rejects with a Failure, so that other results are not lost. */
 export const toItemResult = async (promise: Promise<INodeExecutionData>): Promise<ItemResult> =>
 	await promise.catch((error: unknown) => {
 		if (!(error instanceof Failure)) throw error;

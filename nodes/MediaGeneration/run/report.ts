@@ -11,10 +11,7 @@ export class Report {
 		private readonly hints: Map<string, Set<number>>,
 		/** The index of the item, from 0, and how many items the run has. */
 		private readonly item: { index: number; count: number },
-		/**
-		 * The number of the part, from 1, and how many there are; undefined unless the report is about one part of a
-		 * speech.
-		 */
+		/** The number of the part, from 1, and how many there are; undefined if the report is not about a part. */
 		private readonly part?: { number: number; count: number },
 	) {}
 
@@ -30,10 +27,7 @@ export class Report {
 		this.context.sendMessageToUI(this.redact.text(`${row}: ${this.partPrefix}${text}`));
 	}
 
-	/**
-	 * Does what `progress` does, and writes a debug line to n8n's log. Call it rarely, because each line costs time,
-	 * even if the log level suppresses it.
-	 */
+	/** Does what `progress` does, and logs a debug line, which costs time even if it is suppressed. */
 	log(text: string): void {
 		this.progress(text);
 		this.writeLogLine('debug', this.partPrefix + text);
@@ -45,10 +39,7 @@ export class Report {
 		this.hints.set(message, indexes.add(this.item.index));
 	}
 
-	/**
-	 * Writes to n8n's log that the service has accepted a billable request, in case the process is killed before n8n
-	 * saves the execution.
-	 */
+	/** Logs an accepted billable request, in case the process is killed before n8n saves the execution. */
 	logCharge(kind: MediaKind, ids: Record<string, string>): void {
 		const part = this.part && { part: `${this.part.number}` };
 		// The service chooses the ids. Quotes keep an id from looking like another pair or another line.

@@ -34,10 +34,7 @@ export class Run {
 	private readonly apis = new Map<string, Api>();
 	/** Masks the tokens of all accounts of this run. */
 	readonly redact: Redactor;
-	/**
-	 * True if a model runs the node as a tool. Some agents run a tool like any other node; then only the name of the
-	 * node's type, which ends in "Tool", shows it.
-	 */
+	/** True if a model runs the node as a tool. For some agents, only the node's type shows it. */
 	private readonly isToolRun: boolean;
 	/** True if the run continues with the other items after one has failed. */
 	private readonly continueOnFail: boolean;
@@ -116,10 +113,7 @@ export class Run {
 		return resultsByItem;
 	}
 
-	/**
-	 * Returns an item's context with its task and its journal entries, or a FailedResult if the item cannot be
-	 * prepared.
-	 */
+	/** Returns an item with its task and journal entries, or a FailedResult if it cannot be prepared. */
 	private prepareItem(
 		index: number,
 		prepare: (item: ItemContext) => ItemTask,
@@ -138,10 +132,7 @@ export class Run {
 		}
 	}
 
-	/**
-	 * Makes the context of an item. The first call that succeeds creates `this.concurrency`. Throws a Failure or n8n's
-	 * error if the options are invalid.
-	 */
+	/** Makes the context of an item, and `this.concurrency` once. Throws an error if an option is invalid. */
 	private contextFor(index: number, credential: Credential): ItemContext {
 		const { context } = this;
 		const { accountKey, redact } = credential;
@@ -162,8 +153,7 @@ export class Run {
 			concurrency: this.concurrency,
 			report: new Report(context, redact, this.hints, { index, count: this.credentials.length }),
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
-				// If the first output item has an `error` field, even with an empty text, Retry On Fail runs the node
-				// again. So an empty `error` from the service is removed.
+				// Retry On Fail would run the node again for an `error` field, even an empty one.
 				if (isEmptyError(json.error)) delete json.error;
 				return {
 					json: redact.value(toOutputRecord(json)) as INodeExecutionData['json'],

@@ -13,10 +13,7 @@ import {
 import { mayReport } from '../../shared/n8n/triggerEvents';
 import type { Activation } from './activation';
 
-/**
- * Returns the function `isCreatedDownstream` of an activation. When `signal` aborts, that function resolves with false
- * at once.
- */
+/** Returns the function `isCreatedDownstream`, which resolves with false once `signal` aborts. */
 export function downstreamCreationCheck(
 	context: ITriggerFunctions,
 	credential: Credential,
@@ -41,8 +38,7 @@ export function downstreamCreationCheck(
 		);
 		const isOwnCreator = (creator: RequestCreator) => {
 			const { id, calledBy } = creator;
-			// Equal ids mean an error workflow, and are the id of the workflow that failed: this one, or a sub-workflow
-			// that it has called.
+			// Equal ids mean an error workflow: that of this workflow, or of a sub-workflow that it called.
 			if (id === calledBy) return id === workflowId || nodes.some((node) => mayCall(node, id));
 			if (calledBy !== workflowId) return false;
 			// n8n does not restart a published trigger when nodes are added behind it, so those nodes are not known

@@ -30,10 +30,7 @@ export interface Emission {
 	outboxKey: string;
 	/** The name of the event. It is part of the deduplication key, so it must be the same after a restart. */
 	name: string;
-	/**
-	 * True if nothing more can happen to the task or history entry. The outbox has only one state for it, which is about
-	 * this last event.
-	 */
+	/** True if nothing more can happen to the task or entry, so that the outbox's state is about this event. */
 	isFinal: boolean;
 	/** Returns true once a newer event has replaced this one. */
 	isOutdated?(): boolean;
@@ -134,10 +131,7 @@ export class ExecutionQueue {
 		return supportsDeduplication(this.activation.context) && !hasStarted;
 	}
 
-	/**
-	 * Returns the key by which n8n recognizes a second emission of the same event. It is a digest, because n8n limits
-	 * the length of the key.
-	 */
+	/** The key by which n8n recognizes a repeated event: a digest, because n8n limits its length. */
 	private deduplicationKey({ outboxKey, name }: Emission): string {
 		const parts = [this.activation.identityKey, outboxKey, name];
 		const digest = createHash('sha256').update(parts.join('\n')).digest('hex');

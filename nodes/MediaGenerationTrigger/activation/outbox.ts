@@ -1,10 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
 
-/**
- * How long n8n is assumed to remember the deduplication key of an emitted event, in ms. n8n forgets the key when it
- * deletes the execution.
- */
+/** For how long n8n is assumed to remember a deduplication key, in ms. It forgets it with the execution. */
 const DEDUPLICATION_KEY_TTL_MS = 120_000;
 /** How many events in state 'done' are remembered, so that a late message about one does not look like a new task. */
 const MAX_DONE_EVENTS = 1000;

@@ -77,8 +77,7 @@ export class HistoryWatch {
 		const { accountKey, baseUrl } = api.credential;
 		const pollStartedAt = monotonicNow();
 		const read = async (pageNumber: number) => {
-			// Page 1 may come from a recent read of another trigger. A later page may not: an older page 2 could miss
-			// an entry that has moved there from page 1.
+			// Page 1 may be a recent read of another trigger. An older page 2 could miss what has moved there.
 			const startedAfter = pollStartedAt - (pageNumber === 1 ? MAX_SHARED_READ_AGE_MS : 0);
 			const fetchPage = async (sharedSignal: AbortSignal) =>
 				await api.listHistory({ page: pageNumber, page_size: MAX_PAGE_SIZE }, sharedSignal);
@@ -118,10 +117,7 @@ export class HistoryWatch {
 		});
 	}
 
-	/**
-	 * Passes a refused token to `onFatal`. Logs any other failure of a poll, but only the first one since the last poll
-	 * that succeeded.
-	 */
+	/** Passes a refused token to `onFatal`. Of other failures in a row, only the first is logged. */
 	private reportFailure(error: unknown): void {
 		const { closing, settings, warn, onFatal } = this.activation;
 		if (closing.aborted) return;

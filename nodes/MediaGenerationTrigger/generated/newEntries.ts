@@ -12,9 +12,7 @@ import type { Outbox, OutboxItem } from '../activation/outbox';
 
 /** The maximum number of entries that one poll reads. */
 const MAX_POLLED_ENTRIES = 600;
-/**
- * The maximum number of entries that are remembered. Beyond that, the ones that were listed longest ago are forgotten.
- */
+/** The maximum number of remembered entries. The ones that were listed longest ago are forgotten first. */
 const MAX_KNOWN_ENTRIES = 1000;
 /** The longest time for which an unfinished entry (no file, not failed) is tracked, in ms. */
 const MAX_TRACKED_MS = 2 * 3_600_000;
@@ -28,10 +26,7 @@ export interface FingerprintedEntry extends HistoryEntry {
 
 /** The facts about an entry that are saved. */
 interface KnownEntry extends OutboxItem {
-	/**
-	 * When it was created, in ms since 1970 by the service's clock. NaN if that is unknown, or null once n8n has saved
-	 * NaN as JSON.
-	 */
+	/** When it was created, in ms by the service's clock; NaN if unknown, which JSON turns into null. */
 	createdAt: number | null;
 	/** When a poll first saw it, in ms since 1970 by our clock. */
 	since: number;
@@ -77,10 +72,7 @@ export function findEndedEntries(
 	const events: PollState['events'] = new Map(isFirstPoll ? [] : previous.events);
 	let watermark = isFirstPoll ? firstWatermark(listedEntries) : watermarkOf(previous);
 	const endedEntries: FingerprintedEntry[] = [];
-	/**
-	 * True once the loop has passed a known entry. With NO_WATERMARK it starts as true, because every unknown entry is
-	 * new.
-	 */
+	/** True once the loop has passed a known entry. With NO_WATERMARK, every unknown entry is new. */
 	let hasPassedKnown = watermark === NO_WATERMARK;
 	for (const entry of listedEntries) {
 		const { fingerprint, id, createdAt, files, hasFailed } = entry;
@@ -132,10 +124,7 @@ export async function readRecentEntries(
 	return entriesOf(await readAllPages(paging), baseUrl);
 }
 
-/**
- * True if a page after `listedEntries` may contain a new entry, or one that is tracked. `listedEntries` must not be
- * empty.
- */
+/** True if a page after `listedEntries`, which must not be empty, may have a new or a tracked entry. */
 function needsNextPage(listedEntries: FingerprintedEntry[], previous: PollState): boolean {
 	const { fingerprint, createdAt } = listedEntries[0]!;
 	// The first poll reads on to the watermark, because the next poll would take an unread entry that was created after

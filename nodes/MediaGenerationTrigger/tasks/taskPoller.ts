@@ -12,18 +12,13 @@ import type { Activation } from '../activation/activation';
 import type { Outbox } from '../activation/outbox';
 import type { Emission, ExecutionQueue } from '../activation/executionQueue';
 
-/**
- * The pause between two polls of a task while the socket is closed, in ms. While the socket is open, the pauses grow.
- */
+/** The pause between two polls of a task while the socket is closed, in ms. */
 const POLL_INTERVAL_MS = 30_000;
 /** The pause after a task could not be read, in ms. It doubles with each further failure, up to MAX_RETRY_PAUSE_MS. */
 const FIRST_RETRY_PAUSE_MS = 20_000;
 const MAX_RETRY_PAUSE_MS = 3_600_000;
 
-/**
- * Follows one speech task to its end, and emits its events in order. Create one poller per task, and call `follow`
- * once.
- */
+/** Follows one speech task to its end, and emits its events in order. Call `follow` once. */
 export class TaskPoller {
 	/** The highest percentage so far, 0 to 100. */
 	private highestPercentage = 0;
@@ -39,10 +34,7 @@ export class TaskPoller {
 		private readonly taskId: string,
 	) {}
 
-	/**
-	 * Follows the task until it has ended or does not exist, or `signal` aborts. Never rejects. `readFirst`: see
-	 * `TaskWait`.
-	 */
+	/** Follows the task until it has ended, does not exist, or `signal` aborts. `readFirst`: see `TaskWait`. */
 	async follow(
 		accountSocket: AccountSocket,
 		readFirst: boolean,
@@ -63,8 +55,7 @@ export class TaskPoller {
 				(error: unknown) => this.onError(error),
 			);
 			if (!failure || signal.aborted) return;
-			// In a manual test, a person waits for an event, so every failure has to be shown, for example that the
-			// task does not exist.
+			// In a manual test, a person waits, so every failure is shown.
 			if (failure.kind === 'tokenRefused' || isManual) onFatal(failure);
 			else if (attempt === 0) warn(wordingOf(failure).message);
 			if (failure.kind === 'notFound') return;

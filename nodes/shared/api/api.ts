@@ -22,20 +22,14 @@ import {
 	type Page,
 } from '../parsing/responses';
 
-/**
- * How long the create call of a speech task may take, in ms. The limit is long because an aborted call may have been
- * charged.
- */
+/** How long the create call of a speech task may take, in ms: long, because an aborted call may be charged. */
 const CREATE_TIMEOUT_MS = 120_000;
 
 type Query = ApiCall['query'];
 
 const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)}`;
 
-/**
- * The calls to the service's API. The § numbers refer to sections of docs/contract.md. Each method throws a Failure if
- * its call fails.
- */
+/** The calls to the service's API (§: see docs/contract.md). Each method throws a Failure if its call fails. */
 export class Api extends RetryingClient {
 	/**
 	 * Creates a speech task (§4.1), which is charged, and resolves with its id. A Failure with the fact `mayBeCharged`
@@ -92,10 +86,7 @@ export class Api extends RetryingClient {
 		return await this.send({ ...call, ...options }, readResponse);
 	}
 
-	/**
-	 * Reads one page of the history (§4.9). `clockOffsetMs` is the service's clock minus ours, in ms, or 0 if it is
-	 * unknown.
-	 */
+	/** Reads one page of the history (§4.9), with the service's clock minus ours, in ms; 0 if unknown. */
 	async listHistory(query: Query, signal: AbortSignal): Promise<Page & { clockOffsetMs: number }> {
 		return await this.fetchPage('/v1/video/histories', query, signal);
 	}
@@ -118,10 +109,7 @@ export class Api extends RetryingClient {
 		return { ...page, clockOffsetMs };
 	}
 
-	/**
-	 * Sends a call. Resolves with the value that `read` finds in the JSON response, and with the service's clock minus
-	 * ours.
-	 */
+	/** Resolves with the value that `read` finds in the JSON response, and with the service's clock minus ours. */
 	private async sendForJson<T>(call: ApiCall, read: (raw: unknown) => T | undefined) {
 		return await this.send(call, async (response, signal) => {
 			const value = parseResponseBody(

@@ -45,10 +45,7 @@ interface BaseCall extends Pick<HttpRequest, 'query'> {
 	attemptTimeoutMs?: number;
 	/** True to ask for an event stream. */
 	wantsStream?: boolean;
-	/**
-	 * Is called and awaited right before each attempt is sent. It may fill `body.bytes`. If it throws, the attempt is
-	 * not sent.
-	 */
+	/** Is awaited before each attempt, and may fill `body.bytes`. If it throws, the attempt is not sent. */
 	onSend?(): Promise<void>;
 	/**
 	 * Is called after each attempt that the service has surely not accepted. Nothing was charged for it, except by a few
@@ -129,15 +126,11 @@ export type ResponseReader<T> = (
 	onAccepted: () => void,
 ) => Promise<T>;
 
-/**
- * Sends calls to the service's API, each when the throttle admits it, and sends them again as `ApiCall` says.
- */
+/** Sends calls to the API, each when the throttle admits it, and sends them again as `ApiCall` says. */
 export class RetryingClient {
 	/** The throttle of the account. */
 	readonly throttle: Throttle;
-	/**
-	 * The Failure of a create call whose token was refused. Once it is set, this client sends no further create call.
-	 */
+	/** The Failure of a create call whose token was refused. It ends all later create calls of this client. */
 	private tokenRefusal: Failure | undefined;
 
 	constructor(
@@ -147,10 +140,7 @@ export class RetryingClient {
 		this.throttle = throttleOf(credential);
 	}
 
-	/**
-	 * Sends a call, and repeats it as `ApiCall` says. Resolves with what `readResponse` resolves with.
-	 * Throws a Failure, or what `onSend` or `readResponse` throws.
-	 */
+	/** Sends a call as `ApiCall` says. Throws a Failure, or what `onSend` or `readResponse` throws. */
 	protected async send<T>(call: ApiCall, readResponse: ResponseReader<T>): Promise<T> {
 		const { throttle } = this;
 		const { attemptTimeoutMs = ATTEMPT_TIMEOUT_MS } = call;
@@ -214,8 +204,7 @@ export class RetryingClient {
 			if (kind === 'create' && lastFailure.kind === 'tokenRefused') this.tokenRefusal = lastFailure;
 			if (!lastFailure.facts.mayBeCharged) call.onNotAccepted?.();
 			const willRetry = this.shouldRetry(call, lastFailure, attempt++, startedAt);
-			// The service may just be restarting, so a failed connection that is retried does not open the circuit
-			// breaker.
+			// The service may be restarting, so a connection that is retried does not open the breaker.
 			const isRetriedConnection = willRetry && lastFailure.kind === 'unreachable';
 			admittedCall.end(isRetriedConnection ? 'unknown' : outcomeOf(lastFailure), lastFailure);
 			if (!willRetry) throw lastFailure;
@@ -265,8 +254,7 @@ export class RetryingClient {
 		if (!isCreateCall(call) && call.retry === 'never') return false;
 		if (failure.kind === 'rateLimited') {
 			if (this.throttle.failFast.isQuotaExhausted) return false;
-			// With a rate limit, a large batch may have to wait for long, so the number of retries of a create call is
-			// not limited.
+			// A large batch may have to wait for long, so the retries of a create call are not limited.
 			if (isCreateCall(call)) return true;
 			// A read may have no deadline, so the time for its retries is limited.
 			if (monotonicNow() - startedAt < MAX_THROTTLED_READ_MS) return true;

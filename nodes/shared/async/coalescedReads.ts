@@ -16,10 +16,7 @@ const RETENTION_MS = 15_000;
 /** The least time between two searches for reads to drop, in ms. */
 const EVICTION_INTERVAL_MS = 1000;
 
-/**
- * Reads something. A read that has to wait for its turn calls `setWaiting(true)` at once, and `setWaiting(false)` when it
- * begins.
- */
+/** Reads something. To wait for its turn, a read calls `setWaiting(true)` at once, and then `false`. */
 type Read<T> = (signal: AbortSignal, setWaiting: (isWaiting: boolean) => void) => Promise<T>;
 
 /** One read, and the callers that share it. */
@@ -33,10 +30,7 @@ interface CoalescedRead<T> {
 	result: Promise<T>;
 }
 
-/**
- * Coalesces requests (“single flight”): callers of one account in this process that need the same data at about the
- * same time share one read.
- */
+/** Lets callers of one account that need the same data at about the same time share a read (single flight). */
 export class CoalescedReads {
 	/** The latest read of each key. */
 	private readonly byKey = new Map<string, CoalescedRead<unknown>>();

@@ -24,10 +24,7 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 	});
 }
 
-/**
- * Returns the pause before a retry, in ms: a back-off with jitter. `attempt` counts from 0. The back-off doubles with
- * each attempt, up to `maxMs`.
- */
+/** Returns the pause before retry `attempt` (from 0), in ms: a back-off with jitter, at most `maxMs`. */
 export function backoffMs(attempt: number, maxMs = 4000): number {
 	const baseMs = Math.min(maxMs, 500 * 2 ** attempt);
 	return baseMs / 2 + Math.random() * (baseMs / 2);
@@ -78,17 +75,12 @@ export async function watchIdle(
 	}
 }
 
-/**
- * The reason for aborts whose reason nobody reads. An abort without a reason creates an exception with a stack trace,
- * which is slow.
- */
+/** For aborts whose reason nobody reads. Without it, each abort would create a stack trace, which is slow. */
 export const SILENT_ABORT = new Failure('canceled');
 
 /** A running time limit. */
 export interface Deadline {
-	/**
-	 * Aborts when the time is up, when one of the given signals aborts, and on `stop`. The reason is always a Failure.
-	 */
+	/** Aborts when the time is up, when a given signal does, and on `stop`. The reason is a Failure. */
 	signal: AbortSignal;
 	/** Releases the timer and the listeners. Call it when the work that the deadline limits has ended. */
 	stop(): void;
@@ -99,10 +91,7 @@ const expiryTimes = new WeakMap<AbortSignal, number>();
 
 const expiryTimeOf = (signal: AbortSignal) => expiryTimes.get(signal) ?? Infinity;
 
-/**
- * Returns how many ms are left until the deadline with this signal. Returns Infinity if the signal belongs to no
- * deadline.
- */
+/** Returns the ms until the deadline with this signal; Infinity if it belongs to no deadline. */
 export const remainingMs = (signal: AbortSignal): number =>
 	Math.max(0, expiryTimeOf(signal) - monotonicNow());
 
@@ -121,10 +110,7 @@ export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefi
 	return { signal, stop: () => controller.abort(SILENT_ABORT) };
 }
 
-/**
- * Calls `action` with a signal that aborts after `ms` milliseconds, or when `signal` does. Resolves or rejects as
- * `action` does.
- */
+/** Calls `action` with a signal that aborts after `ms` milliseconds, or when `signal` does. */
 export async function withDeadline<T, Signal extends AbortSignal>(
 	ms: number,
 	signal: Signal | undefined,

@@ -1,7 +1,4 @@
-/**
- * The first of the short pauses between reads, in ms (see `Schedule.hasShortPauses`). Each further one is twice as
- * long.
- */
+/** The first short pause between reads, in ms (see `Schedule.hasShortPauses`). The next ones double. */
 const MIN_SHORT_PAUSE_MS = 50;
 /** The longest of the short pauses between reads, in ms. */
 const MAX_SHORT_PAUSE_MS = 5000;
@@ -62,8 +59,7 @@ export function nextSchedule(schedule: Schedule, event: ScheduleEvent, now: numb
 		case 'progress':
 			return hasShortPauses ? schedule : readAfter(pollMs);
 		case 'disconnected':
-			// The next read is never moved to a later time here, or a channel that is lost again and again would delay
-			// it forever.
+			// The next read is never put off here, or a channel that comes and goes would delay it forever.
 			return hasShortPauses ? schedule : { ...schedule, nextAt: Math.min(nextAt, now + pollMs) };
 		case 'reconnected':
 			return hasShortPauses

@@ -21,17 +21,11 @@ export interface PollOptions<T> {
 	 * outcome; any other error ends the wait.
 	 */
 	read(signal: AbortSignal, isUrgent: boolean): Promise<ReadResult<T>>;
-	/**
-	 * The signal of a deadline (see `Deadline`). When it aborts, the wait ends at once and throws the reason, a
-	 * Failure.
-	 */
+	/** The signal of a deadline (see `Deadline`). When it aborts, the wait throws its reason, a Failure. */
 	signal: AbortSignal;
 	/** The usual pause before a read while no channel is open, in ms. */
 	pollMs: number;
-	/**
-	 * While the channel is open, pauses double up to this many ms, or up to `pollMs` if that is longer. The default is
-	 * MAX_BACKOFF_MS.
-	 */
+	/** See `Schedule.maxBackoffMs`. The default is MAX_BACKOFF_MS. */
 	maxBackoffMs?: number;
 	/** True to read at once instead of after the first pause. */
 	readFirst?: boolean;
@@ -52,10 +46,7 @@ const MAX_FINAL_READ_MS = 2000;
 export const msBeforeFinalRead = (ms: number): number =>
 	ms - Math.min(MAX_FINAL_READ_MS, ms * FINAL_READ_SHARE);
 
-/**
- * Reads again and again until there is an outcome, and resolves with it. Throws the reason of `signal`, or the error of
- * the read that ended the wait.
- */
+/** Reads until there is an outcome. Throws the reason of `signal`, or the error that has ended the wait. */
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	const { read, signal, pollMs, maxBackoffMs = MAX_BACKOFF_MS } = options;
 	const pauseMs = options.readFirst ? 0 : pollMs;

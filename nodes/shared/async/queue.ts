@@ -9,10 +9,7 @@ const MAX_PAUSE_MS = 60_000;
  * rank; if ranks are equal as well, the lanes take turns.
  */
 export class Queue<Entry = void> {
-	/**
-	 * The entries of each lane in which somebody waits, in order of arrival. The key is the function that ends the
-	 * caller's wait.
-	 */
+	/** The entries that wait in each lane, in order of arrival. The key ends the caller's wait. */
 	private readonly lanes = new Map<unknown, Map<(isAdmitted: boolean) => void, Entry>>();
 	private pauseEnd = new AbortController();
 	private isDraining = false;

@@ -8,10 +8,7 @@ import { MAX_ERROR_BYTES, MAX_JSON_BYTES } from '../limits';
 /** How long to wait for the body of a response with an error status, in ms. */
 const ERROR_BODY_TIMEOUT_MS = 5000;
 
-/**
- * Reads the whole body as text, which may contain the token. Throws a Failure of kind tooLarge, a Failure of kind
- * noResponse if the connection is lost, or the reason of `signal`.
- */
+/** Reads the whole body, which may contain the token. Throws a Failure: tooLarge, noResponse, or `signal.reason`. */
 export async function readText(response: HttpResponse, signal: AbortSignal): Promise<string> {
 	const peeked = await peek(response.body, MAX_JSON_BYTES).catch(() => undefined);
 	throwIfAborted(signal);

@@ -28,10 +28,7 @@ const LOOPBACK_HOST = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$
 const invalidCredential = (field: string, reason: string) =>
 	new Failure('invalidInput', { field, reason, isInCredential: true });
 
-/**
- * Returns the bearer token (§5) without surrounding white space and without a pasted “Bearer”. Throws a Failure of kind
- * invalidInput if the token is empty or has characters that no token has.
- */
+/** Returns the token (§5) without a pasted “Bearer”. Throws a Failure if it is empty or malformed. */
 export function cleanToken(raw: unknown): string {
 	const invalidToken = (reason: string) => invalidCredential('API Token', reason);
 	const token = (asText(raw) ?? '').replace(BEARER_PREFIX, '').trim();
@@ -70,9 +67,7 @@ function readUrl(field: string, raw: unknown, schemes: string[], allowHttp: bool
 const withoutSuffix = ({ origin, pathname }: URL, suffix: RegExp) =>
 	origin + pathname.replace(/\/+$/, '').replace(suffix, '').replace(/\/+$/, '');
 
-/**
- * Checks and normalizes the fields of the credential. Throws a Failure of kind invalidInput that names the bad field.
- */
+/** Checks and normalizes the credential. Throws a Failure of kind invalidInput that names the bad field. */
 export function readCredential(credential: Record<string, unknown>): Credential {
 	const allowHttp = credential.allowHttp === true;
 	const parsedBaseUrl = readUrl('Base URL', credential.baseUrl, ['https:', 'http:'], allowHttp);

@@ -21,10 +21,7 @@ const IDLE_TIMEOUT_MS = 60_000;
 const MAX_DOWNLOAD_ATTEMPTS = 5;
 /** The retry window (see `retryWindowMs`) while the file's host is unavailable, in ms. */
 const OUTAGE_RETRY_WINDOW_MS = 60_000;
-/**
- * The retry window (see `retryWindowMs`) while the host responds with 404, in ms. A new file may take some seconds to
- * appear.
- */
+/** The retry window while the host responds with 404, in ms. A new file may take some seconds to appear. */
 const NOT_FOUND_RETRY_WINDOW_MS = 20_000;
 /** The retry window (see `retryWindowMs`) while the host refuses for rate or load, in ms. */
 const THROTTLED_RETRY_WINDOW_MS = 300_000;
@@ -43,10 +40,7 @@ export interface FileToFetch {
 	id: string;
 	/** True if the file contains the subtitles of a speech. */
 	isSubtitles?: boolean;
-	/**
-	 * Is called when the host has responded to an attempt. The returned function gets the bytes of this attempt as they
-	 * arrive.
-	 */
+	/** Is called for each response. The returned function gets the bytes of this attempt as they arrive. */
 	onAttempt?(): (bytes: Uint8Array) => void;
 	/** The maximum size in bytes; ignored for subtitles, which have a limit of their own. */
 	maxBytes?: number;
@@ -63,8 +57,7 @@ async function throwOnErrorStatus(response: HttpResponse, signal: AbortSignal): 
 	if (status >= 200 && status < 300 && status !== 206) return;
 	const reason = readErrorText(await readErrorBody(response, signal).catch(() => ''));
 	const isPermanentStatus = status === 401 || status === 410 || (status >= 300 && status < 400);
-	// A web page with the status 401 or 403 probably comes from a proxy in front of the host, so the failure is
-	// temporary.
+	// A web page with 401 or 403 probably comes from a proxy, so the failure is temporary.
 	const isProxyPage = [401, 403].includes(status) && /html/i.test(headers['content-type'] ?? '');
 	const text = `the file host responded with ${status}${reason ? ` (${reason})` : ''}`;
 	throw downloadFailure(text, isProxyPage || !isPermanentStatus, {
@@ -123,17 +116,13 @@ function detectType(
 		? 'the file is neither SRT nor VTT'
 		: invalidFileReason(head, contentType);
 	if (!invalidReason) return fileTypeOf(head, contentType, url, kind);
-	// A `data:` URL contains the file itself, so another attempt would get the same bytes. A host that sends no
-	// subtitles rarely sends them later.
+	// A `data:` URL would give the same bytes again, and a host rarely sends missing subtitles later.
 	const isTemporary = url !== 'data:' && !isSubtitles;
 	// A host may also say with the status 200 that a signed URL has expired.
 	throw downloadFailure(invalidReason, isTemporary, { isUrlRefused: true });
 }
 
-/**
- * Makes one attempt to download a file, and resolves with its binary data. Throws a Failure, or an error of the
- * connection or of n8n's storage.
- */
+/** Tries once to download a file. Throws a Failure, or an error of the connection or of n8n's storage. */
 async function fetchOnce(
 	context: FileContext,
 	credential: Credential,
@@ -158,8 +147,7 @@ async function fetchOnce(
 		credential,
 	});
 	const announcedBytes = Number(response.headers['content-length']) || 0;
-	// A host may compress the file although the request forbids it. Content-Length is then too small, so it can raise
-	// the limit but not lower it.
+	// A host may compress the file all the same: Content-Length is then too small, so it only raises the limit.
 	const fixedMaxBytes = file.isSubtitles ? MAX_SUBTITLES_BYTES : file.maxBytes;
 	const maxBytes = fixedMaxBytes ?? Math.max(announcedBytes, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(maxBytes / 1024 / 1024);
@@ -186,10 +174,7 @@ async function fetchOnce(
 	}
 }
 
-/**
- * Returns the retry window for a failure, in ms from the first attempt. Within the window, the number of attempts is
- * not limited.
- */
+/** Returns for how many ms after the first attempt a failure is retried without a limit on the number of attempts. */
 function retryWindowMs({ facts: { status, retryAfterMs } }: Failure): number {
 	if (status === 429 || (status === 503 && retryAfterMs !== undefined))
 		return THROTTLED_RETRY_WINDOW_MS;

@@ -57,10 +57,7 @@ export interface HttpResponse {
 	close(): void;
 }
 
-/**
- * Returns a function that checks a URL against the n8n instance's rules for outgoing requests. That function throws a
- * Failure of kind unreachable if the rules forbid the URL.
- */
+/** Returns a function that throws a Failure if n8n's rules for outgoing requests forbid a URL. */
 export function egressCheck(context: ServiceContext): (url: string) => Promise<void> {
 	// The method exists since about n8n 2.30. Without it, every URL is accepted.
 	const filter = (context as IExecuteFunctions).helpers.getSecureEgressFilter?.();
@@ -74,10 +71,7 @@ export function egressCheck(context: ServiceContext): (url: string) => Promise<v
 	};
 }
 
-/**
- * Returns the code of an error, such as ECONNRESET, from its innermost cause that has one; '' if there is none. `depth`
- * is for recursive calls only.
- */
+/** Returns the code of an error's innermost cause that has one, such as ECONNRESET; '' if there is none. */
 export function codeOf(error: unknown, depth = 0): string {
 	if (typeof error !== 'object' || error === null || depth > 4) return '';
 	const { code, cause } = error as { code?: unknown; cause?: unknown };

@@ -20,9 +20,7 @@ const TEST_TIMEOUT_MS = 15_000;
 const POLLING =
 	"results come by polling, and of speech tasks, the trigger detects only those in 'Task IDs'. Check 'WebSocket URL'";
 
-/**
- * Tests a credential for n8n's editor, by reading the account (§4.10) and opening the WebSocket (§6.2). Never rejects.
- */
+/** Tests a credential by reading the account (§4.10) and opening the WebSocket (§6.2). Never rejects. */
 export async function testMediaGenerationApi(
 	this: ICredentialTestFunctions,
 	credential: ICredentialsDecrypted,

@@ -37,10 +37,7 @@ export function destinationOf(context: IExecuteFunctions): string | undefined {
 	return typeof destinationNode === 'object' ? destinationNode.nodeName : destinationNode;
 }
 
-/**
- * Returns the context data of all nodes that have finished a run in this execution. n8n keeps the data from one run of
- * a node to the next, for example in a loop.
- */
+/** Returns the context data of all nodes that have run in this execution, perhaps several times. */
 export function contextsOfFinishedNodes(context: IExecuteFunctions): IContextObject[] {
 	const { executionData, resultData } = (context as ContextInternals).runExecutionData ?? {};
 	return Object.entries(executionData?.contextData ?? {})

@@ -37,10 +37,7 @@ export const listFirst = (texts: string[], max = MAX_LISTED_TEXTS) =>
 		.map((text) => truncate(text, MAX_LISTED_TEXT_CHARS))
 		.join(', ') + (texts.length > max ? ` and ${texts.length - max} more` : '');
 
-/**
- * Returns the names of items as rows of a table, counted from 1: `row 13`, `rows 13 and 66`. At most `max` rows are
- * named.
- */
+/** Names items as rows of a table, from 1: `row 13`, `rows 13 and 66`. At most `max` rows are named. */
 export function nameRows(itemIndexes: number[], max = MAX_LISTED_TEXTS): string {
 	const rows = itemIndexes.map((index) => String(index + 1));
 	if (rows.length === 1) return `row ${rows[0]}`;
@@ -52,9 +49,7 @@ export function nameRows(itemIndexes: number[], max = MAX_LISTED_TEXTS): string 
 export const rowPrefix = (itemIndexes: number[]): string =>
 	`${nameRows(itemIndexes).replace('r', 'R')}: `;
 
-/**
- * The texts of the kind `unreachable`, by what prevents the connection. The name of the host comes before `message`.
- */
+/** The texts of the kind `unreachable`, by its cause. The name of the host comes before `message`. */
 const UNREACHABLE_WORDINGS: Record<UnreachableCause, Wording> = {
 	refused: {
 		message: 'refused the connection',
@@ -76,10 +71,7 @@ const UNREACHABLE_WORDINGS: Record<UnreachableCause, Wording> = {
 	},
 };
 
-/**
- * Says that files were charged, and where the user can get them. A `data:` URL is omitted, because it contains the
- * whole file.
- */
+/** Says that files were charged, and where to get them. A `data:` URL, the whole file, is omitted. */
 const chargedFilesSentence = ({ fileUrl, otherFileUrls = [], isFree }: FailureFacts) => {
 	const urls = [fileUrl, ...otherFileUrls].filter((url) => /^http/.test(url ?? ''));
 	const here = urls.length > 0 ? `, or here: ${urls.join(' , ')}` : '.';
@@ -107,10 +99,7 @@ const REMEDIES: Partial<Record<ErrorMeaning, string>> = {
 	credit: 'Add credit with your provider',
 	unavailable: 'Wait a few minutes',
 };
-/**
- * Returns what the user can do, as a sentence without its period. Returns `fallback` if the meaning of the error
- * suggests nothing.
- */
+/** Returns what the user can do, without a period; `fallback` if the meaning of the error suggests nothing. */
 const remedyFor = ({ meaning, mediaKind, safeInFlight }: FailureFacts, fallback: string) => {
 	const isSpeech = mediaKind === 'speech';
 	const remedies: typeof REMEDIES = {

@@ -31,10 +31,7 @@ export class NodeParameters {
 		this.options = isRecord(options) ? options : {};
 	}
 
-	/**
-	 * Returns the id in a resource locator. A value with white space inside is refused, because it is most likely a
-	 * name.
-	 */
+	/** Returns the id in a resource locator. One with white space is refused: it is most likely a name. */
 	locator(name: string, displayName: string): string {
 		const value = this.readRaw(name, '');
 		const id = requireText(isRecord(value) ? value.value : value, displayName).trim();
@@ -43,10 +40,7 @@ export class NodeParameters {
 		throw invalidInput(displayName, text, "To search by name, switch to 'From list'");
 	}
 
-	/**
-	 * Returns the value of a text parameter, made well-formed (see `toWellFormed`). A number is returned as text. Throws
-	 * if the value is blank.
-	 */
+	/** Returns a text or a number as well-formed text (see `toWellFormed`). Throws if it is blank. */
 	text(name: string, displayName: string): string {
 		return toWellFormed(requireText(this.readRaw(name, ''), displayName));
 	}
@@ -181,9 +175,7 @@ const shownValue = (value: unknown) => {
 	return `(it is ${text ?? 'not set'})`;
 };
 
-/**
- * Returns a text or a number as text. Throws a Failure of kind invalidInput for any other value, and for a blank text.
- */
+/** Returns a text or a number as text. Throws a Failure for any other value, and for a blank text. */
 function requireText(value: unknown, displayName: string): string {
 	if (Number.isFinite(value)) return String(value);
 	if (value === undefined || value === null || (typeof value === 'string' && isBlank(value))) {
@@ -194,10 +186,7 @@ function requireText(value: unknown, displayName: string): string {
 	return value;
 }
 
-/**
- * Returns a number, or a text such as "3" as a number. Throws a Failure of kind invalidInput if the field does not
- * allow the value.
- */
+/** Returns a number, or a text such as "3" as one. Throws a Failure if the field does not allow it. */
 function requireNumber(value: unknown, { displayName, typeOptions }: NumberField): number {
 	const { minValue: min, maxValue: max = Infinity, numberPrecision } = typeOptions;
 	const isWhole = numberPrecision === 0;

@@ -108,8 +108,7 @@ function verdictOf(request: MediaRequest, subject: EventSubject, receivedAt: num
 	const { files, attributableCount = request.requestedCount, searchUntil } = request;
 	const isSpeech = request.kind === 'speech';
 	const isKnownTask = isSpeech && request.announcedIds.length > 0;
-	// If the text of a task is unknown, any request may have created it, for example one whose create call got no
-	// response.
+	// If a task's text is unknown, any request may be its creator, even one that got no response.
 	const mayHaveSamePrompt = prompt === undefined || isSameText(prompt, request.prompt);
 	// With `searchUntil`, the stream of the request has ended. For speech, its create call has failed.
 	if (searchUntil !== undefined) {

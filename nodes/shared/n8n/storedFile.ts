@@ -12,10 +12,7 @@ export async function storedFileSize(helpers: Helpers, file: IBinaryData): Promi
 	return fileSize;
 }
 
-/**
- * Reads a file into memory. Before a large file is read, its size must be acquired from its budget. Throws the
- * error of n8n's storage.
- */
+/** Reads a file into memory. Acquire the size of a large one first. Throws the error of n8n's storage. */
 export async function readStoredFile(helpers: Helpers, { id, data }: IBinaryData): Promise<Buffer> {
 	if (id === undefined) return Buffer.from(data, 'base64');
 	return await helpers.binaryToBuffer(await helpers.getBinaryStream(id));
@@ -30,8 +27,5 @@ class SoundBudget extends Semaphore {}
 /** Returns the budget for the input images of requests, in bytes. All executions of this process share it. */
 export const imageBudget = (): Semaphore => processContainer.get(ImageBudget, MEMORY_BUDGET_BYTES);
 
-/**
- * Returns the budget for audio that is joined, in bytes. It is not that of images, because images may wait for long
- * until the service accepts the ones before them.
- */
+/** The budget for joined audio, in bytes. That of images may be in use for long, until their calls go out. */
 export const soundBudget = (): Semaphore => processContainer.get(SoundBudget, MEMORY_BUDGET_BYTES);

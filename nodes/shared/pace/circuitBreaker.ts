@@ -6,10 +6,7 @@ const FIRST_COOLDOWN_MS = 1000;
 const MAX_COOLDOWN_MS = 15_000;
 /** A longer `Retry-After` is cut to this many ms, because some services ask for a whole day. */
 const MAX_OBEYED_RETRY_AFTER_MS = 60_000;
-/**
- * A random time of at most this many ms is added to each cooldown. It keeps processes that share an account from sending
- * at the same moment.
- */
+/** Up to this many random ms are added to a cooldown, so that processes of one account don't act together. */
 const MAX_JITTER_MS = 500;
 /**
  * How long other requests wait for the answer to a probe at most, in ms: some services answer a create call only when
@@ -38,10 +35,7 @@ export class CircuitBreaker {
 	/** A breaker starts closed, or half-open if `isClosed` is false. */
 	constructor(private isClosed = true) {}
 
-	/**
-	 * How long the next request has to wait, in ms: 0 or less if it may go out now, Infinity if it waits for the end of
-	 * the probe.
-	 */
+	/** The ms until the next request may go out: 0 or less if now, Infinity until the end of the probe. */
 	get delayMs(): number {
 		if (this.isClosed) return 0;
 		const cooldownMs = this.openUntil - monotonicNow();

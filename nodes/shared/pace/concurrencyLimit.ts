@@ -36,10 +36,7 @@ export class ConcurrencyLimit {
 		return this.rounds / ROUNDS_PER_RISE + (monotonicNow() - this.cutAt) / this.riseMs;
 	}
 
-	/**
-	 * How long it takes until one more call fits into the limit beside `inFlight` others, in ms: 0 if it fits now,
-	 * Infinity if time alone does not help.
-	 */
+	/** The ms until one more call fits beside `inFlight` others: 0 if now, Infinity if time alone does not help. */
 	delayMs(inFlight: number): number {
 		const neededLimit = inFlight + 1;
 		if (neededLimit <= this.current) return 0;
@@ -58,19 +55,13 @@ export class ConcurrencyLimit {
 		if (inFlight > this.current - 1) this.rounds += 1 / this.current;
 	}
 
-	/**
-	 * Call this when a call that was sent at `sentAt` was refused because too many are in flight; `inFlight` of them are
-	 * ours.
-	 */
+	/** Call this when a call from `sentAt` was refused because too many are in flight, `inFlight` of them ours. */
 	onRefused(sentAt: number, inFlight: number): void {
 		// Calls that are sent together meet the same limit, so their refusals count as one.
 		if (sentAt > this.cutAt) this.cutTo(DECREASE * inFlight);
 	}
 
-	/**
-	 * Call this when a call has failed because of an overload; `inFlight` other calls were in flight when it was
-	 * accepted.
-	 */
+	/** Call this after an overload failed a call; `inFlight` others were in flight when it was accepted. */
 	onOverload(inFlight: number): void {
 		this.cutTo(Math.min(this.current, inFlight));
 		this.riseMs = Infinity;

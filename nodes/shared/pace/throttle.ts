@@ -73,10 +73,7 @@ export interface AdmittedCall {
 export interface RunningTask {
 	/** True if the task should be read early, to notice an overload soon. */
 	readonly isSpotCheck: boolean;
-	/**
-	 * Call this exactly once, with the error if the task has failed. Returns `error`; after an overload, a copy of it
-	 * with the fact `safeInFlight`.
-	 */
+	/** Call this once, with the `error` of a failed task. Returns that; after an overload, with `safeInFlight`. */
 	end(error?: unknown): unknown;
 }
 
@@ -107,10 +104,7 @@ export class Throttle {
 	 * (see `onThrottled`).
 	 */
 	private readonly requestBreaker = new CircuitBreaker();
-	/**
-	 * Stops create calls while the service is unavailable or overloaded. It starts half-open, so that the first create
-	 * call goes out alone, as a probe.
-	 */
+	/** Stops create calls during an outage or overload. It starts half-open: the first create call is a probe. */
 	readonly createBreaker = new CircuitBreaker(false);
 	private readonly queue = new Queue<CallKind>(
 		(kind) => this.delayMs(kind),
@@ -148,10 +142,7 @@ export class Throttle {
 		throw this.failFast.lastFailure ?? reason;
 	}
 
-	/**
-	 * How long a request of this kind still has to wait, in ms; Infinity while it waits for an event, such as the end
-	 * of a call in flight.
-	 */
+	/** The ms until a request of this kind may go out; Infinity while it waits for the end of a call. */
 	private delayMs(kind: CallKind): number {
 		if (kind === 'create' && this.failFast.isQuotaExhausted) return 0;
 		const requestDelayMs = Math.max(
@@ -230,10 +221,7 @@ export class Throttle {
 		this.queue.notify();
 	}
 
-	/**
-	 * Slows down according to the reason of a refusal: it limits the number in flight, delays create calls, or delays
-	 * all requests.
-	 */
+	/** Limits the number in flight, or delays create calls or all requests, as the reason of a refusal says. */
 	private onThrottled({ isCreate, sentAt }: AdmittedCall, { kind, facts }: Failure): void {
 		const { reason, retryAfterMs } = facts;
 		if (isCreate && mentionsConcurrency(reason)) {

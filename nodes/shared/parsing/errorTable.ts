@@ -1,10 +1,7 @@
 import type { ErrorMeaning } from '../failure';
 import { asText, truncate, isRecord, parseJson } from './values';
 
-/*
- * Finds out what a refusal or a failure of the service is about, from its text and its HTTP status. For examples, see
- * test/unit/errorTable.test.ts.
- */
+/* Finds out what an error is about, from its text and its status (see test/unit/errorTable.test.ts). */
 
 /**
  * Names of fields whose text may say what went wrong. `npm run check` uses them, too.
@@ -38,10 +35,7 @@ export function errorTextsIn(value: unknown, mayBeErrorText = true, depth = 0): 
 	);
 }
 
-/**
- * Returns the texts of `value` that may say what went wrong, as one text in lower case, in which `machine_words` become
- * `machine words`.
- */
+/** Returns the texts of `value` that may say what went wrong, joined, in lower case, without `_` and `-`. */
 const normalizedText = (value: unknown): string =>
 	truncate(errorTextsIn(value).join('. '), 4000)
 		.replace(/[\s_-]+/g, ' ')
@@ -49,10 +43,7 @@ const normalizedText = (value: unknown): string =>
 		.replace(/([a-z])([A-Z])/g, '$1 $2')
 		.toLowerCase();
 
-/**
- * A meaning, and the regular expressions that recognize it in a normalized text. Their repetitions are bounded, so that
- * they are fast even on a long text.
- */
+/** A meaning, and the patterns of its normalized texts. Bounded repetitions keep them fast. */
 type MeaningRow = readonly [ErrorMeaning, ...RegExp[]];
 
 /** Words with which the service asks to wait for another task of the account. */

@@ -127,9 +127,7 @@ const FINAL_MEANINGS = new Set<ErrorMeaning | undefined>([
 	'not_allowed',
 	'moderation',
 ]);
-/**
- * Statuses with which a service may refuse for rate, load or quota. They count only if the JSON of the answer says so.
- */
+/** Statuses that refuse for rate, load or quota if the JSON of the answer says so. */
 const OVERLOAD_STATUSES = [503, 529];
 
 /** Finds a field with the reason of a failure, such as `raiMediaFilteredReasons`. */
@@ -157,10 +155,7 @@ export function isFailed(entry: unknown): boolean {
 	return isFailureWord(status) || (reportsError(entry) && !mayBeRepeated);
 }
 
-/**
- * Returns the Failure of an answer with an error status or a redirect. The token must have been removed from `body`
- * before.
- */
+/** Returns the Failure of an error status or a redirect. `body` must not contain the token. */
 export function failureOfStatus(status: number, body: string): Failure {
 	const json = parseJson(body);
 	const isHtml = looksLikeHtml(body);
@@ -206,10 +201,7 @@ export function failureOfReport(answer: unknown): Failure {
 		: failure;
 }
 
-/**
- * Returns what `read` finds in the body of an answer with a success status. Throws a Failure, without the token, if
- * `read` returns undefined.
- */
+/** Returns what `read` finds in a successful answer. Throws a Failure, without the token, if that is nothing. */
 export function parseResponseBody<T>(
 	body: string,
 	redact: Redactor,
@@ -221,8 +213,7 @@ export function parseResponseBody<T>(
 	if (!isFailed(raw)) throw new Failure('foreignServer', { transient: true });
 	const { kind, facts } = failureOfReport(redact.value(raw));
 	const { meaning, reason = 'no reason given' } = facts;
-	// If the answer has an id, a task may exist, so the call must not be sent again, as it would be after
-	// `rateLimited`.
+	// If the answer has an id, a task may exist: it is not sent again, as it would be after `rateLimited`.
 	const mayHaveStarted = kind === 'rateLimited' && !isThrottledAnswer(raw);
 	throw mayHaveStarted
 		? new Failure('rejected', { meaning, reason })

@@ -103,10 +103,7 @@ export const topLevelType = (mimeType: string) => mimeType.split('/')[0];
 export const SRT: FileType = { mimeType: 'application/x-subrip', extension: 'srt' };
 const VTT: FileType = { mimeType: 'text/vtt', extension: 'vtt' };
 
-/**
- * The source of a regular expression that matches a time in subtitles. Its groups are the hours, minutes, seconds and
- * the fraction of a second; hours and fraction may be missing.
- */
+/** The pattern of a time in subtitles. Groups: hours (optional), minutes, seconds, fraction (optional). */
 export const CUE_TIME_PATTERN = String.raw`(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?`;
 const SRT_START = new RegExp(String.raw`^(?:\d+[ \t]*\n)?[ \t]*${CUE_TIME_PATTERN}[ \t]*-->`);
 
@@ -121,9 +118,7 @@ export function subtitleTypeOf(text: string): FileType | undefined {
 	return SRT_START.test(start.trimStart()) ? SRT : undefined;
 }
 
-/**
- * Returns why a file with these first bytes is no media file, in words for the user; undefined if it may be one.
- */
+/** Returns why a file with these first bytes is no media file, in words; undefined if it may be one. */
 export function invalidFileReason(
 	bytes: Uint8Array,
 	contentType: string | undefined,
@@ -157,15 +152,11 @@ export const GENERATED_KINDS = [...new Set(Object.values(GENERATIONS).map(({ kin
 /** Returns the kind of media that the `type` of a history entry names; undefined if it names none. */
 export function kindInType(entry: unknown): GenerationOperation['kind'] | undefined {
 	const typeText = (isRecord(entry) && asText(entry.type)?.toLowerCase()) || '';
-	// A `type` such as “image_to_video” contains both words. The result is a video, which comes first in
-	// GENERATED_KINDS.
+	// The result of “image_to_video” is a video, which comes first in GENERATED_KINDS.
 	return GENERATED_KINDS.find((kind) => typeText.includes(kind));
 }
 
-/**
- * Returns the kind of media of a history entry, by its `type` or by the extension of its file's URL; undefined if
- * neither tells.
- */
+/** The kind of media of a history entry, by its `type` or by the extension in its URL, if one tells. */
 export function apparentKind(
 	entry: ServiceRecord,
 	url: string,

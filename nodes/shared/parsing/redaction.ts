@@ -1,9 +1,6 @@
 /** Masks the API token in what is about to be shown, stored or logged. */
 export interface Redactor {
-	/**
-	 * Returns a text in which a mask replaces the token. The token is also found in another letter case,
-	 * percent-encoded, or escaped as in JSON.
-	 */
+	/** Masks the token in a text, also in another letter case, percent-encoded, or escaped as in JSON. */
 	text(source: string): string;
 	/** Returns a JSON value in which the token is masked, in texts and in keys. */
 	value<T>(value: T): T;

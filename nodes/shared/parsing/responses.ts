@@ -23,10 +23,7 @@ import {
 	withoutQuery,
 } from './values';
 
-/*
- * Reads tasks, files and pages from the JSON of answers. The readers accept the variants of many deployments of the
- * service (see docs/contract.md, part 2).
- */
+/* Reads tasks, files and pages, in the variants of many deployments (docs/contract.md, part 2). */
 
 /** The parts of the credential that the readers need. */
 export interface ReaderContext {
@@ -76,10 +73,7 @@ function apparentEndOf(
 	return audioUrl === undefined || isFailureStatus ? undefined : 'completed';
 }
 
-/**
- * Returns the record to read from an answer: the innermost one (in `data`, `task` or a list of one) that has the field
- * `key`. If none has that field, returns the innermost record.
- */
+/** Returns the innermost record (in `data`, `task` or a list of one) with the field `key`, or without. */
 const unwrap = (raw: unknown, key: string): unknown => {
 	const record: unknown = Array.isArray(raw) && raw.length === 1 ? raw[0] : raw;
 	if (!isRecord(record)) return record;
@@ -164,10 +158,7 @@ export function listedEntries(raw: unknown, baseUrl: string, kind: MediaKind): u
 	return list.filter((entry) => hasFile(entry) || isFailed(entry) || isInProgress(entry));
 }
 
-/**
- * Reads the generated files (§2.3) in an event, a JSON answer or a history entry. `kind` is their kind of media, if
- * known.
- */
+/** Reads the generated files (§2.3) in an event, an answer or a history entry. `kind`: theirs, if known. */
 export function readGeneratedFiles(
 	raw: unknown,
 	baseUrl: string,
@@ -201,10 +192,7 @@ export function readGeneratedFiles(
 export const pathIdentifiersOf = (fileUrl: string): string[] =>
 	[withoutQuery(fileUrl)].filter((url) => /\.\w+$/.test(url));
 
-/**
- * Returns what identifies files in the history: their ids and URLs, and their paths, because the history may have other
- * ids than the stream.
- */
+/** What identifies files in the history: ids, URLs and paths. Its ids may be others than in the stream. */
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(
 		files.flatMap(({ id, fileUrl }) => [
@@ -214,10 +202,7 @@ export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	),
 ];
 
-/**
- * Converts a record of the service for the node's output: ids become strings, and the percentage becomes a number.
- * Invalid ids and percentages are left out.
- */
+/** Converts ids to strings and the percentage to a number, for the output. Invalid ones are left out. */
 export function toOutputRecord(record: ServiceRecord): ServiceRecord {
 	const outputValue = (key: string, value: unknown) => {
 		if (/^(?:(?:task|voice)_)?id$/.test(key)) return asId(value);

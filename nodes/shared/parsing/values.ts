@@ -7,10 +7,7 @@ import { MAX_ID_CHARS, MAX_JSON_DEPTH } from '../limits';
 export const isRecord = (value: unknown): value is ServiceRecord =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/**
- * Truncates a text to at most `maxLength` characters, “…” included. Redact the text before you truncate it, because the
- * redactor may not recognize a part of the token.
- */
+/** Truncates a text to `maxLength` characters, “…” included. Redact it first, or part of the token may stay. */
 export const truncate = (text: string, maxLength: number): string =>
 	text.length <= maxLength
 		? text
@@ -20,20 +17,14 @@ export const truncate = (text: string, maxLength: number): string =>
 export const isBlank = (text: string): boolean =>
 	/^[\s\u2800\p{Cc}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
 
-/**
- * Returns a text without lone surrogates, and without control characters other than tabs and line breaks. Parsers or
- * databases may refuse such characters.
- */
+/** Replaces lone surrogates and control characters, which parsers may refuse. Tabs and line breaks stay. */
 export const toWellFormed = (text: string): string =>
 	text
 		.replace(/\p{Surrogate}/gu, '\ufffd')
 		.replace(/[\v\f\u0085]/g, '\n')
 		.replace(/[^\P{Cc}\t\n\r]/gu, '');
 
-/**
- * Returns a string without surrounding white space, or a number as a string. Returns undefined for a blank string or
- * any other value.
- */
+/** Returns a trimmed string, or a number as a string; undefined for a blank string or any other value. */
 export function asText(value: unknown): string | undefined {
 	if (typeof value === 'number' && Number.isFinite(value)) return String(value);
 	return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
@@ -60,10 +51,7 @@ const TIME_WITHOUT_ZONE = /\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/;
 /** True if `value` is a time without a zone. It may be the local time of anywhere. */
 export const hasNoZone = (value: unknown): boolean => TIME_WITHOUT_ZONE.test(asText(value) ?? '');
 
-/**
- * Returns a time in ms since 1970, from a number of seconds or ms, or from a text; NaN if `value` is no time. ISO 8601
- * without a zone counts as UTC.
- */
+/** Returns a time in ms since 1970, from s, ms or a text; NaN if it is none. Without a zone, it is UTC. */
 export function asTime(value: unknown): number {
 	const text = asText(value) ?? '';
 	if (!/^\d{9,13}(?:\.\d+)?$/.test(text)) {
@@ -89,10 +77,7 @@ export function asPercentage(value: unknown): number | undefined {
 /** Finds ids in JSON that may be too large to keep all digits as a number. */
 const LARGE_ID = /("\w{0,40}id"\s{0,3}:\s{0,3})(\d{16,})(?=\s{0,3}[,}])/gi;
 
-/**
- * Parses JSON, with large ids as strings. Returns undefined for a text that is no JSON, and for JSON that is nested too
- * deeply.
- */
+/** Parses JSON, with large ids as strings. Returns undefined for no JSON, and for too deep nesting. */
 export function parseJson(text: string): unknown {
 	try {
 		const value: unknown = JSON.parse(text.replace(/^\uFEFF/, '').replace(LARGE_ID, '$1"$2"'));

@@ -8,10 +8,7 @@ import { readNotification } from '../parsing/responses';
 
 /** The longest time that `ready` waits for the socket, in ms. */
 const READY_TIMEOUT_MS = 3000;
-/**
- * How long a released socket stays open, in ms, so that the next round of a loop in the workflow need not open another
- * one.
- */
+/** How long a released socket stays open, in ms, for the next round of a loop in the workflow. */
 const LINGER_MS = 300;
 /** How long an attempt to open may take, in ms. */
 const OPENING_TIMEOUT_MS = 15_000;
@@ -25,19 +22,13 @@ const STABLE_AFTER_MS = 1000;
 /** The longest back-off between attempts to open, in ms. */
 const MAX_BACKOFF_MS = 30_000;
 
-/**
- * The maximum number of tasks whose highest percentage is remembered. It is remembered because a message about a task
- * may arrive before the create call has returned the task's id.
- */
+/** How many tasks' percentages are remembered: a message may precede the response with the task's id. */
 const MAX_REMEMBERED_TASKS = 5000;
 
 /** True if the runtime has a WebSocket (Node 22 and later). */
 export const hasWebSocket = (): boolean => typeof WebSocket === 'function';
 
-/**
- * Is called for each message about one task, and when the socket is opened or lost. `percentage` (0 to 100) is the
- * progress, if known.
- */
+/** Is called for each message about one task, and when the socket opens or is lost. `percentage`: 0 to 100. */
 type TaskSubscriber = (event: ChannelEvent, percentage?: number) => void;
 
 const notifySubscriber = (subscriber: TaskSubscriber, percentage: number | undefined) =>
@@ -51,10 +42,7 @@ interface Connection {
 	socket: WebSocket;
 	/** When the connection was opened. While it is being opened: when the attempt started. */
 	startedAt: number;
-	/**
-	 * When the last message arrived. Until the first message: when the connection was opened. While it is being opened:
-	 * 0.
-	 */
+	/** When the last message arrived or, before the first one, when the connection was opened. */
 	lastMessageAt: number;
 }
 
@@ -64,9 +52,7 @@ interface Connection {
  * other side may never answer a close, so closing connections could pile up.
  */
 export class AccountSocket {
-	/**
-	 * The highest percentage of each task, 0 to 100, by task id. The task whose last message is the oldest comes first.
-	 */
+	/** The highest percentage by task id, 0 to 100. The task with the oldest message comes first. */
 	private readonly highestPercentages = new Map<string, number>();
 	private readonly subscribers = new Map<string, Set<TaskSubscriber>>();
 	private readonly listeners = new Set<TaskListener>();
@@ -108,9 +94,7 @@ export class AccountSocket {
 		return this;
 	}
 
-	/**
-	 * Ends the back-off, so that the next attempt to open starts at once. If the socket is closed, `ready` waits again.
-	 */
+	/** Ends the back-off, so that the next attempt starts at once. If the socket is closed, `ready` waits again. */
 	openNow(): void {
 		const hasAttemptFailed = !this.isOpen && this.attemptEnded.signal.aborted;
 		if (hasAttemptFailed) this.attemptEnded = new AbortController();
@@ -175,8 +159,7 @@ export class AccountSocket {
 	/** Opens or closes a connection if that is due. Otherwise waits until that may be due, or until a state changes. */
 	private async step(): Promise<void> {
 		const { userCount, current, closing } = this;
-		// A new connection is due once the back-off is over, or once the current connection has been silent for too
-		// long.
+		// A connection is due after the back-off, or once the current one has been silent for too long.
 		const dueAt = current ? current.lastMessageAt + MAX_SILENCE_MS : this.retryAt;
 		const delayMs = userCount > 0 && !(current && closing) ? dueAt - monotonicNow() : Infinity;
 		if (delayMs <= 0) return await this.open();
@@ -190,9 +173,7 @@ export class AccountSocket {
 		await sleep(ms, this.stateChanged.signal);
 	}
 
-	/**
-	 * Tries to open a connection. A current connection is closed only after the attempt, so that no message is missed.
-	 */
+	/** Tries to open a connection. The current one is closed only afterwards, so that no message is missed. */
 	private async open(): Promise<void> {
 		const connection = await this.connect().catch(() => undefined);
 		if (!connection && this.userCount === 0) return;
@@ -231,10 +212,7 @@ export class AccountSocket {
 		return undefined;
 	}
 
-	/**
-	 * Makes a connection the current one (undefined: none), and asks the previous one to close. Tells all subscribers
-	 * if the socket is now open and was not before, or the reverse.
-	 */
+	/** Replaces and closes the current connection. Tells subscribers if the socket is thereby opened or lost. */
 	private switchTo(connection: Connection | undefined): void {
 		const previous = this.current;
 		this.current = connection;
@@ -267,16 +245,10 @@ export class AccountSocket {
 	}
 }
 
-/**
- * The sockets of an account, by WebSocket URL, because two credentials of one account may have different WebSocket
- * URLs.
- */
+/** The sockets of an account, by WebSocket URL, because its credentials may have different ones. */
 class AccountSockets extends Map<string, AccountSocket> {}
 
-/**
- * Returns the shared socket of a credential's account and WebSocket URL, and adds the caller as a user. The caller must
- * call `release` once.
- */
+/** Adds the caller as a user of the account's socket, and returns that. The caller calls `release` once. */
 export function acquireSocket(credential: Credential, context: ServiceContext): AccountSocket {
 	const sockets = accountOf(credential).get(AccountSockets);
 	const url = credential.webSocketUrl;

@@ -23,10 +23,7 @@ const GRACE_MS = {
 
 /** The poll interval of a task that is a spot check for overload, in ms. */
 const SPOT_CHECK_INTERVAL_MS = 1000;
-/**
- * The width of the jitter, as a share of the pause before a read. Without jitter, tasks that lose the socket at the
- * same moment would also be read at the same moment.
- */
+/** The jitter, as a share of the pause. Without it, tasks that lose the socket would be read all at once. */
 const JITTER_WIDTH = 0.3;
 /** While the socket is open, the pauses between two reads of a background task double up to this many ms. */
 const BACKGROUND_MAX_BACKOFF_MS = 300_000;
@@ -158,8 +155,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			const isSentAtOnce = isUrgent && (isAnnounced || !isBackground);
 			const waitingKind = isBackground ? 'background' : 'poll';
 			const kind = isSentAtOnce ? 'read' : waitingKind;
-			// Only reads of the same kind are shared, so that an urgent read never waits until a less urgent one has its
-			// turn.
+			// Only reads of one kind are shared, so that no urgent read waits for the turn of another.
 			const key = `task ${kind} ${taskId}`;
 			const startedAfter = Math.max(freshAfter, monotonicNow() - MAX_SHARED_READ_AGE_MS);
 			const getTask = async (

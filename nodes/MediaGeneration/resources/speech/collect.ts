@@ -37,10 +37,7 @@ export function readCollectOptions(parameters: NodeParameters) {
 	};
 }
 
-/**
- * A task counts as healthy once its progress is at least this, in percent. Before, the task may still fail because too
- * many tasks are in flight.
- */
+/** From this progress on, in percent, a task counts as healthy. Before, an overload may still fail it. */
 const HEALTHY_PERCENT = 20;
 
 /** The present state of a speech task, with the files that were requested. */
@@ -106,10 +103,7 @@ export async function collect(
 	}
 }
 
-/**
- * Downloads the audio of a task and finds its duration. Resolves without a file if `url` is undefined. If the download
- * fails, throws a Failure with the task's id.
- */
+/** Downloads the audio of a task, if `url` is given, with its duration. Throws a Failure with the task's id. */
 export async function fetchSound(
 	item: ItemContext,
 	taskId: string,
@@ -141,10 +135,7 @@ async function fetchFile(
 	});
 }
 
-/**
- * Downloads the subtitles of a task, if it has any. If the download fails, resolves with undefined, and a hint says
- * why. Throws a Failure only if the run was stopped.
- */
+/** Downloads the subtitles, if any. A hint says if that fails. Throws a Failure only if the run was stopped. */
 async function fetchSubtitles(
 	item: ItemContext,
 	{ taskId, task }: SpeechResult,
@@ -170,8 +161,7 @@ export const speechItem = (
 	extraFields: ServiceRecord = {},
 ): INodeExecutionData => {
 	const { audioUrl, raw, status } = task;
-	// Spread first, these fields are the first ones in the item. Spread again, their values replace those of the
-	// service.
+	// The first spread makes these fields the first ones; the second one keeps their values.
 	const leadingFields = { task_id: taskId, status, audio_url: audioUrl };
 	const json = {
 		...leadingFields,

@@ -36,9 +36,7 @@ const joinFiles = {
 /** The output field that has the ids of all parts of a text. */
 const TASK_IDS_FIELD = 'task_ids';
 
-/**
- * True if the tasks are most likely the parts of one text: the field Task ID(s) or the input item contains `task_ids`.
- */
+/** True if the tasks are probably parts of one text: the field or the input item has `task_ids`. */
 const areParts = ({ context, index }: ItemContext) =>
 	String(context.getNode().parameters[taskIdField.name]).includes(TASK_IDS_FIELD) ||
 	context.getInputData()[index]!.json[TASK_IDS_FIELD] !== undefined;
@@ -81,8 +79,7 @@ export const collectSpeech: Operation = {
 				});
 			}
 			const results = await collectParts(item, collectOptions, ids).catch((error: unknown) => {
-				// The message lists the tasks that can still be collected, so it must not list one that has failed or
-				// is unknown.
+				// The message lists only tasks that can still be collected.
 				const failedId = isFailure(error, 'taskFailed', 'notFound')
 					? error.facts.taskId
 					: undefined;

@@ -90,10 +90,7 @@ export async function collectParts(
 	});
 }
 
-/**
- * Makes the output items of a speech. If possible, joins the files of several parts into one; otherwise each part has
- * an item. Throws a Failure if n8n cannot read or store a file.
- */
+/** Makes the item of a speech, or one per part if they can't be joined. Throws a Failure if storing fails. */
 export async function speechOutput(
 	item: ItemContext,
 	results: SpeechResult[],

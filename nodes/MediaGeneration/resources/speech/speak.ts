@@ -181,10 +181,7 @@ function buildRequestBody(parameters: NodeParameters) {
 	};
 }
 
-/**
- * Returns the parts into which the text is split, or the whole text as one part. Each part is charged. Throws a Failure
- * if the text cannot be split, or has too many parts.
- */
+/** Splits a text into parts, each charged. Throws a Failure if that is impossible, or gives too many. */
 function splitIntoParts(parameters: NodeParameters, text: string): string[] {
 	const { displayName } = splitLongerThan;
 	const maxLength = parameters.numberOption(splitLongerThan);
@@ -267,9 +264,7 @@ function withTasks(error: unknown, entries: JournalEntry[]): unknown {
 	return error.withDefaults({ ...collectableTasks(entries), indeterminateParts });
 }
 
-/**
- * Speech → Text to Speech: creates the tasks of a text (§4.1), waits for them (§6.2, §4.2), and fetches their audio.
- */
+/** Speech → Text to Speech: creates tasks (§4.1), waits for them (§6.2, §4.2), and fetches their audio. */
 export const speak: Operation = {
 	option: {
 		name: 'Text to Speech',

@@ -23,9 +23,7 @@ const sentenceSegmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
 const wordSegmenter = new Intl.Segmenter('en', { granularity: 'word' });
 const graphemeSegmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/**
- * Common abbreviations without their full stop. Abbreviations like `J.`, `3.` and `z.B.` are recognized by their form.
- */
+/** Abbreviations without their full stop. Those like `J.`, `3.` and `z.B.` are recognized by their form. */
 const ABBREVIATIONS = new Set(
 	'dr mr mrs ms prof st jr sr no nos vs etc fig vol inc ltd co approx hr hrn fr nr bzw usw ca mme sra ud ул'.split(
 		' ',
@@ -167,10 +165,7 @@ const sentenceEndsOf = (text: string) =>
 		.map(({ index }) => spaceStart(text, index))
 		.filter((end) => end > 0 && !endsInAbbreviation(text, end));
 
-/**
- * Returns the position at which to cut a word that is longer than a part: before the first character or tag that does
- * not fit. Returns 0 if neither fits.
- */
+/** Returns where to cut a word: before the first character or tag that does not fit, or 0 if none fits. */
 function findCutInWord(text: string, maxLength: number): number {
 	// No other character ever joins a line break, so a combining mark after a tag is a character of its own.
 	const beginning = text

@@ -41,10 +41,7 @@ export const submit = async (
 			(await findPreviousTask(item, order)) ?? (await create(item, order, timeoutMs, ready)),
 	);
 
-/**
- * Resolves with the task of an earlier attempt; undefined if there is none, or if it is gone. Throws a Failure, of kind
- * 'indeterminate' if an earlier attempt may have created a task whose id is unknown.
- */
+/** Resolves with the task of an earlier attempt, if any. Throws a Failure: 'indeterminate' if its id is unknown. */
 async function findPreviousTask(
 	item: ItemContext,
 	{ entry }: SpeechOrder,
@@ -116,9 +113,7 @@ async function create(
 	return { taskId, readFirst: false };
 }
 
-/**
- * Resolves with true if the service knows the task, and the task has not failed. Throws a Failure if it cannot be read.
- */
+/** True if the service knows the task, and it has not failed. Throws a Failure if it cannot be read. */
 async function isUsable({ api, stopStarting }: ItemContext, taskId: string) {
 	const task = await api.getTask(taskId, stopStarting).catch((error: unknown) => {
 		if (!isTaskGone(error)) throw withDefaultFacts(error, { taskId });

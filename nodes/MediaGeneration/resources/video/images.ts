@@ -26,10 +26,7 @@ interface Image<Data = IBinaryData> {
 /** Matches one field name or URL in a text. A URL may contain commas, but a field name may not. */
 const SOURCE_PATTERN = /https?:\/\/\S+?(?=,?(?:\s|$)|,https?:\/\/)|[^,\s][^,\n]*/gi;
 
-/**
- * Returns the field names, URLs and files in the value of a parameter, in order. An expression may give a list of them,
- * which may be nested or a JSON text.
- */
+/** Returns the field names, URLs and files in a parameter, in order. Lists may be nested or JSON. */
 function sourcesIn(raw: unknown): Array<string | IBinaryData> {
 	if (isRecord(raw) && typeof raw.mimeType === 'string') return [raw as unknown as IBinaryData];
 	if (typeof raw === 'object') return Object.values(raw ?? {}).flatMap(sourcesIn);
@@ -93,10 +90,7 @@ export function imageBodyPreparer(
 		};
 	};
 
-	/**
-	 * Returns the image that a source stands for. Throws a Failure if the file is missing, is empty, or has a MIME type
-	 * that is not that of an image.
-	 */
+	/** Returns the image that a source stands for. Throws a Failure if it is missing, empty, or no image. */
 	function toImage(source: string | IBinaryData): Image<IBinaryData | URL> {
 		const field = typeof source === 'string' ? source : 'file';
 		const url = asWebUrl(field);
@@ -119,10 +113,7 @@ export function imageBodyPreparer(
 		return { label: field, data };
 	}
 
-	/**
-	 * Downloads an image that is given by URL into n8n's storage. Returns any other image as it is. Throws a Failure if
-	 * the download fails.
-	 */
+	/** Downloads an image that is given by URL; any other stays. Throws a Failure if the download fails. */
 	async function fetchImage(
 		{ label, data }: Image<IBinaryData | URL>,
 		signal: AbortSignal,
@@ -132,8 +123,7 @@ export function imageBodyPreparer(
 		const file = { url: data.href, kind: 'image', id: 'input', maxBytes } as const;
 		const downloadPromise = download(context, item.credential, file, signal);
 		const storedImage = await downloadPromise.catch((error: unknown) => {
-			// The message of a failed download would say that the service has generated the file, so another Failure
-			// replaces it.
+			// The message of a failed download would say that the service has generated the file.
 			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 			const reason =
 				(error.kind === 'downloadFailed' && error.facts.reason) || wordingOf(error).message;
@@ -169,10 +159,7 @@ export function imageBodyPreparer(
 		}
 	}
 
-	/**
-	 * Builds the JSON of the request body, with the images in `requestField`. Throws a Failure if a file is not an
-	 * image.
-	 */
+	/** Builds the request body, with the images in `requestField`. Throws a Failure if one is not an image. */
 	async function makeBody(images: Image[], otherFields: GenerationFields): Promise<Buffer> {
 		// The empty array is the first field, so its bracket is the first one in the JSON.
 		const json = JSON.stringify({ [requestField]: [], ...otherFields });
@@ -185,10 +172,7 @@ export function imageBodyPreparer(
 		return Buffer.concat([...parts, Buffer.from(`"${json.slice(arrayStart)}`)]);
 	}
 
-	/**
-	 * Reads an image, and resolves with its base64 text. Throws a Failure if its bytes are not those of an image. (n8n
-	 * takes the MIME type from the file's extension.)
-	 */
+	/** Resolves with the base64 text of an image. Its type comes from its name, so its bytes are checked. */
 	async function encodeImage({ label, data }: Image): Promise<Buffer> {
 		const bytes = await readStoredFile(context.helpers, data);
 		if (isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');

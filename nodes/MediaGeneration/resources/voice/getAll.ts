@@ -35,10 +35,7 @@ const textField = (
 	description,
 });
 
-/**
- * The service's filters for voices (§4.4). Each key is the name of a query parameter; its value is the node's field for
- * it.
- */
+/** The service's filters for voices (§4.4): the name of the query parameter, and the node's field. */
 const FILTERS: Record<string, INodeProperties> = {
 	age: choiceField('age', 'young', 'middle_aged', 'old'),
 	category: choiceField(
@@ -88,8 +85,7 @@ export const getAllVoices: Operation = {
 			let voices = language
 				? await readVoices(api, { ...query, language }, maxResults, stopStarting)
 				: [];
-			// Some services filter by the name of a language instead of its code, so the text of the user is tried as
-			// well.
+			// Some services filter by the name of a language instead, so the user's text is tried as well.
 			if (voices.length === 0) voices = await readVoices(api, query, maxResults, stopStarting);
 			if (voices.length === 0) {
 				report.hint(
