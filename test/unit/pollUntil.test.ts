@@ -34,9 +34,8 @@ describe('the next reading', () => {
 		['repeats the last one if it is due', DUE, ['finalRead', 'noOutcome'], 50, true],
 		['follows what was announced ever later', DUE, times(3, 'noOutcome'), 200, true],
 		['takes its time if nothing comes of that', DUE, times(9, 'noOutcome'), 5000],
-		['comes in a moment if it expects something', WAITING, ['expectSoon'], 50, true],
-		['comes in a moment if throttled', WAITING, ['throttled'], 50, true],
-		['comes ever later if throttled again', WAITING, times(9, 'throttled'), 5000, true],
+		['comes in a moment if it expects something', WAITING, ['readSoon'], 50, true],
+		['comes ever later if throttled again', WAITING, times(9, 'readSoon'), 5000, true],
 		['comes at once as the last', { ...WAITING, nextAt: 19_000 }, ['finalRead'], 0],
 		['is one, as the last', WAITING, ['finalRead', 'noOutcomeBesideChannel'], 5000],
 	])('%s', (_, schedule, events, afterMs, isDue = false) => {

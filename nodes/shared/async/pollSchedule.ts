@@ -23,10 +23,9 @@ export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnec
  *
  * - `noOutcome`: there is no outcome yet, and no channel is open.
  * - `noOutcomeBesideChannel`: there is no outcome yet, and the channel is open.
- * - `expectSoon`: there is no outcome yet, but there will be one in a moment.
- * - `throttled`: the service refused the read for rate or load.
+ * - `readSoon`: there will be an outcome in a moment, or the service refused the read for rate or load.
  */
-type ReadEvent = 'noOutcome' | 'noOutcomeBesideChannel' | 'expectSoon' | 'throttled';
+type ReadEvent = 'noOutcome' | 'noOutcomeBesideChannel' | 'readSoon';
 
 /** All events that change a schedule. `finalRead`: the time is nearly up, so the final read begins at once. */
 export type ScheduleEvent = ChannelEvent | ReadEvent | 'finalRead';
@@ -65,8 +64,7 @@ export function nextSchedule(schedule: Schedule, event: ScheduleEvent, now: numb
 			return hasShortPauses
 				? schedule
 				: { ...schedule, nextAt: Math.min(nextAt, now + Math.min(pollMs, CATCH_UP_MS)) };
-		case 'expectSoon':
-		case 'throttled':
+		case 'readSoon':
 			return readAfterDouble(hasShortPauses ? pauseMs : 0);
 		case 'noOutcome':
 		case 'noOutcomeBesideChannel':

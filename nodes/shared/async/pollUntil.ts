@@ -107,13 +107,12 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 		const result = read(currentSignal, isUrgent).then(
 			(readResult) => {
 				if (readResult.done) return readResult;
-				if (readResult.expectSoon) return 'expectSoon';
-				return noOutcomeEvent();
+				return readResult.expectSoon ? 'readSoon' : noOutcomeEvent();
 			},
 			(error: unknown) => {
 				if (currentSignal.aborted) return undefined;
 				if (!isTransient(error)) throw error;
-				return isFailure(error, 'rateLimited') ? 'throttled' : noOutcomeEvent();
+				return isFailure(error, 'rateLimited') ? 'readSoon' : noOutcomeEvent();
 			},
 		);
 		return (await Promise.race([result, whenAborted(currentSignal)])) ?? undefined;
