@@ -73,11 +73,10 @@ describe('Collect with tasks that are not the parts of one text', () => {
 		return [one, two].map((text) => taskOf(text!).id);
 	};
 
-	test('joins them, and says so', async () => {
+	test('joins them', async () => {
 		const result = await run(wait((await begun()).join()));
 		expect(only(result).json.parts).toBe(2);
-		const said = /^2 tasks were joined into one file\. .* turn off 'Join Into One File'/;
-		expect(hints(result)).toEqual([expect.stringMatching(said)]);
+		expect(hints(result)).toEqual([]);
 	});
 
 	test('makes an item of each where Join Into One File is off, as Collect does for a single one', async () => {

@@ -11,7 +11,7 @@ import {
 	timeoutField,
 } from '../../../shared/n8n/descriptions';
 import { toItemResult } from '../../run/itemTask';
-import type { ItemContext, Operation } from '../../run/itemContext';
+import type { Operation } from '../../run/itemContext';
 import { collect, readCollectOptions, speechItem } from './collect';
 import { collectParts, MAX_PARTS, runParts, speechOutput } from './parts';
 
@@ -32,14 +32,6 @@ const joinFiles = {
 	description:
 		'Whether to join the audio of several tasks into one file, as with the parts of a long text. Turn off to get one item per task.',
 } satisfies INodeProperties;
-
-/** The output field that has the ids of all parts of a text. */
-const TASK_IDS_FIELD = 'task_ids';
-
-/** True if the tasks are probably parts of one text: the field or the input item has `task_ids`. */
-const areParts = ({ context, index }: ItemContext) =>
-	String(context.getNode().parameters[taskIdField.name]).includes(TASK_IDS_FIELD) ||
-	context.getInputData()[index]!.json[TASK_IDS_FIELD] !== undefined;
 
 /** Speech → Collect: waits for existing tasks and fetches their audio. Nothing is charged. */
 export const collectSpeech: Operation = {
@@ -86,14 +78,7 @@ export const collectSpeech: Operation = {
 				const collectableIds = ids.filter((id) => id !== failedId);
 				throw ids.length > 1 ? withDefaultFacts(error, { taskIds: collectableIds }) : error;
 			});
-			const output = await speechOutput(item, results, collectOptions);
-			if (ids.length > 1 && output.length === 1 && !areParts(item)) {
-				const noun = collectOptions.wantsFile ? 'file' : 'item';
-				item.report.hint(
-					`${ids.length} tasks were joined into one ${noun}. For separate ${noun}s, turn off '${joinFiles.displayName}'`,
-				);
-			}
-			return output;
+			return await speechOutput(item, results, collectOptions);
 		};
 	},
 };
