@@ -13,7 +13,7 @@ import {
 	invalidFileReason,
 } from '../parsing/fileType';
 import { codeOf, sendRequest, type ByteStream, type HttpResponse } from './request';
-import { MAX_SUBTITLES_BYTES, MAX_UNANNOUNCED_BYTES } from '../limits';
+import { MAX_UNANNOUNCED_BYTES } from '../limits';
 
 /** How long a file host may be silent before an attempt ends, in ms. */
 const IDLE_TIMEOUT_MS = 60_000;
@@ -42,7 +42,7 @@ export interface FileToFetch {
 	isSubtitles?: boolean;
 	/** Is called for each response. The returned function gets the bytes of this attempt as they arrive. */
 	onAttempt?(): (bytes: Uint8Array) => void;
-	/** The maximum size in bytes; ignored for subtitles, which have a limit of their own. */
+	/** The maximum size in bytes. */
 	maxBytes?: number;
 	/** Resolves with the current URL of the file. Is called at most once, after the host has refused `url`. */
 	renewUrl?(): Promise<string>;
@@ -148,8 +148,7 @@ async function fetchOnce(
 	});
 	const announcedBytes = Number(response.headers['content-length']) || 0;
 	// A host may compress the file all the same: Content-Length is then too small, so it only raises the limit.
-	const fixedMaxBytes = file.isSubtitles ? MAX_SUBTITLES_BYTES : file.maxBytes;
-	const maxBytes = fixedMaxBytes ?? Math.max(announcedBytes, MAX_UNANNOUNCED_BYTES);
+	const maxBytes = file.maxBytes ?? Math.max(announcedBytes, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(maxBytes / 1024 / 1024);
 	const tooLargeFailure = downloadFailure(`it is larger than ${megabytes} MB`, false);
 	const received = monitorStream(response.body, maxBytes, tooLargeFailure, file.onAttempt?.());

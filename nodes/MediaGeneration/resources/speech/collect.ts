@@ -2,6 +2,7 @@ import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { Failure, invalidInput, withDefaultFacts } from '../../../shared/failure';
 import { download, type FileToFetch } from '../../../shared/http/download';
+import { MAX_SUBTITLES_BYTES } from '../../../shared/limits';
 import { hasWebSocket, acquireSocket } from '../../../shared/speech/accountSocket';
 import { waitForTask } from '../../../shared/speech/speechTask';
 import {
@@ -126,7 +127,7 @@ async function fetchFile(
 	taskId: string,
 	url: string | undefined,
 	signal: AbortSignal,
-	fileOptions: Pick<FileToFetch, 'isSubtitles' | 'onAttempt'>,
+	fileOptions: Pick<FileToFetch, 'isSubtitles' | 'maxBytes' | 'onAttempt'>,
 ): Promise<IBinaryData | undefined> {
 	if (url === undefined) return undefined;
 	const file = { url, kind: 'speech', id: taskId, ...fileOptions } as const;
@@ -141,7 +142,8 @@ async function fetchSubtitles(
 	{ taskId, task }: SpeechResult,
 	signal: AbortSignal,
 ): Promise<IBinaryData | undefined> {
-	const filePromise = fetchFile(item, taskId, task.subtitleUrl, signal, { isSubtitles: true });
+	const fileOptions = { isSubtitles: true, maxBytes: MAX_SUBTITLES_BYTES };
+	const filePromise = fetchFile(item, taskId, task.subtitleUrl, signal, fileOptions);
 	return await filePromise.catch((error: unknown) => {
 		if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 		const { kind, facts } = error;
