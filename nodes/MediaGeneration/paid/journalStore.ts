@@ -34,8 +34,8 @@ export interface JournalStore {
 	mediaGenerationSent?: { executionId: string; requests: number };
 }
 
-/** How long an entry in `toolCallStore` can be collected, in ms. */
-const TOOL_CALL_TTL_MS = 3_600_000;
+/** How long this process can collect what it remembers of a request, in ms. */
+export const MEMORY_TTL_MS = 3_600_000;
 
 /** What this process shares among the journals of all runs. */
 class SharedJournalState {
@@ -54,7 +54,7 @@ export function storeFor(context: IExecuteFunctions, isToolRun: boolean): Journa
 	const { toolCallStore } = processContainer.get(SharedJournalState);
 	const entries = toolCallStore.mediaGenerationCreated;
 	for (const [key, { keptAt }] of Object.entries(entries)) {
-		if (Date.now() - keptAt > TOOL_CALL_TTL_MS) delete entries[key];
+		if (Date.now() - keptAt > MEMORY_TTL_MS) delete entries[key];
 	}
 	if (isToolRun && context.getExecutionId() === undefined) return toolCallStore;
 	try {

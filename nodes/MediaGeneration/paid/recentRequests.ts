@@ -4,10 +4,8 @@ import { evictOldest } from '../../shared/limits';
 import { destinationOf } from '../../shared/n8n/internals';
 import type { NodeParameters } from '../../shared/n8n/parameters';
 import { digestOf, resolvedParametersInKey } from './idempotencyKey';
-import type { JournalValue, WrittenValue } from './journalStore';
+import { MEMORY_TTL_MS, type JournalValue, type WrittenValue } from './journalStore';
 
-/** How long a request of a manual run can be collected, in ms. */
-const RECENT_TTL_MS = 3_600_000;
 /** The maximum number of requests that are remembered for all nodes together. One takes about 1 kB. */
 const MAX_RECENT_REQUESTS = 5000;
 
@@ -76,7 +74,7 @@ export class RecentRequests {
 	/** Returns the value of the last hour; undefined if there is none, or if this run must not collect. */
 	get(key: string): WrittenValue | undefined {
 		const value = this.mayCollect ? this.values.get(key) : undefined;
-		return value && Date.now() - value.keptAt < RECENT_TTL_MS ? value : undefined;
+		return value && Date.now() - value.keptAt < MEMORY_TTL_MS ? value : undefined;
 	}
 
 	/** Remembers a value. If it contains a file, forgets the older value of this key instead. */
