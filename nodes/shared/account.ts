@@ -5,9 +5,9 @@ const IDLE_TTL_MS = 3_600_000;
 class InstanceContainer {
 	private readonly instances = new Map<object, object>();
 
-	/** Returns the one instance of `Class`. The first call creates it from `args`; later calls ignore `args`. */
-	get<T extends object, Args extends unknown[]>(Class: new (...args: Args) => T, ...args: Args): T {
-		if (!this.instances.has(Class)) this.instances.set(Class, new Class(...args));
+	/** Returns the one instance of `Class`, which the first call creates. */
+	get<T extends object>(Class: new () => T): T {
+		if (!this.instances.has(Class)) this.instances.set(Class, new Class());
 		return this.instances.get(Class) as T;
 	}
 }

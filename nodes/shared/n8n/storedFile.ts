@@ -18,14 +18,17 @@ export async function readStoredFile(helpers: Helpers, { id, data }: IBinaryData
 	return await helpers.binaryToBuffer(await helpers.getBinaryStream(id));
 }
 
-/** How many bytes may be acquired of a budget at once. A larger amount waits until nothing else is acquired. */
-const MEMORY_BUDGET_BYTES = 128 * 1024 * 1024;
-
-class ImageBudget extends Semaphore {}
-class SoundBudget extends Semaphore {}
+/** A budget of memory, in bytes. An amount above all of it waits until nothing else is acquired. */
+class MemoryBudget extends Semaphore {
+	constructor() {
+		super(128 * 1024 * 1024);
+	}
+}
+class ImageBudget extends MemoryBudget {}
+class SoundBudget extends MemoryBudget {}
 
 /** Returns the budget for the input images of requests, in bytes. All executions of this process share it. */
-export const imageBudget = (): Semaphore => processContainer.get(ImageBudget, MEMORY_BUDGET_BYTES);
+export const imageBudget = (): Semaphore => processContainer.get(ImageBudget);
 
 /** The budget for joined audio, in bytes. That of images may be in use for long, until their calls go out. */
-export const soundBudget = (): Semaphore => processContainer.get(SoundBudget, MEMORY_BUDGET_BYTES);
+export const soundBudget = (): Semaphore => processContainer.get(SoundBudget);
