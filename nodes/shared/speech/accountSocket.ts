@@ -40,8 +40,8 @@ type TaskListener = (taskId: string) => void;
 /** One WebSocket connection; times are from `monotonicNow`. */
 interface Connection {
 	socket: WebSocket;
-	/** When the connection was opened. While it is being opened: when the attempt started. */
-	startedAt: number;
+	/** When the connection was opened; 0 while it is being opened. */
+	openedAt: number;
 	/** When the last message arrived or, before the first one, when the connection was opened. */
 	lastMessageAt: number;
 }
@@ -189,10 +189,11 @@ export class AccountSocket {
 		const socket = new WebSocket(
 			`${this.url}?token=${encodeURIComponent(this.credential.apiToken)}`,
 		);
-		const connection: Connection = { socket, startedAt: monotonicNow(), lastMessageAt: 0 };
+		const connection: Connection = { socket, openedAt: 0, lastMessageAt: 0 };
+		const openingUntil = monotonicNow() + OPENING_TIMEOUT_MS;
 		socket.binaryType = 'arraybuffer';
 		socket.addEventListener('open', () => {
-			connection.lastMessageAt = connection.startedAt = monotonicNow();
+			connection.lastMessageAt = connection.openedAt = monotonicNow();
 			this.stateChanged.abort();
 		});
 		socket.addEventListener('message', ({ data }: { data: string | ArrayBuffer }) => {
@@ -202,7 +203,7 @@ export class AccountSocket {
 		// Every 'error' event is followed by 'close' and says nothing useful, so nothing listens to 'error'.
 		socket.addEventListener('close', () => this.onClose(connection));
 		while (socket.readyState === WebSocket.CONNECTING && this.userCount > 0) {
-			const remainingMs = connection.startedAt + OPENING_TIMEOUT_MS - monotonicNow();
+			const remainingMs = openingUntil - monotonicNow();
 			if (remainingMs <= 0) break;
 			await this.pause(remainingMs);
 		}
@@ -231,7 +232,7 @@ export class AccountSocket {
 	private onClose(connection: Connection): void {
 		if (this.closing === connection) this.closing = undefined;
 		if (this.current === connection) {
-			const openMs = monotonicNow() - connection.startedAt;
+			const openMs = monotonicNow() - connection.openedAt;
 			this.setFailures(openMs < STABLE_AFTER_MS ? this.consecutiveFailures + 1 : 0);
 			this.switchTo(undefined);
 		}
