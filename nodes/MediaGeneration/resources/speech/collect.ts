@@ -1,5 +1,6 @@
 import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
+import { whenAborted } from '../../../shared/async/deadline';
 import { Failure, invalidInput, withDefaultFacts } from '../../../shared/failure';
 import { download, type FileToFetch } from '../../../shared/http/download';
 import { MAX_SUBTITLES_BYTES } from '../../../shared/limits';
@@ -62,13 +63,14 @@ export async function collect(
 	orderOrId: SpeechOrder | string,
 ): Promise<SpeechResult> {
 	const { report, stopStarting: signal } = item;
-	// The socket is opened first, because messages about a task may arrive before the answer of its create call.
 	const accountSocket = acquireSocket(item.credential, item.context);
 	try {
-		const { taskId, readFirst } =
-			typeof orderOrId === 'string'
-				? { taskId: orderOrId, readFirst: true }
-				: await submit(item, orderOrId, options.timeoutMs, accountSocket.ready());
+		const isExisting = typeof orderOrId === 'string';
+		// The socket opens first: messages about a task may arrive before the response to its create call.
+		if (!isExisting) await Promise.race([accountSocket.ready(), whenAborted(signal)]);
+		const { taskId, readFirst } = isExisting
+			? { taskId: orderOrId, readFirst: true }
+			: await submit(item, orderOrId, options.timeoutMs);
 		const startedAt = Date.now();
 		let isHealthy = false;
 		const onHealthy = () => {
@@ -95,9 +97,9 @@ export async function collect(
 			);
 		}
 		if (options.wantsFile) report.progress(`task ${taskId}: downloading the file`);
-		const sound = options.wantsFile ? await fetchSound(item, taskId, task.audioUrl, signal) : {};
+		const sound = options.wantsFile ? await fetchSound(item, taskId, task.audioUrl) : {};
 		const result: SpeechResult = { taskId, task, ...sound };
-		if (options.wantsSubtitles) result.subtitles = await fetchSubtitles(item, result, signal);
+		if (options.wantsSubtitles) result.subtitles = await fetchSubtitles(item, result);
 		return result;
 	} finally {
 		void accountSocket.release();
@@ -109,7 +111,6 @@ export async function fetchSound(
 	item: ItemContext,
 	taskId: string,
 	url: string | undefined,
-	signal: AbortSignal,
 ): Promise<Pick<SpeechResult, 'file' | 'durationMs'>> {
 	let soundDuration = new SoundDuration();
 	const onAttempt = () => {
@@ -117,21 +118,20 @@ export async function fetchSound(
 		const reader = (soundDuration = new SoundDuration());
 		return (bytes: Uint8Array) => reader.push(bytes);
 	};
-	const file = await fetchFile(item, taskId, url, signal, { onAttempt });
+	const file = await fetchFile(item, taskId, url, { onAttempt });
 	return { file, durationMs: soundDuration.ms() };
 }
 
 /** Downloads a file of a task. Resolves with undefined if `url` is undefined. Throws a Failure with the task's id. */
 async function fetchFile(
-	{ context, credential }: ItemContext,
+	{ context, credential, stopStarting }: ItemContext,
 	taskId: string,
 	url: string | undefined,
-	signal: AbortSignal,
 	fileOptions: Pick<FileToFetch, 'isSubtitles' | 'maxBytes' | 'onAttempt'>,
 ): Promise<IBinaryData | undefined> {
 	if (url === undefined) return undefined;
 	const file = { url, kind: 'speech', id: taskId, ...fileOptions } as const;
-	return await download(context, credential, file, signal).catch((error: unknown) => {
+	return await download(context, credential, file, stopStarting).catch((error: unknown) => {
 		throw withDefaultFacts(error, { taskId });
 	});
 }
@@ -140,10 +140,9 @@ async function fetchFile(
 async function fetchSubtitles(
 	item: ItemContext,
 	{ taskId, task }: SpeechResult,
-	signal: AbortSignal,
 ): Promise<IBinaryData | undefined> {
 	const fileOptions = { isSubtitles: true, maxBytes: MAX_SUBTITLES_BYTES };
-	const filePromise = fetchFile(item, taskId, task.subtitleUrl, signal, fileOptions);
+	const filePromise = fetchFile(item, taskId, task.subtitleUrl, fileOptions);
 	return await filePromise.catch((error: unknown) => {
 		if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 		const { kind, facts } = error;

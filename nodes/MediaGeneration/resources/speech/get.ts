@@ -23,7 +23,7 @@ export const getSpeech: Operation = {
 				throw withDefaultFacts(error, { taskId: id });
 			});
 			const url = wantsFile ? task.audioUrl : undefined;
-			const sound = await fetchSound(item, id, url, stopStarting);
+			const sound = await fetchSound(item, id, url);
 			return [speechItem(item, { taskId: id, task, ...sound }, outputField)];
 		};
 	},

@@ -1,5 +1,5 @@
 import type { ServiceRecord, PaidSpeechOperation } from '../../../shared/contract';
-import { whenAborted, withDeadline } from '../../../shared/async/deadline';
+import { withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withDefaultFacts } from '../../../shared/failure';
 import {
 	ledgerOf,
@@ -16,7 +16,6 @@ import type { ItemContext } from '../../run/itemContext';
 /** The create call of one speech task, for a whole text or for one part of it. */
 export interface SpeechOrder {
 	operation: PaidSpeechOperation;
-	/** The body of the call. */
 	requestBody: ServiceRecord;
 	entry: JournalEntry;
 }
@@ -25,20 +24,17 @@ export interface SpeechOrder {
 type SubmittedTask = Pick<TaskWait, 'taskId' | 'readFirst'>;
 
 /**
- * Resolves with the task of an earlier attempt, or else with a new task, which is charged. The create call is sent once
- * `ready` has resolved, but not after `item.stopStarting` has aborted; it is aborted after `timeoutMs`. Throws a
- * Failure. Its kind is 'indeterminate' if an earlier attempt may have created a task whose id is unknown.
+ * Resolves with the task of an earlier attempt, or else with a new task, which is charged. The create call is aborted
+ * after `timeoutMs`. Throws a Failure: 'indeterminate' if an earlier attempt may have created a task of unknown id.
  */
 export const submit = async (
 	item: ItemContext,
 	order: SpeechOrder,
 	timeoutMs: number,
-	ready?: Promise<void>,
 ): Promise<SubmittedTask> =>
 	await order.entry.createOnce(
 		item.stopStarting,
-		async () =>
-			(await findPreviousTask(item, order)) ?? (await create(item, order, timeoutMs, ready)),
+		async () => (await findPreviousTask(item, order)) ?? (await create(item, order, timeoutMs)),
 	);
 
 /** Resolves with the task of an earlier attempt, if any. Throws a Failure: 'indeterminate' if its id is unknown. */
@@ -68,11 +64,8 @@ async function create(
 	item: ItemContext,
 	{ operation, requestBody, entry }: SpeechOrder,
 	timeoutMs: number,
-	ready?: Promise<void>,
 ): Promise<SubmittedTask> {
 	const { api, report, stopStarting } = item;
-	// If `stopStarting` aborts, this wait ends early, and `createTask` sends nothing.
-	await Promise.race([ready, whenAborted(stopStarting)]);
 	report.log('sending the text');
 	const ledger = ledgerOf(item.credential);
 	const ledgerRequest = newRequest({
