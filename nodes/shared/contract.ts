@@ -152,7 +152,6 @@ export const PAID_SPEECH_OPERATIONS = [SPEAK] as const satisfies readonly PaidOp
 
 export type PaidSpeechOperation = (typeof PAID_SPEECH_OPERATIONS)[number];
 
-/** All operations that are charged. */
 export const PAID_OPERATIONS: readonly PaidOperation[] = [
 	...PAID_SPEECH_OPERATIONS,
 	...Object.values(GENERATIONS),

@@ -67,15 +67,12 @@ export type ErrorMeaning =
 
 /** Details of a failure. Those that are unknown are missing. */
 export interface FailureFacts {
-	/** What the error of the service is about. */
 	meaning?: ErrorMeaning;
 	/** Display name of the parameter or credential field at fault. */
 	field?: string;
-	/** True if `field` is a field of the credential. */
 	isInCredential?: boolean;
 	/** The indexes, from 0, of all input items in which the same parameter is empty. */
 	itemIndexes?: number[];
-	/** How many input items the run has. */
 	itemCount?: number;
 	/** What the user can do about the bad value of a field, as sentences without the last period. */
 	fieldRemedy?: string;
@@ -94,7 +91,6 @@ export interface FailureFacts {
 	unreachableCause?: UnreachableCause;
 	/** The name of the node that would start the trigger again, for the kind `selfTrigger`. */
 	nodeName?: string;
-	/** The HTTP status of the response. */
 	status?: number;
 	/** The host that the request went to; for `redirected`, the origin of the new URL. */
 	host?: string;
@@ -106,7 +102,6 @@ export interface FailureFacts {
 	maxPaidRequests?: number;
 	/** True if the service may have accepted and charged a create call whose result is unknown. */
 	mayBeCharged?: boolean;
-	/** The kind of media that the failure is about. */
 	mediaKind?: MediaKind;
 	/** True when the same request may succeed a moment later. */
 	transient?: boolean;

@@ -9,14 +9,12 @@ import { readWav } from './wav';
 /** The largest header, in bytes. Its space precedes the sound, because it is made after all files are read. */
 const MAX_HEADER_BYTES = 4096;
 
-/** An audio file to join with others. */
 export interface SoundFile {
 	/** The size of the file, in bytes. */
 	bytes: number;
 	read(): Promise<Buffer>;
 }
 
-/** The joined file. */
 export type JoinedSound = FileType & {
 	bytes: Buffer;
 	/** The time in the joined file at which each of the given files begins, in ms. */

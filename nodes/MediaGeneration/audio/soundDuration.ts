@@ -23,7 +23,6 @@ export class SoundDuration {
 	 */
 	private state = this.parser.next();
 
-	/** Takes the next chunk of the file. */
 	push(chunk: Uint8Array): void {
 		if (this.state.done) return;
 		this.unreadBytes = Buffer.concat([this.unreadBytes, chunk]);

@@ -83,7 +83,6 @@ export class RecentRequests {
 		this.values.set(key, value);
 	}
 
-	/** Forgets the value of a key. */
 	delete(key: string): void {
 		this.values.delete(key);
 	}

@@ -39,7 +39,6 @@ const RESOURCES: Array<{
 	{ name: 'Account', value: 'account', operations: [getAccount] },
 ];
 
-/** The field Resource. */
 export const resource: INodeProperties = {
 	displayName: 'Resource',
 	name: 'resource',

@@ -28,9 +28,7 @@ type RunUnit<One> = (unit: One, index: number) => Promise<boolean>;
  */
 export class ConcurrencyLimiter {
 	private readonly startedAt = monotonicNow();
-	/** How many calls have proved healthy. */
 	private healthyCount = 0;
-	/** How many slots are in use. */
 	private usedSlots = 0;
 	private readonly slotsByAccount = new Map<Throttle, number>();
 	/** The account that uses the fewest slots goes first. */

@@ -15,7 +15,6 @@ export class Report {
 		private readonly part?: { number: number; count: number },
 	) {}
 
-	/** Returns the report of one part of the item. */
 	forPart(part: { number: number; count: number }): Report {
 		return new Report(this.context, this.redact, this.hints, this.item, part);
 	}
@@ -33,7 +32,6 @@ export class Report {
 		this.writeLogLine('debug', this.partPrefix + text);
 	}
 
-	/** Adds a hint for the output panel. */
 	hint(message: string): void {
 		const indexes = this.hints.get(message) ?? new Set<number>();
 		this.hints.set(message, indexes.add(this.item.index));

@@ -93,12 +93,10 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 		if (doneKeys.length > MAX_DONE_EVENTS) this.events.delete(doneKeys[0]!);
 	}
 
-	/** Returns the keys of the events in this state. */
 	keysIn(state: OutboxItem['state']): string[] {
 		return [...this.events].filter(([, item]) => item.state === state).map(([key]) => key);
 	}
 
-	/** Writes all events to static data. */
 	save(): void {
 		this.staticData[this.namespace] = JSON.stringify(this.toSavedOutbox());
 	}

@@ -13,7 +13,6 @@ export const MAX_PAGE_SIZE = 100;
  */
 export const MIN_PAGE_SIZE = 10;
 
-/** How to read a list that consists of pages. */
 export interface Paging {
 	/** The number of the first page, 0 or 1. */
 	firstPage: number;

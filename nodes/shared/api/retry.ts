@@ -43,7 +43,6 @@ interface BaseCall extends Pick<HttpRequest, 'query'> {
 	body?: { bytes?: Buffer };
 	/** How long one attempt may take, in ms, until its response is read or the call is accepted. */
 	attemptTimeoutMs?: number;
-	/** True to ask for an event stream. */
 	wantsStream?: boolean;
 	/** Is awaited before each attempt, and may fill `body.bytes`. If it throws, the attempt is not sent. */
 	onSend?(): Promise<void>;
@@ -128,7 +127,6 @@ export type ResponseReader<T> = (
 
 /** Sends calls to the API, each when the throttle admits it, and sends them again as `ApiCall` says. */
 export class RetryingClient {
-	/** The throttle of the account. */
 	readonly throttle: Throttle;
 	/** The Failure of a create call whose token was refused. It ends all later create calls of this client. */
 	private tokenRefusal: Failure | undefined;

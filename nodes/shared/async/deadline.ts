@@ -78,7 +78,6 @@ export async function watchIdle(
 /** For aborts whose reason nobody reads. Without it, each abort would create a stack trace, which is slow. */
 export const SILENT_ABORT = new Failure('canceled');
 
-/** A running time limit. */
 export interface Deadline {
 	/** Aborts when the time is up, when a given signal does, and on `stop`. The reason is a Failure. */
 	signal: AbortSignal;

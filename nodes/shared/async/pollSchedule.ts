@@ -19,16 +19,15 @@ const CATCH_UP_MS = 2000;
 export type ChannelEvent = 'progress' | 'announced' | 'disconnected' | 'reconnected';
 
 /**
- * How a read without an outcome ended.
+ * All events that change a schedule. A read without an outcome is one of the first three.
  *
  * - `noOutcome`: there is no outcome yet, and no channel is open.
  * - `noOutcomeBesideChannel`: there is no outcome yet, and the channel is open.
  * - `readSoon`: there will be an outcome in a moment, or the service refused the read for rate or load.
+ * - `finalRead`: the time is nearly up, so the final read begins at once.
  */
-type ReadEvent = 'noOutcome' | 'noOutcomeBesideChannel' | 'readSoon';
-
-/** All events that change a schedule. `finalRead`: the time is nearly up, so the final read begins at once. */
-export type ScheduleEvent = ChannelEvent | ReadEvent | 'finalRead';
+export type ScheduleEvent =
+	'noOutcome' | 'noOutcomeBesideChannel' | 'readSoon' | 'finalRead' | ChannelEvent;
 
 /** When the next read begins. A schedule is immutable: `nextSchedule` returns a new one. */
 export interface Schedule {

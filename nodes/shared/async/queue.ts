@@ -79,7 +79,6 @@ export class Queue<Entry = void> {
 		this.isDraining = false;
 	}
 
-	/** The entry to admit next, and its delay. */
 	private nextEntry() {
 		const firstEntries = [...this.lanes.values()].map((entries) => {
 			const [endWait, entry] = entries.entries().next().value!;

@@ -9,7 +9,6 @@ export interface Credential {
 	apiToken: string;
 	/** The URL of the API, without a trailing slash and without `/v1`. */
 	baseUrl: string;
-	/** The origin of `baseUrl`. */
 	origin: string;
 	/** The URL of the WebSocket server (`{ws_url}` of §6.2), without a trailing slash and without `/ws`. */
 	webSocketUrl: string;

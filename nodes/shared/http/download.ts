@@ -28,10 +28,8 @@ const THROTTLED_RETRY_WINDOW_MS = 300_000;
 /** The longest pause that a host's `Retry-After` can cause, in ms. */
 const MAX_DOWNLOAD_RETRY_AFTER_MS = 60_000;
 
-/** The n8n contexts that can store a file. */
 export type FileContext = IExecuteFunctions | ITriggerFunctions;
 
-/** A file to download. */
 export interface FileToFetch {
 	/** An absolute http(s) URL, or a `data:` URL in base64. */
 	url: string;
@@ -42,7 +40,6 @@ export interface FileToFetch {
 	isSubtitles?: boolean;
 	/** Is called for each response. The returned function gets the bytes of this attempt as they arrive. */
 	onAttempt?(): (bytes: Uint8Array) => void;
-	/** The maximum size in bytes. */
 	maxBytes?: number;
 	/** Resolves with the current URL of the file. Is called at most once, after the host has refused `url`. */
 	renewUrl?(): Promise<string>;
@@ -225,7 +222,6 @@ export async function download(
 const CONNECTION_ERROR =
 	/^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|HPE_|UND_|Z_)|abort|cancel|closed|hang up|timed out/i;
 
-/** Converts the error of an attempt to a Failure. */
 function toDownloadFailure(error: unknown): Failure {
 	if (error instanceof Failure && error.kind !== 'noResponse') return error;
 	const { name = '', message = '' } = error as Partial<Error>;

@@ -15,7 +15,6 @@ import type { Redactor } from '../parsing/redaction';
 /** The n8n contexts that can send requests to the service. */
 export type ServiceContext = IExecuteFunctions | ILoadOptionsFunctions | ITriggerFunctions;
 
-/** The name of the credential type in n8n. */
 export const CREDENTIAL_TYPE = 'mediaGenerationApi';
 
 /** Statuses with which a host may refuse a signed URL because the request also carries a token. */
@@ -27,7 +26,6 @@ export type ByteStream = Exclude<
 	Buffer
 >;
 
-/** What `sendRequest` sends. */
 export interface HttpRequest {
 	method: IHttpRequestMethods;
 	url: string;

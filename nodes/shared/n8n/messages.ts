@@ -165,7 +165,6 @@ function notSentSentence({ isTrigger, itemIndexes }: FailureFacts): string {
 		: ' The request was not sent.';
 }
 
-/** How each kind of failure is put into words. */
 const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	invalidInput: (facts) => ({
 		message: `'${facts.field ?? 'A field'}' ${facts.reason ?? 'is not valid'}${itemsSuffix(facts)}`,

@@ -13,7 +13,6 @@ type ReadParameter = (name: string, fallback?: unknown) => unknown;
 export class NodeParameters {
 	/** Returns the value of a parameter as it is, without any checks. */
 	readonly readRaw: ReadParameter;
-	/** The values in the collection Options. */
 	readonly options: Record<string, unknown>;
 
 	/** `canPassFiles` is false if the output cannot contain files, as in a tool for an AI agent. */

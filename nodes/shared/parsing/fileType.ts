@@ -47,7 +47,6 @@ const TYPES: ReadonlyArray<
 
 /** The extension of a file that has only audio, by the usual extension of its container format. */
 const AUDIO_EXTENSIONS: Record<string, string> = { mp4: 'm4a', mov: 'm4a', webm: 'weba' };
-/** The extensions of raw audio samples. */
 const HEADERLESS_EXTENSIONS = ['pcm', 'ulaw'];
 
 const typeByExtension = (fileExtension: string | undefined) =>
@@ -92,14 +91,12 @@ export function fileTypeOf(
 	return { mimeType, extension };
 }
 
-/** True if these are the first bytes of an image. */
 export const isImage = (bytes: Uint8Array): boolean =>
 	sniff(bytes)?.[2].startsWith('image/') === true;
 
 /** Returns the part of a MIME type before the slash, such as `audio`. */
 export const topLevelType = (mimeType: string) => mimeType.split('/')[0];
 
-/** The type of SubRip subtitles. */
 export const SRT: FileType = { mimeType: 'application/x-subrip', extension: 'srt' };
 const VTT: FileType = { mimeType: 'text/vtt', extension: 'vtt' };
 

@@ -34,9 +34,6 @@ type TaskSubscriber = (event: ChannelEvent, percentage?: number) => void;
 const notifySubscriber = (subscriber: TaskSubscriber, percentage: number | undefined) =>
 	subscriber(percentage === 100 ? 'announced' : 'progress', percentage);
 
-/** Is called for each message about any task of the account, with the id of that task. */
-type TaskListener = (taskId: string) => void;
-
 /** One WebSocket connection; times are from `monotonicNow`. */
 interface Connection {
 	socket: WebSocket;
@@ -55,7 +52,7 @@ export class AccountSocket {
 	/** The highest percentage by task id, 0 to 100. The task with the oldest message comes first. */
 	private readonly highestPercentages = new Map<string, number>();
 	private readonly subscribers = new Map<string, Set<TaskSubscriber>>();
-	private readonly listeners = new Set<TaskListener>();
+	private readonly listeners = new Set<(taskId: string) => void>();
 	private readonly url: string;
 	/** How many users the socket has: items and triggers that have not released it yet. */
 	private userCount = 0;
@@ -130,7 +127,7 @@ export class AccountSocket {
 	}
 
 	/** Calls `listener` for each message, with the id of its task, until `signal` aborts. */
-	listenToAllTasks(listener: TaskListener, signal: AbortSignal): void {
+	listenToAllTasks(listener: (taskId: string) => void, signal: AbortSignal): void {
 		this.listeners.add(listener);
 		signal.addEventListener('abort', () => this.listeners.delete(listener), { once: true });
 	}
