@@ -23,10 +23,7 @@ import { downstreamCreationCheck } from './activation/downstream';
 import { readSettings, type Settings } from './activation/settings';
 import { TaskWatch } from './tasks/taskWatch';
 
-/**
- * Modes in which n8n activates a trigger by itself, for example after a restart. If a trigger throws in these modes,
- * n8n soon stops retrying it, so a failure that may be temporary must not be thrown.
- */
+/** Modes in which n8n activates by itself, and soon stops retrying: nothing temporary may be thrown then. */
 const SYSTEM_ACTIVATION_MODES: WorkflowActivateMode[] = ['init', 'leadershipChange'];
 
 /**

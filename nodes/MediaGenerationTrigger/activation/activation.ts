@@ -15,10 +15,7 @@ export interface Activation {
 	isManual: boolean;
 	/** Aborts when the trigger is closed. */
 	closing: AbortSignal;
-	/**
-	 * Resolves with true if this process knows that a sub-workflow downstream of this trigger has created `subject`. An
-	 * event about that would start an endless, charged loop. Never rejects.
-	 */
+	/** True if a sub-workflow downstream is known to have created `subject`. Its event would start a loop. */
 	isCreatedDownstream(subject: EventSubject): Promise<boolean>;
 	/** Writes a warning to n8n's log, with the token redacted. */
 	warn(text: string): void;

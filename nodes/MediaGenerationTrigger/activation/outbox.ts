@@ -17,10 +17,7 @@ export interface OutboxItem {
 	reported?: number;
 }
 
-/**
- * The value of one key of n8n's static data, as JSON. n8n wraps each object in static data for every execution of the
- * workflow, so a thousand events are much cheaper as one text.
- */
+/** What static data has as JSON, because n8n wraps each object there for every execution of the workflow. */
 interface SavedOutbox<Item, Cursor> {
 	/** When these events were saved, in ms since 1970. */
 	savedAt: number;
@@ -28,10 +25,7 @@ interface SavedOutbox<Item, Cursor> {
 	events: Array<[name: string, item: Item]>;
 }
 
-/**
- * The events that closed triggers hand over to their next activation in this process. The key consists of the namespace
- * and the node key (see the constructor of `Outbox`).
- */
+/** What closed triggers hand over to their next activation in this process, by namespace and node key. */
 class Handover extends Map<string, SavedOutbox<never, never>> {}
 
 /**
@@ -78,10 +72,7 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 		}
 	}
 
-	/**
-	 * Sets the state of an event; does nothing if the outbox does not have the event. Beyond MAX_DONE_EVENTS, the event
-	 * that was done first is removed.
-	 */
+	/** Sets the state of an event, if it exists. Beyond MAX_DONE_EVENTS, the one done first is removed. */
 	setState(key: string, state: OutboxItem['state']): void {
 		const item = this.events.get(key);
 		if (!item) return;

@@ -150,10 +150,7 @@ function needsNextPage(listedEntries: FingerprintedEntry[], previous: PollState)
 const isAnyKnown = (listedEntries: FingerprintedEntry[], { events }: PollState): boolean =>
 	listedEntries.some(({ fingerprint }) => events.has(fingerprint));
 
-/**
- * True if an entry was created after the watermark. If the times are equal or unknown, `isNewerThanKnown` decides: true
- * if the list has a known entry that is older.
- */
+/** True if an entry is newer than the watermark. If times are equal or unknown, `isNewerThanKnown` decides. */
 const isAboveWatermark = (
 	createdAt: number,
 	watermark: number,
@@ -177,10 +174,7 @@ const entriesOf = (records: ServiceRecord[], baseUrl: string): FingerprintedEntr
 		fingerprint: fingerprintOf(entry),
 	}));
 
-/**
- * Returns a short digest of an entry's id or, if it has none, of its file's URL, its time and its prompt. The query of
- * the URL is left out, because it may contain a signature that changes.
- */
+/** Returns a digest of an entry's id, or else of its URL without signature, its time and its prompt. */
 function fingerprintOf({ id, files, record, prompt }: HistoryEntry): string {
 	const unsignedUrl = files[0] ? withoutQuery(files[0].fileUrl) : '';
 	const parts = id === undefined ? [unsignedUrl, asText(record.created_at) ?? '', prompt] : [id];

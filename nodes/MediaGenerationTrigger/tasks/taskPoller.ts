@@ -78,10 +78,7 @@ export class TaskPoller {
 		this.onEnd('completed', { status, ...(audioUrl && { audio_url: audioUrl }) }, task);
 	}
 
-	/**
-	 * If `error` means that the task has ended, emits the event of the end if the user has selected it, and returns
-	 * undefined. Otherwise returns the error as a Failure.
-	 */
+	/** If `error` means that the task has ended, emits that if selected. Otherwise returns the Failure. */
 	private onError(error: unknown): Failure | undefined {
 		const failure = toFailure(error);
 		const error_kind = errorKindOf(failure);

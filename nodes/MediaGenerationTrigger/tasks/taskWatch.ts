@@ -58,10 +58,7 @@ export class TaskWatch {
 		if (isSocketAtFault && !closing.aborted) throw new Failure('webSocketBlocked');
 	}
 
-	/**
-	 * Follows a task to its end. Does nothing if the task is not selected, has ended, or is followed already. `readFirst`
-	 * is false if a message has just named the task.
-	 */
+	/** Follows a selected task to its end. `readFirst` is false if a message has just named the task. */
 	private async follow(
 		accountSocket: AccountSocket,
 		taskId: string,
@@ -101,10 +98,7 @@ export class TaskWatch {
 		return api.credential.redact.text(taskId) === taskId;
 	}
 
-	/**
-	 * Checks the token again and again while the socket is closed, because a socket that cannot be opened does not say
-	 * whether the token is the reason.
-	 */
+	/** Checks the token while the socket is closed, because a closed socket does not say whether that is why. */
 	private async checkTokenWhileClosed(accountSocket: AccountSocket): Promise<void> {
 		const { api, closing, onFatal } = this.activation;
 		while (!closing.aborted) {

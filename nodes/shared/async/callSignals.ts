@@ -1,10 +1,7 @@
 /** The key of a field that exists only in types. It makes StopStarting and AbortInFlight two different types. */
 declare const signalPurpose: unique symbol;
 
-/**
- * Aborts when nothing new may begin. A billable call in flight may continue, because only its response tells what was
- * charged.
- */
+/** Aborts when nothing new may begin. Calls in flight go on: only their response tells what was charged. */
 export type StopStarting = AbortSignal & { readonly [signalPurpose]: 'stopStarting' };
 
 /** Aborts billable calls in flight as well. It may then be unknown whether they were charged. */
@@ -16,10 +13,7 @@ export interface CallSignals {
 	readonly abortInFlight: AbortInFlight;
 }
 
-/**
- * Makes the two signals that all calls of a run share. An abort of `cancelSignal` aborts both of them; an abort of
- * `stopSignal` aborts only `stopStarting`.
- */
+/** Makes the signals of a run's calls. `cancelSignal` aborts both of them, `stopSignal` only `stopStarting`. */
 export const makeCallSignals = (runSignals: {
 	cancelSignal: AbortSignal;
 	stopSignal: AbortSignal;

@@ -16,10 +16,7 @@ export type ReadResult<T> = { done: true; value: T } | { done: false; expectSoon
 
 /** How to read the outcome that is waited for, and when. */
 export interface PollOptions<T> {
-	/**
-	 * Reads once. With `isUrgent`, the read should be sent before other reads. A transient Failure counts as no
-	 * outcome; any other error ends the wait.
-	 */
+	/** Reads once, first if `isUrgent`. A transient Failure is no outcome; any other error ends the wait. */
 	read(signal: AbortSignal, isUrgent: boolean): Promise<ReadResult<T>>;
 	/** The signal of a deadline (see `Deadline`). When it aborts, the wait throws its reason, a Failure. */
 	signal: AbortSignal;

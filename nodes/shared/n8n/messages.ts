@@ -126,10 +126,7 @@ const failedGeneration = (facts: FailureFacts): Wording => ({
 const mayHaveCharged = ({ mayBeCharged, taskId, fileUrl, announcedIds, isFree }: FailureFacts) =>
 	!isFree && Boolean(mayBeCharged || taskId || fileUrl || announcedIds?.length);
 
-/**
- * Returns true if the failed operation has the option Concurrency. Failures of operations that are charged have a
- * `mediaKind`, and failures of waits for a task have a `lastKnownStatus`.
- */
+/** Returns true if the failed operation has the option Concurrency: then its failures have one of these facts. */
 const hasConcurrency = ({ mediaKind, lastKnownStatus }: FailureFacts) =>
 	mediaKind !== undefined || lastKnownStatus !== undefined;
 

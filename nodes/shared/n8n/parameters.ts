@@ -6,10 +6,7 @@ import { limit, returnAll, type NumberField, type SwitchField } from './descript
 /** Returns the value of a parameter, with its expressions resolved. Throws n8n's error if that is impossible. */
 type ReadParameter = (name: string, fallback?: unknown) => unknown;
 
-/**
- * Reads the parameters of an item or a trigger. Most methods throw a Failure of kind invalidInput for a bad value. Read
- * all parameters before the first request, so that a bad value costs nothing.
- */
+/** Reads parameters. Most methods throw a Failure for a bad value. Call them before the first request. */
 export class NodeParameters {
 	/** Returns the value of a parameter as it is, without any checks. */
 	readonly readRaw: ReadParameter;
@@ -54,10 +51,7 @@ export class NodeParameters {
 		return isBlankText ? undefined : toWellFormed(requireText(value, displayName)).trim();
 	}
 
-	/**
-	 * Returns the value of a parameter that must be one of `allowed`. Instead of a value, users may enter one of its
-	 * `aliases`, whose keys are in lower case.
-	 */
+	/** Returns a value that must be one of `allowed`, or of the keys of `aliases`, which are in lower case. */
 	choice<T extends string>(
 		name: string,
 		displayName: string,

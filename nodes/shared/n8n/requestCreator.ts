@@ -10,16 +10,10 @@ import { callerIdOf, startNodeOf } from './internals';
 
 /** The pause before a waiting event is compared with the known requests again, in ms. */
 const RECHECK_MS = 1000;
-/**
- * How long an event waits for requests in flight that have another prompt, in ms. Such a request may be the one that
- * created the media, because a service may rewrite the prompt.
- */
+/** How long an event waits for requests in flight whose prompt the service may have rewritten, in ms. */
 const OTHER_PROMPT_GRACE_MS = 5000;
 
-/**
- * After a create call has failed, a task with the same text counts as its result for this long, in ms. Tasks may wait
- * for two hours in the service's queue.
- */
+/** For how long a task with the text of a failed create call counts as its result, in ms. Queues take hours. */
 const LATE_TASK_MS = 3 * 3_600_000;
 
 /** The workflow that has sent a request, and what called it (see `MediaRequest.creator`). */
@@ -32,10 +26,7 @@ export type RequestCreator = NonNullable<MediaRequest['creator']>;
 export type EventSubject = Partial<Pick<MediaRequest, 'prompt' | 'files'>> & {
 	id?: string;
 	hasFailed?: boolean;
-	/**
-	 * Reads the `prompt` if it is unknown. It is called only if the prompt decides. Resolves with undefined if the service
-	 * does not tell the prompt, and rejects if it can't be read.
-	 */
+	/** Reads an unknown `prompt` if it decides. Resolves with undefined if the service does not tell it. */
 	readPrompt?(): Promise<string | undefined>;
 };
 
@@ -132,10 +123,7 @@ function verdictOf(request: MediaRequest, subject: EventSubject, receivedAt: num
 const isSameText = (one: string, other: string) => collapse(one) === collapse(other);
 const collapse = (text: string) => text.trim().replace(/\s+/g, ' ');
 
-/**
- * Notes in `creator` that `files`, or the task `id`, are its result, so that it does not count as the creator of what
- * comes later. A request for speech creates only one task.
- */
+/** Notes the result of `creator`: `files`, or the task `id`. Then it does not count as creator of more. */
 function assignResult(creator: MediaRequest, id: string, files: GeneratedFile[] = []): void {
 	if (creator.kind === 'speech') creator.announcedIds = [id];
 	if (creator.attributableCount === undefined) return;
