@@ -222,7 +222,8 @@ export async function download(
 const CONNECTION_ERROR =
 	/^(?:ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|HPE_|UND_|Z_)|abort|cancel|closed|hang up|timed out/i;
 
-function toDownloadFailure(error: unknown): Failure {
+/** Returns the Failure for an error of a connection or of n8n's storage. */
+export function toDownloadFailure(error: unknown): Failure {
 	if (error instanceof Failure && error.kind !== 'noResponse') return error;
 	const { name = '', message = '' } = error as Partial<Error>;
 	const isConnectionError = CONNECTION_ERROR.test(`${codeOf(error)} ${name} ${message}`);

@@ -9,6 +9,7 @@ import { joinAudio } from '../../audio/joinAudio';
 import { joinSubtitles } from '../../audio/subtitles';
 import type { FileType } from '../../../shared/contract';
 import { Failure, withDefaultFacts } from '../../../shared/failure';
+import { toDownloadFailure } from '../../../shared/http/download';
 import { fileNameOf } from '../../../shared/parsing/fileType';
 import { readStoredFile, soundBudget, storedFileSize } from '../../../shared/n8n/storedFile';
 import type { ItemContext } from '../../run/itemContext';
@@ -114,10 +115,7 @@ export async function speechOutput(
 		return [item.output(json)];
 	}
 	const joined = await joinParts(item, results, files, json.task_id).catch((error: unknown) => {
-		if (error instanceof Failure) throw error;
-		const { message = 'no reason given' } = error as Partial<Error>;
-		const reason = `n8n could not store it (${message})`;
-		throw new Failure('downloadFailed', { reason, taskIds: json.task_ids });
+		throw toDownloadFailure(error).withDefaults({ taskIds: json.task_ids });
 	});
 	if ('file' in joined) {
 		const joinedJson = { ...json, ...durationField(joined.durationMs) };
