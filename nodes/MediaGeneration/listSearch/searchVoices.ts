@@ -111,7 +111,8 @@ export async function searchVoices(
 		credential = readCredential(await this.getCredentials(CREDENTIAL_TYPE));
 		const api = new Api(this, credential);
 		const search = async (signal: AbortSignal) => await findVoices(api, filter.trim(), signal);
-		return { results: await withDeadline(SEARCH_TIMEOUT_MS, undefined, search) };
+		const { signal } = new AbortController();
+		return { results: await withDeadline(SEARCH_TIMEOUT_MS, signal, search) };
 	} catch (error) {
 		throw toNodeError(toNoResponse(error), { node: this.getNode(), redact: credential?.redact });
 	}

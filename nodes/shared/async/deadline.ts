@@ -1,16 +1,10 @@
 import { sleep as n8nSleep } from 'n8n-workflow';
 import { Failure } from '../failure';
 
-/**
- * Returns the time in ms since 1970, by a clock that does not jump when somebody sets the computer's clock. Do not save
- * it, and do not compare it with times of the service.
- */
+/** The time in ms since 1970, by a clock that never jumps. Do not save it, or compare it with the service's. */
 export const monotonicNow = (): number => performance.timeOrigin + performance.now();
 
-/**
- * Resolves after `ms` milliseconds, or as soon as `signal` aborts. It listens to the signal itself, because
- * n8n-workflow's `sleep` ignores its signal before n8n 2.36.
- */
+/** Resolves after `ms`, or when `signal` aborts. (n8n-workflow's `sleep` ignores it before n8n 2.36.) */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 	if (signal?.aborted) return;
 	await new Promise<void>((resolve) => {
@@ -94,15 +88,11 @@ const expiryTimeOf = (signal: AbortSignal) => expiryTimes.get(signal) ?? Infinit
 export const remainingMs = (signal: AbortSignal): number =>
 	Math.max(0, expiryTimeOf(signal) - monotonicNow());
 
-/**
- * Starts a time limit of `ms` milliseconds, at most 24 days, which is the longest time of a timer. The signal of the
- * limit also aborts when one of `signals` does.
- */
-export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefined>): Deadline {
-	const givenSignals = signals.filter((signal) => signal !== undefined);
-	const controller = linkedController(...givenSignals);
+/** Starts a limit of `ms`, at most 24 days (a timer's). Its signal also aborts when one of `signals` does. */
+export function startDeadline(ms: number, ...signals: AbortSignal[]): Deadline {
+	const controller = linkedController(...signals);
 	const { signal } = controller;
-	expiryTimes.set(signal, Math.min(monotonicNow() + ms, ...givenSignals.map(expiryTimeOf)));
+	expiryTimes.set(signal, Math.min(monotonicNow() + ms, ...signals.map(expiryTimeOf)));
 	void sleep(ms, signal).then(() => {
 		if (!signal.aborted) controller.abort(new Failure('timedOut', { limitMs: ms }));
 	});
@@ -112,17 +102,14 @@ export function startDeadline(ms: number, ...signals: Array<AbortSignal | undefi
 /** Calls `action` with a signal that aborts after `ms` milliseconds, or when `signal` does. */
 export async function withDeadline<T, Signal extends AbortSignal>(
 	ms: number,
-	signal: Signal | undefined,
+	signal: Signal,
 	action: (signal: Signal) => Promise<T>,
 ): Promise<T> {
 	const deadline = startDeadline(ms, signal);
 	return await action(deadline.signal as Signal).finally(() => deadline.stop());
 }
 
-/**
- * Resolves with what `promise` resolves with, or with undefined after `ms` milliseconds or when `signal` aborts.
- * Rejects as `promise` does.
- */
+/** Settles as `promise` does, or resolves with undefined after `ms`, or when `signal` aborts. */
 export async function raceTimeout<T>(
 	ms: number,
 	signal: AbortSignal,
