@@ -1,5 +1,5 @@
 import type { INodeProperties } from 'n8n-workflow';
-import { isFailure, withDefaultFacts } from '../../../shared/failure';
+import { withDefaultFacts } from '../../../shared/failure';
 import {
 	concurrency,
 	downloadField,
@@ -14,6 +14,7 @@ import { toItemResult } from '../../run/itemTask';
 import type { Operation } from '../../run/itemContext';
 import { collect, readCollectOptions, speechItem } from './collect';
 import { collectParts, MAX_PARTS, runParts, speechOutput } from './parts';
+import { isTaskGone } from './submit';
 
 const taskIdsField = {
 	...taskIdField,
@@ -72,9 +73,7 @@ export const collectSpeech: Operation = {
 			}
 			const results = await collectParts(item, collectOptions, ids).catch((error: unknown) => {
 				// The message lists only tasks that can still be collected.
-				const failedId = isFailure(error, 'taskFailed', 'notFound')
-					? error.facts.taskId
-					: undefined;
+				const failedId = isTaskGone(error) ? error.facts.taskId : undefined;
 				const collectableIds = ids.filter((id) => id !== failedId);
 				throw ids.length > 1 ? withDefaultFacts(error, { taskIds: collectableIds }) : error;
 			});

@@ -95,7 +95,7 @@ export async function collectParts(
 export async function speechOutput(
 	item: ItemContext,
 	results: SpeechResult[],
-	{ outputField, wantsSubtitles }: Pick<CollectOptions, 'outputField' | 'wantsSubtitles'>,
+	{ outputField, wantsSubtitles }: CollectOptions,
 ): Promise<INodeExecutionData[]> {
 	if (results.length === 1) return [speechItem(item, results[0]!, outputField)];
 	const json = {

@@ -115,4 +115,5 @@ async function isUsable({ api, stopStarting }: ItemContext, taskId: string) {
 }
 
 /** True if an error says that a task has failed, or that the service does not know it. */
-export const isTaskGone = (error: unknown): boolean => isFailure(error, 'taskFailed', 'notFound');
+export const isTaskGone = (error: unknown): error is Failure =>
+	isFailure(error, 'taskFailed', 'notFound');
