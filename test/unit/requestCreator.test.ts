@@ -45,3 +45,18 @@ test('a video that a trigger attributes to a finished request still goes to the 
 	const { matched } = matchHistory(lost, ledger.findByPrompt(lost), history, 'requestCreator');
 	expect(matched.map(({ record }) => record.id)).toEqual(['b', 'late']);
 });
+
+test.each([
+	['the history has no prompts', 'P', undefined],
+	['the request has no prompt, and the history has one of its own', '', 'Animate it'],
+])('a video that comes after a lost stream is its own, though %s', async (_, asked, prompt) => {
+	const credential = { accountKey: `lost ${asked}` } as Credential;
+	const now = Date.now();
+	ledgerOf(credential).add(
+		sent({ prompt: asked, creator: { id: 'own' }, sentAt: now - 60_000, searchUntil: now }),
+	);
+	const record = { id: 'late', prompt, file_url: `${SERVICE}/files/late.mp4` };
+	const [entry] = toHistoryEntries([record], SERVICE);
+	const isOwn = isCreatedByOwnExecution(entry!, credential, () => true, AbortSignal.timeout(5000));
+	expect(await isOwn).toBe(true);
+});

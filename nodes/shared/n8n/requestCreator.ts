@@ -99,8 +99,8 @@ function verdictOf(request: MediaRequest, subject: EventSubject, receivedAt: num
 	const { files, attributableCount = request.requestedCount, searchUntil } = request;
 	const isSpeech = request.kind === 'speech';
 	const isKnownTask = isSpeech && request.announcedIds.length > 0;
-	// If a task's text is unknown, any request may be its creator, even one that got no response.
-	const mayHaveSamePrompt = prompt === undefined || isSameText(prompt, request.prompt);
+	// If one of the prompts is unknown, any request may be the creator, even one that got no response.
+	const hasOtherPrompt = prompt && request.prompt && !isSameText(prompt, request.prompt);
 	// With `searchUntil`, the stream of the request has ended. For speech, its create call has failed.
 	if (searchUntil !== undefined) {
 		// A file without an id is recognized by its URL only, and the history may have another URL than the stream. Each
@@ -111,11 +111,10 @@ function verdictOf(request: MediaRequest, subject: EventSubject, receivedAt: num
 		const hasText = isSpeech && (prompt !== undefined || subject.readPrompt);
 		const lateMs = hasText ? LATE_TASK_MS : LATE_RESULT_MS;
 		const mayStillArrive = Date.now() < searchUntil + lateMs && (hasFailed || isIncomplete);
-		return mayStillArrive && mayHaveSamePrompt ? 'created' : undefined;
+		return mayStillArrive && !hasOtherPrompt ? 'created' : undefined;
 	}
 	// The history may have other ids than those that were announced, so those of a generation decide nothing yet.
 	if (isKnownTask || request.sentAt > receivedAt) return undefined;
-	const hasOtherPrompt = prompt && request.prompt && !mayHaveSamePrompt;
 	return hasOtherPrompt && Date.now() > receivedAt + OTHER_PROMPT_GRACE_MS ? undefined : 'perhaps';
 }
 
