@@ -15,6 +15,7 @@ export function formsOf(token: string): string[] {
 		encoded.replace(/%../g, (escape) => escape.toLowerCase()),
 		encodeURIComponent(encoded),
 		JSON.stringify(token).slice(1, -1),
+		token.replace(/\W/g, (character) => `&#x${character.charCodeAt(0).toString(16)};`),
 		// Without what is different about it, as in a file name.
 		/\w{24}/.exec(token)?.[0] ?? token,
 	];

@@ -36,6 +36,12 @@ it.each([
 		String.raw`["abc\u002B\u003Cdef\u0022g/1","abc+\u003cdef\"g/1","abc+<def\"g\/1"]`,
 		'["*****","*****","*****"]',
 	],
+	[
+		'HTML that writes some characters as a code',
+		"abc+<def'g&1",
+		'abc&#43;&lt;def&#039;g&amp;1 and abc&#x2B;&#x3C;def&apos;g&#x26;1',
+		'***** and *****',
+	],
 	['a text that was cut inside it', TOKEN, `…${TOKEN.slice(0, 12)} [item 0]`, '…***** [item 0]'],
 	['only a text that has enough of it', TOKEN, `${TOKEN.slice(0, 8)} … and`, 'tok_0123 … and'],
 	['all of one that no regular expression can hold', HUGE, `a ${HUGE} z`, 'a ***** z'],

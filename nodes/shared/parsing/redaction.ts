@@ -1,6 +1,6 @@
 /** Masks the API token in what is about to be shown, stored or logged. */
 export interface Redactor {
-	/** Masks the token in a text, also in another letter case, percent-encoded, or escaped as in JSON. */
+	/** Masks the token in a text, also in another letter case, percent-encoded, or escaped as in JSON or HTML. */
 	text(source: string): string;
 	/** Returns a JSON value in which the token is masked, in texts and in keys. */
 	value<T>(value: T): T;
@@ -13,7 +13,7 @@ const MAX_TOKEN_CHARS_IN_PATTERN = 4000;
 function characterPattern(character: string): string {
 	if (/\w/.test(character)) return character;
 	const code = character.charCodeAt(0).toString(16).padStart(2, '0');
-	return `(?:%(?:25)?${code}|\\\\u00${code}|\\\\?\\${character})`;
+	return `(?:%(?:25)?${code}|\\\\u00${code}|\\\\?\\${character}|&[#\\w]{2,6};)`;
 }
 
 /** Creates the Redactor of a token. A very short token is not masked, because ordinary words may contain it. */
