@@ -104,15 +104,18 @@ const FILE_START_BYTES = 24;
 const FILE_EXTENSION =
 	/\.(?:mp[34]|m4a|wav|ogg|opus|flac|aac|pcm|webm|mov|png|jpe?g|gif|webp|avif|srt|vtt|json|txt)$/i;
 
-/** Returns a redactor of the token: as text, in hex and in base64, there also behind a user name. */
+/** Returns a redactor of the token: as text, as codes of its characters, and in base64, there also behind a user name. */
 export const redactorOf = (token: string) => {
+	const codes = Array.from(Buffer.from(token), (code) => code.toString(16));
+	const inCodes = ['', '%', '\\u00', '\\x'].map((before) => before + codes.join(before));
+	const inHtml = [`&#x${codes.join(';&#x')};`, `&#${Buffer.from(token).join(';&#')};`];
 	const inBase64 = [0, 1, 2].map((shift) =>
 		Buffer.from('\0'.repeat(shift) + token)
 			.toString('base64url')
 			.slice(shift && shift + 1),
 	);
 	const older = inBase64.map((form) => form.replaceAll('-', '+').replaceAll('_', '/'));
-	const forms = [token, Buffer.from(token).toString('hex'), ...inBase64, ...older];
+	const forms = [token, ...inCodes, ...inHtml, ...inBase64, ...older];
 	return shared.combineRedactors(forms.map(shared.redactor));
 };
 

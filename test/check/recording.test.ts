@@ -149,7 +149,9 @@ describe('what is kept of an exchange', () => {
 	const token = canary();
 	/** Without the last: a part of it, which redaction cannot know. */
 	const forms = formsOf(token).slice(0, -1);
-	const encoded = (['base64', 'hex'] as const).map((form) => Buffer.from(token).toString(form));
+	const bytes = Buffer.from(token);
+	const encoded = [bytes.toString('base64'), bytes.toString('hex'), `&#${bytes.join(';&#')};`];
+	encoded.push(encoded[1]!.replace(/../g, '\\u00$&'));
 	const signedIn = ['', 'u:', 'me:'].map((user) => Buffer.from(user + token).toString('base64'));
 	const own = 'This is a short test of the speech interface.';
 	const json = JSON.stringify([
