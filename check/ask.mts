@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { runOperation, type Credential, type Run } from './operations.mts';
 import { isNotThere } from './rows.mts';
-import { end, ENDED_BY_NODE, record, recordSocket, type Exchange } from './wire.mts';
+import { end, ENDED_BY_NODE, record, recordAnswer, recordSocket, type Exchange } from './wire.mts';
 
 const TIMEOUT_MS = 3_000;
 const SOCKET_MS = 10_000;
@@ -64,7 +64,10 @@ async function holdSocket({ webSocketUrl, apiToken, redact }: Credential, stop: 
 	const url = `${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`;
 	const socket = new WebSocket(url);
 	const exchange = recordSocket({ exchanges: [], redact }, socket as unknown as EventTarget, url);
-	socket.on('unexpected-response', (_, { statusCode }) => end(exchange, `HTTP ${statusCode}`));
+	socket.on('unexpected-response', (_, response) => {
+		recordAnswer(exchange, response);
+		response.resume();
+	});
 	socket.on('error', ({ message }) => end(exchange, message));
 	await pause(SOCKET_MS, undefined, { signal: stop }).catch(() => {});
 	end(exchange, ENDED_BY_NODE);

@@ -2,7 +2,6 @@
 import { ask, askMore } from './ask.mts';
 import {
 	FREE_OPERATIONS,
-	isGood,
 	runOperation,
 	runPaid,
 	STOPPED,
@@ -11,7 +10,15 @@ import {
 } from './operations.mts';
 import { redactorOf, StandIns, type Recording } from './recording.mts';
 import type { Row } from './report.mts';
-import { blockedRow, chargeLines, edgeRow, freeRows, paidRows, voiceIn } from './rows.mts';
+import {
+	blockedRow,
+	chargeLines,
+	edgeRow,
+	freeRows,
+	isAnswered,
+	paidRows,
+	voiceIn,
+} from './rows.mts';
 import { shared } from './shared.mts';
 import { ENDED_BY_NODE } from './wire.mts';
 
@@ -68,7 +75,7 @@ export async function check(
 		const free = isDead ? [] : FREE_OPERATIONS;
 		runs.push(...(await Promise.all(free.map((each) => runOperation(each, credential, stop)))));
 		stop.throwIfAborted();
-		const isService = runs.some((run) => run.operation !== 'missing' && isGood(run));
+		const isService = runs.some((run) => run.operation !== 'missing' && isAnswered(run));
 		if (isService) await askAndPay();
 		else rows.push(blockedRow(first, runs[0]));
 		stop.throwIfAborted();

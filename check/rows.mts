@@ -46,6 +46,11 @@ const isRedirect = ({ status }: Exchange) => status >= 300 && status < 400;
 /** True if there was no answer, or if its status says that the service does not offer the call. */
 export const isNotThere = ({ status }: Exchange) => [0, 404, 405, 501].includes(status);
 
+/** True if JSON reports a failure, also in a way that the node does not know. */
+const reportsFailure = (json: unknown): boolean =>
+	shared.isRecord(json) &&
+	(shared.isFailed(json) || json.ok === false || !shared.isEmptyError(json.errors));
+
 /** Returns what is wrong with an answer, in words; undefined if it is JSON that reports no failure. */
 function troubleOf(exchange: Exchange): string | undefined {
 	const { status, broke, headers, parts, ended = 0 } = exchange;
@@ -54,18 +59,22 @@ function troubleOf(exchange: Exchange): string | undefined {
 	if (broke !== undefined)
 		return status > 0 ? `HTTP ${status}, then ${broke}` : `no answer: ${broke}`;
 	const json = jsonOf(exchange);
-	const { reason } = shared.failureOfStatus(status, textOf(exchange)).facts;
-	const reasonText = reason === undefined ? '' : `: ${reason}`;
-	const notHtml = parts.length > 0 ? 'other data' : 'an empty body';
-	const other = shared.looksLikeHtml(textOf(exchange)) ? 'a web page' : notHtml;
-	const kind = json === undefined ? other : 'JSON';
-	const wait = headers['retry-after'] ? `, Retry-After ${headers['retry-after']}` : '';
 	const isOk = status >= 200 && status < 300;
-	if (!isOk) return `HTTP ${status}${wait} with ${kind}${reasonText}`;
-	if (json === undefined) return `${other} in place of JSON`;
-	const isFailure = shared.isRecord(json) && !shared.readSuccessRecord(json);
-	return isFailure ? `status ${status} with an error${reasonText}` : undefined;
+	if (isOk && json !== undefined && !reportsFailure(json)) return undefined;
+	const text = textOf(exchange);
+	const { reason } = shared.failureOfStatus(status, text).facts;
+	const notText = parts.length > 0 ? 'other data' : 'an empty body';
+	const notHtml = /^\s*</.test(text) ? 'XML' : notText;
+	const isPage = shared.looksLikeHtml(text.replace(/^\s*<\?.*?\?>/s, ''));
+	const other = isPage ? 'a web page' : notHtml;
+	const kind = json === undefined ? other : isOk ? 'an error' : 'JSON';
+	const wait = headers['retry-after'] ? `, Retry-After ${headers['retry-after']}` : '';
+	return `HTTP ${status}${wait} with ${kind}${reason === undefined ? '' : `: ${reason}`}`;
 }
+
+/** True if the node has succeeded, with an answer that reports no failure. */
+export const isAnswered = (run: Run): boolean =>
+	isGood(run) && troubleOf(answerIn(run)!) === undefined;
 
 /**
  * Returns the answer to a free operation: the first that the node can read, otherwise the last. If the service has
@@ -184,6 +193,7 @@ interface Part {
 	entryFields?: Field[];
 }
 
+const TAKEN = 'the node takes it for a good answer';
 const byId = 'voices must be entered By ID';
 const byIdAlone = 'a lost video or image is found by its ID alone';
 const isLostVideo =
@@ -231,6 +241,7 @@ function readRow(run: Run, { part, ifRead, ifLost, entryFields }: Part, asked: A
 	const isUnread = error !== undefined || (entryFields && entries.length === 0 && hasList);
 	const lost =
 		(isUnread ? ifLost + (error ? ` (${error})` : '') : undefined) ??
+		(trouble && !isUnread ? TAKEN : undefined) ??
 		(isMissed ? `the newest entries are missed: ${ifLost}` : undefined) ??
 		(entry && lostIn(entry).find((field) => field.ifLost)?.ifLost);
 	const facts = [
@@ -259,7 +270,8 @@ function refusalRow(
 ): Row {
 	const answer = answerIn(run);
 	const error = errorIn(run);
-	const fact = answer && `${what}: ${troubleOf(answer) ?? `status ${answer.status}`}`;
+	const accepted = answer && [`HTTP ${answer.status}`, fieldsIn(jsonOf(answer))].filter(Boolean);
+	const fact = answer && `${what}: ${troubleOf(answer) ?? accepted!.join(', ')}`;
 	const isExpected = answer?.status === expected && jsonOf(answer) !== undefined;
 	const remarks: [Remarks, Remarks?] = isExpected ? [[fact]] : [[], [fact]];
 	const [inN8n, grade] = error === undefined ? ifTaken : [error];
@@ -282,7 +294,9 @@ export function voiceIn(runs: Run[]): string | undefined {
 export function blockedRow(first: Exchange, account?: Run): Row {
 	const answer = (account && answerIn(account)) ?? first;
 	const failure = shared.failureOfConnection({ code: answer.broke }, answer.origin);
-	const why = account ? errorIn(account) : `n8n says “${shared.wordingOf(failure).message}”`;
+	const why = account
+		? (errorIn(account) ?? TAKEN)
+		: `n8n says “${shared.wordingOf(failure).message}”`;
 	const advice = `${why}: check the Base URL and the API Token`;
 	return row(ACCOUNT, !isNotThere(answer), [[], [troubleOf(answer) ?? ELSEWHERE]], advice, 'fails');
 }
@@ -336,10 +350,8 @@ export function socketRow(held: Exchange, runs: Run[]): Row {
 	const polls =
 		"the node polls every 5 s; the trigger detects speech tasks only if listed in 'Task IDs'";
 	const { status, broke, ended = 0 } = held;
-	if (status !== 101) {
-		const why = broke === ENDED_BY_NODE ? `no answer within ${seconds(ended)}` : broke;
-		return row(part, false, [[why]], polls, 'limits');
-	}
+	if (status !== 101)
+		return row(part, false, [[troubleOf(held) ?? `HTTP ${status}`]], polls, 'limits');
 	const messages = messagesIn([held, ...runs.flatMap((run) => run.exchanges)]);
 	const isRead = messages.some(({ taskId }) => taskId !== undefined);
 	const isUnread = messages.length > 0 && !isRead;
@@ -395,10 +407,12 @@ export function paidRows(runs: Run[], pay: string[], voice: string | undefined):
 		const remarksOn = contractRow?.kind === 'speech' ? speechRemarks : streamRemarks;
 		const [facts, differences] = create ? remarksOn(create, all) : [[], []];
 		const wasNotCut = run.operation === 'dropped' && create?.broke !== CUT;
+		const isTrigger = run.operation === 'trigger';
+		const lost = isTrigger ? 'not all that was made' : 'no result';
 		return row(
-			part ?? (run.operation === 'trigger' ? 'The trigger' : 'Collect'),
+			part ?? (isTrigger ? 'The trigger' : 'Collect'),
 			!contractRow || (create && !isNotThere(create)),
-			[facts, [...differences, wasNotCut && 'the stream could not be cut', isBad && 'no result']],
+			[facts, [...differences, wasNotCut && 'the stream could not be cut', isBad && lost]],
 			inN8n.join('; ') || 'no file',
 			isBad ? ifBad : 'works',
 		);
@@ -488,7 +502,9 @@ function mayBeCharged(create: Exchange): boolean {
 	if (status >= 300 && status < 500) return [303, 408].includes(status);
 	if (status >= 500) return shared.failureOfStatus(status, textOf(create)).kind === 'unavailable';
 	const json = jsonOf(create);
-	return shared.failureOfReport(json).kind === 'unavailable' || !shared.isThrottledAnswer(json);
+	const isRefused = reportsFailure(json) && shared.idOf(json) === undefined;
+	const isSurelyRefused = isRefused || shared.isThrottledAnswer(json);
+	return shared.failureOfReport(json).kind === 'unavailable' || !isSurelyRefused;
 }
 
 /** Returns a line for each request that may have been charged: kind and ids. */

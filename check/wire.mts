@@ -91,32 +91,38 @@ subscribe('http.client.request.created', (message) => {
 		end(exchange, ENDED_BY_NODE);
 		return destroy(error);
 	};
-	const onError = ({ code, message }: NodeJS.ErrnoException) => end(exchange, code ?? message);
-	request.prependListener('error', onError);
-	request.prependListener('response', (response: IncomingMessage) => {
-		exchange.answered = since(exchange);
-		exchange.status = response.statusCode!;
-		exchange.http = response.httpVersion;
-		// A copy, because the node's HTTP client removes some.
-		exchange.headers = recorder.redact.value(response.headers);
-		response.on('error', onError);
-		response.on('end', () => end(exchange));
-		// A listener for `data` would take the parts from the node.
-		const push = response.push.bind(response);
-		response.push = (part: Buffer | null, encoding) => {
-			if (part) keep(exchange, part);
-			if (
-				recorder.cutsStreams &&
-				isStream(exchange) &&
-				fullTextOf(exchange).search(EVENT_END) > 0
-			) {
-				end(exchange, CUT);
-				setImmediate(() => request.socket?.destroy());
-			}
-			return push(part, encoding);
-		};
-	});
+	request.prependListener('error', onErrorOf(exchange));
+	const onPart = () => {
+		if (!recorder.cutsStreams || !isStream(exchange)) return;
+		if (fullTextOf(exchange).search(EVENT_END) <= 0) return;
+		end(exchange, CUT);
+		setImmediate(() => request.socket?.destroy());
+	};
+	request.prependListener('response', (response) => recordAnswer(exchange, response, onPart));
 });
+
+const onErrorOf =
+	(exchange: Exchange) =>
+	({ code, message }: NodeJS.ErrnoException) =>
+		end(exchange, code ?? message);
+
+/** Records an answer, which somebody else has to read. `onPart` is called with each part. */
+export function recordAnswer(exchange: Exchange, response: IncomingMessage, onPart = () => {}) {
+	exchange.answered = since(exchange);
+	exchange.status = response.statusCode!;
+	exchange.http = response.httpVersion;
+	// A copy, because the node's HTTP client removes some.
+	exchange.headers = exchange.redact.value(response.headers);
+	response.on('error', onErrorOf(exchange));
+	response.on('end', () => end(exchange));
+	// A listener for `data` would take the parts from the node.
+	const push = response.push.bind(response);
+	response.push = (part: Buffer | null, encoding) => {
+		if (part) keep(exchange, part);
+		onPart();
+		return push(part, encoding);
+	};
+}
 
 const keep = (exchange: Exchange, bytes: Buffer) =>
 	exchange.parts.push({ ms: since(exchange), bytes });
@@ -188,19 +194,24 @@ export const isStream = (exchange: Exchange) =>
  * WebSocket, each message.
  */
 export function textPieces(exchange: Exchange): Array<{ ms: number; text: string }> {
-	const { method, parts, redact } = exchange;
-	if (method === 'WEBSOCKET')
+	const { status, parts, redact } = exchange;
+	if (status === 101)
 		return parts.map(({ ms, bytes }) => ({ ms, text: redact.text(String(bytes)) }));
 	const body = bodyOf(exchange);
 	const isEvents = isStream(exchange);
 	// In Latin-1, the position of a character is that of its byte.
 	const ends = isEvents ? body.toString('latin1').matchAll(EVENT_END) : [];
 	const stops = Array.from(ends, ({ index }) => index);
-	let begin = 0;
-	const pieces = parts.map(({ ms }, index) => {
-		const arrived = isEvents ? bodyOf(exchange, index + 1).length : 0;
-		const isLast = index === parts.length - 1;
-		const stop = isLast ? body.length : (stops.findLast((each) => each <= arrived) ?? 0);
+	const isPacked = Boolean(exchange.headers['content-encoding']);
+	let [begin, received] = [0, 0];
+	const pieces = parts.map(({ ms, bytes }, index) => {
+		received += bytes.length;
+		const next = parts[index + 1];
+		// Unpacking anew for each of thousands of parts would take minutes, so what came within 20 ms is one piece.
+		const isPiece = isEvents && next && Math.floor(next.ms / 20) > Math.floor(ms / 20);
+		const arrived = isPiece && isPacked ? bodyOf(exchange, index + 1).length : received;
+		const ended = stops.findLast((each) => each <= arrived) ?? 0;
+		const stop = !next ? body.length : isPiece ? ended : begin;
 		const text = redact.text(body.toString('utf8', begin, stop));
 		begin = stop;
 		return { ms, text };

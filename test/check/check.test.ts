@@ -115,13 +115,19 @@ describe('a stranger checks', () => {
 			'a web server that is not the service',
 			(_, response) => response.end('<html>Hello</html>'),
 			'fails',
-			/^[^\n]*Account \| different \| a web page in place of JSON \| .*: check the Base URL/,
+			/^[^\n]*Account \| different \| HTTP 200 with a web page \| .*: check the Base URL/,
 		],
 		[
 			'one that answers null',
 			(_, response) => response.end('null'),
 			'fails',
 			/^[^\n]*Account \| different \| not where the node looks \| .*: check the Base URL/,
+		],
+		[
+			'one that refuses all with status 200',
+			(_, response) => response.end('{"ok":false,"errors":[{"message":"Jeton inconnu"}]}'),
+			'fails',
+			/Account \| different \| HTTP 200 with an error: Jeton inconnu \| the node takes it for a good answer: check/,
 		],
 		[
 			'with a wrong token, which the service repeats',
@@ -138,7 +144,7 @@ describe('a stranger checks', () => {
 			refusing(200, '{"credits":5}', historyFrom(1)),
 			'limits',
 			/created_at \| finds a lost video/,
-			/The token \| different \| .*: status 200 \| nothing: n8n's test .* any token \| works/,
+			/The token \| different \| .*: HTTP 200, fields: credits \| nothing: n8n's test .* any token \| works/,
 		],
 		[
 			'one that refuses a wrong token in its own words, and counts its history from 0',
@@ -160,7 +166,7 @@ describe('a stranger checks', () => {
 			'limits',
 			/Account \| different \| fields: credits; .* \| nothing is known of the account/,
 			/Voices \| there \| 1 entries; fields: data.voice_id, total \|/,
-			/not there \| HTTP 401 \| the node polls every 5 s; the trigger detects speech tasks only/,
+			/not there \| HTTP 401 with an empty body \| the node polls every 5 s; the trigger detects speech tasks only/,
 		],
 		[
 			'one that is repaired but for its account',
@@ -386,6 +392,7 @@ test('what was made is named by whatever may be its id', () => {
 		create('/v1/labs/task', '{"error":"Insufficient credits"}', { status: 500 }),
 		create('/v1/labs/task', '', { status: 402 }),
 		create('/v1/labs/task', '{"error":"Daily quota exceeded"}'),
+		create('/v1/video/create-image', '{"errors":[{"id":"error-7","title":"No"}]}'),
 		create('/v1/labs/task', '{"code":500,"msg":"Server busy"}'),
 		create('/v1/labs/task', '{"Id":"{3F2504E0-4F89}"}'),
 		create('/v1/labs/task', JSON.stringify({ answer: '{"task_id":"t-1","id":77}' })),
@@ -461,7 +468,8 @@ describe('what rows say', () => {
 		['image', image('event: error\ndata: 7\n\n'), /^there: events: error after 0\.0 s$/],
 		['image', image('Hello'), /^different: events: none; no file URL that the node can read$/],
 		['image', noUrl, /: fields: url; no stream, but HTTP 200 with JSON; no file URL/],
-		['image', image('{"pct":1}\n{"pct":2}'), /: no stream, but other data in place of JSON$/],
+		['image', image('{"pct":1}\n{"pct":2}'), /: no stream, but HTTP 200 with other data: /],
+		['image', image('<?xml version="1.0"?><Fault/>', { status: 500 }), /HTTP 500 with XML$/],
 		['image', image(reasons, { status: 429 }), /HTTP 429 with JSON: 2 tasks at once/],
 		['image', image('Slow down', { status: 429 }), /HTTP 429 with other data: Slow down/],
 		['image', image('{}', { status: 422, broke: 'ECONNRESET' }), /HTTP 422, then ECONNRESET/],
@@ -515,6 +523,11 @@ describe('what rows say', () => {
 			},
 			'messages: 1; fields: type; closed by the service (4401) after 0.0 s; no message that the node can read',
 			"the node polls every 5 s; the trigger detects speech tasks only if listed in 'Task IDs', while it is closed",
+		],
+		[
+			exchangeOf('WEBSOCKET', '/ws', '{"error":"only in a plan"}', { status: 403 }),
+			'HTTP 403 with JSON: only in a plan',
+			"the node polls every 5 s; the trigger detects speech tasks only if listed in 'Task IDs'",
 		],
 		[
 			exchangeOf('WEBSOCKET', '/ws', '', { status: 0, broke: 'ended by the node', ended: 1e4 }),
