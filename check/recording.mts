@@ -38,7 +38,7 @@ export interface Recording {
 /** Matches a time or a date as services write it. */
 export const TIME =
 	/\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d (?:GMT|UTC|[+-]\d{4})/;
-/** Matches what replaces the rest of a file within an answer, with its size in characters. */
+/** Matches what replaces the rest of a file within an answer, or a too large answer, with its size in characters. */
 export const OMITTED = /<(\d+) more>/g;
 
 /** The texts and prompts that the check itself sends. */
@@ -151,7 +151,8 @@ export function lineOf(text: string): string {
 			.replace(PART, (part) => (isHarmless(part) ? part : '…'))
 			.replace(/(?:\w+:\/\/)?[\w.-]*…(?:[\w.…-]|:…)*/g, '…');
 	const said = /^(error|hint): (.*)/s.exec(text);
-	if (said) return `${said[1]}: ${plain(said[2]!)}`;
+	// The node truncates long sentences, and where it does that depends on the stand-ins.
+	if (said) return `${said[1]}: ${plain(said[2]!).split(' ').slice(0, 40).join(' ')}`;
 	if (!text.startsWith('fields: ')) return text.replace(/^file: [^,]+/, plain);
 	const names = text.slice(8).split(', ');
 	const known = names.map((name) =>
@@ -178,7 +179,10 @@ export class StandIns {
 	}
 
 	#id = (value: string): string =>
-		/^\d+$/.test(value) ? this.#number(value) : this.#standIn('text', value);
+		// A slash is kept, because the node does not collect a task whose ID has one.
+		value.replace(/[^/]+/g, (part) =>
+			/^\d+$/.test(part) ? this.#number(part) : this.#standIn('text', part),
+		);
 
 	#number = (text: string) =>
 		text.replace(/\D/g, '').length > 3
@@ -191,7 +195,8 @@ export class StandIns {
 		const pages = path.match(/(?<=[?&])page(?:_size)?=\d{1,3}\b/g)?.join('&');
 		if (call !== undefined)
 			return (
-				call.replace(/(?<=\/task\/).+/, (id) => this.#id(unescape(id))) + (pages ? `?${pages}` : '')
+				call.replace(/(?<=\/task\/).+/, (id) => encodeURIComponent(this.#id(unescape(id)))) +
+				(pages ? `?${pages}` : '')
 			);
 		const file = path.split('?')[0]!;
 		const ending = FILE_EXTENSION.exec(file)?.[0] ?? '';
@@ -257,6 +262,9 @@ export class StandIns {
 
 	/** Replaces what may identify somebody in a body, in events of a stream, or in a WebSocket message. */
 	#body(text: string): string {
+		// The node reads nothing of it, and the recording stays small.
+		const bytes = Buffer.byteLength(text);
+		if (bytes > shared.MAX_JSON_BYTES) return `<${bytes} more>`;
 		if (shared.looksLikeHtml(text)) return '<html></html>';
 		if (!/^(?:event|data) ?:/m.test(text)) return this.#data(text);
 		// The lines of one event's data are one text.
