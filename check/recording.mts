@@ -151,8 +151,14 @@ export function lineOf(text: string): string {
 			.replace(PART, (part) => (isHarmless(part) ? part : '…'))
 			.replace(/(?:\w+:\/\/)?[\w.-]*…(?:[\w.…-]|:…)*/g, '…');
 	const said = /^(error|hint): (.*)/s.exec(text);
-	// The node truncates long sentences, and where it does that depends on the stand-ins.
-	if (said) return `${said[1]}: ${plain(said[2]!).split(' ').slice(0, 40).join(' ')}`;
+	// The node truncates long sentences, and where it does that depends on the stand-ins and on the token.
+	const startOf = (all: string) =>
+		all
+			.split(/[*•]{5}/)[0]!
+			.split(' ')
+			.slice(0, 40)
+			.join(' ');
+	if (said) return `${said[1]}: ${startOf(plain(said[2]!))}`;
 	if (!text.startsWith('fields: ')) return text.replace(/^file: [^,]+/, plain);
 	const names = text.slice(8).split(', ');
 	const known = names.map((name) =>
