@@ -66,7 +66,7 @@ test('a loop’s next round is another request', () => {
 test('what an earlier version has saved is found', () => {
 	const key = '718c4e4c40b891a8342c40ece4442929/0:d58264cfe8044fbdd3fbc47e7b3afbcc';
 	const here = execution();
-	here.store.mediaGenerationCreated = { [key]: { state: 'task', taskId: '1', keptAt: 1 } };
+	here.store.mediaGenerationCreated = { [key]: { state: 'task', taskId: '1', writtenAt: 1 } };
 	expect(foundBy(here)).toBe('1');
 });
 

@@ -143,7 +143,7 @@ export class JournalEntry {
 		if (inFlightCalls().has(this.sharedKey)) return;
 		const { entries } = this.journal;
 		const value = valuesOfRetries().get(this.sharedKey);
-		if (value && value.keptAt >= (entries[this.key]?.keptAt ?? 0)) entries[this.key] = value;
+		if (value && value.writtenAt >= (entries[this.key]?.writtenAt ?? 0)) entries[this.key] = value;
 	}
 
 	/**
@@ -235,7 +235,7 @@ export class JournalEntry {
 		const entry = {
 			...this.credential.redact.value(value),
 			baseUrl: this.baseUrl,
-			keptAt: Date.now(),
+			writtenAt: Date.now(),
 		};
 		entries[this.key] = entry;
 		recentRequests?.set(this.recentKey, entry);

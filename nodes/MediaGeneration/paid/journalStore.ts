@@ -18,8 +18,8 @@ export type JournalValue =
 	 */
 	| { state: 'task' | 'gone'; taskId: string; createdAt?: number; accountKey?: string };
 
-/** A value in the journal. `keptAt`: when it was written. `baseUrl`: ids are those of this service. */
-export type WrittenValue = JournalValue & { keptAt: number; baseUrl?: string };
+/** A value in the journal. `writtenAt`: when it was written. `baseUrl`: ids are those of this service. */
+export type WrittenValue = JournalValue & { writtenAt: number; baseUrl?: string };
 
 /** Values by idempotency key. */
 export type ValuesByKey = Record<string, WrittenValue>;
@@ -53,8 +53,8 @@ class SharedJournalState {
 export function storeFor(context: IExecuteFunctions, isToolRun: boolean): JournalStore {
 	const { toolCallStore } = processContainer.get(SharedJournalState);
 	const entries = toolCallStore.mediaGenerationCreated;
-	for (const [key, { keptAt }] of Object.entries(entries)) {
-		if (Date.now() - keptAt > MEMORY_TTL_MS) delete entries[key];
+	for (const [key, { writtenAt }] of Object.entries(entries)) {
+		if (Date.now() - writtenAt > MEMORY_TTL_MS) delete entries[key];
 	}
 	if (isToolRun && context.getExecutionId() === undefined) return toolCallStore;
 	try {

@@ -74,7 +74,7 @@ export class RecentRequests {
 	/** Returns the value of the last hour; undefined if there is none, or if this run must not collect. */
 	get(key: string): WrittenValue | undefined {
 		const value = this.mayCollect ? this.values.get(key) : undefined;
-		return value && Date.now() - value.keptAt < MEMORY_TTL_MS ? value : undefined;
+		return value && Date.now() - value.writtenAt < MEMORY_TTL_MS ? value : undefined;
 	}
 
 	/** Remembers a value. If it contains a file, forgets the older value of this key instead. */

@@ -145,13 +145,13 @@ export function chargeSummary(
 	const advice = retryAdvice(isSubWorkflow);
 	// A user who first corrected the row would change parameters, so that the retry would be charged for all rows. If
 	// the outcome is indeterminate, the description advises no correction.
-	const comesFirst = mustSkipItem && !isIndeterminate;
+	const adviceComesFirst = mustSkipItem && !isIndeterminate;
 	// If only some parts of a long text are paid for, the whole text still has to be requested.
 	const isPaid = failedItemRequests.length > 0 && !facts?.isIncomplete;
 	const whatToDo = joinSentences(
-		mustSkipItem && (comesFirst ? 'First get the other rows:' : 'To get the other rows,'),
+		mustSkipItem && (adviceComesFirst ? 'First get the other rows:' : 'To get the other rows,'),
 		mustSkipItem ? advice.skipItem : advice[failsAgain ? 'retryUnchanged' : 'retry'],
-		comesFirst && (isPaid ? 'This row is paid for, too.' : 'Then run only this row.'),
+		adviceComesFirst && (isPaid ? 'This row is paid for, too.' : 'Then run only this row.'),
 	);
 	const hasOnlyEarlierResults = hasEarlierRequests && !hasCollectableResults;
 	const after = joinSentences(
@@ -159,7 +159,7 @@ export function chargeSummary(
 		hasOnlyEarlierResults &&
 			failsAgain &&
 			"To skip this row, set On Error to 'Continue (using error output)', connected back to any loop.",
-		hasCollectableResults && !comesFirst && whatToDo,
+		hasCollectableResults && !adviceComesFirst && whatToDo,
 		chargedRequests.length > 0 &&
 			`Already paid for${mustSkipItem ? ', so free in that retry' : ''}: ${itemCount} other row${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
 		// n8n saved the earlier execution before this retry, so it lacks what this retry has paid for. Another retry of
@@ -169,7 +169,7 @@ export function chargeSummary(
 			'Retry this execution, not an earlier one.',
 		indeterminateRequests.length > 0 &&
 			`${indeterminateSentence()} A retry does not send ${indeterminateRequests.length > 1 ? 'them' : 'it'} again: ${howToCheck}.`,
-		comesFirst &&
+		adviceComesFirst &&
 			!isPaid &&
 			(isChargedEachTime
 				? 'The retry requests this row again, too, as it was first read (charged).'
@@ -186,7 +186,7 @@ export function chargeSummary(
 			!hasOnlyEarlierResults &&
 			"Don't retry the calling workflow: that may charge everything again.",
 	);
-	return { before: comesFirst ? whatToDo : undefined, after };
+	return { before: adviceComesFirst ? whatToDo : undefined, after };
 }
 
 type OptionalText = string | false | undefined;

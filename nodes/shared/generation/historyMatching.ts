@@ -47,14 +47,14 @@ const isCompetingWith =
  * Returns a predicate for requests. It is true for a request that may have got an entry of `request` under another id
  * and URL: it has a file, and its search had not ended when `request` was sent.
  */
-const mayHaveUnrecognized =
+const mayOwnUnrecognizedEntry =
 	(request: MediaRequest) =>
 	({ files, searchUntil = Infinity }: MediaRequest): boolean =>
 		files.length > 0 && searchUntil + CLOCK_TOLERANCE_MS >= earliestEntryTime(request);
 
 /** Returns a predicate for requests: without them, the owner of an entry with the prompt of `request` is unknown. */
 export const mayShareEntriesWith = (request: MediaRequest) => (other: MediaRequest) =>
-	isCompetingWith(request)(other) || mayHaveUnrecognized(request)(other);
+	isCompetingWith(request)(other) || mayOwnUnrecognizedEntry(request)(other);
 
 /**
  * Finds the history entries of a request.
@@ -128,14 +128,14 @@ export function matchHistory(
 		accountKey === ownAccountKey;
 	const listedIdentifiers = new Set(entries.flatMap(({ identifiers }) => identifiers));
 	/** The requests with a file that no entry shows. */
-	const ownersOfUnrecognized = requestsWithPrompt
-		.filter(mayHaveUnrecognized(request))
+	const ownersOfUnrecognizedEntries = requestsWithPrompt
+		.filter(mayOwnUnrecognizedEntry(request))
 		.filter(({ files }) =>
 			files.some((file) => !identifiersOf([file]).some((one) => listedIdentifiers.has(one))),
 		);
 	const isUnambiguous = (entry: HistoryEntry) =>
 		claimants.every((owner) => isInterchangeable(owner) || !couldBelongTo(owner)(entry)) &&
-		!ownersOfUnrecognized.some((owner) => couldBelongTo(owner)(entry));
+		!ownersOfUnrecognizedEntries.some((owner) => couldBelongTo(owner)(entry));
 
 	/** The claimable entries that belong to `request`: the first claimant gets the first entry, and so on. */
 	const allottedEntries =
@@ -175,13 +175,13 @@ export function matchesByIdentifier(owner: MediaRequest): (entry: HistoryEntry) 
  * contradict `owner`, and false if the entry has no time. The prompt is not compared.
  */
 const couldBelongTo = (owner: MediaRequest) => (entry: HistoryEntry) =>
-	isInTime(owner, entry) && hasSameShape(owner, entry);
+	isInTime(owner, entry) && fitsKindAndRatio(owner, entry);
 
 /** Like `couldBelongTo`, but true for an entry without a time. A time without a zone may be that of any zone. */
 const mayBelongTo = (owner: MediaRequest) => (entry: HistoryEntry) => {
 	const toleranceMs = hasNoZone(entry.record.created_at) ? MAX_ZONE_OFFSET_MS : 0;
 	const mayBeInTime = Number.isNaN(entry.createdAt) || isInTime(owner, entry, toleranceMs);
-	return mayBeInTime && hasSameShape(owner, entry);
+	return mayBeInTime && fitsKindAndRatio(owner, entry);
 };
 
 function isInTime(owner: MediaRequest, { createdAt }: HistoryEntry, toleranceMs = 0): boolean {
@@ -193,7 +193,7 @@ function isInTime(owner: MediaRequest, { createdAt }: HistoryEntry, toleranceMs 
 }
 
 /** Returns false if the kind or the aspect ratio of the entry contradicts `owner`. */
-function hasSameShape(owner: MediaRequest, { record, files }: HistoryEntry): boolean {
+function fitsKindAndRatio(owner: MediaRequest, { record, files }: HistoryEntry): boolean {
 	const { aspectRatio, kind } = owner;
 	const rawRatio = asText(record.aspect_ratio) ?? '';
 	const ratio =

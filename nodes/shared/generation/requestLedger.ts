@@ -75,7 +75,6 @@ export const finalFields = (
 	request: MediaRequest,
 	files: GeneratedFile[],
 ): Partial<MediaRequest> => ({
-	// No other file is expected, so these files are all of them.
 	requestedCount: files.length,
 	searchUntil: searchEnd(request, 0),
 });

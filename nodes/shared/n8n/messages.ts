@@ -113,13 +113,13 @@ const remedyFor = ({ meaning, mediaKind, safeInFlight }: FailureFacts, fallback:
 	return ((meaning && remedies[meaning]) ?? fallback) + numberToTry;
 };
 /** Returns `sentence`, with a space before it, if the remedy for the failure of a part changes the request; otherwise ''. */
-const ifPartChanges = ({ meaning, part }: FailureFacts, sentence: string) =>
+const ifRemedyChangesPart = ({ meaning, part }: FailureFacts, sentence: string) =>
 	part === undefined || (meaning && meaning in REMEDIES) ? '' : ` ${sentence}`;
 
 /** The texts for a generation that has failed. If the kind is unknown, the inputs of a video include those of an image. */
 const failedGeneration = (facts: FailureFacts): Wording => ({
 	message: `The service could not generate the ${facts.mediaKind ?? 'video or image'}${reasonSuffix(facts)}`,
-	description: `${remedyFor(facts, `Change the ${MEDIA[facts.mediaKind ?? 'video'].inputs}`)}.${facts.part === undefined ? ' A new request is charged.' : ifPartChanges(facts, 'All parts are then charged again.')}`,
+	description: `${remedyFor(facts, `Change the ${MEDIA[facts.mediaKind ?? 'video'].inputs}`)}.${facts.part === undefined ? ' A new request is charged.' : ifRemedyChangesPart(facts, 'All parts are then charged again.')}`,
 });
 
 /** Returns true if something may have been charged. A text must then not simply say to try again. */
@@ -226,7 +226,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	rejected: (facts) => ({
 		message: `The service rejected the request${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
-		description: `${remedyFor(facts, facts.reason ? 'Correct the field this reason is about' : 'Check all fields, or ask your provider for the reason')}.${ifPartChanges(facts, 'A change charges all parts.')}`,
+		description: `${remedyFor(facts, facts.reason ? 'Correct the field this reason is about' : 'Check all fields, or ask your provider for the reason')}.${ifRemedyChangesPart(facts, 'A change charges all parts.')}`,
 	}),
 	unavailable: (facts) => ({
 		message: `The service is not available${statusSuffix(facts.status)}${reasonSuffix(facts)}`,

@@ -25,7 +25,7 @@ export type CallKind = keyof typeof RANKS;
 /** The least time between two background reads, in ms. */
 const BACKGROUND_INTERVAL_MS = 125;
 /** While there is a request interval, the time between two background reads is at least this many times as long. */
-const BACKGROUND_INTERVALS = 10;
+const BACKGROUND_INTERVAL_FACTOR = 10;
 /**
  * If a task raises the number in flight to this count for the first time, or to twice as many, four times and so on, it
  * is read early. An overloaded service fails tasks after it has charged them, so an overload has to be noticed soon.
@@ -35,12 +35,12 @@ const FIRST_SPOT_CHECK = 8;
  * The cooldown, in ms, after a create call was refused because too many are in flight, but none of them is ours. It is
  * short, because the service may count a task of ours for a moment after its end.
  */
-const FIRST_OTHERS_COOLDOWN_MS = 5000;
+const FIRST_OTHER_CLIENTS_COOLDOWN_MS = 5000;
 /**
  * The cooldown, in ms, if the next create call is refused for the same reason: other clients of the account have taken
  * all places. It also follows the failure of a lone task for that reason, because each of them is charged.
  */
-const OTHERS_COOLDOWN_MS = 40_000;
+const OTHER_CLIENTS_COOLDOWN_MS = 40_000;
 
 /**
  * How a request ended.
@@ -160,7 +160,10 @@ export class Throttle {
 	private onAdmit(kind: CallKind): void {
 		this.lastSentAt = monotonicNow();
 		this.requestBreaker.onSent();
-		const backgroundMs = Math.max(BACKGROUND_INTERVAL_MS, BACKGROUND_INTERVALS * this.interval.ms);
+		const backgroundMs = Math.max(
+			BACKGROUND_INTERVAL_MS,
+			BACKGROUND_INTERVAL_FACTOR * this.interval.ms,
+		);
 		if (kind === 'background') this.nextBackgroundAt = monotonicNow() + backgroundMs;
 		if (kind !== 'create') return;
 		this.unansweredCreates++;
@@ -193,7 +196,7 @@ export class Throttle {
 				this.limit.onOverload(inFlight - 1);
 				// None of ours is left, so other clients of the account have probably taken all places.
 				if (this.inFlight === 0)
-					this.createBreaker.onFailure(monotonicNow(), false, OTHERS_COOLDOWN_MS);
+					this.createBreaker.onFailure(monotonicNow(), false, OTHER_CLIENTS_COOLDOWN_MS);
 				return withDefaultFacts(error, { safeInFlight: Math.floor(this.limit.current) });
 			},
 		};
@@ -228,7 +231,7 @@ export class Throttle {
 			this.limit.onRefused(sentAt, this.inFlight);
 			const isOnlyCall = this.inFlight + this.unansweredCreates === 1;
 			const isFirst = this.createBreaker.consecutiveFailures === 0;
-			const cooldownMs = isFirst ? FIRST_OTHERS_COOLDOWN_MS : OTHERS_COOLDOWN_MS;
+			const cooldownMs = isFirst ? FIRST_OTHER_CLIENTS_COOLDOWN_MS : OTHER_CLIENTS_COOLDOWN_MS;
 			if (isOnlyCall) this.createBreaker.onFailure(sentAt, false, cooldownMs);
 		} else if (isCreate && kind !== 'rateLimited') {
 			// This is a 503: the service as a whole is overloaded, so the limits of this account stay as they are.

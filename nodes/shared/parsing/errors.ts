@@ -63,13 +63,13 @@ export function reportsError(value: unknown): boolean {
 export const isFailureWord = (value: unknown): boolean =>
 	/^(?:media_generation_status_)?(?:error|failed|filtered|cancell?ed)$/i.test(asText(value) ?? '');
 
-/** A longer wait in Retry-After is cut to this many ms. */
-const MAX_RETRY_AFTER_MS = 86_400_000;
-
 /** True if a task or a generation has failed because the service was overloaded. */
 export const isOverload = (error: unknown): boolean =>
 	isFailure(error, 'taskFailed', 'generationFailed') &&
 	(error.facts.meaning ?? meaningOf(error.facts.reason)) === 'throttled';
+
+/** A longer wait in Retry-After is cut to this many ms. */
+const MAX_RETRY_AFTER_MS = 86_400_000;
 
 /**
  * Returns the wait that the Retry-After header asks for, in ms; undefined if the header is missing or malformed. If the
