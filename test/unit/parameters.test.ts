@@ -117,6 +117,7 @@ it('what is not set has its default, but not what is zero', () => {
 	expect(fields({}).numberOption(setting)).toBe(0.75);
 	expect(option('setting', 0).numberOption(setting)).toBe(0);
 	expect(fields({}).choice('ratio', 'Ratio', RATIOS)).toBe('LANDSCAPE');
+	expect(option('ratio', 'PORTRAIT').choice('ratio', 'Ratio', RATIOS)).toBe('PORTRAIT');
 	expect([fields({ limit: 7 }).limit(), fields({}).limit()]).toEqual([7, 50]);
 	expect(fields({ returnAll: true, limit: 7 }).limit()).toBe(Infinity);
 	for (const options of [null, 'x']) expect(fields({ options }).outputField()).toBe('data');

@@ -51,14 +51,14 @@ export class NodeParameters {
 		return isBlankText ? undefined : toWellFormed(requireText(value, displayName)).trim();
 	}
 
-	/** Returns a value that must be one of `allowed`, or of the keys of `aliases`, which are in lower case. */
+	/** Returns a parameter or option that must be one of `allowed`, or of the keys of `aliases` (lower case). */
 	choice<T extends string>(
 		name: string,
 		displayName: string,
 		allowed: readonly T[],
 		aliases: ReadonlyMap<string, T> = new Map(),
 	): T {
-		const value = this.readRaw(name, allowed[0]);
+		const value = this.options[name] ?? this.readRaw(name, allowed[0]);
 		const text = String(value).trim();
 		const chosen =
 			aliases.get(text.toLowerCase()) ?? allowed.find((allowedValue) => allowedValue === text);
