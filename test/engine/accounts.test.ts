@@ -175,4 +175,15 @@ describe('after a refused token', () => {
 		expect(out(await run(fields, { items: items(4) }))).toHaveLength(4);
 		expect(posts()).toBe(sent);
 	});
+
+	test.each([
+		[{ message: 'forbidden' }, 4],
+		[{ error: 'invalid_token' }, 1],
+	])('the words of 403 %j decide where the service has no account to read', async (body, sent) => {
+		onCreate(answer(403, body), ALWAYS);
+		sim.fault({ path: /\/me\b/, action: answer(404, { error: 'Not Found' }), ...ALWAYS });
+		const fields = node(speech(EACH, { concurrency: 1 }), CONTINUE);
+		expect(out(await run(fields, { items: items(4) }))).toHaveLength(4);
+		expect(posts()).toBe(sent);
+	});
 });

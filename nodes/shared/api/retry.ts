@@ -1,5 +1,6 @@
 import type { Credential } from '../http/credential';
 import { failureOfStatus, readRetryAfter } from '../parsing/errors';
+import { meaningOf } from '../parsing/errorTable';
 import { ACCOUNT_PATH } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
 import type { CallSignals } from '../async/callSignals';
@@ -212,16 +213,18 @@ export class RetryingClient {
 
 	/**
 	 * Returns the Failure of a call. If it is of kind tokenRefused but the account can be read, the account lacks a
-	 * permission, or the service has a token of its own, so the returned Failure is of kind rejected.
+	 * permission, or the service has a token of its own, so the returned Failure is of kind rejected. If the account
+	 * can't be read for another reason, the words of the answer decide.
 	 */
 	private async withTokenChecked(call: ApiCall, failure: Failure): Promise<Failure> {
 		const { kind, facts } = failure;
 		const isSurelyAboutToken = facts.status === 401 || call.path === ACCOUNT_PATH;
 		if (kind !== 'tokenRefused' || isSurelyAboutToken) return failure;
 		const account = await this.readAccount(monotonicNow(), signalsOf(call).abortInFlight);
-		return account instanceof Failure
-			? failure
-			: new Failure('rejected', { ...facts, meaning: 'not_allowed' });
+		const isTokenRefused =
+			account instanceof Failure &&
+			(account.kind === 'tokenRefused' || meaningOf(facts.reason) === 'token');
+		return isTokenRefused ? failure : new Failure('rejected', { ...facts, meaning: 'not_allowed' });
 	}
 
 	/**
