@@ -149,6 +149,8 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['notification', { taskId: '1', percentage: undefined }, [message({ task_id: '1' })]],
 	['notification', undefined, [message({ task_id: '1' }, 'hello'), message({}), 'null', '{"t', '']],
 	['files', [FILE], [FILE, { id: 'a', file_url: FILE }, { images: [{ url: FILE }] }]],
+	['files', [FILE], ['https', 'HTTPS'].map((scheme) => FILE.replace('https', scheme))],
+	['files', [DATA], ['DATA', 'Data'].map((scheme) => DATA.replace('data', scheme))],
 	['files', [FILE], [{ file_url: FILE, url: 'https://example.com/watch/1' }]],
 	['files', [FILE], [[{ id: 1, status: 'failed', file_url: '' }, { file_url: FILE }]]],
 	['files', [FILE, OTHER], [{ file_url: '', file_urls: [FILE, OTHER] }]],

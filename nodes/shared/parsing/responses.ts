@@ -42,7 +42,7 @@ export function readFileUrl(value: unknown, baseUrl: string): string | undefined
 		const inner = isRecord(value) ? URL_KEYS.map((key) => value[key]) : Object.values(value);
 		return inner.map((entry) => readFileUrl(entry, baseUrl)).find((url) => url !== undefined);
 	}
-	const text = typeof value === 'string' ? value.trim() : '';
+	const text = typeof value === 'string' ? value.trim().replace(/^data:/i, 'data:') : '';
 	if (/^data:[^,]{0,100};base64,/.test(text)) return text;
 	if (text.length > MAX_URL_CHARS) return undefined;
 	// Any word could be resolved as a relative URL, so the text must look like a URL.
@@ -166,7 +166,8 @@ export function readGeneratedFiles(
 ): GeneratedFile[] {
 	if (Array.isArray(raw)) return raw.flatMap((entry) => readGeneratedFiles(entry, baseUrl, kind));
 	if (typeof raw === 'string') {
-		const fileUrl = /^(?:data:|(?:https?:)?\/\/)/.test(raw) ? readFileUrl(raw, baseUrl) : undefined;
+		const isUrl = /^(?:data:|(?:https?:)?\/\/)/i.test(raw);
+		const fileUrl = isUrl ? readFileUrl(raw, baseUrl) : undefined;
 		return fileUrl === undefined ? [] : [{ fileUrl, raw: {} }];
 	}
 	if (!isRecord(raw)) return [];
