@@ -107,9 +107,8 @@ export function matchHistory(
 	 * repeated for each file that it misses.
 	 */
 	const claimants = requestsWithPrompt
-		.filter(
-			(owner) => isCompetingWith(request)(owner) && possibleEntries.some(couldBelongTo(owner)),
-		)
+		.filter(isCompetingWith(request))
+		.filter((owner) => possibleEntries.some(couldBelongTo(owner)))
 		.flatMap((owner) => Array<MediaRequest>(Math.max(0, missingFileCountOf(owner))).fill(owner));
 	/**
 	 * Each entry that one of the requests in `claimants` could own, oldest first. An entry is repeated for each of its
@@ -118,14 +117,10 @@ export function matchHistory(
 	const claimableEntries = unclaimedEntries
 		.filter((entry) => claimants.some((owner) => couldBelongTo(owner)(entry)))
 		.flatMap((entry) => Array<HistoryEntry>(countFiles([entry])).fill(entry));
-	const isInterchangeable = ({
-		searchUntil,
-		contentDigest,
-		accountKey = ownAccountKey,
-	}: MediaRequest) =>
-		searchUntil !== undefined &&
-		contentDigest === request.contentDigest &&
-		accountKey === ownAccountKey;
+	const isInterchangeable = (owner: MediaRequest) =>
+		owner.searchUntil !== undefined &&
+		owner.contentDigest === request.contentDigest &&
+		(owner.accountKey ?? ownAccountKey) === ownAccountKey;
 	const listedIdentifiers = new Set(entries.flatMap(({ identifiers }) => identifiers));
 	/** The requests with a file that no entry shows. */
 	const ownersOfUnrecognizedEntries = requestsWithPrompt

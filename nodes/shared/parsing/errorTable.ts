@@ -130,7 +130,6 @@ const MEANING_BY_STATUS: Readonly<Record<number, ErrorMeaning>> = {
 	401: 'token',
 	402: 'credit',
 	403: 'token',
-	429: 'throttled',
 };
 
 /** Words that say no more than an HTTP status. They count only if neither of the tables above tells the meaning. */
