@@ -88,8 +88,7 @@ export function readRetryAfter(headers: Record<string, string | undefined>): num
 /** Returns the reason in the body of an error answer; undefined for a web page, or if there is no reason. */
 export function readErrorText(body: string): string | undefined {
 	const json = parseJson(body);
-	if (json !== undefined) return readReason(json);
-	return looksLikeHtml(body) ? undefined : readReason(body);
+	return readReason(json === undefined && !looksLikeHtml(body) ? body : json);
 }
 
 /** The kind of Failure for a refusal, by its meaning. A refusal with any other meaning is of kind `rejected`. */
