@@ -102,6 +102,16 @@ describe('one of several refused, the others in the making', () => {
 		expect(bad(result).all).toContain('v2');
 	});
 
+	test.each(['END', 'RESET'] as const)(
+		'only the id of the refused one was told, then %s: the others are not paid again',
+		async (end) => {
+			onCreate({ sse: [refuses('v1'), end] });
+			const { result } = await hasten(node(video('P', {}, several), RETRY));
+			expect(posts()).toBe(1);
+			expect(bad(result).all).toContain('has been charged');
+		},
+	);
+
 	test('the stream breaks: nobody waits for the one that was refused', async () => {
 		const came = done([made('v2')]);
 		onCreate({ sse: [...ids.map(tellsId), refuses('v1'), came, 'RESET'] });

@@ -310,7 +310,9 @@ export class GenerationEvents {
 				interruptionReason: isComplete ? undefined : interruptionReason,
 			};
 		else {
-			const mayOthersCome = this.isAnyFileInProgress && !this.lastEventIsUnattributedError;
+			// An error with an id is about that file alone.
+			const mayOthersCome =
+				(this.isAnyFileInProgress || failedIds.length > 0) && !this.lastEventIsUnattributedError;
 			this.outcome ??= failure ?? {
 				...result,
 				interruptionReason: interruptionReason ?? this.defaultInterruption,
