@@ -10,15 +10,7 @@ import {
 } from './operations.mts';
 import { redactorOf, StandIns, type Recording } from './recording.mts';
 import type { Row } from './report.mts';
-import {
-	blockedRow,
-	chargeLines,
-	edgeRow,
-	freeRows,
-	isAnswered,
-	paidRows,
-	voiceIn,
-} from './rows.mts';
+import { blockedRow, chargeLines, isAnswered, rowsOf, voiceIn } from './rows.mts';
 import { shared } from './shared.mts';
 import { ENDED_BY_NODE } from './wire.mts';
 
@@ -50,22 +42,6 @@ export async function check(
 	const rows: Row[] = [];
 	const runs: Run[] = [];
 	let failure: unknown;
-	const askAndPay = async () => {
-		onStep('other pages, a wrong token, and ten seconds of WebSocket');
-		const asked = await askMore(credential, first, stop);
-		const { otherPages, wrongToken, socket } = asked;
-		others.push(...otherPages, ...wrongToken.exchanges, socket);
-		stop.throwIfAborted();
-		const voice = voiceIn(runs);
-		const before = (operation: string) => onStep(`the node: ${operation}`);
-		const hasSocket = socket.status === 101;
-		try {
-			for await (const run of runPaid({ pay, voice, hasSocket, before, stop }, credential))
-				runs.push(run);
-		} finally {
-			rows.push(edgeRow(runs), ...freeRows(runs, asked), ...paidRows(runs, pay, voice));
-		}
-	};
 	onStep('the account, voices, history, and a task that does not exist');
 	// One quick reading, because the node would repeat it for as long as it may, also where nothing listens.
 	const first = await ask(credential, shared.ACCOUNT_PATH, stop);
@@ -75,9 +51,20 @@ export async function check(
 		const free = isDead ? [] : FREE_OPERATIONS;
 		runs.push(...(await Promise.all(free.map((each) => runOperation(each, credential, stop)))));
 		stop.throwIfAborted();
-		const isService = runs.some((run) => run.operation !== 'missing' && isAnswered(run));
-		if (isService) await askAndPay();
-		else rows.push(blockedRow(first, runs[0]));
+		if (runs.some((run) => run.operation !== 'missing' && isAnswered(run))) {
+			onStep('other pages, a wrong token, and ten seconds of WebSocket');
+			const asked = await askMore(credential, first, stop);
+			const { otherPages, wrongToken, socket } = asked;
+			others.push(...otherPages, ...wrongToken.exchanges, socket);
+			stop.throwIfAborted();
+			const before = (operation: string) => onStep(`the node: ${operation}`);
+			const plan = { pay, voice: voiceIn(runs), hasSocket: socket.status === 101, before, stop };
+			try {
+				for await (const run of runPaid(plan, credential)) runs.push(run);
+			} finally {
+				rows.push(...rowsOf(runs, asked, pay));
+			}
+		} else rows.push(blockedRow(first, runs[0]));
 		stop.throwIfAborted();
 	} catch (error) {
 		failure = error;

@@ -18,32 +18,18 @@ interface Paid {
 	text: string;
 }
 
+const paid = (part: string, contractRow: PaidOperation, text: string): Paid => ({
+	...{ part, contractRow, text },
+});
+const { image, textToVideo, ingredientsToVideo, framesToVideo } = shared.GENERATIONS;
 /** The operations that are charged, by the names that `--pay` takes. */
 export const PAID: Record<string, Paid> = {
-	speech: {
-		...{ part: '§4.1–4.2 Speech', contractRow: shared.SPEAK },
-		text: 'This is a short test of the speech interface.',
-	},
-	image: {
-		...{ part: '§4.8 Image', contractRow: shared.GENERATIONS.image },
-		text: 'A red kite above a green hill, in the morning.',
-	},
-	video: {
-		...{ part: '§4.5 Video from text', contractRow: shared.GENERATIONS.textToVideo },
-		text: 'A red kite rises above a green hill.',
-	},
-	ingredients: {
-		...{ part: '§4.6 Video from images', contractRow: shared.GENERATIONS.ingredientsToVideo },
-		text: 'The picture, slowly coming nearer.',
-	},
-	frames: {
-		...{ part: '§4.7 Video from frames', contractRow: shared.GENERATIONS.framesToVideo },
-		text: 'From this picture, slowly to the left.',
-	},
-	dropped: {
-		...{ part: '§6.1 A dropped stream', contractRow: shared.GENERATIONS.image },
-		text: 'A blue kite above a yellow field, at noon.',
-	},
+	speech: paid('§4.1–4.2 Speech', shared.SPEAK, 'This is a short test of the speech interface.'),
+	image: paid('§4.8 Image', image, 'A red kite above a green hill, in the morning.'),
+	video: paid('§4.5 Video from text', textToVideo, 'A red kite rises above a green hill.'),
+	ingredients: paid('§4.6 Video from images', ingredientsToVideo, 'The picture, coming nearer.'),
+	frames: paid('§4.7 Video from frames', framesToVideo, 'This picture, slowly to the left.'),
+	dropped: paid('§6.1 A dropped stream', image, 'A blue kite above a yellow field, at noon.'),
 };
 
 /** A task id that no service has given. */
@@ -68,7 +54,7 @@ export const STOPPED = 'error: the check was stopped';
 export const TIMED_OUT = `error: still trying when the check ended it, after ${FREE_TIMEOUT_MS / 1000} s`;
 
 const png = readFileSync(new URL('../simulator/media/image.png', import.meta.url));
-const image = { data: png.toString('base64'), mimeType: 'image/png', fileName: 'image.png' };
+const picture = { data: png.toString('base64'), mimeType: 'image/png', fileName: 'image.png' };
 
 export interface Credential {
 	apiToken: string;
@@ -113,7 +99,7 @@ export async function runOperation(
 		await runWorkflow({
 			workflow: workflow(node({ ...parameters, returnAll: false, limit: 20 })),
 			credentials: { mediaGenerationApi: credential },
-			input: [{ json: {}, binary: { data: image } }],
+			input: [{ json: {}, binary: { data: picture } }],
 			signal: AbortSignal.any([timeout, stop]),
 		});
 	const exchanges: Exchange[] = [];

@@ -374,10 +374,11 @@ export function socketRow(held: Exchange, runs: Run[]): Row {
 	return row(part, true, [facts, differences], inN8n, grade);
 }
 
-/** Returns the rows for the requests that cost nothing. */
-export function freeRows(runs: Run[], asked: Asked): Row[] {
+/** Returns the rows for all that was run and asked. */
+export function rowsOf(runs: Run[], asked: Asked, pay: string[]): Row[] {
 	const runOf = (name: string) => runs.find(({ operation }) => operation === name)!;
 	return [
+		edgeRow(runs),
 		refusalRow('§5 The token', 'a wrong token', 401, asked.wrongToken, [
 			"nothing: n8n's test of the credential succeeds with any token",
 			'works',
@@ -388,11 +389,12 @@ export function freeRows(runs: Run[], asked: Asked): Row[] {
 			'limits',
 		]),
 		socketRow(asked.socket, runs),
+		...paidRows(runs, pay),
 	];
 }
 
 /** Returns a row for each paid operation that was run, for Collect and the trigger, and for all that was not tried. */
-export function paidRows(runs: Run[], pay: string[], voice: string | undefined): Row[] {
+export function paidRows(runs: Run[], pay: string[]): Row[] {
 	const others = runs.filter(({ operation }) => !FREE_OPERATIONS.includes(operation));
 	const paid = others.filter(({ operation }) => PAID[operation] && operation !== 'dropped');
 	const all = runs.flatMap(({ exchanges }) => exchanges);
@@ -418,7 +420,7 @@ export function paidRows(runs: Run[], pay: string[], voice: string | undefined):
 		);
 	});
 	const untried = Object.keys(PAID).filter((name) => !runs.some((each) => each.operation === name));
-	const isVoiceless = pay.includes('speech') && voice === undefined;
+	const isVoiceless = pay.includes('speech') && voiceIn(runs) === undefined;
 	const remarks = [untried.join(', '), isVoiceless && 'no voice to use'];
 	if (untried.length > 0)
 		rows.push(row(UNTRIED, undefined, [remarks], 'try them with --pay (docs/check.md)'));

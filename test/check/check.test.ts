@@ -410,7 +410,7 @@ test('of an edge, redirects of many files are one remark, and no cookie is shown
 describe('what rows say', () => {
 	/** The row of one operation. */
 	const rowOf = (operation: string, line: string, ...exchanges: Exchange[]) =>
-		paidRows([{ operation, lines: [line], exchanges }], [operation], '7')[0]!;
+		paidRows([{ operation, lines: [line], exchanges }], [operation])[0]!;
 	const created = exchangeOf('POST', '/v1/labs/task', '{"taskId":"7","id":7}');
 	const speechWith = (task: string) =>
 		rowOf('speech', 'error: no', created, exchangeOf('GET', '/v1/labs/task/7?by=me', task)).differs;
