@@ -74,7 +74,7 @@ function troubleOf(exchange: Exchange): string | undefined {
 
 /** True if the node has succeeded, with an answer that reports no failure. */
 export const isAnswered = (run: Run): boolean =>
-	isGood(run) && troubleOf(answerIn(run)!) === undefined;
+	isGood(run) && !reportsFailure(jsonOf(answerIn(run)!));
 
 /**
  * Returns the answer to a free operation: the first that the node can read, otherwise the last. If the service has
