@@ -368,7 +368,7 @@ export function socketRow(held: Exchange, runs: Run[]): Row {
 	const inN8n = isClosed
 		? `${polls}, while it is closed`
 		: isUnread
-			? 'the node polls every 5 s, unless other messages come'
+			? 'the node polls every 5 to 30 s, unless other messages come'
 			: `results come at once${isRead ? '' : ', if messages come'}`;
 	const grade = isUnread || isClosed ? 'limits' : 'works';
 	return row(part, true, [facts, differences], inN8n, grade);

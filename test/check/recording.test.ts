@@ -179,7 +179,7 @@ describe('what is kept of an exchange', () => {
 	test('is replayed with the times of today, and with files of the same size', async () => {
 		const hourAgo = Date.now() - 3_600_000;
 		const image = Buffer.alloc(3034, '\x89PNG', 'latin1').toString('base64');
-		const times = { created_at: hourAgo / 1000, updatedAt: new Date(hourAgo).toISOString() };
+		const times = { created_at: `${hourAgo / 1000}`, updatedAt: new Date(hourAgo).toISOString() };
 		const text = JSON.stringify({ ...times, image: `data:image/png;base64,${image}` });
 		const packed = exchangeOf('GET', '/a.mp3', '', {
 			headers: { 'content-encoding': 'gzip' },
@@ -277,6 +277,8 @@ describe('what is kept of an exchange', () => {
 	});
 
 	test('is not written with the token in it', () => {
+		expect(redactorOf('odd-token?>~1234567890').text(btoa('odd-token?>~1234567890'))).toBe('*****');
+		expect(toJson({ made: '*****word-1' } as Recording, token)).toContain('word-1');
 		for (const form of [...forms, ...encoded, ...signedIn]) {
 			expect(() => toJson({ made: form } as Recording, token)).toThrow('Nothing was written');
 		}
