@@ -32,7 +32,7 @@ try {
 		stopController.signal.aborted
 			? 'Stopped.'
 			: `The files are in ${outputFolder}.
-${simulator.chargedCalls} requests were sent, and each was charged once.
+A real service would have charged ${simulator.chargedCalls} requests; this one charges nothing.
 Next: build workflows in the full n8n, with npm run n8n`,
 	);
 } finally {
