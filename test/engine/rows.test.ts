@@ -41,7 +41,7 @@ test('following the message brings the 99 that are paid for; only the bad one is
 	expect(message).toContain(`Row ${BAD + 1}: `);
 	expect(message.length).toBeLessThan(200);
 	expect(description).toMatch(
-		/^First get the other rows: change only On Error to .* Then run only this row\. Change the text, voice or model\. .* Already paid for, so free in that retry: 99 other rows \(tasks .* and 94 more\)\. The retry requests this row again, too, as it was first read \(charged\)\.$/,
+		/^First get the other rows: change only On Error \(Settings\) to .* Then run only this row\. Change the text, voice or model\. .* Already paid for, so free in that retry: 99 other rows \(tasks .* and 94 more\)\. The retry requests this row again, too, as it was first read \(charged\)\.$/,
 	);
 	expect(description.match(/\d{2,}(?=, | and )/g)).toHaveLength(5);
 	expect(posts()).toBe(100);
@@ -114,7 +114,9 @@ test('empty rows are told together; by the error output they leave one by one, w
 	const items = Array.from({ length: 10 }, (_, n) => ({ t: [2, 6, 9].includes(n) ? ' ' : 'Hi.' }));
 	const { message, description, itemIndex } = bad(await run(speech(EACH), { items }));
 	expect(message).toBe("'Text' is empty in 3 of 10 rows: 3, 7 and 10");
-	expect(description).toMatch(/^Fill it in, or skip such rows: set On Error to 'Continue/);
+	expect(description).toMatch(
+		/^Fill it in, or skip such rows: set On Error \(Settings\) to 'Continue/,
+	);
 	// n8n would show it as [item 2].
 	expect([itemIndex, posts()]).toEqual([undefined, 0]);
 

@@ -198,7 +198,9 @@ describe('what a message says', () => {
 		const empty = (...itemIndexes: number[]) =>
 			wordingOf(failure('invalidInput', { itemIndexes, itemCount: 3 }));
 		expect(empty(0, 2).message).toBe("'Text' is empty in 2 of 3 rows: 1 and 3");
-		expect(empty(1).description).toMatch(/^Fill it in, or skip such rows: set On Error/);
+		expect(empty(1).description).toMatch(
+			/^Fill it in, or skip such rows: set On Error \(Settings\)/,
+		);
 		expect(empty(0, 1, 2).message).toBe("'Text' is empty in all 3 rows");
 		expect(empty(0, 1, 2).description).toMatch(/^Fill it in, or check the column's name/);
 	});

@@ -17,7 +17,7 @@ test('at most five are named, however many are paid; a failed row has to be let 
 	requests[3] = gone(3);
 	expect(chargeSummary(requests, failed(3, 'taskFailed'))).toEqual({
 		before:
-			"First get the other rows: change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under Executions. Then run only this row.",
+			"First get the other rows: change only On Error (Settings) to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under Executions. Then run only this row.",
 		after:
 			'Already paid for, so free in that retry: 99 other rows (tasks t0, t1, t2, t4, t5 and 94 more). The retry requests this row again, too, as it was first read (charged).',
 	});

@@ -31,7 +31,7 @@ function retryAdvice(isSubWorkflow = false) {
 		 * For a failed item that will probably fail again in a retry, while other items have charged results. On Error must
 		 * then let the run continue past the failed item.
 		 */
-		skipItem: `change only On Error to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under ${executions}.`,
+		skipItem: `change only On Error (Settings) to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under ${executions}.`,
 	};
 }
 

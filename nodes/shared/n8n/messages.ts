@@ -150,7 +150,7 @@ function inputRemedy(facts: FailureFacts): string {
 	const isInSomeRows = itemIndexes.length > 0 && itemIndexes.length !== itemCount;
 	// n8n itself refuses a required field without a value, so most likely an expression has returned nothing.
 	return isInSomeRows
-		? "Fill it in, or skip such rows: set On Error to 'Continue (using error output)'."
+		? "Fill it in, or skip such rows: set On Error (Settings) to 'Continue (using error output)'."
 		: "Fill it in, or check the column's name in its expression.";
 }
 
