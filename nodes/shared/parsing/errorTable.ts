@@ -17,21 +17,20 @@ const ECHOED_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$
 const TEXT_IN_BROKEN_JSON = /"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,2000})/;
 
 /** Returns the texts in a value, also nested ones, that may say what went wrong. Call it with `value` alone. */
-export function errorTextsIn(value: unknown, mayBeErrorText = true, depth = 0): string[] {
+export function errorTextsIn(value: unknown, mayBeErrorText = true): string[] {
 	const text = asText(value);
 	const json = text && /^[[{]/.test(text) ? parseJson(text) : undefined;
 	if (text !== undefined && json === undefined) {
 		const errorText = TEXT_IN_BROKEN_JSON.exec(text)?.[1] ?? text;
 		return mayBeErrorText ? [truncate(errorText, 1000)] : [];
 	}
-	if (depth > 6) return [];
 	const inner = json ?? value;
 	if (Array.isArray(inner)) {
-		return inner.slice(0, 20).flatMap((entry) => errorTextsIn(entry, mayBeErrorText, depth + 1));
+		return inner.slice(0, 20).flatMap((entry) => errorTextsIn(entry, mayBeErrorText));
 	}
 	const fields = Object.entries(isRecord(inner) ? inner : {});
 	return fields.flatMap(([key, field]) =>
-		ECHOED_FIELD.test(key) ? [] : errorTextsIn(field, ERROR_TEXT_FIELD.test(key), depth + 1),
+		ECHOED_FIELD.test(key) ? [] : errorTextsIn(field, ERROR_TEXT_FIELD.test(key)),
 	);
 }
 
