@@ -156,6 +156,8 @@ const TABLE: Record<string, string[]> = {
 		'402 {"detail":{"type":"payment_required","code":"paid_plan_required","message":"Free users cannot use library voices via the API. Please upgrade your subscription to use this voice.","status":"payment_required"}}',
 		'400 {"detail":{"status":"voice_limit_reached","message":"You have reached your maximum amount of custom voices (10 / 10). You can upgrade your subscription."}}',
 		'403 {"error":"This voice is not available on your plan"}',
+		'400 {"error":"Access denied"}',
+		'400 {"error":"The voice isn’t included in your plan"}',
 		'403 {"error":"This API key does not have the \'generate\' permission"}',
 		'403 {"detail":{"status":"missing_permissions","message":"The API key you used is missing the permission text_to_speech to execute this operation."}}',
 		openAi(

@@ -77,6 +77,7 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['status and body', 'unavailable', ['503 overloaded', `503 ${PAGE}`, '503 {}', '503 ', '529 ']],
 	['status and body', 'unavailable', ['500 {"error":"overloaded"}', '502 {"error":"busy"}']],
 	['status and body', 'unavailable', ['503 {"error":"overloaded","task_id":"7"}']],
+	['status and body', 'unavailable', ['502 Blocked by the content policy']],
 	['status and body', 'unavailable', ['500 {"detail":"[Errno 122] Disk quota exceeded"}']],
 	['status and body', 'unavailable', ['500 {"detail":"[Errno 13] Permission denied"}']],
 	['status and body', 'rejected', ['500 {"error":"reCAPTCHA evaluation failed"}']],

@@ -197,6 +197,8 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['reason', 'UNSAFE', [{ failed_at: '2026-01-01T08:00:00Z', error: 'UNSAFE' }]],
 	['reason', 'Too Many Requests', [{ statusCode: 429, error: 'Too Many Requests' }]],
 	['reason', 'Say "please"', [{ error: '{"code":"x","message":"Say \\"please\\""}' }]],
+	// A prompt may be JSON, too, and services repeat it.
+	['reason', 'It failed', [{ prompt: '{"message":"A bank refuses a loan"}', error: 'It failed' }]],
 	['reason beside an `error`', 'Too long', nothing],
 	['`error` says a failure', false, nothing],
 	['`error` says a failure', true, ['no', 1, true, { code: 7 }, { code: 0, message: 'Too long' }]],
