@@ -36,7 +36,7 @@ export function readReason(value: unknown, isRateLimited = false): string | unde
 /** Returns a text for the user, without HTML tags and control characters; undefined if nothing remains. */
 function plainText(text = ''): string | undefined {
 	const cleaned = truncate(text, 4000).replace(/<[/!]?[a-z][^<>]*>/gi, ' ');
-	return asText(truncate(cleaned.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_REASON_CHARS));
+	return asText(truncate(cleaned.replace(/[\s\p{Cc}]+/gu, ' '), MAX_REASON_CHARS));
 }
 
 /** True if the value of an `error` field means that there is no error, such as null or `{ code: 0, message: "" }`. */
@@ -161,7 +161,7 @@ export function failureOfStatus(status: number, body: string): Failure {
 	const reportedFailure = failureOfAnswer(json === undefined && !isHtml ? body : json, status);
 	const { kind, facts } = reportedFailure;
 	const transientFacts = { ...facts, transient: true };
-	if (status >= 300 && status < 400) return new Failure('redirected', facts);
+	if (status < 400) return new Failure('redirected', facts);
 	const rulesOutResult = FINAL_MEANINGS.has(facts.meaning);
 	if (status >= 500) {
 		const isThrottled = OVERLOAD_STATUSES.includes(status) && isThrottledAnswer(json);
