@@ -130,6 +130,12 @@ it.each<[string, first: Buffer, second: Buffer, why: string]>([
 	expect(await join(first, second)).toEqual({ reason: expect.stringContaining(why) });
 });
 
+it('WAV of an odd length is as long as it says', async () => {
+	const parts = [Buffer.of(1), Buffer.of(2, 3)].map((samples) => wav(samples, { bits: 8 }));
+	const { bytes } = await joined(...parts);
+	expect(bytes.length).toBe(8 + bytes.readUInt32LE(4));
+});
+
 test('what is too large together is not even read', async () => {
 	const read = jest.fn();
 	const files = [MAX_JOINED_BYTES, 1].map((bytes) => ({ bytes, read }));
