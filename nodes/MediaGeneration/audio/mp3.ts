@@ -64,8 +64,7 @@ function tagBytes(file: Buffer, offset: number): number {
 	const size = file
 		.subarray(offset + 6, offset + 10)
 		.reduce((sum, byte) => sum * 128 + (byte & 127), 0);
-	const footerBytes = file[offset + 5]! & 0x10 ? 10 : 0;
-	return 10 + size + footerBytes;
+	return 10 + size;
 }
 
 const durationMsOf = ({ samples, sampleRate }: Frame) => (samples * 1000) / sampleRate;
