@@ -180,3 +180,18 @@ test.each([
 	const { user, system } = process.cpuUsage(before);
 	expect((user + system) / 1000).toBeLessThan(1000);
 });
+
+test('an entry whose files would be shared by two equal requests goes to neither, but is named', () => {
+	const created_at = new Date(1_000_000).toISOString();
+	const entry = (id: string, count: number) => ({
+		...{ id, prompt: 'P', created_at },
+		file_urls: Array.from({ length: count }, (_, n) => `https://files.example.com/${id}${n}.mp4`),
+	});
+	const entries = toHistoryEntries([entry('b', 4), entry('a', 3)], 'https://media.example.com');
+	const times = { sentAt: 999_000, searchUntil: 1_600_000, requestedCount: 4 };
+	const both = [sent({ ...times, prompt: 'P' }), sent({ ...times, prompt: 'P' })];
+	const [first, second] = both.map((one) => matchHistory(one, both, entries, one.accountKey ?? ''));
+	expect(first!.matched.map(({ id }) => id)).toEqual(['a']);
+	expect(second!.matched).toEqual([]);
+	expect(second!.candidates.map(({ id }) => id)).toContain('b');
+});

@@ -129,6 +129,8 @@ export function matchHistory(
 			files.some((file) => !identifiersOf([file]).some((one) => listedIdentifiers.has(one))),
 		);
 	const isUnambiguous = (entry: HistoryEntry) =>
+		// An entry with files for two requests belongs to one of them, but nobody knows to which.
+		claimableEntries.every((other, index) => other !== entry || claimants[index] === request) &&
 		claimants.every((owner) => isInterchangeable(owner) || !couldBelongTo(owner)(entry)) &&
 		!ownersOfUnrecognizedEntries.some((owner) => couldBelongTo(owner)(entry));
 
