@@ -1,6 +1,7 @@
 import {
 	failureOfAnswer,
 	failureOfStatus,
+	isFailed,
 	isOverload,
 	parseResponseBody,
 	readErrorText,
@@ -27,6 +28,7 @@ const read = {
 	'status and body': (text: string) => statusOf(text).kind,
 	'status that may pass': (text: string) => statusOf(text).facts.transient ?? false,
 	'text of the service': (text: string) => failureOfAnswer(text).kind,
+	'error beside a status': (status: string) => isFailed({ status, error: 'The model crashed' }),
 	'answer with a 200': (body: string) => (answerOf(body) as { kind?: string }).kind,
 	'Retry-After': (header: string) => readRetryAfter({ 'retry-after': header, date: NOW }),
 	'overload, told by a task': (text: string) =>
@@ -111,6 +113,8 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['text of the service', 'rejected', ['Give credit where it is due']],
 	['text of the service', 'rejected', ['Create video failed, no credits were charged']],
 	['text of the service', 'rejected', ['Create video failed, no credits charged']],
+	['error beside a status', false, ['processing', 'IN_PROGRESS', 'queued', 'retrying']],
+	['error beside a status', true, ['error', 'creation_failed', 'start_error', 'not_accepted', '']],
 	[
 		'answer with a 200',
 		undefined,
