@@ -34,6 +34,12 @@ describe('when another item fails', () => {
 	test.each([
 		['speech, which is paid', speech, {}, 'so free in that retry: 1 other row (task 1).'],
 		['video, which is refused', video, answer(400), ''],
+		[
+			'video, whose answer is plain JSON',
+			video,
+			answer(200, { id: 'late', file_url: 'https://files.example.com/late.mp4' }),
+			'so free in that retry: 1 other row (video late).',
+		],
 	])(
 		'a create call under way gets its answer, however late, and no further one begins: %s',
 		async (_, of, what, words) => {

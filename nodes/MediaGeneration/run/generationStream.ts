@@ -96,7 +96,7 @@ export async function requestStream(
 		_: AbortSignal,
 		markAccepted: () => void,
 	): Promise<StreamResult> {
-		void whenAborted(stopStarting).then(closeIfFindable);
+		void whenAborted(stopStarting).then(closeIfStopping);
 		const onAccepted = () => {
 			isAccepted = true;
 			// The call is not sent again, so its body is not needed any more.
@@ -127,7 +127,7 @@ export async function requestStream(
 		const onProgress = (status: string, id?: string) => {
 			onAccepted();
 			record.markProgress(status, events.files, id);
-			if (stopStarting.aborted) closeIfFindable();
+			closeIfStopping();
 		};
 		const { kind } = order.generation;
 		const events = new GenerationEvents(api.credential, kind, onProgress, record.orderedCount);
@@ -136,7 +136,10 @@ export async function requestStream(
 			await sleep(ms, streamEnded.signal);
 			if (!streamEnded.signal.aborted) action();
 		};
-		void runAfter(ACCEPTED_AFTER_MS, onAccepted);
+		void runAfter(ACCEPTED_AFTER_MS, () => {
+			onAccepted();
+			closeIfStopping();
+		});
 		void runAfter(HEALTHY_AFTER_MS, () => concurrency.onHealthy());
 		let lastEventAt = monotonicNow();
 		let closeReason: string | undefined;
@@ -185,8 +188,9 @@ export async function requestStream(
 		return !withImages || announcedIds.length >= requestedCount;
 	}
 
-	function closeIfFindable(): void {
-		if (isFindable()) close();
+	/** After a stop, closes the stream if its result can be found in the history, and any id in its start was read. */
+	function closeIfStopping(): void {
+		if (stopStarting.aborted && isAccepted && isFindable()) close();
 	}
 }
 
