@@ -99,8 +99,8 @@ function verdictOf(request: MediaRequest, subject: EventSubject, receivedAt: num
 	const { files, attributableCount = request.requestedCount, searchUntil } = request;
 	const isSpeech = request.kind === 'speech';
 	const isKnownTask = isSpeech && request.announcedIds.length > 0;
-	// If one of the prompts is unknown, any request may be the creator, even one that got no response.
-	const hasOtherPrompt = prompt && request.prompt && !isSameText(prompt, request.prompt);
+	// If the prompt of the subject is unknown, any request may be the creator, even one that got no response.
+	const hasOtherPrompt = prompt && !isSameText(prompt, request.prompt);
 	// With `searchUntil`, the stream of the request has ended. For speech, its create call has failed.
 	if (searchUntil !== undefined) {
 		// A file without an id is recognized by its URL only, and the history may have another URL than the stream. Each
@@ -115,7 +115,9 @@ function verdictOf(request: MediaRequest, subject: EventSubject, receivedAt: num
 	}
 	// The history may have other ids than those that were announced, so those of a generation decide nothing yet.
 	if (isKnownTask || request.sentAt > receivedAt) return undefined;
-	return hasOtherPrompt && Date.now() > receivedAt + OTHER_PROMPT_GRACE_MS ? undefined : 'perhaps';
+	// The service may give a prompt of its own to a request without one.
+	const isOther = hasOtherPrompt && request.prompt !== '';
+	return isOther && Date.now() > receivedAt + OTHER_PROMPT_GRACE_MS ? undefined : 'perhaps';
 }
 
 /** Compares without regard to white space, which a service may change when it repeats a text. */
