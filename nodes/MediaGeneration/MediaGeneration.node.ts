@@ -52,7 +52,7 @@ const builderHint: IBuilderHint = {
 const PROGRESS_HINT = 'Progress: browser console (F12).';
 const CHARGE_HINT = 'Each run charges all items. If it fails: Executions → Retry.';
 
-/** The hints in the output panel before a run: the operations (`resource:operation`) and the text. */
+/** The hints in the output panel before a run: each with its operations (`resource:operation`) and its text. */
 const HINTS: Array<[string[], string]> = [
 	...PAID_OPERATIONS.map(({ resource, operation, kind }): [string[], string] => {
 		const { usualDuration } = MEDIA[kind];

@@ -4,7 +4,7 @@ import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Redactor } from '../shared/parsing/redaction';
 import type { FailedResult } from './run/itemTask';
 
-/** Makes the item of a failed result. Saved workflows read its fields, so their names must not change. */
+/** Makes the output item of a failed result. Saved workflows read its fields: their names must not change. */
 export function failedItem(
 	context: IExecuteFunctions,
 	index: number,
@@ -14,14 +14,14 @@ export function failedItem(
 	const node = context.getNode();
 	const hasErrorOutput = node.onError === 'continueErrorOutput';
 	const error = toNodeError(cause, { node, redact });
-	// At the error output, n8n merges this JSON into the input item, which may have a `description`.
+	// At the error output, n8n merges this JSON into the input item, and would overwrite its `description`.
 	const hasOwnDescription =
 		hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
 	const descriptionField = hasOwnDescription ? 'error_description' : 'description';
 	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};
 	const { taskIds, isIncomplete, indeterminateParts = [], fileUrl } = facts;
 	const taskId = facts.taskId ?? taskIds?.[0];
-	// `maybe_paid` warns a workflow not to send the call again, though no task is known.
+	// `maybe_paid` warns a workflow not to send the call again: it may be charged, although no task is known.
 	const isIndeterminate =
 		(facts.mayBeCharged || kind === 'streamLost') && facts.taskId === undefined;
 	const mayBePaid = isIndeterminate || indeterminateParts.length > 0;
@@ -39,6 +39,6 @@ export function failedItem(
 	};
 	const item = { json: redact.value(json), pairedItem: { item: index } };
 	if (!hasErrorOutput) return item;
-	// `error` sends the item to the error output. If it were enumerable, n8n would replace the JSON.
+	// n8n sends an item with an `error` to the error output. If it were enumerable, n8n would also replace the JSON.
 	return Object.defineProperty(item, 'error', { value: error, enumerable: false });
 }

@@ -23,7 +23,10 @@ import { downstreamCreationCheck } from './activation/downstream';
 import { readSettings, type Settings } from './activation/settings';
 import { TaskWatch } from './tasks/taskWatch';
 
-/** Modes in which n8n activates by itself, and soon stops retrying: nothing temporary may be thrown then. */
+/**
+ * Modes in which n8n activates a trigger by itself, as after a restart. If the trigger throws, n8n soon stops retrying
+ * it, so a failure that may be temporary must not be thrown.
+ */
 const SYSTEM_ACTIVATION_MODES: WorkflowActivateMode[] = ['init', 'leadershipChange'];
 
 /**
@@ -142,7 +145,7 @@ function selfStartFailureOf(context: ITriggerFunctions, { events, taskIds: ids }
 	return selfStartFailure(context, { ...context.getNode(), parameters });
 }
 
-/** Returns the watches of the selected events. Their outboxes are kept by base URL, because ids are, too. */
+/** Returns the watches of the selected events. Each Base URL has its outboxes: another service may use the same ids. */
 function watchesOf(activation: Activation) {
 	const { api, context, settings, identityKey, isManual } = activation;
 	const { baseUrl } = api.credential;

@@ -36,7 +36,7 @@ export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1 } as const;
 /** The path of the request that reads the account (§4.10). */
 export const ACCOUNT_PATH = '/v1/video/me';
 
-/** How the names of events end that report a result or a failure (§6.1). Their beginnings differ. */
+/** Match the names of events that report a result or a failure (§6.1) by their ends; their beginnings differ. */
 export const TERMINAL_EVENTS = {
 	complete: /_complete$/,
 	failed: /^error$|_(?:error|failed)$/i,
@@ -184,7 +184,7 @@ export interface MediaRequest {
 	 * as the request asked for, because the service may list missing ones later. Each that is attributed lowers the number.
 	 */
 	attributableCount?: number;
-	/** The ids of entries that a trigger attributed by the prompt. They do not prove whose the files are. */
+	/** Ids of entries that a trigger attributed by the prompt (ledger only). They do not prove whose the files are. */
 	attributedIds?: string[];
 	/** True if images are part of the request, so that the prompt alone does not identify the result. */
 	withImages: boolean;

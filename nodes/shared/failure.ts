@@ -76,7 +76,7 @@ export interface FailureFacts {
 	itemCount?: number;
 	/** What the user can do about the bad value of a field, as sentences without the last period. */
 	fieldRemedy?: string;
-	/** True for a failure of the trigger node, which sends no request of the user. */
+	/** True for a failure of the trigger node, whose message must not mention a request of the user. */
 	isTrigger?: boolean;
 	/** True if the operation is free of charge, so that the user can simply try it again. */
 	isFree?: boolean;
@@ -91,6 +91,7 @@ export interface FailureFacts {
 	unreachableCause?: UnreachableCause;
 	/** The name of the node that would start the trigger again, for the kind `selfTrigger`. */
 	nodeName?: string;
+	/** The HTTP status of the response. */
 	status?: number;
 	/** The host that the request went to; for `redirected`, the origin of the new URL. */
 	host?: string;
@@ -149,7 +150,7 @@ export class Failure extends Error {
 	}
 }
 
-/** Makes the Failure for a bad parameter: its display name, and what is wrong, as in “is empty”. */
+/** Makes the Failure for a bad parameter. `field`: its display name. `reason`: what is wrong, as in “is empty”. */
 export function invalidInput(field: string, reason: string, fieldRemedy?: string): Failure {
 	return new Failure('invalidInput', { field, reason, fieldRemedy });
 }
@@ -176,7 +177,7 @@ const ERROR_KIND_BY_FAILURE: Partial<Record<FailureKind, string>> = {
 	...{ timedOut: 'timeout', noAudioUrl: 'file', downloadFailed: 'file' },
 };
 
-/** Returns the value of the output field `error_kind`. Saved workflows compare it, so it must not change. */
+/** Returns the value of the output field `error_kind`. Saved workflows compare it, so its words must not change. */
 export function errorKindOf(error: unknown): string {
 	if (!(error instanceof Failure)) return 'other';
 	const { kind, facts } = error;
@@ -195,7 +196,7 @@ export function isTransient(error: unknown): error is Failure {
 	return error instanceof Failure && error.facts.transient === true;
 }
 
-/** Converts a Failure of kind timedOut to noResponse, for time limits that the user cannot change. */
+/** Turns a Failure of kind timedOut into noResponse, for limits that users can't change; other errors stay. */
 export const toNoResponse = (error: unknown): unknown =>
 	isFailure(error, 'timedOut') ? new Failure('noResponse', { transient: true }) : error;
 

@@ -6,7 +6,7 @@ const MIB = 1024 * 1024;
 export const MAX_JSON_BYTES = 16 * MIB;
 /** How many bytes of a response with an error status are read at most. */
 export const MAX_ERROR_BYTES = 64 * 1024;
-/** The maximum length of one stream event, or of JSON instead, in characters. Either may contain files. */
+/** The maximum length of a stream event, or of JSON in place of a stream, in characters. Both may contain files. */
 export const MAX_EVENT_CHARS = 16 * MIB;
 /** The maximum depth of nested arrays and objects. Deeper ones could overflow the stack of recursive functions. */
 export const MAX_JSON_DEPTH = 100;

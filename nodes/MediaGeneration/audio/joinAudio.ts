@@ -6,7 +6,7 @@ import { readWav } from './wav';
 
 /* Joins sound files without decoding them. */
 
-/** The largest header, in bytes. Its space precedes the sound, because it is made after all files are read. */
+/** The largest header, in bytes. Its space is reserved first, because it is made only after all files are read. */
 const MAX_HEADER_BYTES = 4096;
 
 export interface SoundFile {
@@ -22,7 +22,10 @@ export type JoinedSound = FileType & {
 	durationMs: number;
 };
 
-/** Joins WAV or MP3 files of one format, or resolves with a reason in words. `files` must not be empty. */
+/**
+ * Joins WAV or MP3 files of one format, in the given order. If they cannot be joined, resolves with a reason in words.
+ * Rejects if `read` does. `files` must not be empty.
+ */
 export async function joinAudio(files: SoundFile[]): Promise<JoinedSound | { reason: string }> {
 	const totalBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
 	if (totalBytes > MAX_JOINED_BYTES) {

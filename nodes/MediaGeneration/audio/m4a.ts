@@ -34,7 +34,7 @@ function defaultSampleUnitsIn(box: Buffer): number | undefined {
 	return flags & 8 ? box.readUInt32BE(offset) : undefined;
 }
 
-/** Returns the total units of all samples of a `trun` box, by default `defaultUnits` each. */
+/** Returns how many units all samples of a `trun` box last, those without a duration `defaultUnits` each. */
 function totalUnitsIn(box: Buffer, defaultUnits: number): number {
 	const flags = box.readUInt32BE(0);
 	const count = box.readUInt32BE(4);

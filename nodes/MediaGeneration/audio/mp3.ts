@@ -30,7 +30,7 @@ const LAYER_3 = 1;
 /** The value of the channel mode field in a frame header for mono. */
 const MONO = 3;
 
-/** Reads the layer III frame at `offset`. Returns undefined if none begins there, or its size is unknown. */
+/** Reads the layer III frame at `offset`; undefined if there is none, or a “free” bit rate hides its size. */
 function frameAt(file: Buffer, offset: number): Frame | undefined {
 	if (offset + 4 > file.length) return undefined;
 	const header = file.readUInt32BE(offset);
@@ -90,7 +90,7 @@ class FrameFinder {
 		};
 		const frame = completeFrameAt(offset, this.format);
 		const end = offset + (frame?.size ?? 0);
-		// Any bytes may look like a header, so out of sync, another frame or the end of the file must follow.
+		// Any bytes may look like a header: out of sync, a frame counts only if a frame or the file's end follows.
 		const isFollowed = () =>
 			end === file.length || completeFrameAt(end, frame?.format) !== undefined;
 		this.isInSync = frame !== undefined && (this.isInSync || isFollowed());

@@ -10,7 +10,7 @@ function* readDuration(reader: { offset: number }): ByteParser<number> {
 	return yield* firstBytes.slice(4, 8) === 'ftyp' ? readM4aDuration() : readMp3Duration();
 }
 
-/** Finds the duration of a WAV, MP3 or M4A file. Call `push` for each chunk, then `ms` once. */
+/** Finds the duration of a WAV, MP3 or M4A file during its download. Call `push` for each chunk, then `ms` once. */
 export class SoundDuration {
 	/** The parser's position in the file: how many bytes it has moved on so far. */
 	offset = 0;

@@ -13,7 +13,7 @@ const TIMING_LINE = new RegExp(
 	String.raw`^[ \t]*${CUE_TIME_PATTERN}[ \t]*-->[ \t]*${CUE_TIME_PATTERN}(.*)$`,
 );
 
-/** Joins the subtitles of parts, all SRT or all VTT. `startMs`: where a part begins in the joined sound. */
+/** Joins the subtitles of parts, all SRT or all VTT. `startMs`: when the part begins in the joined sound, in ms. */
 export function joinSubtitles(
 	parts: Array<{ text: string; startMs: number }>,
 ): FileType & { text: string } {

@@ -9,7 +9,10 @@ export const normalize = (text: string) =>
 		.replace(/[^\p{L}\p{N}]+/gu, ' ')
 		.trim();
 
-/** Returns the names of the language with a code such as `pt-BR`: in English and, mostly, in itself. */
+/**
+ * Returns the names of the language with a code such as `pt-BR`: in English and, for most languages, in the language
+ * itself. Returns an empty list for an unknown code.
+ */
 export function languageNames(text: string): string[] {
 	const code = text.replace('_', '-');
 	if (!/^[a-z]{2,3}(?:-(?:[a-z]{2}|\d{3}))?$/i.test(code)) return [];
@@ -21,7 +24,7 @@ export function languageNames(text: string): string[] {
 
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
 
-/** Maps the normalized names of languages to their codes of two letters. It takes some tens of ms. */
+/** Maps the normalized names of languages to their two-letter codes. It takes some tens of ms. */
 export function languageCodesByName(): Map<string, string> {
 	const codes = LETTERS.flatMap((first) => LETTERS.map((second) => first + second));
 	const nameEntriesOf = (code: string) =>

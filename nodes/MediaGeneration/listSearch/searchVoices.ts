@@ -19,7 +19,7 @@ const MAX_LISTED_VOICES = 1000;
 /** The fields of a voice that describe it, apart from its language. */
 const TRAITS = ['accent', 'gender', 'age', 'category', 'description'];
 
-/** Returns what describes a voice. Some deployments have it in the voice, others in its `labels`. */
+/** Returns a trait of a voice. Some deployments have it in the voice, others in its `labels`. */
 function traitOf(voice: ServiceRecord, trait: string): string | undefined {
 	return asText(voice[trait]) ?? (isRecord(voice.labels) ? asText(voice.labels[trait]) : undefined);
 }
@@ -43,7 +43,10 @@ function traitsOf(voice: ServiceRecord): string[] {
 	) as string[];
 }
 
-/** Makes the entry of a voice, if it has an id. It shows a use case that one of `patterns` matches. */
+/**
+ * Makes a voice's entry for the editor's list, with a use case that one of `patterns` matches. Returns undefined if the
+ * voice has no id.
+ */
 export function voiceEntry(voice: ServiceRecord, patterns: RegExp[]) {
 	const value = voiceIdOf(voice);
 	if (value === undefined) return undefined;
@@ -101,7 +104,10 @@ export function voiceMatches(voice: ServiceRecord, patterns: RegExp[]): boolean 
 	return patterns.every((pattern) => pattern.test(searchableText));
 }
 
-/** n8n calls this for the list of the field Voice (§4.4): at most MAX_LISTED_VOICES that match `filter`. */
+/**
+ * n8n calls this to fill the list of the field Voice (§4.4). Resolves with the voices that match `filter`, at most
+ * MAX_LISTED_VOICES. Throws an n8n error.
+ */
 export async function searchVoices(
 	this: ILoadOptionsFunctions,
 	filter = '',
@@ -123,7 +129,7 @@ async function findVoices(api: Api, search: string, signal: AbortSignal) {
 	const patterns = searchPatterns(search);
 	const findIn = async (query: Record<string, string>) => {
 		const voices = await readVoices(api, query, MAX_LISTED_VOICES, signal);
-		// The editor shows the entries, and saves the chosen one unencrypted.
+		// They are redacted, because the editor shows the entries, and saves the chosen one unencrypted.
 		return api.credential.redact
 			.value(voices)
 			.filter((voice) => voiceMatches(voice, patterns))

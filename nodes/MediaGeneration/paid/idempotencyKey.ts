@@ -37,7 +37,7 @@ export const IGNORED_IN_KEY = new Set([
 	'waitForCompletion',
 ]);
 
-/** Returns what the key contains for a parameter; of a resource locator, the value without its name. */
+/** Returns what the key contains for a parameter: for a resource locator, its value without the shown name. */
 const valueInKey = (parameter: unknown) =>
 	isRecord(parameter) && '__rl' in parameter ? parameter.value : parameter;
 

@@ -41,7 +41,7 @@ export class Journal {
 	readonly entries: ValuesByKey;
 	/** Identifies the first attempt of the execution and all its retries. */
 	readonly lineage: string;
-	/** True if this run retries an execution. A model may want to make the same call twice: then false. */
+	/** True if this run retries an execution; false if a model calls, because it may want the same call twice. */
 	readonly isRetry: boolean;
 	/** The requests of earlier manual runs; undefined if this run is not manual, or is a call by a model. */
 	readonly recentRequests: RecentRequests | undefined;
@@ -72,7 +72,7 @@ export class Journal {
 		this.countStore = executionId === undefined ? {} : store;
 	}
 
-	/** Returns the entries of an item's create calls. Throws n8n's error if an expression fails. */
+	/** Returns an item's entry for each of `callKeys` (see `BillableTask`). Throws n8n's error for a bad expression. */
 	entriesFor({ index, credential, parameters }: EntryItem, callKeys: string[]): JournalEntry[] {
 		const itemKey = this.idempotencyKeyOf(index, credential.accountKey, parameters);
 		const recentKey =
@@ -266,7 +266,7 @@ export class JournalEntry {
 		this.deleteEverywhere();
 	}
 
-	/** Deletes the entry everywhere in this process, so that the next attempt or run sends the call again. */
+	/** Deletes the entry from the journal and from this process, so that the next attempt or run sends the call. */
 	deleteEverywhere(): void {
 		this.deleteFromJournal();
 		this.journal.recentRequests?.delete(this.recentKey);
@@ -292,7 +292,7 @@ function sentElsewhereFailure(value: WrittenValue, how: string): Failure {
 	});
 }
 
-/** Returns the tasks that can be collected, and whether some of `entries`, parts of one speech, have none. */
+/** Returns the ids of tasks to collect, and whether some of `entries`, parts of one speech, have no such task. */
 export function collectableTasks(
 	entries: JournalEntry[],
 ): Pick<FailureFacts, 'taskIds' | 'isIncomplete'> {

@@ -18,7 +18,10 @@ export type JournalValue =
 	 */
 	| { state: 'task' | 'gone'; taskId: string; createdAt?: number; accountKey?: string };
 
-/** A value in the journal. `writtenAt`: when it was written. `baseUrl`: ids are those of this service. */
+/**
+ * A value in the journal. `writtenAt`: when it was written, in ms since 1970. `baseUrl`: that of the service, because
+ * another service may use the same ids.
+ */
 export type WrittenValue = JournalValue & { writtenAt: number; baseUrl?: string };
 
 /** Values by idempotency key. */

@@ -70,7 +70,7 @@ export class RecentRequests {
 		return `${this.nodeKey}/${digestOf(values, files, baseUrl)}`;
 	}
 
-	/** Returns the value of the last hour; undefined if there is none, or if this run must not collect. */
+	/** Returns what was set in the last hour; undefined if that is nothing, or if this run must not collect. */
 	get(key: string): WrittenValue | undefined {
 		const value = this.mayCollect ? this.values.get(key) : undefined;
 		return value && Date.now() - value.writtenAt < MEMORY_TTL_MS ? value : undefined;

@@ -7,7 +7,7 @@ import type { JournalValue } from './journalStore';
 /** The journal's value for a create call, with the index of its input item. */
 export type ItemRequest = JournalValue & { index: number };
 
-/** Kinds and meanings of failures that are not about the item, so that a retry of it can succeed. */
+/** Kinds and meanings of failures that are not about the item: once the cause is gone, a retry can succeed. */
 const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | ErrorMeaning | undefined>([
 	...(['outOfCredit', 'rateLimited', 'tokenRefused', 'overBudget', 'timedOut'] as const),
 	...(['unreachable', 'noResponse', 'unavailable', 'foreignServer', 'redirected'] as const),

@@ -75,7 +75,10 @@ export const operationFields: INodeProperties[] = RESOURCES.flatMap(
 	},
 );
 
-/** The names on the canvas, by `resource:operation`. The resource is named only if the operation does not. */
+/**
+ * The name of each operation on the canvas, by `resource:operation`. The canvas cuts off long texts, so the resource is
+ * named only if the operation's name does not contain it.
+ */
 const displayNameEntries = RESOURCES.flatMap(({ name, value, operations: resourceOperations }) =>
 	resourceOperations.map(({ option }) => {
 		const displayName = option.name.includes(name) ? option.name : `${name}: ${option.name}`;
@@ -83,7 +86,7 @@ const displayNameEntries = RESOURCES.flatMap(({ name, value, operations: resourc
 	}),
 );
 
-/** The text below the node on the canvas: a table, because an expression cannot read display names. */
+/** The text below the node on the canvas. It has a table, because an expression cannot read display names. */
 export const subtitle = `={{ (${JSON.stringify(Object.fromEntries(displayNameEntries))})[$parameter.resource + ":" + $parameter.operation] }}`;
 
 /** Returns the chosen operation. Throws a Failure of kind invalidInput if it does not exist. */

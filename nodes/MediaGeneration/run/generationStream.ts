@@ -188,7 +188,7 @@ export async function requestStream(
 		return !withImages || announcedIds.length >= requestedCount;
 	}
 
-	/** After a stop, closes the stream if its result can be found in the history, and any id in its start was read. */
+	/** After a stop, closes an accepted stream, whose first ids were read, if the history can show its result. */
 	function closeIfStopping(): void {
 		if (stopStarting.aborted && isAccepted && isFindable()) close();
 	}

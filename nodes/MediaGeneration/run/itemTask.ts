@@ -40,7 +40,10 @@ export function withIndexesOfEmptyField(error: unknown, resultsByItem: ItemResul
 	return error.withDefaults({ itemIndexes, itemCount: resultsByItem.length });
 }
 
-/** Resolves with a FailedResult if `promise` rejects with a Failure, so that other results are not lost. */
+/**
+ * Resolves with the output item of `promise`. If that rejects with a Failure, resolves with a FailedResult, so that the
+ * item's other results are not lost. Rejects with any other error.
+ */
 export const toItemResult = async (promise: Promise<INodeExecutionData>): Promise<ItemResult> =>
 	await promise.catch((error: unknown) => {
 		if (!(error instanceof Failure)) throw error;

@@ -26,12 +26,13 @@ export class Report {
 		this.context.sendMessageToUI(this.redact.text(`${row}: ${this.partPrefix}${text}`));
 	}
 
-	/** Does what `progress` does, and logs a debug line, which costs time even if it is suppressed. */
+	/** Does what `progress` does, and logs a debug line. Call it rarely: even a suppressed line costs time. */
 	log(text: string): void {
 		this.progress(text);
 		this.writeLogLine('debug', this.partPrefix + text);
 	}
 
+	/** Adds a hint for the output panel. */
 	hint(message: string): void {
 		const indexes = this.hints.get(message) ?? new Set<number>();
 		this.hints.set(message, indexes.add(this.item.index));

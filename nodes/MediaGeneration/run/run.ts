@@ -132,7 +132,10 @@ export class Run {
 		}
 	}
 
-	/** Makes the context of an item, and `this.concurrency` once. Throws an error if an option is invalid. */
+	/**
+	 * Makes the context of an item. The first success also creates `this.concurrency`. Throws a Failure or n8n's error
+	 * if an option is invalid.
+	 */
 	private contextFor(index: number, credential: Credential): ItemContext {
 		const { context } = this;
 		const { accountKey, redact } = credential;

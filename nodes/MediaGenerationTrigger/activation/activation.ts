@@ -15,7 +15,10 @@ export interface Activation {
 	isManual: boolean;
 	/** Aborts when the trigger is closed. */
 	closing: AbortSignal;
-	/** True if a sub-workflow downstream is known to have created `subject`. Its event would start a loop. */
+	/**
+	 * Resolves with true if this process knows that a sub-workflow downstream has created `subject`. Its event would
+	 * start an endless, charged loop. Never rejects.
+	 */
 	isCreatedDownstream(subject: EventSubject): Promise<boolean>;
 	/** Writes a warning to n8n's log, with the token redacted. */
 	warn(text: string): void;

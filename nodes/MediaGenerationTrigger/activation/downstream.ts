@@ -38,7 +38,7 @@ export function downstreamCreationCheck(
 		);
 		const isOwnCreator = (creator: RequestCreator) => {
 			const { id, calledBy } = creator;
-			// Equal ids mean an error workflow: that of this workflow, or of a sub-workflow that it called.
+			// Equal ids mean an error workflow, and name the workflow that failed: this one, or one that it has called.
 			if (id === calledBy) return id === workflowId || nodes.some((node) => mayCall(node, id));
 			if (calledBy !== workflowId) return false;
 			// n8n does not restart a published trigger when nodes are added behind it, so those nodes are not known

@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
 
-/** For how long n8n is assumed to remember a deduplication key, in ms. It forgets it with the execution. */
+/** How long n8n is assumed to remember a deduplication key, in ms. It deletes the key with the execution. */
 const DEDUPLICATION_KEY_TTL_MS = 120_000;
 /** How many events in state 'done' are remembered, so that a late message about one does not look like a new task. */
 const MAX_DONE_EVENTS = 1000;
@@ -17,7 +17,7 @@ export interface OutboxItem {
 	reported?: number;
 }
 
-/** What static data has as JSON, because n8n wraps each object there for every execution of the workflow. */
+/** A value in static data. It is saved as JSON, because n8n wraps each object there for every execution. */
 interface SavedOutbox<Item, Cursor> {
 	/** When these events were saved, in ms since 1970. */
 	savedAt: number;

@@ -33,7 +33,7 @@ export const progressStep: NumberField = {
 
 const displayNames = Object.fromEntries(EVENTS.map(({ name, value }) => [value, name]));
 
-/** The text below the node on the canvas: a table, because an expression cannot read display names. */
+/** The text below the node on the canvas. It has a table, because an expression cannot read display names. */
 export const subtitle = `={{ ((${JSON.stringify(displayNames)})[$parameter.events[0]] ?? "") + ($parameter.events.length > 1 ? " +" + ($parameter.events.length - 1) : "") }}`;
 
 /** The values of the trigger's parameters. */

@@ -77,7 +77,7 @@ export class HistoryWatch {
 		const { accountKey, baseUrl } = api.credential;
 		const pollStartedAt = monotonicNow();
 		const read = async (pageNumber: number) => {
-			// Page 1 may be a recent read of another trigger. An older page 2 could miss what has moved there.
+			// Page 1 may be a recent read of another trigger. An older page 2 could miss what page 1 no longer has.
 			const startedAfter = pollStartedAt - (pageNumber === 1 ? MAX_SHARED_READ_AGE_MS : 0);
 			const fetchPage = async (sharedSignal: AbortSignal) =>
 				await api.listHistory({ page: pageNumber, page_size: MAX_PAGE_SIZE }, sharedSignal);

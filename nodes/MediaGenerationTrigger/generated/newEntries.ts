@@ -26,7 +26,7 @@ export interface FingerprintedEntry extends HistoryEntry {
 
 /** The facts about an entry that are saved. */
 interface KnownEntry extends OutboxItem {
-	/** When it was created, in ms by the service's clock; NaN if unknown, which JSON turns into null. */
+	/** When it was created, in ms since 1970 by the service's clock. NaN if unknown; saved as JSON, it becomes null. */
 	createdAt: number | null;
 	/** When a poll first saw it, in ms since 1970 by our clock. */
 	since: number;
@@ -150,7 +150,10 @@ function needsNextPage(listedEntries: FingerprintedEntry[], previous: PollState)
 const isAnyKnown = (listedEntries: FingerprintedEntry[], { events }: PollState): boolean =>
 	listedEntries.some(({ fingerprint }) => events.has(fingerprint));
 
-/** True if an entry is newer than the watermark. If times are equal or unknown, `isNewerThanKnown` decides. */
+/**
+ * True if an entry was created after the watermark. If the times are equal or unknown, it is true if the list has a
+ * known entry that is older (`isNewerThanKnown`).
+ */
 const isAboveWatermark = (
 	createdAt: number,
 	watermark: number,
@@ -174,7 +177,10 @@ const entriesOf = (records: ServiceRecord[], baseUrl: string): FingerprintedEntr
 		fingerprint: fingerprintOf(entry),
 	}));
 
-/** Returns a digest of an entry's id, or else of its URL without signature, its time and its prompt. */
+/**
+ * Returns a digest of an entry's id or, without one, of its file's URL, its time and its prompt. The query of the URL
+ * is left out, because it may contain a signature that changes.
+ */
 function fingerprintOf({ id, files, record, prompt }: HistoryEntry): string {
 	const unsignedUrl = files[0] ? withoutQuery(files[0].fileUrl) : '';
 	const parts = id === undefined ? [unsignedUrl, asText(record.created_at) ?? '', prompt] : [id];

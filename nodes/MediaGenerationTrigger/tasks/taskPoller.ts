@@ -34,7 +34,7 @@ export class TaskPoller {
 		private readonly taskId: string,
 	) {}
 
-	/** Follows the task until it has ended, does not exist, or `signal` aborts. `readFirst`: see `TaskWait`. */
+	/** Follows the task until it ends, is gone, or `signal` aborts. Never rejects. `readFirst`: see `TaskWait`. */
 	async follow(
 		accountSocket: AccountSocket,
 		readFirst: boolean,
@@ -78,7 +78,7 @@ export class TaskPoller {
 		this.onEnd('completed', { status, ...(audioUrl && { audio_url: audioUrl }) }, task);
 	}
 
-	/** If `error` means that the task has ended, emits that if selected. Otherwise returns the Failure. */
+	/** If `error` means that the task has ended, emits that event if it is selected. Otherwise returns the Failure. */
 	private onError(error: unknown): Failure | undefined {
 		const failure = toFailure(error);
 		const error_kind = errorKindOf(failure);

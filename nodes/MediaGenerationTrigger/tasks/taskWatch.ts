@@ -58,7 +58,10 @@ export class TaskWatch {
 		if (isSocketAtFault && !closing.aborted) throw new Failure('webSocketBlocked');
 	}
 
-	/** Follows a selected task to its end. `readFirst` is false if a message has just named the task. */
+	/**
+	 * Follows a task to its end, unless it is not selected, has ended, or is followed already. `readFirst` is false if
+	 * a message has just named the task.
+	 */
 	private async follow(
 		accountSocket: AccountSocket,
 		taskId: string,
@@ -98,7 +101,7 @@ export class TaskWatch {
 		return api.credential.redact.text(taskId) === taskId;
 	}
 
-	/** Checks the token while the socket is closed, because a closed socket does not say whether that is why. */
+	/** Checks the token while the socket is closed: a failed opening does not say whether the token is why. */
 	private async checkTokenWhileClosed(accountSocket: AccountSocket): Promise<void> {
 		const { api, closing, onFatal } = this.activation;
 		while (!closing.aborted) {

@@ -139,7 +139,10 @@ export class RetryingClient {
 		this.throttle = throttleOf(credential);
 	}
 
-	/** Sends a call as `ApiCall` says. Throws a Failure, or what `onSend` or `readResponse` throws. */
+	/**
+	 * Sends a call, and repeats it as `ApiCall` says. Resolves with what `readResponse` resolves with. Throws a
+	 * Failure, or what `onSend` or `readResponse` throws.
+	 */
 	protected async send<T>(call: ApiCall, readResponse: ResponseReader<T>): Promise<T> {
 		const { throttle } = this;
 		const { attemptTimeoutMs = ATTEMPT_TIMEOUT_MS } = call;
@@ -203,7 +206,7 @@ export class RetryingClient {
 			if (kind === 'create' && lastFailure.kind === 'tokenRefused') this.tokenRefusal = lastFailure;
 			if (!lastFailure.facts.mayBeCharged) call.onNotAccepted?.();
 			const willRetry = this.shouldRetry(call, lastFailure, attempt++, startedAt);
-			// The service may be restarting, so a connection that is retried does not open the breaker.
+			// The service may be restarting, so a failed connection that is retried does not open the breaker.
 			const isRetriedConnection = willRetry && lastFailure.kind === 'unreachable';
 			admittedCall.end(isRetriedConnection ? 'unknown' : outcomeOf(lastFailure), lastFailure);
 			if (!willRetry) throw lastFailure;
@@ -212,9 +215,9 @@ export class RetryingClient {
 	}
 
 	/**
-	 * Returns the Failure of a call. If it is of kind tokenRefused but the account can be read, the account lacks a
-	 * permission, or the service has a token of its own, so the returned Failure is of kind rejected. If the account
-	 * can't be read for another reason, the words of the answer decide.
+	 * Returns the Failure of a call, of kind rejected instead of tokenRefused if the account can be read with the
+	 * token: the account then lacks a permission, or the service's own token was refused. If the account can't be read
+	 * for another reason, the words of the answer decide.
 	 */
 	private async withTokenChecked(call: ApiCall, failure: Failure): Promise<Failure> {
 		const { kind, facts } = failure;

@@ -16,7 +16,7 @@ const RETENTION_MS = 15_000;
 /** The least time between two searches for reads to drop, in ms. */
 const EVICTION_INTERVAL_MS = 1000;
 
-/** Reads something. To wait for its turn, a read calls `setWaiting(true)` at once, and then `false`. */
+/** A read. If it must wait its turn, it calls `setWaiting(true)` at once, and `setWaiting(false)` when it begins. */
 type Read<T> = (signal: AbortSignal, setWaiting: (isWaiting: boolean) => void) => Promise<T>;
 
 /** One read, and the callers that share it. */

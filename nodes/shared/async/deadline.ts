@@ -18,7 +18,7 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 	});
 }
 
-/** Returns the pause before retry `attempt` (from 0), in ms: a back-off with jitter, at most `maxMs`. */
+/** Returns the pause before retry `attempt` (from 0), in ms: a doubling back-off with jitter, at most `maxMs`. */
 export function backoffMs(attempt: number, maxMs = 4000): number {
 	const baseMs = Math.min(maxMs, 500 * 2 ** attempt);
 	return baseMs / 2 + Math.random() * (baseMs / 2);
@@ -88,7 +88,7 @@ const expiryTimeOf = (signal: AbortSignal) => expiryTimes.get(signal) ?? Infinit
 export const remainingMs = (signal: AbortSignal): number =>
 	Math.max(0, expiryTimeOf(signal) - monotonicNow());
 
-/** Starts a limit of `ms`, at most 24 days (a timer's). Its signal also aborts when one of `signals` does. */
+/** Starts a limit of `ms`, at most 24 days (the longest timer). Its signal also aborts when one of `signals` does. */
 export function startDeadline(ms: number, ...signals: AbortSignal[]): Deadline {
 	const controller = linkedController(...signals);
 	const { signal } = controller;
@@ -99,7 +99,7 @@ export function startDeadline(ms: number, ...signals: AbortSignal[]): Deadline {
 	return { signal, stop: () => controller.abort(SILENT_ABORT) };
 }
 
-/** Calls `action` with a signal that aborts after `ms` milliseconds, or when `signal` does. */
+/** Calls `action` with a signal that aborts after `ms`, or when `signal` does. Settles as `action` does. */
 export async function withDeadline<T, Signal extends AbortSignal>(
 	ms: number,
 	signal: Signal,

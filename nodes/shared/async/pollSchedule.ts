@@ -2,7 +2,10 @@
 const MIN_SHORT_PAUSE_MS = 50;
 /** The longest of the short pauses between reads, in ms. */
 const MAX_SHORT_PAUSE_MS = 5000;
-/** The longest pause after the channel opens, in ms. Events may have been missed while it was closed. */
+/**
+ * The longest pause from the opening of the channel to the next read, in ms, unless `hasShortPauses`. Events may have
+ * been missed while it was closed.
+ */
 const CATCH_UP_MS = 2000;
 
 /**

@@ -16,7 +16,7 @@ export type ReadResult<T> = { done: true; value: T } | { done: false; expectSoon
 
 /** How to read the outcome that is waited for, and when. */
 export interface PollOptions<T> {
-	/** Reads once, first if `isUrgent`. A transient Failure is no outcome; any other error ends the wait. */
+	/** Reads once, before others if `isUrgent`. A transient Failure is no outcome; any other error ends the wait. */
 	read(signal: AbortSignal, isUrgent: boolean): Promise<ReadResult<T>>;
 	/** The signal of a deadline (see `Deadline`). When it aborts, the wait throws its reason, a Failure. */
 	signal: AbortSignal;
@@ -43,7 +43,7 @@ const MAX_FINAL_READ_MS = 2000;
 export const msBeforeFinalRead = (ms: number): number =>
 	ms - Math.min(MAX_FINAL_READ_MS, ms * FINAL_READ_SHARE);
 
-/** Reads until there is an outcome. Throws the reason of `signal`, or the error that has ended the wait. */
+/** Reads until there is an outcome, and resolves with it. Throws the reason of `signal`, or the error of a read. */
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	const { read, signal, pollMs, maxBackoffMs = MAX_BACKOFF_MS } = options;
 	const pauseMs = options.readFirst ? 0 : pollMs;

@@ -1,7 +1,7 @@
 import { abortReason } from './deadline';
 import { Queue } from './queue';
 
-/** A counting semaphore, for bytes or executions. More than the limit waits until nothing is in use. */
+/** A counting semaphore, for bytes or executions. An amount above the limit waits until nothing is in use. */
 export class Semaphore {
 	private usedAmount = 0;
 	/** First come, first served, so that small amounts cannot overtake a large one forever. */
@@ -13,7 +13,7 @@ export class Semaphore {
 	/** `limit` is the amount that may be in use at once. */
 	constructor(private readonly limit: number) {}
 
-	/** Waits for `amount`. Resolves with a function that gives it back. Throws a Failure if `signal` aborts. */
+	/** Waits for `amount`. Resolves with a function that gives it back: call it once. Throws a Failure on abort. */
 	async acquire(amount: number, signal: AbortSignal): Promise<() => void> {
 		if (!(await this.queue.enter(signal, amount, this))) throw abortReason(signal);
 		return () => {

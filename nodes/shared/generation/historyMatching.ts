@@ -52,7 +52,7 @@ const mayOwnUnrecognizedEntry =
 	({ files, searchUntil = Infinity }: MediaRequest): boolean =>
 		files.length > 0 && searchUntil + CLOCK_TOLERANCE_MS >= earliestEntryTime(request);
 
-/** Returns a predicate for requests: without them, the owner of an entry with the prompt of `request` is unknown. */
+/** Returns a predicate for requests: true for those that must be known to tell which entries are `request`'s. */
 export const mayShareEntriesWith = (request: MediaRequest) => (other: MediaRequest) =>
 	isCompetingWith(request)(other) || mayOwnUnrecognizedEntry(request)(other);
 

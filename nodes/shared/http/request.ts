@@ -69,7 +69,7 @@ export function egressCheck(context: ServiceContext): (url: string) => Promise<v
 	};
 }
 
-/** Returns the code of an error's innermost cause that has one, such as ECONNRESET; '' if there is none. */
+/** Returns the code of an error's innermost cause that has one, such as ECONNRESET; otherwise ''. Pass no `depth`. */
 export function codeOf(error: unknown, depth = 0): string {
 	if (typeof error !== 'object' || error === null || depth > 4) return '';
 	const { code, cause } = error as { code?: unknown; cause?: unknown };

@@ -147,6 +147,7 @@ export const idleTimeout: NumberField = {
 		'How many seconds without a message from the service before the connection counts as lost. The node then searches the history for the result instead of requesting it again.',
 };
 
+/** Makes the field Prompt of an operation. */
 export const promptField = (
 	placeholder: string,
 	description: string,
@@ -162,6 +163,7 @@ export const promptField = (
 	description,
 });
 
+/** Makes the field for the input images of a video. */
 export const inputImagesField = (displayName: string, description: string): INodeProperties => ({
 	displayName,
 	name: 'binaryPropertyName',

@@ -37,7 +37,7 @@ export function destinationOf(context: IExecuteFunctions): string | undefined {
 	return typeof destinationNode === 'object' ? destinationNode.nodeName : destinationNode;
 }
 
-/** Returns the context data of all nodes that have run in this execution, perhaps several times. */
+/** Returns the context data of all nodes that have finished a run in this execution. n8n keeps it for later runs. */
 export function contextsOfFinishedNodes(context: IExecuteFunctions): IContextObject[] {
 	const { executionData, resultData } = (context as ContextInternals).runExecutionData ?? {};
 	return Object.entries(executionData?.contextData ?? {})

@@ -71,7 +71,7 @@ const UNREACHABLE_WORDINGS: Record<UnreachableCause, Wording> = {
 	},
 };
 
-/** Says that files were charged, and where to get them. A `data:` URL, the whole file, is omitted. */
+/** Says that files were charged, and where to get them. A `data:` URL is left out: it contains the whole file. */
 const chargedFilesSentence = ({ fileUrl, otherFileUrls = [], isFree }: FailureFacts) => {
 	const urls = [fileUrl, ...otherFileUrls].filter((url) => /^http/.test(url ?? ''));
 	const here = urls.length > 0 ? `, or here: ${urls.join(' , ')}` : '.';

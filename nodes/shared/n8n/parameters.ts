@@ -6,7 +6,10 @@ import { limit, returnAll, type NumberField, type SwitchField } from './descript
 /** Returns the value of a parameter, with its expressions resolved. Throws n8n's error if that is impossible. */
 type ReadParameter = (name: string, fallback?: unknown) => unknown;
 
-/** Reads parameters. Most methods throw a Failure for a bad value. Call them before the first request. */
+/**
+ * Reads parameters. Most methods throw a Failure (invalidInput) for a bad value. Read all parameters before the first
+ * request, so that a bad value costs nothing.
+ */
 export class NodeParameters {
 	/** Returns the value of a parameter as it is, without any checks. */
 	readonly readRaw: ReadParameter;
@@ -51,7 +54,7 @@ export class NodeParameters {
 		return isBlankText ? undefined : toWellFormed(requireText(value, displayName)).trim();
 	}
 
-	/** Returns a parameter or option that must be one of `allowed`, or of the keys of `aliases` (lower case). */
+	/** Returns a parameter or option that must be one of `allowed`, or the value of a key of `aliases` (lower case). */
 	choice<T extends string>(
 		name: string,
 		displayName: string,

@@ -13,7 +13,7 @@ const RECHECK_MS = 1000;
 /** How long an event waits for requests in flight whose prompt the service may have rewritten, in ms. */
 const OTHER_PROMPT_GRACE_MS = 5000;
 
-/** For how long a task with the text of a failed create call counts as its result, in ms. Queues take hours. */
+/** How long a task with the text of a failed create call counts as its result, in ms. Tasks may wait two hours. */
 const LATE_TASK_MS = 3 * 3_600_000;
 
 /** The workflow that has sent a request, and what called it (see `MediaRequest.creator`). */
@@ -26,7 +26,10 @@ export type RequestCreator = NonNullable<MediaRequest['creator']>;
 export type EventSubject = Partial<Pick<MediaRequest, 'prompt' | 'files'>> & {
 	id?: string;
 	hasFailed?: boolean;
-	/** Reads an unknown `prompt` if it decides. Resolves with undefined if the service does not tell it. */
+	/**
+	 * Reads an unknown `prompt`; called only if it decides. Resolves with undefined if the service does not tell it,
+	 * and rejects if it can't be read.
+	 */
 	readPrompt?(): Promise<string | undefined>;
 };
 
@@ -124,7 +127,7 @@ function verdictOf(request: MediaRequest, subject: EventSubject, receivedAt: num
 const isSameText = (one: string, other: string) => collapse(one) === collapse(other);
 const collapse = (text: string) => text.trim().replace(/\s+/g, ' ');
 
-/** Notes the result of `creator`: `files`, or the task `id`. Then it does not count as creator of more. */
+/** Notes that `files`, or the task `id`, are the result of `creator`, so that it is not the creator of others. */
 function assignResult(creator: MediaRequest, id: string, files: GeneratedFile[] = []): void {
 	if (creator.kind === 'speech') creator.announcedIds = [id];
 	if (creator.attributableCount === undefined) return;

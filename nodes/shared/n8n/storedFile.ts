@@ -12,7 +12,7 @@ export async function storedFileSize(helpers: Helpers, file: IBinaryData): Promi
 	return fileSize;
 }
 
-/** Reads a file into memory. Acquire the size of a large one first. Throws the error of n8n's storage. */
+/** Reads a file into memory. Acquire a large one's size from its budget first. Throws the error of n8n's storage. */
 export async function readStoredFile(helpers: Helpers, { id, data }: IBinaryData): Promise<Buffer> {
 	if (id === undefined) return Buffer.from(data, 'base64');
 	return await helpers.binaryToBuffer(await helpers.getBinaryStream(id));
@@ -30,5 +30,8 @@ class SoundBudget extends MemoryBudget {}
 /** Returns the budget for the input images of requests, in bytes. All executions of this process share it. */
 export const imageBudget = (): Semaphore => processContainer.get(ImageBudget);
 
-/** The budget for joined audio, in bytes. That of images may be in use for long, until their calls go out. */
+/**
+ * Returns the budget for joined audio, in bytes. It is not that of images, which may be held for long, until the
+ * service accepts the calls before theirs.
+ */
 export const soundBudget = (): Semaphore => processContainer.get(SoundBudget);

@@ -6,7 +6,7 @@ const FIRST_COOLDOWN_MS = 1000;
 const MAX_COOLDOWN_MS = 15_000;
 /** A longer `Retry-After` is cut to this many ms, because some services ask for a whole day. */
 const MAX_OBEYED_RETRY_AFTER_MS = 60_000;
-/** Up to this many random ms are added to a cooldown, so that processes of one account don't act together. */
+/** Up to this many random ms are added to a cooldown, so that processes of one account do not send together. */
 const MAX_JITTER_MS = 500;
 /**
  * How long other requests wait for the answer to a probe at most, in ms: some services answer a create call only when

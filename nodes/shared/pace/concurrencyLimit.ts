@@ -55,13 +55,13 @@ export class ConcurrencyLimit {
 		if (inFlight > this.current - 1) this.rounds += 1 / this.current;
 	}
 
-	/** Call this when a call from `sentAt` was refused because too many are in flight, `inFlight` of them ours. */
+	/** Call this when a call sent at `sentAt` was refused because too many are in flight, `inFlight` of them ours. */
 	onRefused(sentAt: number, inFlight: number): void {
 		// Calls that are sent together meet the same limit, so their refusals count as one.
 		if (sentAt > this.cutAt) this.cutTo(DECREASE * inFlight);
 	}
 
-	/** Call this after an overload failed a call; `inFlight` others were in flight when it was accepted. */
+	/** Call this when a call has failed from an overload. `inFlight` others were in flight when it was accepted. */
 	onOverload(inFlight: number): void {
 		this.cutTo(Math.min(this.current, inFlight));
 		this.riseMs = Infinity;

@@ -73,7 +73,10 @@ export interface AdmittedCall {
 export interface RunningTask {
 	/** True if the task should be read early, to notice an overload soon. */
 	readonly isSpotCheck: boolean;
-	/** Call this once, with the `error` of a failed task. Returns that; after an overload, with `safeInFlight`. */
+	/**
+	 * Call this exactly once, with the error if the task has failed. Returns `error`; after an overload, a copy of it
+	 * with the fact `safeInFlight`.
+	 */
 	end(error?: unknown): unknown;
 }
 
@@ -142,7 +145,7 @@ export class Throttle {
 		throw this.failFast.lastFailure ?? reason;
 	}
 
-	/** The ms until a request of this kind may go out; Infinity while it waits for the end of a call. */
+	/** The ms until a request of this kind may go out; Infinity while it waits for an event (a call ends, say). */
 	private delayMs(kind: CallKind): number {
 		if (kind === 'create' && this.failFast.isQuotaExhausted) return 0;
 		const requestDelayMs = Math.max(

@@ -212,7 +212,7 @@ export function parseResponseBody<T>(
 	if (!isFailed(raw)) throw new Failure('foreignServer', { transient: true });
 	const { kind, facts } = failureOfReport(redact.value(raw));
 	const { meaning, reason = 'no reason given' } = facts;
-	// If the answer has an id, a task may exist: it is not sent again, as it would be after `rateLimited`.
+	// If the answer has an id, a task may exist, so the call must not be sent again as after `rateLimited`.
 	const mayHaveStarted = kind === 'rateLimited' && !isThrottledAnswer(raw);
 	throw mayHaveStarted
 		? new Failure('rejected', { meaning, reason })

@@ -91,6 +91,7 @@ export function fileTypeOf(
 	return { mimeType, extension };
 }
 
+/** True if these are the first bytes of an image. */
 export const isImage = (bytes: Uint8Array): boolean =>
 	sniff(bytes)?.[2].startsWith('image/') === true;
 

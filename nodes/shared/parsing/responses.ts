@@ -73,7 +73,7 @@ function apparentEndOf(
 	return audioUrl === undefined || isFailureStatus ? undefined : 'completed';
 }
 
-/** Returns the innermost record (in `data`, `task` or a list of one) with the field `key`, or without. */
+/** Returns the innermost record (in `data`, `task` or a list of one) with the field `key`, else the innermost. */
 const unwrap = (raw: unknown, key: string): unknown => {
 	const record: unknown = Array.isArray(raw) && raw.length === 1 ? raw[0] : raw;
 	if (!isRecord(record)) return record;
@@ -158,7 +158,7 @@ export function listedEntries(raw: unknown, baseUrl: string, kind: MediaKind): u
 	return list.filter((entry) => hasFile(entry) || isFailed(entry) || isInProgress(entry));
 }
 
-/** Reads the generated files (§2.3) in an event, an answer or a history entry. `kind`: theirs, if known. */
+/** Reads the generated files (§2.3) in an event, an answer or a history entry. `kind`: their media kind, if known. */
 export function readGeneratedFiles(
 	raw: unknown,
 	baseUrl: string,
@@ -193,7 +193,7 @@ export function readGeneratedFiles(
 export const pathIdentifiersOf = (fileUrl: string): string[] =>
 	[withoutQuery(fileUrl)].filter((url) => /\.\w+$/.test(url));
 
-/** What identifies files in the history: ids, URLs and paths. Its ids may be others than in the stream. */
+/** What identifies files in the history: ids, URLs and paths, because it may have other ids than the stream. */
 export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	...new Set(
 		files.flatMap(({ id, fileUrl }) => [

@@ -17,7 +17,10 @@ export const truncate = (text: string, maxLength: number): string =>
 export const isBlank = (text: string): boolean =>
 	/^[\s\u2800\p{Cc}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
 
-/** Replaces lone surrogates and control characters, which parsers may refuse. Tabs and line breaks stay. */
+/**
+ * Returns a text without lone surrogates, and without control characters other than tabs and line breaks, because
+ * parsers may refuse them.
+ */
 export const toWellFormed = (text: string): string =>
 	text
 		.replace(/\p{Surrogate}/gu, '\ufffd')
@@ -51,7 +54,7 @@ const TIME_WITHOUT_ZONE = /\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/;
 /** True if `value` is a time without a zone. It may be the local time of anywhere. */
 export const hasNoZone = (value: unknown): boolean => TIME_WITHOUT_ZONE.test(asText(value) ?? '');
 
-/** Returns a time in ms since 1970, from s, ms or a text; NaN if it is none. Without a zone, it is UTC. */
+/** Returns a time in ms since 1970, from a number of s or ms, or a text (UTC without a zone); NaN if it is no time. */
 export function asTime(value: unknown): number {
 	const text = asText(value) ?? '';
 	if (!/^\d{9,13}(?:\.\d+)?$/.test(text)) {
@@ -77,7 +80,7 @@ export function asPercentage(value: unknown): number | undefined {
 /** Finds ids in JSON that may be too large to keep all digits as a number. */
 const LARGE_ID = /("\w{0,40}id"\s{0,3}:\s{0,3})(\d{16,})(?=\s{0,3}[,}])/gi;
 
-/** Parses JSON, with large ids as strings. Returns undefined for no JSON, and for too deep nesting. */
+/** Parses JSON, with large ids as strings. Returns undefined for a text that is no JSON, or is nested too deeply. */
 export function parseJson(text: string): unknown {
 	try {
 		const value: unknown = JSON.parse(text.replace(/^\uFEFF/, '').replace(LARGE_ID, '$1"$2"'));

@@ -246,7 +246,7 @@ export class AccountSocket {
 /** The sockets of an account, by WebSocket URL, because its credentials may have different ones. */
 class AccountSockets extends Map<string, AccountSocket> {}
 
-/** Adds the caller as a user of the account's socket, and returns that. The caller calls `release` once. */
+/** Returns the shared socket of a credential, and adds the caller as a user, who must call `release` once. */
 export function acquireSocket(credential: Credential, context: ServiceContext): AccountSocket {
 	const sockets = accountOf(credential).get(AccountSockets);
 	const url = credential.webSocketUrl;

@@ -154,7 +154,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			const isSentAtOnce = isUrgent && (isAnnounced || !isBackground);
 			const waitingKind = isBackground ? 'background' : 'poll';
 			const kind = isSentAtOnce ? 'read' : waitingKind;
-			// Only reads of one kind are shared, so that no urgent read waits for the turn of another.
+			// Only reads of one kind are shared, so that no urgent read waits for the turn of a less urgent one.
 			const key = `task ${kind} ${taskId}`;
 			const startedAfter = Math.max(freshAfter, monotonicNow() - MAX_SHARED_READ_AGE_MS);
 			const getTask = async (

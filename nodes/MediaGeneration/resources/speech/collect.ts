@@ -106,7 +106,7 @@ export async function collect(
 	}
 }
 
-/** Downloads the audio of a task, if `url` is given, with its duration. Throws a Failure with the task's id. */
+/** Downloads the audio of a task if `url` is given, and finds its duration. Throws a Failure with the task's id. */
 export async function fetchSound(
 	item: ItemContext,
 	taskId: string,
@@ -136,7 +136,7 @@ async function fetchFile(
 	});
 }
 
-/** Downloads the subtitles, if any. A hint says if that fails. Throws a Failure only if the run was stopped. */
+/** Downloads the subtitles, if any. If that fails, a hint says why. Throws a Failure only if the run was stopped. */
 async function fetchSubtitles(
 	item: ItemContext,
 	{ taskId, task }: SpeechResult,

@@ -91,7 +91,7 @@ export async function collectParts(
 	});
 }
 
-/** Makes the item of a speech, or one per part if they can't be joined. Throws a Failure if storing fails. */
+/** Makes the output item of a speech, or one per part if they can't be joined. Throws a Failure if storage fails. */
 export async function speechOutput(
 	item: ItemContext,
 	results: SpeechResult[],

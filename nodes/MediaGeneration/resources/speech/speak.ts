@@ -181,7 +181,7 @@ function buildRequestBody(parameters: NodeParameters) {
 	};
 }
 
-/** Splits a text into parts, each charged. Throws a Failure if that is impossible, or gives too many. */
+/** Splits a long text into parts, each charged. Throws a Failure if it cannot be split, or has too many parts. */
 function splitIntoParts(parameters: NodeParameters, text: string): string[] {
 	const { displayName } = splitLongerThan;
 	const maxLength = parameters.numberOption(splitLongerThan);

@@ -165,7 +165,7 @@ const sentenceEndsOf = (text: string) =>
 		.map(({ index }) => spaceStart(text, index))
 		.filter((end) => end > 0 && !endsInAbbreviation(text, end));
 
-/** Returns where to cut a word: before the first character or tag that does not fit, or 0 if none fits. */
+/** Returns where to cut a word longer than a part: before the first character or tag that does not fit, or 0. */
 function findCutInWord(text: string, maxLength: number): number {
 	// No other character ever joins a line break, so a combining mark after a tag is a character of its own.
 	const beginning = text

@@ -24,8 +24,9 @@ export interface SpeechOrder {
 type SubmittedTask = Pick<TaskWait, 'taskId' | 'readFirst'>;
 
 /**
- * Resolves with the task of an earlier attempt, or else with a new task, which is charged. The create call is aborted
- * after `timeoutMs`. Throws a Failure: 'indeterminate' if an earlier attempt may have created a task of unknown id.
+ * Resolves with the task of an earlier attempt, or else with a new task, which is charged. The create call is not sent
+ * after `item.stopStarting` has aborted; it is aborted after `timeoutMs`. Throws a Failure. Its kind is 'indeterminate'
+ * if an earlier attempt may have created a task whose id is unknown.
  */
 export const submit = async (
 	item: ItemContext,

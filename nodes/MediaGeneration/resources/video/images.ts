@@ -90,7 +90,7 @@ export function imageBodyPreparer(
 		};
 	};
 
-	/** Returns the image that a source stands for. Throws a Failure if it is missing, empty, or no image. */
+	/** Returns the image that a source stands for. Throws a Failure if it is missing, empty or of another type. */
 	function toImage(source: string | IBinaryData): Image<IBinaryData | URL> {
 		const field = typeof source === 'string' ? source : 'file';
 		const url = asWebUrl(field);
@@ -113,7 +113,7 @@ export function imageBodyPreparer(
 		return { label: field, data };
 	}
 
-	/** Downloads an image that is given by URL; any other stays. Throws a Failure if the download fails. */
+	/** Downloads an image that is given by URL; returns any other as it is. Throws a Failure if the download fails. */
 	async function fetchImage(
 		{ label, data }: Image<IBinaryData | URL>,
 		signal: AbortSignal,
@@ -123,7 +123,7 @@ export function imageBodyPreparer(
 		const file = { url: data.href, kind: 'image', id: 'input', maxBytes } as const;
 		const downloadPromise = download(context, item.credential, file, signal);
 		const storedImage = await downloadPromise.catch((error: unknown) => {
-			// The message of a failed download would say that the service has generated the file.
+			// The message of a failed download says that the service has generated the file, so it is replaced.
 			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
 			const reason =
 				(error.kind === 'downloadFailed' && error.facts.reason) || wordingOf(error).message;
@@ -172,7 +172,10 @@ export function imageBodyPreparer(
 		return Buffer.concat([...parts, Buffer.from(`"${json.slice(arrayStart)}`)]);
 	}
 
-	/** Resolves with the base64 text of an image. Its type comes from its name, so its bytes are checked. */
+	/**
+	 * Resolves with the base64 text of an image. Throws a Failure if its bytes are not those of an image: n8n takes the
+	 * MIME type from the file's extension.
+	 */
 	async function encodeImage({ label, data }: Image): Promise<Buffer> {
 		const bytes = await readStoredFile(context.helpers, data);
 		if (isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');

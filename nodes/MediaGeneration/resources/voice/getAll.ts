@@ -85,7 +85,7 @@ export const getAllVoices: Operation = {
 			let voices = language
 				? await readVoices(api, { ...query, language }, maxResults, stopStarting)
 				: [];
-			// Some services filter by the name of a language instead, so the user's text is tried as well.
+			// Some services filter by a language's name instead of its code, so the user's text is tried as well.
 			if (voices.length === 0) voices = await readVoices(api, query, maxResults, stopStarting);
 			if (voices.length === 0) {
 				report.hint(
