@@ -144,7 +144,7 @@ async function fetchOnce(
 		credential,
 	});
 	const announcedBytes = Number(response.headers['content-length']) || 0;
-	// A host may compress the file all the same: Content-Length is then too small, so it only raises the limit.
+	// A host may compress the file unasked: Content-Length is then too small, so it only raises the limit.
 	const maxBytes = file.maxBytes ?? Math.max(announcedBytes, MAX_UNANNOUNCED_BYTES);
 	const megabytes = Math.round(maxBytes / 1024 / 1024);
 	const tooLargeFailure = downloadFailure(`it is larger than ${megabytes} MB`, false);

@@ -126,7 +126,7 @@ const failedGeneration = (facts: FailureFacts): Wording => ({
 const mayHaveCharged = ({ mayBeCharged, taskId, fileUrl, announcedIds, isFree }: FailureFacts) =>
 	!isFree && Boolean(mayBeCharged || taskId || fileUrl || announcedIds?.length);
 
-/** Returns true if the failed operation has the option Concurrency: then its failures have one of these facts. */
+/** Returns true if the failed operation has the option Concurrency: if it is charged or waits for a task. */
 const hasConcurrency = ({ mediaKind, lastKnownStatus }: FailureFacts) =>
 	mediaKind !== undefined || lastKnownStatus !== undefined;
 

@@ -1,7 +1,7 @@
 import type { ErrorMeaning } from '../failure';
 import { asText, truncate, isRecord, parseJson } from './values';
 
-/* Finds out what an error is about, from its text and its status (see test/unit/errorTable.test.ts). */
+/* Finds out what an error is about, from its text and its status (examples: test/unit/errorTable.test.ts). */
 
 /**
  * Names of fields whose text may say what went wrong. `npm run check` uses them, too.
