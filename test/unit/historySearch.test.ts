@@ -361,6 +361,21 @@ test('a request whose stream is open is still known after 10,000 requests for sp
 	await isNamed;
 });
 
+test('what may be the result is named, although the history can be read no more', async () => {
+	const listHistory = jest.fn(async ({ page }: { page: number }) => {
+		if (Date.now() > SENT_AT + 20_000) throw new Failure('unavailable', { transient: true });
+		return pageOf(one, page);
+	});
+	const api = apiOf(listHistory);
+	ledgerOf(api.credential).add(sent());
+	const request = sent({ searchUntil: Date.now() });
+	const signal = startDeadline(60_000).signal;
+	const failed = findInHistory(api, request, new Failure('streamLost'), signal);
+	const isNamed = expect(failed).rejects.toMatchObject({ facts: { candidates: [{ id: 'a' }] } });
+	await jest.advanceTimersByTimeAsync(60_000);
+	await isNamed;
+});
+
 test('what another process has found for a request is known as taken', async () => {
 	const api = apiOf(async ({ page }: { page: number }) => pageOf([file('b'), file('a')], page));
 	const requests = ledgerOf(api.credential);

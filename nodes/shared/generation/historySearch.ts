@@ -32,6 +32,7 @@ const RENEWAL_MS = 60_000;
  *
  * @param searchUntil until when to search, in ms since 1970; longer while the stream of another request is open, if
  *   that request may own the same entries
+ * @param match what the last read of the history has found, which still counts while the history can't be read
  */
 export async function findInHistory(
 	api: Api,
@@ -39,11 +40,11 @@ export async function findInHistory(
 	streamFailure: Failure,
 	signal: AbortSignal,
 	searchUntil = request.searchUntil ?? 0,
+	match: HistoryMatch = { matched: [], candidates: [], isUndecided: false },
 ): Promise<GeneratedFile[]> {
 	const { files: receivedFiles, requestedCount } = request;
 	const remainingSearchMs = () => searchUntil - Date.now();
 	let foundFiles = receivedFiles;
-	let match: HistoryMatch = { matched: [], candidates: [], isUndecided: false };
 
 	const searchRepeatedly = async (deadline: AbortSignal) =>
 		await pollUntil({
@@ -62,7 +63,7 @@ export async function findInHistory(
 			throw withDefaultFacts(error, { mayBeCharged: true });
 		if (match.isUndecided && !signal.aborted) {
 			const nextSearchAt = Date.now() + SEARCH_INTERVAL_MS;
-			return await findInHistory(api, request, streamFailure, signal, nextSearchAt);
+			return await findInHistory(api, request, streamFailure, signal, nextSearchAt, match);
 		}
 		// If the ids of all videos were announced, an entry with another id is none of them. But the history may have
 		// other ids than the stream, unless it has one of those.
