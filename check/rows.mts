@@ -49,7 +49,7 @@ export const isNotThere = ({ status }: Exchange) => [0, 404, 405, 501].includes(
 /** True if JSON reports a failure, also in a way that the node does not know. */
 const reportsFailure = (json: unknown): boolean =>
 	shared.isRecord(json) &&
-	(shared.isFailed(json) || json.ok === false || !shared.isEmptyError(json.errors));
+	(shared.isErrorAnswer(json) || json.ok === false || !shared.isEmptyError(json.errors));
 
 /** Returns what is wrong with an answer, in words; undefined if it is JSON that reports no failure. */
 function troubleOf(exchange: Exchange): string | undefined {

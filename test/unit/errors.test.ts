@@ -127,6 +127,8 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['answer with a 200', 'unavailable', ['{"code":"500","msg":"失败"}', '{"code":502}']],
 	['answer with a 200', 'rateLimited', ['{"code":503,"msg":"The model is overloaded"}']],
 	['answer with a 200', 'invalidVoice', ['{"error":"invalid_voice_id"}']],
+	['answer with a 200', 'invalidVoice', ['{"status":"pending","error":"invalid_voice_id"}']],
+	['answer with a 200', 'tokenRefused', ['{"status":"active","code":401,"msg":"Invalid token"}']],
 	['answer with a 200', 'rejected', ['{"error":{"message":"too long"}}', '{"error":true}']],
 	['answer with a 200', 'rejected', ['{"success":false,"message":"text too long"}']],
 	['answer with a 200', 'outOfCredit', ['{"success":false,"message":"No credits left"}']],

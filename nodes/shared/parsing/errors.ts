@@ -143,16 +143,17 @@ const LIKELY_PROGRESS_WORD =
 export const seemsInProgress = (status: unknown): boolean =>
 	LIKELY_PROGRESS_WORD.test(asText(status) ?? '');
 
+/** True if an answer reports an error, or its status is one of the usual words for failure; also for such a word. */
+export const isErrorAnswer = (answer: unknown): boolean =>
+	reportsError(answer) || isFailureWord(isRecord(answer) ? answer.status : answer);
+
 /**
- * True if a record reports an error, or its status is one of the usual words for failure. Also true for such a word by
- * itself.
+ * True if an event or an entry says that a generation has failed. An error beside a status that means “in progress” may
+ * be that of an attempt which the service repeats.
  */
-export function isFailed(entry: unknown): boolean {
-	const status = isRecord(entry) ? entry.status : entry;
-	// An error beside a status that means “in progress” may be that of an attempt which the service repeats.
-	const mayBeRepeated = seemsInProgress(status) && !statesFinalReason(entry);
-	return isFailureWord(status) || (reportsError(entry) && !mayBeRepeated);
-}
+export const isFailed = (entry: unknown): boolean =>
+	isErrorAnswer(entry) &&
+	(statesFinalReason(entry) || !seemsInProgress(isRecord(entry) ? entry.status : entry));
 
 /** Returns the Failure of an error status or a redirect. `body` must not contain the token. */
 export function failureOfStatus(status: number, body: string): Failure {
@@ -209,7 +210,7 @@ export function parseResponseBody<T>(
 	const raw = parseJson(body);
 	const result = read(raw);
 	if (result !== undefined) return result;
-	if (!isFailed(raw)) throw new Failure('foreignServer', { transient: true });
+	if (!isErrorAnswer(raw)) throw new Failure('foreignServer', { transient: true });
 	const { kind, facts } = failureOfReport(redact.value(raw));
 	const { meaning, reason = 'no reason given' } = facts;
 	// If the answer has an id, a task may exist, so the call must not be sent again as after `rateLimited`.

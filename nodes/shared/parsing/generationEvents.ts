@@ -3,7 +3,13 @@ import { TERMINAL_EVENTS, type GeneratedFile, type MediaKind } from '../contract
 import { Failure } from '../failure';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_REASON_CHARS } from '../limits';
 import { asText, truncate, isRecord, looksLikeHtml, parseJson, withoutQuery } from './values';
-import { failureOfReport, isFailed, isThrottledAnswer, statesFinalReason } from './errors';
+import {
+	failureOfReport,
+	isErrorAnswer,
+	isFailed,
+	isThrottledAnswer,
+	statesFinalReason,
+} from './errors';
 import {
 	idOf,
 	isInProgress,
@@ -141,7 +147,7 @@ export class GenerationEvents {
 		const isOfGeneration = idOf(value) !== undefined || this.filesIn(value).length > 0;
 		if (isHtml) this.setOutcome('', new Failure('foreignServer', { mayBeCharged: true }));
 		else if (value === undefined) this.setOutcome('the response was cut off');
-		else if (kind === 'unavailable' && isFailed(value) && !isOfGeneration)
+		else if (kind === 'unavailable' && isErrorAnswer(value) && !isOfGeneration)
 			this.setOutcome('', new Failure('unavailable', { ...facts, mayBeCharged: true }));
 		else this.readResult(value, 'the response contained no file');
 	}

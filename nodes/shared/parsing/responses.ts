@@ -8,7 +8,14 @@ import {
 	type TaskState,
 } from '../contract';
 import { MAX_URL_CHARS, MAX_REASON_CHARS } from '../limits';
-import { isFailed, isFailureWord, readReason, reportsError, seemsInProgress } from './errors';
+import {
+	isErrorAnswer,
+	isFailed,
+	isFailureWord,
+	readReason,
+	reportsError,
+	seemsInProgress,
+} from './errors';
 import { GENERATED_KINDS, kindInType } from './fileType';
 import type { Redactor } from './redaction';
 import {
@@ -223,7 +230,7 @@ export interface Page {
 
 /** Returns the answer if it is a record and reports no failure; otherwise undefined. */
 export const readSuccessRecord = (raw: unknown): ServiceRecord | undefined =>
-	isRecord(raw) && !isFailed(raw) ? raw : undefined;
+	isRecord(raw) && !isErrorAnswer(raw) ? raw : undefined;
 
 /** Reads one page of a list (§4.4, §4.9); undefined if the answer has none. */
 export function readPage(raw: unknown): Page | undefined {
