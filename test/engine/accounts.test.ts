@@ -177,11 +177,13 @@ describe('after a refused token', () => {
 	});
 
 	test.each([
-		[{ message: 'forbidden' }, 4],
-		[{ error: 'invalid_token' }, 1],
-	])('the words of 403 %j decide where the service has no account to read', async (body, sent) => {
+		[{ message: 'forbidden' }, 4, answer(404, { error: 'Not Found' })],
+		[{ error: 'invalid_token' }, 1, answer(404, { error: 'Not Found' })],
+		[{ error: 'invalid_token' }, 1, answer(200, '<!doctype html><p>Welcome')],
+		[{ error: 'invalid_token' }, 1, answer(200, { error: 'invalid_token' })],
+	])('the words of 403 %j decide where no account can be read', async (body, sent, action) => {
 		onCreate(answer(403, body), ALWAYS);
-		sim.fault({ path: /\/me\b/, action: answer(404, { error: 'Not Found' }), ...ALWAYS });
+		sim.fault({ path: /\/me\b/, action, ...ALWAYS });
 		const fields = node(speech(EACH, { concurrency: 1 }), CONTINUE);
 		expect(out(await run(fields, { items: items(4) }))).toHaveLength(4);
 		expect(posts()).toBe(sent);

@@ -26,7 +26,8 @@ import {
 	type RunningTask,
 	type Throttle,
 } from '../pace/throttle';
-import { asWebUrl } from '../parsing/values';
+import { readSuccessRecord } from '../parsing/responses';
+import { asWebUrl, parseJson } from '../parsing/values';
 
 /** How long one attempt may take, in ms, unless the call sets another limit. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
@@ -224,9 +225,10 @@ export class RetryingClient {
 		const isSurelyAboutToken = facts.status === 401 || call.path === ACCOUNT_PATH;
 		if (kind !== 'tokenRefused' || isSurelyAboutToken) return failure;
 		const account = await this.readAccount(monotonicNow(), signalsOf(call).abortInFlight);
+		// A web server may respond to any path with a page.
+		const isRead = typeof account === 'string' && readSuccessRecord(parseJson(account));
 		const isTokenRefused =
-			account instanceof Failure &&
-			(account.kind === 'tokenRefused' || meaningOf(facts.reason) === 'token');
+			!isRead && (isFailure(account, 'tokenRefused') || meaningOf(facts.reason) === 'token');
 		return isTokenRefused ? failure : new Failure('rejected', { ...facts, meaning: 'not_allowed' });
 	}
 
