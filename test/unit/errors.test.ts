@@ -115,6 +115,7 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['text of the service', 'rejected', ['Create video failed, no credits charged']],
 	['error beside a status', false, ['processing', 'IN_PROGRESS', 'queued', 'retrying']],
 	['error beside a status', true, ['error', 'creation_failed', 'start_error', 'not_accepted', '']],
+	['error beside a status', true, ['creation_rejected', 'queue_full', 'QUEUE_TIMEOUT', 'missing']],
 	[
 		'answer with a 200',
 		undefined,

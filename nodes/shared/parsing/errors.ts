@@ -138,7 +138,7 @@ export const statesFinalReason = (result: unknown): boolean =>
 
 /** Matches status words, also unknown ones, that seem to mean that a task or a generation is in progress. */
 const LIKELY_PROGRESS_WORD =
-	/ing$|^(?!.*(?:fail|error|inactive|not_)).*(?:queue|pending|active|progress|start|wait|submit|creat|schedul|accept)/i;
+	/(?<!miss)ing$|^(?!.*(?:fail|error|inactive|not_|reject|expire|time_?out|full$)).*(?:queue|pending|active|progress|start|wait|submit|creat|schedul|accept)/i;
 /** True for a status word that seems to mean “in progress”. */
 export const seemsInProgress = (status: unknown): boolean =>
 	LIKELY_PROGRESS_WORD.test(asText(status) ?? '');
