@@ -183,6 +183,18 @@ test('nothing is paid for once the deadline has passed while the socket was wait
 	expect(sim.chargedCalls).toBe(0);
 });
 
+test('what was paid for is collected without a wait for a socket that hangs', async () => {
+	sim.setWebSocketMode('hang');
+	const fields = speech('Hi. [sim:slow=40]', { timeout: 4 });
+	const failed = await run(fields);
+	expect([bad(failed).message, posts()]).toEqual([expect.stringContaining('No result'), 1]);
+	await sim.waitFor(() => sim.countOpenSockets() === 0);
+	const began = Date.now();
+	good(await run(fields, { retryOf: failed.run }));
+	expect(Date.now() - began).toBeLessThan(2500);
+	expect(posts()).toBe(1);
+});
+
 /** It was made, and paid for, once. */
 async function expectOnce(maxTries: number) {
 	// The first attempt ends before it reads the task: a new one may be unknown for some seconds.

@@ -67,7 +67,8 @@ export async function collect(
 	try {
 		const isExisting = typeof orderOrId === 'string';
 		// The socket opens first: messages about a task may arrive before the response to its create call.
-		if (!isExisting) await Promise.race([accountSocket.ready(), whenAborted(signal)]);
+		if (!isExisting && orderOrId.entry.needsCreateCall)
+			await Promise.race([accountSocket.ready(), whenAborted(signal)]);
 		const { taskId, readFirst } = isExisting
 			? { taskId: orderOrId, readFirst: true }
 			: await submit(item, orderOrId, options.timeoutMs);
