@@ -112,6 +112,14 @@ describe('one of several refused, the others in the making', () => {
 		},
 	);
 
+	test('a lack of credit that has an id is about all of them', async () => {
+		const refusal = event('error', { id: 'request-1', error: 'insufficient_credits' });
+		onCreate({ sse: [refusal, 'END'] });
+		const onError = 'continueRegularOutput' as const;
+		const { result } = await hasten(node(video('P', {}, several), { onError }));
+		expect(out(result)[0]!.json.error_kind).toBe('credit');
+	});
+
 	test('the stream breaks: nobody waits for the one that was refused', async () => {
 		const came = done([made('v2')]);
 		onCreate({ sse: [...ids.map(tellsId), refuses('v1'), came, 'RESET'] });

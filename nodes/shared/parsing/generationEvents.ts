@@ -316,9 +316,10 @@ export class GenerationEvents {
 				interruptionReason: isComplete ? undefined : interruptionReason,
 			};
 		else {
-			// An error with an id is about that file alone.
+			// An error with an id is about that file alone, but the credit is that of the account.
+			const isOneRefused = failedIds.length > 0 && reportedFailure?.kind !== 'outOfCredit';
 			const mayOthersCome =
-				(this.isAnyFileInProgress || failedIds.length > 0) && !this.lastEventIsUnattributedError;
+				(this.isAnyFileInProgress || isOneRefused) && !this.lastEventIsUnattributedError;
 			this.outcome ??= failure ?? {
 				...result,
 				interruptionReason: interruptionReason ?? this.defaultInterruption,
