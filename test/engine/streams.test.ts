@@ -4,7 +4,7 @@ import { status } from '../faults/row.mts';
 import { MIB } from '../service/bodies.mts';
 import { split } from './longText';
 import { bad, good, hints, only } from './seen';
-import { begin, image, node, RETRY, run, sim, start, fakeTime, video } from './setup';
+import { begin, EACH, image, node, RETRY, run, sim, start, fakeTime, texts, video } from './setup';
 import { made, onCreate, posts } from './service';
 import { hasten, pass, passUntil, passWhile } from './time';
 
@@ -56,6 +56,20 @@ test.each([
 		new RegExp(`^${what}: the service sent nothing for 20 seconds \\(.* UTC\\)$`),
 	);
 	expect(sent()).toBe(1);
+});
+
+test('the last attempt never tells of a cancellation if the first one failed for another row', async () => {
+	const refuse: Handler = (_request, response) =>
+		setTimeout(() => response.writeHead(400).end('{"error":"This was refused"}'), 1000);
+	front.on(/^POST/, saying(status('processing'), false), 1).on(/^POST/, refuse, 1);
+	const { result } = await hasten(node(video(EACH, { idleTimeout: 20 }), RETRY), {
+		...texts('A', 'B'),
+		credential: { baseUrl: front.url },
+	});
+	expect(bad(result).message).toMatch(
+		/^Row 1: The result did not arrive: the attempt ended early \(.* UTC\)$/,
+	);
+	expect(sent()).toBe(3);
 });
 
 test('a stream is not cut in its silence if its video could not be recognized elsewhere', async () => {

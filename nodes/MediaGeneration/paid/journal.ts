@@ -304,7 +304,10 @@ export function collectableTasks(
 export function describeFailedAttempt(error: unknown): string {
 	const now = new Date().toISOString().replace('T', ' ').slice(0, 19);
 	const failure = toFailure(error);
+	const { kind, facts } = failure;
+	// The failure of another row ends a run, too: nobody may have canceled it.
+	if (kind === 'canceled') return `the attempt ended early (${now} UTC)`;
 	// The message of the next attempt says itself that the result did not arrive.
-	const lostReason = failure.kind === 'streamLost' ? failure.facts.reason : undefined;
+	const lostReason = kind === 'streamLost' ? facts.reason : undefined;
 	return `${lostReason ?? wordingOf(failure).message} (${now} UTC)`;
 }
