@@ -9,9 +9,9 @@ import { digestOf, itemIdentity } from './idempotencyKey';
 export type JournalValue =
 	/**
 	 * 'sent': it is indeterminate whether the service has accepted the call. 'accepted': the service has begun to
-	 * generate. `indeterminateReason` says why the first attempt has failed. `request` is missing for speech.
+	 * generate. `firstFailure` says why the first attempt has failed. `request` is missing for speech.
 	 */
-	| { state: 'sent' | 'accepted'; indeterminateReason?: string; request?: MediaRequest }
+	| { state: 'sent' | 'accepted'; firstFailure?: string; request?: MediaRequest }
 	/**
 	 * 'task': the service has created a speech task, at `createdAt` in ms since 1970. 'gone': the service has said that
 	 * the task failed or does not exist. `accountKey` is that of the credential that has created the task.

@@ -61,7 +61,7 @@ export class GenerationRecord {
 	/** `accepted` once the service has begun to generate, so that the call is charged. */
 	private state: 'sent' | 'accepted' = 'sent';
 	/** Why the first attempt has failed, in words. */
-	private indeterminateReason: string | undefined;
+	private firstFailure: string | undefined;
 	/** True if the stream ended too early. Missing files may then still appear in the history. */
 	private isStreamLost = false;
 
@@ -72,7 +72,7 @@ export class GenerationRecord {
 	) {
 		const { value: previous } = entry;
 		if (previous && 'request' in previous && previous.request) {
-			({ state: this.state, indeterminateReason: this.indeterminateReason } = previous);
+			({ state: this.state, firstFailure: this.firstFailure } = previous);
 			this.request = previous.request;
 			return;
 		}
@@ -101,9 +101,9 @@ export class GenerationRecord {
 		const { accountKey = ownAccountKey, files, reason, failedIds } = this.request;
 		if (files.length > 0) this.item.report.hint(this.entry.collectedHint);
 		const tokenReason = accountKey !== ownAccountKey && 'it was requested with another token';
-		const interruption = [tokenReason, this.indeterminateReason].filter(Boolean).join('; ');
+		const interruption = [tokenReason, this.firstFailure].filter(Boolean).join('; ');
 		const kind = reason === undefined ? 'indeterminate' : 'generationFailed';
-		const cause = reason ?? (this.state === 'sent' && this.indeterminateReason && interruption);
+		const cause = reason ?? (this.state === 'sent' && this.firstFailure && interruption);
 		const failure = cause ? new Failure(kind, { reason: cause }) : undefined;
 		const interruptionReason = interruption || 'an earlier attempt ended without a result';
 		return { files, interruptionReason, reason, failedIds, failure };
@@ -215,7 +215,7 @@ export class GenerationRecord {
 			return error;
 		}
 		const isProbablyNotAccepted = isFailure(error, 'unavailable', 'foreignServer');
-		this.indeterminateReason ??= describeFailedAttempt(error);
+		this.firstFailure ??= describeFailedAttempt(error);
 		this.updateRequest({
 			searchUntil: searchEnd(request, isProbablyNotAccepted ? SEARCH_AFTER_ERROR_MS : undefined),
 		});
@@ -249,8 +249,8 @@ export class GenerationRecord {
 	/** Applies `change` to the request, and writes the request to the journal for the next attempt. */
 	private updateRequest(change: Partial<MediaRequest>): void {
 		Object.assign(this.request, change);
-		const { state, indeterminateReason, request } = this;
-		this.entry.write({ state, indeterminateReason, request });
+		const { state, firstFailure, request } = this;
+		this.entry.write({ state, firstFailure, request });
 	}
 
 	/** How many files the order requests. */

@@ -47,7 +47,7 @@ async function findPreviousTask(
 	if (!previous) return undefined;
 	if (!('taskId' in previous)) {
 		throw new Failure('indeterminate', {
-			reason: previous.indeterminateReason,
+			reason: previous.firstFailure,
 			mayBeCharged: true,
 			mediaKind: 'speech',
 		});
@@ -94,7 +94,7 @@ async function create(
 		ledgerRequest.searchUntil = searchEnd(ledgerRequest, 0);
 		const isIndeterminate = error instanceof Failure && error.facts.mayBeCharged;
 		if (isIndeterminate) {
-			entry.write({ state: 'sent', indeterminateReason: describeFailedAttempt(error) });
+			entry.write({ state: 'sent', firstFailure: describeFailedAttempt(error) });
 		}
 		throw withDefaultFacts(error, { mediaKind: 'speech' });
 	});
