@@ -7,10 +7,11 @@ import {
 	STOPPED,
 	type Credential,
 	type Run,
+	isGood,
 } from './operations.mts';
 import { redactorOf, StandIns, type Recording } from './recording.mts';
 import type { Row } from './report.mts';
-import { blockedRow, chargeLines, isAnswered, rowsOf, voiceIn } from './rows.mts';
+import { blockedRow, chargeLines, rowsOf, voiceIn } from './rows.mts';
 import { shared } from './shared.mts';
 import { ENDED_BY_NODE } from './wire.mts';
 
@@ -51,7 +52,7 @@ export async function check(
 		const free = isDead ? [] : FREE_OPERATIONS;
 		runs.push(...(await Promise.all(free.map((each) => runOperation(each, credential, stop)))));
 		stop.throwIfAborted();
-		if (runs.some((run) => run.operation !== 'missing' && isAnswered(run))) {
+		if (runs.some((run) => run.operation !== 'missing' && isGood(run))) {
 			onStep('other pages, a wrong token, and ten seconds of WebSocket');
 			const asked = await askMore(credential, first, stop);
 			const { otherPages, wrongToken, socket } = asked;

@@ -46,11 +46,6 @@ const isRedirect = ({ status }: Exchange) => status >= 300 && status < 400;
 /** True if there was no answer, or if its status says that the service does not offer the call. */
 export const isNotThere = ({ status }: Exchange) => [0, 404, 405, 501].includes(status);
 
-/** True if JSON reports a failure, also in a way that the node does not know. */
-const reportsFailure = (json: unknown): boolean =>
-	shared.isRecord(json) &&
-	(shared.isErrorAnswer(json) || json.ok === false || !shared.isEmptyError(json.errors));
-
 /** Returns what is wrong with an answer, in words; undefined if it is JSON that reports no failure. */
 function troubleOf(exchange: Exchange): string | undefined {
 	const { status, broke, headers, parts, ended = 0 } = exchange;
@@ -60,7 +55,7 @@ function troubleOf(exchange: Exchange): string | undefined {
 		return status > 0 ? `HTTP ${status}, then ${broke}` : `no answer: ${broke}`;
 	const json = jsonOf(exchange);
 	const isOk = status >= 200 && status < 300;
-	if (isOk && json !== undefined && !reportsFailure(json)) return undefined;
+	if (isOk && json !== undefined && !shared.isErrorAnswer(json)) return undefined;
 	const text = textOf(exchange);
 	const { reason } = shared.failureOfStatus(status, text).facts;
 	const notText = parts.length > 0 ? 'other data' : 'an empty body';
@@ -71,10 +66,6 @@ function troubleOf(exchange: Exchange): string | undefined {
 	const wait = headers['retry-after'] ? `, Retry-After ${headers['retry-after']}` : '';
 	return `HTTP ${status}${wait} with ${kind}${reason === undefined ? '' : `: ${reason}`}`;
 }
-
-/** True if the node has succeeded, with an answer that reports no failure. */
-export const isAnswered = (run: Run): boolean =>
-	isGood(run) && !reportsFailure(jsonOf(answerIn(run)!));
 
 /**
  * Returns the answer to a free operation: the first that the node can read, otherwise the last. If the service has
@@ -193,7 +184,6 @@ interface Part {
 	entryFields?: Field[];
 }
 
-const TAKEN = 'the node takes it for a good answer';
 const byId = 'voices must be entered By ID';
 const byIdAlone = 'a lost video or image is found by its ID alone';
 const isLostVideo =
@@ -241,7 +231,6 @@ function readRow(run: Run, { part, ifRead, ifLost, entryFields }: Part, asked: A
 	const isUnread = error !== undefined || (entryFields && entries.length === 0 && hasList);
 	const lost =
 		(isUnread ? ifLost + (error ? ` (${error})` : '') : undefined) ??
-		(trouble && !isUnread ? TAKEN : undefined) ??
 		(isMissed ? `the newest entries are missed: ${ifLost}` : undefined) ??
 		(entry && lostIn(entry).find((field) => field.ifLost)?.ifLost);
 	const facts = [
@@ -294,9 +283,7 @@ export function voiceIn(runs: Run[]): string | undefined {
 export function blockedRow(first: Exchange, account?: Run): Row {
 	const answer = (account && answerIn(account)) ?? first;
 	const failure = shared.failureOfConnection({ code: answer.broke }, answer.origin);
-	const why = account
-		? (errorIn(account) ?? TAKEN)
-		: `n8n says “${shared.wordingOf(failure).message}”`;
+	const why = account ? errorIn(account) : `n8n says “${shared.wordingOf(failure).message}”`;
 	const advice = `${why}: check the Base URL and the API Token`;
 	return row(ACCOUNT, !isNotThere(answer), [[], [troubleOf(answer) ?? ELSEWHERE]], advice, 'fails');
 }
@@ -504,7 +491,7 @@ function mayBeCharged(create: Exchange): boolean {
 	if (status >= 300 && status < 500) return [303, 408].includes(status);
 	if (status >= 500) return shared.failureOfStatus(status, textOf(create)).kind === 'unavailable';
 	const json = jsonOf(create);
-	const isRefused = reportsFailure(json) && shared.idOf(json) === undefined;
+	const isRefused = shared.isErrorAnswer(json) && shared.idOf(json) === undefined;
 	const isSurelyRefused = isRefused || shared.isThrottledAnswer(json);
 	return shared.failureOfReport(json).kind === 'unavailable' || !isSurelyRefused;
 }

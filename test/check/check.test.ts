@@ -121,7 +121,7 @@ describe('a stranger checks', () => {
 			'one that refuses all with status 200',
 			(_, response) => response.end('{"ok":false,"errors":[{"message":"Jeton inconnu"}]}'),
 			'fails',
-			/Account \| different \| HTTP 200 with an error: Jeton inconnu \| the node takes it for a good answer: check/,
+			/Account \| different \| HTTP 200 with an error: Jeton inconnu \| .*: check the Base URL/,
 		],
 		[
 			'with a wrong token, which the service repeats',

@@ -14,12 +14,10 @@ const token = 'recorded-token-0123456789';
 
 /** What an edge makes of an answer. */
 type Change = (path: string, text: string, type: string) => string;
-/** With `refusal`, that comes with status 200 in place of each error; without it, a page. */
-type Own = [change?: Change, refusal?: string];
 
-async function record(name: string, pay: string[], dialect: Partial<Dialect>, ...own: Own) {
+async function record(name: string, pay: string[], dialect: Partial<Dialect>, change?: Change) {
 	const simulator = await startSimulator({ token, pace: 0.05, dialect });
-	const edge = own[0] && (await edgeOf(simulator.baseUrl, ...own));
+	const edge = change && (await edgeOf(simulator.baseUrl, change));
 	const baseUrl = edge?.url ?? simulator.baseUrl;
 	const webSocketUrl = baseUrl.replace('http', 'ws');
 	const { recording } = await check({ baseUrl, webSocketUrl, apiToken: token }, pay, console.log);
@@ -31,8 +29,8 @@ async function record(name: string, pay: string[], dialect: Partial<Dialect>, ..
 	await edge?.stop();
 }
 
-/** Has no WebSocket. */
-const edgeOf = async (baseUrl: string, ...[change, refusal]: Own) =>
+/** No WebSocket, pages in place of errors, and answers as `change` makes them. */
+const edgeOf = async (baseUrl: string, change: Change) =>
 	await FakeService.start(async (request, response) => {
 		const { method, url } = request;
 		const body = method === 'POST' ? Buffer.concat(await request.toArray()) : undefined;
@@ -40,9 +38,9 @@ const edgeOf = async (baseUrl: string, ...[change, refusal]: Own) =>
 		const headers = { authorization, 'content-type': 'application/json' };
 		const answer = await fetch(baseUrl + url, { method, headers, body });
 		const type = answer.headers.get('content-type') ?? '';
-		const text = change!(url!, await answer.text(), type);
-		response.setHeader('content-type', answer.ok || refusal ? 'application/json' : 'text/html');
-		response.writeHead(refusal ? 200 : answer.status).end(answer.ok ? text : (refusal ?? PAGE));
+		const text = change(url!, await answer.text(), type);
+		response.setHeader('content-type', answer.ok ? 'application/json' : 'text/html');
+		response.writeHead(answer.status).end(answer.ok ? text : PAGE);
 	});
 
 await record('result-and-uuids', ['speech', 'image'], {
@@ -62,5 +60,4 @@ await record('lists-elsewhere', [], {}, (path, text) => {
 	if (path.includes('/voices')) return `{"results":${text}}`;
 	return path.includes('/histories') ? `{"data":{"items":${text}}}` : text;
 });
-await record('refused-with-200', [], {}, (_, text) => text, '{"errors":[{"title":"No"}]}');
 process.exit();

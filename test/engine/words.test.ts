@@ -31,6 +31,20 @@ async function failedItem(parameters: IDataObject) {
 	return item!.json;
 }
 
+test.each([
+	['speech', speech, { ok: false, message: 'You have no credits left' }],
+	['speech', speech, { errors: [{ title: 'Refused', detail: 'You have no credits left' }] }],
+	['video', video, { ok: false, message: 'You have no credits left' }],
+	['video', video, { data: null, errors: [{ message: 'You have no credits left' }] }],
+])('status 200 with a refusal of %s charges nothing, and nobody waits: %#', async (_, of, body) => {
+	fakeTime();
+	onCreate(answer(200, body));
+	const { result, seconds } = await hasten(batchOf(of('A')));
+	expect(out(result)[0]!.json).toMatchObject({ error_kind: 'credit' });
+	expect(out(result)[0]!.json.maybe_paid).toBeUndefined();
+	expect(seconds).toBeLessThan(5);
+});
+
 describe('a refusal in other words', () => {
 	test.each<[string, (text: string) => IDataObject, FaultAction]>([
 		['503 with JSON that says overloaded', speech, answer(503, OVERLOADED)],

@@ -52,11 +52,12 @@ function statusInCode(value: unknown): number | undefined {
 	return /^[45]\d\d$/.test(code) ? Number(code) : undefined;
 }
 
-/** True if an answer reports an error itself: in its `error` field, by `success: false` or by a `code` such as 401. */
+/** True if an answer reports an error itself: by `error`, `errors`, `success: false`, `ok: false` or a `code` such as 401. */
 export function reportsError(value: unknown): boolean {
 	if (!isRecord(value)) return false;
-	const { error, success } = value;
-	return !isEmptyError(error) || success === false || statusInCode(value) !== undefined;
+	const { error, errors, success, ok } = value;
+	const hasError = !isEmptyError(error) || !isEmptyError(errors);
+	return hasError || success === false || ok === false || statusInCode(value) !== undefined;
 }
 
 /** True for the usual status words that mean failure. */
