@@ -25,7 +25,7 @@ export type CallKind = keyof typeof RANKS;
 /** The least time between two background reads, in ms. */
 const BACKGROUND_INTERVAL_MS = 125;
 /** While there is a request interval, the time between two background reads is at least this many times as long. */
-const BACKGROUND_INTERVAL_FACTOR = 10;
+const BACKGROUND_FACTOR = 10;
 /**
  * If a task raises the number in flight to this count for the first time, or to twice as many, four times and so on, it
  * is read early. An overloaded service fails tasks after it has charged them, so an overload has to be noticed soon.
@@ -163,10 +163,7 @@ export class Throttle {
 	private onAdmit(kind: CallKind): void {
 		this.lastSentAt = monotonicNow();
 		this.requestBreaker.onSent();
-		const backgroundMs = Math.max(
-			BACKGROUND_INTERVAL_MS,
-			BACKGROUND_INTERVAL_FACTOR * this.interval.ms,
-		);
+		const backgroundMs = Math.max(BACKGROUND_INTERVAL_MS, BACKGROUND_FACTOR * this.interval.ms);
 		if (kind === 'background') this.nextBackgroundAt = monotonicNow() + backgroundMs;
 		if (kind !== 'create') return;
 		this.unansweredCreates++;
