@@ -47,7 +47,7 @@ type MeaningRow = readonly [ErrorMeaning, ...RegExp[]];
 
 /** Words with which the service asks to wait for another task of the account. */
 const WAIT_PATTERN =
-	/(?:previous|another|existing) (?:\w{1,20} ){0,3}(?:in progress|running|processing|pending)|wait (?:for|until) [^.]{0,40}(?:finish|complete|ends?\b)/;
+	/(?:previous|another|existing|already) (?:\w{1,20} ){0,3}(?:in progress|running|processing|pending)|wait (?:for|until) [^.]{0,40}(?:finish|complete|ends?\b)/;
 /** Other words with which a service says that too many tasks are in flight. */
 const CONCURRENCY_PATTERN =
 	/concurren|simultaneous|parallel|at once|in progress|(?:max|limit|many)[^.]{0,40} (?:running|active|pending|queued) /;
@@ -55,20 +55,25 @@ const CONCURRENCY_PATTERN =
 /** Words that say more than an HTTP status. The first row that matches counts. */
 const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 	[
+		'quota',
+		/(?:daily|today's|weekly|monthly|per (?:day|week|month))(?! spend)[^.]{0,40} (?:quota|limit|allowance)/,
+		/(?:quota|limit|allowance)[^.]{0,40} (?:per (?:day|week|month)|today|this (?:day|week|month))/,
+	],
+	[
 		'throttled',
 		WAIT_PATTERN,
 		/(?:concurren\w{0,10}|simultaneous|parallel)[^.]{0,40} (?:limit|max|reached|exceeded)/,
 		/(?:limit|max)[^.]{0,40} (?:concurren|simultaneous|parallel|(?:running|active|pending|queued) )/,
 		/too (?:many|much) (?:\w{1,20} ){0,2}(?:requests|tasks|jobs|videos|calls|connections|attempts|generations|traffic|at once)/,
-		/(?<!(?:frame|sampl\w{1,3}|speech|speaking) )\brate ?(?:limit|over)|throttl|too (?:quickly|fast|often|frequent)|slow(?:ing)? down|limit[^.]{0,20} requests|frequency (?:limit|is too)/,
+		/(?<!(?:frame|bit|sampl\w{1,3}|speech|speaking) )\brate ?(?:limit|over)|throttl|too (?:quickly|fast|often|frequent)|slow(?:ing)? down|limit[^.]{0,20} requests|frequency (?:limit|is too)/,
 		/(?:limit|quota|exceed\w{0,3}|max)[^.]{0,60}(?<!frames|words|samples|bits) per (?:second|minute|min)\b/,
-		/overload|at capacity|queue (?:is )?full|high demand|\bbusy\b|(?:heavy|high|excessive|peak) (?:load|traffic|usage)/,
+		/overload|at capacity|queued? (?:is |limit )?(?:full|max|exceed)|high demand|\bbusy\b|(?:heavy|high|excessive|peak) (?:load|traffic|usage)/,
 		/(?:no|not enough|insufficient|lack of|exceed\w{0,3}|over) (?:\w{1,20} ){0,2}(?:capacity|gpus?|compute|workers?)\b|capacity (?:\w{1,20} )?(?:exceed|reach|limit|full)/,
+		/限流|频繁|过快|并发|排队|队列|繁忙/,
 	],
 	[
 		'quota',
-		/(?:daily|weekly|monthly|hourly|per (?:day|week|month))[^.]{0,40} (?:quota|limit|allowance)/,
-		/(?:quota|limit|allowance)[^.]{0,40} (?:per (?:day|week|month)|today|this (?:day|week|month))/,
+		/hourly[^.]{0,40} (?:quota|limit|allowance)/,
 		/(?:used|reached|exceeded|hit)[^.]{0,60} (?:billing (?:period|cycle)|plan|(?:usage|trial|generation|video|account) limit)|usage limit/,
 		/(?:usage|trial|generation|video|account|plan) limits? (?:\w{1,20} ){0,2}(?:reach|exceed)/,
 	],
@@ -81,6 +86,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/(?:exceed|exhaust)\w{0,10}[^.]{0,30}(?:credit|balance|fund)|quota[^.]{0,20}not enough/,
 		/credits? (?:are |is )?(?:remaining|required)|characters remaining|top(?:ping)? ?up|recharge|arrear|overdue/,
 		/billing (?:hard )?limit|spend(?:ing)? limit|add (?:more )?(?:credit|fund)|buy (?:more )?credit/,
+		/(?:余额|额度|积分)[^，。]{0,6}不足|充值|欠费/,
 	],
 	[
 		'quota',
@@ -88,7 +94,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 	],
 	[
 		'not_allowed',
-		/captcha|(?:unusual|suspicious) activity|are (?:a )?human|whitelist|allowlist|model access|insufficient permission/,
+		/captcha|(?:unusual|suspicious) activity|are (?:a )?human|(?<!request )(?:white|allow)list|model access|insufficient permission/,
 		/(?:account|user|organi[sz]ation|workspace|project) (?:\w{1,20} ){0,3}(?:locked|suspended|banned|disabled|deactivated|blocked|restricted|frozen)/,
 		/free (?:user|tier|plan|account)|paid (?:user|plan|subscription)|(?:up|down)grade (?:your|to)|upgrade required/,
 		/(?:premium|pro|enterprise|higher|business) (?:plan|tier|subscription|account|user|only)/,
@@ -103,19 +109,20 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 	[
 		'moderation',
 		/nsfw|unsafe|\bsafety\b|\bfiltered\b|filter failed|(?:safety|content|audio|input|output|media|people|rai) (?:filter|checker|moderat)/,
-		/moderation|moderated|content (?:policy|guideline|restrict|violat|blocked|rejected|is not allowed)/,
-		/violat\w{0,5}[^.]{0,60}(?:polic|guideline|terms|rule|standard)|(?:usage|community|content|policy|policies) (?:guidelines?|polic\w{1,4}|violat\w{1,4}|restrictions?)/,
+		/moderation|moderated|content (?:management |against )?(?:policy|guideline|restrict|violat|blocked|rejected|is not allowed)/,
+		/(?:violat\w{0,5}|against our)[^.]{0,60}(?:polic|guideline|terms|rule|standard)|(?:usage|community|content|policy|policies) (?:guidelines?|polic\w{1,4}|violat\w{1,4}|restrictions?)/,
 		/flagged|prohibited|inappropriate|(?<!case )sensitive|infring|guardrail|risk control|danger|offensive|harmful|sexual|nudity|explicit content|violence|hate speech/,
-		/(?:prominent|public|real|famous) (?:people|person|figure)|celebrit|likeness|copyright|intellectual property|\bminors\b|minor (?:upload|detect|safety)/,
+		/(?:prominent|public|real|famous) (?:people|person|figure)|people image|celebrit|likeness|copyright|intellectual property|\bminors\b|(?:error|contains) minor(?:$|\.)|minor (?:upload|detect|safety)/,
 		/(?:prompt|image|request|input|output|content)s? (?:\w{1,20} ){0,2}(?:blocked|refused) by|block reason|blocked content|(?:prompt|content) (?:was |is )?blocked/,
 		/responsible ai|(?:banned|forbidden|disallowed) (?:prompt|word|content|term)|\brai\b|rephras|modify your (?:prompt|request)|different prompt/,
+		/(?<!大小写)敏感|违规|审核|安全(?:策略|校验)/,
 	],
 	[
 		'token',
 		/(?:invalid|expired|missing|wrong|revoked|incorrect|bad) (?:(?:x |your )?(?:api|access|bearer|auth|session|secret) ){0,2}(?:tokens?|(?:api|access|secret) key|credentials?)\b(?!\W{1,3}(?:at|in json|line)\b)/,
 		/(?:invalid|expired|missing|wrong|revoked|incorrect|bad) (?:x )?(?:api|access|secret) ?keys?\b|missing authori[sz]ation/,
 		/(?:token|api key|jwt|credentials?)\b[^.]{0,30}(?:expired|invalid|revoked|not valid|malformed|not recogni|not found|is missing)/,
-		/authentication (?:error|failed|required|credentials)|(?:session|login) (?:\w{1,20} )?(?:fail|expired|invalid)|no (?:api key|token|authori[sz]ation)|(?:could|can)(?: ?not|n't) (?:validate|verify) (?:the |your )?(?:credentials|token)|(?:please )?(?:log|sign) ?in again/,
+		/\bauth(?:entication)? (?:error|fail|required|credentials)|(?:session|login) (?:\w{1,20} )?(?:fail|expired|invalid)|no (?:api key|token|authori[sz]ation)|(?:could|can)(?: ?not|n't) (?:validate|verify) (?:the |your )?(?:credentials|token)|(?:please )?(?:log|sign) ?in again/,
 	],
 	[
 		'voice',
