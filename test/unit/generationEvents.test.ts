@@ -88,6 +88,7 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['half an end', COMPLETE.slice(0, COMPLETE.indexOf('file_url') + 20), { kind: 'lost' }],
 	['an error of bare words', event('error', 'It failed'), failed('It failed')],
 	['an error of another name', event('image_generation_failed', '"quota"'), failed('quota')],
+	['one with a dot', event('video.failed', '{"reason":"quota"}'), failed('quota')],
 	['half a JSON answer', '[{"id":"v1","file_ur', lost(/cut off/)],
 	['JSON without a file', '{"status":"unknown"}', lost(/no file/)],
 	['JSON of a job that goes on', '{"status":"accepted"}', lost(/response ended early/)],
@@ -107,6 +108,7 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	],
 	['a failure told by a status', status({ status: 'FAILED', message: 'No' }), failed('No')],
 	['one without a reason', status('failed'), failed()],
+	['one in a longer word', status('TASK_STATUS_FAILED'), failed('TASK_STATUS_FAILED')],
 ])('%s', (...row) => {
 	const [, stream, outcome, words] = row;
 	const heard = hear([stream]);

@@ -110,6 +110,9 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['state and word of a task', ['completed', 'completed'], [done, { status: ' Completed ' }]],
 	['state and word of a task', ['error', 'error'], [{ status: 'Failed' }, { status: 'CANCELLED' }]],
 	['state and word of a task', ['error', 'error'], [{ status: 'canceled' }, { status: 'error' }]],
+	['state and word of a task', ['error', 'error'], [{ status: 'FAILURE' }, { status: 'fail' }]],
+	['state and word of a task', ['error', 'error'], [{ status: 'GENERATE_AUDIO_FAILED' }]],
+	['state and word of a task', ['processing', 'no_error'], [{ status: 'no_error' }]],
 	['state and word of a task', ['pending', 'pending'], [{ status: 'pending' }]],
 	// An envelope's own status is no task's, but the fields of a task may have no status of their own.
 	[

@@ -60,9 +60,9 @@ export function reportsError(value: unknown): boolean {
 	return hasError || success === false || ok === false || statusInCode(value) !== undefined;
 }
 
-/** True for the usual status words that mean failure. */
+/** True for the usual status words that mean failure, also at the end of a longer word. */
 export const isFailureWord = (value: unknown): boolean =>
-	/^(?:media_generation_status_)?(?:error|failed|filtered|cancell?ed)$/i.test(asText(value) ?? '');
+	/^(?!no)(?:\w+_)?(?:error|fail(?:ed|ure)?|filtered|cancell?ed)$/i.test(asText(value) ?? '');
 
 /** True if a task or a generation has failed because the service was overloaded. */
 export const isOverload = (error: unknown): boolean =>
