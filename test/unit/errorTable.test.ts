@@ -76,6 +76,7 @@ const TABLE: Record<string, string[]> = {
 		'"并发或QPS超出预付费资源包限制"',
 		'"操作频繁，请稍后重试"',
 		'"当前排队人数过多，请稍后重试"',
+		'{"message":"当前分组上游负载已饱和，请稍后再试 (request id: 2025)","code":"bad_response_status_code"}',
 	],
 	quota: [
 		google(
@@ -247,8 +248,13 @@ const TABLE: Record<string, string[]> = {
 		'"video contains minor"',
 		'{"error":"PUBLIC_ERROR_UPLOAD_IMAGE_CONTAIN_PEOPLE_IMAGE"}',
 		'"生成视频涉及敏感内容"',
+		'"内容未通过审核"',
+		'"审核不通过，请修改"',
+		'"提示词中含有违规内容"',
 		'"触发平台的内容安全策略"',
 		'"文本安全校验未通过"',
+		'"内容由于合规问题已被阻止生成"',
+		'"生成内容触发风控"',
 	],
 	voice: [
 		detail(404, 'voice_not_found', 'A voice with the voice_id x was not found.'),
@@ -303,6 +309,11 @@ const TABLE: Record<string, string[]> = {
 		'"Video bitrate limit exceeded"',
 		'"sample rate over limit: 48000"',
 		'"bit rate limit is 320 kbps"',
+		'{"status":"审核中"}',
+		'{"status":"正在审核"}',
+		'{"status":"processing","message":"内容安全校验中，请稍候"}',
+		'{"status":"审核通过"}',
+		'"名称大小写敏感，参考图数量过多"',
 		'"[Errno 122] Disk quota exceeded"',
 		'500 {"detail":"[Errno 13] Permission denied: \'/data/a.mp4\'"}',
 	],

@@ -69,7 +69,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/(?:limit|quota|exceed\w{0,3}|max)[^.]{0,60}(?<!frames|words|samples|bits) per (?:second|minute|min)\b/,
 		/overload|at capacity|queued? (?:is |limit )?(?:full|max|exceed)|high demand|\bbusy\b|(?:heavy|high|excessive|peak) (?:load|traffic|usage)/,
 		/(?:no|not enough|insufficient|lack of|exceed\w{0,3}|over) (?:\w{1,20} ){0,2}(?:capacity|gpus?|compute|workers?)\b|capacity (?:\w{1,20} )?(?:exceed|reach|limit|full)/,
-		/限流|频繁|过快|并发|排队|队列|繁忙/,
+		/限流|频繁|过快|并发|排队|队列|繁忙|饱和/,
 	],
 	[
 		'quota',
@@ -115,7 +115,8 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/(?:prominent|public|real|famous) (?:people|person|figure)|people image|celebrit|likeness|copyright|intellectual property|\bminors\b|(?:error|contains) minor(?:$|\.)|minor (?:upload|detect|safety)/,
 		/(?:prompt|image|request|input|output|content)s? (?:\w{1,20} ){0,2}(?:blocked|refused) by|block reason|blocked content|(?:prompt|content) (?:was |is )?blocked/,
 		/responsible ai|(?:banned|forbidden|disallowed) (?:prompt|word|content|term)|\brai\b|rephras|modify your (?:prompt|request)|different prompt/,
-		/(?<!大小写)敏感|违规|审核|安全(?:策略|校验)/,
+		// A check that still runs (“…中”, “正在…”, “等待…”) or was passed (“通过”) is no refusal.
+		/^(?!.*(?:中(?=$|[.,，。…])|正在|等待|(?<![未不没无][能有法]?)通过)).*(?:(?<!大小写)敏感|违规|合规|审核|风控|安全(?:策略|校验))/,
 	],
 	[
 		'token',
