@@ -39,7 +39,7 @@ export const ACCOUNT_PATH = '/v1/video/me';
 /** Match the names of events that report a result or a failure (§6.1) by their ends; their beginnings differ. */
 export const TERMINAL_EVENTS = {
 	complete: /_complete$/,
-	failed: /(?:^|[._])(?:error|fail(?:ed|ure)?)$/i,
+	failed: /(?:^|[\W_])(?:error|fail(?:ed|ure)?)$/i,
 } as const;
 
 /** The `type` of WebSocket messages about speech tasks (§6.2). */

@@ -89,6 +89,7 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['an error of bare words', event('error', 'It failed'), failed('It failed')],
 	['an error of another name', event('image_generation_failed', '"quota"'), failed('quota')],
 	['one with a dot', event('video.failed', '{"reason":"quota"}'), failed('quota')],
+	['one with a hyphen', event('task-failed', '"quota"'), failed('quota')],
 	['half a JSON answer', '[{"id":"v1","file_ur', lost(/cut off/)],
 	['JSON without a file', '{"status":"unknown"}', lost(/no file/)],
 	['JSON of a job that goes on', '{"status":"accepted"}', lost(/response ended early/)],
