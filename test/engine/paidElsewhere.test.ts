@@ -75,7 +75,7 @@ test('an error workflow has executions of its own to retry', async () => {
 		return { t, workflow: { id: 'workflow-that-failed' } };
 	});
 	const { description } = bad(await run(speech(EACH), { mode: 'error', items }));
-	expect(description).toContain("workflow' under Executions. Then run only this row");
+	expect(description).toContain("workflow' under Executions. Change the text");
 });
 
 test('an error workflow that speaks starts the failed workflow no more than once', async () => {

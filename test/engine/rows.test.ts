@@ -41,7 +41,7 @@ test('following the message brings the 99 that are paid for; only the bad one is
 	expect(message).toContain(`Row ${BAD + 1}: `);
 	expect(message.length).toBeLessThan(200);
 	expect(description).toMatch(
-		/^First get the other rows: change only On Error \(Settings\) to .* Then run only this row\. Change the text, voice or model\. .* Already paid for, so free in that retry: 99 other rows \(tasks .* and 94 more\)\. The retry requests this row again, too, as it was first read \(charged\)\.$/,
+		/^First get the other rows: change only On Error \(Settings\) to .*\. Change the text, voice or model\. .* Then run only this row, if still missing\. Already paid for, so free in that retry: 99 other rows \(tasks .* and 94 more\)\. The retry requests this row again, too, as it was first read \(charged\)\.$/,
 	);
 	expect(description.match(/\d{2,}(?=, | and )/g)).toHaveLength(5);
 	expect(posts()).toBe(100);
@@ -60,7 +60,7 @@ test('in a called workflow, the message sends to that workflow’s own execution
 	running.currentRun().data.parentExecution = { workflowId: 'caller', executionId: '1' };
 	const { description } = bad(await running.finished);
 	expect(description).toContain(
-		"workflow' under the sub-workflow's Executions. Then run only this row",
+		"workflow' under the sub-workflow's Executions. Change the text, voice or model. A new",
 	);
 	expect(description).toMatch(
 		/Don't retry the calling workflow: that may charge everything again\.$/,

@@ -63,7 +63,7 @@ const network: Row[] = [
 		operations: WITH_IMAGES,
 		setting: { options: { timeout: 15 } },
 		make: accepted(({ socket }) => socket.resetAndDestroy()),
-		fails: 'result did not arrive…may have been charged…only looks again…may be the result',
+		fails: 'result did not arrive…may be the result…may have been charged…only looks again',
 		note: 'the service never sent its ID, and someone else may have used the same prompt',
 	},
 	row('A read request is reset before any response', [SPEAK, ...READING, 'speech:delete'], {

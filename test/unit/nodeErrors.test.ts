@@ -68,10 +68,10 @@ The service is not available (HTTP 503): maintenance. Try again later.
 The service could not generate the speech: text too long. Change the text, voice or model. A new request is charged.
 The service could not generate the video: UNSAFE_GENERATION. Change the prompt or any images. A new request is charged.
 The service's response is too large: a list of more than 1000 pages. For a list, turn off 'Return All' and set a lower 'Limit'. Otherwise, contact your provider.
-An earlier attempt sent this request, but it is unclear whether the service accepted it. It isn't sent again, to avoid a second charge: check History → Get Many in half an hour. If it isn't there, run only this row (charged). 'Execute step' here charges all rows.
+An earlier attempt sent this request, but it is unclear whether the service accepted it. The request isn't sent again, to avoid a second charge: check History → Get Many in half an hour. If the result isn't there, run only this row (charged). 'Execute step' here charges all rows.
 The task is completed, but its audio is not available yet (waited 60 seconds). Wait a few minutes.
 The file was generated but could not be downloaded: the file is empty. The request has been charged. Get its file with History → Get Many, or here: https://files.example.com/a.mp3
-The result did not arrive: the service sent nothing for 300 seconds. It has been charged: check History → Get Many in half an hour. If it isn't there, run only this row (charged). A retry only looks again.
+The result did not arrive: the service sent nothing for 300 seconds. The request has been charged: check History → Get Many in half an hour. If the result isn't there, run only this row (charged). A retry only looks again.
 No result after 3600 seconds (last known status: processing, 57 %). To wait longer, raise 'Timeout' under Options.
 This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later, or list the tasks in 'Task IDs'. The trigger then checks those.
 The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those. Without a WebSocket, the trigger can't detect tasks by itself.
@@ -240,10 +240,14 @@ describe('what a message says', () => {
 		},
 	);
 
-	it('names the first five entries that may be it, and how many more there are', () => {
+	it('names the first five entries that may be it, and how many more there are, before the advice', () => {
 		const candidates = Array.from({ length: 7 }, (_, index) => ({ id: `e${index}` }));
 		const { description } = wordingOf(failure('streamLost', { candidates }));
-		expect(description).toMatch(/may be the result: e0, e1, e2, e3, e4 and 2 more\.$/);
+		expect(description).toMatch(
+			/^One of .* may be the result: e0, e1, e2, e3, e4 and 2 more\. .*If the result isn't there, run/,
+		);
+		const { description: lost } = wordingOf(failure('streamLost', { announcedIds: ['v1'] }));
+		expect(lost).toMatch(/^The result has the ID v1\. .*If the result isn't there, run/);
 	});
 
 	it.each([

@@ -17,9 +17,9 @@ test('at most five are named, however many are paid; a failed row has to be let 
 	requests[3] = gone(3);
 	expect(chargeSummary(requests, failed(3, 'taskFailed'))).toEqual({
 		before:
-			"First get the other rows: change only On Error (Settings) to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under Executions. Then run only this row.",
+			"First get the other rows: change only On Error (Settings) to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under Executions.",
 		after:
-			'Already paid for, so free in that retry: 99 other rows (tasks t0, t1, t2, t4, t5 and 94 more). The retry requests this row again, too, as it was first read (charged).',
+			'Then run only this row, if still missing. Already paid for, so free in that retry: 99 other rows (tasks t0, t1, t2, t4, t5 and 94 more). The retry requests this row again, too, as it was first read (charged).',
 	});
 });
 
@@ -28,11 +28,11 @@ test('a row whose own result is paid for is not sent to be run alone, unless onl
 	for (const kind of ['downloadFailed', 'noAudioUrl', 'streamLost', 'tooLarge'] as const) {
 		const all = said(requests, failed(1, kind));
 		expect(all).toMatch(/^First get the other rows: .*\. This row is paid for, too\./);
-		expect(all).not.toMatch(/alone|first read/);
+		expect(all).not.toMatch(/only this row|first read/);
 	}
 	const error = new Failure('taskFailed', { taskIds: ['8'], isIncomplete: true });
 	expect(said([...requests, gone(1)], { index: 1, error })).toMatch(
-		/ Then run only this row\..* first read \(charged\)\.$/,
+		/ Then run only this row, if still missing\..* first read \(charged\)\.$/,
 	);
 });
 
@@ -73,7 +73,7 @@ test('a called workflow is continued under its own executions: a retry of the ca
 		/'Retry with currently saved workflow' under the sub-workflow's Executions is charged only/,
 	);
 	expect(advice(tasks(9), 9, 'taskFailed')).toMatch(
-		/choose 'Retry with currently saved workflow' under the sub-workflow's Executions\. Then/,
+		/choose 'Retry with currently saved workflow' under the sub-workflow's Executions\. Then run/,
 	);
 });
 
@@ -119,14 +119,14 @@ test('what was paid in earlier rounds or by another node is said, where the list
 		"Earlier requests are paid for: choose 'Retry with currently saved workflow' under Executions, not a new run.";
 	expect(said([], failed(0, 'outOfCredit'), earlier)).toBe(sentence);
 	expect(said([], failed(0, 'invalidInput'), earlier)).toBe(
-		`${sentence} To skip this row, set On Error to 'Continue (using error output)', connected back to any loop.`,
+		`To skip this row, set On Error to 'Continue (using error output)', connected back to any loop. ${sentence}`,
 	);
 	expect(said([], failed(0, 'outOfCredit'), { ...earlier, isRetry: true })).toBe(
 		`${sentence} Retry this execution, not an earlier one.`,
 	);
 	// All in one sentence, where the retry is offered elsewhere.
 	expect(said([sent(0)], failed(0, 'outOfCredit'), { ...earlier, isSubWorkflow: true })).toMatch(
-		/ under the sub-workflow's Executions, not a new run or a retry of the caller\. [^.]*loop\.$/,
+		/loop\. [^.]* under the sub-workflow's Executions, not a new run or a retry of the caller\.$/,
 	);
 	expect(said([task(0, '7')], failed(1, 'outOfCredit'), earlier)).not.toContain('Earlier');
 });

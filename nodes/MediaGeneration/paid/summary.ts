@@ -151,14 +151,16 @@ export function chargeSummary(
 	const whatToDo = joinSentences(
 		mustSkipItem && (adviceComesFirst ? 'First get the other rows:' : 'To get the other rows,'),
 		mustSkipItem ? advice.skipItem : advice[failsAgain ? 'retryUnchanged' : 'retry'],
-		adviceComesFirst && (isPaid ? 'This row is paid for, too.' : 'Then run only this row.'),
+		adviceComesFirst && isPaid && 'This row is paid for, too.',
 	);
 	const hasOnlyEarlierResults = hasEarlierRequests && !hasCollectableResults;
 	const after = joinSentences(
-		hasOnlyEarlierResults && advice.earlier,
+		// The retry may have got this row after all, and another request for it would be charged.
+		adviceComesFirst && !isPaid && 'Then run only this row, if still missing.',
 		hasOnlyEarlierResults &&
 			failsAgain &&
 			"To skip this row, set On Error to 'Continue (using error output)', connected back to any loop.",
+		hasOnlyEarlierResults && advice.earlier,
 		hasCollectableResults && !adviceComesFirst && whatToDo,
 		chargedRequests.length > 0 &&
 			`Already paid for${mustSkipItem ? ', so free in that retry' : ''}: ${itemCount} other row${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,

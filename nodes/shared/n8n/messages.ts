@@ -245,7 +245,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		facts.sentElsewhere === undefined
 			? {
 					message: `An earlier attempt sent this request, but it is unclear whether the service accepted it${reasonSuffix(facts)}`,
-					description: `It isn't sent again, to avoid a second charge: ${howToCheckFor(facts.mediaKind)}. If it isn't there, run only this row (${facts.part ? 'all its parts are charged' : 'charged'}). 'Execute step' here charges all rows.`,
+					description: `The request isn't sent again, to avoid a second charge: ${howToCheckFor(facts.mediaKind)}. If the result isn't there, run only this row (${facts.part ? 'all its parts are charged' : 'charged'}). 'Execute step' here charges all rows.`,
 				}
 			: {
 					message: `An earlier attempt sent this request ${facts.sentElsewhere}`,
@@ -262,7 +262,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	streamLost: (facts) => ({
 		message: `The result did not arrive${reasonSuffix(facts)}`,
-		description: `It ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many in half an hour. If it isn't there, run only this row (charged). A retry only looks again.`,
+		description: `The request ${facts.mayBeCharged ? 'may have' : 'has'} been charged: check History → Get Many in half an hour. If the result isn't there, run only this row (charged). A retry only looks again.`,
 	}),
 	timedOut: ({ limitMs, lastKnownStatus, taskId, announcedIds, fileUrl }) => ({
 		message: `No result after ${formatSeconds(limitMs)}${lastKnownStatus ? ` (last known status: ${lastKnownStatus})` : ''}`,
@@ -307,12 +307,16 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 		createdAt ? `${id} (created ${createdAt})` : id,
 	);
 	const sentences = [
+		// A user has to know which results these are before following the description.
+		candidates?.length &&
+			`${candidates.length > 1 ? 'One of these history entries' : 'This history entry'} may be the result: ${listFirst(candidates)}.`,
+		announcedIds?.length &&
+			`${kind === 'streamLost' ? 'The' : 'The request has been charged. In History → Get Many, the'} ${announcedIds.length > 1 ? 'results have the IDs' : 'result has the ID'} ${listFirst(announcedIds)}.`,
 		wording.description,
-		announcedIds?.length
-			? `${kind === 'streamLost' ? 'The' : 'The request has been charged. In History → Get Many, the'} ${announcedIds.length > 1 ? 'results have the IDs' : 'result has the ID'} ${listFirst(announcedIds)}.`
-			: facts.mayBeCharged &&
-				!['streamLost', 'indeterminate'].includes(kind) &&
-				`The request may have been charged: ${howToCheckFor(facts.mediaKind)} before you send it again.`,
+		facts.mayBeCharged &&
+			!announcedIds?.length &&
+			!['streamLost', 'indeterminate'].includes(kind) &&
+			`The request may have been charged: ${howToCheckFor(facts.mediaKind)} before you send it again.`,
 		howToCollect(kind, facts),
 		indeterminateParts?.length &&
 			`Part${indeterminateParts.length > 1 ? 's' : ''} ${indeterminateParts.join(', ')} may also have been charged, although the service didn't confirm it.`,
@@ -320,8 +324,6 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 			taskId === undefined &&
 			kind !== 'downloadFailed' &&
 			chargedFilesSentence(facts),
-		candidates?.length &&
-			`${candidates.length > 1 ? 'One of these history entries' : 'This history entry'} may be the result: ${listFirst(candidates)}.`,
 	];
 	return {
 		message: [wording.message, taskAndPart.filter(Boolean).join(', ')].filter(Boolean).join(' – '),
