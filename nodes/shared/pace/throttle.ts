@@ -56,11 +56,11 @@ export type Outcome = 'succeeded' | 'rejected' | 'throttled' | 'unavailable' | '
 /** A request that may go out now, from `Throttle.admit`. */
 export interface AdmittedCall {
 	readonly isCreate: boolean;
-	/** When the call was admitted. */
-	readonly sentAt: number;
-	/** When the caller first tried to send this call. */
+	/** When the call was admitted, from `monotonicNow`. The limits take this for the time when it was sent. */
+	readonly admittedAt: number;
+	/** When the caller first tried to send this call, from `monotonicNow`. */
 	readonly waitingSince: number;
-	/** Returns true if a circuit breaker has opened since `sentAt`, so a call that is not sent yet must not go out. */
+	/** Returns true if a circuit breaker has opened since `admittedAt`, so a call that is not sent yet must not go out. */
 	isRevoked(): boolean;
 	/**
 	 * Call this exactly once: with `succeeded` as soon as the service has accepted the call, or else when the call has
@@ -116,7 +116,7 @@ export class Throttle {
 	);
 	readonly coalescedReads = new CoalescedReads();
 	/** When the last request was admitted, from `monotonicNow` like all times in this class. */
-	private lastSentAt = 0;
+	private lastAdmittedAt = 0;
 	/** The earliest time at which the next background read may be admitted. */
 	private nextBackgroundAt = 0;
 	/** How many create calls were admitted and are neither answered nor accepted yet. */
@@ -150,7 +150,7 @@ export class Throttle {
 		if (kind === 'create' && this.failFast.isQuotaExhausted) return 0;
 		const requestDelayMs = Math.max(
 			this.requestBreaker.delayMs,
-			this.lastSentAt + this.interval.ms - monotonicNow(),
+			this.lastAdmittedAt + this.interval.ms - monotonicNow(),
 		);
 		if (kind === 'background')
 			return Math.max(requestDelayMs, this.nextBackgroundAt - monotonicNow());
@@ -161,7 +161,7 @@ export class Throttle {
 
 	/** Records that a request of this kind is admitted now. */
 	private onAdmit(kind: CallKind): void {
-		this.lastSentAt = monotonicNow();
+		this.lastAdmittedAt = monotonicNow();
 		this.requestBreaker.onSent();
 		const backgroundMs = Math.max(BACKGROUND_INTERVAL_MS, BACKGROUND_FACTOR * this.interval.ms);
 		if (kind === 'background') this.nextBackgroundAt = monotonicNow() + backgroundMs;
@@ -171,10 +171,11 @@ export class Throttle {
 	}
 
 	private callOf(isCreate: boolean, waitingSince: number): AdmittedCall {
-		const sentAt = monotonicNow();
+		const admittedAt = monotonicNow();
 		const call: AdmittedCall = {
-			...{ isCreate, sentAt, waitingSince },
-			isRevoked: () => Math.max(this.requestBreaker.openedAt, this.createBreaker.openedAt) > sentAt,
+			...{ isCreate, admittedAt, waitingSince },
+			isRevoked: () =>
+				Math.max(this.requestBreaker.openedAt, this.createBreaker.openedAt) > admittedAt,
 			end: (outcome, failure) => this.onEnd(call, outcome, failure),
 		};
 		return call;
@@ -204,14 +205,14 @@ export class Throttle {
 
 	/** Updates all limits after a request was accepted or has ended. */
 	private onEnd(call: AdmittedCall, outcome: Outcome, failure?: Failure): void {
-		const { isCreate, sentAt, waitingSince } = call;
+		const { isCreate, admittedAt, waitingSince } = call;
 		const { requestBreaker, createBreaker, failFast } = this;
 		const hasAnswered = outcome === 'succeeded' || outcome === 'rejected';
 		if (outcome === 'throttled') this.onThrottled(call, failure!);
-		requestBreaker.onEnd(sentAt, hasAnswered);
+		requestBreaker.onEnd(admittedAt, hasAnswered);
 		if (isCreate) {
-			if (outcome === 'unavailable') createBreaker.onFailure(sentAt, true);
-			createBreaker.onEnd(sentAt, hasAnswered);
+			if (outcome === 'unavailable') createBreaker.onFailure(admittedAt, true);
+			createBreaker.onEnd(admittedAt, hasAnswered);
 			if (outcome === 'succeeded') failFast.onAccepted();
 			const isTemporary = outcome === 'throttled' || outcome === 'unavailable';
 			if (isTemporary) failFast.onFailure(failure!, waitingSince, this.inFlight === 0);
@@ -225,20 +226,20 @@ export class Throttle {
 	}
 
 	/** Limits the number in flight, or delays create calls or all requests, as the reason of a refusal says. */
-	private onThrottled({ isCreate, sentAt }: AdmittedCall, { kind, facts }: Failure): void {
+	private onThrottled({ isCreate, admittedAt }: AdmittedCall, { kind, facts }: Failure): void {
 		const { reason, retryAfterMs } = facts;
 		if (isCreate && mentionsConcurrency(reason)) {
-			this.limit.onRefused(sentAt, this.inFlight);
+			this.limit.onRefused(admittedAt, this.inFlight);
 			const isOnlyCall = this.inFlight + this.unansweredCreates === 1;
 			const isFirst = this.createBreaker.consecutiveFailures === 0;
 			const cooldownMs = isFirst ? FIRST_OTHER_CLIENTS_COOLDOWN_MS : OTHER_CLIENTS_COOLDOWN_MS;
-			if (isOnlyCall) this.createBreaker.onFailure(sentAt, false, cooldownMs);
+			if (isOnlyCall) this.createBreaker.onFailure(admittedAt, false, cooldownMs);
 		} else if (isCreate && kind !== 'rateLimited') {
 			// This is a 503: the service as a whole is overloaded, so the limits of this account stay as they are.
-			this.createBreaker.onFailure(sentAt, false, retryAfterMs);
+			this.createBreaker.onFailure(admittedAt, false, retryAfterMs);
 		} else {
-			this.interval.onThrottled(sentAt);
-			this.requestBreaker.onFailure(sentAt, false, retryAfterMs);
+			this.interval.onThrottled(admittedAt);
+			this.requestBreaker.onFailure(admittedAt, false, retryAfterMs);
 		}
 	}
 }
