@@ -3,9 +3,9 @@ import { Queue } from '../../shared/async/queue';
 import type { Throttle } from '../../shared/pace/throttle';
 
 /** How many slots a run has in its first second, if the concurrency is chosen automatically. */
-const FIRST_SLOTS = 10;
+const FIRST_SECOND_SLOTS = 10;
 /** How many slots it has at least after that. */
-const START_SLOTS = 22;
+const MIN_SLOTS = 22;
 /** The maximum number of slots, if the concurrency is chosen automatically. */
 const MAX_SLOTS = 100;
 /** Slow start (RFC 5681): each call that has proved healthy is worth this many slots. */
@@ -83,8 +83,8 @@ export class ConcurrencyLimiter {
 	 * An account that uses no slot may always start one, whatever its own limit is.
 	 */
 	private delayMsOf(throttle: Throttle): number {
-		const startSlots = monotonicNow() < this.startedAt + 1000 ? FIRST_SLOTS : START_SLOTS;
-		const healthySlots = Math.max(startSlots, SLOTS_PER_HEALTHY_CALL * this.healthyCount);
+		const minSlots = monotonicNow() < this.startedAt + 1000 ? FIRST_SECOND_SLOTS : MIN_SLOTS;
+		const healthySlots = Math.max(minSlots, SLOTS_PER_HEALTHY_CALL * this.healthyCount);
 		const slots = this.concurrency || Math.min(MAX_SLOTS, healthySlots);
 		if (this.usedSlots >= slots) return RECHECK_MS;
 		const accountSlots = this.slotsOf(throttle);
