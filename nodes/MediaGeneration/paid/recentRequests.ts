@@ -15,8 +15,8 @@ const hasInlineFile = (value: JournalValue): boolean =>
 
 /**
  * The remembered values of all nodes, the oldest first. If there are more than MAX_RECENT_REQUESTS, `set` evicts the
- * oldest. A value with a file is too large to be remembered. The older value that other retries then find is enough to
- * keep them from sending the call again.
+ * oldest. A value with an inline file is too large to be remembered. Other retries then find the older value, which is
+ * enough to keep them from sending the call again.
  */
 class RecentValues extends Map<string, WrittenValue> {
 	override set(key: string, value: WrittenValue): this {
