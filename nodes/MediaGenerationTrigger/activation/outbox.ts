@@ -13,8 +13,8 @@ export interface OutboxItem {
 	 * the event, but may not have started the execution. 'done': nothing remains to do.
 	 */
 	state: 'tracking' | 'pending' | 'emitted' | 'done';
-	/** The percentage of the task when a progress event was last due. */
-	reported?: number;
+	/** The percentage at which a progress event was last due, even if that event is not selected. */
+	reportedPercentage?: number;
 }
 
 /** A value in static data. It is saved as JSON, because n8n wraps each object there for every execution. */

@@ -29,7 +29,7 @@ interface KnownEntry extends OutboxItem {
 	/** When it was created, in ms since 1970 by the service's clock. NaN if unknown; saved as JSON, it becomes null. */
 	createdAt: number | null;
 	/** When a poll first saw it, in ms since 1970 by our clock. */
-	since: number;
+	seenAt: number;
 }
 
 /** How far the history has been read. */
@@ -88,11 +88,11 @@ export function findEndedEntries(
 		const state = isDue ? 'pending' : (known?.state ?? firstState);
 		// This moves the entry to the end of the map, because the first entries of the map are forgotten first.
 		events.delete(fingerprint);
-		events.set(fingerprint, { createdAt, since: now, ...known, state });
+		events.set(fingerprint, { createdAt, seenAt: now, ...known, state });
 		hasPassedKnown ||= known !== undefined;
 	}
 	for (const [fingerprint, entry] of events) {
-		const isExpired = entry.state === 'tracking' && now - entry.since > MAX_TRACKED_MS;
+		const isExpired = entry.state === 'tracking' && now - entry.seenAt > MAX_TRACKED_MS;
 		if (isExpired) events.set(fingerprint, { ...entry, state: 'done' });
 	}
 	for (const [fingerprint, { createdAt }] of [...events].slice(0, -MAX_KNOWN_ENTRIES)) {

@@ -68,8 +68,8 @@ export class TaskPoller {
 		this.highestPercentage = percentage;
 		// The percentage is stored with the task, so that the next activation does not report it again.
 		const task = this.outbox.events.get(this.taskId)!;
-		if (percentage < (task.reported ?? 0) + progressStep) return;
-		task.reported = percentage;
+		if (percentage < (task.reportedPercentage ?? 0) + progressStep) return;
+		task.reportedPercentage = percentage;
 		if (events.has('progress')) this.emit('progress');
 	}
 
