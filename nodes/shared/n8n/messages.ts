@@ -316,7 +316,7 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 		facts.mayBeCharged &&
 			!announcedIds?.length &&
 			!['streamLost', 'indeterminate'].includes(kind) &&
-			`The request may have been charged: ${howToCheckFor(facts.mediaKind)} before you send it again.`,
+			`The request may have been charged: ${howToCheckFor(facts.mediaKind)}, before you send it again.`,
 		howToCollect(kind, facts),
 		indeterminateParts?.length &&
 			`Part${indeterminateParts.length > 1 ? 's' : ''} ${indeterminateParts.join(', ')} may also have been charged, although the service didn't confirm it.`,
