@@ -296,26 +296,21 @@ export function edgeRow(runs: Run[]): Row {
 	const exchanges = runs.flatMap((run) => run.exchanges);
 	const first = exchanges.find(({ status, method }) => status > 0 && method === 'GET')!;
 	const { headers, http, origin } = first;
-	// A name with a digit is that of one file or task of many.
-	const placeOf = (path: string) => path.split('?')[0]!.replace(/[^/]*\d[^/]*$/, '…');
-	const redirects = new Set(
-		exchanges
-			.filter(isRedirect)
-			.map(({ path, status }) => `redirects ${placeOf(path)} (${status})`),
-	);
-	const others = Object.keys(headers).filter((name) => !ORDINARY_HEADERS.test(name));
+	const redirects = exchanges.filter(isRedirect).map(({ status }) => `redirects (${status})`);
 	const facts = [
 		`HTTP/${http}`,
 		origin.startsWith('http:') && 'not encrypted',
-		...others.map((name) => {
-			const value = headers[name];
-			// Cookies, which are a list, may be those of a session.
-			return typeof value === 'string' && value.length <= 60 ? `${name}: ${value}` : name;
-		}),
-		...redirects,
+		...Object.entries(headers)
+			.filter(([name]) => !ORDINARY_HEADERS.test(name))
+			.map(([name, value]) => {
+				// Cookies, which are a list, may be those of a session, and an e-mail address that of the user.
+				const isShown = typeof value === 'string' && /^[^@]{1,60}$/.test(value);
+				return isShown ? `${name}: ${value}` : name;
+			}),
+		...new Set(redirects),
 	];
 	const inN8n =
-		redirects.size > 0
+		redirects.length > 0
 			? 'follows redirects of files, and of reads within the host: if a create call is redirected, nothing is generated'
 			: 'nothing: the node speaks HTTP/1.1';
 	return row('The server and its edge', true, [facts], inN8n);
