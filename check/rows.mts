@@ -48,7 +48,7 @@ export const isNotThere = ({ status }: Exchange) => [0, 404, 405, 501].includes(
 
 /** Returns what is wrong with an answer, in words; undefined if it is JSON that reports no failure. */
 function troubleOf(exchange: Exchange): string | undefined {
-	const { status, broke, headers, parts, ended = 0 } = exchange;
+	const { status, broke, headers, ended = 0 } = exchange;
 	if (isRedirect(exchange)) return `a redirect (${status}) to ${headers.location}`;
 	if (broke === ENDED_BY_NODE && status === 0) return `no answer within ${seconds(ended)}`;
 	if (broke !== undefined)
@@ -58,10 +58,7 @@ function troubleOf(exchange: Exchange): string | undefined {
 	if (isOk && json !== undefined && !shared.isErrorAnswer(json)) return undefined;
 	const text = textOf(exchange);
 	const { reason } = shared.failureOfStatus(status, text).facts;
-	const notText = parts.length > 0 ? 'other data' : 'an empty body';
-	const notHtml = /^\s*</.test(text) ? 'XML' : notText;
-	const isPage = shared.looksLikeHtml(text.replace(/^\s*<\?.*?\?>/s, ''));
-	const other = isPage ? 'a web page' : notHtml;
+	const other = /^\s*</.test(text) ? 'a web page or XML' : 'no JSON';
 	const kind = json === undefined ? other : isOk ? 'an error' : 'JSON';
 	const wait = headers['retry-after'] ? `, Retry-After ${headers['retry-after']}` : '';
 	return `HTTP ${status}${wait} with ${kind}${reason === undefined ? '' : `: ${reason}`}`;

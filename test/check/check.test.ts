@@ -115,7 +115,7 @@ describe('a stranger checks', () => {
 			'a web server that is not the service',
 			(_, response) => response.end('<html>Hello</html>'),
 			'fails',
-			/^[^\n]*Account \| different \| HTTP 200 with a web page \| .*: check the Base URL/,
+			/^[^\n]*Account \| different \| HTTP 200 with a web page or XML \| .*: check the Base URL/,
 		],
 		[
 			'one that refuses all with status 200',
@@ -152,7 +152,7 @@ describe('a stranger checks', () => {
 			refusing(403, '<html>Accès refusé</html>', historyFrom(1, 60)),
 			'limits',
 			/History \| different .*another page has newer entries \| the newest entries are missed/,
-			/The token \| different \| a wrong token: HTTP 403 with a web page \| n8n says/,
+			/The token \| different \| a wrong token: HTTP 403 with a web page or XML \| n8n says/,
 		],
 		[
 			'one with a list for an account',
@@ -160,7 +160,7 @@ describe('a stranger checks', () => {
 			'limits',
 			/Account \| different \| fields: credits; .* \| nothing is known of the account/,
 			/Voices \| there \| 1 entries; fields: data.voice_id, total \|/,
-			/not there \| HTTP 401 with an empty body \| the node polls every 5 s; the trigger detects speech tasks only/,
+			/not there \| HTTP 401 with no JSON \| the node polls every 5 s; the trigger detects speech tasks only/,
 		],
 		[
 			'one that is repaired but for its account',
@@ -169,7 +169,7 @@ describe('a stranger checks', () => {
 					? answering({})(request, response)
 					: response.writeHead(503, { 'retry-after': '120' }).end('<html>Later</html>'),
 			'limits',
-			/Voices \| different \| HTTP 503, Retry-After 120 with a web page \| .*\(still trying/,
+			/Voices \| different \| HTTP 503, Retry-After 120 with a web page or XML \| .*\(still trying/,
 		],
 		[
 			'one that has only speech',
@@ -455,10 +455,14 @@ describe('what rows say', () => {
 		['image', image('event: error\ndata: 7\n\n'), /^there: events: error after 0\.0 s$/],
 		['image', image('Hello'), /^different: events: none; no file URL that the node can read$/],
 		['image', noUrl, /: fields: url; no stream, but HTTP 200 with JSON; no file URL/],
-		['image', image('{"pct":1}\n{"pct":2}'), /: no stream, but HTTP 200 with other data: /],
-		['image', image('<?xml version="1.0"?><Fault/>', { status: 500 }), /HTTP 500 with XML$/],
+		['image', image('{"pct":1}\n{"pct":2}'), /: no stream, but HTTP 200 with no JSON: /],
+		[
+			'image',
+			image('<?xml version="1.0"?><Fault/>', { status: 500 }),
+			/HTTP 500 with a web page or XML$/,
+		],
 		['image', image(reasons, { status: 429 }), /HTTP 429 with JSON: 2 tasks at once/],
-		['image', image('Slow down', { status: 429 }), /HTTP 429 with other data: Slow down/],
+		['image', image('Slow down', { status: 429 }), /HTTP 429 with no JSON: Slow down/],
 		['image', image('{}', { status: 422, broke: 'ECONNRESET' }), /HTTP 422, then ECONNRESET/],
 	])('of what the node reads as a stream, and of other answers: %#', (operation, answer, said) => {
 		const row = rowOf(operation, 'file: x', answer);
