@@ -43,8 +43,14 @@ export const ENDED_BY_NODE = 'ended by the node';
 export const CUT = 'cut by the check';
 /** Matches the start of an answer that is JSON or a web page, and so no event stream. */
 const NO_STREAM = /^\s*[[{<]/;
-/** Matches the end of each event, behind its empty line. */
-const EVENT_END = /(?<=\n\n|\r\r|\n\r\n)/g;
+/** Returns where the last whole event of a stream ends, behind its empty line; 0 if there is none. */
+const endOfEvents = (body: Buffer): number =>
+	Math.max(
+		...['\n\n', '\r\r', '\n\r\n'].map((end) => {
+			const at = body.lastIndexOf(end);
+			return at < 0 ? 0 : at + end.length;
+		}),
+	);
 
 interface Recorder {
 	exchanges: Exchange[];
@@ -94,7 +100,7 @@ subscribe('http.client.request.created', (message) => {
 	request.prependListener('error', onErrorOf(exchange));
 	const onPart = () => {
 		if (!recorder.cutsStreams || !isStream(exchange)) return;
-		if (fullTextOf(exchange).search(EVENT_END) <= 0) return;
+		if (endOfEvents(bodyOf(exchange)) === 0) return;
 		end(exchange, CUT);
 		setImmediate(() => request.socket?.destroy());
 	};
@@ -199,26 +205,18 @@ export function textPieces(exchange: Exchange): Array<{ ms: number; text: string
 	const { status, parts, redact } = exchange;
 	if (status === 101)
 		return parts.map(({ ms, bytes }) => ({ ms, text: redact.text(String(bytes)) }));
-	const body = bodyOf(exchange);
 	const isEvents = isStream(exchange);
-	// In Latin-1, the position of a character is that of its byte.
-	const ends = isEvents ? body.toString('latin1').matchAll(EVENT_END) : [];
-	const stops = Array.from(ends, ({ index }) => index);
-	const isPacked = Boolean(exchange.headers['content-encoding']);
-	let [begin, received] = [0, 0];
-	const pieces = parts.map(({ ms, bytes }, index) => {
-		received += bytes.length;
+	let begin = 0;
+	return parts.flatMap(({ ms }, index) => {
 		const next = parts[index + 1];
 		// Unpacking anew for each of thousands of parts would take minutes, so what came within 20 ms is one piece.
-		const isPiece = isEvents && next && Math.floor(next.ms / 20) > Math.floor(ms / 20);
-		const arrived = isPiece && isPacked ? bodyOf(exchange, index + 1).length : received;
-		const ended = stops.findLast((each) => each <= arrived) ?? 0;
-		const stop = !next ? body.length : isPiece ? ended : begin;
+		if (next && (!isEvents || Math.floor(next.ms / 20) === Math.floor(ms / 20))) return [];
+		const body = bodyOf(exchange, index + 1);
+		const stop = next ? endOfEvents(body) : body.length;
 		const text = redact.text(body.toString('utf8', begin, stop));
 		begin = stop;
-		return { ms, text };
+		return text === '' ? [] : [{ ms, text }];
 	});
-	return pieces.filter(({ text }) => text !== '');
 }
 
 /** Returns the events of a stream. Those without a name are called `(no name)`. */
