@@ -200,10 +200,7 @@ function linesOf(result: WorkflowResult): string[] {
 	const items = result.items(NODE);
 	// The duration is read from the file, of which the recording keeps only the type.
 	const fields = items.map(({ json: { duration_seconds: _, ...json } }) =>
-		Object.entries(json)
-			.map(([name, value]) => (name === 'status' ? `status ${JSON.stringify(value)}` : name))
-			.sort()
-			.join(', '),
+		Object.keys(json).sort().join(', '),
 	);
 	const files = items.flatMap(({ binary = {} }) => Object.values(binary));
 	return [

@@ -167,10 +167,7 @@ export function lineOf(text: string): string {
 	if (said) return `${said[1]}: ${startOf(plain(said[2]!))}`;
 	if (!text.startsWith('fields: ')) return text.replace(/^file: [^,]+/, plain);
 	const names = text.slice(8).split(', ');
-	const known = names.map((name) =>
-		name.startsWith('status "') ? plain(name) : isHarmlessKey(name) ? name : '…',
-	);
-	return `fields: ${known.sort().join(', ')}`;
+	return `fields: ${names.filter(isHarmlessKey).join(', ')}`;
 }
 
 /** Replaces whatever may identify somebody by stand-ins. The same value always gets the same stand-in. */
