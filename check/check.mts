@@ -75,7 +75,6 @@ export async function check(
 	const recording: Recording = {
 		format: 3,
 		made,
-		took: Date.now() - Date.parse(made),
 		runs: runs.filter((run) => !isStopped(run)).map((run) => standIns.run(run)),
 		others: others
 			.concat(runs.filter(isStopped).flatMap(({ exchanges }) => exchanges))

@@ -28,8 +28,6 @@ export interface Recording {
 	format: 3;
 	/** When the check began, as an ISO 8601 time. */
 	made: string;
-	/** How long it took, in ms. */
-	took: number;
 	/** The operations of the node, in order. */
 	runs: RecordedRun[];
 	/** What the check itself has asked. */

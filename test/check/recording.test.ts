@@ -21,7 +21,7 @@ afterAll(() => removeEngineFolder());
 const folder = join(__dirname, '../recordings');
 const load = (file: string) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Recording;
 const recordingOf = (exchanges: Exchange[], made = Date.now()): Recording => ({
-	...{ format: 3, made: new Date(made).toISOString(), took: 0, others: [] },
+	...{ format: 3, made: new Date(made).toISOString(), others: [] },
 	runs: [new StandIns().run({ operation: 'account', lines: [], exchanges })],
 });
 /** The texts that are kept of an exchange. */
@@ -31,14 +31,6 @@ describe('the node makes the same of each recording', () => {
 	const files = readdirSync(folder).filter((file) => file !== 'wrong.json');
 	test.concurrent.each(files)('%s', async (file) => {
 		expect(await replay(load(file))).toEqual([]);
-	});
-
-	test.concurrent('and waits for what is no longer in one for a bounded time', async () => {
-		const text = JSON.stringify(load('edge.json')).replaceAll('completed', 'working');
-		const recording = JSON.parse(text) as Recording;
-		const runs = recording.runs.filter(({ operation }) => operation === 'speech');
-		const lines = await replay({ ...recording, runs, took: 0 });
-		expect(lines.at(-1)).toContain('more than twice as long');
 	});
 
 	test.concurrent('and says in which lines one that is wrong differs', async () => {
