@@ -163,15 +163,6 @@ describe('a stranger checks', () => {
 			/not there \| HTTP 401 with no JSON \| the node polls every 5 s; the trigger detects speech tasks only/,
 		],
 		[
-			'one that is repaired but for its account',
-			(request, response) =>
-				request.url!.endsWith('/me')
-					? answering({})(request, response)
-					: response.writeHead(503, { 'retry-after': '120' }).end('<html>Later</html>'),
-			'limits',
-			/Voices \| different \| HTTP 503, Retry-After 120 with a web page or XML \| .*\(still trying/,
-		],
-		[
 			'one that has only speech',
 			(request, response) =>
 				request.url!.startsWith('/v1/video')
@@ -259,22 +250,6 @@ describe('a stranger checks', () => {
 		const kept = toJson(recording, token);
 		expect(findToken(token, { kept })).toBeUndefined();
 		expect(SECRET.exec(kept)).toBeNull();
-		expect(await replay(recording)).toEqual([]);
-	});
-
-	test.concurrent('one that has moved', async () => {
-		const { grade, text, recording } = await ask(
-			(request, response) => {
-				const { url = '' } = request;
-				if (url.startsWith('/v1/'))
-					return response.writeHead(307, { location: `/v2${url.slice(3)}` }).end();
-				return answering({})(request, response);
-			},
-			{ pay: ['image'] },
-		);
-		expect(text).toMatch(/redirects \(307\).* \| follows redirects of files, and of reads/);
-		expect(text).toMatch(/Image \| .* \| no stream, but a redirect .* \| The service redirects/);
-		expect(grade).toBe('fails');
 		expect(await replay(recording)).toEqual([]);
 	});
 
@@ -446,6 +421,8 @@ describe('what rows say', () => {
 	);
 	const ownWords = image('event: fin\ndata: {"images":[{"url":"/x.png"}]}\n\n');
 	const noUrl = image('{"url":null}');
+	const moved = image('', { status: 307, headers: { location: '/v2' } });
+	const busy = image('Slow down', { status: 429, headers: { 'retry-after': '9' } });
 	const reasons = '{"detail":"Sorry, Bell.","error":"2 tasks at once is the maximum"}';
 	test.each([
 		['image', complete, /^there: events: image_generation_complete after 0\.0 s$/],
@@ -454,6 +431,7 @@ describe('what rows say', () => {
 		['image', ownWords, /^different: .* end is called `fin`; the file URL is called `images.url`$/],
 		['image', image('event: error\ndata: 7\n\n'), /^there: events: error after 0\.0 s$/],
 		['image', image('Hello'), /^different: events: none; no file URL that the node can read$/],
+		['image', moved, /: no stream, but a redirect \(307\) to \/v2$/],
 		['image', noUrl, /: fields: url; no stream, but HTTP 200 with JSON; no file URL/],
 		['image', image('{"pct":1}\n{"pct":2}'), /: no stream, but HTTP 200 with no JSON: /],
 		[
