@@ -233,7 +233,7 @@ function readRow(run: Run, { part, ifRead, ifLost, entryFields }: Part, asked: A
 		(isMissed ? `the newest entries are missed: ${ifLost}` : undefined) ??
 		(entry && lostIn(entry).find((field) => field.ifLost)?.ifLost);
 	const facts = [
-		entryFields && !isUnread && `${entries.length} entries`,
+		entryFields && !isUnread && `entries: ${entries.length}`,
 		trouble === undefined && fieldsIn(json),
 		shared.hasNoZone(entry?.created_at) && 'times have no zone: the node takes them for UTC',
 	];

@@ -159,7 +159,7 @@ describe('a stranger checks', () => {
 			answering({ '/me': [{ credits: 5 }], '/voices': { data: [{ voice_id: 7 }], total: 1 } }),
 			'limits',
 			/Account \| different \| fields: credits; .* \| nothing is known of the account/,
-			/Voices \| there \| 1 entries; fields: data.voice_id, total \|/,
+			/Voices \| there \| entries: 1; fields: data.voice_id, total \|/,
 			/not there \| HTTP 401 with no JSON \| the node polls every 5 s; the trigger detects speech tasks only/,
 		],
 		[
@@ -177,7 +177,7 @@ describe('a stranger checks', () => {
 			'one whose newest video has failed',
 			answering({ '/histories': [{ ...made, id: 2, file_url: null }, made] }),
 			'limits',
-			/History \| there \| 2 entries; [^|]*; times have no zone: .* \| finds a lost/,
+			/History \| there \| entries: 2; [^|]*; times have no zone: .* \| finds a lost/,
 		],
 		[
 			'one whose history tells neither IDs nor times, and has its files elsewhere',
@@ -261,7 +261,7 @@ describe('a stranger checks', () => {
 		});
 		expect(text).toMatch(/The token \| there \| a wrong token: HTTP 401/);
 		expect(text).toMatch(/Reading a task \| there \| a task that does not exist: HTTP 404/);
-		expect(text.match(/\d entries|passes the fields on/g)).toHaveLength(3);
+		expect(text.match(/entries: \d|passes the fields on/g)).toHaveLength(3);
 		expect(grade).toBe('limits');
 	});
 
@@ -275,7 +275,7 @@ describe('a stranger checks', () => {
 			/Account \| not there \| no answer within \d+\.\d s \| .* may refuse to publish the trigger/,
 		);
 		expect(text).toMatch(/Voices \| not there \| no answer within .* By ID \(still trying/);
-		expect(text).toMatch(/History \| there \| 0 entries \| nothing to read yet/);
+		expect(text).toMatch(/History \| there \| entries: 0 \| nothing to read yet/);
 	});
 
 	test.concurrent.each([
