@@ -21,8 +21,6 @@ export class Replay {
 	readonly #exchanges: RecordedExchange[];
 	/** The recorded requests that were made again. */
 	readonly #played = new Set<RecordedExchange>();
-	/** For each recorded create call: resolves once it is made again. */
-	readonly #created = new Map<RecordedExchange, PromiseWithResolvers<void>>();
 	/** The local servers, by the recorded origins that they stand in for. */
 	readonly #servers = new Map<string, FakeService>();
 	readonly #sockets = new WebSocketServer({ noServer: true });
@@ -35,8 +33,6 @@ export class Replay {
 	constructor({ runs, made }: Pick<Recording, 'runs' | 'made'>) {
 		this.#exchanges = runs.flatMap((run) => run.exchanges).sort((a, b) => a.at - b.at);
 		this.#shift = Date.now() - Date.parse(made);
-		for (const each of this.#exchanges)
-			if (each.method === 'POST') this.#created.set(each, Promise.withResolvers());
 	}
 
 	/** Starts a server for each recorded origin, and resolves with the URLs for the credential. */
@@ -63,17 +59,11 @@ export class Replay {
 		};
 	};
 
-	/**
-	 * Sends the messages of a recorded WebSocket, and closes it if the service did. What came after a create call comes
-	 * as long after that call is made again.
-	 */
+	/** Sends the messages of a recorded WebSocket when they came, and closes it if the service did. */
 	#replaySocket(recorded: RecordedExchange, opened: WebSocket): void {
 		opened.on('error', () => opened.terminate());
 		const doAt = async (ms: number, act: () => void) => {
-			const time = recorded.at + ms;
-			const create = [...this.#created.keys()].findLast(({ at }) => at > recorded.at && at <= time);
-			if (create) await this.#created.get(create)!.promise;
-			await this.#pause(time - (create ?? recorded).at);
+			await this.#pause(ms);
 			act();
 		};
 		for (const { ms, text } of recorded.pieces)
@@ -123,7 +113,6 @@ export class Replay {
 				return response.writeHead(404).end('{"error":"not recorded"}');
 			}
 			const { status, answered = 0, headers, pieces, bytes, broke, ended = 0 } = exchange;
-			this.#created.get(exchange)?.resolve();
 			const isOpen = broke === ENDED_BY_NODE || exchange.ended === undefined;
 			await this.#pause(answered);
 			if (status > 0) {
