@@ -112,15 +112,14 @@ export class Replay {
 				this.unrecorded.push(`${request.method} ${request.url!}`);
 				return response.writeHead(404).end('{"error":"not recorded"}');
 			}
-			const { status, answered = 0, headers, pieces, bytes, broke, ended = 0 } = exchange;
+			const { status, headers, pieces, bytes, broke, ended = 0 } = exchange;
 			const isOpen = broke === ENDED_BY_NODE || exchange.ended === undefined;
-			await this.#pause(answered);
 			if (status > 0) {
 				for (const [name, value] of Object.entries(headers))
 					response.setHeader(name, this.#asOfToday(String(value)));
 				response.writeHead(status).flushHeaders();
 			}
-			let last = answered;
+			let last = 0;
 			for (const { ms, text, base64 = '' } of pieces) {
 				await this.#pause(ms - last);
 				// Only the start of a file was recorded; zeros stand for the rest.
@@ -130,9 +129,9 @@ export class Replay {
 				last = ms;
 			}
 			if (isOpen) return;
-			if (broke === undefined) return response.end();
 			await this.#pause(ended - last);
-			request.socket.destroySoon();
+			if (broke === undefined) response.end();
+			else request.socket.destroySoon();
 		};
 	};
 

@@ -26,8 +26,6 @@ export interface Exchange {
 	status: number;
 	http: string;
 	headers: IncomingHttpHeaders;
-	/** When the headers arrived, in ms since the exchange began; undefined before, and for a WebSocket. */
-	answered?: number;
 	parts: Part[];
 	/** When the exchange ended, in ms since it began; undefined if it has not ended. */
 	ended?: number;
@@ -114,7 +112,6 @@ const onErrorOf =
 
 /** Records an answer, which somebody else has to read. `onPart` is called with each part. */
 export function recordAnswer(exchange: Exchange, response: IncomingMessage, onPart = () => {}) {
-	exchange.answered = since(exchange);
 	exchange.status = response.statusCode!;
 	exchange.http = response.httpVersion;
 	// A copy, because the node's HTTP client removes some.

@@ -107,11 +107,6 @@ test('a WebSocket is closed or refused as by the service, in the replay, too', a
 test.each<[string, Handler, unknown, boolean]>([
 	['has never answered', () => {}, 'ABORT_ERR', true],
 	['has cut the connection', (request) => request.socket.destroy(), 'ECONNRESET', false],
-	[
-		'has sent its headers late',
-		async (_, response) => response.writeHead(204, await pause(500, {})).end(),
-		...([Buffer.from(''), true] as const),
-	],
 ])('what %s does so in the replay, too', async (_, handle, ending, isLate) => {
 	const act = async (url: string) => {
 		const began = performance.now();
