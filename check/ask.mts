@@ -21,7 +21,7 @@ export interface Asked {
 }
 
 /** Reads a path of the service. Resolves after three seconds at the latest. */
-export async function ask(
+async function ask(
 	{ apiToken, baseUrl, redact }: Credential,
 	path: string,
 	stop: AbortSignal,
@@ -45,7 +45,7 @@ export async function ask(
  */
 export async function askMore(
 	credential: Credential,
-	account: Exchange,
+	account: Run,
 	stop: AbortSignal,
 ): Promise<Asked> {
 	const wrong = { ...credential, apiToken: 'a-token-that-nobody-has' };
@@ -53,7 +53,7 @@ export async function askMore(
 		await ask(credential, `/v1/video/histories?page=${page}&page_size=20`, stop);
 	const [otherPages, wrongToken, socket] = await Promise.all([
 		Promise.all([0, 2].map(askForPage)),
-		runOperation(isNotThere(account) ? 'voices' : 'account', wrong, stop),
+		runOperation(isNotThere(account.exchanges[0]!) ? 'voices' : 'account', wrong, stop),
 		holdSocket(credential, stop),
 	]);
 	return { otherPages, wrongToken, socket };

@@ -1,5 +1,5 @@
 /* Checks one service: sends the requests that cost nothing, runs the node, and records every exchange. */
-import { ask, askMore } from './ask.mts';
+import { askMore } from './ask.mts';
 import {
 	FREE_OPERATIONS,
 	runOperation,
@@ -12,8 +12,7 @@ import {
 import { redactorOf, StandIns, type Recording } from './recording.mts';
 import type { Row } from './report.mts';
 import { blockedRow, chargeLines, rowsOf, voiceIn } from './rows.mts';
-import { shared } from './shared.mts';
-import { ENDED_BY_NODE } from './wire.mts';
+import type { Exchange } from './wire.mts';
 
 interface CheckResult {
 	/** The error that ended the check early; undefined if nothing did. */
@@ -44,17 +43,14 @@ export async function check(
 	const runs: Run[] = [];
 	let failure: unknown;
 	onStep('the account, voices, history, and a task that does not exist');
-	// One quick reading, because the node would repeat it for as long as it may, also where nothing listens.
-	const first = await ask(credential, shared.ACCOUNT_PATH, stop);
-	const others = [first];
+	const others: Exchange[] = [];
 	try {
-		const isDead = first.status === 0 && first.broke !== ENDED_BY_NODE;
-		const free = isDead ? [] : FREE_OPERATIONS;
-		runs.push(...(await Promise.all(free.map((each) => runOperation(each, credential, stop)))));
+		const free = FREE_OPERATIONS.map((each) => runOperation(each, credential, stop));
+		runs.push(...(await Promise.all(free)));
 		stop.throwIfAborted();
 		if (runs.some((run) => run.operation !== 'missing' && isGood(run))) {
 			onStep('other pages, a wrong token, and ten seconds of WebSocket');
-			const asked = await askMore(credential, first, stop);
+			const asked = await askMore(credential, runs[0]!, stop);
 			const { otherPages, wrongToken, socket } = asked;
 			others.push(...otherPages, ...wrongToken.exchanges, socket);
 			stop.throwIfAborted();
@@ -65,7 +61,7 @@ export async function check(
 			} finally {
 				rows.push(...rowsOf(runs, asked, pay));
 			}
-		} else rows.push(blockedRow(first, runs[0]));
+		} else rows.push(blockedRow(runs[0]!));
 		stop.throwIfAborted();
 	} catch (error) {
 		failure = error;

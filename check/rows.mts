@@ -275,16 +275,12 @@ export function voiceIn(runs: Run[]): string | undefined {
 	return shared.asId((named(/voice[_-]?id$/i) ?? named(/(?:^|\.)id$/i))?.value);
 }
 
-/**
- * Returns the row that says why nothing works: what the node makes of the account or, if it was not run, what it would
- * say of the `first` answer.
- */
-export function blockedRow(first: Exchange, account?: Run): Row {
-	const answer = (account && answerIn(account)) ?? first;
-	const failure = shared.failureOfConnection({ code: answer.broke }, answer.origin);
-	const why = account ? errorIn(account) : `n8n says “${shared.wordingOf(failure).message}”`;
-	const advice = `${why}: check the Base URL and the API Token`;
-	return row(ACCOUNT, !isNotThere(answer), [[], [troubleOf(answer) ?? ELSEWHERE]], advice, 'fails');
+/** Returns the row that says why nothing works: what the node makes of the account. */
+export function blockedRow(account: Run): Row {
+	const answer = answerIn(account);
+	const advice = `${errorIn(account)}: check the Base URL and the API Token`;
+	const trouble = answer && (troubleOf(answer) ?? ELSEWHERE);
+	return row(ACCOUNT, answer && !isNotThere(answer), [[], [trouble]], advice, 'fails');
 }
 
 /** Matches headers that any server sends. */

@@ -7,9 +7,7 @@ const from = (name: string): unknown => load(`../dist/nodes/shared/${name}.js`);
 export const shared = {
 	...(from('contract') as typeof import('../nodes/shared/contract.ts')),
 	...(from('http/credential') as typeof import('../nodes/shared/http/credential.ts')),
-	...(from('http/request') as typeof import('../nodes/shared/http/request.ts')),
 	...(from('limits') as typeof import('../nodes/shared/limits.ts')),
-	...(from('n8n/messages') as typeof import('../nodes/shared/n8n/messages.ts')),
 	...(from('n8n/triggerEvents') as typeof import('../nodes/shared/n8n/triggerEvents.ts')),
 	...(from('parsing/errors') as typeof import('../nodes/shared/parsing/errors.ts')),
 	...(from('parsing/errorTable') as typeof import('../nodes/shared/parsing/errorTable.ts')),
