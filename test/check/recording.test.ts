@@ -41,8 +41,8 @@ describe('the node makes the same of each recording', () => {
 });
 
 /** What became of a request: the bytes that arrived, or the error. */
-async function outcomeOf(url: string, method = 'GET', timeout = 60_000): Promise<unknown> {
-	const request = send(url, { method, signal: AbortSignal.timeout(timeout) });
+async function outcomeOf(url: string, method = 'GET'): Promise<unknown> {
+	const request = send(url, { method });
 	request.end();
 	try {
 		const [response] = (await once(request, 'response')) as [IncomingMessage];
@@ -102,19 +102,6 @@ test('a WebSocket is closed or refused as by the service, in the replay, too', a
 	);
 	const expected = ['{"type":"status"}', true, false, false];
 	expect(found).toEqual([expected, expected]);
-});
-
-test.each<[string, Handler, unknown, boolean]>([
-	['has never answered', () => {}, 'ABORT_ERR', true],
-	['has cut the connection', (request) => request.socket.destroy(), 'ECONNRESET', false],
-])('what %s does so in the replay, too', async (_, handle, ending, isLate) => {
-	const act = async (url: string) => {
-		const began = performance.now();
-		const outcome = await outcomeOf(`${url}/v1/video/me`, 'GET', 900);
-		return [outcome, performance.now() - began > 450];
-	};
-	const found = [ending, isLate];
-	expect(await twice(act, handle)).toEqual([found, found]);
 });
 
 describe('what is kept of an exchange', () => {
@@ -206,16 +193,13 @@ describe('what is kept of an exchange', () => {
 			'["http://[b","//a/v1/labs/task/%Z"]',
 			'["text-1","http://host-1.invalid/v1/labs/task/text-2"]',
 		],
-		['["https://a.example/b.png"]', '["http://host-1.invalid/files/1.png"]'],
 		[
 			'{"mark_page":1,"will":2,"downloadUrl":"-"}',
 			'{"text-1":1,"text-2":2,"downloadUrl":"text-3"}',
 		],
-		['{"faultText":"No task of Cole"}', '{"faultText":"No task of word-1"}'],
 		['data: {\r\ndata: "url":\r\ndata:"/x.png"}\r\n\r\n', 'data: {"url":"/files/1.png"}\r\n\r\n'],
 		['{"msg":"HTTP 429"}'],
 		['{"type":"labs_status_updated","status":"cancelled"}'],
-		['{"status":"SUCCESS","msg":"success"}'],
 		[
 			'{"failure_reason":"No task","rejectionReason":"No task","errMsg":"No task","errmsg":"No task"}',
 		],
@@ -305,16 +289,14 @@ describe('what is recorded of the wire', () => {
 		else expect(Buffer.from(piece!.base64!, 'base64').some(Boolean)).toBe(false);
 	});
 
-	const large = `{"file_url":"data:;base64,${`${'A'.repeat(30)}/`.repeat(300_000)}`;
-	test.each([
-		['an answer that breaks off within', 'GET', Buffer.from(large.slice(0, 620_000))],
-		['a stream that has', 'POST', Buffer.from(`event: some_complete\ndata: ${large}"}\n\n`)],
-	])('%s a large file is recorded soon', (_, method, body) => {
+	test('a stream that has a large file is recorded soon', () => {
+		const data = `data:;base64,${`${'A'.repeat(30)}/`.repeat(300_000)}`;
+		const body = Buffer.from(`event: some_complete\ndata: {"file_url":"${data}"}\n\n`);
 		const parts = Array.from({ length: body.length / 16_000 + 1 }, (_, ms) => ({
 			...{ ms, bytes: body.subarray(16_000 * ms, 16_000 * (ms + 1)) },
 		}));
 		const began = performance.now();
-		const exchange = exchangeOf(method, '/v1/video/me', '', { parts });
+		const exchange = exchangeOf('POST', '/v1/video/me', '', { parts });
 		keptOf(exchange);
 		expect(textOf(exchange)).toHaveLength(body.length);
 		expect(performance.now() - began).toBeLessThan(6000);
