@@ -146,26 +146,21 @@ const isTime = (value: string | number): boolean =>
 	(typeof value === 'number' || TIME.exec(value)?.[0] === value);
 
 /**
- * Returns a line of an outcome with `…` for all that may identify somebody, and for all stand-ins. So the line is the
- * same before and after a recording.
+ * Returns a line of an outcome without all that may identify somebody, and without stand-ins. So the line is the same
+ * before and after a recording.
  */
 export function lineOf(text: string): string {
-	const plain = (sentence: string) =>
-		sentence
+	const known = (words: string) =>
+		words
 			.replace(PART, (part) => (isHarmless(part) ? part : '…'))
-			.replace(/(?:\w+:\/\/)?[\w.-]*…(?:[\w.…-]|:…)*/g, '…');
-	const said = /^(error|hint): (.*)/s.exec(text);
-	// The node truncates long sentences, and where it does that depends on the stand-ins and on the token.
-	const startOf = (all: string) =>
-		all
-			.split(/[*•]{5}/)[0]!
 			.split(' ')
-			.slice(0, 40)
-			.join(' ');
-	if (said) return `${said[1]}: ${startOf(plain(said[2]!))}`;
-	if (!text.startsWith('fields: ')) return text.replace(/^file: [^,]+/, plain);
-	const names = text.slice(8).split(', ');
-	return `fields: ${names.filter(isHarmlessKey).join(', ')}`;
+			.filter((word) => !word.includes('…'));
+	const [kind, said = ''] = text.split(/: (.*)/s);
+	if (kind === 'fields') return `fields: ${said.split(', ').filter(isHarmlessKey).join(', ')}`;
+	if (kind === 'file') return `file: ${said.replace(/^[^,]+/, (type) => known(type).join(' '))}`;
+	if (kind !== 'error' && kind !== 'hint') return text;
+	// The node truncates long sentences, and where it does that depends on the stand-ins and on the token.
+	return [`${kind}:`, ...known(said.split(/[*•]{5}/)[0]!).slice(0, 40)].join(' ').trim();
 }
 
 /** Replaces whatever may identify somebody by stand-ins. The same value always gets the same stand-in. */

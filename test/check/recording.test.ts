@@ -220,19 +220,21 @@ describe('what is kept of an exchange', () => {
 
 	test.each([
 		['fields: Cole, message', 'fields: message, text-1', 'fields: message'],
-		['hint: See https://a.example:8443', 'hint: See http://host-1.invalid', 'hint: See …'],
-		['error: Cole asked “my plan” – task a-1', 'error: word-1 asked “text-1” – task text-2', ''],
-		['file: audio/x-cole, 7 bytes', 'file: audio/x-word-1, 7 bytes', 'file: audio/…, 7 bytes'],
+		['hint: See https://a.example:8443', 'hint: See http://host-1.invalid', 'hint: See'],
+		['hint: See a.example', 'hint: See 127.0.0.1:8443', 'hint: See'],
 		[
-			`error: ${'Cole '.repeat(99)}`,
-			`error: ${'word-1 '.repeat(70)}at`,
-			`error:${' …'.repeat(40)}`,
+			'error: Cole asked “my plan” – task a-1',
+			'error: word-1 asked “text-1” – task text-2',
+			'error: asked – task',
 		],
-		['error: at ***** and so on', 'error: at *****+more', 'error: at '],
-		['hint: It waits for 5 s', 'hint: It waits for 12 s', 'hint: It waits for … s'],
+		['file: audio/x-cole, 7 bytes', 'file: audio/x-word-1, 7 bytes', 'file: , 7 bytes'],
+		[`error: ${'Cole '.repeat(99)}`, `error: ${'word-1 '.repeat(70)}`, 'error:'],
+		['error: at ***** and so on', 'error: at *****+more', 'error: at'],
+		['hint: It waits for 5 s', 'hint: It waits for 12 s', 'hint: It waits for s'],
 	])('compares a line whatever the stand-ins: %s', (then, again, line) => {
 		expect(lineOf(again)).toBe(lineOf(then));
-		expect(lineOf(then)).toBe(line || 'error: … asked “…” – task …');
+		expect(lineOf(then)).toBe(line);
+		expect(lineOf(line)).toBe(line);
 	});
 
 	test('has nothing to replay if the node was made to do nothing', async () => {
