@@ -7,10 +7,10 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:
 import { WebSocketServer } from 'ws';
 import { lineOf, redactorOf, StandIns, toJson, type Recording } from '../../check/recording.mts';
 import { replay, Replay } from '../../check/replay.mts';
-import { eventsOf, record, recordSocket, textOf, type Exchange } from '../../check/wire.mts';
+import { eventsOf, record, textOf, type Exchange } from '../../check/wire.mts';
 import { loadPackage, removeEngineFolder } from '../../demo/engine.mts';
 import { canary, findToken, formsOf } from '../faults/canary.mts';
-import { FakeService, type Handler, type Upgrade } from '../service/fakeService.mts';
+import { FakeService, type Upgrade } from '../service/fakeService.mts';
 import { exchangeOf, redact, SECRET, SECRETS } from './exchange';
 
 /* `npm run check`: what it keeps of a service, and what the node makes of that. */
@@ -52,29 +52,13 @@ async function outcomeOf(url: string, method = 'GET'): Promise<unknown> {
 	}
 }
 
-/** What `act` finds of a service, and again of the replay of what it did. */
-async function twice<T>(
-	act: (url: string) => Promise<T>,
-	handle: Handler,
-	upgrade?: Upgrade,
-): Promise<[then: T, again: T]> {
-	const service = await FakeService.start(handle, upgrade);
-	const exchanges: Exchange[] = [];
-	const then = await record({ exchanges, redact }, async () => await act(service.url));
-	const recorded = new Replay(recordingOf(exchanges));
-	const again = await act((await recorded.start()).baseUrl);
-	await recorded.close();
-	await service.stop();
-	return [then, again];
-}
-
 test('a WebSocket is closed or refused as by the service, in the replay, too', async () => {
 	const sockets = new WebSocketServer({ noServer: true });
 	const upgrades: Upgrade[] = [
 		(...handshake) =>
 			sockets.handleUpgrade(...handshake, (opened) => {
 				opened.send(Buffer.from('{"type":"status"}'));
-				setTimeout(() => opened.close(4001), 300);
+				setTimeout(() => opened.close(4001, 'no plan'), 300);
 			}),
 		(_, socket) => void socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n'),
 		(_, socket) => void socket.destroy(),
@@ -95,13 +79,20 @@ test('a WebSocket is closed or refused as by the service, in the replay, too', a
 		}
 		return heard;
 	};
-	const found = await twice(
-		endings,
+	const service = await FakeService.start(
 		(_, response) => response.end('{}'),
 		(...handshake) => left.shift()!(...handshake),
 	);
+	const exchanges: Exchange[] = [];
 	const expected = ['{"type":"status"}', true, false, false];
-	expect(found).toEqual([expected, expected]);
+	const act = async () => await endings(service.url);
+	expect(await record({ exchanges, redact }, act)).toEqual(expected);
+	const closed = [undefined, 'closed by the service (4001 no plan)', 'refused', 'refused'];
+	expect(exchanges.map(({ broke }) => broke)).toEqual(closed);
+	const recorded = new Replay(recordingOf(exchanges));
+	expect(await endings((await recorded.start()).baseUrl)).toEqual(expected);
+	await recorded.close();
+	await service.stop();
 });
 
 describe('what is kept of an exchange', () => {
@@ -309,14 +300,6 @@ describe('what is recorded of the wire', () => {
 		expect(got).toEqual(mp3);
 		expect(exchange.path).toBe('//a.example/b');
 		expect(keptOf(exchange)).toEqual([{ ms: exchange.parts[0]!.ms, base64: expect.any(String) }]);
-	});
-
-	test('a WebSocket that the service closes says why', () => {
-		const socket = new EventTarget();
-		const exchange = recordSocket({ exchanges: [], redact }, socket, 'wss://acme.example/ws');
-		socket.dispatchEvent(new Event('open'));
-		socket.dispatchEvent(Object.assign(new Event('close'), { code: 1008, reason: 'no plan' }));
-		expect(exchange.broke).toBe('closed by the service (1008 no plan)');
 	});
 
 	const event = 'event: image_generation_status\ndata: "starting"\n\n';
