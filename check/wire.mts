@@ -43,12 +43,10 @@ export const CUT = 'cut by the check';
 const NO_STREAM = /^\s*[[{<]/;
 /** Returns where the last whole event of a stream ends, behind its empty line; 0 if there is none. */
 const endOfEvents = (body: Buffer): number =>
-	Math.max(
-		...['\n\n', '\r\r', '\n\r\n'].map((end) => {
-			const at = body.lastIndexOf(end);
-			return at < 0 ? 0 : at + end.length;
-		}),
-	);
+	['\n\n', '\r\r', '\n\r\n'].reduce((last, end) => {
+		const at = body.lastIndexOf(end);
+		return at < 0 ? last : Math.max(last, at + end.length);
+	}, 0);
 
 interface Recorder {
 	exchanges: Exchange[];
