@@ -62,7 +62,7 @@ export function reportsError(value: unknown): boolean {
 
 /** True for the usual status words that mean failure, also at the end of a longer word. */
 export const isFailureWord = (value: unknown): boolean =>
-	/^(?!no)(?:\w+_)?(?:error|fail(?:ed|ure)?|filtered|cancell?ed)$/i.test(asText(value) ?? '');
+	/^(?!not?_)(?:\w+_)?(?:error|fail(?:ed|ure)?|filtered|cancell?ed)$/i.test(asText(value) ?? '');
 
 /** True if a task or a generation has failed because the service was overloaded. */
 export const isOverload = (error: unknown): boolean =>
