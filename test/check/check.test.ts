@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { check } from '../../check/check.mts';
 import { PAID } from '../../check/operations.mts';
-import { toJson } from '../../check/recording.mts';
+import { toJson, type Recording } from '../../check/recording.mts';
 import { replay } from '../../check/replay.mts';
 import { gradeOf, verdictOf } from '../../check/report.mts';
 import { blockedRow, chargeLines, edgeRow, paidRows, socketRow } from '../../check/rows.mts';
@@ -292,9 +292,13 @@ describe('a stranger checks', () => {
 	});
 });
 
-/** Removes the recording that a command has made, as it says. */
-const removeRecording = (said: string) =>
-	rmSync(join(__dirname, '../..', /Recorded in (\S+)/.exec(said)![1]!));
+/** Removes the recording that a command has made, as it says, and returns it. */
+function takeRecording(said: string): Recording {
+	const file = join(__dirname, '../..', /Recorded in (\S+)/.exec(said)![1]!);
+	const text = readFileSync(file, 'utf8');
+	rmSync(file);
+	return JSON.parse(text) as Recording;
+}
 
 test.concurrent(
 	'a service that only a proxy reaches is checked, also without encryption',
@@ -306,7 +310,7 @@ test.concurrent(
 		const said = await textOf(spawn(process.execPath, args, { env }).stdout);
 		await proxy.stop();
 		expect(said).toMatch(/HTTP 401[^]*“Authorization/);
-		removeRecording(said);
+		takeRecording(said);
 	},
 );
 
@@ -323,7 +327,9 @@ test.concurrent('what may have been charged is named and recorded after Ctrl+C',
 	expect(await ended).toEqual([3, null]);
 	const said = await output;
 	expect(said).toMatch(/What may have been charged:\n {2}image: /);
-	removeRecording(said);
+	const { runs, others } = takeRecording(said);
+	expect(runs.map(({ operation }) => operation)).not.toContain('image');
+	expect(others.map(({ method }) => method)).toContain('POST');
 });
 
 test('what was made is named by whatever may be its id', () => {
