@@ -133,16 +133,21 @@ test.each([{ success: false }, { error: 'Upstream is busy, retrying' }, { code: 
 	},
 );
 
-test('an error for one of several, and then nothing: the history is searched before that is the end of it', async () => {
+test('an error for one of several, and then nothing: the history is searched, and a retry does not pay again', async () => {
 	const error = 'event: error\ndata: {"error":"UNSAFE"}\n\n';
 	const handle: Handler = (_, response) => {
 		response.writeHead(200, { 'content-type': 'text/event-stream' }).write(error);
 		drip(response, BEAT, 10_000);
+		// The others come, but this service shortens prompts, so nothing shows whose they are.
+		setTimeout(() => sim.history.unshift(made('other', { prompt: 'A boat' })), 90_000);
 	};
-	const { result, seconds } = await generate(handle, video('A', {}, { numberOfVideos: 2 }));
-	expect(bad(result).message).toContain('could not generate the video: UNSAFE');
+	const subject = node(video('A boat on the sea', {}, { numberOfVideos: 2 }), RETRY);
+	const { result, seconds } = await generate(handle, subject);
+	expect(bad(result).message).toContain('UNSAFE');
+	expect(bad(result).description).toContain("isn't sent again");
 	expect(seconds).toBeGreaterThan(600);
 	expect(seconds).toBeLessThan(660);
+	expect(sent()).toBe(1);
 });
 
 /** Begins the node, and resolves with its result, which must come within so many seconds. */

@@ -81,6 +81,8 @@ export class GenerationEvents {
 	private readonly idsInProgress = new Set<string>();
 	/** The data of the last event. */
 	private lastEventData: unknown;
+	/** True if the stream broke or was closed by us, so that further events may have been missed. */
+	private isBroken = false;
 	private readonly parser = createParser({
 		maxBufferSize: MAX_EVENT_CHARS,
 		onEvent: (event) => this.onEvent(event),
@@ -136,6 +138,7 @@ export class GenerationEvents {
 
 	/** Call this when the connection broke, or was closed by us for `reason`. Returns the outcome. */
 	finishBroken(reason?: string): StreamResult | Failure {
+		this.isBroken = true;
 		this.setOutcome(reason ?? this.defaultInterruption);
 		return this.outcome!;
 	}
@@ -316,10 +319,14 @@ export class GenerationEvents {
 				interruptionReason: isComplete ? undefined : interruptionReason,
 			};
 		else {
-			// An error with an id is about that file alone, but the credit is that of the account.
-			const isOneRefused = failedIds.length > 0 && reportedFailure?.kind !== 'outOfCredit';
+			// An error with an id is about that file alone, and before the end of the stream, so may be an error without
+			// one. But the credit is that of the account.
+			const { isBroken } = this;
+			const isOneRefused =
+				(isBroken || failedIds.length > 0) && reportedFailure?.kind !== 'outOfCredit';
 			const mayOthersCome =
-				(this.isAnyFileInProgress || isOneRefused) && !this.lastEventIsUnattributedError;
+				(this.isAnyFileInProgress || isOneRefused) &&
+				(isBroken || !this.lastEventIsUnattributedError);
 			this.outcome ??= failure ?? {
 				...result,
 				interruptionReason: interruptionReason ?? this.defaultInterruption,
