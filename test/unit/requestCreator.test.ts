@@ -49,6 +49,12 @@ test('a video that a trigger attributes to a finished request still goes to the 
 test.each([
 	['the history has no prompts', 'P', undefined, true],
 	['the request has no prompt, but the entry has', '', 'Animate it', false],
+	['the history shortens prompts', 'A boat on the sea', 'A boat on t…', true],
+	['the history has other quotation marks', "A boat's mast", 'A boat’s mast', true],
+	['the entry has more words', 'A boat', 'A boat on the sea', false],
+	['the entry has fewer words', 'Scene 12', 'Scene 1', false],
+	['the entry has other words', 'A boat', 'A house', false],
+	['no words, but other signs', '🚢', '🏠', false],
 ])('who owns a video that comes after a lost stream: %s', async (_, asked, prompt, expected) => {
 	const credential = { accountKey: `lost ${asked}` } as Credential;
 	const now = Date.now();

@@ -123,9 +123,14 @@ function verdictOf(request: MediaRequest, subject: EventSubject, receivedAt: num
 	return isOther && Date.now() > receivedAt + OTHER_PROMPT_GRACE_MS ? undefined : 'perhaps';
 }
 
-/** Compares without regard to white space, which a service may change when it repeats a text. */
-const isSameText = (one: string, other: string) => collapse(one) === collapse(other);
-const collapse = (text: string) => text.trim().replace(/\s+/g, ' ');
+/** True if a service may show the text `sent` as `shown`: with other white space or punctuation, or shortened with “…”. */
+const isSameText = (shown: string, sent: string): boolean =>
+	/(?:…|\.\.\.)$/.test(shown)
+		? wordsOf(sent).startsWith(wordsOf(shown))
+		: wordsOf(shown) === wordsOf(sent);
+
+/** Returns the letters, digits and symbols of a text. */
+const wordsOf = (text: string) => text.normalize('NFC').replace(/[^\p{L}\p{M}\p{N}\p{S}]+/gu, '');
 
 /** Notes that `files`, or the task `id`, are the result of `creator`, so that it is not the creator of others. */
 function assignResult(creator: MediaRequest, id: string, files: GeneratedFile[] = []): void {
