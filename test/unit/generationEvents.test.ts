@@ -158,11 +158,19 @@ describe('completions that come one per video', () => {
 			completion(...[...paths].map((id) => ({ id, file_url: `${HOST}/${id}?signature=${time}` }))),
 		);
 		expect(addressesOf(...repeated)).toEqual(['a?signature=2', 'b?signature=2', 'c?signature=2']);
+		// The path may be signed, too, or that of a preview.
+		const elsewhere = ['a', 'a', 'b', 'ab', 'abc'].map((ids, time) =>
+			completion(...[...ids].map((id) => ({ id, file_url: `${HOST}/${time}/${id}` }))),
+		);
+		expect(addressesOf(...elsewhere)).toEqual(['4/a', '4/b', '4/c']);
 		// Without an id only the rest of the address tells them apart.
 		const nameless = [1, 2, 3].map((n) => completion({ file_url: `${FILE}?signature=${n}` }));
 		expect(addressesOf(...nameless)).toHaveLength(3);
 		const ofOneId = completion({ id: 'a', file_urls: [1, 2].map((n) => `${FILE}?file=${n}`) });
 		expect(addressesOf(ofOneId)).toHaveLength(2);
+		// An id that all files have is that of their job.
+		const ofOneJob = ['x', 'y', 'z'].map((path) => completion({ id: 'job', file_url: `/${path}` }));
+		expect(addressesOf(...ofOneJob)).toHaveLength(3);
 	});
 
 	it('are a failure when all have failed', () => {

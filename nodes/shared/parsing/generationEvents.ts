@@ -71,6 +71,8 @@ export class GenerationEvents {
 	private readonly filesByIdAndPath = new Map<string, GeneratedFile>();
 	/** The same files. Those without an id are kept by URL with the query, because one path may serve all (see `files`). */
 	private readonly filesByIdOrUrl = new Map<string, GeneratedFile>();
+	/** The same files. Those with an id are kept by id, because a later event may have another URL of the same file. */
+	private readonly filesByIdOrPath = new Map<string, GeneratedFile>();
 	/** How many files the last event with files has contained. */
 	private lastListLength = 0;
 	/** True if an event had both files and entries in progress, so that the ids of these are ids of files. */
@@ -182,6 +184,7 @@ export class GenerationEvents {
 		if (files.length > 0) this.lastListLength = files.length;
 		const urlKeys: string[] = [];
 		const pathKeys: string[] = [];
+		const idKeys: string[] = [];
 		const occurrenceOf = (key: string, keys: string[]) => {
 			keys.push(key);
 			return `${key} ${keys.filter((other) => other === key).length}`;
@@ -192,6 +195,7 @@ export class GenerationEvents {
 			const { id, fileUrl } = file;
 			const pathKey = `${id ?? ''} ${withoutQuery(fileUrl)}`;
 			this.filesByIdAndPath.set(occurrenceOf(pathKey, pathKeys), file);
+			this.filesByIdOrPath.set(occurrenceOf(id ?? pathKey, idKeys), file);
 			// A video that was reported as failed before has a file now, so it has not failed after all.
 			if (id !== undefined) this.failures.delete(id);
 			this.filesByIdOrUrl.set(occurrenceOf(id === undefined ? fileUrl : pathKey, urlKeys), file);
@@ -269,17 +273,20 @@ export class GenerationEvents {
 
 	/** The files that have arrived, each once. */
 	get files(): GeneratedFile[] {
-		const { filesByIdAndPath, filesByIdOrUrl } = this;
+		const { filesByIdAndPath, filesByIdOrUrl, filesByIdOrPath } = this;
 		const paths = new Set(
 			[...filesByIdAndPath.values()].map(({ fileUrl }) => withoutQuery(fileUrl)),
 		);
+		const ids = new Set([...filesByIdAndPath.values()].map(({ id }) => id));
+		// An id that all files have may be that of the job.
+		if (ids.size > 1) return [...filesByIdOrPath.values()];
 		// With one path for all files, only the query tells them apart.
 		return [...(paths.size > 1 ? filesByIdAndPath : filesByIdOrUrl).values()];
 	}
 
 	/** True if each requested file has arrived or failed, so that no more events are needed. */
 	private get isEveryFileSettled(): boolean {
-		return this.filesByIdAndPath.size + this.failedIds.length >= this.requestedCount;
+		return this.filesByIdOrPath.size + this.failedIds.length >= this.requestedCount;
 	}
 
 	/**
