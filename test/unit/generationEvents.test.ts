@@ -345,6 +345,13 @@ describe('one of several that is refused', () => {
 			reason: 'UNSAFE',
 			failure: undefined,
 		});
+		// Nor is it about all of them if the service says afterwards that it goes on.
+		const ended = new GenerationEvents(SOURCE, 'video', undefined, 4);
+		ended.push(Buffer.from(bare + status('processing')));
+		expect(ended.finish()).toMatchObject({ files: [], reason: 'UNSAFE', failure: undefined });
+		const done = new GenerationEvents(SOURCE, 'video', undefined, 4);
+		done.push(Buffer.from(bare + event('end', '[DONE]')));
+		expect(done.finish()).toMatchObject({ failure: { kind: 'generationFailed' } });
 		expect(hear([error([])], 'finish', 4).outcome.kind).toBe('generationFailed');
 		// Where others may be in progress, the history is searched although the service ended the stream.
 		const isSearched = { outcome: { kind: 'lost' } };

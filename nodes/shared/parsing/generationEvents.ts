@@ -326,14 +326,14 @@ export class GenerationEvents {
 				interruptionReason: isComplete ? undefined : interruptionReason,
 			};
 		else {
-			// An error with an id is about that file alone, and before the end of the stream, so may be an error without
-			// one. But the credit is that of the account.
-			const { isBroken } = this;
+			// An error without an id may be about one file, too, unless it is the end of the stream.
+			const isCutOff = this.isBroken || isInProgress(this.lastEventData);
+			// The credit is that of the account.
 			const isOneRefused =
-				(isBroken || failedIds.length > 0) && reportedFailure?.kind !== 'outOfCredit';
+				(isCutOff || failedIds.length > 0) && reportedFailure?.kind !== 'outOfCredit';
 			const mayOthersCome =
 				(this.isAnyFileInProgress || isOneRefused) &&
-				(isBroken || !this.lastEventIsUnattributedError);
+				(isCutOff || !this.lastEventIsUnattributedError);
 			this.outcome ??= failure ?? {
 				...result,
 				interruptionReason: interruptionReason ?? this.defaultInterruption,
