@@ -1,4 +1,9 @@
-import type { IDataObject, INodeExecutionData, INodeProperties } from 'n8n-workflow';
+import type {
+	IDataObject,
+	INodeExecutionData,
+	INodeProperties,
+	INodePropertyOptions,
+} from 'n8n-workflow';
 import { MediaGeneration } from '../../nodes/MediaGeneration/MediaGeneration.node';
 import { IGNORED_IN_KEY } from '../../nodes/MediaGeneration/paid/idempotencyKey';
 import { operationFields } from '../../nodes/MediaGeneration/resources';
@@ -6,6 +11,7 @@ import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { EVENTS, taskEvents } from '../../nodes/shared/n8n/triggerEvents';
 import { schemaOf } from '../service/schemas.mts';
 import { CREATING, WITH_IMAGES } from '../faults/row.mts';
+import { OPERATIONS } from '../faults/stage.mts';
 import { bad, good } from './seen';
 import {
 	ALWAYS,
@@ -22,7 +28,10 @@ import { fakeTime, node, RETRY, run, sim, start } from './setup';
 import { hasten, pass, passWhile } from './time';
 import { activate, beginCalled, callOf, CALLER, createTask } from './triggerSetup';
 
-/* Every operation that is charged keeps what the package promises, also one that is added later. */
+/*
+ * Every operation that is charged keeps what the package promises, also one that is added later. The first tests are
+ * about all operations.
+ */
 
 beforeEach(async () => await start({ pace: 0.01 }));
 
@@ -88,6 +97,30 @@ const itemsOf = (...texts: string[]): INodeExecutionData[] =>
 		json: { t },
 		binary: { data: { data: PNG.toString('base64'), mimeType: 'image/png', fileName: `${t}.png` } },
 	}));
+
+const all = operationFields
+	.filter(({ name }) => name === 'operation')
+	.flatMap((field) =>
+		(field.options as INodePropertyOptions[]).map(({ value }) => {
+			const resource = String(shownFor(field).resource![0]);
+			return [`${resource}: ${String(value)}`, resource, String(value)] as const;
+		}),
+	);
+
+// The matrix also finds tokens that are told to somebody else.
+test.each(all)('%s is in the matrix of faults, charged or free', (_, resource, operation) => {
+	expect(OPERATIONS).toContain(`${resource}:${operation}`);
+});
+
+test.each(all)('%s tells what comes out, charged or free', (_, resource, operation) => {
+	expect(schemaOf('MediaGeneration', resource, operation)).toBeDefined();
+	const { extraTypeDefContent } = new MediaGeneration().description.builderHint!;
+	const outputs = extraTypeDefContent!.filter(({ displayOptions }) => {
+		const { resource: shown, operation: only } = displayOptions!.show!;
+		return shown?.includes(resource) && (only?.includes(operation) ?? true);
+	});
+	expect(outputs).toHaveLength(1);
+});
 
 test('the table names all that are charged, and nothing else', () => {
 	const inTable = PAID_OPERATIONS.map(({ resource, operation }) => `${resource}: ${operation}`);
@@ -232,14 +265,8 @@ describe.each(cases)('%s', (_, one) => {
 		expect(new Set(told)).toEqual(new Set([foreign]));
 	});
 
-	it('tells what comes out, before and in the builder', () => {
-		expect(schemaOf('MediaGeneration', resource, operation)).toBeDefined();
-		const { builderHint, hints } = new MediaGeneration().description;
-		const outputs = builderHint!.extraTypeDefContent!.filter(({ displayOptions }) => {
-			const { resource: shown, operation: only } = displayOptions!.show!;
-			return shown?.includes(resource) && (only?.includes(operation) ?? true);
-		});
-		expect(outputs).toHaveLength(1);
+	it('says in one hint how long it takes, and what is charged', () => {
+		const { hints } = new MediaGeneration().description;
 		// Of two that are shown, one would say how long something else takes.
 		const shown = hints!.filter(({ displayCondition }) =>
 			displayCondition!.includes(`"${resource}:${operation}"`),
