@@ -230,6 +230,20 @@ describe('a restart', () => {
 	});
 });
 
+it('a short history is known as a whole: what is listed late is told, whenever it began', async () => {
+	const setting = await watching(old(3));
+	expect(await setting.look(entry('queued', -200))).toEqual(['queued']);
+});
+
+it('old entries without times, below others, are not told when deletions move them up', async () => {
+	const legacy = named('legacy', 60).map((id) => without('created_at')(entry(id, 0)));
+	const setting = await watching([...old(120), ...legacy]);
+	for (let deleted = 0; deleted < 3; deleted++) {
+		setting.history.splice(0, 20);
+		expect(await setting.look()).toEqual([]);
+	}
+});
+
 it('tells what began within two hours before all that was listed, and ended later', async () => {
 	const setting = await watching(entries('image', 100, 0));
 	expect(await setting.look(entry('video', -110), entry('old', -130))).toEqual(['video']);

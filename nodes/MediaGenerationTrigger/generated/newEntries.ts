@@ -16,8 +16,6 @@ const MAX_POLLED_ENTRIES = 600;
 const MAX_KNOWN_ENTRIES = 1000;
 /** The longest time for which an unfinished entry (no file, not failed) is tracked, in ms. */
 const MAX_TRACKED_MS = 2 * 3_600_000;
-/** The watermark if the first poll has read the whole history. Every entry that only a later poll finds is new. */
-const NO_WATERMARK = 0;
 
 /** An entry of the history with its fingerprint, by which a later poll recognizes it. */
 export interface FingerprintedEntry extends HistoryEntry {
@@ -37,8 +35,8 @@ interface Cursor {
 	/** The account key, which changes with the token. */
 	account: string;
 	/**
-	 * The time after which an unknown entry counts as new, in ms since 1970 by the service's clock. NaN if the service
-	 * gives no times, or null once n8n has saved NaN as JSON.
+	 * The time after which an unknown entry counts as new, in ms since 1970 by the service's clock. It is NaN, saved as
+	 * null, as long as the whole history is known, or if the service gives no times. Every unknown entry is new then.
 	 */
 	watermark: number | null;
 }
@@ -52,9 +50,8 @@ export type PollState = Pick<HistoryOutbox, 'events' | 'cursor'>;
  * Compares the entries that a poll has read with those that earlier polls have seen. Returns the entries to emit,
  * oldest first, and the state for the next poll.
  *
- * The first poll emits nothing. After it, an unknown entry counts as new if it was created after the watermark. If the
- * service gives no times, the entry counts as new if a known entry is older than it in the list. All other unknown
- * entries may be old: deletions of newer entries may have moved them up to the pages that are read.
+ * The first poll emits nothing. After it, an unknown entry counts as new if it was created after the watermark. Other
+ * unknown entries are old: deletions of newer entries have moved them up to the pages that are read.
  *
  * @param listedEntries the entries of this poll, oldest first
  * @param previous the state after the previous poll
@@ -70,14 +67,12 @@ export function findEndedEntries(
 	const isFirstPoll =
 		previous.cursor?.account !== accountKey && !isAnyKnown(listedEntries, previous);
 	const events: PollState['events'] = new Map(isFirstPoll ? [] : previous.events);
-	let watermark = isFirstPoll ? firstWatermark(listedEntries) : watermarkOf(previous);
+	let watermark = watermarkOf(listedEntries, isFirstPoll ? undefined : previous.cursor);
 	const endedEntries: FingerprintedEntry[] = [];
-	/** True once the loop has passed a known entry. With NO_WATERMARK, every unknown entry is new. */
-	let hasPassedKnown = watermark === NO_WATERMARK;
 	for (const entry of listedEntries) {
 		const { fingerprint, id, createdAt, files, hasFailed } = entry;
 		const known = events.get(fingerprint);
-		const isNew = !isFirstPoll && isAboveWatermark(createdAt, watermark, hasPassedKnown);
+		const isNew = !isFirstPoll && isAboveWatermark(createdAt, watermark);
 		const isUnreported = known ? known.state === 'tracking' : isNew;
 		const hasEnded = files.length > 0 || hasFailed;
 		const isDue = isUnreported && hasEnded;
@@ -89,7 +84,6 @@ export function findEndedEntries(
 		// This moves the entry to the end of the map, because the first entries of the map are forgotten first.
 		events.delete(fingerprint);
 		events.set(fingerprint, { createdAt, seenAt: now, ...known, state });
-		hasPassedKnown ||= known !== undefined;
 	}
 	for (const [fingerprint, entry] of events) {
 		const isExpired = entry.state === 'tracking' && now - entry.seenAt > MAX_TRACKED_MS;
@@ -97,7 +91,7 @@ export function findEndedEntries(
 	}
 	for (const [fingerprint, { createdAt }] of [...events].slice(0, -MAX_KNOWN_ENTRIES)) {
 		events.delete(fingerprint);
-		watermark = Math.max(watermark, createdAt ?? NaN);
+		if (createdAt) watermark = Math.max(watermark || 0, createdAt);
 	}
 	return {
 		endedEntries: sortOldestFirst(endedEntries),
@@ -129,14 +123,7 @@ function needsNextPage(listedEntries: FingerprintedEntry[], previous: PollState)
 	const { fingerprint, createdAt } = listedEntries[0]!;
 	// The first poll reads on to the watermark, because the next poll would take an unread entry that was created after
 	// the watermark for a new one.
-	if (!previous.cursor) return createdAt > firstWatermark(listedEntries);
-	// This matters only if times are equal or unknown: as long as no known entry is listed, the known entries may
-	// follow on later pages, so the oldest listed entry counts as newer than they are.
-	const isNew = isAboveWatermark(
-		createdAt,
-		watermarkOf(previous),
-		!isAnyKnown(listedEntries, previous),
-	);
+	const isNew = isAboveWatermark(createdAt, watermarkOf(listedEntries, previous.cursor));
 	if (isNew && !previous.events.has(fingerprint)) return true;
 	const fingerprints = new Set(listedEntries.map((entry) => entry.fingerprint));
 	return [...previous.events].some(
@@ -150,26 +137,19 @@ function needsNextPage(listedEntries: FingerprintedEntry[], previous: PollState)
 const isAnyKnown = (listedEntries: FingerprintedEntry[], { events }: PollState): boolean =>
 	listedEntries.some(({ fingerprint }) => events.has(fingerprint));
 
-/**
- * True if an entry was created after the watermark. If the times are equal or unknown, it is true if the list has a
- * known entry that is older (`isNewerThanKnown`).
- */
-const isAboveWatermark = (
-	createdAt: number,
-	watermark: number,
-	isNewerThanKnown: boolean,
-): boolean => (isNewerThanKnown ? !(createdAt < watermark) : createdAt > watermark);
-
-const watermarkOf = ({ cursor }: PollState): number => cursor?.watermark ?? NaN;
+const isAboveWatermark = (createdAt: number, watermark: number): boolean =>
+	createdAt > watermark || Number.isNaN(watermark);
 
 /**
- * Returns the watermark for the first poll. It is earlier than the newest entry, because some services list an entry
- * only when it has ended. A list that is shorter than a page contains the whole history, so it needs no watermark.
+ * Returns the saved watermark, or that of the first poll. The latter is earlier than the newest entry, because some
+ * services list an entry only when it has ended. A list that is shorter than a page contains the whole history, so it
+ * needs none.
  */
-const firstWatermark = (listedEntries: FingerprintedEntry[]): number =>
-	listedEntries.length < MIN_PAGE_SIZE
-		? NO_WATERMARK
-		: listedEntries.at(-1)!.createdAt - MAX_TRACKED_MS;
+function watermarkOf(listedEntries: FingerprintedEntry[], cursor: Cursor | undefined): number {
+	if (cursor) return cursor.watermark ?? NaN;
+	if (listedEntries.length < MIN_PAGE_SIZE) return NaN;
+	return listedEntries.at(-1)!.createdAt - MAX_TRACKED_MS;
+}
 
 const entriesOf = (records: ServiceRecord[], baseUrl: string): FingerprintedEntry[] =>
 	toHistoryEntries(records, baseUrl).map((entry) => ({
