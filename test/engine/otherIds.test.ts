@@ -73,21 +73,6 @@ test('a lost row does not get a video that an open stream has already delivered'
 	expect(files).toEqual(['1.mp4', '2.mp4', '3.mp4', '4.mp4']);
 });
 
-test.each<[string, number, 'END' | 'RESET']>([
-	['has ended', 900_000, 'END'],
-	['was lost, too', 800_000, 'RESET'],
-])('a lost row gets its video once the stream of an equal row %s', async (_, delayMs, how) => {
-	const second = how === 'END' ? [complete([{ id: 'v2', file_url: url('2', 1) }]), how] : [how];
-	onCreate({ sse: [status('processing'), { delayMs }, ...second] } as never, { times: 1 });
-	onCreate({ sse: [status('processing'), { delayMs: 3000 }, 'RESET'] } as never, { times: 1 });
-	setTimeout(() => sim.history.unshift(entry('row-1', '1', 2)), 60_000);
-	setTimeout(() => sim.history.unshift(entry('row-2', '2', 2)), 700_000);
-	const rows = video(EACH, { idleTimeout: 1200 }, { download: false });
-	const { result } = await hasten(node(rows), texts('P', 'P'));
-	const files = good(result).map(({ json }) => String(json.file_url).replace(/.*\/|\?.*/g, ''));
-	expect(files.sort()).toEqual(['1.mp4', '2.mp4']);
-});
-
 describe('a sub-workflow after the trigger', () => {
 	test.each<[string, number | undefined, number | undefined, IDataObject]>([
 		['ids differ, signed anew', 1, 2, {}],

@@ -16,8 +16,6 @@ export interface HistoryMatch {
 	 * another one, newest first. An entry without a time may belong to any request. Otherwise empty.
 	 */
 	candidates: HistoryEntry[];
-	/** True if an entry may belong to this request, or to another one whose stream is still open. */
-	isUndecided: boolean;
 }
 
 /** How long after the search for its result a generation may still finish, in ms. */
@@ -145,11 +143,7 @@ export function matchHistory(
 	];
 	const candidates = unclaimedEntries.filter(mayBelongTo(request));
 	const hasFiles = matched.some((entry) => !entry.hasFailed);
-	const isUndecided =
-		!request.withImages &&
-		claimants.includes(request) &&
-		claimants.some(({ searchUntil }) => searchUntil === undefined);
-	return { matched, candidates: hasFiles ? [] : candidates.reverse(), isUndecided };
+	return { matched, candidates: hasFiles ? [] : candidates.reverse() };
 }
 
 /** Returns the announced ids of a request, and the ids and URLs of the files that have arrived. */

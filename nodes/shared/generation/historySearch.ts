@@ -30,21 +30,19 @@ const RENEWAL_MS = 60_000;
  * stream has delivered and those that the history has. Throws a Failure if there is no file. In most cases the Failure
  * is `streamFailure`, with the entries that may be the lost result as `candidates`.
  *
- * @param searchUntil until when to search, in ms since 1970; longer while the stream of another request is open, if
- *   that request may own the same entries
- * @param match what the last read of the history has found, which still counts while the history can't be read
+ * The search ends at the request's `searchUntil`.
  */
 export async function findInHistory(
 	api: Api,
 	request: MediaRequest,
 	streamFailure: Failure,
 	signal: AbortSignal,
-	searchUntil = request.searchUntil ?? 0,
-	match: HistoryMatch = { matched: [], candidates: [], isUndecided: false },
 ): Promise<GeneratedFile[]> {
-	const { files: receivedFiles, requestedCount } = request;
+	const { files: receivedFiles, requestedCount, searchUntil = 0 } = request;
 	const remainingSearchMs = () => searchUntil - Date.now();
 	let foundFiles = receivedFiles;
+	/** What the last read of the history has found, which still counts while the history can't be read. */
+	let match: HistoryMatch = { matched: [], candidates: [] };
 
 	const searchRepeatedly = async (deadline: AbortSignal) =>
 		await pollUntil({
@@ -61,10 +59,6 @@ export async function findInHistory(
 		// The generation may have been charged even if the history could not be read or the run was canceled.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
-		if (match.isUndecided && !signal.aborted) {
-			const nextSearchAt = Date.now() + SEARCH_INTERVAL_MS;
-			return await findInHistory(api, request, streamFailure, signal, nextSearchAt, match);
-		}
 		// If the ids of all videos were announced, an entry with another id is none of them. But the history may have
 		// other ids than the stream, unless it has one of those.
 		const knowsAllIds = request.announcedIds.length >= requestedCount && match.matched.length > 0;
