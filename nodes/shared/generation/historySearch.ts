@@ -59,16 +59,11 @@ export async function findInHistory(
 		// The generation may have been charged even if the history could not be read or the run was canceled.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
-		// If the ids of all videos were announced, an entry with another id is none of them. But the history may have
-		// other ids than the stream, unless it has one of those.
-		const knowsAllIds = request.announcedIds.length >= requestedCount && match.matched.length > 0;
-		const candidates = match.candidates
-			.filter(({ id }) => !knowsAllIds || id === undefined)
-			.map(({ id, files, record }) => ({
-				// A data: URL contains the whole file, so it is not shown.
-				id: id ?? asWebUrl(files[0]?.fileUrl ?? '')?.href ?? 'one without an ID',
-				createdAt: asText(record.created_at),
-			}));
+		const candidates = match.candidates.map(({ id, files, record }) => ({
+			// A data: URL contains the whole file, so it is not shown.
+			id: id ?? asWebUrl(files[0]?.fileUrl ?? '')?.href ?? 'one without an ID',
+			createdAt: asText(record.created_at),
+		}));
 		// `streamFailure` may be about one of several videos. The others may be among the candidates, or there was no
 		// time to find them.
 		const mayHaveOthers = signal.aborted || candidates.length > 0;
