@@ -15,6 +15,9 @@ function lengthOf(file: Buffer, piece = file.length): number | undefined {
 const wav = (announced: number, bytes: number) =>
 	Buffer.concat([wavHeader(announced), Buffer.alloc(bytes)]);
 
+const withoutByteRate = wav(64_000, 64_000);
+withoutByteRate.writeUInt32LE(0, 28);
+
 const box = (type: string, ...parts: Buffer[]) => {
 	const head = Buffer.from(`\0\0\0\0${type}`, 'latin1');
 	const all = Buffer.concat([head, ...parts]);
@@ -53,6 +56,7 @@ const FILES: Record<string, [file: Buffer, ms: number]> = {
 	'WAV that was written to a pipe': [wav(0xffff_ff00, 32_000), 1000],
 	'WAV that does not know its size': [wav(0, 32_000), 1000],
 	'WAV that is shorter than it says': [wav(64_000, 32_000), 1000],
+	'WAV that does not know its bytes per second': [withoutByteRate, 2000],
 	MP3: [speechMp3(3), 3024],
 	'MP3 behind a picture': [Buffer.concat([tag, speechMp3(2)]), 2016],
 	'M4A for streaming': [Buffer.concat([BRAND, box('moov', header('mvhd', 600, 900)), SOUND]), 1500],
