@@ -177,10 +177,6 @@ export class GenerationEvents {
 	 */
 	private readResult(value: unknown, missingResultReason?: string): void {
 		const files = this.filesIn(value);
-		if (files.length > MAX_FILES)
-			return this.setOutcome(
-				`the response contained too many files: ${files.length}, and at most ${MAX_FILES} are read`,
-			);
 		if (files.length > 0) this.lastListLength = files.length;
 		const urlKeys: string[] = [];
 		const pathKeys: string[] = [];
@@ -231,7 +227,7 @@ export class GenerationEvents {
 	}
 
 	private filesIn(data: unknown): GeneratedFile[] {
-		return readGeneratedFiles(data, this.context.baseUrl, this.kind);
+		return readGeneratedFiles(data, this.context.baseUrl, this.kind).slice(0, MAX_FILES);
 	}
 
 	private listIn(data: unknown): unknown[] {
