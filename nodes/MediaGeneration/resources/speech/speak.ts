@@ -195,7 +195,7 @@ function splitIntoParts(parameters: NodeParameters, text: string): string[] {
 	} catch {
 		throw invalidInput(
 			displayName,
-			'is too small: a single tag or character of the text is longer than that',
+			'is too small: a single character of the text is longer than that',
 			'Enter a higher number',
 		);
 	}

@@ -9,8 +9,6 @@ const SPACELESS_SCRIPT_CHARACTER =
 	'[\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\\u3001-\\u303f\\uff01-\\uff0f\\uff1a-\\uff65]';
 /** Matches right after or right before a letter of a script without spaces. A combining mark stays with its letter. */
 const LETTER_EDGE = `(?:(?<=${SPACELESS_SCRIPT_CHARACTER}\\p{M}*)|(?=${SPACELESS_SCRIPT_CHARACTER}))(?!\\p{M})`;
-/** Matches where a word of such a script may begin or end, even between the word and its punctuation. */
-const WORD_EDGE = new RegExp(LETTER_EDGE, 'uy');
 /** Matches where such a word may end together with its punctuation. */
 const WORD_END = new RegExp(`${LETTER_EDGE}(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`, 'uy');
 /** Characters that stay together if a text is cut between words, such as a URL, a number or an English word. */
@@ -63,7 +61,7 @@ function spaceEnd(text: string, position: number): number {
  * parts are the whole text, except for the white space at the cuts and at both ends.
  *
  * If possible, a part ends where a reader would pause: at the end of a paragraph, a sentence, a line or a word. Throws
- * a RangeError if a single character or tag is longer than `maxLength`.
+ * a RangeError if a single character is longer than `maxLength`.
  */
 export function* splitText(text: string, maxLength: number): Generator<string> {
 	const textWithoutTags = text.replace(TAG, tagSubstitute);
@@ -75,7 +73,7 @@ export function* splitText(text: string, maxLength: number): Generator<string> {
 			const remaining = textWithoutTags.slice(start, start + maxLength + CONTEXT_CHARS);
 			const partLength =
 				findCutBetweenWords(remaining, maxLength) ?? findCutInWord(text.slice(start), maxLength);
-			if (partLength === 0) throw new RangeError('A character or a tag is longer than a part');
+			if (partLength === 0) throw new RangeError('A character is longer than a part');
 			end = start + partLength;
 		}
 		yield text.slice(start, end);
@@ -99,18 +97,17 @@ function findCutBetweenWords(text: string, maxLength: number): number | undefine
 	for (const { index, 0: token } of text.matchAll(TOKEN)) {
 		tokenMask.fill(1, index + 1, index + token.length);
 	}
-	const isEdge = (position: number, edge: RegExp) => {
-		edge.lastIndex = position;
+	const mayEndWord = (position: number) => {
+		WORD_END.lastIndex = position;
 		// Within a surrogate pair, a regular expression would match from the start of the pair, so no cut is allowed
 		// there. A part must not end with white space.
 		return (
 			!tokenMask[position] &&
 			!/[\udc00-\udfff]/.test(text.charAt(position)) &&
 			!isSpace(text, position - 1) &&
-			edge.test(text)
+			WORD_END.test(text)
 		);
 	};
-	const mayEndWord = (position: number) => isEdge(position, WORD_END);
 	const spaces = [...text.matchAll(SPACE)].map(({ index: position, 0: whiteSpace }) => {
 		const lineBreaks = whiteSpace.split(/\r\n|[\n\r\u2028\u2029]/).length - 1;
 		const isSentence = sentenceEnds.has(position);
@@ -144,18 +141,8 @@ function findCutBetweenWords(text: string, maxLength: number): number | undefine
 	const wordSegments = wordSegmenter.segment(text);
 	const isWordEnd = (position: number) =>
 		mayEndWord(position) && wordSegments.containing(position)!.index === position;
-	const lastPosition = (isPossibleCut: (position: number) => boolean) => {
-		for (let position = maxLength; position > 0; position--)
-			if (isPossibleCut(position)) return position;
-		return undefined;
-	};
-	return (
-		lastPosition(isWordEnd) ??
-		lastPosition(mayEndWord) ??
-		places[0]?.position ??
-		// Punctuation at the wrong end of a part is better than a word that is cut.
-		lastPosition((position) => isEdge(position, WORD_EDGE))
-	);
+	for (let position = maxLength; position > 0; position--) if (isWordEnd(position)) return position;
+	return places[0]?.position;
 }
 
 /** Returns the positions where sentences end, before the white space that follows them, in ascending order. */
@@ -165,20 +152,6 @@ const sentenceEndsOf = (text: string) =>
 		.map(({ index }) => spaceStart(text, index))
 		.filter((end) => end > 0 && !endsInAbbreviation(text, end));
 
-/** Returns where to cut a word longer than a part: before the first character or tag that does not fit, or 0. */
-function findCutInWord(text: string, maxLength: number): number {
-	// No other character ever joins a line break, so a combining mark after a tag is a character of its own.
-	const beginning = text
-		.slice(0, maxLength + CONTEXT_CHARS)
-		.replace(TAG, (tag) => '\n'.repeat(tag.length));
-	return tagStart(text, graphemeSegmenter.segment(beginning).containing(maxLength)!.index);
-}
-
-/** Returns where the tag begins that contains `position`; `position` itself if there is none. */
-function tagStart(text: string, position: number): number {
-	for (const { index, 0: tag } of text.matchAll(TAG)) {
-		if (index >= position) break;
-		if (index + tag.length > position) return index;
-	}
-	return position;
-}
+/** Returns where to cut a word longer than a part: before the first character that does not fit, or 0. */
+const findCutInWord = (text: string, maxLength: number): number =>
+	graphemeSegmenter.segment(text.slice(0, maxLength + CONTEXT_CHARS)).containing(maxLength)!.index;
