@@ -156,7 +156,7 @@ async function fetchOnce(
 		await throwOnErrorStatus(response, signal);
 		const { head, isWhole } = await peek(response.body, SNIFF_BYTES);
 		const contentType = response.redact.text(response.headers['content-type'] ?? '');
-		const type = detectType(file, head, contentType, response.url);
+		const type = detectType(file, head.subarray(0, SNIFF_BYTES), contentType, response.url);
 		const body = isWhole ? head : response.body;
 		return await context.helpers
 			.prepareBinaryData(body, nameFor(type), type.mimeType)
