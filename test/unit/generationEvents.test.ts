@@ -158,6 +158,10 @@ describe('completions that come one per video', () => {
 			completion(...[...paths].map((id) => ({ id, file_url: `${HOST}/${id}?signature=${time}` }))),
 		);
 		expect(addressesOf(...repeated)).toEqual(['a?signature=2', 'b?signature=2', 'c?signature=2']);
+		const unnamed = ['a', 'a', 'ab', 'abc'].map((paths, time) =>
+			completion(...[...paths].map((path) => ({ file_url: `${HOST}/${path}?signature=${time}` }))),
+		);
+		expect(addressesOf(...unnamed)).toEqual(['a?signature=3', 'b?signature=3', 'c?signature=3']);
 		// The path may be signed, too, or that of a preview.
 		const elsewhere = ['a', 'a', 'b', 'ab', 'abc'].map((ids, time) =>
 			completion(...[...ids].map((id) => ({ id, file_url: `${HOST}/${time}/${id}` }))),
