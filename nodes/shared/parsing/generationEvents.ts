@@ -280,7 +280,10 @@ export class GenerationEvents {
 		return [...(paths.size > 1 ? filesByIdAndPath : filesByIdOrUrl).values()];
 	}
 
-	/** True if each requested file has arrived or failed, so that no more events are needed. */
+	/**
+	 * True if each requested file has arrived or failed, so that no more events are needed. Files with one id count as
+	 * one, because they may be one file at two URLs.
+	 */
 	private get isEveryFileSettled(): boolean {
 		return this.filesByIdOrPath.size + this.failedIds.length >= this.requestedCount;
 	}
