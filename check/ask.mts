@@ -53,7 +53,7 @@ export async function askMore(
 		await ask(credential, `/v1/video/histories?page=${page}&page_size=20`, stop);
 	const [otherPages, wrongToken, socket] = await Promise.all([
 		Promise.all([0, 2].map(askForPage)),
-		runOperation(isNotThere(account.exchanges[0]!) ? 'voices' : 'account', wrong, stop),
+		runOperation(account.exchanges.every(isNotThere) ? 'voices' : 'account', wrong, stop),
 		holdSocket(credential, stop),
 	]);
 	return { otherPages, wrongToken, socket };
