@@ -39,11 +39,13 @@ export function readWav(file: Buffer): Sound | undefined {
 export function* readWavDuration(reader: { offset: number }): ByteParser<number> {
 	yield -12;
 	let formatChunk: Buffer | undefined;
+	let sampleCount = 0;
 	for (;;) {
-		const header = yield 8;
+		const header = yield 12;
 		if (header.length < 8) return 0;
 		const id = chunkId(header, 0);
 		const size = header.readUInt32LE(4);
+		if (id === 'fact' && header.length === 12) sampleCount = header.readUInt32LE(8);
 		yield -8;
 		if (id === 'fmt ') formatChunk = Buffer.from(yield MIN_FORMAT_BYTES);
 		const start = reader.offset;
@@ -52,10 +54,13 @@ export function* readWavDuration(reader: { offset: number }): ByteParser<number>
 		const isDataChunk = id === 'data';
 		yield -(isDataChunk ? size || Infinity : size + (size % 2));
 		if (!isDataChunk || formatChunk?.length !== MIN_FORMAT_BYTES) continue;
-		// Players don't read the bytes per second of sound that is not compressed, so they may be wrong.
-		const bytesPerSecond = JOINABLE_ENCODINGS.includes(formatChunk.readUInt16LE(0))
-			? formatChunk.readUInt32LE(4) * formatChunk.readUInt16LE(12)
-			: formatChunk.readUInt32LE(8);
+		// The size of compressed sound does not tell its duration, but the number of samples does.
+		const isCompressed = !JOINABLE_ENCODINGS.includes(formatChunk.readUInt16LE(0));
+		const sampleRate = formatChunk.readUInt32LE(4);
+		if (isCompressed && sampleCount > 0) return (sampleCount * 1000) / sampleRate;
+		const bytesPerSecond = isCompressed
+			? formatChunk.readUInt32LE(8)
+			: sampleRate * formatChunk.readUInt16LE(12);
 		return ((reader.offset - start) * 1000) / bytesPerSecond;
 	}
 }
