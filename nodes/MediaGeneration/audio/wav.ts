@@ -58,6 +58,7 @@ export function* readWavDuration(reader: { offset: number }): ByteParser<number>
 		const isCompressed = !JOINABLE_ENCODINGS.includes(formatChunk.readUInt16LE(0));
 		const sampleRate = formatChunk.readUInt32LE(4);
 		if (isCompressed && sampleCount > 0) return (sampleCount * 1000) / sampleRate;
+		// Players don't read the bytes per second of sound that is not compressed, so they may be wrong.
 		const bytesPerSecond = isCompressed
 			? formatChunk.readUInt32LE(8)
 			: sampleRate * formatChunk.readUInt16LE(12);
