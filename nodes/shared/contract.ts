@@ -186,6 +186,11 @@ export interface MediaRequest {
 	attributableCount?: number;
 	/** Ids of entries that a trigger attributed by the prompt (ledger only). They do not prove whose the files are. */
 	attributedIds?: string[];
+	/**
+	 * Whether the history has shown an id or a URL of the request; undefined until a trigger has read the history after
+	 * the end of the request (ledger only).
+	 */
+	isListed?: boolean;
 	/** True if images are part of the request, so that the prompt alone does not identify the result. */
 	withImages: boolean;
 	/**

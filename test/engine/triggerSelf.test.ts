@@ -312,7 +312,27 @@ describe('where a sub-workflow is called after the trigger', () => {
 				list('foreign');
 				await pass(180, 5);
 				expect(trigger.started).toEqual([]);
-				await pass(40);
+				list('own');
+				await pass(60);
+				expect(idsOf(trigger)).toEqual(['foreign']);
+			},
+		);
+
+		it.each([
+			['once it is done', 0],
+			['while it is made', 100_000],
+		])(
+			'nor does one that the history has under another id and address: %s',
+			async (when, delayMs) => {
+				const trigger = await follow();
+				const told = event({ status: 'processing', id: 'own' });
+				onCreate({ sse: [told, { delayMs }, done([made('own')]), 'END'] });
+				await create('P');
+				await pass(5);
+				list(`listed ${when}`);
+				await pass(200, 5);
+				list('foreign');
+				await pass(70);
 				expect(idsOf(trigger)).toEqual(['foreign']);
 			},
 		);

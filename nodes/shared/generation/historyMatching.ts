@@ -3,6 +3,7 @@ import { asText, hasNoZone } from '../parsing/values';
 import { apparentKind, topLevelType } from '../parsing/fileType';
 import { identifiersOf } from '../parsing/responses';
 import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntries';
+import { identifiersOfRequest } from './requestLedger';
 
 /** Which history entries belong to a request. */
 export interface HistoryMatch {
@@ -145,12 +146,6 @@ export function matchHistory(
 	const hasFiles = matched.some((entry) => !entry.hasFailed);
 	return { matched, candidates: hasFiles ? [] : candidates.reverse() };
 }
-
-/** Returns the announced ids of a request, and the ids and URLs of the files that have arrived. */
-const identifiersOfRequest = ({ announcedIds, files }: MediaRequest) => [
-	...announcedIds,
-	...identifiersOf(files),
-];
 
 /**
  * Returns a predicate for history entries. It is true for an entry whose id was announced to `owner`, and for an entry

@@ -3,6 +3,8 @@ import { accountOf, allAccounts } from '../account';
 import type { GeneratedFile, MediaRequest } from '../contract';
 import type { Credential } from '../http/credential';
 import { evictOldest } from '../limits';
+import { identifiersOf } from '../parsing/responses';
+import { hasAnyIdentifier, type HistoryEntry } from './historyEntries';
 
 /** How long the history is searched for a lost result, in ms, unless the caller of `searchEnd` sets another time. */
 const SEARCH_WINDOW_MS = 600_000;
@@ -41,6 +43,15 @@ export class RequestLedger {
 		this.byKey.delete(key);
 	}
 
+	/** Notes in each request whose stream has ended whether the history shows it. Call it with the entries of each poll. */
+	onHistoryRead(entries: HistoryEntry[]): void {
+		for (const request of this.byKey.values()) {
+			if (request.searchUntil === undefined || request.isListed) continue;
+			const identifiers = new Set(identifiersOfRequest(request));
+			request.isListed = entries.some((entry) => hasAnyIdentifier(entry, identifiers));
+		}
+	}
+
 	/** Returns all requests, in the order in which they were added. */
 	all = (): MediaRequest[] => [...this.byKey.values()];
 
@@ -69,6 +80,12 @@ export const newRequest = (
  */
 export const searchEnd = ({ searchUntil }: MediaRequest, searchMs = SEARCH_WINDOW_MS): number =>
 	searchUntil ?? Date.now() + searchMs;
+
+/** Returns the announced ids of a request, and the ids and URLs of the files that have arrived. */
+export const identifiersOfRequest = ({ announcedIds, files }: MediaRequest): string[] => [
+	...announcedIds,
+	...identifiersOf(files),
+];
 
 /** Returns the fields that change in a request when `files` are its final result, and no more files are expected. */
 export const finalFields = (

@@ -99,22 +99,24 @@ function isProvenCreator(request: MediaRequest, { id, files = [] }: EventSubject
  */
 function verdictOf(request: MediaRequest, subject: EventSubject, receivedAt: number) {
 	const { prompt, hasFailed } = subject;
-	const { files, attributableCount = request.requestedCount, searchUntil } = request;
+	const { files, attributableCount = request.requestedCount, searchUntil, isListed } = request;
 	const isSpeech = request.kind === 'speech';
 	const isKnownTask = isSpeech && request.announcedIds.length > 0;
 	// If the prompt of the subject is unknown, any request may be the creator, even one that got no response.
 	const hasOtherPrompt = prompt && !isSameText(prompt, request.prompt);
 	// With `searchUntil`, the stream of the request has ended. For speech, its create call has failed.
 	if (searchUntil !== undefined) {
-		// A file without an id is recognized by its URL only, and the history may have another URL than the stream. Each
-		// entry that was found by the prompt has lowered `attributableCount` (see `assignResult`).
-		const knownCount = files.filter(({ id }) => id !== undefined).length;
+		// The history may have other ids and URLs than the stream, so files are known only once it has shown the request,
+		// and a file without an id never. Each entry that was found by the prompt has lowered `attributableCount` (see
+		// `assignResult`).
+		const knownCount = isListed ? files.filter(({ id }) => id !== undefined).length : 0;
 		const isIncomplete = isSpeech ? !isKnownTask : knownCount < attributableCount;
 		// Without its text, any task would count as the result, so the time is shorter.
 		const hasText = isSpeech && (prompt !== undefined || subject.readPrompt);
 		const lateMs = hasText ? LATE_TASK_MS : LATE_RESULT_MS;
 		const mayStillArrive = Date.now() < searchUntil + lateMs && (hasFailed || isIncomplete);
-		return mayStillArrive && !hasOtherPrompt ? 'created' : undefined;
+		if (!mayStillArrive || hasOtherPrompt) return undefined;
+		return files.length >= attributableCount && isListed === undefined ? 'perhaps' : 'created';
 	}
 	// The history may have other ids than those that were announced, so those of a generation decide nothing yet.
 	if (isKnownTask || request.sentAt > receivedAt) return undefined;
