@@ -1,4 +1,5 @@
-import type { ServiceRecord, MediaRequest } from '../../nodes/shared/contract';
+import type { ServiceRecord } from '../../nodes/shared/contract';
+import type { MediaRequest } from '../../nodes/shared/generation/requestLedger';
 import { sortOldestFirst, toHistoryEntries } from '../../nodes/shared/generation/historyEntries';
 import { matchHistory } from '../../nodes/shared/generation/historyMatching';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';

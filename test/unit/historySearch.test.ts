@@ -1,11 +1,15 @@
 import type { Api } from '../../nodes/shared/api/api';
 import { throttleOf } from '../../nodes/shared/pace/throttle';
 import { startDeadline, throwIfAborted, whenAborted } from '../../nodes/shared/async/deadline';
-import type { ServiceRecord, MediaRequest } from '../../nodes/shared/contract';
+import type { ServiceRecord } from '../../nodes/shared/contract';
 import { Failure } from '../../nodes/shared/failure';
 import { readHistorySince } from '../../nodes/shared/generation/historyReader';
 import { findInHistory, findRenewedFile } from '../../nodes/shared/generation/historySearch';
-import { allRequests, ledgerOf } from '../../nodes/shared/generation/requestLedger';
+import {
+	type MediaRequest,
+	allRequests,
+	ledgerOf,
+} from '../../nodes/shared/generation/requestLedger';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { sent, SENT_AT } from './sent';
 

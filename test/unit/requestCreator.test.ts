@@ -1,4 +1,4 @@
-import type { MediaRequest } from '../../nodes/shared/contract';
+import type { MediaRequest } from '../../nodes/shared/generation/requestLedger';
 import { sortOldestFirst, toHistoryEntries } from '../../nodes/shared/generation/historyEntries';
 import { matchHistory } from '../../nodes/shared/generation/historyMatching';
 import { ledgerOf } from '../../nodes/shared/generation/requestLedger';

@@ -1,4 +1,4 @@
-import type { MediaRequest } from '../../nodes/shared/contract';
+import type { MediaRequest } from '../../nodes/shared/generation/requestLedger';
 
 export const SENT_AT = Date.parse('2026-01-01T10:00:00Z');
 

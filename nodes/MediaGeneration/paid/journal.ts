@@ -1,7 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import type { StopStarting } from '../../shared/async/callSignals';
 import { throwIfAborted, whenAborted } from '../../shared/async/deadline';
-import type { MediaRequest } from '../../shared/contract';
 import { Failure, type FailureFacts, isFailure, toFailure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
 import { contextsOfFinishedNodes } from '../../shared/n8n/internals';
@@ -18,6 +17,7 @@ import {
 	type WrittenValue,
 } from './journalStore';
 import { RecentRequests, valuesOfRetries } from './recentRequests';
+import type { MediaRequest } from '../../shared/generation/requestLedger';
 
 /** For how long after the creation of a task a replica of the service may lag behind and not know the task, in ms. */
 const MAX_REPLICA_LAG_MS = 600_000;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
-import type { MediaRequest } from '../../shared/contract';
 import { startNodeOf } from '../../shared/n8n/internals';
 import { digestOf, itemIdentity } from './idempotencyKey';
+import type { MediaRequest } from '../../shared/generation/requestLedger';
 
 /** What the journal says about one create call that may have been charged. */
 export type JournalValue =

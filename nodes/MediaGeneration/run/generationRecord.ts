@@ -1,10 +1,11 @@
-import type { GeneratedFile, GenerationOperation, MediaRequest } from '../../shared/contract';
+import type { GeneratedFile, GenerationOperation } from '../../shared/contract';
 import { Failure, isFailure, withDefaultFacts } from '../../shared/failure';
 import { MAX_FILES } from '../../shared/limits';
 import { creatorOf } from '../../shared/n8n/requestCreator';
 import {
 	finalFields,
 	ledgerOf,
+	type MediaRequest,
 	newRequest,
 	searchEnd,
 } from '../../shared/generation/requestLedger';

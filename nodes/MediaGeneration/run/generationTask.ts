@@ -2,7 +2,7 @@ import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import type { AbortInFlight } from '../../shared/async/callSignals';
 import { withDeadline } from '../../shared/async/deadline';
 import { msBeforeFinalRead } from '../../shared/async/pollUntil';
-import type { GeneratedFile, MediaKind, MediaRequest } from '../../shared/contract';
+import type { GeneratedFile, MediaKind } from '../../shared/contract';
 import { fileNames } from '../../shared/generation/entryFiles';
 import { findInHistory, findRenewedFile } from '../../shared/generation/historySearch';
 import { Failure, withDefaultFacts } from '../../shared/failure';
@@ -21,6 +21,7 @@ import { GenerationRecord, type GenerationOrder } from './generationRecord';
 import { requestStream, type StreamOptions } from './generationStream';
 import { type BillableTask, type ItemResult, toItemResult } from './itemTask';
 import type { ItemContext } from './itemContext';
+import type { MediaRequest } from '../../shared/generation/requestLedger';
 
 /*
  * The code that all operations with a generation stream share: their fields, and the way from the create call to the

@@ -1,9 +1,9 @@
-import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, type MediaRequest, MEDIA } from '../contract';
+import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, MEDIA } from '../contract';
 import { asText, hasNoZone } from '../parsing/values';
 import { apparentKind, topLevelType } from '../parsing/fileType';
 import { identifiersOf } from '../parsing/responses';
 import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntries';
-import { identifiersOfRequest } from './requestLedger';
+import { identifiersOfRequest, type MediaRequest } from './requestLedger';
 
 /** Which history entries belong to a request. */
 export interface HistoryMatch {

@@ -1,7 +1,7 @@
 import type { Api } from '../api/api';
 import { remainingMs, monotonicNow, withDeadline } from '../async/deadline';
 import { pollUntil, type ReadResult } from '../async/pollUntil';
-import type { GeneratedFile, MediaRequest } from '../contract';
+import type { GeneratedFile } from '../contract';
 import { Failure, isFailure, withDefaultFacts } from '../failure';
 import { MAX_FILES } from '../limits';
 import { asText, asWebUrl, withoutQuery } from '../parsing/values';
@@ -16,7 +16,7 @@ import {
 	earliestEntryTime,
 } from './historyMatching';
 import { readHistorySince } from './historyReader';
-import { allRequests, ledgerOf } from './requestLedger';
+import { allRequests, ledgerOf, type MediaRequest } from './requestLedger';
 
 /** The usual pause between two reads of the history, in ms. */
 const SEARCH_INTERVAL_MS = 10_000;

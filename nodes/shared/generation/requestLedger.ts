@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { accountOf, allAccounts } from '../account';
-import type { GeneratedFile, MediaRequest } from '../contract';
+import type { GeneratedFile, MediaKind } from '../contract';
 import type { Credential } from '../http/credential';
 import { evictOldest } from '../limits';
 import { identifiersOf } from '../parsing/responses';
@@ -13,6 +13,63 @@ const SEARCH_WINDOW_MS = 600_000;
  * beside thousands of texts that are spoken meanwhile.
  */
 const MAX_LEDGER_REQUESTS = 20_000;
+
+/**
+ * A create call for media, and what is known about its result. The journal stores the requests for generations, so that
+ * a retry collects the result instead of paying for a second request.
+ */
+export interface MediaRequest {
+	/** A UUID that identifies the request in the ledger. It is not the idempotency key. */
+	key: string;
+	/** The `accountKey` of the credential that sent the request; undefined for speech. */
+	accountKey?: string;
+	/** The prompt without surrounding white space; '' if there is none. */
+	prompt: string;
+	kind: MediaKind;
+	aspectRatio?: string;
+	/**
+	 * A digest of the path and the fields of the request, except the number of files and any images; '' for speech.
+	 * Requests without images that have the same digest are interchangeable: each of their files fits all of them.
+	 */
+	contentDigest: string;
+	/** How many files the request asked for; once no further file will come, how many have come. */
+	requestedCount: number;
+	/**
+	 * How many files a trigger may attribute to the request, in the ledger only and once it has files: at first, as many
+	 * as the request asked for, because the service may list missing ones later. Each that is attributed lowers the number.
+	 */
+	attributableCount?: number;
+	/** Ids of entries that a trigger attributed by the prompt (ledger only). They do not prove whose the files are. */
+	attributedIds?: string[];
+	/**
+	 * Whether the history has shown an id or a URL of the request; undefined until a trigger has read the history after
+	 * the end of the request (ledger only).
+	 */
+	isListed?: boolean;
+	/** True if images are part of the request, so that the prompt alone does not identify the result. */
+	withImages: boolean;
+	/**
+	 * The id of the workflow that sent the request. For a sub-workflow, `calledBy` is the id of the workflow that
+	 * called it. For an error workflow, `id` and `calledBy` are both the id of the workflow that failed. Requests saved
+	 * by version 0.1.0 may have no creator.
+	 */
+	creator?: { id: string; calledBy?: string };
+	/** When the last attempt began, in ms since 1970 by our clock; 0 if surely none was accepted. */
+	sentAt: number;
+	/** The ids that the service has announced for the files. For speech, the id of the task. */
+	announcedIds: string[];
+	/** The files that are finished. */
+	files: GeneratedFile[];
+	/** Why the missing files have failed, in the service's words. */
+	reason?: string;
+	/** The ids of those of several files that have failed; '' for one whose id the service has not told. */
+	failedIds?: string[];
+	/**
+	 * Until when the history is searched for missing files, in ms since 1970; undefined while the stream is open. For
+	 * speech: when the create call failed; undefined if it has not failed.
+	 */
+	searchUntil?: number;
+}
 
 /** The requests of an account that this process knows, for generations and for speech, in the order they were added. */
 export class RequestLedger {

@@ -1,8 +1,8 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { sleep } from '../async/deadline';
-import type { GeneratedFile, MediaRequest } from '../contract';
+import type { GeneratedFile } from '../contract';
 import { LATE_RESULT_MS } from '../generation/historyMatching';
-import { allRequests, ledgerOf, promptStart } from '../generation/requestLedger';
+import { allRequests, ledgerOf, type MediaRequest, promptStart } from '../generation/requestLedger';
 import type { Credential } from '../http/credential';
 import { identifiersOf } from '../parsing/responses';
 import { asText, isRecord, withoutQuery } from '../parsing/values';
