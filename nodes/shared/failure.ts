@@ -3,6 +3,7 @@ import type { MediaKind } from './contract';
 /**
  * What can go wrong. Each kind has its own message in `n8n/messages.ts`. The kinds that need an explanation:
  *
+ * - `crashed`: n8n crashed in an earlier attempt, and has lost what that attempt paid for.
  * - `overBudget`: the run would send more paid requests than the user allows.
  * - `unreachable`: no connection could be opened.
  * - `noResponse`: the connection was lost, or the response took too long.
@@ -19,6 +20,7 @@ import type { MediaKind } from './contract';
 export type FailureKind =
 	| 'invalidInput'
 	| 'badImage'
+	| 'crashed'
 	| 'overBudget'
 	| 'unreachable'
 	| 'noResponse'
@@ -174,6 +176,7 @@ const ERROR_KIND_BY_FAILURE: Partial<Record<FailureKind, string>> = {
 	...{ unreachable: 'unavailable', noResponse: 'unavailable', unavailable: 'unavailable' },
 	...{ foreignServer: 'unavailable', rateLimited: 'throttled' },
 	...{ tokenRefused: 'token', streamLost: 'indeterminate', indeterminate: 'indeterminate' },
+	crashed: 'indeterminate',
 	...{ timedOut: 'timeout', noAudioUrl: 'file', downloadFailed: 'file' },
 };
 

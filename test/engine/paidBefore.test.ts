@@ -1,7 +1,22 @@
+import type { INode } from 'n8n-workflow';
 import { workflowInLoop } from '../faults/workflow.mts';
 import { bad, good, stored } from './seen';
-import { answer, noCredit, onCreate, tasks } from './service';
-import { EACH, image, node, RETRY, run, sim, speech, start, texts, video, workflow } from './setup';
+import { answer, noCredit, onCreate, posts, tasks } from './service';
+import {
+	EACH,
+	image,
+	node,
+	NODE,
+	RETRY,
+	run,
+	sim,
+	speech,
+	start,
+	texts,
+	video,
+	voices,
+	workflow,
+} from './setup';
 
 /* What earlier rounds of a loop, or other nodes of the execution, have paid for. */
 
@@ -50,4 +65,45 @@ test('a second attempt for the same row says nothing of earlier rows', async () 
 test('the first row of an execution says nothing of earlier ones', async () => {
 	noCredit('Three', 9);
 	expect(bad(await run(inLoop(), texts('Three', 'Four'))).all).not.toMatch(PAID);
+});
+
+describe('a retry after n8n crashed, which does not know what was paid', () => {
+	const runWith = async (settings: Partial<INode>, options?: Parameters<typeof run>[1]) =>
+		await run(node(speech(EACH, { concurrency: 1 }), settings), options ?? texts('One', 'Two'));
+
+	/** As n8n saves an execution that crashed in the node: it had begun, and all it knew is lost. */
+	const crash = async () => {
+		noCredit('Two');
+		const execution = stored(await runWith({}));
+		execution.data.executionData!.contextData = {};
+		execution.data.resultData.runData[NODE]![0]!.executionStatus = 'crashed';
+		expect(posts()).toBe(2);
+		return execution;
+	};
+
+	it.each([
+		['n8n has removed the run of the node', NODE],
+		['another node comes after it in the list of nodes', 'Start'],
+	])('sends nothing, and says where to look; the next one pays: %s', async (_, lastNode) => {
+		const execution = await crash();
+		execution.data.resultData.lastNodeExecuted = lastNode;
+		const refused = await runWith(RETRY, { retryOf: execution });
+		expect(bad(refused).all).toMatch(/^n8n crashed .*Collect.*log.*retry this execution/);
+		expect(posts()).toBe(2);
+		good(await runWith({}, { retryOf: stored(refused) }));
+		expect(posts()).toBe(4);
+	});
+
+	it('lets what is free go on', async () => {
+		const retryOf = await crash();
+		retryOf.data.executionData!.nodeExecutionStack[0]!.node.parameters = voices();
+		good(await run(node(voices()), { retryOf }));
+	});
+
+	it('pays as usual where the node had not begun', async () => {
+		const retryOf = await crash();
+		delete retryOf.data.resultData.runData[NODE];
+		good(await runWith({}, { retryOf }));
+		expect(posts()).toBe(4);
+	});
 });

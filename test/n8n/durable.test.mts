@@ -15,7 +15,8 @@ import { changedExample, HELD, setUp } from './setting.mts';
  * examples/durable.json over a kill -9 of n8n. Four executions are under way at that moment: two
  * rest, one for a call that comes when n8n is up again, one for a call that comes while n8n is down
  * and never again. The third was called too early, by a stranger, and waits for the result itself.
- * So does the fourth, which never rested: what was paid for is only in n8n's saved progress.
+ * So does the fourth, which never rested: what was paid for is only in n8n's saved progress. A fifth,
+ * which a webhook starts, has not even that: nothing in n8n knows what was paid for.
  */
 
 /**
@@ -30,22 +31,26 @@ interface Job {
 }
 
 const setting = await setUp();
-const { instance, simulator, rest, start, close, add, lastTask } = setting;
+const { instance, simulator, rest, start, close, add, addOnCall, lastTask } = setting;
 after(close);
 
 describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
-	const jobs: Record<'called' | 'missed' | 'early' | 'direct', Job> = {} as any;
+	const jobs: Record<'called' | 'missed' | 'early' | 'direct' | 'lost', Job> = {} as any;
 
 	/** Runs a copy of the example until its task is created and n8n has stored that it waits. */
-	async function begin(limit: object, isRestless = false): Promise<Job> {
-		const workflow = changedExample('durable', (node, settings) => {
+	async function begin(limit: object, isRestless = false, isSaved = isRestless): Promise<Job> {
+		const change: Parameters<typeof changedExample>[1] = (node, settings) => {
 			node('Text to Speech').parameters.text = `${HELD} A chapter.`;
 			Object.assign(node('Until the service calls').parameters, limit);
 			node('Until the service calls').disabled = isRestless;
-			settings.saveExecutionProgress = isRestless;
-		});
+			settings.saveExecutionProgress = isSaved;
+		};
 		const known = simulator.tasks.size;
-		const execution = await startManually(rest, (await add(workflow)).id);
+		const startIt =
+			isRestless && !isSaved
+				? await addOnCall('durable', change)
+				: async () => await startManually(rest, (await add(changedExample('durable', change))).id);
+		const execution = await startIt();
 		await simulator.waitFor(() => simulator.tasks.size > known, 60_000);
 		const waits: ExecutionStatus = isRestless ? 'running' : 'waiting';
 		await waitForStatus(rest, execution, [waits]);
@@ -59,10 +64,11 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 		const early = await begin({});
 		await postJson(String(early.task.callBackUrl), { id: 'nonsense' });
 		const direct = await begin({}, true);
-		const collecting = () => [early, direct].every(({ task }) => task.readCount > 0);
+		const lost = await begin({}, true, false);
+		const collecting = () => [early, direct, lost].every(({ task }) => task.readCount > 0);
 		await simulator.waitFor(collecting, 60_000);
 		const missed = await begin(LIMIT);
-		Object.assign(jobs, { called, missed, early, direct });
+		Object.assign(jobs, { called, missed, early, direct, lost });
 		await instance.crash();
 		simulator.endTask(missed.task.id);
 		await start();
@@ -88,8 +94,22 @@ describe('a long job over a crash of n8n', { timeout: 240_000 }, () => {
 		});
 	}
 
-	it('each job was paid for once, and nothing is left open', async () => {
-		assert.equal(simulator.chargedCalls, 4);
+	it('is not paid for again by a retry that does not know the task, but by the next one', async () => {
+		const { execution } = jobs.lost;
+		assert.equal((await waitForEnd(rest, execution)).status, 'crashed');
+		const refused = await retryExecution(rest, execution);
+		assert.equal(refused.status, 'error');
+		assert.match(refused.data.resultData.error!.message, /^n8n crashed/);
+		assert.equal(simulator.chargedCalls, 5);
+		const known = simulator.tasks.size;
+		const paid = retryExecution(rest, String(refused.id));
+		await simulator.waitFor(() => simulator.tasks.size > known, 60_000);
+		simulator.endTask(lastTask().id);
+		assert.equal((await paid).status, 'success');
+	});
+
+	it('each other job was paid for once, and nothing is left open', async () => {
+		assert.equal(simulator.chargedCalls, 6);
 		// Between two executions the socket rests for a moment.
 		await simulator.waitFor(() => simulator.countOpenSockets() === 0);
 		assert.deepEqual(simulator.leaks, []);

@@ -3,7 +3,7 @@ import type { StopStarting } from '../../shared/async/callSignals';
 import { throwIfAborted, whenAborted } from '../../shared/async/deadline';
 import { Failure, type FailureFacts, isFailure, toFailure } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
-import { contextsOfFinishedNodes } from '../../shared/n8n/internals';
+import { contextsOfFinishedNodes, hasBegun } from '../../shared/n8n/internals';
 import { wordingOf } from '../../shared/n8n/messages';
 import type { NodeParameters } from '../../shared/n8n/parameters';
 import { keyFactory } from './idempotencyKey';
@@ -47,6 +47,8 @@ export class Journal {
 	readonly recentRequests: RecentRequests | undefined;
 	/** True if a node of this package has sent billable requests in an earlier run of this execution. */
 	readonly hasEarlierRequests: boolean;
+	/** True if an earlier attempt crashed in this node or after it, so that n8n has lost the node's context. */
+	private readonly isLost: boolean;
 	/** How many billable requests this run has reserved, but not sent. */
 	reservedCount = 0;
 	private readonly idempotencyKeyOf: ReturnType<typeof keyFactory>;
@@ -57,8 +59,16 @@ export class Journal {
 	/** Makes the journal of a run. The second argument is true if a model runs the node as a tool. */
 	constructor(context: IExecuteFunctions, isToolRun: boolean) {
 		const store = storeFor(context, isToolRun);
-		this.entries = store.mediaGenerationCreated ??= {};
+		const executionId = context.getExecutionId();
+		this.executionId = executionId ?? '';
 		this.isRetry = context.getMode() === 'retry' && !isToolRun;
+		const { mediaGenerationCreated, mediaGenerationRefused = this.executionId } = store;
+		this.isLost =
+			this.isRetry &&
+			!mediaGenerationCreated &&
+			hasBegun(context) &&
+			mediaGenerationRefused === this.executionId;
+		this.entries = this.isLost ? {} : (store.mediaGenerationCreated ??= {});
 		this.lineage = lineageOf(store, context, this.isRetry);
 		this.hasEarlierRequests = contextsOfFinishedNodes(context).some(
 			({ mediaGenerationSent }: JournalStore) => (mediaGenerationSent?.requests ?? 0) > 0,
@@ -66,8 +76,6 @@ export class Journal {
 		const isManual = context.getMode() === 'manual' && !isToolRun;
 		this.recentRequests = isManual ? new RecentRequests(context) : undefined;
 		this.idempotencyKeyOf = keyFactory(context, isToolRun);
-		const executionId = context.getExecutionId();
-		this.executionId = executionId ?? '';
 		// A model may call the node without an execution. Then each call is counted separately.
 		this.countStore = executionId === undefined ? {} : store;
 	}
@@ -84,9 +92,14 @@ export class Journal {
 
 	/**
 	 * Adds `plannedCount` billable requests to the count before they are sent, because other calls of an agent may run
-	 * at the same time. If that would exceed `limit`, adds nothing and returns the Failure to report.
+	 * at the same time. If that would exceed `limit`, or if n8n has lost what an earlier attempt paid for, adds nothing and
+	 * returns the Failure to report.
 	 */
 	reserve(plannedCount: number, limit: number): Failure | undefined {
+		if (this.isLost && plannedCount > 0) {
+			this.countStore.mediaGenerationRefused = this.executionId;
+			return new Failure('crashed');
+		}
 		const countBefore = this.requestCount;
 		if (countBefore + plannedCount <= limit) {
 			this.reservedCount = plannedCount;

@@ -37,6 +37,11 @@ export function destinationOf(context: IExecuteFunctions): string | undefined {
 	return typeof destinationNode === 'object' ? destinationNode.nodeName : destinationNode;
 }
 
+/** True if n8n has recorded that this node has begun, in this execution or in the one that it retries. */
+export const hasBegun = (context: IExecuteFunctions): boolean =>
+	context.getNode().name in
+	((context as ContextInternals).runExecutionData?.resultData?.runData ?? {});
+
 /** Returns the context data of all nodes that have finished a run in this execution. n8n keeps it for later runs. */
 export function contextsOfFinishedNodes(context: IExecuteFunctions): IContextObject[] {
 	const { executionData, resultData } = (context as ContextInternals).runExecutionData ?? {};

@@ -175,6 +175,11 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `${reason}, but 'Max Paid Requests' is ${maxPaidRequests}`,
 		description: `${fieldRemedy ?? 'Raise the limit, or pass fewer rows'}. No paid request was sent in this run of the node.`,
 	}),
+	crashed: () => ({
+		message: 'n8n crashed in an earlier attempt, and lost what was paid for',
+		description:
+			"Nothing was sent. First get what is there: Speech → Collect (IDs: n8n's log), History → Get Many. To pay for all rows again, retry this execution.",
+	}),
 	unreachable: ({ host = 'The service', unreachableCause = 'host', fileUrl }) => {
 		const { message, description } = UNREACHABLE_WORDINGS[unreachableCause];
 		// A file may be on another host than the API. The Base URL is then not the cause.

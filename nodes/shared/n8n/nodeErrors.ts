@@ -39,7 +39,7 @@ export function toNodeError(
 	}
 	// The row is named in the message. The new error gets no item index, because n8n would append it, counted from 0.
 	const concernsSeveralItems =
-		isFailure(error, 'overBudget', 'selfTrigger') ||
+		isFailure(error, 'crashed', 'overBudget', 'selfTrigger') ||
 		(error instanceof Failure && (error.facts.itemIndexes?.length ?? 0) > 1);
 	const prefix = itemIndex === undefined || concernsSeveralItems ? '' : rowPrefix([itemIndex]);
 	if (!(error instanceof Failure)) {
