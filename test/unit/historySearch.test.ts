@@ -1,5 +1,5 @@
 import type { Api } from '../../nodes/shared/api/api';
-import { throttleOf } from '../../nodes/shared/pace/throttle';
+import { CoalescedReads } from '../../nodes/shared/async/coalescedReads';
 import { startDeadline, throwIfAborted, whenAborted } from '../../nodes/shared/async/deadline';
 import type { ServiceRecord } from '../../nodes/shared/contract';
 import { Failure } from '../../nodes/shared/failure';
@@ -45,7 +45,8 @@ function apiOf(listHistory: unknown): Api {
 	const redact = { value: <T>(value: T) => value };
 	const baseUrl = 'https://media.example.com';
 	const credential = { accountKey: `account ${accounts++}`, baseUrl, redact };
-	return { listHistory, credential, throttle: throttleOf(credential) } as unknown as Api;
+	const coalescedReads = new CoalescedReads();
+	return { listHistory, credential, coalescedReads } as unknown as Api;
 }
 const pageOf = (list: ServiceRecord[], page: number) => {
 	return {

@@ -3,6 +3,7 @@ import { startDeadline } from '../../nodes/shared/async/deadline';
 import type { SpeechTask } from '../../nodes/shared/contract';
 import type { Failure } from '../../nodes/shared/failure';
 import { failureOfStatus } from '../../nodes/shared/parsing/errors';
+import { CoalescedReads } from '../../nodes/shared/async/coalescedReads';
 import { Throttle } from '../../nodes/shared/pace/throttle';
 import type { AccountSocket } from '../../nodes/shared/speech/accountSocket';
 import { waitForTask, type TaskWait } from '../../nodes/shared/speech/speechTask';
@@ -68,6 +69,7 @@ async function outcomeOf(
 	let first: number | undefined;
 	const api = {
 		throttle: new Throttle(),
+		coalescedReads: new CoalescedReads(),
 		async getTask(...[, , options]: Parameters<Api['getTask']>) {
 			await options?.onSend?.();
 			first ??= Date.now();

@@ -74,7 +74,7 @@ export class HistoryWatch {
 	private async poll(signal: AbortSignal): Promise<void> {
 		const { outbox } = this;
 		const { api, closing, settings, isManual } = this.activation;
-		const { coalescedReads } = api.throttle;
+		const { coalescedReads } = api;
 		const { accountKey, baseUrl } = api.credential;
 		const pollStartedAt = monotonicNow();
 		const read = async (pageNumber: number) => {

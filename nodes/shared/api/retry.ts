@@ -1,9 +1,11 @@
+import { accountOf } from '../account';
 import type { Credential } from '../http/credential';
 import { failureOfStatus, readRetryAfter } from '../parsing/errors';
 import { meaningOf } from '../parsing/errorTable';
 import { ACCOUNT_PATH } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
 import type { CallSignals } from '../async/callSignals';
+import { CoalescedReads } from '../async/coalescedReads';
 import {
 	abortReason,
 	backoffMs,
@@ -130,6 +132,8 @@ export type ResponseReader<T> = (
 /** Sends calls to the API, each when the throttle admits it, and sends them again as `ApiCall` says. */
 export class RetryingClient {
 	readonly throttle: Throttle;
+	/** The reads that all clients of the account in this process share. */
+	readonly coalescedReads: CoalescedReads;
 	/** The Failure of a create call whose token was refused. It ends all later create calls of this client. */
 	private tokenRefusal: Failure | undefined;
 
@@ -138,6 +142,7 @@ export class RetryingClient {
 		readonly credential: Credential,
 	) {
 		this.throttle = throttleOf(credential);
+		this.coalescedReads = accountOf(credential).get(CoalescedReads);
 	}
 
 	/**
@@ -241,7 +246,7 @@ export class RetryingClient {
 			const call: FreeCall = { ...ACCOUNT_READ, retry: 'never', signal: sharedSignal };
 			return await this.send(call, readText).catch((error: Failure) => error);
 		};
-		return await this.throttle.coalescedReads
+		return await this.coalescedReads
 			.share('account', startedAfter, signal, read)
 			.catch((reason: Failure) => reason);
 	}

@@ -36,14 +36,13 @@ export async function readHistorySince(
 	signal: AbortSignal,
 	minReadAt = monotonicNow() - SNAPSHOT_TTL_MS,
 ): Promise<HistoryEntry[]> {
-	const { coalescedReads } = api.throttle;
 	const read = async (sharedSignal: AbortSignal) => await readSnapshot(api, since, sharedSignal);
 	let snapshot: HistorySnapshot | undefined;
 	// The loop waits for a read in flight even if its result will be too old, because several reads at the same time
 	// would make a slow service slower.
 	do {
 		const startedAfter = snapshot?.readAt ?? -Infinity;
-		snapshot = await coalescedReads.share('history snapshot', startedAfter, signal, read);
+		snapshot = await api.coalescedReads.share('history snapshot', startedAfter, signal, read);
 	} while (snapshot.readAt < minReadAt || snapshot.since > since);
 	return snapshot.entries;
 }

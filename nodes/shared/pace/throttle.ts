@@ -1,7 +1,6 @@
 import { accountOf } from '../account';
 import { abortReason, monotonicNow, sleep } from '../async/deadline';
 import { Queue } from '../async/queue';
-import { CoalescedReads } from '../async/coalescedReads';
 import { Failure, withDefaultFacts } from '../failure';
 import { isOverload } from '../parsing/errors';
 import { mentionsConcurrency } from '../parsing/errorTable';
@@ -114,7 +113,6 @@ export class Throttle {
 		(kind) => this.onAdmit(kind),
 		(kind) => RANKS[kind],
 	);
-	readonly coalescedReads = new CoalescedReads();
 	/** When the last request was admitted, from `monotonicNow` like all times in this class. */
 	private lastAdmittedAt = 0;
 	/** The earliest time at which the next background read may be admitted. */

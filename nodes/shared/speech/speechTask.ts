@@ -165,7 +165,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 				const onSend = async () => setWaiting(false);
 				return await api.getTask(taskId, sharedSignal, { retry: 'never', kind, onSend });
 			};
-			return await throttle.coalescedReads
+			return await api.coalescedReads
 				.share(key, startedAfter, signal, getTask)
 				.finally(() => {
 					if (!signal.aborted) freshAfter = monotonicNow();
