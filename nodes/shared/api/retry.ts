@@ -23,6 +23,7 @@ import {
 } from '../http/request';
 import {
 	throttleOf,
+	type AdmittedCall,
 	type CallKind,
 	type Outcome,
 	type RunningTask,
@@ -151,8 +152,7 @@ export class RetryingClient {
 	 */
 	protected async send<T>(call: ApiCall, readResponse: ResponseReader<T>): Promise<T> {
 		const { throttle } = this;
-		const { attemptTimeoutMs = ATTEMPT_TIMEOUT_MS } = call;
-		const { stopStarting, abortInFlight } = signalsOf(call);
+		const { stopStarting } = signalsOf(call);
 		const kind: CallKind = isCreateCall(call) ? 'create' : (call.kind ?? 'read');
 		const startedAt = monotonicNow();
 		let lastFailure: Failure | undefined;
@@ -186,28 +186,8 @@ export class RetryingClient {
 				admittedCall.end('unknown');
 				continue;
 			}
-			const attemptController = linkedController(abortInFlight);
-			const { signal } = attemptController;
-			void sleep(attemptTimeoutMs, signal).then(() => {
-				if (!stream && !signal.aborted) attemptController.abort(new Failure('timedOut'));
-			});
-			let stream: RunningTask | undefined;
-			const onAccepted = () => {
-				if (stream) return;
-				admittedCall.end('succeeded');
-				stream = throttle.startTask();
-			};
-			const result = await this.exchange(call, signal, readResponse, onAccepted)
-				.catch((error: unknown) => {
-					if (!stream) return toCallFailure(call, error);
-					throw stream.end(error);
-				})
-				.finally(() => attemptController.abort(SILENT_ABORT));
-			if (!(result instanceof Failure)) {
-				if (stream) stream.end();
-				else admittedCall.end('succeeded');
-				return result;
-			}
+			const result = await this.attemptOnce(call, admittedCall, readResponse);
+			if (!(result instanceof Failure)) return result;
 			lastFailure = await this.withTokenChecked(call, result);
 			if (kind === 'create' && lastFailure.kind === 'tokenRefused') this.tokenRefusal = lastFailure;
 			if (!lastFailure.facts.mayBeCharged) call.onNotAccepted?.();
@@ -218,6 +198,43 @@ export class RetryingClient {
 			if (!willRetry) throw lastFailure;
 			if (lastFailure.kind !== 'rateLimited') await sleep(backoffMs(attempt - 1), stopStarting);
 		}
+	}
+
+	/**
+	 * Sends an admitted call once, without a retry, and ends `admittedCall` if the service accepts it. Resolves with what
+	 * `readResponse` resolves with, or with the Failure of the attempt: how `admittedCall` ends then
+	 * depends on whether the call is sent again. Throws the error of an accepted stream, which is never sent again.
+	 */
+	private async attemptOnce<T>(
+		call: ApiCall,
+		admittedCall: AdmittedCall,
+		readResponse: ResponseReader<T>,
+	): Promise<T | Failure> {
+		const { attemptTimeoutMs = ATTEMPT_TIMEOUT_MS } = call;
+		const attemptController = linkedController(signalsOf(call).abortInFlight);
+		const { signal } = attemptController;
+		let stream: RunningTask | undefined;
+		void sleep(attemptTimeoutMs, signal).then(() => {
+			if (!stream && !signal.aborted) attemptController.abort(new Failure('timedOut'));
+		});
+		const onAccepted = () => {
+			if (stream) return;
+			admittedCall.end('succeeded');
+			stream = this.throttle.startTask();
+		};
+		return await this.exchange(call, signal, readResponse, onAccepted)
+			.then(
+				(result) => {
+					if (stream) stream.end();
+					else admittedCall.end('succeeded');
+					return result;
+				},
+				(error: unknown) => {
+					if (!stream) return toCallFailure(call, error);
+					throw stream.end(error);
+				},
+			)
+			.finally(() => attemptController.abort(SILENT_ABORT));
 	}
 
 	/**
