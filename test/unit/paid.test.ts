@@ -1,4 +1,8 @@
-import { chargeSummary, type ItemRequest } from '../../nodes/MediaGeneration/paid/summary';
+import {
+	canceledSummary,
+	chargeSummary,
+	type ItemRequest,
+} from '../../nodes/MediaGeneration/paid/summary';
 import { Failure, type FailureKind } from '../../nodes/shared/failure';
 
 const task = (index: number, taskId: string): ItemRequest => ({ index, state: 'task', taskId });
@@ -78,10 +82,10 @@ test('a called workflow is continued under its own executions: a retry of the ca
 });
 
 test('a stop names every task, since n8n offers no retry of it', () => {
-	expect(said(tasks(7))).toBe(
+	expect(canceledSummary(tasks(7))).toBe(
 		"Get the audio with Speech → Collect ('Join Into One File' turned off), at no extra charge. Already paid for: tasks t0, t1, t2, t3, t4, t5, t6. Then run only the rows without a result: a new run would charge all rows.",
 	);
-	expect(said([0, 1, 2, 3, 4, 5].map(sent))).toContain('rows 1, 2, 3, 4, 5 and 6.');
+	expect(canceledSummary([0, 1, 2, 3, 4, 5].map(sent))).toContain('rows 1, 2, 3, 4, 5 and 6.');
 });
 
 test('what is paid and what may be are told apart; the rest is not named', () => {
@@ -98,7 +102,7 @@ test('what is paid and what may be are told apart; the rest is not named', () =>
 		],
 	];
 	const last = ' Then run only the rows without a result: a new run would charge all rows.';
-	for (const [requests, text] of ways) expect(said(requests)).toBe(text + last);
+	for (const [requests, text] of ways) expect(canceledSummary(requests)).toBe(text + last);
 	expect(said([sent(0)], failed(1, 'taskFailed'))).toBe(
 		"Possibly charged (not confirmed by the service): speech of row 1. A retry does not send it again: check the provider's website.",
 	);
@@ -110,7 +114,9 @@ test('a file is named by its id or URL, never by its content', () => {
 		request: { kind: 'video', files: [{ fileUrl, raw: {} }], announcedIds: [] } as never,
 	});
 	const requests = [video(0, 'https://x/1.mp4'), video(1, 'data:video/mp4;base64,AAAA')];
-	expect(said(requests)).toMatch(/paid for: video https:.*1\.mp4; video of row 2\. Then /);
+	expect(canceledSummary(requests)).toMatch(
+		/paid for: video https:.*1\.mp4; video of row 2\. Then /,
+	);
 });
 
 test('what was paid in earlier rounds or by another node is said, where the list has nothing', () => {
@@ -156,6 +162,6 @@ test('with Retry On Fail, it is said that each attempt that failed in this way w
 });
 
 test('nothing is said when nothing else is paid', () => {
-	expect(said([])).toBe('');
+	expect(canceledSummary([])).toBeUndefined();
 	expect(said([sent(4)], failed(4, 'noResponse'))).toBe('');
 });

@@ -67,57 +67,68 @@ function listResults(requests: ItemRequest[], max?: number): string {
 	);
 }
 
+/** Splits requests into those that were charged, and those that may have been. A task that is gone is in neither. */
+const splitByCharge = (requests: ItemRequest[]) => ({
+	charged: requests.filter(({ state }) => state !== 'gone' && state !== 'sent'),
+	indeterminate: requests.filter(({ state }) => state === 'sent'),
+});
+
+/** Says which requests may have been charged. `max`: see `listFirst`. */
+const indeterminateSentence = (requests: ItemRequest[], max?: number): string =>
+	`Possibly charged (not confirmed by the service): ${listResults(requests, max)}.`;
+
 /**
- * Describes for the user which results of a run that ended early were or may have been charged, and how to get them.
- * The results of the failed item are left out. `before` and `after` go before and after the description of the failure;
- * each is undefined if there is nothing to say.
+ * Describes for the user which results of a canceled run were or may have been charged, and how to get them; undefined
+ * if there are none. `requests`: the requests of all items, in order.
+ */
+export function canceledSummary(requests: ItemRequest[]): string | undefined {
+	const { charged, indeterminate } = splitByCharge(requests);
+	const mediaKind = kindOf(requests);
+	const wayToGet =
+		mediaKind === 'speech'
+			? "the audio with Speech → Collect ('Join Into One File' turned off)"
+			: `the ${MEDIA[mediaKind].plural} in half an hour with History → Get Many`;
+	return joinSentences(
+		charged.length > 0 &&
+			`Get ${wayToGet}, at no extra charge. Already paid for: ${listResults(charged, Infinity)}.`,
+		indeterminate.length > 0 &&
+			`${indeterminateSentence(indeterminate, Infinity)} To find out, ${howToCheckFor(mediaKind)}.`,
+		charged.length + indeterminate.length > 0 &&
+			'Then run only the rows without a result: a new run would charge all rows.',
+	);
+}
+
+/** What `chargeSummary` needs to know about the execution. */
+export interface ExecutionFacts {
+	/** True in a sub-workflow: a retry of the calling workflow runs it anew, and is charged in full. */
+	isSubWorkflow?: boolean;
+	/** True if this execution is itself a retry: n8n then still offers to retry the earlier execution, too. */
+	isRetry?: boolean;
+	/** True if this or another node has sent billable requests in an earlier run of this execution. */
+	hasEarlierRequests?: boolean;
+	/** True if the node has Retry On Fail. */
+	retriesOnFail?: boolean;
+}
+
+/**
+ * Describes for the user which results of a run that an item has ended were or may have been charged, and how to get
+ * them. The results of the failed item are left out. `before` and `after` go before and after the description of the
+ * failure; each is undefined if there is nothing to say.
  *
  * @param requests the requests of all items, in order
- * @param failed the failure that ended the run, and the index of its item; undefined if the run was canceled
- * @param execution `isSubWorkflow` is true in a sub-workflow: a retry of the calling workflow runs it anew, and is charged
- * in full. `isRetry` is true if this execution is itself a retry: n8n then still offers to retry the earlier execution,
- * too. `hasEarlierRequests` is true if this or another node has sent billable requests in an earlier run. `retriesOnFail`
- * is true if the node has Retry On Fail
+ * @param failed the failure that ended the run, and the index of its item
  */
 export function chargeSummary(
 	requests: ItemRequest[],
-	failed?: { index: number; error: unknown },
-	{
-		isSubWorkflow,
-		isRetry,
-		hasEarlierRequests,
-		retriesOnFail,
-	}: {
-		isSubWorkflow?: boolean;
-		isRetry?: boolean;
-		hasEarlierRequests?: boolean;
-		retriesOnFail?: boolean;
-	} = {},
+	failed: { index: number; error: unknown },
+	{ isSubWorkflow, isRetry, hasEarlierRequests, retriesOnFail }: ExecutionFacts = {},
 ): Pick<ErrorContext, 'before' | 'after'> {
-	const chargeableRequests = requests.filter(({ state }) => state !== 'gone');
-	const failedItemRequests = chargeableRequests.filter(({ index }) => index === failed?.index);
-	const otherItemRequests = chargeableRequests.filter(({ index }) => index !== failed?.index);
-	const chargedRequests = otherItemRequests.filter(({ state }) => state !== 'sent');
-	const indeterminateRequests = otherItemRequests.filter(({ state }) => state === 'sent');
-	const indeterminateSentence = (max?: number) =>
-		`Possibly charged (not confirmed by the service): ${listResults(indeterminateRequests, max)}.`;
-	const mediaKind = kindOf(requests);
-	const howToCheck = howToCheckFor(mediaKind);
-	if (!failed) {
-		const wayToGet =
-			mediaKind === 'speech'
-				? "the audio with Speech → Collect ('Join Into One File' turned off)"
-				: `the ${MEDIA[mediaKind].plural} in half an hour with History → Get Many`;
-		const after = joinSentences(
-			chargedRequests.length > 0 &&
-				`Get ${wayToGet}, at no extra charge. Already paid for: ${listResults(chargedRequests, Infinity)}.`,
-			indeterminateRequests.length > 0 &&
-				`${indeterminateSentence(Infinity)} To find out, ${howToCheck}.`,
-			chargeableRequests.length > 0 &&
-				'Then run only the rows without a result: a new run would charge all rows.',
-		);
-		return { after };
-	}
+	const failedItemRequests = requests.filter(
+		({ index, state }) => index === failed.index && state !== 'gone',
+	);
+	const { charged: chargedRequests, indeterminate: indeterminateRequests } = splitByCharge(
+		requests.filter(({ index }) => index !== failed.index),
+	);
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
 	// The next attempt replaces a task that is gone, and a failed generation, which has no value in the journal any more.
 	const isTaskGone = requests.some(
@@ -170,7 +181,7 @@ export function chargeSummary(
 			(hasCollectableResults || hasOnlyEarlierResults) &&
 			'Retry this execution, not an earlier one.',
 		indeterminateRequests.length > 0 &&
-			`${indeterminateSentence()} A retry does not send ${indeterminateRequests.length > 1 ? 'them' : 'it'} again: ${howToCheck}.`,
+			`${indeterminateSentence(indeterminateRequests)} A retry does not send ${indeterminateRequests.length > 1 ? 'them' : 'it'} again: ${howToCheckFor(kindOf(requests))}.`,
 		adviceComesFirst &&
 			!isPaid &&
 			(isChargedEachTime
@@ -184,7 +195,7 @@ export function chargeSummary(
 			isChargedEachTime &&
 			'Retry On Fail is on: each attempt that failed like this was charged.',
 		isSubWorkflow &&
-			chargeableRequests.length > 0 &&
+			requests.some(({ state }) => state !== 'gone') &&
 			!hasOnlyEarlierResults &&
 			"Don't retry the calling workflow: that may charge everything again.",
 	);

@@ -15,7 +15,7 @@ import { isEmptyError } from '../../shared/parsing/errors';
 import { combineRedactors, type Redactor } from '../../shared/parsing/redaction';
 import { toOutputRecord } from '../../shared/parsing/responses';
 import { collectableTasks, Journal, type JournalEntry } from '../paid/journal';
-import { chargeSummary, type ItemRequest } from '../paid/summary';
+import { canceledSummary, chargeSummary, type ItemRequest } from '../paid/summary';
 import { ConcurrencyLimiter } from './concurrency';
 import { type ItemTask, type ItemResult, FailedResult, withIndexesOfEmptyField } from './itemTask';
 import type { ItemContext } from './itemContext';
@@ -199,19 +199,25 @@ export class Run {
 		items: PreparedItem[],
 	): Error {
 		const { redact } = this;
-		const requests = items.flatMap(({ index, entries }) =>
-			entries.flatMap(({ value }): ItemRequest[] => (value ? [{ ...value, index }] : [])),
+		const requests = items.flatMap((item) =>
+			item.entries.flatMap(({ value }): ItemRequest[] =>
+				value ? [{ ...value, index: item.index }] : [],
+			),
 		);
-		const failed = index === undefined ? undefined : { index, error };
 		const isSubWorkflow = callerIdOf(this.context) !== undefined;
 		const isRetry = this.context.getMode() === 'retry';
 		const node = this.context.getNode();
-		const { before, after } = chargeSummary(requests, failed, {
+		const { hasEarlierRequests } = this.journal;
+		const execution = {
 			isSubWorkflow,
 			isRetry,
-			hasEarlierRequests: this.journal.hasEarlierRequests,
+			hasEarlierRequests,
 			retriesOnFail: node.retryOnFail,
-		});
+		};
+		const { before, after } =
+			index === undefined
+				? { before: undefined, after: canceledSummary(requests) }
+				: chargeSummary(requests, { index, error }, execution);
 		const itemIndex = this.credentials.length > 1 ? index : undefined;
 		const nodeError = toNodeError(error, { node, itemIndex, redact, before, after });
 		// n8n may drop the error of a canceled execution, and with it the note about the charges.
