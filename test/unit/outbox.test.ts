@@ -10,7 +10,7 @@ function saved() {
 	const data = {};
 	const store = new Outbox(data, ROOM, 'before', true);
 	for (const taskId of ['under way', 'told', 'over'])
-		store.events.set(taskId, { state: 'tracking' });
+		store.itemsByKey.set(taskId, { state: 'tracking' });
 	store.setState('told', 'emitted');
 	store.setState('over', 'done');
 	store.save();
@@ -33,12 +33,12 @@ it.each<[string, number, boolean, string, string[]]>([
 	const now = Date.now() + minutes * MINUTE;
 	const store = new Outbox(saved(), room, `${setting.join()}`, emitsAgain, now);
 	expect(store.keysIn('tracking')).toEqual(expected);
-	expect(store.events.get('over')?.state).toBe(room === ROOM ? 'done' : undefined);
+	expect(store.itemsByKey.get('over')?.state).toBe(room === ROOM ? 'done' : undefined);
 });
 
 it('published again in the same n8n, a trigger leaves alone what n8n was told, which may wait for capacity', () => {
 	const before = new Outbox({}, ROOM, 'published again', true);
-	for (const taskId of ['under way', 'told']) before.events.set(taskId, { state: 'tracking' });
+	for (const taskId of ['under way', 'told']) before.itemsByKey.set(taskId, { state: 'tracking' });
 	before.setState('told', 'emitted');
 	before.handOver();
 	const after = new Outbox({}, ROOM, 'published again', true);
@@ -50,7 +50,7 @@ it('of thousands of tasks little is kept, those under way longest', () => {
 	const data = {};
 	const store = new Outbox(data, ROOM, 'thousands', true);
 	for (let n = 0; n < 3000; n++) {
-		store.events.set(`task ${n}`, { state: 'tracking' });
+		store.itemsByKey.set(`task ${n}`, { state: 'tracking' });
 		if (n > 100) store.setState(`task ${n}`, 'done');
 	}
 	store.save();

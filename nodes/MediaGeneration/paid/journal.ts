@@ -38,7 +38,8 @@ type EntryCredential = Pick<Credential, 'accountKey' | 'baseUrl' | 'redact'>;
  * end.
  */
 export class Journal {
-	readonly entries: ValuesByKey;
+	/** The values of all entries, as n8n saves them for the next attempt. */
+	readonly valuesByKey: ValuesByKey;
 	/** Identifies the first attempt of the execution and all its retries. */
 	readonly lineage: string;
 	/** True if this run retries an execution; false if a model calls, because it may want the same call twice. */
@@ -68,7 +69,7 @@ export class Journal {
 			!mediaGenerationCreated &&
 			hasBegun(context) &&
 			mediaGenerationRefused === this.executionId;
-		this.entries = this.isLost ? {} : (store.mediaGenerationCreated ??= {});
+		this.valuesByKey = this.isLost ? {} : (store.mediaGenerationCreated ??= {});
 		this.lineage = lineageOf(store, context, this.isRetry);
 		this.hasEarlierRequests = contextsOfFinishedNodes(context).some(
 			({ mediaGenerationSent }: JournalStore) => (mediaGenerationSent?.requests ?? 0) > 0,
@@ -137,7 +138,7 @@ export class JournalEntry {
 
 	constructor(
 		private readonly journal: Journal,
-		/** The key of this call in `journal.entries`: the item's idempotency key, followed by the call's key. */
+		/** The key of this call in `journal.valuesByKey`: the item's idempotency key, followed by the call's key. */
 		private readonly key: string,
 		/** The key of this call in `journal.recentRequests`. */
 		private readonly recentKey: string,
@@ -154,9 +155,10 @@ export class JournalEntry {
 	 */
 	private adoptNewerValue(): void {
 		if (inFlightCalls().has(this.sharedKey)) return;
-		const { entries } = this.journal;
+		const { valuesByKey } = this.journal;
 		const value = valuesOfRetries().get(this.sharedKey);
-		if (value && value.writtenAt >= (entries[this.key]?.writtenAt ?? 0)) entries[this.key] = value;
+		if (value && value.writtenAt >= (valuesByKey[this.key]?.writtenAt ?? 0))
+			valuesByKey[this.key] = value;
 	}
 
 	/**
@@ -164,7 +166,7 @@ export class JournalEntry {
 	 * task that is gone counts only if it came from the service at the item's Base URL.
 	 */
 	get value(): WrittenValue | undefined {
-		const value = this.journal.entries[this.key];
+		const value = this.journal.valuesByKey[this.key];
 		const isIgnored = value?.state === 'gone' && !this.isOfThisService(value);
 		return (isIgnored ? undefined : value) ?? this.journal.recentRequests?.get(this.recentKey);
 	}
@@ -192,14 +194,14 @@ export class JournalEntry {
 
 	/** The hint in the output panel if the result was requested earlier, so that collecting it is free. */
 	get collectedHint(): string {
-		return this.journal.entries[this.key]
+		return this.journal.valuesByKey[this.key]
 			? 'Result of an earlier attempt, at no extra charge'
 			: 'Result of an earlier run, at no extra charge (executing this node or the whole workflow is charged)';
 	}
 
 	/** The generation requests that the journal has for the account of this call. */
 	get requestsOfAccount(): MediaRequest[] {
-		return Object.values(this.journal.entries)
+		return Object.values(this.journal.valuesByKey)
 			.flatMap((value) => ('request' in value && value.request ? [value.request] : []))
 			.filter(({ accountKey }) => accountKey === this.credential.accountKey);
 	}
@@ -244,13 +246,13 @@ export class JournalEntry {
 
 	/** Overwrites the entry. The token is redacted, because n8n may save the entry unencrypted. */
 	write(value: JournalValue): void {
-		const { entries, isRetry, recentRequests } = this.journal;
+		const { valuesByKey, isRetry, recentRequests } = this.journal;
 		const entry = {
 			...this.credential.redact.value(value),
 			baseUrl: this.baseUrl,
 			writtenAt: Date.now(),
 		};
-		entries[this.key] = entry;
+		valuesByKey[this.key] = entry;
 		recentRequests?.set(this.recentKey, entry);
 		if (isRetry) valuesOfRetries().set(this.sharedKey, entry);
 	}
@@ -288,7 +290,7 @@ export class JournalEntry {
 
 	/** Deletes the entry from the journal only. Later manual runs and other retries can still collect its result. */
 	deleteFromJournal(): void {
-		delete this.journal.entries[this.key];
+		delete this.journal.valuesByKey[this.key];
 	}
 }
 

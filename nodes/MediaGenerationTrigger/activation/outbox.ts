@@ -6,7 +6,7 @@ const DEDUPLICATION_KEY_TTL_MS = 120_000;
 /** How many events in state 'done' are remembered, so that a late message about one does not look like a new task. */
 const MAX_DONE_EVENTS = 1000;
 
-/** The fields that every saved event has. */
+/** What is known about one task or history entry, and the state of its last event. */
 export interface OutboxItem {
 	/**
 	 * 'tracking': the task or generation has not ended yet. 'pending': the event has to be emitted. 'emitted': n8n has
@@ -34,8 +34,8 @@ class Handover extends Map<string, SavedOutbox<never, never>> {}
  * next activation in this process.
  */
 export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
-	/** The events by key: the id of a task, or the fingerprint of a history entry. */
-	events = new Map<string, Item>();
+	/** What is known about each task, by its id, or about each history entry, by its fingerprint. */
+	itemsByKey = new Map<string, Item>();
 	/** How far the trigger has read the history; undefined before the first read. */
 	cursor?: Cursor;
 
@@ -68,24 +68,24 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 		for (const [key, item] of saved.events as Array<[string, Item]>) {
 			// The next read of a tracked task, or of the history, finds an end that was not emitted, and emits it then.
 			const isDone = item.state === 'done' || (item.state === 'emitted' && !canReplay);
-			this.events.set(key, { ...item, state: isDone ? 'done' : 'tracking' });
+			this.itemsByKey.set(key, { ...item, state: isDone ? 'done' : 'tracking' });
 		}
 	}
 
 	/** Sets the state of an event, if it exists. Beyond MAX_DONE_EVENTS, the one done first is removed. */
 	setState(key: string, state: OutboxItem['state']): void {
-		const item = this.events.get(key);
+		const item = this.itemsByKey.get(key);
 		if (!item) return;
 		item.state = state;
 		if (state !== 'done') return;
-		this.events.delete(key);
-		this.events.set(key, item);
+		this.itemsByKey.delete(key);
+		this.itemsByKey.set(key, item);
 		const doneKeys = this.keysIn('done');
-		if (doneKeys.length > MAX_DONE_EVENTS) this.events.delete(doneKeys[0]!);
+		if (doneKeys.length > MAX_DONE_EVENTS) this.itemsByKey.delete(doneKeys[0]!);
 	}
 
 	keysIn(state: OutboxItem['state']): string[] {
-		return [...this.events].filter(([, item]) => item.state === state).map(([key]) => key);
+		return [...this.itemsByKey].filter(([, item]) => item.state === state).map(([key]) => key);
 	}
 
 	save(): void {
@@ -100,6 +100,6 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 	}
 
 	private toSavedOutbox(): SavedOutbox<Item, Cursor> {
-		return { savedAt: Date.now(), cursor: this.cursor, events: [...this.events] };
+		return { savedAt: Date.now(), cursor: this.cursor, events: [...this.itemsByKey] };
 	}
 }

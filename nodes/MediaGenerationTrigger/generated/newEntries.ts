@@ -44,7 +44,7 @@ interface Cursor {
 export type HistoryOutbox = Outbox<KnownEntry, Cursor>;
 
 /** What earlier polls have found out: the known entries by fingerprint, and the cursor. */
-export type PollState = Pick<HistoryOutbox, 'events' | 'cursor'>;
+export type PollState = Pick<HistoryOutbox, 'itemsByKey' | 'cursor'>;
 
 /**
  * Compares the entries that a poll has read with those that earlier polls have seen. Returns the entries to emit,
@@ -66,12 +66,12 @@ export function findEndedEntries(
 ): { endedEntries: FingerprintedEntry[]; nextState: PollState } {
 	const isFirstPoll =
 		previous.cursor?.account !== accountKey && !isAnyKnown(listedEntries, previous);
-	const events: PollState['events'] = new Map(isFirstPoll ? [] : previous.events);
+	const itemsByKey: PollState['itemsByKey'] = new Map(isFirstPoll ? [] : previous.itemsByKey);
 	let watermark = watermarkOf(listedEntries, isFirstPoll ? undefined : previous.cursor);
 	const endedEntries: FingerprintedEntry[] = [];
 	for (const entry of listedEntries) {
 		const { fingerprint, id, createdAt, files, hasFailed } = entry;
-		const known = events.get(fingerprint);
+		const known = itemsByKey.get(fingerprint);
 		const isNew = !isFirstPoll && isAboveWatermark(createdAt, watermark);
 		const isUnreported = known ? known.state === 'tracking' : isNew;
 		const hasEnded = files.length > 0 || hasFailed;
@@ -82,20 +82,20 @@ export function findEndedEntries(
 		const firstState = hasEnded || id === undefined ? 'done' : 'tracking';
 		const state = isDue ? 'pending' : (known?.state ?? firstState);
 		// This moves the entry to the end of the map, because the first entries of the map are forgotten first.
-		events.delete(fingerprint);
-		events.set(fingerprint, { createdAt, seenAt: now, ...known, state });
+		itemsByKey.delete(fingerprint);
+		itemsByKey.set(fingerprint, { createdAt, seenAt: now, ...known, state });
 	}
-	for (const [fingerprint, entry] of events) {
+	for (const [fingerprint, entry] of itemsByKey) {
 		const isExpired = entry.state === 'tracking' && now - entry.seenAt > MAX_TRACKED_MS;
-		if (isExpired) events.set(fingerprint, { ...entry, state: 'done' });
+		if (isExpired) itemsByKey.set(fingerprint, { ...entry, state: 'done' });
 	}
-	for (const [fingerprint, { createdAt }] of [...events].slice(0, -MAX_KNOWN_ENTRIES)) {
-		events.delete(fingerprint);
+	for (const [fingerprint, { createdAt }] of [...itemsByKey].slice(0, -MAX_KNOWN_ENTRIES)) {
+		itemsByKey.delete(fingerprint);
 		if (createdAt) watermark = Math.max(watermark || 0, createdAt);
 	}
 	return {
 		endedEntries: sortOldestFirst(endedEntries),
-		nextState: { events, cursor: { account: accountKey, watermark } },
+		nextState: { itemsByKey, cursor: { account: accountKey, watermark } },
 	};
 }
 
@@ -124,9 +124,9 @@ function needsNextPage(listedEntries: FingerprintedEntry[], previous: PollState)
 	// The first poll reads on to the watermark, because the next poll would take an unread entry that was created after
 	// the watermark for a new one.
 	const isNew = isAboveWatermark(createdAt, watermarkOf(listedEntries, previous.cursor));
-	if (isNew && !previous.events.has(fingerprint)) return true;
+	if (isNew && !previous.itemsByKey.has(fingerprint)) return true;
 	const fingerprints = new Set(listedEntries.map((entry) => entry.fingerprint));
-	return [...previous.events].some(
+	return [...previous.itemsByKey].some(
 		([fingerprintOfKnown, known]) =>
 			known.state === 'tracking' &&
 			!fingerprints.has(fingerprintOfKnown) &&
@@ -134,8 +134,8 @@ function needsNextPage(listedEntries: FingerprintedEntry[], previous: PollState)
 	);
 }
 
-const isAnyKnown = (listedEntries: FingerprintedEntry[], { events }: PollState): boolean =>
-	listedEntries.some(({ fingerprint }) => events.has(fingerprint));
+const isAnyKnown = (listedEntries: FingerprintedEntry[], { itemsByKey }: PollState): boolean =>
+	listedEntries.some(({ fingerprint }) => itemsByKey.has(fingerprint));
 
 const isAboveWatermark = (createdAt: number, watermark: number): boolean =>
 	createdAt > watermark || Number.isNaN(watermark);

@@ -67,7 +67,7 @@ export class TaskPoller {
 		const { events, progressStep } = this.activation.settings;
 		this.highestPercentage = percentage;
 		// The percentage is stored with the task, so that the next activation does not report it again.
-		const task = this.outbox.events.get(this.taskId)!;
+		const task = this.outbox.itemsByKey.get(this.taskId)!;
 		if (percentage < (task.reportedPercentage ?? 0) + progressStep) return;
 		task.reportedPercentage = percentage;
 		if (events.has('progress')) this.emit('progress');

@@ -69,7 +69,7 @@ export class TaskWatch {
 	): Promise<void> {
 		const { activation, outbox, executionQueue, followedTasks } = this;
 		const { closing } = activation;
-		const task = outbox.events.get(taskId) ?? { state: 'tracking' };
+		const task = outbox.itemsByKey.get(taskId) ?? { state: 'tracking' };
 		if (!this.isSelected(taskId) || task.state !== 'tracking') return;
 		const current = followedTasks.get(taskId);
 		const eviction = current ?? new AbortController();
@@ -77,7 +77,7 @@ export class TaskWatch {
 		followedTasks.delete(taskId);
 		followedTasks.set(taskId, eviction);
 		if (current) return;
-		outbox.events.set(taskId, task);
+		outbox.itemsByKey.set(taskId, task);
 		for (const [oldestId, oldest] of [...followedTasks].slice(0, -MAX_FOLLOWED_TASKS)) {
 			followedTasks.delete(oldestId);
 			oldest.abort(SILENT_ABORT);
@@ -90,7 +90,7 @@ export class TaskWatch {
 		if (eviction.signal.aborted && followedTasks.has(taskId)) return;
 		followedTasks.delete(taskId);
 		// A task that was dropped or does not exist is forgotten, so that a later message can start following it again.
-		if (task.state === 'tracking' && !closing.aborted) outbox.events.delete(taskId);
+		if (task.state === 'tracking' && !closing.aborted) outbox.itemsByKey.delete(taskId);
 	}
 
 	private isSelected(taskId: string): boolean {
