@@ -142,7 +142,7 @@ export function matchHistory(
 		...provenEntries,
 		...new Set(allottedEntries.filter((entry) => possibleEntries.includes(entry))),
 	];
-	const candidates = unclaimedEntries.filter(mayBelongTo(request));
+	const candidates = unclaimedEntries.filter(isCandidateFor(request));
 	const hasFiles = matched.some((entry) => !entry.hasFailed);
 	return { matched, candidates: hasFiles ? [] : candidates.reverse() };
 }
@@ -163,8 +163,11 @@ export function matchesByIdentifier(owner: MediaRequest): (entry: HistoryEntry) 
 const couldBelongTo = (owner: MediaRequest) => (entry: HistoryEntry) =>
 	isInTime(owner, entry) && fitsKindAndRatio(owner, entry);
 
-/** Like `couldBelongTo`, but true for an entry without a time. A time without a zone may be that of any zone. */
-const mayBelongTo = (owner: MediaRequest) => (entry: HistoryEntry) => {
+/**
+ * Returns a predicate for history entries. It is true for an entry to show to the user as the possible result of
+ * `owner`: also for one without a time, and a time without a zone may be that of any zone. The prompt is not compared.
+ */
+const isCandidateFor = (owner: MediaRequest) => (entry: HistoryEntry) => {
 	const toleranceMs = hasNoZone(entry.record.created_at) ? MAX_ZONE_OFFSET_MS : 0;
 	const mayBeInTime = Number.isNaN(entry.createdAt) || isInTime(owner, entry, toleranceMs);
 	return mayBeInTime && fitsKindAndRatio(owner, entry);
