@@ -69,11 +69,20 @@ export function egressCheck(context: ServiceContext): (url: string) => Promise<v
 	};
 }
 
-/** Returns the code of an error's innermost cause that has one, such as ECONNRESET; otherwise ''. Pass no `depth`. */
-export function codeOf(error: unknown, depth = 0): string {
-	if (typeof error !== 'object' || error === null || depth > 4) return '';
-	const { code, cause } = error as { code?: unknown; cause?: unknown };
-	return codeOf(cause, depth + 1) || (typeof code === 'string' ? code : '');
+/** The maximum number of causes of an error that are searched for a code. An error may be its own cause. */
+const MAX_CAUSES = 4;
+
+/** Returns the code of an error's innermost cause that has one, such as ECONNRESET; otherwise ''. */
+export function codeOf(error: unknown): string {
+	let innermostCode = '';
+	let inner = error;
+	for (let depth = 0; depth <= MAX_CAUSES; depth++) {
+		if (typeof inner !== 'object' || inner === null) break;
+		const { code, cause } = inner as { code?: unknown; cause?: unknown };
+		if (typeof code === 'string' && code !== '') innermostCode = code;
+		inner = cause;
+	}
+	return innermostCode;
 }
 
 /** Returns the Failure for a request to `url` that got no response, chosen by the code or the message of `error`. */
