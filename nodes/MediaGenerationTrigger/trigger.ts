@@ -103,7 +103,11 @@ class ListeningTrigger {
 		const { signal: closing } = this.closeController;
 		const api = new Api(context, credential);
 		return {
-			...{ context, api, settings, isManual, closing },
+			context,
+			api,
+			settings,
+			isManual,
+			closing,
 			identityKey: `${context.getWorkflow().id}\n${context.getNode().id}\n${baseUrl}`,
 			isCreatedDownstream: downstreamCreationCheck(context, credential, closing),
 			warn: (text) => context.logger.warn(redact.text(`Media Generation Trigger: ${text}`)),

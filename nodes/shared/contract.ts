@@ -90,16 +90,25 @@ export interface GeneratedFile {
  */
 export const MEDIA = {
 	speech: {
-		...{ mimeType: 'audio/mpeg', timeoutSeconds: 3600, usualDuration: 'seconds to minutes' },
-		...{ plural: 'speech', inputs: 'text, voice or model' },
+		mimeType: 'audio/mpeg',
+		timeoutSeconds: 3600,
+		usualDuration: 'seconds to minutes',
+		plural: 'speech',
+		inputs: 'text, voice or model',
 	},
 	video: {
-		...{ mimeType: 'video/mp4', timeoutSeconds: 1800, usualDuration: 'a few minutes' },
-		...{ plural: 'videos', inputs: 'prompt or any images' },
+		mimeType: 'video/mp4',
+		timeoutSeconds: 1800,
+		usualDuration: 'a few minutes',
+		plural: 'videos',
+		inputs: 'prompt or any images',
 	},
 	image: {
-		...{ mimeType: 'image/png', timeoutSeconds: 900, usualDuration: 'seconds to minutes' },
-		...{ plural: 'images', inputs: 'prompt' },
+		mimeType: 'image/png',
+		timeoutSeconds: 900,
+		usualDuration: 'seconds to minutes',
+		plural: 'images',
+		inputs: 'prompt',
 	},
 } as const;
 
@@ -130,20 +139,28 @@ export const SPEAK = {
 /** Operations whose response is an event stream (§6.1), and whose result the history (§4.9) lists. */
 export const GENERATIONS = {
 	textToVideo: {
-		...{ resource: 'video', operation: 'textToVideo', kind: 'video' },
-		...{ path: '/v1/video/text-to-video' },
+		resource: 'video',
+		operation: 'textToVideo',
+		kind: 'video',
+		path: '/v1/video/text-to-video',
 	},
 	ingredientsToVideo: {
-		...{ resource: 'video', operation: 'ingredientsToVideo', kind: 'video' },
-		...{ path: '/v1/video/ingredients-to-video' },
+		resource: 'video',
+		operation: 'ingredientsToVideo',
+		kind: 'video',
+		path: '/v1/video/ingredients-to-video',
 	},
 	framesToVideo: {
-		...{ resource: 'video', operation: 'framesToVideo', kind: 'video' },
-		...{ path: '/v1/video/frames-to-video' },
+		resource: 'video',
+		operation: 'framesToVideo',
+		kind: 'video',
+		path: '/v1/video/frames-to-video',
 	},
 	image: {
-		...{ resource: 'image', operation: 'create', kind: 'image' },
-		...{ path: '/v1/video/create-image' },
+		resource: 'image',
+		operation: 'create',
+		kind: 'image',
+		path: '/v1/video/create-image',
 	},
 } as const satisfies Record<string, PaidOperation>;
 

@@ -171,13 +171,24 @@ export const withDefaultFacts = (error: unknown, facts: FailureFacts): unknown =
 
 /** The value of `error_kind` for each kind, unless the `meaning` decides. The default is `other`. */
 const ERROR_KIND_BY_FAILURE: Partial<Record<FailureKind, string>> = {
-	...{ invalidInput: 'input', badImage: 'input', overBudget: 'input', rejected: 'input' },
-	...{ invalidVoice: 'input', outOfCredit: 'credit' },
-	...{ unreachable: 'unavailable', noResponse: 'unavailable', unavailable: 'unavailable' },
-	...{ foreignServer: 'unavailable', rateLimited: 'throttled' },
-	...{ tokenRefused: 'token', streamLost: 'indeterminate', indeterminate: 'indeterminate' },
+	invalidInput: 'input',
+	badImage: 'input',
+	overBudget: 'input',
+	rejected: 'input',
+	invalidVoice: 'input',
+	outOfCredit: 'credit',
+	unreachable: 'unavailable',
+	noResponse: 'unavailable',
+	unavailable: 'unavailable',
+	foreignServer: 'unavailable',
+	rateLimited: 'throttled',
+	tokenRefused: 'token',
+	streamLost: 'indeterminate',
 	crashed: 'indeterminate',
-	...{ timedOut: 'timeout', noAudioUrl: 'file', downloadFailed: 'file' },
+	indeterminate: 'indeterminate',
+	timedOut: 'timeout',
+	noAudioUrl: 'file',
+	downloadFailed: 'file',
 };
 
 /** Returns the value of the output field `error_kind`. Saved workflows compare it, so its words must not change. */

@@ -48,14 +48,22 @@ const TRIALS: Record<string, Step[]> = {
 			file: CONTRACT,
 			replacements: [
 				before(
-					'\timage: {\n\t\t...{ mimeType',
-					"\temblem: {\n\t\t...{ mimeType: 'image/webp', timeoutSeconds: 1200, usualDuration: 'a minute or two' },\n\t\t...{ plural: 'emblems', inputs: 'prompt' },\n\t},",
+					'\timage: {\n\t\tmimeType',
+					`	emblem: {
+		mimeType: 'image/webp',
+		timeoutSeconds: 1200,
+		usualDuration: 'a minute or two',
+		plural: 'emblems',
+		inputs: 'prompt',
+	},`,
 				),
 				before(
 					'} as const satisfies Record<string, PaidOperation>;',
 					`	emblem: {
-		...{ resource: 'emblem', operation: 'create', kind: 'emblem' },
-		...{ path: '/api/emblem' },
+		resource: 'emblem',
+		operation: 'create',
+		kind: 'emblem',
+		path: '/api/emblem',
 	},`,
 				),
 			],

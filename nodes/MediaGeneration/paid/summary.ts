@@ -7,11 +7,22 @@ import type { JournalValue } from './journalStore';
 /** The journal's value for a create call, with the index of its input item. */
 export type ItemRequest = JournalValue & { index: number };
 
-/** Kinds and meanings of failures that are not about the item: once the cause is gone, a retry can succeed. */
+/** The kinds, then the meanings, of failures that are not about the item: once the cause is gone, a retry can succeed. */
 const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | ErrorMeaning | undefined>([
-	...(['outOfCredit', 'rateLimited', 'tokenRefused', 'overBudget', 'timedOut'] as const),
-	...(['unreachable', 'noResponse', 'unavailable', 'foreignServer', 'redirected'] as const),
-	...(['credit', 'quota', 'throttled', 'token'] as const),
+	'outOfCredit',
+	'rateLimited',
+	'tokenRefused',
+	'overBudget',
+	'timedOut',
+	'unreachable',
+	'noResponse',
+	'unavailable',
+	'foreignServer',
+	'redirected',
+	'credit',
+	'quota',
+	'throttled',
+	'token',
 ]);
 
 /**

@@ -84,11 +84,16 @@ export class GenerationRecord {
 		// files.
 		const content = { ...order.fields, prompt, number_of_videos: undefined };
 		this.request = newRequest({
-			...{ accountKey: item.credential.accountKey, prompt, kind, aspectRatio },
+			accountKey: item.credential.accountKey,
+			prompt,
+			kind,
+			aspectRatio,
 			contentDigest: digestOf(path, content),
 			// Requests with different images may have the same prompt, so the prompt does not identify the result.
 			withImages: order.prepareBody !== undefined,
-			...{ requestedCount: this.orderedCount, creator: creatorOf(item.context), sentAt: 0 },
+			requestedCount: this.orderedCount,
+			creator: creatorOf(item.context),
+			sentAt: 0,
 		});
 	}
 

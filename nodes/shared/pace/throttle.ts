@@ -171,7 +171,9 @@ export class Throttle {
 	private callOf(isCreate: boolean, waitingSince: number): AdmittedCall {
 		const admittedAt = monotonicNow();
 		const call: AdmittedCall = {
-			...{ isCreate, admittedAt, waitingSince },
+			isCreate,
+			admittedAt,
+			waitingSince,
 			isRevoked: () =>
 				Math.max(this.requestBreaker.openedAt, this.createBreaker.openedAt) > admittedAt,
 			end: (outcome, failure) => this.onEnd(call, outcome, failure),

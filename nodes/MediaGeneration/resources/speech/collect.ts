@@ -79,7 +79,11 @@ export async function collect(
 			isHealthy = true;
 		};
 		const task = await waitForTask(item.api, {
-			...{ taskId, readFirst, signal, accountSocket, pollIntervalMs: options.pollIntervalMs },
+			taskId,
+			readFirst,
+			signal,
+			accountSocket,
+			pollIntervalMs: options.pollIntervalMs,
 			onProgress(percentage) {
 				report.progress(`task ${taskId}: ${percentage} %`);
 				if (percentage >= HEALTHY_PERCENT) onHealthy();

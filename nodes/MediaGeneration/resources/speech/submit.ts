@@ -71,13 +71,19 @@ async function create(
 	const ledger = ledgerOf(item.credential);
 	const ledgerRequest = newRequest({
 		// If the create call gets no answer, a trigger can recognize the task only by its text.
-		...{ prompt: asText(requestBody.input) ?? '', contentDigest: '', kind: 'speech' },
-		...{ requestedCount: 1, withImages: false, creator: creatorOf(item.context), sentAt: 0 },
+		prompt: asText(requestBody.input) ?? '',
+		contentDigest: '',
+		kind: 'speech',
+		requestedCount: 1,
+		withImages: false,
+		creator: creatorOf(item.context),
+		sentAt: 0,
 	});
 	// The failure of another item does not abort the call, because the answer tells which task was charged.
 	const taskIdPromise = withDeadline(timeoutMs, item.abortInFlight, async (abortInFlight) => {
 		return await api.createTask(operation, requestBody, {
-			...{ stopStarting, abortInFlight },
+			stopStarting,
+			abortInFlight,
 			async onSend() {
 				// From now on the service may have accepted the call, so the next attempt must not send it again.
 				entry.setSent({ state: 'sent' });
