@@ -2,6 +2,7 @@ import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { errorKindOf, Failure } from '../shared/failure';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Redactor } from '../shared/parsing/redaction';
+import { toOutputRecord } from '../shared/parsing/responses';
 import type { FailedResult } from './run/itemTask';
 
 /** Makes the output item of a failed result. Saved workflows read its fields: their names must not change. */
@@ -25,18 +26,19 @@ export function failedItem(
 	const isIndeterminate =
 		(facts.mayBeCharged || kind === 'streamLost') && facts.taskId === undefined;
 	const mayBePaid = isIndeterminate || indeterminateParts.length > 0;
-	const json = {
+	const hasTaskIds = taskIds !== undefined && taskIds.length > 0;
+	const json = toOutputRecord({
 		error: error.message,
 		error_kind: errorKindOf(cause),
-		...(error.description ? { [descriptionField]: error.description } : {}),
-		...(taskId === undefined ? {} : { task_id: taskId }),
-		...(taskIds?.length ? { task_ids: taskIds } : {}),
+		[descriptionField]: error.description || undefined,
+		task_id: taskId,
+		task_ids: hasTaskIds ? taskIds : undefined,
 		// Without this field, a workflow that collects the tasks would take their audio for that of the whole text.
-		...(taskIds?.length && isIncomplete ? { incomplete: true } : {}),
-		...(fileUrl === undefined ? {} : { file_url: fileUrl }),
-		...(kind === 'taskFailed' ? { status: 'error' } : {}),
-		...(mayBePaid ? { maybe_paid: true } : {}),
-	};
+		incomplete: (hasTaskIds && isIncomplete) || undefined,
+		file_url: fileUrl,
+		status: kind === 'taskFailed' ? 'error' : undefined,
+		maybe_paid: mayBePaid || undefined,
+	}) as INodeExecutionData['json'];
 	const item = { json: redact.value(json), pairedItem: { item: index } };
 	if (!hasErrorOutput) return item;
 	// n8n sends an item with an `error` to the error output. If it were enumerable, n8n would also replace the JSON.

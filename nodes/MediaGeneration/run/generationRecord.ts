@@ -181,7 +181,8 @@ export class GenerationRecord {
 	/** Writes the final `files` to journal and ledger. If some are missing, shows hints about them. */
 	markFinished(files: GeneratedFile[]): void {
 		const { orderedCount } = this;
-		this.writeAccepted({ files, ...(!this.isStreamLost && finalFields(this.request, files)) });
+		const finalChange = this.isStreamLost ? {} : finalFields(this.request, files);
+		this.writeAccepted({ files, ...finalChange });
 		// A data: URL contains the whole file, which the ledger does not need.
 		const ledgerFiles = files.map(({ id, fileUrl }) => {
 			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };

@@ -158,11 +158,10 @@ export class Run {
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
 				// Retry On Fail would run the node again for an `error` field, even an empty one.
 				if (isEmptyError(json.error)) delete json.error;
-				return {
-					json: redact.value(toOutputRecord(json)) as INodeExecutionData['json'],
-					...(binary ? { binary } : {}),
-					pairedItem: { item: index },
-				};
+				const outputJson = redact.value(toOutputRecord(json)) as INodeExecutionData['json'];
+				const outputItem: INodeExecutionData = { json: outputJson, pairedItem: { item: index } };
+				if (binary) outputItem.binary = binary;
+				return outputItem;
 			},
 		};
 	}

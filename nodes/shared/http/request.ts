@@ -125,17 +125,16 @@ async function sendOnce(
 	throwIfAborted(request.signal);
 	const { apiToken, redact } = request.credential;
 	const closing = linkedController(request.signal);
+	const headers: Record<string, string> = { Accept: request.accept };
+	if (request.body) headers['Content-Type'] = 'application/json';
+	if (request.isFile) headers['Accept-Encoding'] = 'identity';
+	if (bearsToken) headers.Authorization = `Bearer ${apiToken}`;
 	const options: IHttpRequestOptions = {
 		method: request.method,
 		url,
 		qs: request.query,
 		body: request.body,
-		headers: {
-			Accept: request.accept,
-			...(request.body ? { 'Content-Type': 'application/json' } : {}),
-			...(request.isFile ? { 'Accept-Encoding': 'identity' } : {}),
-			...(bearsToken ? { Authorization: `Bearer ${apiToken}` } : {}),
-		},
+		headers,
 		encoding: 'stream',
 		returnFullResponse: true,
 		ignoreHttpStatusErrors: true,
@@ -146,7 +145,11 @@ async function sendOnce(
 	};
 	const response: Promise<{ statusCode: number } & Pick<HttpResponse, 'headers' | 'body'>> =
 		context.helpers.httpRequest(options);
-	const { statusCode, headers, body } = await response.catch((error: unknown) => {
+	const {
+		statusCode,
+		headers: responseHeaders,
+		body,
+	} = await response.catch((error: unknown) => {
 		closing.abort(SILENT_ABORT);
 		throw request.signal.aborted ? abortReason(request.signal) : failureOfConnection(error, url);
 	});
@@ -154,7 +157,7 @@ async function sendOnce(
 	body.on('error', () => {});
 	return {
 		status: statusCode,
-		headers,
+		headers: responseHeaders,
 		body,
 		url,
 		redact,

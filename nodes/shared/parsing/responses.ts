@@ -210,7 +210,7 @@ export const identifiersOf = (files: GeneratedFile[]): string[] => [
 	),
 ];
 
-/** Converts ids to strings and the percentage to a number, for the output. Invalid ones are left out. */
+/** Converts ids to strings and the percentage to a number, for the output. Leaves out invalid ones, and `undefined`. */
 export function toOutputRecord(record: ServiceRecord): ServiceRecord {
 	const outputValue = (key: string, value: unknown) => {
 		if (/^(?:(?:task|voice)_)?id$/.test(key)) return asId(value);

@@ -1,4 +1,4 @@
-import type { IBinaryData, INodeExecutionData } from 'n8n-workflow';
+import type { IBinaryData, IBinaryKeyData, INodeExecutionData } from 'n8n-workflow';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { whenAborted } from '../../../shared/async/deadline';
 import { Failure, invalidInput, withDefaultFacts } from '../../../shared/failure';
@@ -184,13 +184,13 @@ export const durationField = (ms: number | undefined): { duration_seconds?: numb
 	ms === undefined ? {} : { duration_seconds: Math.round(ms) / 1000 };
 
 /** Returns the `binary` of an output item; undefined if there are no files. */
-export const binaryOf = (
+export function binaryOf(
 	outputField: string,
 	{ file, subtitles }: Pick<SpeechResult, 'file' | 'subtitles'>,
-): INodeExecutionData['binary'] =>
-	file || subtitles
-		? {
-				...(file && { [outputField]: file }),
-				...(subtitles && { [SUBTITLES_BINARY_FIELD]: subtitles }),
-			}
-		: undefined;
+): INodeExecutionData['binary'] {
+	if (!file && !subtitles) return undefined;
+	const binary: IBinaryKeyData = {};
+	if (file) binary[outputField] = file;
+	if (subtitles) binary[SUBTITLES_BINARY_FIELD] = subtitles;
+	return binary;
+}

@@ -167,7 +167,6 @@ const fields: INodeProperties[] = [
 
 /** Builds the request body (§4.1). It contains every setting, because the defaults of services differ. */
 function buildRequestBody(parameters: NodeParameters) {
-	const callbackUrl = parameters.callbackUrl();
 	return {
 		input: parameters.text('text', 'Text'),
 		voice_id: parameters.locator('voiceId', 'Voice'),
@@ -177,7 +176,8 @@ function buildRequestBody(parameters: NodeParameters) {
 		style: parameters.numberOption(settingField('style')),
 		speed: parameters.numberOption(settingField('speed')),
 		use_speaker_boost: parameters.flag(useSpeakerBoost),
-		...(callbackUrl === undefined ? {} : { call_back_url: callbackUrl }),
+		// JSON leaves out an undefined value.
+		call_back_url: parameters.callbackUrl(),
 	};
 }
 
