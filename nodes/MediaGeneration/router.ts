@@ -1,6 +1,5 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { readCredential } from '../shared/http/credential';
-import { CREDENTIAL_TYPE } from '../shared/http/request';
+import { CREDENTIAL_TYPE, readCredential } from '../shared/http/credential';
 import { failedItem } from './failedItem';
 import { findOperation } from './resources';
 import { FailedResult } from './run/itemTask';

@@ -7,8 +7,7 @@ import {
 	isTransientOrOutOfCredit,
 } from '../shared/api/tokenCheck';
 import { Failure, toFailure, withDefaultFacts } from '../shared/failure';
-import { readCredential, type Credential } from '../shared/http/credential';
-import { CREDENTIAL_TYPE } from '../shared/http/request';
+import { CREDENTIAL_TYPE, readCredential, type Credential } from '../shared/http/credential';
 import { wordingOf } from '../shared/n8n/messages';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import { selfStartFailure } from '../shared/n8n/selfStart';

@@ -1,9 +1,8 @@
 import type { ILoadOptionsFunctions, INodeListSearchResult } from 'n8n-workflow';
-import { readCredential, type Credential } from '../../shared/http/credential';
+import { CREDENTIAL_TYPE, readCredential, type Credential } from '../../shared/http/credential';
 import { withDeadline } from '../../shared/async/deadline';
 import type { ServiceRecord } from '../../shared/contract';
 import { toNoResponse } from '../../shared/failure';
-import { CREDENTIAL_TYPE } from '../../shared/http/request';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { readVoices } from '../../shared/api/pagination';
 import { asText, asWebUrl, isRecord } from '../../shared/parsing/values';

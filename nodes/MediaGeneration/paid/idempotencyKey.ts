@@ -5,7 +5,7 @@ import {
 	type INode,
 	type INodeExecutionData,
 } from 'n8n-workflow';
-import { CREDENTIAL_TYPE } from '../../shared/http/request';
+import { CREDENTIAL_TYPE } from '../../shared/http/credential';
 import type { NodeParameters } from '../../shared/n8n/parameters';
 import { isRecord } from '../../shared/parsing/values';
 

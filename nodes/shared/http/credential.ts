@@ -3,6 +3,9 @@ import { Failure } from '../failure';
 import { asText } from '../parsing/values';
 import { redactor, type Redactor } from '../parsing/redaction';
 
+/** The name of the credential's type in n8n. Saved workflows contain it, so it must not change. */
+export const CREDENTIAL_TYPE = 'mediaGenerationApi';
+
 /** The credential, checked and normalized by `readCredential`. */
 export interface Credential {
 	/** The token, without “Bearer”. */

@@ -15,8 +15,6 @@ import type { Redactor } from '../parsing/redaction';
 /** The n8n contexts that can send requests to the service. */
 export type ServiceContext = IExecuteFunctions | ILoadOptionsFunctions | ITriggerFunctions;
 
-export const CREDENTIAL_TYPE = 'mediaGenerationApi';
-
 /** Statuses with which a host may refuse a signed URL because the request also carries a token. */
 const TOKEN_CONFLICT_STATUSES = [400, 401, 403];
 
