@@ -114,12 +114,6 @@ export const MEDIA = {
 
 export type MediaKind = keyof typeof MEDIA;
 
-/** The MIME type of a file, and its extension without the dot. */
-export interface FileType {
-	mimeType: string;
-	extension: string;
-}
-
 /** An operation whose requests are charged. `resource` and `operation` select it in saved workflows. */
 export interface PaidOperation {
 	resource: string;

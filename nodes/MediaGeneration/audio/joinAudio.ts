@@ -1,5 +1,5 @@
 import { MAX_JOINED_BYTES } from '../../shared/limits';
-import type { FileType } from '../../shared/contract';
+import type { FileType } from '../../shared/parsing/fileType';
 import { readMp3 } from './mp3';
 import type { Sound } from './sound';
 import { readWav } from './wav';

@@ -1,4 +1,4 @@
-import type { FileType } from '../../shared/contract';
+import type { FileType } from '../../shared/parsing/fileType';
 
 /** The sound of one audio file, taken apart so that it can be joined with the sound of other files. */
 export interface Sound {

@@ -1,9 +1,9 @@
-import type { FileType } from '../../shared/contract';
 import {
 	CUE_TIME_PATTERN,
 	normalizeLines,
 	SRT,
 	subtitleTypeOf,
+	type FileType,
 } from '../../shared/parsing/fileType';
 
 /* WebVTT follows the W3C's "WebVTT: The Web Video Text Tracks Format", chapters 4 and 6. SRT has no standard. */

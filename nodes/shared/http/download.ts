@@ -4,13 +4,14 @@ import { readErrorText, readRetryAfter } from '../parsing/errors';
 import { peek, readErrorBody } from './bodies';
 import { abortReason, backoffMs, sleep, monotonicNow, watchIdle } from '../async/deadline';
 import { Failure, isTransient, type FailureFacts } from '../failure';
-import type { FileType, MediaKind } from '../contract';
+import type { MediaKind } from '../contract';
 import {
 	fileNameOf,
 	fileTypeOf,
 	SNIFF_BYTES,
 	subtitleTypeOf,
 	invalidFileReason,
+	type FileType,
 } from '../parsing/fileType';
 import { codeOf, sendRequest, type ByteStream, type HttpResponse } from './request';
 import { MAX_UNANNOUNCED_BYTES } from '../limits';

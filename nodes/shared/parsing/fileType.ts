@@ -1,7 +1,6 @@
 import {
 	GENERATIONS,
 	MEDIA,
-	type FileType,
 	type GenerationOperation,
 	type MediaKind,
 	type ServiceRecord,
@@ -9,6 +8,12 @@ import {
 import { asText, isRecord, looksLikeHtml } from './values';
 
 /* Recognizes the type of a file by its first bytes, its Content-Type header and its URL. */
+
+/** The MIME type of a file, and its extension without the dot. */
+export interface FileType {
+	mimeType: string;
+	extension: string;
+}
 
 /** How many bytes from the start of a file are enough to recognize its type. */
 export const SNIFF_BYTES = 512;

@@ -7,10 +7,9 @@ import {
 } from '../../../shared/async/deadline';
 import { joinAudio } from '../../audio/joinAudio';
 import { joinSubtitles } from '../../audio/subtitles';
-import type { FileType } from '../../../shared/contract';
 import { Failure, withDefaultFacts } from '../../../shared/failure';
 import { toDownloadFailure } from '../../../shared/http/download';
-import { fileNameOf } from '../../../shared/parsing/fileType';
+import { fileNameOf, type FileType } from '../../../shared/parsing/fileType';
 import { readStoredFile, soundBudget, storedFileSize } from '../../../shared/n8n/storedFile';
 import type { ItemContext } from '../../run/itemContext';
 import {
