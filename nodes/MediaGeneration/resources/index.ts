@@ -3,7 +3,7 @@ import { invalidInput } from '../../shared/failure';
 import { getAccount } from './account/get';
 import { getAllHistory } from './history/getAll';
 import { createImage } from './image/create';
-import type { Operation } from '../run/itemContext';
+import type { Operation } from '../run/operation';
 import { deleteSpeech } from './speech/delete';
 import { getSpeech } from './speech/get';
 import { speak } from './speech/speak';

@@ -1,4 +1,4 @@
-import type { Operation } from '../../run/itemContext';
+import type { Operation } from '../../run/operation';
 
 /** Account → Get (§4.10): returns the account as the service sends it. */
 export const getAccount: Operation = {

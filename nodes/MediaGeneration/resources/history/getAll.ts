@@ -13,7 +13,7 @@ import {
 import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
 import { type ItemResult, toItemResult } from '../../run/itemTask';
-import type { Operation } from '../../run/itemContext';
+import type { Operation } from '../../run/operation';
 
 /** History → Get Many (§4.9): lists earlier generations, and downloads their files if the user wants them. */
 export const getAllHistory: Operation = {

@@ -1,7 +1,7 @@
 import { GENERATIONS } from '../../../shared/contract';
 import { promptField } from '../../../shared/n8n/descriptions';
 import { generationFields, generationTask } from '../../run/generationTask';
-import type { Operation } from '../../run/itemContext';
+import type { Operation } from '../../run/operation';
 
 /** Image → Text to Image (§4.8): generates one image. It is charged. */
 export const createImage: Operation = {

@@ -1,6 +1,6 @@
 import { withDefaultFacts } from '../../../shared/failure';
 import { taskIdField } from '../../../shared/n8n/descriptions';
-import type { Operation } from '../../run/itemContext';
+import type { Operation } from '../../run/operation';
 
 /** Speech → Delete (§4.3): deletes a speech task. */
 export const deleteSpeech: Operation = {

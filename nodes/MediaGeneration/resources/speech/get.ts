@@ -1,6 +1,6 @@
 import { withDefaultFacts } from '../../../shared/failure';
 import { downloadOffByDefault, taskIdField } from '../../../shared/n8n/descriptions';
-import type { Operation } from '../../run/itemContext';
+import type { Operation } from '../../run/operation';
 import { fetchSound, speechItem } from './collect';
 
 /** Speech → Get (§4.2): returns the present state of a speech task, whether the task has ended or not. */

@@ -1,7 +1,7 @@
 import { GENERATIONS } from '../../../shared/contract';
 import { inputImagesField, promptField } from '../../../shared/n8n/descriptions';
 import { generationFields, generationTask } from '../../run/generationTask';
-import type { Operation } from '../../run/itemContext';
+import type { Operation } from '../../run/operation';
 import { imageBodyPreparer } from './images';
 
 const IMAGES_LABEL = 'Images (in Order)';

@@ -1,7 +1,7 @@
 import { GENERATIONS } from '../../../shared/contract';
 import { inputImagesField, videoPromptField } from '../../../shared/n8n/descriptions';
 import { generationFields, generationTask } from '../../run/generationTask';
-import type { Operation } from '../../run/itemContext';
+import type { Operation } from '../../run/operation';
 import { imageBodyPreparer } from './images';
 
 /** Video → Reference Images to Video (§4.6): generates one video. It is charged. */

@@ -6,7 +6,7 @@ import {
 } from '../../../shared/contract';
 import { videoPromptField, type NumberField } from '../../../shared/n8n/descriptions';
 import { generationFields, generationTask } from '../../run/generationTask';
-import type { Operation } from '../../run/itemContext';
+import type { Operation } from '../../run/operation';
 
 const [LANDSCAPE, PORTRAIT] = ASPECT_RATIOS;
 

@@ -3,7 +3,7 @@ import { readVoices } from '../../../shared/api/pagination';
 import { limit, optionsField, returnAll } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/values';
 import { languageCodesByName, normalize } from '../../listSearch/languages';
-import type { Operation } from '../../run/itemContext';
+import type { Operation } from '../../run/operation';
 
 /** Converts `middle_aged` to `Middle Aged`. */
 const titleCase = (value: string) =>
