@@ -4,7 +4,6 @@ import { withDeadline } from '../../shared/async/deadline';
 import type { ServiceRecord } from '../../shared/contract';
 import { toNoResponse } from '../../shared/failure';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
-import { readVoices } from '../../shared/api/pagination';
 import { asText, asWebUrl, isRecord } from '../../shared/parsing/values';
 import { Api } from '../../shared/api/api';
 import { languageCodesByName, languageNames, normalize } from './languages';
@@ -127,7 +126,7 @@ export async function searchVoices(
 async function findVoices(api: Api, search: string, signal: AbortSignal) {
 	const patterns = searchPatterns(search);
 	const findIn = async (query: Record<string, string>) => {
-		const voices = await readVoices(api, query, MAX_LISTED_VOICES, signal);
+		const voices = await api.listVoices(query, MAX_LISTED_VOICES, signal);
 		// They are redacted, because the editor shows the entries, and saves the chosen one unencrypted.
 		return api.credential.redact
 			.value(voices)

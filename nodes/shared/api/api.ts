@@ -1,5 +1,6 @@
 import { parseResponseBody, reportsError } from '../parsing/errors';
 import { readText } from '../http/bodies';
+import { readAllPages } from './pagination';
 import {
 	RetryingClient,
 	type ApiCall,
@@ -91,9 +92,18 @@ export class Api extends RetryingClient {
 		return await this.fetchPage('/v1/video/histories', query, signal);
 	}
 
-	/** Reads one page of voices (§4.4). */
-	async listVoices(query: Query, signal: AbortSignal): Promise<Page> {
-		return await this.fetchPage('/v1/labs/voices', query, signal);
+	/** Reads the voices (§4.4) that match `query`, at most `limit` of them. */
+	async listVoices(
+		query: Record<string, string>,
+		limit: number,
+		signal: AbortSignal,
+	): Promise<ServiceRecord[]> {
+		return await readAllPages({
+			firstPage: 0,
+			limit,
+			fetch: async (page, pageSize) =>
+				await this.fetchPage('/v1/labs/voices', { ...query, page, page_size: pageSize }, signal),
+		});
 	}
 
 	/** Reads the account (§4.10). */

@@ -1,4 +1,3 @@
-import type { Api } from './api';
 import type { ServiceRecord } from '../contract';
 import { Failure } from '../failure';
 import { MAX_PAGES } from '../limits';
@@ -56,17 +55,3 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 		}
 	}
 }
-
-/** Reads the voices (§4.4) that match `query`, at most `limit` of them. Throws a Failure if a call fails. */
-export const readVoices = async (
-	api: Api,
-	query: Record<string, string>,
-	limit: number,
-	signal: AbortSignal,
-): Promise<ServiceRecord[]> =>
-	await readAllPages({
-		firstPage: 0,
-		limit,
-		fetch: async (pageNumber, pageSize) =>
-			await api.listVoices({ ...query, page: pageNumber, page_size: pageSize }, signal),
-	});

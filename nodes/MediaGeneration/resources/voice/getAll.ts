@@ -1,5 +1,4 @@
 import type { INodeProperties } from 'n8n-workflow';
-import { readVoices } from '../../../shared/api/pagination';
 import { limit, optionsField, returnAll } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/values';
 import { languageCodesByName, normalize } from '../../listSearch/languages';
@@ -83,10 +82,10 @@ export const getAllVoices: Operation = {
 		return async () => {
 			const language = languageCodesByName().get(normalize(query.language ?? ''));
 			let voices = language
-				? await readVoices(api, { ...query, language }, maxResults, stopStarting)
+				? await api.listVoices({ ...query, language }, maxResults, stopStarting)
 				: [];
 			// Some services filter by a language's name instead of its code, so the user's text is tried as well.
-			if (voices.length === 0) voices = await readVoices(api, query, maxResults, stopStarting);
+			if (voices.length === 0) voices = await api.listVoices(query, maxResults, stopStarting);
 			if (voices.length === 0) {
 				report.hint(
 					Object.keys(query).length > 0
