@@ -84,17 +84,6 @@ test('a task that had failed is paid for with the new token', async () => {
 	expect(payers()).toEqual([['Hi [sim:task-fails]', 'bob']]);
 });
 
-test('what an earlier version has saved is gone after ten minutes, as before', async () => {
-	onFile(answer(410));
-	const failed = await run(speech('Hi'));
-	bad(failed);
-	later();
-	const old = JSON.parse(JSON.stringify(failed.run).replace(/"accountKey":"[^"]*",?/g, '')) as IRun;
-	expect(bad(await run(speech('Hi'), { retryOf: old, ...withBob })).message).toContain(
-		'no task with this ID',
-	);
-});
-
 describe('a video whose stream was lost', () => {
 	const lost = async (events = [status('processing')]) => {
 		onCreate({ sse: [...events, 'RESET'] });

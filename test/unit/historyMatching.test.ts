@@ -3,12 +3,11 @@ import type { MediaRequest } from '../../nodes/shared/generation/requestLedger';
 import { sortOldestFirst, toHistoryEntries } from '../../nodes/shared/generation/historyEntries';
 import { matchHistory } from '../../nodes/shared/generation/historyMatching';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
-import { sent, SENT_AT } from './sent';
+import { ACCOUNT, sent, SENT_AT } from './sent';
 
 /* Whose an entry of the history is, where several requests may have made it. */
 
 const MINUTE = 60_000;
-const ACCOUNT = 'account';
 const SERVICE = 'https://media.example.com';
 
 const at = (seconds: number) => new Date(SENT_AT + seconds * 1000).toISOString();
@@ -191,7 +190,7 @@ test('an entry whose files would be shared by two equal requests goes to neither
 	const entries = toHistoryEntries([entry('b', 4), entry('a', 3)], 'https://media.example.com');
 	const times = { sentAt: 999_000, searchUntil: 1_600_000, requestedCount: 4 };
 	const both = [sent({ ...times, prompt: 'P' }), sent({ ...times, prompt: 'P' })];
-	const [first, second] = both.map((one) => matchHistory(one, both, entries, one.accountKey ?? ''));
+	const [first, second] = both.map((one) => matchHistory(one, both, entries, ACCOUNT));
 	expect(first!.matched.map(({ id }) => id)).toEqual(['a']);
 	expect(second!.matched).toEqual([]);
 	expect(second!.candidates.map(({ id }) => id)).toContain('b');

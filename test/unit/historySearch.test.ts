@@ -11,7 +11,7 @@ import {
 	ledgerOf,
 } from '../../nodes/shared/generation/requestLedger';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
-import { sent, SENT_AT } from './sent';
+import { sent as sentBy, SENT_AT } from './sent';
 
 /* What the history holds of a request, when a search takes it, and how often the service is asked. */
 
@@ -39,12 +39,18 @@ interface Setting {
 	limit?: number;
 }
 
+/** Each test has an account of its own. */
 let accounts = 0;
-/** An account whose history is listed so. */
+beforeEach(() => void accounts++);
+const accountKey = () => `account ${accounts}`;
+const sent = (fields: Partial<MediaRequest> = {}) =>
+	sentBy({ accountKey: accountKey(), ...fields });
+
+/** The account of this test, whose history is listed so. */
 function apiOf(listHistory: unknown): Api {
 	const redact = { value: <T>(value: T) => value };
 	const baseUrl = 'https://media.example.com';
-	const credential = { accountKey: `account ${accounts++}`, baseUrl, redact };
+	const credential = { accountKey: accountKey(), baseUrl, redact };
 	const coalescedReads = new CoalescedReads();
 	return { listHistory, credential, coalescedReads } as unknown as Api;
 }

@@ -154,7 +154,9 @@ const LATER: FailureKind[] = [
 	...(['noAudioUrl', 'downloadFailed'] as const),
 ];
 /** What else the run has paid for, as far as it is known. */
-const task = (index: number): ItemRequest => ({ index, state: 'task', taskId: `t${index}` });
+const task = (index: number): ItemRequest => ({
+	...{ index, state: 'task', taskId: `t${index}`, createdAt: 0, accountKey: '' },
+});
 const PAID: ItemRequest[][] = [
 	[],
 	[task(0)],

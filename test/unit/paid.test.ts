@@ -5,8 +5,10 @@ import {
 } from '../../nodes/MediaGeneration/paid/summary';
 import { Failure, type FailureKind } from '../../nodes/shared/failure';
 
-const task = (index: number, taskId: string): ItemRequest => ({ index, state: 'task', taskId });
-const gone = (index: number): ItemRequest => ({ index, state: 'gone', taskId: 'failed' });
+const task = (index: number, taskId: string, state: 'task' | 'gone' = 'task'): ItemRequest => ({
+	...{ index, state, taskId, createdAt: 0, accountKey: '' },
+});
+const gone = (index: number): ItemRequest => task(index, 'failed', 'gone');
 const sent = (index: number): ItemRequest => ({ index, state: 'sent' });
 const tasks = (count: number) => Array.from({ length: count }, (_, n) => task(n, `t${n}`));
 const failed = (index: number, kind: FailureKind) => ({ index, error: new Failure(kind) });

@@ -1,5 +1,7 @@
 import type { MediaRequest } from '../../nodes/shared/generation/requestLedger';
 
+/** The accountKey of the credential. */
+export const ACCOUNT = 'account';
 export const SENT_AT = Date.parse('2026-01-01T10:00:00Z');
 
 let count = 0;
@@ -9,6 +11,6 @@ export const sent = (fields: Partial<MediaRequest> = {}): MediaRequest => ({
 	contentDigest: `${fields.kind} ${fields.aspectRatio} ${fields.withImages}`,
 	key: `request ${count++}`,
 	...{ prompt: 'P', kind: 'video', requestedCount: 1, withImages: false, sentAt: SENT_AT },
-	...{ announcedIds: [], files: [] },
+	...{ accountKey: ACCOUNT, creator: { id: 'workflow' }, announcedIds: [], files: [] },
 	...fields,
 });

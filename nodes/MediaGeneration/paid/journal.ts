@@ -172,7 +172,7 @@ export class JournalEntry {
 	}
 
 	/** True if a value comes from the service at the item's Base URL. Another service may use the same ids. */
-	private isOfThisService({ baseUrl = this.baseUrl }: WrittenValue): boolean {
+	private isOfThisService({ baseUrl }: WrittenValue): boolean {
 		return baseUrl === this.baseUrl;
 	}
 
@@ -267,7 +267,7 @@ export class JournalEntry {
 		const { value: previous } = this;
 		if (!previous || !('taskId' in previous)) return;
 		if (isFailure(error, 'notFound')) {
-			const { accountKey = this.credential.accountKey, createdAt = 0 } = previous;
+			const { accountKey, createdAt } = previous;
 			if (accountKey !== this.credential.accountKey)
 				throw sentElsewhereFailure(previous, 'with another token');
 			if (!this.journal.isRetry || Date.now() - createdAt < MAX_REPLICA_LAG_MS) return;

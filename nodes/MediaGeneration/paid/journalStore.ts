@@ -16,13 +16,13 @@ export type JournalValue =
 	 * 'task': the service has created a speech task, at `createdAt` in ms since 1970. 'gone': the service has said that
 	 * the task failed or does not exist. `accountKey` is that of the credential that has created the task.
 	 */
-	| { state: 'task' | 'gone'; taskId: string; createdAt?: number; accountKey?: string };
+	| { state: 'task' | 'gone'; taskId: string; createdAt: number; accountKey: string };
 
 /**
  * A value in the journal. `writtenAt`: when it was written, in ms since 1970. `baseUrl`: that of the service, because
  * another service may use the same ids.
  */
-export type WrittenValue = JournalValue & { writtenAt: number; baseUrl?: string };
+export type WrittenValue = JournalValue & { writtenAt: number; baseUrl: string };
 
 /** Values by idempotency key. */
 export type ValuesByKey = Record<string, WrittenValue>;

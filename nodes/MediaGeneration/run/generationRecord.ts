@@ -103,10 +103,10 @@ export class GenerationRecord {
 	 */
 	readPreviousResult(): StreamResult | undefined {
 		if (this.request.sentAt === 0) return undefined;
-		const { accountKey: ownAccountKey } = this.item.credential;
-		const { accountKey = ownAccountKey, files, reason, failedIds } = this.request;
+		const { accountKey, files, reason, failedIds } = this.request;
 		if (files.length > 0) this.item.report.hint(this.entry.collectedHint);
-		const tokenReason = accountKey !== ownAccountKey && 'it was requested with another token';
+		const isOwn = accountKey === this.item.credential.accountKey;
+		const tokenReason = !isOwn && 'it was requested with another token';
 		const interruption = [tokenReason, this.firstFailure].filter(Boolean).join('; ');
 		const kind = reason === undefined ? 'indeterminate' : 'generationFailed';
 		const cause = reason ?? (this.state === 'sent' && this.firstFailure && interruption);

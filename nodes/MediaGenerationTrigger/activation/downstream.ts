@@ -25,7 +25,7 @@ export function downstreamCreationCheck(
 	const mayHaveStartedTrigger = (node: NodeTypeAndVersion, { parameters }: TriggerNode) =>
 		allRequests().some(
 			({ creator, kind }) =>
-				creator?.calledBy === workflowId &&
+				creator.calledBy === workflowId &&
 				mayCall(node, creator.id) &&
 				mayReport(parameters, kind === 'speech'),
 		);

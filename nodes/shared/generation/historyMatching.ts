@@ -119,7 +119,7 @@ export function matchHistory(
 	const isInterchangeable = (owner: MediaRequest) =>
 		owner.searchUntil !== undefined &&
 		owner.contentDigest === request.contentDigest &&
-		(owner.accountKey ?? ownAccountKey) === ownAccountKey;
+		owner.accountKey === ownAccountKey;
 	const listedIdentifiers = new Set(entries.flatMap(({ identifiers }) => identifiers));
 	/** The requests with a file that no entry shows. */
 	const ownersOfUnrecognizedEntries = requestsWithPrompt

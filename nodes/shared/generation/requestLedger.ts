@@ -21,8 +21,8 @@ const MAX_LEDGER_REQUESTS = 20_000;
 export interface MediaRequest {
 	/** A UUID that identifies the request in the ledger. It is not the idempotency key. */
 	key: string;
-	/** The `accountKey` of the credential that sent the request; undefined for speech. */
-	accountKey?: string;
+	/** The `accountKey` of the credential that sent the request. */
+	accountKey: string;
 	/** The prompt without surrounding white space; '' if there is none. */
 	prompt: string;
 	kind: MediaKind;
@@ -50,10 +50,9 @@ export interface MediaRequest {
 	withImages: boolean;
 	/**
 	 * The id of the workflow that sent the request. For a sub-workflow, `calledBy` is the id of the workflow that
-	 * called it. For an error workflow, `id` and `calledBy` are both the id of the workflow that failed. Requests saved
-	 * by version 0.1.0 may have no creator.
+	 * called it. For an error workflow, `id` and `calledBy` are both the id of the workflow that failed.
 	 */
-	creator?: { id: string; calledBy?: string };
+	creator: { id: string; calledBy?: string };
 	/** When the last attempt began, in ms since 1970 by our clock; 0 if surely none was accepted. */
 	sentAt: number;
 	/** The ids that the service has announced for the files. For speech, the id of the task. */

@@ -68,9 +68,11 @@ async function create(
 ): Promise<SubmittedTask> {
 	const { api, report, stopStarting } = item;
 	report.log('sending the text');
+	const { accountKey } = item.credential;
 	const ledger = ledgerOf(item.credential);
 	const ledgerRequest = newRequest({
 		// If the create call gets no answer, a trigger can recognize the task only by its text.
+		accountKey,
 		prompt: asText(requestBody.input) ?? '',
 		contentDigest: '',
 		kind: 'speech',
@@ -106,7 +108,6 @@ async function create(
 	});
 	ledgerRequest.announcedIds.push(taskId);
 	ledgerRequest.prompt = promptStart(ledgerRequest.prompt);
-	const { accountKey } = item.credential;
 	entry.write({ state: 'task', taskId, createdAt: Date.now(), accountKey });
 	report.progress(`task ${taskId} created`);
 	report.logCharge('speech', { task: taskId });
