@@ -202,7 +202,7 @@ export class JournalEntry {
 	/** The generation requests that the journal has for the account of this call. */
 	get requestsOfAccount(): MediaRequest[] {
 		return Object.values(this.journal.valuesByKey)
-			.flatMap((value) => ('request' in value && value.request ? [value.request] : []))
+			.flatMap((value) => ('request' in value ? [value.request] : []))
 			.filter(({ accountKey }) => accountKey === this.credential.accountKey);
 	}
 

@@ -8,14 +8,16 @@ import type { MediaRequest } from '../../shared/generation/requestLedger';
 /** What the journal says about one create call that may have been charged. */
 export type JournalValue =
 	/**
-	 * 'sent': it is indeterminate whether the service has accepted the call. 'accepted': the service has begun to
-	 * generate. `firstFailure` says why the first attempt has failed. `request` is missing for speech.
+	 * A generation. 'sent': it is indeterminate whether the service has accepted the call. 'accepted': the service has
+	 * begun to generate. `firstFailure` says why the first attempt has failed.
 	 */
-	| { state: 'sent' | 'accepted'; firstFailure?: string; request?: MediaRequest }
+	| { state: 'sent' | 'accepted'; firstFailure?: string; request: MediaRequest }
 	/**
-	 * 'task': the service has created a speech task, at `createdAt` in ms since 1970. 'gone': the service has said that
-	 * the task failed or does not exist. `accountKey` is that of the credential that has created the task.
+	 * Speech. 'sent': as above. 'task': the service has created the task, at `createdAt` in ms since 1970. 'gone': the
+	 * service has said that the task failed or does not exist. `accountKey` is that of the credential that has created
+	 * the task.
 	 */
+	| { state: 'sent'; firstFailure?: string }
 	| { state: 'task' | 'gone'; taskId: string; createdAt: number; accountKey: string };
 
 /**

@@ -11,7 +11,7 @@ const MAX_RECENT_REQUESTS = 5000;
 
 /** True if a value contains a generated file itself, as a data: URL. It may take megabytes of memory. */
 const hasInlineFile = (value: JournalValue): boolean =>
-	'request' in value && value.request?.files.some(({ fileUrl }) => /^data:/.test(fileUrl)) === true;
+	'request' in value && value.request.files.some(({ fileUrl }) => /^data:/.test(fileUrl));
 
 /**
  * The remembered values of all nodes, the oldest first. If there are more than MAX_RECENT_REQUESTS, `set` evicts the

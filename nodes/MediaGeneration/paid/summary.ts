@@ -49,13 +49,14 @@ function retryAdvice(isSubWorkflow = false) {
 /** Returns the kind of media that the requests of a run are for. A node has one operation, so it is the same for all. */
 function kindOf(requests: ItemRequest[]): MediaKind {
 	const [first] = requests;
-	return (first && 'request' in first && first.request?.kind) || 'speech';
+	return first && 'request' in first ? first.request.kind : 'speech';
 }
 
 /** Returns the service's ids of a request's results, or else their URLs; empty if neither is known. */
 function namesOf(itemRequest: ItemRequest): string[] {
 	if ('taskId' in itemRequest) return [itemRequest.taskId];
-	const { files = [], announcedIds = [], failedIds = [] } = itemRequest.request ?? {};
+	if (!('request' in itemRequest)) return [];
+	const { files, announcedIds, failedIds = [] } = itemRequest.request;
 	const names = new Set([...files.map(({ id, fileUrl }) => id ?? fileUrl), ...announcedIds]);
 	return [...names].filter((name) => !failedIds.includes(name) && !/^data:/.test(name));
 }

@@ -57,10 +57,10 @@ const SEARCH_AFTER_EMPTY_MS = 60_000;
  * also in the account's request ledger, so that a search in the history does not give one file to two requests.
  */
 export class GenerationRecord {
-	/** The request that this attempt or an earlier one has sent, or that is about to be sent. */
+	/** The request that this attempt or an earlier one has sent, or that may be sent. */
 	readonly request: MediaRequest;
-	/** `accepted` once the service has begun to generate, so that the call is charged. */
-	private state: 'sent' | 'accepted' = 'sent';
+	/** Undefined until the call is sent; `accepted` once the service has begun to generate, so that it is charged. */
+	private state: 'sent' | 'accepted' | undefined;
 	/** Why the first attempt has failed, in words. */
 	private firstFailure: string | undefined;
 	/** True if the stream ended too early. Missing files may then still appear in the history. */
@@ -72,7 +72,7 @@ export class GenerationRecord {
 		private readonly order: GenerationOrder,
 	) {
 		const { value: previous } = entry;
-		if (previous && 'request' in previous && previous.request) {
+		if (previous && 'request' in previous) {
 			({ state: this.state, firstFailure: this.firstFailure } = previous);
 			this.request = previous.request;
 			return;
@@ -93,7 +93,7 @@ export class GenerationRecord {
 			withImages: order.prepareBody !== undefined,
 			requestedCount: this.orderedCount,
 			creator: creatorOf(item.context),
-			sentAt: 0,
+			sentAt: Date.now(),
 		});
 	}
 
@@ -102,7 +102,7 @@ export class GenerationRecord {
 	 * files, shows a hint. Returns undefined if no earlier attempt has sent the request.
 	 */
 	readPreviousResult(): StreamResult | undefined {
-		if (this.request.sentAt === 0) return undefined;
+		if (!this.state) return undefined;
 		const { accountKey, files, reason, failedIds } = this.request;
 		if (files.length > 0) this.item.report.hint(this.entry.collectedHint);
 		const isOwn = accountKey === this.item.credential.accountKey;
@@ -120,6 +120,7 @@ export class GenerationRecord {
 	 * on the service may have accepted the call.
 	 */
 	markSent(): void {
+		this.state = 'sent';
 		this.request.sentAt = Date.now();
 		this.ledger.add(this.request);
 		this.entry.setSent({ state: 'sent', request: this.request });
@@ -128,7 +129,7 @@ export class GenerationRecord {
 
 	/** Undoes `markSent`. Call it only when the service has surely not accepted the call. */
 	markNotAccepted(): void {
-		this.request.sentAt = 0;
+		this.state = undefined;
 		this.ledger.remove(this.request);
 		this.entry.setNotAccepted();
 	}
@@ -216,7 +217,7 @@ export class GenerationRecord {
 			!(error instanceof Failure) ||
 			error.facts.mayBeCharged ||
 			isFailure(error, 'streamLost', 'indeterminate');
-		if (request.sentAt === 0 || !mayStillCome) {
+		if (!this.state || !mayStillCome) {
 			Object.assign(request, finalFields(request, request.files));
 			this.entry.deleteEverywhere();
 			return error;
@@ -253,11 +254,11 @@ export class GenerationRecord {
 		this.updateRequest({ ...change, announcedIds });
 	}
 
-	/** Applies `change` to the request, and writes the request to the journal for the next attempt. */
+	/** Applies `change` to the request, which was sent, and writes the request to the journal for the next attempt. */
 	private updateRequest(change: Partial<MediaRequest>): void {
 		Object.assign(this.request, change);
 		const { state, firstFailure, request } = this;
-		this.entry.write({ state, firstFailure, request });
+		this.entry.write({ state: state!, firstFailure, request });
 	}
 
 	/** How many files the order requests. */

@@ -53,7 +53,7 @@ export interface MediaRequest {
 	 * called it. For an error workflow, `id` and `calledBy` are both the id of the workflow that failed.
 	 */
 	creator: { id: string; calledBy?: string };
-	/** When the last attempt began, in ms since 1970 by our clock; 0 if surely none was accepted. */
+	/** When the last attempt began, in ms since 1970 by our clock. */
 	sentAt: number;
 	/** The ids that the service has announced for the files. For speech, the id of the task. */
 	announcedIds: string[];

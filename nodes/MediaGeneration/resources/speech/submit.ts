@@ -79,7 +79,7 @@ async function create(
 		requestedCount: 1,
 		withImages: false,
 		creator: creatorOf(item.context),
-		sentAt: 0,
+		sentAt: Date.now(),
 	});
 	// The failure of another item does not abort the call, because the answer tells which task was charged.
 	const taskIdPromise = withDeadline(timeoutMs, item.abortInFlight, async (abortInFlight) => {
