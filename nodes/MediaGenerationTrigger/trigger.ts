@@ -82,8 +82,6 @@ class ListeningTrigger {
 		const credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
 		this.redact = credential.redact;
 		const { signal } = this.closeController;
-		if (signal.aborted) return;
-		accountOf(credential).retain(signal);
 		const activation = this.activationFor(credential, settings);
 		if (SYSTEM_ACTIVATION_MODES.includes(context.getActivationMode()))
 			return this.startInBackground(activation);
@@ -148,10 +146,14 @@ function selfStartFailureOf(context: ITriggerFunctions, { events, taskIds: ids }
 	return selfStartFailure(context, { ...context.getNode(), parameters });
 }
 
-/** Returns the watches of the selected events. Each Base URL has its outboxes: another service may use the same ids. */
+/**
+ * Returns the watches of the selected events, and keeps the account until the trigger is closed. Each Base URL has its
+ * outboxes: another service may use the same ids.
+ */
 function watchesOf(activation: Activation) {
-	const { api, context, settings, identityKey, isManual } = activation;
+	const { api, context, settings, identityKey, isManual, closing } = activation;
 	const { baseUrl } = api.credential;
+	accountOf(api.credential).retain(closing);
 	// A manual test starts with an empty outbox and saves nothing.
 	const staticData = isManual ? {} : context.getWorkflowStaticData('node');
 	const nodeKey = isManual ? '' : identityKey;

@@ -180,6 +180,13 @@ describe('listening by hand', () => {
 		await allClosed();
 		const early = await listenByHand();
 		await early.close();
+		// While n8n reads the credential.
+		const asked = sim.requests.length;
+		const soon = await listenByHand();
+		const starting = soon.start();
+		await soon.close();
+		await starting;
+		expect(sim.requests.length).toBe(asked);
 		expect(sim.countOpenSockets()).toBe(0);
 	});
 
