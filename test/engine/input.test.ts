@@ -79,6 +79,18 @@ test('an operation that does not exist is named, and nothing is sent', async () 
 	expect(sim.requests).toEqual([]);
 });
 
+test('an expression that fails in one row fails that row only, if the run may continue', async () => {
+	const text = "={{ $json.t ?? $('Nowhere').first().json.t }}";
+	const items = [{ t: 'Fine.' }, {}];
+	const [first, second] = out(await run(node(speech(text), CONTINUE), { items }));
+	expect(first!.json).toMatchObject({ input: 'Fine.', status: 'completed' });
+	expect(second!.json).toEqual({
+		error: "Referenced node doesn't exist",
+		error_kind: 'other',
+	});
+	expect(requests('POST', '/')).toHaveLength(1);
+});
+
 /* What of a credential is put right, and what refused: test/unit/credential.test.ts. */
 
 test('what is put right in a credential reaches the service', async () => {

@@ -63,6 +63,15 @@ test.each([
 	expect(hints(result).join()).toMatch(found.length > 0 ? /^$/ : /^No voices match\. /);
 });
 
+test('an account without voices is told from filters that match none', async () => {
+	sim.fault({ path: '/v1/labs/voices', ...ALWAYS, action: answer(200, []) });
+	const result = await run(voices());
+	expect([good(result), hints(result)]).toEqual([
+		[],
+		['The service lists no voices for this account'],
+	]);
+});
+
 test.each(['quota', 'balance'] as const)('account: %s', async (shape) => {
 	await start({ dialect: { account: shape } });
 	const { json, pairedItem } = only(await run(account));
@@ -133,6 +142,25 @@ describe('options.download', () => {
 		]);
 		for (const item of output) await expectServed(result, item, 'file');
 		expect(sim.leaks).toEqual([]);
+	});
+
+	test('fetches every file of an entry that has several', async () => {
+		await start({ pace: 0.01 });
+		good(await run(video('P', {}, { download: false })));
+		good(await run(image('P', {}, { download: false })));
+		const [drawn, clip] = sim.history.splice(0);
+		const urls = [clip!.file_url, drawn!.file_url];
+		sim.history.push({ ...clip!, file_url: '', file_urls: urls } as never);
+		const result = await run(history({}, { download: true, outputField: 'file' }));
+		const item = only(result);
+		const bytes = await Promise.all(
+			['file', 'file2'].map((name) => result.bytes(item.binary![name]!)),
+		);
+		expect(Object.keys(item.binary!)).toEqual(['file', 'file2']);
+		expect(bytes.map((each, index) => each.equals(sim.fileBytes(urls[index]!)!))).toEqual([
+			true,
+			true,
+		]);
 	});
 
 	test('one file that is gone does not take the others along', async () => {

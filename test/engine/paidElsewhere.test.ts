@@ -1,9 +1,22 @@
 import { startSimulator, type Simulator } from '../../simulator/simulator.mts';
 import { createTask as createAt } from '../service/order.mts';
+import { status } from '../faults/row.mts';
 import { ids, SENTENCES, split, wait } from './longText';
 import { bad, good, hints, only, out } from './seen';
-import { answer, message, onCreate, onFile, posts, taskOf, tasks } from './service';
-import { begin, EACH, fakeTime, node, RETRY, run, sim, speech, start, workflow } from './setup';
+import { answer, made, message, onCreate, onFile, posts, taskOf, tasks } from './service';
+import {
+	begin,
+	EACH,
+	fakeTime,
+	node,
+	RETRY,
+	run,
+	sim,
+	speech,
+	start,
+	video,
+	workflow,
+} from './setup';
 import { pass } from './time';
 import { activate, beginCalled, callOf, CALLER, createTask, told } from './triggerSetup';
 
@@ -35,6 +48,23 @@ test('a retry after the Base URL was changed does not take the other service’s
 		const { message, description } = bad(result);
 		expect(message).toContain(`to another Base URL, ${sim.baseUrl}, as task ${id}`);
 		expect(description).toContain('To get the result at no extra charge, enter the earlier');
+	} finally {
+		await other.close();
+	}
+});
+
+test('nor is a video looked for there', async () => {
+	const fields = video('My own clip', { timeout: 1 }, { download: false });
+	onCreate({ sse: [status('processing'), 'RESET'] });
+	const failed = await run(fields);
+	bad(failed);
+	const other = await startSimulator({ token: sim.token, pace: 0.01 });
+	try {
+		other.history.push(made('theirs', { prompt: 'My own clip' }));
+		const credential = { baseUrl: other.baseUrl };
+		const { message } = bad(await run(fields, { retryOf: failed.run, credential }));
+		expect(message).toMatch(/^An earlier attempt sent this request to another Base URL, \S+$/);
+		expect(other.requests).toEqual([]);
 	} finally {
 		await other.close();
 	}

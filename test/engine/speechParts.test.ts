@@ -66,6 +66,17 @@ test('once a part has failed no other is sent, and those under way are not waite
 	await allClosed();
 });
 
+test('parts that may have been charged are all named', async () => {
+	const text = SENTENCES.slice(0, 3).join(' ');
+	// From now on, the account may have several calls in flight.
+	good(await run(split(text)));
+	for (const [n, delayMs] of [1000, 0, 1000].entries())
+		onCreate({ ...answer(502), delayMs }, { body: `sentence 0${n}` });
+	const { message, description } = bad(await run(split(text)));
+	expect(message).toContain('part 2 of 3');
+	expect(description).toContain('Parts 1, 3 may also have been charged');
+});
+
 describe('Collect with tasks that are not the parts of one text', () => {
 	const [one, two] = ['First.', 'Second, which is longer.'];
 	const begun = async () => {

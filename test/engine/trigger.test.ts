@@ -51,6 +51,19 @@ describe('a task that completes', () => {
 	});
 });
 
+it('a task that has failed without a reason is told all the same', async () => {
+	const trigger = await activateListening({ parameters: { events: ['failed'] } });
+	onRead(answer(200, { status: 'error' }), ALWAYS);
+	sim.broadcast(message('7', 100));
+	const [only] = await trigger.has(1);
+	expect(only!.item.json).toMatchObject({
+		event: 'failed',
+		status: 'error',
+		error: 'The service gave no reason',
+		error_kind: 'other',
+	});
+});
+
 it('a task that has completed is told a minute later without its audio, and why', async () => {
 	fakeTime();
 	onRead(answer(200, { status: 'completed' }), ALWAYS);

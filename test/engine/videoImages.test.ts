@@ -233,6 +233,16 @@ describe('images by address', () => {
 		expect(posts()).toBe(1);
 	});
 
+	test('one on an unknown host is named, and not taken for the service', async () => {
+		fakeTime();
+		const { result } = await hasten(ingredients('https://no-such-host.invalid/a.png'));
+		const { message, description } = bad(result);
+		expect(message).toContain('The image at https://no-such-host.invalid/a.png could not be ');
+		expect(message).toContain('no-such-host.invalid could not be found on the network');
+		expect(description).toContain("Check the image's URL");
+		expect(posts()).toBe(0);
+	});
+
 	test('one that does not come in time is named, since nothing was sent', async () => {
 		const { urls } = await addresses(1);
 		onFile(answer(200, PAGE, { 'Content-Type': 'text/html' }), ALWAYS);

@@ -31,6 +31,7 @@ const read = {
 	'error beside a status': (status: string) => isFailed({ status, error: 'The model crashed' }),
 	'answer with a 200': (body: string) => (answerOf(body) as { kind?: string }).kind,
 	'Retry-After': (header: string) => readRetryAfter({ 'retry-after': header, date: NOW }),
+	'Retry-After alone': (header: string) => readRetryAfter({ 'retry-after': header }),
 	'overload, told by a task': (text: string) =>
 		isOverload(new Failure('taskFailed', { reason: text })),
 	'overload, told by a status': (error: string) =>
@@ -152,6 +153,9 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['Retry-After', 5000, ['Thu, 01 Jan 2026 00:00:05 GMT']],
 	['Retry-After', 86_400_000, ['Thu, 01 Jan 2099 00:00:00 GMT']],
 	['Retry-After', undefined, [undefined as never, 'soon']],
+	// Without a Date header, our clock counts.
+	['Retry-After alone', 0, ['Thu, 01 Jan 2026 00:00:05 GMT']],
+	['Retry-After alone', 86_400_000, ['Thu, 01 Jan 2099 00:00:00 GMT']],
 	['overload, told by a task', true, OVERLOADS],
 	['overload, told by a status', true, OVERLOADS],
 	['overload, told by a task', false, NO_OVERLOADS],

@@ -36,6 +36,12 @@ it.each<[string, number, boolean, string, string[]]>([
 	expect(store.itemsByKey.get('over')?.state).toBe(room === ROOM ? 'done' : undefined);
 });
 
+it('an event that was forgotten meanwhile does not come back', () => {
+	const store = new Outbox({}, ROOM, 'forgotten', true);
+	store.setState('forgotten', 'done');
+	expect([...store.events]).toEqual([]);
+});
+
 it('published again in the same n8n, a trigger leaves alone what n8n was told, which may wait for capacity', () => {
 	const before = new Outbox({}, ROOM, 'published again', true);
 	for (const taskId of ['under way', 'told']) before.itemsByKey.set(taskId, { state: 'tracking' });
