@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 import { bad, good, out, saved } from './seen';
-import { requests } from './service';
+import { answer, onFile, posts, requests } from './service';
 import { CONTINUE, node, run, sim, speech, task, video } from './setup';
 
 /* Bad input ends a run before anything is sent for any item. How values are read: test/unit/parameters.test.ts. */
@@ -62,6 +62,19 @@ test('half an emoji, control characters and parts without anything to see are no
 	const sent = requests('POST', '/v1/labs/task').map(({ body }) => body.input as string);
 	expect(sent.sort()).toEqual(['Another one here.', 'One sentence \ufffd.']);
 });
+
+test.each([['a text'], [7], [['a', null]], [{ a: null, b: 'x', c: { id: 1 } }], [null]])(
+	'a column may have the name _files, which n8n gives to the files of an item: %j',
+	async (_files) => {
+		const items = [{ t: 'One.', _files }];
+		onFile(answer(410));
+		const failed = await run(speech('={{ $json.t }}'), { items });
+		good(await run(speech('={{ $json.t }}'), { items, retryOf: failed.run }));
+		expect(posts()).toBe(1);
+		const frames = boat({ operation: 'framesToVideo', binaryPropertyName: 'b' });
+		expect(bad(await run(frames, { items })).message).toMatch(/has no binary field 'b' .*none/);
+	},
+);
 
 test('an aspect ratio may be said as a person says it', async () => {
 	const items = ['16:9', ' 9:16', 'Landscape', 'PORTRAIT'].map((ratio) => ({ ratio }));

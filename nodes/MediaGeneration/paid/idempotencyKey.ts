@@ -7,6 +7,7 @@ import {
 } from 'n8n-workflow';
 import { CREDENTIAL_TYPE } from '../../shared/http/credential';
 import type { NodeParameters } from '../../shared/n8n/parameters';
+import { filesInJson } from '../../shared/n8n/storedFile';
 import { isRecord } from '../../shared/parsing/values';
 
 /*
@@ -62,10 +63,10 @@ export const resolvedParametersInKey = (
 	parametersInKey(Object.fromEntries(Object.keys(parameters).map((name) => [name, readRaw(name)])));
 
 /** Returns what identifies an item, without `toolCallId` and ids of files, which a retry changes. */
-export function itemIdentity({ json: { _files, ...json }, binary }: INodeExecutionData): unknown[] {
-	// In n8n's combined binary mode, the files of an item are in the field `_files` of its JSON.
-	const allFiles = { ...binary, ...(_files as typeof binary) };
-	const files = Object.entries(allFiles).map(
+export function itemIdentity({ json, binary }: INodeExecutionData): unknown[] {
+	const jsonFiles = filesInJson(json);
+	const _files = Object.keys(jsonFiles).length > 0 ? undefined : json._files;
+	const files = Object.entries({ ...binary, ...jsonFiles }).map(
 		([field, { fileName, mimeType, bytes, fileSize, data }]) => [
 			field,
 			fileName,
@@ -73,7 +74,7 @@ export function itemIdentity({ json: { _files, ...json }, binary }: INodeExecuti
 			bytes ?? fileSize ?? data.length,
 		],
 	);
-	return [{ ...json, toolCallId: undefined }, files];
+	return [{ ...json, _files, toolCallId: undefined }, files];
 }
 
 /** Returns a digest of `parts`. It is made from their JSON, so it stays the same when n8n has saved and loaded them. */

@@ -1,8 +1,21 @@
-import type { IBinaryData, IExecuteFunctions } from 'n8n-workflow';
+import type { IBinaryData, IBinaryKeyData, IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { processContainer } from '../account';
 import { Semaphore } from '../async/semaphore';
+import { isRecord } from '../parsing/values';
 
 type Helpers = IExecuteFunctions['helpers'];
+
+/**
+ * Returns the files in the JSON of an item, by field name: n8n's combined binary mode puts them into `_files`. A user's
+ * own column may have the same name, so what n8n has not stored is left out.
+ */
+export function filesInJson({ _files }: IDataObject): IBinaryKeyData {
+	const fields = Object.entries(isRecord(_files) ? _files : {}).filter(
+		([, file]) =>
+			isRecord(file) && typeof file.id === 'string' && typeof file.mimeType === 'string',
+	);
+	return Object.fromEntries(fields) as unknown as IBinaryKeyData;
+}
 
 /** Returns the size of a file in n8n, in bytes. Throws the error of n8n's storage if the size cannot be read. */
 export async function storedFileSize(helpers: Helpers, file: IBinaryData): Promise<number> {

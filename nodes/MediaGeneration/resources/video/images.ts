@@ -4,7 +4,12 @@ import { download } from '../../../shared/http/download';
 import { wordingOf } from '../../../shared/n8n/messages';
 import { isImage } from '../../../shared/parsing/fileType';
 import { asWebUrl, isRecord, parseJson } from '../../../shared/parsing/values';
-import { imageBudget, readStoredFile, storedFileSize } from '../../../shared/n8n/storedFile';
+import {
+	filesInJson,
+	imageBudget,
+	readStoredFile,
+	storedFileSize,
+} from '../../../shared/n8n/storedFile';
 import type { FillBody, GenerationFields } from '../../run/generationRecord';
 import type { ItemContext } from '../../run/itemContext';
 
@@ -138,9 +143,8 @@ export function imageBodyPreparer(
 	/** Finds the file that `source` stands for, in the input item. Throws a Failure if there is none. */
 	function storedFileOf(source: string | IBinaryData, field: string): IBinaryData {
 		const { json, binary } = context.getInputData()[index]!;
-		// In n8n's combined binary mode, the files of an item are in the field `_files` of its JSON.
-		const filesInJson = isRecord(json._files) ? (json._files as typeof binary) : undefined;
-		const files = { ...binary, ...filesInJson };
+		const jsonFiles = filesInJson(json);
+		const files = { ...binary, ...jsonFiles };
 		// If n8n keeps files in memory, an expression such as `$binary.data` gives a file without its content. Then the
 		// file of the input item that has the same fields is used.
 		const hasSameFields = (file: object) =>
@@ -151,7 +155,7 @@ export function imageBodyPreparer(
 		try {
 			return context.helpers.assertBinaryData(
 				index,
-				filesInJson?.[source as string] ?? fileOrFieldName,
+				jsonFiles[source as string] ?? fileOrFieldName,
 			);
 		} catch {
 			const fieldNames = Object.keys(files).join(', ') || 'none';
