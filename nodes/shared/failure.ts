@@ -73,7 +73,7 @@ export interface FailureFacts {
 	/** Display name of the parameter or credential field at fault. */
 	field?: string;
 	isInCredential?: boolean;
-	/** The indexes, from 0, of all input items in which the same parameter is empty. */
+	/** The indexes, from 0, of all input items that have the same fault, which was found before anything was sent. */
 	itemIndexes?: number[];
 	itemCount?: number;
 	/** What the user can do about the bad value of a field, as sentences without the last period. */

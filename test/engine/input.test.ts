@@ -48,6 +48,41 @@ test.each<[string, IDataObject]>([
 	expect(sim.requests).toEqual([]);
 });
 
+const PDF = { data: 'AAAA', mimeType: 'application/pdf' };
+const images = { operation: 'framesToVideo', binaryPropertyName: 'data' };
+const sent = 'Nothing was sent or charged in this run of the node.';
+test.each<[string, IDataObject, number, string, string]>([
+	['a fixed value', { modelId: 'x' }, 3, `(it is "x") in all 3 rows`, sent],
+	['an expression', options({ speed: mixed(3, 9) }), 3, '(it is 9) in 2 of 3 rows: 1 and 3', sent],
+	['a file', boat(images), 2, 'is not an image but application/pdf in all 2 rows', sent],
+	['a missing file', boat({ ...images, binaryPropertyName: 'x' }), 2, 'all 2 rows', sent],
+	['an operation', { operation: 'sing' }, 2, "'speech' in all 2 rows", sent],
+	['an expression of n8n', { text: '={{ $("Nobody").item.json.t }}' }, 2, '', ''],
+])('a fault of several rows is told once: %s', async (_, changes, count, end, remedy) => {
+	const input = Array.from({ length: count }, (_, n) => ({
+		json: { n: n % 2 },
+		binary: { data: PDF },
+	}));
+	const { message, description, itemIndex } = bad(
+		await run({ ...speech('Hi.'), ...changes }, { input }),
+	);
+	expect(message).not.toMatch(/Row \d|\[item/);
+	expect(message.endsWith(end)).toBe(true);
+	expect(description).toContain(remedy);
+	expect([itemIndex, sim.requests]).toEqual([undefined, []]);
+});
+
+test('a fault of the credential has no row, because all rows have the same credential', async () => {
+	const setting = { items: [{}, {}], credential: { baseUrl: '' } };
+	expect(bad(await run(speech('Hi.'), setting)).message).toBe("'Base URL' is empty");
+	const items = [{ u: 'x' }, { u: sim.baseUrl }, { u: 'x' }];
+	const some = { items, credential: { baseUrl: '={{ $json.u }}' } };
+	expect(bad(await run(speech('Hi.'), some)).message).toMatch(
+		/^'Base URL' .* in 2 of 3 rows: 1 and 3$/,
+	);
+	expect(sim.requests).toEqual([]);
+});
+
 test('numbers and switches that an expression gives as text count as such', async () => {
 	const settings = { speed: '={{ "1.2" }}', stability: 0, useSpeakerBoost: '={{ "false" }}' };
 	good(await run(speech('={{ 42 }}', settings)));
@@ -88,7 +123,7 @@ test('an operation that does not exist is named, and nothing is sent', async () 
 	const parameters = { ...speech('Fine.'), operation: 'sing' };
 	const { message, description } = bad(await run(parameters));
 	expect(message).toMatch(/^'Operation' is 'sing', which does not exist for 'speech'/);
-	expect(description).toContain('The request was not sent');
+	expect(description).toContain('Nothing was sent or charged');
 	expect(sim.requests).toEqual([]);
 });
 

@@ -1,5 +1,5 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { Failure, isFailure } from '../../shared/failure';
+import { Failure } from '../../shared/failure';
 import type { JournalEntry } from '../paid/journal';
 
 /** Takes the place of an output item that could not be made. `error` is the reason. */
@@ -24,21 +24,15 @@ export interface BillableTask {
 	run(entries: JournalEntry[]): Promise<ItemResult[]>;
 }
 
-/**
- * If `error` is about an empty parameter, returns it with the indexes of all items in which this parameter is empty.
- * Returns any other error as it is. `resultsByItem` has the results of all items, by index.
- */
-export function withIndexesOfEmptyField(error: unknown, resultsByItem: ItemResult[][]): unknown {
-	if (!isFailure(error, 'invalidInput') || error.facts.reason !== 'is empty') return error;
-	const { field, reason, isInCredential } = error.facts;
-	if (isInCredential) return error;
-	const itemIndexes = resultsByItem.flatMap(([result], index) => {
-		if (!(result instanceof FailedResult) || !isFailure(result.error, 'invalidInput')) return [];
-		const { facts } = result.error;
-		return facts.field === field && facts.reason === reason ? [index] : [];
-	});
-	return error.withDefaults({ itemIndexes, itemCount: resultsByItem.length });
-}
+/** Returns a text that two errors share if they are about the same fault. */
+const faultOf = (error: unknown): string =>
+	error instanceof Failure ? JSON.stringify([error.kind, error.facts]) : String(error);
+
+/** Returns the indexes of all items that have failed like `error`. `resultsByItem` has the results of all items. */
+export const indexesOfSameFault = (error: unknown, resultsByItem: ItemResult[][]): number[] =>
+	resultsByItem.flatMap(([result], index) =>
+		result instanceof FailedResult && faultOf(result.error) === faultOf(error) ? [index] : [],
+	);
 
 /**
  * Resolves with the output item of `promise`. If that rejects with a Failure, resolves with a FailedResult, so that the

@@ -3,7 +3,7 @@ import { accountOf } from '../../shared/account';
 import { Api } from '../../shared/api/api';
 import { makeCallSignals, type CallSignals } from '../../shared/async/callSignals';
 import type { ServiceRecord } from '../../shared/contract';
-import { Failure } from '../../shared/failure';
+import { Failure, withDefaultFacts } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
 import { concurrency, maxPaid } from '../../shared/n8n/descriptions';
 import { callerIdOf } from '../../shared/n8n/internals';
@@ -17,7 +17,7 @@ import { toOutputRecord } from '../../shared/parsing/responses';
 import { collectableTasks, Journal, type JournalEntry } from '../paid/journal';
 import { canceledSummary, chargeSummary, type ItemRequest } from '../paid/summary';
 import { ConcurrencyLimiter } from './concurrency';
-import { type ItemTask, type ItemResult, FailedResult, withIndexesOfEmptyField } from './itemTask';
+import { type ItemTask, type ItemResult, FailedResult, indexesOfSameFault } from './itemTask';
 import type { ItemContext } from './itemContext';
 import { Report } from './report';
 
@@ -48,7 +48,7 @@ export class Run {
 	/** The lowest value of Max Paid Requests among all items. */
 	private maxPaid = Infinity;
 	/** The error that ends the run, and the index of its item. There is no index if the run was canceled. */
-	private fatalFailure: { error: unknown; index?: number } | undefined;
+	private fatalFailure: { error: unknown; index?: number; isOfAllItems?: boolean } | undefined;
 
 	constructor(
 		private readonly context: IExecuteFunctions,
@@ -87,8 +87,14 @@ export class Run {
 		);
 		this.reserveRequests(items, resultsByItem);
 		resultsByItem.forEach((results, index) => this.endOnFailure(results, index));
-		if (this.fatalFailure)
-			this.fatalFailure.error = withIndexesOfEmptyField(this.fatalFailure.error, resultsByItem);
+		if (this.fatalFailure) {
+			const { error, index } = this.fatalFailure;
+			const itemIndexes = indexesOfSameFault(error, resultsByItem);
+			const itemCount = resultsByItem.length;
+			const isOfAllItems = itemIndexes.length === itemCount;
+			const errorOfItems = withDefaultFacts(error, { itemIndexes, itemCount });
+			this.fatalFailure = { error: errorOfItems, index, isOfAllItems };
+		}
 		await this.concurrency?.forEach(items, async ({ index, run }) => {
 			if (resultsByItem[index]!.length > 0 || this.signals.stopStarting.aborted) return false;
 			const results = await run().catch((error: unknown) => [new FailedResult(error)]);
@@ -194,7 +200,7 @@ export class Run {
 
 	/** Makes the n8n error that ends the node. If the run was canceled, also shows and logs what was charged. */
 	private errorOf(
-		{ error, index }: { error: unknown; index?: number },
+		{ error, index, isOfAllItems }: NonNullable<Run['fatalFailure']>,
 		items: PreparedItem[],
 	): Error {
 		const { redact } = this;
@@ -217,7 +223,7 @@ export class Run {
 			index === undefined
 				? { before: undefined, after: canceledSummary(requests) }
 				: chargeSummary(requests, { index, error }, execution);
-		const itemIndex = this.credentials.length > 1 ? index : undefined;
+		const itemIndex = this.credentials.length > 1 && !isOfAllItems ? index : undefined;
 		const nodeError = toNodeError(error, { node, itemIndex, redact, before, after });
 		// n8n may drop the error of a canceled execution, and with it the note about the charges.
 		if (this.signals.abortInFlight.aborted && after) {

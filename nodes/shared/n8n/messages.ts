@@ -131,9 +131,9 @@ const hasConcurrency = ({ mediaKind, lastKnownStatus }: FailureFacts) =>
 	mediaKind !== undefined || lastKnownStatus !== undefined;
 
 /** Says which items have the same fault; '' if it is only one item. */
-const itemsSuffix = ({ itemIndexes = [], itemCount = 0 }: FailureFacts) => {
+const itemsSuffix = ({ itemIndexes = [], itemCount = 0, isInCredential }: FailureFacts) => {
 	if (itemIndexes.length < 2) return '';
-	if (itemIndexes.length === itemCount) return ` in all ${itemCount} rows`;
+	if (itemIndexes.length === itemCount) return isInCredential ? '' : ` in all ${itemCount} rows`;
 	return ` in ${itemIndexes.length} of ${itemCount} rows: ${nameRows(itemIndexes).replace('rows ', '')}`;
 };
 
@@ -167,9 +167,9 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `'${facts.field ?? 'A field'}' ${facts.reason ?? 'is not valid'}${itemsSuffix(facts)}`,
 		description: inputRemedy(facts) + notSentSentence(facts),
 	}),
-	badImage: ({ field = 'The field', reason = '', fieldRemedy }) => ({
-		message: reason.trim() || 'A file is missing',
-		description: `${fieldRemedy ?? `'${field}' must contain the names of input binary fields that hold images, or image URLs (https://…)`}. The request was not sent.`,
+	badImage: (facts) => ({
+		message: (facts.reason?.trim() || 'A file is missing') + itemsSuffix(facts),
+		description: `${facts.fieldRemedy ?? `'${facts.field ?? 'The field'}' must contain the names of input binary fields that hold images, or image URLs (https://…)`}.${notSentSentence(facts)}`,
 	}),
 	overBudget: ({ reason = 'This run needs more', fieldRemedy, maxPaidRequests }) => ({
 		message: `${reason}, but 'Max Paid Requests' is ${maxPaidRequests}`,
