@@ -1,5 +1,5 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { CREDENTIAL_TYPE, readCredential } from '../shared/http/credential';
+import { readNodeCredential } from '../shared/n8n/nodeCredential';
 import { failedItem } from './failedItem';
 import { findOperation } from './resources';
 import { FailedResult } from './run/itemTask';
@@ -9,9 +9,7 @@ import { Run } from './run/run';
 export async function router(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	// An expression in the credential may resolve to a different account for each item.
 	const credentials = this.getInputData().map(async (_, index) => {
-		return await this.getCredentials(CREDENTIAL_TYPE, index)
-			.then(readCredential)
-			.catch((error: unknown) => new FailedResult(error));
+		return await readNodeCredential(this, index).catch((error: unknown) => new FailedResult(error));
 	});
 	const run = new Run(this, await Promise.all(credentials));
 	const resultsByItem = await run.processItems((item) => {

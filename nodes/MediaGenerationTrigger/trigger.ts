@@ -7,8 +7,9 @@ import {
 	isTransientOrOutOfCredit,
 } from '../shared/api/tokenCheck';
 import { Failure, toFailure, withDefaultFacts } from '../shared/failure';
-import { CREDENTIAL_TYPE, readCredential, type Credential } from '../shared/http/credential';
+import type { Credential } from '../shared/http/credential';
 import { wordingOf } from '../shared/n8n/messages';
+import { readNodeCredential } from '../shared/n8n/nodeCredential';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import { selfStartFailure } from '../shared/n8n/selfStart';
 import { eventsField, taskIds } from '../shared/n8n/triggerEvents';
@@ -79,7 +80,7 @@ class ListeningTrigger {
 		// If the parameters name no tasks, the trigger learns of new tasks only from messages over the socket.
 		const needsSocket = settings.listensForTasks && settings.taskIds.size === 0;
 		if (needsSocket && !hasWebSocket()) throw new Failure('webSocketUnsupported');
-		const credential = readCredential(await context.getCredentials(CREDENTIAL_TYPE));
+		const credential = await readNodeCredential(context);
 		this.redact = credential.redact;
 		const { signal } = this.closeController;
 		const activation = this.activationFor(credential, settings);

@@ -1,4 +1,4 @@
-import type { IDataObject } from 'n8n-workflow';
+import type { IDataObject, INode } from 'n8n-workflow';
 import { bad, good, out, saved } from './seen';
 import { answer, onFile, posts, requests } from './service';
 import { CONTINUE, node, run, sim, speech, task, video } from './setup';
@@ -137,6 +137,18 @@ test('an expression that fails in one row fails that row only, if the run may co
 		error_kind: 'other',
 	});
 	expect(requests('POST', '/')).toHaveLength(1);
+});
+
+test.each<[string, Partial<INode>]>([
+	['no credentials', { credentials: undefined }],
+	['credentials of other types only', { credentials: {} }],
+])('a node with %s says once where to select one', async (_, changes) => {
+	const result = await run(node(speech('Hi.'), changes), { items: [{}, {}] });
+	expect(bad(result).all).toMatch(
+		/^'Credential' is empty: select one in this field of the node .*Nothing was sent or charged/,
+	);
+	const output = out(await run(node(speech('Hi.'), { ...changes, ...CONTINUE })));
+	expect(output[0]!.json.error_kind).toBe('input');
 });
 
 /* What of a credential is put right, and what refused: test/unit/credential.test.ts. */

@@ -233,3 +233,9 @@ it('a trigger that was killed tells again, with the same key, what was told last
 	await late.has(2);
 	expect(late.events()).toEqual([`completed ${underWay} 100`, `completed ${next} 100`]);
 });
+
+test('who publishes is told where to select a credential, if none is', async () => {
+	await expect(activate({ credentials: {} })).rejects.toThrow(
+		"'Credential' is empty: select one in this field of the node",
+	);
+});

@@ -51,6 +51,8 @@ interface Given {
 export interface TriggerSetting {
 	parameters?: IDataObject;
 	credential?: Parameters<typeof credential>[0];
+	/** Those that are selected in the node, if not the one that all triggers here have. */
+	credentials?: INode['credentials'];
 	/** The static data that an earlier activation left. */
 	staticData?: IDataObject;
 	nodeId?: string;
@@ -90,12 +92,13 @@ afterEach(async () => {
 function workflowOf(setting: TriggerSetting) {
 	const { parameters = {}, nodeId, workflowId = 'workflow-with-trigger', behind = [] } = setting;
 	const { tools, beside, activationMode } = setting;
+	const trigger = triggerNode(parameters, nodeId ?? `trigger-${Math.random()}`);
 	return {
 		workflowId,
 		tools,
 		beside,
 		activationMode,
-		nodes: [triggerNode(parameters, nodeId ?? `trigger-${Math.random()}`), ...behind],
+		nodes: [{ ...trigger, credentials: setting.credentials ?? trigger.credentials }, ...behind],
 		credential: credential(setting.credential),
 	};
 }

@@ -1,6 +1,8 @@
 import { refusal } from './refusal';
 import { MediaGenerationApi } from '../../credentials/MediaGenerationApi.credentials';
 import { cleanToken, readCredential } from '../../nodes/shared/http/credential';
+import { readNodeCredential } from '../../nodes/shared/n8n/nodeCredential';
+import { toNodeError } from '../../nodes/shared/n8n/nodeErrors';
 
 const TOKEN = 'tok_0123456789abcdef';
 const read = (fields: Record<string, unknown>) =>
@@ -92,4 +94,20 @@ it.each<[field: keyof typeof NAMES, text: RegExp, values: unknown[]]>([
 		const refused = { field: NAMES[field], reason: expect.stringMatching(text) as string };
 		expect(refusal(() => read({ [field]: value }))).toMatchObject(refused);
 	}
+});
+
+it.each([
+	['Found credential with no ID.', /'Credential' is empty/],
+	[
+		'Credential with ID "7" does not exist for type "mediaGenerationApi".',
+		/'Credential' was deleted: select another/,
+	],
+	['Credentials could not be decrypted.', /could not be decrypted/],
+	['No credentials set [Error resolving credentials]', /resolving/],
+])('n8n’s error "%s" for the credential of a node becomes %s', async (message, words) => {
+	const context = { getCredentials: async () => await Promise.reject(new Error(message)) };
+	const error: unknown = await readNodeCredential(context as never).catch(
+		(error: unknown) => error,
+	);
+	expect(toNodeError(error, { node: { name: 'N' } as never }).message).toMatch(words);
 });

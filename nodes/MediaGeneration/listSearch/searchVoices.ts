@@ -1,8 +1,9 @@
 import type { ILoadOptionsFunctions, INodeListSearchResult } from 'n8n-workflow';
-import { CREDENTIAL_TYPE, readCredential, type Credential } from '../../shared/http/credential';
+import type { Credential } from '../../shared/http/credential';
 import { withDeadline } from '../../shared/async/deadline';
 import type { ServiceRecord } from '../../shared/contract';
 import { toNoResponse } from '../../shared/failure';
+import { readNodeCredential } from '../../shared/n8n/nodeCredential';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { asText, asWebUrl, isRecord } from '../../shared/parsing/values';
 import { Api } from '../../shared/api/api';
@@ -112,7 +113,7 @@ export async function searchVoices(
 ): Promise<INodeListSearchResult> {
 	let credential: Credential | undefined;
 	try {
-		credential = readCredential(await this.getCredentials(CREDENTIAL_TYPE));
+		credential = await readNodeCredential(this);
 		const api = new Api(this, credential);
 		const search = async (signal: AbortSignal) => await findVoices(api, filter.trim(), signal);
 		const { signal } = new AbortController();

@@ -140,12 +140,12 @@ const itemsSuffix = ({ itemIndexes = [], itemCount = 0, isInCredential }: Failur
 /** Says what the user can do about an invalid field. */
 function inputRemedy(facts: FailureFacts): string {
 	const { field = 'the field', reason, itemIndexes = [], itemCount } = facts;
+	if (facts.fieldRemedy) return `${facts.fieldRemedy}.`;
 	if (facts.isInCredential) {
 		return reason === 'is empty'
 			? 'Enter it in the credential, or check its expression there.'
 			: `Correct '${field}' in the credential.`;
 	}
-	if (facts.fieldRemedy) return `${facts.fieldRemedy}.`;
 	if (reason !== 'is empty') return `Correct '${field}'.`;
 	const isInSomeRows = itemIndexes.length > 0 && itemIndexes.length !== itemCount;
 	// n8n itself refuses a required field without a value, so most likely an expression has returned nothing.
