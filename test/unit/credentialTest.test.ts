@@ -39,7 +39,16 @@ it.each<[string, Handler, RegExp]>([
 	['a list', answer(200, '[]'), /not come from a media/],
 	['another server', answer(404, '{"error":"no such path"}'), /not come from a media/],
 	['an outage', answer(503, 'maintenance'), /not available \(HTTP 503\): maintenance/],
-	['a redirect', answer(302, '', { location: 'https://x.example' }), /redirects to/],
+	[
+		'a redirect to another host',
+		answer(302, '', { location: 'https://x.example/v1/video/me?token=1' }),
+		/redirects to https:\/\/x\.example\. .* If you trust the new host, enter it as 'Base URL'/,
+	],
+	[
+		'a redirect on the same host',
+		answer(307, '', { location: '/login' }),
+		/redirects to another URL\. .*Ask your provider for the current 'Base URL'/,
+	],
 	['a reset', ({ socket }) => void socket.resetAndDestroy(), /did not respond/],
 ])('says what %s means', async (_, handle, said) => {
 	const service = await FakeService.start(handle);

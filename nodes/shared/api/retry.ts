@@ -16,6 +16,7 @@ import {
 } from '../async/deadline';
 import { Failure, isFailure, isTransient, toNoResponse, withDefaultFacts } from '../failure';
 import {
+	redirectOrigin,
 	sendRequest,
 	type HttpRequest,
 	type HttpResponse,
@@ -30,7 +31,7 @@ import {
 	type Throttle,
 } from '../pace/throttle';
 import { readSuccessRecord } from '../parsing/responses';
-import { asWebUrl, parseJson } from '../parsing/values';
+import { parseJson } from '../parsing/values';
 
 /** How long one attempt may take, in ms, unless the call sets another limit. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
@@ -323,8 +324,6 @@ export class RetryingClient {
 	/** Throws the Failure for a response whose status is not 2xx. */
 	private async throwFailureOf(response: HttpResponse, signal: AbortSignal): Promise<never> {
 		const failure = failureOfStatus(response.status, await readErrorBody(response, signal));
-		const { location } = response.headers;
-		const target = location ? asWebUrl(location, response.url) : undefined;
-		throw failure.withDefaults({ host: target?.origin });
+		throw failure.withDefaults({ host: redirectOrigin(response.headers.location, response.url) });
 	}
 }

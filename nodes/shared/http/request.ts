@@ -101,6 +101,12 @@ export function failureOfConnection(error: unknown, url: string): Failure {
 	return new Failure('noResponse', { host, transient: true });
 }
 
+/** Returns the origin of another host to which a response from `url` redirects; undefined if there is none. */
+export function redirectOrigin(location: string | undefined, url: string): string | undefined {
+	const target = asWebUrl(location ?? '', url);
+	return target?.origin === new URL(url).origin ? undefined : target?.origin;
+}
+
 /** Returns the URL that a response redirects to; undefined if there is none, or if the request must not follow it. */
 function redirectTarget(request: HttpRequest, response: HttpResponse): string | undefined {
 	const { location } = response.headers;

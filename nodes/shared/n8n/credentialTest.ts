@@ -4,9 +4,14 @@ import type {
 	INodeCredentialTestResult,
 } from 'n8n-workflow';
 import { ACCOUNT_PATH } from '../contract';
-import { toFailure, toWrongBaseUrl } from '../failure';
+import { toFailure, toWrongBaseUrl, withDefaultFacts } from '../failure';
 import { readCredential, type Credential } from '../http/credential';
-import { egressCheck, failureOfConnection, type ServiceContext } from '../http/request';
+import {
+	egressCheck,
+	failureOfConnection,
+	redirectOrigin,
+	type ServiceContext,
+} from '../http/request';
 import { failureOfStatus, parseResponseBody } from '../parsing/errors';
 import { readSuccessRecord } from '../parsing/responses';
 import { asText } from '../parsing/values';
@@ -67,7 +72,11 @@ async function readAccount(
 ): Promise<void> {
 	const url = baseUrl + ACCOUNT_PATH;
 	// The deprecated `request` is the only request helper that n8n offers to a credential test.
-	const response: Promise<{ statusCode: number; body: unknown }> = context.helpers.request({
+	const response: Promise<{
+		statusCode: number;
+		headers: Record<string, string | undefined>;
+		body: unknown;
+	}> = context.helpers.request({
 		method: 'GET',
 		uri: url,
 		headers: { Accept: 'application/json', Authorization: `Bearer ${apiToken}` },
@@ -76,12 +85,13 @@ async function readAccount(
 		followRedirect: false,
 		timeout: TEST_TIMEOUT_MS,
 	});
-	const { statusCode, body } = await response.catch((error: unknown) => {
+	const { statusCode, headers, body } = await response.catch((error: unknown) => {
 		throw failureOfConnection(error, url);
 	});
 	const text = typeof body === 'string' ? body : JSON.stringify(body ?? '');
 	if (statusCode < 200 || statusCode > 299) {
-		throw toWrongBaseUrl(failureOfStatus(statusCode, redact.text(text)));
+		const failure = toWrongBaseUrl(failureOfStatus(statusCode, redact.text(text)));
+		throw withDefaultFacts(failure, { host: redirectOrigin(headers.location, url) });
 	}
 	parseResponseBody(text, redact, readSuccessRecord);
 }
