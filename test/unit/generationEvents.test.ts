@@ -56,6 +56,9 @@ const NOT_CHARGED = 'Veo could not generate 1 videos. You will not be charged. T
 const RAI = JSON.stringify({ response: { videos: [], raiMediaFilteredReasons: [NOT_CHARGED] } });
 const twoFiles = '{"id":"i","file_urls":["/a.png","/b.png"]}';
 const overLines = STREAM.replace('[{', '[\ndata: {').replace('}]', '}\ndata: ]');
+const NDJSON = [...WORDS.map((word) => ({ status: word })), ITEM]
+	.map((line) => JSON.stringify(line))
+	.join('\n');
 
 it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['line ends LF', STREAM, COMPLETED, WORDS],
@@ -68,6 +71,11 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['an object instead of events', JSON.stringify(ITEM), COMPLETED],
 	['an envelope', JSON.stringify({ data: [ITEM], error: null }), COMPLETED],
 	['JSON over several lines', JSON.stringify([ITEM], null, 2), COMPLETED],
+	['a line of JSON for each event', `${NDJSON}\n`, COMPLETED, WORDS],
+	['such lines, the last without its end', NDJSON, COMPLETED, WORDS],
+	['such lines that end CRLF', NDJSON.replaceAll('\n', '\r\n'), COMPLETED, WORDS],
+	['such a line that is an error', '{"status":"starting"}\n{"error":"No"}', failed('No')],
+	['such lines without a file', '{"status":"starting"}\n{"status":"x"}', lost(/ended early/)],
 	['JSON behind a byte order mark', `\uFEFF${JSON.stringify([ITEM])}`, COMPLETED],
 	['an end of another name', event('image_ready', twoFiles), { kind: 'complete' }],
 	['an end without a name', `data: {"url":"${FILE}"}\n\n`, { kind: 'complete' }],
@@ -112,9 +120,11 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['one in a longer word', status('TASK_STATUS_FAILED'), failed('TASK_STATUS_FAILED')],
 ])('%s', (...row) => {
 	const [, stream, outcome, words] = row;
-	const heard = hear([stream]);
-	expect(heard.outcome).toMatchObject(outcome);
-	if (words) expect(heard.words).toEqual(words);
+	for (const parts of [[stream], [...stream]]) {
+		const heard = hear(parts);
+		expect(heard.outcome).toMatchObject(outcome);
+		if (words) expect(heard.words).toEqual(words);
+	}
 });
 
 it('an answer that broke off was not empty', () => {

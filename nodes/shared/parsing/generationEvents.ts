@@ -64,8 +64,12 @@ export class GenerationEvents {
 	/** True if the last event reported an error without an id, which may be about one video or about all. */
 	lastEventIsUnattributedError = false;
 	private readonly decoder = new TextDecoder('utf-8');
-	/** `plain` if the answer is JSON or a web page instead of a stream; undefined until the first text has arrived. */
-	private mode: 'events' | 'plain' | undefined;
+	/**
+	 * `plain` if the answer is JSON or a web page instead of a stream, `lines` if each event is a line of JSON (NDJSON);
+	 * undefined until the first text has arrived.
+	 */
+	private mode: 'events' | 'lines' | 'plain' | undefined;
+	/** The text of an answer that is no event stream; of `lines`, only the last line, which may go on. */
 	private plainAnswer = '';
 	/** The files that have arrived, by id (if there is one) and path: the URL without the query. */
 	private readonly filesByIdAndPath = new Map<string, GeneratedFile>();
@@ -109,6 +113,7 @@ export class GenerationEvents {
 		this.mode ??= /^[[{<]/.test(text) ? 'plain' : 'events';
 		if (this.mode === 'events') this.feedParser(text);
 		else this.plainAnswer += text;
+		if (text.includes('\n')) this.readLines();
 		if (this.plainAnswer.length > MAX_EVENT_CHARS) this.setOutcome('the response was too large');
 		return this.outcome;
 	}
@@ -120,6 +125,15 @@ export class GenerationEvents {
 		} catch {
 			this.setOutcome('a message from the service was too large');
 		}
+	}
+
+	/** Reads the lines of JSON that have ended. An object that ends with its line, before another one, is an event. */
+	private readLines(): void {
+		if (this.mode === 'plain' && /^\{.*\}\r?\n\{/.test(this.plainAnswer)) this.mode = 'lines';
+		if (this.mode !== 'lines') return;
+		const lines = this.plainAnswer.split('\n');
+		this.plainAnswer = lines.pop()!;
+		for (const data of lines) if (data.trim() !== '') this.onEvent({ data });
 	}
 
 	/** Call this when the service has ended the stream. Returns the outcome. */
