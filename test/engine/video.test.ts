@@ -124,6 +124,16 @@ test.each<[string, (addresses: string[]) => unknown]>([
 	expect(looks()).toBe(0);
 });
 
+test('a file that comes in place of the stream is stored at once', async () => {
+	const bytes = await readFile('simulator/media/landscape.mp4');
+	onCreate(answer(200, bytes, { 'Content-Type': 'application/octet-stream' }));
+	const result = await run(video('P'));
+	const { data } = only(result).binary!;
+	expect(data!.fileName).toBe('video-file.mp4');
+	expect((await result.bytes(data!)).equals(bytes)).toBe(true);
+	expect(looks()).toBe(0);
+});
+
 test('a file that comes in the stream itself, and is none, is not spelled out in the message', async () => {
 	const file_url = `data:video/mp4;base64,${Buffer.from('Not found '.repeat(99)).toString('base64')}`;
 	onCreate({ sse: [event('video_generation_complete', [{ file_url }])] });

@@ -127,6 +127,16 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	}
 });
 
+it('an answer that is the file itself is the result, unless it breaks off', () => {
+	const file = Buffer.concat([Buffer.from('\0\0\0\x18ftypmp42\n\n{'), Buffer.alloc(99, 0xff)]);
+	const parts = [file.subarray(0, 20), file.subarray(20)];
+	const [made] = filesOf(hear(parts).outcome);
+	const [, base64 = ''] = made!.fileUrl.split('data:;base64,');
+	expect(Buffer.from(base64, 'base64').equals(file)).toBe(true);
+	expect(made!.raw).toEqual({});
+	expect(hear(parts, 'finishBroken').outcome).toEqual(lost(/response ended early/));
+});
+
 it('an answer that broke off was not empty', () => {
 	for (const part of ['[{"id":"v1","file_ur', ': beat\n\n'])
 		expect(hear([part], 'finishBroken').outcome).toEqual(lost(/response ended early/));

@@ -96,6 +96,9 @@ export function fileTypeOf(
 	return { mimeType, extension };
 }
 
+/** True if these are the first bytes of a file whose type is known. */
+export const isMediaFile = (bytes: Uint8Array): boolean => sniff(bytes) !== undefined;
+
 /** True if these are the first bytes of an image. */
 export const isImage = (bytes: Uint8Array): boolean =>
 	sniff(bytes)?.[2].startsWith('image/') === true;

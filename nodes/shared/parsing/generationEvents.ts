@@ -3,6 +3,7 @@ import { TERMINAL_EVENTS, type GeneratedFile, type MediaKind } from '../contract
 import { Failure } from '../failure';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_REASON_CHARS } from '../limits';
 import { asText, truncate, isRecord, looksLikeHtml, parseJson, withoutQuery } from './values';
+import { isMediaFile } from './fileType';
 import {
 	failureOfReport,
 	isErrorAnswer,
@@ -65,11 +66,14 @@ export class GenerationEvents {
 	lastEventIsUnattributedError = false;
 	private readonly decoder = new TextDecoder('utf-8');
 	/**
-	 * `plain` if the answer is JSON or a web page instead of a stream, `lines` if each event is a line of JSON (NDJSON);
-	 * undefined until the first text has arrived.
+	 * `plain` if the answer is JSON or a web page instead of a stream, `lines` if each event is a line of JSON (NDJSON),
+	 * `file` if it is the file itself; undefined until the first text has arrived.
 	 */
-	private mode: 'events' | 'lines' | 'plain' | undefined;
-	/** The text of an answer that is no event stream; of `lines`, only the last line, which may go on. */
+	private mode: 'events' | 'lines' | 'plain' | 'file' | undefined;
+	/**
+	 * The text of an answer that is no event stream; of `lines`, only the last line, which may go on; of a `file`, its
+	 * bytes as Latin-1.
+	 */
 	private plainAnswer = '';
 	/** The files that have arrived, by id (if there is one) and path: the URL without the query. */
 	private readonly filesByIdAndPath = new Map<string, GeneratedFile>();
@@ -106,7 +110,11 @@ export class GenerationEvents {
 
 	/** Reads the next chunk, which may end anywhere, even within a character. Returns the outcome once it is known. */
 	push(chunk: Uint8Array): StreamResult | Failure | undefined {
-		const decoded = this.decoder.decode(chunk, { stream: true });
+		if (!this.mode && isMediaFile(chunk)) this.mode = 'file';
+		const decoded =
+			this.mode === 'file'
+				? Buffer.from(chunk).toString('latin1')
+				: this.decoder.decode(chunk, { stream: true });
 		// White space before the first event or the JSON is ignored.
 		const text = this.mode ? decoded : decoded.trimStart();
 		if (this.outcome || text === '') return this.outcome;
@@ -139,7 +147,8 @@ export class GenerationEvents {
 	/** Call this when the service has ended the stream. Returns the outcome. */
 	finish(): StreamResult | Failure {
 		// The last event counts even if the blank line after it is missing.
-		this.push(Buffer.from('\n\n'));
+		if (this.mode !== 'file') this.push(Buffer.from('\n\n'));
+		else if (!this.outcome) this.readResult(`data:;base64,${btoa(this.plainAnswer)}`);
 		if (this.mode === 'plain') this.readPlainAnswer();
 		if (!this.reportedFailure && statesFinalReason(this.lastEventData))
 			this.readError(this.lastEventData);
