@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { unescape } from 'node:querystring';
 import type { Redactor } from '../nodes/shared/parsing/redaction.ts';
 import { MISSING_TASK, PAID, type Run } from './operations.mts';
-import { fileIn, textPieces, type Exchange } from './wire.mts';
+import { fileIn, JSON_LINES, textPieces, type Exchange } from './wire.mts';
 import { shared } from './shared.mts';
 
 /** A part of a recorded answer. Instead of a text, a file has the stand-in for its start. */
@@ -255,10 +255,14 @@ export class StandIns {
 		);
 	}
 
-	/** Replaces what may identify somebody in JSON or in a sentence. */
+	/** Replaces what may identify somebody in JSON, in lines of JSON, or in a sentence. */
 	#data(text: string): string {
 		const json = shared.parseJson(text);
-		return json === undefined ? this.#sentence(text) : JSON.stringify(this.#value(json, 'status'));
+		if (json !== undefined)
+			return JSON.stringify(this.#value(json, 'status')) + /[\r\n]*$/.exec(text)![0];
+		return JSON_LINES.test(text)
+			? text.replace(/^.+$/gm, (line) => this.#data(line))
+			: this.#sentence(text);
 	}
 
 	/** Replaces what may identify somebody in a body, in events of a stream, or in a WebSocket message. */

@@ -7,7 +7,9 @@ import {
 	CUT,
 	ENDED_BY_NODE,
 	eventsOf,
+	fileIn,
 	isStream,
+	JSON_LINES,
 	textOf,
 	textPieces,
 	type Exchange,
@@ -410,6 +412,8 @@ function speechRemarks(create: Exchange, exchanges: Exchange[]): [Remarks, Remar
 	const trouble = troubleOf(create);
 	const answer = jsonOf(create);
 	const id = shared.readCreatedTaskId(answer);
+	if (fileIn(create))
+		return [[], ['the audio itself, which the node does not read, in place of a task']];
 	if (id === undefined) return [[fieldsIn(answer)], [trouble ?? 'no ID that the node can read']];
 	const reads = exchanges
 		.filter(
@@ -443,6 +447,7 @@ function speechRemarks(create: Exchange, exchanges: Exchange[]): [Remarks, Remar
 
 /** Returns the remarks on the answer to a request for a generation. */
 function streamRemarks(create: Exchange): [Remarks, Remarks] {
+	if (fileIn(create)) return [[], ['no stream, but the file itself']];
 	if (!isStream(create)) {
 		const trouble = troubleOf(create);
 		const json = jsonOf(create);
@@ -466,6 +471,7 @@ function streamRemarks(create: Exchange): [Remarks, Remarks] {
 		[`events: ${texts.join(', ') || 'none'}`, !isWhole && `then ${create.broke}`],
 		isWhole && !isFailed
 			? [
+					JSON_LINES.test(textOf(create)) && 'lines of JSON in place of a stream',
 					ending &&
 						!shared.TERMINAL_EVENTS.complete.test(event) &&
 						`the end is called \`${event}\``,

@@ -41,9 +41,11 @@ export const ENDED_BY_NODE = 'ended by the node';
 export const CUT = 'cut by the check';
 /** Matches the start of an answer that is JSON or a web page, and so no event stream. */
 const NO_STREAM = /^\s*[[{<]/;
+/** Matches an answer in which each line of JSON is an event. */
+export const JSON_LINES = /^\s*\{.*\}\r?\n\{/;
 /** Returns where the last whole event of a stream ends, behind its empty line; 0 if there is none. */
 const endOfEvents = (body: Buffer): number =>
-	['\n\n', '\r\r', '\n\r\n'].reduce((last, end) => {
+	(JSON_LINES.test(String(body)) ? ['\n'] : ['\n\n', '\r\r', '\n\r\n']).reduce((last, end) => {
 		const at = body.lastIndexOf(end);
 		return at < 0 ? last : Math.max(last, at + end.length);
 	}, 0);
@@ -178,10 +180,12 @@ function bodyOf({ headers, parts }: Exchange, count = parts.length): Buffer {
 /** Returns a file; undefined if the answer is text. Only the first bytes tell, because headers may be wrong. */
 export function fileIn(exchange: Exchange): Buffer | undefined {
 	const body = bodyOf(exchange);
-	const isText =
-		exchange.method !== 'GET' ||
-		shared.invalidFileReason(body.subarray(0, shared.SNIFF_BYTES), undefined) !== undefined;
-	return isText ? undefined : body;
+	const start = body.subarray(0, shared.SNIFF_BYTES);
+	const isFile =
+		exchange.method === 'GET'
+			? shared.invalidFileReason(start, undefined) === undefined
+			: shared.isMediaFile(start);
+	return isFile ? body : undefined;
 }
 
 const fullTextOf = (exchange: Exchange) => (fileIn(exchange) ? '' : bodyOf(exchange).toString());
@@ -189,8 +193,12 @@ const fullTextOf = (exchange: Exchange) => (fileIn(exchange) ? '' : bodyOf(excha
 export const textOf = (exchange: Exchange) => exchange.redact.text(fullTextOf(exchange));
 
 /** True if the node reads the answer to a create call as an event stream. */
-export const isStream = (exchange: Exchange) =>
-	exchange.method === 'POST' && exchange.status === 200 && !NO_STREAM.test(fullTextOf(exchange));
+export function isStream(exchange: Exchange): boolean {
+	const text = fullTextOf(exchange);
+	const isFile = fileIn(exchange) !== undefined;
+	const isEvents = !isFile && (!NO_STREAM.test(text) || JSON_LINES.test(text));
+	return exchange.method === 'POST' && exchange.status === 200 && isEvents;
+}
 
 /**
  * Returns the text of an answer with times, without the token: of a stream, the events that arrived together; of a
@@ -217,11 +225,12 @@ export function textPieces(exchange: Exchange): Array<{ ms: number; text: string
 /** Returns the events of a stream. Those without a name are called `(no name)`. */
 export function eventsOf(exchange: Exchange) {
 	const events: Array<{ event: string; json: unknown; ms: number }> = [];
+	const isLines = JSON_LINES.test(textOf(exchange));
 	for (const { ms, text } of textPieces(exchange)) {
 		createParser({
 			onEvent: ({ event = '(no name)', data }) =>
 				void events.push({ event, json: shared.parseEventData(data), ms }),
-		}).feed(text);
+		}).feed(isLines ? text.replace(/^.+$/gm, 'data:$&\n') + '\n' : text);
 	}
 	return events;
 }

@@ -406,6 +406,7 @@ describe('what rows say', () => {
 
 	const image = (text: string, more = {}) =>
 		exchangeOf('POST', '/v1/video/create-image', text, more);
+	const ndjson = '{"status":"queued"}\n{"status":"done","url":"/x.png"}';
 	const complete = image('event: image_generation_complete\ndata: [{"file_url":"/x.png"}]\n\n');
 	const ownWords = image('event: fin\ndata: {"images":[{"url":"/x.png"}]}\n\n');
 	const noUrl = image('{"url":null}');
@@ -420,7 +421,17 @@ describe('what rows say', () => {
 		['image', image('Hello'), /^different: events: none; no file URL that the node can read$/],
 		['image', moved, /: no stream, but a redirect \(307\) to \/v2$/],
 		['image', noUrl, /: fields: url; no stream, but HTTP 200 with JSON; no file URL/],
-		['image', image('{"pct":1}\n{"pct":2}'), /: no stream, but HTTP 200 with no JSON: /],
+		[
+			'image',
+			image(ndjson),
+			/^different: events: \(no name\) queued .* done after 0\.0 s; lines of JSON in place of a stream; .* called `url`$/,
+		],
+		['image', image('GIF89a'), /^different: no stream, but the file itself$/],
+		[
+			'speech',
+			image('ID3'),
+			/^different: the audio itself, which the node does not read, .* task$/,
+		],
 		[
 			'image',
 			image('<?xml version="1.0"?><Fault/>', { status: 500 }),

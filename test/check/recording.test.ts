@@ -189,6 +189,8 @@ describe('what is kept of an exchange', () => {
 			'{"text-1":1,"text-2":2,"downloadUrl":"text-3"}',
 		],
 		['data: {\r\ndata: "url":\r\ndata:"/x.png"}\r\n\r\n', 'data: {"url":"/files/1.png"}\r\n\r\n'],
+		['{"url":"/a.png"}\n', '{"url":"/files/1.png"}\n'],
+		['{"id":1}\n{"url":"/a.png"}\n{"m', '{"id":1}\n{"url":"/files/1.png"}\n{"m'],
 		['{"msg":"HTTP 429"}'],
 		['{"type":"labs_status_updated","status":"cancelled"}'],
 		[
