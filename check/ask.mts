@@ -6,7 +6,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { runOperation, type Credential, type Run } from './operations.mts';
 import { isNotThere } from './rows.mts';
-import { end, ENDED_BY_NODE, record, recordAnswer, recordSocket, type Exchange } from './wire.mts';
+import {
+	end,
+	ENDED_BY_NODE,
+	onErrorOf,
+	record,
+	recordAnswer,
+	recordSocket,
+	type Exchange,
+} from './wire.mts';
 
 const TIMEOUT_MS = 3_000;
 const SOCKET_MS = 10_000;
@@ -68,7 +76,7 @@ async function holdSocket({ webSocketUrl, apiToken, redact }: Credential, stop: 
 		recordAnswer(exchange, response);
 		response.resume();
 	});
-	socket.on('error', ({ message }) => end(exchange, message));
+	socket.on('error', onErrorOf(exchange));
 	await pause(SOCKET_MS, undefined, { signal: stop }).catch(() => {});
 	end(exchange, ENDED_BY_NODE);
 	socket.terminate();

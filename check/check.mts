@@ -39,6 +39,7 @@ export async function check(
 ): Promise<CheckResult> {
 	const made = new Date().toISOString();
 	const credential = { ...given, redact: redactorOf(given.apiToken) };
+	const standIns = new StandIns();
 	const rows: Row[] = [];
 	const runs: Run[] = [];
 	let failure: unknown;
@@ -59,14 +60,13 @@ export async function check(
 			try {
 				for await (const run of runPaid(plan, credential)) runs.push(run);
 			} finally {
-				rows.push(...rowsOf(runs, asked, pay));
+				rows.push(...rowsOf(runs, asked, pay, standIns));
 			}
-		} else rows.push(blockedRow(runs[0]!));
+		} else rows.push(blockedRow(standIns.shownRun(runs[0]!)));
 		stop.throwIfAborted();
 	} catch (error) {
 		failure = error;
 	}
-	const standIns = new StandIns();
 	const isStopped = ({ lines }: Run) => lines.includes(STOPPED);
 	const recording: Recording = {
 		format: 3,

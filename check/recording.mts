@@ -81,11 +81,11 @@ const WORDS_KEY = new RegExp(
 /** Matches an HTTP status of an error. Without the word, it may be part of a telephone number. */
 const NUMBERED_ERROR = /^(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d$/;
 /**
- * Matches what is judged as one in a sentence: quoted text of several words without its quotation marks, a stand-in, an
- * HTTP status, an e-mail address, or a word.
+ * Matches what is judged as one in a sentence: a URL, quoted text of several words without its quotation marks, a
+ * stand-in, an HTTP status, an e-mail address, or a word.
  */
 const PART =
-	/(?<=(?:^|[\s:(=])\\?["'“‘«])[^"'“”‘’«»\\]*\s[^"'“”‘’«»\\]*(?=\\?["'”’»](?:$|[\s"\\.,;:)}\]]))|\b(?:text|word)-\d+|\b(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d\b|[^\s"'<>]{1,64}@[^\s"'<>]+|[\p{L}\p{N}\p{M}\p{So}]+/gu;
+	/https?:\/\/[\w.:[\]-]+(?:\/[^\s"'<>”’»,;)]*)?|(?<=(?:^|[\s:(=])\\?["'“‘«])[^"'“”‘’«»\\]*\s[^"'“”‘’«»\\]*(?=\\?["'”’»](?:$|[\s"\\.,;:)}\]]))|\b(?:text|word)-\d+|\b(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d\b|[^\s"'<>]{1,64}@[^\s"'<>]+|[\p{L}\p{N}\p{M}\p{So}]+/gu;
 /** Matches keys whose numbers may be times. With other keys, the same number may be an ID or a telephone number. */
 const TIME_KEY = /at$|time|date|created|expires/i;
 /** Matches the path of a call that the contract documents. */
@@ -207,7 +207,10 @@ export class StandIns {
 		return this.#standIn('file address', file, (count) => `/files/${count}${ending}`);
 	}
 
-	#origin = (origin: string) => this.#standIn('host', origin, (n) => `http://host-${n}.invalid`);
+	#origin(origin: string): string {
+		const { protocol, host } = new URL(origin);
+		return `${protocol}//${this.#standIn('host', host, (count) => `host-${count}.invalid`)}`;
+	}
 
 	#url(text: string): string {
 		const url = URL.parse(text, BASE);
@@ -217,9 +220,10 @@ export class StandIns {
 	}
 
 	#sentence = (text: string): string =>
-		text.replace(PART, (part) =>
-			isHarmless(part) ? part : this.#standIn('word', part.toLowerCase()),
-		);
+		text.replace(PART, (part) => {
+			if (/^https?:/.test(part)) return this.#url(part);
+			return isHarmless(part) ? part : this.#standIn('word', part.toLowerCase());
+		});
 
 	/** Replaces what may identify somebody in a string. Its key tells whether it is an ID or a sentence. */
 	#string(key: string, value: string): string {
@@ -306,9 +310,34 @@ export class StandIns {
 			headers: this.#headers(exchange),
 			pieces,
 			bytes: file?.length ?? 0,
-			broke: exchange.broke && this.#sentence(exchange.broke),
+			// Only the reason for which a WebSocket was closed comes from the service.
+			broke: exchange.broke?.replace(/(?<=\(\d+ ).*(?=\)$)/s, this.#sentence),
 		};
 	}
+
+	/** Returns an exchange as it is recorded, for the table. */
+	shown(exchange: Exchange): Exchange {
+		const { pieces, bytes: _, ...recorded } = this.exchange(exchange);
+		const parts = pieces.map(({ ms, text, base64 = '' }) => ({
+			...{ ms, bytes: text === undefined ? Buffer.from(base64, 'base64') : Buffer.from(text) },
+		}));
+		return { ...recorded, parts, redact: shared.redactor('') };
+	}
+
+	/** Returns what came of an operation, for the table. */
+	shownRun = ({ operation, lines, exchanges }: Run): Run => ({
+		...{ operation, lines: lines.map(this.#line) },
+		exchanges: exchanges.map((exchange) => this.shown(exchange)),
+	});
+
+	/** Replaces what comes from the service in a line of an outcome, but no duration. */
+	#line = (line: string): string =>
+		/^(?:error|hint): /.test(line)
+			? line.replace(
+					/(\b\d{1,4} s(?:econds)?\b)|.+?(?=\b\d{1,4} s(?:econds)?\b|$)/gs,
+					(part, duration) => (duration ? part : this.#sentence(part)),
+				)
+			: line;
 
 	run({ operation, lines, exchanges }: Run): RecordedRun {
 		return {

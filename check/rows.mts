@@ -1,6 +1,7 @@
 /* Judges the service's answers: one row of the report for each part of the interface. */
 import type { Asked } from './ask.mts';
 import { FREE_OPERATIONS, isError, isGood, PAID, TIMED_OUT, type Run } from './operations.mts';
+import type { StandIns } from './recording.mts';
 import { UNTRIED, type Row } from './report.mts';
 import { shared } from './shared.mts';
 import {
@@ -300,9 +301,9 @@ export function edgeRow(runs: Run[]): Row {
 		...Object.entries(headers)
 			.filter(([name]) => !ORDINARY_HEADERS.test(name))
 			.map(([name, value]) => {
-				// Cookies, which are a list, may be those of a session, and an e-mail address that of the user.
-				const isShown = typeof value === 'string' && /^[^@]{1,60}$/.test(value);
-				return isShown ? `${name}: ${value}` : name;
+				// The values of others may be those of the user.
+				const isShown = /^(?:server|content-encoding|cf-mitigated|.*rate-?limit.*)$/.test(name);
+				return isShown ? `${name}: ${String(value)}` : name;
 			}),
 		...new Set(redirects),
 	];
@@ -353,11 +354,17 @@ export function socketRow(held: Exchange, runs: Run[]): Row {
 	return row(part, true, [facts, differences], inN8n, grade);
 }
 
-/** Returns the rows for all that was run and asked. */
-export function rowsOf(runs: Run[], asked: Asked, pay: string[]): Row[] {
+/** Returns the rows for all that was run and asked, in which nothing identifies anybody. */
+export function rowsOf(allRuns: Run[], wholly: Asked, pay: string[], standIns: StandIns): Row[] {
+	const runs = allRuns.map(standIns.shownRun);
+	const asked = {
+		otherPages: wholly.otherPages.map((page) => standIns.shown(page)),
+		wrongToken: standIns.shownRun(wholly.wrongToken),
+		socket: standIns.shown(wholly.socket),
+	};
 	const runOf = (name: string) => runs.find(({ operation }) => operation === name)!;
 	return [
-		edgeRow(runs),
+		edgeRow(allRuns),
 		refusalRow('§5 The token', 'a wrong token', 401, asked.wrongToken, [
 			"nothing: n8n's test of the credential succeeds with any token",
 			'works',
@@ -468,7 +475,11 @@ function streamRemarks(create: Exchange): [Remarks, Remarks] {
 	const isFailed = shared.TERMINAL_EVENTS.failed.test(event);
 	const isWhole = create.broke === undefined || create.broke === ENDED_BY_NODE;
 	return [
-		[`events: ${texts.join(', ') || 'none'}`, !isWhole && `then ${create.broke}`],
+		[
+			`events: ${texts.join(', ') || 'none'}`,
+			!isWhole && `then ${create.broke}`,
+			!ending && fieldsIn(json),
+		],
 		isWhole && !isFailed
 			? [
 					JSON_LINES.test(textOf(create)) && 'lines of JSON in place of a stream',

@@ -105,7 +105,8 @@ subscribe('http.client.request.created', (message) => {
 	request.prependListener('response', (response) => recordAnswer(exchange, response, onPart));
 });
 
-const onErrorOf =
+/** Returns a listener that records the end of an exchange with an error. */
+export const onErrorOf =
 	(exchange: Exchange) =>
 	({ code, message }: NodeJS.ErrnoException) =>
 		end(exchange, code ?? message);

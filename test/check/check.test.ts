@@ -120,7 +120,7 @@ describe('a stranger checks', () => {
 			'one that refuses all with status 200',
 			(_, response) => response.end('{"ok":false,"errors":[{"message":"Jeton inconnu"}]}'),
 			'fails',
-			/Account \| different \| HTTP 200 with an error: Jeton inconnu \| .*: check the Base URL/,
+			/Account \| different \| HTTP 200 with an error: word-\d word-\d \| .*: check the Base URL/,
 		],
 		[
 			'with a wrong token, which the service repeats',
@@ -144,7 +144,7 @@ describe('a stranger checks', () => {
 			refusing(200, '{"success":false,"message":"Jeton invalide"}', historyFrom(0)),
 			'limits',
 			/History \| different .*another page has newer entries \| the newest entries are missed/,
-			/with an error: Jeton invalide \| n8n says “.*: Jeton invalide” \| works/,
+			/with an error: (word-\d word-\d) \| n8n says “.*: \1” \| works/,
 		],
 		[
 			'one whose edge refuses a wrong token, and whose history begins with the oldest',
@@ -230,7 +230,7 @@ describe('a stranger checks', () => {
 			},
 			{ token, pay: ['speech'], folders: '/tenant/acme' },
 		);
-		expect(text).toMatch(/x-user: anna; content-encoding: gzip; redirects \(307\)/);
+		expect(text).toMatch(/via; x-user; content-encoding: gzip; redirects \(307\)/);
 		expect(text).toMatch(/The token \| different \| a wrong token: HTTP 403 with JSON: AUTH/);
 		expect(text).toMatch(/Voices \| different \| fields: results.voice_id, .*entered By ID/);
 		expect(text).toMatch(/History \| different \| .*; not where the node looks \| .* is lost/);
@@ -242,7 +242,7 @@ describe('a stranger checks', () => {
 		);
 		const kept = toJson(recording, token);
 		expect(findToken(token, { kept })).toBeUndefined();
-		expect(SECRET.exec(kept)).toBeNull();
+		expect(SECRET.exec(kept + text)).toBeNull();
 		expect(await replay(recording)).toEqual([]);
 	});
 
@@ -362,13 +362,13 @@ test('what was made is named by whatever may be its id', () => {
 });
 
 test('of an edge, equal redirects are one remark, and no cookie or address is shown', () => {
-	const more = { etag: '-'.repeat(61), 'x-user': 'anna@acme.example', via: 'acme' };
+	const more = { etag: '-'.repeat(61), 'x-user': 'anna@acme.example', server: 'acme' };
 	const headers = { location: '/', 'set-cookie': ['sid=77'], ...more };
 	const exchanges = ['one', 'two'].map((name) =>
 		exchangeOf('GET', `/files/${name}`, '', { status: 302, headers }),
 	);
 	expect(edgeRow([{ operation: 'any', lines: [], exchanges }]).differs).toBe(
-		'HTTP/1.1; set-cookie; etag; x-user; via: acme; redirects (302)',
+		'HTTP/1.1; set-cookie; etag; x-user; server: acme; redirects (302)',
 	);
 });
 
