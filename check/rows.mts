@@ -324,34 +324,53 @@ const messagesIn = (exchanges: Exchange[]) =>
 			}),
 		);
 
-/** Judges the WebSocket that the check has kept open, and the messages of all WebSockets. */
+/** Returns how a WebSocket has ended, in words; undefined if it was not ended by the service. */
+function socketEnd({ status, broke, ended = 0 }: Exchange): string | undefined {
+	if (status !== 101 || broke === undefined || broke === ENDED_BY_NODE) return undefined;
+	const how = broke.includes('(1006)')
+		? 'broken off without a close frame'
+		: /^closed/.test(broke)
+			? broke
+			: `broken off by an invalid frame (${broke})`;
+	return `${how} after ${seconds(ended)}`;
+}
+
+/** Judges the WebSocket that the check has kept open, and those of the runs. */
 export function socketRow(held: Exchange, runs: Run[]): Row {
 	const part = '§6.2 WebSocket';
-	const polls =
-		"the node polls every 5 s; the trigger detects speech tasks only if listed in 'Task IDs'";
-	const { status, broke, ended = 0 } = held;
-	if (status !== 101)
-		return row(part, false, [[troubleOf(held) ?? `HTTP ${status}`]], polls, 'limits');
-	const messages = messagesIn([held, ...runs.flatMap((run) => run.exchanges)]);
+	const byId = "the trigger detects speech tasks only if listed in 'Task IDs'";
+	const polls = `the node polls every 5 s; ${byId}`;
+	if (held.status !== 101)
+		return row(part, false, [[troubleOf(held) ?? `HTTP ${held.status}`]], polls, 'limits');
+	const exchanges = [held, ...runs.flatMap((run) => run.exchanges)];
+	const messages = messagesIn(exchanges);
 	const isRead = messages.some(({ taskId }) => taskId !== undefined);
 	const isUnread = messages.length > 0 && !isRead;
-	const isClosed = broke !== ENDED_BY_NODE;
+	const isMute = !isRead && runs.some((run) => run.operation === 'speech' && isGood(run));
+	const jsons = messages.map(({ text }) => shared.parseJson(text));
+	const isError = (json: unknown) =>
+		shared.isErrorAnswer(json) || (shared.isRecord(json) && shared.isFailureWord(json.type));
+	const error = jsons.find(isError);
+	const ends = exchanges.flatMap((exchange) => socketEnd(exchange) ?? []);
 	const facts = [
-		isClosed ? undefined : 'open for ten seconds',
+		held.broke === ENDED_BY_NODE && 'open for ten seconds',
 		`messages: ${messages.length}`,
-		isUnread && fieldsIn(...messages.map(({ text }) => shared.parseJson(text))),
+		isUnread && fieldsIn(...jsons),
 	];
 	const differences = [
-		isClosed && `${broke} after ${seconds(ended)}`,
 		isUnread && 'no message that the node can read',
+		error !== undefined && `an error: ${shared.readReason(error) ?? 'without a reason'}`,
+		isMute && messages.length === 0 && 'no message about the speech task',
+		ends[0],
 	];
-	const inN8n = isClosed
-		? `${polls}, while it is closed`
-		: isUnread
-			? 'the node polls every 5 to 30 s, unless other messages come'
-			: `results come at once${isRead ? '' : ', if messages come'}`;
-	const grade = isUnread || isClosed ? 'limits' : 'works';
-	return row(part, true, [facts, differences], inN8n, grade);
+	const inN8n =
+		ends.length > 0
+			? `the node opens it again and again; while it is closed, ${polls}`
+			: isMute
+				? `the node polls every 5 to 30 s; ${byId}`
+				: `results come at once${isRead ? '' : ', if other messages come'}`;
+	const isGoodSocket = ends.length === 0 && !isMute && error === undefined;
+	return row(part, true, [facts, differences], inN8n, isGoodSocket ? 'works' : 'limits');
 }
 
 /** Returns the rows for all that was run and asked, in which nothing identifies anybody. */

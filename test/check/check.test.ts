@@ -6,7 +6,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { check } from '../../check/check.mts';
-import { PAID } from '../../check/operations.mts';
+import { PAID, type Run } from '../../check/operations.mts';
 import { toJson, type Recording } from '../../check/recording.mts';
 import { replay } from '../../check/replay.mts';
 import { gradeOf, verdictOf } from '../../check/report.mts';
@@ -464,24 +464,50 @@ describe('what rows say', () => {
 	const refused = (text: string, more: Partial<Exchange>) =>
 		exchangeOf('WEBSOCKET', '/ws', text, more);
 	const message = '{"type":"labs_status_updated","payload":{"task_id":7}}';
-	const left = { ...socket('{"type":"auth_required"}'), broke: 'closed by the service (4401)' };
-	test.each([
-		[socket(), /^open for ten seconds; messages: 0 \| results come at once, if messages come$/],
+	const endedAfter3s = (broke: string, ...texts: string[]) => ({
+		...socket(...texts),
+		...{ broke, ended: 3000 },
+	});
+	const spoken = { operation: 'speech', lines: ['items: 1'], exchanges: [created] };
+	const dropped = { ...spoken, exchanges: [endedAfter3s('closed by the service (1000)')] };
+	test.each<[held: Exchange, said: RegExp, runs?: Run[]]>([
+		[
+			socket(),
+			/^open for ten seconds; messages: 0 \| results come at once, if other messages come$/,
+		],
 		[socket('{"type":"hello"}', message), /; messages: 2 \| results come at once$/],
 		[
 			socket('{"op":"hello"}', '{"data":{"task_id":7}}'),
-			/; messages: 2; fields: op, data.task_id; no message that .* every 5 to 30 s, unless other messages come$/,
+			/; messages: 2; fields: op, data.task_id; no message that .* if other messages come$/,
 		],
 		[
-			{ ...left, ended: 30 },
-			/^messages: 1; .*; closed by .*\(4401\) after 0.0 s; .*, while it is closed$/,
+			socket('{"type":"error","message":"Too many requests"}'),
+			/; no message that the node can read; an error: Too many requests \| /,
+		],
+		[
+			endedAfter3s('closed by the service (4401)', '{"type":"auth_required"}'),
+			/^messages: 1; .*; closed by the service \(4401\) after 3.0 s \| the node opens it again and again; while it is closed, the node polls every 5 s; .* 'Task IDs'$/,
+		],
+		[
+			endedAfter3s('closed by the service (1006)'),
+			/; broken off without a close frame after 3.0 s \| the node opens it again/,
+		],
+		[
+			endedAfter3s('WS_ERR_INVALID_OPCODE'),
+			/; broken off by an invalid frame \(WS_ERR_INVALID_OPCODE\) after 3.0 s \| the node opens/,
+		],
+		[socket(), /; no message about the speech task \| .* 5 to 30 s; .*'Task IDs'$/, [spoken]],
+		[
+			socket(message),
+			/; closed by the service \(1000\) after 3.0 s \| the node opens it/,
+			[dropped],
 		],
 		[
 			refused('{"error":"only in a plan"}', { status: 403 }),
 			/^HTTP 403 with JSON: only in a plan \| the node polls every 5 s; .* only if listed in 'Task IDs'$/,
 		],
-	])('of a WebSocket: %#', (held, said) => {
-		const { differs, inN8n } = socketRow(held, []);
+	])('of a WebSocket: %#', (held, said, runs = []) => {
+		const { differs, inN8n } = socketRow(held, runs);
 		expect(`${differs} | ${inN8n}`).toMatch(said);
 	});
 });
