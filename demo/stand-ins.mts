@@ -44,6 +44,11 @@ function standIn(
 	};
 }
 
+/** Gives a node several inputs. As in Merge, items at one of them suffice for a run. */
+function withInputs(inputs: INodeType['description']['inputs'], node: INodeType): INodeType {
+	return { ...node, description: { ...node.description, inputs, requiredInputs: 1 } };
+}
+
 const pairedWith = (item: number, json: IDataObject): INodeExecutionData => ({
 	json,
 	pairedItem: { item },
@@ -98,12 +103,25 @@ async function aggregate(this: IExecuteFunctions) {
 	return [[{ json: { [name]: items.map(({ json }) => json[name]) }, pairedItem }]];
 }
 
-/** Loop Over Items: each run outputs the next items at the output `loop`, the second one, until no item remains. */
+/**
+ * Loop Over Items: each run outputs the next items at the output `loop`, the second one. Once no item remains, each run
+ * outputs all items that came back, at the output `done`, the first one.
+ */
 async function loopOverItems(this: IExecuteFunctions) {
-	const context = this.getContext('node') as { remainingItems?: INodeExecutionData[] };
-	context.remainingItems ??= this.getInputData();
+	const context = this.getContext('node') as {
+		remainingItems?: INodeExecutionData[];
+		processedItems?: INodeExecutionData[];
+	};
+	if (context.remainingItems === undefined) context.remainingItems = this.getInputData().slice();
+	else (context.processedItems ??= []).push(...this.getInputData());
 	const next = context.remainingItems.splice(0, this.getNodeParameter('batchSize', 0) as number);
+	if (next.length === 0) return [context.processedItems ?? [], []];
 	return [[], next.map(({ json, binary }, item) => ({ json, binary, pairedItem: { item } }))];
+}
+
+/** Merge of two inputs in the mode Append: outputs the items of both. */
+async function merge(this: IExecuteFunctions) {
+	return [[...this.getInputData(0), ...this.getInputData(1)]];
 }
 
 const STAND_INS = [
@@ -116,6 +134,7 @@ const STAND_INS = [
 	standIn('splitOut', splitOut, [['fieldToSplitOut', 'string', '']]),
 	standIn('aggregate', aggregate, [['fieldsToAggregate', 'json', {}]]),
 	standIn('splitInBatches', loopOverItems, [['batchSize', 'number', 1]], ['main', 'main']),
+	withInputs(['main', 'main'], standIn('merge', merge, [])),
 ];
 
 /** The stand-ins, by the type names of the real nodes. */

@@ -1,9 +1,10 @@
 import type { INode } from 'n8n-workflow';
-import { workflowInLoop } from '../faults/workflow.mts';
+import { workflowBehindLoop, workflowInLoop } from '../faults/workflow.mts';
 import { bad, good, stored } from './seen';
-import { answer, noCredit, onCreate, posts, tasks } from './service';
+import { ALWAYS, answer, noCredit, onCreate, posts, tasks } from './service';
 import {
 	EACH,
+	ERROR_OUTPUT,
 	image,
 	node,
 	NODE,
@@ -65,6 +66,40 @@ test('a second attempt for the same row says nothing of earlier rows', async () 
 test('the first row of an execution says nothing of earlier ones', async () => {
 	noCredit('Three', 9);
 	expect(bad(await run(inLoop(), texts('Three', 'Four'))).all).not.toMatch(PAID);
+});
+
+describe('a loop in which rows fail, with a node behind it', () => {
+	const ROWS = ['1', 'Bad 2', '3', '4', 'Bad 5', 'Bad 6', '7', '8', '9'];
+	const images = () => sim.chargedCalls - tasks().length;
+	const looped = (way: 'directly' | 'through Merge', more = {}, batchSize = 3) => {
+		const behind = node(image('={{ $json.t ?? $json.task_id }}'), { name: 'Behind', id: 'behind' });
+		return workflowBehindLoop(way, node(speech(EACH), more), batchSize, behind);
+	};
+	const refuse = () => onCreate(answer(400, { error: 'no' }), { body: '"input":"Bad', ...ALWAYS });
+
+	test.each([1, 2, 3, 4, 9])(
+		'with both outputs through a Merge node, each row is charged once in rounds of %i',
+		async (batchSize) => {
+			refuse();
+			good(await run(looped('through Merge', ERROR_OUTPUT, batchSize), texts(...ROWS)));
+			expect([tasks().length, images()]).toEqual([6, 9]);
+		},
+	);
+
+	test('with both outputs connected directly, n8n runs the node behind several times', async () => {
+		refuse();
+		good(await run(looped('directly', ERROR_OUTPUT), texts(...ROWS)));
+		expect(tasks()).toHaveLength(6);
+		expect(images()).toBeGreaterThan(9);
+	});
+
+	test('a retry after the loop was changed in this way charges only for what is missing', async () => {
+		refuse();
+		const failed = await run(looped('directly'), texts(...ROWS));
+		bad(failed);
+		good(await run(looped('through Merge', ERROR_OUTPUT), { retryOf: stored(failed) }));
+		expect([tasks().length, images()]).toEqual([6, 9]);
+	});
 });
 
 describe('a retry after n8n crashed, which does not know what was paid', () => {

@@ -1,4 +1,4 @@
-import type { IDataObject, INode, INodeExecutionData } from 'n8n-workflow';
+import type { IConnections, IDataObject, INode, INodeExecutionData } from 'n8n-workflow';
 import type { WorkflowFile } from '../../demo/engine.mts';
 import { inARow } from '../service/triggerNode.mts';
 
@@ -57,4 +57,35 @@ export function workflowInLoop(action: INode, batchSize: number): WorkflowFile {
 	const [first, next] = [connections.Start!.main![0]!, connections[LOOP]!.main![0]!];
 	const ahead = { [LOOP]: { main: [[], next] }, [NODE]: { main: [first, first] } };
 	return { ...file, connections: { ...connections, ...ahead } };
+}
+
+/**
+ * The same, with a node behind the loop. `way` is how the success output and the error output of the node in the loop
+ * are connected to the loop.
+ */
+export function workflowBehindLoop(
+	way: 'directly' | 'through Merge',
+	action: INode,
+	batchSize: number,
+	behind: INode,
+): WorkflowFile {
+	const file = workflowInLoop(action, batchSize);
+	const to = (name: string, index = 0) => ({ node: name, type: 'main' as const, index });
+	const { main } = file.connections[LOOP]!;
+	const connections: IConnections = {
+		...file.connections,
+		[LOOP]: { main: [[to(behind.name)], main![1]!] },
+	};
+	if (way === 'directly') return { ...file, nodes: [...file.nodes, behind], connections };
+	const type = 'n8n-nodes-base.merge';
+	const merge = node({}, { id: 'merge', name: 'Merge', type, credentials: {} });
+	return {
+		...file,
+		nodes: [...file.nodes, merge, behind],
+		connections: {
+			...connections,
+			[NODE]: { main: [[to('Merge')], [to('Merge', 1)]] },
+			Merge: { main: [[to(LOOP)]] },
+		},
+	};
 }

@@ -127,7 +127,7 @@ test('what was paid in earlier rounds or by another node is said, where the list
 		"Earlier requests are paid for: choose 'Retry with currently saved workflow' under Executions, not a new run.";
 	expect(said([], failed(0, 'outOfCredit'), earlier)).toBe(sentence);
 	expect(said([], failed(0, 'invalidInput'), earlier)).toBe(
-		`To skip this row, set On Error to 'Continue (using error output)', connected back to any loop. ${sentence}`,
+		`To skip this row, set On Error to 'Continue (using error output)'. In a loop, connect both outputs to a Merge node, and only this back to the loop. ${sentence}`,
 	);
 	expect(said([], failed(0, 'outOfCredit'), { ...earlier, isRetry: true })).toBe(
 		`${sentence} Retry this execution, not an earlier one.`,

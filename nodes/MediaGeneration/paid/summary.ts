@@ -182,7 +182,8 @@ export function chargeSummary(
 		adviceComesFirst && !isPaid && 'Then run only this row, if still missing.',
 		hasOnlyEarlierResults &&
 			failsAgain &&
-			"To skip this row, set On Error to 'Continue (using error output)', connected back to any loop.",
+			// If both outputs lead directly to the loop, n8n runs it twice per round, and so repeats the nodes behind it.
+			"To skip this row, set On Error to 'Continue (using error output)'. In a loop, connect both outputs to a Merge node, and only this back to the loop.",
 		hasOnlyEarlierResults && advice.earlier,
 		hasCollectableResults && !adviceComesFirst && whatToDo,
 		chargedRequests.length > 0 &&
