@@ -1,4 +1,5 @@
 import type { IDataObject, INode } from 'n8n-workflow';
+import { LOOP, workflowInLoop } from '../faults/workflow.mts';
 import { bad, good, hints, stop } from './seen';
 import { ALWAYS, answer, noCredit, onCreate, posts, tasks } from './service';
 import { begin, EACH, image, node, run, sim, speech, texts, video, workflow, NODE } from './setup';
@@ -75,6 +76,29 @@ test.each([
 	const onlyCreates = { ...speech(EACH), waitForCompletion: false };
 	await run(before(onlyCreates), { ...rows, destinationName: LATER });
 	expect(posts()).toBe(sent);
+});
+
+test('in a loop that was stopped, only a step after the loop collects all rounds', async () => {
+	const { connections, nodes, ...file } = workflowInLoop(
+		node(speech(EACH), { id: `node-${id}` }),
+		1,
+	);
+	const done = { node: LATER, type: 'main' as const, index: 0 };
+	const { main } = connections[LOOP]!;
+	const subject = {
+		...file,
+		nodes: [...nodes, later],
+		connections: { ...connections, [LOOP]: { main: [[done], main![1]!] } },
+	};
+	const rows = texts('One', 'Two', 'Three [sim:slow=3000]');
+	const execution = await begin(subject, rows);
+	await sim.waitFor(() => (tasks()[2]?.readCount ?? 0) > 0);
+	await stop(execution);
+	sim.endTask(tasks()[2]!.id);
+	const step = await run(subject, { ...rows, destinationName: LATER });
+	expect(step.error).toBeUndefined();
+	expect(step.items(LATER)).toHaveLength(3);
+	expect(posts()).toBe(3);
 });
 
 test('of a run that failed, only what failed is sent again', async () => {

@@ -1,4 +1,5 @@
 import { logged, removeLog } from '../faults/log.mts';
+import { workflowInLoop } from '../faults/workflow.mts';
 import { SENTENCES, split } from './longText';
 import { bad, stop } from './seen';
 import { answer, onCreate, onFile, posts, taskOf, tasks } from './service';
@@ -97,6 +98,15 @@ test('a stop names what is paid and what may be, in the error, on the screen and
 	// In the editor, what README advises comes first.
 	expect(said.at(-1)).toBe(
 		`Stopped. To continue, click Execute step on the next node (if there is none, add one) within an hour: only what is missing is charged (not in queue mode). If that can't be done: ${description}`,
+	);
+});
+
+test('in a loop, a stopped run is continued at the node after the loop', async () => {
+	const execution = await begin(workflowInLoop(node(speech(EACH)), 1), texts('[sim:slow=3000]'));
+	await sim.waitFor(() => sim.tasks.size === 1);
+	await stop(execution);
+	expect(said.at(-1)).toMatch(
+		/^Stopped\. To continue, click Execute step on the node after the loop, not in it \(if there is none, add one\) within an hour/,
 	);
 });
 

@@ -37,6 +37,8 @@ test.each<[string, string, () => unknown]>([
 	const result = await run(inLoop(), rowsTill(third));
 	expect(bad(result).all).toMatch(PAID);
 	expect(tasks().map(({ input }) => input)).toEqual(['One', 'Two']);
+	// A row without credit is not at fault.
+	expect(/loop/.test(bad(result).all)).toBe(!/no credit/.test(_));
 });
 
 test('a retry of the loop pays only for what is missing', async () => {

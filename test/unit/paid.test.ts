@@ -29,6 +29,13 @@ test('at most five are named, however many are paid; a failed row has to be let 
 	});
 });
 
+test('in a loop, a failed row is let past through a Merge node, in the order of the steps', () => {
+	expect(said([task(0, '7')], failed(1, 'rejected'), { isInLoop: true })).toMatch(
+		/^First get the other rows: change only On Error \(Settings\) to 'Continue \(using error output\)', connect both outputs to a Merge node, and only this back to the loop, save, and choose 'Retry/,
+	);
+	expect(said([task(0, '7')], failed(1, 'outOfCredit'), { isInLoop: true })).not.toMatch(/Merge/);
+});
+
 test('a row whose own result is paid for is not sent to be run alone, unless only parts of it are paid for', () => {
 	const requests = [task(0, '7'), task(1, '8')];
 	for (const kind of ['downloadFailed', 'noAudioUrl', 'streamLost', 'tooLarge'] as const) {
@@ -127,14 +134,17 @@ test('what was paid in earlier rounds or by another node is said, where the list
 		"Earlier requests are paid for: choose 'Retry with currently saved workflow' under Executions, not a new run.";
 	expect(said([], failed(0, 'outOfCredit'), earlier)).toBe(sentence);
 	expect(said([], failed(0, 'invalidInput'), earlier)).toBe(
-		`To skip this row, set On Error to 'Continue (using error output)'. In a loop, connect both outputs to a Merge node, and only this back to the loop. ${sentence}`,
+		`To skip this row, set On Error to 'Continue (using error output)'. ${sentence}`,
+	);
+	expect(said([], failed(0, 'invalidInput'), { ...earlier, isInLoop: true })).toBe(
+		`To skip this row, set On Error to 'Continue (using error output)', connect both outputs to a Merge node, and only this back to the loop. ${sentence}`,
 	);
 	expect(said([], failed(0, 'outOfCredit'), { ...earlier, isRetry: true })).toBe(
 		`${sentence} Retry this execution, not an earlier one.`,
 	);
 	// All in one sentence, where the retry is offered elsewhere.
 	expect(said([sent(0)], failed(0, 'outOfCredit'), { ...earlier, isSubWorkflow: true })).toMatch(
-		/loop\. [^.]* under the sub-workflow's Executions, not a new run or a retry of the caller\.$/,
+		/\. [^.]* under the sub-workflow's Executions, not a new run or a retry of the caller\.$/,
 	);
 	expect(said([task(0, '7')], failed(1, 'outOfCredit'), earlier)).not.toContain('Earlier');
 });

@@ -29,7 +29,9 @@ const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | ErrorMeaning | undefined>([
  * Returns sentences that tell the user how to go on after a failure. `isSubWorkflow` is true if the retry is offered
  * only in the list of the sub-workflow's own executions.
  */
-function retryAdvice(isSubWorkflow = false) {
+function retryAdvice(isSubWorkflow = false, isInLoop = false) {
+	// If both outputs lead directly to the loop, n8n runs it twice per round, and so repeats the nodes after it.
+	const errorOutput = `'Continue (using error output)'${isInLoop ? ', connect both outputs to a Merge node, and only this back to the loop' : ''}`;
 	const executions = isSubWorkflow ? "the sub-workflow's Executions" : 'Executions';
 	return {
 		/** For a failure whose cause is not in the input item, so that a retry can succeed. */
@@ -42,7 +44,9 @@ function retryAdvice(isSubWorkflow = false) {
 		 * For a failed item that will probably fail again in a retry, while other items have charged results. On Error must
 		 * then let the run continue past the failed item.
 		 */
-		skipItem: `change only On Error (Settings) to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' under ${executions}.`,
+		skipItem: `change only On Error (Settings) to ${errorOutput}, save, and choose 'Retry with currently saved workflow' under ${executions}.`,
+		/** The same, if only earlier rounds of a loop or other nodes have charged results. */
+		skipOnlyItem: `To skip this row, set On Error to ${errorOutput}.`,
 	};
 }
 
@@ -116,6 +120,8 @@ export interface ExecutionFacts {
 	isSubWorkflow?: boolean;
 	/** True if this execution is itself a retry: n8n then still offers to retry the earlier execution, too. */
 	isRetry?: boolean;
+	/** True if a node after this one leads back to it. */
+	isInLoop?: boolean;
 	/** True if this or another node has sent billable requests in an earlier run of this execution. */
 	hasEarlierRequests?: boolean;
 	/** True if the node has Retry On Fail. */
@@ -133,7 +139,7 @@ export interface ExecutionFacts {
 export function chargeSummary(
 	requests: ItemRequest[],
 	failed: { index: number; error: unknown },
-	{ isSubWorkflow, isRetry, hasEarlierRequests, retriesOnFail }: ExecutionFacts = {},
+	{ isSubWorkflow, isRetry, isInLoop, hasEarlierRequests, retriesOnFail }: ExecutionFacts = {},
 ): Pick<ErrorContext, 'before' | 'after'> {
 	const failedItemRequests = requests.filter(
 		({ index, state }) => index === failed.index && state !== 'gone',
@@ -165,7 +171,7 @@ export function chargeSummary(
 	const hasCollectableResults =
 		chargedRequests.length > 0 || (failedItemRequests.length > 0 && !isIndeterminate);
 	const itemCount = new Set(chargedRequests.map(({ index }) => index)).size;
-	const advice = retryAdvice(isSubWorkflow);
+	const advice = retryAdvice(isSubWorkflow, isInLoop);
 	// A user who first corrected the row would change parameters, so that the retry would be charged for all rows. If
 	// the outcome is indeterminate, the description advises no correction.
 	const adviceComesFirst = mustSkipItem && !isIndeterminate;
@@ -180,10 +186,7 @@ export function chargeSummary(
 	const after = joinSentences(
 		// The retry may have got this row after all, and another request for it would be charged.
 		adviceComesFirst && !isPaid && 'Then run only this row, if still missing.',
-		hasOnlyEarlierResults &&
-			failsAgain &&
-			// If both outputs lead directly to the loop, n8n runs it twice per round, and so repeats the nodes behind it.
-			"To skip this row, set On Error to 'Continue (using error output)'. In a loop, connect both outputs to a Merge node, and only this back to the loop.",
+		hasOnlyEarlierResults && failsAgain && advice.skipOnlyItem,
 		hasOnlyEarlierResults && advice.earlier,
 		hasCollectableResults && !adviceComesFirst && whatToDo,
 		chargedRequests.length > 0 &&

@@ -216,6 +216,7 @@ export class Run {
 		const execution = {
 			isSubWorkflow,
 			isRetry,
+			isInLoop: isInLoop(this.context),
 			hasEarlierRequests,
 			retriesOnFail: node.retryOnFail,
 		};
@@ -229,8 +230,12 @@ export class Run {
 		if (this.signals.abortInFlight.aborted && after) {
 			// A later manual run finds what this one has paid for, unless it is in a sub-workflow.
 			const isReusable = this.journal.recentRequests !== undefined && !isSubWorkflow;
+			// Execute step on a node in the loop runs only the loop's first round.
+			const nextNode = isInLoop(this.context)
+				? 'the node after the loop, not in it'
+				: 'the next node';
 			const howToContinue = isReusable
-				? "To continue, click Execute step on the next node (if there is none, add one) within an hour: only what is missing is charged (not in queue mode). If that can't be done: "
+				? `To continue, click Execute step on ${nextNode} (if there is none, add one) within an hour: only what is missing is charged (not in queue mode). If that can't be done: `
 				: '';
 			this.context.sendMessageToUI(`Stopped. ${howToContinue}${after}`);
 			this.context.logger.warn(`Media Generation: ${nodeError.message}. ${after}`);
@@ -247,4 +252,11 @@ export class Run {
 			this.context.addExecutionHints({ message, location: 'outputPane' });
 		}
 	}
+}
+
+/** Returns true if the node is in a loop of the workflow, that is, if a node after it is also before it. */
+function isInLoop(context: IExecuteFunctions): boolean {
+	const { name } = context.getNode();
+	const namesBefore = new Set(context.getParentNodes(name).map((node) => node.name));
+	return context.getChildNodes(name).some((node) => namesBefore.has(node.name));
 }
