@@ -257,15 +257,16 @@ function refusalRow(
 	what: string,
 	expected: number,
 	run: Run,
-	ifTaken: [inN8n: string, grade: Row['grade']],
+	ifTaken: [says: string, inN8n: string, grade: Row['grade']],
 ): Row {
 	const answer = answerIn(run);
 	const error = errorIn(run);
 	const accepted = answer && [`HTTP ${answer.status}`, fieldsIn(jsonOf(answer))].filter(Boolean);
-	const fact = answer && `${what}: ${troubleOf(answer) ?? accepted!.join(', ')}`;
+	const subject = error === undefined ? `${what} ${ifTaken[0]}` : what;
+	const fact = answer && `${subject}: ${troubleOf(answer) ?? accepted!.join(', ')}`;
 	const isExpected = answer?.status === expected && jsonOf(answer) !== undefined;
 	const remarks: [Remarks, Remarks?] = isExpected ? [[fact]] : [[], [fact]];
-	const [inN8n, grade] = error === undefined ? ifTaken : [error];
+	const [, inN8n, grade] = error === undefined ? ifTaken : ['', error];
 	return row(part, answer && true, remarks, inN8n, grade);
 }
 
@@ -373,6 +374,8 @@ export function socketRow(held: Exchange, runs: Run[]): Row {
 	return row(part, true, [facts, differences], inN8n, isGoodSocket ? 'works' : 'limits');
 }
 
+const ANY_TOKEN = 'test of the credential succeeds with any token';
+
 /** Returns the rows for all that was run and asked, in which nothing identifies anybody. */
 export function rowsOf(allRuns: Run[], wholly: Asked, pay: string[], standIns: StandIns): Row[] {
 	const runs = allRuns.map(standIns.shownRun);
@@ -382,14 +385,18 @@ export function rowsOf(allRuns: Run[], wholly: Asked, pay: string[], standIns: S
 		socket: standIns.shown(wholly.socket),
 	};
 	const runOf = (name: string) => runs.find(({ operation }) => operation === name)!;
+	const answers = [asked.wrongToken, runOf(asked.wrongToken.operation)].map(answerIn);
+	const [withWrongToken, withToken] = answers.map((answer) => answer && fieldsIn(jsonOf(answer)));
+	const ifTokenTaken: Parameters<typeof refusalRow>[4] =
+		withWrongToken === withToken
+			? ['is accepted', `a mistyped token is not noticed: n8n's ${ANY_TOKEN}`, 'works']
+			: ['is not refused', `n8n takes this for the account: its ${ANY_TOKEN}`, 'limits'];
 	return [
 		edgeRow(allRuns),
-		refusalRow('§5 The token', 'a wrong token', 401, asked.wrongToken, [
-			"nothing: n8n's test of the credential succeeds with any token",
-			'works',
-		]),
+		refusalRow('§5 The token', 'a wrong token', 401, asked.wrongToken, ifTokenTaken),
 		...Object.entries(READ_PARTS).map(([name, part]) => readRow(runOf(name), part, asked)),
 		refusalRow('§4.2 Reading a task', 'a task that does not exist', 404, runOf('missing'), [
+			'is found',
 			'the node takes it for a task',
 			'limits',
 		]),

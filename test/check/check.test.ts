@@ -134,10 +134,10 @@ describe('a stranger checks', () => {
 		],
 		[
 			'one that accepts any token, and counts its history from 1',
-			refusing(200, '{"credits":5}', historyFrom(1)),
+			refusing(200, '{}', historyFrom(1)),
 			'limits',
 			/created_at \| finds a lost video/,
-			/The token \| different \| .*: HTTP 200, fields: credits \| nothing: n8n's test .* any token \| works/,
+			/The token \| different \| a wrong token is accepted: HTTP 200 \| a mistyped .* works/,
 		],
 		[
 			'one that refuses a wrong token in its own words, and counts its history from 0',
@@ -145,6 +145,12 @@ describe('a stranger checks', () => {
 			'limits',
 			/History \| different .*another page has newer entries \| the newest entries are missed/,
 			/with an error: (word-\d word-\d) \| n8n says “.*: \1” \| works/,
+		],
+		[
+			'one that refuses a wrong token in a way that nobody knows',
+			refusing(200, '{"code":"A0301","message":"Hello"}', answering({ '/me': { credits: 5 } })),
+			'limits',
+			/a wrong token is not refused: HTTP 200, fields: code, message \| n8n takes this for .* any token \| limits/,
 		],
 		[
 			'one whose edge refuses a wrong token, and whose history begins with the oldest',
