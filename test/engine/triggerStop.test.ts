@@ -33,7 +33,9 @@ describe('a trigger that cannot work', () => {
 		const error = await refusal(activate({ credential: { apiToken: 'wrong-token' } }));
 		expect(error.message).toMatch(/^Authorization failed: the service refused the API token/);
 		expect(error.constructor.name).toBe('NodeApiError');
-		expect(error.description).toMatch(/API Token/);
+		expect(error.description).toMatch(
+			/API Token.* If the workflow was published, publish it again\.$/,
+		);
 		expect(sim.openedSocketCount).toBe(0);
 	});
 });

@@ -87,6 +87,7 @@ The service has no task with this ID: Not found – task 4711. Check the task ID
 An earlier attempt sent this request to another Base URL, https://old.example.com, as task 4711. To get the result at no extra charge, enter the earlier Base URL or token in the credential again, then choose Executions → Retry. To use the new credential instead, run only this row (charged).
 The file was generated but could not be downloaded: the file is empty. Get the file later, at no extra charge, or here: https://files.example.com/a.mp3
 'Text' is empty. Fill it in, or check the column's name in its expression.
+Authorization failed: the service refused the API token: invalid_token. Enter a new 'API Token' in the credential: the current one is wrong, expired or revoked. If the workflow was published, publish it again.
 The service received too many requests from this account. Wait 7 seconds. If it happens again, set a lower 'Concurrency' under Options.
 `;
 
@@ -102,6 +103,7 @@ describe('every kind of failure', () => {
 			failure('indeterminate', { sentElsewhere: OTHER_URL }),
 			failure('downloadFailed', { isFree: true }),
 			failure('invalidInput', { isTrigger: true }),
+			failure('tokenRefused', { isTrigger: true }),
 			failure('rateLimited', { mediaKind: 'speech' }),
 		];
 		const said = [...kinds.map((kind) => failure(kind)), used, plan, ...others].map(wordingOf);

@@ -202,8 +202,8 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	tokenRefused: (facts) => ({
 		// If the message contains the word “Authorization”, n8n does not try again to activate the workflow.
 		message: `Authorization failed: the service refused the API token${reasonSuffix(facts)}`,
-		description:
-			"Enter a new 'API Token' in the credential: the current one is wrong, expired or revoked.",
+		// After a failed activation, n8n does not start the trigger again by itself.
+		description: `Enter a new 'API Token' in the credential: the current one is wrong, expired or revoked.${facts.isTrigger ? ' If the workflow was published, publish it again.' : ''}`,
 	}),
 	outOfCredit: (facts) => ({
 		message: `The account is out of credit${reasonSuffix(facts)}`,
