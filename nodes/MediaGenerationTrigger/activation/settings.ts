@@ -7,7 +7,7 @@ export const downloadFile = {
 	...downloadField,
 	displayOptions: { show: { events: ['completed', 'generated'] } },
 	description:
-		'Whether to download the audio, video or image. n8n does not delete these files along with the execution: if you expect many, turn this off and use the URL.',
+		'Whether to download the audio, video or image. n8n does not delete these files along with the execution: if you expect many, turn this off and use the URL, which may expire within an hour.',
 } satisfies INodeProperties;
 
 export const checkInterval: NumberField = {

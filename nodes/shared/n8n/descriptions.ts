@@ -80,7 +80,8 @@ export const downloadField = {
 	type: 'boolean',
 	default: true,
 	displayOptions: NOT_FOR_TOOLS,
-	description: 'Whether to download the file. If off, you get only its URL.',
+	description:
+		'Whether to download the file. If off, you get only its URL, which may expire within an hour.',
 } satisfies INodeProperties;
 
 /** Download File, but off by default. It is for operations of which most users need only the URL. */
