@@ -38,7 +38,7 @@ test.each<[string, string, () => unknown]>([
 	expect(bad(result).all).toMatch(PAID);
 	expect(tasks().map(({ input }) => input)).toEqual(['One', 'Two']);
 	// A row without credit is not at fault.
-	expect(/loop/.test(bad(result).all)).toBe(!/no credit/.test(_));
+	expect(/back to the loop/.test(bad(result).all)).toBe(!/no credit/.test(_));
 });
 
 test('a retry of the loop pays only for what is missing', async () => {
@@ -98,7 +98,9 @@ describe('a loop in which rows fail, with a node behind it', () => {
 	test('a retry after the loop was changed in this way charges only for what is missing', async () => {
 		refuse();
 		const failed = await run(looped('directly'), texts(...ROWS));
-		bad(failed);
+		// The second row is that of the first round only.
+		const { all } = bad(failed);
+		expect(all).toMatch(/^Row 2: .* Rows are counted within this round of the loop\.$/);
 		good(await run(looped('through Merge', ERROR_OUTPUT), { retryOf: stored(failed) }));
 		expect([tasks().length, images()]).toEqual([6, 9]);
 	});

@@ -170,7 +170,7 @@ export function chargeSummary(
 	const mustSkipItem = failsAgain && chargedRequests.length > 0;
 	const hasCollectableResults =
 		chargedRequests.length > 0 || (failedItemRequests.length > 0 && !isIndeterminate);
-	const itemCount = new Set(chargedRequests.map(({ index }) => index)).size;
+	const chargedItemCount = new Set(chargedRequests.map(({ index }) => index)).size;
 	const advice = retryAdvice(isSubWorkflow, isInLoop);
 	// A user who first corrected the row would change parameters, so that the retry would be charged for all rows. If
 	// the outcome is indeterminate, the description advises no correction.
@@ -190,7 +190,7 @@ export function chargeSummary(
 		hasOnlyEarlierResults && advice.earlier,
 		hasCollectableResults && !adviceComesFirst && whatToDo,
 		chargedRequests.length > 0 &&
-			`Already paid for${mustSkipItem ? ', so free in that retry' : ''}: ${itemCount} other row${itemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
+			`Already paid for${mustSkipItem ? ', so free in that retry' : ''}: ${chargedItemCount} other row${chargedItemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
 		// n8n saved the earlier execution before this retry, so it lacks what this retry has paid for. Another retry of
 		// the earlier execution finds that only in the memory of this process.
 		isRetry &&
@@ -214,6 +214,7 @@ export function chargeSummary(
 			requests.some(({ state }) => state !== 'gone') &&
 			!hasOnlyEarlierResults &&
 			"Don't retry the calling workflow: that may charge everything again.",
+		kind !== 'overBudget' && rowsSentence,
 	);
 	return { before: adviceComesFirst ? whatToDo : undefined, after };
 }

@@ -212,17 +212,19 @@ export class Run {
 		const isSubWorkflow = callerIdOf(this.context) !== undefined;
 		const isRetry = this.context.getMode() === 'retry';
 		const node = this.context.getNode();
+		const isLooped = isInLoop(this.context);
 		const { hasEarlierRequests } = this.journal;
 		const execution = {
 			isSubWorkflow,
 			isRetry,
-			isInLoop: isInLoop(this.context),
+			isInLoop: isLooped,
+			itemCount: this.credentials.length,
 			hasEarlierRequests,
 			retriesOnFail: node.retryOnFail,
 		};
 		const { before, after } =
 			index === undefined
-				? { before: undefined, after: canceledSummary(requests) }
+				? { before: undefined, after: canceledSummary(requests, execution) }
 				: chargeSummary(requests, { index, error }, execution);
 		const itemIndex = this.credentials.length > 1 && !isOfAllItems ? index : undefined;
 		const nodeError = toNodeError(error, { node, itemIndex, redact, before, after });
@@ -231,9 +233,7 @@ export class Run {
 			// A later manual run finds what this one has paid for, unless it is in a sub-workflow.
 			const isReusable = this.journal.recentRequests !== undefined && !isSubWorkflow;
 			// Execute step on a node in the loop runs only the loop's first round.
-			const nextNode = isInLoop(this.context)
-				? 'the node after the loop, not in it'
-				: 'the next node';
+			const nextNode = isLooped ? 'the node after the loop, not in it' : 'the next node';
 			const howToContinue = isReusable
 				? `To continue, click Execute step on ${nextNode} (if there is none, add one) within an hour: only what is missing is charged (not in queue mode). If that can't be done: `
 				: '';
