@@ -43,7 +43,7 @@ export const maxPaid: NumberField = {
 	typeOptions: { minValue: 0, maxValue: 1_000_000, numberPrecision: 0 },
 	default: 0,
 	description:
-		'The maximum number of paid requests that this node may send in one execution, including loops, Retry On Fail and calls by an AI Agent node. A request for several files counts as one. A run that would need more is refused before anything is sent. 0 means no limit.',
+		'The maximum number of paid requests that this node may send in one execution, including loops, Retry On Fail and calls by an AI Agent node. Each call of a sub-workflow is an execution of its own. A request for several files counts as one. A run that would need more is refused before anything is sent. 0 means no limit.',
 };
 
 export const pollInterval: NumberField = {
