@@ -31,14 +31,12 @@ const NAMES: Record<Operation, string> = {
 
 const HEAD = `# What can go wrong, and what happens then
 
-This page is for developers, and for anyone who wants to know how the node handles failures before trusting it with paid work. To look up a message, see [When something goes wrong](messages.md).
-
-It lists everything that is known to go wrong with the service or on the way to it. Each row is a test (\`test/faults\`) that runs in n8n's own engine against the simulated service. The page is generated from the table of these tests.
+This page lists everything that is known to go wrong with the service or on the way to it. To look up a message, see [When something goes wrong](messages.md). Each row is a test (\`test/faults\`) that runs in n8n's own engine against the simulated service. The page is generated from these tests.
 
 - **The result** means that everything requested comes out, and that the files are identical to the service's.
 - Quotations come from the message or its description or, if there is a result, from a hint; … stands for omitted words.
 - **Sent** and **Paid** say how many create calls were sent, and how many of them were charged (–: the operation has none).
-- **Left open** is always 0: afterwards, no request, WebSocket or connection remains, except where a row says so. The API token appears only in requests to the API, and not in the saved execution, a message, a log, or a file name.
+- Afterwards, no request, WebSocket or connection remains open, except where a row says so. The API token appears only in requests to the API, and not in the saved execution, a message, a log, or a file name.
 `;
 
 const KILLED = `## n8n is killed
@@ -53,7 +51,7 @@ function lineOf(row: Row): string {
 	const what = fails ? `Fails: “${fails}”` : `The result${hints ? `, with “${hints}”` : ''}`;
 	const note = row.note ? `; ${row.note}` : '';
 	const calls = operations.some(isPaid) ? [row.sent ?? 1, row.paid ?? 1] : ['–', '–'];
-	const cells = [fault, names, what + note, ...calls, '0'];
+	const cells = [fault, names, what + note, ...calls];
 	return `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
@@ -62,8 +60,8 @@ function document(): string {
 	const tables = MATRIX.flatMap(({ title, rows }) => [
 		`## ${title}`,
 		'',
-		'| Fault | Operations | What happens | Sent | Paid | Left open |',
-		'| --- | --- | --- | --- | --- | --- |',
+		'| Fault | Operations | What happens | Sent | Paid |',
+		'| --- | --- | --- | --- | --- |',
 		...rows.map(lineOf),
 		'',
 	]);
