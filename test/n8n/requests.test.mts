@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { IDataObject, INode } from 'n8n-workflow';
+import type { IConnections, IDataObject, INode } from 'n8n-workflow';
 import { n8nWorkflow } from '../../demo/n8n.mts';
 import { imagePng } from '../../simulator/media/clips.mts';
 import { CREDENTIAL } from '../../tools/examples.mts';
@@ -197,6 +197,41 @@ describe('a plain request', { timeout: 600_000 }, () => {
 			assert.equal(`${paid()} paid, ${out} out${told.join('')}`, outcome);
 		});
 	}
+});
+
+describe('a loop over nine rows, three of which fail', { timeout: 120_000 }, () => {
+	const texts = ['1', '', '3', '4', '', '', '7', '8', '9'].map((text) => ({ text }));
+	const row = [
+		{ ...base('manualTrigger', 1), name: 'byHand' },
+		{ ...list(...texts), name: 'texts' },
+		{ ...NODES.each!, name: 'each' },
+		{ ...base('splitInBatches', 3, { batchSize: 3 }), name: 'loop' },
+		{ ...say('={{ $json.text }}', {}, PER_ROW), name: 'speak' },
+	];
+	const behind = { ...NODES.draw!, name: 'draw' };
+	const merge = { ...base('merge', 3.2), name: 'merge' };
+	const to = (name: string, index = 0) => [{ node: name, type: 'main' as const, index }];
+	/** Resolves with how many images are charged behind the loop. */
+	async function imagesAfter(backToLoop: IConnections): Promise<number> {
+		const { connections, ...workflow } = workflowOf('Loop', row);
+		const loop = { main: [to('draw'), to('speak')] };
+		const remote = await add({
+			...workflow,
+			nodes: [...row, merge, behind],
+			connections: { ...connections, loop, ...backToLoop },
+		});
+		await remote.run('byHand');
+		return paid() - 6;
+	}
+
+	it('charges each once behind the loop, if both outputs go through a Merge node', async () => {
+		const speak = { main: [to('merge'), to('merge', 1)] };
+		assert.equal(await imagesAfter({ speak, merge: { main: [to('loop')] } }), 9);
+	});
+
+	it('charges some several times, if both outputs go directly to the loop', async () => {
+		assert.equal(await imagesAfter({ speak: { main: [to('loop'), to('loop')] } }), 22);
+	});
 });
 
 function workflowFor(asked: string, names: string[]) {
