@@ -23,7 +23,7 @@ const describeOutput = (output: string, show: IDisplayOptions['show']) => ({
 /** For the AI that builds workflows: advice against its usual mistakes, and the output of each operation. */
 const builderHint: IBuilderHint = {
 	searchHint:
-		'Waits by itself until the file is there: add no Wait node and no polling loop. Pass all items at once, without a loop: they are processed in parallel, and the output keeps their order. For lists set onError to continueErrorOutput, so that a failed row goes to the second output while the others continue. If a loop is needed, connect both outputs to a Merge node, and only this back to the loop. To react to media generated elsewhere, use the Media Generation Trigger.',
+		'Waits by itself until the file is there: add no Wait node and no polling loop. Pass all items at once, without a loop: they are processed in parallel, and the output keeps their order. For lists set onError to continueErrorOutput, so that a failed row goes to the second output while the others continue. If a loop is needed, connect both branches to a Merge node, and only this back to the loop. To react to media generated elsewhere, use the Media Generation Trigger.',
 	extraTypeDefContent: [
 		describeOutput(
 			'one item per text or task: { json: { task_id: string, status: string, audio_url?: string }, binary?: { data } }',

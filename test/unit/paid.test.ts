@@ -31,7 +31,7 @@ test('at most five are named, however many are paid; a failed row has to be let 
 
 test('in a loop, a failed row is let past through a Merge node, in the order of the steps', () => {
 	expect(said([task(0, '7')], failed(1, 'rejected'), { isInLoop: true })).toMatch(
-		/^First get the other rows: change only On Error \(Settings\) to 'Continue \(using error output\)', connect both outputs to a Merge node, and only this back to the loop, save, and choose 'Retry/,
+		/^First get the other rows: change only On Error \(Settings\) to 'Continue \(using error output\)', connect both branches to a Merge node, and only this back to the loop, save, and choose 'Retry/,
 	);
 	expect(said([task(0, '7')], failed(1, 'outOfCredit'), { isInLoop: true })).not.toMatch(/Merge/);
 });
@@ -137,7 +137,7 @@ test('what was paid in earlier rounds or by another node is said, where the list
 		`To skip this row, set On Error to 'Continue (using error output)'. ${sentence}`,
 	);
 	expect(said([], failed(0, 'invalidInput'), { ...earlier, isInLoop: true })).toBe(
-		`To skip this row, set On Error to 'Continue (using error output)', connect both outputs to a Merge node, and only this back to the loop. ${sentence}`,
+		`To skip this row, set On Error to 'Continue (using error output)', connect both branches to a Merge node, and only this back to the loop. ${sentence}`,
 	);
 	expect(said([], failed(0, 'outOfCredit'), { ...earlier, isRetry: true })).toBe(
 		`${sentence} Retry this execution, not an earlier one.`,

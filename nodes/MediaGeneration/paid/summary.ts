@@ -30,8 +30,8 @@ const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | ErrorMeaning | undefined>([
  * only in the list of the sub-workflow's own executions.
  */
 function retryAdvice(isSubWorkflow = false, isInLoop = false) {
-	// If both outputs lead directly to the loop, n8n runs it twice per round, and so repeats the nodes after it.
-	const errorOutput = `'Continue (using error output)'${isInLoop ? ', connect both outputs to a Merge node, and only this back to the loop' : ''}`;
+	// If both branches lead directly to the loop, n8n runs it twice per round, and so repeats the nodes after it.
+	const errorOutput = `'Continue (using error output)'${isInLoop ? ', connect both branches to a Merge node, and only this back to the loop' : ''}`;
 	const executions = isSubWorkflow ? "the sub-workflow's Executions" : 'Executions';
 	return {
 		/** For a failure whose cause is not in the input item, so that a retry can succeed. */
