@@ -108,6 +108,19 @@ test('of a run that failed, only what failed is sent again', async () => {
 	expect(posts()).toBe(3);
 });
 
+test('a corrected row of a batch is charged alone', async () => {
+	onCreate(answer(400, { error: 'unsafe' }), { body: '":"Bad', ...ALWAYS });
+	bad(await run(before(speech(EACH)), texts('One', 'Bad', 'Three')));
+	const charged = sim.chargedCalls;
+	const step = await run(before(speech(EACH)), {
+		...texts('One', 'Good', 'Three'),
+		destinationName: LATER,
+	});
+	expect(step.items(LATER)).toHaveLength(3);
+	expect(charged).toBe(2);
+	expect(sim.chargedCalls).toBe(3);
+});
+
 test('what may have been charged is not sent again, until somebody executes this node itself', async () => {
 	onCreate({ ...answer(500), accepted: true }, { times: 1 });
 	bad(await run(before(speech('Hi'))));
