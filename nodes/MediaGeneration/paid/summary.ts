@@ -93,28 +93,7 @@ const splitByCharge = (requests: ItemRequest[]) => ({
 const indeterminateSentence = (requests: ItemRequest[], max?: number): string =>
 	`Possibly charged (not confirmed by the service): ${listResults(requests, max)}.`;
 
-/**
- * Describes for the user which results of a canceled run were or may have been charged, and how to get them; undefined
- * if there are none. `requests`: the requests of all items, in order.
- */
-export function canceledSummary(requests: ItemRequest[]): string | undefined {
-	const { charged, indeterminate } = splitByCharge(requests);
-	const mediaKind = kindOf(requests);
-	const wayToGet =
-		mediaKind === 'speech'
-			? "the audio with Speech → Collect ('Join Into One File' turned off)"
-			: `the ${MEDIA[mediaKind].plural} in half an hour with History → Get Many`;
-	return joinSentences(
-		charged.length > 0 &&
-			`Get ${wayToGet}, at no extra charge. Already paid for: ${listResults(charged, Infinity)}.`,
-		indeterminate.length > 0 &&
-			`${indeterminateSentence(indeterminate, Infinity)} To find out, ${howToCheckFor(mediaKind)}.`,
-		charged.length + indeterminate.length > 0 &&
-			'Then run only the rows without a result: a new run would charge all rows.',
-	);
-}
-
-/** What `chargeSummary` needs to know about the execution. */
+/** What the summaries need to know about the execution. */
 export interface ExecutionFacts {
 	/** True in a sub-workflow: a retry of the calling workflow runs it anew, and is charged in full. */
 	isSubWorkflow?: boolean;
@@ -122,10 +101,41 @@ export interface ExecutionFacts {
 	isRetry?: boolean;
 	/** True if a node after this one leads back to it. */
 	isInLoop?: boolean;
+	/** How many items the run has; 1 if not set. */
+	itemCount?: number;
 	/** True if this or another node has sent billable requests in an earlier run of this execution. */
 	hasEarlierRequests?: boolean;
 	/** True if the node has Retry On Fail. */
 	retriesOnFail?: boolean;
+}
+
+/** Says what the numbers of rows mean in a round of a loop that has several of them. */
+const rowsSentence = ({ isInLoop, itemCount = 1 }: ExecutionFacts) =>
+	isInLoop && itemCount > 1 && 'Rows are counted within this round of the loop.';
+
+/**
+ * Describes for the user which results of a canceled run were or may have been charged, and how to get them; undefined
+ * if there are none. `requests`: the requests of all items, in order.
+ */
+export function canceledSummary(
+	requests: ItemRequest[],
+	execution: ExecutionFacts = {},
+): string | undefined {
+	const { charged, indeterminate } = splitByCharge(requests);
+	const mediaKind = kindOf(requests);
+	const wayToGet =
+		mediaKind === 'speech'
+			? "the audio with Speech → Collect ('Join Into One File' turned off)"
+			: `the ${MEDIA[mediaKind].plural} in half an hour with History → Get Many`;
+	const isAnyCharged = charged.length + indeterminate.length > 0;
+	return joinSentences(
+		charged.length > 0 &&
+			`Get ${wayToGet}, at no extra charge. Already paid for: ${listResults(charged, Infinity)}.`,
+		indeterminate.length > 0 &&
+			`${indeterminateSentence(indeterminate, Infinity)} To find out, ${howToCheckFor(mediaKind)}.`,
+		isAnyCharged && 'Then run only the rows without a result: a new run would charge all rows.',
+		isAnyCharged && rowsSentence(execution),
+	);
 }
 
 /**
@@ -139,8 +149,9 @@ export interface ExecutionFacts {
 export function chargeSummary(
 	requests: ItemRequest[],
 	failed: { index: number; error: unknown },
-	{ isSubWorkflow, isRetry, isInLoop, hasEarlierRequests, retriesOnFail }: ExecutionFacts = {},
+	execution: ExecutionFacts = {},
 ): Pick<ErrorContext, 'before' | 'after'> {
+	const { isSubWorkflow, isRetry, isInLoop, hasEarlierRequests, retriesOnFail } = execution;
 	const failedItemRequests = requests.filter(
 		({ index, state }) => index === failed.index && state !== 'gone',
 	);
@@ -214,7 +225,7 @@ export function chargeSummary(
 			requests.some(({ state }) => state !== 'gone') &&
 			!hasOnlyEarlierResults &&
 			"Don't retry the calling workflow: that may charge everything again.",
-		kind !== 'overBudget' && rowsSentence,
+		kind !== 'overBudget' && rowsSentence(execution),
 	);
 	return { before: adviceComesFirst ? whatToDo : undefined, after };
 }
