@@ -20,14 +20,16 @@ const field = (typeOptions: NumberField['typeOptions'], byDefault = 1): NumberFi
 	...{ displayName: 'Setting', name: 'setting', type: 'number' },
 	...{ typeOptions, default: byDefault },
 });
+const RATIO = { name: 'ratio', displayName: 'Ratio' };
 const RATIOS = ['LANDSCAPE', 'PORTRAIT'] as const;
 
 /** How each kind of field is read from a raw value. */
 const read = {
-	text: (value: unknown) => fields({ text: value }).text('text', 'Text'),
-	voice: (value: unknown) => fields({ voiceId: value }).locator('voiceId', 'Voice'),
+	text: (value: unknown) => fields({ text: value }).text({ name: 'text', displayName: 'Text' }),
+	voice: (value: unknown) =>
+		fields({ voiceId: value }).locator({ name: 'voiceId', displayName: 'Voice' }),
 	ratio: (value: unknown) =>
-		fields({ ratio: value }).choice('ratio', 'Ratio', RATIOS, new Map([['tall', 'PORTRAIT']])),
+		fields({ ratio: value }).choice(RATIO, RATIOS, new Map([['tall', 'PORTRAIT']])),
 	whole: (value: unknown) =>
 		fields({ setting: value }).number(field({ minValue: 1, maxValue: 4, numberPrecision: 0 })),
 	speed: (value: unknown) =>
@@ -39,7 +41,8 @@ const read = {
 	output: (value: unknown) => option('outputField', value).outputField(),
 	option: (value: unknown) =>
 		option('prompt', value).textOption({ name: 'prompt', displayName: 'Prompt' }),
-	callback: (value: unknown) => option('callbackUrl', value).callbackUrl(),
+	callback: (value: unknown) =>
+		option('callbackUrl', value).urlOption({ name: 'callbackUrl', displayName: 'Callback URL' }),
 };
 type Kind = keyof typeof read;
 
@@ -116,8 +119,8 @@ it('what is not set has its default, but not what is zero', () => {
 	const setting = field({ minValue: 0 }, 0.75);
 	expect(fields({}).numberOption(setting)).toBe(0.75);
 	expect(option('setting', 0).numberOption(setting)).toBe(0);
-	expect(fields({}).choice('ratio', 'Ratio', RATIOS)).toBe('LANDSCAPE');
-	expect(option('ratio', 'PORTRAIT').choice('ratio', 'Ratio', RATIOS)).toBe('PORTRAIT');
+	expect(fields({}).choice(RATIO, RATIOS)).toBe('LANDSCAPE');
+	expect(option('ratio', 'PORTRAIT').choice(RATIO, RATIOS)).toBe('PORTRAIT');
 	expect([fields({ limit: 7 }).limit(), fields({}).limit()]).toEqual([7, 50]);
 	expect(fields({ returnAll: true, limit: 7 }).limit()).toBe(Infinity);
 	for (const options of [null, 'x']) expect(fields({ options }).outputField()).toBe('data');

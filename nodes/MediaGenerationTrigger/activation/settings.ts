@@ -44,15 +44,14 @@ export function readSettings(context: ITriggerFunctions) {
 	const parameters = new NodeParameters((name, fallback) =>
 		context.getNodeParameter(name, fallback),
 	);
-	const { name, displayName } = eventsField;
 	const allowed = EVENTS.map(({ value }) => value);
-	const events = new Set(parameters.choices(name, displayName, allowed));
+	const events = new Set(parameters.choices(eventsField, allowed));
 	return {
 		events,
 		/** True if at least one of the events is about speech tasks. */
 		listensForTasks: taskEvents.some((event) => events.has(event)),
 		/** The tasks to listen for; empty to listen for all tasks of the account. */
-		taskIds: new Set(parameters.taskIds(taskIds.name, taskIds.displayName)),
+		taskIds: new Set(parameters.taskIds(taskIds)),
 		/** The least rise between two progress events, in percentage points. */
 		progressStep: parameters.numberOption(progressStep),
 		wantsFile: parameters.wantsFile(downloadFile),

@@ -1,7 +1,10 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { invalidInput } from '../failure';
 import { asId, asNumber, asWebUrl, isBlank, isRecord, toWellFormed } from '../parsing/values';
-import { limit, returnAll, type NumberField, type SwitchField } from './descriptions';
+import { limit, outputField, returnAll, type NumberField, type SwitchField } from './descriptions';
+
+/** The parts of a field's description that most methods need. */
+type FieldNames = Pick<INodeProperties, 'name' | 'displayName'>;
 
 /** Returns the value of a parameter, with its expressions resolved. Throws n8n's error if that is impossible. */
 type ReadParameter = (name: string, fallback?: unknown) => unknown;
@@ -31,7 +34,7 @@ export class NodeParameters {
 	}
 
 	/** Returns the id in a resource locator. One with white space is refused: it is most likely a name. */
-	locator(name: string, displayName: string): string {
+	locator({ name, displayName }: FieldNames): string {
 		const value = this.readRaw(name, '');
 		const id = requireText(isRecord(value) ? value.value : value, displayName).trim();
 		if (!/\s/.test(id)) return id;
@@ -40,15 +43,12 @@ export class NodeParameters {
 	}
 
 	/** Returns a text or a number as well-formed text (see `toWellFormed`). Throws if it is blank. */
-	text(name: string, displayName: string): string {
+	text({ name, displayName }: FieldNames): string {
 		return toWellFormed(requireText(this.readRaw(name, ''), displayName));
 	}
 
 	/** Returns a text in the options, without surrounding white space; undefined if it is missing or blank. */
-	textOption({
-		name,
-		displayName,
-	}: Pick<INodeProperties, 'name' | 'displayName'>): string | undefined {
+	textOption({ name, displayName }: FieldNames): string | undefined {
 		const value = this.options[name] ?? '';
 		const isBlankText = typeof value === 'string' && isBlank(value);
 		return isBlankText ? undefined : toWellFormed(requireText(value, displayName)).trim();
@@ -56,8 +56,7 @@ export class NodeParameters {
 
 	/** Returns a parameter or option that must be one of `allowed`, or the value of a key of `aliases` (lower case). */
 	choice<T extends string>(
-		name: string,
-		displayName: string,
+		{ name, displayName }: FieldNames,
 		allowed: readonly T[],
 		aliases: ReadonlyMap<string, T> = new Map(),
 	): T {
@@ -100,14 +99,15 @@ export class NodeParameters {
 	}
 
 	/** Returns the ids of speech tasks (§4.2) in a list or a text, each once; empty if there are none. */
-	taskIds(name: string, displayName: string): string[] {
+	taskIds({ name, displayName }: FieldNames): string[] {
 		const ids = textsIn(this.readRaw(name, ''), displayName);
 		return [...new Set(ids.map((id) => requireTaskId(id, displayName)))];
 	}
 
 	/** Returns the ids of at least one and at most `max` speech tasks, each once. */
-	requiredTaskIds({ name, displayName }: INodeProperties, max: number): [string, ...string[]] {
-		const [first, ...others] = this.taskIds(name, displayName);
+	requiredTaskIds(field: FieldNames, max: number): [string, ...string[]] {
+		const { displayName } = field;
+		const [first, ...others] = this.taskIds(field);
 		if (first === undefined) throw invalidInput(displayName, 'is empty');
 		if (others.length < max) return [first, ...others];
 		const text = `lists ${others.length + 1} tasks, but the maximum is ${max}`;
@@ -115,7 +115,7 @@ export class NodeParameters {
 	}
 
 	/** Returns the values of a parameter that lists one or more of `allowed`. */
-	choices<T extends string>(name: string, displayName: string, allowed: readonly T[]): T[] {
+	choices<T extends string>({ name, displayName }: FieldNames, allowed: readonly T[]): T[] {
 		const chosen = textsIn(this.readRaw(name, []), displayName);
 		if (chosen.length === 0) throw invalidInput(displayName, 'is empty', 'Choose at least one');
 		const invalidChoice = chosen.find((value) => !allowed.includes(value as T));
@@ -126,7 +126,8 @@ export class NodeParameters {
 
 	/** Returns the name of the binary field that receives the file. */
 	outputField(): string {
-		return requireText(this.options.outputField ?? 'data', 'Put Output File in Field').trim();
+		const { name, displayName, default: byDefault } = outputField;
+		return requireText(this.options[name] ?? byDefault, displayName).trim();
 	}
 
 	/** Returns how many records to output at most; Infinity if the user wants all. */
@@ -135,12 +136,11 @@ export class NodeParameters {
 		return this.number(limit);
 	}
 
-	/** Returns the URL that the service calls when a task is completed (§6.3); undefined if it is not set. */
-	callbackUrl(): string | undefined {
-		const displayName = 'Callback URL';
-		const text = this.textOption({ name: 'callbackUrl', displayName });
+	/** Returns an http(s) URL in the options; undefined if it is missing or blank. */
+	urlOption(field: FieldNames): string | undefined {
+		const text = this.textOption(field);
 		if (text === undefined || asWebUrl(text)) return text;
-		throw invalidInput(displayName, 'must begin with https:// or http://');
+		throw invalidInput(field.displayName, 'must begin with https:// or http://');
 	}
 }
 

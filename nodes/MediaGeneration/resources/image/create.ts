@@ -3,6 +3,11 @@ import { promptField } from '../../../shared/n8n/descriptions';
 import { generationFields, generationTask } from '../../run/generationTask';
 import type { Operation } from '../../run/operation';
 
+const imagePromptField = promptField(
+	'e.g. A lighthouse at dawn, watercolor',
+	'Describe the image: subject, style, mood',
+);
+
 /** Image → Text to Image (§4.8): generates one image. It is charged. */
 export const createImage: Operation = {
 	option: {
@@ -11,15 +16,9 @@ export const createImage: Operation = {
 		description: 'Generate an image from a text prompt',
 		action: 'Generate image from text',
 	},
-	fields: [
-		promptField(
-			'e.g. A lighthouse at dawn, watercolor',
-			'Describe the image: subject, style, mood',
-		),
-		...generationFields('image'),
-	],
+	fields: [imagePromptField, ...generationFields('image')],
 	prepare(item) {
-		const prompt = item.parameters.text('prompt', 'Prompt');
+		const prompt = item.parameters.text(imagePromptField);
 		return generationTask(item, { generation: GENERATIONS.image, fields: { prompt } });
 	},
 };

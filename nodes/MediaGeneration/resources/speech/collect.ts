@@ -8,6 +8,7 @@ import { hasWebSocket, acquireSocket } from '../../../shared/speech/accountSocke
 import { waitForTask } from '../../../shared/speech/speechTask';
 import {
 	downloadField,
+	outputField,
 	pollInterval,
 	subtitlesField,
 	SUBTITLES_BINARY_FIELD,
@@ -24,18 +25,18 @@ export type CollectOptions = ReturnType<typeof readCollectOptions>;
 
 /** Reads how to wait for a speech task, and what to download. Throws a Failure if a field is invalid. */
 export function readCollectOptions(parameters: NodeParameters) {
-	const outputField = parameters.outputField();
+	const fileField = parameters.outputField();
 	const wantsSubtitles = parameters.wantsFile(subtitlesField);
-	if (wantsSubtitles && outputField === SUBTITLES_BINARY_FIELD) {
+	if (wantsSubtitles && fileField === SUBTITLES_BINARY_FIELD) {
 		const text = `must not be "${SUBTITLES_BINARY_FIELD}": the subtitles go there`;
-		throw invalidInput('Put Output File in Field', text);
+		throw invalidInput(outputField.displayName, text);
 	}
 	return {
 		timeoutMs: parameters.durationOption(timeoutField('speech')),
 		pollIntervalMs: parameters.durationOption(pollInterval),
 		wantsFile: parameters.wantsFile(downloadField),
 		wantsSubtitles,
-		outputField,
+		fileField,
 	};
 }
 
@@ -163,7 +164,7 @@ async function fetchSubtitles(
 export const speechItem = (
 	{ output }: ItemContext,
 	{ taskId, task, file, durationMs, subtitles }: SpeechResult,
-	outputField: string,
+	fileField: string,
 	extraFields: ServiceRecord = {},
 ): INodeExecutionData => {
 	const { audioUrl, raw, status } = task;
@@ -176,7 +177,7 @@ export const speechItem = (
 		...durationField(durationMs),
 		...extraFields,
 	};
-	return output(json, binaryOf(outputField, { file, subtitles }));
+	return output(json, binaryOf(fileField, { file, subtitles }));
 };
 
 /** Returns the field of an output item for a duration in ms; no field if the duration is unknown. */
@@ -185,12 +186,12 @@ export const durationField = (ms: number | undefined): { duration_seconds?: numb
 
 /** Returns the `binary` of an output item; undefined if there are no files. */
 export function binaryOf(
-	outputField: string,
+	fileField: string,
 	{ file, subtitles }: Pick<SpeechResult, 'file' | 'subtitles'>,
 ): INodeExecutionData['binary'] {
 	if (!file && !subtitles) return undefined;
 	const binary: IBinaryKeyData = {};
-	if (file) binary[outputField] = file;
+	if (file) binary[fileField] = file;
 	if (subtitles) binary[SUBTITLES_BINARY_FIELD] = subtitles;
 	return binary;
 }

@@ -67,7 +67,7 @@ export const collectSpeech: Operation = {
 					const resultPromise = collect({ ...item, stopStarting }, collectOptions, id);
 					// The failure of one task must not discard the audio of the other tasks.
 					return await toItemResult(
-						resultPromise.then((result) => speechItem(item, result, collectOptions.outputField)),
+						resultPromise.then((result) => speechItem(item, result, collectOptions.fileField)),
 					);
 				});
 			}

@@ -16,7 +16,7 @@ export const getSpeech: Operation = {
 		const { parameters, api, stopStarting } = item;
 		const [id] = parameters.requiredTaskIds(taskIdField, 1);
 		const wantsFile = parameters.wantsFile(downloadOffByDefault);
-		const outputField = parameters.outputField();
+		const fileField = parameters.outputField();
 
 		return async () => {
 			const task = await api.getTask(id, stopStarting).catch((error: unknown) => {
@@ -24,7 +24,7 @@ export const getSpeech: Operation = {
 			});
 			const url = wantsFile ? task.audioUrl : undefined;
 			const sound = await fetchSound(item, id, url);
-			return [speechItem(item, { taskId: id, task, ...sound }, outputField)];
+			return [speechItem(item, { taskId: id, task, ...sound }, fileField)];
 		};
 	},
 };

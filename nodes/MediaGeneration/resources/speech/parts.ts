@@ -94,9 +94,9 @@ export async function collectParts(
 export async function speechOutput(
 	item: ItemContext,
 	results: SpeechResult[],
-	{ outputField, wantsSubtitles }: CollectOptions,
+	{ fileField, wantsSubtitles }: CollectOptions,
 ): Promise<INodeExecutionData[]> {
-	if (results.length === 1) return [speechItem(item, results[0]!, outputField)];
+	if (results.length === 1) return [speechItem(item, results[0]!, fileField)];
 	const json = {
 		task_id: results[0]!.taskId,
 		status: 'completed',
@@ -118,13 +118,13 @@ export async function speechOutput(
 	});
 	if ('file' in joined) {
 		const joinedJson = { ...json, ...durationField(joined.durationMs) };
-		return [item.output(joinedJson, binaryOf(outputField, joined))];
+		return [item.output(joinedJson, binaryOf(fileField, joined))];
 	}
 	item.report.hint(
 		`The parts could not be joined: ${joined.reason}. They come out as separate items`,
 	);
 	return results.map((result, index) =>
-		speechItem(item, result, outputField, { part: index + 1, parts: results.length }),
+		speechItem(item, result, fileField, { part: index + 1, parts: results.length }),
 	);
 }
 

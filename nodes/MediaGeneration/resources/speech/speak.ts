@@ -81,76 +81,84 @@ const waitForCompletion = {
 		'Whether to wait until the audio is ready. Turn off to get just the task ID right away, and get the audio later with Speech → Collect, at no extra charge.',
 } satisfies INodeProperties;
 
+const textField: INodeProperties = {
+	displayName: 'Text',
+	name: 'text',
+	type: 'string',
+	typeOptions: { rows: 4 },
+	required: true,
+	default: '',
+	placeholder: 'e.g. Welcome to our show!',
+	description:
+		'The text to convert to speech. If it is longer than your service allows, add the option Split Text Longer Than.',
+};
+
+const voiceField: INodeProperties = {
+	displayName: 'Voice',
+	name: 'voiceId',
+	type: 'resourceLocator',
+	required: true,
+	default: { mode: 'list', value: '' },
+	description:
+		'The voice that reads the text. Search by name, language, gender, age or use. The arrow (↗) beside a voice plays a preview.',
+	builderHint: { propertyHint: 'Required. By ID: a voice_id from Voice → Get Many' },
+	modes: [
+		{
+			displayName: 'From List',
+			name: 'list',
+			type: 'list',
+			placeholder: 'Select a voice...',
+			typeOptions: { searchListMethod: 'searchVoices', searchable: true },
+			hint: 'To hear a preview of a voice, point at it in the list and click the arrow (↗)',
+		},
+		{
+			displayName: 'By ID',
+			name: 'id',
+			type: 'string',
+			placeholder: 'e.g. 21m00Tcm4TlvDq8ikWAM',
+			hint: 'Enter a voice ID, not a name. To search by name, switch to From list.',
+		},
+	],
+};
+
+const modelField: INodeProperties = {
+	displayName: 'Model',
+	name: 'modelId',
+	type: 'options',
+	options: [
+		{ name: 'Flash V2.5', value: FLASH_V2_5, description: 'Fastest' },
+		{
+			name: 'Multilingual V2',
+			value: MULTILINGUAL_V2,
+			description: 'Natural speech in many languages',
+		},
+		{ name: 'Turbo V2.5', value: TURBO_V2_5, description: 'Good quality at high speed' },
+		{ name: 'V3', value: V3, description: 'Newest and most expressive' },
+	],
+	default: MULTILINGUAL_V2,
+	description: 'The speech model to use',
+};
+
+const callbackUrlField: INodeProperties = {
+	displayName: 'Callback URL',
+	name: 'callbackUrl',
+	type: 'string',
+	default: '',
+	placeholder: 'e.g. https://example.com/speech-done',
+	description: 'A URL that the service calls when the task is completed',
+};
+
 const fields: INodeProperties[] = [
-	{
-		displayName: 'Text',
-		name: 'text',
-		type: 'string',
-		typeOptions: { rows: 4 },
-		required: true,
-		default: '',
-		placeholder: 'e.g. Welcome to our show!',
-		description:
-			'The text to convert to speech. If it is longer than your service allows, add the option Split Text Longer Than.',
-	},
-	{
-		displayName: 'Voice',
-		name: 'voiceId',
-		type: 'resourceLocator',
-		required: true,
-		default: { mode: 'list', value: '' },
-		description:
-			'The voice that reads the text. Search by name, language, gender, age or use. The arrow (↗) beside a voice plays a preview.',
-		builderHint: { propertyHint: 'Required. By ID: a voice_id from Voice → Get Many' },
-		modes: [
-			{
-				displayName: 'From List',
-				name: 'list',
-				type: 'list',
-				placeholder: 'Select a voice...',
-				typeOptions: { searchListMethod: 'searchVoices', searchable: true },
-				hint: 'To hear a preview of a voice, point at it in the list and click the arrow (↗)',
-			},
-			{
-				displayName: 'By ID',
-				name: 'id',
-				type: 'string',
-				placeholder: 'e.g. 21m00Tcm4TlvDq8ikWAM',
-				hint: 'Enter a voice ID, not a name. To search by name, switch to From list.',
-			},
-		],
-	},
-	{
-		displayName: 'Model',
-		name: 'modelId',
-		type: 'options',
-		options: [
-			{ name: 'Flash V2.5', value: FLASH_V2_5, description: 'Fastest' },
-			{
-				name: 'Multilingual V2',
-				value: MULTILINGUAL_V2,
-				description: 'Natural speech in many languages',
-			},
-			{ name: 'Turbo V2.5', value: TURBO_V2_5, description: 'Good quality at high speed' },
-			{ name: 'V3', value: V3, description: 'Newest and most expressive' },
-		],
-		default: MULTILINGUAL_V2,
-		description: 'The speech model to use',
-	},
+	textField,
+	voiceField,
+	modelField,
 	waitForCompletion,
 	{
 		...downloadField,
 		displayOptions: { ...NOT_FOR_TOOLS, show: { waitForCompletion: [true] } },
 	},
 	optionsField(
-		{
-			displayName: 'Callback URL',
-			name: 'callbackUrl',
-			type: 'string',
-			default: '',
-			placeholder: 'e.g. https://example.com/speech-done',
-			description: 'A URL that the service calls when the task is completed',
-		},
+		callbackUrlField,
 		concurrency,
 		subtitlesField,
 		maxPaid,
@@ -169,16 +177,16 @@ const fields: INodeProperties[] = [
 /** Builds the request body (§4.1). It contains every setting, because the defaults of services differ. */
 function buildRequestBody(parameters: NodeParameters) {
 	return {
-		input: parameters.text('text', 'Text'),
-		voice_id: parameters.locator('voiceId', 'Voice'),
-		model_id: parameters.choice('modelId', 'Model', MODEL_IDS),
+		input: parameters.text(textField),
+		voice_id: parameters.locator(voiceField),
+		model_id: parameters.choice(modelField, MODEL_IDS),
 		stability: parameters.numberOption(settingField('stability')),
 		similarity: parameters.numberOption(settingField('similarity')),
 		style: parameters.numberOption(settingField('style')),
 		speed: parameters.numberOption(settingField('speed')),
 		use_speaker_boost: parameters.flag(useSpeakerBoost),
 		// JSON leaves out an undefined value.
-		call_back_url: parameters.callbackUrl(),
+		call_back_url: parameters.urlOption(callbackUrlField),
 	};
 }
 

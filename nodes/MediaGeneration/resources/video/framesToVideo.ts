@@ -4,12 +4,15 @@ import { generationFields, generationTask } from '../../run/generationTask';
 import type { Operation } from '../../run/operation';
 import { imageBodyPreparer } from './images';
 
-const IMAGES_LABEL = 'Images (in Order)';
-
 const framesPrompt = promptField(
 	'e.g. Slow camera pan',
 	'How to get from one image to the next',
 	false,
+);
+
+const imagesField = inputImagesField(
+	'Images (in Order)',
+	'The images that the video goes through, in the order in which you list them',
 );
 
 /** Video → Image Sequence to Video (§4.7): generates one video. It is charged. */
@@ -20,18 +23,12 @@ export const framesToVideo: Operation = {
 		description: 'Generate a video that goes through your images, from the first to the last',
 		action: 'Generate video from image sequence',
 	},
-	fields: [
-		inputImagesField(
-			IMAGES_LABEL,
-			'The images that the video goes through, in the order in which you list them',
-		),
-		...generationFields('video', framesPrompt),
-	],
+	fields: [imagesField, ...generationFields('video', framesPrompt)],
 	prepare(item) {
 		return generationTask(item, {
 			generation: GENERATIONS.framesToVideo,
 			fields: { prompt: item.parameters.textOption(framesPrompt) },
-			prepareBody: imageBodyPreparer(item, IMAGES_LABEL, 'frames'),
+			prepareBody: imageBodyPreparer(item, imagesField, 'frames'),
 		});
 	},
 };

@@ -1,4 +1,4 @@
-import type { IBinaryData } from 'n8n-workflow';
+import type { IBinaryData, INodeProperties } from 'n8n-workflow';
 import { Failure, invalidInput } from '../../../shared/failure';
 import { download } from '../../../shared/http/download';
 import { wordingOf } from '../../../shared/n8n/messages';
@@ -51,16 +51,16 @@ const USE_IMAGE_REMEDY = 'Use a file that is an image, such as a PNG or JPEG';
  * FillBody that it resolves with, throws a Failure if a download fails, a file is not an image, or the images are too
  * large. The body is JSON, such as `{ "frames": ["<base64>", …], "prompt": "…" }`.
  *
- * @param displayName the name of the field in messages
+ * @param imagesField the field that says where the images are, from `inputImagesField`
  * @param requestField the field of the body that has the images
  */
 export function imageBodyPreparer(
 	item: ItemContext,
-	displayName: string,
+	{ name, displayName, default: byDefault }: INodeProperties,
 	requestField: 'ingredients' | 'frames',
 ) {
 	const { context, index, parameters } = item;
-	const sources = sourcesIn(parameters.readRaw('binaryPropertyName', 'data') ?? '');
+	const sources = sourcesIn(parameters.readRaw(name, byDefault) ?? '');
 	if (sources.length === 0) {
 		const text = 'is empty: it must say where the images are';
 		const remedy = 'Enter the names of input binary fields that hold images, or image URLs';

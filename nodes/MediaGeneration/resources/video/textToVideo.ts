@@ -1,3 +1,4 @@
+import type { INodeProperties } from 'n8n-workflow';
 import {
 	ASPECT_RATIO_ALIASES,
 	ASPECT_RATIOS,
@@ -9,6 +10,19 @@ import { generationFields, generationTask } from '../../run/generationTask';
 import type { Operation } from '../../run/operation';
 
 const [LANDSCAPE, PORTRAIT] = ASPECT_RATIOS;
+
+const aspectRatioField: INodeProperties = {
+	displayName: 'Aspect Ratio',
+	name: 'aspectRatio',
+	type: 'options',
+	options: [
+		{ name: 'Landscape (16:9)', value: LANDSCAPE },
+		{ name: 'Portrait (9:16)', value: PORTRAIT },
+	],
+	default: LANDSCAPE,
+	description:
+		"The video's aspect ratio. An expression can also give 16:9, 9:16, landscape or portrait.",
+};
 
 /* n8n's lint accepts only a literal or a plain variable as the default of a field. */
 const { min: minValue, max: maxValue, default: defaultValue } = NUMBER_OF_VIDEOS;
@@ -31,33 +45,12 @@ export const textToVideo: Operation = {
 		description: 'Generate one or more videos from a text prompt',
 		action: 'Generate videos from text',
 	},
-	fields: [
-		videoPromptField,
-		{
-			displayName: 'Aspect Ratio',
-			name: 'aspectRatio',
-			type: 'options',
-			options: [
-				{ name: 'Landscape (16:9)', value: LANDSCAPE },
-				{ name: 'Portrait (9:16)', value: PORTRAIT },
-			],
-			default: LANDSCAPE,
-			description:
-				"The video's aspect ratio. An expression can also give 16:9, 9:16, landscape or portrait.",
-		},
-		numberOfVideos,
-		...generationFields('video'),
-	],
+	fields: [videoPromptField, aspectRatioField, numberOfVideos, ...generationFields('video')],
 	prepare(item) {
 		const { parameters } = item;
 		const fields = {
-			prompt: parameters.text('prompt', 'Prompt'),
-			aspect_ratio: parameters.choice(
-				'aspectRatio',
-				'Aspect Ratio',
-				ASPECT_RATIOS,
-				ASPECT_RATIO_ALIASES,
-			),
+			prompt: parameters.text(videoPromptField),
+			aspect_ratio: parameters.choice(aspectRatioField, ASPECT_RATIOS, ASPECT_RATIO_ALIASES),
 			number_of_videos: parameters.number(numberOfVideos),
 		};
 		return generationTask(item, { generation: GENERATIONS.textToVideo, fields });
