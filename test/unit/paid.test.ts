@@ -118,13 +118,24 @@ test('what is paid and what may be are told apart; the rest is not named', () =>
 });
 
 test('a file is named by its id or URL, never by its content', () => {
-	const video = (index: number, fileUrl: string): ItemRequest => ({
+	const video = (index: number, fileUrl: string, id?: string): ItemRequest => ({
 		...{ index, state: 'accepted' },
-		request: { kind: 'video', files: [{ fileUrl, raw: {} }], announcedIds: [] } as never,
+		request: {
+			...{
+				kind: 'video',
+				files: [{ id, fileUrl, raw: {} }],
+				announcedIds: ['x'],
+				failedIds: ['x'],
+			},
+		} as never,
 	});
-	const requests = [video(0, 'https://x/1.mp4'), video(1, 'data:video/mp4;base64,AAAA')];
+	const requests = [
+		video(0, 'https://x/1.mp4'),
+		video(1, 'data:video/mp4;base64,AAAA'),
+		video(2, 'https://x/3.mp4', 'v3'),
+	];
 	expect(canceledSummary(requests)).toMatch(
-		/paid for: video https:.*1\.mp4; video of row 2\. Then /,
+		/paid for: videos https:\S*1\.mp4, v3; video of row 2\. Then /,
 	);
 });
 
@@ -171,6 +182,61 @@ test('with Retry On Fail, it is said that each attempt that failed in this way w
 		expect(said([gone(0)], failed(0, kind), retriesOnFail)).not.toMatch(/Retry On Fail/);
 	// The result of this request may still come, so it is not sent again.
 	expect(said([sent(0)], failed(0, 'generationFailed'), retriesOnFail)).not.toMatch(/like/);
+});
+
+/** The error of an expression. */
+const foreign = { index: 1, error: new Error('n8n’s own') };
+const noCredit = { index: 1, error: new Failure('taskFailed', { meaning: 'credit' }) };
+const passing = { index: 1, error: new Failure('downloadFailed', { transient: true }) };
+const FIRST = /^First get the other rows: change only/;
+const CONTINUE = /^To continue, open Executions/;
+test.each<[string, RegExp, ...Parameters<typeof chargeSummary>]>([
+	['n8n’s own error is about the row', FIRST, [task(0, '7')], foreign],
+	['what is outside is told by its meaning, too', CONTINUE, [task(0, '7')], noCredit],
+	['what may pass is outside', CONTINUE, [task(0, '7')], passing],
+	['a retry keeps the rows', /A retry uses the rows as/, [task(0, '7')], failed(1, 'rejected')],
+	['several rows', /: 2 other rows \(/, tasks(2), failed(2, 'outOfCredit')],
+	[
+		'several rows that may be charged',
+		/does not send them again/,
+		[sent(0), sent(1)],
+		failed(2, 'rejected'),
+	],
+	[
+		'no correction where nobody knows what came of the row',
+		/^To get the other rows, change only/,
+		[task(0, '7')],
+		failed(1, 'indeterminate'),
+	],
+	[
+		'nothing to retry where the token was replaced',
+		/^$/,
+		[task(1, '7')],
+		failed(1, 'indeterminate'),
+	],
+	[
+		'the task of another row is replaced, not that of the failed one',
+		/^(?!.*new one)/,
+		[gone(0), task(1, '7')],
+		failed(1, 'notFound'),
+	],
+	[
+		'what was collected for free is not charged',
+		/^$/,
+		[],
+		failed(0, 'taskFailed'),
+		{ retriesOnFail: true },
+	],
+	['a retry that paid nothing', /^$/, [], failed(0, 'rejected'), { isRetry: true }],
+	[
+		'a retry that paid',
+		/Retry this execution, not an earlier one\.$/,
+		[task(0, '7')],
+		failed(1, 'outOfCredit'),
+		{ isRetry: true },
+	],
+])('what to do: %s', (_, expected, ...summary) => {
+	expect(said(...summary)).toMatch(expected);
 });
 
 test('nothing is said when nothing else is paid', () => {

@@ -174,7 +174,7 @@ export function chargeSummary(
 	const isCauseOutside =
 		CAUSES_OUTSIDE_OF_ITEM.has(kind) ||
 		CAUSES_OUTSIDE_OF_ITEM.has(facts?.meaning) ||
-		(kind === 'downloadFailed' && facts?.transient === true) ||
+		facts?.transient === true ||
 		// The next retry creates a new task.
 		isUnknownTaskReplaced;
 	const failsAgain = isIndeterminate || !isCauseOutside;
