@@ -11,7 +11,7 @@ import {
 import { GENERATIONS, MEDIA, PAID_OPERATIONS, PAID_SPEECH_OPERATIONS } from '../shared/contract';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
 import { searchVoices } from './listSearch/searchVoices';
-import { operationFields, resource, subtitle } from './resources';
+import { operationFields, resourceField, subtitle } from './resources';
 import { router } from './router';
 
 /** Describes an operation's output to the AI that builds workflows, such as n8n's Assistant. */
@@ -94,7 +94,7 @@ export class MediaGeneration implements INodeType {
 			whenToDisplay: 'beforeExecution',
 			location: 'outputPane',
 		})),
-		properties: [resource, ...operationFields],
+		properties: [resourceField, ...operationFields],
 	};
 
 	methods = {

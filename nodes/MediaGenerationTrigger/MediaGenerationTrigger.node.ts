@@ -8,8 +8,13 @@ import {
 } from 'n8n-workflow';
 import { optionsField, outputField } from '../shared/n8n/descriptions';
 import { testMediaGenerationApi } from '../shared/n8n/credentialTest';
-import { eventsField, taskIds } from '../shared/n8n/triggerEvents';
-import { checkInterval, downloadFile, progressStep, subtitle } from './activation/settings';
+import { eventsField, taskIdsField } from '../shared/n8n/triggerEvents';
+import {
+	checkIntervalField,
+	downloadFileField,
+	progressStepField,
+	subtitle,
+} from './activation/settings';
 import { startTrigger } from './trigger';
 
 const BUILDING_HELP =
@@ -57,9 +62,9 @@ export class MediaGenerationTrigger implements INodeType {
 		],
 		properties: [
 			eventsField,
-			taskIds,
-			downloadFile,
-			optionsField(checkInterval, progressStep, outputField),
+			taskIdsField,
+			downloadFileField,
+			optionsField(checkIntervalField, progressStepField, outputField),
 		],
 	};
 

@@ -12,7 +12,7 @@ import { wordingOf } from '../shared/n8n/messages';
 import { readNodeCredential } from '../shared/n8n/nodeCredential';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import { selfStartFailure } from '../shared/n8n/selfStart';
-import { eventsField, taskIds } from '../shared/n8n/triggerEvents';
+import { eventsField, taskIdsField } from '../shared/n8n/triggerEvents';
 import type { Redactor } from '../shared/parsing/redaction';
 import { hasWebSocket } from '../shared/speech/accountSocket';
 import type { Activation } from './activation/activation';
@@ -142,8 +142,11 @@ class ListeningTrigger {
 }
 
 /** Returns the Failure of kind selfTrigger if a trigger with these settings would start itself; otherwise undefined. */
-function selfStartFailureOf(context: ITriggerFunctions, { events, taskIds: ids }: Settings) {
-	const parameters = { [eventsField.name]: [...events], [taskIds.name]: [...ids].join(' ') };
+function selfStartFailureOf(context: ITriggerFunctions, { events, taskIds }: Settings) {
+	const parameters = {
+		[eventsField.name]: [...events],
+		[taskIdsField.name]: [...taskIds].join(' '),
+	};
 	return selfStartFailure(context, { ...context.getNode(), parameters });
 }
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
-import { returnAll, taskIdField, type NumberField } from '../../nodes/shared/n8n/descriptions';
+import { returnAllField, taskIdField, type NumberField } from '../../nodes/shared/n8n/descriptions';
 import type { ServiceRecord } from '../../nodes/shared/contract';
 import { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import {
@@ -125,9 +125,9 @@ it('what is not set has its default, but not what is zero', () => {
 	expect(fields({ returnAll: true, limit: 7 }).limit()).toBe(Infinity);
 	for (const options of [null, 'x']) expect(fields({ options }).outputField()).toBe('data');
 	for (const returned of [undefined, null, ''])
-		expect(fields({ returnAll: returned }).flag({ ...returnAll, default: true })).toBe(true);
+		expect(fields({ returnAll: returned }).flag({ ...returnAllField, default: true })).toBe(true);
 	for (const value of [false, 'false'])
-		expect(fields({ returnAll: value }).flag({ ...returnAll, default: true })).toBe(false);
+		expect(fields({ returnAll: value }).flag({ ...returnAllField, default: true })).toBe(false);
 });
 
 describe('a voice in the picker', () => {

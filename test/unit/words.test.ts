@@ -3,7 +3,7 @@ import { NodeHelpers, type INodeProperties, type INodePropertyOptions } from 'n8
 import { MediaGenerationApi } from '../../credentials/MediaGenerationApi.credentials';
 import { MediaGeneration } from '../../nodes/MediaGeneration/MediaGeneration.node';
 import { MEDIA } from '../../nodes/shared/contract';
-import { limit, optionsField } from '../../nodes/shared/n8n/descriptions';
+import { limitField, optionsField } from '../../nodes/shared/n8n/descriptions';
 import { BANNED } from './terms';
 import codex from '../../nodes/MediaGeneration/MediaGeneration.node.json';
 import triggerCodex from '../../nodes/MediaGenerationTrigger/MediaGenerationTrigger.node.json';
@@ -125,7 +125,7 @@ test("what the nodes call things is found with n8n's search, and so is what peop
 });
 
 test('options are in alphabetical order, whatever order they are given in', () => {
-	const given = ['Seed', 'Put', 'Idle'].map((displayName) => ({ ...limit, displayName }));
+	const given = ['Seed', 'Put', 'Idle'].map((displayName) => ({ ...limitField, displayName }));
 	const names = optionsField(...given).options!.map(
 		(one) => 'displayName' in one && one.displayName,
 	);

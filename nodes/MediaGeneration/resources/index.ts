@@ -39,7 +39,7 @@ const RESOURCES: Array<{
 	{ name: 'Account', value: 'account', operations: [getAccount] },
 ];
 
-export const resource: INodeProperties = {
+export const resourceField: INodeProperties = {
 	displayName: 'Resource',
 	name: 'resource',
 	type: 'options',

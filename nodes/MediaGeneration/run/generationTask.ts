@@ -8,10 +8,10 @@ import { findInHistory, findRenewedFile } from '../../shared/generation/historyS
 import { Failure, withDefaultFacts } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import {
-	concurrency,
+	concurrencyField,
 	downloadField,
-	idleTimeout,
-	maxPaid,
+	idleTimeoutField,
+	maxPaidField,
 	optionsField,
 	outputField,
 	timeoutField,
@@ -37,7 +37,14 @@ export const generationFields = (
 	...ownOptions: INodeProperties[]
 ): INodeProperties[] => [
 	downloadField,
-	optionsField(concurrency, idleTimeout, maxPaid, ...ownOptions, outputField, timeoutField(kind)),
+	optionsField(
+		concurrencyField,
+		idleTimeoutField,
+		maxPaidField,
+		...ownOptions,
+		outputField,
+		timeoutField(kind),
+	),
 ];
 
 /**
@@ -48,7 +55,7 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 	const { context, credential, parameters } = item;
 	const { kind } = order.generation;
 	const timeoutMs = parameters.durationOption(timeoutField(kind));
-	const idleTimeoutMs = parameters.durationOption(idleTimeout);
+	const idleTimeoutMs = parameters.durationOption(idleTimeoutField);
 	const wantsFile = parameters.wantsFile(downloadField);
 	const fileField = parameters.outputField();
 	// There is only one create call, so its key needs no name.

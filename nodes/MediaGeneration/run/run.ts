@@ -5,7 +5,7 @@ import { makeCallSignals, type CallSignals } from '../../shared/async/callSignal
 import type { ServiceRecord } from '../../shared/contract';
 import { Failure, withDefaultFacts } from '../../shared/failure';
 import type { Credential } from '../../shared/http/credential';
-import { concurrency, maxPaid } from '../../shared/n8n/descriptions';
+import { concurrencyField, maxPaidField } from '../../shared/n8n/descriptions';
 import { callerIdOf } from '../../shared/n8n/internals';
 import { rowPrefix } from '../../shared/n8n/messages';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
@@ -131,7 +131,7 @@ export class Run {
 			const task = prepare(item);
 			if (typeof task === 'function') return { ...item, entries: [], run: task };
 			const entries = this.journal.entriesFor(item, task.callKeys);
-			this.maxPaid = Math.min(this.maxPaid, item.parameters.numberOption(maxPaid) || Infinity);
+			this.maxPaid = Math.min(this.maxPaid, item.parameters.numberOption(maxPaidField) || Infinity);
 			return { ...item, entries, run: async () => await task.run(entries) };
 		} catch (error) {
 			return new FailedResult(error);
@@ -151,7 +151,7 @@ export class Run {
 			!this.isToolRun,
 		);
 		// The first item whose option Concurrency is valid sets the concurrency of the whole run.
-		this.concurrency ??= new ConcurrencyLimiter(parameters.numberOption(concurrency));
+		this.concurrency ??= new ConcurrencyLimiter(parameters.numberOption(concurrencyField));
 		return {
 			index,
 			context,

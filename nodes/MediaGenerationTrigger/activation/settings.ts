@@ -1,16 +1,16 @@
 import type { INodeProperties, ITriggerFunctions } from 'n8n-workflow';
 import { downloadField, type NumberField } from '../../shared/n8n/descriptions';
 import { NodeParameters } from '../../shared/n8n/parameters';
-import { EVENTS, eventsField, taskEvents, taskIds } from '../../shared/n8n/triggerEvents';
+import { EVENTS, eventsField, taskEvents, taskIdsField } from '../../shared/n8n/triggerEvents';
 
-export const downloadFile = {
+export const downloadFileField = {
 	...downloadField,
 	displayOptions: { show: { events: ['completed', 'generated'] } },
 	description:
 		'Whether to download the audio, video or image. n8n does not delete these files along with the execution: if you expect many, turn this off and use the URL, which may expire within an hour.',
 } satisfies INodeProperties;
 
-export const checkInterval: NumberField = {
+export const checkIntervalField: NumberField = {
 	displayName: 'Check Interval',
 	name: 'checkInterval',
 	type: 'number',
@@ -21,7 +21,7 @@ export const checkInterval: NumberField = {
 	description: 'How often to check for new videos and images, in seconds',
 };
 
-export const progressStep: NumberField = {
+export const progressStepField: NumberField = {
 	displayName: 'Progress Step',
 	name: 'progressStep',
 	type: 'number',
@@ -51,12 +51,12 @@ export function readSettings(context: ITriggerFunctions) {
 		/** True if at least one of the events is about speech tasks. */
 		listensForTasks: taskEvents.some((event) => events.has(event)),
 		/** The tasks to listen for; empty to listen for all tasks of the account. */
-		taskIds: new Set(parameters.taskIds(taskIds)),
+		taskIds: new Set(parameters.taskIds(taskIdsField)),
 		/** The least rise between two progress events, in percentage points. */
-		progressStep: parameters.numberOption(progressStep),
-		wantsFile: parameters.wantsFile(downloadFile),
+		progressStep: parameters.numberOption(progressStepField),
+		wantsFile: parameters.wantsFile(downloadFileField),
 		outputField: parameters.outputField(),
 		/** The time between two polls of the history, in ms. */
-		checkIntervalMs: parameters.durationOption(checkInterval),
+		checkIntervalMs: parameters.durationOption(checkIntervalField),
 	};
 }

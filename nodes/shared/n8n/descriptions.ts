@@ -26,7 +26,7 @@ export const outputField: INodeProperties = {
 	hint: 'The name of the output binary field to put the file in',
 };
 
-export const concurrency: NumberField = {
+export const concurrencyField: NumberField = {
 	displayName: 'Concurrency',
 	name: 'concurrency',
 	type: 'number',
@@ -36,7 +36,7 @@ export const concurrency: NumberField = {
 		'How many items to process at once. 0 adjusts automatically: the node starts with 10, adds more while the service accepts requests, and slows down when it refuses any. The output keeps the order of the items.',
 };
 
-export const maxPaid: NumberField = {
+export const maxPaidField: NumberField = {
 	displayName: 'Max Paid Requests',
 	name: 'maxPaidPerExecution',
 	type: 'number',
@@ -46,7 +46,7 @@ export const maxPaid: NumberField = {
 		'The maximum number of paid requests that this node may send in one execution, including loops, Retry On Fail and calls by an AI Agent node. Each call of a sub-workflow is an execution of its own. A request for several files counts as one. A run that would need more is refused before anything is sent. 0 means no limit.',
 };
 
-export const pollInterval: NumberField = {
+export const pollIntervalField: NumberField = {
 	displayName: 'Poll Interval',
 	name: 'pollInterval',
 	type: 'number',
@@ -85,7 +85,7 @@ export const downloadField = {
 } satisfies INodeProperties;
 
 /** Download File, but off by default. It is for operations of which most users need only the URL. */
-export const downloadOffByDefault = { ...downloadField, default: false } satisfies INodeProperties;
+export const downloadOffField = { ...downloadField, default: false } satisfies INodeProperties;
 
 /** The name of the binary field that receives the subtitles. */
 export const SUBTITLES_BINARY_FIELD = 'subtitles';
@@ -120,7 +120,7 @@ export const optionsField = (...fields: INodeProperties[]): INodeProperties => (
 	options: [...fields].sort((a, b) => a.displayName.localeCompare(b.displayName)),
 });
 
-export const returnAll = {
+export const returnAllField = {
 	displayName: 'Return All',
 	name: 'returnAll',
 	type: 'boolean',
@@ -128,7 +128,7 @@ export const returnAll = {
 	description: 'Whether to return all results or only up to a given limit',
 } satisfies INodeProperties;
 
-export const limit: NumberField = {
+export const limitField: NumberField = {
 	displayName: 'Limit',
 	name: 'limit',
 	type: 'number',
@@ -138,7 +138,7 @@ export const limit: NumberField = {
 	description: 'Max number of results to return',
 };
 
-export const idleTimeout: NumberField = {
+export const idleTimeoutField: NumberField = {
 	displayName: 'Idle Timeout',
 	name: 'idleTimeout',
 	type: 'number',

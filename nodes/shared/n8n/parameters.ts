@@ -1,7 +1,13 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { invalidInput } from '../failure';
 import { asId, asNumber, asWebUrl, isBlank, isRecord, toWellFormed } from '../parsing/values';
-import { limit, outputField, returnAll, type NumberField, type SwitchField } from './descriptions';
+import {
+	limitField,
+	outputField,
+	returnAllField,
+	type NumberField,
+	type SwitchField,
+} from './descriptions';
 
 /** The parts of a field's description that most methods need. */
 type FieldNames = Pick<INodeProperties, 'name' | 'displayName'>;
@@ -132,8 +138,8 @@ export class NodeParameters {
 
 	/** Returns how many records to output at most; Infinity if the user wants all. */
 	limit(): number {
-		if (this.flag(returnAll)) return Infinity;
-		return this.number(limit);
+		if (this.flag(returnAllField)) return Infinity;
+		return this.number(limitField);
 	}
 
 	/** Returns an http(s) URL in the options; undefined if it is missing or blank. */

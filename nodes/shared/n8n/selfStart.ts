@@ -3,7 +3,7 @@ import { PAID_OPERATIONS, SPEAK, type PaidOperation } from '../contract';
 import { Failure } from '../failure';
 import { asText, isRecord } from '../parsing/values';
 import { enabledNodes, startNodeOf } from './internals';
-import { eventsField, isExpression, mayReport, taskIds } from './triggerEvents';
+import { eventsField, isExpression, mayReport, taskIdsField } from './triggerEvents';
 
 type Context = IExecuteFunctions | ITriggerFunctions;
 
@@ -42,7 +42,7 @@ export function selfStartFailureOfExecution(context: IExecuteFunctions): Failure
 	);
 	if (!trigger) return undefined;
 	const parameters = { ...trigger.parameters };
-	for (const { name } of [eventsField, taskIds]) {
+	for (const { name } of [eventsField, taskIdsField]) {
 		const value = parameters[name];
 		if (isExpression(value)) parameters[name] = context.evaluateExpression(value.slice(1), 0);
 	}

@@ -46,7 +46,7 @@ export const eventsField: INodeProperties = {
 	default: ['completed'],
 };
 
-export const taskIds: INodeProperties = {
+export const taskIdsField: INodeProperties = {
 	displayName: 'Task IDs',
 	name: 'taskIds',
 	type: 'string',
@@ -64,8 +64,8 @@ export const taskIds: INodeProperties = {
  */
 export function mayReport(stored: INodeParameters, isSpeech: boolean): boolean {
 	const events = stored[eventsField.name] ?? eventsField.default;
-	const ids = stored[taskIds.name] ?? taskIds.default;
-	const listsTasks = !isExpression(ids) && textsIn(ids, taskIds.displayName).length > 0;
+	const ids = stored[taskIdsField.name] ?? taskIdsField.default;
+	const listsTasks = !isExpression(ids) && textsIn(ids, taskIdsField.displayName).length > 0;
 	if (isSpeech && listsTasks) return false;
 	const reportedEvents: string[] = isSpeech ? taskEvents : [...HISTORY_EVENTS];
 	return (

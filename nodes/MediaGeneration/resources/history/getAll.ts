@@ -3,12 +3,12 @@ import type { ServiceRecord } from '../../../shared/contract';
 import { withDefaultFacts } from '../../../shared/failure';
 import { fetchEntryFiles } from '../../../shared/generation/entryFiles';
 import {
-	concurrency,
-	downloadOffByDefault,
-	limit,
+	concurrencyField,
+	downloadOffField,
+	limitField,
 	optionsField,
 	outputField,
-	returnAll,
+	returnAllField,
 } from '../../../shared/n8n/descriptions';
 import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
@@ -23,10 +23,14 @@ export const getAllHistory: Operation = {
 		description: "List the videos and images in the account's history, newest first",
 		action: 'Get many videos and images from history',
 	},
-	fields: [returnAll, limit, optionsField(concurrency, downloadOffByDefault, outputField)],
+	fields: [
+		returnAllField,
+		limitField,
+		optionsField(concurrencyField, downloadOffField, outputField),
+	],
 	prepare({ context, credential, api, parameters, stopStarting, output }) {
 		const limit = parameters.limit();
-		const wantsFiles = parameters.wantsFile(downloadOffByDefault);
+		const wantsFiles = parameters.wantsFile(downloadOffField);
 		const fileField = parameters.outputField();
 
 		return async () => {

@@ -9,7 +9,7 @@ import { waitForTask } from '../../../shared/speech/speechTask';
 import {
 	downloadField,
 	outputField,
-	pollInterval,
+	pollIntervalField,
 	subtitlesField,
 	SUBTITLES_BINARY_FIELD,
 	timeoutField,
@@ -33,7 +33,7 @@ export function readCollectOptions(parameters: NodeParameters) {
 	}
 	return {
 		timeoutMs: parameters.durationOption(timeoutField('speech')),
-		pollIntervalMs: parameters.durationOption(pollInterval),
+		pollIntervalMs: parameters.durationOption(pollIntervalField),
 		wantsFile: parameters.wantsFile(downloadField),
 		wantsSubtitles,
 		fileField,

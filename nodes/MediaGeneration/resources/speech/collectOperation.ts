@@ -1,11 +1,11 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { withDefaultFacts } from '../../../shared/failure';
 import {
-	concurrency,
+	concurrencyField,
 	downloadField,
 	optionsField,
 	outputField,
-	pollInterval,
+	pollIntervalField,
 	subtitlesField,
 	taskIdField,
 	timeoutField,
@@ -25,7 +25,7 @@ const taskIdsField = {
 	hint: 'Several tasks: one file. For separate files, turn off Join Into One File under Options.',
 };
 
-const joinFiles = {
+const joinFilesField = {
 	displayName: 'Join Into One File',
 	name: 'joinFiles',
 	type: 'boolean',
@@ -47,10 +47,10 @@ export const collectSpeech: Operation = {
 		taskIdsField,
 		downloadField,
 		optionsField(
-			concurrency,
+			concurrencyField,
 			subtitlesField,
-			joinFiles,
-			pollInterval,
+			joinFilesField,
+			pollIntervalField,
 			outputField,
 			timeoutField('speech'),
 		),
@@ -58,7 +58,7 @@ export const collectSpeech: Operation = {
 	prepare(item) {
 		const ids = item.parameters.requiredTaskIds(taskIdsField, MAX_PARTS);
 		const collectOptions = readCollectOptions(item.parameters);
-		const isJoined = item.parameters.flag(joinFiles);
+		const isJoined = item.parameters.flag(joinFilesField);
 
 		return async () => {
 			if (!isJoined) {

@@ -1,5 +1,5 @@
 import { withDefaultFacts } from '../../../shared/failure';
-import { downloadOffByDefault, taskIdField } from '../../../shared/n8n/descriptions';
+import { downloadOffField, taskIdField } from '../../../shared/n8n/descriptions';
 import type { Operation } from '../../run/operation';
 import { fetchSound, speechItem } from './collect';
 
@@ -11,11 +11,11 @@ export const getSpeech: Operation = {
 		description: 'Get the status of a speech task',
 		action: 'Get speech task',
 	},
-	fields: [taskIdField, downloadOffByDefault],
+	fields: [taskIdField, downloadOffField],
 	prepare(item) {
 		const { parameters, api, stopStarting } = item;
 		const [id] = parameters.requiredTaskIds(taskIdField, 1);
-		const wantsFile = parameters.wantsFile(downloadOffByDefault);
+		const wantsFile = parameters.wantsFile(downloadOffField);
 		const fileField = parameters.outputField();
 
 		return async () => {

@@ -3,13 +3,13 @@ import { MODEL_IDS, SPEAK, SPEECH_SETTINGS } from '../../../shared/contract';
 import { splitText } from './splitText';
 import { Failure, invalidInput } from '../../../shared/failure';
 import {
-	concurrency,
+	concurrencyField,
 	downloadField,
-	maxPaid,
+	maxPaidField,
 	NOT_FOR_TOOLS,
 	optionsField,
 	outputField,
-	pollInterval,
+	pollIntervalField,
 	subtitlesField,
 	timeoutField,
 	type NumberField,
@@ -53,7 +53,7 @@ const settingField = (name: keyof typeof SPEECH_SETTINGS): NumberField => {
 	return { displayName, name, type: 'number', typeOptions, default: defaultValue, description };
 };
 
-const useSpeakerBoost = {
+const speakerBoostField = {
 	displayName: 'Voice: Speaker Boost',
 	name: 'useSpeakerBoost',
 	type: 'boolean',
@@ -62,7 +62,7 @@ const useSpeakerBoost = {
 		'Whether the speech should sound even more like the original speaker, on top of Voice: Similarity',
 } satisfies INodeProperties;
 
-const splitLongerThan: NumberField = {
+const splitLongerThanField: NumberField = {
 	displayName: 'Split Text Longer Than',
 	name: 'splitLongerThan',
 	type: 'number',
@@ -72,7 +72,7 @@ const splitLongerThan: NumberField = {
 		'The longest text, in characters, that your service accepts, such as 2500. A longer text is split between paragraphs or sentences, and WAV or MP3 parts are joined into one file. Each part is a separate, charged task. 0 never splits.',
 };
 
-const waitForCompletion = {
+const waitForCompletionField = {
 	displayName: 'Wait for Completion',
 	name: 'waitForCompletion',
 	type: 'boolean',
@@ -152,22 +152,22 @@ const fields: INodeProperties[] = [
 	textField,
 	voiceField,
 	modelField,
-	waitForCompletion,
+	waitForCompletionField,
 	{
 		...downloadField,
 		displayOptions: { ...NOT_FOR_TOOLS, show: { waitForCompletion: [true] } },
 	},
 	optionsField(
 		callbackUrlField,
-		concurrency,
+		concurrencyField,
 		subtitlesField,
-		maxPaid,
-		pollInterval,
+		maxPaidField,
+		pollIntervalField,
 		outputField,
-		splitLongerThan,
+		splitLongerThanField,
 		timeoutField('speech'),
 		settingField('similarity'),
-		useSpeakerBoost,
+		speakerBoostField,
 		settingField('speed'),
 		settingField('stability'),
 		settingField('style'),
@@ -184,7 +184,7 @@ function buildRequestBody(parameters: NodeParameters) {
 		similarity: parameters.numberOption(settingField('similarity')),
 		style: parameters.numberOption(settingField('style')),
 		speed: parameters.numberOption(settingField('speed')),
-		use_speaker_boost: parameters.flag(useSpeakerBoost),
+		use_speaker_boost: parameters.flag(speakerBoostField),
 		// JSON leaves out an undefined value.
 		call_back_url: parameters.urlOption(callbackUrlField),
 	};
@@ -192,8 +192,8 @@ function buildRequestBody(parameters: NodeParameters) {
 
 /** Splits a long text into parts, each charged. Throws a Failure if it cannot be split, or has too many parts. */
 function splitIntoParts(parameters: NodeParameters, text: string): string[] {
-	const { displayName } = splitLongerThan;
-	const maxLength = parameters.numberOption(splitLongerThan);
+	const { displayName } = splitLongerThanField;
+	const maxLength = parameters.numberOption(splitLongerThanField);
 	if (maxLength === 0 || text.length <= maxLength) return [text];
 	const parts: string[] = [];
 	try {
@@ -228,7 +228,7 @@ function prepare(item: ItemContext): BillableTask {
 	const { parameters, output } = item;
 	const requestBody = buildRequestBody(parameters);
 	const parts = splitIntoParts(parameters, requestBody.input);
-	const waitsForCompletion = parameters.flag(waitForCompletion);
+	const waitsForCompletion = parameters.flag(waitForCompletionField);
 	const collectOptions = readCollectOptions(parameters);
 	const callKeys = parts.length === 1 ? [''] : parts.map(partKey);
 	return { callKeys, run };

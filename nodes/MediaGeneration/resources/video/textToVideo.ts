@@ -27,7 +27,7 @@ const aspectRatioField: INodeProperties = {
 /* n8n's lint accepts only a literal or a plain variable as the default of a field. */
 const { min: minValue, max: maxValue, default: defaultValue } = NUMBER_OF_VIDEOS;
 
-const numberOfVideos: NumberField = {
+const numberOfVideosField: NumberField = {
 	displayName: 'Number of Videos',
 	name: 'numberOfVideos',
 	type: 'number',
@@ -45,13 +45,13 @@ export const textToVideo: Operation = {
 		description: 'Generate one or more videos from a text prompt',
 		action: 'Generate videos from text',
 	},
-	fields: [videoPromptField, aspectRatioField, numberOfVideos, ...generationFields('video')],
+	fields: [videoPromptField, aspectRatioField, numberOfVideosField, ...generationFields('video')],
 	prepare(item) {
 		const { parameters } = item;
 		const fields = {
 			prompt: parameters.text(videoPromptField),
 			aspect_ratio: parameters.choice(aspectRatioField, ASPECT_RATIOS, ASPECT_RATIO_ALIASES),
-			number_of_videos: parameters.number(numberOfVideos),
+			number_of_videos: parameters.number(numberOfVideosField),
 		};
 		return generationTask(item, { generation: GENERATIONS.textToVideo, fields });
 	},

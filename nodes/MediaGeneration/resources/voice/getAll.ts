@@ -1,5 +1,5 @@
 import type { INodeProperties } from 'n8n-workflow';
-import { limit, optionsField, returnAll } from '../../../shared/n8n/descriptions';
+import { limitField, optionsField, returnAllField } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/values';
 import { languageCodesByName, normalize } from '../../listSearch/languages';
 import type { Operation } from '../../run/operation';
@@ -70,7 +70,7 @@ export const getAllVoices: Operation = {
 		description: 'List the available voices',
 		action: 'Get many voices',
 	},
-	fields: [returnAll, limit, optionsField(...Object.values(FILTERS))],
+	fields: [returnAllField, limitField, optionsField(...Object.values(FILTERS))],
 	prepare({ parameters, api, stopStarting, output, report }) {
 		const maxResults = parameters.limit();
 		const query: Record<string, string> = {};
