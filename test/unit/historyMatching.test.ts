@@ -74,7 +74,7 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	['nothing of more than it asked for', [{}, {}], 'listed'],
 	['nothing of another prompt', [{ prompt: 'Q' }, { prompt: 'p' }, { prompt: undefined }], []],
 	['what has no prompt, where none was sent', [{ prompt: '' }, {}], [0], { mine: { prompt: '' } }],
-	['nothing made before it', [{ created_at: at(-60) }], []],
+	['nothing made before it', [{ created_at: at(-3) }], []],
 	['nothing without a time', [{ created_at: undefined }, { created_at: 'yesterday' }], 'listed'],
 	[
 		'nothing of another zone, maybe',
@@ -137,6 +137,12 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 		[{}, later],
 		[0],
 		{ later: [{ ...images, ...late }] },
+	],
+	[
+		'nothing that one given up a quarter of an hour ago may have',
+		[{ created_at: at(25 * 60) }],
+		'listed',
+		{ mine: { sentAt: SENT_AT + 20 * MINUTE }, others: [images] },
 	],
 	['what one given up long ago cannot have', [hour], [0], { ...afterHour, others: [images] }],
 	['no failed entry by its prompt: another process may have asked for it', [failed], []],

@@ -345,6 +345,22 @@ test('earlier requests of a constant prompt cost neither pages nor time', async 
 	expect(listHistory).toHaveBeenCalledTimes(1);
 });
 
+test.each<[string, seconds: number, Partial<MediaRequest>]>([
+	['was given up long ago', 3600, {}],
+	['has its file', 600, { files: [{ ...asked.files[0]!, id: 'z', fileUrl: urlOfX }] }],
+])('an earlier request of the prompt that %s costs no pages', async (_, seconds, fields) => {
+	const list = [...one, ...old];
+	const listHistory = jest.fn(async ({ page }: { page: number }) => pageOf(list, page));
+	const api = apiOf(listHistory);
+	const sentAt = SENT_AT - seconds * 1000;
+	ledgerOf(api.credential).add(sent({ sentAt, searchUntil: sentAt + 60_000, ...fields }));
+	const request = sent({ searchUntil: Date.now() });
+	const lost = new Failure('streamLost');
+	const found = await findInHistory(api, request, lost, new AbortController().signal);
+	expect(found.map(({ id }) => id)).toEqual(['a']);
+	expect(listHistory).toHaveBeenCalledTimes(1);
+});
+
 test('a file without an id is recognized, although its entry is on a later page', async () => {
 	const others = Array.from({ length: 150 }, (_, n) => ({ ...file(`o${n}`, -30), prompt: 'Q' }));
 	const list = [file('a'), ...others, file('slow', -60)];
