@@ -96,7 +96,7 @@ export function keyFactory(context: IExecuteFunctions, isToolRun: boolean) {
 	const node = context.getNode();
 	const { id, name } = node.credentials?.[CREDENTIAL_TYPE] ?? {};
 	const runIndex: unknown = isToolRun ? 'tool' : context.evaluateExpression('{{ $runIndex }}', 0);
-	const runDigest = digestOf(runIndex ?? 0, isToolRun ? [] : parametersInKey(node.parameters));
+	const runDigest = digestOf(runIndex, isToolRun ? [] : parametersInKey(node.parameters));
 	const items = context.getInputData();
 	return (index: number, accountKey: string, parameters: NodeParameters): string => {
 		const callParameters = isToolRun ? resolvedParametersInKey(node, parameters) : [];

@@ -156,7 +156,6 @@ export async function requestStream(
 		void watchIdle(() => lastEventAt + allowedIdleMs(), streamEnded.signal, onIdle);
 		try {
 			for await (const chunk of chunks) {
-				if (outcome) continue;
 				const { eventCount } = events;
 				outcome = events.push(chunk);
 				// A refused call may be sent again, so its stream is closed without an abort of the call.

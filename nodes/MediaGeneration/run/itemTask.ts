@@ -35,11 +35,8 @@ export const indexesOfSameFault = (error: unknown, resultsByItem: ItemResult[][]
 	);
 
 /**
- * Resolves with the output item of `promise`. If that rejects with a Failure, resolves with a FailedResult, so that the
- * item's other results are not lost. Rejects with any other error.
+ * Resolves with the output item of `promise`. If that rejects, resolves with a FailedResult, so that the item's other
+ * results are not lost.
  */
 export const toItemResult = async (promise: Promise<INodeExecutionData>): Promise<ItemResult> =>
-	await promise.catch((error: unknown) => {
-		if (!(error instanceof Failure)) throw error;
-		return new FailedResult(error);
-	});
+	await promise.catch((error: unknown) => new FailedResult(error));

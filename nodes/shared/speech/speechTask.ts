@@ -95,11 +95,9 @@ class TaskObservations {
 	 * read soon. Otherwise throws the error.
 	 */
 	noteFailure(error: unknown): ReadResult<SpeechTask> {
-		if (!(error instanceof Failure)) throw error;
-		const isNotFound = error.kind === 'notFound';
 		// An aborted read tells nothing of the service.
-		if (isTransient(error) || isNotFound) this.lastFailure = error;
-		if (isNotFound) return this.tolerate('notFound', error);
+		if (isTransient(error) || isFailure(error, 'notFound')) this.lastFailure = error;
+		if (isFailure(error, 'notFound')) return this.tolerate('notFound', error);
 		throw error;
 	}
 

@@ -1,7 +1,7 @@
 import type { IBinaryData, IBinaryKeyData, INodeExecutionData } from 'n8n-workflow';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { whenAborted } from '../../../shared/async/deadline';
-import { Failure, invalidInput, withDefaultFacts } from '../../../shared/failure';
+import { invalidInput, toFailure, withDefaultFacts } from '../../../shared/failure';
 import { download, type FileToFetch } from '../../../shared/http/download';
 import { MAX_SUBTITLES_BYTES } from '../../../shared/limits';
 import { hasWebSocket, acquireSocket } from '../../../shared/speech/accountSocket';
@@ -142,7 +142,7 @@ async function fetchFile(
 	});
 }
 
-/** Downloads the subtitles, if any. If that fails, a hint says why. Throws a Failure only if the run was stopped. */
+/** Downloads the subtitles, if any. If that fails, a hint says why. */
 async function fetchSubtitles(
 	item: ItemContext,
 	{ taskId, task }: SpeechResult,
@@ -150,9 +150,8 @@ async function fetchSubtitles(
 	const fileOptions = { isSubtitles: true, maxBytes: MAX_SUBTITLES_BYTES };
 	const filePromise = fetchFile(item, taskId, task.subtitleUrl, fileOptions);
 	return await filePromise.catch((error: unknown) => {
-		if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
-		const { kind, facts } = error;
-		const reason = (kind === 'downloadFailed' && facts.reason) || wordingOf(error).message;
+		const failure = toFailure(error);
+		const reason = failure.facts.reason ?? wordingOf(failure).message;
 		item.report.hint(
 			`Subtitles could not be downloaded: ${reason}. Use Collect with 'Download Subtitles' on (free)`,
 		);

@@ -131,7 +131,6 @@ function findCutBetweenWords(text: string, maxLength: number): number | undefine
 		({ isParagraph, isSentence }) => isParagraph || isSentence,
 		({ lineBreaks }) => lineBreaks > 0,
 		({ position }) => !endsInAbbreviation(text, position),
-		() => true,
 	];
 	const latePlaces = places.filter(({ position }) => position >= maxLength / 3);
 	for (const isPreferred of preferences) {

@@ -1,5 +1,5 @@
 import type { IBinaryData, INodeProperties } from 'n8n-workflow';
-import { Failure, invalidInput } from '../../../shared/failure';
+import { Failure, invalidInput, toFailure } from '../../../shared/failure';
 import { download } from '../../../shared/http/download';
 import { wordingOf } from '../../../shared/n8n/messages';
 import { isImage } from '../../../shared/parsing/fileType';
@@ -129,9 +129,9 @@ export function imageBodyPreparer(
 		const downloadPromise = download(context, item.credential, file, signal);
 		const storedImage = await downloadPromise.catch((error: unknown) => {
 			// The message of a failed download says that the service has generated the file, so it is replaced.
-			if (!(error instanceof Failure) || error.kind === 'canceled') throw error;
-			const reason =
-				(error.kind === 'downloadFailed' && error.facts.reason) || wordingOf(error).message;
+			const failure = toFailure(error);
+			if (failure.kind === 'canceled') throw failure;
+			const reason = failure.facts.reason ?? wordingOf(failure).message;
 			throw badImageFailure(
 				`The image at ${label} could not be downloaded: ${reason}`,
 				"Check the image's URL, and whether n8n can reach its host",
