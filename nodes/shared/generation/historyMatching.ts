@@ -128,16 +128,17 @@ export function matchHistory(
 			files.some((file) => !identifiersOf([file]).some((one) => listedIdentifiers.has(one))),
 		);
 	const isUnambiguous = (entry: HistoryEntry) =>
-		// An entry with files for two requests belongs to one of them, but nobody knows to which.
+		// The first claimant gets the first entry, and so on. An entry with files for two requests belongs to one of
+		// them, but nobody knows to which.
 		claimableEntries.every((other, index) => other !== entry || claimants[index] === request) &&
 		claimants.every((owner) => isInterchangeable(owner) || !couldBelongTo(owner)(entry)) &&
 		!ownersOfUnrecognizedEntries.some((owner) => couldBelongTo(owner)(entry));
 
-	/** The claimable entries that belong to `request`: the first claimant gets the first entry, and so on. */
+	/** The claimable entries that belong to `request`. */
 	const allottedEntries =
 		request.withImages || claimableEntries.length > claimants.length
 			? []
-			: claimableEntries.filter((_, index) => claimants[index] === request).filter(isUnambiguous);
+			: claimableEntries.filter(isUnambiguous);
 	const matched = [
 		...provenEntries,
 		...new Set(allottedEntries.filter((entry) => possibleEntries.includes(entry))),
