@@ -1,5 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { Journal, type JournalEntry } from '../../nodes/MediaGeneration/paid/journal';
+import { Failure } from '../../nodes/shared/failure';
 import type { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
@@ -11,12 +12,13 @@ interface Call {
 	isTool: boolean;
 	/** The id of its credential. */
 	account: string;
+	mode: 'trigger' | 'retry';
 	/** Its accountKey, if the credential has several accounts. */
 	accountKey: string;
 }
 
 /** One execution of a workflow: its node context, and how often the node has run in it. */
-function execution(executionId: string | null = '1') {
+function execution(executionId: string | null = '1', hasContext = true) {
 	const store: IDataObject = {};
 	let runIndex = -1;
 	return {
@@ -27,15 +29,19 @@ function execution(executionId: string | null = '1') {
 		run(call: Partial<Call> = {}): JournalEntry {
 			const round = ++runIndex;
 			const { text = 'Hello.', isTool = false, account = 'mine', accountKey = '' } = call;
+			const { mode = 'trigger' } = call;
 			const { items = [{ json: { t: 1 } }, { json: { t: 1 } }] } = call;
 			const credentials = { mediaGenerationApi: { id: account, name: 'Any' } };
 			const context = {
-				getContext: () => store,
+				getContext: () => {
+					if (!hasContext) throw new Error('executionData is not initialized');
+					return store;
+				},
 				getExecutionId: () => executionId ?? undefined,
 				evaluateExpression: (expression: string) =>
 					expression.replaceAll('{{ $runIndex }}', String(round)),
 				getInputData: () => items,
-				getMode: () => 'trigger',
+				getMode: () => mode,
 				getNode: () => ({ parameters: { text }, credentials }),
 			} as unknown as IExecuteFunctions;
 			const credential = { accountKey, baseUrl: '', redact: redactor(TOKEN) };
@@ -83,6 +89,34 @@ test('the id that n8n gives to a model’s call does not count', () => {
 	const isTool = true;
 	failing(here, '1', { isTool, items: [{ json: { text: 'A', toolCallId: 'x' } }] });
 	expect(foundBy(here, { isTool, items: [{ json: { text: 'A', toolCallId: 'y' } }] })).toBe('1');
+});
+
+test.each([
+	['a retry finds what another retry has paid for', false, '1'],
+	['a model may want the same call twice, also in a retry', true, undefined],
+])('%s', (_, isTool, expected) => {
+	const here = execution();
+	const call = { isTool, mode: 'retry' } as const;
+	failing(here, '1', call);
+	here.store.mediaGenerationCreated = {};
+	here.again();
+	expect(foundBy(here, call)).toBe(expected);
+});
+
+test.each([
+	[9, 'task'],
+	[11, 'gone'],
+])('a task that a replica does not know after %d minutes: %s', (minutes, state) => {
+	const entry = execution().run({ mode: 'retry' });
+	const createdAt = Date.now() - minutes * 60_000;
+	entry.write({ state: 'task', taskId: '1', createdAt, accountKey: '' });
+	entry.setGone(new Failure('notFound'));
+	expect(entry.value?.state).toBe(state);
+});
+
+test('what an agent pays for is found again in an n8n that gives its calls no context', () => {
+	failing(execution('2', false), '1', { isTool: true });
+	expect(foundBy(execution('2', false), { isTool: true })).toBe('1');
 });
 
 test('without an execution, a model’s call finds what the one before it has left, within an hour', () => {
