@@ -56,7 +56,7 @@ export type FailureKind =
  */
 export type UnreachableCause = 'refused' | 'host' | 'certificate' | 'blocked';
 
-/** What an error of the service is about: `voice`, for example, if the account has no such voice. */
+/** What an error of the service is about: `voice` if the account has no such voice, `length` if a text is too long. */
 export type ErrorMeaning =
 	| 'throttled'
 	| 'quota'
@@ -65,6 +65,7 @@ export type ErrorMeaning =
 	| 'not_allowed'
 	| 'moderation'
 	| 'voice'
+	| 'length'
 	| 'unavailable';
 
 /** Details of a failure. Those that are unknown are missing. */
@@ -202,7 +203,9 @@ export function errorKindOf(error: unknown): string {
 	// is one that the service itself uses, not the user's. In both cases the meaning is ignored.
 	const hasUnknownCause = kind === 'unavailable' || facts.meaning === 'token';
 	const meaning = hasUnknownCause ? undefined : facts.meaning;
-	return meaning === 'voice' ? 'input' : (meaning ?? ERROR_KIND_BY_FAILURE[kind] ?? 'other');
+	return meaning === 'voice' || meaning === 'length'
+		? 'input'
+		: (meaning ?? ERROR_KIND_BY_FAILURE[kind] ?? 'other');
 }
 
 /** True for a Failure after which the same request may succeed a moment later (docs/contract.md, “HTTP”). */

@@ -2,7 +2,7 @@ import { speechSeconds } from '../../simulator/media/wav.mts';
 import type { FaultAction } from '../../simulator/simulator.mts';
 import { allClosed, bad, expectServed, good, hints, only, out, saved, stored } from './seen';
 import { ALWAYS, answer, noCredit, onCreate, onFile, onRead, posts, taskOf } from './service';
-import { CONTINUE, EACH, ERROR_OUTPUT, NODE, node, run, sim, speech, texts } from './setup';
+import { CONTINUE, EACH, ERROR_OUTPUT, image, NODE, node, run, sim, speech, texts } from './setup';
 import { expectSound, ids, sent, SENTENCES, split, TEXT, wait } from './longText';
 
 const audioUrls = () => ids().map((id) => sim.tasks.get(id)!.audioUrl);
@@ -140,6 +140,19 @@ describe('bad input is refused before anything is sent', () => {
 	});
 });
 
+test.each<[string, FaultAction, calls: 'create' | 'read']>([
+	['the create call', answer(422, { detail: [{ msg: 'The text is too long' }] }), 'create'],
+	['the task', answer(200, { id: 1, status: 'error', error: 'max_character_limit' }), 'read'],
+])('a text too long for the service, as %s says, is split by the option named', async (...row) => {
+	const [, action, calls] = row;
+	if (calls === 'create') onCreate(action);
+	else onRead(action);
+	const { description } = bad(await run(speech(TEXT)));
+	expect(description).toMatch(/^Set 'Split Text Longer Than' under Options to the longest text/);
+	onCreate(answer(422, { error: 'The prompt is too long' }));
+	expect(bad(await run(image('A dog'))).description).not.toContain('Split');
+});
+
 describe('a split text that fails half-way', () => {
 	const text = SENTENCES.slice(0, 6).join(' ');
 
@@ -202,7 +215,7 @@ describe('what a failed part says of the other parts is what a retry charges', (
 	test.each([
 		[
 			{ error: 'The text is too long' },
-			'Correct the field this reason is about. A change charges all parts.',
+			"Set 'Split Text Longer Than' under Options to the longest text that your service accepts. A change charges all parts.",
 		],
 		[
 			{ error: 'This voice is not available for your plan' },

@@ -107,6 +107,9 @@ const remedyFor = ({ meaning, mediaKind, safeInFlight }: FailureFacts, fallback:
 		not_allowed: isSpeech
 			? 'Choose a voice, model or settings that your account may use, or ask your provider'
 			: 'Ask your provider whether your account may do this',
+		length: isSpeech
+			? "Set 'Split Text Longer Than' under Options to the longest text that your service accepts"
+			: undefined,
 		moderation: mediaKind && `Change the ${isSpeech ? 'text' : MEDIA[mediaKind].inputs}`,
 	};
 	const numberToTry = safeInFlight ? ` (try ${safeInFlight})` : '';

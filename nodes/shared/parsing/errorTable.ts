@@ -130,6 +130,13 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/voice[^.]{0,80}?(?:invalid|not (?:be )?found|unknown|not exist|missing|required)/,
 		/(?:invalid|unknown|unsupported) voice/,
 	],
+	[
+		'length',
+		/(?<!\b(?:t(?:ak|ook)\w{0,3}|wait\w{0,3}|r[au]n\w{0,5}) )\btoo long\b|too many characters/,
+		/(?:max|limit|exceed|at most|up to|no more than)[^.]{0,60} characters?\b|characters?\b[^.]{0,40}(?:limit|max|exceed)/,
+		/(?:text|input) length[^.]{0,40}(?:limit|max|exceed)|(?:exceed|max)\w{0,10}[^.]{0,20} (?:text|input) length/,
+		/(?:过长|超长)|(?:文本|字符|字数|长度)[^，。]{0,8}超/,
+	],
 ];
 
 /** The meaning of an HTTP status. It counts only if no row of the table above matches; for 429 and 402, see `meaningOf`. */
