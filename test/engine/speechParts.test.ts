@@ -134,6 +134,7 @@ describe('bad input is refused before anything is sent', () => {
 	test.each([
 		[1, 'a'.repeat(300), 'would split the text (300 characters) into more than 200 parts'],
 		[2, '👍🏽👍🏽 <break/>', "'Split Text Longer Than' is too small"],
+		[9, 'Well [whispers] then', 'a single character or tag of the text is longer than that'],
 		[1000, 'word '.repeat(1_000_000), 'more than 200 parts'],
 	])('%s for %.20s', async (splitLongerThan, text, words) => {
 		expect(bad(await run(split(text, { splitLongerThan }))).message).toContain(words);

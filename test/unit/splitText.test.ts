@@ -38,6 +38,12 @@ test.each<[title: string, most: number, text: string]>([
 	['quotes end with their sentence', 26, '“Come in.” “Thank you.”| He sat.'],
 	['never in a tag', 24, 'Hello there,| <break time="1 s"/> you| all'],
 	['before a tag that opens a sentence', 8, '一二三。|<s>四五六。'],
+	[
+		'before a tag within a word that is longer than a part',
+		17,
+		'Well,wellwell|<break time="1"/>|ok',
+	],
+	['never in a tag for a voice', 16, 'And then| [laughs harder]| it fell'],
 	['what only looks like a tag', 8, 'if 3 < 4| and 5 >| 4'],
 ])('%s', (_, most, text) => {
 	const parts = text.split('|').map((part) => part.trim());
@@ -47,6 +53,19 @@ test.each<[title: string, most: number, text: string]>([
 test('a character that is longer than a part is refused', () => {
 	expect(() => split('a 😀', 1)).toThrow(RangeError);
 	expect(() => split('👨‍👩‍👧‍👦😀', 8)).toThrow(RangeError);
+});
+
+test.each([['<break time="1 s"/>'], ['[laughs harder]']])(
+	'the tag %s is refused if it is longer than a part',
+	(tag) => {
+		expect(() => split(`Well ${tag} then`, tag.length - 1)).toThrow(RangeError);
+		expect(split(`Well ${tag} then`, tag.length)).toEqual(['Well', tag, 'then']);
+	},
+);
+
+test('a comparison that no tag could be as long as is cut between words', () => {
+	const text = `If a <b then ${'word '.repeat(100)}so c> d.`;
+	expect(split(text, 100).join(' ')).toBe(text);
 });
 
 const SCRIPTS = [
@@ -63,12 +82,13 @@ const pieces = fc.oneof(
 	fc.constantFrom(...SCRIPTS),
 	fc.constantFrom('\n', '\n\n', '\r\n\r\n', '  ', '\t', '\u00a0', '\u2007', '\u202f', '\u3000'),
 	fc.constantFrom('…', '?!', '—'),
+	fc.constantFrom('[whispers]', '[laughs harder]', '[1]', '[note: '),
 	fc.constantFrom('<b>', '</b>', '<break time="1 s"/>', '<p>', '< 4 >', 'a<b', '<!-- . -->'),
 	fc.constantFrom('👨‍👩‍👧‍👦', '😀', 'e\u0301', '\ud83d', 'https://example.org/a-very/long/path?q=1'),
 	fc.string({ unit: 'binary', maxLength: 8 }),
 	fc.string({ unit: 'grapheme', maxLength: 30 }),
 );
-const TAG = '<[A-Za-z/!?][^<>]*>';
+const TAG = '(?:<[A-Za-z/!?][^<>]{0,200}>|\\[\\p{L}[^[\\]\\n]{0,38}\\])';
 const LONG_TAG = /<[A-Za-z/!?][^<>]{18,}>/;
 const texts = fc
 	.array(pieces, { maxLength: 40 })
@@ -98,7 +118,7 @@ test('the parts of any text are the text, in order and short enough, and cut in 
 			const after = new RegExp(`^${run}`, 'u').exec(rest)![0];
 			const isCut = before.length > 0 && after.length > 0;
 			if (isCut) expect(before.length + after.length).toBeGreaterThan(most);
-			for (const { index, 0: tag } of text.matchAll(new RegExp(TAG, 'g'))) {
+			for (const { index, 0: tag } of text.matchAll(new RegExp(TAG, 'gu'))) {
 				expect(index < end && end < index + tag.length).toBe(false);
 			}
 			at = end;

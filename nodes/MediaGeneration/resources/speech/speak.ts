@@ -204,7 +204,7 @@ function splitIntoParts(parameters: NodeParameters, text: string): string[] {
 	} catch {
 		throw invalidInput(
 			displayName,
-			'is too small: a single character of the text is longer than that',
+			'is too small: a single character or tag of the text is longer than that',
 			'Enter a higher number',
 		);
 	}

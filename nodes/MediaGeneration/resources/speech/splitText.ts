@@ -2,8 +2,12 @@
 
 /** White space at which a text may be cut: all but non-breaking spaces. */
 const SPACE = /[^\S\u00a0\u2007\u202f\ufeff]+/g;
+/** The maximum length of a tag, in characters. Something longer only looks like one, as in `a <b and c> d`. */
+const MAX_TAG_CHARS = 200;
 /** A tag in a text, such as `<break time="1s"/>`. */
-const TAG = /<[A-Za-z/!?][^<>]*>/g;
+const TAG = new RegExp(`<[A-Za-z/!?][^<>]{0,${MAX_TAG_CHARS - 3}}>`, 'g');
+/** A tag for the voice, such as `[laughs harder]` or `[pause 2s]`. */
+const VOICE_TAG = /\[\p{L}[^[\]\n]{0,38}\]/gu;
 /** A letter or punctuation mark of a script that puts no spaces between words, such as Chinese or Thai. */
 const SPACELESS_SCRIPT_CHARACTER =
 	'[\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\\u3001-\\u303f\\uff01-\\uff0f\\uff1a-\\uff65]';
@@ -61,10 +65,12 @@ function spaceEnd(text: string, position: number): number {
  * parts are the whole text, except for the white space at the cuts and at both ends.
  *
  * If possible, a part ends where a reader would pause: at the end of a paragraph, a sentence, a line or a word. Throws
- * a RangeError if a single character is longer than `maxLength`.
+ * a RangeError if a single character or tag is longer than `maxLength`.
  */
 export function* splitText(text: string, maxLength: number): Generator<string> {
-	const textWithoutTags = text.replace(TAG, tagSubstitute);
+	const textWithoutTags = text
+		.replace(TAG, tagSubstitute)
+		.replace(VOICE_TAG, (tag) => tag.replace(/\s/g, '_'));
 	const textEnd = spaceStart(text, text.length);
 	let start = spaceEnd(text, 0);
 	while (start < textEnd) {
@@ -73,7 +79,7 @@ export function* splitText(text: string, maxLength: number): Generator<string> {
 			const remaining = textWithoutTags.slice(start, start + maxLength + CONTEXT_CHARS);
 			const partLength =
 				findCutBetweenWords(remaining, maxLength) ?? findCutInWord(text.slice(start), maxLength);
-			if (partLength === 0) throw new RangeError('A character is longer than a part');
+			if (partLength === 0) throw new RangeError('A character or a tag is longer than a part');
 			end = start + partLength;
 		}
 		yield text.slice(start, end);
@@ -151,6 +157,10 @@ const sentenceEndsOf = (text: string) =>
 		.map(({ index }) => spaceStart(text, index))
 		.filter((end) => end > 0 && !endsInAbbreviation(text, end));
 
-/** Returns where to cut a word longer than a part: before the first character that does not fit, or 0. */
-const findCutInWord = (text: string, maxLength: number): number =>
-	graphemeSegmenter.segment(text.slice(0, maxLength + CONTEXT_CHARS)).containing(maxLength)!.index;
+/** Returns where to cut a word longer than a part: before the first character or tag that does not fit, or 0. */
+function findCutInWord(text: string, maxLength: number): number {
+	const near = text.slice(0, maxLength + MAX_TAG_CHARS);
+	for (const { index, 0: tag } of [...near.matchAll(TAG), ...near.matchAll(VOICE_TAG)])
+		if (index < maxLength && index + tag.length > maxLength) return index;
+	return graphemeSegmenter.segment(near).containing(maxLength)!.index;
+}
