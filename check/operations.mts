@@ -50,8 +50,16 @@ export const FREE_OPERATIONS = Object.keys(FREE);
 const FREE_TIMEOUT_MS = 25_000;
 /** The node's option **Timeout** for each kind of media, in seconds. */
 const TIMEOUTS = { speech: 300, video: 600, image: 180 };
+/**
+ * How long a paid operation may be refused, in ms: so long that a limit for each minute passes. The node alone would try
+ * until its Timeout.
+ */
+const REFUSED_TIMEOUT_MS = 60_000;
 export const STOPPED = 'error: the check was stopped';
-export const TIMED_OUT = `error: still trying when the check ended it, after ${FREE_TIMEOUT_MS / 1000} s`;
+const REFUSED = `error: the service accepted nothing for ${REFUSED_TIMEOUT_MS / 1000} s, so the check ended it`;
+const TIMED_OUT = `error: still trying when the check ended it, after ${FREE_TIMEOUT_MS / 1000} s`;
+/** The lines of outcomes that the check itself has written. */
+export const OWN_LINES = [STOPPED, REFUSED, TIMED_OUT];
 
 const png = readFileSync(new URL('../simulator/media/image.png', import.meta.url));
 const picture = { data: png.toString('base64'), mimeType: 'image/png', fileName: 'image.png' };
@@ -94,17 +102,27 @@ export async function runOperation(
 		: (FREE[operation] ?? 'speech:wait');
 	const options = contractRow ? { timeout: TIMEOUTS[contractRow.kind] } : {};
 	const parameters = parametersFor(which, text, { taskId, voice, options });
-	const timeout = operation in FREE ? AbortSignal.timeout(FREE_TIMEOUT_MS) : stop;
+	const exchanges: Exchange[] = [];
+	const timeout = new AbortController();
+	const startedAt = Date.now();
+	const isAccepted = () =>
+		exchanges.some(({ method, status }) => method === 'POST' && status < 400);
+	const timer = setInterval(() => {
+		const patienceMs = operation in FREE ? FREE_TIMEOUT_MS : REFUSED_TIMEOUT_MS;
+		const isLate = Date.now() - startedAt >= patienceMs;
+		if (isLate && operation !== 'collect' && !isAccepted()) timeout.abort();
+	}, 500);
 	const run = async () =>
 		await runWorkflow({
 			workflow: workflow(node({ ...parameters, returnAll: false, limit: 20 })),
 			credentials: { mediaGenerationApi: credential },
 			input: [{ json: {}, binary: { data: picture } }],
-			signal: AbortSignal.any([timeout, stop]),
+			signal: AbortSignal.any([timeout.signal, stop]),
 		});
-	const exchanges: Exchange[] = [];
 	const result = await record({ exchanges, redact, cutsStreams: operation === 'dropped' }, run);
-	const ended = (stop.aborted && STOPPED) || (timeout.aborted && TIMED_OUT);
+	clearInterval(timer);
+	const late = operation in FREE ? TIMED_OUT : REFUSED;
+	const ended = (stop.aborted && STOPPED) || (timeout.signal.aborted && late);
 	const lines = ended ? [ended] : redact.value(linesOf(result));
 	return { operation, lines, exchanges, taskId: result.items(NODE)[0]?.json.task_id };
 }
@@ -145,6 +163,8 @@ export async function* runPaid(
 			before?.(operation);
 			const done = await runOperation(operation, credential, stop, { voice });
 			yield done;
+			// The others would be refused, too.
+			if (done.lines.includes(REFUSED)) break;
 			if (isGood(done)) succeeded.push(operation);
 			if (isSpeech(operation) && done.taskId)
 				yield await runOperation('collect', credential, stop, { taskId: String(done.taskId) });

@@ -5,7 +5,7 @@ import { STATUS_CODES } from 'node:http';
 import { join } from 'node:path';
 import { unescape } from 'node:querystring';
 import type { Redactor } from '../nodes/shared/parsing/redaction.ts';
-import { MISSING_TASK, PAID, type Run } from './operations.mts';
+import { MISSING_TASK, OWN_LINES, PAID, type Run } from './operations.mts';
 import { fileIn, JSON_LINES, textPieces, type Exchange } from './wire.mts';
 import { shared } from './shared.mts';
 
@@ -332,12 +332,12 @@ export class StandIns {
 
 	/** Replaces what comes from the service in a line of an outcome, but no duration. */
 	#line = (line: string): string =>
-		/^(?:error|hint): /.test(line)
-			? line.replace(
+		!/^(?:error|hint): /.test(line) || OWN_LINES.includes(line)
+			? line
+			: line.replace(
 					/(\b\d{1,4} s(?:econds)?\b)|.+?(?=\b\d{1,4} s(?:econds)?\b|$)/gs,
 					(part, duration) => (duration ? part : this.#sentence(part)),
-				)
-			: line;
+				);
 
 	run({ operation, lines, exchanges }: Run): RecordedRun {
 		return {

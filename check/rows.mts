@@ -1,6 +1,6 @@
 /* Judges the service's answers: one row of the report for each part of the interface. */
 import type { Asked } from './ask.mts';
-import { FREE_OPERATIONS, isError, isGood, PAID, TIMED_OUT, type Run } from './operations.mts';
+import { FREE_OPERATIONS, isError, isGood, OWN_LINES, PAID, type Run } from './operations.mts';
 import type { StandIns } from './recording.mts';
 import { UNTRIED, type Row } from './report.mts';
 import { shared } from './shared.mts';
@@ -92,7 +92,8 @@ const firstSentence = (line: string) =>
 function errorIn({ lines }: Run): string | undefined {
 	const error = lines.find(isError);
 	return (
-		error && (error === TIMED_OUT ? firstSentence(error) : `n8n says “${firstSentence(error)}”`)
+		error &&
+		(OWN_LINES.includes(error) ? firstSentence(error) : `n8n says “${firstSentence(error)}”`)
 	);
 }
 

@@ -278,6 +278,20 @@ describe('a stranger checks', () => {
 		expect(await replay(recording)).toEqual([]);
 	});
 
+	test.concurrent('one that refuses all that is charged, for a minute only', async () => {
+		const read = answering({ '/voices': [{ voice_id: 7 }] });
+		const { text, charged } = await ask(
+			(request, response) =>
+				request.method === 'GET' ? read(request, response) : response.writeHead(429).end('{}'),
+			{ pay: ['speech', 'image'] },
+		);
+		expect(text).toMatch(
+			/Speech \| different \| HTTP 429 with JSON; no result \| the service accepted nothing for 60 s, so/,
+		);
+		expect(text).toMatch(/What is charged \| not tried \| image, /);
+		expect(charged).toEqual([]);
+	});
+
 	test.concurrent('what was made is recorded and named by a check that fails', async () => {
 		const error = new Error('failing');
 		const answer = answering({
