@@ -1,5 +1,5 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
-import type { AbortInFlight } from '../../shared/async/callSignals';
+import type { AbortInFlight, StopStarting } from '../../shared/async/callSignals';
 import { withDeadline } from '../../shared/async/deadline';
 import { msBeforeFinalRead } from '../../shared/async/pollUntil';
 import type { GeneratedFile, MediaKind } from '../../shared/contract';
@@ -64,38 +64,39 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 	async function run([entry]: JournalEntry[]): Promise<ItemResult[]> {
 		const isResumed = !entry!.needsCreateCall;
 		return await withDeadline(timeoutMs, item.stopStarting, async (stopStarting) => {
-			const request = await entry!.createOnce(stopStarting, async () => {
-				const record = new GenerationRecord(item, entry!, order);
-				// The rest of the item's time is reserved for a last read of the history and for the downloads.
-				const streamTimeoutMs = msBeforeFinalRead(timeoutMs);
-				const getFiles = async (abortInFlight: AbortInFlight) => {
-					const streamOptions = { stopStarting, abortInFlight, idleTimeoutMs, timeoutMs };
-					return await obtainFiles(item, order, record, streamOptions);
-				};
-				const filesPromise = withDeadline(streamTimeoutMs, item.abortInFlight, getFiles);
-				const files = await filesPromise.catch((error: unknown) => {
-					throw record.markFailed(error);
-				});
-				record.markFinished(files);
-				return record.request;
-			});
-			const { files } = request;
-			const makeOutput = async (file: GeneratedFile, name: string) => {
-				const outputPromise = fileOutput(request, file, name, isResumed, stopStarting);
-				return await outputPromise.catch((error: unknown) => {
-					const otherFiles = files.filter((other) => other !== file);
-					throw withDefaultFacts(error, {
-						otherFileUrls: otherFiles.map(({ fileUrl }) => fileUrl),
-					});
-				});
-			};
+			const request = await entry!.createOnce(
+				stopStarting,
+				async () => await finishedRequest(entry!, stopStarting),
+			);
 			// A file that cannot be downloaded must not discard the other files, which were charged as well.
-			const output: ItemResult[] = [];
-			for (const [index, name] of fileNames(files).entries()) {
-				output.push(await toItemResult(makeOutput(files[index]!, name)));
+			const results: ItemResult[] = [];
+			for (const [index, name] of fileNames(request.files).entries()) {
+				const file = request.files[index]!;
+				const outputPromise = fileOutput(request, file, name, isResumed, stopStarting);
+				results.push(await toItemResult(outputPromise));
 			}
-			return output;
+			return results;
 		});
+	}
+
+	/** Resolves with the request of the item and its final files (see `obtainFiles`). Throws a Failure if there is none. */
+	async function finishedRequest(
+		entry: JournalEntry,
+		stopStarting: StopStarting,
+	): Promise<MediaRequest> {
+		const record = new GenerationRecord(item, entry, order);
+		// The rest of the item's time is reserved for a last read of the history and for the downloads.
+		const streamTimeoutMs = msBeforeFinalRead(timeoutMs);
+		const getFiles = async (abortInFlight: AbortInFlight) => {
+			const streamOptions = { stopStarting, abortInFlight, idleTimeoutMs, timeoutMs };
+			return await obtainFiles(item, order, record, streamOptions);
+		};
+		const filesPromise = withDeadline(streamTimeoutMs, item.abortInFlight, getFiles);
+		const files = await filesPromise.catch((error: unknown) => {
+			throw record.markFailed(error);
+		});
+		record.markFinished(files);
+		return record.request;
 	}
 
 	/**
@@ -112,14 +113,20 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 		let file = originalFile;
 		const renewUrl = async () =>
 			(file = await findRenewedFile(item.api, request, originalFile, signal)).fileUrl;
-		const fetchFile = async () => {
-			item.report.progress(`downloading the ${kind}`);
-			const { fileUrl: url } = originalFile;
-			return await download(context, credential, { url, kind, id: name, renewUrl }, signal);
+		const throwWithOtherUrls = (error: unknown) => {
+			const otherFiles = request.files.filter((other) => other !== originalFile);
+			throw withDefaultFacts(error, { otherFileUrls: otherFiles.map(({ fileUrl }) => fileUrl) });
 		};
-		// A URL from an earlier attempt may have expired. Without a download, nothing else would replace it.
-		if (isResumed && !wantsFile) await renewUrl();
-		const binary = wantsFile ? { [fileField]: await fetchFile() } : undefined;
+		let binary: INodeExecutionData['binary'];
+		if (wantsFile) {
+			item.report.progress(`downloading the ${kind}`);
+			const fileToFetch = { url: originalFile.fileUrl, kind, id: name, renewUrl };
+			const filePromise = download(context, credential, fileToFetch, signal);
+			binary = { [fileField]: await filePromise.catch(throwWithOtherUrls) };
+		} else if (isResumed) {
+			// A URL from an earlier attempt may have expired. Without a download, nothing else would replace it.
+			await renewUrl();
+		}
 		return item.output({ ...file.raw, file_url: file.fileUrl }, binary);
 	}
 }
