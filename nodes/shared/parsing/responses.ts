@@ -201,14 +201,14 @@ export const pathIdentifiersOf = (fileUrl: string): string[] =>
 	[withoutQuery(fileUrl)].filter((url) => /\.\w+$/.test(url));
 
 /** What identifies files in the history: ids, URLs and paths, because it may have other ids than the stream. */
-export const identifiersOf = (files: GeneratedFile[]): string[] => [
-	...new Set(
-		files.flatMap(({ id, fileUrl }) => [
-			...(id === undefined ? [] : [id]),
-			...[fileUrl, ...pathIdentifiersOf(fileUrl)],
-		]),
-	),
-];
+export function identifiersOf(files: GeneratedFile[]): string[] {
+	const identifiers = files.flatMap(({ id, fileUrl }) => [
+		id,
+		fileUrl,
+		...pathIdentifiersOf(fileUrl),
+	]);
+	return [...new Set(identifiers)].filter((identifier) => identifier !== undefined);
+}
 
 /** Converts ids to strings and the percentage to a number, for the output. Leaves out invalid ones, and `undefined`. */
 export function toOutputRecord(record: ServiceRecord): ServiceRecord {
