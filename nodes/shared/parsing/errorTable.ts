@@ -16,21 +16,24 @@ const ECHOED_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$
 /** Finds an error text in JSON that is broken or was truncated. */
 const TEXT_IN_BROKEN_JSON = /"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,2000})/;
 
-/** Returns the texts in a value, also nested ones, that may say what went wrong. Call it with `value` alone. */
-export function errorTextsIn(value: unknown, mayBeErrorText = true): string[] {
+/** Returns the texts in a value, also nested ones, that may say what went wrong. */
+export const errorTextsIn = (value: unknown): string[] => errorTextsInField(value, true);
+
+/** Does the same for the value of a field. `isErrorField` is true if texts directly in it may say what went wrong. */
+function errorTextsInField(value: unknown, isErrorField: boolean): string[] {
 	const text = asText(value);
 	const json = text && /^[[{]/.test(text) ? parseJson(text) : undefined;
 	if (text !== undefined && json === undefined) {
 		const errorText = TEXT_IN_BROKEN_JSON.exec(text)?.[1] ?? text;
-		return mayBeErrorText ? [truncate(errorText, 1000)] : [];
+		return isErrorField ? [truncate(errorText, 1000)] : [];
 	}
 	const inner = json ?? value;
 	if (Array.isArray(inner)) {
-		return inner.slice(0, 20).flatMap((entry) => errorTextsIn(entry, mayBeErrorText));
+		return inner.slice(0, 20).flatMap((entry) => errorTextsInField(entry, isErrorField));
 	}
 	const fields = Object.entries(isRecord(inner) ? inner : {});
 	return fields.flatMap(([key, field]) =>
-		ECHOED_FIELD.test(key) ? [] : errorTextsIn(field, ERROR_TEXT_FIELD.test(key)),
+		ECHOED_FIELD.test(key) ? [] : errorTextsInField(field, ERROR_TEXT_FIELD.test(key)),
 	);
 }
 
