@@ -1,4 +1,4 @@
-import type { GeneratedFile, GenerationOperation } from '../../shared/contract';
+import type { GeneratedFile } from '../../shared/contract';
 import { Failure, isFailure, withDefaultFacts } from '../../shared/failure';
 import { MAX_FILES } from '../../shared/limits';
 import { creatorOf } from '../../shared/n8n/requestCreator';
@@ -12,34 +12,8 @@ import {
 import type { StreamResult } from '../../shared/parsing/generationEvents';
 import { describeFailedAttempt, type JournalEntry } from '../paid/journal';
 import { digestOf } from '../paid/idempotencyKey';
+import type { GenerationOrder } from './generationOrder';
 import type { ItemContext } from './itemContext';
-
-/** The create call of one item, before it is sent. */
-export interface GenerationOrder {
-	generation: GenerationOperation;
-	fields: GenerationFields;
-	/**
-	 * Exists only if images are part of the request. Downloads the images that are given by URL, and resolves with a
-	 * function that fills the body. Throws a Failure if a download fails or the images are too large.
-	 */
-	prepareBody?(fields: GenerationFields, signal: AbortSignal): Promise<FillBody>;
-}
-
-/** The fields of a request body, without images. */
-export type GenerationFields = {
-	prompt?: string;
-	aspect_ratio?: string;
-	number_of_videos?: number;
-};
-
-/**
- * Writes the content of a request into `body.bytes`. Call it right before each attempt to send. If it sets
- * `body.release`, call that once the bytes are no longer needed.
- */
-export type FillBody = (
-	body: { bytes?: Buffer; release?(): void },
-	signal: AbortSignal,
-) => Promise<unknown>;
 
 /**
  * How long the result of a create call is searched for after a server error or an answer of another server, in ms. It

@@ -12,7 +12,8 @@ import {
 import { Failure, isTransient } from '../../shared/failure';
 import type { HttpResponse } from '../../shared/http/request';
 import { GenerationEvents, type StreamResult } from '../../shared/parsing/generationEvents';
-import type { FillBody, GenerationOrder, GenerationRecord } from './generationRecord';
+import type { FillBody, GenerationOrder, RequestBody } from './generationOrder';
+import type { GenerationRecord } from './generationRecord';
 import type { ItemContext } from './itemContext';
 
 /** The signals that end a create call, and its idle timeout. Both signals may also abort at a deadline. */
@@ -53,7 +54,7 @@ export async function requestStream(
 	const { api, concurrency } = item;
 	const fillBody = (await order.prepareBody?.(order.fields, stopStarting)) ?? jsonBodyFiller(order);
 	/** The request body. It is filled right before each attempt. */
-	const body: { bytes?: Buffer; release?(): void } = {};
+	const body: RequestBody = {};
 	/** Is aborted to close the stream. */
 	const closeController = linkedController(abortInFlight);
 	const close = () => closeController.abort(SILENT_ABORT);

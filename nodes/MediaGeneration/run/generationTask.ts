@@ -17,7 +17,8 @@ import {
 	timeoutField,
 } from '../../shared/n8n/descriptions';
 import type { JournalEntry } from '../paid/journal';
-import { GenerationRecord, type GenerationOrder } from './generationRecord';
+import type { GenerationOrder } from './generationOrder';
+import { GenerationRecord } from './generationRecord';
 import { requestStream, type StreamOptions } from './generationStream';
 import { type BillableTask, type ItemResult, toItemResult } from './itemTask';
 import type { ItemContext } from './itemContext';

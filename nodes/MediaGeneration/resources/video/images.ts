@@ -10,7 +10,7 @@ import {
 	readStoredFile,
 	storedFileSize,
 } from '../../../shared/n8n/storedFile';
-import type { FillBody, GenerationFields } from '../../run/generationRecord';
+import type { FillBody, GenerationFields } from '../../run/generationOrder';
 import type { ItemContext } from '../../run/itemContext';
 
 /* Reads the input images of an item, and puts them into the body of a create call as base64 texts (§4.6, §4.7). */
