@@ -55,7 +55,7 @@ export function readSettings(context: ITriggerFunctions) {
 		/** The least rise between two progress events, in percentage points. */
 		progressStep: parameters.numberOption(progressStepField),
 		wantsFile: parameters.wantsFile(downloadFileField),
-		outputField: parameters.outputField(),
+		fileField: parameters.outputField(),
 		/** The time between two polls of the history, in ms. */
 		checkIntervalMs: parameters.durationOption(checkIntervalField),
 	};

@@ -107,7 +107,7 @@ export class HistoryWatch {
 		const { context, api, settings } = this.activation;
 		const { fingerprint, hasFailed } = entry;
 		const fetchFiles = async (signal: AbortSignal) =>
-			await fetchEntryFiles(context, api.credential, entry, settings.outputField, signal);
+			await fetchEntryFiles(context, api.credential, entry, settings.fileField, signal);
 		void this.executionQueue.emitUntilStarted({
 			outboxKey: fingerprint,
 			// n8n's deduplication keys contain these names, so they must not change.

@@ -110,7 +110,7 @@ export class TaskPoller {
 		const fetchFiles = async (signal: AbortSignal) => {
 			const file = { url: url!, kind: 'speech' as const, id };
 			const binaryData = await download(context, api.credential, file, signal);
-			return { [settings.outputField]: binaryData };
+			return { [settings.fileField]: binaryData };
 		};
 		const emission: Emission = {
 			outboxKey: id,
