@@ -148,36 +148,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	let freshAfter = monotonicNow();
 	let isAnnounced = false;
 	return await pollUntil({
-		read: async (signal, isUrgent) => {
-			const isSentAtOnce = isUrgent && (isAnnounced || !isBackground);
-			const waitingKind = isBackground ? 'background' : 'poll';
-			const kind = isSentAtOnce ? 'read' : waitingKind;
-			// Only reads of one kind are shared, so that no urgent read waits for the turn of a less urgent one.
-			const key = `task ${kind} ${taskId}`;
-			const startedAfter = Math.max(freshAfter, monotonicNow() - MAX_SHARED_READ_AGE_MS);
-			const getTask = async (
-				sharedSignal: AbortSignal,
-				setWaiting: (isWaiting: boolean) => void,
-			) => {
-				setWaiting(true);
-				const onSend = async () => setWaiting(false);
-				return await api.getTask(taskId, sharedSignal, { retry: 'never', kind, onSend });
-			};
-			return await api.coalescedReads
-				.share(key, startedAfter, signal, getTask)
-				.finally(() => {
-					if (!signal.aborted) freshAfter = monotonicNow();
-				})
-				.then(
-					(task) => {
-						const result = observations.noteTask(task);
-						// A task that has failed before says nothing about the load of the service now.
-						if (!isBackground && !result.done) runningTask ??= throttle.startTask();
-						return result;
-					},
-					(error: unknown) => observations.noteFailure(error),
-				);
-		},
+		read,
 		signal,
 		pollMs:
 			(isSpotCheck ? SPOT_CHECK_INTERVAL_MS : wait.pollIntervalMs) *
@@ -205,6 +176,35 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 			throw withDefaultFacts(observations.errorToReport(failure), { taskId, lastKnownStatus });
 		},
 	);
+
+	/** Reads the task once, or shares a read of the same kind. Throws the Failure of the read, or that of the task. */
+	async function read(readSignal: AbortSignal, isUrgent: boolean): Promise<ReadResult<SpeechTask>> {
+		const isSentAtOnce = isUrgent && (isAnnounced || !isBackground);
+		const waitingKind = isBackground ? 'background' : 'poll';
+		const kind = isSentAtOnce ? 'read' : waitingKind;
+		// Only reads of one kind are shared, so that no urgent read waits for the turn of a less urgent one.
+		const key = `task ${kind} ${taskId}`;
+		const startedAfter = Math.max(freshAfter, monotonicNow() - MAX_SHARED_READ_AGE_MS);
+		const getTask = async (sharedSignal: AbortSignal, setWaiting: (isWaiting: boolean) => void) => {
+			setWaiting(true);
+			const onSend = async () => setWaiting(false);
+			return await api.getTask(taskId, sharedSignal, { retry: 'never', kind, onSend });
+		};
+		return await api.coalescedReads
+			.share(key, startedAfter, readSignal, getTask)
+			.finally(() => {
+				if (!readSignal.aborted) freshAfter = monotonicNow();
+			})
+			.then(
+				(task) => {
+					const result = observations.noteTask(task);
+					// A task that has failed before says nothing about the load of the service now.
+					if (!isBackground && !result.done) runningTask ??= throttle.startTask();
+					return result;
+				},
+				(error: unknown) => observations.noteFailure(error),
+			);
+	}
 }
 
 /** Returns a number from 0 to 1. It depends only on the task, so that several triggers share each read of a task. */
