@@ -87,6 +87,8 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	['nothing that another has, without a time', [timeless], [], { others: [{ got: [first] }] }],
 	['what is of its second', [{ created_at: at(0) }], [0], { mine: { sentAt: SENT_AT + 900 } }],
 	['nothing of another kind', [{ type: 'image' }], []],
+	['nothing of another kind, by its file', [{ file_url: '/a.png' }], []],
+	['what has no file yet', [{ file_url: '' }], [0]],
 	['an image without an ending', [{ file_url: '/download/17' }], [0], { mine: { kind: 'image' } }],
 	[
 		'nothing made before it, beside an equal one',
@@ -94,6 +96,13 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 		[2],
 		{ mine: { requestedCount: 2, ...late }, others: [{}] },
 	],
+	[
+		'what has its own shape, by its name',
+		[{ aspect_ratio: PORTRAIT }, { aspect_ratio: LANDSCAPE }],
+		[1],
+		wide,
+	],
+	['what has a shape that nobody asked for', [{ aspect_ratio: '9:16' }], [0]],
 	['what has its own shape', [{ aspect_ratio: '9:16' }, { aspect_ratio: '16:9' }], [1], wide],
 	['what another shape cannot have', [{ aspect_ratio: '16:9' }], [0], wide],
 	['nothing that tells no shape, beside one of another', [{}], 'listed', wide],

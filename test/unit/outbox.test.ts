@@ -52,6 +52,38 @@ it('published again in the same n8n, a trigger leaves alone what n8n was told, w
 	expect(after.keysIn('done')).toEqual(['told']);
 });
 
+it('what another process has saved since the trigger was closed here counts', () => {
+	const data = {};
+	const before = new Outbox(data, ROOM, 'moved', true);
+	for (const taskId of ['here', 'there']) before.events.set(taskId, { state: 'tracking' });
+	const clock = jest.spyOn(Date, 'now').mockReturnValue(1);
+	before.handOver();
+	clock.mockReturnValue(2);
+	before.setState('there', 'done');
+	before.save();
+	const after = new Outbox(data, ROOM, 'moved', true);
+	expect(after.keysIn('tracking')).toEqual(['here']);
+	// What was saved before the trigger was closed here is older.
+	before.setState('here', 'done');
+	clock.mockReturnValue(3);
+	before.handOver();
+	expect(new Outbox(data, ROOM, 'moved', true).keysIn('tracking')).toEqual([]);
+	clock.mockRestore();
+});
+
+it('of a thousand tasks that are over, those that ended last are remembered', () => {
+	const store = new Outbox({}, ROOM, 'over', true);
+	store.events.set('long', { state: 'tracking' });
+	for (let n = 0; n < 1000; n++) {
+		store.events.set(`task ${n}`, { state: 'tracking' });
+		store.setState(`task ${n}`, 'done');
+	}
+	store.setState('long', 'done');
+	expect([...store.events.keys()]).toHaveLength(1000);
+	expect(store.events.has('task 0')).toBe(false);
+	expect(store.events.has('long')).toBe(true);
+});
+
 it('of thousands of tasks little is kept, those under way longest', () => {
 	const data = {};
 	const store = new Outbox(data, ROOM, 'thousands', true);

@@ -190,8 +190,7 @@ function fitsKindAndRatio(owner: MediaRequest, { record, files }: HistoryEntry):
 		ASPECT_RATIOS.find((known) => known === rawRatio) ??
 		ASPECT_RATIO_ALIASES.get(rawRatio.toLowerCase());
 	if (ratio && aspectRatio && ratio !== aspectRatio) return false;
-	// `apparentKind` needs a URL. The placeholder says nothing about the kind.
-	const entryKind = apparentKind(record, files[0]?.fileUrl ?? 'https://localhost') ?? kind;
+	const entryKind = apparentKind(record, files[0]?.fileUrl) ?? kind;
 	// Only the types of the files are compared, because a service may name a kind as this package names another one.
 	return topLevelType(MEDIA[entryKind].mimeType) === topLevelType(MEDIA[kind].mimeType);
 }

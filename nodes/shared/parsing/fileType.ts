@@ -165,9 +165,9 @@ export function kindInType(entry: unknown): GenerationOperation['kind'] | undefi
 /** The kind of media of a history entry, by its `type` or by the extension in its URL, if one tells. */
 export function apparentKind(
 	entry: ServiceRecord,
-	url: string,
+	url: string | undefined,
 ): GenerationOperation['kind'] | undefined {
-	const mimeType = typeByUrl(url)?.[2] ?? '';
+	const mimeType = (url && typeByUrl(url)?.[2]) ?? '';
 	return (
 		kindInType(entry) ??
 		GENERATED_KINDS.find((kind) => topLevelType(MEDIA[kind].mimeType) === topLevelType(mimeType))
