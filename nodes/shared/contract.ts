@@ -161,11 +161,14 @@ export const GENERATIONS = {
 /** The operations that create speech tasks. */
 export const PAID_SPEECH_OPERATIONS = [SPEAK] as const satisfies readonly PaidOperation[];
 
+/** A row of PAID_SPEECH_OPERATIONS. */
 export type PaidSpeechOperation = (typeof PAID_SPEECH_OPERATIONS)[number];
 
+/** All operations that are charged. */
 export const PAID_OPERATIONS: readonly PaidOperation[] = [
 	...PAID_SPEECH_OPERATIONS,
 	...Object.values(GENERATIONS),
 ];
 
+/** A row of GENERATIONS. */
 export type GenerationOperation = (typeof GENERATIONS)[keyof typeof GENERATIONS];

@@ -10,6 +10,7 @@ export const MAX_ERROR_BYTES = 64 * 1024;
 export const MAX_EVENT_CHARS = 16 * MIB;
 /** The maximum depth of nested arrays and objects. Deeper ones could overflow the stack of recursive functions. */
 export const MAX_JSON_DEPTH = 100;
+/** The maximum number of pages of one list. */
 export const MAX_PAGES = 1000;
 /** The maximum number of files of one generation. */
 export const MAX_FILES = 100;

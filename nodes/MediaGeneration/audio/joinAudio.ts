@@ -9,12 +9,14 @@ import { readWav } from './wav';
 /** The largest header, in bytes. Its space is reserved first, because it is made only after all files are read. */
 const MAX_HEADER_BYTES = 4096;
 
+/** A file to join. It is read only when it is its turn, so that only one is in memory at a time. */
 export interface SoundFile {
 	/** The size of the file, in bytes. */
 	bytes: number;
 	read(): Promise<Buffer>;
 }
 
+/** A file made from others, and where each of them begins in it. */
 export type JoinedSound = FileType & {
 	bytes: Buffer;
 	/** The time in the joined file at which each of the given files begins, in ms. */

@@ -41,6 +41,7 @@ interface Cursor {
 	watermark: number | null;
 }
 
+/** The outbox of a `HistoryWatch`. */
 export type HistoryOutbox = Outbox<KnownEntry, Cursor>;
 
 /** What earlier polls have found out: the known entries by fingerprint, and the cursor. */

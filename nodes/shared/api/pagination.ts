@@ -12,6 +12,7 @@ export const MAX_PAGE_SIZE = 100;
  */
 export const MIN_PAGE_SIZE = 10;
 
+/** How to read a list page by page. */
 export interface Paging {
 	/** The number of the first page, 0 or 1. */
 	firstPage: number;

@@ -72,6 +72,7 @@ export async function watchIdle(
 /** For aborts whose reason nobody reads. Without it, each abort would create a stack trace, which is slow. */
 export const SILENT_ABORT = new Failure('canceled');
 
+/** A limit on the time of some work, from `startDeadline`. */
 export interface Deadline {
 	/** Aborts when the time is up, when a given signal does, and on `stop`. The reason is a Failure. */
 	signal: AbortSignal;

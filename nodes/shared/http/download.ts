@@ -29,8 +29,10 @@ const THROTTLED_RETRY_WINDOW_MS = 300_000;
 /** The longest pause that a host's `Retry-After` can cause, in ms. */
 const MAX_DOWNLOAD_RETRY_AFTER_MS = 60_000;
 
+/** The n8n contexts that can store files. */
 export type FileContext = IExecuteFunctions | ITriggerFunctions;
 
+/** A file to download: where it is, what is expected of it, and how it is named. */
 export interface FileToFetch {
 	/** An absolute http(s) URL, or a `data:` URL in base64. */
 	url: string;

@@ -24,6 +24,7 @@ export type ByteStream = Exclude<
 	Buffer
 >;
 
+/** A request to the service, or to the host of a file. */
 export interface HttpRequest {
 	method: IHttpRequestMethods;
 	url: string;

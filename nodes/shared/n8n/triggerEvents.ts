@@ -33,6 +33,7 @@ type HistoryEventKind = (typeof HISTORY_EVENTS)[number];
 
 /** The events about speech tasks. If `generated` is selected as well, `failed` is also about the history. */
 export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], HistoryEventKind>;
+/** All events about speech tasks, as the field Trigger On has them. */
 export const taskEvents = EVENTS.map(({ value }) => value).filter(
 	(value): value is TaskEventKind => !HISTORY_EVENTS.includes(value as HistoryEventKind),
 );

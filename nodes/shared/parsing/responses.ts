@@ -222,6 +222,7 @@ export function toOutputRecord(record: ServiceRecord): ServiceRecord {
 	return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
 }
 
+/** One page of a list. */
 export interface Page {
 	items: ServiceRecord[];
 	/** The number of records on all pages, if the service tells it. */

@@ -28,6 +28,7 @@ const JITTER_WIDTH = 0.3;
 /** While the socket is open, the pauses between two reads of a background task double up to this many ms. */
 const BACKGROUND_MAX_BACKOFF_MS = 300_000;
 
+/** Which speech task to wait for, and how. */
 export interface TaskWait {
 	taskId: string;
 	/** True to read the task at once; false if it was just created, or a message has named it. */
