@@ -239,6 +239,28 @@ test('a look serves all that wait, an earlier request only if it goes back far e
 	expect(listHistory).toHaveBeenCalledTimes(6);
 });
 
+test.each<[string, ServiceRecord[] | Failure, facts: object]>([
+	['a generation that has failed is requested again', [bad], { kind: 'generationFailed' }],
+	[
+		'one that nobody can look for may be charged',
+		refused,
+		{ kind: 'tokenRefused', mayBeCharged: true },
+	],
+])('by a search, %s', async (_, list, expected) => {
+	const api = apiOf(async ({ page }: { page: number }) => {
+		if (list instanceof Failure) throw list;
+		return pageOf(list, page);
+	});
+	const request = sent({ announcedIds: ['a'], searchUntil: Date.now() + 1000 });
+	const { signal } = new AbortController();
+	const searched = findInHistory(api, request, new Failure('streamLost'), signal);
+	const failed = await searched.catch(({ kind, facts }: Failure) => ({
+		kind,
+		mayBeCharged: facts.mayBeCharged,
+	}));
+	expect(failed).toEqual(expected);
+});
+
 test.each<[string, limit: number, facts: object]>([
 	['it has failed, once the search is over', 1000, { kind: 'generationFailed' }],
 	['it may still come, if the time is up before', 30, { kind: 'streamLost' }],

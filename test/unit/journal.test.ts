@@ -12,7 +12,7 @@ interface Call {
 	isTool: boolean;
 	/** The id of its credential. */
 	account: string;
-	mode: 'trigger' | 'retry';
+	mode: 'trigger' | 'retry' | 'manual';
 	/** Its accountKey, if the credential has several accounts. */
 	accountKey: string;
 }
@@ -42,6 +42,8 @@ function execution(executionId: string | null = '1', hasContext = true) {
 					expression.replaceAll('{{ $runIndex }}', String(round)),
 				getInputData: () => items,
 				getMode: () => mode,
+				getWorkflow: () => ({ id: 'workflow' }),
+				runExecutionData: { startData: { destinationNode: 'Later' } },
 				getNode: () => ({ parameters: { text }, credentials }),
 			} as unknown as IExecuteFunctions;
 			const credential = { accountKey, baseUrl: '', redact: redactor(TOKEN) };
@@ -91,12 +93,14 @@ test('the id that n8n gives to a model’s call does not count', () => {
 	expect(foundBy(here, { isTool, items: [{ json: { text: 'A', toolCallId: 'y' } }] })).toBe('1');
 });
 
-test.each([
-	['a retry finds what another retry has paid for', false, '1'],
-	['a model may want the same call twice, also in a retry', true, undefined],
-])('%s', (_, isTool, expected) => {
+test.each<[string, isTool: boolean, Call['mode'], string | undefined]>([
+	['a retry finds what another retry has paid for', false, 'retry', '1'],
+	['a later node that is run by hand gets what was paid for', false, 'manual', '1'],
+	['a model may want the same call twice, also in a retry', true, 'retry', undefined],
+	['a model may want the same call twice, also by hand', true, 'manual', undefined],
+])('%s', (_, isTool, mode, expected) => {
 	const here = execution();
-	const call = { isTool, mode: 'retry' } as const;
+	const call = { isTool, mode };
 	failing(here, '1', call);
 	here.store.mediaGenerationCreated = {};
 	here.again();

@@ -230,6 +230,25 @@ describe('a restart', () => {
 	});
 });
 
+it('another account has its own watermark, and nothing of the former one is looked for', async () => {
+	const setting = await watching([without('created_at')(making('slow', -1)), ...old(300)]);
+	setting.restart('closed', 'another account');
+	setting.history = entries('other', 900, 0, 3);
+	expect(await setting.look()).toEqual([]);
+	expect(await setting.look()).toEqual([]);
+	expect(setting.pages).toBe(1);
+	setting.history.splice(0, 700);
+	expect(await setting.look()).toEqual([]);
+});
+
+it('an entry in the making without an id is not looked for: it will be another one', async () => {
+	const nameless = without('created_at')(without('id')(making('slow', -1)));
+	const setting = await watching([nameless, ...old(300)]);
+	setting.history.shift();
+	expect(await setting.look()).toEqual([]);
+	expect(setting.pages).toBe(1);
+});
+
 it('a short history is known as a whole: what is listed late is told, whenever it began', async () => {
 	const setting = await watching(old(3));
 	expect(await setting.look(entry('queued', -200))).toEqual(['queued']);
