@@ -261,6 +261,32 @@ test.each<[string, ServiceRecord[] | Failure, facts: object]>([
 	expect(failed).toEqual(expected);
 });
 
+test('a search that ends at a time limit says so, and names what may be the result', async () => {
+	const api = apiOf(async () => pageOf(one, 1));
+	const request = sent({ withImages: true, searchUntil: Date.now() });
+	const late = new Failure('timedOut', { limitMs: 1000 });
+	const failed = findInHistory(api, request, late, new AbortController().signal);
+	await expect(failed).rejects.toMatchObject({
+		kind: 'timedOut',
+		facts: { candidates: [{ id: 'a' }] },
+	});
+});
+
+test('searches that begin within seconds share what they read', async () => {
+	const listHistory = jest.fn(async () => pageOf([], 1));
+	const api = apiOf(listHistory);
+	const searchUntil = Date.now() + 600_000;
+	for (const delayMs of [3000, 0]) {
+		const { signal } = startDeadline(20_000 - delayMs);
+		void findInHistory(api, sent({ searchUntil }), new Failure('streamLost'), signal).catch(
+			() => {},
+		);
+		await jest.advanceTimersByTimeAsync(delayMs);
+	}
+	expect(listHistory).toHaveBeenCalledTimes(1);
+	await jest.advanceTimersByTimeAsync(20_000);
+});
+
 test.each<[string, limit: number, facts: object]>([
 	['it has failed, once the search is over', 1000, { kind: 'generationFailed' }],
 	['it may still come, if the time is up before', 30, { kind: 'streamLost' }],

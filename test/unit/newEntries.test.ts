@@ -147,16 +147,19 @@ it('what stays is not told again, though a thousand others come and go', async (
 	}
 });
 
-it('what is forgotten is not told again when all that came after it is deleted', async () => {
-	const setting = await watching(old(30));
-	for (let wave = 0; wave < 6; wave++) {
-		expect(await setting.look(...entries(`${wave} `, 250, 5 * wave))).toHaveLength(250);
-	}
-	setting.history.splice(0, 1400);
-	expect(await setting.look()).toEqual([]);
-	// A thousand marks are remembered, not all 1,530.
-	expect(JSON.stringify(setting.data).length).toBeLessThan(95_000);
-});
+it.each([5, 30])(
+	'of %d and more, what is forgotten is not told again when all after it is deleted',
+	async (amount) => {
+		const setting = await watching(old(amount));
+		for (let wave = 0; wave < 6; wave++) {
+			expect(await setting.look(...entries(`${wave} `, 250, 5 * wave))).toHaveLength(250);
+		}
+		setting.history.splice(0, 1400);
+		expect(await setting.look()).toEqual([]);
+		// A thousand marks are remembered, not all 1,530.
+		expect(JSON.stringify(setting.data).length).toBeLessThan(95_000);
+	},
+);
 
 it.each([0, 100_000])('of %d entries the new are told, and little is kept', async (amount) => {
 	const setting = await watching(entries('old', amount, -90_000), 1e6);
@@ -239,6 +242,25 @@ it('another account has its own watermark, and nothing of the former one is look
 	expect(setting.pages).toBe(1);
 	setting.history.splice(0, 700);
 	expect(await setting.look()).toEqual([]);
+});
+
+it('no more pages are read than may have something new', async () => {
+	const setting = await watching(old(700));
+	// What a deletion has moved up is older than the watermark.
+	setting.history.splice(0, 50);
+	expect(await setting.look()).toEqual([]);
+	expect(setting.pages).toBe(1);
+	// What is gone from the history is not looked for before its time.
+	await setting.look(making('gone', 1));
+	setting.history.shift();
+	expect(await setting.look()).toEqual([]);
+	expect(setting.pages).toBe(1);
+	// What the first page has is not looked for on others.
+	const slow = without('created_at')(making('slow', 2));
+	await setting.look(slow);
+	setting.history.shift();
+	expect(await setting.look(slow, ...entries('new', 150, 3))).toHaveLength(150);
+	expect(setting.pages).toBe(2);
 });
 
 it('an entry in the making without an id is not looked for: it will be another one', async () => {
