@@ -3,11 +3,8 @@ import { Journal } from '../../nodes/MediaGeneration/paid/journal';
 import type { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
-/** A run that plans so many requests, sends some and has some refused; true when it may begin. */
-function run(
-	store: IDataObject,
-	{ planned = 1, unsent = 0, refused = 0, limit = 5, executionId = '1' } = {},
-): boolean {
+/** The journal of a run. Without an execution, a model calls. */
+function journalOf(store: IDataObject, executionId: string | undefined): Journal {
 	const context = {
 		evaluateExpression: () => 0,
 		getContext: () => store,
@@ -16,7 +13,15 @@ function run(
 		getMode: () => 'trigger',
 		getNode: () => ({ parameters: {} }),
 	} as unknown as IExecuteFunctions;
-	const journal = new Journal(context, false);
+	return new Journal(context, executionId === undefined);
+}
+
+/** A run that plans so many requests, sends some and has some refused; true when it may begin. */
+function run(
+	store: IDataObject,
+	{ planned = 1, unsent = 0, refused = 0, limit = 5, executionId = '1' } = {},
+): boolean {
+	const journal = journalOf(store, executionId);
 	if (journal.reserve(planned, limit)) return false;
 	const credential = { accountKey: '', baseUrl: '', redact: redactor('') };
 	const item = { index: 0, credential, parameters: {} as NodeParameters };
@@ -36,4 +41,17 @@ test('"Retry execution" counts anew', () => {
 	const store = {};
 	expect(run(store, { planned: 5 })).toBe(true);
 	expect(run(store, { planned: 5, executionId: '2' })).toBe(true);
+});
+
+test('calls of a model outside of an execution count each by itself', () => {
+	const reserve = () => journalOf({}, undefined).reserve(5, 5);
+	expect([reserve(), reserve()]).toEqual([undefined, undefined]);
+});
+
+test('fewer rows help only where nothing was sent before', () => {
+	const store = {};
+	const remedy = () => journalOf(store, '1').reserve(6, 5)?.facts.fieldRemedy;
+	expect(remedy()).toBeUndefined();
+	expect(run(store)).toBe(true);
+	expect(remedy()).toBe('Raise the limit');
 });

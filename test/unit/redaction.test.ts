@@ -14,6 +14,8 @@ const ODD = 'abc/+=def"g';
 const socket = `wss://x/ws?token=${encodeURIComponent(ODD)}`;
 const CASED = 'Tok/0123456789ABCDEF';
 const LONG = 'abc/+=XYZ'.repeat(450);
+const HALF = 'h'.repeat(12) + '0123456789abcdefghijklmnopqrstuvwxyz';
+const STARS = 'a*****b';
 const HUGE = 'abc/+=XYZ'.repeat(2000);
 // In keys and values, plain or encoded: test/fuzz/shown.test.ts.
 it.each([
@@ -44,6 +46,21 @@ it.each([
 	],
 	['a text that was cut inside it', TOKEN, `…${TOKEN.slice(0, 12)} [item 0]`, '…***** [item 0]'],
 	['only a text that has enough of it', TOKEN, `${TOKEN.slice(0, 8)} … and`, 'tok_0123 … and'],
+	[
+		'a text that was cut inside half of it',
+		HALF,
+		`${HALF.slice(0, 24)} … ${HALF.slice(0, 23)} …`,
+		`***** … ${HALF.slice(0, 23)} …`,
+	],
+	[
+		'a text that was cut inside a long one',
+		LONG,
+		`${LONG.slice(0, 500)} … ${LONG.slice(0, 499)} …`,
+		`***** … ${LONG.slice(0, 499)} …`,
+	],
+	['a text about a token of six characters', 'abc123', 'No abc123 here', 'No ***** here'],
+	['no text about a shorter one, which may be a word', 'voice', 'No voice here', 'No voice here'],
+	['a text in which a mask of asterisks would form it again', STARS, `a${STARS}b`, 'a•••••b'],
 	['all of one that no regular expression can hold', HUGE, `a ${HUGE} z`, 'a ***** z'],
 	['all of a long one', LONG, `a ${LONG} ${encodeURIComponent(LONG)} z`, 'a ***** ***** z'],
 ])('the token is removed from %s', (_, token, text, left) => {

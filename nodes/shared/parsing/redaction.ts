@@ -12,7 +12,7 @@ const MAX_TOKEN_CHARS_IN_PATTERN = 4000;
 /** Returns the source of a regular expression that matches a character of the token, also in its usual encodings. */
 function characterPattern(character: string): string {
 	if (/\w/.test(character)) return character;
-	const code = character.charCodeAt(0).toString(16).padStart(2, '0');
+	const code = character.charCodeAt(0).toString(16);
 	return `(?:%(?:25)?${code}|\\\\u00${code}|\\\\?\\${character}|&[#\\w]{2,6};)`;
 }
 
