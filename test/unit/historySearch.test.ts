@@ -140,6 +140,12 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	['the one that came, at the end', one, { asked }, 'a', 600, 61],
 	['the one that came, right before the deadline', one, { asked, limit: 30 }, 'a', 28, 4],
 	['the one that came, as the others failed', others, { asked: allTold }, 'a', 0, 1],
+	[
+		'the one that came, as the stream said that the other failed',
+		one,
+		{ asked: { ...asked, requestedCount: 2, failedIds: [''] } },
+		...(['a', 0, 1] as const),
+	],
 	['the one that came, though others failed that no event told', others, { asked }, 'a', 600, 61],
 	['all of a job', ofJob, { asked: told }, 'a,b', 0, 1],
 	['all of a job, and nothing of another', [file('x'), ...ofJob], { asked: told }, 'a,b', 0, 1],

@@ -55,7 +55,7 @@ it('published again in the same n8n, a trigger leaves alone what n8n was told, w
 it('what another process has saved since the trigger was closed here counts', () => {
 	const data = {};
 	const before = new Outbox(data, ROOM, 'moved', true);
-	for (const taskId of ['here', 'there']) before.events.set(taskId, { state: 'tracking' });
+	for (const taskId of ['here', 'there']) before.itemsByKey.set(taskId, { state: 'tracking' });
 	const clock = jest.spyOn(Date, 'now').mockReturnValue(1);
 	before.handOver();
 	clock.mockReturnValue(2);
@@ -73,15 +73,15 @@ it('what another process has saved since the trigger was closed here counts', ()
 
 it('of a thousand tasks that are over, those that ended last are remembered', () => {
 	const store = new Outbox({}, ROOM, 'over', true);
-	store.events.set('long', { state: 'tracking' });
+	store.itemsByKey.set('long', { state: 'tracking' });
 	for (let n = 0; n < 1000; n++) {
-		store.events.set(`task ${n}`, { state: 'tracking' });
+		store.itemsByKey.set(`task ${n}`, { state: 'tracking' });
 		store.setState(`task ${n}`, 'done');
 	}
 	store.setState('long', 'done');
-	expect([...store.events.keys()]).toHaveLength(1000);
-	expect(store.events.has('task 0')).toBe(false);
-	expect(store.events.has('long')).toBe(true);
+	expect([...store.itemsByKey.keys()]).toHaveLength(1000);
+	expect(store.itemsByKey.has('task 0')).toBe(false);
+	expect(store.itemsByKey.has('long')).toBe(true);
 });
 
 it('of thousands of tasks little is kept, those under way longest', () => {

@@ -67,6 +67,11 @@ it.each([
 	expect(redactor(token).text(text)).toBe(left);
 });
 
+test('what is no text stays as it is', () => {
+	const value = { n: 1, yes: true, none: null, list: [0, null] };
+	expect(redact.value(value)).toEqual(value);
+});
+
 const node = { name: 'Media Generation', parameters: {} } as INode;
 const source = { baseUrl: 'https://media.example.com', redact };
 const taskOf = (fields: object) => readSpeechTask({ id: 1, ...fields }, source);

@@ -142,7 +142,7 @@ const itemsSuffix = ({ itemIndexes = [], itemCount = 0, isInCredential }: Failur
 
 /** Says what the user can do about an invalid field. */
 function inputRemedy(facts: FailureFacts): string {
-	const { field = 'the field', reason, itemIndexes = [], itemCount } = facts;
+	const { field, reason, itemIndexes = [], itemCount } = facts;
 	if (facts.fieldRemedy) return `${facts.fieldRemedy}.`;
 	if (facts.isInCredential) {
 		return reason === 'is empty'
@@ -167,14 +167,14 @@ function notSentSentence({ isTrigger, itemIndexes }: FailureFacts): string {
 
 const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	invalidInput: (facts) => ({
-		message: `'${facts.field ?? 'A field'}' ${facts.reason ?? 'is not valid'}${itemsSuffix(facts)}`,
+		message: `'${facts.field}' ${facts.reason}${itemsSuffix(facts)}`,
 		description: inputRemedy(facts) + notSentSentence(facts),
 	}),
 	badImage: (facts) => ({
-		message: (facts.reason?.trim() || 'A file is missing') + itemsSuffix(facts),
-		description: `${facts.fieldRemedy ?? `'${facts.field ?? 'The field'}' must contain the names of input binary fields that hold images, or image URLs (https://…)`}.${notSentSentence(facts)}`,
+		message: facts.reason! + itemsSuffix(facts),
+		description: `${facts.fieldRemedy ?? `'${facts.field}' must contain the names of input binary fields that hold images, or image URLs (https://…)`}.${notSentSentence(facts)}`,
 	}),
-	overBudget: ({ reason = 'This run needs more', fieldRemedy, maxPaidRequests }) => ({
+	overBudget: ({ reason, fieldRemedy, maxPaidRequests }) => ({
 		message: `${reason}, but 'Max Paid Requests' is ${maxPaidRequests}`,
 		description: `${fieldRemedy ?? 'Raise the limit, or pass fewer rows'}. No paid request was sent in this run of the node.`,
 	}),
@@ -183,7 +183,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description:
 			"Nothing was sent. First get what is there: Speech → Collect (IDs: n8n's log), History → Get Many. To pay for all rows again, retry this execution.",
 	}),
-	unreachable: ({ host = 'The service', unreachableCause = 'host', fileUrl }) => {
+	unreachable: ({ host, unreachableCause = 'host', fileUrl }) => {
 		const { message, description } = UNREACHABLE_WORDINGS[unreachableCause];
 		// A file may be on another host than the API. The Base URL is then not the cause.
 		const isFile = fileUrl !== undefined && unreachableCause !== 'blocked';
@@ -287,7 +287,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: "Without a WebSocket, the trigger can't detect tasks by itself.",
 	}),
 	// n8n shows only the message, not the description, when a workflow cannot be published.
-	selfTrigger: ({ nodeName = 'A node', mediaKind }) => ({
+	selfTrigger: ({ nodeName, mediaKind }) => ({
 		message: `'${nodeName}' generates what the trigger listens for, so each execution would start and pay for the next. Move that node to a sub-workflow, called with 'Execute Sub-workflow' (not in queue mode)${mediaKind === 'speech' ? ", or list the tasks in 'Task IDs'" : ''}. Even then, a loop through nested sub-workflows, HTTP Request, MCP, lost responses or other workflows' triggers can't be detected`,
 		description: "'Execute step' still works.",
 	}),
