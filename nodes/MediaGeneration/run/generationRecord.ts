@@ -82,9 +82,10 @@ export class GenerationRecord {
 		const isOwn = accountKey === this.item.credential.accountKey;
 		const tokenReason = !isOwn && 'it was requested with another token';
 		const interruption = [tokenReason, this.firstFailure].filter(Boolean).join('; ');
-		const kind = reason === undefined ? 'indeterminate' : 'generationFailed';
-		const cause = reason ?? (this.state === 'sent' && this.firstFailure && interruption);
-		const failure = cause ? new Failure(kind, { reason: cause }) : undefined;
+		let failure: Failure | undefined;
+		if (reason !== undefined) failure = new Failure('generationFailed', { reason });
+		else if (this.state === 'sent' && this.firstFailure !== undefined)
+			failure = new Failure('indeterminate', { reason: interruption });
 		const interruptionReason = interruption || 'an earlier attempt ended without a result';
 		return { files, interruptionReason, reason, failedIds, failure };
 	}
@@ -155,29 +156,33 @@ export class GenerationRecord {
 
 	/** Writes the final `files` to journal and ledger. If some are missing, shows hints about them. */
 	markFinished(files: GeneratedFile[]): void {
-		const { orderedCount } = this;
 		const finalChange = this.isStreamLost ? {} : finalFields(this.request, files);
 		this.writeAccepted({ files, ...finalChange });
 		// A data: URL contains the whole file, which the ledger does not need.
 		const ledgerFiles = files.map(({ id, fileUrl }) => {
 			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };
 		});
-		this.ledger.add({ ...this.request, attributableCount: orderedCount, files: ledgerFiles });
-		if (files.length < orderedCount) {
-			const missingIds = this.request.announcedIds.filter(
-				(announced) => !files.some(({ id }) => id === announced),
-			);
-			const idsSuffix = missingIds.length > 0 ? ` (known IDs: ${missingIds.join(', ')})` : '';
-			const failedCount = this.request.failedIds?.length ?? 0;
-			const mayMoreArrive = this.isStreamLost && files.length + failedCount < orderedCount;
-			const hint = mayMoreArrive
-				? `Found only ${files.length} of ${orderedCount} files. The rest may have been charged, too, and may still appear in History → Get Many${idsSuffix}`
-				: 'The service generated fewer files than requested';
-			this.item.report.hint(hint);
-			const { reason } = this.request;
-			if (reason) this.item.report.hint(`Reason for the missing files: ${reason}`);
-		}
+		this.ledger.add({ ...this.request, attributableCount: this.orderedCount, files: ledgerFiles });
+		if (files.length < this.orderedCount) this.hintAtMissingFiles(files);
 		this.item.report.log(`${this.kind} done`);
+	}
+
+	/** Shows hints about the files that are missing beside `files`. */
+	private hintAtMissingFiles(files: GeneratedFile[]): void {
+		const { orderedCount } = this;
+		const { announcedIds, failedIds = [], reason } = this.request;
+		const { report } = this.item;
+		const missingIds = announcedIds.filter(
+			(announced) => !files.some(({ id }) => id === announced),
+		);
+		const idsSuffix = missingIds.length > 0 ? ` (known IDs: ${missingIds.join(', ')})` : '';
+		const mayMoreArrive = this.isStreamLost && files.length + failedIds.length < orderedCount;
+		report.hint(
+			mayMoreArrive
+				? `Found only ${files.length} of ${orderedCount} files. The rest may have been charged, too, and may still appear in History → Get Many${idsSuffix}`
+				: 'The service generated fewer files than requested',
+		);
+		if (reason) report.hint(`Reason for the missing files: ${reason}`);
 	}
 
 	/**
