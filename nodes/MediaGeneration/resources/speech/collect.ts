@@ -94,14 +94,8 @@ export async function collect(
 		report.log(`task ${taskId} completed`);
 		const waitedMs = Date.now() - startedAt;
 		// If the result came early, the socket may just not have had enough time to open.
-		if (!accountSocket.isOpen && waitedMs >= options.pollIntervalMs / 2) {
-			const frequency = `every ${options.pollIntervalMs / 1000} s`;
-			report.hint(
-				hasWebSocket()
-					? `The WebSocket was not open, so the node polled ${frequency}. Check 'WebSocket URL' in the credential, and your proxy`
-					: `The node polled ${frequency}, because WebSockets need n8n on Node.js 22 or later`,
-			);
-		}
+		if (!accountSocket.isOpen && waitedMs >= options.pollIntervalMs / 2)
+			report.hint(pollingHint(options.pollIntervalMs));
 		if (options.wantsFile) report.progress(`task ${taskId}: downloading the file`);
 		const sound = options.wantsFile ? await fetchSound(item, taskId, task.audioUrl) : {};
 		const result: SpeechResult = { taskId, task, ...sound };
@@ -110,6 +104,14 @@ export async function collect(
 	} finally {
 		void accountSocket.release();
 	}
+}
+
+/** Says that the node polled instead of hearing of the result, and what the user can do about it. */
+function pollingHint(pollIntervalMs: number): string {
+	const frequency = `every ${pollIntervalMs / 1000} s`;
+	return hasWebSocket()
+		? `The WebSocket was not open, so the node polled ${frequency}. Check 'WebSocket URL' in the credential, and your proxy`
+		: `The node polled ${frequency}, because WebSockets need n8n on Node.js 22 or later`;
 }
 
 /** Downloads the audio of a task if `url` is given, and finds its duration. Throws a Failure with the task's id. */
