@@ -111,6 +111,13 @@ test.each([['a text'], [7], [['a', null]], [{ a: null, b: 'x', c: { id: 1 } }], 
 	},
 );
 
+test.each([[null], ['iVBORw0KGgo='], [{}]])(
+	'text is converted although the item has a field that only looks like a file: %j',
+	async (value) => {
+		good(await run(speech('Hi.'), { input: [{ json: {}, binary: { data: value as never } }] }));
+	},
+);
+
 test('an aspect ratio may be said as a person says it', async () => {
 	const items = ['16:9', ' 9:16', 'Landscape', 'PORTRAIT'].map((ratio) => ({ ratio }));
 	good(await run(boat({ aspectRatio: '={{ $json.ratio }}', download: false }), { items }));

@@ -136,6 +136,11 @@ test.each([
 		/'a'.*not an image Use a file that is an image/,
 	],
 	[
+		'of the type null that are no images',
+		{ a: { ...unknown, mimeType: null as never } },
+		/'a'.*not an image Use a file that is an image/,
+	],
+	[
 		'of the type of an image that are texts',
 		{ a: file(png(9)), b: file(Buffer.from('Dear Sir')) },
 		/'b'.*not an image Use a file that is an image/,
@@ -167,6 +172,14 @@ describe('unfit files are named with field and item, before anything is sent', (
 		['a PDF', { data: as('application/pdf', 'a.pdf') }, 'data', /'data'.*a\.pdf.*not an image/],
 		['a video', { a: fit, b: as('video/mp4') }, 'a,b', /'b'.*not an image/],
 		['an empty file', { data: file(Buffer.alloc(0)) }, 'data', /'data' is empty/],
+		...[null, 'iVBORw0KGgo=', [fit], { mimeType: 'image/png' }, { data: { type: 'Buffer' } }].map(
+			(value): [string, Record<string, IBinaryData>, string, RegExp] => [
+				`what a Code node took for a file: ${JSON.stringify(value)}`,
+				{ data: value as never },
+				'data',
+				/'data' holds no file that n8n can read/,
+			],
+		),
 	])('%s', async (_, binary, fields, message) => {
 		// Nor is another item paid for, whose stream this failure would then cut.
 		const names = fields.split(',').map((name) => name.trim());

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
 	jsonStringify,
+	type IBinaryData,
 	type IExecuteFunctions,
 	type INode,
 	type INodeExecutionData,
@@ -66,14 +67,11 @@ export const resolvedParametersInKey = (
 export function itemIdentity({ json, binary }: INodeExecutionData): unknown[] {
 	const jsonFiles = filesInJson(json);
 	const _files = Object.keys(jsonFiles).length > 0 ? undefined : json._files;
-	const files = Object.entries({ ...binary, ...jsonFiles }).map(
-		([field, { fileName, mimeType, bytes, fileSize, data }]) => [
-			field,
-			fileName,
-			mimeType,
-			bytes ?? fileSize ?? data.length,
-		],
-	);
+	const files = Object.entries({ ...binary, ...jsonFiles }).map(([field, file]) => {
+		// A Code node can put anything into a binary field.
+		const { fileName, mimeType, bytes, fileSize, data }: Partial<IBinaryData> = file ?? {};
+		return [field, fileName, mimeType, bytes ?? fileSize ?? data?.length];
+	});
 	return [{ ...json, _files, toolCallId: undefined }, files];
 }
 

@@ -1,4 +1,4 @@
-import type { IExecuteFunctions, INode, INodeExecutionData } from 'n8n-workflow';
+import type { IBinaryData, IExecuteFunctions, INode, INodeExecutionData } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
 import { evictOldest } from '../../shared/limits';
 import { destinationOf } from '../../shared/n8n/internals';
@@ -63,9 +63,10 @@ export class RecentRequests {
 	keyPrefixOf(index: number, parameters: NodeParameters, baseUrl: string): string {
 		// A file in memory has its content in `data`. A stored one has a new `id` each time that the node before runs, so
 		// its size stands for it. Older versions of n8n don't note the size in bytes.
-		const files = Object.values(this.items[index]!.binary ?? {}).map(({ bytes, id, data }) =>
-			id === undefined ? data : (bytes ?? id),
-		);
+		const files = Object.values(this.items[index]!.binary ?? {}).map((file) => {
+			const { bytes, id, data }: Partial<IBinaryData> = file ?? {};
+			return id === undefined ? data : (bytes ?? id);
+		});
 		const values = resolvedParametersInKey(this.node, parameters);
 		return `${this.nodeKey}/${digestOf(values, files, baseUrl)}`;
 	}

@@ -102,12 +102,20 @@ export function imageBodyPreparer(
 		// The label has no query, because the query of a URL may contain a secret signature.
 		if (url) return { label: url.origin + url.pathname, data: url };
 		const data = storedFileOf(source, field);
-		const { mimeType = '', fileName, id, bytes } = data;
+		if (!isRecord(data) || (typeof data.id !== 'string' && typeof data.data !== 'string')) {
+			const remedy =
+				"A Code node makes a file with 'prepareBinaryData', or of base64 text in 'data'";
+			throw badImageFailure(`'${field}' holds no file that n8n can read`, remedy);
+		}
+		const { mimeType, fileName, id, bytes } = data;
 		if (bytes === 0 || (id === undefined && data.data === '')) {
 			const remedy = 'Check the node that provides this file: it passes on no content';
 			throw badImageFailure(`The file in '${field}' is empty`, remedy);
 		}
-		const type = mimeType.split(';')[0]!.trim().toLowerCase();
+		const type = String(mimeType ?? '')
+			.split(';')[0]!
+			.trim()
+			.toLowerCase();
 		if (!UNSPECIFIC_TYPES.has(type) && !type.startsWith('image/')) {
 			const name = fileName ? ` (${fileName})` : '';
 			throw badImageFailure(
