@@ -141,6 +141,11 @@ test.each([
 		/'a'.*not an image Use a file that is an image/,
 	],
 	[
+		'that n8n no longer has',
+		{ b: file(png(9)), c: file(png(9), { id: 'filesystem-v2:none', data: 'filesystem-v2' }) },
+		/^The file in 'c' could not be read: .* Run the node that provides it again/,
+	],
+	[
 		'of the type of an image that are texts',
 		{ a: file(png(9)), b: file(Buffer.from('Dear Sir')) },
 		/'b'.*not an image Use a file that is an image/,

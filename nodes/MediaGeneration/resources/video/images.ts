@@ -68,14 +68,18 @@ export function imageBodyPreparer(
 	}
 	const badImageFailure = (reason: string, fieldRemedy?: string) =>
 		new Failure('badImage', { field: displayName, reason, fieldRemedy });
+	const throwUnreadable = (label: string) => (error: Error) => {
+		const reason = `The file in '${label}' could not be read: ${error.message}`;
+		throw badImageFailure(reason, 'Run the node that provides it again: n8n may have deleted it');
+	};
 	const images = sources.map(toImage);
 
 	return async (otherFields: GenerationFields, signal: AbortSignal): Promise<FillBody> => {
 		const imagePromises = images.map(async (image) => await fetchImage(image, signal));
 		const storedImages = await Promise.all(imagePromises);
-		const sizePromises = storedImages.map(
-			async ({ data }) => await storedFileSize(context.helpers, data),
-		);
+		const sizePromises = storedImages.map(async ({ label, data }) => {
+			return await storedFileSize(context.helpers, data).catch(throwUnreadable(label));
+		});
 		const encodedBytes = (await Promise.all(sizePromises)).reduce(
 			(sum, size) => sum + (size / 3) * 4,
 			0,
@@ -189,7 +193,7 @@ export function imageBodyPreparer(
 	 * MIME type from the file's extension.
 	 */
 	async function encodeImage({ label, data }: Image): Promise<Buffer> {
-		const bytes = await readStoredFile(context.helpers, data);
+		const bytes = await readStoredFile(context.helpers, data).catch(throwUnreadable(label));
 		if (isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');
 		throw badImageFailure(`The file in '${label}' is not an image`, USE_IMAGE_REMEDY);
 	}
