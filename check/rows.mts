@@ -21,9 +21,9 @@ type Json = Record<string, unknown>;
 const ACCOUNT = '§4.10 Account';
 const ELSEWHERE = 'not where the node looks';
 const BASE = 'http://service.invalid';
-/** Returns the JSON of an answer as the node reads it: a 204 is an empty list. */
+/** Returns the JSON of an answer as the node reads it. */
 const jsonOf = (exchange: Exchange): unknown =>
-	shared.parseJson(exchange.status === 204 ? '[]' : textOf(exchange));
+	shared.parseJson(shared.jsonTextOf(exchange.status, textOf(exchange)));
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
 /** What is said of answers. What is false or undefined is left out. */

@@ -16,6 +16,7 @@ import {
 	type SpeechTask,
 } from '../contract';
 import {
+	jsonTextOf,
 	readCreatedTaskId,
 	readPage,
 	readSuccessRecord,
@@ -122,9 +123,7 @@ export class Api extends RetryingClient {
 	/** Resolves with the value that `read` finds in the JSON response, and with the service's clock minus ours. */
 	private async sendForJson<T>(call: ApiCall, read: (raw: unknown) => T | undefined) {
 		return await this.send(call, async (response, signal) => {
-			const text = await readText(response, signal);
-			// Some services answer 204, which has no body, while a list is empty.
-			const json = response.status === 204 ? '[]' : text;
+			const json = jsonTextOf(response.status, await readText(response, signal));
 			const value = parseResponseBody(json, this.credential.redact, read);
 			const offsetMs = Date.parse(response.headers.date ?? '') - Date.now();
 			return { value, clockOffsetMs: Number.isNaN(offsetMs) ? 0 : offsetMs };

@@ -233,6 +233,9 @@ export interface Page {
 export const readSuccessRecord = (raw: unknown): ServiceRecord | undefined =>
 	isRecord(raw) && !isErrorAnswer(raw) ? raw : undefined;
 
+/** Returns the JSON text of an answer. Some services answer 204, which has no body, while a list is empty. */
+export const jsonTextOf = (status: number, body: string): string => (status === 204 ? '[]' : body);
+
 /** Reads one page of a list (§4.4, §4.9); undefined if the answer has none. */
 export function readPage(raw: unknown): Page | undefined {
 	const { voices, data, items, total } = readSuccessRecord(raw) ?? {};
