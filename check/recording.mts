@@ -90,7 +90,7 @@ const PART =
 const TIME_KEY = /at$|time|date|created|expires/i;
 /** Matches the path of a call that the contract documents. */
 const CONTRACT_CALL = new RegExp(
-	`(?:/v1/(?:labs/(?:voices|task/[^/?]+)|video/(?:me|histories))|${shared.PAID_OPERATIONS.map(({ path }) => path).join('|')}|/ws)(?=$|\\?)`,
+	`(?:/v1/(?:labs/(?:voices|task/[^/?]+)|video/(?:me|histories))|${shared.PAID_OPERATIONS.map(({ path }) => path).join('|')}|/ws)/?(?=$|\\?)`,
 );
 /** A time more than this many ms ago may be somebody's date of birth. */
 const TEN_YEARS_MS = 10 * 365 * 86_400_000;
@@ -199,7 +199,7 @@ export class StandIns {
 		const pages = path.match(/(?<=[?&])page(?:_size)?=\d{1,3}\b/g)?.join('&');
 		if (call !== undefined)
 			return (
-				call.replace(/(?<=\/task\/).+/, (id) => encodeURIComponent(this.#id(unescape(id)))) +
+				call.replace(/(?<=\/task\/)[^/]+/, (id) => encodeURIComponent(this.#id(unescape(id)))) +
 				(pages ? `?${pages}` : '')
 			);
 		const file = path.split('?')[0]!;

@@ -297,6 +297,10 @@ export function edgeRow(runs: Run[]): Row {
 	const first = exchanges.find(({ status, method }) => status > 0 && method === 'GET')!;
 	const { headers, http, origin } = first;
 	const redirects = exchanges.filter(isRedirect).map(({ status }) => `redirects (${status})`);
+	const answers = exchanges.filter(({ status }) => status > 101);
+	const isAway = (answer: Exchange) =>
+		shared.failureOfStatus(answer.status, textOf(answer)).kind === 'unavailable';
+	const away = answers.filter(isAway).map(({ status }) => status);
 	const facts = [
 		`HTTP/${http}`,
 		origin.startsWith('http:') && 'not encrypted',
@@ -308,12 +312,20 @@ export function edgeRow(runs: Run[]): Row {
 				return isShown ? `${name}: ${String(value)}` : name;
 			}),
 		...new Set(redirects),
+		away.length > 0 &&
+			`not available (${[...new Set(away)].join(', ')}): ${away.length} of ${answers.length} answers`,
 	];
-	const inN8n =
-		redirects.length > 0
-			? 'follows redirects of files, and of reads within the host: if a create call is redirected, nothing is generated'
-			: 'nothing: the node speaks HTTP/1.1';
-	return row('The server and its edge', true, [facts], inN8n);
+	const inN8n = [
+		redirects.length > 0 &&
+			'follows redirects of files, and of reads within the host: if a create call is redirected, nothing is generated',
+		away.length > 0 && 'repeats reads for some time: a create call that is not answered fails',
+	].filter(Boolean);
+	return row(
+		'The server and its edge',
+		true,
+		[facts],
+		inN8n.join('; ') || 'nothing: the node speaks HTTP/1.1',
+	);
 }
 
 /** Returns the messages of all WebSockets, with what the node reads in them and when they came, in ms since 1970. */

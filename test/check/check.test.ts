@@ -381,15 +381,17 @@ test('what was made is named by whatever may be its id', () => {
 	]);
 });
 
-test('of an edge, equal redirects are one remark, and no cookie or address is shown', () => {
+test('of an edge, equal answers are one remark, and no cookie or address is shown', () => {
 	const more = { etag: '-'.repeat(61), 'x-user': 'anna@acme.example', server: 'acme' };
 	const headers = { location: '/', 'set-cookie': ['sid=77'], ...more };
-	const exchanges = ['one', 'two'].map((name) =>
-		exchangeOf('GET', `/files/${name}`, '', { status: 302, headers }),
+	const answers = [302, 302, 403, 502, 502].map((status) =>
+		exchangeOf('GET', '/v1/video/me', '<html></html>', { status, headers }),
 	);
-	expect(edgeRow([{ operation: 'any', lines: [], exchanges }]).differs).toBe(
-		'HTTP/1.1; set-cookie; etag; x-user; server: acme; redirects (302)',
+	const { differs, inN8n } = edgeRow([{ operation: 'any', lines: [], exchanges: answers }]);
+	expect(differs).toBe(
+		'HTTP/1.1; set-cookie; etag; x-user; server: acme; redirects (302); not available (403, 502): 3 of 5 answers',
 	);
+	expect(inN8n).toMatch(/^follows redirects .*; repeats reads/);
 });
 
 describe('what rows say', () => {

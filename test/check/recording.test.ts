@@ -173,6 +173,10 @@ describe('what is kept of an exchange', () => {
 			'{"id":"a/7","on":"/v1/labs/task/a%2F7"}',
 			'{"id":"text-1/7","on":"/v1/labs/task/text-1%2F7"}',
 		],
+		[
+			'{"to":"https://a.example/x/v1/labs/task/?k=1"}',
+			'{"to":"https://host-1.invalid/v1/labs/task/"}',
+		],
 		['{"msg":"for \\"a video\\" of Cole"', '{"msg":"for \\"word-1\\" of word-2"'],
 		['["no child with her small car"]', '["no word-1 with word-2 word-3 word-4"]'],
 		['{"msg":"张晓明nsfw ⓐ+1 451 555"}', '{"msg":"word-1 word-2+word-3 word-4 word-5"}'],
