@@ -49,16 +49,16 @@ const wordsOf = (text = '') => text.toLowerCase().match(/\p{L}[\p{L}\p{N}]*/gu) 
 /** Words of which a key may consist: those of services like this one, none of which is a name. */
 const KEY_WORDS = new Set(
 	wordsOf(`account active address age amount api artifact aspect asset at attempt audio available back balance base
-		block body boost by cancel category cause channel char character charset clip code completed completion
+		block body boost by cancel category cause cdn channel char character charset clip code completed completion
 		content count cover created credit currency current cursor data date description detail display download
 		duration email end err errcode errmsg error eta event expire fail failure fault field file filter
 		finished format gender generated generation has height history href html http id ids image index info
 		ingredient input invalid is item job json key kind label lang language last left length level limit line
-		link list locale media message meta metadata method mime mode model moderated msg name new next no node
+		link list locale media message meta metadata method mime mobile mode model moderated mp msg name new next no node
 		number object of offset on operation option order out output owner page param parameter path payload
-		pending per percent percentage phase pixel plan poll position preview previous price process progress
+		pending per percent percentage phase phone pixel plan play poll position preview previous price process progress
 		prompt provider quality queue quota rate ratio reason refuse reject rejection remaining request
-		resolution resource response result retry role row rpm sample score seat second seed server service set
+		resolution resource response result retry role row rpm sample score seat second seed sign signature sound server service set
 		setting similarity size source speaker speech speed src stability stage start state status step stream
 		string style subscription subtitle success tag task text thumb thumbnail tier time timestamp title to
 		token total trait transcript type unit updated uri url use used user username uuid value vendor version
@@ -195,6 +195,7 @@ export class StandIns {
 
 	/** Returns a call of the contract with a stand-in for its id. Any other path is that of a file. */
 	#path(path: string): string {
+		if (path === '/') return path;
 		const call = CONTRACT_CALL.exec(path)?.[0];
 		const pages = path.match(/(?<=[?&])page(?:_size)?=\d{1,3}\b/g)?.join('&');
 		if (call !== undefined)
