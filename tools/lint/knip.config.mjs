@@ -12,7 +12,6 @@ export default {
 		// Other files start these by their path, as processes or threads.
 		'bench/probe.mts',
 		'simulator/media/rendering.mts',
-		'test/check/record.mts',
 		'test/leaks/service.mts',
 		'test/oldest/inEngine.mts',
 		'test/package/{load,scan}.mts',
