@@ -55,7 +55,7 @@ const KEY_WORDS = new Set(
 		finished format gender generated generation has height history href html http id ids image index info
 		ingredient input invalid is item job json key kind label lang language last left length level limit line
 		link list locale media message meta metadata method mime mobile mode model moderated mp msg name new next no node
-		number object of offset on operation option order out output owner page param parameter path payload
+		number object of offset on operation option order out output owner page param parameter path payload pct
 		pending per percent percentage phase phone pixel plan play poll position preview previous price process progress
 		prompt provider quality queue quota rate ratio reason refuse reject rejection remaining request
 		resolution resource response result retry role row rpm sample score seat second seed sign signature sound server service set

@@ -43,9 +43,12 @@ export const CUT = 'cut by the check';
 const NO_STREAM = /^\s*[[{<]/;
 /** Matches an answer in which each line of JSON is an event. */
 export const JSON_LINES = /^\s*\{.*\}\r?\n\{/;
-/** Returns where the last whole event of a stream ends, behind its empty line; 0 if there is none. */
-const endOfEvents = (body: Buffer): number =>
-	(JSON_LINES.test(String(body)) ? ['\n'] : ['\n\n', '\r\r', '\n\r\n']).reduce((last, end) => {
+/**
+ * Returns where the last whole event of a stream ends, behind its empty line; 0 if there is none. `text` is what has
+ * arrived of the stream in all.
+ */
+const endOfEvents = (body: Buffer, text: string): number =>
+	(JSON_LINES.test(text) ? ['\n'] : ['\n\n', '\r\r', '\n\r\n']).reduce((last, end) => {
 		const at = body.lastIndexOf(end);
 		return at < 0 ? last : Math.max(last, at + end.length);
 	}, 0);
@@ -98,7 +101,7 @@ subscribe('http.client.request.created', (message) => {
 	request.prependListener('error', onErrorOf(exchange));
 	const onPart = () => {
 		if (!recorder.cutsStreams || !isStream(exchange)) return;
-		if (endOfEvents(bodyOf(exchange)) === 0) return;
+		if (endOfEvents(bodyOf(exchange), fullTextOf(exchange)) === 0) return;
 		end(exchange, CUT);
 		setImmediate(() => request.socket?.destroy());
 	};
@@ -210,13 +213,14 @@ export function textPieces(exchange: Exchange): Array<{ ms: number; text: string
 	if (status === 101)
 		return parts.map(({ ms, bytes }) => ({ ms, text: redact.text(String(bytes)) }));
 	const isEvents = isStream(exchange);
+	const whole = fullTextOf(exchange);
 	let begin = 0;
 	return parts.flatMap(({ ms }, index) => {
 		const next = parts[index + 1];
 		// Unpacking anew for each of thousands of parts would take minutes, so what came within 20 ms is one piece.
 		if (next && (!isEvents || Math.floor(next.ms / 20) === Math.floor(ms / 20))) return [];
 		const body = bodyOf(exchange, index + 1);
-		const stop = next ? endOfEvents(body) : body.length;
+		const stop = next ? endOfEvents(body, whole) : body.length;
 		const text = redact.text(body.toString('utf8', begin, stop));
 		begin = stop;
 		return text === '' ? [] : [{ ms, text }];
