@@ -91,10 +91,8 @@ const firstSentence = (line: string) =>
 /** Returns what the node says of its error; undefined if it has none. */
 function errorIn({ lines }: Run): string | undefined {
 	const error = lines.find(isError);
-	return (
-		error &&
-		(OWN_LINES.includes(error) ? firstSentence(error) : `n8n says “${firstSentence(error)}”`)
-	);
+	const said = error && firstSentence(error);
+	return said && (OWN_LINES.includes(error) ? said : `n8n says “${said}”`);
 }
 
 /** A value in JSON, with the keys that lead to it; the key '0' stands for the first entry of a list. */
@@ -277,7 +275,7 @@ export function voiceIn(runs: Run[]): string | undefined {
 	const answer = run && answerIn(run);
 	const places = answer ? placesIn(jsonOf(answer)) : [];
 	const named = (pattern: RegExp) => places.find(({ name }) => pattern.test(name));
-	return shared.asId((named(/voice[_-]?id$/i) ?? named(/(?:^|\.)id$/i))?.value);
+	return shared.asId((named(/voice[_-]?id$/i) ?? named(/(?:^|\.)(?:uu)?id$/i))?.value);
 }
 
 /** Returns the row that says why nothing works: what the node makes of the account. */
@@ -298,9 +296,10 @@ export function edgeRow(runs: Run[]): Row {
 	const { headers, http, origin } = first;
 	const redirects = exchanges.filter(isRedirect).map(({ status }) => `redirects (${status})`);
 	const answers = exchanges.filter(({ status }) => status > 101);
-	const isAway = (answer: Exchange) =>
-		shared.failureOfStatus(answer.status, textOf(answer)).kind === 'unavailable';
-	const away = answers.filter(isAway).map(({ status }) => status);
+	const away = answers.filter((answer) => {
+		return shared.failureOfStatus(answer.status, textOf(answer)).kind === 'unavailable';
+	});
+	const statuses = [...new Set(away.map(({ status }) => status))].join(', ');
 	const facts = [
 		`HTTP/${http}`,
 		origin.startsWith('http:') && 'not encrypted',
@@ -312,20 +311,15 @@ export function edgeRow(runs: Run[]): Row {
 				return isShown ? `${name}: ${String(value)}` : name;
 			}),
 		...new Set(redirects),
-		away.length > 0 &&
-			`not available (${[...new Set(away)].join(', ')}): ${away.length} of ${answers.length} answers`,
+		statuses && `not available (${statuses}): ${away.length} of ${answers.length} answers`,
 	];
 	const inN8n = [
 		redirects.length > 0 &&
 			'follows redirects of files, and of reads within the host: if a create call is redirected, nothing is generated',
-		away.length > 0 && 'repeats reads for some time: a create call that is not answered fails',
+		statuses && 'repeats reads for some time: a create call that is not answered fails',
 	].filter(Boolean);
-	return row(
-		'The server and its edge',
-		true,
-		[facts],
-		inN8n.join('; ') || 'nothing: the node speaks HTTP/1.1',
-	);
+	const nothing = 'nothing: the node speaks HTTP/1.1';
+	return row('The server and its edge', true, [facts], inN8n.join('; ') || nothing);
 }
 
 /** Returns the messages of all WebSockets, with what the node reads in them and when they came, in ms since 1970. */

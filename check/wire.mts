@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { brotliDecompressSync, constants, inflateRawSync, unzipSync } from 'node:zlib';
+import { brotliDecompressSync, constants, unzipSync } from 'node:zlib';
 import { createParser } from 'eventsource-parser';
 import type { Redactor } from '../nodes/shared/parsing/redaction.ts';
 import { shared } from './shared.mts';
@@ -170,8 +170,6 @@ function bodyOf({ headers, parts }: Exchange, count = parts.length): Buffer {
 	const coding = headers['content-encoding']?.toLowerCase() ?? '';
 	const options = { finishFlush: constants.Z_SYNC_FLUSH };
 	try {
-		// Some services leave out the header, as n8n's HTTP client allows.
-		if (coding === 'deflate' && (bytes[0]! & 15) !== 8) return inflateRawSync(bytes, options);
 		if (/gzip|deflate/.test(coding)) return unzipSync(bytes, options);
 		if (coding === 'br')
 			return brotliDecompressSync(bytes, { finishFlush: constants.BROTLI_OPERATION_FLUSH });
