@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { unescape } from 'node:querystring';
 import type { Redactor } from '../nodes/shared/parsing/redaction.ts';
 import { MISSING_TASK, OWN_LINES, PAID, type Run } from './operations.mts';
-import { fileIn, JSON_LINES, textPieces, type Exchange } from './wire.mts';
+import { fileIn, textPieces, type Exchange } from './wire.mts';
 import { shared } from './shared.mts';
 
 /** A part of a recorded answer. Instead of a text, a file has the stand-in for its start. */
@@ -265,7 +265,7 @@ export class StandIns {
 		const json = shared.parseJson(text);
 		if (json !== undefined)
 			return JSON.stringify(this.#value(json, 'status')) + /[\r\n]*$/.exec(text)![0];
-		return JSON_LINES.test(text)
+		return shared.formOf(text) === 'lines'
 			? text.replace(/^.+$/gm, (line) => this.#data(line))
 			: this.#sentence(text);
 	}

@@ -10,7 +10,6 @@ import {
 	eventsOf,
 	fileIn,
 	isStream,
-	JSON_LINES,
 	textOf,
 	textPieces,
 	type Exchange,
@@ -515,7 +514,7 @@ function streamRemarks(create: Exchange): [Remarks, Remarks] {
 		],
 		isWhole && !isFailed
 			? [
-					JSON_LINES.test(textOf(create)) && 'lines of JSON in place of a stream',
+					shared.formOf(textOf(create)) === 'lines' && 'lines of JSON in place of a stream',
 					ending &&
 						!shared.TERMINAL_EVENTS.complete.test(event) &&
 						`the end is called \`${event}\``,

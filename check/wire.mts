@@ -39,16 +39,12 @@ export interface Exchange {
 export const ENDED_BY_NODE = 'ended by the node';
 /** The `broke` of an event stream that the check has cut on purpose. */
 export const CUT = 'cut by the check';
-/** Matches the start of an answer that is JSON or a web page, and so no event stream. */
-const NO_STREAM = /^\s*[[{<]/;
-/** Matches an answer in which each line of JSON is an event. */
-export const JSON_LINES = /^\s*\{.*\}\r?\n\{/;
 /**
  * Returns where the last whole event of a stream ends, behind its empty line; 0 if there is none. `text` is what has
  * arrived of the stream in all.
  */
 const endOfEvents = (body: Buffer, text: string): number =>
-	(JSON_LINES.test(text) ? ['\n'] : ['\n\n', '\r\r', '\n\r\n']).reduce((last, end) => {
+	(shared.formOf(text) === 'lines' ? ['\n'] : ['\n\n', '\r\r', '\n\r\n']).reduce((last, end) => {
 		const at = body.lastIndexOf(end);
 		return at < 0 ? last : Math.max(last, at + end.length);
 	}, 0);
@@ -195,12 +191,11 @@ const fullTextOf = (exchange: Exchange) => (fileIn(exchange) ? '' : bodyOf(excha
 export const textOf = (exchange: Exchange) => exchange.redact.text(fullTextOf(exchange));
 
 /** True if the node reads the answer to a create call as an event stream. */
-export function isStream(exchange: Exchange): boolean {
-	const text = fullTextOf(exchange);
-	const isFile = fileIn(exchange) !== undefined;
-	const isEvents = !isFile && (!NO_STREAM.test(text) || JSON_LINES.test(text));
-	return exchange.method === 'POST' && exchange.status === 200 && isEvents;
-}
+export const isStream = (exchange: Exchange) =>
+	exchange.method === 'POST' &&
+	exchange.status === 200 &&
+	fileIn(exchange) === undefined &&
+	shared.formOf(fullTextOf(exchange)) !== 'plain';
 
 /**
  * Returns the text of an answer with times, without the token: of a stream, the events that arrived together; of a
@@ -228,7 +223,7 @@ export function textPieces(exchange: Exchange): Array<{ ms: number; text: string
 /** Returns the events of a stream. Those without a name are called `(no name)`. */
 export function eventsOf(exchange: Exchange) {
 	const events: Array<{ event: string; json: unknown; ms: number }> = [];
-	const isLines = JSON_LINES.test(textOf(exchange));
+	const isLines = shared.formOf(textOf(exchange)) === 'lines';
 	for (const { ms, text } of textPieces(exchange)) {
 		createParser({
 			onEvent: ({ event = '(no name)', data }) =>

@@ -54,6 +54,15 @@ export function parseEventData(data: string): unknown {
 }
 
 /**
+ * Returns what the answer to a create call is, by its text so far: an event stream, `lines` of JSON of which each is an
+ * event (NDJSON), or else `plain` JSON or a web page. `npm run check` uses it, too.
+ *
+ * @public
+ */
+export const formOf = (text: string): 'events' | 'lines' | 'plain' =>
+	/^\s*\{.*\}\r?\n\{/.test(text) ? 'lines' : /^\s*[[{<]/.test(text) ? 'plain' : 'events';
+
+/**
  * Reads a generation stream chunk by chunk. Call `push` for each chunk until it returns an outcome. If the stream ends
  * before that, call `finish` or `finishBroken` once.
  */
@@ -65,11 +74,8 @@ export class GenerationEvents {
 	/** True if the last event reported an error without an id, which may be about one video or about all. */
 	lastEventIsUnattributedError = false;
 	private readonly decoder = new TextDecoder('utf-8');
-	/**
-	 * `plain` if the answer is JSON or a web page instead of a stream, `lines` if each event is a line of JSON (NDJSON),
-	 * `file` if it is the file itself; undefined until the first text has arrived.
-	 */
-	private mode: 'events' | 'lines' | 'plain' | 'file' | undefined;
+	/** What the answer is; `file` if it is the file itself, and undefined until its first text has arrived. */
+	private mode: ReturnType<typeof formOf> | 'file' | undefined;
 	/**
 	 * The text of an answer that is no event stream; of `lines`, only the last line, which may go on; of a `file`, its
 	 * bytes as Latin-1.
@@ -118,7 +124,7 @@ export class GenerationEvents {
 		// White space before the first event or the JSON is ignored.
 		const text = this.mode ? decoded : decoded.trimStart();
 		if (this.outcome || text === '') return this.outcome;
-		this.mode ??= /^[[{<]/.test(text) ? 'plain' : 'events';
+		this.mode ??= formOf(text);
 		if (this.mode === 'events') this.feedParser(text);
 		else this.plainAnswer += text;
 		if (text.includes('\n')) this.readLines();
@@ -135,9 +141,10 @@ export class GenerationEvents {
 		}
 	}
 
-	/** Reads the lines of JSON that have ended. An object that ends with its line, before another one, is an event. */
+	/** Reads the lines of JSON that have ended. */
 	private readLines(): void {
-		if (this.mode === 'plain' && /^\{.*\}\r?\n\{/.test(this.plainAnswer)) this.mode = 'lines';
+		// Only the second line shows that each line is an event.
+		if (this.mode === 'plain') this.mode = formOf(this.plainAnswer);
 		if (this.mode !== 'lines') return;
 		const lines = this.plainAnswer.split('\n');
 		this.plainAnswer = lines.pop()!;
