@@ -116,6 +116,7 @@ const TABLE: Record<string, string[]> = {
 		'400 {"error":"insufficient_credits"}',
 		'400 {"detail":"INSUFFICIENT_CREDITS"}',
 		'500 {"type":"error","error":{"type":"api_error","message":"insufficient balance (1008)"}}',
+		'402 {"error":"You have reached your character limit"}',
 		'402 {"type":"server_error","message":"Upstream request failed: Insufficient account funds"}',
 		'402 {"type":"error","error":{"type":"insufficient_funds_error","message":"Insufficient funds. Required: 120 credits"}}',
 		'403 {"detail":"User is locked. Reason: Exhausted balance. Top up your balance at example.com/billing."}',
@@ -270,7 +271,7 @@ const TABLE: Record<string, string[]> = {
 	],
 	length: [
 		'400 {"error":"text too long"}',
-		'403 {"error":"TEXT_TOO_LONG"}',
+		'422 {"error":"TEXT_TOO_LONG"}',
 		detail(400, 'max_character_limit_exceeded', 'Text has 6000 characters, the maximum is 5000'),
 		'422 {"detail":[{"loc":["body","input"],"msg":"String should have at most 5000 characters","type":"string_too_long"}]}',
 		'"Too many characters"',

@@ -133,13 +133,6 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/voice[^.]{0,80}?(?:invalid|not (?:be )?found|unknown|not exist|missing|required)/,
 		/(?:invalid|unknown|unsupported) voice/,
 	],
-	[
-		'length',
-		/(?<!\b(?:t(?:ak|ook)\w{0,3}|wait\w{0,3}|r[au]n\w{0,5}) )\btoo long\b|too many characters/,
-		/(?:max|limit|exceed|at most|up to|no more than)[^.]{0,60} characters?\b|characters?\b[^.]{0,40}(?:limit|max|exceed)/,
-		/(?:text|input) length[^.]{0,40}(?:limit|max|exceed)|(?:exceed|max)\w{0,10}[^.]{0,20} (?:text|input) length/,
-		/(?:过长|超长)|(?:文本|字符|字数|长度)[^，。]{0,8}超/,
-	],
 ];
 
 /** The meaning of an HTTP status. It counts only if no row of the table above matches; for 429 and 402, see `meaningOf`. */
@@ -151,6 +144,13 @@ const MEANING_BY_STATUS: Readonly<Record<number, ErrorMeaning>> = {
 
 /** Words that say no more than an HTTP status. They count only if neither of the tables above tells the meaning. */
 const GENERAL_PATTERNS: readonly MeaningRow[] = [
+	[
+		'length',
+		/(?<!\b(?:t(?:ak|ook)\w{0,3}|wait\w{0,3}|r[au]n\w{0,5}) )\btoo long\b|too many characters/,
+		/(?:max|limit|exceed|at most|up to|no more than)[^.]{0,60} characters?\b|characters?\b[^.]{0,40}(?:limit|max|exceed)/,
+		/(?:text|input) length[^.]{0,40}(?:limit|max|exceed)|(?:exceed|max)\w{0,10}[^.]{0,20} (?:text|input) length/,
+		/(?:过长|超长)|(?:文本|字符|字数|长度)[^，。]{0,8}超/,
+	],
 	['throttled', /(?:^|\. |error |code |http )429\b|resource (?:has |been |is ){0,2}exhausted/],
 	['credit', /payment required/],
 	['token', /unauthori[sz]ed|unauthenticated|not authenticated/],
