@@ -170,6 +170,13 @@ export const toFailure = (error: unknown, kind: FailureKind = 'noResponse'): Fai
 export const withDefaultFacts = (error: unknown, facts: FailureFacts): unknown =>
 	error instanceof Failure ? error.withDefaults(facts) : error;
 
+/** Returns a function for `catch` of a promise: it throws what `withDefaultFacts` returns. */
+export const throwWithFacts =
+	(facts: FailureFacts) =>
+	(error: unknown): never => {
+		throw withDefaultFacts(error, facts);
+	};
+
 /** The value of `error_kind` for each kind, unless the `meaning` decides. The default is `other`. */
 const ERROR_KIND_BY_FAILURE: Partial<Record<FailureKind, string>> = {
 	invalidInput: 'input',

@@ -5,7 +5,7 @@ import { msBeforeFinalRead } from '../../shared/async/pollUntil';
 import type { GeneratedFile, MediaKind } from '../../shared/contract';
 import { fileNames } from '../../shared/generation/entryFiles';
 import { findInHistory, findRenewedFile } from '../../shared/generation/historySearch';
-import { Failure, withDefaultFacts } from '../../shared/failure';
+import { Failure, throwWithFacts } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import {
 	concurrencyField,
@@ -114,16 +114,14 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 		let file = originalFile;
 		const renewUrl = async () =>
 			(file = await findRenewedFile(item.api, request, originalFile, signal)).fileUrl;
-		const throwWithOtherUrls = (error: unknown) => {
-			const otherFiles = request.files.filter((other) => other !== originalFile);
-			throw withDefaultFacts(error, { otherFileUrls: otherFiles.map(({ fileUrl }) => fileUrl) });
-		};
 		let binary: INodeExecutionData['binary'];
 		if (wantsFile) {
 			item.report.progress(`downloading the ${kind}`);
 			const fileToFetch = { url: originalFile.fileUrl, kind, id: name, renewUrl };
 			const filePromise = download(context, credential, fileToFetch, signal);
-			binary = { [fileField]: await filePromise.catch(throwWithOtherUrls) };
+			const otherFiles = request.files.filter((other) => other !== originalFile);
+			const otherFileUrls = otherFiles.map(({ fileUrl }) => fileUrl);
+			binary = { [fileField]: await filePromise.catch(throwWithFacts({ otherFileUrls })) };
 		} else if (isResumed) {
 			// A URL from an earlier attempt may have expired. Without a download, nothing else would replace it.
 			await renewUrl();

@@ -14,7 +14,7 @@ import {
 	sleep,
 	monotonicNow,
 } from '../async/deadline';
-import { Failure, isFailure, isTransient, toNoResponse, withDefaultFacts } from '../failure';
+import { Failure, isFailure, isTransient, throwWithFacts, toNoResponse } from '../failure';
 import {
 	redirectOrigin,
 	sendRequest,
@@ -314,10 +314,7 @@ export class RetryingClient {
 			? readResponse(response, signal, onAccepted)
 			: this.throwFailureOf(response, signal);
 		return await result
-			.catch((error: unknown) => {
-				const retryAfterMs = readRetryAfter(response.headers);
-				throw retryAfterMs === undefined ? error : withDefaultFacts(error, { retryAfterMs });
-			})
+			.catch(throwWithFacts({ retryAfterMs: readRetryAfter(response.headers) }))
 			.finally(() => response.close());
 	}
 

@@ -1,6 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import type { ServiceRecord } from '../../../shared/contract';
-import { withDefaultFacts } from '../../../shared/failure';
+import { throwWithFacts } from '../../../shared/failure';
 import { fetchEntryFiles } from '../../../shared/generation/entryFiles';
 import {
 	concurrencyField,
@@ -52,9 +52,7 @@ export const getAllHistory: Operation = {
 			if (!wantsFiles || files.length === 0) return output(json);
 			const entry = { record, files };
 			const filesPromise = fetchEntryFiles(context, credential, entry, fileField, stopStarting);
-			const binary = await filesPromise.catch((error: unknown) => {
-				throw withDefaultFacts(error, { isFree: true });
-			});
+			const binary = await filesPromise.catch(throwWithFacts({ isFree: true }));
 			return output(json, binary);
 		}
 	},

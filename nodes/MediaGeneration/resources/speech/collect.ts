@@ -1,7 +1,7 @@
 import type { IBinaryData, IBinaryKeyData, INodeExecutionData } from 'n8n-workflow';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { whenAborted } from '../../../shared/async/deadline';
-import { invalidInput, toFailure, withDefaultFacts } from '../../../shared/failure';
+import { invalidInput, throwWithFacts, toFailure } from '../../../shared/failure';
 import { download, type FileToFetch } from '../../../shared/http/download';
 import { MAX_SUBTITLES_BYTES } from '../../../shared/limits';
 import { hasWebSocket, acquireSocket } from '../../../shared/speech/accountSocket';
@@ -139,9 +139,8 @@ async function fetchFile(
 ): Promise<IBinaryData | undefined> {
 	if (url === undefined) return undefined;
 	const file = { url, kind: 'speech', id: taskId, ...fileOptions } as const;
-	return await download(context, credential, file, stopStarting).catch((error: unknown) => {
-		throw withDefaultFacts(error, { taskId });
-	});
+	const filePromise = download(context, credential, file, stopStarting);
+	return await filePromise.catch(throwWithFacts({ taskId }));
 }
 
 /** Downloads the subtitles, if any. If that fails, a hint says why. */

@@ -1,4 +1,4 @@
-import { withDefaultFacts } from '../../../shared/failure';
+import { throwWithFacts } from '../../../shared/failure';
 import { taskIdField } from '../../../shared/n8n/descriptions';
 import type { Operation } from '../../run/operation';
 
@@ -15,9 +15,8 @@ export const deleteSpeech: Operation = {
 		const [id] = parameters.requiredTaskIds(taskIdField, 1);
 
 		return async () => {
-			await api.deleteTask(id, stopStarting).catch((error: unknown) => {
-				throw withDefaultFacts(error, { taskId: id, isFree: true });
-			});
+			const deletion = api.deleteTask(id, stopStarting);
+			await deletion.catch(throwWithFacts({ taskId: id, isFree: true }));
 			return [output({ task_id: id, deleted: true })];
 		};
 	},

@@ -1,4 +1,4 @@
-import { withDefaultFacts } from '../../../shared/failure';
+import { throwWithFacts } from '../../../shared/failure';
 import { downloadOffField, taskIdField } from '../../../shared/n8n/descriptions';
 import type { Operation } from '../../run/operation';
 import { fetchSound, speechItem } from './collect';
@@ -19,9 +19,8 @@ export const getSpeech: Operation = {
 		const fileField = parameters.outputField();
 
 		return async () => {
-			const task = await api.getTask(id, stopStarting).catch((error: unknown) => {
-				throw withDefaultFacts(error, { taskId: id });
-			});
+			const taskPromise = api.getTask(id, stopStarting);
+			const task = await taskPromise.catch(throwWithFacts({ taskId: id }));
 			const url = wantsFile ? task.audioUrl : undefined;
 			const sound = await fetchSound(item, id, url);
 			return [speechItem(item, { taskId: id, task, ...sound }, fileField)];
