@@ -31,20 +31,19 @@ export async function readStoredFile(helpers: Helpers, { id, data }: IBinaryData
 	return await helpers.binaryToBuffer(await helpers.getBinaryStream(id));
 }
 
-/** A budget of memory, in bytes. An amount above all of it waits until nothing else is acquired. */
-class MemoryBudget extends Semaphore {
-	constructor() {
-		super(128 * 1024 * 1024);
-	}
+/** How much memory each of the budgets below has, in bytes. An amount above it waits until nothing else is acquired. */
+const BUDGET_BYTES = 128 * 1024 * 1024;
+
+/** The budgets of memory that all executions of this process share, in bytes. */
+class MemoryBudgets {
+	/** For the input images of requests. */
+	readonly images = new Semaphore(BUDGET_BYTES);
+	/**
+	 * For joined audio. It has a budget of its own, because images may be held for long: until the service accepts the
+	 * calls before theirs.
+	 */
+	readonly sounds = new Semaphore(BUDGET_BYTES);
 }
-class ImageBudget extends MemoryBudget {}
-class SoundBudget extends MemoryBudget {}
 
-/** Returns the budget for the input images of requests, in bytes. All executions of this process share it. */
-export const imageBudget = (): Semaphore => processContainer.get(ImageBudget);
-
-/**
- * Returns the budget for joined audio, in bytes. It is not that of images, which may be held for long, until the
- * service accepts the calls before theirs.
- */
-export const soundBudget = (): Semaphore => processContainer.get(SoundBudget);
+/** Returns the budgets of memory of this process. */
+export const memoryBudgets = (): MemoryBudgets => processContainer.get(MemoryBudgets);

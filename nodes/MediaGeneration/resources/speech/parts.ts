@@ -10,7 +10,7 @@ import { joinSubtitles } from '../../audio/subtitles';
 import { Failure, withDefaultFacts } from '../../../shared/failure';
 import { toDownloadFailure } from '../../../shared/http/download';
 import { fileNameOf, type FileType } from '../../../shared/parsing/fileType';
-import { readStoredFile, soundBudget, storedFileSize } from '../../../shared/n8n/storedFile';
+import { memoryBudgets, readStoredFile, storedFileSize } from '../../../shared/n8n/storedFile';
 import type { ItemContext } from '../../run/itemContext';
 import {
 	binaryOf,
@@ -148,7 +148,7 @@ async function joinParts(
 		})),
 	);
 	const totalBytes = sounds.reduce((sum, { bytes }) => sum + bytes, 0);
-	const release = await soundBudget().acquire(totalBytes, item.stopStarting);
+	const release = await memoryBudgets().sounds.acquire(totalBytes, item.stopStarting);
 	try {
 		const joined = await joinAudio(sounds);
 		if ('reason' in joined) return joined;

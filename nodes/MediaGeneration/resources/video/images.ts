@@ -6,7 +6,7 @@ import { isImage } from '../../../shared/parsing/fileType';
 import { asWebUrl, isRecord, parseJson } from '../../../shared/parsing/values';
 import {
 	filesInJson,
-	imageBudget,
+	memoryBudgets,
 	readStoredFile,
 	storedFileSize,
 } from '../../../shared/n8n/storedFile';
@@ -94,7 +94,7 @@ export function imageBodyPreparer(
 		}
 		return async (body, deadline) => {
 			// For a moment, memory holds the encoded images and a copy of them in the body.
-			body.release = await imageBudget().acquire(2 * encodedBytes, deadline);
+			body.release = await memoryBudgets().images.acquire(2 * encodedBytes, deadline);
 			body.bytes = await makeBody(storedImages, otherFields);
 		};
 	};
