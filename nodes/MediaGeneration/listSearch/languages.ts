@@ -1,7 +1,7 @@
 /* Names and codes of languages. */
 
 /** Converts a text to lower-case words without accents or punctuation, with one space between them. */
-export const normalize = (text: string) =>
+export const normalizeWords = (text: string) =>
 	text
 		.normalize('NFKD')
 		.replace(/\p{M}/gu, '')
@@ -29,7 +29,7 @@ export function languageCodesByName(): Map<string, string> {
 	const codes = LETTERS.flatMap((first) => LETTERS.map((second) => first + second));
 	const nameEntriesOf = (code: string) =>
 		languageNames(code).map(
-			(name) => [normalize(name), Intl.getCanonicalLocales(code)[0]!] as const,
+			(name) => [normalizeWords(name), Intl.getCanonicalLocales(code)[0]!] as const,
 		);
 	return new Map(codes.flatMap(nameEntriesOf));
 }

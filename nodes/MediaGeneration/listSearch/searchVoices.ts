@@ -7,7 +7,7 @@ import { readNodeCredential } from '../../shared/n8n/nodeCredential';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { asText, asWebUrl, isRecord } from '../../shared/parsing/values';
 import { Api } from '../../shared/api/api';
-import { languageCodesByName, languageNames, normalize } from './languages';
+import { languageCodesByName, languageNames, normalizeWords } from './languages';
 
 /** Time limit of one search in the editor's list of voices, in ms. */
 const SEARCH_TIMEOUT_MS = 60_000;
@@ -27,7 +27,7 @@ function traitOf(voice: ServiceRecord, trait: string): string | undefined {
 const useCasesOf = ({ use_cases, labels }: ServiceRecord): string[] =>
 	[use_cases, isRecord(labels) && labels.use_cases]
 		.flat()
-		.map((useCase) => normalize(asText(useCase) ?? ''));
+		.map((useCase) => normalizeWords(asText(useCase) ?? ''));
 
 const voiceIdOf = (voice: ServiceRecord) => asText(voice.voice_id) ?? asText(voice.id);
 
@@ -77,13 +77,13 @@ const WORD_ENDINGS = /(?<=.{4})(?:at)?(?:ion(?:al|s)?|ors?|ers?|ing|ive|e?ments?
  */
 export function searchPatterns(filter: string): RegExp[] {
 	const codes = languageCodesByName();
-	return normalize(filter)
+	return normalizeWords(filter)
 		.split(' ')
 		.filter(Boolean)
 		.map((word) => {
 			const synonyms = SYNONYMS.find((group) => group.split('|').includes(word));
 			if (synonyms) return new RegExp(` (?:${synonyms}) `);
-			const languageWords = languageNames(codes.get(word) ?? word).map(normalize);
+			const languageWords = languageNames(codes.get(word) ?? word).map(normalizeWords);
 			const wordStartPattern = [word.replace(WORD_ENDINGS, ''), ...languageWords].join('|');
 			return new RegExp(`^[^|]*${word}| (?:${wordStartPattern})`);
 		});
@@ -98,8 +98,8 @@ export function voiceMatches(voice: ServiceRecord, patterns: RegExp[]): boolean 
 		...languageNames(language),
 		language,
 	];
-	const nameAndId = normalize([asText(voice.name), voiceIdOf(voice)].join(' '));
-	const searchableText = ` ${nameAndId} | ${normalize(descriptions.join(' '))} `;
+	const nameAndId = normalizeWords([asText(voice.name), voiceIdOf(voice)].join(' '));
+	const searchableText = ` ${nameAndId} | ${normalizeWords(descriptions.join(' '))} `;
 	return patterns.every((pattern) => pattern.test(searchableText));
 }
 

@@ -1,7 +1,7 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { limitField, optionsField, returnAllField } from '../../../shared/n8n/descriptions';
 import { asText } from '../../../shared/parsing/values';
-import { languageCodesByName, normalize } from '../../listSearch/languages';
+import { languageCodesByName, normalizeWords } from '../../listSearch/languages';
 import type { Operation } from '../../run/operation';
 
 /** Converts `middle_aged` to `Middle Aged`. */
@@ -80,7 +80,7 @@ export const getAllVoices: Operation = {
 		}
 
 		return async () => {
-			const language = languageCodesByName().get(normalize(query.language ?? ''));
+			const language = languageCodesByName().get(normalizeWords(query.language ?? ''));
 			let voices = language
 				? await api.listVoices({ ...query, language }, maxResults, stopStarting)
 				: [];
