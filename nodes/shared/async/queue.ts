@@ -9,7 +9,7 @@ const MAX_PAUSE_MS = 60_000;
  * rank; if ranks are equal as well, the lanes take turns.
  */
 export class Queue<Entry = void> {
-	/** The entries that wait in each lane, in order of arrival. The key ends the caller's wait. */
+	/** The entries that wait in each lane, in order of arrival, by the function that ends the wait of their caller. */
 	private readonly lanes = new Map<unknown, Map<(isAdmitted: boolean) => void, Entry>>();
 	private pauseEnd = new AbortController();
 	private isDraining = false;
