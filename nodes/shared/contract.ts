@@ -158,6 +158,9 @@ export const GENERATIONS = {
 	},
 } as const satisfies Record<string, PaidOperation>;
 
+/** The kinds of media that appear in the history. */
+export const GENERATED_KINDS = [...new Set(Object.values(GENERATIONS).map(({ kind }) => kind))];
+
 /** The operations that create speech tasks. */
 export const PAID_SPEECH_OPERATIONS = [SPEAK] as const satisfies readonly PaidOperation[];
 

@@ -1,5 +1,5 @@
 import {
-	GENERATIONS,
+	GENERATED_KINDS,
 	MEDIA,
 	type GenerationOperation,
 	type MediaKind,
@@ -151,9 +151,6 @@ export function fileNameOf(kind: MediaKind, id: string, extension: string): stri
 	const safeId = id.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 120) || 'file';
 	return `${kind}-${safeId}.${extension}`;
 }
-
-/** The kinds of media that appear in the history. */
-export const GENERATED_KINDS = [...new Set(Object.values(GENERATIONS).map(({ kind }) => kind))];
 
 /** Returns the kind of media that the `type` of a history entry names; undefined if it names none. */
 export function kindInType(entry: unknown): GenerationOperation['kind'] | undefined {

@@ -1,4 +1,5 @@
 import {
+	GENERATED_KINDS,
 	MEDIA,
 	TASK_MESSAGE_TYPE,
 	type GeneratedFile,
@@ -16,7 +17,7 @@ import {
 	reportsError,
 	seemsInProgress,
 } from './errors';
-import { GENERATED_KINDS, kindInType } from './fileType';
+import { kindInType } from './fileType';
 import type { Redactor } from './redaction';
 import {
 	asId,
