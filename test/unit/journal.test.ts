@@ -107,6 +107,18 @@ test.each<[string, isTool: boolean, Call['mode'], string | undefined]>([
 	expect(foundBy(here, call)).toBe(expected);
 });
 
+test('what another process has saved later wins over what this one remembers', () => {
+	const here = execution();
+	failing(here, '1', { mode: 'retry' });
+	const entries = here.store.mediaGenerationCreated as Record<string, { writtenAt: number }>;
+	for (const [key, entry] of Object.entries(entries))
+		here.store.mediaGenerationCreated = {
+			[key]: { ...entry, taskId: '2', writtenAt: entry.writtenAt + 1 },
+		};
+	here.again();
+	expect(foundBy(here, { mode: 'retry' })).toBe('2');
+});
+
 test.each([
 	[9, 'task'],
 	[11, 'gone'],

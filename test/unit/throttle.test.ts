@@ -40,14 +40,74 @@ describe('the circuit breaker', () => {
 		expect(breaker.delayMs).toBe(0);
 	});
 
+	/** One that has just opened, and when the request that failed was sent. */
+	function opened(isOutage: boolean) {
+		const breaker = new CircuitBreaker();
+		const sentAt = monotonicNow();
+		pass(1);
+		breaker.onFailure(sentAt, isOutage);
+		return { breaker, sentAt };
+	}
+
+	test('counts the failures of requests in flight together as one, with the longest cooldown', () => {
+		const { breaker, sentAt } = opened(false);
+		breaker.onFailure(sentAt, false);
+		expect([breaker.consecutiveFailures, breaker.delayMs]).toEqual([1, 1000]);
+		breaker.onFailure(sentAt, false, 5000);
+		breaker.onFailure(sentAt, false, 3000);
+		expect(breaker.delayMs).toBe(5000);
+		pass(5);
+		breaker.onSent();
+		breaker.onFailure(sentAt, false, 5000);
+		expect(breaker.delayMs).toBe(5000);
+	});
+
+	test('has others wait a moment for a slow probe, in an outage until it has ended', () => {
+		const { breaker } = opened(false);
+		pass(1);
+		breaker.onSent();
+		pass(1.5);
+		breaker.onSent();
+		expect(breaker.delayMs).toBeLessThanOrEqual(0);
+
+		const { breaker: away } = opened(true);
+		pass(1);
+		away.onSent();
+		const probedAt = monotonicNow();
+		pass(60);
+		expect(away.delayMs).toBe(Infinity);
+		// It was refused, which does not show that the outage is over; another probe follows.
+		away.onFailure(probedAt, false);
+		expect([away.isOutage, away.delayMs]).toEqual([true, 2000]);
+		pass(2);
+		expect(away.delayMs).toBeLessThanOrEqual(0);
+		// So does one after a probe that was canceled.
+		away.onSent();
+		away.onEnd(monotonicNow(), false);
+		expect([away.isOutage, away.delayMs <= 0]).toEqual([true, true]);
+	});
+
+	test('takes no late failure for a new outage', () => {
+		const { breaker, sentAt } = opened(true);
+		pass(1);
+		breaker.onEnd(monotonicNow(), true);
+		breaker.onFailure(sentAt, true);
+		expect([breaker.isOutage, breaker.delayMs]).toEqual([false, 0]);
+	});
+
+	test('spreads the end of its cooldown', () => {
+		jest.spyOn(Math, 'random').mockReturnValue(1);
+		expect(opened(false).breaker.delayMs).toBe(1500);
+	});
+
 	test('doubles its cooldown, but obeys the service', () => {
 		const breaker = new CircuitBreaker();
-		const cooldowns = [undefined, undefined, undefined, 100, 90_000].map((retryAfterMs) => {
+		const cooldowns = [...Array<undefined>(6).fill(undefined), 100, 90_000].map((retryAfterMs) => {
 			pass(100);
 			breaker.onFailure(monotonicNow(), false, retryAfterMs);
 			return breaker.delayMs;
 		});
-		expect(cooldowns).toEqual([1000, 2000, 4000, 100, 60_000]);
+		expect(cooldowns).toEqual([1000, 2000, 4000, 8000, 15_000, 15_000, 100, 60_000]);
 	});
 });
 
