@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { readWav } from '../../nodes/MediaGeneration/audio/wav';
 import { SoundDuration } from '../../nodes/MediaGeneration/audio/soundDuration';
 import { speechMp3 } from '../../simulator/media/clips.mts';
 import { wavHeader } from '../../simulator/media/wav.mts';
@@ -47,6 +48,50 @@ const FRAGMENTS = [
 ];
 const usual = box('mvex', box('trex', numbers(0, 1, 1, 1000, 0, 0)));
 
+/** The same, where the first tells a length of its own, and the second more than it has to. */
+const OTHER_FRAGMENTS = [
+	box(
+		'moof',
+		box('traf', box('tfhd', numbers(0x0b, 1, 0, 0, 1, 1500)), box('trun', numbers(0, 2))),
+	),
+	SOUND,
+	box(
+		'moof',
+		box('traf', box('tfhd', numbers(0, 1)), box('trun', numbers(0x305, 2, 99, 99, 500, 9, 700, 9))),
+	),
+];
+const LARGE = Buffer.concat([
+	numbers(1),
+	Buffer.from('mdat'),
+	numbers(0, 5016),
+	Buffer.alloc(5000),
+]);
+
+const chunk = (id: string, content: Buffer) => {
+	const head = Buffer.from(`${id}\0\0\0\0`);
+	head.writeUInt32LE(content.length, 4);
+	return Buffer.concat([head, content]);
+};
+/** Sound of this encoding in a WAV file: 8,110 bytes at 4,055 bytes per second. */
+function wavOf(encoding: number, ...chunks: Buffer[]) {
+	const format = Buffer.alloc(20);
+	format.writeUInt16LE(encoding, 0);
+	format.writeUInt16LE(1, 2);
+	format.writeUInt32LE(8000, 4);
+	format.writeUInt32LE(4055, 8);
+	format.writeUInt16LE(256, 12);
+	const all = [chunk('fmt ', format), ...chunks, chunk('data', Buffer.alloc(8110))];
+	return Buffer.concat([Buffer.from('RIFF\0\0\0\0WAVE'), ...all]);
+}
+const ADPCM = wavOf(0x11, chunk('fact', Buffer.from([0x20, 0x4e, 0, 0])));
+
+/** Fifty frames of MPEG-2 (2) or MPEG-2.5 (0), 64 kbit/s, mono. */
+function mp3Of(version: number, size: number) {
+	const frame = Buffer.alloc(size);
+	frame.writeUInt32BE(0xffe3_80c0 + version * 0x8_0000);
+	return Buffer.concat(Array<Buffer>(50).fill(frame));
+}
+
 const ID3 = Buffer.from('ID3\x04\0\0\0\0\x4e\x10', 'latin1');
 const tag = Buffer.concat([ID3, Buffer.alloc(0x4e * 128 + 16, 0xff)]);
 
@@ -57,7 +102,11 @@ const FILES: Record<string, [file: Buffer, ms: number]> = {
 	'WAV that does not know its size': [wav(0, 32_000), 1000],
 	'WAV that is shorter than it says': [wav(64_000, 32_000), 1000],
 	'WAV that does not know its bytes per second': [withoutByteRate, 2000],
+	'WAV that is compressed': [ADPCM, 2500],
+	'WAV that is compressed, and does not count its samples': [wavOf(0x11), 2000],
 	MP3: [speechMp3(3), 3024],
+	'MP3 at 22 kHz': [mp3Of(2, 208), (50 * 576) / 22.05],
+	'MP3 at 11 kHz': [mp3Of(0, 417), (50 * 576) / 11.025],
 	'MP3 behind a picture': [Buffer.concat([tag, speechMp3(2)]), 2016],
 	'M4A for streaming': [Buffer.concat([BRAND, box('moov', header('mvhd', 600, 900)), SOUND]), 1500],
 	M4A: [Buffer.concat([BRAND, SOUND, box('moov', header('mvhd', 1000, 2500))]), 2500],
@@ -69,6 +118,22 @@ const FILES: Record<string, [file: Buffer, ms: number]> = {
 		Buffer.concat([BRAND, box('moov', header('mvhd', 600, 0), track(4000)), SOUND]),
 		500,
 	],
+	'M4A whose header knows no end': [
+		Buffer.concat([BRAND, box('moov', header('mvhd', 600, 0xffff_ffff), track(4000)), LARGE]),
+		500,
+	],
+	'M4A in fragments of other kinds': [
+		Buffer.concat([
+			BRAND,
+			box('moov', header('mvhd', 600, 0), track(0), usual),
+			...OTHER_FRAGMENTS,
+		]),
+		525,
+	],
+	'M4A behind a large box': [
+		Buffer.concat([BRAND, LARGE, box('moov', header('mvhd', 1000, 2500))]),
+		2500,
+	],
 	'M4A in fragments': [
 		Buffer.concat([BRAND, box('moov', header('mvhd', 600, 0), track(0), usual), ...FRAGMENTS]),
 		525,
@@ -79,10 +144,30 @@ test.each(Object.entries(FILES))('%s', (_, [file, ms]) => {
 	for (const piece of [1, 7, 1000, file.length]) expect(lengthOf(file, piece)).toBeCloseTo(ms, 5);
 });
 
+test.each<[string, Buffer]>([
+	['is compressed', ADPCM],
+	['has no sound', ADPCM.subarray(0, 60)],
+	[
+		'has half a format',
+		Buffer.concat([
+			ADPCM.subarray(0, 12),
+			chunk('fmt ', Buffer.alloc(8)),
+			chunk('data', Buffer.alloc(8)),
+		]),
+	],
+])('WAV that %s cannot be joined', (_, file) => {
+	expect(readWav(file)).toBeUndefined();
+});
+
 test('what is no such sound, or broken, has no length, and is given up in a moment', () => {
-	const files = ['', 'RIFF', 'OggS', 'RIFF    WAVEfmt ', '\0\0\0\x01ftyp\xff\xff'].map((text) =>
-		Buffer.from(text, 'latin1'),
-	);
+	const files = [
+		'',
+		'RIFF',
+		'OggS',
+		'RIFF    WAVEfmt ',
+		'\0\0\0\x01ftyp\xff\xff',
+		'\0\0\0\x08ftyp\0\0\0\x07moov',
+	].map((text) => Buffer.from(text, 'latin1'));
 	for (const file of files) expect(lengthOf(file)).toBeUndefined();
 	const began = process.cpuUsage();
 	for (const value of [0, 0x55, 0xff]) {
