@@ -83,6 +83,14 @@ test('a fault of the credential has no row, because all rows have the same crede
 	expect(sim.requests).toEqual([]);
 });
 
+test('rows with the same fault are counted, those with another are not', async () => {
+	const items = [{ t: '' }, { t: ' ' }, { t: 'Fine.', speed: 9 }, { t: 'Fine.' }];
+	const { message } = bad(
+		await run(speech('={{ $json.t }}', { speed: '={{ $json.speed ?? 1 }}' }), { items }),
+	);
+	expect(message).toBe("'Text' is empty in 2 of 4 rows: 1 and 2");
+});
+
 test('numbers and switches that an expression gives as text count as such', async () => {
 	const settings = { speed: '={{ "1.2" }}', stability: 0, useSpeakerBoost: '={{ "false" }}' };
 	good(await run(speech('={{ 42 }}', settings)));

@@ -63,8 +63,11 @@ test.each([
 	expect(hints(result).join()).toMatch(found.length > 0 ? /^$/ : /^No voices match\. /);
 });
 
-test('an account without voices is told from filters that match none', async () => {
-	sim.fault({ path: '/v1/labs/voices', ...ALWAYS, action: answer(200, []) });
+test.each([
+	[200, []],
+	[204, ''],
+])('an account without voices is told from filters that match none: %d', async (status, body) => {
+	sim.fault({ path: '/v1/labs/voices', ...ALWAYS, action: answer(status, body) });
 	const result = await run(voices());
 	expect([good(result), hints(result)]).toEqual([
 		[],

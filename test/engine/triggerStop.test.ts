@@ -1,5 +1,5 @@
 import { allClosed } from './seen';
-import { ALWAYS, answer, message, onRead, readings } from './service';
+import { ALWAYS, answer, message, onFile, onRead, readings } from './service';
 import { fakeTime, sim, start } from './setup';
 import { pass, passUntil } from './time';
 import {
@@ -146,6 +146,17 @@ describe('a token that is refused while the workflow is active', () => {
 });
 
 describe('closing', () => {
+	it('starts no execution for a file that is not there yet', async () => {
+		await start({ pace: 0.01 });
+		const trigger = await activateListening({ parameters: { download: true } });
+		onFile({ hang: true }, ALWAYS);
+		const taskId = await createTask('A file');
+		await sim.waitFor(() => isMade(taskId) && sim.countRequests('GET', '/files/') > 0);
+		await trigger.close();
+		await allClosed(1000);
+		expect(trigger.started).toEqual([]);
+	});
+
 	it('closes the socket and every request within a second', async () => {
 		const trigger = await activate();
 		onRead({ hang: true }, ALWAYS);
