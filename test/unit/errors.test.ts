@@ -1,7 +1,7 @@
 import {
 	failureOfAnswer,
 	failureOfStatus,
-	isFailed,
+	isFailedGeneration,
 	isOverload,
 	parseResponseBody,
 	readErrorText,
@@ -28,7 +28,8 @@ const read = {
 	'status and body': (text: string) => statusOf(text).kind,
 	'status that may pass': (text: string) => statusOf(text).facts.transient ?? false,
 	'text of the service': (text: string) => failureOfAnswer(text).kind,
-	'error beside a status': (status: string) => isFailed({ status, error: 'The model crashed' }),
+	'error beside a status': (status: string) =>
+		isFailedGeneration({ status, error: 'The model crashed' }),
 	'answer with a 200': (body: string) => (answerOf(body) as { kind?: string }).kind,
 	'Retry-After': (header: string) => readRetryAfter({ 'retry-after': header, date: NOW }),
 	'Retry-After alone': (header: string) => readRetryAfter({ 'retry-after': header }),

@@ -1,6 +1,6 @@
 import type { GeneratedFile, ServiceRecord } from '../contract';
 import { asId, asText, asTime } from '../parsing/values';
-import { isFailed, statesFinalReason } from '../parsing/errors';
+import { isFailedGeneration, statesFinalReason } from '../parsing/errors';
 import { idOf, pathIdentifiersOf, readGeneratedFiles } from '../parsing/responses';
 
 /** An entry of the history (§2.3), with the ids and URLs that identify it. */
@@ -56,7 +56,7 @@ export function toHistoryEntries(history: ServiceRecord[], baseUrl: string): His
 			prompt: asText(record.prompt) ?? '',
 			createdAt: asTime(record.created_at),
 			files,
-			hasFailed: files.length === 0 && (isFailed(record) || statesFinalReason(record)),
+			hasFailed: files.length === 0 && (isFailedGeneration(record) || statesFinalReason(record)),
 			identifiers: [
 				id,
 				asId(record.task_id),

@@ -152,7 +152,7 @@ export const isErrorAnswer = (answer: unknown): boolean =>
  * True if an event or an entry says that a generation has failed. An error beside a status that means “in progress” may
  * be that of an attempt which the service repeats.
  */
-export const isFailed = (entry: unknown): boolean =>
+export const isFailedGeneration = (entry: unknown): boolean =>
 	isErrorAnswer(entry) &&
 	(statesFinalReason(entry) || !seemsInProgress(isRecord(entry) ? entry.status : entry));
 

@@ -7,7 +7,7 @@ import { isMediaFile } from './fileType';
 import {
 	failureOfReport,
 	isErrorAnswer,
-	isFailed,
+	isFailedGeneration,
 	isThrottledAnswer,
 	statesFinalReason,
 } from './errors';
@@ -230,7 +230,7 @@ export class GenerationEvents {
 		const entries: unknown[] = Array.isArray(value) ? value : [value, ...this.listIn(value)];
 		for (const entry of entries.slice(0, MAX_FILES)) {
 			if (this.filesIn(entry).length > 0) continue;
-			if (isFailed(entry) || (isFinalData && statesFinalReason(entry))) {
+			if (isFailedGeneration(entry) || (isFinalData && statesFinalReason(entry))) {
 				this.readError(entry);
 				missingResultReason = undefined;
 			} else {
@@ -274,7 +274,7 @@ export class GenerationEvents {
 		const failure = new Failure(failureKind, { ...facts, status, transient });
 		const listed = this.listIn(error);
 		// The id beside a list is that of the whole job, whose failure is that of an entry.
-		const id = idOf(listed.length > 0 ? listed.find(isFailed) : error);
+		const id = idOf(listed.length > 0 ? listed.find(isFailedGeneration) : error);
 		if (facts.reason || !this.failures.has(id ?? '')) this.failures.set(id ?? '', failure);
 		if (this.requestedCount === 1) this.setOutcome(undefined, failure);
 		this.lastEventIsUnattributedError = id === undefined;

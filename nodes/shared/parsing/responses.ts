@@ -11,7 +11,7 @@ import {
 import { MAX_URL_CHARS, MAX_REASON_CHARS } from '../limits';
 import {
 	isErrorAnswer,
-	isFailed,
+	isFailedGeneration,
 	isFailureWord,
 	readReason,
 	reportsError,
@@ -152,7 +152,7 @@ const fileListKeys = (kind?: MediaKind) => [
 
 /** True for a status word that seems to mean “in progress”, and for an entry with such a word that has not failed. */
 export const isInProgress = (entry: unknown): boolean =>
-	!isFailed(entry) && seemsInProgress(isRecord(entry) ? entry.status : entry);
+	!isFailedGeneration(entry) && seemsInProgress(isRecord(entry) ? entry.status : entry);
 
 /**
  * Returns the entries that have a file, have failed or are in progress, of an array or of a record's first list of
@@ -163,7 +163,7 @@ export function listedEntries(raw: unknown, baseUrl: string, kind: MediaKind): u
 	const lists = [raw, ...fileListKeys(kind).map((key) => record[key])];
 	const list = lists.find((value) => Array.isArray(value)) ?? [];
 	const hasFile = (entry: unknown) => readGeneratedFiles(entry, baseUrl, kind).length > 0;
-	return list.filter((entry) => hasFile(entry) || isFailed(entry) || isInProgress(entry));
+	return list.filter((entry) => hasFile(entry) || isFailedGeneration(entry) || isInProgress(entry));
 }
 
 /** Reads the generated files (§2.3) in an event, an answer or a history entry. `kind`: their media kind, if known. */
