@@ -138,6 +138,8 @@ test('without waiting: the task id at once; Collect fetches it, Get reads it, De
 	const withFile = only(await run(task('get', ` ${id} `, { download: true })));
 	expect(withFile.binary?.data?.fileName).toBe(`speech-${id}.wav`);
 
+	sim.fault({ method: 'DELETE', action: answer(200, { success: false, error: 'It is in use' }) });
+	expect(bad(await run(task('delete', 5))).message).toContain('It is in use');
 	expect(only(await run(task('delete', id))).json).toEqual({ task_id: id, deleted: true });
 	// Some services answer with the record of the task, which may have failed.
 	sim.fault({ method: 'DELETE', action: answer(200, { id: 5, status: 'failed' }) });
