@@ -278,6 +278,23 @@ test('a search that ends at a time limit says so, and names what may be the resu
 	});
 });
 
+const urlOfB = 'https://files.example.com/b.mp4';
+const got = (fileUrl: string) => ({ files: [{ fileUrl, raw: {} }], searchUntil: SENT_AT });
+test.each<[string, Partial<MediaRequest>, listed: string[]]>([
+	['has a listed file is of the same account, and has that file', got(urlOfB), ['b', 'a']],
+	['has a listed file, signed anew, too', got(`${urlOfB}?sign=2`), ['b', 'a']],
+	['has no listed file may be of another service', {}, ['a']],
+])('a request with another token that %s', async (_, fields, listed) => {
+	ledgerOf({ accountKey: 'another token' } as never).add(
+		sentBy({ accountKey: 'another token', searchUntil: SENT_AT + 600_000, ...fields }),
+	);
+	const { found } = await search(
+		listed.map((id) => file(id)),
+		{ search: 0 },
+	);
+	expect(found).toBe('a');
+});
+
 test('searches that begin within seconds share what they read', async () => {
 	const listHistory = jest.fn(async () => pageOf([], 1));
 	const api = apiOf(listHistory);
@@ -483,6 +500,20 @@ test.each<
 		['new1', 'new2'],
 	],
 	['by an ID that an event told', [{ url: '/old1.mp4' }], ['a'], [signed], ['new1']],
+	[
+		'by the ID of the job, if the history has other IDs than the stream',
+		[{ id: 'of the stream', url: '/old1.mp4' }],
+		['a'],
+		[{ ...a, prompt: 'P', videos: [{ id: 'of the history', file_url: '/new1.mp4' }] }],
+		['new1'],
+	],
+	[
+		'of one ID, of which one is gone, nobody knows which: they stay',
+		twins.map((url) => ({ ...a, url: `/${url}.mp4` })),
+		['a'],
+		[{ ...a, prompt: 'P', file_urls: ['/new1.mp4'] }],
+		['old1', 'old2'],
+	],
 	[
 		'of no ID, beside one of an ID',
 		[{ url: '/old1.mp4' }, { id: 'b', url: '/old2.mp4' }],
