@@ -121,6 +121,16 @@ test('a corrected row of a batch is charged alone', async () => {
 	expect(sim.chargedCalls).toBe(3);
 });
 
+test('a row stays free if other rows are deleted, inserted or sorted, and equal rows are separate', async () => {
+	const all = async (...rows: string[]) => {
+		good(await run(before(speech(EACH)), { ...texts(...rows), destinationName: LATER }));
+		return posts();
+	};
+	expect(await all('One', 'Bad', 'Three', 'Three')).toBe(4);
+	expect(await all('Three', 'One', 'Three')).toBe(4);
+	expect(await all('New', 'Three', 'Three', 'One', 'Three')).toBe(6);
+});
+
 test('what may have been charged is not sent again, until somebody executes this node itself', async () => {
 	onCreate({ ...answer(500), accepted: true }, { times: 1 });
 	bad(await run(before(speech('Hi'))));

@@ -15,6 +15,8 @@ interface Call {
 	mode: 'trigger' | 'retry' | 'manual';
 	/** Its accountKey, if the credential has several accounts. */
 	accountKey: string;
+	/** The index of its item. */
+	index: number;
 }
 
 /** One execution of a workflow: its node context, and how often the node has run in it. */
@@ -25,11 +27,11 @@ function execution(executionId: string | null = '1', hasContext = true) {
 		store,
 		/** The next run is another attempt of this round. */
 		again: () => void runIndex--,
-		/** The node runs once more: what is kept of the request of its first item. */
+		/** The node runs once more: what is kept of the request of an item, the first one unless given. */
 		run(call: Partial<Call> = {}): JournalEntry {
 			const round = ++runIndex;
 			const { text = 'Hello.', isTool = false, account = 'mine', accountKey = '' } = call;
-			const { mode = 'trigger' } = call;
+			const { mode = 'trigger', index = 0 } = call;
 			const { items = [{ json: { t: 1 } }, { json: { t: 1 } }] } = call;
 			const credentials = { mediaGenerationApi: { id: account, name: 'Any' } };
 			const context = {
@@ -48,7 +50,7 @@ function execution(executionId: string | null = '1', hasContext = true) {
 			} as unknown as IExecuteFunctions;
 			const credential = { accountKey, baseUrl: '', redact: redactor(TOKEN) };
 			const parameters = { readRaw: () => text } as unknown as NodeParameters;
-			const item = { index: 0, credential, parameters };
+			const item = { index, credential, parameters };
 			return new Journal(context, isTool).entriesFor(item, [''])[0]!;
 		},
 	};
@@ -78,6 +80,15 @@ test('a key is the same in every version', () => {
 		[key]: { state: 'task', taskId: '1', baseUrl: '', writtenAt: 1 },
 	};
 	expect(foundBy(here)).toBe('1');
+});
+
+test('the second of two equal items stays the second, even if the first one sent nothing', () => {
+	const here = execution();
+	failing(here, '1', { index: 1 });
+	here.again();
+	expect(foundBy(here, { index: 0 })).toBeUndefined();
+	here.again();
+	expect(foundBy(here, { index: 1 })).toBe('1');
 });
 
 test('neither key nor log holds the token', () => {

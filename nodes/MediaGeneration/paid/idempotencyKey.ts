@@ -82,10 +82,21 @@ export const digestOf = (...parts: unknown[]): string =>
 		.digest('hex')
 		.slice(0, 32);
 
+/** Returns for each text how many equal texts come before it. */
+function countEqualBefore(texts: string[]): number[] {
+	const counts = new Map<string, number>();
+	return texts.map((text) => {
+		const count = counts.get(text) ?? 0;
+		counts.set(text, count + 1);
+		return count;
+	});
+}
+
 /**
- * Returns a function that makes the idempotency key of an input item: `<credential>/<index>:<request>`, in which
- * `credential` and `request` are digests. Call `keyFactory` once per run of the node. Both functions throw n8n's error
- * if an expression cannot be resolved.
+ * Returns a function that makes the idempotency key of an input item: `<credential>/<number>:<request>`, in which
+ * `credential` and `request` are digests, and `number` tells equal items apart: it is how many of them come before. (With
+ * the item's index, a manual run would charge a row again after another row was deleted.) Call `keyFactory` once per run
+ * of the node. Both functions throw n8n's error if an expression cannot be resolved.
  *
  * In a call by a model, the idempotency key depends on the account. Otherwise it depends on the id of the credential, but
  * not on the token, so a retry still collects the result after the user has corrected the token.
@@ -96,9 +107,10 @@ export function keyFactory(context: IExecuteFunctions, isToolRun: boolean) {
 	const runIndex: unknown = isToolRun ? 'tool' : context.evaluateExpression('{{ $runIndex }}', 0);
 	const runDigest = digestOf(runIndex, isToolRun ? [] : parametersInKey(node.parameters));
 	const items = context.getInputData();
+	const equalItemsBefore = countEqualBefore(items.map((item) => digestOf(itemIdentity(item))));
 	return (index: number, accountKey: string, parameters: NodeParameters): string => {
 		const callParameters = isToolRun ? resolvedParametersInKey(node, parameters) : [];
 		const requestDigest = digestOf(runDigest, callParameters, itemIdentity(items[index]!));
-		return `${digestOf(id ?? name, isToolRun ? accountKey : '')}/${index}:${requestDigest}`;
+		return `${digestOf(id ?? name, isToolRun ? accountKey : '')}/${equalItemsBefore[index]!}:${requestDigest}`;
 	};
 }
