@@ -172,6 +172,8 @@ function requireTaskId(value: string, displayName: string): string {
 
 /** Returns a value as an addition to a message, as in `(it is "abc")`. */
 const shownValue = (value: unknown) => {
+	// Arithmetic with a missing column gives NaN, which JSON would turn into null.
+	if (typeof value === 'number') return `(it is ${value})`;
 	const text =
 		typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value)?.slice(0, 60);
 	return `(it is ${text ?? 'not set'})`;
