@@ -63,8 +63,14 @@ test.each([['<break time="1 s"/>'], ['[laughs harder]']])(
 	},
 );
 
+test('a long tag, such as that of an image in a news feed, stays whole if it fits', () => {
+	const tag = `<img src="https://example.com/${'a'.repeat(300)}" alt="The harbour. A boat."/>`;
+	const text = `${SENTENCE} ${tag} ${SENTENCE}`;
+	expect(split(text, 400).filter((part) => part.includes(tag))).toHaveLength(1);
+});
+
 test('a comparison that no tag could be as long as is cut between words', () => {
-	const text = `If a <b then ${'word '.repeat(100)}so c> d.`;
+	const text = `If a <b then ${'word '.repeat(300)}so c> d.`;
 	expect(split(text, 100).join(' ')).toBe(text);
 });
 
@@ -88,7 +94,7 @@ const pieces = fc.oneof(
 	fc.string({ unit: 'binary', maxLength: 8 }),
 	fc.string({ unit: 'grapheme', maxLength: 30 }),
 );
-const TAG = '(?:<[A-Za-z/!?][^<>]{0,200}>|\\[\\p{L}[^[\\]\\n]{0,38}\\])';
+const TAG = '(?:<[A-Za-z/!?][^<>]{0,997}>|\\[\\p{L}[^[\\]\\n]{0,38}\\])';
 const LONG_TAG = /<[A-Za-z/!?][^<>]{18,}>/;
 const texts = fc
 	.array(pieces, { maxLength: 40 })

@@ -3,7 +3,7 @@
 /** White space at which a text may be cut: all but non-breaking spaces. */
 const SPACE = /[^\S\u00a0\u2007\u202f\ufeff]+/g;
 /** The maximum length of a tag, in characters. Something longer only looks like one, as in `a <b and c> d`. */
-const MAX_TAG_CHARS = 200;
+const MAX_TAG_CHARS = 1000;
 /** A tag in a text, such as `<break time="1s"/>`. */
 const TAG = new RegExp(`<[A-Za-z/!?][^<>]{0,${MAX_TAG_CHARS - 3}}>`, 'g');
 /** A tag for the voice, such as `[laughs harder]` or `[pause 2s]`. */
