@@ -1,6 +1,6 @@
 import type { HistoryItem } from '../../simulator/simulator.mts';
 import { event, status } from '../faults/row.mts';
-import { out } from './seen';
+import { bad, good, out, stored } from './seen';
 import { made, onCreate, posts } from './service';
 import { begin, fakeTime, sim, start, video } from './setup';
 import { hasten, pass, passWhile } from './time';
@@ -52,6 +52,27 @@ test.each<[string, () => string[]]>([
 	const { result, seconds } = await hasten(video('P', {}, several));
 	expect(out(result).map(({ json }) => json.id)).toEqual(['a', 'b']);
 	expect(seconds).toBeLessThan(10);
+});
+
+test('a video after an empty list is found within a minute', async () => {
+	onCreate({ sse: [status('processing'), done([]), 'END'] });
+	const { finished } = await begin(video('P', {}, { download: false }));
+	await pass(40);
+	list('late');
+	expect(good(await passWhile(finished)).map(({ json }) => json.id)).toEqual(['late']);
+});
+
+test('videos that were refused are requested again once the history has been searched', async () => {
+	onCreate({ sse: [...announced('ab'), event('error', { error: 'UNSAFE' }), 'END'] });
+	const two = video('P', { timeout: 5 }, { ...several, numberOfVideos: 2 });
+	const first = await hasten(two);
+	expect(bad(first.result).message).toBe('The result did not arrive: UNSAFE');
+	jest.setSystemTime(Date.now() + 660_000);
+	const second = await hasten(two, { retryOf: stored(first.result) });
+	expect(bad(second.result).message).toBe('The service could not generate the video: UNSAFE');
+	expect(posts()).toBe(1);
+	await hasten(two, { retryOf: stored(second.result) });
+	expect(posts()).toBe(2);
 });
 
 test('of others’ videos with the prompt, only as many are ignored as may be its own', async () => {
