@@ -77,6 +77,8 @@ export interface FailureFacts {
 	/** The indexes, from 0, of all input items that have the same fault, which was found before anything was sent. */
 	itemIndexes?: number[];
 	itemCount?: number;
+	/** The bad value of a field, as messages show it, such as `"abc"`. */
+	badValue?: string;
 	/** What the user can do about the bad value of a field, as sentences without the last period. */
 	fieldRemedy?: string;
 	/** True for a failure of the trigger node, whose message must not mention a request of the user. */
@@ -154,8 +156,13 @@ export class Failure extends Error {
 }
 
 /** Makes the Failure for a bad parameter. `field`: its display name. `reason`: what is wrong, as in “is empty”. */
-export function invalidInput(field: string, reason: string, fieldRemedy?: string): Failure {
-	return new Failure('invalidInput', { field, reason, fieldRemedy });
+export function invalidInput(
+	field: string,
+	reason: string,
+	fieldRemedy?: string,
+	badValue?: string,
+): Failure {
+	return new Failure('invalidInput', { field, reason, fieldRemedy, badValue });
 }
 
 /** True when `error` is a Failure of one of these kinds. */

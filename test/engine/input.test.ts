@@ -52,8 +52,21 @@ const PDF = { data: 'AAAA', mimeType: 'application/pdf' };
 const images = { operation: 'framesToVideo', binaryPropertyName: 'data' };
 const sent = 'Nothing was sent or charged in this run of the node.';
 test.each<[string, IDataObject, number, string, string]>([
-	['a fixed value', { modelId: 'x' }, 3, `(it is "x") in all 3 rows`, sent],
-	['an expression', options({ speed: mixed(3, 9) }), 3, '(it is 9) in 2 of 3 rows: 1 and 3', sent],
+	['a fixed value', { modelId: 'x' }, 3, 'labs_v3 in all 3 rows (the first is "x")', sent],
+	[
+		'an expression',
+		options({ speed: mixed(1, 9) }),
+		3,
+		'in 2 of 3 rows: 1 and 3 (the first is 9)',
+		sent,
+	],
+	[
+		'other values',
+		options({ speed: '={{ $itemIndex * 9 }}' }),
+		3,
+		'in all 3 rows (the first is 0)',
+		sent,
+	],
 	['a file', boat(images), 2, 'is not an image but application/pdf in all 2 rows', sent],
 	['a missing file', boat({ ...images, binaryPropertyName: 'x' }), 2, 'all 2 rows', sent],
 	['an operation', { operation: 'sing' }, 2, "'speech' in all 2 rows", sent],

@@ -24,9 +24,11 @@ export interface BillableTask {
 	run(entries: JournalEntry[]): Promise<ItemResult[]>;
 }
 
-/** Returns a text that two errors share if they are about the same fault. */
+/** Returns a text that two errors share if they are about the same fault, whatever the bad values are. */
 const faultOf = (error: unknown): string =>
-	error instanceof Failure ? JSON.stringify([error.kind, error.facts]) : String(error);
+	error instanceof Failure
+		? JSON.stringify([error.kind, { ...error.facts, badValue: undefined }])
+		: String(error);
 
 /** Returns the indexes of all items that have failed like `error`. `resultsByItem` has the results of all items. */
 export const indexesOfSameFault = (error: unknown, resultsByItem: ItemResult[][]): number[] =>

@@ -140,6 +140,10 @@ const itemsSuffix = ({ itemIndexes = [], itemCount = 0, isInCredential }: Failur
 	return ` in ${itemIndexes.length} of ${itemCount} rows: ${nameRows(itemIndexes).replace('rows ', '')}`;
 };
 
+/** Says what the bad value is; '' if it is not known. */
+const valueSuffix = ({ badValue, itemIndexes = [] }: FailureFacts) =>
+	badValue === undefined ? '' : ` (${itemIndexes.length > 1 ? 'the first' : 'it'} is ${badValue})`;
+
 /** Says what the user can do about an invalid field. */
 function inputRemedy(facts: FailureFacts): string {
 	const { field, reason, itemIndexes = [], itemCount } = facts;
@@ -167,7 +171,7 @@ function notSentSentence({ isTrigger, itemIndexes }: FailureFacts): string {
 
 const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	invalidInput: (facts) => ({
-		message: `'${facts.field}' ${facts.reason}${itemsSuffix(facts)}`,
+		message: `'${facts.field}' ${facts.reason}${itemsSuffix(facts)}${valueSuffix(facts)}`,
 		description: inputRemedy(facts) + notSentSentence(facts),
 	}),
 	badImage: (facts) => ({

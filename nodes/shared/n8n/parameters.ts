@@ -44,8 +44,8 @@ export class NodeParameters {
 		const value = this.readRaw(name, '');
 		const id = requireText(isRecord(value) ? value.value : value, displayName).trim();
 		if (!/\s/.test(id)) return id;
-		const text = `must be an ID, not a name ${shownValue(id)}`;
-		throw invalidInput(displayName, text, "To search by name, switch to 'From list'");
+		const remedy = "To search by name, switch to 'From list'";
+		throw invalidInput(displayName, 'must be an ID, not a name', remedy, shownValue(id));
 	}
 
 	/** Returns a text or a number as well-formed text (see `toWellFormed`). Throws if it is blank. */
@@ -72,8 +72,8 @@ export class NodeParameters {
 			aliases.get(text.toLowerCase()) ?? allowed.find((allowedValue) => allowedValue === text);
 		if (chosen !== undefined) return chosen;
 		const shownChoices = aliases.size > 0 ? [...aliases.keys()] : allowed;
-		const reason = `must be one of ${shownChoices.join(', ')} ${shownValue(value)}`;
-		throw invalidInput(displayName, reason);
+		const reason = `must be one of ${shownChoices.join(', ')}`;
+		throw invalidInput(displayName, reason, undefined, shownValue(value));
 	}
 
 	/** Returns the value of a switch, which may be one of the options or a separate parameter. */
@@ -126,8 +126,8 @@ export class NodeParameters {
 		if (chosen.length === 0) throw invalidInput(displayName, 'is empty', 'Choose at least one');
 		const invalidChoice = chosen.find((value) => !allowed.includes(value as T));
 		if (invalidChoice === undefined) return chosen as T[];
-		const reason = `must be one or more of ${allowed.join(', ')} ${shownValue(invalidChoice)}`;
-		throw invalidInput(displayName, reason);
+		const reason = `must be one or more of ${allowed.join(', ')}`;
+		throw invalidInput(displayName, reason, undefined, shownValue(invalidChoice));
 	}
 
 	/** Returns the name of the binary field that receives the file. */
@@ -170,14 +170,13 @@ function requireTaskId(value: string, displayName: string): string {
 	throw invalidInput(displayName, 'must contain only task IDs, without slashes or URLs');
 }
 
-/** Returns a value as an addition to a message, as in `(it is "abc")`. */
-const shownValue = (value: unknown) => {
+/** Returns a value as a message shows it, such as `"abc"`. */
+function shownValue(value: unknown): string {
 	// Arithmetic with a missing column gives NaN, which JSON would turn into null.
-	if (typeof value === 'number') return `(it is ${value})`;
-	const text =
-		typeof value === 'string' ? `"${value.slice(0, 60)}"` : JSON.stringify(value)?.slice(0, 60);
-	return `(it is ${text ?? 'not set'})`;
-};
+	if (typeof value === 'number') return String(value);
+	if (typeof value === 'string') return `"${value.slice(0, 60)}"`;
+	return JSON.stringify(value)?.slice(0, 60) ?? 'not set';
+}
 
 /** Returns a text or a number as text. Throws a Failure for any other value, and for a blank text. */
 function requireText(value: unknown, displayName: string): string {
@@ -186,7 +185,7 @@ function requireText(value: unknown, displayName: string): string {
 		throw invalidInput(displayName, 'is empty');
 	}
 	if (typeof value !== 'string')
-		throw invalidInput(displayName, `must be text ${shownValue(value)}`);
+		throw invalidInput(displayName, 'must be text', undefined, shownValue(value));
 	return value;
 }
 
@@ -200,5 +199,5 @@ function requireNumber(value: unknown, { displayName, typeOptions }: NumberField
 	}
 	const kind = isWhole ? 'a whole number' : 'a number';
 	const range = max === Infinity ? `of at least ${min}` : `from ${min} to ${max}`;
-	throw invalidInput(displayName, `must be ${kind} ${range} ${shownValue(value)}`);
+	throw invalidInput(displayName, `must be ${kind} ${range}`, undefined, shownValue(value));
 }
