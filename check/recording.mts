@@ -230,7 +230,7 @@ export class StandIns {
 	#string(key: string, value: string): string {
 		if (OWN_TEXTS.includes(value.trim())) return value;
 		if (/id$/i.test(key)) return this.#id(value);
-		if (/^-?\d+(?:\.\d+)?%?$/.test(value)) return this.#number(value, key);
+		if (/^-?\d+(?:\.\d+)? ?%?$/.test(value)) return this.#number(value, key);
 		if (/^data:[^,]{0,100};base64,/.test(value)) return this.#embeddedFile(value);
 		if (/^(?:https?:)?\/\/\S+$/.test(value)) return this.#url(value);
 		if (WORDS_KEY.test(key)) return this.#data(value);

@@ -195,7 +195,7 @@ describe('what is kept of an exchange', () => {
 		['data: {\r\ndata: "url":\r\ndata:"/x.png"}\r\n\r\n', 'data: {"url":"/files/1.png"}\r\n\r\n'],
 		['{"url":"/a.png"}\n', '{"url":"/files/1.png"}\n'],
 		['{"id":1}\n{"url":"/a.png"}\n{"m', '{"id":1}\n{"url":"/files/1.png"}\n{"m'],
-		['{"msg":"HTTP 429"}'],
+		['{"msg":"HTTP 429","percentage":"77 %"}'],
 		['{"type":"labs_status_updated","status":"cancelled"}'],
 		[
 			'{"failure_reason":"No task","rejectionReason":"No task","errMsg":"No task","errmsg":"No task"}',
