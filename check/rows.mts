@@ -535,7 +535,7 @@ function mayBeCharged(create: Exchange): boolean {
 	return shared.failureOfReport(json).kind === 'unavailable' || !isSurelyRefused;
 }
 
-/** Returns a line for each request that may have been charged: kind and ids. */
+/** Returns a line for each request that may have been charged: kind and ids, but not that of a user or a request. */
 export const chargeLines = (runs: Run[]) =>
 	runs
 		.flatMap(({ exchanges }) => exchanges)
@@ -543,7 +543,9 @@ export const chargeLines = (runs: Run[]) =>
 		.map((create) => {
 			const kind = shared.PAID_OPERATIONS.find(({ path }) => create.path.endsWith(path))?.kind;
 			const ids = [
-				...textOf(create).matchAll(/"[\w-]*id\\?"\s*:\s*(?:\\?"([^"\\]+)|([^",}\s]+))/gi),
+				...textOf(create).matchAll(
+					/"(?!user|owner|account|request|trace)[\w-]*id\\?"\s*:\s*(?:\\?"([^"\\]+)|([^",}\s]+))/gi,
+				),
 			].map(([, text, number]) => text ?? number);
 			return `${kind}: ${[...new Set(ids)].join(', ') || 'no ID was sent'}`;
 		});

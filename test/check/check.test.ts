@@ -349,7 +349,10 @@ test.concurrent('what may have been charged is named and recorded after Ctrl+C',
 test('what was made is named by whatever may be its id', () => {
 	const create = (path: string, text: string, more = {}) => exchangeOf('POST', path, text, more);
 	const exchanges = [
-		create('/v1/labs/task', '{"data":{"taskId":90071992547409937}}'),
+		create(
+			'/v1/labs/task',
+			'{"requestId":"Bell","data":{"taskId":90071992547409937,"user_id":"anna","owner-ID":1}}',
+		),
 		create('/v1/video/create-image', 'data: {"clipId":"clip_77aa1","at":1795741461577}\n\n'),
 		create('/v1/video/text-to-video', '', { status: 0, broke: 'ECONNRESET' }),
 		create('/v1/video/create-image', '{"error":"Server busy"}', { status: 502 }),
