@@ -1,0 +1,28 @@
+import { requestStream } from '../../nodes/MediaGeneration/run/generationStream';
+import { GENERATIONS } from '../../nodes/shared/contract';
+import { Failure } from '../../nodes/shared/failure';
+
+test.each(['stopStarting', 'abortInFlight'] as const)(
+	'no request is sent once %s has aborted while its images were read',
+	async (which) => {
+		const controllers = {
+			stopStarting: new AbortController(),
+			abortInFlight: new AbortController(),
+		};
+		const { stopStarting, abortInFlight } = controllers;
+		const signals = { stopStarting: stopStarting.signal, abortInFlight: abortInFlight.signal };
+		const readImages = async () => controllers[which].abort(new Failure('canceled'));
+		const order = {
+			...{ generation: GENERATIONS.framesToVideo, fields: {} },
+			prepareBody: async () => readImages,
+		};
+		const generate = async (_: unknown, call: { onSend(): Promise<void> }) => await call.onSend();
+		const record = { markSent: jest.fn() };
+		const sent = requestStream({ api: { generate } } as never, order, record as never, {
+			...(signals as never as Parameters<typeof requestStream>[3]),
+			idleTimeoutMs: 1000,
+		});
+		await expect(sent).rejects.toMatchObject({ kind: 'canceled' });
+		expect(record.markSent).not.toHaveBeenCalled();
+	},
+);
