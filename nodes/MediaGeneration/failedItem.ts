@@ -17,7 +17,7 @@ export function failedItem(
 	const error = toNodeError(cause, { node, redact });
 	// At the error output, n8n merges this JSON into the input item, and would overwrite its `description`.
 	const hasOwnDescription =
-		hasErrorOutput && context.getInputData()[index]!.json.description !== undefined;
+		hasErrorOutput && context.getInputData()[index]!.json?.description !== undefined;
 	const descriptionField = hasOwnDescription ? 'error_description' : 'description';
 	const { kind, facts = {} }: Partial<Failure> = cause instanceof Failure ? cause : {};
 	const { taskIds, isIncomplete, indeterminateParts = [], fileUrl } = facts;

@@ -1,7 +1,7 @@
-import type { IDataObject, INode } from 'n8n-workflow';
+import type { IDataObject, INode, INodeExecutionData } from 'n8n-workflow';
 import { bad, good, out, saved } from './seen';
-import { answer, onFile, posts, requests } from './service';
-import { CONTINUE, node, run, sim, speech, task, video } from './setup';
+import { answer, onCreate, onFile, posts, requests } from './service';
+import { CONTINUE, ERROR_OUTPUT, NODE, node, run, sim, speech, task, video } from './setup';
 
 /* Bad input ends a run before anything is sent for any item. How values are read: test/unit/parameters.test.ts. */
 
@@ -136,6 +136,19 @@ test.each([[null], ['iVBORw0KGgo='], [{}]])(
 	'text is converted although the item has a field that only looks like a file: %j',
 	async (value) => {
 		good(await run(speech('Hi.'), { input: [{ json: {}, binary: { data: value as never } }] }));
+	},
+);
+
+test.each([[CONTINUE], [ERROR_OUTPUT]])(
+	'an item without json, as some nodes output it, is processed like any other: %j',
+	async (settings) => {
+		const input = [{ binary: { data: PDF } } as unknown as INodeExecutionData];
+		const result = await run(node(speech('Hi.'), settings), { input });
+		expect(good(result)).toHaveLength(1);
+		onCreate(answer(400));
+		const failed = await run(node(speech('Hi.'), settings), { input });
+		const [regular, errors] = failed.task(NODE)!.data!.main!;
+		expect((errors ?? regular)![0]!.json.error).toMatch(/rejected the request/);
 	},
 );
 

@@ -64,7 +64,7 @@ export const resolvedParametersInKey = (
 	parametersInKey(Object.fromEntries(Object.keys(parameters).map((name) => [name, readRaw(name)])));
 
 /** Returns what identifies an item, without `toolCallId` and ids of files, which a retry changes. */
-export function itemIdentity({ json, binary }: INodeExecutionData): unknown[] {
+export function itemIdentity({ json = {}, binary }: INodeExecutionData): unknown[] {
 	const jsonFiles = filesInJson(json);
 	const _files = Object.keys(jsonFiles).length > 0 ? undefined : json._files;
 	const files = Object.entries({ ...binary, ...jsonFiles }).map(([field, file]) => {

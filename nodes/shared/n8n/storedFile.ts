@@ -7,9 +7,9 @@ type Helpers = IExecuteFunctions['helpers'];
 
 /**
  * Returns the files in the JSON of an item, by field name: n8n's combined binary mode puts them into `_files`. A user's
- * own column may have the same name, so what n8n has not stored is left out.
+ * own column may have the same name, so what n8n has not stored is left out. Some nodes output items without JSON.
  */
-export function filesInJson({ _files }: IDataObject): IBinaryKeyData {
+export function filesInJson({ _files }: IDataObject = {}): IBinaryKeyData {
 	const fields = Object.entries(isRecord(_files) ? _files : {}).filter(
 		([, file]) =>
 			isRecord(file) && typeof file.id === 'string' && typeof file.mimeType === 'string',
