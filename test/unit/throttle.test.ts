@@ -260,6 +260,30 @@ describe('the throttle', () => {
 		expect(throttle.failFast.isQuotaExhausted).toBe(isExhausted);
 	});
 
+	test('what waits when the quota turns out to be used up is not sent, what comes later is', async () => {
+		const throttle = new Throttle();
+		const probe = await throttle.admit('create', signal, monotonicNow() - 600_000);
+		const waiting = throttle.admit('create', signal);
+		const failed = expect(waiting).rejects.toMatchObject({ facts: { meaning: 'quota' } });
+		probe.end('throttled', QUOTA);
+		await failed;
+		expect(throttle.failFast.isQuotaExhausted).toBe(true);
+		(await throttle.admit('create', signal)).end('succeeded');
+		expect(throttle.failFast.isQuotaExhausted).toBe(false);
+	});
+
+	test('who is canceled says so, and tells nothing of a quota', async () => {
+		const throttle = new Throttle();
+		const canceled = AbortSignal.abort(new Failure('canceled'));
+		const isCanceled = { kind: 'canceled' };
+		await expect(throttle.admit('create', canceled)).rejects.toMatchObject(isCanceled);
+		await refuse(throttle, RATE);
+		await expect(throttle.admit('read', canceled)).rejects.toMatchObject(isCanceled);
+		// The last refusal says more than that a call was canceled while it waited.
+		await expect(throttle.admit('create', canceled, monotonicNow())).rejects.toMatchObject(RATE);
+		expect(throttle.failFast.isQuotaExhausted).toBe(false);
+	});
+
 	test('a used-up quota ends a wait of ten minutes, but not one that begins after a night', async () => {
 		const throttle = new Throttle();
 		await refuse(throttle, QUOTA);
