@@ -48,21 +48,21 @@ const BASE = 'http://service.invalid';
 const wordsOf = (text = '') => text.toLowerCase().match(/\p{L}[\p{L}\p{N}]*/gu) ?? [];
 /** Words of which a key may consist: those of services like this one, none of which is a name. */
 const KEY_WORDS = new Set(
-	wordsOf(`account active address age amount api artifact aspect asset at attempt audio available back balance base
-		block body boost by cancel category cause cdn channel char character charset clip code completed completion
-		content count cover created credit currency current cursor data date description detail display download
-		duration email end err errcode errmsg error eta event expire fail failure fault field file filter
-		finished format gender generated generation has height history href html http id ids image index info
-		ingredient input invalid is item job json key kind label lang language last left length level limit line
-		link list locale media message meta metadata method mime mobile mode model moderated mp msg name new next no node
-		number object of offset on operation option order out output owner page param parameter path payload pct
-		pending per percent percentage phase phone pixel plan play poll position preview previous price process progress
-		prompt provider quality queue quota rate ratio reason refuse reject rejection remaining request
-		resolution resource response result retry role row rpm sample score seat second seed sign signature sound server service set
-		setting similarity size source speaker speech speed src stability stage start state status step stream
-		string style subscription subtitle success tag task text thumb thumbnail tier time timestamp title to
-		token total trait transcript type unit updated uri url use used user username uuid value vendor version
-		video voice wait webhook width word`),
+	wordsOf(`accent account active address age amount api artifact aspect asset at attempt audio available back
+		balance base block body boost by cancel case category cause cdn channel char character charset clip code
+		completed completion content count cover created credit currency current cursor data date description
+		detail display download duration email end err errcode errmsg error eta event expire fail failure fault
+		field file filter finished format gender generated generation has height history href html http id ids
+		image index info ingredient input invalid is item job json key kind label lang language last left length
+		level limit line link list locale media message meta metadata method mime mobile mode model moderated mp
+		msg name new next no node number object of offset on operation option order out output owner page param
+		parameter path payload pct pending per percent percentage phase phone pixel plan play poll position
+		preview previous price process progress prompt provider quality queue quota rate ratio reason refuse
+		reject rejection remaining request resolution resource response result retry role row rpm sample score
+		seat second seed server service set setting sign signature similarity size sound source speaker speech
+		speed src stability stage start state status step stream string style subscription subtitle success tag
+		task text thumb thumbnail tier time timestamp title to token total trait transcript type unit updated
+		uri url use used user username uuid value vendor version video voice wait webhook width word`),
 );
 /** Words that are kept in sentences: enough to tell an error, but too few to read a prompt. */
 const SENTENCE_WORDS = new Set(

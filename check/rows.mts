@@ -375,7 +375,7 @@ export function socketRow(held: Exchange, runs: Run[]): Row {
 			? `the node opens it again and again; while it is closed, ${polls}`
 			: isMute
 				? `the node polls every 5 to 30 s; ${byId}`
-				: `results come at once${isRead ? '' : ', if other messages come'}`;
+				: `results come at once${isRead ? '' : `, if ${isUnread ? 'other ' : ''}messages come`}`;
 	const isGoodSocket = ends.length === 0 && !isMute && error === undefined;
 	return row(part, true, [facts, differences], inN8n, isGoodSocket ? 'works' : 'limits');
 }

@@ -487,10 +487,7 @@ describe('what rows say', () => {
 	const spoken = { operation: 'speech', lines: ['items: 1'], exchanges: [created] };
 	const dropped = { ...spoken, exchanges: [endedAfter3s('closed by the service (1000)')] };
 	test.each<[held: Exchange, said: RegExp, runs?: Run[]]>([
-		[
-			socket(),
-			/^open for ten seconds; messages: 0 \| results come at once, if other messages come$/,
-		],
+		[socket(), /^open for ten seconds; messages: 0 \| results come at once, if messages come$/],
 		[socket('{"type":"hello"}', message), /; messages: 2 \| results come at once$/],
 		[
 			socket('{"op":"hello"}', '{"data":{"task_id":7}}'),
