@@ -20,6 +20,8 @@ export const slowTexts: Repeated[] = [
 	{ start: '', unit: '//', end: 'bearer ' },
 	// White space in small parts of a stream.
 	{ start: '', unit: ' ', end: '' },
+	// Each end of a line could show that each line is an event.
+	{ start: `{"a":"${'}'.repeat(100_000)}"}`, unit: '\n', end: '' },
 ];
 
 export const streams: Uint8Array[] = [

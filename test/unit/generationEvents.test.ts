@@ -73,6 +73,7 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['JSON over several lines', JSON.stringify([ITEM], null, 2), COMPLETED],
 	['a line of JSON for each event', `${NDJSON}\n`, COMPLETED, WORDS],
 	['such lines, the last without its end', NDJSON, COMPLETED, WORDS],
+	['such lines with blank ones between', NDJSON.replaceAll('\n', ' \r\n\n '), COMPLETED, WORDS],
 	['such lines that end CRLF', NDJSON.replaceAll('\n', '\r\n'), COMPLETED, WORDS],
 	['such a line that is an error', '{"status":"starting"}\n{"error":"No"}', failed('No')],
 	['such lines without a file', '{"status":"starting"}\n{"status":"x"}', lost(/ended early/)],

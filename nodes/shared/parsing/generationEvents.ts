@@ -60,7 +60,11 @@ export function parseEventData(data: string): unknown {
  * @public
  */
 export const formOf = (text: string): 'events' | 'lines' | 'plain' =>
-	/^\s*\{.*\}\r?\n\{/.test(text) ? 'lines' : /^\s*[[{<]/.test(text) ? 'plain' : 'events';
+	/^\s*\{[^\n]*\}[^\S\n]*\n\s*\{/.test(text)
+		? 'lines'
+		: /^\s*[[{<]/.test(text)
+			? 'plain'
+			: 'events';
 
 /**
  * Reads a generation stream chunk by chunk. Call `push` for each chunk until it returns an outcome. If the stream ends
@@ -76,6 +80,8 @@ export class GenerationEvents {
 	private readonly decoder = new TextDecoder('utf-8');
 	/** What the answer is; `file` if it is the file itself, and undefined until its first text has arrived. */
 	private mode: ReturnType<typeof formOf> | 'file' | undefined;
+	/** How much of an answer in mode `plain` was read: only its second line shows whether each line is an event. */
+	private plainLines: 'first' | 'first and its end' | 'second' = 'first';
 	/**
 	 * The text of an answer that is no event stream; of `lines`, only the last line, which may go on; of a `file`, its
 	 * bytes as Latin-1.
@@ -127,7 +133,8 @@ export class GenerationEvents {
 		this.mode ??= formOf(text);
 		if (this.mode === 'events') this.feedParser(text);
 		else this.plainAnswer += text;
-		if (text.includes('\n')) this.readLines();
+		if (this.mode === 'plain') this.checkSecondLine(text);
+		else if (this.mode === 'lines' && text.includes('\n')) this.readLines();
 		if (this.plainAnswer.length > MAX_EVENT_CHARS) this.setOutcome('the response was too large');
 		return this.outcome;
 	}
@@ -141,11 +148,20 @@ export class GenerationEvents {
 		}
 	}
 
+	/** Sets the mode once the second line has begun, and reads the first line if it is an event. `text` is the newest part of the answer. */
+	private checkSecondLine(text: string): void {
+		if (this.plainLines === 'second') return;
+		const lineEnd = this.plainLines === 'first' ? text.indexOf('\n') : 0;
+		if (lineEnd < 0) return;
+		this.plainLines = 'first and its end';
+		if (!/\S/.test(text.slice(lineEnd))) return;
+		this.plainLines = 'second';
+		this.mode = formOf(this.plainAnswer);
+		if (this.mode === 'lines') this.readLines();
+	}
+
 	/** Reads the lines of JSON that have ended. */
 	private readLines(): void {
-		// Only the second line shows that each line is an event.
-		if (this.mode === 'plain') this.mode = formOf(this.plainAnswer);
-		if (this.mode !== 'lines') return;
 		const lines = this.plainAnswer.split('\n');
 		this.plainAnswer = lines.pop()!;
 		for (const data of lines) if (data.trim() !== '') this.onEvent({ data });
