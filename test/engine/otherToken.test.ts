@@ -103,6 +103,15 @@ describe('a video whose stream was lost', () => {
 		expect(posts()).toBe(1);
 	});
 
+	test('is named as sent with the other token, also if nobody answered', async () => {
+		onCreate({ reset: true, accepted: true });
+		const failed = await run(video('Sunset', { timeout: 3 }, { download: false }));
+		bad(failed);
+		const { all } = bad(await retry(stored(failed)));
+		expect(all).toMatch(/unclear whether .*: it was requested with another token; /);
+		expect(posts()).toBe(1);
+	});
+
 	test('is recognized by its ID with a new token of the same account', async () => {
 		const event = status({ id: 'own', status: 'processing' });
 		const failed = await lost([event]);
