@@ -41,6 +41,22 @@ test('whoever asks meanwhile shares the reading, its failure too, and a recent r
 	expect([await third, await ask(now() - 60_000), begun.length]).toEqual(['done', 'done', 3]);
 });
 
+test('who gives up a reading leaves the later one to the others', async () => {
+	const { begun, ask } = stage();
+	const impatient = new AbortController();
+	const first = expect(ask(0, impatient.signal)).rejects.toMatchObject({ kind: 'canceled' });
+	await turn();
+	const second = ask();
+	await turn();
+	impatient.abort(new Failure('canceled'));
+	await first;
+	const third = ask(0);
+	await turn();
+	expect(begun.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+	begun[1]!.end('done');
+	expect([await second, await third]).toEqual(['done', 'done']);
+});
+
 test('a result, which may be a whole file, is not kept for long', async () => {
 	const { begun, ask } = stage();
 	const first = ask();
