@@ -118,6 +118,18 @@ test.each<[string, isTool: boolean, Call['mode'], string | undefined]>([
 	expect(foundBy(here, call)).toBe(expected);
 });
 
+test('a retry does not pay for what another one has paid for since it began', async () => {
+	const [here, other] = [execution(), execution()];
+	const entry = here.run({ mode: 'retry' });
+	other.store.mediaGenerationLineage = here.store.mediaGenerationLineage!;
+	failing(other, '1', { mode: 'retry' });
+	const { signal } = new AbortController();
+	await entry.createOnce(signal as never, async () => {
+		expect(entry.value).toMatchObject({ state: 'task', taskId: '1' });
+	});
+	expect.assertions(1);
+});
+
 test('what another process has saved later wins over what this one remembers', () => {
 	const here = execution();
 	failing(here, '1', { mode: 'retry' });
