@@ -2,7 +2,7 @@ import type { HistoryItem } from '../../simulator/simulator.mts';
 import { event, status } from '../faults/row.mts';
 import { bad, good, out, stored } from './seen';
 import { made, onCreate, posts } from './service';
-import { begin, fakeTime, sim, start, video } from './setup';
+import { begin, EACH, fakeTime, sim, start, texts, video } from './setup';
 import { hasten, pass, passWhile } from './time';
 import { activate, beginCalled, callOf, CALLER } from './triggerSetup';
 
@@ -60,6 +60,19 @@ test('a video after an empty list is found within a minute', async () => {
 	await pass(40);
 	list('late');
 	expect(good(await passWhile(finished)).map(({ json }) => json.id)).toEqual(['late']);
+});
+
+test('a video whose stream goes on is not taken for that of a lost stream', async () => {
+	onCreate({ sse: [status('processing'), 'RESET'] });
+	const slow = [status('processing'), { delayMs: 60_000 }, done([made('slow')]), 'END'];
+	onCreate({ sse: slow } as never);
+	setTimeout(() => list('slow'), 5000);
+	setTimeout(() => list('lost'), 100_000);
+	const { result } = await hasten(
+		video(EACH, { concurrency: 2 }, { download: false }),
+		texts('P', 'P'),
+	);
+	expect(good(result).map(({ json }) => json.id)).toEqual(['lost', 'slow']);
 });
 
 test('videos that were refused are requested again once the history has been searched', async () => {
