@@ -24,7 +24,8 @@ export function failedItem(
 	const taskId = facts.taskId ?? taskIds?.[0];
 	// `maybe_paid` warns a workflow not to send the call again: it may be charged, although no task is known.
 	const isIndeterminate =
-		(facts.mayBeCharged || kind === 'streamLost') && facts.taskId === undefined;
+		(facts.mayBeCharged || kind === 'streamLost' || kind === 'crashed') &&
+		facts.taskId === undefined;
 	const mayBePaid = isIndeterminate || indeterminateParts.length > 0;
 	const hasTaskIds = taskIds !== undefined && taskIds.length > 0;
 	const json = toOutputRecord({

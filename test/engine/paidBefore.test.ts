@@ -1,8 +1,9 @@
 import type { INode } from 'n8n-workflow';
 import { workflowBehindLoop, workflowInLoop } from '../faults/workflow.mts';
-import { bad, good, stored } from './seen';
+import { bad, good, out, stored } from './seen';
 import { ALWAYS, answer, noCredit, onCreate, posts, tasks } from './service';
 import {
+	CONTINUE,
 	EACH,
 	ERROR_OUTPUT,
 	image,
@@ -131,6 +132,23 @@ describe('a retry after n8n crashed, which does not know what was paid', () => {
 		expect(posts()).toBe(2);
 		good(await runWith({}, { retryOf: stored(refused) }));
 		expect(posts()).toBe(4);
+	});
+
+	it('marks rows that may be paid if the execution goes on', async () => {
+		const refused = await runWith(CONTINUE, { retryOf: await crash() });
+		const items = out(refused).map(({ json }) => json);
+		const uncertain = { error_kind: 'indeterminate', maybe_paid: true };
+		expect(items).toMatchObject([uncertain, uncertain]);
+	});
+
+	it('does not advise to skip a row if another node has paid before', async () => {
+		onCreate(answer(402), { path: '/v1/labs' });
+		const both = workflow(node(image(EACH), { name: 'First', id: 'first' }), node(speech('Two')));
+		const retryOf = stored(await run(both, texts('One')));
+		delete retryOf.data.executionData!.contextData[`node:${NODE}`];
+		const { all } = bad(await run(both, { retryOf }));
+		expect(all).toMatch(/^n8n crashed .*Earlier requests are paid for/);
+		expect(all).not.toMatch(/skip this row/);
 	});
 
 	it('lets what is free go on', async () => {

@@ -12,6 +12,7 @@ const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | ErrorMeaning | undefined>([
 	'outOfCredit',
 	'rateLimited',
 	'tokenRefused',
+	'crashed',
 	'overBudget',
 	'timedOut',
 	'unreachable',
