@@ -4,7 +4,7 @@ import type { GeneratedFile, MediaKind } from '../contract';
 import type { Credential } from '../http/credential';
 import { evictOldest } from '../limits';
 import { identifiersOf } from '../parsing/responses';
-import { hasAnyIdentifier, type HistoryEntry } from './historyEntries';
+import type { HistoryEntry } from './historyEntries';
 
 /** How long the history is searched for a lost result, in ms, unless the caller of `searchEnd` sets another time. */
 const SEARCH_WINDOW_MS = 600_000;
@@ -101,10 +101,10 @@ export class RequestLedger {
 
 	/** Notes in each request whose stream has ended whether the history shows it. Call it with the entries of each poll. */
 	onHistoryRead(entries: HistoryEntry[]): void {
+		const listed = new Set(entries.flatMap(({ identifiers }) => identifiers));
 		for (const request of this.byKey.values()) {
 			if (request.searchUntil === undefined || request.isListed) continue;
-			const identifiers = new Set(identifiersOfRequest(request));
-			request.isListed = entries.some((entry) => hasAnyIdentifier(entry, identifiers));
+			request.isListed = identifiersOfRequest(request).some((identifier) => listed.has(identifier));
 		}
 	}
 
