@@ -265,6 +265,8 @@ const TABLE: Record<string, string[]> = {
 	unavailable: [
 		'"Internal error encountered."',
 		'{"error":"Service temporarily unavailable, try again later"}',
+		'"Queue is too long, please try again later"',
+		'"Response time too long; timed out"',
 		'{"status":"TIMEOUT"}',
 		google(500, 'INTERNAL', 'Internal error encountered.'),
 		'503 {"message":"Service Unavailable"}',
@@ -275,6 +277,7 @@ const TABLE: Record<string, string[]> = {
 		detail(400, 'max_character_limit_exceeded', 'Text has 6000 characters, the maximum is 5000'),
 		'422 {"detail":[{"loc":["body","input"],"msg":"String should have at most 5000 characters","type":"string_too_long"}]}',
 		'"Too many characters"',
+		'{"message":"Your prompt is way too long"}',
 		'"text exceeds the current limit of 5000 characters"',
 		'"The input must be at most 4096 characters long"',
 		'"Input text length exceeds the maximum"',
@@ -283,6 +286,14 @@ const TABLE: Record<string, string[]> = {
 	],
 	undefined: [
 		'{"error":"It took too long"}',
+		'"The waiting queue is too long"',
+		'"You have reached your limit of 10000 characters"',
+		'"The character limit of your subscription is exceeded"',
+		'"等待时间过长，请稍后重试"',
+		'"文本转语音超时"',
+		'"文本处理时间过长"',
+		'"voice_id must be at most 50 characters"',
+		'"字符数超出套餐限制"',
 		'{"error":"The generation was taking too long to finish"}',
 		'{"message":"The text has unsupported characters"}',
 		'422 {"detail":[{"loc":["body","voice_settings"],"msg":"Extra inputs are not permitted","type":"extra_forbidden_"}]}'.replace(

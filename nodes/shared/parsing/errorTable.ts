@@ -146,11 +146,12 @@ const MEANING_BY_STATUS: Readonly<Record<number, ErrorMeaning>> = {
 const GENERAL_PATTERNS: readonly MeaningRow[] = [
 	[
 		'length',
-		/(?<!\b(?:t(?:ak|ook)\w{0,3}|wait\w{0,3}|r[au]n\w{0,5}) )\btoo long\b|too many characters/,
-		/(?:max|limit|exceed|at most|up to|no more than)[^.]{0,60} characters?\b|characters?\b[^.]{0,40}(?:limit|max|exceed)/,
-		/(?:text|input) length[^.]{0,40}(?:limit|max|exceed)|(?:exceed|max)\w{0,10}[^.]{0,20} (?:text|input) length/,
-		/(?:过长|超长)|(?:文本|字符|字数|长度)[^，。]{0,8}超/,
+		/(?:text|prompt|input|string|script|content) (?:(?:is|was|length|way|much|far) ){0,3}too long|too many characters/,
+		// A plan may have a limit of characters, too. To split the text would not help then.
+		/^(?!.*\b(?:plan|subscription|account)\b)(?=.*\b(?:text|input|string)\b)(?=.*(?:exceed|max|limit|at most)).*(?:characters?|length)\b/,
+		/文本(?:长度)?(?:过长|超)/,
 	],
+
 	['throttled', /(?:^|\. |error |code |http )429\b|resource (?:has |been |is ){0,2}exhausted/],
 	['credit', /payment required/],
 	['token', /unauthori[sz]ed|unauthenticated|not authenticated/],
