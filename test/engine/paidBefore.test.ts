@@ -151,6 +151,12 @@ describe('a retry after n8n crashed, which does not know what was paid', () => {
 		expect(all).not.toMatch(/skip this row/);
 	});
 
+	it('says so even if another row is at fault: the retry after it pays', async () => {
+		const subject = node(speech('={{ $json.t.replace("One", "") }}'));
+		const refused = await run(subject, { retryOf: await crash() });
+		expect(bad(refused).message).toMatch(/^n8n crashed/);
+	});
+
 	it('lets what is free go on', async () => {
 		const retryOf = await crash();
 		retryOf.data.executionData!.nodeExecutionStack[0]!.node.parameters = voices();

@@ -186,6 +186,8 @@ export class Run {
 			if (!entries.some(willBeCharged)) continue;
 			const error = failure.withDefaults(collectableTasks(entries));
 			resultsByItem[index] = [new FailedResult(error)];
+			// It comes before the fault of any item: the user must have read it before the next attempt.
+			this.endOnFailure(resultsByItem[index]!, index);
 		}
 	}
 
