@@ -22,6 +22,17 @@ test.each<[string, Array<{ delayMs: number } | string>]>([
 	expect(posts()).toBe(3);
 });
 
+const begun = { event: 'video_generation_status', data: 'starting' };
+const refused = { event: 'error', error: 'Too many requests' };
+test.each([
+	['an event of an unknown name', event('hello', begun) + event('error', refused)],
+	['a line of JSON', `${JSON.stringify(begun)}\n${JSON.stringify(refused)}\n`],
+])('a call whose refusal comes after %s is not sent again', async (_, stream) => {
+	onCreate(answer(200, stream), ALWAYS);
+	expect(bad(await run(quick('A'))).message).toMatch(/could not generate.*Too many requests/);
+	expect(posts()).toBe(1);
+});
+
 test('a token that the first event refuses is named, though the stream stays open', async () => {
 	onCreate({ sse: [refusal(401, 'invalid_token')] } as never, ALWAYS);
 	sim.fault({ method: 'GET', action: answer(401, { error: 'invalid_token' }), ...ALWAYS });

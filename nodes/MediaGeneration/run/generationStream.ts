@@ -168,6 +168,8 @@ export async function requestStream(
 		} catch {
 			return outcome ?? events.finishBroken(closeReason);
 		} finally {
+			// Only the first event refuses a call. After any other, the service may have begun to generate.
+			if (events.eventCount > 1) onAccepted();
 			streamEnded.abort(SILENT_ABORT);
 		}
 	}
