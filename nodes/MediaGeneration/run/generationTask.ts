@@ -126,7 +126,9 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 			// A URL from an earlier attempt may have expired. Without a download, nothing else would replace it.
 			await renewUrl();
 		}
-		return item.output({ ...file.raw, file_url: file.fileUrl }, binary);
+		// A data: URL contains the whole file, which the output has as binary data.
+		const isInlined = binary !== undefined && /^data:/.test(file.fileUrl);
+		return item.output({ ...file.raw, file_url: isInlined ? undefined : file.fileUrl }, binary);
 	}
 }
 
