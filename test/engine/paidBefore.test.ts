@@ -134,6 +134,15 @@ describe('a retry after n8n crashed, which does not know what was paid', () => {
 		expect(posts()).toBe(4);
 	});
 
+	it('sends nothing either where the node had ended before n8n crashed', async () => {
+		const retryOf = await crash();
+		// n8n makes up a run that has ended, and removes none.
+		const ended = { executionTime: 5, executionStatus: 'success', source: [null] } as const;
+		Object.assign(retryOf.data.resultData.runData[NODE]![0]!, ended);
+		retryOf.data.resultData.lastNodeExecuted = 'Start';
+		expect(bad(await runWith({}, { retryOf })).message).toMatch(/^n8n crashed/);
+	});
+
 	it('marks rows that may be paid if the execution goes on', async () => {
 		const refused = await runWith(CONTINUE, { retryOf: await crash() });
 		const items = out(refused).map(({ json }) => json);
