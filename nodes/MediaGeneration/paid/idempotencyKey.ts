@@ -94,8 +94,8 @@ function countEqualBefore(texts: string[]): number[] {
 
 /**
  * Returns a function that makes the idempotency key of an input item: `<credential>/<number>:<request>`, in which
- * `credential` and `request` are digests, and `number` tells equal items apart: it is how many of them come before. (With
- * the item's index, a manual run would charge a row again after another row was deleted.) Call `keyFactory` once per run
+ * `credential` and `request` are digests, and `number` says how many equal items come before this one. (With the item's
+ * index instead, a manual run would charge a row again after another row was deleted.) Call `keyFactory` once per run
  * of the node. Both functions throw n8n's error if an expression cannot be resolved.
  *
  * In a call by a model, the idempotency key depends on the account. Otherwise it depends on the id of the credential, but

@@ -36,8 +36,8 @@ export interface JournalStore {
 	/** Identifies the first attempt and all its retries, even if one of them is retried several times. */
 	mediaGenerationLineage?: string;
 	/**
-	 * The execution whose requests were refused because n8n had crashed in an earlier attempt (see `Journal.reserve`). By a
-	 * retry of that execution, the user decides to pay again.
+	 * The execution whose requests were refused because n8n had crashed in an earlier attempt (see `Journal.reserve`). A
+	 * retry of that execution sends them: the user has read that it is charged.
 	 */
 	mediaGenerationRefused?: string;
 	/** The number of billable requests that the node has sent or reserved in the execution `executionId`. */

@@ -186,7 +186,7 @@ export class Run {
 			if (!entries.some(willBeCharged)) continue;
 			const error = failure.withDefaults(collectableTasks(entries));
 			resultsByItem[index] = [new FailedResult(error)];
-			// It comes before the fault of any item: the user must have read it before the next attempt.
+			// It is reported before the fault of any item: after a crash, the next retry is charged.
 			this.endOnFailure(resultsByItem[index]!, index);
 		}
 	}

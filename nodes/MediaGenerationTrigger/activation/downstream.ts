@@ -41,7 +41,7 @@ export function downstreamCreationCheck(
 			// Equal ids mean an error workflow, and name the workflow that failed: this one, or one that it has called.
 			if (id === calledBy) return id === workflowId || nodes.some((node) => mayCall(node, id));
 			if (calledBy !== workflowId) return false;
-			// n8n does not restart a published trigger when nodes are added behind it, so those nodes are not known
+			// n8n does not restart a published trigger when nodes are added after it, so those nodes are not known
 			// here. One of them may have called a sub-workflow that no known node calls.
 			const isCaller = (node: CallerNode) => mayCall(node, id);
 			return nodes.some(isCaller) || !enabledNodes(context).some(isCaller);

@@ -202,9 +202,9 @@ export class RetryingClient {
 	}
 
 	/**
-	 * Sends an admitted call once, without a retry, and ends `admittedCall` if the service accepts it. Resolves with what
-	 * `readResponse` resolves with, or with the Failure of the attempt: how `admittedCall` ends then
-	 * depends on whether the call is sent again. Throws the error of an accepted stream, which is never sent again.
+	 * Sends an admitted call once, without a retry. Resolves with what `readResponse` resolves with, or with the Failure
+	 * of the attempt. Ends `admittedCall` if the service accepts the call; after a Failure, the caller must end it.
+	 * Throws the error of an accepted stream, which is never sent again.
 	 */
 	private async attemptOnce<T>(
 		call: ApiCall,

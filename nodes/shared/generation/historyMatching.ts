@@ -166,7 +166,8 @@ const couldBelongTo = (owner: MediaRequest) => (entry: HistoryEntry) =>
 
 /**
  * Returns a predicate for history entries. It is true for an entry to show to the user as the possible result of
- * `owner`: also for one without a time, and a time without a zone may be that of any zone. The prompt is not compared.
+ * `owner`. That includes an entry without a time, and a time without a zone may be in any zone. The prompt is not
+ * compared.
  */
 const isCandidateFor = (owner: MediaRequest) => (entry: HistoryEntry) => {
 	const toleranceMs = hasNoZone(entry.record.created_at) ? MAX_ZONE_OFFSET_MS : 0;

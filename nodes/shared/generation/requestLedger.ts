@@ -35,8 +35,8 @@ export interface MediaRequest {
 	/** How many files the request asked for; once no further file will come, how many have come. */
 	requestedCount: number;
 	/**
-	 * How many files a trigger may attribute to the request, in the ledger only and once it has files: at first, as many
-	 * as the request asked for, because the service may list missing ones later. Each that is attributed lowers the number.
+	 * How many files a trigger may still attribute to the request; undefined before the request has files (ledger only).
+	 * At first, it is the number that was asked for, because the service may list missing files later.
 	 */
 	attributableCount?: number;
 	/** Ids of entries that a trigger attributed by the prompt (ledger only). They do not prove whose the files are. */
@@ -61,7 +61,7 @@ export interface MediaRequest {
 	files: GeneratedFile[];
 	/** Why the missing files have failed, in the service's words. */
 	reason?: string;
-	/** The ids of those of several files that have failed; '' for one whose id the service has not told. */
+	/** The ids of the files that have failed; '' for one whose id is unknown. */
 	failedIds?: string[];
 	/**
 	 * Until when the history is searched for missing files, in ms since 1970; undefined while the stream is open. For

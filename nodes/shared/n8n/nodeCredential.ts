@@ -2,7 +2,7 @@ import { Failure } from '../failure';
 import { CREDENTIAL_TYPE, readCredential, type Credential } from '../http/credential';
 import type { ServiceContext } from '../http/request';
 
-/* How n8n's errors (1.101 to 2.41) begin if no credential is selected in the node, or a deleted one. */
+/* How n8n's errors (1.101 to 2.41) begin if no credential is selected in the node, or if it was deleted. */
 const NOT_SELECTED = /^(?:Node does not have any credentials set|Found credential with no ID)/;
 const DELETED = /^Credential with ID /;
 

@@ -32,7 +32,7 @@ export function selfStartFailure(context: Context, trigger: TriggerNode): Failur
 /**
  * Returns the Failure of `selfStartFailure` for the trigger of this package that has started this execution; undefined
  * if it was started in another way, or by a person. n8n (2.41) does not restart a published trigger when nodes are
- * added behind it, so the trigger cannot refuse them.
+ * added after it, so the trigger cannot refuse them.
  */
 export function selfStartFailureOfExecution(context: IExecuteFunctions): Failure | undefined {
 	if (context.getMode() !== 'trigger') return undefined;

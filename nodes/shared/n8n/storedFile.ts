@@ -39,8 +39,8 @@ class MemoryBudgets {
 	/** For the input images of requests. */
 	readonly images = new Semaphore(BUDGET_BYTES);
 	/**
-	 * For joined audio. It has a budget of its own, because images may be held for long: until the service accepts the
-	 * calls before theirs.
+	 * For joined audio. It has its own budget, because images may stay in memory for a long time: until the service has
+	 * accepted the calls before theirs.
 	 */
 	readonly sounds = new Semaphore(BUDGET_BYTES);
 }

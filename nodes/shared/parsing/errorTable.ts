@@ -147,7 +147,7 @@ const GENERAL_PATTERNS: readonly MeaningRow[] = [
 	[
 		'length',
 		/(?:text|prompt|input|string|script|content) (?:(?:is|was|length|way|much|far) ){0,3}too long|too many characters|max character limit/,
-		// A plan may have a limit of characters, too. To split the text would not help then.
+		// A plan may have a limit of characters, too. Splitting the text would not help then.
 		/^(?!.*\b(?:plan|subscription|account)\b)(?=.*\b(?:text|input|string)\b)(?=.*(?:exceed|max|limit|at most)).*(?:characters?|length)\b/,
 		/文本(?:长度)?(?:过长|超)/,
 	],

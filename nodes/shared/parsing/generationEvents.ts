@@ -29,7 +29,7 @@ export interface StreamResult {
 	interruptionReason?: string;
 	/** Why files have failed, in the service's words. */
 	reason?: string;
-	/** The ids of the files that have failed; '' for one whose id the service has not told. */
+	/** The ids of the files that have failed; '' for one whose id is unknown. */
 	failedIds?: string[];
 	/** True if the service sent an empty list as the result, so that it has probably generated nothing. */
 	isEmpty?: boolean;
@@ -54,8 +54,8 @@ export function parseEventData(data: string): unknown {
 }
 
 /**
- * Returns what the answer to a create call is, by its text so far: an event stream, `lines` of JSON of which each is an
- * event (NDJSON), or else `plain` JSON or a web page. `npm run check` uses it, too.
+ * Returns what the answer to a create call is, judged by its text so far: a stream of `events`, `lines` of JSON that are
+ * events (NDJSON), or `plain` JSON or a web page. `npm run check` uses it, too.
  *
  * @public
  */
@@ -83,8 +83,8 @@ export class GenerationEvents {
 	/** How much of an answer in mode `plain` was read: only its second line shows whether each line is an event. */
 	private plainLines: 'first' | 'first and its end' | 'second' = 'first';
 	/**
-	 * The text of an answer that is no event stream; of `lines`, only the last line, which may go on; of a `file`, its
-	 * bytes as Latin-1.
+	 * The text of an answer that is no event stream. In mode `lines`, it is only the last line, which may be incomplete;
+	 * in mode `file`, it is the bytes as Latin-1.
 	 */
 	private plainAnswer = '';
 	/** The files that have arrived, by id (if there is one) and path: the URL without the query. */
@@ -148,7 +148,10 @@ export class GenerationEvents {
 		}
 	}
 
-	/** Sets the mode once the second line has begun, and reads the first line if it is an event. `text` is the newest part of the answer. */
+	/**
+	 * Sets the mode once the second line has begun, and reads the first line if it is an event. `text` is the newest part
+	 * of the answer.
+	 */
 	private checkSecondLine(text: string): void {
 		if (this.plainLines === 'second') return;
 		const lineEnd = this.plainLines === 'first' ? text.indexOf('\n') : 0;

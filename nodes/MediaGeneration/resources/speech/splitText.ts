@@ -157,7 +157,7 @@ const sentenceEndsOf = (text: string) =>
 		.map(({ index }) => spaceStart(text, index))
 		.filter((end) => end > 0 && !endsInAbbreviation(text, end));
 
-/** Returns where to cut a word longer than a part: before the first character or tag that does not fit, or 0. */
+/** Returns where to cut a word longer than a part: before the character or tag that no longer fits, which may be 0. */
 function findCutInWord(text: string, maxLength: number): number {
 	const near = text.slice(0, maxLength + MAX_TAG_CHARS);
 	for (const { index, 0: tag } of [...near.matchAll(TAG), ...near.matchAll(VOICE_TAG)])
