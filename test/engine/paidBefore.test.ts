@@ -71,7 +71,7 @@ test('the first row of an execution says nothing of earlier ones', async () => {
 	expect(bad(await run(inLoop(), texts('Three', 'Four'))).all).not.toMatch(PAID);
 });
 
-describe('a loop in which rows fail, with a node behind it', () => {
+describe('a loop in which rows fail, with a node after it', () => {
 	const ROWS = ['1', 'Bad 2', '3', '4', 'Bad 5', 'Bad 6', '7', '8', '9'];
 	const images = () => sim.chargedCalls - tasks().length;
 	const looped = (way: 'directly' | 'through Merge', more = {}, batchSize = 3) => {
@@ -89,7 +89,7 @@ describe('a loop in which rows fail, with a node behind it', () => {
 		},
 	);
 
-	test('with both outputs connected directly, n8n runs the node behind several times', async () => {
+	test('with both outputs connected directly, n8n runs the node after the loop several times', async () => {
 		refuse();
 		good(await run(looped('directly', ERROR_OUTPUT), texts(...ROWS)));
 		expect(tasks()).toHaveLength(6);

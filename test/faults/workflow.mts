@@ -60,7 +60,7 @@ export function workflowInLoop(action: INode, batchSize: number): WorkflowFile {
 }
 
 /**
- * The same, with a node behind the loop. `way` is how the success output and the error output of the node in the loop
+ * The same, with a node after the loop. `way` is how the success output and the error output of the node in the loop
  * are connected to the loop.
  */
 export function workflowBehindLoop(

@@ -211,7 +211,7 @@ describe('a loop over nine rows, three of which fail', { timeout: 120_000 }, () 
 	const behind = { ...NODES.draw!, name: 'draw' };
 	const merge = { ...base('merge', 3.2), name: 'merge' };
 	const to = (name: string, index = 0) => [{ node: name, type: 'main' as const, index }];
-	/** Resolves with how many images are charged behind the loop. */
+	/** Resolves with how many images are charged after the loop. */
 	async function imagesAfter(backToLoop: IConnections): Promise<number> {
 		const { connections, ...workflow } = workflowOf('Loop', row);
 		const loop = { main: [to('draw'), to('speak')] };
@@ -224,7 +224,7 @@ describe('a loop over nine rows, three of which fail', { timeout: 120_000 }, () 
 		return paid() - 6;
 	}
 
-	it('charges each once behind the loop, if both outputs go through a Merge node', async () => {
+	it('charges each once after the loop, if both outputs go through a Merge node', async () => {
 		const speak = { main: [to('merge'), to('merge', 1)] };
 		assert.equal(await imagesAfter({ speak, merge: { main: [to('loop')] } }), 9);
 	});
