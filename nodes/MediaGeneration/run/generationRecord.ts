@@ -167,7 +167,7 @@ export class GenerationRecord {
 		this.item.report.log(`${this.kind} done`);
 	}
 
-	/** Shows hints about the files that are missing beside `files`. */
+	/** Shows hints about the files that were requested but are not among `files`. */
 	private hintAtMissingFiles(files: GeneratedFile[]): void {
 		const { orderedCount } = this;
 		const { announcedIds, failedIds = [], reason } = this.request;
@@ -233,7 +233,7 @@ export class GenerationRecord {
 		this.updateRequest({ ...change, announcedIds });
 	}
 
-	/** Applies `change` to the request, which was sent, and writes the request to the journal for the next attempt. */
+	/** Changes the request and writes it to the journal for the next attempt. Call it only after `markSent`. */
 	private updateRequest(change: Partial<MediaRequest>): void {
 		Object.assign(this.request, change);
 		const { state, firstFailure, request } = this;

@@ -339,7 +339,7 @@ export class GenerationEvents {
 
 	/**
 	 * True if the service may have ended the stream while it still generates some of several files: files that it has
-	 * announced are missing, or it has told of each file by itself and never of all that have come.
+	 * announced are missing, or it has sent each file by itself and never a list of all that have arrived.
 	 */
 	private get mayMoreFilesArrive(): boolean {
 		const { files, idsInProgress, failedIds } = this;
