@@ -51,14 +51,14 @@ const FREE_TIMEOUT_MS = 25_000;
 /** The node's option **Timeout** for each kind of media, in seconds. */
 const TIMEOUTS = { speech: 300, video: 600, image: 180 };
 /**
- * How long a paid operation may be refused, in ms: so long that a limit for each minute passes. The node alone would try
- * until its Timeout.
+ * For how long a paid operation may be refused before the check ends it, in ms: long enough for a limit per minute to
+ * pass. Without the check, the node would try until its Timeout.
  */
 const REFUSED_TIMEOUT_MS = 60_000;
 export const STOPPED = 'error: the check was stopped';
 const REFUSED = `error: the service accepted nothing for ${REFUSED_TIMEOUT_MS / 1000} s, so the check ended it`;
 const TIMED_OUT = `error: still trying when the check ended it, after ${FREE_TIMEOUT_MS / 1000} s`;
-/** The lines of outcomes that the check itself has written. */
+/** The lines of outcomes that the check writes itself, so that they identify nobody. */
 export const OWN_LINES = [STOPPED, REFUSED, TIMED_OUT];
 
 const png = readFileSync(new URL('../simulator/media/image.png', import.meta.url));
@@ -163,7 +163,7 @@ export async function* runPaid(
 			before?.(operation);
 			const done = await runOperation(operation, credential, stop, { voice });
 			yield done;
-			// The others would be refused, too.
+			// The service would refuse the other operations, too.
 			if (done.lines.includes(REFUSED)) break;
 			if (isGood(done)) succeeded.push(operation);
 			if (isSpeech(operation) && done.taskId)

@@ -305,7 +305,7 @@ export function edgeRow(runs: Run[]): Row {
 		...Object.entries(headers)
 			.filter(([name]) => !ORDINARY_HEADERS.test(name))
 			.map(([name, value]) => {
-				// The values of others may be those of the user.
+				// The values of other headers may identify the user.
 				const isShown = /^(?:server|content-encoding|cf-mitigated|.*rate-?limit.*)$/.test(name);
 				return isShown ? `${name}: ${String(value)}` : name;
 			}),

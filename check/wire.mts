@@ -40,7 +40,7 @@ export const ENDED_BY_NODE = 'ended by the node';
 /** The `broke` of an event stream that the check has cut on purpose. */
 export const CUT = 'cut by the check';
 /**
- * Returns where the last whole event of a stream ends, behind its empty line; 0 if there is none. `text` is what has
+ * Returns where the last whole event of a stream ends, after its empty line; 0 if there is none. `text` is what has
  * arrived of the stream in all.
  */
 const endOfEvents = (body: Buffer, text: string): number =>

@@ -233,7 +233,7 @@ export class GenerationRecord {
 		this.updateRequest({ ...change, announcedIds });
 	}
 
-	/** Changes the request and writes it to the journal for the next attempt. Call it only after `markSent`. */
+	/** Changes the request, which this attempt or an earlier one has sent, and writes it to the journal. */
 	private updateRequest(change: Partial<MediaRequest>): void {
 		Object.assign(this.request, change);
 		const { state, firstFailure, request } = this;

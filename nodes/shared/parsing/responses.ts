@@ -211,7 +211,7 @@ export function identifiersOf(files: GeneratedFile[]): string[] {
 	return [...new Set(identifiers)].filter((identifier) => identifier !== undefined);
 }
 
-/** Converts ids to strings and the percentage to a number, for the output. Leaves out invalid ones, and `undefined`. */
+/** Converts ids to strings and the percentage to a number, for the output. Leaves out invalid ones and undefined fields. */
 export function toOutputRecord(record: ServiceRecord): ServiceRecord {
 	const outputValue = (key: string, value: unknown) => {
 		if (/^(?:(?:task|voice)_)?id$/.test(key)) return asId(value);
