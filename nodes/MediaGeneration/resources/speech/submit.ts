@@ -71,8 +71,8 @@ async function create(
 	const { accountKey } = item.credential;
 	const ledger = ledgerOf(item.credential);
 	const ledgerRequest = newRequest({
-		// If the create call gets no answer, a trigger can recognize the task only by its text.
 		accountKey,
+		// If the create call gets no answer, a trigger can recognize the task only by its text.
 		prompt: asText(requestBody.input) ?? '',
 		contentDigest: '',
 		kind: 'speech',
