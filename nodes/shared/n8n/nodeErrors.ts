@@ -21,7 +21,7 @@ export interface ErrorContext {
 
 /**
  * Converts a thrown value to the n8n error that the user sees. The token is removed from the texts of the error. An
- * error of n8n itself, such as the one for a missing credential, keeps its message.
+ * error of n8n itself, such as the one for a bad expression, keeps its message.
  */
 export function toNodeError(
 	error: unknown,
