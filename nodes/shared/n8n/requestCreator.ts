@@ -17,7 +17,7 @@ const OTHER_PROMPT_GRACE_MS = 5000;
 const LATE_TASK_MS = 3 * 3_600_000;
 
 /** The workflow that has sent a request, and what called it (see `MediaRequest.creator`). */
-export type RequestCreator = NonNullable<MediaRequest['creator']>;
+export type RequestCreator = MediaRequest['creator'];
 
 /**
  * What a trigger's event is about: an entry of the history, or a speech task, which has no `files`. The
@@ -54,7 +54,7 @@ export async function isCreatedByOwnExecution(
 	const isSpeech = subject.files === undefined;
 	const ledger = ledgerOf(credential);
 	const isOwn = ({ creator, kind }: MediaRequest) =>
-		(kind === 'speech') === isSpeech && creator !== undefined && isOwnCreator(creator);
+		(kind === 'speech') === isSpeech && isOwnCreator(creator);
 	const isProven = (request: MediaRequest) => isProvenCreator(request, subject);
 	let hasReadFailed = false;
 	while (!signal.aborted) {
