@@ -107,8 +107,10 @@ export function keyFactory(context: IExecuteFunctions, isToolRun: boolean) {
 	const runIndex: unknown = isToolRun ? 'tool' : context.evaluateExpression('{{ $runIndex }}', 0);
 	const runDigest = digestOf(runIndex, isToolRun ? [] : parametersInKey(node.parameters));
 	const items = context.getInputData();
-	const equalItemsBefore = countEqualBefore(items.map((item) => digestOf(itemIdentity(item))));
+	let equalItemsBefore: number[] | undefined;
 	return (index: number, accountKey: string, parameters: NodeParameters): string => {
+		// Operations that are free need no keys, so they do not read all items.
+		equalItemsBefore ??= countEqualBefore(items.map((item) => digestOf(itemIdentity(item))));
 		const callParameters = isToolRun ? resolvedParametersInKey(node, parameters) : [];
 		const requestDigest = digestOf(runDigest, callParameters, itemIdentity(items[index]!));
 		return `${digestOf(id ?? name, isToolRun ? accountKey : '')}/${equalItemsBefore[index]!}:${requestDigest}`;
