@@ -31,10 +31,12 @@ const faultOf = (error: unknown): string =>
 		: String(error);
 
 /** Returns the indexes of all items that have failed like `error`. `resultsByItem` has the results of all items. */
-export const indexesOfSameFault = (error: unknown, resultsByItem: ItemResult[][]): number[] =>
-	resultsByItem.flatMap(([result], index) =>
-		result instanceof FailedResult && faultOf(result.error) === faultOf(error) ? [index] : [],
+export function indexesOfSameFault(error: unknown, resultsByItem: ItemResult[][]): number[] {
+	const fault = faultOf(error);
+	return resultsByItem.flatMap(([result], index) =>
+		result instanceof FailedResult && faultOf(result.error) === fault ? [index] : [],
 	);
+}
 
 /**
  * Resolves with the output item of `promise`. If that rejects, resolves with a FailedResult, so that the item's other
