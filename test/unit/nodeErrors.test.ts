@@ -55,7 +55,7 @@ const ALOUD = `
 'Text' is empty. Fill it in, or check the column's name in its expression. The request was not sent.
 The input has no binary field 'data' (it has none). 'Images (in Order)' must contain the names of input binary fields that hold images, or image URLs (https://…). The request was not sent.
 This run needs 2 paid requests, but 'Max Paid Requests' is 1. Raise the limit, or pass fewer rows. No paid request was sent in this run of the node.
-n8n crashed in an earlier attempt, and lost what was paid for. Nothing was sent. First get what is there: Speech → Collect (IDs: n8n's log), History → Get Many. To pay for all rows again, retry this execution.
+n8n crashed in an earlier attempt, and forgot what was paid for. Nothing was sent. First get what is there: Speech → Collect (IDs: n8n's log), History → Get Many. To pay for all rows again, retry this execution.
 media.example.com refused the connection. Check 'Base URL' in the credential, and whether the service is running.
 media.example.com did not respond. Try again in a moment.
 The response does not come from a media generation service (HTTP 200). Check 'Base URL' in the credential: the API's URL before /v1.

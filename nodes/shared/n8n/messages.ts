@@ -183,7 +183,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		description: `${fieldRemedy ?? 'Raise the limit, or pass fewer rows'}. No paid request was sent in this run of the node.`,
 	}),
 	crashed: () => ({
-		message: 'n8n crashed in an earlier attempt, and lost what was paid for',
+		message: 'n8n crashed in an earlier attempt, and forgot what was paid for',
 		description:
 			"Nothing was sent. First get what is there: Speech → Collect (IDs: n8n's log), History → Get Many. To pay for all rows again, retry this execution.",
 	}),
