@@ -88,12 +88,11 @@ export class Run {
 		this.reserveRequests(items, resultsByItem);
 		resultsByItem.forEach((results, index) => this.endOnFailure(results, index));
 		if (this.fatalFailure) {
-			const { error, index } = this.fatalFailure;
+			const { error } = this.fatalFailure;
 			const itemIndexes = indexesOfSameFault(error, resultsByItem);
 			const itemCount = resultsByItem.length;
-			const isOfAllItems = itemIndexes.length === itemCount;
-			const errorOfItems = withDefaultFacts(error, { itemIndexes, itemCount });
-			this.fatalFailure = { error: errorOfItems, index, isOfAllItems };
+			this.fatalFailure.error = withDefaultFacts(error, { itemIndexes, itemCount });
+			this.fatalFailure.isOfAllItems = itemIndexes.length === itemCount;
 		}
 		await this.concurrency?.forEach(items, async ({ index, run }) => {
 			if (resultsByItem[index]!.length > 0 || this.signals.stopStarting.aborted) return false;
@@ -205,42 +204,39 @@ export class Run {
 		{ error, index, isOfAllItems }: NonNullable<Run['fatalFailure']>,
 		items: PreparedItem[],
 	): Error {
-		const { redact } = this;
+		const { context, redact } = this;
 		const requests = items.flatMap((item) =>
 			item.entries.flatMap(({ value }): ItemRequest[] =>
 				value ? [{ ...value, index: item.index }] : [],
 			),
 		);
-		const isSubWorkflow = callerIdOf(this.context) !== undefined;
-		const isRetry = this.context.getMode() === 'retry';
-		const node = this.context.getNode();
-		const isLooped = isInLoop(this.context);
-		const { hasEarlierRequests } = this.journal;
+		const node = context.getNode();
+		const itemCount = this.credentials.length;
 		const execution = {
-			isSubWorkflow,
-			isRetry,
-			isInLoop: isLooped,
-			itemCount: this.credentials.length,
-			hasEarlierRequests,
+			isSubWorkflow: callerIdOf(context) !== undefined,
+			isRetry: context.getMode() === 'retry',
+			isInLoop: isInLoop(context),
+			itemCount,
+			hasEarlierRequests: this.journal.hasEarlierRequests,
 			retriesOnFail: node.retryOnFail,
 		};
-		const { before, after } =
+		const notes =
 			index === undefined
-				? { before: undefined, after: canceledSummary(requests, execution) }
+				? { after: canceledSummary(requests, execution) }
 				: chargeSummary(requests, { index, error }, execution);
-		const itemIndex = this.credentials.length > 1 && !isOfAllItems ? index : undefined;
-		const nodeError = toNodeError(error, { node, itemIndex, redact, before, after });
+		const itemIndex = itemCount > 1 && !isOfAllItems ? index : undefined;
+		const nodeError = toNodeError(error, { node, itemIndex, redact, ...notes });
 		// n8n may drop the error of a canceled execution, and with it the note about the charges.
-		if (this.signals.abortInFlight.aborted && after) {
+		if (this.signals.abortInFlight.aborted && notes.after) {
 			// A later manual run finds what this one has paid for, unless it is in a sub-workflow.
-			const isReusable = this.journal.recentRequests !== undefined && !isSubWorkflow;
+			const isReusable = this.journal.recentRequests && !execution.isSubWorkflow;
 			// Execute step on a node in the loop runs only the loop's first round.
-			const nextNode = isLooped ? 'the node after the loop, not in it' : 'the next node';
+			const nextNode = execution.isInLoop ? 'the node after the loop, not in it' : 'the next node';
 			const howToContinue = isReusable
 				? `To continue, click Execute step on ${nextNode} (if there is none, add one) within an hour: only what is missing is charged (not in queue mode). If that can't be done: `
 				: '';
-			this.context.sendMessageToUI(`Stopped. ${howToContinue}${after}`);
-			this.context.logger.warn(`Media Generation: ${nodeError.message}. ${after}`);
+			context.sendMessageToUI(`Stopped. ${howToContinue}${notes.after}`);
+			context.logger.warn(`Media Generation: ${nodeError.message}. ${notes.after}`);
 		}
 		return nodeError;
 	}
