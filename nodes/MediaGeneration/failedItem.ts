@@ -3,7 +3,7 @@ import { errorKindOf, Failure } from '../shared/failure';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Redactor } from '../shared/parsing/redaction';
 import { toOutputRecord } from '../shared/parsing/responses';
-import type { FailedResult } from './run/itemTask';
+import type { FailedResult } from './run/operation';
 
 /** Makes the output item of a failed result. Saved workflows read its fields: their names must not change. */
 export function failedItem(

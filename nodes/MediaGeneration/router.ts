@@ -2,7 +2,7 @@ import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { readNodeCredential } from '../shared/n8n/nodeCredential';
 import { failedItem } from './failedItem';
 import { findOperation } from './resources';
-import { FailedResult } from './run/itemTask';
+import { FailedResult } from './run/operation';
 import { Run } from './run/run';
 
 /** Runs the chosen operation for all input items, and outputs their results in order. Throws an n8n error. */

@@ -13,7 +13,7 @@ import type { StreamResult } from '../../shared/parsing/generationEvents';
 import { describeFailedAttempt, type JournalEntry } from '../paid/journal';
 import { digestOf } from '../paid/idempotencyKey';
 import type { GenerationOrder } from './generationOrder';
-import type { ItemContext } from './itemContext';
+import type { ItemContext } from './operation';
 
 /**
  * How long the result of a create call is searched for after a server error or an answer of another server, in ms. It

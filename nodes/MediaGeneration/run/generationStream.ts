@@ -14,7 +14,7 @@ import type { HttpResponse } from '../../shared/http/request';
 import { GenerationEvents, type StreamResult } from '../../shared/parsing/generationEvents';
 import type { FillBody, GenerationOrder, RequestBody } from './generationOrder';
 import type { GenerationRecord } from './generationRecord';
-import type { ItemContext } from './itemContext';
+import type { ItemContext } from './operation';
 
 /** The signals that end a create call, and its idle timeout. Both signals may also abort at a deadline. */
 export interface StreamOptions extends CallSignals {

@@ -20,8 +20,7 @@ import type { JournalEntry } from '../paid/journal';
 import type { GenerationOrder } from './generationOrder';
 import { GenerationRecord } from './generationRecord';
 import { requestStream, type StreamOptions } from './generationStream';
-import { type BillableTask, type ItemResult, toItemResult } from './itemTask';
-import type { ItemContext } from './itemContext';
+import { type BillableTask, type ItemContext, type ItemResult, toItemResult } from './operation';
 import type { MediaRequest } from '../../shared/generation/requestLedger';
 
 /*

@@ -17,8 +17,7 @@ import { toOutputRecord } from '../../shared/parsing/responses';
 import { collectableTasks, Journal, type JournalEntry } from '../paid/journal';
 import { canceledSummary, chargeSummary, type ItemRequest } from '../paid/summary';
 import { ConcurrencyLimiter } from './concurrency';
-import { type ItemTask, type ItemResult, FailedResult, indexesOfSameFault } from './itemTask';
-import type { ItemContext } from './itemContext';
+import { FailedResult, type ItemContext, type ItemResult, type ItemTask } from './operation';
 import { Report } from './report';
 
 /** An item whose fields are valid, ready to run. */
@@ -250,6 +249,20 @@ export class Run {
 			this.context.addExecutionHints({ message, location: 'outputPane' });
 		}
 	}
+}
+
+/** Returns a text that two errors share if they are about the same fault, whatever the bad values are. */
+const faultOf = (error: unknown): string =>
+	error instanceof Failure
+		? JSON.stringify([error.kind, { ...error.facts, badValue: undefined }])
+		: String(error);
+
+/** Returns the indexes of all items that have failed like `error`. `resultsByItem` has the results of all items. */
+function indexesOfSameFault(error: unknown, resultsByItem: ItemResult[][]): number[] {
+	const fault = faultOf(error);
+	return resultsByItem.flatMap(([result], index) =>
+		result instanceof FailedResult && faultOf(result.error) === fault ? [index] : [],
+	);
 }
 
 /** Returns true if the node is in a loop of the workflow, that is, if a node after it is also before it. */

@@ -12,8 +12,7 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { readAllPages } from '../../../shared/api/pagination';
 import { readGeneratedFiles } from '../../../shared/parsing/responses';
-import { type ItemResult, toItemResult } from '../../run/itemTask';
-import type { Operation } from '../../run/operation';
+import { type ItemResult, type Operation, toItemResult } from '../../run/operation';
 
 /** History → Get Many (§4.9): lists earlier generations, and downloads their files if the user wants them. */
 export const getAllHistory: Operation = {

@@ -17,7 +17,7 @@ import {
 import { wordingOf } from '../../../shared/n8n/messages';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import { SoundDuration } from '../../audio/soundDuration';
-import type { ItemContext } from '../../run/itemContext';
+import type { ItemContext } from '../../run/operation';
 import { submit, type SpeechOrder } from './submit';
 
 /** How to wait for a speech task, and what to download. */

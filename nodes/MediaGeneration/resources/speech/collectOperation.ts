@@ -10,8 +10,7 @@ import {
 	taskIdField,
 	timeoutField,
 } from '../../../shared/n8n/descriptions';
-import { toItemResult } from '../../run/itemTask';
-import type { Operation } from '../../run/operation';
+import { type Operation, toItemResult } from '../../run/operation';
 import { collect, readCollectOptions, speechItem } from './collect';
 import { collectParts, MAX_PARTS, runParts, speechOutput } from './parts';
 import { isTaskGone } from './submit';

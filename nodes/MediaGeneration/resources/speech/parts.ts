@@ -11,7 +11,7 @@ import { Failure, withDefaultFacts } from '../../../shared/failure';
 import { toDownloadFailure } from '../../../shared/http/download';
 import { fileNameOf, type FileType } from '../../../shared/parsing/fileType';
 import { memoryBudgets, readStoredFile, storedFileSize } from '../../../shared/n8n/storedFile';
-import type { ItemContext } from '../../run/itemContext';
+import type { ItemContext } from '../../run/operation';
 import {
 	binaryOf,
 	collect,

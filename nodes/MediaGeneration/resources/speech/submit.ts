@@ -11,7 +11,7 @@ import { creatorOf } from '../../../shared/n8n/requestCreator';
 import { asText } from '../../../shared/parsing/values';
 import type { TaskWait } from '../../../shared/speech/speechTask';
 import { describeFailedAttempt, type JournalEntry } from '../../paid/journal';
-import type { ItemContext } from '../../run/itemContext';
+import type { ItemContext } from '../../run/operation';
 
 /** The create call of one speech task, for a whole text or for one part of it. */
 export interface SpeechOrder {

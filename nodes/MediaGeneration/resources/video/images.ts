@@ -11,7 +11,7 @@ import {
 	storedFileSize,
 } from '../../../shared/n8n/storedFile';
 import type { FillBody, GenerationFields } from '../../run/generationOrder';
-import type { ItemContext } from '../../run/itemContext';
+import type { ItemContext } from '../../run/operation';
 
 /* Reads the input images of an item, and puts them into the body of a create call as base64 texts (§4.6, §4.7). */
 
