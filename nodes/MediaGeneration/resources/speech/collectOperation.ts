@@ -12,7 +12,7 @@ import {
 } from '../../../shared/n8n/descriptions';
 import { type Operation, toItemResult } from '../../run/operation';
 import { collect, readCollectOptions, speechItem } from './collect';
-import { collectParts, MAX_PARTS, runParts, speechOutput } from './parts';
+import { collectAsOne, MAX_PARTS, runParts } from './parts';
 import { isTaskGone } from './submit';
 
 const taskIdsField = {
@@ -70,13 +70,12 @@ export const collectSpeech: Operation = {
 					);
 				});
 			}
-			const results = await collectParts(item, collectOptions, ids).catch((error: unknown) => {
+			return await collectAsOne(item, collectOptions, ids).catch((error: unknown) => {
 				// The message lists only tasks that can still be collected.
 				const failedId = isTaskGone(error) ? error.facts.taskId : undefined;
-				const collectableIds = ids.filter((id) => id !== failedId);
-				throw ids.length > 1 ? withDefaultFacts(error, { taskIds: collectableIds }) : error;
+				const taskIds = ids.filter((id) => id !== failedId);
+				throw ids.length > 1 ? withDefaultFacts(error, { taskIds }) : error;
 			});
-			return await speechOutput(item, results, collectOptions);
 		};
 	},
 };

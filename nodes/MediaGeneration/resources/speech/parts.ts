@@ -51,17 +51,14 @@ export async function runParts<Input, Result>(
 	let failure: unknown;
 	const runUnlessStopped = async (part: ItemContext, index: number) => {
 		if (stopStarting.aborted) return false;
-		return await runPart(part, index).then(
-			(result) => {
-				results[index] = result;
-				return true;
-			},
-			(error: unknown) => {
-				failure ??= withDefaultFacts(error, { part: `${index + 1} of ${count}` });
-				stopController.abort(new Failure('canceled'));
-				return false;
-			},
-		);
+		try {
+			results[index] = await runPart(part, index);
+			return true;
+		} catch (error) {
+			failure ??= withDefaultFacts(error, { part: `${index + 1} of ${count}` });
+			stopController.abort(new Failure('canceled'));
+			return false;
+		}
 	};
 	await item.concurrency.forEachPart(parts, runUnlessStopped);
 	stopController.abort(SILENT_ABORT);
@@ -74,7 +71,7 @@ export async function runParts<Input, Result>(
  * Collects all parts of one speech, and creates the tasks that do not exist yet. If a task is gone, marks it so in the
  * journal, so that the next attempt may create another one. Throws a Failure if a part fails.
  */
-export async function collectParts(
+async function collectParts(
 	item: ItemContext,
 	options: CollectOptions,
 	ordersOrIds: Array<SpeechOrder | string>,
@@ -90,12 +87,17 @@ export async function collectParts(
 	});
 }
 
-/** Makes the output item of a speech, or one per part if they can't be joined. Throws a Failure if storage fails. */
-export async function speechOutput(
+/**
+ * Collects all parts of one speech (see `collectParts`), and resolves with its output item, or with one per part if
+ * they can't be joined. Throws a Failure if a part fails or a file can't be stored.
+ */
+export async function collectAsOne(
 	item: ItemContext,
-	results: SpeechResult[],
-	{ fileField, wantsSubtitles }: CollectOptions,
+	options: CollectOptions,
+	ordersOrIds: Array<SpeechOrder | string>,
 ): Promise<INodeExecutionData[]> {
+	const results = await collectParts(item, options, ordersOrIds);
+	const { fileField, wantsSubtitles } = options;
 	if (results.length === 1) return [speechItem(item, results[0]!, fileField)];
 	const json = {
 		task_id: results[0]!.taskId,
@@ -114,7 +116,7 @@ export async function speechOutput(
 		return [item.output(json)];
 	}
 	const joined = await joinParts(item, results, files, json.task_id).catch((error: unknown) => {
-		throw toDownloadFailure(error).withDefaults({ taskIds: json.task_ids });
+		throw toDownloadFailure(error);
 	});
 	if ('file' in joined) {
 		const joinedJson = { ...json, ...durationField(joined.durationMs) };

@@ -20,7 +20,7 @@ import { collectableTasks, type JournalEntry } from '../../paid/journal';
 import { digestOf } from '../../paid/idempotencyKey';
 import type { BillableTask, ItemContext, Operation } from '../../run/operation';
 import { readCollectOptions } from './collect';
-import { collectParts, MAX_PARTS, runParts, speechOutput } from './parts';
+import { collectAsOne, MAX_PARTS, runParts } from './parts';
 import { submit, type SpeechOrder } from './submit';
 
 const [MULTILINGUAL_V2, TURBO_V2_5, FLASH_V2_5, V3] = MODEL_IDS;
@@ -239,21 +239,19 @@ function prepare(item: ItemContext): BillableTask {
 				entry,
 			};
 		});
-		const throwWithTasks = (error: unknown) => {
+		try {
+			if (waitsForCompletion) return await collectAsOne(item, collectOptions, orders);
+			const { timeoutMs } = collectOptions;
+			const tasks = await runParts(item, orders, timeoutMs, async (part, order) => {
+				return await submit(part, order, timeoutMs);
+			});
+			const taskIds = tasks.map(({ taskId }) => taskId);
+			const status = 'pending';
+			if (taskIds.length === 1) return [output({ task_id: taskIds[0], status })];
+			return [output({ task_ids: taskIds, parts: taskIds.length, status })];
+		} catch (error) {
 			throw withTasks(error, entries);
-		};
-		if (waitsForCompletion) {
-			const results = await collectParts(item, collectOptions, orders).catch(throwWithTasks);
-			return await speechOutput(item, results, collectOptions);
 		}
-		const { timeoutMs } = collectOptions;
-		const tasks = await runParts(item, orders, timeoutMs, async (part, order) => {
-			return await submit(part, order, timeoutMs);
-		}).catch(throwWithTasks);
-		const taskIds = tasks.map(({ taskId }) => taskId);
-		const status = 'pending';
-		if (taskIds.length === 1) return [output({ task_id: taskIds[0], status })];
-		return [output({ task_ids: taskIds, parts: taskIds.length, status })];
 	}
 }
 
