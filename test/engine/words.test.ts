@@ -150,6 +150,8 @@ test.each([
 	[{ status: 'succeeded', result: 'FILE' }, { status: 'completed' }],
 	[{ status: 'moderated', message: 'Your text was flagged' }, { error_kind: 'moderation' }],
 	[{ status: 'aborted', error: 'Internal error' }, { error_kind: 'unavailable' }],
+	[{ status: 'REJECTED' }, { error: expect.stringContaining('generate the speech: REJECTED') }],
+	[{ state: 'failure' }, { error: expect.stringContaining('could not generate the speech') }],
 ])('a task that ends in words of its own, %j, has ended', async (said, expected) => {
 	fakeTime();
 	const file = `${sim.fileOrigin}/files/a.mp3`;

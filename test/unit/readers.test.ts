@@ -20,6 +20,7 @@ const FILE = 'https://files.example.com/a.mp3';
 const DATA = 'data:audio/mpeg;base64,SUQz';
 const OTHER = 'https://files.example.com/b.mp3';
 const task = (raw: unknown) => readSpeechTask(raw, { baseUrl: BASE, redact: redactor('') });
+const asStatus = (status: string) => ({ status });
 const done = { id: 1, status: 'completed' };
 const message = (payload: unknown, type = 'labs_status_updated') =>
 	JSON.stringify({ type, payload });
@@ -113,6 +114,11 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['state and word of a task', ['error', 'error'], [{ status: 'FAILURE' }, { status: 'fail' }]],
 	['state and word of a task', ['error', 'error'], [{ status: 'GENERATE_AUDIO_FAILED' }]],
 	['state and word of a task', ['processing', 'no_error'], [{ status: 'no_error' }]],
+	[
+		'state and word of a task',
+		['error', 'error'],
+		[{ state: 'failure' }, { data: { state: 'FAILED' } }],
+	],
 	['state and word of a task', ['pending', 'pending'], [{ status: 'pending' }]],
 	// An envelope's own status is no task's, but the fields of a task may have no status of their own.
 	[
@@ -126,10 +132,13 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['state and word of a task', ['processing', 'constructor'], [{ status: 'constructor' }]],
 	['end that a task seems to say', 'completed', [{ status: 'Succeeded', result: FILE }]],
 	['end that a task seems to say', 'completed', [{ status: 'ready', message: 'Hi', url: FILE }]],
-	['end that a task seems to say', undefined, [{ status: 'expired', url: FILE }]],
+	['end that a task seems to say', 'error', [{ status: 'expired', url: FILE }]],
 	['end that a task seems to say', 'error', [{ status: 'expired', message: 'Too late' }]],
+	['end that a task seems to say', 'error', ['rejected', 'Timeout'].map(asStatus)],
+	// A word for a check may be about one that still runs.
+	['end that a task seems to say', undefined, ['moderation', 'no_error'].map(asStatus)],
 	['end that a task seems to say', 'error', [{ status: 'gone', error: 'Too late', url: FILE }]],
-	['end that a task seems to say', undefined, [{ status: 'expired' }, { status: 'succeeded' }]],
+	['end that a task seems to say', undefined, [{ status: 'succeeded' }]],
 	['end that a task seems to say', undefined, [{ status: 'generating', result: FILE }]],
 	['end that a task seems to say', undefined, [{ status: 'queued', message: 'You are third' }]],
 	['end that a task seems to say', undefined, [{ status: 'processing', error: 'Trying again' }]],

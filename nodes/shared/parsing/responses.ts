@@ -64,9 +64,9 @@ export const idOf = (value: unknown): string | undefined =>
 
 /** The states of a task that the contract names (§3). */
 const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
-/** Matches unknown status words that seem to mean that a task has failed. */
+/** Matches unknown status words that seem to mean that a task has failed. A check (“moderation”) may still run. */
 const LIKELY_FAILURE_WORD =
-	/abort|expire|reject|time_?d?_?out|moderat|block|refus|denied|terminat|kill|crash|invalid|fail|error|cancel/;
+	/^(?!not?_).*(?:abort|expired|reject|time_?d?_?out|moderated|blocked|refused|denied|terminated|killed|crash|invalid|fail|error|cancel)/;
 
 /** Returns the final state that an unknown status word seems to mean; undefined if it seems to mean none. */
 function apparentEndOf(
@@ -75,10 +75,8 @@ function apparentEndOf(
 	audioUrl?: string,
 ): SpeechTask['apparentEnd'] {
 	if (seemsInProgress(status)) return undefined;
-	const isFailureStatus = LIKELY_FAILURE_WORD.test(status);
-	if (readReason(isFailureStatus ? { ...record, status: undefined } : record.error) !== undefined)
-		return 'error';
-	return audioUrl === undefined || isFailureStatus ? undefined : 'completed';
+	if (LIKELY_FAILURE_WORD.test(status) || readReason(record.error) !== undefined) return 'error';
+	return audioUrl === undefined ? undefined : 'completed';
 }
 
 /** Returns the innermost record (in `data`, `task` or a list of one) with the field `key`, else the innermost. */
@@ -110,7 +108,7 @@ export function readSpeechTask(
 	const firstUrlIn = (...keys: string[]) =>
 		keys.map((key) => readFileUrl(record[key], baseUrl)).find(Boolean);
 	const audioUrl = firstUrlIn('audio_url', 'result', 'file_url', 'url');
-	const rawStatus = asText(record.status);
+	const rawStatus = asText(record.status ?? record.state);
 	if (rawStatus === undefined) return undefined;
 	const statusWord = truncate(redact.text(rawStatus.toLowerCase()), MAX_REASON_CHARS);
 	const status = isFailureWord(statusWord) ? 'error' : statusWord;
