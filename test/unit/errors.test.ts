@@ -19,6 +19,8 @@ const PAGE =
 const NOW = 'Thu, 01 Jan 2026 00:00:00 GMT';
 const answerOf = (body: string) =>
 	valueOrFailure(() => parseResponseBody(body, redactor(''), readSuccessRecord));
+/** A body with a code of the service's own. */
+const asCode = (code: string) => `{"code":${code},"msg":"失败"}`;
 /** A status, and the body behind it. */
 const statusOf = (text: string) => failureOfStatus(Number(text.slice(0, 3)), text.slice(4));
 
@@ -124,7 +126,19 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 		['""', 'null', 'false', '[]', '{}'].map((error) => `{"error":${error},"success":true}`),
 	],
 	['answer with a 200', undefined, ['{"code":200}', '{"code":0}', '{"code":"SAVE-500"}']],
+	[
+		'answer with a 200',
+		undefined,
+		['20000', '100000', '4711', '45678', '4012345', '401.5'].map(asCode),
+	],
 	['answer with a 200', 'tokenRefused', ['{"code":401,"msg":"Invalid token","data":null}']],
+	// A longer code often begins with the status.
+	['answer with a 200', 'tokenRefused', ['40101', '"40101"', '401001'].map(asCode)],
+	['answer with a 200', 'outOfCredit', ['40204'].map(asCode)],
+	['answer with a 200', 'rateLimited', ['42901', '429001'].map(asCode)],
+	['answer with a 200', 'rejected', ['40001', '42203'].map(asCode)],
+	['answer with a 200', 'notFound', ['40400'].map(asCode)],
+	['answer with a 200', 'unavailable', ['50000', '50301'].map(asCode)],
 	['answer with a 200', 'rejected', ['{"code":"400","msg":"失败"}', '{"code":422}']],
 	['answer with a 200', 'notFound', ['{"code":404,"msg":"task not found"}']],
 	['answer with a 200', 'unavailable', ['{"code":"500","msg":"失败"}', '{"code":502}']],

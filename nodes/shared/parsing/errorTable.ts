@@ -152,7 +152,10 @@ const GENERAL_PATTERNS: readonly MeaningRow[] = [
 		/文本(?:长度)?(?:过长|超)/,
 	],
 
-	['throttled', /(?:^|\. |error |code |http )429\b|resource (?:has |been |is ){0,2}exhausted/],
+	[
+		'throttled',
+		/(?:^|\. |error |code |http )429(?:\d{2,3})?\b|resource (?:has |been |is ){0,2}exhausted/,
+	],
 	['credit', /payment required/],
 	['token', /unauthori[sz]ed|unauthenticated|not authenticated/],
 	[

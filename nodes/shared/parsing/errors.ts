@@ -46,10 +46,13 @@ export function isEmptyError(value: unknown): boolean {
 	return Object.values(value).every(isEmptyError);
 }
 
-/** Returns the HTTP status that an answer has in its `code`; undefined if it has none from 400 to 599. */
+/** Matches an HTTP status from 400 to 599, also a usual one at the start of a code of 5 or 6 digits, such as 40101. */
+const STATUS_IN_CODE = /^(?:[45]\d\d$|(?:4[0-2]\d|50\d)(?=\d{2,3}$))/;
+/** Returns the HTTP status that an answer has in its `code`; undefined if it has none. */
 function statusInCode(value: unknown): number | undefined {
 	const code = isRecord(value) ? (asText(value.code) ?? '') : '';
-	return /^[45]\d\d$/.test(code) ? Number(code) : undefined;
+	const [status] = STATUS_IN_CODE.exec(code) ?? [];
+	return status === undefined ? undefined : Number(status);
 }
 
 /** True if an answer reports an error itself: by `error`, `errors`, `success: false`, `ok: false` or a `code` such as 401. */
