@@ -5,7 +5,7 @@ import type {
 	Icon,
 	INodeProperties,
 } from 'n8n-workflow';
-import { cleanToken } from '../nodes/shared/http/credential';
+import { readAuthHeaders } from '../nodes/shared/http/credential';
 
 /** The credential, as n8n loads it. Only n8n's HTTP Request node uses its `authenticate`; our nodes do not. */
 export class MediaGenerationApi implements ICredentialType {
@@ -62,10 +62,7 @@ export class MediaGenerationApi implements ICredentialType {
 		credentials: ICredentialDataDecryptedObject,
 		requestOptions: IHttpRequestOptions,
 	): Promise<IHttpRequestOptions> {
-		requestOptions.headers = {
-			...requestOptions.headers,
-			Authorization: `Bearer ${cleanToken(credentials.apiToken)}`,
-		};
+		requestOptions.headers = { ...requestOptions.headers, ...readAuthHeaders(credentials) };
 		return requestOptions;
 	}
 }

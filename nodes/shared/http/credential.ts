@@ -10,12 +10,14 @@ export const CREDENTIAL_TYPE = 'mediaGenerationApi';
 export interface Credential {
 	/** The token, without “Bearer”. */
 	apiToken: string;
+	/** See `readAuthHeaders`. They are sent to the origin only. */
+	authHeaders: Record<string, string>;
 	/** The URL of the API, without a trailing slash and without `/v1`. */
 	baseUrl: string;
 	origin: string;
 	/** The URL of the WebSocket server (`{ws_url}` of §6.2), without a trailing slash and without `/ws`. */
 	webSocketUrl: string;
-	/** A digest of Base URL and token. It identifies the account without revealing the token. */
+	/** A digest of Base URL and `authHeaders`. It identifies the account without revealing the token. */
 	accountKey: string;
 	/** Removes the token from texts that are shown, stored or logged. */
 	redact: Redactor;
@@ -42,6 +44,11 @@ export function cleanToken(raw: unknown): string {
 	}
 	return token;
 }
+
+/** Returns the headers (§5) that tell who sends a request, and so who pays. Throws a Failure if the token is invalid. */
+export const readAuthHeaders = ({ apiToken }: Record<string, unknown>): Record<string, string> => ({
+	Authorization: `Bearer ${cleanToken(apiToken)}`,
+});
 
 /**
  * Returns the URL in a field of the credential. Throws a Failure of kind invalidInput if the URL is not valid. Without
@@ -80,9 +87,11 @@ export function readCredential(credential: Record<string, unknown>): Credential 
 	const apiToken = cleanToken(credential.apiToken);
 	const baseUrl = withoutSuffix(parsedBaseUrl, /\/v1$/i);
 	const webSocketUrl = withoutSuffix(parsedWebSocketUrl, /\/ws$/i);
-	const accountIdentity = JSON.stringify([baseUrl, apiToken]);
+	const authHeaders = readAuthHeaders(credential);
+	const accountIdentity = JSON.stringify([baseUrl, authHeaders]);
 	return {
 		apiToken,
+		authHeaders,
 		baseUrl,
 		origin: parsedBaseUrl.origin,
 		webSocketUrl,

@@ -128,12 +128,12 @@ async function sendOnce(
 	bearsToken: boolean,
 ): Promise<HttpResponse> {
 	throwIfAborted(request.signal);
-	const { apiToken, redact } = request.credential;
+	const { authHeaders, redact } = request.credential;
 	const closing = linkedController(request.signal);
 	const headers: Record<string, string> = { Accept: request.accept };
+	if (bearsToken) Object.assign(headers, authHeaders);
 	if (request.body) headers['Content-Type'] = 'application/json';
 	if (request.isFile) headers['Accept-Encoding'] = 'identity';
-	if (bearsToken) headers.Authorization = `Bearer ${apiToken}`;
 	const options: IHttpRequestOptions = {
 		method: request.method,
 		url,

@@ -68,7 +68,7 @@ async function canOpenSocket(
 /** Reads the account. Throws a Failure if the request fails or its response is not an account. */
 async function readAccount(
 	context: ICredentialTestFunctions,
-	{ apiToken, baseUrl, redact }: Credential,
+	{ authHeaders, baseUrl, redact }: Credential,
 ): Promise<void> {
 	const url = baseUrl + ACCOUNT_PATH;
 	// The deprecated `request` is the only request helper that n8n offers to a credential test.
@@ -79,7 +79,7 @@ async function readAccount(
 	}> = context.helpers.request({
 		method: 'GET',
 		uri: url,
-		headers: { Accept: 'application/json', Authorization: `Bearer ${apiToken}` },
+		headers: { Accept: 'application/json', ...authHeaders },
 		simple: false,
 		resolveWithFullResponse: true,
 		followRedirect: false,
