@@ -166,7 +166,7 @@ function watchesOf(activation: Activation) {
 	const watches = [];
 	if (settings.listensForTasks)
 		watches.push(new TaskWatch(activation, new Outbox(...outboxArgs('tasks'))));
-	if (settings.events.has('generated'))
+	if (settings.listensForHistory)
 		watches.push(new HistoryWatch(activation, new Outbox(...outboxArgs('generated'))));
 	return watches;
 }

@@ -1,12 +1,37 @@
 import { logged, removeLog } from '../faults/log.mts';
+import { EVENTS } from '../../nodes/shared/n8n/triggerEvents';
 import { contentsOf, findToken } from '../faults/canary.mts';
+import { order } from '../service/order.mts';
 import { good } from './seen';
 import { ALWAYS, answer, message, onFile, onRead, tasks } from './service';
 import { begin, fakeTime, sim, speech, start } from './setup';
-import { passUntil } from './time';
+import { pass, passUntil } from './time';
 import { activate, activateListening, areMade, createTask, isMade, onAll } from './triggerSetup';
 
 afterAll(removeLog);
+
+it.each(EVENTS)(
+	'$value starts executions if it is chosen, alone or not, and with a file if it says so',
+	async ({ value, hasFile }) => {
+		fakeTime();
+		const others = EVENTS.map((event) => event.value).filter((event) => event !== value);
+		const listen = async (events: string[]) =>
+			await activate({ parameters: { events, download: true } });
+		const triggers = Promise.all([listen([value]), listen(others)]);
+		await pass(3);
+		const [alone, without] = await triggers;
+		const video = order(sim, 'video/text-to-video', { prompt: 'A video' });
+		await createTask('A text');
+		await createTask('[sim:task-fails-late] Another text');
+		await pass(130, 5);
+		await video;
+		const items = alone.started.map(({ item }) => item);
+		expect(new Set(items.map(({ json }) => json.event))).toEqual(new Set([value]));
+		expect(items.map(({ binary }) => binary !== undefined)).toContain(hasFile);
+		expect(without.started.length).toBeGreaterThan(0);
+		expect(without.started.map(({ item }) => item.json.event)).not.toContain(value);
+	},
+);
 
 describe('a task that completes', () => {
 	it('starts one execution, with the URL of its audio, after one reading', async () => {

@@ -103,7 +103,8 @@ export const DRAWN: Operation[] = [
 	COLLECT,
 ];
 
-const EVENTS =
+/** The events that a trigger is drawn with. */
+export const EVENTS =
 	'completed,completed failed,progress completed failed,generated,completed generated'.split(',');
 
 function executionOf(index: number, operation: Operation = pick(...DRAWN)) {

@@ -1,8 +1,9 @@
 import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
+import { EVENTS } from '../../nodes/shared/n8n/triggerEvents';
 import { WITH_IMAGES } from '../faults/row.mts';
 import { run } from './run';
 import { kindOf, KINDS } from './works.mts';
-import { DRAWN, takesPictures, usualTimeoutOf } from './world.mts';
+import { DRAWN, EVENTS as DRAWN_EVENTS, takesPictures, usualTimeoutOf } from './world.mts';
 
 /* A sample: `npm run worlds` plays hundreds, and kills processes by the hundred. */
 
@@ -21,6 +22,11 @@ test('worlds with random misfortune keep the promises, and are the same each tim
 
 test('a process may be killed at every effect, and retried', async () => {
 	expect(await run('main.mts --kills --seed 4 --count 12 --within 4')).toEqual(allGood);
+});
+
+// Nothing else sees what becomes of an event where n8n is restarted or killed.
+test.each(EVENTS)('a trigger on $value is drawn', ({ value }) => {
+	expect(DRAWN_EVENTS.flatMap((events) => events.split(' '))).toContain(value);
 });
 
 const operations = PAID_OPERATIONS.map((row) => [`${row.resource}:${row.operation}`, row] as const);

@@ -1,11 +1,18 @@
 import type { INodeProperties, ITriggerFunctions } from 'n8n-workflow';
 import { downloadField, type NumberField } from '../../shared/n8n/descriptions';
 import { NodeParameters } from '../../shared/n8n/parameters';
-import { EVENTS, eventsField, taskEvents, taskIdsField } from '../../shared/n8n/triggerEvents';
+import {
+	EVENTS,
+	eventsField,
+	fileEvents,
+	historyEvents,
+	taskEvents,
+	taskIdsField,
+} from '../../shared/n8n/triggerEvents';
 
 export const downloadFileField = {
 	...downloadField,
-	displayOptions: { show: { events: ['completed', 'generated'] } },
+	displayOptions: { show: { events: fileEvents } },
 	description:
 		'Whether to download the audio, video or image. n8n does not delete these files along with the execution: if you expect many, turn this off and use the URL, which may expire within an hour.',
 } satisfies INodeProperties;
@@ -17,7 +24,7 @@ export const checkIntervalField: NumberField = {
 	typeOptions: { minValue: 10, maxValue: 86_400 },
 	default: 60,
 	// The field is in a collection, so the path begins at the root.
-	displayOptions: { show: { '/events': ['generated'] } },
+	displayOptions: { show: { '/events': historyEvents } },
 	description: 'How often to check for new videos and images, in seconds',
 };
 
@@ -50,6 +57,8 @@ export function readSettings(context: ITriggerFunctions) {
 		events,
 		/** True if at least one of the events is about speech tasks. */
 		listensForTasks: taskEvents.some((event) => events.has(event)),
+		/** True if at least one of the events is about the history. */
+		listensForHistory: historyEvents.some((event) => events.has(event)),
 		/** The tasks to listen for; empty to listen for all tasks of the account. */
 		taskIds: new Set(parameters.taskIds(taskIdsField)),
 		/** The least rise between two progress events, in percentage points. */

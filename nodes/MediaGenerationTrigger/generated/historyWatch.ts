@@ -94,7 +94,7 @@ export class HistoryWatch {
 			endedEntries.push(...listedEntries.filter(({ files }) => files.length > 0).slice(-1));
 		if (closing.aborted) return;
 		for (const entry of endedEntries) {
-			if (entry.hasFailed && !settings.events.has('failed'))
+			if (!settings.events.has(entry.hasFailed ? 'failed' : 'generated'))
 				outbox.setState(entry.fingerprint, 'done');
 			else this.emit(entry);
 			// Without this pause, n8n might change the order of the executions.

@@ -4,7 +4,7 @@ import type { SpeechTask } from '../../shared/contract';
 import { errorKindOf, type Failure, toFailure } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import { wordingOf } from '../../shared/n8n/messages';
-import type { TaskEventKind } from '../../shared/n8n/triggerEvents';
+import type { EventKind } from '../../shared/n8n/triggerEvents';
 import { asText } from '../../shared/parsing/values';
 import type { AccountSocket } from '../../shared/speech/accountSocket';
 import { waitForTask } from '../../shared/speech/speechTask';
@@ -64,13 +64,13 @@ export class TaskPoller {
 	}
 
 	private onProgress(percentage: number): void {
-		const { events, progressStep } = this.activation.settings;
+		const { progressStep } = this.activation.settings;
 		this.highestPercentage = percentage;
 		// The percentage is stored with the task, so that the next activation does not report it again.
 		const task = this.outbox.itemsByKey.get(this.taskId)!;
 		if (percentage < (task.reportedPercentage ?? 0) + progressStep) return;
 		task.reportedPercentage = percentage;
-		if (events.has('progress')) this.emit('progress');
+		this.emit('progress');
 	}
 
 	private onCompleted(task: SpeechTask): void {
@@ -101,10 +101,11 @@ export class TaskPoller {
 		this.emit(event, eventFields, task);
 	}
 
-	/** Adds an event to the execution queue as soon as the task's previous event has left the queue. */
-	private emit(event: TaskEventKind, eventFields: IDataObject = {}, task?: SpeechTask): void {
+	/** Adds an event, if it is selected, to the execution queue as soon as the task's previous event has left the queue. */
+	private emit(event: EventKind, eventFields: IDataObject = {}, task?: SpeechTask): void {
 		const { taskId: id, highestPercentage } = this;
 		const { context, api, settings, closing } = this.activation;
+		if (!settings.events.has(event)) return;
 		const url = task?.audioUrl;
 		const isProgress = event === 'progress';
 		const fetchFiles = async (signal: AbortSignal) => {

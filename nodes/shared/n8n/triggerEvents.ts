@@ -1,49 +1,69 @@
-import type { INodeParameters, INodeProperties } from 'n8n-workflow';
+import type { INodeParameters, INodeProperties, INodePropertyOptions } from 'n8n-workflow';
 import { textsIn } from './parameters';
 
-/** The events that can start an execution. Saved workflows contain `value`, so it must not change. */
+/** An event that can start an execution. */
+interface EventRow extends INodePropertyOptions {
+	/** Saved workflows contain it, so it must not change. */
+	value: string;
+	/** Where it is detected. A node that creates speech tasks, or entries of the history, must not follow the trigger. */
+	source: 'tasks' | 'history';
+	/** True if its item can have a file. */
+	hasFile: boolean;
+}
+
+/** The events that can start an execution. If `generated` is selected, `failed` is also about the history. */
 export const EVENTS = [
 	{
 		name: 'Speech Completed',
 		value: 'completed',
 		description: 'When the audio of a speech task is ready',
+		source: 'tasks',
+		hasFile: true,
 	},
 	{
 		name: 'Speech Failed',
 		value: 'failed',
 		description:
 			'When a speech task fails. With Video or Image Created, also when a video or image fails.',
+		source: 'tasks',
+		hasFile: false,
 	},
 	{
 		name: 'Speech Progress',
 		value: 'progress',
 		description: 'Each time the progress has risen by Progress Step. Starts many executions.',
+		source: 'tasks',
+		hasFile: false,
 	},
 	{
 		name: 'Video or Image Created',
 		value: 'generated',
 		description:
 			"When a new video or image appears in the account's history, no matter how it was created",
+		source: 'history',
+		hasFile: true,
 	},
-] as const;
+] as const satisfies readonly EventRow[];
 
-/** The events about new entries in the history. */
-const HISTORY_EVENTS = ['generated'] as const;
-type HistoryEventKind = (typeof HISTORY_EVENTS)[number];
+/** The `value` of an event. */
+export type EventKind = (typeof EVENTS)[number]['value'];
 
-/** The events about speech tasks. If `generated` is selected as well, `failed` is also about the history. */
-export type TaskEventKind = Exclude<(typeof EVENTS)[number]['value'], HistoryEventKind>;
-/** All events about speech tasks, as the field Trigger On has them. */
-export const taskEvents = EVENTS.map(({ value }) => value).filter(
-	(value): value is TaskEventKind => !HISTORY_EVENTS.includes(value as HistoryEventKind),
-);
+/** Returns the events for which `isIncluded` returns true, as the field Trigger On has them. */
+const eventsWhere = (isIncluded: (row: EventRow) => boolean): EventKind[] =>
+	EVENTS.filter(isIncluded).map(({ value }) => value);
+/** The events about speech tasks. */
+export const taskEvents = eventsWhere(({ source }) => source === 'tasks');
+/** The events about entries in the history. */
+export const historyEvents = eventsWhere(({ source }) => source === 'history');
+/** The events whose item can have a file. */
+export const fileEvents = eventsWhere(({ hasFile }) => hasFile);
 
 export const eventsField: INodeProperties = {
 	displayName: 'Trigger On',
 	name: 'events',
 	type: 'multiOptions',
 	required: true,
-	options: [...EVENTS],
+	options: EVENTS.map(({ name, value, description }) => ({ name, value, description })),
 	default: ['completed'],
 };
 
@@ -68,7 +88,7 @@ export function mayReport(stored: INodeParameters, isSpeech: boolean): boolean {
 	const ids = stored[taskIdsField.name] ?? taskIdsField.default;
 	const listsTasks = !isExpression(ids) && textsIn(ids, taskIdsField.displayName).length > 0;
 	if (isSpeech && listsTasks) return false;
-	const reportedEvents: string[] = isSpeech ? taskEvents : [...HISTORY_EVENTS];
+	const reportedEvents: string[] = isSpeech ? taskEvents : historyEvents;
 	return (
 		isExpression(events) ||
 		textsIn(events, eventsField.displayName).some((event) => reportedEvents.includes(event))
