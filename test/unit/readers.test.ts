@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { MEDIA, type MediaKind } from '../../nodes/shared/contract';
 import {
 	readCreatedTaskId,
 	readFileUrl,
@@ -233,6 +234,21 @@ test("generated files have an id and the service's fields each", () => {
 	];
 	expect(readGeneratedFiles(raw, BASE)).toEqual([{ id: '2', fileUrl: FILE, raw: raw[0] }]);
 });
+
+test.each(Object.entries(MEDIA))(
+	'a file may be named after its kind, or its type: %s',
+	(kind, row) => {
+		const read = (record: object) =>
+			readGeneratedFiles(record, BASE, kind as MediaKind).map(({ fileUrl }) => fileUrl);
+		for (const word of [kind, row.mimeType.split('/')[0]]) {
+			expect(read({ [`${word}_url`]: FILE })).toEqual([FILE]);
+			expect(read({ [`${word}_urls`]: [FILE, OTHER] })).toEqual([FILE, OTHER]);
+			expect(read({ [`${word}_url`]: OTHER, file_url: FILE })).toEqual([FILE]);
+		}
+		// It may be an input of the request.
+		expect(read({ mask_url: FILE })).toEqual([]);
+	},
+);
 
 test("a video's images are those of its request", () => {
 	const files = (type: string) =>

@@ -104,7 +104,7 @@ export const isImage = (bytes: Uint8Array): boolean =>
 	sniff(bytes)?.[2].startsWith('image/') === true;
 
 /** Returns the part of a MIME type before the slash, such as `audio`. */
-export const topLevelType = (mimeType: string) => mimeType.split('/')[0];
+export const topLevelType = (mimeType: string): string => mimeType.split('/')[0]!;
 
 export const SRT: FileType = { mimeType: 'application/x-subrip', extension: 'srt' };
 const VTT: FileType = { mimeType: 'text/vtt', extension: 'vtt' };

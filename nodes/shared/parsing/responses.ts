@@ -17,7 +17,7 @@ import {
 	reportsError,
 	seemsInProgress,
 } from './errors';
-import { kindInType } from './fileType';
+import { kindInType, topLevelType } from './fileType';
 import type { Redactor } from './redaction';
 import {
 	asId,
@@ -180,11 +180,13 @@ export function readGeneratedFiles(
 	const id = idOf(raw);
 	const urlsOf = (values: unknown[]) =>
 		values.map((value) => readFileUrl(value, baseUrl)).filter((url) => url !== undefined);
-	const fileUrls = urlsOf([raw.file_url, raw.file_urls].flat());
-	const urls = fileUrls.length > 0 ? fileUrls : urlsOf([raw.url, raw.result]).slice(0, 1);
-	if (urls.length > 0) {
-		return [...new Set(urls)].map((fileUrl) => ({ id, fileUrl, raw }));
-	}
+	// The word of another kind may name an input of the request, as `image_url` may for a video.
+	const words = kind ? ['file', kind, topLevelType(MEDIA[kind].mimeType)] : ['file'];
+	const fileUrls = words.map((word) => urlsOf([raw[`${word}_url`], raw[`${word}_urls`]].flat()));
+	const urls = [...fileUrls, urlsOf([raw.url, raw.result]).slice(0, 1)].find(
+		({ length }) => length > 0,
+	);
+	if (urls) return [...new Set(urls)].map((fileUrl) => ({ id, fileUrl, raw }));
 	for (const key of fileListKeys(kind)) {
 		const inner = readGeneratedFiles(raw[key], baseUrl, kind);
 		if (inner.length > 0) return inner;
