@@ -101,16 +101,6 @@ class FrameFinder {
 	}
 }
 
-/** Yields the frames that hold sound, in order. */
-function* framesOf(file: Buffer): Generator<Frame & { offset: number }> {
-	const frames = new FrameFinder();
-	for (let offset = 0; offset < file.length;) {
-		const { bytesToSkip, frame } = frames.scanAt(file, offset);
-		if (frame) yield { ...frame, offset };
-		offset += bytesToSkip;
-	}
-}
-
 /** Parses an MP3 file, and returns its duration in ms; 0 if no sound was found. */
 export function* readMp3Duration(): ByteParser<number> {
 	const frames = new FrameFinder();
@@ -131,24 +121,30 @@ export function* readMp3Duration(): ByteParser<number> {
 
 /** Returns the sound in an MP3 file, or undefined if there is none. */
 export function readMp3(file: Buffer): Sound | undefined {
-	let firstFrame: (Frame & { offset: number }) | undefined;
+	const frames = new FrameFinder();
+	let firstFrame: Frame | undefined;
+	let header: Buffer | undefined;
 	let frameCount = 0;
 	// Adjacent frames are stored as one buffer, because a large file has too many frames for one object each.
 	const soundData: Buffer[] = [];
 	let start = 0;
 	let end = 0;
-	for (const frame of framesOf(file)) {
-		firstFrame ??= frame;
-		frameCount++;
-		if (frame.offset !== end) {
-			soundData.push(file.subarray(start, end));
-			start = frame.offset;
+	for (let offset = 0; offset < file.length;) {
+		const { bytesToSkip, frame } = frames.scanAt(file, offset);
+		if (frame) {
+			firstFrame ??= frame;
+			header ??= Buffer.from(file.subarray(offset, offset + 4));
+			frameCount++;
+			if (offset !== end) {
+				soundData.push(file.subarray(start, end));
+				start = offset;
+			}
+			end = offset + frame.size;
 		}
-		end = frame.offset + frame.size;
+		offset += bytesToSkip;
 	}
-	if (!firstFrame) return undefined;
+	if (!firstFrame || !header) return undefined;
 	soundData.push(file.subarray(start, end));
-	const header = Buffer.from(file.subarray(firstFrame.offset, firstFrame.offset + 4));
 	const frameMs = durationMsOf(firstFrame);
 	return {
 		type: { mimeType: 'audio/mpeg', extension: 'mp3' },
