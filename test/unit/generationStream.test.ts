@@ -18,10 +18,8 @@ test.each(['stopStarting', 'abortInFlight'] as const)(
 		};
 		const generate = async (_: unknown, call: { onSend(): Promise<void> }) => await call.onSend();
 		const record = { markSent: jest.fn() };
-		const sent = requestStream({ api: { generate } } as never, order, record as never, {
-			...(signals as never as Parameters<typeof requestStream>[3]),
-			idleTimeoutMs: 1000,
-		});
+		const item = { api: { generate } } as never;
+		const sent = requestStream(item, order, record as never, signals as never, 1000);
 		await expect(sent).rejects.toMatchObject({ kind: 'canceled' });
 		expect(record.markSent).not.toHaveBeenCalled();
 	},

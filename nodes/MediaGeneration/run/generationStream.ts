@@ -16,12 +16,6 @@ import type { FillBody, GenerationOrder, RequestBody } from './generationOrder';
 import type { GenerationRecord } from './generationRecord';
 import type { ItemContext } from './operation';
 
-/** The signals that end a create call, and its idle timeout. Both signals may also abort at a deadline. */
-export interface StreamOptions extends CallSignals {
-	/** Milliseconds of silence after which the stream counts as lost. */
-	idleTimeoutMs: number;
-}
-
 /**
  * How long a stream may be silent after an error event without an id, in ms. The error may be about one of several
  * videos, so others may still come.
@@ -44,12 +38,15 @@ const HEALTHY_AFTER_MS = 4000;
  * Sends a create call and reads its event stream to the end. The call is sent again only after an attempt that the
  * service has surely not accepted (see `CreateCall`). The result may have fewer files than requested. Throws a Failure,
  * for example if the service refuses the call or the generation has failed.
+ *
+ * Both signals may also abort at a deadline. The stream counts as lost after `idleTimeoutMs` milliseconds of silence.
  */
 export async function requestStream(
 	item: ItemContext,
 	order: GenerationOrder,
 	record: GenerationRecord,
-	{ stopStarting, abortInFlight, idleTimeoutMs }: StreamOptions,
+	{ stopStarting, abortInFlight }: CallSignals,
+	idleTimeoutMs: number,
 ): Promise<StreamResult> {
 	const { api, concurrency } = item;
 	const fillBody = (await order.prepareBody?.(order.fields, stopStarting)) ?? jsonBodyFiller(order);

@@ -1,10 +1,11 @@
 import type { INodeExecutionData, INodeProperties } from 'n8n-workflow';
-import type { AbortInFlight, StopStarting } from '../../shared/async/callSignals';
+import type { AbortInFlight, CallSignals, StopStarting } from '../../shared/async/callSignals';
 import { withDeadline } from '../../shared/async/deadline';
 import { msBeforeFinalRead } from '../../shared/async/pollUntil';
 import type { GeneratedFile, MediaKind } from '../../shared/contract';
 import { fileNames } from '../../shared/generation/entryFiles';
 import { findInHistory, findRenewedFile } from '../../shared/generation/historySearch';
+import type { MediaRequest } from '../../shared/generation/requestLedger';
 import { Failure, throwWithFacts } from '../../shared/failure';
 import { download } from '../../shared/http/download';
 import {
@@ -19,9 +20,8 @@ import {
 import type { JournalEntry } from '../paid/journal';
 import type { GenerationOrder } from './generationOrder';
 import { GenerationRecord } from './generationRecord';
-import { requestStream, type StreamOptions } from './generationStream';
+import { requestStream } from './generationStream';
 import { type BillableTask, type ItemContext, type ItemResult, toItemResult } from './operation';
-import type { MediaRequest } from '../../shared/generation/requestLedger';
 
 /*
  * The code that all operations with a generation stream share: their fields, and the way from the create call to the
@@ -87,16 +87,35 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 		const record = new GenerationRecord(item, entry, order);
 		// The rest of the item's time is reserved for a last read of the history and for the downloads.
 		const streamTimeoutMs = msBeforeFinalRead(timeoutMs);
-		const getFiles = async (abortInFlight: AbortInFlight) => {
-			const streamOptions = { stopStarting, abortInFlight, idleTimeoutMs, timeoutMs };
-			return await obtainFiles(item, order, record, streamOptions);
-		};
+		const getFiles = async (abortInFlight: AbortInFlight) =>
+			await obtainFiles(record, { stopStarting, abortInFlight });
 		const filesPromise = withDeadline(streamTimeoutMs, item.abortInFlight, getFiles);
 		const files = await filesPromise.catch((error: unknown) => {
 			throw record.markFailed(error);
 		});
 		record.markFinished(files);
 		return record.request;
+	}
+
+	/**
+	 * Resolves with the files of the create call. They come from its stream. If the connection is lost, they come from
+	 * the history, because the service still generates and charges them. If the journal has the request of an earlier
+	 * attempt, the call is not sent again. Throws a Failure if there is no file.
+	 */
+	async function obtainFiles(
+		record: GenerationRecord,
+		signals: CallSignals,
+	): Promise<GeneratedFile[]> {
+		const result =
+			record.readPreviousResult() ??
+			(await requestStream(item, order, record, signals, idleTimeoutMs));
+		const { files, reason, interruptionReason } = result;
+		if (files.length >= record.request.requestedCount) return files;
+		record.markIncomplete(result);
+		const failureIfMissing = signals.abortInFlight.aborted
+			? new Failure('timedOut', { limitMs: timeoutMs, mayBeCharged: true })
+			: (result.failure ?? new Failure('streamLost', { reason: reason ?? interruptionReason }));
+		return await findInHistory(item.api, record.request, failureIfMissing, signals.stopStarting);
 	}
 
 	/**
@@ -129,28 +148,4 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 		const isInlined = binary !== undefined && /^data:/.test(file.fileUrl);
 		return item.output({ ...file.raw, file_url: isInlined ? undefined : file.fileUrl }, binary);
 	}
-}
-
-/**
- * Resolves with the files of one create call. They come from its stream. If the connection is lost, they come from the
- * history, because the service still generates and charges them. If the journal has the request of an earlier attempt,
- * the call is not sent again. Throws a Failure if there is no file.
- */
-async function obtainFiles(
-	item: ItemContext,
-	order: GenerationOrder,
-	record: GenerationRecord,
-	streamOptions: StreamOptions & { timeoutMs: number },
-): Promise<GeneratedFile[]> {
-	const result =
-		record.readPreviousResult() ?? (await requestStream(item, order, record, streamOptions));
-	const { request } = record;
-	const { files, reason, interruptionReason } = result;
-	if (files.length >= request.requestedCount) return files;
-	record.markIncomplete(result);
-	const { abortInFlight, stopStarting, timeoutMs } = streamOptions;
-	const failureIfMissing = abortInFlight.aborted
-		? new Failure('timedOut', { limitMs: timeoutMs, mayBeCharged: true })
-		: (result.failure ?? new Failure('streamLost', { reason: reason ?? interruptionReason }));
-	return await findInHistory(item.api, request, failureIfMissing, stopStarting);
 }
