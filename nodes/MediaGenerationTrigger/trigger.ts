@@ -75,8 +75,7 @@ class ListeningTrigger {
 		const { context, isManual } = this;
 		const settings = readSettings(context);
 		// A manual test ends after one event, so it cannot start itself again and again.
-		const selfStart = isManual ? undefined : selfStartFailureOf(context, settings);
-		if (selfStart) throw selfStart;
+		if (!isManual) refuseSelfStart(context, settings);
 		// If the parameters name no tasks, the trigger learns of new tasks only from messages over the socket.
 		const needsSocket = settings.listensForTasks && settings.taskIds.size === 0;
 		if (needsSocket && !hasWebSocket()) throw new Failure('webSocketUnsupported');
@@ -141,13 +140,14 @@ class ListeningTrigger {
 	}
 }
 
-/** Returns the Failure of kind selfTrigger if a trigger with these settings would start itself; otherwise undefined. */
-function selfStartFailureOf(context: ITriggerFunctions, { events, taskIds }: Settings) {
+/** Throws a Failure of kind selfTrigger if a trigger with these settings would start itself. */
+function refuseSelfStart(context: ITriggerFunctions, { events, taskIds }: Settings): void {
 	const parameters = {
 		[eventsField.name]: [...events],
 		[taskIdsField.name]: [...taskIds].join(' '),
 	};
-	return selfStartFailure(context, { ...context.getNode(), parameters });
+	const failure = selfStartFailure(context, { ...context.getNode(), parameters });
+	if (failure) throw failure;
 }
 
 /**
