@@ -54,13 +54,10 @@ const CHARGE_HINT = 'Each run charges all items. If it fails: Executions → Ret
 
 /** The hints in the output panel before a run: each with its operations (`resource:operation`) and its text. */
 const HINTS: Array<[string[], string]> = [
-	...PAID_OPERATIONS.map(({ resource, operation, kind }): [string[], string] => {
-		const { usualDuration } = MEDIA[kind];
-		return [
-			[`${resource}:${operation}`],
-			`Takes ${usualDuration}. ${PROGRESS_HINT} ${CHARGE_HINT}`,
-		];
-	}),
+	...PAID_OPERATIONS.map(({ resource, operation, kind }): [string[], string] => [
+		[`${resource}:${operation}`],
+		`Takes ${MEDIA[kind].usualDuration}. ${PROGRESS_HINT} ${CHARGE_HINT}`,
+	]),
 	[['speech:wait'], `Waits until the audio is ready. ${PROGRESS_HINT} This is free of charge.`],
 	[
 		['voice:getAll', 'history:getAll'],

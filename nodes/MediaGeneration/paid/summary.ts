@@ -153,17 +153,14 @@ export function chargeSummary(
 	execution: ExecutionFacts = {},
 ): Pick<ErrorContext, 'before' | 'after'> {
 	const { isSubWorkflow, isRetry, isInLoop, hasEarlierRequests, retriesOnFail } = execution;
-	const failedItemRequests = requests.filter(
-		({ index, state }) => index === failed.index && state !== 'gone',
-	);
+	const ownRequests = requests.filter(({ index }) => index === failed.index);
+	const failedItemRequests = ownRequests.filter(({ state }) => state !== 'gone');
+	// The next attempt replaces a task that is gone, and a failed generation, which has no value in the journal any more.
+	const isTaskGone = failedItemRequests.length < ownRequests.length;
 	const { charged: chargedRequests, indeterminate: indeterminateRequests } = splitByCharge(
 		requests.filter(({ index }) => index !== failed.index),
 	);
 	const { kind, facts }: Partial<Failure> = failed.error instanceof Failure ? failed.error : {};
-	// The next attempt replaces a task that is gone, and a failed generation, which has no value in the journal any more.
-	const isTaskGone = requests.some(
-		({ index, state }) => index === failed.index && state === 'gone',
-	);
 	const isUnknownTaskReplaced = kind === 'notFound' && isTaskGone;
 	// A failed generation has been charged, and so is the next one. A refused request costs nothing.
 	const isChargedEachTime =

@@ -51,18 +51,16 @@ export class GenerationRecord {
 			this.request = previous.request;
 			return;
 		}
-		const { kind, path } = order.generation;
 		const prompt = order.fields.prompt?.trim() ?? '';
-		const { aspect_ratio: aspectRatio } = order.fields;
 		// The number of files is left out of the digest. Two requests that differ only in this number can swap their
 		// files.
 		const content = { ...order.fields, prompt, number_of_videos: undefined };
 		this.request = newRequest({
 			accountKey: item.credential.accountKey,
 			prompt,
-			kind,
-			aspectRatio,
-			contentDigest: digestOf(path, content),
+			kind: this.kind,
+			aspectRatio: order.fields.aspect_ratio,
+			contentDigest: digestOf(order.generation.path, content),
 			// Requests with different images may have the same prompt, so the prompt does not identify the result.
 			withImages: order.prepareBody !== undefined,
 			requestedCount: this.orderedCount,
@@ -172,9 +170,8 @@ export class GenerationRecord {
 		const { orderedCount } = this;
 		const { announcedIds, failedIds = [], reason } = this.request;
 		const { report } = this.item;
-		const missingIds = announcedIds.filter(
-			(announced) => !files.some(({ id }) => id === announced),
-		);
+		const arrivedIds = files.map(({ id }) => id);
+		const missingIds = announcedIds.filter((id) => !arrivedIds.includes(id));
 		const idsSuffix = missingIds.length > 0 ? ` (known IDs: ${missingIds.join(', ')})` : '';
 		const mayMoreArrive = this.isStreamLost && files.length + failedIds.length < orderedCount;
 		report.hint(

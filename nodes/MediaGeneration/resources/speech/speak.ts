@@ -233,11 +233,7 @@ function prepare(item: ItemContext): BillableTask {
 
 	async function run(entries: JournalEntry[]): Promise<INodeExecutionData[]> {
 		const orders = entries.map((entry, index): SpeechOrder => {
-			return {
-				operation: SPEAK,
-				requestBody: { ...requestBody, input: parts[index]! },
-				entry,
-			};
+			return { operation: SPEAK, requestBody: { ...requestBody, input: parts[index]! }, entry };
 		});
 		try {
 			if (waitsForCompletion) return await collectAsOne(item, collectOptions, orders);
@@ -262,10 +258,9 @@ function prepare(item: ItemContext): BillableTask {
 function withTasks(error: unknown, entries: JournalEntry[]): unknown {
 	if (entries.length === 1 || !(error instanceof Failure)) return error;
 	const failedPart = Number.parseInt(error.facts.part ?? '');
-	const sentParts = entries.flatMap(({ value }, index) =>
-		value?.state === 'sent' ? [index + 1] : [],
+	const indeterminateParts = entries.flatMap(({ value }, index) =>
+		value?.state === 'sent' && index + 1 !== failedPart ? [index + 1] : [],
 	);
-	const indeterminateParts = sentParts.filter((part) => part !== failedPart);
 	return error.withDefaults({ ...collectableTasks(entries), indeterminateParts });
 }
 
