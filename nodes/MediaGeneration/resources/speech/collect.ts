@@ -1,4 +1,9 @@
-import type { IBinaryData, IBinaryKeyData, INodeExecutionData } from 'n8n-workflow';
+import type {
+	IBinaryData,
+	IBinaryKeyData,
+	INodeExecutionData,
+	INodeProperties,
+} from 'n8n-workflow';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { whenAborted } from '../../../shared/async/deadline';
 import { invalidInput, throwWithFacts, toFailure } from '../../../shared/failure';
@@ -7,6 +12,7 @@ import { MAX_SUBTITLES_BYTES } from '../../../shared/limits';
 import { hasWebSocket, acquireSocket } from '../../../shared/speech/accountSocket';
 import { waitForTask } from '../../../shared/speech/speechTask';
 import {
+	concurrencyField,
 	downloadField,
 	outputField,
 	pollIntervalField,
@@ -19,6 +25,15 @@ import type { NodeParameters } from '../../../shared/n8n/parameters';
 import { SoundDuration } from '../../audio/soundDuration';
 import type { ItemContext } from '../../run/operation';
 import { submit, type SpeechOrder } from './submit';
+
+/** The options of every operation that waits for speech tasks. */
+export const collectOptionFields: INodeProperties[] = [
+	concurrencyField,
+	outputField,
+	pollIntervalField,
+	subtitlesField,
+	timeoutField('speech'),
+];
 
 /** How to wait for a speech task, and what to download. */
 export type CollectOptions = ReturnType<typeof readCollectOptions>;

@@ -1,17 +1,8 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { withDefaultFacts } from '../../../shared/failure';
-import {
-	concurrencyField,
-	downloadField,
-	optionsField,
-	outputField,
-	pollIntervalField,
-	subtitlesField,
-	taskIdField,
-	timeoutField,
-} from '../../../shared/n8n/descriptions';
+import { downloadField, optionsField, taskIdField } from '../../../shared/n8n/descriptions';
 import { type Operation, toItemResult } from '../../run/operation';
-import { collect, readCollectOptions, speechItem } from './collect';
+import { collect, collectOptionFields, readCollectOptions, speechItem } from './collect';
 import { collectAsOne, MAX_PARTS, runParts } from './parts';
 import { isTaskGone } from './submit';
 
@@ -42,18 +33,7 @@ export const collectSpeech: Operation = {
 			'Wait for a speech task that was started earlier, and get its audio. Nothing is charged.',
 		action: 'Collect audio of speech task',
 	},
-	fields: [
-		taskIdsField,
-		downloadField,
-		optionsField(
-			concurrencyField,
-			subtitlesField,
-			joinFilesField,
-			pollIntervalField,
-			outputField,
-			timeoutField('speech'),
-		),
-	],
+	fields: [taskIdsField, downloadField, optionsField(joinFilesField, ...collectOptionFields)],
 	prepare(item) {
 		const ids = item.parameters.requiredTaskIds(taskIdsField, MAX_PARTS);
 		const collectOptions = readCollectOptions(item.parameters);

@@ -3,15 +3,10 @@ import { MODEL_IDS, SPEAK, SPEECH_SETTINGS } from '../../../shared/contract';
 import { splitText } from './splitText';
 import { Failure, invalidInput } from '../../../shared/failure';
 import {
-	concurrencyField,
 	downloadField,
 	maxPaidField,
 	NOT_FOR_TOOLS,
 	optionsField,
-	outputField,
-	pollIntervalField,
-	subtitlesField,
-	timeoutField,
 	type NumberField,
 } from '../../../shared/n8n/descriptions';
 import { isBlank } from '../../../shared/parsing/values';
@@ -19,7 +14,7 @@ import type { NodeParameters } from '../../../shared/n8n/parameters';
 import { collectableTasks, type JournalEntry } from '../../paid/journal';
 import { digestOf } from '../../paid/idempotencyKey';
 import type { BillableTask, ItemContext, Operation } from '../../run/operation';
-import { readCollectOptions } from './collect';
+import { collectOptionFields, readCollectOptions } from './collect';
 import { collectAsOne, MAX_PARTS, runParts } from './parts';
 import { submit, type SpeechOrder } from './submit';
 
@@ -156,14 +151,10 @@ const fields: INodeProperties[] = [
 		displayOptions: { ...NOT_FOR_TOOLS, show: { waitForCompletion: [true] } },
 	},
 	optionsField(
+		...collectOptionFields,
 		callbackUrlField,
-		concurrencyField,
-		subtitlesField,
 		maxPaidField,
-		pollIntervalField,
-		outputField,
 		splitLongerThanField,
-		timeoutField('speech'),
 		settingField('similarity'),
 		speakerBoostField,
 		settingField('speed'),
