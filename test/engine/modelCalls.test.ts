@@ -120,6 +120,13 @@ test('an agent that asks for a hundred images gets as many as it may pay for', a
 	expect(sim.chargedCalls).toBe(4);
 });
 
+test('a model gets no file that the service sends in its answer, not even as text', async () => {
+	onRead(answer(200, { id: 1, status: 'completed', result: 'data:audio/mpeg;base64,SUQz' }));
+	expect(await mcp(hello(), { text: 'Hi.' })).toEqual([
+		{ task_id: expect.any(String), id: '1', status: 'completed' },
+	]);
+});
+
 describe('the same call, repeated while the first one is under way', () => {
 	const callsOf = () => [mcp, agentOfOneRun()] as const;
 

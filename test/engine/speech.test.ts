@@ -5,6 +5,7 @@ import {
 	message,
 	onCreate,
 	onFile,
+	onHistory,
 	onRead,
 	posts,
 	readings,
@@ -254,7 +255,25 @@ test.each([
 	expect(data!.mimeType).toBe('audio/mpeg');
 	expect((await result.bytes(data!)).equals(bytes)).toBe(true);
 	expect(Date.now() - began).toBeLessThan(5000);
+	expect(JSON.stringify(only(result).json)).not.toContain('base64');
 });
+
+test.each([
+	['Text to Speech', () => speech('Hi.', {}, { download: false })],
+	['Get', () => ({ resource: 'speech', operation: 'get', taskId: '1', download: false })],
+	['History → Get Many', () => ({ resource: 'history', operation: 'getAll' })],
+])(
+	'a file in the answer itself comes out as the file also if none is asked for: %s',
+	async (_, fieldsOf) => {
+		const bytes = await readFile('simulator/media/second.mp3');
+		const inline = `data:audio/mpeg;base64,${bytes.toString('base64')}`;
+		onRead(answer(200, { id: 1, status: 'completed', result: { url: inline }, inputs: [inline] }));
+		onHistory(answer(200, [{ id: 'h', type: 'video', file_url: inline }]));
+		const { json, binary } = only(await run(fieldsOf()));
+		expect(JSON.stringify(json)).not.toContain('base64');
+		expect(binary!.data!.mimeType).toBe('audio/mpeg');
+	},
+);
 
 test('a task at "100%" is read at once', async () => {
 	const fields = speech('Hi. [sim:slow=60000]', { pollInterval: 300 });

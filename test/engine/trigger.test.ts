@@ -63,6 +63,16 @@ describe('a task that completes', () => {
 		expect(sim.leaks).toEqual([]);
 	});
 
+	it('brings audio that the service sends in its answer along, in place of the text', async () => {
+		const trigger = await activateListening();
+		const result = `data:audio/mpeg;base64,${Buffer.from('ID3\x04\0\0').toString('base64')}`;
+		onRead(answer(200, { id: 7, status: 'completed', result }));
+		sim.broadcast(message('7', 100));
+		const [only] = await trigger.has(1);
+		expect(only!.item.json).not.toHaveProperty('audio_url');
+		expect(only!.item.binary!.data!.mimeType).toBe('audio/mpeg');
+	});
+
 	it('is told also when its audio cannot be fetched, and why', async () => {
 		onFile(answer(410, { error: `Gone for ${sim.token}` }), { times: 9 });
 		const trigger = await activate({ parameters: { download: true } });

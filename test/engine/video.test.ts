@@ -135,10 +135,11 @@ test('a file that comes in place of the stream is stored at once', async () => {
 	expect(data!.fileName).toBe('video-file.mp4');
 	expect((await result.bytes(data!)).equals(bytes)).toBe(true);
 	expect(looks()).toBe(0);
-	// Without a download, nothing else has it.
+	// Without it as binary data, nothing would have it.
 	onCreate(answer(200, bytes));
-	const { json: withoutFile } = only(await run(video('P', {}, { download: false })));
-	expect(withoutFile.file_url).toMatch(/^data:/);
+	const withoutDownload = only(await run(video('P', {}, { download: false })));
+	expect(withoutDownload.json).toEqual({});
+	expect(withoutDownload.binary!.data!.fileName).toBe('video-file.mp4');
 });
 
 test('a file that comes in the stream itself, and is none, is not spelled out in the message', async () => {

@@ -56,7 +56,7 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 	const { kind } = order.generation;
 	const timeoutMs = parameters.durationOption(timeoutField(kind));
 	const idleTimeoutMs = parameters.durationOption(idleTimeoutField);
-	const wantsFile = parameters.wantsFile(downloadField);
+	const wantsFile = parameters.wantsFileAt(downloadField);
 	const fileField = parameters.outputField();
 	// There is only one create call, so its key needs no name.
 	return { callKeys: [''], run };
@@ -133,7 +133,7 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 		const renewUrl = async () =>
 			(file = await findRenewedFile(item.api, request, originalFile, signal)).fileUrl;
 		let binary: INodeExecutionData['binary'];
-		if (wantsFile) {
+		if (wantsFile(originalFile.fileUrl)) {
 			item.report.progress(`downloading the ${kind}`);
 			const fileToFetch = { url: originalFile.fileUrl, kind, id: name, renewUrl };
 			const filePromise = download(context, credential, fileToFetch, signal);
@@ -144,8 +144,6 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 			// A URL from an earlier attempt may have expired. Without a download, nothing else would replace it.
 			await renewUrl();
 		}
-		// A data: URL contains the whole file, which the output has as binary data.
-		const isInlined = binary !== undefined && /^data:/.test(file.fileUrl);
-		return item.output({ ...file.raw, file_url: isInlined ? undefined : file.fileUrl }, binary);
+		return item.output({ ...file.raw, file_url: file.fileUrl }, binary);
 	}
 }

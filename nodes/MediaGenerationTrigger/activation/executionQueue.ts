@@ -10,6 +10,7 @@ import { backoffMs, raceTimeout, sleep, withDeadline } from '../../shared/async/
 import { Semaphore } from '../../shared/async/semaphore';
 import { errorKindOf, toFailure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
+import { toOutputRecord } from '../../shared/parsing/responses';
 import type { Activation } from './activation';
 import type { Outbox } from './outbox';
 
@@ -109,14 +110,15 @@ export class ExecutionQueue {
 	private async makeItem({ json, fetchFiles }: Emission): Promise<INodeExecutionData> {
 		const { api, closing } = this.activation;
 		const { redact } = api.credential;
-		if (!fetchFiles) return { json: redact.value(json) };
+		const outputJson = (fields: IDataObject) => redact.value(toOutputRecord(fields)) as IDataObject;
+		if (!fetchFiles) return { json: outputJson(json) };
 		return await withDeadline(DOWNLOAD_TIMEOUT_MS, closing, fetchFiles).then(
-			(binary) => ({ json: redact.value(json), binary }),
+			(binary) => ({ json: outputJson(json), binary }),
 			(error: unknown) => {
 				const failure = toFailure(error, 'downloadFailed');
 				const { message } = wordingOf(failure);
 				const withError = { ...json, error: message, error_kind: errorKindOf(failure) };
-				return { json: redact.value(withError) };
+				return { json: outputJson(withError) };
 			},
 		);
 	}

@@ -63,7 +63,7 @@ export function readSettings(context: ITriggerFunctions) {
 		taskIds: new Set(parameters.taskIds(taskIdsField)),
 		/** The least rise between two progress events, in percentage points. */
 		progressStep: parameters.numberOption(progressStepField),
-		wantsFile: parameters.wantsFile(downloadFileField),
+		wantsFile: parameters.wantsFileAt(downloadFileField),
 		fileField: parameters.outputField(),
 		/** The time between two polls of the history, in ms. */
 		checkIntervalMs: parameters.durationOption(checkIntervalField),

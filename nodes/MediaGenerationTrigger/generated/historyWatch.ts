@@ -10,7 +10,6 @@ import { ledgerOf } from '../../shared/generation/requestLedger';
 import { wordingOf } from '../../shared/n8n/messages';
 import { failureOfAnswer, isEmptyError } from '../../shared/parsing/errors';
 import type { Redactor } from '../../shared/parsing/redaction';
-import { toOutputRecord } from '../../shared/parsing/responses';
 import type { Activation } from '../activation/activation';
 import { ExecutionQueue } from '../activation/executionQueue';
 import {
@@ -108,6 +107,7 @@ export class HistoryWatch {
 		const { fingerprint, hasFailed } = entry;
 		const fetchFiles = async (signal: AbortSignal) =>
 			await fetchEntryFiles(context, api.credential, entry, settings.fileField, signal);
+		const wantsFiles = entry.files.some(({ fileUrl }) => settings.wantsFile(fileUrl));
 		void this.executionQueue.emitUntilStarted({
 			outboxKey: fingerprint,
 			// n8n's deduplication keys contain these names, so they must not change.
@@ -115,7 +115,7 @@ export class HistoryWatch {
 			isFinal: true,
 			subject: entry,
 			json: eventOf(entry, api.credential.redact),
-			fetchFiles: settings.wantsFile && !hasFailed ? fetchFiles : undefined,
+			fetchFiles: !hasFailed && wantsFiles ? fetchFiles : undefined,
 		});
 	}
 
@@ -135,7 +135,7 @@ export class HistoryWatch {
 
 /** Returns the json of an event about an entry that has a file, or has failed. */
 function eventOf({ record, id, files, hasFailed }: HistoryEntry, redact: Redactor): IDataObject {
-	const recordWithId = toOutputRecord(id === undefined ? record : { ...record, id });
+	const recordWithId = id === undefined ? record : { ...record, id };
 	if (hasFailed) {
 		// The record is redacted before its reason is truncated, because a truncated token might not be recognized.
 		const { facts } = failureOfAnswer(redact.value(record));

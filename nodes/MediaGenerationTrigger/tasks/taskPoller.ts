@@ -122,7 +122,7 @@ export class TaskPoller {
 				? { id, prompt: asText(task.raw.input) }
 				: { id, readPrompt: async () => asText((await api.getTask(id, closing)).raw.input) },
 			json: { event, task_id: id, process_percentage: highestPercentage, ...eventFields },
-			fetchFiles: settings.wantsFile && url !== undefined ? fetchFiles : undefined,
+			fetchFiles: url !== undefined && settings.wantsFile(url) ? fetchFiles : undefined,
 		};
 		if (isProgress) this.latestProgress = emission;
 		this.previousEmissions = this.previousEmissions.then(

@@ -1,5 +1,6 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { invalidInput } from '../failure';
+import { isInlineFile } from '../parsing/responses';
 import { asId, asNumber, asWebUrl, isBlank, isRecord, toWellFormed } from '../parsing/values';
 import {
 	limitField,
@@ -87,6 +88,15 @@ export class NodeParameters {
 	/** Returns true if a switch asks for a file, and the output can contain files. */
 	wantsFile(field: SwitchField): boolean {
 		return this.canPassFiles && this.flag(field);
+	}
+
+	/**
+	 * Returns a function that tells whether to download the file at a URL: if the switch asks for it, or if the URL
+	 * contains the whole file, which would otherwise be lost. It never does if the output cannot contain files.
+	 */
+	wantsFileAt(field: SwitchField): (url?: string) => boolean {
+		const wantsFile = this.wantsFile(field);
+		return (url) => wantsFile || (this.canPassFiles && isInlineFile(url));
 	}
 
 	/** Returns a number within the range of its field. */

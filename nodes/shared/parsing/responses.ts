@@ -44,14 +44,18 @@ export interface ReaderContext {
 /** The keys under which an object may have a URL, the most certain first. */
 const URL_KEYS = ['file_url', 'audio_url', 'result', 'url', 'audio', 'href', 'path', 'data'];
 
+/** True for a `data:` URL, which contains the whole file. */
+export const isInlineFile = (value: unknown): boolean =>
+	typeof value === 'string' && /^\s*data:[^,]{0,100};base64,/i.test(value);
+
 /** Returns the URL of a file in a value, made absolute with `baseUrl`; undefined if there is none. */
 export function readFileUrl(value: unknown, baseUrl: string): string | undefined {
 	if (typeof value === 'object' && value !== null) {
 		const inner = isRecord(value) ? URL_KEYS.map((key) => value[key]) : Object.values(value);
 		return inner.map((entry) => readFileUrl(entry, baseUrl)).find((url) => url !== undefined);
 	}
-	const text = typeof value === 'string' ? value.trim().replace(/^data:/i, 'data:') : '';
-	if (/^data:[^,]{0,100};base64,/.test(text)) return text;
+	const text = typeof value === 'string' ? value.trim() : '';
+	if (isInlineFile(text)) return text.replace(/^data:/i, 'data:');
 	if (text.length > MAX_URL_CHARS) return undefined;
 	// Any word could be resolved as a relative URL, so the text must look like a URL.
 	if (!/^(?:https?:\/)?\/\S|^\S+\.\w{2,5}(?:\?\S*)?$/i.test(text)) return undefined;
@@ -211,11 +215,25 @@ export function identifiersOf(files: GeneratedFile[]): string[] {
 	return [...new Set(identifiers)].filter((identifier) => identifier !== undefined);
 }
 
-/** Converts ids to strings and the percentage to a number, for the output. Leaves out invalid ones and undefined fields. */
+/** Returns a value without the inline files in it, which come out as binary data. */
+function withoutInlineFiles(value: unknown): unknown {
+	if (isInlineFile(value)) return undefined;
+	if (Array.isArray(value))
+		return value.map(withoutInlineFiles).filter((entry) => entry !== undefined);
+	if (!isRecord(value)) return value;
+	const entries = Object.entries(value);
+	return Object.fromEntries(entries.map(([key, entry]) => [key, withoutInlineFiles(entry)]));
+}
+
+/**
+ * Converts ids to strings and the percentage to a number, for the output. Leaves out invalid ones, undefined fields and
+ * inline files.
+ */
 export function toOutputRecord(record: ServiceRecord): ServiceRecord {
 	const outputValue = (key: string, value: unknown) => {
 		if (/^(?:(?:task|voice)_)?id$/.test(key)) return asId(value);
-		return key === 'process_percentage' ? asNumber(asText(value)?.replace(/\s*%$/, '')) : value;
+		if (key !== 'process_percentage') return withoutInlineFiles(value);
+		return asNumber(asText(value)?.replace(/\s*%$/, ''));
 	};
 	const fields = Object.entries(record).map(
 		([key, value]) => [key, outputValue(key, value)] as const,

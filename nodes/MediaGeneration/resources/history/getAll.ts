@@ -29,7 +29,7 @@ export const getAllHistory: Operation = {
 	],
 	prepare({ context, credential, api, parameters, stopStarting, output }) {
 		const limit = parameters.limit();
-		const wantsFiles = parameters.wantsFile(downloadOffField);
+		const wantsFile = parameters.wantsFileAt(downloadOffField);
 		const fileField = parameters.outputField();
 
 		return async () => {
@@ -48,7 +48,7 @@ export const getAllHistory: Operation = {
 		async function entryOutput(record: ServiceRecord): Promise<INodeExecutionData> {
 			const files = readGeneratedFiles(record, credential.baseUrl);
 			const json = files.length > 0 ? { ...record, file_url: files[0]!.fileUrl } : { ...record };
-			if (!wantsFiles || files.length === 0) return output(json);
+			if (!files.some(({ fileUrl }) => wantsFile(fileUrl))) return output(json);
 			const entry = { record, files };
 			const filesPromise = fetchEntryFiles(context, credential, entry, fileField, stopStarting);
 			const binary = await filesPromise.catch(throwWithFacts({ isFree: true }));

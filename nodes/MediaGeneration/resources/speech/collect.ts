@@ -49,7 +49,7 @@ export function readCollectOptions(parameters: NodeParameters) {
 	return {
 		timeoutMs: parameters.durationOption(timeoutField('speech')),
 		pollIntervalMs: parameters.durationOption(pollIntervalField),
-		wantsFile: parameters.wantsFile(downloadField),
+		wantsFile: parameters.wantsFileAt(downloadField),
 		wantsSubtitles,
 		fileField,
 	};
@@ -111,8 +111,9 @@ export async function collect(
 		// If the result came early, the socket may just not have had enough time to open.
 		if (!accountSocket.isOpen && waitedMs >= options.pollIntervalMs / 2)
 			report.hint(pollingHint(options.pollIntervalMs));
-		if (options.wantsFile) report.progress(`task ${taskId}: downloading the file`);
-		const sound = options.wantsFile ? await fetchSound(item, taskId, task.audioUrl) : {};
+		const wantsFile = options.wantsFile(task.audioUrl);
+		if (wantsFile) report.progress(`task ${taskId}: downloading the file`);
+		const sound = wantsFile ? await fetchSound(item, taskId, task.audioUrl) : {};
 		const result: SpeechResult = { taskId, task, ...sound };
 		if (options.wantsSubtitles) result.subtitles = await fetchSubtitles(item, result);
 		return result;

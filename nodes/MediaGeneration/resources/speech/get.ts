@@ -15,13 +15,13 @@ export const getSpeech: Operation = {
 	prepare(item) {
 		const { parameters, api, stopStarting } = item;
 		const [id] = parameters.requiredTaskIds(taskIdField, 1);
-		const wantsFile = parameters.wantsFile(downloadOffField);
+		const wantsFile = parameters.wantsFileAt(downloadOffField);
 		const fileField = parameters.outputField();
 
 		return async () => {
 			const taskPromise = api.getTask(id, stopStarting);
 			const task = await taskPromise.catch(throwWithFacts({ taskId: id }));
-			const url = wantsFile ? task.audioUrl : undefined;
+			const url = wantsFile(task.audioUrl) ? task.audioUrl : undefined;
 			const sound = await fetchSound(item, id, url);
 			return [speechItem(item, { taskId: id, task, ...sound }, fileField)];
 		};

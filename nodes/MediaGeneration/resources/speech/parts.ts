@@ -77,7 +77,8 @@ async function collectParts(
 	ordersOrIds: Array<SpeechOrder | string>,
 ): Promise<SpeechResult[]> {
 	// To join the subtitles of several parts, the duration of each part must be known, so its audio must be downloaded.
-	const wantsSubtitles = options.wantsSubtitles && (options.wantsFile || ordersOrIds.length === 1);
+	const wantsSubtitles =
+		options.wantsSubtitles && (options.wantsFile() || ordersOrIds.length === 1);
 	return await runParts(item, ordersOrIds, options.timeoutMs, async (part, orderOrId) => {
 		const resultPromise = collect(part, { ...options, wantsSubtitles }, orderOrId);
 		return await resultPromise.catch((error: unknown) => {
