@@ -25,7 +25,7 @@ export class NodeParameters {
 	readonly readRaw: ReadParameter;
 	readonly options: Record<string, unknown>;
 
-	/** `canPassFiles` is false if the output cannot contain files, as in a tool for an AI agent. */
+	/** Throws a Failure if the options are no object. `canPassFiles` is false if the output cannot contain files, as in a tool for an AI agent. */
 	constructor(
 		read: ReadParameter,
 		private readonly canPassFiles = true,
@@ -37,7 +37,11 @@ export class NodeParameters {
 			return cachedValues.get(name);
 		};
 		const options: unknown = this.readRaw('options', {});
-		this.options = isRecord(options) ? options : {};
+		if (!isRecord(options)) {
+			const reason = 'must be an object such as { timeout: 600 }';
+			throw invalidInput('Options', reason, undefined, shownValue(options));
+		}
+		this.options = options;
 	}
 
 	/** Returns the id in a resource locator. One with white space is refused: it is most likely a name. */
@@ -78,11 +82,14 @@ export class NodeParameters {
 	}
 
 	/** Returns the value of a switch, which may be one of the options or a separate parameter. */
-	flag({ name, default: byDefault }: SwitchField): boolean {
+	flag({ name, displayName, default: byDefault }: SwitchField): boolean {
 		const value = this.options[name] ?? this.readRaw(name, byDefault) ?? '';
 		if (value === '') return byDefault;
 		// An expression may also give a text, such as “false” or “no”, or a number.
-		return !['false', '0', 'no'].includes(String(value).trim().toLowerCase());
+		const word = typeof value === 'object' ? '' : String(value).trim().toLowerCase();
+		if (['true', '1', 'yes', 'on'].includes(word)) return true;
+		if (['false', '0', 'no', 'off'].includes(word)) return false;
+		throw invalidInput(displayName, 'must be true or false', undefined, shownValue(value));
 	}
 
 	/** Returns true if a switch asks for a file, and the output can contain files. */
