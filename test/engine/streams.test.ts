@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { drip, FakeService, type Handler } from '../service/fakeService.mts';
 import { status } from '../faults/row.mts';
@@ -40,6 +41,21 @@ test('a stream that only beats is silent: the result is found after Idle Timeout
 	expect(hints(result).join()).toContain('searched the history');
 	expect(seconds).toBeLessThan(35);
 	expect(sent()).toBe(1);
+});
+
+test('a file in place of the stream that comes slowly is not silent', async () => {
+	const bytes = await readFile('simulator/media/landscape.mp4');
+	const pieceLength = Math.ceil(bytes.length / 5);
+	const slowly: Handler = async (_request, response) => {
+		response.writeHead(200, { 'content-type': 'video/mp4' });
+		for (let from = 0; from < bytes.length; from += pieceLength) {
+			response.write(bytes.subarray(from, from + pieceLength));
+			await new Promise((next) => setTimeout(next, 10_000));
+		}
+		response.end();
+	};
+	const { result } = await generate(slowly, video('A', { idleTimeout: 20 }));
+	expect((await result.bytes(only(result).binary!.data!)).equals(bytes)).toBe(true);
 });
 
 test.each([

@@ -73,7 +73,7 @@ export const formOf = (text: string): 'events' | 'lines' | 'plain' =>
 export class GenerationEvents {
 	/** The outcome, once it is known. */
 	outcome: StreamResult | Failure | undefined;
-	/** How many events have been read. */
+	/** How many events have been read, or pieces of a file in place of events. */
 	eventCount = 0;
 	/** True if the last event reported an error without an id, which may be about one video or about all. */
 	lastEventIsUnattributedError = false;
@@ -133,6 +133,7 @@ export class GenerationEvents {
 		this.mode ??= formOf(text);
 		if (this.mode === 'events') this.feedParser(text);
 		else this.plainAnswer += text;
+		if (this.mode === 'file') this.eventCount++;
 		if (this.mode === 'plain') this.checkSecondLine(text);
 		else if (this.mode === 'lines' && text.includes('\n')) this.readLines();
 		if (this.plainAnswer.length > MAX_EVENT_CHARS) this.setOutcome('the response was too large');
