@@ -314,7 +314,7 @@ export function edgeRow(runs: Run[]): Row {
 	];
 	const inN8n = [
 		redirects.length > 0 &&
-			'follows redirects of files, and of reads within the host: if a create call is redirected, nothing is generated',
+			'follows redirects of files, and within the host those of reads, and of create calls with 307 or 308',
 		statuses && 'repeats reads for some time: a create call that is not answered fails',
 	].filter(Boolean);
 	const nothing = 'nothing: the node speaks HTTP/1.1';

@@ -124,6 +124,24 @@ test.each<[string, (addresses: string[]) => unknown]>([
 	expect(looks()).toBe(0);
 });
 
+test.each([307, 308])(
+	'a create call goes where a %d within the host sends it',
+	async (redirectStatus) => {
+		onCreate({ redirect: '/v1/video/text-to-video?', redirectStatus });
+		const { json } = only(await run(node(video('P', {}, { download: false }), RETRY)));
+		expect(json.prompt).toBe('P');
+		expect([posts(), sim.chargedCalls]).toEqual([2, 1]);
+		const [, followed] = requests('POST', '/v1/video/');
+		expect(followed!.headers.authorization).toBe(`Bearer ${sim.token}`);
+	},
+);
+
+test.each([301, 302])('no create call goes where a %d sends it', async (redirectStatus) => {
+	onCreate({ redirect: '/v1/video/text-to-video?', redirectStatus });
+	expect(bad(await run(video('P'))).message).toContain('redirects to another URL');
+	expect([posts(), sim.chargedCalls]).toEqual([1, 0]);
+});
+
 test('a file that comes in place of the stream is stored at once', async () => {
 	const bytes = await readFile('simulator/media/landscape.mp4');
 	onCreate(answer(200, bytes, { 'Content-Type': 'application/octet-stream' }));

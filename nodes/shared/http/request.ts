@@ -113,8 +113,10 @@ function redirectTarget(request: HttpRequest, response: HttpResponse): string | 
 	const { location } = response.headers;
 	if (![301, 302, 303, 307, 308].includes(response.status) || !location) return undefined;
 	const target = asWebUrl(location, response.url);
-	const isSameOrigin = request.method === 'GET' && target?.origin === request.credential.origin;
-	return request.isFile || isSameOrigin ? target?.href : undefined;
+	// With 307 and 308, the server has done nothing yet, and asks for the same request elsewhere (RFC 9110, section 15.4.8).
+	const isSameRequest = request.method === 'GET' || [307, 308].includes(response.status);
+	const isFollowed = isSameRequest && target?.origin === request.credential.origin;
+	return request.isFile || isFollowed ? target?.href : undefined;
 }
 
 /**
