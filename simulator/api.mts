@@ -44,6 +44,7 @@ function answer(world: World, exchange: Exchange, action: FaultAction): Reply {
 		query: url.searchParams,
 		body: record.body,
 		token,
+		checkedFields: new Set(),
 	};
 	if (action.sse) call.jobWithoutEvents = { finishesAfterMs: action.finishesInHistoryAfterMs };
 	return (

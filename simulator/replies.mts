@@ -9,6 +9,8 @@ export interface Call {
 	query: URLSearchParams;
 	body: unknown;
 	token: string;
+	/** The fields of the body that were checked; any other one is refused. */
+	checkedFields: Set<string | symbol>;
 	/**
 	 * Given if a fault has `sse`: the generation then sends no events. Its file is in the history after
 	 * `finishesAfterMs` ms, or never.
@@ -43,8 +45,14 @@ export const errorReply = (status: number, error: string, headers = {}): PlainRe
 	return { status, body: { error }, headers };
 };
 
-/** Returns the fields of a call's JSON body; an empty object if the body is no object. */
-export const bodyOf = ({ body }: Call) => Object(body) as Record<string, unknown>;
+/** Returns the fields of a call's JSON body; an empty object if the body is no object. What is read counts as checked. */
+export const bodyOf = ({ body, checkedFields }: Call): Record<string, unknown> =>
+	new Proxy(Object(body), {
+		get: (fields, name) => {
+			checkedFields.add(name);
+			return fields[name] as unknown;
+		},
+	});
 
 /**
  * Returns the answer with which a valid create call is refused, so that it is not charged. Returns undefined if the
@@ -55,6 +63,9 @@ export function refusalOfCreateCall(
 	call: Call,
 	scenarios: Scenarios,
 ): PlainReply | undefined {
+	// A deployment may refuse an unknown field, and a field that is ignored would be tested by nothing.
+	const unknownField = Object.keys(Object(call.body)).find((name) => !call.checkedFields.has(name));
+	if (unknownField !== undefined) return errorReply(400, `unknown_field: ${unknownField}`);
 	// A misspelled name must not be ignored, or a test would run without its scenario.
 	const unknownName = [...scenarios.keys()].find((name) => !Object.hasOwn(scenarioMeanings, name));
 	if (unknownName !== undefined) {

@@ -46,8 +46,8 @@ function generate(
 		return errorReply(400, 'prompt_required');
 	}
 	// §4.5 requires the aspect ratio and the number of videos, but deployments may accept a request without them.
-	const ratio = body.aspect_ratio ?? LANDSCAPE;
-	if (kind === 'video' && ratio !== LANDSCAPE && ratio !== PORTRAIT) {
+	const ratio = (kind === 'video' ? body.aspect_ratio : undefined) ?? LANDSCAPE;
+	if (ratio !== LANDSCAPE && ratio !== PORTRAIT) {
 		return errorReply(400, 'invalid_aspect_ratio');
 	}
 	const count = kind === 'video' ? (body.number_of_videos ?? 1) : 1;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type {
 	IDataObject,
 	INodeExecutionData,
@@ -6,8 +7,9 @@ import type {
 } from 'n8n-workflow';
 import { MediaGeneration } from '../../nodes/MediaGeneration/MediaGeneration.node';
 import { IGNORED_IN_KEY } from '../../nodes/MediaGeneration/paid/idempotencyKey';
-import { operationFields } from '../../nodes/MediaGeneration/resources';
+import { findOperation, operationFields } from '../../nodes/MediaGeneration/resources';
 import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
+import { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import { EVENTS, taskEvents } from '../../nodes/shared/n8n/triggerEvents';
 import { schemaOf } from '../service/schemas.mts';
 import { CREATING, WITH_IMAGES } from '../faults/row.mts';
@@ -54,21 +56,21 @@ const cases = charged.map((one) => {
 	return [`${one.resource}: ${one.operation}`, { ...one, kind: kind!, path: path! }] as const;
 });
 
-type Charged = (typeof cases)[number][1];
+type Named = Record<'resource' | 'operation', string>;
 
 /** For a file: it is not asked for again, so that the attempt fails with all paid for. */
 const GONE = answer(410);
 
 const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex');
 
-const fieldsOf = ({ resource, operation }: Charged) =>
+const fieldsOf = ({ resource, operation }: Named) =>
 	operationFields.filter((field) => {
 		const show = shownFor(field);
 		return show.resource?.includes(resource) && show.operation?.includes(operation);
 	});
 
 /** A value for each required field, as a person would fill it in; prompts and texts come from the item. */
-function parametersOf(one: Charged, options: IDataObject): IDataObject {
+function parametersOf(one: Named, options: IDataObject): IDataObject {
 	const { resource, operation } = one;
 	const values = fieldsOf(one)
 		.filter(({ required }) => required)
@@ -120,6 +122,25 @@ test.each(all)('%s tells what comes out, charged or free', (_, resource, operati
 		return shown?.includes(resource) && (only?.includes(operation) ?? true);
 	});
 	expect(outputs).toHaveLength(1);
+});
+
+test.each(all)('%s reads each field and option before anything is sent', (_, ...names) => {
+	const [resource, operation] = names;
+	const one = { resource, operation };
+	// The first two are read for all operations at once.
+	const read = new Set(['concurrency', LIMIT]);
+	const options = new Proxy({}, { get: (_, name) => void read.add(String(name)) });
+	const known = { taskId: '1', binaryPropertyName: 'https://example.com/1.png', options };
+	const given: IDataObject = { ...parametersOf(one, {}), ...known };
+	const parameters = new NodeParameters((name, byDefault) => {
+		read.add(name);
+		return given[name] ?? byDefault;
+	});
+	findOperation(...names).prepare({ parameters, context: {} } as never);
+	const fields = fieldsOf(one);
+	const chosen = fields.flatMap((field) => (field.name === 'options' ? field.options! : []));
+	const shown = [...fields, ...chosen].map(({ name }) => name);
+	expect(shown.filter((name) => !read.has(name))).toEqual([]);
 });
 
 test('the table names all that are charged, and nothing else', () => {
@@ -204,6 +225,9 @@ describe.each(cases)('%s', (_, one) => {
 			const { name } = field;
 			expect(`${name} is sent: ${isSent}`).toBe(`${name} is sent: ${PAID_FOR.includes(name)}`);
 		}
+		const contract = readFileSync('docs/contract.md', 'utf8');
+		const names = requests('POST', path).flatMap(({ body }) => Object.keys(body as object));
+		expect(names.filter((name) => !contract.includes(`\`${name}\``))).toEqual([]);
 	});
 
 	it('is collected by a retry', async () => {
